@@ -1,0 +1,213 @@
+// The configuration of the HGEMM kernel: one point of the search space, the register and
+// shared-memory arithmetic that follows from it, and the single statement of what is valid.
+//
+// Compiled by the host compiler and by NVRTC, so it includes nothing. The kernel static_asserts the
+// same why_invalid() that the host uses to reject a point: the two cannot disagree.
+#pragma once
+
+namespace hgemm {
+
+enum class Dtype : unsigned char { kBf16, kFp16 };
+enum class TileOrder : unsigned char { kLinear, kGrouped, kHilbert };
+enum class Epilogue : unsigned char { kDirect, kTma };
+
+/// One point of the space. All extents are per CTA, in elements.
+struct KernelConfig {
+  int bm = 128;       ///< rows of the output tile
+  int bn = 128;       ///< columns of the output tile
+  int bk = 64;        ///< depth of one pipeline stage
+  int stages = 4;     ///< QSIZE: pipeline stages in shared memory
+  int cluster_m = 1;  ///< CTAs of a cluster along M; they share (multicast) the B tile
+  int cluster_n = 1;  ///< CTAs of a cluster along N; they share (multicast) the A tile
+  int consumers = 2;  ///< consumer warpgroups; each owns bm / consumers rows
+  int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
+  TileOrder order = TileOrder::kLinear;
+  int group = 0;  ///< tile rows per group for TileOrder::kGrouped, else 0
+  Epilogue epilogue = Epilogue::kTma;
+  bool persistent = true;  ///< one resident CTA per SM loops over tiles; false: one tile per CTA
+  Dtype dtype = Dtype::kBf16;
+
+  constexpr bool operator==(const KernelConfig&) const = default;
+};
+
+/// What the rules need to know of a device. Defaults: sm_90 (H100, H200).
+struct DeviceLimits {
+  int smem_bytes_per_cta = 232448;     ///< cudaDevAttrMaxSharedMemoryPerBlockOptin, H200
+  int registers_per_partition = 512;   ///< per lane: 64 K registers / 4 partitions / 32 lanes
+  int max_registers_per_thread = 255;  ///< PTX ISA, sm_90
+};
+
+// ---- Arithmetic that the kernel, the launcher and the rules share ----
+
+inline constexpr int kElementBytes = 2;
+inline constexpr int kWarpgroupThreads = 128;
+inline constexpr int kMmaM = 64;  ///< rows of one wgmma, PTX ISA "wgmma.mma_async"
+inline constexpr int kMmaK = 16;  ///< depth of one wgmma for 16-bit types
+inline constexpr int kMaxStages = 16;
+
+/// A TMA box row with 128-byte swizzle holds 64 elements; deeper stages are several such slabs.
+inline constexpr int kSlabK = 64;
+/// Output is staged per warp in boxes of 16 rows x 64 columns (one 128-byte swizzle atom wide), so
+/// that a warp never waits for another one. Two boxes per warp: one fills while one is stored.
+inline constexpr int kStoreRows = 16;
+inline constexpr int kStoreCols = 64;
+inline constexpr int kStoreBuffers = 2;
+/// TMA limit on every box extent (cuTensorMapEncodeTiled: boxDim[i] <= 256).
+inline constexpr int kMaxBoxRows = 256;
+
+constexpr int cluster_size(const KernelConfig& c) { return c.cluster_m * c.cluster_n; }
+constexpr int threads_per_cta(const KernelConfig& c) {
+  return kWarpgroupThreads * (c.consumers + 1);
+}
+/// 64-row blocks that one consumer accumulates.
+constexpr int mma_blocks(const KernelConfig& c) { return c.bm / (kMmaM * c.consumers); }
+constexpr int accumulators_per_thread(const KernelConfig& c) { return mma_blocks(c) * c.bn / 2; }
+
+/// Registers per thread at kernel entry: the register file is handed out in units of 8 per thread,
+/// one CTA per SM. Measured with ptxas 13.0: 256 threads -> 255, 384 -> 168, 512 -> 128.
+constexpr int entry_registers(const KernelConfig& c, const DeviceLimits& limits = {}) {
+  const int warps_per_partition = (threads_per_cta(c) / 32 + 3) / 4;
+  const int registers = limits.registers_per_partition / warps_per_partition / 8 * 8;
+  return registers < limits.max_registers_per_thread ? registers : limits.max_registers_per_thread;
+}
+/// setmaxnreg targets. With one consumer the entry count is already the most a thread can have, so
+/// registers are not moved. Producer + consumers <= 512 per partition lane: 24 + 2 * 240, 32 + 3 *
+/// 160.
+constexpr bool moves_registers(const KernelConfig& c) { return c.consumers > 1; }
+constexpr int producer_registers(const KernelConfig& c) { return c.consumers == 3 ? 32 : 24; }
+constexpr int consumer_registers(const KernelConfig& c) {
+  return c.consumers == 1 ? 255 : c.consumers == 2 ? 240 : 160;
+}
+
+constexpr int a_stage_bytes(const KernelConfig& c) { return c.bm * c.bk * kElementBytes; }
+constexpr int b_stage_bytes(const KernelConfig& c) { return c.bn * c.bk * kElementBytes; }
+constexpr int stage_bytes(const KernelConfig& c) { return a_stage_bytes(c) + b_stage_bytes(c); }
+constexpr int store_buffer_bytes() { return kStoreRows * kStoreCols * kElementBytes; }
+constexpr int store_staging_bytes(const KernelConfig& c) {
+  return c.epilogue == Epilogue::kTma ? c.consumers * 4 * kStoreBuffers * store_buffer_bytes() : 0;
+}
+/// Byte offsets in dynamic shared memory. Order: A stages, B stages, output staging, then for each
+/// stage its full barrier, its empty barrier and the coordinates of the tile that it belongs to.
+struct SmemLayout {
+  int b, staging, full, empty, tile, total_bytes;
+};
+constexpr SmemLayout smem_layout(const KernelConfig& c) {
+  SmemLayout layout{};
+  layout.b = c.stages * a_stage_bytes(c);
+  // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
+  layout.staging = (layout.b + c.stages * b_stage_bytes(c) + 1023) / 1024 * 1024;
+  layout.full = layout.staging + store_staging_bytes(c);
+  layout.empty = layout.full + c.stages * 8;
+  layout.tile = layout.empty + c.stages * 8;
+  layout.total_bytes = layout.tile + c.stages * 8;
+  return layout;
+}
+
+/// Rows of A (B) that one CTA fetches: its share when the tile is multicast to a cluster.
+constexpr int a_slice_rows(const KernelConfig& c) { return c.bm / c.cluster_n; }
+constexpr int b_slice_rows(const KernelConfig& c) { return c.bn / c.cluster_m; }
+/// Rows of one TMA box: the slice, halved where it is taller than a box may be.
+constexpr int box_rows(int slice_rows) {
+  return slice_rows <= kMaxBoxRows ? slice_rows : slice_rows / 2;
+}
+constexpr int box_cols(const KernelConfig& c) { return c.bk < kSlabK ? c.bk : kSlabK; }
+
+// ---- Validity ----
+
+/// The named rules. `plan` counts rejections by these names.
+enum class Rule : unsigned char {
+  kValid,
+  kTileM,
+  kTileN,
+  kTileK,
+  kStages,
+  kConsumers,
+  kConsumerRows,
+  kCluster,
+  kMulticastSlice,
+  kMmaDepth,
+  kGroup,
+  kAccumulators,
+  kOperandRegisters,
+  kSharedMemory,
+  kCount,
+};
+
+struct RuleText {
+  const char* name;
+  const char* reason;  ///< what the rule demands, and its source
+};
+constexpr RuleText rule_text(Rule rule) {
+  switch (rule) {
+    case Rule::kValid:
+      return {"valid", "the kernel can be built and launched"};
+    case Rule::kTileM:
+      return {"tile_m", "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows)"};
+    case Rule::kTileN:
+      return {"tile_n", "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16)"};
+    case Rule::kTileK:
+      return {"tile_k", "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs)"};
+    case Rule::kStages:
+      return {"stages", "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"};
+    case Rule::kConsumers:
+      return {"consumers", "1, 2 or 3 consumer warpgroups (4 would leave 104 registers a thread)"};
+    case Rule::kConsumerRows:
+      return {"consumer_rows", "bm must split into whole 64-row blocks per consumer"};
+    case Rule::kCluster:
+      return {"cluster", "cluster must be 1x1, 2x1 or 1x2"};
+    case Rule::kMulticastSlice:
+      return {"multicast_slice",
+              "each CTA's share of a multicast tile must be a multiple of 8 rows (a swizzle atom)"};
+    case Rule::kMmaDepth:
+      return {"mma_depth", "0 or 1 wgmma groups may stay in flight"};
+    case Rule::kGroup:
+      return {"group", "grouped order needs a group of 1..64 tile rows, other orders have none"};
+    case Rule::kAccumulators:
+      return {"accumulators",
+              "accumulators per thread must leave 32 registers of the consumer's for the rest "
+              "(measured with ptxas 13.0: one more block spills)"};
+    case Rule::kOperandRegisters:
+      return {"operand_registers",
+              "one wgmma's bn / 2 accumulators + 26 must fit the registers at kernel entry "
+              "(measured: ptxas error C7602)"};
+    case Rule::kSharedMemory:
+      return {"shared_memory", "stages, output staging and barriers must fit one CTA's limit"};
+    case Rule::kCount:
+      break;
+  }
+  return {"?", "?"};
+}
+
+/// The first rule that `c` breaks, or Rule::kValid. Every kernel that this accepts must compile
+/// without a spill; tests hold it to that.
+constexpr Rule why_invalid(const KernelConfig& c, const DeviceLimits& limits = {}) {
+  if (c.bm < 64 || c.bm > 384 || c.bm % 64 != 0) return Rule::kTileM;
+  if (c.bn < 8 || c.bn > 256 || c.bn % 8 != 0) return Rule::kTileN;
+  if (c.bk != 32 && c.bk != 64 && c.bk != 128) return Rule::kTileK;
+  if (c.mma_depth != 0 && c.mma_depth != 1) return Rule::kMmaDepth;
+  if (c.stages < 2 + c.mma_depth || c.stages > kMaxStages) return Rule::kStages;
+  if (c.consumers < 1 || c.consumers > 3) return Rule::kConsumers;
+  if (c.bm % (kMmaM * c.consumers) != 0) return Rule::kConsumerRows;
+  if (c.cluster_m < 1 || c.cluster_n < 1 || cluster_size(c) > 2) return Rule::kCluster;
+  if (a_slice_rows(c) % 8 != 0 || c.bn % (8 * c.cluster_m) != 0) return Rule::kMulticastSlice;
+  const bool grouped = c.order == TileOrder::kGrouped;
+  if (grouped ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
+  if (accumulators_per_thread(c) > consumer_registers(c) - 32) return Rule::kAccumulators;
+  if (c.bn / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
+  if (smem_layout(c).total_bytes > limits.smem_bytes_per_cta) return Rule::kSharedMemory;
+  return Rule::kValid;
+}
+
+/// Why this kernel cannot compute a shape, or nullptr if it can. Any M is fine: TMA fills rows past
+/// the end with zeros and clips stores. K and N are rows' lengths in memory, and a TMA stride must
+/// be a multiple of 16 bytes (cuTensorMapEncodeTiled, globalStrides).
+constexpr const char* why_unsupported(long long m, long long n, long long k) {
+  constexpr long long kMaxExtent = 1LL << 30;  // tile coordinates are 32-bit
+  if (m < 1 || n < 1 || k < 1) return "M, N and K must be at least 1";
+  if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent) return "M, N and K must be at most 2^30";
+  if (k % 8 != 0) return "K must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
+  if (n % 8 != 0) return "N must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
+  return nullptr;
+}
+
+}  // namespace hgemm

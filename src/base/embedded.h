@@ -1,0 +1,17 @@
+// Files compiled into the program (cmake/embed.cmake), so that it runs away from its source tree.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace hgemm {
+
+struct EmbeddedFile {
+  std::string_view path;  ///< relative to the project folder, e.g. "kernels/hgemm.cuh"
+  std::string_view text;  ///< NUL-terminated: text.data() is a C string
+};
+
+std::span<const EmbeddedFile> embedded_kernels();  ///< everything in kernels/
+std::span<const EmbeddedFile> embedded_schema();   ///< src/store/schema.sql
+
+}  // namespace hgemm

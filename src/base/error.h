@@ -1,0 +1,22 @@
+// The two kinds of failure a user can meet. Both carry one complete sentence: cause, place, next
+// step. They are caught once, in main (or per trial in the tune driver).
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace hgemm {
+
+/// Something failed that was asked for correctly: exit code 1.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Bad usage or bad input (arguments, files, databases): exit code 2.
+class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace hgemm

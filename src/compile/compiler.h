@@ -1,0 +1,50 @@
+// Configs to cubins: NVRTC in child processes, behind a content-addressed cache. Needs no GPU.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/config.h"
+#include "trial/trial.h"
+
+namespace hgemm {
+
+/// A config compiled by one compiler with one set of flags, or why it could not be.
+struct Build {
+  KernelConfig config;
+  Status status = Status::kOk;  ///< kOk or kCompileFailed
+  std::string message;          ///< compiler text if failed (errors, spills, C75xx warnings)
+  BuildFacts facts;
+  std::filesystem::path cubin;  ///< in the cache; empty if failed
+  bool from_cache = false;
+};
+
+/// Hash of every file in kernels/ as built into this program: names the kernel in environments.
+std::string kernel_source_hash();
+
+/// "13.0": the NVRTC this program runs with.
+std::string nvrtc_version();
+
+struct CompileOptions {
+  std::filesystem::path cache_dir;  ///< created if missing; InputError if it cannot be written
+  int jobs = 0;                     ///< child processes; 0: one per CPU, at most one per 1 GiB free
+  std::chrono::seconds timeout{60};  ///< per kernel; then compile_failed
+};
+
+/// Default cache: $XDG_CACHE_HOME/hgemm-tune, else ~/.cache/hgemm-tune.
+std::filesystem::path default_cache_dir();
+
+/// Compiles all configs; `done` is called in the calling thread as each ends, in any order. A child
+/// that crashes or hangs costs its one config. Entries are written to a temporary name and renamed;
+/// a damaged entry is rebuilt.
+void compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
+                 const std::function<void(Build)>& done);
+
+/// Entry of the hidden `compile-worker` subcommand: serves requests on a socket until it closes.
+int compile_worker_main(int socket_fd);
+
+}  // namespace hgemm

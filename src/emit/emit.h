@@ -1,0 +1,24 @@
+// Best rows as text: for people (table, markdown) and for programs (json, csv; stable formats).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "best/best.h"
+
+namespace hgemm {
+
+enum class Format { kTable, kMarkdown, kJson, kCsv };
+Format parse_format(std::string_view text);  ///< table | md | json | csv; throws InputError
+
+/// json: a list of objects with m n k dtype layout tag regime label time_us tflops ratio_cublas
+/// ratio_cublas_low ratio_cublas_high ratio_cublaslt ratio_cublaslt_low ratio_cublaslt_high sm_mhz
+/// peak_fraction joules verified ties; null where not measured. csv: the same columns.
+/// table and md end with the geomean of the ratios over the rows that have them.
+std::string format_best(std::span<const BestRow> rows, Format format);
+
+/// Environment as a JSON object, e.g. for results/<device>/environment.json.
+std::string format_environment(const Environment& environment);
+
+}  // namespace hgemm

@@ -1,0 +1,70 @@
+// The database: SQLite, append-only, typed, one commit per trial. Only this module knows SQL.
+// schema.sql holds the schema; PRAGMA user_version its version; application_id marks the file ours.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+
+namespace hgemm {
+
+/// A race as it is read back: what was measured together, and where.
+struct RecordedRace {
+  std::int64_t id = 0;
+  Environment environment;
+  std::string started_utc;  ///< ISO 8601
+  Race race;
+};
+
+class Store {
+ public:
+  enum class Mode { kReadWrite, kReadOnly };
+
+  /// Opens or (kReadWrite) creates a database. Throws InputError if the file is not one of ours, is
+  /// damaged, has a newer schema than this program, or cannot be written; nothing is left
+  /// half-written.
+  static Store open(const std::string& path, Mode mode);
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  const std::string& path() const;
+
+  /// One invocation of the program in one environment. Equal environments share one row.
+  std::int64_t begin_run(const Environment& environment, const std::string& command_line);
+
+  /// A race of that run; trials are added to it as they end.
+  std::int64_t begin_race(std::int64_t run, const Shape& shape, Regime regime);
+
+  /// Adds trials to a race in one transaction. A label that the race already has keeps its row: its
+  /// stage, status, message and verdict are brought up to date and samples of new rounds are
+  /// appended.
+  void record(std::int64_t race, std::span<const Trial> trials);
+
+  /// Facts of a build; the same label, compiler, flags and cubin hash again is ignored.
+  void record_build(const BuildFacts& build);
+
+  /// Labels that need no further measurement at this shape in this environment and regime: they
+  /// ended with any status, in any run. Baselines are never among them.
+  std::set<std::string> finished(const Environment& environment, const Shape& shape,
+                                 Regime regime) const;
+
+  /// All races with their trials and samples, oldest first; with `environment`, only races whose
+  /// environment has the same conditions.
+  std::vector<RecordedRace> races(const std::optional<Environment>& environment = {}) const;
+  std::vector<Environment> environments() const;  ///< oldest first
+  std::vector<BuildFacts> builds() const;
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hgemm
