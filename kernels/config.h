@@ -5,6 +5,12 @@
 // same why_invalid() that the host uses to reject a point: the two cannot disagree.
 #pragma once
 
+#ifdef __CUDACC__
+#define HGEMM_HOST_DEVICE __host__ __device__
+#else
+#define HGEMM_HOST_DEVICE
+#endif
+
 namespace hgemm {
 
 enum class Dtype : unsigned char { kBf16, kFp16 };
@@ -55,35 +61,50 @@ inline constexpr int kStoreBuffers = 2;
 /// TMA limit on every box extent (cuTensorMapEncodeTiled: boxDim[i] <= 256).
 inline constexpr int kMaxBoxRows = 256;
 
-constexpr int cluster_size(const KernelConfig& c) { return c.cluster_m * c.cluster_n; }
-constexpr int threads_per_cta(const KernelConfig& c) {
+HGEMM_HOST_DEVICE constexpr int cluster_size(const KernelConfig& c) {
+  return c.cluster_m * c.cluster_n;
+}
+HGEMM_HOST_DEVICE constexpr int threads_per_cta(const KernelConfig& c) {
   return kWarpgroupThreads * (c.consumers + 1);
 }
 /// 64-row blocks that one consumer accumulates.
-constexpr int mma_blocks(const KernelConfig& c) { return c.bm / (kMmaM * c.consumers); }
-constexpr int accumulators_per_thread(const KernelConfig& c) { return mma_blocks(c) * c.bn / 2; }
+HGEMM_HOST_DEVICE constexpr int mma_blocks(const KernelConfig& c) {
+  return c.bm / (kMmaM * c.consumers);
+}
+HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const KernelConfig& c) {
+  return mma_blocks(c) * c.bn / 2;
+}
 
 /// Registers per thread at kernel entry: the register file is handed out in units of 8 per thread,
 /// one CTA per SM. Measured with ptxas 13.0: 256 threads -> 255, 384 -> 168, 512 -> 128.
-constexpr int entry_registers(const KernelConfig& c, const DeviceLimits& limits = {}) {
+HGEMM_HOST_DEVICE constexpr int entry_registers(const KernelConfig& c,
+                                                const DeviceLimits& limits = {}) {
   const int warps_per_partition = (threads_per_cta(c) / 32 + 3) / 4;
   const int registers = limits.registers_per_partition / warps_per_partition / 8 * 8;
   return registers < limits.max_registers_per_thread ? registers : limits.max_registers_per_thread;
 }
 /// setmaxnreg targets. With one consumer the entry count is already the most a thread can have, so
-/// registers are not moved. Producer + consumers <= 512 per partition lane: 24 + 2 * 240, 32 + 3 *
+/// registers are not moved. Producer + consumers <= 512 per partition lane: 32 + 2 * 240, 32 + 3 *
 /// 160.
-constexpr bool moves_registers(const KernelConfig& c) { return c.consumers > 1; }
-constexpr int producer_registers(const KernelConfig& c) { return c.consumers == 3 ? 32 : 24; }
-constexpr int consumer_registers(const KernelConfig& c) {
+HGEMM_HOST_DEVICE constexpr bool moves_registers(const KernelConfig& c) { return c.consumers > 1; }
+inline constexpr int kProducerRegisters = 32;
+HGEMM_HOST_DEVICE constexpr int consumer_registers(const KernelConfig& c) {
   return c.consumers == 1 ? 255 : c.consumers == 2 ? 240 : 160;
 }
 
-constexpr int a_stage_bytes(const KernelConfig& c) { return c.bm * c.bk * kElementBytes; }
-constexpr int b_stage_bytes(const KernelConfig& c) { return c.bn * c.bk * kElementBytes; }
-constexpr int stage_bytes(const KernelConfig& c) { return a_stage_bytes(c) + b_stage_bytes(c); }
-constexpr int store_buffer_bytes() { return kStoreRows * kStoreCols * kElementBytes; }
-constexpr int store_staging_bytes(const KernelConfig& c) {
+HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const KernelConfig& c) {
+  return c.bm * c.bk * kElementBytes;
+}
+HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const KernelConfig& c) {
+  return c.bn * c.bk * kElementBytes;
+}
+HGEMM_HOST_DEVICE constexpr int stage_bytes(const KernelConfig& c) {
+  return a_stage_bytes(c) + b_stage_bytes(c);
+}
+HGEMM_HOST_DEVICE constexpr int store_buffer_bytes() {
+  return kStoreRows * kStoreCols * kElementBytes;
+}
+HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const KernelConfig& c) {
   return c.epilogue == Epilogue::kTma ? c.consumers * 4 * kStoreBuffers * store_buffer_bytes() : 0;
 }
 /// Byte offsets in dynamic shared memory. Order: A stages, B stages, output staging, then for each
@@ -91,7 +112,7 @@ constexpr int store_staging_bytes(const KernelConfig& c) {
 struct SmemLayout {
   int b, staging, full, empty, tile, total_bytes;
 };
-constexpr SmemLayout smem_layout(const KernelConfig& c) {
+HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   SmemLayout layout{};
   layout.b = c.stages * a_stage_bytes(c);
   // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
@@ -104,13 +125,15 @@ constexpr SmemLayout smem_layout(const KernelConfig& c) {
 }
 
 /// Rows of A (B) that one CTA fetches: its share when the tile is multicast to a cluster.
-constexpr int a_slice_rows(const KernelConfig& c) { return c.bm / c.cluster_n; }
-constexpr int b_slice_rows(const KernelConfig& c) { return c.bn / c.cluster_m; }
+HGEMM_HOST_DEVICE constexpr int a_slice_rows(const KernelConfig& c) { return c.bm / c.cluster_n; }
+HGEMM_HOST_DEVICE constexpr int b_slice_rows(const KernelConfig& c) { return c.bn / c.cluster_m; }
 /// Rows of one TMA box: the slice, halved where it is taller than a box may be.
-constexpr int box_rows(int slice_rows) {
+HGEMM_HOST_DEVICE constexpr int box_rows(int slice_rows) {
   return slice_rows <= kMaxBoxRows ? slice_rows : slice_rows / 2;
 }
-constexpr int box_cols(const KernelConfig& c) { return c.bk < kSlabK ? c.bk : kSlabK; }
+HGEMM_HOST_DEVICE constexpr int box_cols(const KernelConfig& c) {
+  return c.bk < kSlabK ? c.bk : kSlabK;
+}
 
 // ---- Validity ----
 
@@ -137,7 +160,7 @@ struct RuleText {
   const char* name;
   const char* reason;  ///< what the rule demands, and its source
 };
-constexpr RuleText rule_text(Rule rule) {
+HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
   switch (rule) {
     case Rule::kValid:
       return {"valid", "the kernel can be built and launched"};
@@ -164,8 +187,8 @@ constexpr RuleText rule_text(Rule rule) {
       return {"group", "grouped order needs a group of 1..64 tile rows, other orders have none"};
     case Rule::kAccumulators:
       return {"accumulators",
-              "accumulators per thread must leave 32 registers of the consumer's for the rest "
-              "(measured with ptxas 13.0: one more block spills)"};
+              "accumulators per thread must leave 32 registers of the consumer's for the rest, 40 "
+              "with the tma epilogue (measured with ptxas 13.0: one step of bn more spills)"};
     case Rule::kOperandRegisters:
       return {"operand_registers",
               "one wgmma's bn / 2 accumulators + 26 must fit the registers at kernel entry "
@@ -180,7 +203,8 @@ constexpr RuleText rule_text(Rule rule) {
 
 /// The first rule that `c` breaks, or Rule::kValid. Every kernel that this accepts must compile
 /// without a spill; tests hold it to that.
-constexpr Rule why_invalid(const KernelConfig& c, const DeviceLimits& limits = {}) {
+HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
+                                             const DeviceLimits& limits = {}) {
   if (c.bm < 64 || c.bm > 384 || c.bm % 64 != 0) return Rule::kTileM;
   if (c.bn < 8 || c.bn > 256 || c.bn % 8 != 0) return Rule::kTileN;
   if (c.bk != 32 && c.bk != 64 && c.bk != 128) return Rule::kTileK;
@@ -192,7 +216,8 @@ constexpr Rule why_invalid(const KernelConfig& c, const DeviceLimits& limits = {
   if (a_slice_rows(c) % 8 != 0 || c.bn % (8 * c.cluster_m) != 0) return Rule::kMulticastSlice;
   const bool grouped = c.order == TileOrder::kGrouped;
   if (grouped ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
-  if (accumulators_per_thread(c) > consumer_registers(c) - 32) return Rule::kAccumulators;
+  const int reserve = c.epilogue == Epilogue::kTma ? 40 : 32;
+  if (accumulators_per_thread(c) > consumer_registers(c) - reserve) return Rule::kAccumulators;
   if (c.bn / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
   if (smem_layout(c).total_bytes > limits.smem_bytes_per_cta) return Rule::kSharedMemory;
   return Rule::kValid;
@@ -201,7 +226,7 @@ constexpr Rule why_invalid(const KernelConfig& c, const DeviceLimits& limits = {
 /// Why this kernel cannot compute a shape, or nullptr if it can. Any M is fine: TMA fills rows past
 /// the end with zeros and clips stores. K and N are rows' lengths in memory, and a TMA stride must
 /// be a multiple of 16 bytes (cuTensorMapEncodeTiled, globalStrides).
-constexpr const char* why_unsupported(long long m, long long n, long long k) {
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(long long m, long long n, long long k) {
   constexpr long long kMaxExtent = 1LL << 30;  // tile coordinates are 32-bit
   if (m < 1 || n < 1 || k < 1) return "M, N and K must be at least 1";
   if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent) return "M, N and K must be at most 2^30";

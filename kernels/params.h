@@ -1,0 +1,22 @@
+// The kernel's parameters, laid out alike for host and device.
+#pragma once
+
+namespace hgemm {
+
+/// A CUtensorMap, opaque here so that device code needs no CUDA headers (NVRTC cannot read cuda.h).
+struct alignas(64) TensorMap {
+  unsigned long long opaque[16];
+};
+
+/// Passed by value as a __grid_constant__. D[m x n] = A[m x k] * B[n x k]^T, all row-major without
+/// padding.
+struct KernelParams {
+  TensorMap a;       ///< box: box_cols(config) x box_rows(a_slice_rows(config))
+  TensorMap b;       ///< box: box_cols(config) x box_rows(b_slice_rows(config))
+  TensorMap d;       ///< box: kStoreCols x kStoreRows, 128-byte swizzle
+  TensorMap d_tail;  ///< box: the bn % kStoreCols columns left over x kStoreRows, no swizzle
+  void* d_pointer;   ///< for the direct epilogue
+  int m, n, k;
+};
+
+}  // namespace hgemm

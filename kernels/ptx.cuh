@@ -1,0 +1,185 @@
+// The PTX instructions that the kernel is made of, one function each, named after them.
+// Sources: PTX ISA 9.0, sections named beside each group.
+#pragma once
+
+#include "config.h"
+#include "params.h"
+
+namespace hgemm {
+
+using u32 = unsigned;
+using u64 = unsigned long long;
+
+/// A mbarrier wait that lasts longer than this is a bug in the kernel: it traps, and the launch
+/// fails, instead of hanging the GPU.
+inline constexpr u64 kWaitLimitNs = 4'000'000'000;
+
+namespace ptx {
+
+__device__ __forceinline__ u32 smem_address(const void* pointer) {
+  return static_cast<u32>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ __forceinline__ u64 globaltimer_ns() {
+  u64 ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+// ---- mbarrier ("Parallel Synchronization and Communication Instructions: mbarrier") ----
+
+__device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+/// Makes initialised barriers visible to the cluster and to the copy engine.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+/// Arrives at the barrier that lies at the same offset in CTA `rank` of the cluster.
+__device__ __forceinline__ void mbarrier_arrive_cluster(u32 barrier, u32 rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(barrier),
+      "r"(rank)
+      : "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+/// Waits for the phase with this parity to complete; bounded by kWaitLimitNs.
+__device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
+  if (mbarrier_try_wait(barrier, parity)) return;
+  const u64 start_ns = globaltimer_ns();
+  while (!mbarrier_try_wait(barrier, parity)) {
+    if (globaltimer_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
+  }
+}
+
+// ---- Clusters ("barrier.cluster", special register %cluster_ctarank) ----
+
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;" ::
+          : "memory");
+}
+
+// ---- Bulk tensor copies, TMA ("cp.async.bulk.tensor") ----
+
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+/// Box at (column, row) to shared memory; its bytes complete on `barrier`.
+__device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, u32 barrier,
+                                         int column, int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
+      "l"(&map), "r"(barrier), "r"(column), "r"(row)
+      : "memory");
+}
+/// The same box to the same offset in every CTA of `mask`, completing on each one's own barrier.
+__device__ __forceinline__ void tma_load_multicast(u32 destination, const TensorMap& map,
+                                                   u32 barrier, int column, int row,
+                                                   unsigned short mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+      "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask)
+      : "memory");
+}
+__device__ __forceinline__ void tma_store(const TensorMap& map, u32 source, int column, int row) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
+          &map),
+      "r"(source), "r"(column), "r"(row)
+      : "memory");
+}
+__device__ __forceinline__ void bulk_commit_group() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Waits until at most kPending of this thread's bulk groups still read their shared memory.
+template <int kPending>
+__device__ __forceinline__ void bulk_wait_group_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+/// Orders this thread's ordinary shared-memory writes before later reads by the copy engine.
+__device__ __forceinline__ void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- wgmma ("Asynchronous Warpgroup Level Matrix Instructions") ----
+
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wgmma_commit_group() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <int kPending>
+__device__ __forceinline__ void wgmma_wait_group() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// ---- Registers and output ----
+
+template <int kRegisters>
+__device__ __forceinline__ void setmaxnreg_dec() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void setmaxnreg_inc() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+/// Two fp32 values rounded to nearest even and packed, `low` in the low half.
+template <Dtype kDtype>
+__device__ __forceinline__ u32 pack(float low, float high) {
+  u32 packed;
+  if constexpr (kDtype == Dtype::kBf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  }
+  return packed;
+}
+/// Stores four 8x8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i
+/// / 8.
+__device__ __forceinline__ void stmatrix_x4(u32 address, u32 r0, u32 r1, u32 r2, u32 r3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(r0), "r"(r1), "r"(r2), "r"(r3)
+               : "memory");
+}
+__device__ __forceinline__ void stmatrix_x2(u32 address, u32 r0, u32 r1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0),
+               "r"(r1)
+               : "memory");
+}
+
+}  // namespace ptx
+}  // namespace hgemm

@@ -1,0 +1,118 @@
+// Which output tile comes when: maps a position in the schedule to tile coordinates.
+//
+// Pure integer functions for host and device, so that a CPU test can show that every order visits
+// every tile of any grid exactly once.
+#pragma once
+
+#include "config.h"
+
+namespace hgemm {
+
+struct TileCoord {
+  int m, n;
+};
+/// The output in tiles (of a whole cluster: cluster_m * bm rows by cluster_n * bn columns).
+struct TileGrid {
+  int m, n;
+  HGEMM_HOST_DEVICE int tiles() const { return m * n; }
+};
+
+HGEMM_HOST_DEVICE inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+HGEMM_HOST_DEVICE inline TileGrid tile_grid(int m, int n, const KernelConfig& c) {
+  return {ceil_div(m, c.bm * c.cluster_m), ceil_div(n, c.bn * c.cluster_n)};
+}
+
+/// Down the rows first: a wave of CTAs shares few columns of B and all rows of A.
+HGEMM_HOST_DEVICE inline TileCoord linear_tile(int index, TileGrid grid) {
+  return {index % grid.m, index / grid.m};
+}
+
+/// Bands of `group` tile rows, swept along N; within a band, down the rows first. A wave then
+/// covers a block of about group x (SMs / group) tiles, and reads fewer distinct bytes the squarer
+/// it is.
+HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int group) {
+  const int band_tiles = group * grid.n;
+  const int band = index / band_tiles;
+  const int within = index - band * band_tiles;
+  const int rows_left = grid.m - band * group;
+  const int rows = rows_left < group ? rows_left : group;
+  return {band * group + within % rows, within / rows};
+}
+
+/// A Hilbert curve over any rectangle: every run of consecutive tiles is compact, at every scale,
+/// so one order suits every wave size. The recursion is that of the generalised curve by J. Cerveny
+/// ("gilbert"): a block travelled along side a, with side b across, is cut in two when it is long,
+/// else into a part up along b, a part along a, and a part down again. Here it is walked down to
+/// one tile by index: no table, and few registers, since the producer warp has only 32 a thread.
+HGEMM_HOST_DEVICE inline TileCoord hilbert_tile(int index, TileGrid grid) {
+  TileCoord at = {0, 0};
+  bool a_along_n = grid.n >= grid.m;  // b is along the other axis
+  int a_length = a_along_n ? grid.n : grid.m;
+  int b_length = a_along_n ? grid.m : grid.n;
+  int a_sign = 1;
+  int b_sign = 1;
+  while (a_length > 1 && b_length > 1) {
+    int move_a = 0;
+    int move_b = 0;
+    if (2 * a_length > 3 * b_length) {
+      int half = a_length / 2;
+      if (half % 2 != 0 && a_length > 2) ++half;  // even lengths join without a diagonal step
+      if (index < half * b_length) {
+        a_length = half;
+      } else {
+        index -= half * b_length;
+        move_a = half;
+        a_length -= half;
+      }
+    } else {
+      int b_half = b_length / 2;
+      if (b_half % 2 != 0 && b_length > 2) ++b_half;
+      const int a_half = a_length / 2;
+      const int up = a_half * b_half;
+      const int along = a_length * (b_length - b_half);
+      if (index >= up && index < up + along) {
+        index -= up;
+        move_b = b_half;
+        b_length -= b_half;
+      } else {  // the curve turns: what was across becomes the direction of travel
+        const bool down = index >= up;
+        if (down) {
+          index -= up + along;
+          move_a = a_length - 1;
+          move_b = b_half - 1;
+        }
+        (a_along_n ? at.n : at.m) += a_sign * move_a;
+        (a_along_n ? at.m : at.n) += b_sign * move_b;
+        b_length = down ? a_length - a_half : a_half;
+        a_length = b_half;
+        const int turned_sign = down ? -b_sign : b_sign;
+        b_sign = down ? -a_sign : a_sign;
+        a_sign = turned_sign;
+        a_along_n = !a_along_n;
+        continue;
+      }
+    }
+    (a_along_n ? at.n : at.m) += a_sign * move_a;
+    (a_along_n ? at.m : at.n) += b_sign * move_b;
+  }
+  // A line of tiles is left.
+  const bool along_a = b_length == 1;
+  (along_a == a_along_n ? at.n : at.m) += (along_a ? a_sign : b_sign) * index;
+  return at;
+}
+
+/// The tile at position `index` of the order, 0 <= index < grid.tiles().
+HGEMM_HOST_DEVICE inline TileCoord tile_at(TileOrder order, int group, int index, TileGrid grid) {
+  switch (order) {
+    case TileOrder::kGrouped:
+      return grouped_tile(index, grid, group);
+    case TileOrder::kHilbert:
+      return hilbert_tile(index, grid);
+    case TileOrder::kLinear:
+      break;
+  }
+  return linear_tile(index, grid);
+}
+
+}  // namespace hgemm

@@ -1,0 +1,43 @@
+// The measurer in a process of its own: a kernel that hangs or crashes costs one trial.
+//
+// The parent never touches CUDA. It runs this program again as `hgemm-tune worker` over a socket
+// pair, one JSON request at a time, each with a deadline. When a deadline passes or the worker
+// dies, the parent kills it, throws MeasurerLost, and starts a new worker at the next call.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "base/error.h"
+#include "measure/measurer.h"
+
+namespace hgemm {
+
+/// There is no GPU here that can run the kernels; what() says what is missing.
+class NoDevice : public Error {
+ public:
+  using Error::Error;
+};
+
+class RemoteMeasurer : public Measurer {
+ public:
+  RemoteMeasurer();
+  ~RemoteMeasurer() override;
+
+  /// Throws NoDevice if there is no driver, no GPU, or it is not sm_90.
+  Environment environment() override;
+  Opened open(const Shape& shape, std::uint64_t seed) override;
+  Prepared prepare(const Build& build) override;
+  void forget(const std::string& label) override;
+  void settle(Regime regime) override;
+  std::vector<Sample> round(std::span<const std::string> labels) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Entry of the hidden `worker` subcommand: serves requests on a socket until it closes.
+int worker_main(int socket_fd);
+
+}  // namespace hgemm
