@@ -83,11 +83,13 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const KernelConfig& c,
   const int registers = limits.registers_per_partition / warps_per_partition / 8 * 8;
   return registers < limits.max_registers_per_thread ? registers : limits.max_registers_per_thread;
 }
-/// setmaxnreg targets. With one consumer the entry count is already the most a thread can have, so
-/// registers are not moved. Producer + consumers <= 512 per partition lane: 32 + 2 * 240, 32 + 3 *
-/// 160.
+/// setmaxnreg targets. They share what the CTA was launched with (entry registers x warpgroups):
+/// one register more, and setmaxnreg.inc waits for ever. 24 + 2 * 240 = 3 * 168; 32 + 3 * 160 = 4 *
+/// 128. With one consumer the entry count is already the most a thread can have: nothing is moved.
 HGEMM_HOST_DEVICE constexpr bool moves_registers(const KernelConfig& c) { return c.consumers > 1; }
-inline constexpr int kProducerRegisters = 32;
+HGEMM_HOST_DEVICE constexpr int producer_registers(const KernelConfig& c) {
+  return c.consumers == 3 ? 32 : 24;
+}
 HGEMM_HOST_DEVICE constexpr int consumer_registers(const KernelConfig& c) {
   return c.consumers == 1 ? 255 : c.consumers == 2 ? 240 : 160;
 }

@@ -212,6 +212,10 @@ __device__ __forceinline__ void consume(const KernelParams& params,
 template <KernelConfig kConfig>
 __device__ __forceinline__ void hgemm(const KernelParams& params) {
   static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");
+  static_assert(!moves_registers(kConfig) ||
+                    producer_registers(kConfig) + kConfig.consumers * consumer_registers(kConfig) <=
+                        entry_registers(kConfig) * (kConfig.consumers + 1),
+                "setmaxnreg.inc would wait for registers that the CTA does not have");
   extern __shared__ __align__(1024) unsigned char smem[];
   const Pipeline<kConfig> pipeline(smem);
 
@@ -238,7 +242,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params) {
   }
 
   if (warp < 4) {
-    if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_dec<kProducerRegisters>();
+    if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_dec<producer_registers(kConfig)>();
     if (warp == 0) produce<kConfig>(params, pipeline, rank, lane);
   } else {
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_inc<consumer_registers(kConfig)>();

@@ -1,4 +1,4 @@
-// The two kinds of failure a user can meet. Both carry one complete sentence: cause, place, next
+// The kinds of failure a user can meet. Each carries one complete sentence: cause, place, next
 // step. They are caught once, in main (or per trial in the tune driver).
 #pragma once
 
@@ -15,6 +15,12 @@ class Error : public std::runtime_error {
 
 /// Bad usage or bad input (arguments, files, databases): exit code 2.
 class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// There is no GPU here that can run the kernels; what() says what is missing.
+class NoDevice : public Error {
  public:
   using Error::Error;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/embedded.h"
 #include "kernels/config.h"
 #include "trial/trial.h"
 
@@ -29,20 +30,39 @@ std::string kernel_source_hash();
 /// "13.0": the NVRTC this program runs with.
 std::string nvrtc_version();
 
+/// NVRTC's options for the kernels that are timed.
+std::vector<std::string> default_compile_flags();
+
+/// What kernels are made from and by. The defaults are what the program ships; tests vary them.
+struct Toolchain {
+  std::span<const EmbeddedFile> kernel_files = embedded_kernels();
+  std::vector<std::string> flags = default_compile_flags();
+  /// The child process: serves compile requests on the socket that its last argument numbers.
+  std::vector<std::string> worker = {"/proc/self/exe", "compile-worker"};
+};
+
 struct CompileOptions {
   std::filesystem::path cache_dir;  ///< created if missing; InputError if it cannot be written
   int jobs = 0;                     ///< child processes; 0: one per CPU, at most one per 1 GiB free
   std::chrono::seconds timeout{60};  ///< per kernel; then compile_failed
+  Toolchain toolchain;
+};
+
+/// How the builds of one compile_all() came about.
+struct CompileCounts {
+  int from_cache = 0;
+  int compiled = 0;  ///< by a child, with any outcome
+  int repaired = 0;  ///< of them, those whose cache entry was there but damaged
 };
 
 /// Default cache: $XDG_CACHE_HOME/hgemm-tune, else ~/.cache/hgemm-tune.
 std::filesystem::path default_cache_dir();
 
 /// Compiles all configs; `done` is called in the calling thread as each ends, in any order. A child
-/// that crashes or hangs costs its one config. Entries are written to a temporary name and renamed;
-/// a damaged entry is rebuilt.
-void compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
-                 const std::function<void(Build)>& done);
+/// that crashes or hangs costs its one config, and that outcome is not cached. Several processes
+/// may share a cache. Throws InputError if the cache cannot be used, Error if no child starts.
+CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
+                          const std::function<void(Build)>& done);
 
 /// Entry of the hidden `compile-worker` subcommand: serves requests on a socket until it closes.
 int compile_worker_main(int socket_fd);

@@ -47,10 +47,11 @@ std::string_view to_string(Layout layout);  ///< "TN"
 Dtype parse_dtype(std::string_view text);   ///< throws InputError naming the valid words
 Layout parse_layout(std::string_view text);
 
-/// What `--shapes` takes: a list "MxNxK[,MxNxK...]", or a YAML file. A bare file name is looked up
-/// in the working folder, then in `configs_dir`/shapes (".yaml" may be left out). Shapes that
-/// describe the same problem are merged (weights add up, tags are joined with '+').
-/// Throws InputError with file:line:column, what was found, what was expected.
+/// What `--shapes` takes: a list "MxNxK[,MxNxK...]" (".fp16" may follow each), or a YAML file
+/// (space/shapes_file.h says what it holds). A bare file name is looked up in the working folder,
+/// then in `configs_dir`/shapes (".yaml" may be left out). Shapes that describe the same problem
+/// are merged (weights add up, tags are joined with '+'). Throws InputError with file:line:column,
+/// what was found, what was expected.
 std::vector<Shape> load_shapes(const std::string& argument, const std::string& configs_dir);
 
 }  // namespace hgemm

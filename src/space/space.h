@@ -38,7 +38,17 @@ struct Space {
   std::vector<Grid> grids;
 };
 
-/// `argument`: a name ("quick") looked up in `configs_dir`/spaces, or a YAML file.
+/// `argument`: a YAML file, or a name ("quick") looked up in the working folder and then in
+/// `configs_dir`/spaces. The file is a map of `name:` (else the file's) and `grids:`, a list of
+/// maps from an axis to a value, a list, or for numbers an inclusive range "start:end:step":
+///
+///   bm, bn, consumers   required
+///   bk                  64                 q          max (or numbers; the pipeline's stages)
+///   cluster             1x1                d          1   (wgmma groups left in flight)
+///   order               linear (group<G>, hilbert)
+///   epilogue            tma (direct)       schedule   persist (single)
+///   dtype               [bf16, fp16]
+///
 /// Throws InputError with file:line:column; unknown keys name the nearest known one.
 Space load_space(const std::string& argument, const std::string& configs_dir);
 
@@ -46,9 +56,11 @@ struct Enumeration {
   std::vector<KernelConfig> valid;        ///< distinct, in a stable order
   std::map<Rule, std::int64_t> rejected;  ///< points that break each rule (first broken rule)
 };
+/// "max" stages become a number; where not even the fewest fit, the point is counted as rejected.
 Enumeration enumerate(const Space& space, const DeviceLimits& limits = {});
 
-/// axis name -> its distinct values among `configs`, as label fragments, in ascending order.
+/// axis (named as in space files) -> its distinct values among `configs`, written as in labels but
+/// without the axis prefix ("128", "2x1", "group8"), in ascending order.
 std::map<std::string, std::vector<std::string>> axis_values(
     const std::vector<KernelConfig>& configs);
 

@@ -28,7 +28,8 @@ class Store {
 
   /// Opens or (kReadWrite) creates a database. Throws InputError if the file is not one of ours, is
   /// damaged, has a newer schema than this program, or cannot be written; nothing is left
-  /// half-written.
+  /// half-written. An empty file is a new database. kReadOnly works in a read-only folder, and then
+  /// assumes that nobody writes to the file unless a journal lies beside it.
   static Store open(const std::string& path, Mode mode);
   ~Store();
   Store(Store&&) noexcept;
@@ -51,7 +52,8 @@ class Store {
   void record_build(const BuildFacts& build);
 
   /// Labels that need no further measurement at this shape in this environment and regime: they
-  /// ended with any status, in any run. Baselines are never among them.
+  /// ended with any status, in any run (ok but never timed is no end). Baselines are never among
+  /// them.
   std::set<std::string> finished(const Environment& environment, const Shape& shape,
                                  Regime regime) const;
 

@@ -56,7 +56,7 @@ struct Sample {
 /// The result of comparing a candidate's output with the fp32 reference.
 struct Verdict {
   bool correct = false;
-  double error = 0;      ///< largest |out - ref| / (|ref| + scale); NaN if any output was NaN
+  double error = 0;      ///< largest |out - ref| / (|ref| + scale); NaN if all wrong ones are NaN
   double tolerance = 0;  ///< error must be <= this
   std::string message;   ///< empty if correct, else why not and where
 };
@@ -110,6 +110,7 @@ struct Environment {
   std::string kernel_hash;   ///< hash of everything in kernels/
   std::string git_revision;  ///< of the program; "-dirty" appended if so
 
+  bool operator==(const Environment&) const = default;
   /// Same results are to be expected: all but git_revision are equal.
   bool same_conditions(const Environment& other) const;
 };

@@ -9,23 +9,13 @@
 
 #include "compile/compiler.h"
 #include "measure/measurer.h"
+#include "search/race.h"
 #include "store/store.h"
 
 namespace hgemm {
 
-/// How a race is run; the defaults are the protocol of results/.
-struct RacePolicy {
-  int screen_rounds = 3;            ///< rounds that candidates must survive
-  double screen_keep_ratio = 0.85;  ///< after each, keep what is within this of the fastest
-  int finalists = 8;                ///< configs that go on to the final rounds
-  int lt_finalists = 3;             ///< cuBLASLt algorithms that go on
-  int min_rounds = 9;               ///< final rounds
-  int max_rounds = 40;
-  double interval_half_width = 0.005;  ///< stop once the winner's ratios are known this well
-  std::uint64_t seed = 0;              ///< of data and of the order in rounds
-};
-
-/// Told what happens, for progress and logs; called in the driver's thread.
+/// Told what happens, for progress and logs; called in the driver's thread. `index` counts from 0,
+/// over the shapes that still have something to measure.
 class TuneListener {
  public:
   virtual ~TuneListener() = default;
@@ -49,9 +39,16 @@ struct TunePlan {
 using CompileAll = std::function<void(std::span<const KernelConfig>, const CompileOptions&,
                                       const std::function<void(Build)>&)>;
 
-/// Measures what the store does not have yet; every trial is committed as it ends. `stop` is polled
-/// between steps: when it returns true the driver returns early with all finished work committed.
-/// Returns the number of candidate trials recorded by this call.
+/// Measures what the store does not have yet. A config is recorded when it has ended (failed,
+/// eliminated, or measured to the end), in one transaction with the baselines' samples of its
+/// rounds: whenever the program is killed, what is in the store is complete, and the next call
+/// measures exactly the rest, in a race of its own.
+///
+/// `stop` is polled between steps: when it returns true the driver returns early with all finished
+/// work committed. Returns the number of configs' trials recorded by this call.
+///
+/// Throws InputError, after everything else is done, if shapes did not fit the GPU's memory; Error
+/// if the measurer is lost twice in a row with no candidate to blame for it, or if cublas fails.
 std::int64_t tune(const TunePlan& plan, Measurer& measurer, Store& store,
                   const CompileAll& compile_all, TuneListener& listener,
                   const std::function<bool()>& stop);

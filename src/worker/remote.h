@@ -13,12 +13,6 @@
 
 namespace hgemm {
 
-/// There is no GPU here that can run the kernels; what() says what is missing.
-class NoDevice : public Error {
- public:
-  using Error::Error;
-};
-
 class RemoteMeasurer : public Measurer {
  public:
   RemoteMeasurer();

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Sets up, builds everything with warnings as errors, and runs the tests. Those that need a Hopper
+# GPU are skipped by name where there is none. ctest's summary of the CPU tests comes last.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON
+
+# Other versions format differently: 14 is Debian 12's, which the sources follow.
+check_format() {
+  if ! clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+    echo "Format: not checked, there is no clang-format 14 here"
+    return
+  fi
+  find src tests kernels -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' |
+    xargs clang-format --dry-run --Werror || {
+    echo "Format: run clang-format -i on the files above" >&2
+    exit 1
+  }
+  echo "Format: ok"
+}
+
+boxed_warning() {
+  local line
+  echo "************************************************************************************"
+  for line in "$@"; do printf '*** %-76s ***\n' "$line"; done
+  echo "************************************************************************************"
+}
+
+# What only a GPU can show is recorded by gpu_check.sh, for the kernels that it ran.
+check_recorded_gpu_checks() {
+  local current recorded file found=0
+  current=$(build/hgemm-tune doctor --kernel-hash)
+  for file in results/*/gpu-check.json; do
+    [[ -e $file ]] || continue
+    found=1
+    recorded=$(sed -n 's/^ *"kernel_hash": *"\([^"]*\)".*/\1/p' "$file")
+    if [[ $recorded != "$current" ]]; then
+      boxed_warning "WARNING: kernels/ has changed since the last check on a GPU." \
+        "$file is about ${recorded:-?}" "the kernels of now are      $current" \
+        "Run scripts/gpu_check.sh on a Hopper GPU and commit what it writes."
+    elif ! grep -q '"passed": true' "$file"; then
+      boxed_warning "WARNING: the last check on a GPU of these kernels failed: see $file"
+    else
+      echo "GPU check: $file is about the kernels of now"
+    fi
+  done
+  ((found)) || boxed_warning "WARNING: these kernels were never checked on a GPU." \
+    "Run scripts/gpu_check.sh on a Hopper GPU and commit what it writes."
+}
+
+run_gpu_tests() {
+  if build/hgemm-tune doctor --environment >/dev/null 2>&1; then
+    ctest --preset gpu
+    return
+  fi
+  local names
+  names=$(ctest --preset gpu -N | sed -n 's/^ *Test *#[0-9]*: /  skipped: /p')
+  echo "GPU tests: no Hopper GPU here"
+  [[ -z $names ]] || echo "$names"
+  echo "GPU tests: $(grep -c skipped <<<"$names" || true) skipped"
+}
+
+check_format
+cmake --build --preset release
+check_recorded_gpu_checks
+outcome=0
+run_gpu_tests || outcome=1
+ctest --preset cpu -j "$(nproc)" || outcome=1
+exit $outcome

@@ -1,0 +1,105 @@
+#include "base/channel.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <system_error>
+
+namespace hgemm {
+namespace {
+
+constexpr std::size_t kHeaderBytes = sizeof(std::uint64_t);
+constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
+
+/// Waits until `fd` is ready for `events`; false if the deadline passes first.
+bool wait_ready(int fd, short events, Deadline deadline) {
+  for (;;) {
+    int timeout_ms = -1;
+    if (deadline != kNever) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+      timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
+    }
+    pollfd entry{fd, events, 0};
+    const int ready = poll(&entry, 1, timeout_ms);
+    if (ready > 0) return true;  // POLLHUP and POLLERR too: the next call says what it is
+    if (ready == 0) return false;
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
+  }
+}
+
+bool must_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+[[noreturn]] void throw_closed(const char* action) {
+  throw ChannelClosed(fmt::format("{}: the other process has ended", action));
+}
+
+}  // namespace
+
+Channel::~Channel() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::pair<Channel, Channel> Channel::make_pair() {
+  std::array<int, 2> fds;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  }
+  return {Channel(fds[0]), Channel(fds[1])};
+}
+
+bool Channel::send(const nlohmann::json& message, Deadline deadline) {
+  std::string bytes(kHeaderBytes, '\0');
+  nlohmann::json::to_cbor(message, bytes);
+  const std::uint64_t size = bytes.size() - kHeaderBytes;
+  std::memcpy(bytes.data(), &size, kHeaderBytes);
+
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count =
+        ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0) {
+      sent += static_cast<std::size_t>(count);
+    } else if (!must_wait(errno)) {
+      throw_closed("send");
+    } else if (!wait_ready(fd_, POLLOUT, deadline)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<nlohmann::json> Channel::receive(Deadline deadline) {
+  for (;;) {
+    if (received_.size() >= kHeaderBytes) {
+      std::uint64_t size;
+      std::memcpy(&size, received_.data(), kHeaderBytes);
+      if (size > kMaxMessageBytes) throw Error("receive: the bytes are not a message");
+      if (received_.size() >= kHeaderBytes + size) {
+        const auto begin = received_.begin() + kHeaderBytes;
+        const auto end = begin + static_cast<std::ptrdiff_t>(size);
+        nlohmann::json message = nlohmann::json::from_cbor(begin, end);
+        received_.erase(received_.begin(), end);
+        return message;
+      }
+    }
+    std::array<char, 1 << 16> chunk;
+    const ssize_t count = recv(fd_, chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (count > 0) {
+      received_.append(chunk.data(), static_cast<std::size_t>(count));
+    } else if (count == 0 || !must_wait(errno)) {
+      throw_closed("receive");
+    } else if (!wait_ready(fd_, POLLIN, deadline)) {
+      return std::nullopt;
+    }
+  }
+}
+
+}  // namespace hgemm

@@ -1,0 +1,45 @@
+// A process that this program starts, talks to and may have to kill.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/channel.h"
+
+namespace hgemm {
+
+/// This program, for running another subcommand of itself.
+inline constexpr const char* kThisProgram = "/proc/self/exe";
+
+class Child {
+ public:
+  /// Runs `command` (program, arguments) with one more argument: the number of an inherited socket,
+  /// whose other end is channel(). Nothing else is inherited but standard streams. Throws Error if
+  /// the program cannot be run.
+  ///
+  /// The child is killed when the thread that started it ends (PR_SET_PDEATHSIG), so that none
+  /// outlives this program however it dies. It has a process group of its own: Ctrl-C in the
+  /// terminal ends the parent, and must not look like a crash of the child.
+  explicit Child(std::vector<std::string> command);
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child();  ///< kills and reaps
+
+  Channel& channel() { return channel_; }
+
+  void kill();  ///< SIGKILL; harmless if it has ended
+
+  /// Waits for the end: "exit code 3" or "killed by signal 11 (Segmentation fault)".
+  std::string wait();
+
+ private:
+  Child(std::vector<std::string> command, std::pair<Channel, Channel> ends);
+
+  Channel channel_;
+  pid_t pid_ = -1;   // -1 once reaped
+  std::string end_;  // how it ended, once reaped
+};
+
+}  // namespace hgemm

@@ -1,0 +1,15 @@
+// Content addresses. Used for the kernel's provenance, compiler output and cache keys.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hgemm {
+
+/// XXH3-128 of the texts in order, as 32 hex digits; the same on every machine. Boundaries count:
+/// {"ab", "c"} and {"a", "bc"} differ.
+std::string content_hash(std::span<const std::string_view> texts);
+std::string content_hash(std::string_view text);
+
+}  // namespace hgemm

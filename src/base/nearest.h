@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hgemm {
+
+/// The candidate with the smallest Levenshtein distance to `word`, ignoring case; the first of
+/// several, and empty if there are no candidates. For "did you mean ...?" in error messages.
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace hgemm

@@ -1,0 +1,39 @@
+#include "base/resources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace hgemm {
+namespace fs = std::filesystem;
+
+fs::path resource_dir() {
+  const fs::path program_dir = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path& candidate : {program_dir / "share", program_dir.parent_path() / "share"}) {
+    const fs::path dir = candidate / "hgemm-tune";
+    if (fs::is_directory(dir / "configs")) return dir;
+  }
+  throw Error(
+      fmt::format("the program's configs are neither in {0}/share/hgemm-tune nor in "
+                  "{0}/../share/hgemm-tune; build the target `share`, or install the program with "
+                  "`cmake --install`",
+                  program_dir.string()));
+}
+
+std::vector<fs::path> recorded_databases() {
+  std::vector<fs::path> databases;
+  const fs::path results = resource_dir() / "results";
+  if (!fs::is_directory(results)) return databases;
+  for (const auto& device : fs::directory_iterator(results)) {
+    if (!device.is_directory()) continue;
+    for (const auto& file : fs::directory_iterator(device.path())) {
+      if (file.path().extension() == ".db") databases.push_back(file.path());
+    }
+  }
+  std::sort(databases.begin(), databases.end());
+  return databases;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,16 @@
+// Files that ship with the program: configs/ and the recorded results/.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace hgemm {
+
+/// <folder of the program>/share/hgemm-tune (a build folder), else
+/// <folder of the program>/../share/hgemm-tune (an installation). Throws Error if there is neither.
+std::filesystem::path resource_dir();
+
+/// The databases that ship as resource_dir()/results/<device>/<name>.db, sorted by path.
+std::vector<std::filesystem::path> recorded_databases();
+
+}  // namespace hgemm

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/resources.h"
+#include "base/revision.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/writable.h"
+#include "compile/compiler.h"
+#include "emit/emit.h"
+#include "gpu/probe.h"
+#include "store/store.h"
+#include "worker/remote.h"
+
+namespace hgemm::cli {
+namespace {
+namespace fs = std::filesystem;
+
+struct DoctorOptions {
+  std::string db = kDefaultDatabase;
+  std::string cache_dir;
+  bool kernel_hash = false;
+  bool environment = false;
+};
+
+Finding check_nvrtc() {
+  try {
+    return {.part = "NVRTC", .ok = true, .detail = nvrtc_version(), .advice = ""};
+  } catch (const std::exception& error) {
+    return {.part = "NVRTC",
+            .detail = error.what(),
+            .advice = "install the CUDA 13 toolkit's NVRTC, or add its lib64 to LD_LIBRARY_PATH"};
+  }
+}
+
+Finding check_cache(const fs::path& folder) {
+  Finding finding{.part = "cache", .detail = folder.string(), .advice = ""};
+  finding.ok = can_write_into(folder);
+  if (!finding.ok) finding.advice = "cannot be written: choose another folder with --cache-dir";
+  return finding;
+}
+
+Finding check_database(const std::string& path) {
+  Finding finding{.part = "database", .detail = path, .advice = ""};
+  if (!fs::exists(path)) {
+    finding.ok = can_write_into(fs::absolute(path).parent_path());
+    finding.detail += " (not there yet)";
+    if (!finding.ok) finding.advice = "its folder cannot be written: choose another with --db";
+    return finding;
+  }
+  try {
+    const auto races = Store::open(path, Store::Mode::kReadOnly).races();
+    finding.ok = access(path.c_str(), W_OK) == 0;
+    finding.detail += fmt::format(" ({} races)", races.size());
+    if (!finding.ok) finding.advice = "cannot be written: choose another with --db";
+  } catch (const Error& error) {
+    finding.detail = error.what();
+    finding.advice = "choose another with --db";
+  }
+  return finding;
+}
+
+Finding check_resources() {
+  try {
+    const auto databases = recorded_databases();
+    return {.part = "shipped files",
+            .ok = true,
+            .detail = fmt::format("{} ({} recorded databases)", resource_dir().string(),
+                                  databases.size()),
+            .advice = ""};
+  } catch (const Error& error) {
+    return {.part = "shipped files", .detail = error.what(), .advice = "see the message"};
+  }
+}
+
+int run_doctor(const DoctorOptions& options) {
+  if (options.kernel_hash) {
+    fmt::print("{}\n", kernel_source_hash());
+    return 0;
+  }
+  if (options.environment) {
+    fmt::print("{}\n", format_environment(RemoteMeasurer().environment()));
+    return 0;
+  }
+  std::vector<Finding> findings = probe_gpu();
+  findings.push_back(check_nvrtc());
+  findings.push_back(
+      check_cache(options.cache_dir.empty() ? default_cache_dir() : fs::path(options.cache_dir)));
+  findings.push_back(check_database(options.db));
+  findings.push_back(check_resources());
+
+  fmt::print("hgemm-tune {} ({}), kernel sources {}\n\n", HGEMM_TUNE_VERSION, git_revision(),
+             kernel_source_hash());
+  for (const Finding& finding : findings) {
+    const char* mark = finding.ok ? "ok" : finding.required ? "MISSING" : "missing";
+    fmt::print("{:<8} {:<14} {}\n", mark, finding.part, finding.detail);
+    if (!finding.ok) fmt::print("{:<8} {:<14} -> {}\n", "", "", finding.advice);
+  }
+  const bool ready =
+      std::ranges::all_of(findings, [](const Finding& f) { return f.ok || !f.required; });
+  fmt::print("\n{}\n", ready ? "Ready to tune."
+                             : "Not ready to tune here: see MISSING above. plan, best and answers "
+                               "from recorded results work nevertheless.");
+  return ready ? 0 : 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program, Command& chosen) {
+  const auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command =
+      program.add_subcommand("doctor", help::kDoctor)->footer(help::kDoctorExamples);
+  command->add_option("--db", options->db, help::kDb)->type_name("FILE")->capture_default_str();
+  command->add_option("--cache-dir", options->cache_dir, help::kCacheDir)->type_name("FOLDER");
+  CLI::Option* hash = command->add_flag("--kernel-hash", options->kernel_hash, help::kKernelHash);
+  command->add_flag("--environment", options->environment, help::kEnvironment)->excludes(hash);
+  command->callback([&chosen, options] { chosen = [options] { return run_doctor(*options); }; });
+}
+
+}  // namespace hgemm::cli

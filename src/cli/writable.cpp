@@ -1,0 +1,17 @@
+#include "cli/writable.h"
+
+#include <unistd.h>
+
+namespace hgemm::cli {
+namespace fs = std::filesystem;
+
+bool can_write_into(const fs::path& folder) {
+  fs::path existing = fs::absolute(folder);
+  std::error_code error;  // a file where a folder should be: not there
+  while (!fs::exists(existing, error) && existing.has_relative_path()) {
+    existing = existing.parent_path();
+  }
+  return fs::is_directory(existing, error) && access(existing.c_str(), W_OK) == 0;
+}
+
+}  // namespace hgemm::cli

@@ -1,0 +1,118 @@
+#include "compile/compiler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "compile/cache.h"
+#include "compile/judge.h"
+#include "compile/pool.h"
+#include "compile/source.h"
+#include "space/label.h"
+
+namespace hgemm {
+namespace {
+
+/// MemAvailable of /proc/meminfo in GiB; 0 if it cannot be read.
+int available_memory_gib() {
+  std::ifstream file("/proc/meminfo");
+  std::string field, unit;
+  for (long long kib = 0; file >> field >> kib; std::getline(file, unit)) {
+    if (field == "MemAvailable:") return static_cast<int>(kib >> 20);
+  }
+  return 0;
+}
+
+int default_jobs() {
+  const int cpus = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, std::min(cpus, available_memory_gib()));
+}
+
+/// All that is known of a config before it is compiled.
+Build blank_build(const KernelConfig& config, const Toolchain& toolchain) {
+  Build build;
+  build.config = config;
+  build.facts.label = label(config);
+  build.facts.compiler = "nvrtc " + nvrtc_version();
+  build.facts.flags = fmt::format("{}", fmt::join(toolchain.flags, " "));
+  build.facts.dynamic_smem_bytes = smem_layout(config).total_bytes;
+  return build;
+}
+
+void fail(Build& build, std::string message) {
+  build.status = Status::kCompileFailed;
+  build.message = std::move(message);
+}
+
+/// What the compiler's output makes of a build.
+void finish(Build& build, const CompilerOutput& output, const std::filesystem::path& cubin) {
+  Judgement judgement = judge(output.succeeded, output.log);
+  build.facts.registers = judgement.registers;
+  build.facts.spill_bytes = judgement.spill_bytes;
+  build.facts.static_smem_bytes = judgement.static_smem_bytes;
+  build.facts.compile_ms = output.cpu_ms;
+  if (!judgement.objection.empty()) return fail(build, std::move(judgement.objection));
+  build.facts.cubin_hash = content_hash(output.cubin);
+  build.cubin = cubin;
+}
+
+struct Missing {
+  Build build;
+  std::string key;
+};
+
+}  // namespace
+
+CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
+                          const std::function<void(Build)>& done) {
+  const Toolchain& toolchain = options.toolchain;
+  const Cache cache(options.cache_dir);
+  const auto job_of = [&](const KernelConfig& config) {
+    return kernel_job(config, toolchain.kernel_files, toolchain.flags);
+  };
+
+  CompileCounts counts;
+  std::vector<Missing> missing;
+  for (const KernelConfig& config : configs) {
+    Build build = blank_build(config, toolchain);
+    const std::string key = cache_key(job_of(config));
+    const Cache::Found found = cache.find(key);
+    if (found.output) {
+      finish(build, *found.output, cache.cubin_path(key));
+      build.from_cache = true;
+      ++counts.from_cache;
+      done(std::move(build));
+    } else {
+      if (found.damaged) ++counts.repaired;
+      missing.push_back({std::move(build), key});
+    }
+  }
+
+  const PoolOptions pool{toolchain.worker, options.jobs > 0 ? options.jobs : default_jobs(),
+                         options.timeout};
+  run_in_children(
+      missing.size(), pool, [&](std::size_t i) { return job_of(missing[i].build.config); },
+      [&](std::size_t i, Answer answer) {
+        auto& [build, key] = missing[i];
+        ++counts.compiled;
+        if (!answer.failure.empty()) {
+          fail(build, answer.failure);
+        } else if (answer.message.contains("error")) {
+          fail(build, answer.message.at("error"));
+        } else {
+          const auto output = answer.message.get<CompilerOutput>();
+          cache.store(key, output);
+          finish(build, output, cache.cubin_path(key));
+        }
+        done(std::move(build));
+      });
+  return counts;
+}
+
+}  // namespace hgemm

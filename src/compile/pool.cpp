@@ -1,0 +1,110 @@
+#include "compile/pool.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/child.h"
+
+namespace hgemm {
+namespace {
+
+using std::chrono::steady_clock;
+
+struct Slot {
+  std::unique_ptr<Child> child;        // none: not started yet, or its predecessor failed
+  std::optional<std::size_t> request;  // none: idle
+  Deadline deadline{};
+};
+
+/// Ends the child, which owes an answer.
+Answer give_up(Slot& slot, const std::string& reason) {
+  slot.child.reset();
+  slot.request.reset();
+  return {nullptr, reason};
+}
+
+Answer timed_out(Slot& slot, const PoolOptions& options) {
+  return give_up(slot, fmt::format("the compile process was killed after {:g} s",
+                                   std::chrono::duration<double>(options.timeout).count()));
+}
+
+Answer ended(Slot& slot) {
+  return give_up(slot, fmt::format("the compile process ended: {}", slot.child->wait()));
+}
+
+/// Gives the slot a request; an answer only if that failed.
+std::optional<Answer> start(Slot& slot, std::size_t request, const nlohmann::json& message,
+                            const PoolOptions& options) {
+  if (!slot.child) slot.child = std::make_unique<Child>(options.command);
+  slot.request = request;
+  slot.deadline = steady_clock::now() + options.timeout;
+  try {
+    if (!slot.child->channel().send(message, slot.deadline)) return timed_out(slot, options);
+    return std::nullopt;
+  } catch (const ChannelClosed&) {
+    return ended(slot);
+  }
+}
+
+/// The slot's answer or failure, if it has come to one.
+std::optional<Answer> poll_answer(Slot& slot, const PoolOptions& options) {
+  try {
+    if (auto message = slot.child->channel().receive(steady_clock::now())) {
+      slot.request.reset();
+      return Answer{std::move(*message), ""};
+    }
+  } catch (const ChannelClosed&) {
+    return ended(slot);
+  }
+  if (steady_clock::now() >= slot.deadline) return timed_out(slot, options);
+  return std::nullopt;
+}
+
+/// Sleeps until a busy child has something to say or the first deadline passes.
+void wait_for_any(const std::vector<Slot>& slots) {
+  std::vector<pollfd> entries;
+  Deadline first = kNever;
+  for (const Slot& slot : slots) {
+    if (!slot.request) continue;
+    entries.push_back({slot.child->channel().fd(), POLLIN, 0});
+    first = std::min(first, slot.deadline);
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - steady_clock::now());
+  poll(entries.data(), entries.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+}
+
+}  // namespace
+
+void run_in_children(std::size_t count, const PoolOptions& options,
+                     const std::function<nlohmann::json(std::size_t)>& make_request,
+                     const std::function<void(std::size_t, Answer)>& done) {
+  std::vector<Slot> slots(std::min(count, static_cast<std::size_t>(std::max(options.children, 1))));
+  std::size_t next = 0;
+  for (std::size_t finished = 0; finished < count;) {
+    for (Slot& slot : slots) {
+      while (!slot.request && next < count) {
+        const std::size_t request = next++;
+        if (auto failure = start(slot, request, make_request(request), options)) {
+          ++finished;
+          done(request, std::move(*failure));
+        }
+      }
+    }
+    if (finished == count) break;
+    wait_for_any(slots);
+    for (Slot& slot : slots) {
+      if (!slot.request) continue;
+      const std::size_t request = *slot.request;
+      if (auto answer = poll_answer(slot, options)) {
+        ++finished;
+        done(request, std::move(*answer));
+      }
+    }
+  }
+}
+
+}  // namespace hgemm

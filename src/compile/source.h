@@ -1,0 +1,21 @@
+// From a config to what the compiler is given.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/embedded.h"
+#include "compile/nvrtc.h"
+#include "kernels/config.h"
+
+namespace hgemm {
+
+/// The translation unit that instantiates the kernel for one config, as
+///   extern "C" __global__ void hgemm_kernel(const __grid_constant__ hgemm::KernelParams)
+std::string kernel_source(const KernelConfig& config);
+
+/// Headers are named by their path below kernels/, as the kernels include each other.
+CompileJob kernel_job(const KernelConfig& config, std::span<const EmbeddedFile> kernel_files,
+                      std::span<const std::string> flags);
+
+}  // namespace hgemm

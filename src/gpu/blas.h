@@ -1,0 +1,63 @@
+// The baselines: cublasGemmEx with its default algorithm, and every algorithm that cuBLASLt's
+// heuristic offers for a shape.
+#pragma once
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/cuda.h"
+#include "gpu/operands.h"
+#include "space/shape.h"
+
+namespace hgemm {
+
+std::string cublas_version();  ///< e.g. "13.1.0"
+
+class Cublas {
+ public:
+  Cublas();
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+  ~Cublas();
+
+  /// cublasGemmEx, fp32 accumulate, default algorithm, 64 MiB of workspace of our own (so that a
+  /// captured launch holds no allocation).
+  void gemm(const Shape& shape, const Operands& operands, cudaStream_t stream) const;
+
+ private:
+  cublasHandle_t handle_ = nullptr;
+  DeviceMemory workspace_;
+};
+
+/// The algorithms that cuBLASLt's heuristic returns for one shape, in its order. Asked for 64, with
+/// 64 MiB of workspace: it returns 8 or fewer for the shapes in results/.
+class CublasLtPlan {
+ public:
+  /// Empty if the heuristic knows none. Throws Error if cuBLASLt fails otherwise.
+  explicit CublasLtPlan(const Shape& shape);
+  CublasLtPlan(const CublasLtPlan&) = delete;
+  CublasLtPlan& operator=(const CublasLtPlan&) = delete;
+  ~CublasLtPlan();
+
+  int algorithms() const { return static_cast<int>(results_.size()); }
+  /// Its ids as in cublasLt.h: "algo 66, tile 23, stages 16, cluster 3, split-K 1, workspace 0 B".
+  std::string describe(int algorithm) const;
+  void gemm(int algorithm, const Operands& operands, cudaStream_t stream) const;
+
+ private:
+  void destroy();
+
+  cublasLtHandle_t handle_ = nullptr;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr;
+  cublasLtMatrixLayout_t b_ = nullptr;
+  cublasLtMatrixLayout_t d_ = nullptr;
+  std::vector<cublasLtMatmulHeuristicResult_t> results_;
+  DeviceMemory workspace_;
+};
+
+}  // namespace hgemm

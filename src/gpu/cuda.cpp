@@ -1,0 +1,65 @@
+#include "gpu/cuda.h"
+
+#include <fmt/format.h>
+
+namespace hgemm {
+
+bool CudaError::sticky() const {
+  switch (code) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorAssert:
+    case cudaErrorUnknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void check(cudaError_t code, const char* doing) {
+  if (code == cudaSuccess) return;
+  cudaGetLastError();  // an error that is not sticky must not surface again in the next call
+  throw CudaError(
+      code, fmt::format("{}: {} ({})", doing, cudaGetErrorName(code), cudaGetErrorString(code)));
+}
+
+double Event::us_since(const Event& start) const {
+  float ms = 0;
+  check(cudaEventElapsedTime(&ms, start.event_, event_), "reading events");
+  return static_cast<double>(ms) * 1e3;
+}
+
+DeviceMemory::DeviceMemory(std::size_t bytes) : bytes_(bytes) {
+  check(cudaMalloc(&data_, bytes), "allocating device memory");
+}
+
+void Graph::begin(const Stream& stream) {
+  check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
+        "beginning a capture");
+}
+
+void Graph::abandon(const Stream& stream) {
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(stream.get(), &graph);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaGetLastError();
+}
+
+Graph Graph::end(const Stream& stream) {
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream.get(), &graph), "ending a capture");
+  cudaGraphExec_t executable = nullptr;
+  const cudaError_t code = cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphDestroy(graph);
+  check(code, "instantiating a graph");
+  return Graph(executable);
+}
+
+}  // namespace hgemm

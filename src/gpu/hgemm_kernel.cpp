@@ -1,0 +1,143 @@
+#include "gpu/hgemm_kernel.h"
+
+#include <cuda.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/schedule.h"
+
+namespace hgemm {
+namespace {
+
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
+
+/// libcuda is not linked, so that the program starts without a driver.
+decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
+  void* entry = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault,
+                                         &result),
+        "looking for cuTensorMapEncodeTiled in the driver");
+  if (result != cudaDriverEntryPointSuccess) {
+    throw Error("the driver has no cuTensorMapEncodeTiled: CUDA 12 or newer is needed");
+  }
+  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry);
+}
+
+struct Matrix {
+  const char* name;
+  void* data;
+  std::int64_t rows, cols;
+  Dtype dtype;
+};
+
+TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, CUtensorMapSwizzle swizzle,
+                 CUtensorMapL2promotion promotion) {
+  static const auto encode_tiled = tensor_map_encoder();
+  const cuuint64_t extents[] = {static_cast<cuuint64_t>(matrix.cols),
+                                static_cast<cuuint64_t>(matrix.rows)};
+  const cuuint64_t row_bytes[] = {static_cast<cuuint64_t>(matrix.cols * kElementBytes)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(box_cols), static_cast<cuuint32_t>(box_rows)};
+  const cuuint32_t element_strides[] = {1, 1};
+  CUtensorMap map{};
+  const CUresult code = encode_tiled(&map,
+                                     matrix.dtype == Dtype::kBf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                                                  : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                                     2, matrix.data, extents, row_bytes, box, element_strides,
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion,
+                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (code != CUDA_SUCCESS) {
+    throw Error(fmt::format(
+        "the driver refused the tensor map of {} ({} x {}, box {} x {}): error {}", matrix.name,
+        matrix.rows, matrix.cols, box_rows, box_cols, static_cast<int>(code)));
+  }
+  TensorMap result;
+  std::memcpy(&result, &map, sizeof result);
+  return result;
+}
+
+}  // namespace
+
+KernelParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands) {
+  const Matrix a{"A", const_cast<void*>(operands.a), shape.m, shape.k, shape.dtype};
+  const Matrix b{"B", const_cast<void*>(operands.b), shape.n, shape.k, shape.dtype};
+  const Matrix d{"D", operands.d, shape.m, shape.n, shape.dtype};
+  const CUtensorMapSwizzle swizzle =
+      box_cols(config) == kSlabK ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
+  // 128-byte promotion was 6 to 11 % slower at 2048^3, 4096^3 and 8192^3 (128x256, cluster 2x1,
+  // H200, 2026-11-20), in a version of the kernel that was also held up by its barriers; not an
+  // axis yet.
+  const auto loads = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+  const auto stores = CU_TENSOR_MAP_L2_PROMOTION_NONE;
+
+  KernelParams params{};
+  params.a = encode(a, box_cols(config), box_rows(a_slice_rows(config)), swizzle, loads);
+  params.b = encode(b, box_cols(config), box_rows(b_slice_rows(config)), swizzle, loads);
+  params.d = encode(d, kStoreCols, kStoreRows, CU_TENSOR_MAP_SWIZZLE_128B, stores);
+  if (config.bn % kStoreCols != 0) {
+    params.d_tail =
+        encode(d, config.bn % kStoreCols, kStoreRows, CU_TENSOR_MAP_SWIZZLE_NONE, stores);
+  }
+  params.d_pointer = operands.d;
+  params.m = static_cast<int>(shape.m);
+  params.n = static_cast<int>(shape.n);
+  params.k = static_cast<int>(shape.k);
+  return params;
+}
+
+HgemmKernel::HgemmKernel(const KernelConfig& config, const std::filesystem::path& cubin)
+    : config_(config) {
+  check(cudaLibraryLoadFromFile(&library_, cubin.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+        "loading a cubin");
+  try {
+    check(cudaLibraryGetKernel(&kernel_, library_, "hgemm_kernel"), "looking for hgemm_kernel");
+    check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               smem_layout(config).total_bytes),
+          "reserving shared memory");
+  } catch (...) {
+    cudaLibraryUnload(library_);
+    throw;
+  }
+}
+
+HgemmKernel::~HgemmKernel() { cudaLibraryUnload(library_); }
+
+cudaLaunchConfig_t HgemmKernel::launch_config(int ctas, cudaStream_t stream,
+                                              cudaLaunchAttribute* cluster) const {
+  cluster->id = cudaLaunchAttributeClusterDimension;
+  cluster->val.clusterDim = {static_cast<unsigned>(cluster_size(config_)), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(ctas));
+  config.blockDim = dim3(static_cast<unsigned>(threads_per_cta(config_)));
+  config.dynamicSmemBytes = static_cast<std::size_t>(smem_layout(config_).total_bytes);
+  config.stream = stream;
+  config.attrs = cluster;
+  config.numAttrs = 1;
+  return config;
+}
+
+int HgemmKernel::grid_ctas(const Shape& shape) const {
+  const TileGrid grid = tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), config_);
+  int clusters = grid.tiles();
+  if (config_.persistent) {
+    cudaLaunchAttribute cluster{};
+    const cudaLaunchConfig_t config = launch_config(cluster_size(config_), nullptr, &cluster);
+    int resident = 0;
+    check(cudaOccupancyMaxActiveClusters(&resident, kernel_, &config),
+          "asking how many clusters are resident");
+    if (resident < 1) throw Error("the GPU cannot hold one cluster of this kernel");
+    clusters = std::min(clusters, resident);
+  }
+  return clusters * cluster_size(config_);
+}
+
+void HgemmKernel::launch(const KernelParams& params, int ctas, cudaStream_t stream) const {
+  cudaLaunchAttribute cluster{};
+  const cudaLaunchConfig_t config = launch_config(ctas, stream, &cluster);
+  void* arguments[] = {const_cast<KernelParams*>(&params)};
+  check(cudaLaunchKernelExC(&config, kernel_, arguments), "launching hgemm_kernel");
+}
+
+}  // namespace hgemm

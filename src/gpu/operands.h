@@ -1,0 +1,13 @@
+// Where one set of A, B and D lies in device memory. D[m x n] = A[m x k] * B[n x k]^T, row-major,
+// unpadded.
+#pragma once
+
+namespace hgemm {
+
+struct Operands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* d = nullptr;
+};
+
+}  // namespace hgemm

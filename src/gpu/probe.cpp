@@ -1,0 +1,97 @@
+#include "gpu/probe.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "gpu/blas.h"
+#include "gpu/cuda.h"
+#include "gpu/device.h"
+#include "gpu/nvml.h"
+
+namespace hgemm {
+namespace {
+
+std::string number(std::optional<int> value, const char* unit) {
+  return value ? fmt::format("{} {}", *value, unit) : std::string("unknown");
+}
+
+Finding probe_nvml(const Device& device, std::optional<Nvml>& nvml) {
+  std::string why;
+  nvml = Nvml::open(device.pci_bus_id, &why);
+  if (!nvml) {
+    return {"NVML", false, why,
+            "install the driver's management library (libnvidia-ml.so.1); without it power and the "
+            "driver's version are not recorded",
+            false};
+  }
+  const std::optional<double> limit_w = nvml->power_limit_w();
+  return {"NVML", true,
+          fmt::format("driver {}, power limit {}", nvml->driver_version(),
+                      limit_w ? fmt::format("{:.0f} W", *limit_w) : "unknown"),
+          "", false};
+}
+
+Finding probe_clocks(const Device& device, const std::optional<Nvml>& nvml) {
+  const std::string limit = fmt::format("SM up to {} MHz", device.max_sm_mhz);
+  if (!nvml) return {"clocks", true, limit, "", false};
+  const std::optional<double> power_w = nvml->power_w();
+  return {"clocks", true,
+          fmt::format("{}; now SM {}, memory {}, {}, {}", limit, number(nvml->sm_mhz(), "MHz"),
+                      number(nvml->memory_mhz(), "MHz"),
+                      power_w ? fmt::format("{:.0f} W", *power_w) : "power unknown",
+                      number(nvml->temperature_c(), "C")),
+          "", false};
+}
+
+/// CUPTI is not linked: it is only asked for its version.
+Finding probe_cupti() {
+  void* const library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return {"CUPTI", false, dlerror(),
+            "install CUPTI of CUDA 13 or add its folder to LD_LIBRARY_PATH; hardware counters need "
+            "it, tuning does not",
+            false};
+  }
+  int (*get_version)(unsigned*) = nullptr;
+  get_version = reinterpret_cast<decltype(get_version)>(dlsym(library, "cuptiGetVersion"));
+  unsigned version = 0;
+  const bool ok = get_version != nullptr && get_version(&version) == 0;
+  dlclose(library);
+  return {"CUPTI", ok, ok ? fmt::format("API version {}", version) : "cuptiGetVersion failed",
+          ok ? "" : "reinstall CUPTI of CUDA 13", false};
+}
+
+}  // namespace
+
+std::vector<Finding> probe_gpu() {
+  std::vector<Finding> findings;
+  findings.push_back(
+      {"CUDA", true, fmt::format("runtime {}, cuBLAS {}", cuda_runtime_version(), cublas_version()),
+       ""});
+  try {
+    const Device device = open_device();
+    findings.push_back({"driver", true, "CUDA " + device.driver_cuda_version, ""});
+    findings.push_back(
+        {"GPU", true,
+         fmt::format("{}, {} SMs, {:.0f} GB, {:.0f} MB L2", device.name, device.sm_count,
+                     static_cast<double>(device.memory_bytes) * 1e-9,
+                     static_cast<double>(device.l2_bytes) / (1 << 20)),
+         ""});
+    std::optional<Nvml> nvml;
+    findings.push_back(probe_nvml(device, nvml));
+    findings.push_back(probe_clocks(device, nvml));
+  } catch (const NoDevice& error) {
+    findings.push_back({"GPU", false, error.what(),
+                        "tuning needs a Hopper GPU (compute capability 9.0) and an NVIDIA driver "
+                        "for CUDA 13; recorded results and `plan` work without"});
+  } catch (const Error& error) {
+    findings.push_back({"GPU", false, error.what(),
+                        "see whether nvidia-smi works and whether another process holds the GPU"});
+  }
+  findings.push_back(probe_cupti());
+  return findings;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,74 @@
+#include "measure/candidate.h"
+
+#include <fmt/format.h>
+
+namespace hgemm {
+namespace {
+
+class KernelCandidate : public Candidate {
+ public:
+  KernelCandidate(const KernelConfig& config, const std::filesystem::path& cubin,
+                  const Problem& problem)
+      : kernel_(config, cubin), ctas_(kernel_.grid_ctas(problem.shape())) {
+    for (int set = 0; set < problem.sets(); ++set) {
+      params_.push_back(make_params(config, problem.shape(), problem.operands(set)));
+    }
+  }
+  void launch(int set, cudaStream_t stream) const override {
+    kernel_.launch(params_.at(static_cast<std::size_t>(set)), ctas_, stream);
+  }
+
+ private:
+  HgemmKernel kernel_;
+  int ctas_;
+  std::vector<KernelParams> params_;
+};
+
+class CublasCandidate : public Candidate {
+ public:
+  explicit CublasCandidate(const Problem& problem) : problem_(problem) {}
+  void launch(int set, cudaStream_t stream) const override {
+    blas_.gemm(problem_.shape(), problem_.operands(set), stream);
+  }
+  std::string describe() const override { return "cublasGemmEx, default algorithm"; }
+
+ private:
+  const Problem& problem_;
+  Cublas blas_;
+};
+
+class CublasLtCandidate : public Candidate {
+ public:
+  CublasLtCandidate(std::shared_ptr<const CublasLtPlan> plan, int algorithm, const Problem& problem)
+      : problem_(problem), plan_(std::move(plan)), algorithm_(algorithm) {}
+  void launch(int set, cudaStream_t stream) const override {
+    plan_->gemm(algorithm_, problem_.operands(set), stream);
+  }
+  std::string describe() const override { return plan_->describe(algorithm_); }
+
+ private:
+  const Problem& problem_;
+  std::shared_ptr<const CublasLtPlan> plan_;
+  int algorithm_;
+};
+
+}  // namespace
+
+std::unique_ptr<Candidate> make_kernel_candidate(const KernelConfig& config,
+                                                 const std::filesystem::path& cubin,
+                                                 const Problem& problem) {
+  return std::make_unique<KernelCandidate>(config, cubin, problem);
+}
+
+std::vector<Baseline> make_baselines(const Problem& problem) {
+  std::vector<Baseline> baselines;
+  baselines.push_back({std::string(kCublasLabel), std::make_unique<CublasCandidate>(problem)});
+  const auto plan = std::make_shared<const CublasLtPlan>(problem.shape());
+  for (int algorithm = 0; algorithm < plan->algorithms(); ++algorithm) {
+    baselines.push_back({fmt::format("{}{}", kCublasLtPrefix, algorithm),
+                         std::make_unique<CublasLtCandidate>(plan, algorithm, problem)});
+  }
+  return baselines;
+}
+
+}  // namespace hgemm

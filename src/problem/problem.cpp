@@ -1,0 +1,105 @@
+#include "problem/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "problem/kernels.h"
+
+namespace hgemm {
+namespace {
+
+/// Rows of poison before and after D. A kernel that forgets to clip writes the rows next to D
+/// first.
+constexpr std::int64_t kGuardRows = 64;
+/// Left free for cuBLAS's workspaces, loaded kernels and graphs.
+constexpr double kReservedBytes = 1.5e9;
+
+std::size_t element_bytes(std::int64_t rows, std::int64_t cols) {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * kElementBytes;
+}
+
+double bytes_of_set(const Shape& shape) {
+  return shape.bytes() + 2.0 * static_cast<double>(element_bytes(kGuardRows, shape.n));
+}
+
+}  // namespace
+
+double tolerance(Dtype dtype, std::int64_t k) {
+  const double rounding = dtype == Dtype::kBf16 ? 0x1p-8 : 0x1p-11;
+  return rounding + static_cast<double>(k) / 16.0 * 0x1p-23;
+}
+
+Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, const Stream& stream)
+    : shape_(shape), comparison_(sizeof(Comparison)) {
+  const double reference_bytes = 4.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n);
+  const double rotation_bytes = 3.0 * static_cast<double>(device.l2_bytes);
+  const int wanted = static_cast<int>(std::ceil(rotation_bytes / shape.bytes()));
+  const double needed = reference_bytes + bytes_of_set(shape) * wanted + kReservedBytes;
+  if (const auto free_bytes = static_cast<double>(free_device_bytes()); needed > free_bytes) {
+    throw InputError(fmt::format(
+        "{} needs {:.1f} GB of device memory, and {} has {:.1f} GB free; leave the shape out",
+        to_string(shape), needed * 1e-9, device.name, free_bytes * 1e-9));
+  }
+
+  const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.k)));
+  for (int i = 0; i < wanted; ++i) {
+    Set set{DeviceMemory(element_bytes(shape.m, shape.k)),
+            DeviceMemory(element_bytes(shape.n, shape.k)),
+            DeviceMemory(element_bytes(shape.m + 2 * kGuardRows, shape.n))};
+    const auto stream_id = static_cast<std::uint32_t>(2 * i);
+    fill_normal(set.a.data(), shape.m * shape.k, shape.dtype, 1.0f, seed, stream_id, stream.get());
+    fill_normal(set.b.data(), shape.n * shape.k, shape.dtype, sigma_b, seed, stream_id + 1,
+                stream.get());
+    sets_.push_back(std::move(set));
+  }
+  reference_ = DeviceMemory(static_cast<std::size_t>(shape.m * shape.n) * sizeof(float));
+  const Operands first = operands(0);
+  multiply_reference(reference_.as<float>(), first.a, first.b, shape.dtype, shape.m, shape.n,
+                     shape.k, stream.get());
+  stream.synchronize();
+}
+
+Operands Problem::operands(int set) const {
+  const Set& chosen = sets_.at(static_cast<std::size_t>(set));
+  return {chosen.a.data(), chosen.b.data(),
+          chosen.d.as<std::byte>() + element_bytes(kGuardRows, shape_.n)};
+}
+
+void Problem::poison(const Stream& stream) const {
+  const DeviceMemory& d = sets_.front().d;
+  check(cudaMemsetAsync(d.data(), kPoisonByte, d.bytes(), stream.get()), "poisoning the output");
+}
+
+Verdict Problem::verify(const Stream& stream) const {
+  Verdict verdict;
+  verdict.tolerance = tolerance(shape_.dtype, shape_.k);
+  compare(comparison_.as<Comparison>(), operands(0).d, reference_.as<float>(), shape_.m * shape_.n,
+          kGuardRows * shape_.n, shape_.dtype, static_cast<float>(verdict.tolerance), stream.get());
+  Comparison comparison{};
+  check(cudaMemcpyAsync(&comparison, comparison_.data(), sizeof comparison, cudaMemcpyDeviceToHost,
+                        stream.get()),
+        "reading the comparison");
+  stream.synchronize();
+
+  verdict.error = static_cast<double>(comparison.max_error);
+  if (comparison.bad > 0) {
+    const auto index = static_cast<std::int64_t>(comparison.first_bad);
+    verdict.message =
+        fmt::format("{} of {} elements are wrong, the first at row {}, column {}", comparison.bad,
+                    shape_.m * shape_.n, index / shape_.n, index % shape_.n);
+    if (verdict.error <= verdict.tolerance) {
+      verdict.error = std::numeric_limits<double>::quiet_NaN();
+      verdict.message += " (NaN, or never written)";
+    }
+  } else if (comparison.guard_writes > 0) {
+    verdict.message =
+        fmt::format("{} elements outside the output were written", comparison.guard_writes);
+  }
+  verdict.correct = comparison.bad == 0 && comparison.guard_writes == 0;
+  return verdict;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,52 @@
+// The data of one shape on the GPU: inputs, a reference, and the verdict on an output.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu/cuda.h"
+#include "gpu/device.h"
+#include "gpu/operands.h"
+#include "space/shape.h"
+#include "trial/trial.h"
+
+namespace hgemm {
+
+/// Largest error of a correct result: |out - ref| / (|ref| + scale), where scale is the standard
+/// deviation of the outputs (1, by the choice of inputs). Rounding to the output type gives at most
+/// one unit roundoff (bf16: 2^-8, fp16: 2^-11); accumulating K products in fp32 in another order
+/// than the reference gives less than K / 16 roundings of 2^-23 (one for each wgmma step).
+double tolerance(Dtype dtype, std::int64_t k);
+
+/// Inputs: A ~ N(0, 1), B ~ N(0, 1 / K), from a counter-based generator on the GPU (Philox4x32-10,
+/// Salmon et al. 2011), so that outputs are N(0, 1) and a fresh process makes the same data again.
+/// There are enough sets of A, B and D to exceed 3x L2, unless one set does: launches that rotate
+/// over them find nothing of their own inputs in cache.
+class Problem {
+ public:
+  /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of our own (no
+  /// tensor cores, no library). Throws InputError if the shape does not fit in device memory.
+  Problem(const Shape& shape, std::uint64_t seed, const Device& device, const Stream& stream);
+
+  const Shape& shape() const { return shape_; }
+  int sets() const { return static_cast<int>(sets_.size()); }
+  Operands operands(int set) const;
+
+  /// Fills D of set 0, and the guard rows before and after it, with NaN.
+  void poison(const Stream& stream) const;
+
+  /// Compares D of set 0 with the reference: every element within tolerance (NaN never is), every
+  /// guard row untouched. Waits for the stream.
+  Verdict verify(const Stream& stream) const;
+
+ private:
+  struct Set {
+    DeviceMemory a, b, d;
+  };
+  Shape shape_;
+  std::vector<Set> sets_;
+  DeviceMemory reference_;
+  DeviceMemory comparison_;
+};
+
+}  // namespace hgemm

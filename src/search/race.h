@@ -1,0 +1,84 @@
+// Who stays in a race and when it ends: pure logic, fed numbers. No GPU, no clock, no store.
+//
+// Screening: every candidate runs once a round, and what is clearly slower than the fastest leaves.
+// Final: the few that are left run against the baselines until the result is known well enough.
+// Whoever leads after screening leads partly by luck (the winner's curse: the best of hundreds of
+// medians of three samples). Therefore nothing measured in screening counts in the final, neither
+// here nor in the store: a finalist's trial holds samples of final rounds only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trial/trial.h"
+
+namespace hgemm {
+
+/// How a race is run; the defaults are the protocol of results/.
+struct RacePolicy {
+  int screen_rounds = 3;            ///< rounds that candidates must survive; 0: all are finalists
+  double screen_keep_ratio = 0.85;  ///< after each, keep what is within this of the fastest
+  int finalists = 8;                ///< configs that go on to the final rounds
+  int lt_finalists = 3;             ///< cuBLASLt algorithms that go on
+  int min_rounds = 9;               ///< final rounds
+  int max_rounds = 40;
+  double interval_half_width = 0.005;  ///< relative; stop once the winner's ratios are this sure
+  std::uint64_t seed = 0;              ///< of data and of the order in rounds
+};
+
+/// Runs a race by telling whom to measure next. Labels tell configs, cuBLASLt algorithms and cublas
+/// apart. Configs are compared with configs and algorithms with algorithms, so a shape where cuBLAS
+/// is far ahead still has a best config; cublas itself always stays.
+class Referee {
+ public:
+  Referee(std::span<const std::string> labels, const RacePolicy& policy);
+
+  /// kScreen, then kFinal: of the round that comes next, or of the last one if finished().
+  Stage phase() const { return phase_; }
+
+  /// The winner's ratios are sure, max_rounds is reached, or no config is left.
+  bool finished() const { return finished_; }
+
+  /// Everyone still in the race, baselines mixed in, in a fresh random order: whatever drifts
+  /// within a round (clock, temperature) favours nobody.
+  std::vector<std::string> next_round();
+
+  /// Ends a round with the time of each label. A label that has none failed and is out; cublas must
+  /// have one. Returns who was eliminated for being slow.
+  std::vector<std::string> end_round(const std::map<std::string, double>& time_us);
+
+  struct Standing {
+    std::string leader;       ///< empty if no config is left
+    double ratio_cublas = 0;  ///< median over this phase's rounds of cublas' time / its time
+  };
+  /// After the last end_round(), for progress.
+  const Standing& standing() const { return standing_; }
+
+ private:
+  enum class Group { kConfig, kCublasLt, kCublas };
+  struct Entry {
+    std::string label;
+    Group group;
+    std::vector<double> times_us;  ///< of this phase; entries have the same rounds, so they align
+  };
+
+  std::vector<const Entry*> members(Group group) const;
+  const Entry& cublas() const;
+  std::vector<std::string> screen();
+  bool is_decided();
+  void update_standing(const Entry& leader);
+
+  RacePolicy policy_;
+  std::mt19937_64 random_;
+  std::vector<Entry> entries_;  ///< those still in the race
+  Stage phase_;
+  int rounds_ = 0;  ///< of this phase
+  bool finished_ = false;
+  Standing standing_;
+};
+
+}  // namespace hgemm

@@ -1,0 +1,128 @@
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "space/space.h"
+#include "space/words.h"
+#include "space/yaml.h"
+
+namespace hgemm {
+namespace {
+
+/// Far more than anyone compiles; a slip in a range is told rather than enumerated for an hour.
+constexpr std::size_t kMaxPoints = 1'000'000;
+/// Generous bound of every numeric axis: which values are valid is for the rules to say.
+constexpr std::int64_t kMaxAxisValue = 1024;
+
+const std::vector<std::string> kAxisNames = {
+    "bm", "bn", "bk", "q", "cluster", "consumers", "d", "order", "epilogue", "schedule", "dtype"};
+
+class SpaceReader {
+ public:
+  explicit SpaceReader(const std::string& path)
+      : file_(YamlFile::read(path, "a map with `name:` and `grids:`")),
+        stem_(std::filesystem::path(path).stem().string()) {}
+
+  Space read() const {
+    const YamlMap root = file_.map(file_.root(), "a space file", {"name", "grids"});
+    Space space;
+    space.name = root.find("name") ? file_.text(root.at("name"), "name") : stem_;
+    const YAML::Node grids = root.at("grids");
+    if (!grids.IsSequence() || grids.size() == 0)
+      file_.fail(grids.Mark(),
+                 fmt::format("found {} for grids; expected a list of grids; write one "
+                             "\"- {{bm: 128, bn: 256, consumers: 2}}\" per line",
+                             grids.IsSequence() ? "an empty list" : describe(grids)));
+    std::size_t points = 0;
+    for (const YAML::Node& node : grids) {
+      space.grids.push_back(read_grid(file_.map(node, "a grid", kAxisNames)));
+      points += count_points(space.grids.back());
+      if (points > kMaxPoints)
+        file_.fail(node.Mark(), fmt::format("more than {} points up to this grid; expected fewer; "
+                                            "shorten its lists",
+                                            kMaxPoints));
+    }
+    return space;
+  }
+
+ private:
+  Grid read_grid(const YamlMap& map) const {
+    Grid grid;
+    grid.bm = numbers(map, "bm");
+    grid.bn = numbers(map, "bn");
+    grid.consumers = numbers(map, "consumers");
+    grid.bk = numbers(map, "bk", {64});
+    grid.mma_depth = numbers(map, "d", {1});
+    grid.stages = stages(map);
+    grid.cluster = words(map, "cluster", find_cluster, {"1x1", "2x1", "1x2"}, {{1, 1}});
+    grid.order =
+        words(map, "order", find_order, {"linear", "group4", "group8", "group16", "hilbert"},
+              {{TileOrder::kLinear, 0}});
+    grid.epilogue = words(map, "epilogue", find_epilogue, {"tma", "direct"}, {Epilogue::kTma});
+    grid.persistent = words(map, "schedule", find_schedule, {"persist", "single"}, {true});
+    grid.dtype = words(map, "dtype", find_dtype, {"bf16", "fp16"}, {Dtype::kBf16, Dtype::kFp16});
+    return grid;
+  }
+
+  /// Without `otherwise` the axis is required.
+  std::vector<int> numbers(const YamlMap& map, const std::string& axis,
+                           std::vector<int> otherwise = {}) const {
+    if (!otherwise.empty() && !map.find(axis)) return otherwise;
+    return numbers(map.at(axis), axis);
+  }
+  std::vector<int> numbers(const YAML::Node& node, const std::string& axis) const {
+    std::vector<int> values;
+    for (const std::int64_t value : file_.numbers(node, axis, 0, kMaxAxisValue))
+      values.push_back(static_cast<int>(value));
+    return values;
+  }
+
+  std::vector<int> stages(const YamlMap& map) const {
+    if (!map.find("q")) return {kMaxStagesThatFit};
+    std::vector<int> values;
+    for (const YAML::Node& item : file_.items(map.at("q"), "q")) {
+      if (item.IsScalar() && item.Scalar() == "max") {
+        values.push_back(kMaxStagesThatFit);
+        continue;
+      }
+      for (const std::int64_t value : file_.numbers(item, "q (or the word max)", 1, kMaxAxisValue))
+        values.push_back(static_cast<int>(value));
+    }
+    return values;
+  }
+
+  template <class Value>
+  std::vector<Value> words(const YamlMap& map, const std::string& axis,
+                           std::optional<Value> (*find)(std::string_view),
+                           const std::vector<std::string>& examples,
+                           std::vector<Value> otherwise) const {
+    const auto node = map.find(axis);
+    if (!node) return otherwise;
+    std::vector<Value> values;
+    for (const YAML::Node& item : file_.items(*node, axis))
+      values.push_back(file_.word(item, axis, find, examples));
+    return values;
+  }
+
+  static std::size_t count_points(const Grid& grid) {
+    std::size_t points = 1;
+    for (const std::size_t values :
+         {grid.bm.size(), grid.bn.size(), grid.bk.size(), grid.stages.size(), grid.cluster.size(),
+          grid.consumers.size(), grid.mma_depth.size(), grid.order.size(), grid.epilogue.size(),
+          grid.persistent.size(), grid.dtype.size()})
+      points = std::min(points * values, kMaxPoints + 1);  // far below overflow at each step
+    return points;
+  }
+
+  YamlFile file_;
+  std::string stem_;
+};
+
+}  // namespace
+
+Space load_space(const std::string& argument, const std::string& configs_dir) {
+  const std::string path =
+      find_yaml(argument, std::filesystem::path(configs_dir) / "spaces", "space");
+  return SpaceReader(path).read();
+}
+
+}  // namespace hgemm

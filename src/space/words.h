@@ -1,0 +1,32 @@
+// The words that labels, shapes and space files are written in. Parsers return nullopt for anything
+// else; the caller knows the place and says what was expected. Private to the module.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "space/shape.h"
+#include "space/space.h"
+
+namespace hgemm {
+
+std::string order_word(TileOrder order, int group);
+std::string_view epilogue_word(Epilogue epilogue);
+std::string_view schedule_word(bool persistent);
+
+std::optional<Grid::Order> find_order(std::string_view word);      ///< linear | group<G> | hilbert
+std::optional<Epilogue> find_epilogue(std::string_view word);      ///< direct | tma
+std::optional<bool> find_schedule(std::string_view word);          ///< persist | single
+std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16
+std::optional<Layout> find_layout(std::string_view word);          ///< TN
+std::optional<Grid::Cluster> find_cluster(std::string_view word);  ///< "2x1"
+
+/// Decimal digits and nothing else; nullopt also if the number does not fit.
+std::optional<std::int64_t> find_number(std::string_view text);
+
+/// `text` in double quotes, fit for one line of an error message.
+std::string in_quotes(std::string_view text);
+
+}  // namespace hgemm

@@ -1,0 +1,94 @@
+// YAML files for people: every complaint is one line "file:line:column: what was found; what was
+// expected; next step". Private to the module.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hgemm {
+
+/// The file that `argument` names: a path, or a bare name looked up in the working folder and then
+/// in `folder`; ".yaml" may be left out. Throws InputError that says where it was looked for and
+/// which names `folder` has. `kind` is a word for the message: "shapes", "space".
+std::string find_yaml(const std::string& argument, const std::filesystem::path& folder,
+                      const std::string& kind);
+
+class YamlMap;
+
+class YamlFile {
+ public:
+  /// Throws InputError if the file cannot be read, is empty, or is not one YAML document.
+  /// `expected` says what such a file holds.
+  static YamlFile read(const std::string& path, const std::string& expected);
+
+  const YAML::Node& root() const { return root_; }
+
+  /// "file:line:column"
+  std::string place(const YAML::Mark& mark) const;
+  [[noreturn]] void fail(const YAML::Mark& mark, const std::string& problem) const;
+
+  /// `node` as a map with some of `keys`; `what` names it in messages ("a shape").
+  YamlMap map(const YAML::Node& node, const std::string& what,
+              const std::vector<std::string>& keys) const;
+
+  /// The items of a list, at least one; any other node is its own only item.
+  std::vector<YAML::Node> items(const YAML::Node& node, const std::string& what) const;
+
+  /// One of a few words, read by `find`; `words` spells them for messages.
+  template <class Value>
+  Value word(const YAML::Node& node, const std::string& what,
+             std::optional<Value> (*find)(std::string_view),
+             const std::vector<std::string>& words) const {
+    if (const std::optional<Value> value = node.IsScalar() ? find(node.Scalar()) : std::nullopt)
+      return *value;
+    fail_word(node, what, words);
+  }
+
+  /// One line of text, not empty.
+  std::string text(const YAML::Node& node, const std::string& what) const;
+
+  /// Whole numbers within [low, high]: one, a list, or an inclusive range "start:end:step" (which
+  /// may be an item of a list).
+  std::vector<std::int64_t> numbers(const YAML::Node& node, const std::string& what,
+                                    std::int64_t low, std::int64_t high) const;
+  std::int64_t number(const YAML::Node& node, const std::string& what, std::int64_t low,
+                      std::int64_t high) const;
+
+ private:
+  [[noreturn]] void fail_word(const YAML::Node& node, const std::string& what,
+                              const std::vector<std::string>& words) const;
+
+  std::string path_;
+  YAML::Node root_;
+};
+
+/// A map whose keys are known to be right.
+class YamlMap {
+ public:
+  YamlMap(const YamlFile& file, YAML::Node node, std::string what,
+          std::map<std::string, YAML::Node> values)
+      : file_(file), node_(std::move(node)), what_(std::move(what)), values_(std::move(values)) {}
+
+  YAML::Mark mark() const { return node_.Mark(); }
+  std::optional<YAML::Node> find(const std::string& key) const;
+  /// Throws InputError if the key is not there.
+  YAML::Node at(const std::string& key) const;
+
+ private:
+  const YamlFile& file_;
+  YAML::Node node_;
+  std::string what_;
+  std::map<std::string, YAML::Node> values_;
+};
+
+/// What a node is, for "found ...": its text in quotes, "nothing", "a list" or "a map".
+std::string describe(const YAML::Node& node);
+
+}  // namespace hgemm

@@ -1,0 +1,76 @@
+#include "trial/trial.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+
+#include "base/error.h"
+
+namespace hgemm {
+namespace {
+
+template <class Enum>
+struct Word {
+  Enum value;
+  std::string_view text;
+};
+
+// The words of the database (CHECK constraints in store/schema.sql) and of every output.
+constexpr std::array kStatusWords{
+    Word{Status::kOk, "ok"},
+    Word{Status::kInvalidConfig, "invalid_config"},
+    Word{Status::kCompileFailed, "compile_failed"},
+    Word{Status::kLaunchFailed, "launch_failed"},
+    Word{Status::kWrongResult, "wrong_result"},
+    Word{Status::kTimedOut, "timed_out"},
+    Word{Status::kCrashed, "crashed"},
+};
+constexpr std::array kRegimeWords{Word{Regime::kSustained, "sustained"}};
+constexpr std::array kStageWords{
+    Word{Stage::kNone, "none"},
+    Word{Stage::kScreen, "screen"},
+    Word{Stage::kFinal, "final"},
+};
+
+template <class Words, class Enum>
+std::string_view text_of(const Words& words, Enum value, std::string_view kind) {
+  for (const auto& word : words) {
+    if (word.value == value) return word.text;
+  }
+  throw Error(fmt::format("{} {} has no name: a value outside its enumeration", kind,
+                          static_cast<int>(value)));
+}
+
+template <class Words>
+auto value_of(const Words& words, std::string_view text, std::string_view kind) {
+  std::vector<std::string_view> known;
+  for (const auto& word : words) {
+    if (word.text == text) return word.value;
+    known.push_back(word.text);
+  }
+  throw InputError(
+      fmt::format("unknown {} '{}': expected one of {}", kind, text, fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+std::string_view to_string(Status status) { return text_of(kStatusWords, status, "status"); }
+Status parse_status(std::string_view text) { return value_of(kStatusWords, text, "status"); }
+
+std::string_view to_string(Regime regime) { return text_of(kRegimeWords, regime, "regime"); }
+Regime parse_regime(std::string_view text) { return value_of(kRegimeWords, text, "regime"); }
+
+std::string_view to_string(Stage stage) { return text_of(kStageWords, stage, "stage"); }
+Stage parse_stage(std::string_view text) { return value_of(kStageWords, text, "stage"); }
+
+bool is_cublaslt(std::string_view label) { return label.starts_with(kCublasLtPrefix); }
+bool is_baseline(std::string_view label) { return label == kCublasLabel || is_cublaslt(label); }
+
+bool Environment::same_conditions(const Environment& other) const {
+  Environment there = other;
+  there.git_revision = git_revision;
+  return *this == there;
+}
+
+}  // namespace hgemm

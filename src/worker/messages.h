@@ -1,0 +1,40 @@
+// What parent and worker say to each other (base/channel.h). Requests are objects with "call";
+// replies are objects with "ok", or "error" and "kind".
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "measure/measurer.h"
+#include "trial/trial.h"
+
+namespace hgemm {
+
+namespace call {
+inline constexpr const char* kEnvironment = "environment";
+inline constexpr const char* kOpen = "open";
+inline constexpr const char* kPrepare = "prepare";
+inline constexpr const char* kForget = "forget";
+inline constexpr const char* kSettle = "settle";
+inline constexpr const char* kRound = "round";
+}  // namespace call
+
+/// Kinds of error: which exception the parent throws.
+namespace kind {
+inline constexpr const char* kNoDevice = "no_device";
+inline constexpr const char* kInput = "input";      ///< the shape does not fit
+inline constexpr const char* kContext = "context";  ///< the CUDA context is lost; the worker exits
+inline constexpr const char* kError = "error";
+}  // namespace kind
+
+void to_json(nlohmann::json& json, const Shape& shape);
+void from_json(const nlohmann::json& json, Shape& shape);
+void to_json(nlohmann::json& json, const Prepared& prepared);
+void from_json(const nlohmann::json& json, Prepared& prepared);
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Environment, gpu_name, gpu_uuid, compute_major, compute_minor,
+                                   sm_count, l2_bytes, memory_bytes, max_sm_mhz, power_limit_w,
+                                   driver, cuda, cublas, nvrtc, kernel_hash, git_revision)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Verdict, correct, error, tolerance, message)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, round, launches, time_us, sm_mhz)
+
+}  // namespace hgemm

@@ -1,0 +1,126 @@
+#include "worker/remote.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/child.h"
+#include "measure/protocol.h"
+#include "worker/messages.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+// Deadlines: several times what was ever seen (H200), since to pass one costs the worker. The
+// kernel's own bound on barrier waits (kWaitLimitNs, 4 s) fires before kPrepareLimit.
+constexpr milliseconds kStartLimit{60'000};  ///< context, library start: 2 s
+constexpr milliseconds kOpenLimit{120'000};  ///< inputs and fp32 reference of 16384^3: 2 s
+constexpr milliseconds kPrepareLimit{20'000};
+constexpr milliseconds kForgetLimit{10'000};
+constexpr milliseconds kSettleSlack{20'000};  ///< beyond the protocol's own limit
+constexpr milliseconds kRoundSlack{10'000};
+constexpr double kRoundFactor = 10;  ///< times what the estimates say
+
+}  // namespace
+
+struct RemoteMeasurer::Impl {
+  std::optional<Child> worker;
+  std::map<std::string, double> estimate_us;  // of what the open shape has prepared
+
+  json request(json message, milliseconds limit) {
+    if (!worker) worker.emplace(std::vector<std::string>{kThisProgram, "worker"});
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    const auto call = message.at("call").get<std::string>();
+    std::optional<json> reply;
+    try {
+      if (worker->channel().send(message, deadline)) reply = worker->channel().receive(deadline);
+    } catch (const ChannelClosed&) {
+      const std::string end = worker->wait();
+      worker.reset();
+      throw MeasurerLost(Status::kCrashed,
+                         fmt::format("the worker process ended during {}: {}", call, end));
+    }
+    if (!reply) {
+      worker.reset();  // kills it; the driver takes the GPU back
+      throw MeasurerLost(
+          Status::kTimedOut,
+          fmt::format("no answer to {} within {} ms: the worker was killed", call, limit.count()));
+    }
+    if (reply->contains("ok")) return std::move(reply->at("ok"));
+
+    const auto error = reply->at("error").get<std::string>();
+    const auto error_kind = reply->at("kind").get<std::string>();
+    if (error_kind == kind::kContext) {
+      worker.reset();
+      throw MeasurerLost(Status::kCrashed, error);
+    }
+    if (error_kind == kind::kNoDevice) throw NoDevice(error);
+    if (error_kind == kind::kInput) throw InputError(error);
+    throw Error(error);
+  }
+
+  void remember(const std::string& label, const Prepared& prepared) {
+    if (prepared.status == Status::kOk) estimate_us[label] = prepared.estimate_us;
+  }
+};
+
+RemoteMeasurer::RemoteMeasurer() : impl_(std::make_unique<Impl>()) {}
+RemoteMeasurer::~RemoteMeasurer() = default;
+
+Environment RemoteMeasurer::environment() {
+  return impl_->request({{"call", call::kEnvironment}}, kStartLimit).get<Environment>();
+}
+
+Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed) {
+  impl_->estimate_us.clear();
+  const json reply =
+      impl_->request({{"call", call::kOpen}, {"shape", shape}, {"seed", seed}}, kOpenLimit);
+  Opened opened{reply.at("baselines").get<std::vector<std::string>>(),
+                reply.at("prepared").get<std::vector<Prepared>>()};
+  for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
+    impl_->remember(opened.baselines[i], opened.prepared[i]);
+  }
+  return opened;
+}
+
+Prepared RemoteMeasurer::prepare(const Build& build) {
+  const auto prepared = impl_
+                            ->request({{"call", call::kPrepare},
+                                       {"label", build.facts.label},
+                                       {"cubin", build.cubin.string()}},
+                                      kPrepareLimit)
+                            .get<Prepared>();
+  impl_->remember(build.facts.label, prepared);
+  return prepared;
+}
+
+void RemoteMeasurer::forget(const std::string& label) {
+  impl_->estimate_us.erase(label);
+  impl_->request({{"call", call::kForget}, {"label", label}}, kForgetLimit);
+}
+
+void RemoteMeasurer::settle(Regime regime) {
+  const milliseconds protocol_limit(static_cast<std::int64_t>(protocol::kSettleLimitMs));
+  impl_->request({{"call", call::kSettle}, {"regime", to_string(regime)}},
+                 protocol_limit + kSettleSlack);
+}
+
+std::vector<Sample> RemoteMeasurer::round(std::span<const std::string> labels) {
+  double expected_us = 0;
+  for (const std::string& label : labels) {
+    expected_us += std::max(impl_->estimate_us[label], protocol::kSampleUs);
+  }
+  const milliseconds limit(static_cast<std::int64_t>(kRoundFactor * expected_us * 1e-3));
+  return impl_
+      ->request({{"call", call::kRound},
+                 {"labels", std::vector<std::string>(labels.begin(), labels.end())}},
+                kRoundSlack + limit)
+      .get<std::vector<Sample>>();
+}
+
+}  // namespace hgemm

@@ -1,0 +1,118 @@
+// The worker process: owns the CUDA context, serves one request at a time.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/channel.h"
+#include "base/revision.h"
+#include "compile/compiler.h"
+#include "gpu/blas.h"
+#include "gpu/cuda.h"
+#include "gpu/device.h"
+#include "gpu/nvml.h"
+#include "measure/session.h"
+#include "space/label.h"
+#include "worker/messages.h"
+#include "worker/remote.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+
+Environment describe_environment(const Device& device) {
+  const std::optional<Nvml> nvml = Nvml::open(device.pci_bus_id);
+  Environment environment;
+  environment.gpu_name = device.name;
+  environment.gpu_uuid = device.uuid;
+  environment.compute_major = device.compute_major;
+  environment.compute_minor = device.compute_minor;
+  environment.sm_count = device.sm_count;
+  environment.l2_bytes = device.l2_bytes;
+  environment.memory_bytes = device.memory_bytes;
+  environment.max_sm_mhz = device.max_sm_mhz;
+  if (nvml) environment.power_limit_w = nvml->power_limit_w().value_or(0);
+  if (nvml) environment.driver = nvml->driver_version();
+  if (environment.driver.empty()) environment.driver = "CUDA " + device.driver_cuda_version;
+  environment.cuda = cuda_runtime_version();
+  environment.cublas = cublas_version();
+  environment.nvrtc = nvrtc_version();
+  environment.kernel_hash = kernel_source_hash();
+  environment.git_revision = git_revision();
+  return environment;
+}
+
+class Server {
+ public:
+  json handle(const json& request) {
+    const auto call = request.at("call").get<std::string>();
+    if (!device_) device_ = open_device();
+    if (call == call::kEnvironment) return describe_environment(*device_);
+    if (call == call::kOpen) return open(request);
+    if (!session_) throw Error("no shape is open");
+    if (call == call::kPrepare) {
+      return session_->prepare(request.at("label").get<std::string>(),
+                               parse_label(request.at("label").get<std::string>()),
+                               request.at("cubin").get<std::string>());
+    }
+    if (call == call::kForget) {
+      session_->forget(request.at("label").get<std::string>());
+      return nullptr;
+    }
+    if (call == call::kSettle) {
+      session_->settle(parse_regime(request.at("regime").get<std::string>()));
+      return nullptr;
+    }
+    if (call == call::kRound) {
+      return session_->round(request.at("labels").get<std::vector<std::string>>());
+    }
+    throw Error("the worker does not know the call \"" + call + "\"");
+  }
+
+ private:
+  json open(const json& request) {
+    session_.reset();  // frees its memory before the next one asks how much there is
+    session_.emplace(request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(),
+                     *device_);
+    return {{"baselines", session_->opened().baselines}, {"prepared", session_->opened().prepared}};
+  }
+
+  std::optional<Device> device_;
+  std::optional<Session> session_;
+};
+
+json failure(const char* kind, const std::exception& error) {
+  return {{"error", error.what()}, {"kind", kind}};
+}
+
+}  // namespace
+
+int worker_main(int socket_fd) {
+  Channel channel(socket_fd);
+  Server server;
+  try {
+    while (true) {
+      const std::optional<json> request = channel.receive();
+      json reply;
+      bool context_lost = false;
+      try {
+        reply = {{"ok", server.handle(*request)}};
+      } catch (const CudaError& error) {
+        context_lost = error.sticky();
+        reply = failure(context_lost ? kind::kContext : kind::kError, error);
+      } catch (const NoDevice& error) {
+        reply = failure(kind::kNoDevice, error);
+      } catch (const InputError& error) {
+        reply = failure(kind::kInput, error);
+      } catch (const std::exception& error) {
+        reply = failure(kind::kError, error);
+      }
+      if (!channel.send(reply)) return 1;
+      if (context_lost) return 1;
+    }
+  } catch (const ChannelClosed&) {
+    return 0;  // the parent is done
+  }
+}
+
+}  // namespace hgemm

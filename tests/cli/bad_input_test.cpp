@@ -1,0 +1,105 @@
+// Bad usage and bad input: one clear line, the right exit code, and nothing left behind.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/cli/program.h"
+
+namespace hgemm {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class BadInput : public ProgramTest {
+ protected:
+  BadInput() {
+    write_file(folder() / "broken.yaml", "shapes:\n  - {m: 1, n: [8\n");
+    write_file(folder() / "key.yaml", "shapes:\n  - {m: 8, n: 8, k: 8, tga: x}\n");
+    write_file(folder() / "zero.yaml", "shapes:\n  - {m: 0, n: 8, k: 8}\n");
+    write_file(folder() / "word.yaml", "shapes:\n  - {m: many, n: 8, k: 8}\n");
+    write_file(folder() / "space.yaml", "grids:\n  - {bm: 128, bn: 128, consumer: 2}\n");
+    write_file(folder() / "text.db", "this is no database, however long it may be");
+    record(folder() / "good.db", {});
+    std::string bytes = read_file(folder() / "good.db");
+    bytes[63] = 99;  // user_version: bytes 60 to 63, big-endian (SQLite file format, 1.3)
+    write_file(folder() / "newer.db", bytes);
+    write_file(folder() / "cut.db", read_file(folder() / "good.db").substr(0, 5000));
+  }
+
+  void expect_refused(const std::string& arguments, int exit_code,
+                      const std::vector<std::string>& words) {
+    SCOPED_TRACE("hgemm-tune " + arguments);
+    const auto before = files();
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, exit_code);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, StartsWith("hgemm-tune: "));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    for (const std::string& word : words) EXPECT_THAT(outcome.err, HasSubstr(word));
+    EXPECT_EQ(files(), before);
+  }
+};
+
+TEST_F(BadInput, Usage) {
+  expect_refused("", 2, {"--shapes"});
+  expect_refused("--shapes", 2, {"--shapes"});
+  expect_refused("--shaeps 8x8x8", 2, {"--shaeps", "--shapes"});
+  expect_refused("plan --shapse 8x8x8", 2, {"--shapse", "--shapes"});
+  expect_refused("dcotor", 2, {"dcotor", "doctor"});
+  expect_refused("--shapes 8x8x8 tune", 2, {"tune"});
+  expect_refused("--shapes 8x8x8 --format xml", 2, {"xml", "json"});
+  expect_refused("--shapes 8x8x8 --jobs 0", 2, {"--jobs"});
+  expect_refused("--shapes 8x8x8 --seed x", 2, {"--seed"});
+  expect_refused("--space full plan", 2, {"plan --space"});
+  expect_refused("plan --format csv", 2, {"csv", "json"});
+  expect_refused("best --recorded --db good.db", 2, {"--recorded", "--db"});
+  expect_refused("worker", 2, {"fd"});
+}
+
+TEST_F(BadInput, Shapes) {
+  expect_refused("--shapes nowhere.yaml", 2, {"nowhere.yaml"});
+  expect_refused("--shapes broken.yaml", 2, {"broken.yaml:"});
+  expect_refused("--shapes key.yaml", 2, {"key.yaml:2:", "tga", "tag"});
+  expect_refused("--shapes zero.yaml", 2, {"zero.yaml:2:", "0"});
+  expect_refused("--shapes word.yaml", 2, {"word.yaml:2:", "many"});
+  expect_refused("--shapes 0x8x8", 2, {"0x8x8"});
+  expect_refused("--shapes=-8x8x8", 2, {"-8x8x8"});
+  expect_refused("--shapes 8x8", 2, {"8x8"});
+  expect_refused("--shapes 99999999999999999999x8x8", 2, {"99999999999999999999x8x8"});
+}
+
+TEST_F(BadInput, Configs) {
+  expect_refused("--shapes 8x8x8 --space nowhere", 2, {"nowhere"});
+  expect_refused("plan --space space.yaml", 2, {"space.yaml:2:", "consumer", "consumers"});
+  expect_refused("--shapes 8x8x8 --config bm128", 2, {"bm128"});
+  expect_refused(
+      "--shapes 8x8x8 --config bm128.bn256.bk64.q9.c1x1.coop2.d1.linear.tma.persist.bf16", 2,
+      {"shared_memory"});
+  expect_refused("--shapes 8x8x8.fp16 --config " + std::string(kLabel), 2, {"fp16", "8x8x8"});
+  expect_refused("--shapes 8x8x8 --space smoke --config " + std::string(kLabel), 2,
+                 {"--space", "--config"});
+}
+
+TEST_F(BadInput, Databases) {
+  const std::string good = read_file(folder() / "good.db");
+  for (const std::string command : {"best --db ", "--shapes 8x8x8 --db "}) {
+    expect_refused(command + "text.db", 2, {"text.db", "not a hgemm-tune database"});
+    expect_refused(command + "newer.db", 2, {"newer.db", "99"});
+    expect_refused(command + "cut.db", 2, {"cut.db"});
+    expect_refused(command + ".", 2, {"is a folder"});
+  }
+  expect_refused("best --db nowhere.db", 2, {"nowhere.db", "--db"});
+  expect_refused("--shapes 8x8x8 --db nowhere/x.db", 2, {"nowhere", "--db"});
+  EXPECT_EQ(read_file(folder() / "good.db"), good);
+}
+
+TEST_F(BadInput, CacheThatCannotBeWritten) {
+  // A file where the folder should be: that stops root too.
+  expect_refused("--shapes 8x8x8 --cache-dir text.db/cache", 2, {"text.db/cache", "--cache-dir"});
+}
+
+}  // namespace
+}  // namespace hgemm

@@ -1,0 +1,169 @@
+// Each command, driven end to end.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/cli/program.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+using Commands = ProgramTest;
+
+Shape shape(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Shape shape;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  return shape;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+TEST_F(Commands, HelpTeachesEachCommandByExample) {
+  const Outcome help = run("--help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, AllOf(HasSubstr("Examples:\n  hgemm-tune --shapes"), HasSubstr("--db"),
+                              HasSubstr("Exit code")));
+  EXPECT_THAT(help.out, Not(HasSubstr("worker"))) << "an internal command";
+  for (const std::string command : {"plan", "best", "doctor"}) {
+    EXPECT_THAT(help.out, HasSubstr("\n  " + command + " "));
+    const Outcome own = run(command + " --help");
+    EXPECT_EQ(own.exit_code, 0);
+    EXPECT_THAT(own.out, HasSubstr("Examples:\n  hgemm-tune " + command));
+  }
+}
+
+TEST_F(Commands, VersionNamesTheRevision) {
+  const Outcome version = run("--version");
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_TRUE(std::regex_match(
+      version.out, std::regex(R"(hgemm-tune \d+\.\d+\.\d+ \(([0-9a-f]{12}(-dirty)?|unknown)\)\n)")))
+      << version.out;
+}
+
+TEST_F(Commands, PlanCountsTheFullSpace) {
+  const Outcome plan = run("plan --space full --format json");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const json space = json::parse(plan.out);
+  EXPECT_GE(space.at("valid"), 1500);
+  EXPECT_FALSE(space.at("rejected").empty());
+  for (const auto& [rule, count] : space.at("rejected").items()) EXPECT_GT(count, 0) << rule;
+  for (const char* axis : {"bm", "bn", "bk", "q", "consumers", "cluster", "order", "epilogue",
+                           "dtype", "d", "schedule"}) {
+    EXPECT_GE(space.at("axes").at(axis).size(), 2u) << axis << " has nothing to choose from";
+  }
+  const Outcome table = run("plan --space full");
+  EXPECT_EQ(table.exit_code, 0);
+  EXPECT_THAT(table.out, HasSubstr(std::to_string(space.at("valid").get<int>()) + " valid"));
+  for (const auto& [rule, count] : space.at("rejected").items()) {
+    EXPECT_THAT(table.out, HasSubstr(" " + rule + " ")) << "every rejection has a reason";
+  }
+}
+
+TEST_F(Commands, PlanSaysWhatShapesWouldTake) {
+  const Outcome plan = run("plan --space smoke --shapes 512x512x512,64x64x12 --format json");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const json shapes = json::parse(plan.out).at("shapes");
+  ASSERT_THAT(shapes, SizeIs(2));
+  EXPECT_GT(shapes[0].at("trials"), 0);
+  EXPECT_FALSE(shapes[0].contains("unsupported"));
+  EXPECT_EQ(shapes[1].at("trials"), 0);
+  EXPECT_THAT(shapes[1].at("unsupported"), HasSubstr("multiple of 8"));
+}
+
+TEST_F(Commands, BestReadsADatabase) {
+  record(folder() / "hgemm-tune.db", {race(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  const Outcome best = run("best --format json");
+  ASSERT_EQ(best.exit_code, 0) << best.err;
+  const json rows = json::parse(best.out);
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0].at("m"), 512);
+  EXPECT_EQ(rows[0].at("label"), kLabel);
+  EXPECT_EQ(rows[0].at("verified"), true);
+  EXPECT_NEAR(rows[0].at("time_us"), 9, 1e-9);
+  EXPECT_NEAR(rows[0].at("ratio_cublas"), 10 / 9.0, 1e-9);
+  EXPECT_NEAR(rows[0].at("ratio_cublaslt"), 9.5 / 9, 1e-9);
+
+  EXPECT_THAT(run("best").out, AllOf(HasSubstr(kLabel), HasSubstr("NVIDIA H200")));
+  EXPECT_THAT(run("best --format csv").out, StartsWith("m,n,k,"));
+  EXPECT_THAT(run("best --format md").out, HasSubstr("| 512x512x512 |"));
+}
+
+TEST_F(Commands, BestOfSomeShapesSaysWhichWereNeverRecorded) {
+  record(folder() / "my.db", {race(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  const Outcome best = run("best --db my.db --shapes 1024x512x512,8x8x8");
+  ASSERT_EQ(best.exit_code, 0) << best.err;
+  EXPECT_THAT(best.out, AllOf(HasSubstr("1024x512x512"), HasSubstr("Never recorded: 8x8x8"),
+                              Not(HasSubstr("\n512x512x512"))));
+  const json rows =
+      json::parse(run("best --db my.db --shapes 1024x512x512,8x8x8 --format json").out);
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_TRUE(rows[1].at("label").is_null());
+}
+
+TEST_F(Commands, WithoutAGpuRecordedResultsAnswer) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  const auto before = files();
+  const Outcome answer = run("--shapes 512x512x512,8x8x8");
+  EXPECT_EQ(answer.exit_code, 0) << answer.err;
+  EXPECT_THAT(first_line(answer.out),
+              AllOf(HasSubstr("No Hopper GPU"), HasSubstr("NVIDIA H200"), HasSubstr("driver 580.1"),
+                    HasSubstr("older kernel sources"), HasSubstr("never recorded: 8x8x8")));
+  EXPECT_TRUE(std::regex_search(first_line(answer.out), std::regex(R"(on \d{4}-\d\d-\d\d)")));
+  EXPECT_THAT(answer.out, AllOf(HasSubstr(kLabel), HasSubstr("1.111")));
+  EXPECT_EQ(files(), before) << "nothing is measured, so nothing is created";
+
+  const Outcome for_programs = run("--shapes 512x512x512,8x8x8 --format json");
+  EXPECT_EQ(for_programs.exit_code, 0);
+  EXPECT_THAT(json::parse(for_programs.out), SizeIs(2));
+  EXPECT_THAT(for_programs.err, HasSubstr("No Hopper GPU"));
+
+  EXPECT_THAT(run("best --recorded").out, HasSubstr(kLabel));
+}
+
+TEST_F(Commands, WithoutAGpuUnknownShapesAreSaidToBeUnknown) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  const Outcome answer = run("--shapes 8x8x8");
+  EXPECT_EQ(answer.exit_code, 0) << answer.err;
+  EXPECT_THAT(first_line(answer.out), HasSubstr("None of these shapes was recorded"));
+  EXPECT_THAT(answer.out, HasSubstr("Never recorded: 8x8x8"));
+}
+
+TEST_F(Commands, RequireGpuMakesAMissingGpuAnError) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  const Outcome answer = run("--shapes 512x512x512 --require-gpu");
+  EXPECT_EQ(answer.exit_code, 1);
+  EXPECT_THAT(answer.out, IsEmpty());
+  EXPECT_THAT(answer.err, StartsWith("hgemm-tune: "));
+}
+
+TEST_F(Commands, DoctorSaysPlainlyThatThereIsNoGpu) {
+  const auto before = files();
+  const Outcome doctor = run("doctor");
+  EXPECT_EQ(doctor.exit_code, 1);
+  EXPECT_THAT(doctor.out, AllOf(HasSubstr("MISSING"), HasSubstr("->"), HasSubstr("Not ready")));
+  EXPECT_THAT(doctor.out, AllOf(HasSubstr("ok       NVRTC"), HasSubstr("ok       cache"),
+                                HasSubstr("ok       database")));
+  EXPECT_EQ(files(), before) << "a check leaves nothing behind";
+}
+
+TEST_F(Commands, DoctorPrintsTheKernelHashAlone) {
+  const Outcome hash = run("doctor --kernel-hash");
+  EXPECT_EQ(hash.exit_code, 0);
+  EXPECT_TRUE(std::regex_match(hash.out, std::regex("[0-9a-f]{32}\n"))) << hash.out;
+}
+
+}  // namespace
+}  // namespace hgemm

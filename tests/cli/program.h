@@ -1,0 +1,133 @@
+// The program as a user runs it: in a fresh folder, with no GPU to be seen.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+namespace hgemm {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+inline std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+inline void write_file(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+class ProgramTest : public testing::Test {
+ protected:
+  ProgramTest() {
+    std::string name = (fs::temp_directory_path() / "hgemm-tune-test.XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    root_ = name;
+    fs::create_directory(folder());
+  }
+  ~ProgramTest() override { fs::remove_all(root_); }
+
+  /// Working folder of the program; whatever else the test needs lies outside.
+  fs::path folder() const { return root_ / "work"; }
+
+  /// `arguments` are for a shell. An empty CUDA_VISIBLE_DEVICES hides the GPU of a machine that has
+  /// one.
+  Outcome run(const std::string& arguments) const {
+    const std::string command =
+        "cd '" + folder().string() + "' && env -u XDG_CACHE_HOME CUDA_VISIBLE_DEVICES= HOME='" +
+        (root_ / "home").string() + "' '" + program_.string() + "' " + arguments + " >'" +
+        (root_ / "out").string() + "' 2>'" + (root_ / "err").string() + "' </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(root_ / "out"),
+            read_file(root_ / "err")};
+  }
+
+  /// An installation with these races as its only recorded results; run() then uses it.
+  void install_with_recorded(const std::vector<Race>& races) {
+    fs::create_directory(root_ / "bin");
+    fs::copy_file(program_, root_ / "bin/hgemm-tune");
+    program_ = root_ / "bin/hgemm-tune";
+    const fs::path share = root_ / "share/hgemm-tune";
+    fs::create_directories(share / "results/h200");
+    fs::copy(fs::path(HGEMM_SOURCE_DIR) / "configs", share / "configs",
+             fs::copy_options::recursive);
+    record(share / "results/h200/recorded.db", races);
+  }
+
+  static Environment environment() {
+    Environment e;
+    e.gpu_name = "NVIDIA H200";
+    e.gpu_uuid = "GPU-0";
+    e.compute_major = 9;
+    e.sm_count = 132;
+    e.driver = "580.1";
+    e.cuda = "13.0";
+    e.cublas = "13.1.0";
+    e.nvrtc = "13.0";
+    e.kernel_hash = "0123456789abcdef0123456789abcdef";
+    return e;
+  }
+
+  static void record(const fs::path& path, const std::vector<Race>& races) {
+    Store store = Store::open(path.string(), Store::Mode::kReadWrite);
+    const auto run = store.begin_run(environment(), "hgemm-tune");
+    for (const Race& race : races) {
+      store.record(store.begin_race(run, race.shape, race.regime), race.trials);
+    }
+  }
+
+  /// A finished race in which the config takes 9 us, cublas 10 us and cublasLt's best 9.5 us.
+  static Race race(const Shape& shape) {
+    const auto trial = [](const std::string& label, double time_us) {
+      Trial trial;
+      trial.label = label;
+      trial.stage = Stage::kFinal;
+      trial.verdict.correct = true;
+      for (int round = 0; round < 9; ++round) {
+        trial.samples.push_back(
+            {.round = round, .launches = 100, .time_us = time_us, .sm_mhz = 1500});
+      }
+      return trial;
+    };
+    return {.shape = shape,
+            .trials = {trial(kLabel, 9), trial("cublas", 10), trial("cublaslt.0", 9.5)}};
+  }
+
+  static constexpr const char* kLabel =
+      "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+
+  /// Everything in the working folder and in HOME.
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const char* part : {"work", "home"}) {
+      if (!fs::exists(root_ / part)) continue;
+      for (const auto& entry : fs::recursive_directory_iterator(root_ / part)) {
+        names.insert(entry.path().lexically_relative(root_).string());
+      }
+    }
+    return names;
+  }
+
+ private:
+  fs::path root_;
+  fs::path program_ = HGEMM_PROGRAM;
+};
+
+}  // namespace hgemm

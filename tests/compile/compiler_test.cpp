@@ -1,0 +1,324 @@
+// compile_all: cache, children and their failures, on stand-in kernels.
+#include "compile/compiler.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "tests/compile/support.h"
+
+namespace hgemm {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using test::compile;
+using test::Outcome;
+using test::StandIn;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<KernelConfig> configs_of_width(std::initializer_list<int> widths) {
+  std::vector<KernelConfig> configs;
+  for (const int bn : widths) configs.push_back({.bn = bn});
+  return configs;
+}
+const std::vector<KernelConfig> kThree = configs_of_width({8, 16, 24});
+
+CompileOptions options_for(const fs::path& cache_dir, const StandIn& kernel) {
+  CompileOptions options{cache_dir, 2, 60s, {}};
+  options.toolchain.kernel_files = kernel.files();
+  return options;
+}
+
+std::vector<fs::path> files_below(const fs::path& folder, const std::string& extension) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().extension() == extension) {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// ---- What a build says ----
+
+TEST(CompileAll, ReportsFactsAndTheCubin) {
+  const TemporaryFolder cache;
+  const StandIn kernel(
+      "__shared__ int s[32]; s[threadIdx.x % 32] = *params.out; __syncthreads();"
+      "*params.out = s[5];");
+  const Outcome outcome = compile({{.bn = 64}}, options_for(cache.path(), kernel));
+  const Build& build = outcome.builds.at(0);
+  EXPECT_EQ(build.status, Status::kOk) << build.message;
+  EXPECT_EQ(build.facts.label, "bm128.bn64.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16");
+  EXPECT_EQ(build.facts.compiler, "nvrtc " + nvrtc_version());
+  EXPECT_THAT(build.facts.flags, HasSubstr("--gpu-architecture=sm_90a"));
+  EXPECT_GT(build.facts.registers, 0);
+  EXPECT_EQ(build.facts.spill_bytes, 0);
+  EXPECT_EQ(build.facts.static_smem_bytes, 128);
+  EXPECT_EQ(build.facts.dynamic_smem_bytes, smem_layout(build.config).total_bytes);
+  EXPECT_GT(build.facts.compile_ms, 0);
+  const std::string cubin = test::read_file(build.cubin);
+  EXPECT_EQ(cubin.substr(0, 4),
+            "\x7f"
+            "ELF");
+  EXPECT_EQ(build.facts.cubin_hash, content_hash(cubin));
+}
+
+TEST(CompileAll, PassesEveryFieldOfTheConfig) {
+  const KernelConfig config{
+      192, 40, 32, 7, 1, 2, 3, 0, TileOrder::kGrouped, 5, Epilogue::kDirect, false, Dtype::kFp16};
+  const StandIn kernel(
+      "static_assert(kConfig == KernelConfig{192, 40, 32, 7, 1, 2, 3, 0, TileOrder::kGrouped, 5, "
+      "Epilogue::kDirect, false, Dtype::kFp16});");
+  const TemporaryFolder cache;
+  const Build build = compile({config}, options_for(cache.path(), kernel)).builds.at(0);
+  EXPECT_EQ(build.status, Status::kOk) << build.message;
+}
+
+TEST(CompileAll, ABrokenSourceFailsWithTheCompilersText) {
+  const TemporaryFolder cache;
+  const StandIn kernel("*params.out = no_such_name;");
+  for (const bool from_cache : {false, true}) {
+    const Build build = compile({{.bn = 64}}, options_for(cache.path(), kernel)).builds.at(0);
+    EXPECT_EQ(build.status, Status::kCompileFailed);
+    EXPECT_EQ(build.from_cache, from_cache);
+    EXPECT_TRUE(build.cubin.empty());
+    EXPECT_THAT(build.message,
+                HasSubstr("hgemm.cuh(5): error: identifier \"no_such_name\" is undefined"));
+  }
+}
+
+TEST(CompileAll, ASpillingKernelFails) {
+  const TemporaryFolder cache;
+  const StandIn kernel(
+      "int a[300]; for (int i = 0; i < 300; ++i) a[i] = ((volatile int*)params.out)[i];"
+      "for (int i = 0; i < 300; ++i) ((volatile int*)params.out)[i] = a[299 - i];");
+  const Build build = compile({{.bn = 64}}, options_for(cache.path(), kernel)).builds.at(0);
+  EXPECT_EQ(build.status, Status::kCompileFailed);
+  EXPECT_GT(build.facts.spill_bytes, 0);
+  EXPECT_TRUE(build.cubin.empty());
+  EXPECT_THAT(build.message, HasSubstr("spills registers"));
+  EXPECT_THAT(build.message, HasSubstr(" bytes spill stores"));
+}
+
+// ---- Cache ----
+
+TEST(CompileCache, TheSecondCallCompilesNothing) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  CompileOptions options = options_for(cache.path() / "not" / "there yet", kernel);
+  const Outcome first = compile(kThree, options);
+  EXPECT_EQ(first.counts.compiled, 3);
+  options.toolchain.worker = {"/no/such/program"};  // nobody to compile
+  const Outcome second = compile(kThree, options);
+  EXPECT_EQ(second.counts.from_cache, 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(second.builds[i].from_cache);
+    EXPECT_EQ(second.builds[i].status, Status::kOk);
+    EXPECT_EQ(second.builds[i].cubin, first.builds[i].cubin);
+    EXPECT_EQ(second.builds[i].facts.cubin_hash, first.builds[i].facts.cubin_hash);
+    EXPECT_EQ(second.builds[i].facts.registers, first.builds[i].facts.registers);
+    EXPECT_EQ(second.builds[i].facts.compile_ms, first.builds[i].facts.compile_ms);
+  }
+}
+
+TEST(CompileCache, ATouchedHeaderOrFlagCompilesAnew) {
+  const TemporaryFolder cache;
+  const StandIn kernel, touched("*params.out = kConfig.bn + 1;");
+  compile(kThree, options_for(cache.path(), kernel));
+  EXPECT_EQ(compile(kThree, options_for(cache.path(), touched)).counts.compiled, 3);
+
+  CompileOptions options = options_for(cache.path(), kernel);
+  options.toolchain.flags.push_back("--ptxas-options=--register-usage-level=10");
+  EXPECT_EQ(compile(kThree, options).counts.compiled, 3);
+  EXPECT_EQ(compile(kThree, options_for(cache.path(), kernel)).counts.from_cache, 3);
+}
+
+TEST(CompileCache, DamagedEntriesAreRebuilt) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  const CompileOptions options = options_for(cache.path(), kernel);
+  const std::vector<KernelConfig> configs = configs_of_width({8, 16, 24, 32, 40, 48});
+  compile(configs, options);
+
+  const auto cubins = files_below(cache.path(), ".cubin");
+  const auto entries = files_below(cache.path(), ".json");
+  ASSERT_EQ(cubins.size(), 6U);
+  ASSERT_EQ(entries.size(), 6U);
+  fs::resize_file(cubins[0], fs::file_size(cubins[0]) / 2);
+  std::string flipped = test::read_file(cubins[1]);
+  flipped[flipped.size() / 2] ^= 1;
+  std::ofstream(cubins[1], std::ios::binary) << flipped;
+  fs::remove(cubins[2]);
+  fs::resize_file(entries[3], 20);
+  std::ofstream(entries[4]) << R"({"succeeded": "perhaps"})";
+
+  const Outcome rebuilt = compile(configs, options);
+  EXPECT_EQ(rebuilt.counts.repaired, 5);
+  EXPECT_EQ(rebuilt.counts.compiled, 5);
+  EXPECT_EQ(rebuilt.counts.from_cache, 1);
+  for (const Build& build : rebuilt.builds) {
+    EXPECT_EQ(build.status, Status::kOk);
+    EXPECT_EQ(build.facts.cubin_hash, content_hash(test::read_file(build.cubin)));
+  }
+  EXPECT_EQ(compile(configs, options).counts.from_cache, 6);
+}
+
+TEST(CompileCache, AFolderThatCannotBeWrittenIsAnInputError) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "file";
+  std::ofstream(file) << "in the way";
+  const StandIn kernel;
+  for (const fs::path& unwritable : {file, file / "below", fs::path("/proc/cache")}) {
+    try {
+      compile_all(kThree, options_for(unwritable, kernel), [](Build) { FAIL(); });
+      FAIL() << unwritable << " was written";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(unwritable.string()));
+      EXPECT_THAT(error.what(), HasSubstr("--cache-dir"));
+    }
+  }
+}
+
+TEST(CompileCache, ProcessesMayShareOne) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  {
+    std::vector<std::unique_ptr<Child>> others;
+    for (int i = 0; i < 3; ++i) {
+      others.push_back(std::make_unique<Child>(
+          std::vector<std::string>{kThisProgram, "compile three", cache.path().string()}));
+    }
+    for (const auto& other : others) EXPECT_EQ(other->channel().receive(), 3);  // ended ok
+  }
+  EXPECT_EQ(compile(kThree, options_for(cache.path(), kernel)).counts.from_cache, 3);
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(cache.path())) {
+    files += entry.is_regular_file() ? 1U : 0U;
+  }
+  EXPECT_EQ(files, 6U) << "temporary files were left";
+}
+
+TEST(CompileCache, DefaultFollowsXdg) {
+  setenv("HOME", "/home/someone", 1);
+  setenv("XDG_CACHE_HOME", "/caches", 1);
+  EXPECT_EQ(default_cache_dir(), "/caches/hgemm-tune");
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  EXPECT_EQ(default_cache_dir(), "/home/someone/.cache/hgemm-tune");
+  unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(default_cache_dir(), "/home/someone/.cache/hgemm-tune");
+  unsetenv("HOME");
+  EXPECT_THROW(default_cache_dir(), InputError);
+}
+
+// ---- Children ----
+
+/// The second of three configs meets `role`; the others must not notice.
+void expect_one_casualty(const std::string& role, std::chrono::seconds timeout,
+                         const std::string& reason) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  CompileOptions options = options_for(cache.path(), kernel);
+  options.timeout = timeout;
+  options.toolchain.worker = {kThisProgram, role};
+  for (const int jobs : {1, 3}) {
+    options.jobs = jobs;
+    const std::vector<Build> builds = compile(kThree, options).builds;
+    EXPECT_EQ(builds[0].status, Status::kOk) << builds[0].message;
+    EXPECT_EQ(builds[1].status, Status::kCompileFailed);
+    EXPECT_THAT(builds[1].message, HasSubstr(reason));
+    EXPECT_TRUE(builds[1].cubin.empty());
+    EXPECT_EQ(builds[2].status, Status::kOk) << builds[2].message;
+  }
+  // Not the source's fault, so not in the cache.
+  options.toolchain.worker = Toolchain().worker;
+  const Build retried = compile(kThree, options).builds[1];
+  EXPECT_EQ(retried.status, Status::kOk) << retried.message;
+  EXPECT_FALSE(retried.from_cache);
+}
+
+TEST(CompileChildren, ACrashCostsOneConfig) {
+  expect_one_casualty("crash at 16", 60s, "killed by signal 11 (Segmentation fault)");
+}
+
+TEST(CompileChildren, AHangCostsOneConfig) {
+  expect_one_casualty("hang at 16", 3s, "killed after 3 s");
+}
+
+TEST(CompileChildren, AnInternalErrorCostsOneConfig) {
+  expect_one_casualty("error at 16", 60s, "the compiler ran out of memory");
+}
+
+TEST(CompileChildren, AProgramThatCannotRunIsAnError) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  CompileOptions options = options_for(cache.path(), kernel);
+  options.toolchain.worker = {"/no/such/program"};
+  EXPECT_THROW(compile_all(kThree, options, [](Build) {}), Error);
+}
+
+TEST(CompileChildren, AnExceptionOfTheCallerStopsThem) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  CompileOptions options = options_for(cache.path(), kernel);
+  options.toolchain.worker = {kThisProgram, "hang at 16"};
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THROW(compile_all(kThree, options, [](Build) { throw std::logic_error("enough"); }),
+               std::logic_error);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, options.timeout / 2);
+}
+
+// ---- Roles of this program as a child ----
+
+/// Passes requests to a real compile worker, but misbehaves at the config with bn = 16.
+int misbehave(const std::string& role, int socket_fd) {
+  Channel channel(socket_fd);
+  Child worker(Toolchain().worker);
+  try {
+    for (;;) {
+      const nlohmann::json job = channel.receive().value();
+      if (job.at("source").get<std::string>().find(".bn = 16,") == std::string::npos) {
+        if (!worker.channel().send(job)) return 1;
+        if (!channel.send(worker.channel().receive().value())) return 1;
+      } else if (role == "crash at 16") {
+        raise(SIGSEGV);
+      } else if (role == "hang at 16") {
+        for (;;) pause();
+      } else if (!channel.send({{"error", "the compiler ran out of memory"}})) {
+        return 1;
+      }
+    }
+  } catch (const ChannelClosed&) {
+    return 0;
+  }
+}
+
+int compile_three(const fs::path& cache_dir, int socket_fd) {
+  Channel channel(socket_fd);
+  int ok = 0;
+  const StandIn kernel;
+  compile_all(kThree, options_for(cache_dir, kernel),
+              [&](Build build) { ok += build.status == Status::kOk ? 1 : 0; });
+  return channel.send(ok) ? 0 : 1;
+}
+
+}  // namespace
+
+int play(int argc, char** argv) {
+  const int socket_fd = std::atoi(argv[argc - 1]);
+  const std::string role = argv[1];
+  if (role == "compile-worker") return compile_worker_main(socket_fd);
+  if (role == "compile three") return compile_three(argv[2], socket_fd);
+  return misbehave(role, socket_fd);
+}
+
+}  // namespace hgemm
+
+int main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);
+  return argc > 1 ? hgemm::play(argc, argv) : RUN_ALL_TESTS();
+}

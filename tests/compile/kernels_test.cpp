@@ -1,0 +1,115 @@
+// The real kernels, compiled for sm_90a. Needs no GPU.
+#include <fmt/ranges.h>
+
+#include <set>
+#include <tuple>
+
+#include "base/hash.h"
+#include "compile/source.h"
+#include "space/label.h"
+#include "space/space.h"
+#include "tests/compile/support.h"
+
+namespace hgemm {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<KernelConfig> valid_configs(const std::string& space) {
+  return enumerate(load_space(space, HGEMM_SOURCE_DIR "/configs")).valid;
+}
+
+/// What decides a kernel's registers, and so whether it compiles without a spill.
+auto registers_key(const KernelConfig& c) {
+  return std::tuple(c.bm, c.bn, c.consumers, c.epilogue);
+}
+
+/// One config of each registers_key() that is not in `seen` yet.
+std::vector<KernelConfig> one_per_tile(const std::vector<KernelConfig>& configs) {
+  std::set<decltype(registers_key({}))> seen;
+  std::vector<KernelConfig> chosen;
+  for (const KernelConfig& config : configs) {
+    if (seen.insert(registers_key(config)).second) chosen.push_back(config);
+  }
+  return chosen;
+}
+
+void expect_all_compile(const std::vector<KernelConfig>& configs) {
+  ASSERT_FALSE(configs.empty());
+  const test::TemporaryFolder cache;
+  const test::Outcome outcome =
+      test::compile(configs, {cache.path(), 0, std::chrono::seconds(60), {}});
+  for (const Build& build : outcome.builds) {
+    SCOPED_TRACE(build.facts.label);
+    EXPECT_EQ(build.status, Status::kOk) << build.message;
+    EXPECT_EQ(build.facts.spill_bytes, 0);
+    EXPECT_GT(build.facts.registers, 0);
+    EXPECT_LE(build.facts.registers, entry_registers(build.config));
+    // setmaxnreg moves registers from what the CTA starts with, so it must start with all of them.
+    if (moves_registers(build.config)) {
+      EXPECT_EQ(build.facts.registers, entry_registers(build.config));
+    }
+    EXPECT_LE(build.facts.static_smem_bytes + build.facts.dynamic_smem_bytes,
+              DeviceLimits{}.smem_bytes_per_cta);
+    EXPECT_EQ(test::read_file(build.cubin).substr(0, 4),
+              "\x7f"
+              "ELF");
+  }
+}
+
+TEST(Kernels, SmokeCompiles) { expect_all_compile(valid_configs("smoke")); }
+
+TEST(Kernels, EveryTileOfQuickCompiles) {
+  expect_all_compile(one_per_tile(valid_configs("quick")));
+}
+
+TEST(Kernels, TilesOfFullCompile) { expect_all_compile(one_per_tile(valid_configs("full"))); }
+
+// Rule: instrumentation never runs in a timed launch. %globaltimer bounds waits, on their slow
+// path.
+TEST(Kernels, ReadNoClock) {
+  for (const KernelConfig& config : valid_configs("smoke")) {
+    SCOPED_TRACE(label(config));
+    const std::string ptx =
+        nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
+    EXPECT_THAT(ptx, HasSubstr("wgmma.mma_async"));
+    EXPECT_THAT(ptx, Not(HasSubstr("%clock")));
+  }
+  const test::StandIn probed("*params.out = static_cast<int>(clock64());");
+  EXPECT_THAT(nvrtc_ptx(kernel_job({}, probed.files(), default_compile_flags())),
+              HasSubstr("%clock"));
+}
+
+TEST(Kernels, CarryTheirLaunchShape) {
+  const auto ptx_of = [](const KernelConfig& config) {
+    return nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
+  };
+  const std::string alone = ptx_of({.bm = 192, .bn = 64, .consumers = 3});
+  EXPECT_THAT(alone, HasSubstr(".maxntid 512, 1, 1"));
+  EXPECT_THAT(alone, Not(HasSubstr(".reqnctapercluster")));
+  EXPECT_THAT(ptx_of({.bn = 64, .cluster_n = 2}), HasSubstr(".reqnctapercluster 2, 1, 1"));
+}
+
+TEST(Kernels, TheSourceHashIsThatOfTheFiles) {
+  std::vector<std::string> texts;
+  std::set<fs::path> paths;  // sorted
+  for (const auto& entry : fs::directory_iterator(HGEMM_SOURCE_DIR "/kernels")) {
+    if (entry.is_regular_file()) paths.insert(entry.path());
+  }
+  for (const fs::path& path : paths) {
+    texts.push_back("kernels/" + path.filename().string());
+    texts.push_back(test::read_file(path));
+  }
+  EXPECT_EQ(kernel_source_hash(),
+            content_hash(std::vector<std::string_view>(texts.begin(), texts.end())));
+}
+
+}  // namespace
+}  // namespace hgemm
+
+int main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);
+  return argc == 3 ? hgemm::compile_worker_main(std::atoi(argv[2])) : RUN_ALL_TESTS();
+}

@@ -1,0 +1,91 @@
+// What the compile tests share: stand-in kernels that compile in milliseconds, a cache folder that
+// goes away, and the roles that a test program plays when it is run as its own child.
+#pragma once
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/child.h"
+#include "compile/compiler.h"
+
+namespace hgemm::test {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "hgemm-tune-test.XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed for " + name);
+    path_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// kernels/config.h as it is, and a stand-in for hgemm.cuh whose kernel does `body`.
+class StandIn {
+ public:
+  explicit StandIn(const std::string& body = "*params.out = kConfig.bn;")
+      : kernel_(fmt::format(R"(#include "config.h"
+namespace hgemm {{
+struct KernelParams {{ int* out; }};
+template <KernelConfig kConfig>
+__device__ void hgemm(const KernelParams& params) {{ {} }}
+}})",
+                            body)) {
+    const auto config = std::ranges::find(embedded_kernels(), std::string_view("kernels/config.h"),
+                                          &EmbeddedFile::path);
+    files_ = {*config, {"kernels/hgemm.cuh", kernel_}};
+  }
+  StandIn(const StandIn&) = delete;
+  StandIn& operator=(const StandIn&) = delete;
+
+  std::span<const EmbeddedFile> files() const { return files_; }
+
+ private:
+  std::string kernel_;
+  std::vector<EmbeddedFile> files_;
+};
+
+struct Outcome {
+  std::vector<Build> builds;  ///< in the order of the configs
+  CompileCounts counts;
+};
+inline Outcome compile(const std::vector<KernelConfig>& configs, const CompileOptions& options) {
+  Outcome outcome;
+  std::vector<Build> done;
+  outcome.counts = compile_all(configs, options, [&](Build b) { done.push_back(std::move(b)); });
+  EXPECT_EQ(done.size(), configs.size());
+  for (const KernelConfig& config : configs) {
+    const auto found = std::ranges::find(done, config, &Build::config);
+    if (found == done.end()) {
+      ADD_FAILURE() << "a config was not reported";
+    } else {
+      outcome.builds.push_back(*found);
+    }
+  }
+  return outcome;
+}
+
+}  // namespace hgemm::test

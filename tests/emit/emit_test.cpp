@@ -1,0 +1,250 @@
+#include "emit/emit.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::ThrowsMessage;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Environment environment() {
+  Environment e;
+  e.gpu_name = "NVIDIA H200";
+  e.sm_count = 132;
+  e.driver = "580.1";
+  e.cuda = "13.0";
+  e.cublas = "13.1.0";
+  return e;
+}
+
+BestRow measured(const Shape& shape, const std::string& label, double cublas, double cublaslt) {
+  BestRow row;
+  row.shape = shape;
+  row.environment = environment();
+  row.started_utc = "2026-11-20T10:00:00Z";
+  row.label = label;
+  row.stage = Stage::kFinal;
+  row.time_us = 100.126;
+  row.tflops = 687.25;
+  row.cublas = Ratio{cublas, {cublas - 0.002, cublas + 0.003}};
+  row.cublaslt = Ratio{cublaslt, {cublaslt - 0.002, cublaslt + 0.003}};
+  row.sm_mhz = 1605.4;
+  row.peak_fraction = 0.7923;
+  row.verified = true;
+  row.trials = 250;
+  return row;
+}
+
+/// Each kind of row: measured, tied, only screened, none ok, never recorded.
+std::vector<BestRow> every_kind() {
+  BestRow qkv =
+      measured({.m = 2048, .n = 12288, .k = 4096, .tag = "prefill/qkv"}, "bm128.x", 1.02, 1.0);
+  BestRow logits = measured({.m = 2048, .n = 32000, .k = 4096, .tag = "prefill/logits|all"},
+                            "bm256.x", 0.98, 0.96);
+  logits.ties = {"bm128.y", "bm128.z"};
+  BestRow screened =
+      measured({.m = 16, .n = 4096, .k = 4096, .tag = "decode/o"}, "bm64.x", 0.5, 0.4);
+  screened.stage = Stage::kScreen;
+  screened.cublas->interval = {kNaN, kNaN};
+  screened.cublaslt.reset();
+  BestRow none;
+  none.shape = {.m = 3, .n = 5, .k = 7, .dtype = Dtype::kFp16, .tag = "odd, \"one\""};
+  none.environment = environment();
+  none.started_utc = "2026-11-21T09:00:00Z";
+  none.trials = 12;
+  none.failed = 2;
+  BestRow never;
+  never.shape = {.m = 64, .n = 64, .k = 64, .tag = ""};
+  return {qkv, logits, screened, none, never};
+}
+
+TEST(Table, ShowsEveryKindOfRow) {
+  EXPECT_EQ(
+      format_best(every_kind(), Format::kTable),
+      R"(NVIDIA H200 (132 SMs), driver 580.1, CUDA 13.0, cuBLAS 13.1.0, 2026-11-20 to 2026-11-21, sustained
+shape            tag                 config                           time us  TFLOP/s              x cuBLAS            x cuBLASLt  % peak  SM MHz  ties
+---------------  ------------------  ------------------------------  --------  -------  --------------------  --------------------  ------  ------  ----
+2048x12288x4096  prefill/qkv         bm128.x                           100.13    687.2  1.020 [1.018, 1.023]  1.000 [0.998, 1.003]    79.2    1605     0
+2048x32000x4096  prefill/logits|all  bm256.x                           100.13    687.2  0.980 [0.978, 0.983]  0.960 [0.958, 0.963]    79.2    1605     2
+16x4096x4096     decode/o            bm64.x                            100.13    687.2      0.500 [screened]                     -    79.2    1605     -
+3x5x7.fp16       odd, "one"          none ok (12 recorded, 2 failed)         -        -                     -                     -       -       -     -
+---------------  ------------------  ------------------------------  --------  -------  --------------------  --------------------  ------  ------  ----
+geomean          prefill             2 shapes                                                           1.000                 0.980
+geomean          all                 3 shapes, 1 only screened                                          0.794                 0.980
+Never recorded: 64x64x64. To measure on a Hopper GPU: hgemm-tune --shapes 64x64x64
+)");
+}
+
+TEST(Table, KeepsEnvironmentsApart) {
+  auto rows = every_kind();
+  rows[1].environment.driver = "590.2";
+  const std::string text = format_best(rows, Format::kTable);
+  EXPECT_THAT(text, HasSubstr("driver 580.1"));
+  EXPECT_THAT(text, HasSubstr("\n\nNVIDIA H200 (132 SMs), driver 590.2"));
+  EXPECT_THAT(text, Not(HasSubstr("geomean          prefill"))) << "no mean over two drivers";
+}
+
+TEST(Table, SaysWhereAKernelWasNotVerifiedOrRoundsWereFew) {
+  BestRow row = every_kind()[0];
+  row.verified = false;
+  row.cublas->interval = {kNaN, kNaN};
+  const std::string text = format_best({&row, 1}, Format::kTable);
+  EXPECT_THAT(text, HasSubstr("bm128.x (not verified)"));
+  EXPECT_THAT(text, HasSubstr("1.020 [few rounds]"));
+}
+
+TEST(Table, AlignsTagsOfAnyAlphabet) {
+  auto rows = every_kind();
+  rows.resize(2);
+  rows[0].shape.tag = "größe";
+  rows[1].shape.tag = "plain";
+  const std::string text = format_best(rows, Format::kTable);
+  EXPECT_THAT(text, HasSubstr("  größe  bm128.x"));
+  EXPECT_THAT(text, HasSubstr("  plain  bm256.x"));
+}
+
+TEST(Markdown, ShowsEveryKindOfRow) {
+  EXPECT_EQ(
+      format_best(every_kind(), Format::kMarkdown),
+      R"(NVIDIA H200 (132 SMs), driver 580.1, CUDA 13.0, cuBLAS 13.1.0, 2026-11-20 to 2026-11-21, sustained
+
+| shape | tag | config | time us | TFLOP/s | x cuBLAS | x cuBLASLt | % peak | SM MHz | ties |
+|---|---|---|---:|---:|---:|---:|---:|---:|---:|
+| 2048x12288x4096 | prefill/qkv | bm128.x | 100.13 | 687.2 | 1.020 [1.018, 1.023] | 1.000 [0.998, 1.003] | 79.2 | 1605 | 0 |
+| 2048x32000x4096 | prefill/logits\|all | bm256.x | 100.13 | 687.2 | 0.980 [0.978, 0.983] | 0.960 [0.958, 0.963] | 79.2 | 1605 | 2 |
+| 16x4096x4096 | decode/o | bm64.x | 100.13 | 687.2 | 0.500 [screened] | - | 79.2 | 1605 | - |
+| 3x5x7.fp16 | odd, "one" | none ok (12 recorded, 2 failed) | - | - | - | - | - | - | - |
+| geomean | prefill | 2 shapes |  |  | 1.000 | 0.980 |  |  |  |
+| geomean | all | 3 shapes, 1 only screened |  |  | 0.794 | 0.980 |  |  |  |
+
+Never recorded: 64x64x64. To measure on a Hopper GPU: hgemm-tune --shapes 64x64x64
+)");
+}
+
+TEST(ForPeople, NothingRecordedSaysWhatToRun) {
+  for (const Format format : {Format::kTable, Format::kMarkdown}) {
+    EXPECT_THAT(format_best({}, format), HasSubstr("hgemm-tune --shapes"));
+  }
+}
+
+TEST(JsonOutput, HasTheseKeysInThisOrder) {
+  const auto list = nlohmann::ordered_json::parse(format_best(every_kind(), Format::kJson));
+  ASSERT_EQ(list.size(), 5u);
+  const std::vector<std::string> expected = {"m",
+                                             "n",
+                                             "k",
+                                             "dtype",
+                                             "layout",
+                                             "tag",
+                                             "regime",
+                                             "label",
+                                             "time_us",
+                                             "tflops",
+                                             "ratio_cublas",
+                                             "ratio_cublas_low",
+                                             "ratio_cublas_high",
+                                             "ratio_cublaslt",
+                                             "ratio_cublaslt_low",
+                                             "ratio_cublaslt_high",
+                                             "sm_mhz",
+                                             "peak_fraction",
+                                             "joules",
+                                             "verified",
+                                             "ties"};
+  for (const auto& object : list) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : object.items()) keys.push_back(key);
+    EXPECT_EQ(keys, expected);
+  }
+}
+
+TEST(JsonOutput, HasFullNumbersAndNullWhereNothingWasMeasured) {
+  const std::string text = format_best(every_kind(), Format::kJson);
+  const json list = json::parse(text);
+  EXPECT_EQ(list[1]["m"], 2048);
+  EXPECT_EQ(list[1]["dtype"], "bf16");
+  EXPECT_EQ(list[1]["layout"], "TN");
+  EXPECT_EQ(list[1]["tag"], "prefill/logits|all");
+  EXPECT_EQ(list[1]["regime"], "sustained");
+  EXPECT_EQ(list[1]["label"], "bm256.x");
+  EXPECT_EQ(list[1]["time_us"], 100.126);
+  EXPECT_EQ(list[1]["ratio_cublas"], 0.98);
+  EXPECT_EQ(list[1]["ratio_cublaslt_high"], 0.96 + 0.003);
+  EXPECT_EQ(list[1]["peak_fraction"], 0.7923);
+  EXPECT_EQ(list[1]["verified"], true);
+  EXPECT_EQ(list[1]["ties"], json::array({"bm128.y", "bm128.z"}));
+  EXPECT_TRUE(list[1]["joules"].is_null());
+
+  EXPECT_EQ(list[2]["ratio_cublas"], 0.5);
+  EXPECT_TRUE(list[2]["ratio_cublas_low"].is_null()) << "screened: no interval";
+  EXPECT_TRUE(list[2]["ratio_cublaslt"].is_null());
+  for (const char* key : {"label", "time_us", "tflops", "ratio_cublas", "sm_mhz"}) {
+    EXPECT_TRUE(list[3][key].is_null()) << key;
+    EXPECT_TRUE(list[4][key].is_null()) << key;
+  }
+  EXPECT_EQ(list[4]["ties"], json::array());
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
+  EXPECT_THAT(text, Not(HasSubstr("NaN")));
+  EXPECT_EQ(json::parse(format_best({}, Format::kJson)), json::array());
+}
+
+TEST(JsonOutput, SurvivesATagThatIsNotUtf8) {
+  BestRow row = every_kind()[0];
+  row.shape.tag = "a\xff";
+  EXPECT_NO_THROW({
+    const json list = json::parse(format_best({&row, 1}, Format::kJson));
+    EXPECT_THAT(list[0]["tag"].get<std::string>(), HasSubstr("a"));
+  });
+}
+
+TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
+  const auto rows = every_kind();
+  EXPECT_EQ(
+      format_best(std::vector{rows[1], rows[3]}, Format::kCsv),
+      "m,n,k,dtype,layout,tag,regime,label,time_us,tflops,ratio_cublas,ratio_cublas_low,"
+      "ratio_cublas_high,ratio_cublaslt,ratio_cublaslt_low,ratio_cublaslt_high,sm_mhz,"
+      "peak_fraction,joules,verified,ties\n"
+      "2048,32000,4096,bf16,TN,prefill/logits|all,sustained,bm256.x,100.126,687.25,0.98,0.978,"
+      "0.983,0.96,0.958,0.963,1605.4,0.7923,,true,bm128.y bm128.z\n"
+      "3,5,7,fp16,TN,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,false,\n");
+  EXPECT_THAT(format_best({}, Format::kCsv), ::testing::MatchesRegex("m,n,k[^\n]*,ties\n"));
+}
+
+TEST(Formats, AreNamed) {
+  EXPECT_EQ(parse_format("table"), Format::kTable);
+  EXPECT_EQ(parse_format("md"), Format::kMarkdown);
+  EXPECT_EQ(parse_format("json"), Format::kJson);
+  EXPECT_EQ(parse_format("csv"), Format::kCsv);
+  EXPECT_THAT([] { parse_format("yaml"); },
+              ThrowsMessage<InputError>(HasSubstr("table, md, json or csv")));
+}
+
+TEST(EnvironmentJson, NamesEveryField) {
+  Environment e = environment();
+  e.gpu_uuid = "GPU-1";
+  e.l2_bytes = 62914560;
+  e.power_limit_w = 700;
+  e.git_revision = "abc";
+  const json object = json::parse(format_environment(e));
+  EXPECT_EQ(object["gpu_name"], "NVIDIA H200");
+  EXPECT_EQ(object["gpu_uuid"], "GPU-1");
+  EXPECT_EQ(object["sm_count"], 132);
+  EXPECT_EQ(object["l2_bytes"], 62914560);
+  EXPECT_EQ(object["power_limit_w"], 700.0);
+  EXPECT_EQ(object["driver"], "580.1");
+  EXPECT_EQ(object["git_revision"], "abc");
+  EXPECT_EQ(object.size(), 15u);
+}
+
+}  // namespace
+}  // namespace hgemm

@@ -1,0 +1,261 @@
+#include "space/space.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "scratch_files.h"
+#include "space/label.h"
+
+namespace hgemm {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::StartsWith;
+
+const std::string kConfigs = HGEMM_SOURCE_DIR "/configs";
+
+Enumeration enumerate_shipped(const std::string& name) {
+  return enumerate(load_space(name, kConfigs));
+}
+
+std::vector<std::string> labels(const Enumeration& enumeration) {
+  std::vector<std::string> result;
+  for (const KernelConfig& config : enumeration.valid) result.push_back(label(config));
+  return result;
+}
+
+std::ptrdiff_t count_of(const Enumeration& enumeration, Dtype dtype) {
+  return std::count_if(enumeration.valid.begin(), enumeration.valid.end(),
+                       [&](const KernelConfig& config) { return config.dtype == dtype; });
+}
+
+class SpaceFile : public ::testing::Test {
+ protected:
+  Enumeration enumerate_text(const std::string& text) {
+    return enumerate(load_space(files_.write("space.yaml", text), kConfigs));
+  }
+  /// The complaint about a file, without the file's name.
+  std::string complaint_about(const std::string& text) {
+    const std::string path = files_.write("space.yaml", text);
+    try {
+      load_space(path, kConfigs);
+    } catch (const InputError& error) {
+      const std::string message = error.what();
+      EXPECT_THAT(message, StartsWith(path + ":"));
+      return message.substr(path.size() + 1);
+    }
+    return "accepted";
+  }
+
+  ScratchFiles files_;
+};
+
+// ---- The spaces that are shipped ----
+
+class ShippedSpace : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ShippedSpace, HoldsDistinctValidConfigsWithRoundTrippingLabels) {
+  const Enumeration space = enumerate_shipped(GetParam());
+  std::set<std::string> distinct;
+  for (const KernelConfig& config : space.valid) {
+    const std::string text = label(config);
+    EXPECT_TRUE(distinct.insert(text).second) << text;
+    EXPECT_EQ(why_invalid(config), Rule::kValid) << text;
+    EXPECT_EQ(parse_label(text), config) << text;
+  }
+  EXPECT_EQ(count_of(space, Dtype::kBf16), count_of(space, Dtype::kFp16));
+}
+
+TEST_P(ShippedSpace, RejectsWithReasons) {
+  for (const auto& [rule, points] : enumerate_shipped(GetParam()).rejected) {
+    EXPECT_NE(rule, Rule::kValid);
+    EXPECT_LT(rule, Rule::kCount);
+    EXPECT_GT(points, 0);
+    EXPECT_GT(std::string(rule_text(rule).reason).size(), 10u) << rule_text(rule).name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Spaces, ShippedSpace, ::testing::Values("smoke", "quick", "full"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST(ShippedSpaces, SmokeIsSmallAndTouchesEveryAxis) {
+  const Enumeration smoke = enumerate_shipped("smoke");
+  EXPECT_TRUE(smoke.rejected.empty());
+  EXPECT_GE(count_of(smoke, Dtype::kBf16), 10);
+  EXPECT_LE(count_of(smoke, Dtype::kBf16), 16);
+  const auto axes = axis_values(smoke.valid);
+  EXPECT_THAT(axes.at("bm"), ElementsAre("64", "128", "192", "256", "320", "384"));
+  EXPECT_THAT(axes.at("bk"), ElementsAre("32", "64", "128"));
+  EXPECT_THAT(axes.at("consumers"), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(axes.at("cluster"), ElementsAre("1x1", "1x2", "2x1"));
+  EXPECT_THAT(axes.at("d"), ElementsAre("0", "1"));
+  EXPECT_THAT(axes.at("order"), IsSupersetOf({"linear", "group8", "hilbert"}));
+  EXPECT_THAT(axes.at("epilogue"), ElementsAre("direct", "tma"));
+  EXPECT_THAT(axes.at("schedule"), ElementsAre("persist", "single"));
+}
+
+TEST(ShippedSpaces, QuickCompilesInAboutAMinute) {
+  const Enumeration quick = enumerate_shipped("quick");
+  EXPECT_GE(count_of(quick, Dtype::kBf16), 150);
+  EXPECT_LE(count_of(quick, Dtype::kBf16), 300);
+}
+
+TEST(ShippedSpaces, FullHasEveryValueOfEveryAxis) {
+  const Enumeration full = enumerate_shipped("full");
+  EXPECT_GE(count_of(full, Dtype::kBf16), 1500);
+  EXPECT_LE(full.valid.size(), 4000u);
+  const auto axes = axis_values(full.valid);
+  EXPECT_THAT(axes.at("bm"), ElementsAre("64", "128", "192", "256", "320", "384"));
+  std::vector<std::string> widths, depths;
+  for (int bn = 8; bn <= 256; bn += 8) widths.push_back(std::to_string(bn));
+  for (int stages = 2; stages <= kMaxStages; ++stages) depths.push_back(std::to_string(stages));
+  EXPECT_EQ(axes.at("bn"), widths);
+  EXPECT_EQ(axes.at("q"), depths);
+  EXPECT_THAT(axes.at("bk"), ElementsAre("32", "64", "128"));
+  EXPECT_THAT(axes.at("consumers"), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(axes.at("cluster"), ElementsAre("1x1", "1x2", "2x1"));
+  EXPECT_THAT(axes.at("d"), ElementsAre("0", "1"));
+  EXPECT_THAT(axes.at("order"),
+              IsSupersetOf({"linear", "group2", "group4", "group8", "group16", "hilbert"}));
+  EXPECT_THAT(axes.at("epilogue"), ElementsAre("direct", "tma"));
+  EXPECT_THAT(axes.at("schedule"), ElementsAre("persist", "single"));
+  EXPECT_THAT(axes.at("dtype"), ElementsAre("bf16", "fp16"));
+}
+
+TEST(ShippedSpaces, FullContainsQuicksTiles) {
+  std::set<std::vector<int>> tiles;
+  const auto tile = [](const KernelConfig& c) { return std::vector<int>{c.bm, c.bn, c.consumers}; };
+  for (const KernelConfig& config : enumerate_shipped("full").valid) tiles.insert(tile(config));
+  for (const KernelConfig& config : enumerate_shipped("quick").valid)
+    EXPECT_TRUE(tiles.contains(tile(config))) << label(config);
+}
+
+// ---- Enumeration ----
+
+TEST_F(SpaceFile, OmittedAxesTakeTheirDefaults) {
+  EXPECT_THAT(labels(enumerate_text("grids: [{bm: 128, bn: 256, consumers: 2}]")),
+              ElementsAre("bm128.bn256.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16",
+                          "bm128.bn256.bk64.q4.c1x1.coop2.d1.linear.tma.persist.fp16"));
+}
+
+TEST_F(SpaceFile, MaxStagesAreTheMostThatFit) {
+  const Enumeration space =
+      enumerate_text("grids: [{bm: 128, bn: '64:256:64', consumers: 2, dtype: bf16}]");
+  ASSERT_EQ(space.valid.size(), 4u);
+  for (KernelConfig config : space.valid) {
+    ++config.stages;
+    EXPECT_NE(why_invalid(config), Rule::kValid) << label(config);
+  }
+  // 128 KB a stage: not even the three that d = 1 needs.
+  const Enumeration none =
+      enumerate_text("grids: [{bm: 384, bn: 128, bk: 128, consumers: 2, dtype: bf16}]");
+  EXPECT_TRUE(none.valid.empty());
+  EXPECT_THAT(none.rejected, ElementsAre(std::pair(Rule::kSharedMemory, 1)));
+}
+
+TEST_F(SpaceFile, DeviceLimitsDecideWhatFits) {
+  const Space space = load_space(
+      files_.write("space.yaml", "grids: [{bm: 128, bn: 64, consumers: 2, dtype: bf16}]"),
+      kConfigs);
+  DeviceLimits half;
+  half.smem_bytes_per_cta /= 2;
+  ASSERT_EQ(enumerate(space, half).valid.size(), 1u);
+  EXPECT_LT(enumerate(space, half).valid[0].stages, enumerate(space).valid[0].stages);
+}
+
+TEST_F(SpaceFile, PointsOfSeveralGridsCountOnce) {
+  const Enumeration space = enumerate_text(
+      "grids:\n"
+      "  - {bm: [64, 100], bn: [8, 16], consumers: 1, q: [max, 4, 16], dtype: bf16}\n"
+      "  - {bm: [100, 64], bn: 16, consumers: 1, q: 4, dtype: bf16}\n");
+  // max is 16 for both widths.
+  EXPECT_EQ(space.valid.size(), 4u);
+  EXPECT_EQ(labels(space)[0], "bm64.bn8.bk64.q16.c1x1.coop1.d1.linear.tma.persist.bf16");
+  // q 4 and 16, and what max would be: the fewest stages, 3.
+  EXPECT_THAT(space.rejected, ElementsAre(std::pair(Rule::kTileM, 6)));
+}
+
+TEST_F(SpaceFile, EveryBrokenRuleIsCountedUnderItsName) {
+  const auto rule_of = [&](const std::string& grid) {
+    const Enumeration space = enumerate_text("grids: [{dtype: bf16, " + grid + "}]");
+    EXPECT_TRUE(space.valid.empty()) << grid;
+    EXPECT_EQ(space.rejected.size(), 1u) << grid;
+    return std::string(rule_text(space.rejected.begin()->first).name);
+  };
+  EXPECT_EQ(rule_of("bm: 100, bn: 64, consumers: 1"), "tile_m");
+  EXPECT_EQ(rule_of("bm: 64, bn: 12, consumers: 1"), "tile_n");
+  EXPECT_EQ(rule_of("bm: 64, bn: 64, consumers: 1, bk: 48"), "tile_k");
+  EXPECT_EQ(rule_of("bm: 64, bn: 64, consumers: 1, q: 17"), "stages");
+  EXPECT_EQ(rule_of("bm: 64, bn: 64, consumers: 1, d: 2"), "mma_depth");
+  EXPECT_EQ(rule_of("bm: 256, bn: 64, consumers: 4"), "consumers");
+  EXPECT_EQ(rule_of("bm: 64, bn: 64, consumers: 2"), "consumer_rows");
+  EXPECT_EQ(rule_of("bm: 64, bn: 64, consumers: 1, cluster: 4x1"), "cluster");
+  EXPECT_EQ(rule_of("bm: 64, bn: 72, consumers: 1, cluster: 2x1"), "multicast_slice");
+  EXPECT_EQ(rule_of("bm: 64, bn: 64, consumers: 1, order: group0"), "group");
+  EXPECT_EQ(rule_of("bm: 128, bn: 256, consumers: 1"), "accumulators");
+  EXPECT_EQ(rule_of("bm: 192, bn: 208, consumers: 3"), "operand_registers");
+  EXPECT_EQ(rule_of("bm: 128, bn: 256, consumers: 2, q: 5"), "shared_memory");
+}
+
+TEST_F(SpaceFile, AxisValuesAreSortedAsNumbersAndOrders) {
+  const auto axes =
+      axis_values(enumerate_text("grids: [{bm: 64, bn: [104, 8, 16], consumers: 1, q: [10, 9], "
+                                 "order: [hilbert, group16, group2, linear]}]")
+                      .valid);
+  EXPECT_THAT(axes.at("bn"), ElementsAre("8", "16", "104"));
+  EXPECT_THAT(axes.at("q"), ElementsAre("9", "10"));
+  EXPECT_THAT(axes.at("order"), ElementsAre("linear", "group2", "group16", "hilbert"));
+  EXPECT_EQ(axes.size(), 11u);
+}
+
+// ---- Bad input ----
+
+TEST_F(SpaceFile, Complaints) {
+  EXPECT_THAT(complaint_about("grids:\n  - {bm: 64, bn: 64, consumers: 1, clusters: 2x1}\n"),
+              AllOf(StartsWith("2:36: unknown key \"clusters\" in a grid"),
+                    EndsWith("did you mean \"cluster\"?")));
+  EXPECT_THAT(complaint_about("grids: [{bm: 64, bn: 64, consumers: 1, order: hilbret}]"),
+              AllOf(StartsWith("1:47: found \"hilbret\" for order"), EndsWith("\"hilbert\"?")));
+  EXPECT_THAT(complaint_about("grids: [{bm: 64, bn: 64, consumers: 1, order: []}]"),
+              HasSubstr("an empty list for order"));
+  EXPECT_THAT(complaint_about("grids: [{bm: 64, bn: 64, consumers: 1, cluster: 2}]"),
+              HasSubstr("found \"2\" for cluster; expected 1x1 or 2x1 or 1x2"));
+  EXPECT_THAT(complaint_about("grids: [{bm: 64, bn: 64, consumers: 1, schedule: {}}]"),
+              HasSubstr("found a map for schedule"));
+  EXPECT_THAT(complaint_about("grids: [{bm: 64, bn: 64, consumers: 1, q: most}]"),
+              HasSubstr("found \"most\" for q (or the word max)"));
+  EXPECT_THAT(complaint_about("grids: [{bm: 64, bn: 2000, consumers: 1}]"),
+              StartsWith("1:22: found \"2000\" for bn"));
+  EXPECT_THAT(complaint_about("grids: [{bm: 64, bn: 64}]"), StartsWith("1:9: no \"consumers\""));
+  EXPECT_THAT(complaint_about("grids: []"), HasSubstr("an empty list for grids"));
+  EXPECT_THAT(complaint_about("name: mine"), StartsWith("1:1: no \"grids\" in a space file"));
+  EXPECT_THAT(complaint_about("grids: [{bm: 1:1024:1, bn: 1:1024:1, consumers: 1}]"),
+              HasSubstr("more than 1000000 points"));
+}
+
+TEST_F(SpaceFile, MissingSpacesNameTheKnownOnes) {
+  try {
+    load_space("qick", kConfigs);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("did you mean quick?"), HasSubstr("full, quick, smoke")));
+  }
+}
+
+TEST_F(SpaceFile, NameIsTheFilesIfNotGiven) {
+  const std::string grids = "grids: [{bm: 64, bn: 64, consumers: 1}]\n";
+  EXPECT_EQ(load_space(files_.write("mine.yaml", grids), kConfigs).name, "mine");
+  EXPECT_EQ(load_space(files_.write("mine.yaml", grids + "name: other\n"), kConfigs).name, "other");
+}
+
+}  // namespace
+}  // namespace hgemm
