@@ -75,6 +75,12 @@ HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const KernelConfig& c) {
   return mma_blocks(c) * c.bn / 2;
 }
 
+/// Registers that a consumer needs beside its accumulators. Measured with ptxas 13.0: a step of bn
+/// more spills. The tma epilogue's addresses take more than the direct one's.
+HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const KernelConfig& c) {
+  return c.epilogue == Epilogue::kTma ? 40 : 32;
+}
+
 /// Registers per thread at kernel entry: the register file is handed out in units of 8 per thread,
 /// one CTA per SM. Measured with ptxas 13.0: 256 threads -> 255, 384 -> 168, 512 -> 128.
 HGEMM_HOST_DEVICE constexpr int entry_registers(const KernelConfig& c,
@@ -84,14 +90,19 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const KernelConfig& c,
   return registers < limits.max_registers_per_thread ? registers : limits.max_registers_per_thread;
 }
 /// setmaxnreg targets. They share what the CTA was launched with (entry registers x warpgroups):
-/// one register more, and setmaxnreg.inc waits for ever. 24 + 2 * 240 = 3 * 168; 32 + 3 * 160 = 4 *
-/// 128. With one consumer the entry count is already the most a thread can have: nothing is moved.
+/// one register more, and setmaxnreg.inc waits for ever. 40 + 2 * 232 = 24 + 2 * 240 = 3 * 168; 32
+/// + 3 * 160 = 4 * 128. With one consumer the entry count is already the most a thread can have.
+///
+/// Two consumers take 240 only for tiles that need it: with 24 registers some producers spill.
 HGEMM_HOST_DEVICE constexpr bool moves_registers(const KernelConfig& c) { return c.consumers > 1; }
-HGEMM_HOST_DEVICE constexpr int producer_registers(const KernelConfig& c) {
-  return c.consumers == 3 ? 32 : 24;
-}
 HGEMM_HOST_DEVICE constexpr int consumer_registers(const KernelConfig& c) {
-  return c.consumers == 1 ? 255 : c.consumers == 2 ? 240 : 160;
+  if (c.consumers == 1) return 255;
+  if (c.consumers == 3) return 160;
+  return accumulators_per_thread(c) > 232 - accumulator_reserve(c) ? 240 : 232;
+}
+HGEMM_HOST_DEVICE constexpr int producer_registers(const KernelConfig& c) {
+  if (c.consumers == 3) return 32;
+  return consumer_registers(c) == 240 ? 24 : 40;
 }
 
 HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const KernelConfig& c) {
@@ -188,9 +199,10 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kGroup:
       return {"group", "grouped order needs a group of 1..64 tile rows, other orders have none"};
     case Rule::kAccumulators:
-      return {"accumulators",
-              "accumulators per thread must leave 32 registers of the consumer's for the rest, 40 "
-              "with the tma epilogue (measured with ptxas 13.0: one step of bn more spills)"};
+      return {
+          "accumulators",
+          "accumulators must leave a consumer thread 32 registers for the rest, 40 with the tma "
+          "epilogue (measured with ptxas 13.0: one step of bn more spills)"};
     case Rule::kOperandRegisters:
       return {"operand_registers",
               "one wgmma's bn / 2 accumulators + 26 must fit the registers at kernel entry "
@@ -218,8 +230,9 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (a_slice_rows(c) % 8 != 0 || c.bn % (8 * c.cluster_m) != 0) return Rule::kMulticastSlice;
   const bool grouped = c.order == TileOrder::kGrouped;
   if (grouped ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
-  const int reserve = c.epilogue == Epilogue::kTma ? 40 : 32;
-  if (accumulators_per_thread(c) > consumer_registers(c) - reserve) return Rule::kAccumulators;
+  if (accumulators_per_thread(c) > consumer_registers(c) - accumulator_reserve(c)) {
+    return Rule::kAccumulators;
+  }
   if (c.bn / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
   if (smem_layout(c).total_bytes > limits.smem_bytes_per_cta) return Rule::kSharedMemory;
   return Rule::kValid;

@@ -59,40 +59,47 @@ __device__ __forceinline__ void stage_box(const float* d, u32 target, int lane) 
   }
 }
 
-/// Through shared memory: the warp fills a box, the copy engine stores it while the warp fills the
-/// next. `staging`: kStoreBuffers boxes of this warp; `buffer`: which one is next, kept over tiles.
+/// Through shared memory: the warp fills a box of `staging` (kStoreBuffers of them, used in turn;
+/// `buffer` is the next), the copy engine stores it while the warp fills the next one.
+template <Dtype kDtype, int kCols>
+__device__ __forceinline__ void store_box(const float* d, const TensorMap& map, int m, int n,
+                                          u32 staging, int& buffer, int row, int column, int lane) {
+  const u32 target = staging + static_cast<u32>(buffer * store_buffer_bytes());
+  // The copy that last read this buffer must be done. Lane 0 issued it, so only lane 0 can wait for
+  // it, and the others wait for lane 0.
+  if (lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
+  __syncwarp();
+  stage_box<kDtype, kCols>(d, target, lane);
+  ptx::fence_proxy_async();
+  __syncwarp();
+  if (lane == 0) {
+    // The copy engine clips boxes at the edges of D; one wholly outside is not worth a copy.
+    if (row < m && column < n) ptx::tma_store(map, target, column, row);
+    ptx::bulk_commit_group();
+  }
+  buffer = (buffer + 1) % kStoreBuffers;
+}
+
+/// All of this warp's rows, in boxes of kStoreCols columns and a narrower one for what is left
+/// over.
 template <KernelConfig kConfig>
 __device__ __forceinline__ void store_tma(
     const float (&accumulators)[mma_blocks(kConfig)][kConfig.bn / 2], const KernelParams& params,
     u32 staging, int& buffer, int warp_row, int column, int lane) {
-  const auto store_box = [&]<int kCols>(const TensorMap& map, const float* d, int row, int col) {
-    const u32 target = staging + static_cast<u32>(buffer * store_buffer_bytes());
-    // The copy that last read this buffer must be done. Lane 0 issued it, so only lane 0 can wait
-    // for it, and the others wait for lane 0.
-    if (lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
-    __syncwarp();
-    stage_box<kConfig.dtype, kCols>(d, target, lane);
-    ptx::fence_proxy_async();
-    __syncwarp();
-    if (lane == 0) {
-      // The copy engine clips boxes at the edges of D; one wholly outside is not worth a copy.
-      if (row < params.m && col < params.n) ptx::tma_store(map, target, col, row);
-      ptx::bulk_commit_group();
-    }
-    buffer = (buffer + 1) % kStoreBuffers;
-  };
+  constexpr int kTailCols = kConfig.bn % kStoreCols;
+  constexpr int kWholeCols = kConfig.bn - kTailCols;
 #pragma unroll
   for (int block = 0; block < mma_blocks(kConfig); ++block) {
     const int row = warp_row + block * kMmaM;
-    constexpr int kWholeCols = kConfig.bn / kStoreCols * kStoreCols;
 #pragma unroll
     for (int col = 0; col < kWholeCols; col += kStoreCols) {
-      store_box.template operator()<kStoreCols>(params.d, &accumulators[block][col / 2], row,
-                                                column + col);
+      store_box<kConfig.dtype, kStoreCols>(&accumulators[block][col / 2], params.d, params.m,
+                                           params.n, staging, buffer, row, column + col, lane);
     }
-    if constexpr (kWholeCols != kConfig.bn) {
-      store_box.template operator()<kConfig.bn - kWholeCols>(
-          params.d_tail, &accumulators[block][kWholeCols / 2], row, column + kWholeCols);
+    if constexpr (kTailCols != 0) {
+      store_box<kConfig.dtype, kTailCols>(&accumulators[block][kWholeCols / 2], params.d_tail,
+                                          params.m, params.n, staging, buffer, row,
+                                          column + kWholeCols, lane);
     }
   }
 }

@@ -65,43 +65,38 @@ __device__ __forceinline__ void produce(const KernelParams& params,
                                         const Pipeline<kConfig>& pipeline, u32 rank, int lane) {
   const TileGrid grid = tile_grid(params.m, params.n, kConfig);
   const TileWalk walk = tile_walk<kConfig>(grid);
-  const int k_blocks = ceil_div(params.k, kConfig.bk);
-
   const int rank_m = static_cast<int>(rank) % kConfig.cluster_m;
   const int rank_n = static_cast<int>(rank) / kConfig.cluster_m;
   // With at most two CTAs, whoever shares a tile shares it with the whole cluster.
   constexpr unsigned short kMask = (1 << cluster_size(kConfig)) - 1;
 
   typename Pipeline<kConfig>::State state;
-  TileCoord lane_tile{};
-  int visited = 0;
-  for (int position = walk.first; position < walk.count; position += walk.step, ++visited) {
-    if (visited % 32 == 0) {
-      const int lane_position = position + lane * walk.step;
-      if (lane_position < walk.count) {
-        lane_tile = tile_at(kConfig.order, kConfig.group, lane_position, grid);
+  for (int first = walk.first; first < walk.count; first += 32 * walk.step) {
+    const int position = first + lane * walk.step;
+    TileCoord lane_tile{};
+    if (position < walk.count) lane_tile = tile_at(kConfig.order, kConfig.group, position, grid);
+#pragma unroll 1
+    for (int i = 0; i < 32 && first + i * walk.step < walk.count; ++i) {
+      const TileCoord tile = {__shfl_sync(~0u, lane_tile.m, i) * kConfig.cluster_m + rank_m,
+                              __shfl_sync(~0u, lane_tile.n, i) * kConfig.cluster_n + rank_n};
+      if (lane == 0) {
+#pragma unroll 1  // unrolled, the loop needs more registers than a producer has
+        for (int k = 0; k < params.k; k += kConfig.bk) {
+          const int stage = state.stage;
+          ptx::mbarrier_wait(pipeline.empty(stage), state.parity ^ 1);
+          if (k == 0) pipeline.tile(stage) = tile;
+          ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), stage_bytes(kConfig));
+          load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk>(
+              params.a, pipeline.a_stage(stage), pipeline.full(stage), k, tile.m * kConfig.bm,
+              rank_n * a_slice_rows(kConfig), kMask);
+          load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk>(
+              params.b, pipeline.b_stage(stage), pipeline.full(stage), k, tile.n * kConfig.bn,
+              rank_m * b_slice_rows(kConfig), kMask);
+          state.advance();
+        }
       }
+      __syncwarp();
     }
-    const TileCoord cluster_tile = {__shfl_sync(~0u, lane_tile.m, visited % 32),
-                                    __shfl_sync(~0u, lane_tile.n, visited % 32)};
-    if (lane == 0) {
-      const TileCoord tile = {cluster_tile.m * kConfig.cluster_m + rank_m,
-                              cluster_tile.n * kConfig.cluster_n + rank_n};
-      for (int k_block = 0; k_block < k_blocks; ++k_block) {
-        const int stage = state.stage;
-        ptx::mbarrier_wait(pipeline.empty(stage), state.parity ^ 1);
-        if (k_block == 0) pipeline.tile(stage) = tile;
-        ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), stage_bytes(kConfig));
-        load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk>(
-            params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kConfig.bk,
-            tile.m * kConfig.bm, rank_n * a_slice_rows(kConfig), kMask);
-        load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk>(
-            params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kConfig.bk,
-            tile.n * kConfig.bn, rank_m * b_slice_rows(kConfig), kMask);
-        state.advance();
-      }
-    }
-    __syncwarp();
   }
 }
 
@@ -169,10 +164,10 @@ __device__ __forceinline__ void consume(const KernelParams& params,
         tile = pipeline.tile(stage);
         __syncwarp();  // every lane has read it before lane 0 releases the stage
       }
+      const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kConfig) / 16));
+      const u64 b = b_base + static_cast<u32>(stage * (b_stage_bytes(kConfig) / 16));
       ptx::wgmma_fence();
-      multiply_stage<kConfig>(
-          accumulators, a_base + static_cast<u64>(stage * (a_stage_bytes(kConfig) / 16)),
-          b_base + static_cast<u64>(stage * (b_stage_bytes(kConfig) / 16)), k_block > 0);
+      multiply_stage<kConfig>(accumulators, a, b, k_block > 0);
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<kConfig.mma_depth>();
       if constexpr (kConfig.mma_depth == 0) {

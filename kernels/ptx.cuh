@@ -11,8 +11,9 @@ using u32 = unsigned;
 using u64 = unsigned long long;
 
 /// A mbarrier wait that lasts longer than this is a bug in the kernel: it traps, and the launch
-/// fails, instead of hanging the GPU.
-inline constexpr u64 kWaitLimitNs = 4'000'000'000;
+/// fails, instead of hanging the GPU. Below 2^32, since waits read only the timer's low word: a
+/// producer has no registers to spare.
+inline constexpr u32 kWaitLimitNs = 2'000'000'000;
 
 namespace ptx {
 
@@ -20,9 +21,10 @@ __device__ __forceinline__ u32 smem_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-__device__ __forceinline__ u64 globaltimer_ns() {
-  u64 ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+/// Nanoseconds modulo 2^32.
+__device__ __forceinline__ u32 globaltimer_low_ns() {
+  u32 ns;
+  asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(ns));
   return ns;
 }
 
@@ -69,9 +71,9 @@ __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
 /// Waits for the phase with this parity to complete; bounded by kWaitLimitNs.
 __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
   if (mbarrier_try_wait(barrier, parity)) return;
-  const u64 start_ns = globaltimer_ns();
+  const u32 start_ns = globaltimer_low_ns();
   while (!mbarrier_try_wait(barrier, parity)) {
-    if (globaltimer_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
+    if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
   }
 }
 

@@ -5,6 +5,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=$PWD/build/hgemm-tune
+# The build folder may come from a machine that has its CUDA libraries elsewhere.
+export LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

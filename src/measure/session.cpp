@@ -56,14 +56,7 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
     return prepared;
   }
 
-  Event start;
-  Event end;
-  constexpr int kEstimateLaunches = 2;
-  start.record(stream_);
-  for (int i = 0; i < kEstimateLaunches; ++i) candidate->launch(i % problem_.sets(), stream_.get());
-  end.record(stream_);
-  stream_.synchronize();
-  prepared.estimate_us = end.us_since(start) / kEstimateLaunches;
+  prepared.estimate_us = estimate_us(*candidate);
 
   Timed timed;
   timed.candidate = std::move(candidate);
@@ -71,6 +64,27 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
   forget(label);
   timed_.emplace(label, std::move(timed));
   return prepared;
+}
+
+double Session::estimate_us(const Candidate& candidate) const {
+  Event start;
+  Event end;
+  const auto time_us = [&](const auto& enqueue) {
+    start.record(stream_);
+    enqueue();
+    end.record(stream_);
+    stream_.synchronize();
+    return end.us_since(start);
+  };
+  // One launch from the host takes several us whatever the kernel does: short kernels need a graph.
+  constexpr double kLongUs = 200;
+  constexpr int kLaunches = 16;
+  const double single_us = time_us([&] { candidate.launch(0, stream_.get()); });
+  if (single_us > kLongUs) return single_us;
+  const Graph graph = Graph::capture(stream_, [&] {
+    for (int i = 0; i < kLaunches; ++i) candidate.launch(i % problem_.sets(), stream_.get());
+  });
+  return time_us([&] { graph.launch(stream_); }) / kLaunches;
 }
 
 void Session::forget(const std::string& label) { timed_.erase(label); }

@@ -41,6 +41,7 @@ class Session {
 
   /// Runs once on poisoned output, compares, estimates the time of a launch.
   Prepared check_candidate(const std::string& label, std::unique_ptr<Candidate> candidate);
+  double estimate_us(const Candidate& candidate) const;  ///< of one launch
   void capture(Timed& timed);
 
   const Device& device_;

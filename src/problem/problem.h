@@ -21,7 +21,8 @@ double tolerance(Dtype dtype, std::int64_t k);
 /// Inputs: A ~ N(0, 1), B ~ N(0, 1 / K), from a counter-based generator on the GPU (Philox4x32-10,
 /// Salmon et al. 2011), so that outputs are N(0, 1) and a fresh process makes the same data again.
 /// There are enough sets of A, B and D to exceed 3x L2, unless one set does: launches that rotate
-/// over them find nothing of their own inputs in cache.
+/// over them find nothing of their own inputs in cache. (At most 512 sets: the smallest shapes stay
+/// in L2.)
 class Problem {
  public:
   /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of our own (no

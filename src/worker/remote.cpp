@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "base/child.h"
 #include "measure/protocol.h"
 #include "worker/messages.h"
 
@@ -17,10 +16,10 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 // Deadlines: several times what was ever seen (H200), since to pass one costs the worker. The
-// kernel's own bound on barrier waits (kWaitLimitNs, 4 s) fires before kPrepareLimit.
+// kernel's own bound on barrier waits (kWaitLimitNs, 2 s) fires before kPrepareLimit.
 constexpr milliseconds kStartLimit{60'000};  ///< context, library start: 2 s
 constexpr milliseconds kOpenLimit{120'000};  ///< inputs and fp32 reference of 16384^3: 2 s
-constexpr milliseconds kPrepareLimit{20'000};
+constexpr milliseconds kPrepareLimit{10'000};
 constexpr milliseconds kForgetLimit{10'000};
 constexpr milliseconds kSettleSlack{20'000};  ///< beyond the protocol's own limit
 constexpr milliseconds kRoundSlack{10'000};
@@ -29,11 +28,12 @@ constexpr double kRoundFactor = 10;  ///< times what the estimates say
 }  // namespace
 
 struct RemoteMeasurer::Impl {
+  std::vector<std::string> command;
   std::optional<Child> worker;
   std::map<std::string, double> estimate_us;  // of what the open shape has prepared
 
   json request(json message, milliseconds limit) {
-    if (!worker) worker.emplace(std::vector<std::string>{kThisProgram, "worker"});
+    if (!worker) worker.emplace(command);
     const auto deadline = std::chrono::steady_clock::now() + limit;
     const auto call = message.at("call").get<std::string>();
     std::optional<json> reply;
@@ -69,7 +69,9 @@ struct RemoteMeasurer::Impl {
   }
 };
 
-RemoteMeasurer::RemoteMeasurer() : impl_(std::make_unique<Impl>()) {}
+RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command) : impl_(std::make_unique<Impl>()) {
+  impl_->command = std::move(command);
+}
 RemoteMeasurer::~RemoteMeasurer() = default;
 
 Environment RemoteMeasurer::environment() {

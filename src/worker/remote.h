@@ -7,7 +7,10 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "measure/measurer.h"
 
@@ -15,7 +18,8 @@ namespace hgemm {
 
 class RemoteMeasurer : public Measurer {
  public:
-  RemoteMeasurer();
+  /// `command` runs this program's `worker`.
+  explicit RemoteMeasurer(std::vector<std::string> command = {kThisProgram, "worker"});
   ~RemoteMeasurer() override;
 
   /// Throws NoDevice if there is no driver, no GPU, or it is not sm_90.

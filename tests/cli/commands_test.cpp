@@ -53,6 +53,16 @@ TEST_F(Commands, VersionNamesTheRevision) {
       << version.out;
 }
 
+TEST_F(Commands, StartsWithoutAnNvidiaDriver) {
+  const std::string list =
+      "readelf -d '" HGEMM_PROGRAM "' >'" + (folder() / "needed").string() + "'";
+  ASSERT_EQ(std::system(list.c_str()), 0);
+  const std::string needed = read_file(folder() / "needed");
+  EXPECT_THAT(needed, HasSubstr("libnvrtc.so"));
+  EXPECT_THAT(needed, Not(HasSubstr("libcuda.so"))) << "the driver's library must be taken at run "
+                                                       "time";
+}
+
 TEST_F(Commands, PlanCountsTheFullSpace) {
   const Outcome plan = run("plan --space full --format json");
   ASSERT_EQ(plan.exit_code, 0) << plan.err;

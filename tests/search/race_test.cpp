@@ -179,8 +179,10 @@ TEST(Referee, LuckInScreeningIsNotReported) {
 }
 
 TEST(Referee, WhatWasFastInScreeningOnlyDoesNotWin) {
-  Referee referee(std::vector<std::string>{"cublas", "steady", "lucky"}, {});
-  for (int i = 0; i < 3; ++i) {
+  RacePolicy policy;
+  policy.screen_rounds = 50;  // more than there are final rounds: they would decide if they counted
+  Referee referee(std::vector<std::string>{"cublas", "steady", "lucky"}, policy);
+  for (int i = 0; i < policy.screen_rounds; ++i) {
     referee.next_round();
     referee.end_round({{"cublas", 100}, {"steady", 100}, {"lucky", 90}});
   }

@@ -334,6 +334,19 @@ TEST_F(Tune, AnUnusableGpuStopsTheRunAndKeepsWhatIsDone) {
   }
 }
 
+TEST_F(Tune, AKernelThatTakesTheGpuDownIsNotTriedAgain) {
+  FakeMeasurer gpu, repaired;
+  gpu.in_prepare = {{name(1), {Status::kCrashed}}};
+  gpu.before_step = [&] {
+    if (gpu.prepared.size() == 2) gpu.lose_open = 1;
+  };
+  const TunePlan three = plan({kSmall}, {c(0), c(1), c(2)});
+  EXPECT_THROW(run(three, gpu), Error);
+  EXPECT_EQ(status(kSmall, 1), Status::kCrashed);
+  EXPECT_EQ(run(three, repaired), 2);
+  EXPECT_THAT(repaired.prepared, Not(Contains(HasSubstr(name(1)))));
+}
+
 TEST_F(Tune, CublasCannotBeBlamedOrMissed) {
   FakeMeasurer once, always, wrong;
   once.in_round = {{"cublas", {Status::kCrashed, 2}}};  // in the round, then alone

@@ -1,0 +1,73 @@
+// For tests that need a Hopper GPU: where the program and its files are, and how to build kernels.
+// Paths start at the test executable, so that a build folder can be carried to the machine with the
+// GPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/compiler.h"
+#include "gpu/device.h"
+#include "space/space.h"
+
+namespace hgemm::testing {
+
+inline std::filesystem::path build_dir() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+}
+inline std::string program() { return (build_dir() / "hgemm-tune").string(); }
+inline std::string configs_dir() { return (build_dir() / "share/hgemm-tune/configs").string(); }
+
+/// A cache that lasts as long as the test program.
+inline CompileOptions compile_options() {
+  static const std::filesystem::path dir = [] {
+    std::string name = (std::filesystem::temp_directory_path() / "hgemm-test-XXXXXX").string();
+    return std::filesystem::path(mkdtemp(name.data()));
+  }();
+  static const struct Cleanup {
+    ~Cleanup() { std::filesystem::remove_all(dir); }
+  } cleanup;
+  CompileOptions options;
+  options.cache_dir = dir;
+  options.toolchain.worker = {program(), "compile-worker"};
+  return options;
+}
+
+inline std::vector<Build> compile(const std::vector<KernelConfig>& configs,
+                                  const CompileOptions& options = compile_options()) {
+  std::vector<Build> builds;
+  compile_all(configs, options, [&](Build build) { builds.push_back(std::move(build)); });
+  return builds;
+}
+
+inline std::vector<KernelConfig> smoke_space(Dtype dtype) {
+  std::vector<KernelConfig> configs = enumerate(load_space("smoke", configs_dir())).valid;
+  std::erase_if(configs, [&](const KernelConfig& config) { return config.dtype != dtype; });
+  return configs;
+}
+
+/// Skips where there is no Hopper GPU.
+class GpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = open_device();
+    } catch (const NoDevice& reason) {
+      GTEST_SKIP() << "no Hopper GPU: " << reason.what();
+    }
+  }
+  /// With one input set per problem: for correctness, not for timing.
+  Device without_rotation() const {
+    Device device = *device_;
+    device.l2_bytes = 0;
+    return device;
+  }
+
+  std::optional<Device> device_;
+};
+
+}  // namespace hgemm::testing

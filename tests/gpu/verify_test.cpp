@@ -1,0 +1,188 @@
+// The verifier: accepts what is right, and catches every way of being wrong that we know.
+#include <cuda_bf16.h>
+
+#include <cmath>
+#include <limits>
+
+#include "measure/session.h"
+#include "problem/problem.h"
+#include "space/label.h"
+#include "support.h"
+
+namespace hgemm::testing {
+namespace {
+
+using VerifyTest = GpuTest;
+
+const Shape kShape{.m = 300, .n = 264, .k = 328, .tag = ""};
+
+class Problem300 {
+ public:
+  explicit Problem300(const Device& device, std::uint64_t seed = 5)
+      : problem(kShape, seed, device, stream) {}
+
+  std::vector<float> read(const void* data, std::int64_t count) const {
+    std::vector<__nv_bfloat16> raw(static_cast<std::size_t>(count));
+    check(cudaMemcpy(raw.data(), data, raw.size() * sizeof raw[0], cudaMemcpyDeviceToHost), "read");
+    return {raw.begin(), raw.end()};
+  }
+  /// The product in double precision, on the CPU.
+  std::vector<float> product() const {
+    const Operands operands = problem.operands(0);
+    const std::vector<float> a = read(operands.a, kShape.m * kShape.k);
+    const std::vector<float> b = read(operands.b, kShape.n * kShape.k);
+    std::vector<float> d;
+    for (std::int64_t row = 0; row < kShape.m; ++row) {
+      for (std::int64_t col = 0; col < kShape.n; ++col) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < kShape.k; ++k) {
+          sum += static_cast<double>(a[static_cast<std::size_t>(row * kShape.k + k)]) *
+                 static_cast<double>(b[static_cast<std::size_t>(col * kShape.k + k)]);
+        }
+        d.push_back(static_cast<float>(sum));
+      }
+    }
+    return d;
+  }
+  /// Verdict on an output that the CPU writes, `offset` elements from where D begins.
+  Verdict verdict(const std::vector<float>& d, std::int64_t offset = 0) const {
+    std::vector<__nv_bfloat16> raw;
+    for (const float value : d) raw.push_back(__float2bfloat16(value));
+    problem.poison(stream);
+    stream.synchronize();
+    check(cudaMemcpy(static_cast<__nv_bfloat16*>(problem.operands(0).d) + offset, raw.data(),
+                     raw.size() * sizeof raw[0], cudaMemcpyHostToDevice),
+          "write");
+    return problem.verify(stream);
+  }
+
+  Stream stream;
+  Problem problem;
+};
+
+TEST_F(VerifyTest, AcceptsTheProductComputedInDoublePrecision) {
+  const Problem300 problem(without_rotation());
+  const Verdict verdict = problem.verdict(problem.product());
+  EXPECT_TRUE(verdict.correct) << verdict.message;
+  EXPECT_GT(verdict.error, 0.0);
+  EXPECT_LE(verdict.error, verdict.tolerance);
+}
+
+TEST_F(VerifyTest, RejectsOneWrongElementAndSaysWhere) {
+  const Problem300 problem(without_rotation());
+  std::vector<float> d = problem.product();
+  const std::size_t at = 17 * static_cast<std::size_t>(kShape.n) + 23;
+  d[at] += 0.05f * (std::abs(d[at]) + 1.0f);
+  const Verdict verdict = problem.verdict(d);
+  EXPECT_FALSE(verdict.correct);
+  EXPECT_NE(verdict.message.find("row 17, column 23"), std::string::npos) << verdict.message;
+}
+
+TEST_F(VerifyTest, RejectsNan) {
+  const Problem300 problem(without_rotation());
+  std::vector<float> d = problem.product();
+  d.back() = std::numeric_limits<float>::quiet_NaN();
+  const Verdict verdict = problem.verdict(d);
+  EXPECT_FALSE(verdict.correct);
+  EXPECT_TRUE(std::isnan(verdict.error));
+}
+
+TEST_F(VerifyTest, RejectsAnElementThatWasNeverWritten) {
+  const Problem300 problem(without_rotation());
+  std::vector<float> d = problem.product();
+  d.pop_back();
+  EXPECT_FALSE(problem.verdict(d).correct);
+}
+
+TEST_F(VerifyTest, RejectsAWriteOutsideTheOutput) {
+  const Problem300 problem(without_rotation());
+  std::vector<float> d = problem.product();
+  d.push_back(0.0f);
+  const Verdict after = problem.verdict(d);
+  EXPECT_FALSE(after.correct);
+  EXPECT_NE(after.message.find("outside"), std::string::npos) << after.message;
+  d.pop_back();
+  d.insert(d.begin(), 0.0f);
+  EXPECT_FALSE(problem.verdict(d, -1).correct);
+}
+
+TEST_F(VerifyTest, InputsAreNormalReproducibleAndFresh) {
+  const Problem300 problem(without_rotation(), 5);
+  const Problem300 same(without_rotation(), 5);
+  const Problem300 other(without_rotation(), 6);
+  const std::int64_t count = kShape.m * kShape.k;
+  const std::vector<float> a = problem.read(problem.problem.operands(0).a, count);
+  EXPECT_EQ(a, same.read(same.problem.operands(0).a, count));
+  EXPECT_NE(a, other.read(other.problem.operands(0).a, count));
+  double sum = 0;
+  double squares = 0;
+  for (const float value : a) {
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  const auto n = static_cast<double>(count);
+  EXPECT_NEAR(sum / n, 0.0, 5 / std::sqrt(n));                    // 5 standard errors
+  EXPECT_NEAR(squares / n, 1.0, 5 * std::sqrt(2.0 / n) + 0.005);  // and bf16's rounding
+}
+
+// ---- Broken kernels: one edit each to the real sources ----
+
+struct Break {
+  const char* name;
+  const char* file;
+  const char* text;
+  const char* replacement;
+};
+const Break kBreaks[] = {
+    {"last K step left out", "kernels/hgemm.cuh",
+     "multiply_stage<kConfig>(accumulators, a, b, k_block > 0);",
+     "if (k_block + 1 < k_blocks) multiply_stage<kConfig>(accumulators, a, b, k_block > 0);"},
+    {"tile coordinates swapped", "kernels/hgemm.cuh", "const int column = tile.n * kConfig.bn;",
+     "const int column = tile.m * kConfig.bn;"},
+    {"reads the stage before", "kernels/hgemm.cuh", "b_base + static_cast<u32>(stage *",
+     "b_base + static_cast<u32>((stage + kConfig.stages - 1) % kConfig.stages *"},
+    {"accumulators not reset", "kernels/hgemm.cuh", "k_block > 0);", "1);"},
+    {"rows of the wrong warp", "kernels/hgemm.cuh", "consumer * kConsumerRows + warp * 16;",
+     "consumer * kConsumerRows + (warp ^ 1) * 16;"},
+    {"swizzle left out", "kernels/epilogue.cuh", "chunk ^ (row % 8) : chunk", "chunk : chunk"},
+    {"last tile never computed", "kernels/hgemm.cuh", "return {cluster, clusters, grid.tiles()};",
+     "return {cluster, clusters, grid.tiles() - 1};"},
+};
+
+class BrokenKernels : public GpuTest, public ::testing::WithParamInterface<Break> {};
+
+TEST_P(BrokenKernels, AreCaught) {
+  const Break& broken = GetParam();
+  std::vector<EmbeddedFile> files(embedded_kernels().begin(), embedded_kernels().end());
+  std::string edited;
+  for (EmbeddedFile& file : files) {
+    if (file.path != broken.file) continue;
+    edited = file.text;
+    const std::size_t at = edited.find(broken.text);
+    ASSERT_NE(at, std::string::npos) << broken.file << " no longer says: " << broken.text;
+    edited.replace(at, std::string(broken.text).size(), broken.replacement);
+    file.text = edited;
+  }
+  CompileOptions options = compile_options();
+  options.toolchain.kernel_files = files;
+  const KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4, .consumers = 2};
+  const std::vector<Build> builds = compile({config}, options);
+  ASSERT_EQ(builds.front().status, Status::kOk) << builds.front().message;
+
+  Session session({.m = 2304, .n = 2304, .k = 512, .tag = ""}, 11, without_rotation());
+  const Prepared prepared = session.prepare(label(config), config, builds.front().cubin);
+  EXPECT_EQ(prepared.status, Status::kWrongResult) << prepared.message;
+  EXPECT_FALSE(prepared.message.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(VerifyTest, BrokenKernels, ::testing::ValuesIn(kBreaks),
+                         [](const auto& broken) {
+                           std::string name = broken.param.name;
+                           for (char& c : name) {
+                             if (c == ' ') c = '_';
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace hgemm::testing

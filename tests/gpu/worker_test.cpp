@@ -1,0 +1,104 @@
+// The worker process: measures, and takes kernels that hang or crash down with itself alone.
+#include "worker/remote.h"
+
+#include "space/label.h"
+#include "support.h"
+
+namespace hgemm::testing {
+namespace {
+
+using WorkerTest = GpuTest;
+
+const KernelConfig kConfig{.bm = 128, .bn = 128, .bk = 64, .stages = 4, .consumers = 2};
+const Shape kShape{.m = 512, .n = 1024, .k = 512, .tag = ""};
+
+/// The real kernel with one edit to hgemm.cuh.
+Build edited_build(const std::string& text, const std::string& replacement) {
+  std::vector<EmbeddedFile> files(embedded_kernels().begin(), embedded_kernels().end());
+  std::string edited;
+  for (EmbeddedFile& file : files) {
+    if (file.path != "kernels/hgemm.cuh") continue;
+    edited = file.text;
+    const std::size_t at = edited.find(text);
+    if (at == std::string::npos) throw Error("hgemm.cuh no longer says: " + text);
+    edited.replace(at, text.size(), replacement);
+    file.text = edited;
+  }
+  CompileOptions options = compile_options();
+  options.toolchain.kernel_files = files;
+  return compile({kConfig}, options).front();
+}
+
+TEST_F(WorkerTest, MeasuresInRounds) {
+  RemoteMeasurer measurer({program(), "worker"});
+  const Environment environment = measurer.environment();
+  EXPECT_EQ(environment.compute_major, 9);
+  EXPECT_EQ(environment.sm_count, device_->sm_count);
+  EXPECT_EQ(environment.kernel_hash, kernel_source_hash());
+
+  const Measurer::Opened opened = measurer.open(kShape, 1);
+  ASSERT_GE(opened.baselines.size(), 2u);
+  EXPECT_EQ(opened.baselines.front(), kCublasLabel);
+  for (const Prepared& baseline : opened.prepared) {
+    EXPECT_EQ(baseline.status, Status::kOk) << baseline.message;
+  }
+  const Build build = compile({kConfig}).front();
+  EXPECT_EQ(measurer.prepare(build).status, Status::kOk);
+  measurer.settle(Regime::kSustained);
+  const std::vector<std::string> labels = {label(kConfig), std::string(kCublasLabel)};
+  for (const Sample& sample : measurer.round(labels)) {
+    EXPECT_GT(sample.time_us, 0.5);
+    EXPECT_LT(sample.time_us, 1000);
+    EXPECT_GE(sample.time_us * sample.launches, 1000) << "a sample is too short to be timed";
+    EXPECT_GT(sample.sm_mhz, 300);
+    EXPECT_LT(sample.sm_mhz, 1.05 * device_->max_sm_mhz);
+  }
+  measurer.forget(label(kConfig));
+  EXPECT_THROW(measurer.round(labels), Error);
+}
+
+TEST_F(WorkerTest, AShapeThatDoesNotFitIsAnInputError) {
+  RemoteMeasurer measurer({program(), "worker"});
+  EXPECT_THROW(measurer.open({.m = 1 << 20, .n = 1 << 20, .k = 8, .tag = ""}, 1), InputError);
+  EXPECT_FALSE(measurer.open(kShape, 1).baselines.empty()) << "and the worker goes on";
+}
+
+void expect_lost(const Build& build, Status status) {
+  ASSERT_EQ(build.status, Status::kOk) << build.message;
+  RemoteMeasurer measurer({program(), "worker"});
+  measurer.open(kShape, 1);
+  try {
+    const Prepared prepared = measurer.prepare(build);
+    FAIL() << "it ended as " << to_string(prepared.status) << ": " << prepared.message;
+  } catch (const MeasurerLost& lost) {
+    EXPECT_EQ(lost.status, status) << lost.what();
+  }
+  measurer.open(kShape, 1);
+  EXPECT_EQ(measurer.prepare(compile({kConfig}).front()).status, Status::kOk)
+      << "a good kernel after it";
+}
+
+TEST_F(WorkerTest, AKernelThatWaitsForEverTraps) {
+  expect_lost(edited_build("ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), "
+                           "stage_bytes(kConfig));",
+                           "ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), "
+                           "stage_bytes(kConfig) + 16);"),
+              Status::kCrashed);
+}
+
+TEST_F(WorkerTest, AKernelThatLoopsForEverIsKilled) {
+  expect_lost(edited_build("  const Pipeline<kConfig> pipeline(smem);",
+                           "  const Pipeline<kConfig> pipeline(smem);\n"
+                           "  while (params.m > 0) asm volatile(\"nanosleep.u32 100;\");"),
+              Status::kTimedOut);
+}
+
+TEST_F(WorkerTest, AnIllegalAddressCostsOneTrial) {
+  expect_lost(edited_build("  const Pipeline<kConfig> pipeline(smem);",
+                           "  const Pipeline<kConfig> pipeline(smem);\n"
+                           "  *reinterpret_cast<volatile int*>(16) = 1;"),
+              Status::kCrashed);
+}
+
+}  // namespace
+}  // namespace hgemm::testing
