@@ -59,7 +59,10 @@ Graph Graph::end(const Stream& stream) {
   const cudaError_t code = cudaGraphInstantiate(&executable, graph, 0);
   cudaGraphDestroy(graph);
   check(code, "instantiating a graph");
-  return Graph(executable);
+  Graph result(executable);
+  // Else the first replay uploads it, between the events that time it.
+  check(cudaGraphUpload(executable, stream.get()), "uploading a graph");
+  return result;
 }
 
 }  // namespace hgemm

@@ -114,7 +114,6 @@ TEST(Child, AProgramThatCannotRunIsAnError) {
 }  // namespace hgemm
 
 int main(int argc, char** argv) {
-  if (argc == 3) return hgemm::play(argv[1], std::atoi(argv[2]));
-  testing::InitGoogleMock(&argc, argv);
-  return RUN_ALL_TESTS();
+  testing::InitGoogleMock(&argc, argv);  // takes its own arguments away
+  return argc == 3 ? hgemm::play(argv[1], std::atoi(argv[2])) : RUN_ALL_TESTS();
 }

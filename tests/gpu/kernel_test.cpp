@@ -65,5 +65,18 @@ TEST_F(KernelTest, ResultsDoNotMoveBetweenRuns) {
   }
 }
 
+// Not a test of ours but of compute-sanitizer, which must fail on it: gpu_check.sh runs it to know
+// that a clean smoke run means something. The verifier cannot see this write: it lies beyond the
+// guard rows.
+TEST_F(KernelTest, DISABLED_PlantedWriteBeyondTheGuards) {
+  const std::string start = "  const Pipeline<kConfig> pipeline(smem);";
+  const std::string write =
+      "\n  if (threadIdx.x == 0 && blockIdx.x == 0) static_cast<volatile u32*>("
+      "params.d_pointer)[static_cast<u64>(params.m + 100) * params.n / 2] = 0;";
+  const KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
+  expect_correct({compile_edited(config, "hgemm.cuh", start, start + write)},
+                 {{.m = 256, .n = 512, .k = 256, .tag = ""}}, without_rotation());
+}
+
 }  // namespace
 }  // namespace hgemm::testing

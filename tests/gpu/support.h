@@ -44,6 +44,25 @@ inline std::vector<Build> compile(const std::vector<KernelConfig>& configs,
   return builds;
 }
 
+/// The real kernel with one edit: the first `text` of kernels/`file` replaced. For kernels that are
+/// wrong, hang or crash in a way that we know.
+inline Build compile_edited(const KernelConfig& config, const std::string& file,
+                            const std::string& text, const std::string& replacement) {
+  std::vector<EmbeddedFile> files(embedded_kernels().begin(), embedded_kernels().end());
+  std::string edited;
+  for (EmbeddedFile& source : files) {
+    if (source.path != "kernels/" + file) continue;
+    edited = source.text;
+    const std::size_t at = edited.find(text);
+    if (at == std::string::npos) throw Error("kernels/" + file + " no longer says: " + text);
+    edited.replace(at, text.size(), replacement);
+    source.text = edited;
+  }
+  CompileOptions options = compile_options();
+  options.toolchain.kernel_files = files;
+  return compile({config}, options).front();
+}
+
 inline std::vector<KernelConfig> smoke_space(Dtype dtype) {
   std::vector<KernelConfig> configs = enumerate(load_space("smoke", configs_dir())).valid;
   std::erase_if(configs, [&](const KernelConfig& config) { return config.dtype != dtype; });

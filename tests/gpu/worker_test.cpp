@@ -12,21 +12,10 @@ using WorkerTest = GpuTest;
 const KernelConfig kConfig{.bm = 128, .bn = 128, .bk = 64, .stages = 4, .consumers = 2};
 const Shape kShape{.m = 512, .n = 1024, .k = 512, .tag = ""};
 
-/// The real kernel with one edit to hgemm.cuh.
-Build edited_build(const std::string& text, const std::string& replacement) {
-  std::vector<EmbeddedFile> files(embedded_kernels().begin(), embedded_kernels().end());
-  std::string edited;
-  for (EmbeddedFile& file : files) {
-    if (file.path != "kernels/hgemm.cuh") continue;
-    edited = file.text;
-    const std::size_t at = edited.find(text);
-    if (at == std::string::npos) throw Error("hgemm.cuh no longer says: " + text);
-    edited.replace(at, text.size(), replacement);
-    file.text = edited;
-  }
-  CompileOptions options = compile_options();
-  options.toolchain.kernel_files = files;
-  return compile({kConfig}, options).front();
+/// Something to put at the start of every thread of the kernel.
+Build build_that_starts_with(const std::string& statement) {
+  const std::string start = "  const Pipeline<kConfig> pipeline(smem);";
+  return compile_edited(kConfig, "hgemm.cuh", start, start + "\n" + statement);
 }
 
 TEST_F(WorkerTest, MeasuresInRounds) {
@@ -79,24 +68,18 @@ void expect_lost(const Build& build, Status status) {
 }
 
 TEST_F(WorkerTest, AKernelThatWaitsForEverTraps) {
-  expect_lost(edited_build("ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), "
-                           "stage_bytes(kConfig));",
-                           "ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), "
-                           "stage_bytes(kConfig) + 16);"),
-              Status::kCrashed);
+  const std::string expect = "mbarrier_arrive_expect_tx(pipeline.full(stage), stage_bytes(kConfig)";
+  expect_lost(compile_edited(kConfig, "hgemm.cuh", expect, expect + " + 16"), Status::kCrashed);
 }
 
 TEST_F(WorkerTest, AKernelThatLoopsForEverIsKilled) {
-  expect_lost(edited_build("  const Pipeline<kConfig> pipeline(smem);",
-                           "  const Pipeline<kConfig> pipeline(smem);\n"
-                           "  while (params.m > 0) asm volatile(\"nanosleep.u32 100;\");"),
-              Status::kTimedOut);
+  expect_lost(
+      build_that_starts_with("  while (params.m > 0) asm volatile(\"nanosleep.u32 100;\");"),
+      Status::kTimedOut);
 }
 
 TEST_F(WorkerTest, AnIllegalAddressCostsOneTrial) {
-  expect_lost(edited_build("  const Pipeline<kConfig> pipeline(smem);",
-                           "  const Pipeline<kConfig> pipeline(smem);\n"
-                           "  *reinterpret_cast<volatile int*>(16) = 1;"),
+  expect_lost(build_that_starts_with("  *reinterpret_cast<volatile int*>(16) = 1;"),
               Status::kCrashed);
 }
 

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Rebuilds results/<GPU>/ on this machine from a finished build folder: sweeps the public shapes in
+# the quick space (about five minutes on an H200), then writes the tables. Resumes if it was stopped.
+#   cmake --build build && scripts/record_results.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+program=$PWD/build/hgemm-tune
+
+environment=$("$program" doctor --environment)  # fails where there is no Hopper GPU
+gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environment")
+default_output=results/$(tr 'A-Z ' 'a-z-' <<<"$gpu")
+output=${1:-$default_output}
+mkdir -p "$output"
+
+for shapes in llama7b square seeds; do
+  "$program" --shapes "$shapes.yaml" --require-gpu --db "$output/tune.db" >/dev/null
+done
+printf '%s\n' "$environment" >"$output/environment.json"
+"$program" best --db "$output/tune.db" --format md >"$output/best.md"
+"$program" best --db "$output/tune.db" --format csv >"$output/best.csv"
+cat "$output/best.md"
