@@ -40,6 +40,15 @@ HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int gr
   return {band * group + within % rows, within / rows};
 }
 
+HGEMM_HOST_DEVICE inline int magnitude(int a) { return a < 0 ? -a : a; }
+HGEMM_HOST_DEVICE inline int direction(int a) { return a < 0 ? -1 : 1; }
+/// Half of a side, rounded away from zero to an even length: even parts join without a diagonal
+/// step.
+HGEMM_HOST_DEVICE inline int even_half(int a) {
+  const int half = a / 2;
+  return half % 2 != 0 && magnitude(a) > 2 ? half + direction(a) : half;
+}
+
 /// A Hilbert curve over any rectangle: every run of consecutive tiles is compact, at every scale,
 /// so one order suits every wave size. The recursion is that of the generalised curve by J. Cerveny
 /// ("gilbert"): a block travelled along side a, with side b across, is cut in two when it is long,
@@ -48,57 +57,50 @@ HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int gr
 HGEMM_HOST_DEVICE inline TileCoord hilbert_tile(int index, TileGrid grid) {
   TileCoord at = {0, 0};
   bool a_along_n = grid.n >= grid.m;  // b is along the other axis
-  int a_length = a_along_n ? grid.n : grid.m;
-  int b_length = a_along_n ? grid.m : grid.n;
-  int a_sign = 1;
-  int b_sign = 1;
-  while (a_length > 1 && b_length > 1) {
+  int a = a_along_n ? grid.n : grid.m;
+  int b = a_along_n ? grid.m : grid.n;
+  while (magnitude(a) > 1 && magnitude(b) > 1) {
     int move_a = 0;
     int move_b = 0;
-    if (2 * a_length > 3 * b_length) {
-      int half = a_length / 2;
-      if (half % 2 != 0 && a_length > 2) ++half;  // even lengths join without a diagonal step
-      if (index < half * b_length) {
-        a_length = half;
+    bool turn = false;
+    if (2 * magnitude(a) > 3 * magnitude(b)) {
+      const int half = even_half(a);
+      const int first = magnitude(half * b);
+      if (index < first) {
+        a = half;
       } else {
-        index -= half * b_length;
+        index -= first;
         move_a = half;
-        a_length -= half;
+        a -= half;
       }
     } else {
-      int b_half = b_length / 2;
-      if (b_half % 2 != 0 && b_length > 2) ++b_half;
-      const int a_half = a_length / 2;
-      const int up = a_half * b_half;
-      const int along = a_length * (b_length - b_half);
-      if (index >= up && index < up + along) {
+      const int b_half = even_half(b);
+      const int up = magnitude(a / 2 * b_half);
+      const int along = magnitude(a * (b - b_half));
+      turn = index < up || index >= up + along;
+      if (index >= up) {
         index -= up;
         move_b = b_half;
-        b_length -= b_half;
-      } else {  // the curve turns: what was across becomes the direction of travel
-        const bool down = index >= up;
+        if (!turn) b -= b_half;
+      }
+      if (turn) {  // what was across becomes the direction of travel
+        const bool down = move_b != 0;
         if (down) {
-          index -= up + along;
-          move_a = a_length - 1;
-          move_b = b_half - 1;
+          index -= along;
+          move_a = a - direction(a);
+          move_b -= direction(b);
         }
-        (a_along_n ? at.n : at.m) += a_sign * move_a;
-        (a_along_n ? at.m : at.n) += b_sign * move_b;
-        b_length = down ? a_length - a_half : a_half;
-        a_length = b_half;
-        const int turned_sign = down ? -b_sign : b_sign;
-        b_sign = down ? -a_sign : a_sign;
-        a_sign = turned_sign;
-        a_along_n = !a_along_n;
-        continue;
+        b = down ? a / 2 - a : a / 2;
+        a = down ? -b_half : b_half;
       }
     }
-    (a_along_n ? at.n : at.m) += a_sign * move_a;
-    (a_along_n ? at.m : at.n) += b_sign * move_b;
+    (a_along_n ? at.n : at.m) += move_a;
+    (a_along_n ? at.m : at.n) += move_b;
+    if (turn) a_along_n = !a_along_n;
   }
   // A line of tiles is left.
-  const bool along_a = b_length == 1;
-  (along_a == a_along_n ? at.n : at.m) += (along_a ? a_sign : b_sign) * index;
+  const bool along_a = magnitude(b) == 1;
+  (along_a == a_along_n ? at.n : at.m) += direction(along_a ? a : b) * index;
   return at;
 }
 

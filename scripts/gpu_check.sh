@@ -35,6 +35,19 @@ sanitize() {
     --gtest_filter='*Smoke*'
 }
 
+# A fault that the verifier cannot see is planted: unless the sanitizer sees it, its silence about the
+# real kernels means nothing.
+sanitizer_finds_planted_fault() {
+  local log=$scratch/planted.log
+  if "$sanitizer" --tool memcheck --error-exitcode 1 build/tests/kernel_test \
+    --gtest_also_run_disabled_tests --gtest_filter='*Planted*' >"$log" 2>&1; then
+    cat "$log"
+    return 1
+  fi
+  grep -E 'Invalid __global__ write|ERROR SUMMARY' "$log" | sort -u
+  grep -q 'Invalid __global__ write' "$log"
+}
+
 # sweep <database> <log>: the smoke space on the smoke shapes.
 sweep() {
   "$program" --shapes smoke.yaml --space smoke --require-gpu --cache-dir "$scratch/cache" \
@@ -101,6 +114,7 @@ for source in tests/gpu/*_test.cpp; do
   name=$(basename "$source" .cpp)
   check "$name" run_gtest "build/tests/$name"
 done
+check "compute-sanitizer finds a planted fault" sanitizer_finds_planted_fault
 check "compute-sanitizer memcheck" sanitize memcheck
 check "compute-sanitizer synccheck" sanitize synccheck
 check "smoke sweep" smoke_sweep

@@ -11,11 +11,12 @@ gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environmen
 default_output=results/$(tr 'A-Z ' 'a-z-' <<<"$gpu")
 output=${1:-$default_output}
 mkdir -p "$output"
+cd "$output"
 
 for shapes in llama7b square seeds; do
-  "$program" --shapes "$shapes.yaml" --require-gpu --db "$output/tune.db" >/dev/null
+  "$program" --shapes "$shapes.yaml" --require-gpu --db tune.db >/dev/null
 done
-printf '%s\n' "$environment" >"$output/environment.json"
-"$program" best --db "$output/tune.db" --format md >"$output/best.md"
-"$program" best --db "$output/tune.db" --format csv >"$output/best.csv"
-cat "$output/best.md"
+printf '%s\n' "$environment" >environment.json
+"$program" best --db tune.db --format md >best.md
+"$program" best --db tune.db --format csv >best.csv
+cat best.md

@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
                              fmt::format("hgemm-tune {} ({})", HGEMM_TUNE_VERSION, git_revision()));
     program.require_subcommand(0, 1);
     cli::Command command;
-    cli::add_tune(program, command, fmt::format("{}", fmt::join(argv, argv + argc, " ")));
+    cli::add_tune(program, command,
+                  fmt::format("hgemm-tune {}", fmt::join(argv + 1, argv + argc, " ")));
     cli::add_plan(program, command);
     cli::add_best(program, command);
     cli::add_doctor(program, command);

@@ -67,7 +67,9 @@ inline constexpr const char* kBestFormat = "table, md, json or csv";
 inline constexpr const char* kPlanFormat = "table or json";
 inline constexpr const char* kRequireGpu =
     "Fail if there is no Hopper GPU, instead of answering from recorded results";
-inline constexpr const char* kSeed = "Seed of the input data and of the order of measurement";
+inline constexpr const char* kSeed = 
+    "Seed of the input data and of the order of measurement (default: a fresh one, kept in the "
+    "database)";
 inline constexpr const char* kRecorded = "Ask the results that ship with the program";
 inline constexpr const char* kKernelHash = "Print only the hash of the kernel sources";
 inline constexpr const char* kEnvironment =

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "base/error.h"
 #include "base/resources.h"
@@ -34,7 +35,7 @@ struct TuneOptions {
   int jobs = 0;
   std::string format = "table";
   bool require_gpu = false;
-  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> seed;
 };
 
 std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
@@ -120,9 +121,11 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   plan.shapes = load_shapes(options.shapes, configs_dir);
   plan.configs = chosen_configs(options, configs_dir);
   check_dtypes(plan.shapes, plan.configs);
-  plan.policy.seed = options.seed;
+  plan.policy.seed = options.seed ? *options.seed : std::random_device()();
   plan.compile.jobs = options.jobs;
   plan.command_line = command_line;
+  // Kept, so that a wrong result can be made again.
+  if (!options.seed) plan.command_line += fmt::format(" --seed {}", plan.policy.seed);
   check_outputs(options);
 
   StopSignals stop;
@@ -191,7 +194,7 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
       ->type_name("FORMAT")
       ->capture_default_str();
   program.add_flag("--require-gpu", options->require_gpu, help::kRequireGpu);
-  program.add_option("--seed", options->seed, help::kSeed)->type_name("N")->capture_default_str();
+  program.add_option("--seed", options->seed, help::kSeed)->type_name("N");
   program.callback([&program, &chosen, options, command_line] {
     if (program.get_subcommands().empty()) {
       chosen = [options, command_line] { return run_tune(*options, command_line); };
