@@ -28,7 +28,7 @@ struct KernelConfig {
   int consumers = 2;  ///< consumer warpgroups; each owns bm / consumers rows
   int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
   TileOrder order = TileOrder::kLinear;
-  int group = 0;  ///< tile rows per group for TileOrder::kGrouped, else 0
+  int group = 0;  ///< rows of cluster tiles per band, for TileOrder::kGrouped, else 0
   Epilogue epilogue = Epilogue::kTma;
   bool persistent = true;  ///< one resident CTA per SM loops over tiles; false: one tile per CTA
   Dtype dtype = Dtype::kBf16;
@@ -197,7 +197,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kMmaDepth:
       return {"mma_depth", "0 or 1 wgmma groups may stay in flight"};
     case Rule::kGroup:
-      return {"group", "grouped order needs a group of 1..64 tile rows, other orders have none"};
+      return {"group",
+              "grouped order needs a group of 1..64 rows of tiles, other orders have none"};
     case Rule::kAccumulators:
       return {
           "accumulators",

@@ -28,9 +28,9 @@ HGEMM_HOST_DEVICE inline TileCoord linear_tile(int index, TileGrid grid) {
   return {index % grid.m, index / grid.m};
 }
 
-/// Bands of `group` tile rows, swept along N; within a band, down the rows first. A wave then
-/// covers a block of about group x (SMs / group) tiles, and reads fewer distinct bytes the squarer
-/// it is.
+/// Bands of `group` rows of the grid, swept along N; within a band, down the rows first. A wave
+/// then covers a block of about group x (SMs / group) tiles, and reads fewer distinct bytes the
+/// squarer it is.
 HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int group) {
   const int band_tiles = group * grid.n;
   const int band = index / band_tiles;

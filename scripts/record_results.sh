@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Rebuilds results/<GPU>/ on this machine from a finished build folder: sweeps the public shapes in
-# the quick space (about five minutes on an H200), then writes the tables. Resumes if it was stopped.
+# Records results/<GPU>/ anew on this machine, from a finished build folder: sweeps the public shapes
+# in the quick space (three to four minutes on an H200), then writes the tables. A recording that was
+# stopped goes on in recording.db, which replaces tune.db when it is complete.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=$PWD/build/hgemm-tune
+# The program looks for the CUDA libraries where it was built; elsewhere they may be here.
+export LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 environment=$("$program" doctor --environment)  # fails where there is no Hopper GPU
 gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environment")
@@ -14,8 +17,9 @@ mkdir -p "$output"
 cd "$output"
 
 for shapes in llama7b square seeds; do
-  "$program" --shapes "$shapes.yaml" --require-gpu --db tune.db >/dev/null
+  "$program" --shapes "$shapes.yaml" --require-gpu --db recording.db >/dev/null
 done
+mv recording.db tune.db
 printf '%s\n' "$environment" >environment.json
 "$program" best --db tune.db --format md >best.md
 "$program" best --db tune.db --format csv >best.csv

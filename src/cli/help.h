@@ -67,7 +67,7 @@ inline constexpr const char* kBestFormat = "table, md, json or csv";
 inline constexpr const char* kPlanFormat = "table or json";
 inline constexpr const char* kRequireGpu =
     "Fail if there is no Hopper GPU, instead of answering from recorded results";
-inline constexpr const char* kSeed = 
+inline constexpr const char* kSeed =
     "Seed of the input data and of the order of measurement (default: a fresh one, kept in the "
     "database)";
 inline constexpr const char* kRecorded = "Ask the results that ship with the program";

@@ -6,20 +6,35 @@ namespace hgemm {
 
 bool CudaError::sticky() const {
   switch (code) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-    case cudaErrorECCUncorrectable:
-    case cudaErrorAssert:
-    case cudaErrorUnknown:
-      return true;
-    default:
+    case cudaErrorInvalidValue:
+    case cudaErrorMemoryAllocation:
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorInvalidSource:
+    case cudaErrorInvalidPtx:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorFileNotFound:
+    case cudaErrorSymbolNotFound:
+    case cudaErrorLaunchOutOfResources:
+    case cudaErrorCooperativeLaunchTooLarge:
+    case cudaErrorInvalidClusterSize:
+    case cudaErrorNotPermitted:
+    case cudaErrorNotSupported:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorStreamCaptureWrongThread:
+    case cudaErrorGraphExecUpdateFailure:
       return false;
+    default:
+      return true;
   }
 }
 

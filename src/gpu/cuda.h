@@ -15,7 +15,9 @@ class CudaError : public Error {
  public:
   CudaError(cudaError_t code, const std::string& what) : Error(what), code(code) {}
 
-  /// The context is lost: every later call fails too, and only a new process helps.
+  /// The context may be lost: later calls fail too, and only a new process helps. True for every
+  /// code that is not known to be harmless, since a false "lost" costs a second, and a false
+  /// "harmless" fails all candidates that come after.
   bool sticky() const;
 
   cudaError_t code;

@@ -119,6 +119,12 @@ cudaLaunchConfig_t HgemmKernel::launch_config(int ctas, cudaStream_t stream,
 }
 
 int HgemmKernel::grid_ctas(const Shape& shape) const {
+  // Positions in the tile order are 32-bit, and walks step past the last one by up to 32 grids.
+  constexpr std::int64_t kMaxTiles = 1 << 25;
+  if (shape.m / config_.bm * (shape.n / config_.bn) > kMaxTiles) {
+    throw Error(fmt::format("{} has more than {} tiles of {} x {}", to_string(shape), kMaxTiles,
+                            config_.bm, config_.bn));
+  }
   const TileGrid grid = tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), config_);
   int clusters = grid.tiles();
   if (config_.persistent) {

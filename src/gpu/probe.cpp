@@ -63,6 +63,17 @@ Finding probe_cupti() {
           ok ? "" : "reinstall CUPTI of CUDA 13", false};
 }
 
+Finding probe_driver() {
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) {
+    return {"driver", false, "no NVIDIA driver is installed",
+            "install a driver for CUDA 13 or newer"};
+  }
+  const bool ok = version / 1000 >= CUDART_VERSION / 1000;
+  return {"driver", ok, "supports CUDA " + cuda_version_text(version),
+          ok ? "" : "install a driver for CUDA 13 or newer"};
+}
+
 }  // namespace
 
 std::vector<Finding> probe_gpu() {
@@ -70,9 +81,9 @@ std::vector<Finding> probe_gpu() {
   findings.push_back(
       {"CUDA", true, fmt::format("runtime {}, cuBLAS {}", cuda_runtime_version(), cublas_version()),
        ""});
+  findings.push_back(probe_driver());
   try {
     const Device device = open_device();
-    findings.push_back({"driver", true, "CUDA " + device.driver_cuda_version, ""});
     findings.push_back(
         {"GPU", true,
          fmt::format("{}, {} SMs, {:.0f} GB, {:.0f} MB L2", device.name, device.sm_count,
@@ -82,13 +93,16 @@ std::vector<Finding> probe_gpu() {
     std::optional<Nvml> nvml;
     findings.push_back(probe_nvml(device, nvml));
     findings.push_back(probe_clocks(device, nvml));
-  } catch (const NoDevice& error) {
-    findings.push_back({"GPU", false, error.what(),
-                        "tuning needs a Hopper GPU (compute capability 9.0) and an NVIDIA driver "
-                        "for CUDA 13; recorded results and `plan` work without"});
   } catch (const Error& error) {
-    findings.push_back({"GPU", false, error.what(),
-                        "see whether nvidia-smi works and whether another process holds the GPU"});
+    findings.push_back(
+        {"GPU", false, error.what(),
+         dynamic_cast<const NoDevice*>(&error) != nullptr
+             ? "tuning needs a Hopper GPU (compute capability 9.0); recorded results "
+               "and `plan` work without"
+             : "see whether nvidia-smi works and whether another process holds it"});
+    for (const char* part : {"NVML", "clocks"}) {
+      findings.push_back({part, false, "not asked: there is no GPU to ask about", "", false});
+    }
   }
   findings.push_back(probe_cupti());
   return findings;

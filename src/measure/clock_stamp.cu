@@ -24,8 +24,10 @@ ClockStamps::ClockStamps(int sm_count, int capacity)
     : sm_count_(sm_count),
       capacity_(capacity),
       stamps_(sizeof(SmStamp) * static_cast<std::size_t>(sm_count) *
-              static_cast<std::size_t>(capacity)) {
-  check(cudaMemset(stamps_.data(), 0, stamps_.bytes()), "clearing clock stamps");
+              static_cast<std::size_t>(capacity)) {}
+
+void ClockStamps::clear(const Stream& stream) const {
+  check(cudaMemsetAsync(stamps_.data(), 0, stamps_.bytes(), stream.get()), "clearing clock stamps");
 }
 
 void ClockStamps::record(int slot, const Stream& stream) const {

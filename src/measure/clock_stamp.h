@@ -12,6 +12,11 @@ class ClockStamps {
  public:
   ClockStamps(int sm_count, int capacity);
 
+  int capacity() const { return capacity_; }
+
+  /// Enqueues the forgetting of all stamps.
+  void clear(const Stream& stream) const;
+
   /// Enqueues a stamp into `slot`.
   void record(int slot, const Stream& stream) const;
 

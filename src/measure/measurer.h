@@ -30,7 +30,8 @@ class MeasurerLost : public std::runtime_error {
   Status status;
 };
 
-/// One shape is open at a time. Every call may throw MeasurerLost; Error if the GPU is unusable.
+/// One shape is open at a time. Every call may throw MeasurerLost; Error where the GPU cannot be
+/// used or a label was not prepared.
 class Measurer {
  public:
   virtual ~Measurer() = default;

@@ -4,13 +4,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "measure/protocol.h"
 
 namespace hgemm {
+namespace {
+
+/// To be called in a handler. What CUDA or a library refused is the candidate's own failure, unless
+/// the context is lost with it: then the error goes on.
+Prepared launch_failure(const Error& error) {
+  const auto* const cuda_error = dynamic_cast<const CudaError*>(&error);
+  if (cuda_error != nullptr && cuda_error->sticky()) throw;
+  return {.status = Status::kLaunchFailed, .message = error.what(), .verdict = {}};
+}
+
+}  // namespace
 
 Session::Session(const Shape& shape, std::uint64_t seed, const Device& device)
-    : device_(device), problem_(shape, seed, device, stream_) {
+    : sm_count_(device.sm_count), problem_(shape, seed, device, stream_) {
   for (Baseline& baseline : make_baselines(problem_)) {
     const std::string description = baseline.candidate->describe();
     Prepared prepared = check_candidate(baseline.label, std::move(baseline.candidate));
@@ -27,9 +39,8 @@ Prepared Session::prepare(const std::string& label, const KernelConfig& config,
   std::unique_ptr<Candidate> candidate;
   try {
     candidate = make_kernel_candidate(config, cubin, problem_);
-  } catch (const CudaError& error) {
-    if (error.sticky()) throw;
-    return {.status = Status::kLaunchFailed, .message = error.what(), .verdict = {}};
+  } catch (const Error& error) {
+    return launch_failure(error);
   }
   return check_candidate(label, std::move(candidate));
 }
@@ -40,30 +51,18 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
     problem_.poison(stream_);
     candidate->launch(0, stream_.get());
     prepared.verdict = problem_.verify(stream_);
-  } catch (const CudaError& error) {
-    if (error.sticky()) throw;
-    prepared.status = Status::kLaunchFailed;
-    prepared.message = error.what();
+    if (!prepared.verdict.correct) {
+      prepared.status = Status::kWrongResult;
+      prepared.message = prepared.verdict.message;
+      return prepared;
+    }
+    prepared.estimate_us = estimate_us(*candidate);
+    forget(label);
+    timed_.emplace(label, capture(std::move(candidate), prepared.estimate_us));
     return prepared;
-  } catch (const Error& error) {  // a library refused the call
-    prepared.status = Status::kLaunchFailed;
-    prepared.message = error.what();
-    return prepared;
+  } catch (const Error& error) {
+    return launch_failure(error);
   }
-  if (!prepared.verdict.correct) {
-    prepared.status = Status::kWrongResult;
-    prepared.message = prepared.verdict.message;
-    return prepared;
-  }
-
-  prepared.estimate_us = estimate_us(*candidate);
-
-  Timed timed;
-  timed.candidate = std::move(candidate);
-  timed.estimate_us = prepared.estimate_us;
-  forget(label);
-  timed_.emplace(label, std::move(timed));
-  return prepared;
 }
 
 double Session::estimate_us(const Candidate& candidate) const {
@@ -89,30 +88,33 @@ double Session::estimate_us(const Candidate& candidate) const {
 
 void Session::forget(const std::string& label) { timed_.erase(label); }
 
-void Session::capture(Timed& timed) {
+Session::Timed Session::capture(std::unique_ptr<Candidate> candidate, double estimate_us) const {
   const int sets = problem_.sets();
-  const int wanted =
-      std::clamp(static_cast<int>(std::ceil(protocol::kSampleUs / timed.estimate_us)), 1,
-                 protocol::kMaxLaunchesPerSample);
-  timed.launches = (wanted + sets - 1) / sets * sets;
-  timed.sample.emplace(Graph::capture(stream_, [&] {
-    for (int i = 0; i < timed.launches; ++i) timed.candidate->launch(i % sets, stream_.get());
-  }));
+  const int wanted = std::clamp(static_cast<int>(std::ceil(protocol::kSampleUs / estimate_us)), 1,
+                                protocol::kMaxLaunchesPerSample);
+  const int launches = (wanted + sets - 1) / sets * sets;
+  Graph sample = Graph::capture(stream_, [&] {
+    for (int i = 0; i < launches; ++i) candidate->launch(i % sets, stream_.get());
+  });
+  return {std::move(candidate), std::move(sample), launches, estimate_us};
+}
+
+const Session::Timed& Session::timed(const std::string& label) const {
+  const auto found = timed_.find(label);
+  if (found == timed_.end()) throw std::invalid_argument(label + " was not prepared");
+  return found->second;
 }
 
 void Session::settle(Regime) {  // there is one regime so far
   const Shape& shape = problem_.shape();
-  const bool power_bound = shape.flops() / shape.bytes() > protocol::kArithmeticBound;
-  const double least_ms = power_bound ? protocol::kSettleLongMs : protocol::kSettleShortMs;
-  const std::string load(kCublasLabel);
-  const std::vector<std::string> window(
-      static_cast<std::size_t>(protocol::kSettleWindowMs * 1e3 / protocol::kSampleUs), load);
-
+  const bool light = shape.flops() / shape.bytes() <= protocol::kLightLoad;
+  const double least_ms = light ? protocol::kSettleShortMs : protocol::kSettleLongMs;
   double spent_ms = 0;
   double previous_mhz = 0;
   while (spent_ms < protocol::kSettleLimitMs) {
+    const std::vector<Sample> window = load(protocol::kSettleWindowMs);
     double mhz = 0;
-    for (const Sample& sample : round(window)) {
+    for (const Sample& sample : window) {
       spent_ms += sample.time_us * sample.launches * 1e-3;
       mhz += sample.sm_mhz / static_cast<double>(window.size());
     }
@@ -122,33 +124,47 @@ void Session::settle(Regime) {  // there is one regime so far
   }
 }
 
-std::vector<Sample> Session::round(std::span<const std::string> labels) {
-  std::vector<Timed*> order;
-  for (const std::string& label : labels) {
-    const auto found = timed_.find(label);
-    if (found == timed_.end()) throw Error(label + " is to be timed but was not prepared");
-    if (!found->second.sample) capture(found->second);
-    order.push_back(&found->second);
-  }
+std::vector<Sample> Session::load(double duration_ms) {
+  const Timed& cublas = timed(std::string(kCublasLabel));
+  const double sample_ms = cublas.estimate_us * cublas.launches * 1e-3;
+  const auto samples = static_cast<std::size_t>(std::max(1.0, std::ceil(duration_ms / sample_ms)));
+  return run(std::vector<const Timed*>(samples, &cublas));
+}
 
-  const ClockStamps stamps(device_.sm_count, 2 * static_cast<int>(order.size()));
-  std::vector<Event> starts(order.size());
-  std::vector<Event> ends(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    stamps.record(2 * static_cast<int>(i), stream_);
-    starts[i].record(stream_);
-    order[i]->sample->launch(stream_);
-    ends[i].record(stream_);
-    stamps.record(2 * static_cast<int>(i) + 1, stream_);
+std::vector<Sample> Session::round(std::span<const std::string> labels) {
+  std::vector<const Timed*> order;
+  for (const std::string& label : labels) order.push_back(&timed(label));
+  const std::chrono::duration<double, std::milli> pause =
+      std::chrono::steady_clock::now() - idle_since_;
+  if (pause.count() > protocol::kPauseMs) load(protocol::kResumeMs);
+  return run(order);
+}
+
+std::vector<Sample> Session::run(std::span<const Timed* const> order) {
+  const int count = static_cast<int>(order.size());
+  if (!stamps_ || stamps_->capacity() < 2 * count) stamps_.emplace(sm_count_, 2 * count);
+  while (starts_.size() < order.size()) {
+    starts_.emplace_back();
+    ends_.emplace_back();
+  }
+  stamps_->clear(stream_);
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    stamps_->record(2 * i, stream_);
+    starts_[at].record(stream_);
+    order[at]->sample.launch(stream_);
+    ends_[at].record(stream_);
+    stamps_->record(2 * i + 1, stream_);
   }
   stream_.synchronize();
+  idle_since_ = std::chrono::steady_clock::now();
 
-  const std::vector<double> mhz = stamps.mhz_between_pairs(static_cast<int>(order.size()));
+  const std::vector<double> mhz = stamps_->mhz_between_pairs(count);
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < order.size(); ++i) {
     Sample sample;
     sample.launches = order[i]->launches;
-    sample.time_us = ends[i].us_since(starts[i]) / order[i]->launches;
+    sample.time_us = ends_[i].us_since(starts_[i]) / order[i]->launches;
     sample.sm_mhz = mhz[i];
     samples.push_back(sample);
   }

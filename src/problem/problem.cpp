@@ -48,21 +48,33 @@ Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, c
         to_string(shape), needed * 1e-9, device.name, free_bytes * 1e-9));
   }
 
-  const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.k)));
-  for (int i = 0; i < wanted; ++i) {
-    Set set{DeviceMemory(element_bytes(shape.m, shape.k)),
-            DeviceMemory(element_bytes(shape.n, shape.k)),
-            DeviceMemory(element_bytes(shape.m + 2 * kGuardRows, shape.n))};
+  try {
+    allocate_and_fill(wanted, seed, stream);
+  } catch (const CudaError& error) {
+    if (error.code != cudaErrorMemoryAllocation)
+      throw;  // fragmented, or another process was faster
+    throw InputError(fmt::format("{} does not fit in the memory of {} ({}); leave the shape out",
+                                 to_string(shape), device.name, error.what()));
+  }
+}
+
+void Problem::allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream) {
+  const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.k)));
+  for (int i = 0; i < sets; ++i) {
+    Set set{DeviceMemory(element_bytes(shape_.m, shape_.k)),
+            DeviceMemory(element_bytes(shape_.n, shape_.k)),
+            DeviceMemory(element_bytes(shape_.m + 2 * kGuardRows, shape_.n))};
     const auto stream_id = static_cast<std::uint32_t>(2 * i);
-    fill_normal(set.a.data(), shape.m * shape.k, shape.dtype, 1.0f, seed, stream_id, stream.get());
-    fill_normal(set.b.data(), shape.n * shape.k, shape.dtype, sigma_b, seed, stream_id + 1,
+    fill_normal(set.a.data(), shape_.m * shape_.k, shape_.dtype, 1.0f, seed, stream_id,
+                stream.get());
+    fill_normal(set.b.data(), shape_.n * shape_.k, shape_.dtype, sigma_b, seed, stream_id + 1,
                 stream.get());
     sets_.push_back(std::move(set));
   }
-  reference_ = DeviceMemory(static_cast<std::size_t>(shape.m * shape.n) * sizeof(float));
+  reference_ = DeviceMemory(static_cast<std::size_t>(shape_.m * shape_.n) * sizeof(float));
   const Operands first = operands(0);
-  multiply_reference(reference_.as<float>(), first.a, first.b, shape.dtype, shape.m, shape.n,
-                     shape.k, stream.get());
+  multiply_reference(reference_.as<float>(), first.a, first.b, shape_.dtype, shape_.m, shape_.n,
+                     shape_.k, stream.get());
   stream.synchronize();
 }
 

@@ -44,6 +44,8 @@ class Problem {
   struct Set {
     DeviceMemory a, b, d;
   };
+  void allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream);
+
   Shape shape_;
   std::vector<Set> sets_;
   DeviceMemory reference_;

@@ -42,9 +42,15 @@ std::vector<std::string> Referee::next_round() {
   return order;
 }
 
-std::vector<std::string> Referee::end_round(const std::map<std::string, double>& time_us) {
-  std::erase_if(entries_, [&](const Entry& entry) { return !time_us.contains(entry.label); });
-  for (Entry& entry : entries_) entry.times_us.push_back(time_us.at(entry.label));
+std::vector<std::string> Referee::end_round(const std::map<std::string, Sample>& samples) {
+  std::erase_if(entries_, [&](const Entry& entry) { return !samples.contains(entry.label); });
+  const bool clocks_known =
+      std::ranges::all_of(samples, [](const auto& item) { return item.second.sm_mhz > 0; });
+  const bool by_cycles = phase_ == Stage::kScreen && clocks_known;
+  for (Entry& entry : entries_) {
+    const Sample& sample = samples.at(entry.label);
+    entry.costs.push_back(by_cycles ? sample.time_us * sample.sm_mhz : sample.time_us);
+  }
   ++rounds_;
   standing_ = {};
   if (phase_ == Stage::kScreen) return screen();
@@ -62,7 +68,7 @@ std::vector<const Referee::Entry*> Referee::members(Group group) const {
 
 const Referee::Entry& Referee::cublas() const {
   const auto entry = std::ranges::find(entries_, Group::kCublas, &Entry::group);
-  if (entry == entries_.end()) throw Error("a round has no time of cublas: there are no ratios");
+  if (entry == entries_.end()) throw Error("a round has no sample of cublas: there are no ratios");
   return *entry;
 }
 
@@ -72,15 +78,15 @@ std::vector<std::string> Referee::screen() {
   for (const Group group : {Group::kConfig, Group::kCublasLt}) {
     auto ranked = members(group);
     if (ranked.empty()) continue;
-    const auto time_us = [](const Entry* entry) { return median(entry->times_us); };
-    std::ranges::stable_sort(ranked, {}, time_us);
+    const auto cost = [](const Entry* entry) { return median(entry->costs); };
+    std::ranges::stable_sort(ranked, {}, cost);
     if (group == Group::kConfig) update_standing(*ranked[0]);
 
-    const double slowest_kept_us = time_us(ranked[0]) / policy_.screen_keep_ratio;
+    const double most_allowed = cost(ranked[0]) / policy_.screen_keep_ratio;
     const int most_kept = group == Group::kConfig ? policy_.finalists : policy_.lt_finalists;
     for (std::size_t i = 0; i < ranked.size(); ++i) {
       const bool surplus = last && std::cmp_greater_equal(i, most_kept);
-      if (surplus || time_us(ranked[i]) > slowest_kept_us) eliminated.push_back(ranked[i]->label);
+      if (surplus || cost(ranked[i]) > most_allowed) eliminated.push_back(ranked[i]->label);
     }
   }
   const std::set<std::string> out(eliminated.begin(), eliminated.end());
@@ -89,7 +95,7 @@ std::vector<std::string> Referee::screen() {
   if (last) {
     phase_ = Stage::kFinal;
     rounds_ = 0;
-    for (Entry& entry : entries_) entry.times_us.clear();
+    for (Entry& entry : entries_) entry.costs.clear();
   }
   return eliminated;
 }
@@ -101,7 +107,7 @@ bool Referee::is_decided() {
   if (ranked.empty()) return true;
   // By ratio, not by time: a ratio within a round is free of drift, and it is what is reported.
   std::ranges::stable_sort(ranked, std::greater<>(), [this](const Entry* entry) {
-    return median(ratios(cublas().times_us, entry->times_us));
+    return median(ratios(cublas().costs, entry->costs));
   });
   const Entry& leader = *ranked[0];
   update_standing(leader);
@@ -109,15 +115,15 @@ bool Referee::is_decided() {
   if (rounds_ < policy_.min_rounds) return false;
 
   const double sure = policy_.interval_half_width;
-  const Interval ratio = median_interval(ratios(cublas().times_us, leader.times_us));
+  const Interval ratio = median_interval(ratios(cublas().costs, leader.costs));
   if (half_width(ratio) > sure * standing_.ratio_cublas) return false;
   if (ranked.size() == 1) return true;
-  const Interval lead = median_interval(ratios(ranked[1]->times_us, leader.times_us));
+  const Interval lead = median_interval(ratios(ranked[1]->costs, leader.costs));
   return lead.low > 1 || lead.high < 1 || half_width(lead) <= sure;
 }
 
 void Referee::update_standing(const Entry& leader) {
-  standing_ = {leader.label, median(ratios(cublas().times_us, leader.times_us))};
+  standing_ = {leader.label, median(ratios(cublas().costs, leader.costs))};
 }
 
 }  // namespace hgemm

@@ -1,6 +1,7 @@
 // Who stays in a race and when it ends: pure logic, fed numbers. No GPU, no clock, no store.
 //
-// Screening: every candidate runs once a round, and what is clearly slower than the fastest leaves.
+// Screening: every candidate runs once a round, and what clearly takes more cycles than the best
+// leaves (measure/protocol.h says why cycles).
 // Final: the few that are left run against the baselines until the result is known well enough.
 // Whoever leads after screening leads partly by luck (the winner's curse: the best of hundreds of
 // medians of three samples). Therefore nothing measured in screening counts in the final, neither
@@ -47,13 +48,14 @@ class Referee {
   /// within a round (clock, temperature) favours nobody.
   std::vector<std::string> next_round();
 
-  /// Ends a round with the time of each label. A label that has none failed and is out; cublas must
-  /// have one. Returns who was eliminated for being slow.
-  std::vector<std::string> end_round(const std::map<std::string, double>& time_us);
+  /// Ends a round with the sample of each label. A label that has none failed and is out; cublas
+  /// must have one. Returns who was eliminated for being slow: in screening by cycles (time x
+  /// clock; by time where a clock is unknown), in the final by ratios of times.
+  std::vector<std::string> end_round(const std::map<std::string, Sample>& samples);
 
   struct Standing {
     std::string leader;       ///< empty if no config is left
-    double ratio_cublas = 0;  ///< median over this phase's rounds of cublas' time / its time
+    double ratio_cublas = 0;  ///< median over this phase's rounds of cublas' cost / its cost
   };
   /// After the last end_round(), for progress.
   const Standing& standing() const { return standing_; }
@@ -63,7 +65,7 @@ class Referee {
   struct Entry {
     std::string label;
     Group group;
-    std::vector<double> times_us;  ///< of this phase; entries have the same rounds, so they align
+    std::vector<double> costs;  ///< of this phase, a value a round: entries align
   };
 
   std::vector<const Entry*> members(Group group) const;

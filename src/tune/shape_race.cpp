@@ -76,15 +76,15 @@ void ShapeRace::run() {
   for (int round = 1; !referee.finished(); ++round) {
     context_.poll_stop();
     phase_ = referee.phase();
-    std::map<std::string, double> times_us;
+    std::map<std::string, Sample> samples;
     for (auto& [label, sample] : measure(referee.next_round())) {
       Candidate& candidate = candidates_.at(label);
       if (candidate.ended) continue;  // after its sample: it failed when it was made ready again
       sample.round = round;
       candidate.trial.samples.push_back(sample);
-      times_us[label] = sample.time_us;
+      samples[label] = sample;
     }
-    const auto eliminated = referee.end_round(times_us);
+    const auto eliminated = referee.end_round(samples);
     for (const std::string& label : eliminated) finish(candidates_.at(label));
     commit();
     for (const std::string& label : eliminated) forget(label);

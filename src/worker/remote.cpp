@@ -17,20 +17,27 @@ using std::chrono::milliseconds;
 
 // Deadlines: several times what was ever seen (H200), since to pass one costs the worker. The
 // kernel's own bound on barrier waits (kWaitLimitNs, 2 s) fires before kPrepareLimit.
-constexpr milliseconds kStartLimit{60'000};  ///< context, library start: 2 s
-constexpr milliseconds kOpenLimit{120'000};  ///< inputs and fp32 reference of 16384^3: 2 s
-constexpr milliseconds kPrepareLimit{10'000};
+constexpr milliseconds kStartLimit{60'000};    ///< context, library start: 2 s
+constexpr milliseconds kOpenLimit{30'000};     ///< and the fp32 reference: 2 s for 16384^3
+constexpr milliseconds kPrepareLimit{10'000};  ///< and a few launches, however slow the config
 constexpr milliseconds kForgetLimit{10'000};
 constexpr milliseconds kSettleSlack{20'000};  ///< beyond the protocol's own limit
 constexpr milliseconds kRoundSlack{10'000};
 constexpr double kRoundFactor = 10;  ///< times what the estimates say
+/// Slower than any launch: the reference runs at 4e12 FLOP/s, the slowest config at 38e12.
+constexpr double kLeastFlopsPerSecond = 1e12;
+
+milliseconds launch_limit(const Shape& shape) {
+  return milliseconds(static_cast<std::int64_t>(shape.flops() / kLeastFlopsPerSecond * 1e3));
+}
 
 }  // namespace
 
 struct RemoteMeasurer::Impl {
   std::vector<std::string> command;
   std::optional<Child> worker;
-  std::map<std::string, double> estimate_us;  // of what the open shape has prepared
+  Shape shape;                                // the open one
+  std::map<std::string, double> estimate_us;  // of what it has prepared
 
   json request(json message, milliseconds limit) {
     if (!worker) worker.emplace(command);
@@ -80,8 +87,9 @@ Environment RemoteMeasurer::environment() {
 
 Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed) {
   impl_->estimate_us.clear();
-  const json reply =
-      impl_->request({{"call", call::kOpen}, {"shape", shape}, {"seed", seed}}, kOpenLimit);
+  impl_->shape = shape;
+  const json reply = impl_->request({{"call", call::kOpen}, {"shape", shape}, {"seed", seed}},
+                                    kOpenLimit + launch_limit(shape));
   Opened opened{reply.at("baselines").get<std::vector<std::string>>(),
                 reply.at("prepared").get<std::vector<Prepared>>()};
   for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
@@ -95,7 +103,7 @@ Prepared RemoteMeasurer::prepare(const Build& build) {
                             ->request({{"call", call::kPrepare},
                                        {"label", build.facts.label},
                                        {"cubin", build.cubin.string()}},
-                                      kPrepareLimit)
+                                      kPrepareLimit + launch_limit(impl_->shape))
                             .get<Prepared>();
   impl_->remember(build.facts.label, prepared);
   return prepared;
@@ -109,7 +117,7 @@ void RemoteMeasurer::forget(const std::string& label) {
 void RemoteMeasurer::settle(Regime regime) {
   const milliseconds protocol_limit(static_cast<std::int64_t>(protocol::kSettleLimitMs));
   impl_->request({{"call", call::kSettle}, {"regime", to_string(regime)}},
-                 protocol_limit + kSettleSlack);
+                 protocol_limit + kSettleSlack + launch_limit(impl_->shape));
 }
 
 std::vector<Sample> RemoteMeasurer::round(std::span<const std::string> labels) {

@@ -81,6 +81,13 @@ class Server {
   std::optional<Session> session_;
 };
 
+/// What fails while prepared candidates are being timed is one candidate's fault, and not known
+/// whose: as with a lost context, the parent starts afresh and tries them one by one.
+bool is_timing(const json& request) {
+  const auto call = request.at("call").get<std::string>();
+  return call == call::kRound || call == call::kSettle;
+}
+
 json failure(const char* kind, const std::exception& error) {
   return {{"error", error.what()}, {"kind", kind}};
 }
@@ -98,7 +105,7 @@ int worker_main(int socket_fd) {
       try {
         reply = {{"ok", server.handle(*request)}};
       } catch (const CudaError& error) {
-        context_lost = error.sticky();
+        context_lost = error.sticky() || is_timing(*request);
         reply = failure(context_lost ? kind::kContext : kind::kError, error);
       } catch (const NoDevice& error) {
         reply = failure(kind::kNoDevice, error);

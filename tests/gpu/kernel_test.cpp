@@ -49,19 +49,74 @@ TEST_F(KernelTest, LongReductionsStayWithinTolerance) {
                  without_rotation());
 }
 
-// A race shows as an error that moves: the same data many times over, on a grid of several waves.
-TEST_F(KernelTest, ResultsDoNotMoveBetweenRuns) {
+// A race shows as an output that moves: the same data many times over, on a grid of several waves.
+TEST_F(KernelTest, OutputsDoNotMoveBetweenRuns) {
   const std::vector<Build> builds = compile(smoke_space(Dtype::kBf16));
-  Session session({.m = 2100, .n = 4104, .k = 1032, .tag = ""}, 3, without_rotation());
+  const Shape shape{.m = 2100, .n = 4104, .k = 1032, .tag = ""};
+  const Stream stream;
+  const Problem problem(shape, 3, without_rotation(), stream);
+  std::vector<std::uint16_t> first(static_cast<std::size_t>(shape.m * shape.n));
+  std::vector<std::uint16_t> later(first.size());
+  const auto run = [&](const Candidate& candidate, std::vector<std::uint16_t>& output) {
+    problem.poison(stream);
+    candidate.launch(0, stream.get());
+    stream.synchronize();
+    check(cudaMemcpy(output.data(), problem.operands(0).d, output.size() * sizeof output[0],
+                     cudaMemcpyDeviceToHost),
+          "reading the output");
+  };
   for (const Build& build : builds) {
-    double first_error = 0;
-    for (int run = 0; run < 50; ++run) {
-      const Prepared prepared = session.prepare(build.facts.label, build.config, build.cubin);
-      ASSERT_EQ(prepared.status, Status::kOk) << build.facts.label << ": " << prepared.message;
-      if (run == 0) first_error = prepared.verdict.error;
-      ASSERT_EQ(prepared.verdict.error, first_error) << build.facts.label << ", run " << run;
+    ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
+    const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
+    run(*candidate, first);
+    EXPECT_TRUE(problem.verify(stream).correct) << build.facts.label;
+    for (int i = 1; i < 20; ++i) {
+      run(*candidate, later);
+      ASSERT_EQ(first, later) << build.facts.label << ", run " << i;
     }
-    session.forget(build.facts.label);
+  }
+}
+
+// 64-bit paths: more than 2^31 outputs.
+TEST_F(KernelTest, OutputsBeyondTwoToThe31AreCorrect) {
+  std::vector<KernelConfig> configs = smoke_space(Dtype::kBf16);
+  std::erase_if(configs, [](const KernelConfig& config) { return config.bn < 64; });
+  expect_correct(compile(configs), {{.m = 70000, .n = 32768, .k = 64, .tag = ""}},
+                 without_rotation());
+}
+
+TEST_F(KernelTest, ADamagedCubinIsALaunchFailure) {
+  const Build build = compile({{.bm = 128, .bn = 128, .bk = 64, .stages = 4}}).front();
+  const std::filesystem::path damaged = build.cubin.string() + ".damaged";
+  std::filesystem::copy_file(build.cubin, damaged);
+  std::filesystem::resize_file(damaged, 100);
+  Session session({.m = 256, .n = 256, .k = 256, .tag = ""}, 1, without_rotation());
+  const Prepared prepared = session.prepare(build.facts.label, build.config, damaged);
+  EXPECT_EQ(prepared.status, Status::kLaunchFailed);
+  EXPECT_NE(prepared.message.find("cubin"), std::string::npos) << prepared.message;
+  EXPECT_EQ(session.prepare(build.facts.label, build.config, build.cubin).status, Status::kOk);
+}
+
+// Rotation: launches in a sample must not find their inputs in L2.
+TEST_F(KernelTest, InputSetsExceedThreeTimesL2) {
+  for (const Shape& shape : {Shape{.m = 1, .n = 4096, .k = 4096, .tag = ""},
+                             Shape{.m = 512, .n = 512, .k = 512, .tag = ""},
+                             Shape{.m = 4096, .n = 4096, .k = 4096, .tag = ""}}) {
+    const Stream stream;
+    const Problem problem(shape, 1, *device_, stream);
+    EXPECT_GE(problem.sets() * shape.bytes(), 3.0 * static_cast<double>(device_->l2_bytes));
+    std::vector<std::uint16_t> first(64);
+    std::vector<std::uint16_t> second(64);
+    const auto read = [&](int set, std::vector<std::uint16_t>& values) {
+      check(cudaMemcpy(values.data(), problem.operands(set).b, values.size() * 2,
+                       cudaMemcpyDeviceToHost),
+            "reading an input");
+    };
+    read(0, first);
+    read(problem.sets() - 1, second);
+    if (problem.sets() > 1) {
+      EXPECT_NE(first, second) << "every set has data of its own";
+    }
   }
 }
 

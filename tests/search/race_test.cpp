@@ -45,6 +45,15 @@ class Model {
   std::normal_distribution<double> gauss_;
 };
 
+/// A round in which the clock stood still.
+std::vector<std::string> end_round(Referee& referee, const Times& times_us) {
+  std::map<std::string, Sample> samples;
+  for (const auto& [label, time_us] : times_us) {
+    samples[label] = {.round = 0, .launches = 1, .time_us = time_us, .sm_mhz = 1500};
+  }
+  return referee.end_round(samples);
+}
+
 struct Outcome {
   std::set<std::string> eliminated;
   std::set<std::string> finalists;
@@ -63,7 +72,7 @@ Outcome race(
     const auto order = referee.next_round();
     if (final_round && outcome.final_rounds++ == 0)
       outcome.finalists = {order.begin(), order.end()};
-    const auto out = referee.end_round(model.measure(order, drift(round)));
+    const auto out = end_round(referee, model.measure(order, drift(round)));
     outcome.eliminated.insert(out.begin(), out.end());
     if (!final_round) outcome.screening_ratio = referee.standing().ratio_cublas;
   }
@@ -92,7 +101,7 @@ TEST(Referee, VisitsEveryoneOnceARoundInAnOrderThatChanges) {
     ASSERT_THAT(order, UnorderedElementsAreArray(model.labels()));
     orders.insert(order);
     cublas_position += static_cast<double>(std::ranges::find(order, "cublas") - order.begin());
-    referee.end_round(model.measure(order));
+    end_round(referee, model.measure(order));
   }
   EXPECT_EQ(orders.size(), 299u);
   // 23 labels: the mean position is 11 with a standard error of 0.38.
@@ -116,20 +125,40 @@ TEST(Referee, ScreeningEliminatesWhatIsClearlySlowerWithinItsOwnKind) {
   const std::vector<std::string> labels{"cublas", "cublaslt.0", "cublaslt.1", "a", "b", "c"};
   Referee referee(labels, {});
   referee.next_round();
-  EXPECT_THAT(referee.end_round({{"cublas", 50},
-                                 {"cublaslt.0", 30},
-                                 {"cublaslt.1", 36},
-                                 {"a", 100},
-                                 {"b", 117},  // 100 / 0.85 = 117.6
-                                 {"c", 118}}),
+  EXPECT_THAT(end_round(referee, {{"cublas", 50},
+                                  {"cublaslt.0", 30},
+                                  {"cublaslt.1", 36},
+                                  {"a", 100},
+                                  {"b", 117},  // 100 / 0.85 = 117.6
+                                  {"c", 118}}),
               UnorderedElementsAre("c", "cublaslt.1"));
   EXPECT_EQ(referee.standing().leader, "a");
   EXPECT_DOUBLE_EQ(referee.standing().ratio_cublas, 0.5);
   EXPECT_THAT(referee.next_round(), UnorderedElementsAre("cublas", "cublaslt.0", "a", "b"));
   // The median so far decides: b's is (117 + 121) / 2, above 117.6.
-  EXPECT_THAT(referee.end_round({{"cublas", 500}, {"cublaslt.0", 30}, {"a", 100}, {"b", 121}}),
+  EXPECT_THAT(end_round(referee, {{"cublas", 500}, {"cublaslt.0", 30}, {"a", 100}, {"b", 121}}),
               ElementsAre("b"));
   EXPECT_THAT(referee.next_round(), UnorderedElementsAre("cublas", "cublaslt.0", "a"));
+}
+
+TEST(Referee, ScreeningIsNotFooledByTheClock) {
+  // b takes longer only because the clock was low while it ran: it needs fewer cycles than a.
+  const std::vector<std::string> labels{"cublas", "a", "b", "c"};
+  Referee referee(labels, {});
+  const auto sample = [](double time_us, double sm_mhz) {
+    return Sample{.round = 0, .launches = 1, .time_us = time_us, .sm_mhz = sm_mhz};
+  };
+  EXPECT_THAT(referee.end_round({{"cublas", sample(100, 1500)},
+                                 {"a", sample(100, 1600)},
+                                 {"b", sample(150, 1000)},
+                                 {"c", sample(150, 1500)}}),
+              ElementsAre("c"));
+  EXPECT_EQ(referee.standing().leader, "b");
+  // Where a clock is unknown, times are all there is.
+  EXPECT_THAT(
+      referee.end_round(
+          {{"cublas", sample(100, 1500)}, {"a", sample(100, 0)}, {"b", sample(150000, 1000)}}),
+      ElementsAre("b"));
 }
 
 TEST(Referee, OnlyFinalistsGoOn) {
@@ -184,12 +213,12 @@ TEST(Referee, WhatWasFastInScreeningOnlyDoesNotWin) {
   Referee referee(std::vector<std::string>{"cublas", "steady", "lucky"}, policy);
   for (int i = 0; i < policy.screen_rounds; ++i) {
     referee.next_round();
-    referee.end_round({{"cublas", 100}, {"steady", 100}, {"lucky", 90}});
+    end_round(referee, {{"cublas", 100}, {"steady", 100}, {"lucky", 90}});
   }
   ASSERT_EQ(referee.phase(), Stage::kFinal);
   while (!referee.finished()) {
     referee.next_round();
-    referee.end_round({{"cublas", 100}, {"steady", 100}, {"lucky", 105}});
+    end_round(referee, {{"cublas", 100}, {"steady", 100}, {"lucky", 105}});
   }
   EXPECT_EQ(referee.standing().leader, "steady");
   EXPECT_DOUBLE_EQ(referee.standing().ratio_cublas, 1.0);
@@ -220,7 +249,7 @@ TEST(Referee, TheRunnerUpMustBeToldApart) {
       rounds += referee.phase() == Stage::kFinal;
       referee.next_round();
       const double swing = i % 2 == 0 ? wild_amplitude_us : -wild_amplitude_us;
-      referee.end_round({{"cublas", 100}, {"steady", 100}, {"wild", 100.2 + swing}});
+      end_round(referee, {{"cublas", 100}, {"steady", 100}, {"wild", 100.2 + swing}});
     }
     return rounds;
   };
@@ -238,11 +267,11 @@ TEST(Referee, DriftBetweenRoundsDoesNotProlongARace) {
 TEST(Referee, WhoFailsIsOut) {
   Referee referee(std::vector<std::string>{"cublas", "cublaslt.0", "a", "b"}, {});
   referee.next_round();
-  EXPECT_THAT(referee.end_round({{"cublas", 100}, {"b", 110}}), IsEmpty());
+  EXPECT_THAT(end_round(referee, {{"cublas", 100}, {"b", 110}}), IsEmpty());
   EXPECT_THAT(referee.next_round(), UnorderedElementsAre("cublas", "b"));
   EXPECT_EQ(referee.standing().leader, "b");
   EXPECT_FALSE(referee.finished());
-  referee.end_round({{"cublas", 100}});
+  end_round(referee, {{"cublas", 100}});
   EXPECT_TRUE(referee.finished());
   EXPECT_EQ(referee.standing().leader, "");
 }
@@ -254,7 +283,7 @@ TEST(Referee, NobodyToRaceIsTheEnd) {
 TEST(Referee, NeedsCublasInEveryRound) {
   Referee referee(std::vector<std::string>{"cublas", "a"}, {});
   referee.next_round();
-  EXPECT_THROW(referee.end_round({{"a", 100}}), Error);
+  EXPECT_THROW(end_round(referee, {{"a", 100}}), Error);
 }
 
 }  // namespace
