@@ -5,8 +5,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=$PWD/build/hgemm-tune
-# The build folder may come from a machine that has its CUDA libraries elsewhere.
-export LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -35,8 +33,7 @@ sanitize() {
     --gtest_filter='*Smoke*'
 }
 
-# A fault that the verifier cannot see is planted: unless the sanitizer sees it, its silence about the
-# real kernels means nothing.
+# Unless the sanitizer reports a planted fault, its silence about the real kernels means nothing.
 sanitizer_finds_planted_fault() {
   local log=$scratch/planted.log
   if "$sanitizer" --tool memcheck --error-exitcode 1 build/tests/kernel_test \

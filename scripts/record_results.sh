@@ -6,8 +6,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=$PWD/build/hgemm-tune
-# The program looks for the CUDA libraries where it was built; elsewhere they may be here.
-export LD_LIBRARY_PATH=${CUDA_HOME:-/usr/local/cuda}/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 environment=$("$program" doctor --environment)  # fails where there is no Hopper GPU
 gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environment")

@@ -22,8 +22,9 @@ std::vector<double> ratios(const std::vector<double>& of, const std::vector<doub
 
 }  // namespace
 
-Referee::Referee(std::span<const std::string> labels, const RacePolicy& policy)
+Referee::Referee(std::span<const std::string> labels, const RacePolicy& policy, ScreenBy screen_by)
     : policy_(policy),
+      screen_by_(screen_by),
       random_(policy.seed),
       phase_(policy.screen_rounds > 0 ? Stage::kScreen : Stage::kFinal) {
   for (const std::string& label : labels) {
@@ -46,7 +47,8 @@ std::vector<std::string> Referee::end_round(const std::map<std::string, Sample>&
   std::erase_if(entries_, [&](const Entry& entry) { return !samples.contains(entry.label); });
   const bool clocks_known =
       std::ranges::all_of(samples, [](const auto& item) { return item.second.sm_mhz > 0; });
-  const bool by_cycles = phase_ == Stage::kScreen && clocks_known;
+  const bool by_cycles =
+      phase_ == Stage::kScreen && screen_by_ == ScreenBy::kCycles && clocks_known;
   for (Entry& entry : entries_) {
     const Sample& sample = samples.at(entry.label);
     entry.costs.push_back(by_cycles ? sample.time_us * sample.sm_mhz : sample.time_us);

@@ -1,7 +1,6 @@
 // Who stays in a race and when it ends: pure logic, fed numbers. No GPU, no clock, no store.
 //
-// Screening: every candidate runs once a round, and what clearly takes more cycles than the best
-// leaves (measure/protocol.h says why cycles).
+// Screening: every candidate runs once a round, and what is clearly slower than the best leaves.
 // Final: the few that are left run against the baselines until the result is known well enough.
 // Whoever leads after screening leads partly by luck (the winner's curse: the best of hundreds of
 // medians of three samples). Therefore nothing measured in screening counts in the final, neither
@@ -27,6 +26,9 @@ struct RacePolicy {
   int lt_finalists = 3;             ///< cuBLASLt algorithms that go on
   int min_rounds = 9;               ///< final rounds
   int max_rounds = 40;
+  /// Shapes with more FLOP per byte are screened on cycles (measure/protocol.h says why). For
+  /// others memory sets the pace, and time says more: a low clock costs them nothing.
+  double cycles_above_flops_per_byte = 200;
   double interval_half_width = 0.005;  ///< relative; stop once the winner's ratios are this sure
   std::uint64_t seed = 0;              ///< of data and of the order in rounds
 };
@@ -36,7 +38,8 @@ struct RacePolicy {
 /// is far ahead still has a best config; cublas itself always stays.
 class Referee {
  public:
-  Referee(std::span<const std::string> labels, const RacePolicy& policy);
+  enum class ScreenBy { kTime, kCycles };
+  Referee(std::span<const std::string> labels, const RacePolicy& policy, ScreenBy screen_by);
 
   /// kScreen, then kFinal: of the round that comes next, or of the last one if finished().
   Stage phase() const { return phase_; }
@@ -49,8 +52,8 @@ class Referee {
   std::vector<std::string> next_round();
 
   /// Ends a round with the sample of each label. A label that has none failed and is out; cublas
-  /// must have one. Returns who was eliminated for being slow: in screening by cycles (time x
-  /// clock; by time where a clock is unknown), in the final by ratios of times.
+  /// must have one. Returns who was eliminated for being slow. Cycles are time x clock; where a
+  /// clock is unknown in a round, times count.
   std::vector<std::string> end_round(const std::map<std::string, Sample>& samples);
 
   struct Standing {
@@ -75,6 +78,7 @@ class Referee {
   void update_standing(const Entry& leader);
 
   RacePolicy policy_;
+  ScreenBy screen_by_;
   std::mt19937_64 random_;
   std::vector<Entry> entries_;  ///< those still in the race
   Stage phase_;

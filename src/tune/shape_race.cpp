@@ -72,7 +72,10 @@ void ShapeRace::run() {
   for (const auto& [label, candidate] : candidates_) {
     if (!candidate.ended) racers.push_back(label);
   }
-  Referee referee(racers, context_.plan.policy);
+  const RacePolicy& policy = context_.plan.policy;
+  const bool by_cycles = shape_.flops() / shape_.bytes() > policy.cycles_above_flops_per_byte;
+  Referee referee(racers, policy,
+                  by_cycles ? Referee::ScreenBy::kCycles : Referee::ScreenBy::kTime);
   for (int round = 1; !referee.finished(); ++round) {
     context_.poll_stop();
     phase_ = referee.phase();

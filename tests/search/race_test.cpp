@@ -66,7 +66,7 @@ Outcome race(
     Model& model, const RacePolicy& policy,
     const std::function<double(int)>& drift = [](int) { return 1.0; }) {
   Outcome outcome;
-  Referee referee(model.labels(), policy);
+  Referee referee(model.labels(), policy, Referee::ScreenBy::kCycles);
   for (int round = 0; !referee.finished(); ++round) {
     const bool final_round = referee.phase() == Stage::kFinal;
     const auto order = referee.next_round();
@@ -93,7 +93,7 @@ TEST(Referee, VisitsEveryoneOnceARoundInAnOrderThatChanges) {
   Model model(field(20, 100, [](int) { return 100.0; }), 0);
   RacePolicy policy;
   policy.screen_rounds = 300;
-  Referee referee(model.labels(), policy);
+  Referee referee(model.labels(), policy, Referee::ScreenBy::kCycles);
   std::set<std::vector<std::string>> orders;
   double cublas_position = 0;
   for (int round = 0; round < 300 - 1; ++round) {
@@ -113,7 +113,7 @@ TEST(Referee, OrderFollowsTheSeed) {
   const auto first_order = [&](std::uint64_t seed) {
     RacePolicy policy;
     policy.seed = seed;
-    return Referee(labels, policy).next_round();
+    return Referee(labels, policy, Referee::ScreenBy::kCycles).next_round();
   };
   EXPECT_EQ(first_order(7), first_order(7));
   EXPECT_NE(first_order(7), first_order(8));
@@ -123,7 +123,7 @@ TEST(Referee, ScreeningEliminatesWhatIsClearlySlowerWithinItsOwnKind) {
   // cublas leads by far, and one algorithm leads the others by far: neither costs a config its
   // place, nor a config an algorithm's, and cublas stays though all others are faster.
   const std::vector<std::string> labels{"cublas", "cublaslt.0", "cublaslt.1", "a", "b", "c"};
-  Referee referee(labels, {});
+  Referee referee(labels, {}, Referee::ScreenBy::kCycles);
   referee.next_round();
   EXPECT_THAT(end_round(referee, {{"cublas", 50},
                                   {"cublaslt.0", 30},
@@ -144,7 +144,7 @@ TEST(Referee, ScreeningEliminatesWhatIsClearlySlowerWithinItsOwnKind) {
 TEST(Referee, ScreeningIsNotFooledByTheClock) {
   // b takes longer only because the clock was low while it ran: it needs fewer cycles than a.
   const std::vector<std::string> labels{"cublas", "a", "b", "c"};
-  Referee referee(labels, {});
+  Referee referee(labels, {}, Referee::ScreenBy::kCycles);
   const auto sample = [](double time_us, double sm_mhz) {
     return Sample{.round = 0, .launches = 1, .time_us = time_us, .sm_mhz = sm_mhz};
   };
@@ -158,6 +158,17 @@ TEST(Referee, ScreeningIsNotFooledByTheClock) {
   EXPECT_THAT(
       referee.end_round(
           {{"cublas", sample(100, 1500)}, {"a", sample(100, 0)}, {"b", sample(150000, 1000)}}),
+      ElementsAre("b"));
+}
+
+TEST(Referee, ScreeningByTimeIgnoresTheClock) {
+  Referee referee(std::vector<std::string>{"cublas", "a", "b"}, {}, Referee::ScreenBy::kTime);
+  const auto sample = [](double time_us, double sm_mhz) {
+    return Sample{.round = 0, .launches = 1, .time_us = time_us, .sm_mhz = sm_mhz};
+  };
+  EXPECT_THAT(
+      referee.end_round(
+          {{"cublas", sample(100, 1500)}, {"a", sample(100, 1900)}, {"b", sample(120, 1000)}}),
       ElementsAre("b"));
 }
 
@@ -210,7 +221,8 @@ TEST(Referee, LuckInScreeningIsNotReported) {
 TEST(Referee, WhatWasFastInScreeningOnlyDoesNotWin) {
   RacePolicy policy;
   policy.screen_rounds = 50;  // more than there are final rounds: they would decide if they counted
-  Referee referee(std::vector<std::string>{"cublas", "steady", "lucky"}, policy);
+  Referee referee(std::vector<std::string>{"cublas", "steady", "lucky"}, policy,
+                  Referee::ScreenBy::kCycles);
   for (int i = 0; i < policy.screen_rounds; ++i) {
     referee.next_round();
     end_round(referee, {{"cublas", 100}, {"steady", 100}, {"lucky", 90}});
@@ -243,7 +255,8 @@ TEST(Referee, ATieIsAResult) {
 TEST(Referee, TheRunnerUpMustBeToldApart) {
   // The leader's ratio to cublas is exact, but whether it beats "wild" is not known.
   const auto final_rounds = [](double wild_amplitude_us) {
-    Referee referee(std::vector<std::string>{"cublas", "steady", "wild"}, {});
+    Referee referee(std::vector<std::string>{"cublas", "steady", "wild"}, {},
+                    Referee::ScreenBy::kCycles);
     int rounds = 0;
     for (int i = 0; !referee.finished(); ++i) {
       rounds += referee.phase() == Stage::kFinal;
@@ -265,7 +278,8 @@ TEST(Referee, DriftBetweenRoundsDoesNotProlongARace) {
 }
 
 TEST(Referee, WhoFailsIsOut) {
-  Referee referee(std::vector<std::string>{"cublas", "cublaslt.0", "a", "b"}, {});
+  Referee referee(std::vector<std::string>{"cublas", "cublaslt.0", "a", "b"}, {},
+                  Referee::ScreenBy::kCycles);
   referee.next_round();
   EXPECT_THAT(end_round(referee, {{"cublas", 100}, {"b", 110}}), IsEmpty());
   EXPECT_THAT(referee.next_round(), UnorderedElementsAre("cublas", "b"));
@@ -277,11 +291,13 @@ TEST(Referee, WhoFailsIsOut) {
 }
 
 TEST(Referee, NobodyToRaceIsTheEnd) {
-  EXPECT_TRUE(Referee(std::vector<std::string>{"cublas", "cublaslt.0"}, {}).finished());
+  EXPECT_TRUE(
+      Referee(std::vector<std::string>{"cublas", "cublaslt.0"}, {}, Referee::ScreenBy::kTime)
+          .finished());
 }
 
 TEST(Referee, NeedsCublasInEveryRound) {
-  Referee referee(std::vector<std::string>{"cublas", "a"}, {});
+  Referee referee(std::vector<std::string>{"cublas", "a"}, {}, Referee::ScreenBy::kCycles);
   referee.next_round();
   EXPECT_THROW(end_round(referee, {{"a", 100}}), Error);
 }
