@@ -2,7 +2,8 @@
 # Sets up, builds everything with warnings as errors, and runs the tests. Those that need a Hopper
 # GPU are skipped by name where there is none. ctest's summary of the CPU tests comes last.
 set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON \
+  -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 
 # Other versions format differently: 14 is Debian 12's, which the sources follow.
 check_format() {

@@ -1,5 +1,7 @@
 #include "base/nearest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -38,6 +40,13 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
     }
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string candidate = nearest(word, candidates);
+  const std::size_t near = std::max<std::size_t>(2, word.size() / 3);
+  if (candidate.empty() || edit_distance(word, candidate) > near) return "";
+  return fmt::format("did you mean {}? ", candidate);
 }
 
 }  // namespace hgemm

@@ -10,4 +10,7 @@ namespace hgemm {
 /// several, and empty if there are no candidates. For "did you mean ...?" in error messages.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
+/// "did you mean <nearest>? ", or empty if no candidate is near enough to have been meant.
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+
 }  // namespace hgemm

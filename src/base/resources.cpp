@@ -27,10 +27,8 @@ std::vector<fs::path> recorded_databases() {
   const fs::path results = resource_dir() / "results";
   if (!fs::is_directory(results)) return databases;
   for (const auto& device : fs::directory_iterator(results)) {
-    if (!device.is_directory()) continue;
-    for (const auto& file : fs::directory_iterator(device.path())) {
-      if (file.path().extension() == ".db") databases.push_back(file.path());
-    }
+    const fs::path database = device.path() / "tune.db";
+    if (fs::is_regular_file(database)) databases.push_back(database);
   }
   std::sort(databases.begin(), databases.end());
   return databases;

@@ -10,7 +10,8 @@ namespace hgemm {
 /// <folder of the program>/../share/hgemm-tune (an installation). Throws Error if there is neither.
 std::filesystem::path resource_dir();
 
-/// The databases that ship as resource_dir()/results/<device>/<name>.db, sorted by path.
+/// The databases that ship as resource_dir()/results/<device>/tune.db, sorted by path. Others
+/// beside them are recordings that are not complete.
 std::vector<std::filesystem::path> recorded_databases();
 
 }  // namespace hgemm

@@ -5,11 +5,12 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/resources.h"
 #include "best/best.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/recorded.h"
+#include "cli/report.h"
+#include "cli/shapes.h"
 
 namespace hgemm::cli {
 namespace {
@@ -24,9 +25,7 @@ struct BestOptions {
 int run_best(const BestOptions& options) {
   const Format format = parse_format(options.format);
   std::vector<Shape> shapes;
-  if (!options.shapes.empty()) {
-    shapes = load_shapes(options.shapes, (resource_dir() / "configs").string());
-  }
+  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
   if (!options.recorded && !std::filesystem::exists(options.db)) {
     throw InputError(
         fmt::format("there is no database {}; name one with --db, create it by tuning, or ask the "
@@ -35,7 +34,7 @@ int run_best(const BestOptions& options) {
   }
   const auto races =
       options.recorded ? shipped_races() : Store::open(options.db, Store::Mode::kReadOnly).races();
-  fmt::print("{}", format_best(best_rows(races, shapes), format));
+  print_best(best_rows(races, shapes), format);
   return 0;
 }
 

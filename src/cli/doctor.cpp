@@ -39,10 +39,17 @@ Finding check_nvrtc() {
   }
 }
 
-Finding check_cache(const fs::path& folder) {
-  Finding finding{.part = "cache", .detail = folder.string(), .advice = ""};
-  finding.ok = can_write_into(folder);
-  if (!finding.ok) finding.advice = "cannot be written: choose another folder with --cache-dir";
+/// `chosen` is empty for the default.
+Finding check_cache(const std::string& chosen) {
+  Finding finding{.part = "cache", .detail = chosen, .advice = ""};
+  try {
+    if (chosen.empty()) finding.detail = default_cache_dir().string();
+    finding.ok = can_write_into(finding.detail);
+    if (!finding.ok) finding.advice = "cannot be written: choose another folder with --cache-dir";
+  } catch (const std::exception& error) {
+    finding.detail = error.what();
+    finding.advice = "set HOME, or choose a folder with --cache-dir";
+  }
   return finding;
 }
 
@@ -57,7 +64,7 @@ Finding check_database(const std::string& path) {
   try {
     const auto races = Store::open(path, Store::Mode::kReadOnly).races();
     finding.ok = access(path.c_str(), W_OK) == 0;
-    finding.detail += fmt::format(" ({} races)", races.size());
+    finding.detail += fmt::format(" ({} race{})", races.size(), races.size() == 1 ? "" : "s");
     if (!finding.ok) finding.advice = "cannot be written: choose another with --db";
   } catch (const Error& error) {
     finding.detail = error.what();
@@ -71,8 +78,8 @@ Finding check_resources() {
     const auto databases = recorded_databases();
     return {.part = "shipped files",
             .ok = true,
-            .detail = fmt::format("{} ({} recorded databases)", resource_dir().string(),
-                                  databases.size()),
+            .detail = fmt::format("{} ({} recorded database{})", resource_dir().string(),
+                                  databases.size(), databases.size() == 1 ? "" : "s"),
             .advice = ""};
   } catch (const Error& error) {
     return {.part = "shipped files", .detail = error.what(), .advice = "see the message"};
@@ -90,8 +97,7 @@ int run_doctor(const DoctorOptions& options) {
   }
   std::vector<Finding> findings = probe_gpu();
   findings.push_back(check_nvrtc());
-  findings.push_back(
-      check_cache(options.cache_dir.empty() ? default_cache_dir() : fs::path(options.cache_dir)));
+  findings.push_back(check_cache(options.cache_dir));
   findings.push_back(check_database(options.db));
   findings.push_back(check_resources());
 

@@ -9,7 +9,7 @@
 #include "base/resources.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "space/shape.h"
+#include "cli/shapes.h"
 #include "space/space.h"
 
 namespace hgemm::cli {
@@ -84,10 +84,9 @@ int run_plan(const PlanOptions& options) {
   if (options.format != "table" && options.format != "json") {
     throw InputError(fmt::format("--format {}: plan knows table and json", options.format));
   }
-  const std::string configs_dir = (resource_dir() / "configs").string();
-  const Space space = load_space(options.space, configs_dir);
+  const Space space = load_space(options.space, (resource_dir() / "configs").string());
   std::vector<Shape> shapes;
-  if (!options.shapes.empty()) shapes = load_shapes(options.shapes, configs_dir);
+  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
   const Enumeration points = enumerate(space);
   const auto plans = plan_shapes(shapes, points);
   (options.format == "json" ? print_json : print_table)(space, points, plans);

@@ -1,6 +1,7 @@
 // Results that ship with the program: what is known without a GPU.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,13 +11,19 @@
 
 namespace hgemm::cli {
 
-/// The races of every database in results/.
+/// The races of every database in results/, oldest first.
 std::vector<RecordedRace> shipped_races();
 
+struct Question {
+  std::span<const Shape> shapes;
+  std::string command;  ///< what measures them where there is a GPU
+  std::optional<std::span<const KernelConfig>> configs;  ///< none: all that were recorded
+  Format format = Format::kTable;
+};
+
 /// Answers from them, on stdout, why nothing is measured (`why_no_gpu`) in the first line: which
-/// GPU, driver and date the numbers are from, and what is missing. json and csv are for programs
-/// and stand alone; that line then goes to stderr.
-void answer_from_records(std::span<const Shape> shapes, Format format,
-                         const std::string& why_no_gpu);
+/// GPU, driver and date the numbers are from, and how to measure what is missing. json and csv are
+/// for programs and stand alone; that line then goes to stderr.
+void answer_from_records(const Question& question, const std::string& why_no_gpu);
 
 }  // namespace hgemm::cli

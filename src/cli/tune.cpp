@@ -1,10 +1,13 @@
 #include "tune/tune.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +20,8 @@
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/recorded.h"
+#include "cli/report.h"
+#include "cli/shapes.h"
 #include "cli/signals.h"
 #include "cli/writable.h"
 #include "space/label.h"
@@ -28,19 +33,21 @@ namespace {
 
 struct TuneOptions {
   std::string shapes;
-  std::string space = kDefaultSpace;
+  std::optional<std::string> space;
   std::vector<std::string> configs;
-  std::string db = kDefaultDatabase;
-  std::string cache_dir;
+  std::optional<std::string> db;
+  std::optional<std::string> cache_dir;
   int jobs = 0;
   std::string format = "table";
   bool require_gpu = false;
   std::optional<std::uint64_t> seed;
 };
 
-std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
-                                         const std::string& configs_dir) {
-  if (options.configs.empty()) return enumerate(load_space(options.space, configs_dir)).valid;
+std::vector<KernelConfig> chosen_configs(const TuneOptions& options) {
+  if (options.configs.empty()) {
+    const std::string configs_dir = (resource_dir() / "configs").string();
+    return enumerate(load_space(options.space.value_or(kDefaultSpace), configs_dir)).valid;
+  }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
     configs.push_back(parse_label(text));
@@ -51,6 +58,16 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
     }
   }
   return configs;
+}
+
+/// Empty if it is one; a number out of range would be taken modulo 2^64.
+std::string why_no_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, seed);
+  if (parsed.ec == std::errc() && parsed.ptr == end) return "";
+  return fmt::format("found {}; expected a whole number from 0 to {}", text,
+                     std::numeric_limits<std::uint64_t>::max());
 }
 
 void check_dtypes(std::span<const Shape> shapes, std::span<const KernelConfig> configs) {
@@ -95,18 +112,21 @@ void print_failures(std::span<const RecordedRace> races, std::span<const Shape> 
   }
 }
 
-/// Refused before anything is created: so nothing is left half-written.
-void check_outputs(const TuneOptions& options) {
-  const auto db_folder = std::filesystem::absolute(options.db).parent_path();
+// Outputs are refused before anything is created: so nothing is left half-written.
+
+void check_db(const std::string& path) {
+  const auto db_folder = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::is_directory(db_folder) || !can_write_into(db_folder)) {
     throw InputError(
         fmt::format("database {}: {} is not a folder that can be written; choose another with --db",
-                    options.db, db_folder.string()));
+                    path, db_folder.string()));
   }
-  if (!options.cache_dir.empty() && !can_write_into(options.cache_dir)) {
-    throw InputError(fmt::format("the cache {} cannot be written; choose another with --cache-dir",
-                                 options.cache_dir));
-  }
+}
+
+void check_cache(const std::filesystem::path& folder) {
+  if (can_write_into(folder)) return;
+  throw InputError(fmt::format("the cache {} cannot be written; choose another with --cache-dir",
+                               folder.string()));
 }
 
 int run_tune(const TuneOptions& options, const std::string& command_line) {
@@ -116,17 +136,19 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
         "which shapes? Give --shapes a YAML file or MxNxK, e.g. --shapes llama7b.yaml; "
         "--help has more examples");
   }
-  const std::string configs_dir = (resource_dir() / "configs").string();
   TunePlan plan;
-  plan.shapes = load_shapes(options.shapes, configs_dir);
-  plan.configs = chosen_configs(options, configs_dir);
+  plan.shapes = chosen_shapes(options.shapes);
+  plan.configs = chosen_configs(options);
   check_dtypes(plan.shapes, plan.configs);
   plan.policy.seed = options.seed ? *options.seed : std::random_device()();
   plan.compile.jobs = options.jobs;
   plan.command_line = command_line;
   // Kept, so that a wrong result can be made again.
   if (!options.seed) plan.command_line += fmt::format(" --seed {}", plan.policy.seed);
-  check_outputs(options);
+  // What was not asked for matters only where something is written.
+  if (options.db) check_db(*options.db);
+  if (options.cache_dir) check_cache(*options.cache_dir);
+  const bool restricted = options.space || !options.configs.empty();
 
   StopSignals stop;
   RemoteMeasurer measurer;
@@ -136,40 +158,56 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   } catch (const NoDevice& reason) {
     if (options.require_gpu) throw;
     // Neither used nor written here, but what is no database on one machine is none on another.
-    if (std::filesystem::exists(options.db)) Store::open(options.db, Store::Mode::kReadOnly);
-    answer_from_records(plan.shapes, format, reason.what());
+    if (options.db && std::filesystem::exists(*options.db)) {
+      Store::open(*options.db, Store::Mode::kReadOnly);
+    }
+    Question question{.shapes = plan.shapes,
+                      .command = fmt::format("hgemm-tune --shapes {}", options.shapes),
+                      .configs = std::nullopt,
+                      .format = format};
+    if (restricted) question.configs = plan.configs;
+    if (options.space) question.command += fmt::format(" --space {}", *options.space);
+    if (!options.configs.empty()) {
+      question.command += fmt::format(" --config {}", fmt::join(options.configs, ","));
+    }
+    answer_from_records(question, reason.what());
     return 0;
   }
 
+  const std::string db = options.db.value_or(kDefaultDatabase);
+  check_db(db);
   plan.compile.cache_dir =
-      options.cache_dir.empty() ? default_cache_dir() : std::filesystem::path(options.cache_dir);
-  Store store = Store::open(options.db, Store::Mode::kReadWrite);
-  std::int64_t measured = 0;
-  std::optional<InputError> shapes_skipped;
-  try {
+      options.cache_dir ? std::filesystem::path(*options.cache_dir) : default_cache_dir();
+  check_cache(plan.compile.cache_dir);
+  Store store = Store::open(db, Store::Mode::kReadWrite);
+  TuneOutcome outcome;
+  {
     Progress progress(stderr);
-    measured = tune(plan, measurer, store, compile_all, progress,
-                    [&] { return stop.received().has_value(); });
-  } catch (const InputError& error) {  // some shapes do not fit; the others are still an answer
-    shapes_skipped = error;
+    outcome = tune(plan, measurer, store, compile_all, progress,
+                   [&] { return stop.received().has_value(); });
   }
   if (const auto signal = stop.received()) {
     fmt::print(stderr,
                "stopped; {} trials of this run are in {}. The same command goes on from there.\n",
-               measured, options.db);
+               outcome.recorded, db);
     return 128 + *signal;
   }
-  const auto races = store.races(environment);
+  auto races = store.races(environment);
+  if (restricted) keep_configs(races, plan.configs);
   const auto rows = best_rows(races, plan.shapes);
   print_failures(races, plan.shapes);
-  if (!shapes_skipped) {
-    int recorded = 0;
-    for (const BestRow& row : rows) recorded += row.trials;
-    fmt::print(stderr, "measured {} trials; {} holds {} of these shapes\n", measured, options.db,
-               recorded);
+  int recorded = 0;
+  for (const BestRow& row : rows) recorded += row.trials;
+  fmt::print(stderr, "measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db,
+             recorded);
+  print_best(rows, format);
+  if (!outcome.skipped_shapes.empty()) {
+    throw InputError(
+        fmt::format("{} of {} shapes do not fit this GPU and were skipped ({}); the others are "
+                    "recorded in {}",
+                    outcome.skipped_shapes.size(), plan.shapes.size(),
+                    fmt::join(outcome.skipped_shapes, ", "), db));
   }
-  fmt::print("{}", format_best(rows, format));
-  if (shapes_skipped) throw *shapes_skipped;
   return any_unsolved(rows) ? 1 : 0;
 }
 
@@ -180,12 +218,14 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
   program.add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
   CLI::Option* space = program.add_option("--space", options->space, help::kSpace)
                            ->type_name("NAME|FILE")
-                           ->capture_default_str();
+                           ->default_str(kDefaultSpace);
   program.add_option("--config", options->configs, help::kConfig)
       ->type_name("LABEL[,LABEL...]")
       ->delimiter(',')
       ->excludes(space);
-  program.add_option("--db", options->db, help::kDb)->type_name("FILE")->capture_default_str();
+  program.add_option("--db", options->db, help::kDb)
+      ->type_name("FILE")
+      ->default_str(kDefaultDatabase);
   program.add_option("--cache-dir", options->cache_dir, help::kCacheDir)->type_name("FOLDER");
   program.add_option("--jobs", options->jobs, help::kJobs)
       ->type_name("N")
@@ -194,7 +234,7 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
       ->type_name("FORMAT")
       ->capture_default_str();
   program.add_flag("--require-gpu", options->require_gpu, help::kRequireGpu);
-  program.add_option("--seed", options->seed, help::kSeed)->type_name("N");
+  program.add_option("--seed", options->seed, help::kSeed)->type_name("N")->check(why_no_seed);
   program.callback([&program, &chosen, options, command_line] {
     if (program.get_subcommands().empty()) {
       chosen = [options, command_line] { return run_tune(*options, command_line); };

@@ -18,6 +18,9 @@ std::string explain_unknown(const CLI::App& program) {
   const auto first = std::ranges::find_if(unknown, is_option);
   const std::string word = first != unknown.end() ? *first : unknown.front();
 
+  if (word == "tune" && parsed.empty()) {
+    return "tune is the default command and has no name: write hgemm-tune --shapes ...";
+  }
   std::vector<std::string> known;
   if (is_option(word)) {
     for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
@@ -27,8 +30,8 @@ std::string explain_unknown(const CLI::App& program) {
       known.push_back(subcommand->get_name());
     }
   }
-  return fmt::format("unknown argument {}; did you mean {}? {} --help lists what there is", word,
-                     nearest(word, known),
+  return fmt::format("unknown argument {}; {}{} --help lists what there is", word,
+                     did_you_mean(word, known),
                      parsed.empty() ? "hgemm-tune" : "hgemm-tune " + command.get_name());
 }
 

@@ -35,10 +35,12 @@ int default_jobs() {
 }
 
 /// All that is known of a config before it is compiled.
-Build blank_build(const KernelConfig& config, const Toolchain& toolchain) {
+Build blank_build(const KernelConfig& config, const Toolchain& toolchain,
+                  const std::string& kernel_hash) {
   Build build;
   build.config = config;
   build.facts.label = label(config);
+  build.facts.kernel_hash = kernel_hash;
   build.facts.compiler = "nvrtc " + nvrtc_version();
   build.facts.flags = fmt::format("{}", fmt::join(toolchain.flags, " "));
   build.facts.dynamic_smem_bytes = smem_layout(config).total_bytes;
@@ -76,11 +78,12 @@ CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOp
   const auto job_of = [&](const KernelConfig& config) {
     return kernel_job(config, toolchain.kernel_files, toolchain.flags);
   };
+  const std::string kernel_hash = kernel_source_hash(toolchain.kernel_files);
 
   CompileCounts counts;
   std::vector<Missing> missing;
   for (const KernelConfig& config : configs) {
-    Build build = blank_build(config, toolchain);
+    Build build = blank_build(config, toolchain, kernel_hash);
     const std::string key = cache_key(job_of(config));
     const Cache::Found found = cache.find(key);
     if (found.output) {
@@ -94,24 +97,40 @@ CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOp
     }
   }
 
-  const PoolOptions pool{toolchain.worker, options.jobs > 0 ? options.jobs : default_jobs(),
-                         options.timeout};
-  run_in_children(
-      missing.size(), pool, [&](std::size_t i) { return job_of(missing[i].build.config); },
-      [&](std::size_t i, Answer answer) {
-        auto& [build, key] = missing[i];
-        ++counts.compiled;
-        if (!answer.failure.empty()) {
-          fail(build, answer.failure);
-        } else if (answer.message.contains("error")) {
-          fail(build, answer.message.at("error"));
-        } else {
+  PoolOptions pool{toolchain.worker, options.jobs > 0 ? options.jobs : default_jobs(),
+                   options.timeout};
+  // Reports each of `batch` that the compiler gave an answer for; returns the others, with what
+  // became of their processes as their message.
+  const auto compile = [&](std::vector<Missing> batch) {
+    std::vector<Missing> lost;
+    run_in_children(
+        batch.size(), pool, [&](std::size_t i) { return job_of(batch[i].build.config); },
+        [&](std::size_t i, Answer answer) {
+          auto& [build, key] = batch[i];
+          if (answer.failure.empty() && answer.message.contains("error")) {
+            answer.failure = answer.message.at("error");
+          }
+          if (!answer.failure.empty()) {
+            build.message = std::move(answer.failure);
+            lost.push_back(std::move(batch[i]));
+            return;
+          }
           const auto output = answer.message.get<CompilerOutput>();
           cache.store(key, output);
           finish(build, output, cache.cubin_path(key));
-        }
-        done(std::move(build));
-      });
+          done(std::move(build));
+        });
+    return lost;
+  };
+
+  counts.compiled = static_cast<int>(missing.size());
+  std::vector<Missing> lost = compile(std::move(missing));
+  for (Missing& item : lost) item.build.message.clear();
+  pool.children = 1;
+  for (auto& [build, key] : compile(std::move(lost))) {
+    fail(build, fmt::format("lost twice, the second time compiled alone: {}", build.message));
+    done(std::move(build));
+  }
   return counts;
 }
 

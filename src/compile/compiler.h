@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/child.h"
 #include "base/embedded.h"
 #include "kernels/config.h"
 #include "trial/trial.h"
@@ -24,8 +25,9 @@ struct Build {
   bool from_cache = false;
 };
 
-/// Hash of every file in kernels/ as built into this program: names the kernel in environments.
-std::string kernel_source_hash();
+/// Hash of kernel files, in any order. That of every file in kernels/ as built into this program
+/// names the kernel in environments, and in builds.
+std::string kernel_source_hash(std::span<const EmbeddedFile> kernel_files = embedded_kernels());
 
 /// "13.0": the NVRTC this program runs with.
 std::string nvrtc_version();
@@ -38,13 +40,13 @@ struct Toolchain {
   std::span<const EmbeddedFile> kernel_files = embedded_kernels();
   std::vector<std::string> flags = default_compile_flags();
   /// The child process: serves compile requests on the socket that its last argument numbers.
-  std::vector<std::string> worker = {"/proc/self/exe", "compile-worker"};
+  std::vector<std::string> worker = {kThisProgram, "compile-worker"};
 };
 
 struct CompileOptions {
   std::filesystem::path cache_dir;  ///< created if missing; InputError if it cannot be written
   int jobs = 0;                     ///< child processes; 0: one per CPU, at most one per 1 GiB free
-  std::chrono::seconds timeout{60};  ///< per kernel; then compile_failed
+  std::chrono::seconds timeout{60};  ///< per kernel; then its process counts as lost
   Toolchain toolchain;
 };
 
@@ -58,9 +60,11 @@ struct CompileCounts {
 /// Default cache: $XDG_CACHE_HOME/hgemm-tune, else ~/.cache/hgemm-tune.
 std::filesystem::path default_cache_dir();
 
-/// Compiles all configs; `done` is called in the calling thread as each ends, in any order. A child
-/// that crashes or hangs costs its one config, and that outcome is not cached. Several processes
-/// may share a cache. Throws InputError if the cache cannot be used, Error if no child starts.
+/// Compiles all configs; `done` is called in the calling thread as each ends, in any order. A
+/// config whose child crashed, hung or ran out of memory was not rejected by the compiler: it is
+/// compiled again after the others, alone, and has failed only if that is lost too; this outcome is
+/// not cached. Several processes may share a cache. Throws InputError if the cache cannot be used,
+/// Error if no child starts.
 CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
                           const std::function<void(Build)>& done);
 

@@ -65,9 +65,8 @@ std::vector<std::string> default_compile_flags() {
           "--no-cache"};
 }
 
-std::string kernel_source_hash() {
-  const std::span<const EmbeddedFile> embedded = embedded_kernels();
-  std::vector<EmbeddedFile> files(embedded.begin(), embedded.end());
+std::string kernel_source_hash(std::span<const EmbeddedFile> kernel_files) {
+  std::vector<EmbeddedFile> files(kernel_files.begin(), kernel_files.end());
   std::ranges::sort(files, {}, &EmbeddedFile::path);
   std::vector<std::string_view> texts;
   for (const EmbeddedFile& file : files) texts.insert(texts.end(), {file.path, file.text});

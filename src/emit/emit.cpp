@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -54,6 +55,9 @@ Json to_json(const BestRow& row) {
       {"joules", number(row.joules)},
       {"verified", row.verified},
       {"ties", row.ties},
+      {"cublas_time_us", number(row.cublas_time_us)},
+      {"cublaslt_time_us", number(row.cublaslt_time_us)},
+      {"cublaslt_label", row.cublaslt_label.empty() ? Json() : Json(row.cublaslt_label)},
   };
 }
 
@@ -96,6 +100,10 @@ std::string as_csv(std::span<const BestRow> rows) {
 }
 
 // ---- For people ----
+
+/// Below, memory bounds a GEMM on any Hopper GPU (whose two bounds meet above 200 FLOP per byte) so
+/// far under the tensor peak that a share of it looks like a defect.
+constexpr double kPeakAboveFlopsPerByte = 40;
 
 /// Text cells; the last `footer` rows are set apart.
 struct Table {
@@ -193,7 +201,9 @@ std::vector<std::string> cells(const BestRow& row) {
           optional_text(row.tflops, "{:.1f}"),
           ratio_text(row.cublas, row.stage),
           ratio_text(row.cublaslt, row.stage),
-          optional_text(row.peak_fraction, "{:.1f}", 100),
+          row.shape.flops() < kPeakAboveFlopsPerByte * row.shape.bytes()
+              ? "-"
+              : optional_text(row.peak_fraction, "{:.1f}", 100),
           optional_text(row.sm_mhz, "{:.0f}"),
           row.stage == Stage::kFinal ? fmt::format("{}", row.ties.size()) : "-"};
 }
@@ -204,6 +214,17 @@ std::string tag_group(const BestRow& row) {
 
 using Rows = std::vector<const BestRow*>;
 
+/// "3 shapes, 1 only screened": what a line below the table is over.
+std::string extent(const Rows& rows) {
+  const auto screened = std::count_if(
+      rows.begin(), rows.end(), [](const BestRow* row) { return row->stage == Stage::kScreen; });
+  const auto timed = std::count_if(rows.begin(), rows.end(),
+                                   [](const BestRow* row) { return row->label.has_value(); });
+  std::string text = fmt::format("{} shape{}", timed, timed == 1 ? "" : "s");
+  if (screened > 0) text += fmt::format(", {} only screened", screened);
+  return text;
+}
+
 std::vector<std::string> geomean_cells(const std::string& name, const Rows& rows) {
   const auto over = [&rows](std::optional<Ratio> BestRow::*ratio) -> std::string {
     std::vector<double> values;
@@ -212,34 +233,86 @@ std::vector<std::string> geomean_cells(const std::string& name, const Rows& rows
     }
     return values.empty() ? "-" : fmt::format("{:.3f}", geomean(values));
   };
-  const auto screened = std::count_if(
-      rows.begin(), rows.end(), [](const BestRow* row) { return row->stage == Stage::kScreen; });
-  const auto timed = std::count_if(rows.begin(), rows.end(),
-                                   [](const BestRow* row) { return row->label.has_value(); });
-  std::string what = fmt::format("{} shape{}", timed, timed == 1 ? "" : "s");
-  if (screened > 0) what += fmt::format(", {} only screened", screened);
-  return {"geomean", name, what, "", "", over(&BestRow::cublas), over(&BestRow::cublaslt),
-          "",        "",   ""};
+  return {
+      "geomean", name, extent(rows), "", "", over(&BestRow::cublas), over(&BestRow::cublaslt), "",
+      "",        ""};
 }
 
-/// A geomean per tag group of two shapes or more, if there are several groups; then over all.
-void add_geomeans(Table& table, const Rows& rows) {
-  std::vector<std::string> names;
+/// What a model gains that runs each shape as often as its weight says.
+std::vector<std::string> total_cells(const std::string& name, const Rows& rows) {
+  double ours_us = 0;
+  for (const BestRow* row : rows) ours_us += row->shape.weight * *row->time_us;
+  const auto against = [&](std::optional<Ratio> BestRow::*ratio) -> std::string {
+    double theirs_us = 0;
+    for (const BestRow* row : rows) {
+      if (!(row->*ratio)) return "-";
+      theirs_us += row->shape.weight * *row->time_us * (row->*ratio)->value;
+    }
+    return fmt::format("{:.3f}", theirs_us / ours_us);
+  };
+  return {"weighted total",
+          name,
+          extent(rows),
+          fmt::format("{:.2f}", ours_us),
+          "",
+          against(&BestRow::cublas),
+          against(&BestRow::cublaslt),
+          "",
+          "",
+          ""};
+}
+
+struct TagGroup {
+  std::string name;
+  Rows rows;
+};
+
+/// In the order of their first rows.
+std::vector<TagGroup> tag_groups(const Rows& rows) {
+  std::vector<TagGroup> groups;
   for (const BestRow* row : rows) {
-    if (std::find(names.begin(), names.end(), tag_group(*row)) == names.end()) {
-      names.push_back(tag_group(*row));
+    const auto known = std::find_if(groups.begin(), groups.end(), [row](const TagGroup& group) {
+      return group.name == tag_group(*row);
+    });
+    if (known != groups.end()) {
+      known->rows.push_back(row);
+    } else {
+      groups.push_back({tag_group(*row), {row}});
     }
   }
+  return groups;
+}
+
+/// A sum over part of a model would pass for the model. `all` are the rows of every block.
+bool has_total(const TagGroup& group, std::span<const BestRow> all) {
+  const auto wanted = std::count_if(all.begin(), all.end(), [&group](const BestRow& row) {
+    return tag_group(row) == group.name;
+  });
+  const double weight = group.rows.front()->shape.weight;
+  return std::cmp_equal(wanted, group.rows.size()) &&
+         std::all_of(group.rows.begin(), group.rows.end(),
+                     [](const BestRow* row) { return row->time_us && row->cublas; }) &&
+         std::any_of(group.rows.begin(), group.rows.end(),
+                     [weight](const BestRow* row) { return row->shape.weight != weight; });
+}
+
+/// A geomean per tag group of two shapes or more, if there are several groups; then over all; then
+/// the weighted totals.
+void add_footer(Table& table, const Rows& rows, std::span<const BestRow> all) {
+  const std::vector<TagGroup> groups = tag_groups(rows);
+  const auto name = [](const TagGroup& group) {
+    return group.name.empty() ? "(no tag)" : group.name;
+  };
   const std::size_t before = table.rows.size();
-  for (const std::string& name : names) {
-    Rows group;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(group),
-                 [&name](const BestRow* row) { return tag_group(*row) == name; });
-    if (names.size() > 1 && group.size() > 1) {
-      table.rows.push_back(geomean_cells(name.empty() ? "(no tag)" : name, group));
+  for (const TagGroup& group : groups) {
+    if (groups.size() > 1 && group.rows.size() > 1) {
+      table.rows.push_back(geomean_cells(name(group), group.rows));
     }
   }
   table.rows.push_back(geomean_cells("all", rows));
+  for (const TagGroup& group : groups) {
+    if (has_total(group, all)) table.rows.push_back(total_cells(name(group), group.rows));
+  }
   table.footer = table.rows.size() - before;
 }
 
@@ -256,12 +329,12 @@ std::string context_line(const Rows& rows) {
                      to_string(rows.front()->regime));
 }
 
-Table best_table(const Rows& rows) {
+Table best_table(const Rows& rows, std::span<const BestRow> all) {
   Table table;
   table.columns = {{"shape", false}, {"tag", false}, {"config", false}, {"time us"}, {"TFLOP/s"},
                    {"x cuBLAS"},     {"x cuBLASLt"}, {"% peak"},        {"SM MHz"},  {"ties"}};
   for (const BestRow* row : rows) table.rows.push_back(cells(*row));
-  add_geomeans(table, rows);
+  add_footer(table, rows, all);
   return table;
 }
 
@@ -288,15 +361,15 @@ std::string for_people(std::span<const BestRow> rows, bool markdown) {
   for (const Rows& block : blocks(rows)) {
     if (!out.empty() && !markdown) out += '\n';
     out += context_line(block) + (markdown ? "\n\n" : "\n");
-    out += markdown ? render_markdown(best_table(block)) : render_table(best_table(block));
+    const Table table = best_table(block, rows);
+    out += markdown ? render_markdown(table) : render_table(table);
   }
   std::vector<std::string> missing;
   for (const BestRow& row : rows) {
     if (row.trials == 0) missing.push_back(to_string(row.shape));
   }
   if (!missing.empty()) {
-    out += fmt::format("Never recorded: {}. To measure on a Hopper GPU: hgemm-tune --shapes {}\n",
-                       fmt::join(missing, ", "), fmt::join(missing, ","));
+    out += fmt::format("Never recorded: {}\n", fmt::join(missing, ", "));
   }
   if (!out.empty()) {
     if (markdown && missing.empty()) out.pop_back();

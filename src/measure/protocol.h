@@ -24,8 +24,8 @@
 // discarded.
 //
 // SCREENING of shapes that arithmetic bounds compares cycles (time x SM clock in band) rather than
-// times: at the power cap the clock swings by 10 % and more within a round of hundreds of candidates
-// (seen: 860 to 1784 MHz), which says nothing about a kernel.
+// times: at the power cap the clock swings by 10 % and more within a round of hundreds of
+// candidates (seen: 860 to 1784 MHz), which says nothing about a kernel.
 //
 // A candidate is timed only after it was verified at this shape (problem/problem.h).
 #pragma once

@@ -20,7 +20,7 @@ struct Shape {
   std::int64_t k = 0;
   Dtype dtype = Dtype::kBf16;
   Layout layout = Layout::kTN;
-  double weight = 1.0;  ///< how often the shape occurs; weights the geomean, not part of identity
+  double weight = 1.0;  ///< how often the shape occurs in one pass; not part of identity
   std::string tag;      ///< where it comes from, e.g. "prefill/qkv"; not part of identity
 
   /// Same problem (tag and weight are descriptions).

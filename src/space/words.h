@@ -1,5 +1,6 @@
 // The words that labels, shapes and space files are written in. Parsers return nullopt for anything
-// else; the caller knows the place and says what was expected. Private to the module.
+// else; the caller knows the place and says what was expected. For this module, and for store,
+// which writes them too.
 #pragma once
 
 #include <cstdint>

@@ -87,9 +87,7 @@ std::string find_yaml(const std::string& argument, const fs::path& folder,
   throw InputError(fmt::format(
       "{}: {}; looked for {}; {}{}", in_quotes(argument),
       is_folder(argument) ? "a folder, not a file" : fmt::format("no such {} file", kind),
-      fmt::join(looked, ", "),
-      bare && !known.empty() ? fmt::format("did you mean {}? ", nearest(argument, known)) : "",
-      known_names));
+      fmt::join(looked, ", "), bare ? did_you_mean(argument, known) : "", known_names));
 }
 
 YamlFile YamlFile::read(const std::string& path, const std::string& expected) {

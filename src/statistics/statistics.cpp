@@ -52,16 +52,14 @@ Interval median_interval(std::span<const double> values, double confidence, std:
   return {medians[cut], medians[medians.size() - 1 - cut]};
 }
 
-double geomean(std::span<const double> values, std::span<const double> weights) {
+double geomean(std::span<const double> values) {
+  if (values.empty()) return kNaN;
   double sum = 0;
-  double total = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!(values[i] > 0)) return kNaN;
-    const double weight = i < weights.size() ? weights[i] : 1.0;
-    sum += weight * std::log(values[i]);
-    total += weight;
+  for (const double value : values) {
+    if (!(value > 0)) return kNaN;
+    sum += std::log(value);
   }
-  return total > 0 ? std::exp(sum / total) : kNaN;
+  return std::exp(sum / static_cast<double>(values.size()));
 }
 
 }  // namespace hgemm

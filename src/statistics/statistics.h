@@ -18,7 +18,7 @@ struct Interval {
 Interval median_interval(std::span<const double> values, double confidence = 0.95,
                          std::uint64_t seed = 1, int resamples = 2000);
 
-/// exp of the weighted mean of logs; NaN for an empty input or any value <= 0.
-double geomean(std::span<const double> values, std::span<const double> weights = {});
+/// exp of the mean of logs; NaN for an empty input or any value <= 0.
+double geomean(std::span<const double> values);
 
 }  // namespace hgemm

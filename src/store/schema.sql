@@ -65,17 +65,20 @@ CREATE TABLE config (
   cluster_n    INTEGER NOT NULL,
   consumers    INTEGER NOT NULL,
   mma_depth    INTEGER NOT NULL,
-  tile_order   TEXT    NOT NULL CHECK (tile_order IN ('linear', 'grouped', 'hilbert')),
-  tile_group   INTEGER NOT NULL,
+  tile_order   TEXT    NOT NULL CHECK (tile_order IN ('linear', 'hilbert')
+                                      OR tile_order GLOB 'group[0-9]*'),
   epilogue     TEXT    NOT NULL CHECK (epilogue IN ('direct', 'tma')),
   persistent   INTEGER NOT NULL CHECK (persistent IN (0, 1)),
   dtype        TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16'))
 ) STRICT;
 
--- A config compiled by one compiler with one set of flags. cubin_hash is empty if that failed.
+-- A config compiled from one state of kernels/ by one compiler with one set of flags. cubin_hash is
+-- empty if that failed. A trial's build has the trial's candidate_id and its environment's
+-- kernel_hash.
 CREATE TABLE build (
   id                 INTEGER PRIMARY KEY,
   candidate_id       INTEGER NOT NULL REFERENCES config (candidate_id),
+  kernel_hash        TEXT    NOT NULL,
   compiler           TEXT    NOT NULL,
   flags              TEXT    NOT NULL,
   cubin_hash         TEXT    NOT NULL,
@@ -84,7 +87,7 @@ CREATE TABLE build (
   static_smem_bytes  INTEGER NOT NULL,
   dynamic_smem_bytes INTEGER NOT NULL,
   compile_ms         REAL    NOT NULL,
-  UNIQUE (candidate_id, compiler, flags, cubin_hash)
+  UNIQUE (candidate_id, kernel_hash, compiler, flags, cubin_hash)
 ) STRICT;
 
 -- Trials measured together at one shape. Ratios are only taken within a race.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "space/label.h"
+#include "space/words.h"
 #include "store/open.h"
 
 namespace hgemm {
@@ -98,18 +99,6 @@ std::int64_t shape_id(Database& db, const Shape& s) {
                 dtype, layout);
 }
 
-std::string tile_order_text(TileOrder order) {
-  switch (order) {
-    case TileOrder::kLinear:
-      return "linear";
-    case TileOrder::kGrouped:
-      return "grouped";
-    case TileOrder::kHilbert:
-      return "hilbert";
-  }
-  throw Error("a config has a tile order outside its enumeration");
-}
-
 std::int64_t candidate_id(Database& db, const std::string& label) {
   Statement known = prepare(db, "SELECT id FROM candidate WHERE label = ?", label);
   if (known.executeStep()) return integer64(known, 0);
@@ -118,11 +107,11 @@ std::int64_t candidate_id(Database& db, const std::string& label) {
     const KernelConfig c = parse_label(label);
     insert(db,
            "INSERT INTO config (candidate_id, bm, bn, bk, stages, cluster_m, cluster_n, consumers, "
-           "mma_depth, tile_order, tile_group, epilogue, persistent, dtype) "
-           "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+           "mma_depth, tile_order, epilogue, persistent, dtype) "
+           "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
            id, c.bm, c.bn, c.bk, c.stages, c.cluster_m, c.cluster_n, c.consumers, c.mma_depth,
-           tile_order_text(c.order), c.group, c.epilogue == Epilogue::kTma ? "tma" : "direct",
-           c.persistent, std::string(to_string(c.dtype)));
+           order_word(c.order, c.group), std::string(epilogue_word(c.epilogue)), c.persistent,
+           std::string(to_string(c.dtype)));
   }
   return id;
 }
@@ -270,13 +259,13 @@ void Store::record_build(const BuildFacts& build) {
   Database& db = impl_->db;
   impl_->write([&] {
     insert(db,
-           "INSERT INTO build (candidate_id, compiler, flags, cubin_hash, registers, "
+           "INSERT INTO build (candidate_id, kernel_hash, compiler, flags, cubin_hash, registers, "
            "spill_bytes, static_smem_bytes, dynamic_smem_bytes, compile_ms) "
-           "VALUES (?,?,?,?,?,?,?,?,?) "
-           "ON CONFLICT (candidate_id, compiler, flags, cubin_hash) DO NOTHING",
-           candidate_id(db, build.label), build.compiler, build.flags, build.cubin_hash,
-           build.registers, build.spill_bytes, build.static_smem_bytes, build.dynamic_smem_bytes,
-           build.compile_ms);
+           "VALUES (?,?,?,?,?,?,?,?,?,?) "
+           "ON CONFLICT (candidate_id, kernel_hash, compiler, flags, cubin_hash) DO NOTHING",
+           candidate_id(db, build.label), build.kernel_hash, build.compiler, build.flags,
+           build.cubin_hash, build.registers, build.spill_bytes, build.static_smem_bytes,
+           build.dynamic_smem_bytes, build.compile_ms);
   });
 }
 
@@ -337,31 +326,24 @@ std::vector<RecordedRace> Store::races(const std::optional<Environment>& environ
   });
 }
 
-std::vector<Environment> Store::environments() const {
-  return impl_->read([&] {
-    std::vector<Environment> environments;
-    for (auto& [id, environment] : environment_rows(impl_->db)) environments.push_back(environment);
-    return environments;
-  });
-}
-
 std::vector<BuildFacts> Store::builds() const {
   return impl_->read([&] {
     std::vector<BuildFacts> builds;
     Statement row(impl_->db,
-                  "SELECT label, compiler, flags, cubin_hash, registers, spill_bytes, "
+                  "SELECT label, kernel_hash, compiler, flags, cubin_hash, registers, spill_bytes, "
                   "static_smem_bytes, dynamic_smem_bytes, compile_ms FROM build "
                   "JOIN candidate ON candidate.id = candidate_id ORDER BY build.id");
     while (row.executeStep()) {
       builds.push_back(BuildFacts{.label = text(row, 0),
-                                  .compiler = text(row, 1),
-                                  .flags = text(row, 2),
-                                  .cubin_hash = text(row, 3),
-                                  .registers = integer(row, 4),
-                                  .spill_bytes = integer(row, 5),
-                                  .static_smem_bytes = integer(row, 6),
-                                  .dynamic_smem_bytes = integer(row, 7),
-                                  .compile_ms = real(row, 8)});
+                                  .kernel_hash = text(row, 1),
+                                  .compiler = text(row, 2),
+                                  .flags = text(row, 3),
+                                  .cubin_hash = text(row, 4),
+                                  .registers = integer(row, 5),
+                                  .spill_bytes = integer(row, 6),
+                                  .static_smem_bytes = integer(row, 7),
+                                  .dynamic_smem_bytes = integer(row, 8),
+                                  .compile_ms = real(row, 9)});
     }
     return builds;
   });

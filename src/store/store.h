@@ -48,7 +48,7 @@ class Store {
   /// appended.
   void record(std::int64_t race, std::span<const Trial> trials);
 
-  /// Facts of a build; the same label, compiler, flags and cubin hash again is ignored.
+  /// Facts of a build; the same label, kernel, compiler, flags and cubin hash again is ignored.
   void record_build(const BuildFacts& build);
 
   /// Labels that need no further measurement at this shape in this environment and regime: they
@@ -60,7 +60,6 @@ class Store {
   /// All races with their trials and samples, oldest first; with `environment`, only races whose
   /// environment has the same conditions.
   std::vector<RecordedRace> races(const std::optional<Environment>& environment = {}) const;
-  std::vector<Environment> environments() const;  ///< oldest first
   std::vector<BuildFacts> builds() const;
 
  private:

@@ -61,10 +61,12 @@ struct Verdict {
   std::string message;   ///< empty if correct, else why not and where
 };
 
-/// What the compiler said about a build.
+/// What the compiler said about a build. A trial's build has its label and the kernel_hash of its
+/// environment.
 struct BuildFacts {
   std::string label;
-  std::string compiler;  ///< e.g. "nvrtc 13.0"
+  std::string kernel_hash;  ///< of the kernel files that it was compiled from
+  std::string compiler;     ///< e.g. "nvrtc 13.0"
   std::string flags;
   std::string cubin_hash;
   int registers = 0;  ///< at kernel entry

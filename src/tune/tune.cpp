@@ -1,7 +1,6 @@
 #include "tune/tune.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 #include <set>
@@ -67,7 +66,8 @@ std::map<std::string, Build> compile_missing(const std::vector<Missing>& all, Tu
   return builds;
 }
 
-void run(TuneContext& context, const CompileAll& compile_all) {
+/// Adds the shapes that do not fit to `skipped`, which outlives a stop.
+void run(TuneContext& context, const CompileAll& compile_all, std::vector<std::string>& skipped) {
   const TunePlan& plan = context.plan;
   const Environment environment = context.measurer.environment();
   const auto all = find_missing(plan, context.store, environment);
@@ -75,7 +75,6 @@ void run(TuneContext& context, const CompileAll& compile_all) {
   const auto builds = compile_missing(all, context, compile_all);
   context.run = context.store.begin_run(environment, plan.command_line);
 
-  std::vector<std::string> skipped;
   for (int index = 0; const Missing& missing : all) {
     context.poll_stop();
     ShapeRace race(context, missing.shape);
@@ -99,25 +98,21 @@ void run(TuneContext& context, const CompileAll& compile_all) {
     race.run();
     context.listener.shape_finished(missing.shape);
   }
-  if (!skipped.empty()) {
-    throw InputError(fmt::format(
-        "{} of {} shapes cannot be measured on this GPU and were skipped ({}); the others are "
-        "recorded in {}",
-        skipped.size(), all.size(), fmt::join(skipped, ", "), context.store.path()));
-  }
 }
 
 }  // namespace
 
-std::int64_t tune(const TunePlan& plan, Measurer& measurer, Store& store,
-                  const CompileAll& compile_all, TuneListener& listener,
-                  const std::function<bool()>& stop) {
+TuneOutcome tune(const TunePlan& plan, Measurer& measurer, Store& store,
+                 const CompileAll& compile_all, TuneListener& listener,
+                 const std::function<bool()>& stop) {
   TuneContext context{plan, measurer, store, listener, stop};
+  TuneOutcome outcome;
   try {
-    run(context, compile_all);
+    run(context, compile_all, outcome.skipped_shapes);
   } catch (const Stopped&) {
   }
-  return context.recorded;
+  outcome.recorded = context.recorded;
+  return outcome;
 }
 
 }  // namespace hgemm

@@ -36,6 +36,11 @@ struct TunePlan {
   std::string command_line;
 };
 
+struct TuneOutcome {
+  std::int64_t recorded = 0;                ///< configs' trials, by this call
+  std::vector<std::string> skipped_shapes;  ///< those that this GPU cannot hold
+};
+
 using CompileAll = std::function<void(std::span<const KernelConfig>, const CompileOptions&,
                                       const std::function<void(Build)>&)>;
 
@@ -45,12 +50,12 @@ using CompileAll = std::function<void(std::span<const KernelConfig>, const Compi
 /// measures exactly the rest, in a race of its own.
 ///
 /// `stop` is polled between steps: when it returns true the driver returns early with all finished
-/// work committed. Returns the number of configs' trials recorded by this call.
+/// work committed. Shapes that do not fit the GPU's memory are skipped, with a warning.
 ///
-/// Throws InputError, after everything else is done, if shapes did not fit the GPU's memory; Error
-/// if the measurer is lost twice in a row with no candidate to blame for it, or if cublas fails.
-std::int64_t tune(const TunePlan& plan, Measurer& measurer, Store& store,
-                  const CompileAll& compile_all, TuneListener& listener,
-                  const std::function<bool()>& stop);
+/// Throws Error if the measurer is lost twice in a row with no candidate to blame for it, or if
+/// cublas fails.
+TuneOutcome tune(const TunePlan& plan, Measurer& measurer, Store& store,
+                 const CompileAll& compile_all, TuneListener& listener,
+                 const std::function<bool()>& stop);
 
 }  // namespace hgemm

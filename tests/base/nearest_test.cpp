@@ -25,6 +25,16 @@ TEST(Nearest, TakesTheFirstOfEquals) {
   EXPECT_EQ(nearest("x", std::vector<std::string>{"m", "n", "k"}), "m");
 }
 
+TEST(DidYouMean, SaysNothingWhereNothingIsNear) {
+  const std::vector<std::string> words = {"plan", "best", "doctor"};
+  EXPECT_EQ(did_you_mean("dcotor", words), "did you mean doctor? ");
+  EXPECT_EQ(did_you_mean("frobnicate", words), "");
+  EXPECT_EQ(did_you_mean("plan", {}), "");
+  // A third of a long word may be wrong.
+  EXPECT_EQ(did_you_mean("--requiregpus", std::vector<std::string>{"--required-gpu"}),
+            "did you mean --required-gpu? ");
+}
+
 TEST(Nearest, IsEmptyWithoutCandidates) { EXPECT_EQ(nearest("word", {}), ""); }
 
 }  // namespace

@@ -49,7 +49,11 @@ TEST_F(BadInput, Usage) {
   expect_refused("--shaeps 8x8x8", 2, {"--shaeps", "--shapes"});
   expect_refused("plan --shapse 8x8x8", 2, {"--shapse", "--shapes"});
   expect_refused("dcotor", 2, {"dcotor", "doctor"});
-  expect_refused("--shapes 8x8x8 tune", 2, {"tune"});
+  expect_refused("--shapes 8x8x8 tune", 2, {"tune is the default command"});
+  expect_refused("--shapes 8x8x8 --seed -1", 2, {"--seed", "-1"});
+  expect_refused("--shapes 8x8x8 --seed 18446744073709551616", 2,
+                 {"--seed", "18446744073709551615"});
+  expect_refused("--shapes 8x8x8 --seed=-1", 2, {"--seed", "-1"});
   expect_refused("--shapes 8x8x8 --format xml", 2, {"xml", "json"});
   expect_refused("--shapes 8x8x8 --jobs 0", 2, {"--jobs"});
   expect_refused("--shapes 8x8x8 --seed x", 2, {"--seed"});
@@ -57,6 +61,13 @@ TEST_F(BadInput, Usage) {
   expect_refused("plan --format csv", 2, {"csv", "json"});
   expect_refused("best --recorded --db good.db", 2, {"--recorded", "--db"});
   expect_refused("worker", 2, {"fd"});
+}
+
+TEST_F(BadInput, NothingIsSuggestedThatWasHardlyMeant) {
+  const Outcome outcome = run("frobnicate");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("frobnicate"), HasSubstr("--help"),
+                                 testing::Not(HasSubstr("did you mean"))));
 }
 
 TEST_F(BadInput, Shapes) {
@@ -68,6 +79,10 @@ TEST_F(BadInput, Shapes) {
   expect_refused("--shapes 0x8x8", 2, {"0x8x8"});
   expect_refused("--shapes=-8x8x8", 2, {"-8x8x8"});
   expect_refused("--shapes 8x8", 2, {"8x8"});
+  for (const std::string command : {"", "plan ", "best --db good.db "}) {
+    expect_refused(command + "--shapes 8x8x8,1000000x1000000x8", 2,
+                   {"1000000x1000000x8", "absurd", "1 TB"});
+  }
   expect_refused("--shapes 99999999999999999999x8x8", 2, {"99999999999999999999x8x8"});
 }
 

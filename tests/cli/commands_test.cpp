@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <thread>
 
 #include "tests/cli/program.h"
 
@@ -130,7 +132,8 @@ TEST_F(Commands, WithoutAGpuRecordedResultsAnswer) {
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(first_line(answer.out),
               AllOf(HasSubstr("No Hopper GPU"), HasSubstr("NVIDIA H200"), HasSubstr("driver 580.1"),
-                    HasSubstr("older kernel sources"), HasSubstr("never recorded: 8x8x8")));
+                    HasSubstr("other kernel sources"), HasSubstr("1 of 2 shapes is missing"),
+                    HasSubstr("hgemm-tune --shapes 512x512x512,8x8x8")));
   EXPECT_TRUE(std::regex_search(first_line(answer.out), std::regex(R"(on \d{4}-\d\d-\d\d)")));
   EXPECT_THAT(answer.out, AllOf(HasSubstr(kLabel), HasSubstr("1.111")));
   EXPECT_EQ(files(), before) << "nothing is measured, so nothing is created";
@@ -149,6 +152,74 @@ TEST_F(Commands, WithoutAGpuUnknownShapesAreSaidToBeUnknown) {
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(first_line(answer.out), HasSubstr("None of these shapes was recorded"));
   EXPECT_THAT(answer.out, HasSubstr("Never recorded: 8x8x8"));
+}
+
+TEST_F(Commands, WithoutAGpuShapesAreMeasuredByTheNameThatTheyWereGivenBy) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  const Outcome answer = run("--shapes llama7b.yaml");
+  EXPECT_EQ(answer.exit_code, 0) << answer.err;
+  EXPECT_THAT(first_line(answer.out),
+              AllOf(HasSubstr("hgemm-tune --shapes llama7b.yaml"), Not(HasSubstr("x4096"))))
+      << "no list of the shapes";
+}
+
+TEST_F(Commands, WithoutAGpuNothingNeedsToBeWritable) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  // In a folder that is gone nothing can be created, not even by root.
+  const std::string in_no_folder = "mkdir gone && cd gone && rmdir ../gone && unset HOME";
+  const Outcome answer = run("--shapes 512x512x512", in_no_folder);
+  EXPECT_EQ(answer.exit_code, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr(kLabel));
+}
+
+TEST_F(Commands, WithoutAGpuOnlyTheConfigsThatWereAskedForAnswer) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  const std::string other = "bm128.bn128.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+  const Outcome answer = run("--shapes 512x512x512 --config " + other);
+  EXPECT_EQ(answer.exit_code, 0) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("with these configs"), HasSubstr("--config " + other),
+                                Not(HasSubstr(kLabel))));
+  EXPECT_THAT(run(std::string("--shapes 512x512x512 --config ") + kLabel).out, HasSubstr("1.111"));
+}
+
+TEST_F(Commands, ImpossibleShapesComeWithTheReason) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  for (const std::string command : {"", "best --recorded "}) {
+    const Outcome answer = run(command + "--shapes 512x512x512,64x64x12");
+    EXPECT_EQ(answer.exit_code, 0) << answer.err;
+    EXPECT_THAT(answer.out, AllOf(HasSubstr("Impossible: 64x64x12: "), HasSubstr("multiple of 8"),
+                                  HasSubstr(kLabel), Not(HasSubstr("missing")),
+                                  Not(HasSubstr("Never recorded"))));
+    const Outcome alone = run(command + "--shapes 64x64x12");
+    EXPECT_THAT(alone.out, AllOf(HasSubstr("Impossible: 64x64x12: "), Not(HasSubstr("To measure")),
+                                 Not(HasSubstr("recorded yet"))));
+  }
+}
+
+TEST_F(Commands, TheNewestOfAllShippedDatabasesDecides) {
+  install_with_recorded({});
+  Environment driver = environment();
+  driver.driver = "old";
+  record(recorded("z"), {race(shape(512, 512, 512))}, driver);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // what is recorded is in seconds
+  driver.driver = "new";
+  record(recorded("a"), {race(shape(512, 512, 512))}, driver);
+  EXPECT_THAT(run("best --recorded").out, AllOf(HasSubstr("driver new"), Not(HasSubstr("old"))));
+}
+
+TEST_F(Commands, ARecordingThatIsNotCompleteIsNotRead) {
+  install_with_recorded({race(shape(512, 512, 512))});
+  record(recorded("h200").parent_path() / "recording.db", {race(shape(1024, 512, 512))});
+  EXPECT_THAT(run("best --recorded").out,
+              AllOf(HasSubstr("512x512x512"), Not(HasSubstr("1024x512x512"))));
+  EXPECT_THAT(run("doctor").out, HasSubstr("(1 recorded database)"));
+}
+
+TEST_F(Commands, DoctorReportsThatThereIsNoPlaceForACache) {
+  const Outcome doctor = run("doctor", "unset HOME");
+  EXPECT_EQ(doctor.exit_code, 1);
+  EXPECT_THAT(doctor.out, AllOf(HasSubstr("MISSING  cache"), HasSubstr("--cache-dir"),
+                                HasSubstr("ok       database")));
 }
 
 TEST_F(Commands, RequireGpuMakesAMissingGpuAnError) {

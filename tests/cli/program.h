@@ -47,13 +47,15 @@ class ProgramTest : public testing::Test {
   /// Working folder of the program; whatever else the test needs lies outside.
   fs::path folder() const { return root_ / "work"; }
 
-  /// `arguments` are for a shell. An empty CUDA_VISIBLE_DEVICES hides the GPU of a machine that has
-  /// one.
-  Outcome run(const std::string& arguments) const {
+  /// `arguments` are for a shell, and so is `before`, which the program is started after. An empty
+  /// CUDA_VISIBLE_DEVICES hides the GPU of a machine that has one.
+  Outcome run(const std::string& arguments, const std::string& before = ":") const {
     const std::string command =
-        "cd '" + folder().string() + "' && env -u XDG_CACHE_HOME CUDA_VISIBLE_DEVICES= HOME='" +
-        (root_ / "home").string() + "' '" + program_.string() + "' " + arguments + " >'" +
-        (root_ / "out").string() + "' 2>'" + (root_ / "err").string() + "' </dev/null";
+        "cd '" + folder().string() +
+        "' && unset XDG_CACHE_HOME && export CUDA_VISIBLE_DEVICES= " + "HOME='" +
+        (root_ / "home").string() + "' && " + before + " && '" + program_.string() + "' " +
+        arguments + " >'" + (root_ / "out").string() + "' 2>'" + (root_ / "err").string() +
+        "' </dev/null";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(root_ / "out"),
             read_file(root_ / "err")};
@@ -65,10 +67,17 @@ class ProgramTest : public testing::Test {
     fs::copy_file(program_, root_ / "bin/hgemm-tune");
     program_ = root_ / "bin/hgemm-tune";
     const fs::path share = root_ / "share/hgemm-tune";
-    fs::create_directories(share / "results/h200");
+    fs::create_directories(share);
     fs::copy(fs::path(HGEMM_SOURCE_DIR) / "configs", share / "configs",
              fs::copy_options::recursive);
-    record(share / "results/h200/recorded.db", races);
+    record(recorded("h200"), races);
+  }
+
+  /// Where such an installation has the results of a device.
+  fs::path recorded(const std::string& device) const {
+    const fs::path results = root_ / "share/hgemm-tune/results" / device;
+    fs::create_directories(results);
+    return results / "tune.db";
   }
 
   static Environment environment() {
@@ -85,9 +94,10 @@ class ProgramTest : public testing::Test {
     return e;
   }
 
-  static void record(const fs::path& path, const std::vector<Race>& races) {
+  static void record(const fs::path& path, const std::vector<Race>& races,
+                     const Environment& where = environment()) {
     Store store = Store::open(path.string(), Store::Mode::kReadWrite);
-    const auto run = store.begin_run(environment(), "hgemm-tune");
+    const auto run = store.begin_run(where, "hgemm-tune");
     for (const Race& race : races) {
       store.record(store.begin_race(run, race.shape, race.regime), race.trials);
     }

@@ -16,8 +16,9 @@ using test::compile;
 using test::Outcome;
 using test::StandIn;
 using test::TemporaryFolder;
+using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
+using testing::StartsWith;
 
 std::vector<KernelConfig> configs_of_width(std::initializer_list<int> widths) {
   std::vector<KernelConfig> configs;
@@ -54,6 +55,8 @@ TEST(CompileAll, ReportsFactsAndTheCubin) {
   const Build& build = outcome.builds.at(0);
   EXPECT_EQ(build.status, Status::kOk) << build.message;
   EXPECT_EQ(build.facts.label, "bm128.bn64.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16");
+  EXPECT_EQ(build.facts.kernel_hash, kernel_source_hash(kernel.files()));
+  EXPECT_NE(build.facts.kernel_hash, kernel_source_hash()) << "not the kernel that was compiled";
   EXPECT_EQ(build.facts.compiler, "nvrtc " + nvrtc_version());
   EXPECT_THAT(build.facts.flags, HasSubstr("--gpu-architecture=sm_90a"));
   EXPECT_GT(build.facts.registers, 0);
@@ -130,7 +133,10 @@ TEST(CompileCache, ATouchedHeaderOrFlagCompilesAnew) {
   const TemporaryFolder cache;
   const StandIn kernel, touched("*params.out = kConfig.bn + 1;");
   compile(kThree, options_for(cache.path(), kernel));
-  EXPECT_EQ(compile(kThree, options_for(cache.path(), touched)).counts.compiled, 3);
+  const Outcome anew = compile(kThree, options_for(cache.path(), touched));
+  EXPECT_EQ(anew.counts.compiled, 3);
+  EXPECT_EQ(anew.builds[0].facts.kernel_hash, kernel_source_hash(touched.files()));
+  EXPECT_NE(anew.builds[0].facts.kernel_hash, kernel_source_hash(kernel.files()));
 
   CompileOptions options = options_for(cache.path(), kernel);
   options.toolchain.flags.push_back("--ptxas-options=--register-usage-level=10");
@@ -230,7 +236,7 @@ void expect_one_casualty(const std::string& role, std::chrono::seconds timeout,
     const std::vector<Build> builds = compile(kThree, options).builds;
     EXPECT_EQ(builds[0].status, Status::kOk) << builds[0].message;
     EXPECT_EQ(builds[1].status, Status::kCompileFailed);
-    EXPECT_THAT(builds[1].message, HasSubstr(reason));
+    EXPECT_THAT(builds[1].message, AllOf(StartsWith("lost twice"), HasSubstr(reason)));
     EXPECT_TRUE(builds[1].cubin.empty());
     EXPECT_EQ(builds[2].status, Status::kOk) << builds[2].message;
   }
@@ -251,6 +257,37 @@ TEST(CompileChildren, AHangCostsOneConfig) {
 
 TEST(CompileChildren, AnInternalErrorCostsOneConfig) {
   expect_one_casualty("error at 16", 60s, "the compiler ran out of memory");
+}
+
+TEST(CompileChildren, APassingLossIsMadeUpForAfterTheOthers) {
+  for (const std::string role : {"crash at 16", "hang at 16", "error at 16"}) {
+    const TemporaryFolder cache, scratch;
+    const StandIn kernel;
+    CompileOptions options = options_for(cache.path(), kernel);
+    options.timeout = 3s;
+    options.toolchain.worker = {kThisProgram, role, scratch.path() / "it happened"};
+    std::vector<Build> builds;
+    const auto counts = compile_all(kThree, options, [&](Build b) { builds.push_back(b); });
+    EXPECT_TRUE(fs::exists(scratch.path() / "it happened")) << role;
+    ASSERT_EQ(builds.size(), 3U) << role;
+    EXPECT_EQ(builds[2].config.bn, 16) << role;
+    for (const Build& build : builds) {
+      EXPECT_EQ(build.status, Status::kOk) << role << ": " << build.message;
+      EXPECT_EQ(build.message, "") << role;
+    }
+    EXPECT_EQ(counts.compiled, 3) << role;
+    EXPECT_EQ(compile(kThree, options).counts.from_cache, 3) << role;
+  }
+}
+
+TEST(CompileChildren, WhatTheCompilerRejectsIsNotTriedAgain) {
+  const TemporaryFolder cache, scratch;
+  const StandIn kernel("static_assert(kConfig.bn != 16);");
+  CompileOptions options = options_for(cache.path(), kernel);
+  options.toolchain.worker = {kThisProgram, "count 16", scratch.path() / "requests"};
+  const Build build = compile(kThree, options).builds[1];
+  EXPECT_THAT(build.message, HasSubstr("static assertion failed"));
+  EXPECT_EQ(test::read_file(scratch.path() / "requests"), "16\n");
 }
 
 TEST(CompileChildren, AProgramThatCannotRunIsAnError) {
@@ -274,14 +311,20 @@ TEST(CompileChildren, AnExceptionOfTheCallerStopsThem) {
 
 // ---- Roles of this program as a child ----
 
-/// Passes requests to a real compile worker, but misbehaves at the config with bn = 16.
-int misbehave(const std::string& role, int socket_fd) {
+/// Passes requests to a real compile worker, but notes the config with bn = 16 in the file `notes`
+/// and misbehaves at it: each time if there is no such file to write, else the first time.
+int misbehave(const std::string& role, const fs::path& notes, int socket_fd) {
   Channel channel(socket_fd);
   Child worker(Toolchain().worker);
   try {
     for (;;) {
       const nlohmann::json job = channel.receive().value();
-      if (job.at("source").get<std::string>().find(".bn = 16,") == std::string::npos) {
+      bool behave = job.at("source").get<std::string>().find(".bn = 16,") == std::string::npos;
+      if (!behave && !notes.empty()) {
+        behave = role == "count 16" || fs::exists(notes);
+        std::ofstream(notes, std::ios::app) << "16\n";
+      }
+      if (behave) {
         if (!worker.channel().send(job)) return 1;
         if (!channel.send(worker.channel().receive().value())) return 1;
       } else if (role == "crash at 16") {
@@ -313,7 +356,7 @@ int play(int argc, char** argv) {
   const std::string role = argv[1];
   if (role == "compile-worker") return compile_worker_main(socket_fd);
   if (role == "compile three") return compile_three(argv[2], socket_fd);
-  return misbehave(role, socket_fd);
+  return misbehave(role, argc > 3 ? argv[2] : "", socket_fd);
 }
 
 }  // namespace hgemm

@@ -52,6 +52,9 @@ std::vector<BestRow> every_kind() {
   BestRow logits = measured({.m = 2048, .n = 32000, .k = 4096, .tag = "prefill/logits|all"},
                             "bm256.x", 0.98, 0.96);
   logits.ties = {"bm128.y", "bm128.z"};
+  logits.cublas_time_us = 98.12;
+  logits.cublaslt_time_us = 96.12;
+  logits.cublaslt_label = "cublaslt.3";
   BestRow screened =
       measured({.m = 16, .n = 4096, .k = 4096, .tag = "decode/o"}, "bm64.x", 0.5, 0.4);
   screened.stage = Stage::kScreen;
@@ -76,12 +79,12 @@ shape            tag                 config                           time us  T
 ---------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ------  ------  ----
 2048x12288x4096  prefill/qkv         bm128.x                           100.13    687.2  1.020 [1.018, 1.023]  1.000 [0.998, 1.003]    79.2    1605     0
 2048x32000x4096  prefill/logits|all  bm256.x                           100.13    687.2  0.980 [0.978, 0.983]  0.960 [0.958, 0.963]    79.2    1605     2
-16x4096x4096     decode/o            bm64.x                            100.13    687.2      0.500 [screened]                     -    79.2    1605     -
+16x4096x4096     decode/o            bm64.x                            100.13    687.2      0.500 [screened]                     -       -    1605     -
 3x5x7.fp16       odd, "one"          none ok (12 recorded, 2 failed)        -        -                     -                     -       -       -     -
 ---------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ------  ------  ----
 geomean          prefill             2 shapes                                                          1.000                 0.980
 geomean          all                 3 shapes, 1 only screened                                         0.794                 0.980
-Never recorded: 64x64x64. To measure on a Hopper GPU: hgemm-tune --shapes 64x64x64
+Never recorded: 64x64x64
 )");
 }
 
@@ -113,6 +116,65 @@ TEST(Table, AlignsTagsOfAnyAlphabet) {
   EXPECT_THAT(text, HasSubstr("  plain  bm256.x"));
 }
 
+/// One pass of a small model: 3 x 10 us and 1 x 50 us, against cuBLAS' 3 x 20 us and 1 x 40 us.
+std::vector<BestRow> one_pass() {
+  auto rows = every_kind();
+  rows.resize(3);
+  rows[0].shape.weight = 3;
+  rows[0].time_us = 10;
+  rows[0].cublas->value = 2;
+  rows[0].cublaslt->value = 1;
+  rows[1].time_us = 50;
+  rows[1].cublas->value = 0.8;
+  rows[1].cublaslt->value = 1;
+  return rows;
+}
+
+TEST(WeightedTotal, IsTimeAndRatioOfRunningEachShapeAsOftenAsItOccurs) {
+  EXPECT_THAT(
+      format_best(one_pass(), Format::kMarkdown),
+      HasSubstr("| geomean | all | 3 shapes, 1 only screened |  |  | 0.928 | 1.000 |  |  |  |\n"
+                "| weighted total | prefill | 2 shapes | 80.00 |  | 1.250 | 1.000 |  |  |  |\n"));
+  auto rows = one_pass();
+  rows.resize(2);  // one group only
+  rows[1].cublaslt.reset();
+  EXPECT_THAT(format_best(rows, Format::kMarkdown),
+              HasSubstr("| weighted total | prefill | 2 shapes | 80.00 |  | 1.250 | - |"));
+}
+
+TEST(WeightedTotal, IsLeftOutWhereItWouldSayNothingOrNotAll) {
+  const auto has_none = [](const std::vector<BestRow>& rows, const char* why) {
+    EXPECT_THAT(format_best(rows, Format::kTable), Not(HasSubstr("weighted total"))) << why;
+  };
+  ASSERT_THAT(format_best(one_pass(), Format::kTable), HasSubstr("weighted total"));
+  auto rows = one_pass();
+  rows[1].shape.weight = 3;
+  has_none(rows, "equal weights");
+  rows = one_pass();
+  rows[1].cublas.reset();
+  has_none(rows, "nothing to compare one of them with");
+  rows = one_pass();
+  rows[1].label.reset();
+  rows[1].time_us.reset();
+  has_none(rows, "one has no time");
+  rows = one_pass();
+  rows[1].environment.driver = "590.2";
+  has_none(rows, "two drivers");
+  rows = one_pass();
+  rows.emplace_back().shape = {.m = 64, .n = 64, .k = 64, .tag = "prefill/ffn"};
+  has_none(rows, "one was never recorded");
+}
+
+TEST(Table, HasAShareOfPeakOnlyWhereArithmeticCounts) {
+  BestRow row = every_kind()[0];
+  const auto text = [&row](std::int64_t m) {
+    row.shape.m = m;
+    return format_best({&row, 1}, Format::kTable);
+  };
+  for (const std::int64_t m : {1, 16, 32}) EXPECT_THAT(text(m), Not(HasSubstr("79.2"))) << m;
+  for (const std::int64_t m : {64, 2048}) EXPECT_THAT(text(m), HasSubstr("79.2")) << m;
+}
+
 TEST(Markdown, ShowsEveryKindOfRow) {
   EXPECT_EQ(
       format_best(every_kind(), Format::kMarkdown),
@@ -122,12 +184,12 @@ TEST(Markdown, ShowsEveryKindOfRow) {
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|
 | 2048x12288x4096 | prefill/qkv | bm128.x | 100.13 | 687.2 | 1.020 [1.018, 1.023] | 1.000 [0.998, 1.003] | 79.2 | 1605 | 0 |
 | 2048x32000x4096 | prefill/logits\|all | bm256.x | 100.13 | 687.2 | 0.980 [0.978, 0.983] | 0.960 [0.958, 0.963] | 79.2 | 1605 | 2 |
-| 16x4096x4096 | decode/o | bm64.x | 100.13 | 687.2 | 0.500 [screened] | - | 79.2 | 1605 | - |
+| 16x4096x4096 | decode/o | bm64.x | 100.13 | 687.2 | 0.500 [screened] | - | - | 1605 | - |
 | 3x5x7.fp16 | odd, "one" | none ok (12 recorded, 2 failed) | - | - | - | - | - | - | - |
 | geomean | prefill | 2 shapes |  |  | 1.000 | 0.980 |  |  |  |
 | geomean | all | 3 shapes, 1 only screened |  |  | 0.794 | 0.980 |  |  |  |
 
-Never recorded: 64x64x64. To measure on a Hopper GPU: hgemm-tune --shapes 64x64x64
+Never recorded: 64x64x64
 )");
 }
 
@@ -160,7 +222,10 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
                                              "peak_fraction",
                                              "joules",
                                              "verified",
-                                             "ties"};
+                                             "ties",
+                                             "cublas_time_us",
+                                             "cublaslt_time_us",
+                                             "cublaslt_label"};
   for (const auto& object : list) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : object.items()) keys.push_back(key);
@@ -184,11 +249,16 @@ TEST(JsonOutput, HasFullNumbersAndNullWhereNothingWasMeasured) {
   EXPECT_EQ(list[1]["verified"], true);
   EXPECT_EQ(list[1]["ties"], json::array({"bm128.y", "bm128.z"}));
   EXPECT_TRUE(list[1]["joules"].is_null());
+  EXPECT_EQ(list[1]["cublas_time_us"], 98.12);
+  EXPECT_EQ(list[1]["cublaslt_time_us"], 96.12);
+  EXPECT_EQ(list[1]["cublaslt_label"], "cublaslt.3");
 
   EXPECT_EQ(list[2]["ratio_cublas"], 0.5);
   EXPECT_TRUE(list[2]["ratio_cublas_low"].is_null()) << "screened: no interval";
   EXPECT_TRUE(list[2]["ratio_cublaslt"].is_null());
-  for (const char* key : {"label", "time_us", "tflops", "ratio_cublas", "sm_mhz"}) {
+  EXPECT_EQ(list[2]["peak_fraction"], 0.7923) << "left out for people only";
+  for (const char* key : {"label", "time_us", "tflops", "ratio_cublas", "sm_mhz", "cublas_time_us",
+                          "cublaslt_label"}) {
     EXPECT_TRUE(list[3][key].is_null()) << key;
     EXPECT_TRUE(list[4][key].is_null()) << key;
   }
@@ -213,11 +283,12 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       format_best(std::vector{rows[1], rows[3]}, Format::kCsv),
       "m,n,k,dtype,layout,tag,regime,label,time_us,tflops,ratio_cublas,ratio_cublas_low,"
       "ratio_cublas_high,ratio_cublaslt,ratio_cublaslt_low,ratio_cublaslt_high,sm_mhz,"
-      "peak_fraction,joules,verified,ties\n"
+      "peak_fraction,joules,verified,ties,cublas_time_us,cublaslt_time_us,cublaslt_label\n"
       "2048,32000,4096,bf16,TN,prefill/logits|all,sustained,bm256.x,100.126,687.25,0.98,0.978,"
-      "0.983,0.96,0.958,0.963,1605.4,0.7923,,true,bm128.y bm128.z\n"
-      "3,5,7,fp16,TN,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,false,\n");
-  EXPECT_THAT(format_best({}, Format::kCsv), ::testing::MatchesRegex("m,n,k[^\n]*,ties\n"));
+      "0.983,0.96,0.958,0.963,1605.4,0.7923,,true,bm128.y bm128.z,98.12,96.12,cublaslt.3\n"
+      "3,5,7,fp16,TN,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,false,,,,\n");
+  EXPECT_THAT(format_best({}, Format::kCsv),
+              ::testing::MatchesRegex("m,n,k[^\n]*,cublaslt_label\n"));
 }
 
 TEST(Formats, AreNamed) {

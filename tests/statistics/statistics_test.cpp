@@ -84,9 +84,9 @@ TEST(MedianInterval, OfOneValueIsThatValueAndOfNoneIsNaN) {
   EXPECT_TRUE(std::isnan(median_interval({}).high));
 }
 
-TEST(Geomean, WeightsAndPlain) {
+TEST(Geomean, IsTheExpOfTheMeanLog) {
   EXPECT_DOUBLE_EQ(geomean(std::vector{2.0, 8.0}), 4.0);
-  EXPECT_DOUBLE_EQ(geomean(std::vector{2.0, 16.0}, std::vector{2.0, 1.0}), 4.0);
+  EXPECT_DOUBLE_EQ(geomean(std::vector{2.0, 2.0, 16.0}), 4.0);
 }
 
 TEST(Geomean, HasNoneOfNothingZeroOrNegative) {

@@ -159,17 +159,15 @@ TEST_F(StoreTest, TheAxesOfAConfigAreColumns) {
   Store store = open();
   store.record(race(store), std::vector{trial(kOther), trial("cublaslt.0")});
   SQLite::Database db(db_.string());
-  SQLite::Statement row(
-      db,
-      "SELECT bm, tile_order, tile_group, epilogue, persistent, dtype FROM config "
-      "JOIN candidate ON id = candidate_id");
+  SQLite::Statement row(db,
+                        "SELECT bm, tile_order, epilogue, persistent, dtype FROM config "
+                        "JOIN candidate ON id = candidate_id");
   ASSERT_TRUE(row.executeStep());
   EXPECT_EQ(row.getColumn(0).getInt(), 256);
-  EXPECT_EQ(row.getColumn(1).getString(), "grouped");
-  EXPECT_EQ(row.getColumn(2).getInt(), 8);
-  EXPECT_EQ(row.getColumn(3).getString(), "tma");
-  EXPECT_EQ(row.getColumn(4).getInt(), 1);
-  EXPECT_EQ(row.getColumn(5).getString(), "fp16");
+  EXPECT_EQ(row.getColumn(1).getString(), "group8");
+  EXPECT_EQ(row.getColumn(2).getString(), "tma");
+  EXPECT_EQ(row.getColumn(3).getInt(), 1);
+  EXPECT_EQ(row.getColumn(4).getString(), "fp16");
   EXPECT_FALSE(row.executeStep()) << "a baseline has no axes";
 }
 
@@ -180,8 +178,9 @@ TEST_F(StoreTest, EqualEnvironmentsAreOneRowAndRacesCanBeAskedByConditions) {
   for (const Environment& e : {environment(), environment("590.2"), environment(), later}) {
     store.record(race(store, e), std::vector{trial(kLabel)});
   }
-  EXPECT_THAT(store.environments(), ElementsAre(environment(), environment("590.2"), later));
   EXPECT_THAT(store.races(), SizeIs(4));
+  EXPECT_EQ(SQLite::Database(db_.string()).execAndGet("SELECT COUNT(*) FROM environment").getInt(),
+            3);
   EXPECT_THAT(store.races(environment()), SizeIs(3));  // another revision, same conditions
   EXPECT_THAT(store.races(environment("590.2")), SizeIs(1));
   EXPECT_THAT(store.races(environment("600.0")), SizeIs(0));
@@ -210,6 +209,7 @@ TEST_F(StoreTest, FinishedIsWhateverEndedInTheseConditions) {
 TEST_F(StoreTest, ABuildIsRecordedOncePerOutcome) {
   Store store = open();
   BuildFacts facts{.label = kLabel,
+                   .kernel_hash = "k1",
                    .compiler = "nvrtc 13.0",
                    .flags = "-O3",
                    .cubin_hash = "c1",
@@ -225,11 +225,44 @@ TEST_F(StoreTest, ABuildIsRecordedOncePerOutcome) {
   const auto builds = store.builds();
   ASSERT_THAT(builds, SizeIs(2));
   EXPECT_EQ(builds[0].label, kLabel);
+  EXPECT_EQ(builds[0].kernel_hash, "k1");
+  EXPECT_EQ(builds[0].compiler, "nvrtc 13.0");
   EXPECT_EQ(builds[0].flags, "-O3");
   EXPECT_EQ(builds[0].registers, 168);
   EXPECT_EQ(builds[0].dynamic_smem_bytes, 200000);
   EXPECT_EQ(builds[0].compile_ms, 812.5);
   EXPECT_EQ(builds[1].cubin_hash, "c2");
+}
+
+TEST_F(StoreTest, ATrialsBuildIsTheOneOfItsKernel) {
+  Store store = open();
+  Environment changed = environment();
+  changed.kernel_hash = "k2";
+  for (const Environment& e : {environment(), changed}) {
+    store.record(race(store, e), std::vector{trial(kLabel)});
+  }
+  // A change that leaves the cubin as it was is another build all the same.
+  for (const std::string kernel : {"k1", "k2"}) {
+    BuildFacts facts;
+    facts.label = kLabel;
+    facts.kernel_hash = kernel;
+    facts.cubin_hash = "same";
+    facts.registers = kernel == "k1" ? 168 : 152;
+    store.record_build(facts);
+  }
+  SQLite::Database db(db_.string());
+  SQLite::Statement row(db,
+                        "SELECT environment.kernel_hash, registers FROM trial "
+                        "JOIN race ON race.id = race_id JOIN run ON run.id = run_id "
+                        "JOIN environment ON environment.id = environment_id "
+                        "JOIN build ON build.candidate_id = trial.candidate_id "
+                        "AND build.kernel_hash = environment.kernel_hash ORDER BY trial.id");
+  for (const auto& [kernel, registers] : {std::pair{"k1", 168}, std::pair{"k2", 152}}) {
+    ASSERT_TRUE(row.executeStep());
+    EXPECT_EQ(row.getColumn(0).getString(), kernel);
+    EXPECT_EQ(row.getColumn(1).getInt(), registers);
+  }
+  EXPECT_FALSE(row.executeStep()) << "one build per trial";
 }
 
 TEST_F(StoreTest, ARecordIsAllOrNothing) {

@@ -1,0 +1,36 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "space/label.h"
+
+namespace hgemm::cli {
+
+void keep_configs(std::vector<RecordedRace>& races, std::span<const KernelConfig> configs) {
+  std::set<std::string> kept;
+  for (const KernelConfig& config : configs) kept.insert(label(config));
+  for (RecordedRace& race : races) {
+    std::erase_if(race.race.trials, [&](const Trial& trial) {
+      return !is_baseline(trial.label) && !kept.contains(trial.label);
+    });
+  }
+}
+
+bool for_programs(Format format) { return format == Format::kJson || format == Format::kCsv; }
+
+void print_best(std::vector<BestRow> rows, Format format) {
+  std::string impossible;
+  if (!for_programs(format)) {
+    std::erase_if(rows, [&](const BestRow& row) {
+      const char* reason = why_unsupported(row.shape.m, row.shape.n, row.shape.k);
+      if (reason) impossible += fmt::format("Impossible: {}: {}\n", to_string(row.shape), reason);
+      return reason != nullptr;
+    });
+  }
+  if (!rows.empty() || impossible.empty()) fmt::print("{}", format_best(rows, format));
+  fmt::print("{}", impossible);
+}
+
+}  // namespace hgemm::cli
