@@ -33,7 +33,7 @@ check_recorded_gpu_checks() {
   for file in results/*/gpu-check.json; do
     [[ -e $file ]] || continue
     found=1
-    recorded=$(sed -n 's/^ *"kernel_hash": *"\([^"]*\)".*/\1/p' "$file")
+    recorded=$(sed -n '/"kernel_hash"/{s/.*: *"\([^"]*\)".*/\1/p;q}' "$file")
     if [[ $recorded != "$current" ]]; then
       boxed_warning "WARNING: kernels/ has changed since the last check on a GPU." \
         "$file is about ${recorded:-?}" "the kernels of now are      $current" \
@@ -54,7 +54,7 @@ run_gpu_tests() {
     return
   fi
   local names
-  names=$(ctest --preset gpu -N | sed -n 's/^ *Test *#[0-9]*: /  skipped: /p')
+  names=$(ctest --preset gpu -N | sed -n '/(Disabled)/d; s/  # GetParam.*//; s/^ *Test *#[0-9]*: /  skipped: /p')
   echo "GPU tests: no Hopper GPU here"
   [[ -z $names ]] || echo "$names"
   echo "GPU tests: $(grep -c skipped <<<"$names" || true) skipped"
