@@ -101,7 +101,7 @@ std::vector<Finding> probe_gpu() {
                "and `plan` work without"
              : "see whether nvidia-smi works and whether another process holds it"});
     for (const char* part : {"NVML", "clocks"}) {
-      findings.push_back({part, false, "not asked: there is no GPU to ask about", "", false});
+      findings.push_back({part, false, "not asked: there is no GPU to ask", "see GPU", false});
     }
   }
   findings.push_back(probe_cupti());
