@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 or Ubuntu 24.04 machine with the CUDA 13 toolkit to the main job's result.
+# From a fresh Debian 12 machine with the CUDA 13 toolkit to the main job's result.
 # Without a Hopper GPU the result comes from the recorded runs. Arguments replace the shapes:
 #   scripts/quickstart.sh --shapes 4096x4096x4096
 set -euo pipefail
