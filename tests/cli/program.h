@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "store/store.h"
+#include "tests/support/temporary_folder.h"
 
 namespace hgemm {
 
@@ -36,13 +37,7 @@ inline void write_file(const fs::path& path, const std::string& text) {
 
 class ProgramTest : public testing::Test {
  protected:
-  ProgramTest() {
-    std::string name = (fs::temp_directory_path() / "hgemm-tune-test.XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    root_ = name;
-    fs::create_directory(folder());
-  }
-  ~ProgramTest() override { fs::remove_all(root_); }
+  ProgramTest() { fs::create_directory(folder()); }
 
   /// Working folder of the program; whatever else the test needs lies outside.
   fs::path folder() const { return root_ / "work"; }
@@ -136,7 +131,8 @@ class ProgramTest : public testing::Test {
   }
 
  private:
-  fs::path root_;
+  test::TemporaryFolder temporary_;
+  const fs::path root_ = temporary_.path();
   fs::path program_ = HGEMM_PROGRAM;
 };
 

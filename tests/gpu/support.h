@@ -13,6 +13,7 @@
 #include "compile/compiler.h"
 #include "gpu/device.h"
 #include "space/space.h"
+#include "tests/support/temporary_folder.h"
 
 namespace hgemm::testing {
 
@@ -24,15 +25,9 @@ inline std::string configs_dir() { return (build_dir() / "share/hgemm-tune/confi
 
 /// A cache that lasts as long as the test program.
 inline CompileOptions compile_options() {
-  static const std::filesystem::path dir = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "hgemm-test-XXXXXX").string();
-    return std::filesystem::path(mkdtemp(name.data()));
-  }();
-  static const struct Cleanup {
-    ~Cleanup() { std::filesystem::remove_all(dir); }
-  } cleanup;
+  static const test::TemporaryFolder cache;
   CompileOptions options;
-  options.cache_dir = dir;
+  options.cache_dir = cache.path();
   options.toolchain.worker = {program(), "compile-worker"};
   return options;
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "space/label.h"
+#include "tests/support/temporary_folder.h"
 
 namespace hgemm {
 namespace {
@@ -65,17 +66,6 @@ Trial trial(const std::string& label, std::vector<Sample> samples = {}, Stage st
 
 class StoreTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "hgemm-store-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    db_ = folder_ / "tune.db";
-  }
-  void TearDown() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
-
   Store open(Store::Mode mode = Store::Mode::kReadWrite) const { return Store::open(db_, mode); }
   std::int64_t race(Store& store, const Environment& where = environment()) const {
     return store.begin_race(store.begin_run(where, "hgemm-tune"), kShape, Regime::kSustained);
@@ -92,7 +82,9 @@ class StoreTest : public ::testing::Test {
     return names;
   }
 
-  fs::path folder_, db_;
+  test::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
+  fs::path db_ = folder_ / "tune.db";
 };
 
 // ---- What is written is read ----
