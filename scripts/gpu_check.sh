@@ -3,16 +3,9 @@
 # no build tools. Writes <output>/gpu-check.json ($1; default results/<GPU>) and fails if a check did.
 #   cmake --build build && scripts/gpu_check.sh
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-program=$PWD/build/hgemm-tune
+source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-
-environment=$("$program" doctor --environment)  # fails where there is no Hopper GPU
-gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environment")
-default_output=results/$(tr 'A-Z ' 'a-z-' <<<"$gpu")
-output=${1:-$default_output}
-mkdir -p "$output"
 
 sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
 

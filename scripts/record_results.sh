@@ -4,14 +4,7 @@
 # stopped goes on in recording.db, which replaces tune.db when it is complete.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-program=$PWD/build/hgemm-tune
-
-environment=$("$program" doctor --environment)  # fails where there is no Hopper GPU
-gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environment")
-default_output=results/$(tr 'A-Z ' 'a-z-' <<<"$gpu")
-output=${1:-$default_output}
-mkdir -p "$output"
+source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
 for shapes in llama7b square seeds; do

@@ -8,11 +8,11 @@
 // no NVML.
 //
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
-// order (search/race.h), enqueued back to back. Ratios are only taken within a round: between two
-// runs times drift by 5-10 %, and medians of such ratios by 0.14 % (H200, median over 28 shapes).
-// Samples are short against the control loop of the power cap, so all candidates of a round see
-// about the same clock: what a kernel saves in energy benefits its neighbours too, and is not seen
-// here.
+// order (search/race.h), enqueued back to back. Ratios are only taken within a round: from round to
+// round and from run to run the clock moves by more than kernels differ.
+// Samples are short against the control loop of the power cap: the clock that one sees follows from
+// its neighbours, which change from round to round, rather than from the kernel itself. So what a
+// kernel saves in energy benefits its neighbours and is not seen here.
 //
 // REGIME sustained: before the first round, cublasGemmEx runs at full load until the clock is
 // settled: at least kSettleLongMs for shapes that load the tensor cores (more than kLightLoad FLOP
@@ -24,8 +24,8 @@
 // discarded.
 //
 // SCREENING of shapes that arithmetic bounds compares cycles (time x SM clock in band) rather than
-// times: at the power cap the clock swings by 10 % and more within a round of hundreds of
-// candidates (seen: 860 to 1784 MHz), which says nothing about a kernel.
+// times: at the power cap the clock swings within a round of hundreds of candidates (860 to 1784
+// MHz in a first recording, H200, 2026-11-20), which says nothing about a kernel.
 //
 // A candidate is timed only after it was verified at this shape (problem/problem.h).
 #pragma once

@@ -15,18 +15,19 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-// Deadlines: several times what was ever seen (H200), since to pass one costs the worker. The
-// kernel's own bound on barrier waits (kWaitLimitNs, 2 s) fires before kPrepareLimit.
-constexpr milliseconds kStartLimit{60'000};    ///< context, library start: 2 s
-constexpr milliseconds kOpenLimit{30'000};     ///< and the fp32 reference: 2 s for 16384^3
-constexpr milliseconds kPrepareLimit{10'000};  ///< and a few launches, however slow the config
+// Deadlines: far above what was seen, since to pass one costs the worker. The kernel's own bound on
+// barrier waits (kWaitLimitNs, 2 s) fires before kPrepareLimit.
+constexpr milliseconds kStartLimit{60'000};    ///< context, libraries
+constexpr milliseconds kOpenLimit{30'000};     ///< and launch_limit() for the fp32 reference
+constexpr milliseconds kPrepareLimit{10'000};  ///< and launch_limit(), however slow the config
 constexpr milliseconds kForgetLimit{10'000};
 constexpr milliseconds kSettleSlack{20'000};  ///< beyond the protocol's own limit
 constexpr milliseconds kRoundSlack{10'000};
 constexpr double kRoundFactor = 10;  ///< times what the estimates say
-/// Slower than any launch: the reference runs at 4e12 FLOP/s, the slowest config at 38e12.
+/// Far slower than any launch: the slowest config of results/h200 (64x8 at 16384^3) does 38e12.
 constexpr double kLeastFlopsPerSecond = 1e12;
 
+/// Time for everything that one call launches.
 milliseconds launch_limit(const Shape& shape) {
   return milliseconds(static_cast<std::int64_t>(shape.flops() / kLeastFlopsPerSecond * 1e3));
 }

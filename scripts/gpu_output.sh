@@ -1,0 +1,11 @@
+# Sourced by gpu_check.sh and record_results.sh, with their arguments: goes to the project folder and
+# sets `program` (of the finished build), `environment` (JSON) and `output`, the results folder that
+# is about this GPU ($1; default results/<GPU>, e.g. results/h200). Fails where there is no Hopper GPU.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+program=$PWD/build/hgemm-tune
+environment=$("$program" doctor --environment)
+gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environment")
+default_output=results/$(tr 'A-Z ' 'a-z-' <<<"$gpu")
+output=${1:-$default_output}
+mkdir -p "$output"
