@@ -38,10 +38,25 @@ sanitizer_finds_planted_fault() {
   grep -q 'Invalid __global__ write' "$log"
 }
 
-# sweep <database> <log>: the smoke space on the smoke shapes.
+# sweep <database> <log> [<option>...]: the smoke space on the smoke shapes.
 sweep() {
+  local db=$1 log=$2
+  shift 2
   "$program" --shapes smoke.yaml --space smoke --require-gpu --cache-dir "$scratch/cache" \
-    --db "$1" >"$2" 2>&1
+    --db "$db" "$@" >"$log" 2>&1
+}
+
+# start_sweep <database> <log>: in the background. Sets `pid`, of the program and not of a shell
+# around it, and waits until the sweep is at its second shape (of those that are missing).
+start_sweep() {
+  "$program" --shapes smoke.yaml --space smoke --require-gpu --cache-dir "$scratch/cache" \
+    --db "$1" >"$2" 2>&1 &
+  pid=$!
+  until grep -q '^shape 2/' "$2"; do
+    kill -0 "$pid" 2>/dev/null || { cat "$2"; echo "it ended before its second shape"; return 1; }
+    sleep 0.1
+  done
+  sleep 0.3
 }
 
 # Of a sweep's log: trials that it measured, and trials that the database then held.
@@ -54,20 +69,27 @@ smoke_sweep() {
   (($(measured "$scratch/fresh.log") > 0)) && ! grep -q '^failed: ' "$scratch/fresh.log"
 }
 
+smoke_sweep_burst() {
+  sweep "$scratch/fresh.db" "$scratch/burst.log" --regime burst || { cat "$scratch/burst.log"; return 1; }
+  cat "$scratch/burst.log"
+  (($(measured "$scratch/burst.log") == $(measured "$scratch/fresh.log"))) || return 1
+  "$program" best --db "$scratch/fresh.db" | tee /dev/stderr | grep -q 'winner'
+}
+
+energy() {
+  "$program" --shapes 2048x4096x4096 --require-gpu --objective energy --cache-dir "$scratch/cache" \
+    --config bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16 --db "$scratch/energy.db" \
+    --format json | tee "$scratch/energy.json"
+  grep -qE '"joules": [0-9]' "$scratch/energy.json" &&
+    grep -qE '"cublas_joules": [0-9]' "$scratch/energy.json"
+}
+
 # SIGKILL in the middle of the second shape; what had finished must stay as it was and not be
 # measured again, and the next run must measure exactly the rest.
 kill_and_resume() {
   local db=$scratch/killed.db log=$scratch/killed.log resumed=$scratch/resumed.log
   local again=$scratch/again.log pid shape before after
-  # Not through sweep(): $! must be the program, not a shell around it.
-  "$program" --shapes smoke.yaml --space smoke --require-gpu --cache-dir "$scratch/cache" \
-    --db "$db" >"$log" 2>&1 &
-  pid=$!
-  until grep -q '^shape 2/' "$log"; do
-    kill -0 "$pid" 2>/dev/null || { cat "$log"; echo "it ended before its second shape"; return 1; }
-    sleep 0.1
-  done
-  sleep 0.3
+  start_sweep "$db" "$log" || return 1
   kill -KILL "$pid" || { echo "it ended before it could be killed"; return 1; }
   wait "$pid" 2>/dev/null
   shape=$(sed -n 's/^shape 1\/[0-9]*: \([^ ]*\) finished.*/\1/p' "$log")
@@ -85,6 +107,39 @@ kill_and_resume() {
   (($(measured "$again") == 0))
 }
 
+# SIGINT, then SIGTERM to the run that resumes, then a run whose worker is killed and whose database a
+# second run wants: each ends as it should, and in the end nothing is missing.
+stop_and_resume() {
+  local db=$scratch/stopped.db log=$scratch/stopped.log pid signal code
+  for signal in INT TERM; do
+    start_sweep "$db" "$log" || return 1
+    kill -"$signal" "$pid"
+    code=0
+    wait "$pid" || code=$?
+    echo "SIG$signal: exit code $code, $(tail -n 1 "$log")"
+    ((code == 128 + $(kill -l "$signal"))) || return 1
+  done
+  start_sweep "$db" "$log" || return 1
+  pkill -KILL -P "$pid" || { echo "there is no worker to kill"; return 1; }
+  if sweep "$db" "$scratch/second.log"; then echo "a second run was let in"; return 1; fi
+  tail -n 1 "$scratch/second.log"
+  grep -q "in use by another hgemm-tune (process $pid " "$scratch/second.log" || return 1
+  wait "$pid" || { cat "$log"; return 1; }
+  grep '^failed: ' "$log"  # a kernel that was under way when its worker was killed
+  sweep "$db" "$log" || { cat "$log"; return 1; }
+  (($(measured "$log") == 0 && $(held "$log") == $(held "$scratch/fresh.log")))
+}
+
+# The three databases hold the same sweep.
+compare_and_merge() {
+  "$program" compare "$scratch/fresh.db" "$scratch/killed.db" || return 1
+  "$program" merge "$scratch/fresh.db" "$scratch/killed.db" -o "$scratch/merged.db" || return 1
+  "$program" merge "$scratch/fresh.db" "$scratch/killed.db" -o "$scratch/merged.db" |
+    tee /dev/stderr | grep -q ' 0 races'
+}
+
+verify_winners() { "$program" verify --db "$scratch/fresh.db" --cache-dir "$scratch/cache"; }
+
 # ---- Running and recording them ----
 
 entries=()
@@ -96,7 +151,9 @@ check() {
   local seconds=$((SECONDS - start))
   printf '%-6s %4d s  %s\n' "$outcome" "$seconds" "$name"
   if [[ $outcome != ok ]]; then tail -n 40 "$log" | sed 's/^/    /'; fi
-  entries+=("    {\"check\": \"$name\", \"outcome\": \"$outcome\", \"seconds\": $seconds}")
+  local found
+  found=$(sed -n 's/^a hung kernel .*/&/p' "$log" | tail -n 1)
+  entries+=("    {\"check\": \"$name\", \"outcome\": \"$outcome\", \"seconds\": $seconds${found:+, \"found\": \"$found\"}}")
 }
 
 check "doctor" "$program" doctor --cache-dir "$scratch/cache" --db "$scratch/fresh.db"
@@ -108,7 +165,12 @@ check "compute-sanitizer finds a planted fault" sanitizer_finds_planted_fault
 check "compute-sanitizer memcheck" sanitize memcheck
 check "compute-sanitizer synccheck" sanitize synccheck
 check "smoke sweep" smoke_sweep
+check "smoke sweep in burst" smoke_sweep_burst
 check "kill and resume" kill_and_resume
+check "stop, kill the worker, two at once" stop_and_resume
+check "compare and merge" compare_and_merge
+check "verify" verify_winners
+check "energy" energy
 
 {
   echo '{'

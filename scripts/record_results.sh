@@ -1,17 +1,30 @@
 #!/usr/bin/env bash
-# Records results/<GPU>/ anew on this machine, from a finished build folder: sweeps the public shapes
-# in the quick space (three to four minutes on an H200), then writes the tables. A recording that was
-# stopped goes on in recording.db, which replaces tune.db when it is complete.
+# Records results/<GPU>/ anew on this machine, from a finished build folder: tunes the public shapes in
+# the quick space in both regimes, then all but seeds.yaml once more from scratch, to see what repeats
+# (half an hour on an H200), and writes the tables. A recording that was stopped goes on where it was,
+# in recording.db and recording-repeat.db, which replace tune.db and repeat.db when all is complete.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
-for shapes in llama7b square seeds; do
-  "$program" --shapes "$shapes.yaml" --require-gpu --db recording.db >/dev/null
-done
+# tune <database> <shapes> [<option>...]
+tune() {
+  local db=$1 shapes=$2
+  shift 2
+  "$program" --shapes "$shapes.yaml" --regime both --require-gpu --db "$db" "$@" >/dev/null
+}
+
+tune recording.db square --energy
+tune recording.db llama7b-prefill --energy
+tune recording.db llama7b
+tune recording.db seeds
+for shapes in square llama7b; do tune recording-repeat.db "$shapes"; done
 mv recording.db tune.db
+mv recording-repeat.db repeat.db
+
 printf '%s\n' "$environment" >environment.json
 "$program" best --db tune.db --format md >best.md
 "$program" best --db tune.db --format csv >best.csv
-cat best.md
+"$program" compare tune.db repeat.db --format md >repeatability.md
+cat best.md repeatability.md

@@ -32,10 +32,13 @@ int main(int argc, char** argv) {
                              fmt::format("hgemm-tune {} ({})", HGEMM_TUNE_VERSION, git_revision()));
     program.require_subcommand(0, 1);
     cli::Command command;
-    cli::add_tune(program, command,
-                  fmt::format("hgemm-tune {}", fmt::join(argv + 1, argv + argc, " ")));
+    const auto command_line = fmt::format("hgemm-tune {}", fmt::join(argv + 1, argv + argc, " "));
+    cli::add_tune(program, command, command_line);
     cli::add_plan(program, command);
     cli::add_best(program, command);
+    cli::add_compare(program, command);
+    cli::add_merge(program, command);
+    cli::add_verify(program, command, command_line);
     cli::add_doctor(program, command);
     cli::add_workers(program, command);
     try {

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <ranges>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace hgemm {
 namespace {
@@ -45,42 +50,91 @@ double median_of(std::span<const Sample> samples, double Sample::*field) {
   return median(values);
 }
 
-/// A baseline against us, over the rounds that both have. A finalist has final rounds only, while
-/// baselines have been in every round.
-struct Comparison {
-  double baseline_us;
-  Ratio ratio;
+/// Two candidates of a race in one round.
+struct Pair {
+  const Sample* baseline;
+  const Sample* ours;
 };
+using Pairs = std::vector<Pair>;
 
-std::optional<Comparison> compare(const Trial& baseline, const Trial& ours) {
-  std::vector<double> times_us, ratios;
+/// The rounds that both were in at the same pace. Baselines have been in every round: in screening
+/// too, whose pace may be another, and which finalists have no samples of.
+Pairs paired(const Trial& baseline, const Trial& ours) {
+  Pairs pairs;
   auto theirs = baseline.samples.begin();
   for (const Sample& sample : ours.samples) {
     while (theirs != baseline.samples.end() && theirs->round < sample.round) ++theirs;
     if (theirs == baseline.samples.end()) break;
-    if (theirs->round != sample.round) continue;
-    times_us.push_back(theirs->time_us);
-    ratios.push_back(theirs->time_us / sample.time_us);
+    if (theirs->round == sample.round && theirs->pace == sample.pace) {
+      pairs.push_back({&*theirs, &sample});
+    }
   }
-  if (ratios.empty()) return std::nullopt;
+  return pairs;
+}
+
+std::vector<double> time_ratios(const Pairs& pairs) {
+  std::vector<double> ratios;
+  for (const auto& [baseline, ours] : pairs) ratios.push_back(baseline->time_us / ours->time_us);
+  return ratios;
+}
+
+std::vector<double> cycle_ratios(const Pairs& pairs) {
+  std::vector<double> ratios;
+  for (const auto& [baseline, ours] : pairs) {
+    if (baseline->cycles() > 0 && ours->cycles() > 0) {
+      ratios.push_back(baseline->cycles() / ours->cycles());
+    }
+  }
+  return ratios;
+}
+
+double baseline_time_us(const Pairs& pairs) {
+  std::vector<double> times_us;
+  for (const Pair& pair : pairs) times_us.push_back(pair.baseline->time_us);
+  return median(times_us);
+}
+
+/// None if they were in no round together.
+std::optional<Ratio> ratio_over(const Pairs& pairs) {
+  if (pairs.empty()) return std::nullopt;
+  const std::vector<double> ratios = time_ratios(pairs);
   const bool enough = ratios.size() >= static_cast<std::size_t>(kMinIntervalRounds);
-  return Comparison{median(times_us),
-                    {median(ratios), enough ? median_interval(ratios) : Interval{kNaN, kNaN}}};
+  return Ratio{median(ratios), enough ? median_interval(ratios) : Interval{kNaN, kNaN}};
+}
+
+std::optional<double> joules_of(const Trial* trial) {
+  if (trial == nullptr || !trial->energy) return std::nullopt;
+  return trial->energy->joules();
 }
 
 /// A timed candidate with what it is compared to, all in the same race.
 struct Contender {
   const RecordedRace* race;
   const Trial* trial;
+  const Trial* cublas_trial;  ///< null: it failed
   double time_us;
-  std::optional<Comparison> cublas;
+  std::optional<Ratio> cublas;
+
+  std::optional<double> joules() const { return joules_of(trial); }
+  std::optional<double> cublas_joules() const { return joules_of(cublas_trial); }
 };
 
 /// Ratios are comparable between races, times are not: they decide only where there is no ratio.
 bool faster(const Contender& a, const Contender& b) {
-  if (a.cublas && b.cublas) return a.cublas->ratio.value > b.cublas->ratio.value;
+  if (a.cublas && b.cublas) return a.cublas->value > b.cublas->value;
   if (a.cublas || b.cublas) return a.cublas.has_value();
   return a.time_us < b.time_us;
+}
+
+/// As with times, with joules instead; who was never weighed comes last, by time.
+bool thriftier(const Contender& a, const Contender& b) {
+  const auto cost = [](const Contender& contender) -> std::tuple<int, double> {
+    const auto joules = contender.joules(), cublas_joules = contender.cublas_joules();
+    if (!joules) return {2, 0.0};
+    return cublas_joules ? std::tuple{0, *joules / *cublas_joules} : std::tuple{1, *joules};
+  };
+  if (!a.joules() && !b.joules()) return faster(a, b);
+  return cost(a) < cost(b);
 }
 
 const Trial* find_ok(const Race& race, std::string_view label) {
@@ -90,72 +144,122 @@ const Trial* find_ok(const Race& race, std::string_view label) {
   return found == race.trials.end() ? nullptr : &*found;
 }
 
-/// The ok configs that reached `stage`, fastest first.
-std::vector<Contender> contenders(std::span<const RecordedRace* const> races, Stage stage) {
+/// How each config ended: the newest race that has it says so.
+using Ended = std::map<std::string_view, Status>;
+
+/// The ok configs that reached `stage`, each by its newest race, best first.
+std::vector<Contender> contenders(std::span<const RecordedRace* const> races, const Ended& ended,
+                                  Stage stage, Objective objective) {
   std::vector<Contender> all;
-  for (const RecordedRace* recorded : races) {
-    const Race& race = recorded->race;
-    const Trial* cublas = find_ok(race, kCublasLabel);
-    for (const Trial& trial : race.trials) {
+  std::set<std::string_view> known;
+  for (const RecordedRace* recorded : races | std::views::reverse) {
+    const Trial* cublas = find_ok(recorded->race, kCublasLabel);
+    for (const Trial& trial : recorded->race.trials) {
       if (is_baseline(trial.label) || trial.status != Status::kOk || trial.stage != stage) continue;
-      if (trial.samples.empty()) continue;
-      all.push_back({recorded, &trial, median_of(trial.samples, &Sample::time_us),
-                     cublas ? compare(*cublas, trial) : std::nullopt});
+      if (trial.samples.empty() || ended.at(trial.label) != Status::kOk) continue;
+      if (!known.insert(trial.label).second) continue;
+      all.push_back({recorded, &trial, cublas, median_of(trial.samples, &Sample::time_us),
+                     cublas ? ratio_over(paired(*cublas, trial)) : std::nullopt});
     }
   }
-  std::stable_sort(all.begin(), all.end(), faster);
+  std::stable_sort(all.begin(), all.end(), objective == Objective::kEnergy ? thriftier : faster);
   return all;
 }
 
-void fill_baselines(BestRow& row, const Contender& winner) {
-  if (winner.cublas) {
-    row.cublas_time_us = winner.cublas->baseline_us;
-    row.cublas = winner.cublas->ratio;
-  }
+void fill_cublas(BestRow& row, const Contender& winner) {
+  row.cublas_joules = winner.cublas_joules();
+  if (!winner.cublas) return;
+  const Pairs pairs = paired(*winner.cublas_trial, *winner.trial);
+  row.cublas = winner.cublas;
+  row.cublas_time_us = baseline_time_us(pairs);
+  row.rounds.cublas = time_ratios(pairs);
+  const std::vector<double> cycles = cycle_ratios(pairs);
+  if (!cycles.empty()) row.cublas_cycles = median(cycles);
+  for (const Pair& pair : pairs) row.clock_events |= pair.baseline->clock_events.value_or(0);
+}
+
+/// The fastest by ratio within rounds. An algorithm that was eliminated on the way has a few rounds
+/// in common with the winner, and counts only where none was measured to the end.
+void fill_cublaslt(BestRow& row, const Contender& winner) {
+  const Trial* best = nullptr;
+  std::pair<bool, double> best_rank;
   for (const Trial& trial : winner.race->race.trials) {
     if (trial.status != Status::kOk || !is_cublaslt(trial.label)) continue;
-    const std::optional<Comparison> lt = compare(trial, *winner.trial);
-    if (!lt || (row.cublaslt_time_us && lt->baseline_us >= *row.cublaslt_time_us)) continue;
-    row.cublaslt_time_us = lt->baseline_us;
-    row.cublaslt_label = trial.label;
-    row.cublaslt = lt->ratio;
+    const Pairs pairs = paired(trial, *winner.trial);
+    if (pairs.empty()) continue;
+    const std::pair rank{trial.stage != Stage::kFinal, median(time_ratios(pairs))};
+    if (best != nullptr && rank >= best_rank) continue;
+    best = &trial;
+    best_rank = rank;
+  }
+  if (best == nullptr) return;
+  const Pairs pairs = paired(*best, *winner.trial);
+  row.cublaslt_label = best->label;
+  row.cublaslt = ratio_over(pairs);
+  row.cublaslt_time_us = baseline_time_us(pairs);
+  row.cublaslt_joules = joules_of(best);
+}
+
+/// `ratio` is the finalist's to the winner. What cannot be told apart is a tie: no interval, too.
+bool is_tie(const Contender& winner, const Contender& finalist, const std::optional<Ratio>& ratio,
+            Objective objective) {
+  if (objective == Objective::kEnergy && winner.joules()) {
+    return finalist.joules() && *finalist.joules() < *winner.joules() * (1 + kTieMargin);
+  }
+  const bool slower = ratio && ratio->interval.high * (1 + kTieMargin) <= 1;
+  return !slower;
+}
+
+void fill_finalists(BestRow& row, std::span<const Contender> ranked, Objective objective) {
+  const Contender& winner = ranked.front();
+  for (const Contender& contender : ranked) {
+    Finalist finalist{contender.trial->label, contender.cublas, std::nullopt, contender.joules()};
+    if (contender.race == winner.race) {
+      finalist.winner = ratio_over(paired(*winner.trial, *contender.trial));
+      if (&contender != &winner && is_tie(winner, contender, finalist.winner, objective)) {
+        row.ties.push_back(finalist.label);
+      }
+    }
+    row.finalists.push_back(std::move(finalist));
   }
 }
 
-void fill_winner(BestRow& row, std::span<const Contender> ranked) {
+void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective objective) {
   const Contender& winner = ranked.front();
+  const std::vector<Sample>& samples = winner.trial->samples;
   row.environment = winner.race->environment;
   row.started_utc = winner.race->started_utc;
   row.label = winner.trial->label;
   row.stage = winner.trial->stage;
+  row.pace = samples.front().pace;
   row.verified = winner.trial->verdict.correct;
   row.time_us = winner.time_us;
   row.tflops = row.shape.flops() / winner.time_us * 1e-6;
-  if (const double sm_mhz = median_of(winner.trial->samples, &Sample::sm_mhz); sm_mhz > 0) {
+  row.joules = winner.joules();
+  if (const double sm_mhz = median_of(samples, &Sample::sm_mhz); sm_mhz > 0) {
     row.sm_mhz = sm_mhz;
     const double peak_tflops =
         row.environment.sm_count * kTensorFlopsPerSmClock * sm_mhz * 1e-6;  // MHz * 1e6 / 1e12
     if (peak_tflops > 0) row.peak_fraction = *row.tflops / peak_tflops;
   }
-  fill_baselines(row, winner);
+  for (const Sample& sample : samples) {
+    row.rounds.time_us.push_back(sample.time_us);
+    if (sample.cycles() > 0) row.rounds.cycles.push_back(sample.cycles());
+    row.clock_events |= sample.clock_events.value_or(0);
+  }
+  fill_cublas(row, winner);
+  fill_cublaslt(row, winner);
 
-  if (row.stage == Stage::kScreen) {
-    for (std::optional<Ratio>* r : {&row.cublas, &row.cublaslt}) {
-      if (*r) (*r)->interval = {kNaN, kNaN};
-    }
+  if (row.stage == Stage::kFinal) {
+    fill_finalists(row, ranked, objective);
     return;
   }
-  for (const Contender& other : ranked.subspan(1)) {
-    if (other.race != winner.race) continue;
-    const std::optional<Comparison> to_winner = compare(*other.trial, *winner.trial);
-    // A NaN interval tells nothing apart: a tie.
-    const bool told_apart =
-        to_winner && (to_winner->ratio.interval.low > 1 || to_winner->ratio.interval.high < 1);
-    if (!told_apart) row.ties.push_back(other.trial->label);
+  for (std::optional<Ratio>* r : {&row.cublas, &row.cublaslt}) {
+    if (*r) (*r)->interval = {kNaN, kNaN};
   }
 }
 
-BestRow best_row(const Group& group) {
+BestRow best_row(const Group& group, Objective objective) {
   // Only races in the conditions of the newest one.
   const RecordedRace& newest = *group.races.back();
   std::vector<const RecordedRace*> races;
@@ -170,7 +274,7 @@ BestRow best_row(const Group& group) {
   row.environment = newest.environment;
   row.started_utc = newest.started_utc;
 
-  std::map<std::string, Status> ended;  // the newest race that has a label says how it ended
+  Ended ended;
   for (const RecordedRace* race : races) {
     for (const Trial& trial : race->race.trials) {
       if (!is_baseline(trial.label)) ended[trial.label] = trial.status;
@@ -181,25 +285,29 @@ BestRow best_row(const Group& group) {
     return end.second != Status::kOk && end.second != Status::kInvalidConfig;
   }));
 
-  std::vector<Contender> ranked = contenders(races, Stage::kFinal);
-  if (ranked.empty()) ranked = contenders(races, Stage::kScreen);
-  if (!ranked.empty()) fill_winner(row, ranked);
+  std::vector<Contender> ranked = contenders(races, ended, Stage::kFinal, objective);
+  if (ranked.empty()) ranked = contenders(races, ended, Stage::kScreen, objective);
+  if (!ranked.empty()) fill_winner(row, ranked, objective);
   return row;
 }
 
 }  // namespace
 
-std::vector<BestRow> best_rows(std::span<const RecordedRace> races, std::span<const Shape> shapes) {
+std::vector<BestRow> best_rows(std::span<const RecordedRace> races, std::span<const Shape> shapes,
+                               Objective objective) {
   const std::vector<Group> groups = group_by_shape(races);
   std::vector<BestRow> rows;
   if (shapes.empty()) {
-    for (const Group& group : groups) rows.push_back(best_row(group));
+    for (const Group& group : groups) rows.push_back(best_row(group, objective));
     return rows;
   }
   for (const Shape& shape : shapes) {
     const std::size_t before = rows.size();
-    for (const Group& group : groups) {
-      if (group.shape.same_problem(shape)) rows.push_back(best_row(group));
+    for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+      for (const Group& group : groups) {
+        if (group.regime != regime || !group.shape.same_problem(shape)) continue;
+        rows.push_back(best_row(group, objective));
+      }
     }
     if (rows.size() == before) rows.emplace_back();
     for (std::size_t i = before; i < rows.size(); ++i) rows[i].shape = shape;

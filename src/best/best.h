@@ -1,6 +1,7 @@
 // Best is a query over recorded races: nothing here is stored.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +14,7 @@ namespace hgemm {
 
 struct Ratio {
   double value = 0;   ///< median over rounds of baseline time / our time; above 1 we are faster
-  Interval interval;  ///< 95 % bootstrap interval of that median; NaNs if there is none: the row is
+  Interval interval;  ///< 95 % interval of that median; NaNs if there is none: the row is
                       ///< only screened, or has fewer than kMinIntervalRounds
 };
 
@@ -21,8 +22,23 @@ struct Ratio {
 /// rounds no interval can hold what "95 %" promises.
 inline constexpr int kMinIntervalRounds = 6;
 
-/// The fastest verified config of one shape, and how it stands. A shape that was asked for and
-/// never recorded has no `started_utc`, no environment and no trials.
+/// Rounds of one race repeat to this, relative; two races of the same candidates move by as much. A
+/// smaller difference between two configs is no difference.
+inline constexpr double kTieMargin = 0.005;
+
+/// What makes a config the best.
+enum class Objective : std::uint8_t { kTime, kEnergy };
+
+/// A config that was measured to the end at a row's shape, in the row's regime.
+struct Finalist {
+  std::string label;
+  std::optional<Ratio> cublas;
+  std::optional<Ratio> winner;  ///< below 1 it is slower; none if it was in another race
+  std::optional<double> joules;
+};
+
+/// The best verified config of one shape and regime, and how it stands. A shape that was asked for
+/// and never recorded has no `started_utc`, no environment and no trials.
 struct BestRow {
   Shape shape;
   Regime regime = Regime::kSustained;
@@ -33,28 +49,53 @@ struct BestRow {
   /// whose few rounds also chose it: its ratios have no interval and it has no ties. kNone: no
   /// label.
   Stage stage = Stage::kNone;
+  Pace pace = Pace::kShared;      ///< of the winner's samples
   std::optional<double> time_us;  ///< median
   std::optional<double> tflops;
-  std::optional<Ratio> cublas;    ///< against cublasGemmEx's default
-  std::optional<Ratio> cublaslt;  ///< against the fastest cuBLASLt heuristic result
+  std::optional<Ratio> cublas;  ///< against cublasGemmEx's default
+  /// Against the fastest cuBLASLt heuristic result of those that stayed to the end with the winner.
+  std::optional<Ratio> cublaslt;
   std::optional<double> cublas_time_us, cublaslt_time_us;
   std::string cublaslt_label;
   std::optional<double> sm_mhz;
   std::optional<double> peak_fraction;  ///< of dense tensor peak at sm_mhz: sm_count x 4096 x clock
-  std::optional<double> joules;         ///< per GEMM; not measured yet
+  /// Median of the per-round ratios of cycles (time x clock): what the ratio to cublas would be if
+  /// both ran at the same clock.
+  std::optional<double> cublas_cycles;
+  std::optional<double> joules;         ///< per GEMM, over a window of seconds at full load
+  std::optional<double> cublas_joules;  ///< measured in the same race
+  std::optional<double> cublaslt_joules;
+  std::uint64_t clock_events = 0;  ///< all that were seen with samples of this row (clock_event)
   bool verified = false;
-  std::vector<std::string> ties;  ///< finalists that cannot be told from the winner (interval of
-                                  ///< the per-round ratio to it contains 1), fastest first
-  int trials = 0;                 ///< recorded configs at this shape, any status
-  int failed = 0;                 ///< of them, not ok (invalid_config left out)
+  /// Objective kTime: finalists that cannot be told from the winner (the interval of the per-round
+  /// ratio to it reaches below 1 + kTieMargin), fastest first. Objective kEnergy: those whose
+  /// joules are within kTieMargin.
+  std::vector<std::string> ties;
+  std::vector<Finalist> finalists;  ///< the winner, then the others, best first; empty if screened
+  /// What the winner's medians are of, a value a round: for who resamples them. A round without a
+  /// sample of cublas is missing from `cublas`, one without a clock from `cycles`.
+  struct Rounds {
+    std::vector<double> time_us, cycles, cublas;
+  };
+  Rounds rounds;
+  int trials = 0;  ///< recorded configs at this shape, any status
+  int failed = 0;  ///< of them, not ok (invalid_config left out)
 };
 
-/// One row per shape and regime (in the order of `shapes`; of all recorded shapes if empty, in the
-/// order of recording). Several races of one shape in one environment are pooled: the winner is the
-/// finalist with the highest ratio to cublas, which is comparable between races as time is not.
-/// With several environments, the newest that has a config's trial at the shape answers. A finalist
-/// has samples of final rounds only, so what is compared with it are the baselines' final rounds.
+/// One row per shape and regime. Of `shapes`: in their order, sustained before burst; of all
+/// recorded shapes if empty: in the order of recording. A finalist has samples of final rounds
+/// only, and is compared with whoever ran in the same rounds at the same pace.
+///
+/// Several races of one shape in one environment are pooled: the winner is the finalist with the
+/// highest ratio to cublas, which is comparable between races as time is not. With several
+/// environments, the newest that has a config's trial at the shape answers. Of a config that was
+/// measured to the end several times the newest counts, and one whose newest trial in these
+/// conditions is not ok (verify found it wrong) is none.
+///
+/// Objective kEnergy ranks by joules, over cublas' where they are known; where none were measured
+/// (never in burst) time decides, and the row has no joules.
 std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
-                               std::span<const Shape> shapes = {});
+                               std::span<const Shape> shapes = {},
+                               Objective objective = Objective::kTime);
 
 }  // namespace hgemm

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "best/best.h"
+#include "cli/aim.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/recorded.h"
@@ -19,11 +20,13 @@ struct BestOptions {
   std::string db = kDefaultDatabase;
   bool recorded = false;
   std::string shapes;
+  AimOptions aim;
   std::string format = "table";
 };
 
 int run_best(const BestOptions& options) {
   const Format format = parse_format(options.format);
+  const Aim aim = parse_aim_of_recorded(options.aim);
   std::vector<Shape> shapes;
   if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
   if (!options.recorded && !std::filesystem::exists(options.db)) {
@@ -32,9 +35,25 @@ int run_best(const BestOptions& options) {
                     "results that ship with the program with --recorded",
                     options.db));
   }
-  const auto races =
+  auto races =
       options.recorded ? shipped_races() : Store::open(options.db, Store::Mode::kReadOnly).races();
-  print_best(best_rows(races, shapes), format);
+  const bool has_races = !races.empty();
+  auto rows = best_for(aim, races, shapes);
+  if (has_races && races.empty() && !for_programs(format)) {
+    fmt::print(
+        "Nothing is recorded in {} yet. To measure on a Hopper GPU: hgemm-tune --shapes "
+        "llama7b.yaml --regime {}\n",
+        in_words(aim.regimes), to_string(aim.regimes.front()));
+    return 0;
+  }
+  if (const int missing = without_energy(rows);
+      aim.objective == Objective::kEnergy && missing > 0) {
+    fmt::print(stderr,
+               "energy was not measured for the best of {} shapes, which is by time; hgemm-tune "
+               "--shapes ... --objective energy measures it\n",
+               missing);
+  }
+  print_best(std::move(rows), format);
   return 0;
 }
 
@@ -47,6 +66,7 @@ void add_best(CLI::App& program, Command& chosen) {
       command->add_option("--db", options->db, help::kDb)->type_name("FILE")->capture_default_str();
   command->add_flag("--recorded", options->recorded, help::kRecorded)->excludes(db);
   command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  add_aim(*command, options->aim, "all that is recorded");
   command->add_option("--format", options->format, help::kBestFormat)
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -13,10 +13,13 @@ namespace hgemm::cli {
 
 using Command = std::function<int()>;
 
-/// The default command. `command_line` is recorded with what it measures.
+/// The default command. `command_line` is recorded with what a command measures.
 void add_tune(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_plan(CLI::App& program, Command& chosen);
 void add_best(CLI::App& program, Command& chosen);
+void add_compare(CLI::App& program, Command& chosen);
+void add_merge(CLI::App& program, Command& chosen);
+void add_verify(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_doctor(CLI::App& program, Command& chosen);
 /// `worker` and `compile-worker`: how the program runs itself in child processes. Not in --help.
 void add_workers(CLI::App& program, Command& chosen);

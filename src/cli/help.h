@@ -17,7 +17,15 @@ inline constexpr const char* kProgramExamples =
     "  hgemm-tune --shapes square --space full       every configuration there is\n"
     "  hgemm-tune --shapes 8192x8192x8192 --config \\\n"
     "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16\n"
+    "  hgemm-tune --shapes llama7b.yaml --regime both    also in short work after idle time\n"
+    "  hgemm-tune --shapes square --objective energy     the fewest joules per GEMM\n"
     "  hgemm-tune best --format csv > best.csv       what is in the database so far\n"
+    "\n"
+    "Regimes: sustained is work without a pause, as in training, where the power cap sets the "
+    "clock;\n"
+    "burst is short work after idle time, at a higher clock. A database holds both, and each has "
+    "its\n"
+    "own best kernels. One process at a time writes a database; others can read it meanwhile.\n"
     "\n"
     "Progress goes to stderr, results to stdout. Exit code: 0 ok, 1 failed, 2 bad usage or input,\n"
     "130 or 143 stopped by a signal (all finished work is kept).";
@@ -41,7 +49,55 @@ inline constexpr const char* kBestExamples =
     "Examples:\n"
     "  hgemm-tune best                                        all shapes of ./hgemm-tune.db\n"
     "  hgemm-tune best --db run.db --shapes llama7b.yaml\n"
+    "  hgemm-tune best --regime burst                         those for short work only\n"
+    "  hgemm-tune best --objective energy                     by joules, where they were measured\n"
     "  hgemm-tune best --recorded --format json               the results that ship with it";
+
+inline constexpr const char* kCompare = "Compare two databases: what became slower";
+inline constexpr const char* kCompareExamples =
+    "The winners of two databases side by side, shape by shape and regime by regime: how the "
+    "ratio\n"
+    "to cuBLAS changed from A to B, with an interval, and so what is slower, the same or faster;\n"
+    "time, and cycles, which leave out the clock; then how well results repeat. Reads both, "
+    "writes\n"
+    "nothing; needs no GPU.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune compare before.db after.db                      a change of driver or kernels\n"
+    "  hgemm-tune compare monday.db tuesday.db --format md        do results repeat?\n"
+    "  hgemm-tune compare good.db new.db --fail-on-regression     in CI: exit 1 if a row is "
+    "slower\n"
+    "\n"
+    "Exit code: 0 compared, 1 nothing to compare (or a regression that was to fail), 2 bad input.";
+
+inline constexpr const char* kMerge = "Merge databases into one";
+inline constexpr const char* kMergeExamples =
+    "Adds all that the given databases hold to OUT.db, which is created if it is not there. What "
+    "it\n"
+    "has already is not added again, so that merging is safe to repeat. Databases of different\n"
+    "environments (GPU, driver, toolkit, kernel sources) are refused before anything is written;\n"
+    "--mixed merges them: best then answers each shape from its newest environment. Needs no GPU.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune merge llama.db square.db -o all.db\n"
+    "  hgemm-tune merge today.db -o all.db                        again and again\n"
+    "  hgemm-tune merge h100.db h200.db -o both.db --mixed";
+
+inline constexpr const char* kVerify = "Check the recorded winners again, with fresh data";
+inline constexpr const char* kVerifyExamples =
+    "Compiles the best configuration of each recorded shape from this program's kernel sources "
+    "and\n"
+    "compares its result with an fp32 reference, on random data that it has not seen. A line per\n"
+    "winner: the largest error against the tolerance, and ok or what went wrong. A failure is\n"
+    "recorded, and best no longer counts that configuration. Needs the GPU, driver and kernel\n"
+    "sources that the winners were recorded with.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune verify                                      all winners of ./hgemm-tune.db\n"
+    "  hgemm-tune verify --db run.db --shapes llama7b.yaml --draws 10\n"
+    "  hgemm-tune verify --seed 7                             the same draws each time\n"
+    "\n"
+    "Exit code: 0 all are correct, 1 some failed (or there is no GPU), 2 nothing to verify.";
 
 inline constexpr const char* kDoctor = "Check what tuning needs, and say what to do";
 inline constexpr const char* kDoctorExamples =
@@ -63,6 +119,24 @@ inline constexpr const char* kDb = "The database; created by the first run";
 inline constexpr const char* kCacheDir =
     "Where compiled kernels are kept (default: $XDG_CACHE_HOME/hgemm-tune or ~/.cache/hgemm-tune)";
 inline constexpr const char* kJobs = "Kernels compiled at a time (default: one per CPU)";
+inline constexpr const char* kRegime =
+    "sustained (at full load for long), burst (short work after idle time) or both";
+inline constexpr const char* kObjective =
+    "What is best: the least time, or the least energy (joules per GEMM at full load, not in "
+    "burst)";
+inline constexpr const char* kEnergy =
+    "Measure joules per GEMM of the finalists at full load, some seconds for each; with "
+    "--objective "
+    "energy always";
+inline constexpr const char* kCompareA = "The database to compare with";
+inline constexpr const char* kCompareB = "The database that is judged";
+inline constexpr const char* kFailOnRegression = "Exit code 1 if any row is slower in B";
+inline constexpr const char* kMergeInputs = "Databases to merge; they are only read";
+inline constexpr const char* kMergeOutput = "The database that they are added to";
+inline constexpr const char* kMixed = "Merge results of different environments too";
+inline constexpr const char* kVerifyDb = "The database whose winners are checked";
+inline constexpr const char* kDraws = "Draws of input data for each winner";
+inline constexpr const char* kVerifySeed = "Seed of the draws (default: a fresh one)";
 inline constexpr const char* kBestFormat = "table, md, json or csv";
 inline constexpr const char* kPlanFormat = "table or json";
 inline constexpr const char* kRequireGpu =

@@ -12,8 +12,8 @@ namespace {
 constexpr int kBarWidth = 20;
 constexpr std::chrono::milliseconds kTerminalInterval{100};
 constexpr std::chrono::seconds kPlainInterval{5};
-/// Share of a shape's time that goes into making its candidates ready; the rest is racing. Only the
-/// estimate of the time left depends on it.
+/// Share of a shape's time that goes into making its candidates ready; the rest is racing, and then
+/// weighing if that was asked for. Only the estimate of the time left depends on it.
 constexpr double kPreparingShare = 0.4;
 /// Rounds after which half of the racing is thought to be over.
 constexpr double kHalfRaceRounds = 6;
@@ -29,7 +29,8 @@ std::string minutes(double seconds) {
 
 }  // namespace
 
-Progress::Progress(std::FILE* out) : out_(out), terminal_(isatty(fileno(out)) == 1) {}
+Progress::Progress(std::FILE* out, bool names_regimes)
+    : out_(out), terminal_(isatty(fileno(out)) == 1), names_regimes_(names_regimes) {}
 
 Progress::~Progress() {
   if (terminal_) fmt::print(out_, "\r\033[K");
@@ -52,6 +53,10 @@ void Progress::show(double fraction, const std::string& text) {
   std::fflush(out_);
 }
 
+void Progress::show_shape(double part, const std::string& text) {
+  show((shape_index_ + part) / shape_count_, text);
+}
+
 void Progress::line(const std::string& text) {
   fmt::print(out_, "{}{}\n", terminal_ ? "\r\033[K" : "", text);
   last_shown_ = {};
@@ -63,45 +68,55 @@ void Progress::compiling(int done, int total, int failed) {
     phase_start_ = Clock::now();
     last_shown_ = phase_start_;
   }
+  const std::string cached = from_cache_ > 0 ? fmt::format(", {} from the cache", from_cache_) : "";
   const std::string failures = failed > 0 ? fmt::format(", {} failed", failed) : "";
   if (done < total) {
     show(static_cast<double>(done) / total,
          fmt::format("compiling {}/{}{}", done, total, failures));
   } else {
-    line(fmt::format("compiled {} kernels in {:.1f} s{}", total, seconds_since(phase_start_),
-                     failures));
+    line(fmt::format("compiled {} kernels in {:.1f} s{}{}", total - from_cache_,
+                     seconds_since(phase_start_), cached, failures));
+    from_cache_ = 0;
     compiling_ = false;
   }
 }
 
-void Progress::shape_started(const Shape& shape, int index, int count, int candidates) {
+void Progress::shape_started(const Shape& shape, Regime regime, int index, int count,
+                             int candidates) {
   shape_start_ = Clock::now();
   if (!racing_shapes_) phase_start_ = shape_start_;
   racing_shapes_ = true;
   shape_index_ = index;
   shape_count_ = count;
   standing_.clear();
+  raced_part_ = 0;
+  shape_name_ = to_string(shape);
+  if (names_regimes_) shape_name_ += fmt::format(" {}", to_string(regime));
   const std::string tag = shape.tag.empty() ? "" : " " + shape.tag;
-  line(fmt::format("shape {}/{}: {}{}, {} candidates", index + 1, count, to_string(shape), tag,
+  line(fmt::format("shape {}/{}: {}{}, {} candidates", index + 1, count, shape_name_, tag,
                    candidates));
 }
 
 void Progress::preparing(int done, int total) {
-  const double part = total > 0 ? kPreparingShare * done / total : 0;
-  show((shape_index_ + part) / shape_count_, fmt::format("verifying {}/{}", done, total));
+  show_shape(total > 0 ? kPreparingShare * done / total : 0,
+             fmt::format("verifying {}/{}", done, total));
 }
 
 void Progress::racing(int round, int alive, const std::string& leader, double ratio_cublas) {
   standing_ = fmt::format("{} at {:.3f}x cuBLAS", leader, ratio_cublas);
   const double raced = 1 - std::exp2(-round / kHalfRaceRounds);
-  const double part = kPreparingShare + (1 - kPreparingShare) * raced;
-  show((shape_index_ + part) / shape_count_,
-       fmt::format("round {}, {} in the race, {}", round, alive, standing_));
+  raced_part_ = kPreparingShare + (1 - kPreparingShare) * raced;
+  show_shape(raced_part_, fmt::format("round {}, {} in the race, {}", round, alive, standing_));
 }
 
-void Progress::shape_finished(const Shape& shape) {
+void Progress::weighing(int done, int total) {
+  show_shape(total > 0 ? raced_part_ + (1 - raced_part_) * done / total : raced_part_,
+             fmt::format("energy {}/{}, {}", done, total, standing_));
+}
+
+void Progress::shape_finished(const Shape&) {
   line(fmt::format("shape {}/{}: {} finished in {:.1f} s{}{}", shape_index_ + 1, shape_count_,
-                   to_string(shape), seconds_since(shape_start_), standing_.empty() ? "" : ", ",
+                   shape_name_, seconds_since(shape_start_), standing_.empty() ? "" : ", ",
                    standing_));
 }
 

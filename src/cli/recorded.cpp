@@ -23,6 +23,43 @@ std::string where_measured(const BestRow& row) {
   return where;
 }
 
+/// Shapes that the kernel could compute and that have no row in this regime.
+int missing_in(Regime regime, std::span<const BestRow> rows, std::span<const Shape> shapes) {
+  return static_cast<int>(std::ranges::count_if(shapes, [&](const Shape& shape) {
+    return !why_unsupported(shape.m, shape.n, shape.k) &&
+           std::ranges::none_of(rows, [&](const BestRow& row) {
+             return row.trials > 0 && row.regime == regime && row.shape.same_problem(shape);
+           });
+  }));
+}
+
+/// A sentence for each regime that shapes are missing in, and one for energy.
+std::vector<std::string> what_is_missing(const Question& question, std::span<const BestRow> rows,
+                                         bool nothing_known) {
+  const std::vector<Regime>& regimes = question.aim.regimes;
+  const bool obvious = regimes == std::vector{Regime::kSustained};  // the default
+  const auto in = [&](std::span<const Regime> which) {
+    return (question.configs ? " with these configs" : "") +
+           (obvious ? "" : " in " + in_words(which));
+  };
+  if (nothing_known) {
+    return {fmt::format("None of these shapes was recorded elsewhere{}.", in(regimes))};
+  }
+  std::vector<std::string> sentences;
+  for (const Regime& regime : regimes) {
+    if (const int missing = missing_in(regime, rows, question.shapes); missing > 0) {
+      sentences.push_back(fmt::format("{} of {} shapes {} missing{}.", missing,
+                                      question.shapes.size(), missing == 1 ? "is" : "are",
+                                      in({&regime, 1})));
+    }
+  }
+  if (const int missing = without_energy(rows); question.energy && missing > 0) {
+    sentences.push_back(fmt::format("The energy of {} of {} shapes was not measured.", missing,
+                                    question.shapes.size()));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 std::vector<RecordedRace> shipped_races() {
@@ -38,28 +75,23 @@ std::vector<RecordedRace> shipped_races() {
 void answer_from_records(const Question& question, const std::string& why_no_gpu) {
   auto races = shipped_races();
   if (question.configs) keep_configs(races, *question.configs);
-  auto rows = best_rows(races, question.shapes);
+  auto rows = best_for(question.aim, races, question.shapes);
   std::vector<std::string> places;
-  int missing = 0;
   for (const BestRow& row : rows) {
-    if (why_unsupported(row.shape.m, row.shape.n, row.shape.k)) continue;
-    if (row.trials == 0) {
-      ++missing;
-    } else if (const std::string place = where_measured(row);
-               std::ranges::find(places, place) == places.end()) {
-      places.push_back(place);
-    }
+    if (row.trials == 0 || why_unsupported(row.shape.m, row.shape.n, row.shape.k)) continue;
+    const std::string place = where_measured(row);
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
-  const char* restricted = question.configs ? " with these configs" : "";
-  std::string line = fmt::format(
-      "No Hopper GPU here ({}): nothing is measured now. {}", why_no_gpu,
-      places.empty() ? fmt::format("None of these shapes was recorded elsewhere{}.", restricted)
-                     : fmt::format("Recorded on {}.", fmt::join(places, "; ")));
-  if (missing > 0 && !places.empty()) {
-    line += fmt::format(" {} of {} shapes {} missing{}.", missing, question.shapes.size(),
-                        missing == 1 ? "is" : "are", restricted);
+  const bool possible = std::ranges::any_of(question.shapes, [](const Shape& shape) {
+    return !why_unsupported(shape.m, shape.n, shape.k);
+  });
+  std::string line = fmt::format("No Hopper GPU here ({}): nothing is measured now.", why_no_gpu);
+  if (!places.empty()) line += fmt::format(" Recorded on {}.", fmt::join(places, "; "));
+  const auto missing = what_is_missing(question, rows, places.empty());
+  if (!missing.empty()) line += fmt::format(" {}", fmt::join(missing, " "));
+  if (!missing.empty() && possible) {
+    line += fmt::format(" To measure on a Hopper GPU: {}", question.command);
   }
-  if (missing > 0) line += fmt::format(" To measure on a Hopper GPU: {}", question.command);
   const bool alone = for_programs(question.format);
   fmt::print(alone ? stderr : stdout, "{}\n{}", line, alone ? "" : "\n");
   print_best(std::move(rows), question.format);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/aim.h"
 #include "emit/emit.h"
 #include "store/store.h"
 
@@ -17,13 +18,15 @@ std::vector<RecordedRace> shipped_races();
 struct Question {
   std::span<const Shape> shapes;
   std::string command;  ///< what measures them where there is a GPU
+  Aim aim;
+  bool energy = false;  ///< joules are wanted, whatever the objective
   std::optional<std::span<const KernelConfig>> configs;  ///< none: all that were recorded
   Format format = Format::kTable;
 };
 
 /// Answers from them, on stdout, why nothing is measured (`why_no_gpu`) in the first line: which
-/// GPU, driver and date the numbers are from, and how to measure what is missing. json and csv are
-/// for programs and stand alone; that line then goes to stderr.
+/// GPU, driver and date the numbers are from, and how to measure what is missing (by regime). json
+/// and csv are for programs and stand alone; that line then goes to stderr.
 void answer_from_records(const Question& question, const std::string& why_no_gpu);
 
 }  // namespace hgemm::cli

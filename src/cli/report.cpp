@@ -25,8 +25,10 @@ void print_best(std::vector<BestRow> rows, Format format) {
   if (!for_programs(format)) {
     std::erase_if(rows, [&](const BestRow& row) {
       const char* reason = why_unsupported(row.shape.m, row.shape.n, row.shape.k);
-      if (reason) impossible += fmt::format("Impossible: {}: {}\n", to_string(row.shape), reason);
-      return reason != nullptr;
+      if (!reason) return false;
+      const std::string line = fmt::format("Impossible: {}: {}\n", to_string(row.shape), reason);
+      if (!impossible.ends_with(line)) impossible += line;  // one regime after the other
+      return true;
     });
   }
   if (!rows.empty() || impossible.empty()) fmt::print("{}", format_best(rows, format));

@@ -5,9 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,11 +14,13 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "best/best.h"
+#include "cli/aim.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/recorded.h"
 #include "cli/report.h"
+#include "cli/seed.h"
 #include "cli/shapes.h"
 #include "cli/signals.h"
 #include "cli/writable.h"
@@ -38,6 +38,8 @@ struct TuneOptions {
   std::optional<std::string> db;
   std::optional<std::string> cache_dir;
   int jobs = 0;
+  AimOptions aim;
+  bool energy = false;
   std::string format = "table";
   bool require_gpu = false;
   std::optional<std::uint64_t> seed;
@@ -60,16 +62,6 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options) {
   return configs;
 }
 
-/// Empty if it is one; a number out of range would be taken modulo 2^64.
-std::string why_no_seed(const std::string& text) {
-  std::uint64_t seed = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, seed);
-  if (parsed.ec == std::errc() && parsed.ptr == end) return "";
-  return fmt::format("found {}; expected a whole number from 0 to {}", text,
-                     std::numeric_limits<std::uint64_t>::max());
-}
-
 void check_dtypes(std::span<const Shape> shapes, std::span<const KernelConfig> configs) {
   for (const Shape& shape : shapes) {
     if (std::ranges::find(configs, shape.dtype, &KernelConfig::dtype) == configs.end()) {
@@ -80,7 +72,7 @@ void check_dtypes(std::span<const Shape> shapes, std::span<const KernelConfig> c
   }
 }
 
-/// Some shape that the kernel supports has no verified config.
+/// Some shape that the kernel supports has no verified config in some regime.
 bool any_unsolved(std::span<const BestRow> rows) {
   return std::ranges::any_of(rows, [](const BestRow& row) {
     return !row.label && why_unsupported(row.shape.m, row.shape.n, row.shape.k) == nullptr;
@@ -94,7 +86,8 @@ void print_failures(std::span<const RecordedRace> races, std::span<const Shape> 
     std::string first;
   };
   std::map<Status, Failures> by_status;
-  for (const auto& [id, environment, started_utc, race] : races) {
+  for (const RecordedRace& recorded : races) {
+    const Race& race = recorded.race;
     const bool asked_for = std::ranges::any_of(
         shapes, [&](const Shape& shape) { return shape.same_problem(race.shape); });
     if (!asked_for) continue;
@@ -112,6 +105,22 @@ void print_failures(std::span<const RecordedRace> races, std::span<const Shape> 
   }
 }
 
+/// What measures the same on another machine.
+std::string same_command(const TuneOptions& options, const Aim& aim) {
+  std::string command = fmt::format("hgemm-tune --shapes {}", options.shapes);
+  if (options.space) command += fmt::format(" --space {}", *options.space);
+  if (!options.configs.empty()) {
+    command += fmt::format(" --config {}", fmt::join(options.configs, ","));
+  }
+  if (!options.aim.regime.empty()) command += fmt::format(" --regime {}", options.aim.regime);
+  if (aim.objective == Objective::kEnergy) {
+    command += " --objective energy";
+  } else if (options.energy) {
+    command += " --energy";
+  }
+  return command;
+}
+
 // Outputs are refused before anything is created: so nothing is left half-written.
 
 void check_db(const std::string& path) {
@@ -123,14 +132,20 @@ void check_db(const std::string& path) {
   }
 }
 
-void check_cache(const std::filesystem::path& folder) {
-  if (can_write_into(folder)) return;
-  throw InputError(fmt::format("the cache {} cannot be written; choose another with --cache-dir",
-                               folder.string()));
+/// compile_all(), telling `progress` what it found in the cache.
+CompileAll compile_with(Progress& progress) {
+  return [&progress](auto configs, const CompileOptions& options, const auto& done) {
+    compile_all(configs, options, [&](Build build) {
+      if (build.from_cache) progress.found_in_cache();
+      done(std::move(build));
+    });
+  };
 }
 
 int run_tune(const TuneOptions& options, const std::string& command_line) {
   const Format format = parse_format(options.format);
+  const Aim aim = parse_aim(options.aim, {Regime::kSustained});
+  if (options.energy) check_energy(aim, "--energy");
   if (options.shapes.empty()) {
     throw InputError(
         "which shapes? Give --shapes a YAML file or MxNxK, e.g. --shapes llama7b.yaml; "
@@ -140,6 +155,10 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   plan.shapes = chosen_shapes(options.shapes);
   plan.configs = chosen_configs(options);
   check_dtypes(plan.shapes, plan.configs);
+  plan.regimes = aim.regimes;
+  plan.energy = options.energy || aim.objective == Objective::kEnergy;
+  // Whoever leaves the final for being slow may be the one that takes the least energy.
+  plan.policy.keep_finalists = aim.objective == Objective::kEnergy;
   plan.policy.seed = options.seed ? *options.seed : std::random_device()();
   plan.compile.jobs = options.jobs;
   plan.command_line = command_line;
@@ -147,7 +166,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   if (!options.seed) plan.command_line += fmt::format(" --seed {}", plan.policy.seed);
   // What was not asked for matters only where something is written.
   if (options.db) check_db(*options.db);
-  if (options.cache_dir) check_cache(*options.cache_dir);
+  if (options.cache_dir) require_writable_cache(*options.cache_dir);
   const bool restricted = options.space || !options.configs.empty();
 
   StopSignals stop;
@@ -162,14 +181,12 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
       Store::open(*options.db, Store::Mode::kReadOnly);
     }
     Question question{.shapes = plan.shapes,
-                      .command = fmt::format("hgemm-tune --shapes {}", options.shapes),
+                      .command = same_command(options, aim),
+                      .aim = aim,
+                      .energy = plan.energy,
                       .configs = std::nullopt,
                       .format = format};
     if (restricted) question.configs = plan.configs;
-    if (options.space) question.command += fmt::format(" --space {}", *options.space);
-    if (!options.configs.empty()) {
-      question.command += fmt::format(" --config {}", fmt::join(options.configs, ","));
-    }
     answer_from_records(question, reason.what());
     return 0;
   }
@@ -178,12 +195,12 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   check_db(db);
   plan.compile.cache_dir =
       options.cache_dir ? std::filesystem::path(*options.cache_dir) : default_cache_dir();
-  check_cache(plan.compile.cache_dir);
+  require_writable_cache(plan.compile.cache_dir);
   Store store = Store::open(db, Store::Mode::kReadWrite);
   TuneOutcome outcome;
   {
-    Progress progress(stderr);
-    outcome = tune(plan, measurer, store, compile_all, progress,
+    Progress progress(stderr, plan.regimes != std::vector{Regime::kSustained});
+    outcome = tune(plan, measurer, store, compile_with(progress), progress,
                    [&] { return stop.received().has_value(); });
   }
   if (const auto signal = stop.received()) {
@@ -194,12 +211,15 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   }
   auto races = store.races(environment);
   if (restricted) keep_configs(races, plan.configs);
-  const auto rows = best_rows(races, plan.shapes);
+  const auto rows = best_for(aim, races, plan.shapes);
   print_failures(races, plan.shapes);
   int recorded = 0;
   for (const BestRow& row : rows) recorded += row.trials;
   fmt::print(stderr, "measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db,
              recorded);
+  if (const int missing = without_energy(rows); plan.energy && missing > 0) {
+    fmt::print(stderr, "energy is not known for {} of {} shapes\n", missing, plan.shapes.size());
+  }
   print_best(rows, format);
   if (!outcome.skipped_shapes.empty()) {
     throw InputError(
@@ -230,11 +250,13 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
   program.add_option("--jobs", options->jobs, help::kJobs)
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  add_aim(program, options->aim, "sustained");
+  program.add_flag("--energy", options->energy, help::kEnergy);
   program.add_option("--format", options->format, help::kBestFormat)
       ->type_name("FORMAT")
       ->capture_default_str();
   program.add_flag("--require-gpu", options->require_gpu, help::kRequireGpu);
-  program.add_option("--seed", options->seed, help::kSeed)->type_name("N")->check(why_no_seed);
+  add_seed(program, options->seed, help::kSeed);
   program.callback([&program, &chosen, options, command_line] {
     if (program.get_subcommands().empty()) {
       chosen = [options, command_line] { return run_tune(*options, command_line); };

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "best/best.h"
+#include "compare/compare.h"
 
 namespace hgemm {
 
@@ -14,17 +15,28 @@ Format parse_format(std::string_view text);  ///< table | md | json | csv; throw
 
 /// json: a list of objects with m n k dtype layout tag regime label time_us tflops ratio_cublas
 /// ratio_cublas_low ratio_cublas_high ratio_cublaslt ratio_cublaslt_low ratio_cublaslt_high sm_mhz
-/// peak_fraction joules verified ties cublas_time_us cublaslt_time_us cublaslt_label; null where
-/// not measured. csv: the same columns. table and md: one block per environment and regime, headed
-/// by a line that names them, with one line per shape and the geomean of the ratios over the rows
-/// that have them (and per tag group, the part of the tag before '/', where there are several).
-/// Then, for each tag group that is all there and whose shapes differ in weight, the weighted
-/// total: our time for running each shape as often as its weight says, and a baseline's time for
-/// the same over it. There is none over groups: in what proportion a model prefills and decodes, no
-/// weight says. A ratio says "[screened]" where only screening was measured and "[few rounds]"
-/// where there are too few for an interval. Shapes of low arithmetic intensity, whose bound is
-/// memory, have no "% peak" here. Shapes that were never recorded are listed last.
+/// peak_fraction joules gflops_per_joule verified ties cublas_time_us cublaslt_time_us
+/// cublaslt_label ratio_cublas_cycles cublas_joules cublaslt_joules clock_events; null where not
+/// measured. csv: the same columns.
+///
+/// table and md: one block per environment, headed by a line that names it. A block in one regime
+/// has one line per shape; a block in both has one line per shape with the columns of both (but for
+/// "% peak" and ties: there is no room), a config that won in both as "same", and below it says at
+/// which shapes the winner differs and by how much each is beaten in the other's regime. Then the
+/// geomean of the ratios over the rows that have them (and per tag group, the part of the tag
+/// before '/', where there are several). Then, for each tag group that is all there and whose
+/// shapes differ in weight, the weighted total: our time for running each shape as often as its
+/// weight says, and a baseline's time for the same over it. There is none over groups: in what
+/// proportion a model prefills and decodes, no weight says. A ratio says "[screened]" where only
+/// screening was measured and "[few rounds]" where there are too few for an interval. Shapes of low
+/// arithmetic intensity, whose bound is memory, have no "% peak" here. Energy has columns where any
+/// row of the block has it. Rows whose samples met a clock_event::kFault say so below the table.
+/// Shapes that were never recorded are listed last.
 std::string format_best(std::span<const BestRow> rows, Format format);
+
+/// json: an object with rows, repeatability, only_in_a, only_in_b, environment_changes; csv: the
+/// rows. table and md: the rows with the repeatability below them.
+std::string format_comparison(const Comparison& comparison, Format format);
 
 /// Environment as a JSON object, e.g. for results/<device>/environment.json.
 std::string format_environment(const Environment& environment);

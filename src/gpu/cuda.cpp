@@ -45,6 +45,13 @@ void check(cudaError_t code, const char* doing) {
       code, fmt::format("{}: {} ({})", doing, cudaGetErrorName(code), cudaGetErrorString(code)));
 }
 
+bool Event::completed() const {
+  const cudaError_t code = cudaEventQuery(event_);
+  if (code == cudaErrorNotReady) return false;
+  check(code, "running on the GPU");
+  return true;
+}
+
 double Event::us_since(const Event& start) const {
   float ms = 0;
   check(cudaEventElapsedTime(&ms, start.event_, event_), "reading events");

@@ -54,6 +54,8 @@ class Event {
   void record(const Stream& stream) {
     check(cudaEventRecord(event_, stream.get()), "recording an event");
   }
+  void synchronize() const { check(cudaEventSynchronize(event_), "running on the GPU"); }
+  bool completed() const;
   /// Microseconds from `start` to this event; both must have completed.
   double us_since(const Event& start) const;
 

@@ -36,6 +36,8 @@ struct Nvml::Library {
   int (*power_usage)(Device, unsigned*) = nullptr;
   int (*temperature)(Device, unsigned, unsigned*) = nullptr;
   int (*clock_info)(Device, unsigned, unsigned*) = nullptr;
+  int (*clock_event_reasons)(Device, unsigned long long*) = nullptr;
+  int (*total_energy)(Device, unsigned long long*) = nullptr;
 
   ~Library() {
     if (started && shutdown != nullptr) shutdown();
@@ -64,6 +66,8 @@ std::optional<Nvml> Nvml::open(const std::string& pci_bus_id, std::string* why) 
   load(library->handle, "nvmlDeviceGetPowerUsage", library->power_usage);
   load(library->handle, "nvmlDeviceGetTemperature", library->temperature);
   load(library->handle, "nvmlDeviceGetClockInfo", library->clock_info);
+  load(library->handle, "nvmlDeviceGetCurrentClocksEventReasons", library->clock_event_reasons);
+  load(library->handle, "nvmlDeviceGetTotalEnergyConsumption", library->total_energy);
   if (library->init == nullptr || library->device_by_pci_bus_id == nullptr) {
     return fail("libnvidia-ml.so.1 lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2");
   }
@@ -82,9 +86,9 @@ std::optional<Nvml> Nvml::open(const std::string& pci_bus_id, std::string* why) 
 namespace {
 
 /// The value that `function` writes through its last argument, if there is one.
-template <typename Function, typename... Arguments>
-std::optional<unsigned> ask(Function* function, Arguments... arguments) {
-  unsigned value = 0;
+template <typename Value = unsigned, typename Function, typename... Arguments>
+std::optional<Value> ask(Function* function, Arguments... arguments) {
+  Value value = 0;
   if (function == nullptr || function(arguments..., &value) != 0) return std::nullopt;
   return value;
 }
@@ -123,6 +127,15 @@ std::optional<int> Nvml::sm_mhz() const {
 }
 std::optional<int> Nvml::memory_mhz() const {
   return integer(ask(library_->clock_info, library_->device, kClockMemory));
+}
+
+std::optional<std::uint64_t> Nvml::clock_event_reasons() const {
+  return ask<unsigned long long>(library_->clock_event_reasons, library_->device);
+}
+std::optional<double> Nvml::energy_j() const {
+  const auto millijoules = ask<unsigned long long>(library_->total_energy, library_->device);
+  if (!millijoules) return std::nullopt;
+  return static_cast<double>(*millijoules) * 1e-3;
 }
 
 }  // namespace hgemm

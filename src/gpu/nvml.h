@@ -1,6 +1,7 @@
 // NVML, loaded at run time: it comes with the driver, and there may be none.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,10 @@ class Nvml {
   std::optional<int> temperature_c() const;
   std::optional<int> sm_mhz() const;
   std::optional<int> memory_mhz() const;
+  /// What holds the clocks back now; bits of trial/trial.h, namespace clock_event.
+  std::optional<std::uint64_t> clock_event_reasons() const;
+  /// Since the driver was loaded. Steps about every 100 ms (H200).
+  std::optional<double> energy_j() const;
 
  private:
   struct Library;

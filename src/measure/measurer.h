@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compile/compiler.h"
@@ -23,11 +24,14 @@ struct Prepared {
 };
 
 /// The measurer was lost (killed, crashed, hung) while it held this shape open; a new call to
-/// open() starts afresh. `status` is kTimedOut or kCrashed.
+/// open() starts afresh. `status` is kTimedOut or kCrashed. `culprit` is the label that was running
+/// alone when it happened; empty where several were enqueued, or none.
 class MeasurerLost : public std::runtime_error {
  public:
-  MeasurerLost(Status status, const std::string& what) : std::runtime_error(what), status(status) {}
+  MeasurerLost(Status status, const std::string& what, std::string culprit = {})
+      : std::runtime_error(what), status(status), culprit(std::move(culprit)) {}
   Status status;
+  std::string culprit;
 };
 
 /// One shape is open at a time. Every call may throw MeasurerLost; Error where the GPU cannot be
@@ -41,19 +45,35 @@ class Measurer {
   struct Opened {
     std::vector<std::string> baselines;  ///< labels, ready to be timed: cublas, cublaslt.0, ...
     std::vector<Prepared> prepared;      ///< one per baseline (message names the algorithm)
+    Timing timing;                       ///< of all samples at this shape
   };
   /// Allocates and fills inputs (fresh data from `seed`), computes the reference, prepares the
   /// baselines. Closes the shape that was open. Throws InputError if the shape does not fit.
   virtual Opened open(const Shape& shape, std::uint64_t seed) = 0;
 
+  /// Loads a config, runs it once on poisoned output, compares, estimates its time.
   virtual Prepared prepare(const Build& build) = 0;
+  /// Loads again, in a measurer that was lost meanwhile, what prepare() found correct at this shape
+  /// and with this seed; `estimate_us` is what it said.
+  virtual Prepared restore(const Build& build, double estimate_us) = 0;
   virtual void forget(const std::string& label) = 0;  ///< frees a candidate that lost
 
-  /// Brings the GPU into the regime: full load until the clock's trend is flat. Call before rounds.
-  virtual void settle(Regime regime) = 0;
+  /// What the GPU was found to do at full load.
+  struct Settled {
+    bool power_capped = false;
+  };
+  /// Brings the GPU into the state that samples of this pace need. Call before rounds, and whenever
+  /// the pace changes.
+  virtual Settled settle(Pace pace) = 0;
 
-  /// Times one batch of each label, in this order, back to back.
-  virtual std::vector<Sample> round(std::span<const std::string> labels) = 0;
+  /// Samples of each label, in this order. At the own pace a label's time is split into several
+  /// samples, each in a round of its own: [round][label].
+  virtual std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels,
+                                                  Pace pace) = 0;
+
+  /// Runs one label alone at full load for protocol::kEnergyWindowS or longer. None if this GPU has
+  /// no energy counter.
+  virtual std::optional<Energy> energy(const std::string& label) = 0;
 };
 
 }  // namespace hgemm

@@ -1,31 +1,54 @@
 // How a time is taken. The one place that says so; results/ and README refer to it.
 //
-// A SAMPLE is one CUDA graph replay of n back-to-back launches, about kSampleUs long or one launch.
-// The launches rotate over input sets that together exceed 3x L2 (problem/problem.h), so no launch
-// finds its own inputs in cache; n is a multiple of the number of sets, and every replay starts at
-// the same one. Events around the replay give the time. Around the events, one block per SM reads
-// clock64 and globaltimer: their differences give the SM clock in band, averaged over the SMs, with
-// no NVML.
+// A SAMPLE is one CUDA graph replay of n back-to-back launches. They rotate over input sets that
+// together exceed 3x L2 (problem/problem.h), so no launch finds its own inputs in cache; n is a
+// multiple of the number of sets, and every replay starts at the same one. Events around the replay
+// give the time. Around the events, one block per SM reads clock64 and globaltimer: their
+// differences give the SM clock in band, averaged over the SMs, with no NVML. NVML's power,
+// temperature and clock event reasons are read when the sample's end is seen. Nothing is discarded:
+// a throttled sample says so, and its cycles (time x clock) are what it costs without the clock.
 //
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
-// order (search/race.h), enqueued back to back. Ratios are only taken within a round: from round to
-// round and from run to run the clock moves by more than kernels differ.
-// Samples are short against the control loop of the power cap: the clock that one sees follows from
-// its neighbours, which change from round to round, rather than from the kernel itself. So what a
-// kernel saves in energy benefits its neighbours and is not seen here.
+// order (search/race.h). Ratios are only taken within a round.
 //
-// REGIME sustained: before the first round, cublasGemmEx runs at full load until the clock is
-// settled: at least kSettleLongMs for shapes that load the tensor cores (more than kLightLoad FLOP
-// per byte; the clock then falls for seconds, to the power cap), else kSettleShortMs; then until
-// two successive windows of kSettleWindowMs differ by less than kSettledDrift, at most
-// kSettleLimitMs. Rounds follow one another; after a pause longer than kPauseMs (candidates that
-// left are freed), cublasGemmEx runs for kResumeMs first, since an idle GPU returns to a higher
-// clock within milliseconds. What a power cap does to the clock is part of the regime: nothing is
-// discarded.
+// What ran before a sample sets its clock, and at the power cap the clock differs between kernels
+// by more than their cycles do. Therefore every sample has a PACE:
 //
-// SCREENING of shapes that arithmetic bounds compares cycles (time x SM clock in band) rather than
-// times: at the power cap the clock swings within a round of hundreds of candidates (860 to 1784
-// MHz in a first recording, H200, 2026-11-20), which says nothing about a kernel.
+//   shared  about kSampleUs long (or one launch), one after another with no pause. The cap's
+//   control
+//           loop is slower than a sample: the clock is what the neighbours leave, and what a kernel
+//           costs in power is not seen. Good where the cap is not reached.
+//   own     kLeadInMs of the same candidate, then kOwnSampleMs of it are timed: the clock is its
+//   own.
+//           The loop needs 40 to 100 ms to follow a change of kernel. Measured (H200, 2026-11-20,
+//           8192^3, 700 W cap): three configs whose shared samples all came to 1.02-1.03x cublas
+//           (cycles alike) ran at 0.87x, 0.94x and 1.01x of it for 1.1 s each, which repeated to
+//           0.2 %.
+//   rested  at least kRestMs and kRestRatio times the sample's length idle, then about kSampleUs
+//           timed: at most a quarter of the time is work, so the cap is never reached. The clock
+//           still differs between kernels (at 8192^3 1403 to 1606 MHz: it falls within a sample
+//           with what a kernel draws). More idle time changes nothing: 1x and 25x gave times within
+//           0.7 %.
+//
+// REGIME burst: rested, from screening to the end.
+// REGIME sustained: what long runs see. Shapes of at most kLightLoad FLOP per byte are measured at
+// the shared pace. Others are screened rested, since rested samples, unlike shared ones, show what
+// a kernel draws; their final is at the own pace if the GPU was found at its power cap, else
+// shared.
+//
+// SETTLING. For shared and own: cublasGemmEx at full load until the clock is settled: at least
+// kSettleLongMs, or kSettleShortMs for light shapes, then until two successive windows of
+// kSettleWindowMs differ by less than kSettledDrift, at most kSettleLimitMs. The power cap counts
+// as reached if NVML names it as a clock event, or, without NVML, on every shape that is not light.
+// For rested: idle until the clock event is gone, then rested samples of cublas until the medians
+// of two successive groups of kRestedGroup differ by less than kSettledDrift, at most
+// kSettleLimitMs. Shared rounds follow one another; after a pause longer than kPauseMs (candidates
+// that left are freed), cublasGemmEx runs for kResumeMs first, since an idle GPU returns to a
+// higher clock within milliseconds.
+//
+// ENERGY of a finalist: it alone, back to back. After kEnergyLeadInMs, from one step of NVML's
+// energy counter (they come every 100 ms) to the first step after kEnergyWindowS: power is energy
+// over time between the steps, joules of a GEMM are that power times its mean time in the window.
 //
 // A candidate is timed only after it was verified at this shape (problem/problem.h).
 #pragma once
@@ -34,15 +57,26 @@ namespace hgemm::protocol {
 
 inline constexpr double kSampleUs = 2000;
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
+inline constexpr double kLightLoad = 40;            ///< FLOP per byte; M = 64 and more exceed it
 
-inline constexpr double kLightLoad = 40;  ///< FLOP per byte; M = 64 and more exceed it
+inline constexpr double kLeadInMs = 100;
+inline constexpr double kOwnSampleMs = 300;
+inline constexpr int kOwnSamples = 2;
+
+inline constexpr double kRestMs = 5;
+inline constexpr double kRestRatio = 3;
+
 inline constexpr double kSettleLongMs = 3000;
 inline constexpr double kSettleShortMs = 300;
 inline constexpr double kSettleWindowMs = 250;
 inline constexpr double kSettledDrift = 0.01;
 inline constexpr double kSettleLimitMs = 8000;
+inline constexpr int kRestedGroup = 10;
 
 inline constexpr double kPauseMs = 3;
 inline constexpr double kResumeMs = 200;
+
+inline constexpr double kEnergyLeadInMs = 300;
+inline constexpr double kEnergyWindowS = 2.0;
 
 }  // namespace hgemm::protocol

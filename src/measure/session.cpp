@@ -5,11 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include "measure/protocol.h"
+#include "statistics/statistics.h"
 
 namespace hgemm {
 namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+double ms_since(SteadyClock::time_point start) {
+  return Milliseconds(SteadyClock::now() - start).count();
+}
 
 /// To be called in a handler. What CUDA or a library refused is the candidate's own failure, unless
 /// the context is lost with it: then the error goes on.
@@ -19,10 +29,20 @@ Prepared launch_failure(const Error& error) {
   return {.status = Status::kLaunchFailed, .message = error.what(), .verdict = {}};
 }
 
+/// For how long the GPU rests before it works for `work_ms`.
+double rest_ms(double work_ms) {
+  return std::max(protocol::kRestMs, protocol::kRestRatio * work_ms);
+}
+
 }  // namespace
 
-Session::Session(const Shape& shape, std::uint64_t seed, const Device& device)
-    : sm_count_(device.sm_count), problem_(shape, seed, device, stream_) {
+Session::Session(const Shape& shape, std::uint64_t seed, const Device& device, const Nvml* nvml,
+                 OnStep on_step)
+    : sm_count_(device.sm_count),
+      nvml_(nvml),
+      on_step_(std::move(on_step)),
+      problem_(shape, seed, device, stream_) {
+  opened_.timing.cold = problem_.cold();
   for (Baseline& baseline : make_baselines(problem_)) {
     const std::string description = baseline.candidate->describe();
     Prepared prepared = check_candidate(baseline.label, std::move(baseline.candidate));
@@ -34,8 +54,11 @@ Session::Session(const Shape& shape, std::uint64_t seed, const Device& device)
   }
 }
 
+// ---- Candidates ----
+
 Prepared Session::prepare(const std::string& label, const KernelConfig& config,
                           const std::filesystem::path& cubin) {
+  announce("loading", label, 0);
   std::unique_ptr<Candidate> candidate;
   try {
     candidate = make_kernel_candidate(config, cubin, problem_);
@@ -45,7 +68,21 @@ Prepared Session::prepare(const std::string& label, const KernelConfig& config,
   return check_candidate(label, std::move(candidate));
 }
 
+Prepared Session::restore(const std::string& label, const KernelConfig& config,
+                          const std::filesystem::path& cubin, double estimate_us) {
+  announce("loading", label, 0);
+  try {
+    auto candidate = make_kernel_candidate(config, cubin, problem_);
+    forget(label);
+    timed_.emplace(label, capture(label, std::move(candidate), estimate_us));
+  } catch (const Error& error) {
+    return launch_failure(error);
+  }
+  return {.status = Status::kOk, .message = {}, .verdict = {}, .estimate_us = estimate_us};
+}
+
 Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Candidate> candidate) {
+  announce("the first launch", label, 0);
   Prepared prepared;
   try {
     problem_.poison(stream_);
@@ -58,7 +95,7 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
     }
     prepared.estimate_us = estimate_us(*candidate);
     forget(label);
-    timed_.emplace(label, capture(std::move(candidate), prepared.estimate_us));
+    timed_.emplace(label, capture(label, std::move(candidate), prepared.estimate_us));
     return prepared;
   } catch (const Error& error) {
     return launch_failure(error);
@@ -86,18 +123,19 @@ double Session::estimate_us(const Candidate& candidate) const {
   return time_us([&] { graph.launch(stream_); }) / kLaunches;
 }
 
-void Session::forget(const std::string& label) { timed_.erase(label); }
-
-Session::Timed Session::capture(std::unique_ptr<Candidate> candidate, double estimate_us) const {
+Session::Timed Session::capture(const std::string& label, std::unique_ptr<Candidate> candidate,
+                                double estimate_us) const {
   const int sets = problem_.sets();
   const int wanted = std::clamp(static_cast<int>(std::ceil(protocol::kSampleUs / estimate_us)), 1,
                                 protocol::kMaxLaunchesPerSample);
   const int launches = (wanted + sets - 1) / sets * sets;
-  Graph sample = Graph::capture(stream_, [&] {
+  Graph replay = Graph::capture(stream_, [&] {
     for (int i = 0; i < launches; ++i) candidate->launch(i % sets, stream_.get());
   });
-  return {std::move(candidate), std::move(sample), launches, estimate_us};
+  return {label, std::move(candidate), std::move(replay), launches, estimate_us};
 }
+
+void Session::forget(const std::string& label) { timed_.erase(label); }
 
 const Session::Timed& Session::timed(const std::string& label) const {
   const auto found = timed_.find(label);
@@ -105,70 +143,231 @@ const Session::Timed& Session::timed(const std::string& label) const {
   return found->second;
 }
 
-void Session::settle(Regime) {  // there is one regime so far
-  const Shape& shape = problem_.shape();
-  const bool light = shape.flops() / shape.bytes() <= protocol::kLightLoad;
-  const double least_ms = light ? protocol::kSettleShortMs : protocol::kSettleLongMs;
+int Session::Timed::replays_in(double ms) const {
+  return std::max(1, static_cast<int>(std::lround(ms / replay_ms())));
+}
+
+// ---- Settling ----
+
+bool Session::is_light() const {
+  return problem_.shape().flops() / problem_.shape().bytes() <= protocol::kLightLoad;
+}
+
+Measurer::Settled Session::settle(Pace pace) {
+  if (pace != Pace::kRested) return settle_at_full_load();
+  settle_rested();
+  return {};
+}
+
+Measurer::Settled Session::settle_at_full_load() {
+  const double least_ms = is_light() ? protocol::kSettleShortMs : protocol::kSettleLongMs;
   double spent_ms = 0;
   double previous_mhz = 0;
+  bool capped = false;
   while (spent_ms < protocol::kSettleLimitMs) {
     const std::vector<Sample> window = load(protocol::kSettleWindowMs);
+    const auto count = static_cast<double>(window.size());
     double mhz = 0;
+    double share_capped = 0;
     for (const Sample& sample : window) {
       spent_ms += sample.time_us * sample.launches * 1e-3;
-      mhz += sample.sm_mhz / static_cast<double>(window.size());
+      mhz += sample.sm_mhz / count;
+      const std::uint64_t assumed = is_light() ? 0 : clock_event::kPowerCap;
+      const std::uint64_t events = sample.clock_events.value_or(assumed);
+      if ((events & clock_event::kPowerCap) != 0) share_capped += 1 / count;
     }
+    capped = share_capped > 0.5;
     const bool settled = std::abs(mhz - previous_mhz) < protocol::kSettledDrift * mhz;
     if (spent_ms >= least_ms && settled) break;
     previous_mhz = mhz;
+  }
+  return {capped};
+}
+
+void Session::settle_rested() {
+  const SteadyClock::time_point start = SteadyClock::now();
+  const auto capped = [this] {
+    const auto events = nvml_ != nullptr ? nvml_->clock_event_reasons() : std::nullopt;
+    return (events.value_or(0) & clock_event::kPowerCap) != 0;
+  };
+  while (capped() && ms_since(start) < protocol::kSettleLimitMs) {
+    std::this_thread::sleep_for(Milliseconds(protocol::kRestMs));
+  }
+  double previous_us = 0;
+  while (ms_since(start) < protocol::kSettleLimitMs) {
+    std::vector<double> times_us;
+    for (int i = 0; i < protocol::kRestedGroup; ++i) {
+      times_us.push_back(run_rested(timed(std::string(kCublasLabel))).time_us);
+    }
+    const double time_us = median(times_us);
+    if (std::abs(time_us - previous_us) < protocol::kSettledDrift * time_us) break;
+    previous_us = time_us;
   }
 }
 
 std::vector<Sample> Session::load(double duration_ms) {
   const Timed& cublas = timed(std::string(kCublasLabel));
-  const double sample_ms = cublas.estimate_us * cublas.launches * 1e-3;
-  const auto samples = static_cast<std::size_t>(std::max(1.0, std::ceil(duration_ms / sample_ms)));
-  return run(std::vector<const Timed*>(samples, &cublas));
+  const auto samples =
+      static_cast<std::size_t>(std::max(1.0, std::ceil(duration_ms / cublas.replay_ms())));
+  return run_shared(std::vector<const Timed*>(samples, &cublas));
 }
 
-std::vector<Sample> Session::round(std::span<const std::string> labels) {
+// ---- Rounds ----
+
+std::vector<std::vector<Sample>> Session::rounds(std::span<const std::string> labels, Pace pace) {
   std::vector<const Timed*> order;
   for (const std::string& label : labels) order.push_back(&timed(label));
-  const std::chrono::duration<double, std::milli> pause =
-      std::chrono::steady_clock::now() - idle_since_;
-  if (pause.count() > protocol::kPauseMs) load(protocol::kResumeMs);
-  return run(order);
+  if (pace == Pace::kShared) {
+    if (ms_since(idle_since_) > protocol::kPauseMs) load(protocol::kResumeMs);
+    return {run_shared(order)};
+  }
+  std::vector<std::vector<Sample>> rounds(pace == Pace::kOwn ? protocol::kOwnSamples : 1);
+  for (const Timed* timed : order) {
+    if (pace == Pace::kRested) {
+      rounds.front().push_back(run_rested(*timed));
+      continue;
+    }
+    const std::vector<Sample> window = run_own(*timed);
+    for (std::size_t i = 0; i < rounds.size(); ++i) rounds[i].push_back(window.at(i));
+  }
+  return rounds;
 }
 
-std::vector<Sample> Session::run(std::span<const Timed* const> order) {
-  const int count = static_cast<int>(order.size());
-  if (!stamps_ || stamps_->capacity() < 2 * count) stamps_.emplace(sm_count_, 2 * count);
-  while (starts_.size() < order.size()) {
+std::vector<Sample> Session::run_shared(std::span<const Timed* const> order) {
+  reserve_slots(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) enqueue(*order[i], 1, i);
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    announce("a sample", order[i]->label, order[i]->replay_ms(), false);
+    samples.push_back(await(*order[i], 1, i, Pace::kShared));
+  }
+  stream_.synchronize();
+  idle_since_ = SteadyClock::now();
+  const std::vector<double> mhz = stamps_->mhz_between_pairs(static_cast<int>(order.size()));
+  for (std::size_t i = 0; i < order.size(); ++i) samples[i].sm_mhz = mhz[i];
+  return samples;
+}
+
+std::vector<Sample> Session::run_own(const Timed& timed) {
+  const int lead_in = timed.replays_in(protocol::kLeadInMs);
+  const int replays = timed.replays_in(protocol::kOwnSampleMs);
+  const auto count = static_cast<std::size_t>(protocol::kOwnSamples);
+  announce("a sample", timed.label,
+           timed.replay_ms() * (lead_in + replays * protocol::kOwnSamples));
+  reserve_slots(count);
+  for (int i = 0; i < lead_in; ++i) timed.replay.launch(stream_);
+  for (std::size_t i = 0; i < count; ++i) enqueue(timed, replays, i);
+  std::vector<Sample> window;
+  for (std::size_t i = 0; i < count; ++i) window.push_back(await(timed, replays, i, Pace::kOwn));
+  stream_.synchronize();
+  const std::vector<double> mhz = stamps_->mhz_between_pairs(protocol::kOwnSamples);
+  for (std::size_t i = 0; i < count; ++i) window[i].sm_mhz = mhz[i];
+  return window;
+}
+
+Sample Session::run_rested(const Timed& timed) {
+  const double rest = rest_ms(timed.replay_ms());
+  announce("a sample", timed.label, timed.replay_ms() + rest);
+  reserve_slots(1);
+  std::this_thread::sleep_for(Milliseconds(rest));
+  enqueue(timed, 1, 0);
+  Sample sample = await(timed, 1, 0, Pace::kRested);
+  stream_.synchronize();
+  sample.sm_mhz = stamps_->mhz_between_pairs(1).front();
+  return sample;
+}
+
+void Session::reserve_slots(std::size_t count) {
+  const int stamps = 2 * static_cast<int>(count);
+  if (!stamps_ || stamps_->capacity() < stamps) stamps_.emplace(sm_count_, stamps);
+  while (starts_.size() < count) {
     starts_.emplace_back();
     ends_.emplace_back();
   }
   stamps_->clear(stream_);
-  for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    stamps_->record(2 * i, stream_);
-    starts_[at].record(stream_);
-    order[at]->sample.launch(stream_);
-    ends_[at].record(stream_);
-    stamps_->record(2 * i + 1, stream_);
+}
+
+void Session::enqueue(const Timed& timed, int replays, std::size_t slot) {
+  const int stamp = 2 * static_cast<int>(slot);
+  stamps_->record(stamp, stream_);
+  starts_[slot].record(stream_);
+  for (int i = 0; i < replays; ++i) timed.replay.launch(stream_);
+  ends_[slot].record(stream_);
+  stamps_->record(stamp + 1, stream_);
+}
+
+Sample Session::await(const Timed& timed, int replays, std::size_t slot, Pace pace) {
+  ends_[slot].synchronize();
+  Sample sample;
+  sample.pace = pace;
+  sample.launches = timed.launches * replays;
+  sample.time_us = ends_[slot].us_since(starts_[slot]) / sample.launches;
+  if (nvml_ != nullptr) {
+    sample.power_w = nvml_->power_w();
+    sample.temperature_c = nvml_->temperature_c();
+    sample.clock_events = nvml_->clock_event_reasons();
+  }
+  return sample;
+}
+
+// ---- Energy ----
+
+std::optional<Energy> Session::energy(const std::string& label) {
+  if (nvml_ == nullptr || !nvml_->energy_j()) return std::nullopt;
+  const Timed& candidate = timed(label);
+  // While the host asks NVML, which takes 4 ms, the GPU must not run dry.
+  constexpr double kChunkMs = 20;
+  constexpr std::size_t kChunksAhead = 3;
+  const double window_ms = protocol::kEnergyWindowS * 1e3;
+  const double limit_ms = protocol::kEnergyLeadInMs + 2 * window_ms;
+  announce("an energy window", label, limit_ms);
+
+  const int replays = candidate.replays_in(kChunkMs);
+  std::vector<Event> boundaries(1);  // of chunks
+  boundaries.front().record(stream_);
+  const auto add_chunk = [&] {
+    for (int i = 0; i < replays; ++i) candidate.replay.launch(stream_);
+    boundaries.emplace_back().record(stream_);
+  };
+
+  struct Step {
+    SteadyClock::time_point time;
+    double joules;
+    std::size_t chunk;  ///< that was running
+  };
+  std::optional<Step> first;
+  std::optional<Step> last;
+  const SteadyClock::time_point start = SteadyClock::now();
+  double joules = nvml_->energy_j().value_or(0);
+  std::size_t done = 0;
+  while (!last && ms_since(start) < limit_ms) {
+    while (done + 1 < boundaries.size() && boundaries[done + 1].completed()) ++done;
+    while (boundaries.size() <= done + kChunksAhead) add_chunk();
+    const double now_joules = nvml_->energy_j().value_or(joules);
+    if (now_joules == joules) continue;
+    joules = now_joules;
+    const Step step{SteadyClock::now(), joules, done};
+    if (!first) {
+      if (ms_since(start) > protocol::kEnergyLeadInMs) first = step;
+    } else if (Milliseconds(step.time - first->time).count() >= window_ms) {
+      last = step;
+    }
   }
   stream_.synchronize();
-  idle_since_ = std::chrono::steady_clock::now();
+  if (!last) return std::nullopt;  // the counter stands still
 
-  const std::vector<double> mhz = stamps_->mhz_between_pairs(count);
-  std::vector<Sample> samples;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    Sample sample;
-    sample.launches = order[i]->launches;
-    sample.time_us = ends_[i].us_since(starts_[i]) / order[i]->launches;
-    sample.sm_mhz = mhz[i];
-    samples.push_back(sample);
-  }
-  return samples;
+  Energy energy;
+  energy.window_s = std::chrono::duration<double>(last->time - first->time).count();
+  energy.power_w = (last->joules - first->joules) / energy.window_s;
+  const double launches = static_cast<double>(last->chunk - first->chunk) * replays *
+                          static_cast<double>(candidate.launches);
+  energy.time_us = boundaries[last->chunk].us_since(boundaries[first->chunk]) / launches;
+  return energy;
+}
+
+void Session::announce(const char* doing, const std::string& label, double expected_ms,
+                       bool alone) const {
+  if (on_step_) on_step_({doing, label, alone, expected_ms});
 }
 
 }  // namespace hgemm

@@ -41,6 +41,7 @@ Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, c
   const double rotation_bytes = 3.0 * static_cast<double>(device.l2_bytes);
   const int wanted =
       std::clamp(static_cast<int>(std::ceil(rotation_bytes / shape.bytes())), 1, kMaxSets);
+  cold_ = wanted * shape.bytes() >= rotation_bytes;
   const double needed = reference_bytes + bytes_of_set(shape) * wanted + kReservedBytes;
   if (const auto free_bytes = static_cast<double>(free_device_bytes()); needed > free_bytes) {
     throw InputError(fmt::format(

@@ -31,6 +31,7 @@ class Problem {
 
   const Shape& shape() const { return shape_; }
   int sets() const { return static_cast<int>(sets_.size()); }
+  bool cold() const { return cold_; }  ///< the sets exceed 3x L2
   Operands operands(int set) const;
 
   /// Fills D of set 0, and the guard rows before and after it, with NaN.
@@ -47,6 +48,7 @@ class Problem {
   void allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream);
 
   Shape shape_;
+  bool cold_ = false;
   std::vector<Set> sets_;
   DeviceMemory reference_;
   DeviceMemory comparison_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "search/racing.h"
 #include "statistics/statistics.h"
 
 namespace hgemm {
@@ -22,9 +23,8 @@ std::vector<double> ratios(const std::vector<double>& of, const std::vector<doub
 
 }  // namespace
 
-Referee::Referee(std::span<const std::string> labels, const RacePolicy& policy, ScreenBy screen_by)
+Referee::Referee(std::span<const std::string> labels, const RacePolicy& policy)
     : policy_(policy),
-      screen_by_(screen_by),
       random_(policy.seed),
       phase_(policy.screen_rounds > 0 ? Stage::kScreen : Stage::kFinal) {
   for (const std::string& label : labels) {
@@ -45,19 +45,15 @@ std::vector<std::string> Referee::next_round() {
 
 std::vector<std::string> Referee::end_round(const std::map<std::string, Sample>& samples) {
   std::erase_if(entries_, [&](const Entry& entry) { return !samples.contains(entry.label); });
-  const bool clocks_known =
-      std::ranges::all_of(samples, [](const auto& item) { return item.second.sm_mhz > 0; });
-  const bool by_cycles =
-      phase_ == Stage::kScreen && screen_by_ == ScreenBy::kCycles && clocks_known;
-  for (Entry& entry : entries_) {
-    const Sample& sample = samples.at(entry.label);
-    entry.costs.push_back(by_cycles ? sample.time_us * sample.sm_mhz : sample.time_us);
-  }
+  for (Entry& entry : entries_) entry.times_us.push_back(samples.at(entry.label).time_us);
   ++rounds_;
   standing_ = {};
   if (phase_ == Stage::kScreen) return screen();
+
+  for (const auto& [label, sample] : samples) final_s_ += sample.time_us * 1e-6 * sample.launches;
   finished_ = is_decided();
-  return {};
+  // Whoever was there in the last round was measured to the end.
+  return finished_ || policy_.keep_finalists ? std::vector<std::string>{} : eliminate_slow();
 }
 
 std::vector<const Referee::Entry*> Referee::members(Group group) const {
@@ -74,58 +70,93 @@ const Referee::Entry& Referee::cublas() const {
   return *entry;
 }
 
+std::vector<const Referee::Entry*> Referee::ranked_by_ratio(Group group) const {
+  auto ranked = members(group);
+  std::map<const Entry*, double> ratio;
+  for (const Entry* entry : ranked)
+    ratio[entry] = median(ratios(cublas().times_us, entry->times_us));
+  std::ranges::stable_sort(ranked, std::greater<>(), [&](const Entry* e) { return ratio.at(e); });
+  return ranked;
+}
+
+void Referee::remove(const std::vector<std::string>& labels) {
+  const std::set<std::string> out(labels.begin(), labels.end());
+  std::erase_if(entries_, [&](const Entry& entry) { return out.contains(entry.label); });
+}
+
 std::vector<std::string> Referee::screen() {
   const bool last = rounds_ >= policy_.screen_rounds;
   std::vector<std::string> eliminated;
   for (const Group group : {Group::kConfig, Group::kCublasLt}) {
     auto ranked = members(group);
     if (ranked.empty()) continue;
-    const auto cost = [](const Entry* entry) { return median(entry->costs); };
-    std::ranges::stable_sort(ranked, {}, cost);
+    const auto time_us = [](const Entry* entry) { return median(entry->times_us); };
+    std::ranges::stable_sort(ranked, {}, time_us);
     if (group == Group::kConfig) update_standing(*ranked[0]);
 
-    const double most_allowed = cost(ranked[0]) / policy_.screen_keep_ratio;
+    const double most_allowed_us = time_us(ranked[0]) / policy_.screen_keep_ratio;
     const int most_kept = group == Group::kConfig ? policy_.finalists : policy_.lt_finalists;
     for (std::size_t i = 0; i < ranked.size(); ++i) {
       const bool surplus = last && std::cmp_greater_equal(i, most_kept);
-      if (surplus || cost(ranked[i]) > most_allowed) eliminated.push_back(ranked[i]->label);
+      if (surplus || time_us(ranked[i]) > most_allowed_us) eliminated.push_back(ranked[i]->label);
     }
   }
-  const std::set<std::string> out(eliminated.begin(), eliminated.end());
-  std::erase_if(entries_, [&](const Entry& entry) { return out.contains(entry.label); });
+  remove(eliminated);
   finished_ = members(Group::kConfig).empty();
   if (last) {
     phase_ = Stage::kFinal;
     rounds_ = 0;
-    for (Entry& entry : entries_) entry.costs.clear();
+    for (Entry& entry : entries_) entry.times_us.clear();
   }
   return eliminated;
 }
 
-/// More rounds would not change what is reported: the leader's ratio to cublas is known, and the
-/// leader is either told from the runner-up or known to be as good.
+std::vector<std::string> Referee::eliminate_slow() {
+  std::vector<std::vector<double>> times_us;
+  for (const Entry& entry : entries_) times_us.push_back(entry.times_us);
+  const double noise = ratio_noise(times_us);
+  std::vector<std::string> eliminated;
+  for (const Group group : {Group::kConfig, Group::kCublasLt}) {
+    const auto ranked = ranked_by_ratio(group);
+    for (const Entry* entry : ranked) {
+      const auto to_leader = ratios(entry->times_us, ranked[0]->times_us);
+      if (is_clearly_slower(to_leader, noise, policy_.interval_half_width)) {
+        eliminated.push_back(entry->label);
+      }
+    }
+  }
+  remove(eliminated);
+  return eliminated;
+}
+
+/// More rounds would not change what is reported: the leader's ratios to both baselines are known,
+/// and the leader is either told from the runner-up or known to be as good. Or a limit is reached.
 bool Referee::is_decided() {
-  auto ranked = members(Group::kConfig);
+  const auto ranked = ranked_by_ratio(Group::kConfig);
   if (ranked.empty()) return true;
-  // By ratio, not by time: a ratio within a round is free of drift, and it is what is reported.
-  std::ranges::stable_sort(ranked, std::greater<>(), [this](const Entry* entry) {
-    return median(ratios(cublas().costs, entry->costs));
-  });
   const Entry& leader = *ranked[0];
   update_standing(leader);
   if (rounds_ >= policy_.max_rounds) return true;
   if (rounds_ < policy_.min_rounds) return false;
+  if (final_s_ >= policy_.max_final_s) return true;
 
+  std::vector<const Entry*> baselines{&cublas()};
+  // The fastest algorithm is the other baseline that is reported.
+  if (const auto algorithms = ranked_by_ratio(Group::kCublasLt); !algorithms.empty()) {
+    baselines.push_back(algorithms[0]);
+  }
   const double sure = policy_.interval_half_width;
-  const Interval ratio = median_interval(ratios(cublas().costs, leader.costs));
-  if (half_width(ratio) > sure * standing_.ratio_cublas) return false;
+  for (const Entry* baseline : baselines) {
+    const auto to_baseline = ratios(baseline->times_us, leader.times_us);
+    if (half_width(median_interval(to_baseline)) > sure * median(to_baseline)) return false;
+  }
   if (ranked.size() == 1) return true;
-  const Interval lead = median_interval(ratios(ranked[1]->costs, leader.costs));
+  const Interval lead = median_interval(ratios(ranked[1]->times_us, leader.times_us));
   return lead.low > 1 || lead.high < 1 || half_width(lead) <= sure;
 }
 
 void Referee::update_standing(const Entry& leader) {
-  standing_ = {leader.label, median(ratios(cublas().costs, leader.costs))};
+  standing_ = {leader.label, median(ratios(cublas().times_us, leader.times_us))};
 }
 
 }  // namespace hgemm

@@ -24,13 +24,18 @@ struct RacePolicy {
   double screen_keep_ratio = 0.85;  ///< after each, keep what is within this of the fastest
   int finalists = 8;                ///< configs that go on to the final rounds
   int lt_finalists = 3;             ///< cuBLASLt algorithms that go on
-  int min_rounds = 9;               ///< final rounds
+  int min_rounds = 9;               ///< final rounds of those that stay
   int max_rounds = 40;
-  /// Shapes with more FLOP per byte are screened on cycles (measure/protocol.h says why). For
-  /// others memory sets the pace, and time says more: a low clock costs them nothing.
-  double cycles_above_flops_per_byte = 200;
+  double max_final_s = 15;  ///< of samples in final rounds, in sum; min_rounds go before it
   double interval_half_width = 0.005;  ///< relative; stop once the winner's ratios are this sure
-  std::uint64_t seed = 0;              ///< of data and of the order in rounds
+  /// Instead of the above where the final may be at the own pace, whose rounds take a hundred times
+  /// longer: six are the fewest that give an interval.
+  int own_finalists = 5;
+  int own_lt_finalists = 2;
+  int own_min_rounds = 6;
+  /// No finalist leaves before the end, however slow: something else than its time is wanted too.
+  bool keep_finalists = false;
+  std::uint64_t seed = 0;  ///< of data and of the order in rounds
 };
 
 /// Runs a race by telling whom to measure next. Labels tell configs, cuBLASLt algorithms and cublas
@@ -38,13 +43,12 @@ struct RacePolicy {
 /// is far ahead still has a best config; cublas itself always stays.
 class Referee {
  public:
-  enum class ScreenBy { kTime, kCycles };
-  Referee(std::span<const std::string> labels, const RacePolicy& policy, ScreenBy screen_by);
+  Referee(std::span<const std::string> labels, const RacePolicy& policy);
 
   /// kScreen, then kFinal: of the round that comes next, or of the last one if finished().
   Stage phase() const { return phase_; }
 
-  /// The winner's ratios are sure, max_rounds is reached, or no config is left.
+  /// The winner's ratios are sure, a limit of the policy is reached, or no config is left.
   bool finished() const { return finished_; }
 
   /// Everyone still in the race, baselines mixed in, in a fresh random order: whatever drifts
@@ -52,13 +56,14 @@ class Referee {
   std::vector<std::string> next_round();
 
   /// Ends a round with the sample of each label. A label that has none failed and is out; cublas
-  /// must have one. Returns who was eliminated for being slow. Cycles are time x clock; where a
-  /// clock is unknown in a round, times count.
+  /// must have one. Returns who was eliminated for being slow: in screening by rank, in the final
+  /// (racing) when its rounds exclude that it is as fast as the leader of its group
+  /// (search/racing.h).
   std::vector<std::string> end_round(const std::map<std::string, Sample>& samples);
 
   struct Standing {
     std::string leader;       ///< empty if no config is left
-    double ratio_cublas = 0;  ///< median over this phase's rounds of cublas' cost / its cost
+    double ratio_cublas = 0;  ///< median over this phase's rounds of cublas' time / its time
   };
   /// After the last end_round(), for progress.
   const Standing& standing() const { return standing_; }
@@ -68,21 +73,26 @@ class Referee {
   struct Entry {
     std::string label;
     Group group;
-    std::vector<double> costs;  ///< of this phase, a value a round: entries align
+    std::vector<double> times_us;  ///< of this phase, a value a round: entries align
   };
 
   std::vector<const Entry*> members(Group group) const;
   const Entry& cublas() const;
+  /// Fastest first. By ratio to cublas, not by time: a ratio within a round is free of drift, and
+  /// it is what is reported.
+  std::vector<const Entry*> ranked_by_ratio(Group group) const;
+  void remove(const std::vector<std::string>& labels);
   std::vector<std::string> screen();
+  std::vector<std::string> eliminate_slow();
   bool is_decided();
   void update_standing(const Entry& leader);
 
   RacePolicy policy_;
-  ScreenBy screen_by_;
   std::mt19937_64 random_;
   std::vector<Entry> entries_;  ///< those still in the race
   Stage phase_;
-  int rounds_ = 0;  ///< of this phase
+  int rounds_ = 0;      ///< of this phase
+  double final_s_ = 0;  ///< of samples in final rounds
   bool finished_ = false;
   Standing standing_;
 };

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
+#include <numbers>
+#include <numeric>
 #include <vector>
 
 namespace hgemm {
@@ -31,25 +32,27 @@ double median(std::span<const double> values) {
   return median_in_place(copy);
 }
 
-Interval median_interval(std::span<const double> values, double confidence, std::uint64_t seed,
-                         int resamples) {
+Interval median_interval(std::span<const double> values, double confidence) {
   if (values.empty() || has_nan(values)) return {kNaN, kNaN};
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
 
-  // The generator's output and this scaling are fixed by the standard and by us, unlike
-  // std::uniform_int_distribution: the same interval everywhere. Bias < size / 2^32.
-  std::mt19937_64 generator(seed);
-  const auto pick = [&] { return values[(generator() >> 32) * values.size() >> 32]; };
-
-  std::vector<double> resample(values.size());
-  std::vector<double> medians(static_cast<std::size_t>(std::max(resamples, 1)));
-  for (double& result : medians) {
-    std::generate(resample.begin(), resample.end(), pick);
-    result = median_in_place(resample);
+  // The true median lies below the value of this rank (from 0) if at most `rank` values do, each of
+  // which does with probability 1/2. In logs, as 2^-n underflows.
+  const auto n = static_cast<double>(sorted.size());
+  const auto probability = [n](double below) {
+    return std::exp(std::lgamma(n + 1) - std::lgamma(below + 1) - std::lgamma(n - below + 1) -
+                    n * std::numbers::ln2);
+  };
+  const std::size_t innermost = (sorted.size() - 1) / 2;
+  std::size_t rank = 0;
+  double miss = probability(0);
+  while (rank < innermost) {
+    miss += probability(static_cast<double>(rank + 1));
+    if (miss > (1 - confidence) / 2) break;
+    ++rank;
   }
-  std::sort(medians.begin(), medians.end());
-  const double tail = (1 - confidence) / 2 * static_cast<double>(medians.size() - 1);
-  const auto cut = static_cast<std::size_t>(std::clamp(tail, 0.0, tail));  // rounds outwards
-  return {medians[cut], medians[medians.size() - 1 - cut]};
+  return {sorted[rank], sorted[sorted.size() - 1 - rank]};
 }
 
 double geomean(std::span<const double> values) {

@@ -1,5 +1,6 @@
 #include "store/open.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -9,9 +10,12 @@
 #include <fstream>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "base/hash.h"
+#include "store/migrations.h"
 
 namespace hgemm {
 namespace {
@@ -19,11 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kApplicationId = 0x48474d54;  // "HGMT", as in schema.sql
-constexpr int kSchemaVersion = 1;           // as in schema.sql
+constexpr int kSchemaVersion = 2;           // as in schema.sql
 constexpr int kBusyTimeoutMs = 10'000;      // a commit takes milliseconds: this is another program
 
 /// kMigrations[v - 1] is the SQL that takes a database from schema version v to v + 1.
-constexpr std::array<const char*, kSchemaVersion - 1> kMigrations{};
+constexpr std::array<const char*, kSchemaVersion - 1> kMigrations{kMigration1To2};
 
 InputError bad_file(const std::string& path, std::string_view problem) {
   return InputError(fmt::format("database {}: {}", path, problem));
@@ -70,8 +74,7 @@ int pragma(SQLite::Database& db, const char* name) {
 void create_schema(SQLite::Database& db) {
   // One transaction: another process sees no file, an empty one, or a complete database.
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  const bool created_meanwhile = pragma(db, "application_id") != 0;
-  if (!created_meanwhile) db.exec(embedded_schema().front().text.data());
+  db.exec(embedded_schema().front().text.data());
   transaction.commit();
 }
 
@@ -96,10 +99,20 @@ int check(SQLite::Database& db, const std::string& path) {
   return version;
 }
 
-void migrate(SQLite::Database& db) {
+/// content_hash(text), for migrations.
+void sql_content_hash(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
+  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(values[0]));
+  const std::string hash = content_hash(std::string_view(text, size));
+  sqlite3_result_text(context, hash.data(), static_cast<int>(hash.size()), SQLITE_TRANSIENT);
+}
+
+void migrate(SQLite::Database& db, int version) {
+  db.createFunction("content_hash", 1, true, nullptr, sql_content_hash);
+  db.exec("PRAGMA foreign_keys = OFF");  // tables are replaced; has no effect in a transaction
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  const auto version = static_cast<std::size_t>(pragma(db, "user_version"));  // now that it is ours
-  for (const char* migration : std::span(kMigrations).subspan(version - 1)) {
+  for (const char* migration :
+       std::span(kMigrations).subspan(static_cast<std::size_t>(version - 1))) {
     db.exec(migration);
   }
   db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
@@ -118,19 +131,21 @@ SQLite::Database open_for_reading(const std::string& path, const std::string& fi
   SQLite::Database db =
       at_rest ? SQLite::Database(immutable_uri(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI)
               : SQLite::Database(file, SQLite::OPEN_READONLY, kBusyTimeoutMs);
-  if (const int version = check(db, path); version < kSchemaVersion) {
-    throw bad_file(path, fmt::format("has the older schema version {}; run `hgemm-tune --shapes` "
-                                     "with it once to bring it to version {}",
-                                     version, kSchemaVersion));
-  }
-  return db;
+  const int version = check(db, path);
+  if (version == kSchemaVersion) return db;
+  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Backup(copy, db).executeStep(-1);
+  migrate(copy, version);
+  copy.exec("PRAGMA query_only = ON");  // what is written to it would be lost
+  return copy;
 }
 
-SQLite::Database open_for_writing(const std::string& path, const std::string& file) {
+OpenDatabase open_for_writing(const std::string& path, const std::string& file) {
   const fs::path folder = fs::path(file).parent_path();
   if (std::error_code ignored; !fs::is_directory(folder, ignored)) {
     throw bad_file(path, fmt::format("the folder {} does not exist; create it", folder.string()));
   }
+  WriterLock lock(path, file);
   const FileKind kind = look_at(file);
   const int create = kind == FileKind::kMissing ? SQLite::OPEN_CREATE : 0;
   SQLite::Database db(file, SQLite::OPEN_READWRITE | create, kBusyTimeoutMs);
@@ -138,15 +153,24 @@ SQLite::Database open_for_writing(const std::string& path, const std::string& fi
     throw bad_file(path, "cannot be written; check its permissions, or name another file");
   }
   if (kind != FileKind::kSqlite) create_schema(db);
-  if (check(db, path) < kSchemaVersion) migrate(db);
+  if (const int version = check(db, path); version < kSchemaVersion) migrate(db, version);
 
-  // WAL: readers never wait for the tuner. NORMAL: a commit survives the death of the process; a
-  // power cut may take the last ones, which are then measured again, and never damages the file.
-  // FULL would add a disk flush per trial beside the timing loop.
+  // WAL: readers never wait for the tuner. FULL: a commit is on disk when it returns, whatever
+  // becomes of the power; the flush was measured at 0.1 ms on the GPU machine, and is outside
+  // timing.
   db.exec("PRAGMA journal_mode = WAL");
-  db.exec("PRAGMA synchronous = NORMAL");
+  db.exec("PRAGMA synchronous = FULL");
   db.exec("PRAGMA foreign_keys = ON");
-  return db;
+  return {std::move(lock), std::move(db)};
+}
+
+/// Absolute, so that names such as ":memory:" or "file:x" are files too, and with no symbolic link:
+/// journals and locks lie beside the file itself.
+std::string file_of(const std::string& path) {
+  const fs::path absolute = fs::absolute(path);
+  std::error_code error;
+  const fs::path file = fs::weakly_canonical(absolute, error);
+  return error ? absolute.string() : file.string();
 }
 
 }  // namespace
@@ -177,13 +201,12 @@ void throw_explained(const std::string& path, const SQLite::Exception& error) {
   }
 }
 
-SQLite::Database open_database(const std::string& path, Store::Mode mode) {
+OpenDatabase open_database(const std::string& path, Store::Mode mode) {
   if (path.empty()) throw InputError("the name of the database is empty; name a file");
   try {
-    // Absolute, so that names such as ":memory:" or "file:x" are files too.
-    const std::string file = fs::absolute(path).string();
-    return mode == Store::Mode::kReadOnly ? open_for_reading(path, file)
-                                          : open_for_writing(path, file);
+    const std::string file = file_of(path);
+    if (mode == Store::Mode::kReadWrite) return open_for_writing(path, file);
+    return {std::nullopt, open_for_reading(path, file)};
   } catch (const SQLite::Exception& error) {
     throw_explained(path, error);
   }

@@ -1,11 +1,12 @@
--- Schema of a hgemm-tune database. src/store/store.cpp is the only code that writes it; anything may
--- read it. Rows are only ever added, except that a trial is brought up to date while its race runs.
+-- Schema of a hgemm-tune database. src/store is the only code that writes it; anything may read it.
+-- Rows are only ever added, except that a trial is brought up to date while its race runs,
+-- and that an attempt goes when it is over.
 --
 -- REAL columns that may be NaN hold NULL instead: SQLite has no NaN.
--- A change of this file is a new user_version and a migration in src/store/open.cpp.
+-- A change of this file is a new user_version and a migration in src/store/migrations.h.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- Where trials ran. Equal environments are one row.
 CREATE TABLE environment (
@@ -93,9 +94,13 @@ CREATE TABLE build (
 -- Trials measured together at one shape. Ratios are only taken within a race.
 CREATE TABLE race (
   id          INTEGER PRIMARY KEY,
+  uid         TEXT    NOT NULL UNIQUE CHECK (length(uid) = 32),  -- the same in every database
   run_id      INTEGER NOT NULL REFERENCES run (id),
   shape_id    INTEGER NOT NULL REFERENCES shape (id),
-  regime      TEXT    NOT NULL CHECK (regime IN ('sustained')),
+  regime      TEXT    NOT NULL CHECK (regime IN ('sustained', 'burst')),
+  cold        INTEGER NOT NULL CHECK (cold IN (0, 1)),   -- 0: inputs were found in L2
+  graph       INTEGER NOT NULL CHECK (graph IN (0, 1)),  -- 0: launches on a stream
+  pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- programmatic dependent launch
   tag         TEXT    NOT NULL,  -- tag and weight describe the shape, as given to this race
   weight      REAL    NOT NULL,
   started_utc TEXT    NOT NULL
@@ -119,11 +124,36 @@ CREATE TABLE trial (
 ) STRICT;
 
 -- One timed batch of a trial. A round visits every candidate of the race that is still in it once.
+-- power_w, temperature_c and clock_events (bits of NVML's reasons) are NULL where NVML was not there.
 CREATE TABLE sample (
-  trial_id INTEGER NOT NULL REFERENCES trial (id),
-  round    INTEGER NOT NULL CHECK (round >= 0),
-  launches INTEGER NOT NULL CHECK (launches > 0),
-  time_us  REAL    NOT NULL CHECK (time_us > 0),  -- of one launch
-  sm_mhz   REAL    NOT NULL,
+  trial_id      INTEGER NOT NULL REFERENCES trial (id),
+  round         INTEGER NOT NULL CHECK (round >= 0),
+  pace          TEXT    NOT NULL CHECK (pace IN ('shared', 'own', 'rested')),
+  launches      INTEGER NOT NULL CHECK (launches > 0),
+  time_us       REAL    NOT NULL CHECK (time_us > 0),  -- of one launch
+  sm_mhz        REAL    NOT NULL,                      -- 0: no clock was read
+  power_w       REAL,
+  temperature_c INTEGER,
+  clock_events  INTEGER,
+  cycles        REAL    GENERATED ALWAYS AS (time_us * sm_mhz) VIRTUAL,  -- of one launch
   PRIMARY KEY (trial_id, round)
 ) STRICT, WITHOUT ROWID;
+
+-- A trial's candidate run alone at full load for a window of seconds.
+CREATE TABLE energy (
+  trial_id INTEGER PRIMARY KEY REFERENCES trial (id),
+  window_s REAL NOT NULL CHECK (window_s > 0),
+  power_w  REAL NOT NULL,
+  time_us  REAL NOT NULL CHECK (time_us > 0),  -- of one launch
+  joules   REAL GENERATED ALWAYS AS (power_w * time_us * 1e-6) VIRTUAL  -- of one launch
+) STRICT;
+
+-- The first launch of a config at a shape that is under way; what a run left here when it ended took
+-- the machine down with it, if that has booted since. Not merged: it is about one machine's present.
+CREATE TABLE attempt (
+  run_id       INTEGER PRIMARY KEY REFERENCES run (id),
+  shape_id     INTEGER NOT NULL REFERENCES shape (id),
+  candidate_id INTEGER NOT NULL REFERENCES candidate (id),
+  boot_id      TEXT    NOT NULL,  -- of Linux: another one at every boot
+  started_utc  TEXT    NOT NULL
+) STRICT;

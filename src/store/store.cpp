@@ -1,166 +1,64 @@
 #include "store/store.h"
 
-#include <limits>
+#include <fstream>
 #include <map>
 #include <type_traits>
 #include <utility>
 
-#include "base/error.h"
-#include "space/label.h"
-#include "space/words.h"
+#include "store/lock.h"
 #include "store/open.h"
+#include "store/rows.h"
 
 namespace hgemm {
+
+using namespace sql;
+
 namespace {
 
 using SQLite::Database;
 using SQLite::Statement;
 
-/// SQLite has no NaN: it stores NULL.
-double real(const Statement& row, int column) {
-  const SQLite::Column value = row.getColumn(column);
-  return value.isNull() ? std::numeric_limits<double>::quiet_NaN() : value.getDouble();
-}
-std::string text(const Statement& row, int column) { return row.getColumn(column).getString(); }
-int integer(const Statement& row, int column) { return row.getColumn(column).getInt(); }
-std::int64_t integer64(const Statement& row, int column) {
-  return row.getColumn(column).getInt64();
-}
-
-template <class... Args>
-Statement prepare(Database& db, const char* sql, const Args&... args) {
-  Statement statement(db, sql);
-  SQLite::bind(statement, args...);
-  return statement;
-}
-
-template <class... Args>
-std::int64_t insert(Database& db, const char* sql, const Args&... args) {
-  prepare(db, sql, args...).exec();
-  return db.getLastInsertRowid();
-}
-
-// ---- Environments ----
-
-constexpr const char* kSelectEnvironments =
-    "SELECT id, gpu_name, gpu_uuid, compute_major, compute_minor, sm_count, l2_bytes, "
-    "memory_bytes, max_sm_mhz, power_limit_w, driver, cuda, cublas, nvrtc, kernel_hash, "
-    "git_revision FROM environment ORDER BY id";
-
-using EnvironmentRow = std::pair<std::int64_t, Environment>;
-
-std::vector<EnvironmentRow> environment_rows(Database& db) {
-  std::vector<EnvironmentRow> rows;
-  Statement row(db, kSelectEnvironments);
-  while (row.executeStep()) {
-    rows.emplace_back(integer64(row, 0), Environment{.gpu_name = text(row, 1),
-                                                     .gpu_uuid = text(row, 2),
-                                                     .compute_major = integer(row, 3),
-                                                     .compute_minor = integer(row, 4),
-                                                     .sm_count = integer(row, 5),
-                                                     .l2_bytes = integer64(row, 6),
-                                                     .memory_bytes = integer64(row, 7),
-                                                     .max_sm_mhz = integer(row, 8),
-                                                     .power_limit_w = real(row, 9),
-                                                     .driver = text(row, 10),
-                                                     .cuda = text(row, 11),
-                                                     .cublas = text(row, 12),
-                                                     .nvrtc = text(row, 13),
-                                                     .kernel_hash = text(row, 14),
-                                                     .git_revision = text(row, 15)});
-  }
-  return rows;
-}
-
-std::int64_t environment_id(Database& db, const Environment& e) {
-  for (const auto& [id, known] : environment_rows(db)) {
-    if (known == e) return id;
-  }
-  return insert(db,
-                "INSERT INTO environment (gpu_name, gpu_uuid, compute_major, compute_minor, "
-                "sm_count, l2_bytes, memory_bytes, max_sm_mhz, power_limit_w, driver, cuda, "
-                "cublas, nvrtc, kernel_hash, git_revision) "
-                "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                e.gpu_name, e.gpu_uuid, e.compute_major, e.compute_minor, e.sm_count, e.l2_bytes,
-                e.memory_bytes, e.max_sm_mhz, e.power_limit_w, e.driver, e.cuda, e.cublas, e.nvrtc,
-                e.kernel_hash, e.git_revision);
-}
-
-// ---- Shapes and candidates ----
-
-std::int64_t shape_id(Database& db, const Shape& s) {
-  const std::string dtype(to_string(s.dtype));
-  const std::string layout(to_string(s.layout));
-  Statement known = prepare(
-      db, "SELECT id FROM shape WHERE m = ? AND n = ? AND k = ? AND dtype = ? AND layout = ?", s.m,
-      s.n, s.k, dtype, layout);
-  if (known.executeStep()) return integer64(known, 0);
-  return insert(db, "INSERT INTO shape (m, n, k, dtype, layout) VALUES (?,?,?,?,?)", s.m, s.n, s.k,
-                dtype, layout);
-}
-
-std::int64_t candidate_id(Database& db, const std::string& label) {
-  Statement known = prepare(db, "SELECT id FROM candidate WHERE label = ?", label);
-  if (known.executeStep()) return integer64(known, 0);
-  const std::int64_t id = insert(db, "INSERT INTO candidate (label) VALUES (?)", label);
-  if (!is_baseline(label)) {
-    const KernelConfig c = parse_label(label);
-    insert(db,
-           "INSERT INTO config (candidate_id, bm, bn, bk, stages, cluster_m, cluster_n, consumers, "
-           "mma_depth, tile_order, epilogue, persistent, dtype) "
-           "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-           id, c.bm, c.bn, c.bk, c.stages, c.cluster_m, c.cluster_n, c.consumers, c.mma_depth,
-           order_word(c.order, c.group), std::string(epilogue_word(c.epilogue)), c.persistent,
-           std::string(to_string(c.dtype)));
-  }
+/// Of the Linux that runs now, another one at every boot; empty where there is none.
+std::string boot_id() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
   return id;
 }
 
-// ---- Races ----
-
-/// All trials of a race with their samples: two queries.
-std::vector<Trial> read_trials(Database& db, std::int64_t race) {
-  std::vector<Trial> trials;
-  std::vector<std::int64_t> ids;
-  Statement row = prepare(db,
-                          "SELECT trial.id, label, stage, status, message, correct, error, "
-                          "tolerance, verdict_message FROM trial "
-                          "JOIN candidate ON candidate.id = candidate_id "
-                          "WHERE race_id = ? ORDER BY trial.id",
-                          race);
-  while (row.executeStep()) {
-    ids.push_back(integer64(row, 0));
-    trials.push_back(Trial{.label = text(row, 1),
-                           .stage = parse_stage(text(row, 2)),
-                           .status = parse_status(text(row, 3)),
-                           .message = text(row, 4),
-                           .verdict = {.correct = integer(row, 5) != 0,
-                                       .error = real(row, 6),
-                                       .tolerance = real(row, 7),
-                                       .message = text(row, 8)},
-                           .samples = {}});
+/// Ids of the environments with these conditions.
+std::set<std::int64_t> with_conditions(Database& db, const Environment& environment) {
+  std::set<std::int64_t> ids;
+  for (const auto& [id, known] : read_environments(db)) {
+    if (known.same_conditions(environment)) ids.insert(id);
   }
+  return ids;
+}
 
-  Statement sample = prepare(db,
-                             "SELECT trial_id, round, launches, time_us, sm_mhz FROM trial "
-                             "JOIN sample ON trial_id = trial.id "
-                             "WHERE race_id = ? ORDER BY trial_id, round",
-                             race);
-  std::size_t at = 0;
-  while (sample.executeStep()) {
-    while (ids.at(at) != integer64(sample, 0)) ++at;  // both are ordered by trial
-    trials[at].samples.push_back(Sample{.round = integer(sample, 1),
-                                        .launches = integer(sample, 2),
-                                        .time_us = real(sample, 3),
-                                        .sm_mhz = real(sample, 4)});
-  }
-  return trials;
+std::int64_t find_or_add_run(Database& db, const Run& run) {
+  Statement known = prepare(
+      db, "SELECT id FROM run WHERE environment_id = ? AND started_utc = ? AND command_line = ?",
+      environment_id(db, run.environment), run.started_utc, run.command_line);
+  return known.executeStep() ? integer64(known, 0) : add_run(db, run);
+}
+
+std::optional<std::int64_t> find_race(Database& db, const std::string& uid) {
+  Statement known = prepare(db, "SELECT id FROM race WHERE uid = ?", uid);
+  if (!known.executeStep()) return std::nullopt;
+  return integer64(known, 0);
+}
+
+/// Of two records of one trial in one race, `a` is the later one: it only ever gains rounds and an
+/// energy, and fails once.
+bool is_later(const Trial& a, const Trial& b) {
+  return a.samples.size() > b.samples.size() || (a.energy && !b.energy) ||
+         (a.status != Status::kOk && b.status == Status::kOk);
 }
 
 }  // namespace
 
 struct Store::Impl {
   std::string path;
+  std::optional<WriterLock> lock;  // before `db`, which is thus closed first
   Database db;
 
   /// Runs `work` in one transaction, so that it sees one state of the database.
@@ -199,7 +97,8 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 
 Store Store::open(const std::string& path, Mode mode) {
-  return Store(std::make_unique<Impl>(path, open_database(path, mode)));
+  OpenDatabase opened = open_database(path, mode);
+  return Store(std::make_unique<Impl>(path, std::move(opened.lock), std::move(opened.db)));
 }
 
 const std::string& Store::path() const { return impl_->path; }
@@ -207,86 +106,99 @@ const std::string& Store::path() const { return impl_->path; }
 std::int64_t Store::begin_run(const Environment& environment, const std::string& command_line) {
   Database& db = impl_->db;
   return impl_->write([&] {
-    return insert(db,
-                  "INSERT INTO run (environment_id, started_utc, command_line) "
-                  "VALUES (?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?)",
-                  environment_id(db, environment), command_line);
+    // The runs that left these have ended and the machine is still up: they were killed.
+    prepare(db, "DELETE FROM attempt WHERE boot_id = ?", boot_id()).exec();
+    return add_run(db, {environment, now_utc(db), command_line});
   });
 }
 
-std::int64_t Store::begin_race(std::int64_t run, const Shape& shape, Regime regime) {
+std::int64_t Store::begin_race(std::int64_t run, const Shape& shape, Regime regime,
+                               const Timing& timing) {
   Database& db = impl_->db;
   return impl_->write([&] {
-    return insert(db,
-                  "INSERT INTO race (run_id, shape_id, regime, tag, weight, started_utc) "
-                  "VALUES (?,?,?,?,?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
-                  run, shape_id(db, shape), std::string(to_string(regime)), shape.tag,
-                  shape.weight);
+    RecordedRace race;
+    race.uid = new_uid(db);
+    race.started_utc = now_utc(db);
+    race.race = {.shape = shape, .regime = regime, .timing = timing, .trials = {}};
+    return add_race(db, run, race);
+  });
+}
+
+void Store::begin_attempt(std::int64_t run, const Shape& shape, const std::string& label) {
+  Database& db = impl_->db;
+  impl_->write([&] {
+    insert(db,
+           "INSERT OR REPLACE INTO attempt (run_id, shape_id, candidate_id, boot_id, started_utc) "
+           "VALUES (?,?,?,?,?)",
+           run, shape_id(db, shape), candidate_id(db, label), boot_id(), now_utc(db));
+  });
+}
+
+void Store::end_attempts(std::int64_t run) {
+  impl_->write([&] { prepare(impl_->db, "DELETE FROM attempt WHERE run_id = ?", run).exec(); });
+}
+
+std::set<std::string> Store::fatal_attempts(const Environment& environment,
+                                            const Shape& shape) const {
+  Database& db = impl_->db;
+  return impl_->read([&] {
+    std::set<std::string> labels;
+    const auto places = with_conditions(db, environment);
+    const std::string now = boot_id();
+    Statement row = prepare(db,
+                            "SELECT label, environment_id, boot_id FROM shape "
+                            "JOIN attempt ON shape_id = shape.id JOIN run ON run.id = run_id "
+                            "JOIN candidate ON candidate.id = candidate_id "
+                            "WHERE m = ? AND n = ? AND k = ? AND dtype = ? AND layout = ?",
+                            shape.m, shape.n, shape.k, std::string(to_string(shape.dtype)),
+                            std::string(to_string(shape.layout)));
+    while (row.executeStep()) {
+      const std::string then = text(row, 2);
+      const bool booted_since = !then.empty() && !now.empty() && then != now;
+      if (booted_since && places.contains(integer64(row, 1))) labels.insert(text(row, 0));
+    }
+    return labels;
   });
 }
 
 void Store::record(std::int64_t race, std::span<const Trial> trials) {
   Database& db = impl_->db;
   impl_->write([&] {
-    Statement upsert(db,
-                     "INSERT INTO trial (race_id, candidate_id, stage, status, message, correct, "
-                     "error, tolerance, verdict_message) VALUES (?,?,?,?,?,?,?,?,?) "
-                     "ON CONFLICT (race_id, candidate_id) DO UPDATE SET stage = excluded.stage, "
-                     "status = excluded.status, message = excluded.message, "
-                     "correct = excluded.correct, error = excluded.error, "
-                     "tolerance = excluded.tolerance, verdict_message = excluded.verdict_message "
-                     "RETURNING id");
-    Statement add_sample(db,
-                         "INSERT INTO sample (trial_id, round, launches, time_us, sm_mhz) "
-                         "VALUES (?,?,?,?,?) ON CONFLICT (trial_id, round) DO NOTHING");
-    for (const Trial& trial : trials) {
-      SQLite::bind(upsert, race, candidate_id(db, trial.label), std::string(to_string(trial.stage)),
-                   std::string(to_string(trial.status)), trial.message, trial.verdict.correct,
-                   trial.verdict.error, trial.verdict.tolerance, trial.verdict.message);
-      upsert.executeStep();
-      const std::int64_t id = integer64(upsert, 0);
-      upsert.reset();
-      for (const Sample& s : trial.samples) {
-        SQLite::bind(add_sample, id, s.round, s.launches, s.time_us, s.sm_mhz);
-        add_sample.exec();
-        add_sample.reset();
-      }
-    }
+    TrialWriter writer(db);
+    for (const Trial& trial : trials) writer.write(race, trial);
   });
 }
 
 void Store::record_build(const BuildFacts& build) {
-  Database& db = impl_->db;
-  impl_->write([&] {
-    insert(db,
-           "INSERT INTO build (candidate_id, kernel_hash, compiler, flags, cubin_hash, registers, "
-           "spill_bytes, static_smem_bytes, dynamic_smem_bytes, compile_ms) "
-           "VALUES (?,?,?,?,?,?,?,?,?,?) "
-           "ON CONFLICT (candidate_id, kernel_hash, compiler, flags, cubin_hash) DO NOTHING",
-           candidate_id(db, build.label), build.kernel_hash, build.compiler, build.flags,
-           build.cubin_hash, build.registers, build.spill_bytes, build.static_smem_bytes,
-           build.dynamic_smem_bytes, build.compile_ms);
-  });
+  impl_->write([&] { add_build(impl_->db, build); });
 }
 
 std::set<std::string> Store::finished(const Environment& environment, const Shape& shape,
-                                      Regime regime) const {
+                                      Regime regime, bool with_energy) const {
   Database& db = impl_->db;
   return impl_->read([&] {
-    std::set<std::string> labels;
-    for (const auto& [id, known] : environment_rows(db)) {
-      if (!known.same_conditions(environment)) continue;
-      Statement row =
-          prepare(db,
-                  "SELECT DISTINCT label FROM shape "
-                  "JOIN race ON shape_id = shape.id JOIN run ON run.id = run_id "
-                  "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
-                  "WHERE m = ? AND n = ? AND k = ? AND dtype = ? AND layout = ? AND regime = ? "
-                  "AND environment_id = ? AND NOT (status = 'ok' AND stage = 'none')",
-                  shape.m, shape.n, shape.k, std::string(to_string(shape.dtype)),
-                  std::string(to_string(shape.layout)), std::string(to_string(regime)), id);
-      while (row.executeStep()) {
-        if (std::string label = text(row, 0); !is_baseline(label)) labels.insert(std::move(label));
+    std::set<std::string> labels, weighed;
+    const auto places = with_conditions(db, environment);
+    Statement row =
+        prepare(db,
+                "SELECT label, environment_id, stage = 'final' AND status = 'ok', window_s NOTNULL "
+                "FROM shape JOIN race ON shape_id = shape.id JOIN run ON run.id = run_id "
+                "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
+                "LEFT JOIN energy ON trial_id = trial.id "
+                "WHERE m = ? AND n = ? AND k = ? AND dtype = ? AND layout = ? AND regime = ? "
+                "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
+                shape.m, shape.n, shape.k, std::string(to_string(shape.dtype)),
+                std::string(to_string(shape.layout)), std::string(to_string(regime)));
+    while (row.executeStep()) {
+      const std::string label = text(row, 0);
+      if (is_baseline(label) || !places.contains(integer64(row, 1))) continue;
+      const bool finalist = integer(row, 2) != 0;
+      if (integer(row, 3) != 0) weighed.insert(label);
+      // The newest trial decides: who went back for its energy and lost this time is finished.
+      if (with_energy && finalist && !weighed.contains(label)) {
+        labels.erase(label);
+      } else {
+        labels.insert(label);
       }
     }
     return labels;
@@ -294,58 +206,66 @@ std::set<std::string> Store::finished(const Environment& environment, const Shap
 }
 
 std::vector<RecordedRace> Store::races(const std::optional<Environment>& environment) const {
-  Database& db = impl_->db;
   return impl_->read([&] {
-    std::map<std::int64_t, Environment> environments;
-    for (auto& [id, known] : environment_rows(db)) {
-      if (!environment || known.same_conditions(*environment)) environments.emplace(id, known);
-    }
     std::vector<RecordedRace> races;
-    Statement row(db,
-                  "SELECT race.id, environment_id, race.started_utc, m, n, k, dtype, layout, "
-                  "weight, tag, regime FROM race "
-                  "JOIN shape ON shape.id = shape_id JOIN run ON run.id = run_id ORDER BY race.id");
-    while (row.executeStep()) {
-      const auto place = environments.find(integer64(row, 1));
-      if (place == environments.end()) continue;
-      const std::int64_t id = integer64(row, 0);
-      races.push_back(RecordedRace{.id = id,
-                                   .environment = place->second,
-                                   .started_utc = text(row, 2),
-                                   .race = {.shape = {.m = integer64(row, 3),
-                                                      .n = integer64(row, 4),
-                                                      .k = integer64(row, 5),
-                                                      .dtype = parse_dtype(text(row, 6)),
-                                                      .layout = parse_layout(text(row, 7)),
-                                                      .weight = real(row, 8),
-                                                      .tag = text(row, 9)},
-                                            .regime = parse_regime(text(row, 10)),
-                                            .trials = read_trials(db, id)}});
+    for (RaceOfRun& race : read_races(impl_->db, environment)) {
+      races.push_back(std::move(race.recorded));
     }
     return races;
   });
 }
 
 std::vector<BuildFacts> Store::builds() const {
+  return impl_->read([&] { return read_builds(impl_->db); });
+}
+
+std::vector<Environment> Store::environments() const {
   return impl_->read([&] {
-    std::vector<BuildFacts> builds;
-    Statement row(impl_->db,
-                  "SELECT label, kernel_hash, compiler, flags, cubin_hash, registers, spill_bytes, "
-                  "static_smem_bytes, dynamic_smem_bytes, compile_ms FROM build "
-                  "JOIN candidate ON candidate.id = candidate_id ORDER BY build.id");
-    while (row.executeStep()) {
-      builds.push_back(BuildFacts{.label = text(row, 0),
-                                  .kernel_hash = text(row, 1),
-                                  .compiler = text(row, 2),
-                                  .flags = text(row, 3),
-                                  .cubin_hash = text(row, 4),
-                                  .registers = integer(row, 5),
-                                  .spill_bytes = integer(row, 6),
-                                  .static_smem_bytes = integer(row, 7),
-                                  .dynamic_smem_bytes = integer(row, 8),
-                                  .compile_ms = real(row, 9)});
+    std::vector<Environment> environments;
+    for (auto& [id, environment] : read_environments(impl_->db)) {
+      environments.push_back(std::move(environment));
     }
-    return builds;
+    return environments;
+  });
+}
+
+Store::Added Store::add_all(const Store& from) {
+  struct Contents {
+    std::vector<Row<Run>> runs;
+    std::vector<RaceOfRun> races;
+    std::vector<BuildFacts> builds;
+  };
+  // Read first: `from` may be this very database.
+  const Contents theirs = from.impl_->read([&] {
+    Database& db = from.impl_->db;
+    return Contents{read_runs(db), read_races(db), read_builds(db)};
+  });
+
+  Database& db = impl_->db;
+  return impl_->write([&] {
+    Added added;
+    std::map<std::int64_t, std::int64_t> our_run;
+    for (const auto& [id, run] : theirs.runs) our_run[id] = find_or_add_run(db, run);
+
+    TrialWriter writer(db);
+    for (const auto& [run, recorded] : theirs.races) {
+      std::optional<std::int64_t> race = find_race(db, recorded.uid);
+      std::map<std::string, Trial> ours;
+      if (race) {
+        for (Trial& trial : read_trials(db, *race)) ours.emplace(trial.label, std::move(trial));
+      } else {
+        race = add_race(db, our_run.at(run), recorded);
+        ++added.races;
+      }
+      for (const Trial& trial : recorded.race.trials) {
+        const auto known = ours.find(trial.label);
+        if (known != ours.end() && !is_later(trial, known->second)) continue;
+        added.samples += writer.write(*race, trial);
+        ++added.trials;
+      }
+    }
+    for (const BuildFacts& build : theirs.builds) add_build(db, build);
+    return added;
   });
 }
 

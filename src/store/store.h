@@ -17,6 +17,7 @@ namespace hgemm {
 /// A race as it is read back: what was measured together, and where.
 struct RecordedRace {
   std::int64_t id = 0;
+  std::string uid;  ///< the same in every database that the race was merged into
   Environment environment;
   std::string started_utc;  ///< ISO 8601
   Race race;
@@ -30,6 +31,10 @@ class Store {
   /// damaged, has a newer schema than this program, or cannot be written; nothing is left
   /// half-written. An empty file is a new database. kReadOnly works in a read-only folder, and then
   /// assumes that nobody writes to the file unless a journal lies beside it.
+  ///
+  /// One process at a time has a database open for writing, by a lock on `<path>.lock`: two runs
+  /// would measure the same trials twice, and disturb each other's times. Throws Error that names
+  /// the other process. The lock goes with its process, however that ends.
   static Store open(const std::string& path, Mode mode);
   ~Store();
   Store(Store&&) noexcept;
@@ -41,7 +46,17 @@ class Store {
   std::int64_t begin_run(const Environment& environment, const std::string& command_line);
 
   /// A race of that run; trials are added to it as they end.
-  std::int64_t begin_race(std::int64_t run, const Shape& shape, Regime regime);
+  std::int64_t begin_race(std::int64_t run, const Shape& shape, Regime regime,
+                          const Timing& timing);
+
+  /// Notes on disk, before it happens, that a config runs for the first time at a shape: if the
+  /// whole machine goes down with it, the next run knows. One a run: the next call replaces it.
+  void begin_attempt(std::int64_t run, const Shape& shape, const std::string& label);
+  void end_attempts(std::int64_t run);  ///< the last one is over too
+  /// Labels whose attempt at this shape, in these conditions, was under way when a machine went
+  /// down: noted in another boot (/proc/sys/kernel/random/boot_id) than now, and never over. Who
+  /// was merely killed in the same boot is not among them: that was not the kernel's doing.
+  std::set<std::string> fatal_attempts(const Environment& environment, const Shape& shape) const;
 
   /// Adds trials to a race in one transaction. A label that the race already has keeps its row: its
   /// stage, status, message and verdict are brought up to date and samples of new rounds are
@@ -53,14 +68,28 @@ class Store {
 
   /// Labels that need no further measurement at this shape in this environment and regime: they
   /// ended with any status, in any run (ok but never timed is no end). Baselines are never among
-  /// them.
-  std::set<std::string> finished(const Environment& environment, const Shape& shape,
-                                 Regime regime) const;
+  /// them. `with_energy`: finalists whose energy was never measured are not among them either.
+  std::set<std::string> finished(const Environment& environment, const Shape& shape, Regime regime,
+                                 bool with_energy = false) const;
 
   /// All races with their trials and samples, oldest first; with `environment`, only races whose
   /// environment has the same conditions.
   std::vector<RecordedRace> races(const std::optional<Environment>& environment = {}) const;
   std::vector<BuildFacts> builds() const;
+
+  /// All environments that have a run, oldest first.
+  std::vector<Environment> environments() const;
+
+  struct Added {
+    int races = 0;
+    int trials = 0;  ///< new here, or brought up to date
+    int samples = 0;
+  };
+  /// Takes over everything that `from` has and this database lacks, in one transaction: races by
+  /// their uid, of races that both have the trials and rounds that are missing here. Adding the
+  /// same again adds nothing. `from` may be an older or a newer state of this database, or this
+  /// one. Attempts stay behind. Whether the environments may be mixed is the caller's decision.
+  Added add_all(const Store& from);
 
  private:
   struct Impl;

@@ -26,7 +26,26 @@ constexpr std::array kStatusWords{
     Word{Status::kTimedOut, "timed_out"},
     Word{Status::kCrashed, "crashed"},
 };
-constexpr std::array kRegimeWords{Word{Regime::kSustained, "sustained"}};
+constexpr std::array kRegimeWords{
+    Word{Regime::kSustained, "sustained"},
+    Word{Regime::kBurst, "burst"},
+};
+constexpr std::array kPaceWords{
+    Word{Pace::kShared, "shared"},
+    Word{Pace::kOwn, "own"},
+    Word{Pace::kRested, "rested"},
+};
+constexpr std::array kClockEventWords{
+    Word{clock_event::kIdle, "idle"},
+    Word{clock_event::kApplicationClocks, "application_clocks"},
+    Word{clock_event::kPowerCap, "power_cap"},
+    Word{clock_event::kHardwareSlowdown, "hardware_slowdown"},
+    Word{clock_event::kSyncBoost, "sync_boost"},
+    Word{clock_event::kThermal, "thermal"},
+    Word{clock_event::kHardwareThermal, "hardware_thermal"},
+    Word{clock_event::kPowerBrake, "power_brake"},
+    Word{clock_event::kDisplay, "display"},
+};
 constexpr std::array kStageWords{
     Word{Stage::kNone, "none"},
     Word{Stage::kScreen, "screen"},
@@ -61,8 +80,21 @@ Status parse_status(std::string_view text) { return value_of(kStatusWords, text,
 std::string_view to_string(Regime regime) { return text_of(kRegimeWords, regime, "regime"); }
 Regime parse_regime(std::string_view text) { return value_of(kRegimeWords, text, "regime"); }
 
+std::string_view to_string(Pace pace) { return text_of(kPaceWords, pace, "pace"); }
+Pace parse_pace(std::string_view text) { return value_of(kPaceWords, text, "pace"); }
+
 std::string_view to_string(Stage stage) { return text_of(kStageWords, stage, "stage"); }
 Stage parse_stage(std::string_view text) { return value_of(kStageWords, text, "stage"); }
+
+std::string clock_event_names(std::uint64_t events) {
+  std::vector<std::string> names;
+  for (const auto& [bit, text] : kClockEventWords) {
+    if ((events & bit) != 0) names.emplace_back(text);
+    events &= ~bit;
+  }
+  if (events != 0) names.push_back(fmt::format("{:#x}", events));
+  return fmt::format("{}", fmt::join(names, " "));
+}
 
 bool is_cublaslt(std::string_view label) { return label.starts_with(kCublasLtPrefix); }
 bool is_baseline(std::string_view label) { return label == kCublasLabel || is_cublaslt(label); }

@@ -1,15 +1,26 @@
 #include "tune/shape_race.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 #include <utility>
 
 #include "base/error.h"
+#include "measure/protocol.h"
 #include "space/label.h"
+#include "statistics/statistics.h"
 
 namespace hgemm {
+namespace {
+
+/// So many candidates in a row that each took the measurer down, and nothing that worked in
+/// between: then the GPU is suspect rather than they.
+constexpr std::size_t kMaxBlamed = 8;
+
+}  // namespace
 
 void ShapeRace::add(const Build& build) {
   const std::string name = label(build.config);
@@ -44,6 +55,7 @@ void ShapeRace::open() {
       continue;
     }
     open_ = true;
+    timing_ = opened.timing;
     for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
       Candidate& baseline = candidates_[opened.baselines[i]];
       const Prepared& prepared = opened.prepared.at(i);
@@ -67,135 +79,287 @@ void ShapeRace::open() {
 
 void ShapeRace::run() {
   commit();
-  make_ready();
+  load();
   std::vector<std::string> racers;
   for (const auto& [label, candidate] : candidates_) {
     if (!candidate.ended) racers.push_back(label);
   }
-  const RacePolicy& policy = context_.plan.policy;
-  const bool by_cycles = shape_.flops() / shape_.bytes() > policy.cycles_above_flops_per_byte;
-  Referee referee(racers, policy,
-                  by_cycles ? Referee::ScreenBy::kCycles : Referee::ScreenBy::kTime);
-  for (int round = 1; !referee.finished(); ++round) {
+  Referee referee(racers, policy());
+  const auto over = [&] { return referee.finished() || configs_alive() == 0; };
+  for (int round = 0; !over();) {
     context_.poll_stop();
     phase_ = referee.phase();
-    std::map<std::string, Sample> samples;
-    for (auto& [label, sample] : measure(referee.next_round())) {
-      Candidate& candidate = candidates_.at(label);
-      if (candidate.ended) continue;  // after its sample: it failed when it was made ready again
-      sample.round = round;
-      candidate.trial.samples.push_back(sample);
-      samples[label] = sample;
+    for (Samples& samples : measure(referee.next_round())) {
+      if (!over()) end_round(++round, samples, referee);
     }
-    const auto eliminated = referee.end_round(samples);
-    for (const std::string& label : eliminated) finish(candidates_.at(label));
-    commit();
-    for (const std::string& label : eliminated) forget(label);
-    if (referee.phase() != phase_) {
-      for (auto& [label, candidate] : candidates_) {
-        if (!is_baseline(label)) candidate.trial.samples.clear();  // screening does not count
-      }
-    }
-    context_.listener.racing(round, configs_alive(), referee.standing().leader,
-                             referee.standing().ratio_cublas);
   }
+  const bool weighs = context_.plan.energy && regime_ == Regime::kSustained;
+  if (weighs && configs_alive() > 0) weigh();
   for (auto& [label, candidate] : candidates_) {
-    if (!candidate.ended) finish(candidate);
+    if (!candidate.ended) finish(candidate, phase_);
   }
   commit();
+  warn_of_faults();
 }
 
-/// Opens, prepares and settles whatever the last loss has undone. Each pass either succeeds, ends
-/// the culprit of a loss, or counts towards giving up.
+void ShapeRace::end_round(int round, Samples& samples, Referee& referee) {
+  // Who failed after its sample, as it was made ready again, has none; nor who left in the round
+  // that was measured with this one.
+  std::erase_if(samples, [&](const auto& item) { return candidates_.at(item.first).ended; });
+  for (auto& [label, sample] : samples) {
+    sample.round = round;
+    take(label, sample);
+  }
+  const auto eliminated = referee.end_round(samples);
+  for (const std::string& label : eliminated) finish(candidates_.at(label), Stage::kScreen);
+  commit();
+  for (const std::string& label : eliminated) forget(label);
+  if (referee.phase() != phase_) {
+    for (auto& [label, candidate] : candidates_) {
+      if (!is_baseline(label)) candidate.trial.samples.clear();  // screening does not count
+    }
+  }
+  context_.listener.racing(round, configs_alive(), referee.standing().leader,
+                           referee.standing().ratio_cublas);
+}
+
+void ShapeRace::take(const std::string& label, Sample sample) {
+  Candidate& candidate = candidates_.at(label);
+  if (phase_ == Stage::kFinal) candidate.final_times_us.push_back(sample.time_us);
+  clock_events_ |= sample.clock_events.value_or(0);
+  candidate.trial.samples.push_back(std::move(sample));
+}
+
+// ---- Making ready ----
+
+/// Opens, prepares and settles whatever the last loss or a new pace has undone. Each pass either
+/// succeeds, ends the culprit of a loss, or counts towards giving up.
 void ShapeRace::make_ready() {
-  while (!settled_ && configs_alive() > 0) {
-    open();
-    prepare_waiting();
-    if (!open_ || configs_alive() == 0) continue;
+  while (settled_for_ != pace() && configs_alive() > 0) {
+    load();
+    if (configs_alive() == 0) return;
     try {
-      context_.measurer.settle(context_.plan.regime);
-      settled_ = true;
+      settle();
     } catch (const MeasurerLost& loss) {
       lost_unexplained(loss);
     }
   }
+}
+
+/// Brings everyone into the measurer who has not ended.
+void ShapeRace::load() {
+  try {
+    do {
+      open();
+      prepare_waiting();
+    } while (!open_ && configs_alive() > 0);
+  } catch (...) {
+    end_attempts();  // we are alive, so the machine is: nobody took it down
+    throw;
+  }
+  end_attempts();
 }
 
 void ShapeRace::prepare_waiting() {
-  const int total = configs_alive();
+  const auto waits = [](const Candidate& candidate) {
+    return candidate.build && !candidate.ended && !candidate.ready;
+  };
+  const auto total =
+      std::ranges::count_if(candidates_, [&](const auto& item) { return waits(item.second); });
   int done = 0;
   for (auto& [label, candidate] : candidates_) {
     if (!open_) return;
-    if (!candidate.build || candidate.ended) continue;
-    if (!candidate.ready) {
-      context_.poll_stop();
-      prepare(candidate);
-    }
-    context_.listener.preparing(++done, total);
+    if (!waits(candidate)) continue;
+    context_.poll_stop();
+    prepare(candidate);
+    context_.listener.preparing(++done, static_cast<int>(total));
   }
 }
 
+/// What was verified before the measurer was lost is only loaded again.
 void ShapeRace::prepare(Candidate& candidate) {
+  const std::string name = label(candidate.build->config);
+  const bool again = candidate.estimate_us.has_value();
+  Prepared prepared;
   try {
-    const Prepared prepared = context_.measurer.prepare(*candidate.build);
-    candidate.trial.verdict = prepared.verdict;
-    candidate.ready = prepared.status == Status::kOk;
-    if (candidate.ready) return;
+    if (again) {
+      prepared = context_.measurer.restore(*candidate.build, *candidate.estimate_us);
+    } else {
+      context_.store.begin_attempt(context_.run, shape_, name);
+      attempting_ = true;
+      prepared = context_.measurer.prepare(*candidate.build);
+    }
+  } catch (const MeasurerLost& loss) {
+    lost_to(name, loss);
+    return;
+  }
+  candidate.ready = prepared.status == Status::kOk;
+  if (!candidate.ready || !again) candidate.trial.verdict = prepared.verdict;
+  if (!candidate.ready) {
     fail(candidate, prepared.status, prepared.message);
     commit();
-    forget(label(candidate.build->config));
-  } catch (const MeasurerLost& loss) {
-    lost_to(candidate, loss);
+    forget(name);
+  } else if (!again) {
+    candidate.estimate_us = prepared.estimate_us;
+    context_.blamed.clear();
   }
 }
 
-/// One round in this order. Who fails in it is left out.
-std::map<std::string, Sample> ShapeRace::measure(const std::vector<std::string>& order) {
-  std::map<std::string, Sample> samples;
-  make_ready();
-  if (!one_by_one_ && configs_alive() > 0) {
-    std::vector<std::string> labels;
-    std::ranges::copy_if(order, std::back_inserter(labels),
-                         [this](const auto& label) { return candidates_.at(label).ready; });
+void ShapeRace::end_attempts() {
+  if (std::exchange(attempting_, false)) context_.store.end_attempts(context_.run);
+}
+
+bool ShapeRace::may_be_capped() const {
+  return regime_ == Regime::kSustained && shape_.flops() / shape_.bytes() > protocol::kLightLoad;
+}
+
+RacePolicy ShapeRace::policy() const {
+  RacePolicy policy = context_.plan.policy;
+  if (may_be_capped()) {
+    policy.finalists = std::min(policy.finalists, policy.own_finalists);
+    policy.lt_finalists = std::min(policy.lt_finalists, policy.own_lt_finalists);
+    policy.min_rounds = std::min(policy.min_rounds, policy.own_min_rounds);
+  }
+  return policy;
+}
+
+/// Of the next round; measure/protocol.h says why.
+Pace ShapeRace::pace() const {
+  if (regime_ == Regime::kBurst) return Pace::kRested;
+  if (!may_be_capped()) return Pace::kShared;
+  if (phase_ != Stage::kFinal) return Pace::kRested;
+  return power_capped_.value_or(true) ? Pace::kOwn : Pace::kShared;
+}
+
+/// What settling for the own pace finds may call for the shared one.
+void ShapeRace::settle() {
+  while (settled_for_ != pace()) {
+    const Pace next = pace();
+    const Measurer::Settled found = context_.measurer.settle(next);
+    settled_for_ = next;
+    if (next != Pace::kOwn) continue;
+    // Once for all: a race changes its pace with its phase only.
+    if (!power_capped_) power_capped_ = found.power_capped;
+    settled_for_ = pace();  // full load is what the shared pace needs too
+  }
+}
+
+// ---- Measuring ----
+
+/// Rounds in this order. Who fails in them is left out.
+std::vector<ShapeRace::Samples> ShapeRace::measure(const std::vector<std::string>& order) {
+  while (!one_by_one_) {
+    make_ready();
+    if (configs_alive() == 0) return {};
     try {
-      const std::vector<Sample> timed = context_.measurer.round(labels);
-      for (std::size_t i = 0; i < labels.size(); ++i) samples[labels[i]] = timed.at(i);
-      unexplained_losses_ = 0;
-      return samples;
-    } catch (const MeasurerLost&) {
-      lost();
-      one_by_one_ = true;
+      auto rounds = measure_together(order);
+      worked();
+      return rounds;
+    } catch (const MeasurerLost& loss) {
+      if (!loss.culprit.empty()) {
+        blame(loss.culprit, loss);
+      } else {
+        lost();
+        one_by_one_ = true;
+      }
     }
   }
+  std::vector<Samples> rounds;
   for (const std::string& label : order) {
-    if (const auto sample = measure_alone(label)) samples[label] = *sample;
+    do_alone(label, [&] {
+      const auto alone = measure_together({label});
+      rounds.resize(alone.size());
+      for (std::size_t i = 0; i < alone.size(); ++i) rounds[i][label] = alone[i].at(label);
+    });
   }
-  return samples;
+  return rounds;
 }
 
-/// None if the label, or the last config, has ended.
-std::optional<Sample> ShapeRace::measure_alone(const std::string& label) {
-  Candidate& candidate = candidates_.at(label);
+std::vector<ShapeRace::Samples> ShapeRace::measure_together(const std::vector<std::string>& order) {
+  std::vector<std::string> labels;
+  std::ranges::copy_if(order, std::back_inserter(labels),
+                       [this](const auto& label) { return candidates_.at(label).ready; });
+  std::vector<Samples> rounds;
+  for (const std::vector<Sample>& timed : context_.measurer.rounds(labels, pace())) {
+    Samples& samples = rounds.emplace_back();
+    for (std::size_t i = 0; i < labels.size(); ++i) samples[labels[i]] = timed.at(i);
+  }
+  return rounds;
+}
+
+/// Energy of who reached the end, and of what it is compared with.
+void ShapeRace::weigh() {
+  std::vector<std::string> labels = worth_weighing();
+  std::mt19937_64 random(context_.plan.policy.seed);
+  std::shuffle(labels.begin(), labels.end(), random);
+  for (int done = 0; const std::string& label : labels) {
+    if (!context_.has_energy_counter) return;
+    context_.poll_stop();
+    std::optional<Energy>& energy = candidates_.at(label).trial.energy;
+    if (do_alone(label, [&] { energy = context_.measurer.energy(label); }) && !energy) {
+      context_.has_energy_counter = false;
+      context_.listener.warning("this GPU has no energy counter: no joules are measured");
+      return;
+    }
+    context_.listener.weighing(++done, static_cast<int>(labels.size()));
+  }
+}
+
+std::vector<std::string> ShapeRace::worth_weighing() const {
+  std::vector<std::string> labels;
+  const std::string* fastest_lt = nullptr;
+  const auto time_us = [this](const std::string& label) {
+    return median(candidates_.at(label).final_times_us);
+  };
+  for (const auto& [label, candidate] : candidates_) {
+    if (candidate.ended || candidate.final_times_us.empty()) continue;
+    if (!is_cublaslt(label)) {
+      labels.push_back(label);
+    } else if (!fastest_lt || time_us(label) < time_us(*fastest_lt)) {
+      fastest_lt = &label;
+    }
+  }
+  if (fastest_lt) labels.push_back(*fastest_lt);
+  return labels;
+}
+
+/// Runs a step that involves this label alone, again after losses that are not its doing. False if
+/// the label, or the last config, has ended.
+bool ShapeRace::do_alone(const std::string& label, const std::function<void()>& step) {
   for (;;) {
     make_ready();
-    if (!candidate.ready || configs_alive() == 0) return std::nullopt;
+    if (!candidates_.at(label).ready || configs_alive() == 0) return false;
     try {
-      const Sample sample = context_.measurer.round({&label, 1}).at(0);
-      unexplained_losses_ = 0;
-      return sample;
+      step();
+      worked();
+      return true;
     } catch (const MeasurerLost& loss) {
-      if (label != kCublasLabel) {
-        lost_to(candidate, loss);
-        return std::nullopt;
-      }
-      lost_unexplained(loss);
+      blame(loss.culprit.empty() ? label : loss.culprit, loss);
     }
   }
+}
+
+// ---- Losses ----
+
+void ShapeRace::worked() {
+  unexplained_losses_ = 0;
+  context_.blamed.clear();
 }
 
 void ShapeRace::lost() {
-  open_ = settled_ = false;
+  open_ = false;
+  settled_for_.reset();
   for (auto& [label, candidate] : candidates_) candidate.ready = false;
+}
+
+/// cublas must stay: without it there are no ratios.
+void ShapeRace::blame(const std::string& label, const MeasurerLost& loss) {
+  const auto found = candidates_.find(label);
+  if (label == kCublasLabel || found == candidates_.end() || found->second.ended) {
+    lost_unexplained(loss);
+  } else {
+    lost_to(label, loss);
+  }
 }
 
 void ShapeRace::lost_unexplained(const MeasurerLost& loss) {
@@ -209,14 +373,26 @@ void ShapeRace::lost_unexplained(const MeasurerLost& loss) {
 
 /// Recorded before anything is tried again: should the machine go down with it, the next call does
 /// not walk into the same kernel.
-void ShapeRace::lost_to(Candidate& culprit, const MeasurerLost& loss) {
+void ShapeRace::lost_to(const std::string& label, const MeasurerLost& loss) {
   lost();
   unexplained_losses_ = 0;
+  Candidate& culprit = candidates_.at(label);
   const std::string& algorithm = culprit.trial.message;
   fail(culprit, loss.status,
        algorithm.empty() ? loss.what() : fmt::format("{}: {}", algorithm, loss.what()));
   commit();
+
+  auto& blamed = context_.blamed;
+  blamed.push_back(fmt::format("{} at {} ({})", label, to_string(shape_), loss.what()));
+  if (blamed.size() < kMaxBlamed) return;
+  throw Error(fmt::format(
+      "the GPU worker was lost to {} candidates in a row, and nothing worked in between: {}. They "
+      "are recorded as such and not tried again, but the GPU itself may be at fault. Check it with "
+      "`hgemm-tune doctor`, then run the same command to go on with the others",
+      blamed.size(), fmt::join(blamed, "; ")));
 }
+
+// ---- Ends ----
 
 void ShapeRace::fail(Candidate& candidate, Status status, const std::string& message) {
   candidate.trial.status = status;
@@ -226,8 +402,8 @@ void ShapeRace::fail(Candidate& candidate, Status status, const std::string& mes
   candidate.ready = false;
 }
 
-void ShapeRace::finish(Candidate& candidate) {
-  candidate.trial.stage = phase_;
+void ShapeRace::finish(Candidate& candidate, Stage stage) {
+  candidate.trial.stage = stage;
   candidate.ended = true;
 }
 
@@ -257,8 +433,18 @@ void ShapeRace::commit() {
     trials.push_back(candidate.trial);
     candidate.trial.samples.clear();
   }
-  if (!race_) race_ = context_.store.begin_race(context_.run, shape_, context_.plan.regime);
+  if (!race_) race_ = context_.store.begin_race(context_.run, shape_, regime_, timing_);
   context_.store.record(*race_, trials);
+}
+
+void ShapeRace::warn_of_faults() const {
+  const std::uint64_t faults = clock_events_ & clock_event::kFault;
+  if (faults == 0) return;
+  context_.listener.warning(fmt::format(
+      "{} ({}): cooling or power supply held the clocks back ({}); the times are kept "
+      "and flagged, but they are not what this GPU can do when it is cooled and powered "
+      "properly",
+      to_string(shape_), to_string(regime_), clock_event_names(faults)));
 }
 
 }  // namespace hgemm

@@ -1,9 +1,12 @@
-// One shape's race: from making candidates ready to the last record. Private to the module.
+// One race, of one shape in one regime: from making candidates ready to the last record. Private to
+// the module.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tune/tune.h"
 
@@ -12,7 +15,7 @@ namespace hgemm {
 /// Thrown where `stop` said so.
 struct Stopped {};
 
-/// What the shapes of one call of tune() share.
+/// What the races of one call of tune() share.
 struct TuneContext {
   const TunePlan& plan;
   Measurer& measurer;
@@ -20,7 +23,9 @@ struct TuneContext {
   TuneListener& listener;
   const std::function<bool()>& stop;
   std::int64_t run = 0;
-  std::int64_t recorded = 0;  ///< configs' trials
+  std::int64_t recorded = 0;             ///< configs' trials
+  std::vector<std::string> blamed = {};  ///< for losses in a row; nothing worked in between
+  bool has_energy_counter = true;        ///< as far as is known
 
   void poll_stop() const {
     if (stop && stop()) throw Stopped();
@@ -31,7 +36,8 @@ struct TuneContext {
 /// there; make_ready() brings back what the next step needs.
 class ShapeRace {
  public:
-  ShapeRace(TuneContext& context, const Shape& shape) : context_(context), shape_(shape) {}
+  ShapeRace(TuneContext& context, const Shape& shape, Regime regime)
+      : context_(context), shape_(shape), regime_(regime) {}
 
   void add(const Build& build);  ///< must outlive the race
   void add_failed(const std::string& label, Status status, const std::string& message);
@@ -44,39 +50,63 @@ class ShapeRace {
 
  private:
   struct Candidate {
-    Trial trial;                   ///< its samples: those not recorded yet
-    const Build* build = nullptr;  ///< of a config
-    bool ready = false;            ///< the measurer holds it, verified
+    Trial trial;                        ///< its samples: those not recorded yet
+    const Build* build = nullptr;       ///< of a config
+    std::optional<double> estimate_us;  ///< of a config, once it was verified
+    bool ready = false;                 ///< the measurer holds it
     bool ended = false;
     bool recorded = false;  ///< as ended
+    std::vector<double> final_times_us;
   };
 
   void make_ready();
+  void load();
   void prepare_waiting();
   void prepare(Candidate& candidate);
+  void end_attempts();
 
-  std::map<std::string, Sample> measure(const std::vector<std::string>& order);
-  std::optional<Sample> measure_alone(const std::string& label);
+  bool may_be_capped() const;  ///< by the power limit
+  RacePolicy policy() const;
+  Pace pace() const;
+  void settle();
 
+  using Samples = std::map<std::string, Sample>;  ///< of a round, by label
+  std::vector<Samples> measure(const std::vector<std::string>& order);
+  std::vector<Samples> measure_together(const std::vector<std::string>& order);
+  void end_round(int round, Samples& samples, Referee& referee);
+  void take(const std::string& label, Sample sample);
+  void weigh();
+  std::vector<std::string> worth_weighing() const;
+  bool do_alone(const std::string& label, const std::function<void()>& step);
+
+  void worked();
   void lost();
+  void blame(const std::string& label, const MeasurerLost& loss);
   void lost_unexplained(const MeasurerLost& loss);
-  void lost_to(Candidate& culprit, const MeasurerLost& loss);
+  void lost_to(const std::string& label, const MeasurerLost& loss);
   void fail(Candidate& candidate, Status status, const std::string& message);
-  void finish(Candidate& candidate);
+  void finish(Candidate& candidate, Stage stage);
   void forget(const std::string& label);
   void commit();
+  void warn_of_faults() const;
 
   TuneContext& context_;
   Shape shape_;
+  Regime regime_;
+  Timing timing_;
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on
   Stage phase_ = Stage::kNone;
   bool open_ = false;
-  bool settled_ = false;
-  /// Once a round was lost, every label is measured by a call of its own, so that the next loss has
-  /// a culprit. The samples stay comparable: the order is the same, only pauses grow.
+  bool attempting_ = false;           ///< the store has a note of it
+  std::optional<Pace> settled_for_;   ///< none: not since the shape was opened
+  std::optional<bool> power_capped_;  ///< at full load, once that is known
+  /// Once a round was lost and nobody knows to whom, every label is measured by a call of its own,
+  /// so that the next loss has a culprit. The samples stay comparable: the order is the same, only
+  /// pauses grow.
   bool one_by_one_ = false;
-  int unexplained_losses_ = 0;  ///< in a row
+  int unexplained_losses_ = 0;      ///< in a row
+  std::uint64_t clock_events_ = 0;  ///< of all samples
 };
 
 }  // namespace hgemm

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -12,23 +13,27 @@
 namespace hgemm {
 namespace {
 
-/// A shape and the configs that the store has no trial of.
+/// A race, and the configs that the store has no trial of.
 struct Missing {
   Shape shape;
+  Regime regime;
   std::vector<KernelConfig> configs;
 };
 
 std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment) {
   std::vector<Missing> all;
-  for (const Shape& shape : plan.shapes) {
-    std::set<std::string> known = store.finished(environment, shape, plan.regime);
-    Missing missing{shape, {}};
-    for (const KernelConfig& config : plan.configs) {
-      if (config.dtype != shape.dtype) continue;
-      if (known.insert(label(config)).second) missing.configs.push_back(config);
+  for (const Regime regime : plan.regimes) {
+    const bool with_energy = plan.energy && regime == Regime::kSustained;
+    for (const Shape& shape : plan.shapes) {
+      std::set<std::string> known = store.finished(environment, shape, regime, with_energy);
+      Missing missing{shape, regime, {}};
+      for (const KernelConfig& config : plan.configs) {
+        if (config.dtype != shape.dtype) continue;
+        if (known.insert(label(config)).second) missing.configs.push_back(config);
+      }
+      if (!missing.configs.empty()) all.push_back(std::move(missing));
     }
-    if (!missing.configs.empty()) all.push_back(std::move(missing));
   }
   return all;
 }
@@ -39,7 +44,7 @@ const char* why_not(const KernelConfig& config, const Shape& shape) {
   return rule == Rule::kValid ? why_unsupported(shape.m, shape.n, shape.k) : rule_text(rule).reason;
 }
 
-/// All builds that any shape needs, by label: compiled ahead, so that nothing but the GPU works
+/// All builds that any race needs, by label: compiled ahead, so that nothing but the GPU works
 /// while there is timing.
 std::map<std::string, Build> compile_missing(const std::vector<Missing>& all, TuneContext& context,
                                              const CompileAll& compile_all) {
@@ -75,24 +80,32 @@ void run(TuneContext& context, const CompileAll& compile_all, std::vector<std::s
   const auto builds = compile_missing(all, context, compile_all);
   context.run = context.store.begin_run(environment, plan.command_line);
 
-  for (int index = 0; const Missing& missing : all) {
+  for (int index = -1; const Missing& missing : all) {
+    ++index;
     context.poll_stop();
-    ShapeRace race(context, missing.shape);
+    const std::string shape = to_string(missing.shape);
+    if (std::ranges::find(skipped, shape) != skipped.end()) continue;  // in another regime
+    ShapeRace race(context, missing.shape, missing.regime);
+    const auto fatal = context.store.fatal_attempts(environment, missing.shape);
     for (const KernelConfig& config : missing.configs) {
+      const std::string name = label(config);
       if (const char* reason = why_not(config, missing.shape)) {
-        race.add_failed(label(config), Status::kInvalidConfig, reason);
+        race.add_failed(name, Status::kInvalidConfig, reason);
+      } else if (fatal.contains(name)) {
+        race.add_failed(name, Status::kCrashed,
+                        "the machine went down when this config was first run at this shape; it is "
+                        "not tried again");
       } else {
-        race.add(builds.at(label(config)));
+        race.add(builds.at(name));
       }
     }
-    context.listener.shape_started(missing.shape, index++, static_cast<int>(all.size()),
-                                   race.configs_alive());
+    context.listener.shape_started(missing.shape, missing.regime, index,
+                                   static_cast<int>(all.size()), race.configs_alive());
     try {
       race.open();
     } catch (const InputError& error) {
-      context.listener.warning(
-          fmt::format("{} is skipped: {}", to_string(missing.shape), error.what()));
-      skipped.push_back(to_string(missing.shape));
+      context.listener.warning(fmt::format("{} is skipped: {}", shape, error.what()));
+      skipped.push_back(shape);
       continue;
     }
     race.run();

@@ -15,14 +15,16 @@
 namespace hgemm {
 
 /// Told what happens, for progress and logs; called in the driver's thread. `index` counts from 0,
-/// over the shapes that still have something to measure.
+/// over the races (shape x regime) that still have something to measure.
 class TuneListener {
  public:
   virtual ~TuneListener() = default;
   virtual void compiling(int done, int total, int failed) = 0;
-  virtual void shape_started(const Shape& shape, int index, int count, int candidates) = 0;
+  virtual void shape_started(const Shape& shape, Regime regime, int index, int count,
+                             int candidates) = 0;
   virtual void preparing(int done, int total) = 0;
   virtual void racing(int round, int alive, const std::string& leader, double ratio_cublas) = 0;
+  virtual void weighing(int done, int total) = 0;  ///< energy windows of finalists
   virtual void shape_finished(const Shape& shape) = 0;
   virtual void warning(const std::string& text) = 0;
 };
@@ -30,7 +32,8 @@ class TuneListener {
 struct TunePlan {
   std::vector<Shape> shapes;
   std::vector<KernelConfig> configs;
-  Regime regime = Regime::kSustained;
+  std::vector<Regime> regimes = {Regime::kSustained};  ///< all shapes in one, then in the next
+  bool energy = false;  ///< a window of seconds for each finalist of a sustained race
   RacePolicy policy;
   CompileOptions compile;
   std::string command_line;
@@ -49,11 +52,15 @@ using CompileAll = std::function<void(std::span<const KernelConfig>, const Compi
 /// rounds: whenever the program is killed, what is in the store is complete, and the next call
 /// measures exactly the rest, in a race of its own.
 ///
+/// A config that took the measurer down is recorded before anything else is tried, and one that
+/// took the whole machine down at a shape is recorded as crashed by the next call: neither runs
+/// again.
+///
 /// `stop` is polled between steps: when it returns true the driver returns early with all finished
 /// work committed. Shapes that do not fit the GPU's memory are skipped, with a warning.
 ///
-/// Throws Error if the measurer is lost twice in a row with no candidate to blame for it, or if
-/// cublas fails.
+/// Throws Error if the measurer is lost twice in a row with no candidate to blame for it, if eight
+/// candidates in a row take it down and nothing works in between, or if cublas fails.
 TuneOutcome tune(const TunePlan& plan, Measurer& measurer, Store& store,
                  const CompileAll& compile_all, TuneListener& listener,
                  const std::function<bool()>& stop);

@@ -1,10 +1,12 @@
 // What parent and worker say to each other (base/channel.h). Requests are objects with "call";
-// replies are objects with "ok", or "error" and "kind".
+// replies are objects with "ok", or "error" and "kind". Before its reply the worker sends objects
+// with "step": what it is about to do, each with a deadline of its own.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 #include "measure/measurer.h"
+#include "measure/session.h"
 #include "trial/trial.h"
 
 namespace hgemm {
@@ -13,9 +15,11 @@ namespace call {
 inline constexpr const char* kEnvironment = "environment";
 inline constexpr const char* kOpen = "open";
 inline constexpr const char* kPrepare = "prepare";
+inline constexpr const char* kRestore = "restore";
 inline constexpr const char* kForget = "forget";
 inline constexpr const char* kSettle = "settle";
-inline constexpr const char* kRound = "round";
+inline constexpr const char* kRounds = "rounds";
+inline constexpr const char* kEnergy = "energy";
 }  // namespace call
 
 /// Kinds of error: which exception the parent throws.
@@ -30,11 +34,15 @@ void to_json(nlohmann::json& json, const Shape& shape);
 void from_json(const nlohmann::json& json, Shape& shape);
 void to_json(nlohmann::json& json, const Prepared& prepared);
 void from_json(const nlohmann::json& json, Prepared& prepared);
+void to_json(nlohmann::json& json, const Sample& sample);
+void from_json(const nlohmann::json& json, Sample& sample);
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Environment, gpu_name, gpu_uuid, compute_major, compute_minor,
                                    sm_count, l2_bytes, memory_bytes, max_sm_mhz, power_limit_w,
                                    driver, cuda, cublas, nvrtc, kernel_hash, git_revision)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Verdict, correct, error, tolerance, message)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, round, launches, time_us, sm_mhz)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, cold, graph, pdl)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Energy, window_s, power_w, time_us)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Step, doing, label, alone, expected_ms)
 
 }  // namespace hgemm

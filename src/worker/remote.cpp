@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
 #include <optional>
 
-#include "measure/protocol.h"
 #include "worker/messages.h"
 
 namespace hgemm {
@@ -15,65 +12,81 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-// Deadlines: far above what was seen, since to pass one costs the worker. The kernel's own bound on
-// barrier waits (kWaitLimitNs, 2 s) fires before kPrepareLimit.
-constexpr milliseconds kStartLimit{60'000};    ///< context, libraries
-constexpr milliseconds kOpenLimit{30'000};     ///< and launch_limit() for the fp32 reference
-constexpr milliseconds kPrepareLimit{10'000};  ///< and launch_limit(), however slow the config
-constexpr milliseconds kForgetLimit{10'000};
-constexpr milliseconds kSettleSlack{20'000};  ///< beyond the protocol's own limit
-constexpr milliseconds kRoundSlack{10'000};
-constexpr double kRoundFactor = 10;  ///< times what the estimates say
-/// Far slower than any launch: the slowest config of results/h200 (64x8 at 16384^3) does 38e12.
+// Deadlines: far above what was seen, since to pass one costs the worker.
+constexpr milliseconds kStartLimit{60'000};  ///< context, libraries
+constexpr milliseconds kOpenLimit{30'000};   ///< allocation, data, fp32 reference
+/// From one word of the worker to the next. Above the kernel's own bound on barrier waits
+/// (kWaitLimitNs, 2 s), so that a kernel that deadlocks is told from one that runs for ever.
+constexpr milliseconds kStepLimit{4'000};
+constexpr double kStepFactor = 10;  ///< times what the worker expects of a step
+/// Where it does not know yet: far slower than any launch. The slowest config of results/h200 (64x8
+/// at 16384^3) does 38e12.
 constexpr double kLeastFlopsPerSecond = 1e12;
 
-/// Time for everything that one call launches.
-milliseconds launch_limit(const Shape& shape) {
-  return milliseconds(static_cast<std::int64_t>(shape.flops() / kLeastFlopsPerSecond * 1e3));
-}
+milliseconds milliseconds_of(double ms) { return milliseconds(static_cast<std::int64_t>(ms)); }
 
 }  // namespace
 
 struct RemoteMeasurer::Impl {
   std::vector<std::string> command;
   std::optional<Child> worker;
-  Shape shape;                                // the open one
-  std::map<std::string, double> estimate_us;  // of what it has prepared
+  Shape shape;  // the open one
 
-  json request(json message, milliseconds limit) {
+  /// Time for a launch of a candidate that nothing is known of.
+  milliseconds launch_limit() const {
+    return milliseconds_of(shape.flops() / kLeastFlopsPerSecond * 1e3);
+  }
+  milliseconds step_limit(const Step& step) const {
+    return kStepLimit + (step.expected_ms > 0 ? milliseconds_of(kStepFactor * step.expected_ms)
+                                              : launch_limit());
+  }
+
+  /// `limit` is that of the time before the first step.
+  json request(const json& message, milliseconds limit = kStepLimit) {
     if (!worker) worker.emplace(command);
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    const auto call = message.at("call").get<std::string>();
-    std::optional<json> reply;
+    Step step{.doing = message.at("call").get<std::string>(), .label = {}, .alone = true};
+    const auto culprit = [&step] { return step.alone ? step.label : std::string(); };
+    const auto named = [&step] {
+      return step.label.empty() ? step.doing : fmt::format("{} of {}", step.doing, step.label);
+    };
+    auto deadline = std::chrono::steady_clock::now() + limit;
     try {
+      std::optional<json> reply;
       if (worker->channel().send(message, deadline)) reply = worker->channel().receive(deadline);
+      while (reply && reply->contains("step")) {
+        reply->at("step").get_to(step);
+        limit = step_limit(step);
+        deadline = std::chrono::steady_clock::now() + limit;
+        reply = worker->channel().receive(deadline);
+      }
+      if (reply) return unpack(std::move(*reply), culprit());
     } catch (const ChannelClosed&) {
       const std::string end = worker->wait();
       worker.reset();
       throw MeasurerLost(Status::kCrashed,
-                         fmt::format("the worker process ended during {}: {}", call, end));
+                         fmt::format("the worker process ended during {}: {}", named(), end),
+                         culprit());
     }
-    if (!reply) {
-      worker.reset();  // kills it; the driver takes the GPU back
-      throw MeasurerLost(
-          Status::kTimedOut,
-          fmt::format("no answer to {} within {} ms: the worker was killed", call, limit.count()));
-    }
-    if (reply->contains("ok")) return std::move(reply->at("ok"));
+    worker.reset();  // kills it; the driver takes the GPU back
+    // Samples end in order: what the worker waited for is what hangs.
+    throw MeasurerLost(
+        Status::kTimedOut,
+        fmt::format("{} did not end within {} ms: the worker was killed", named(), limit.count()),
+        step.label);
+  }
 
-    const auto error = reply->at("error").get<std::string>();
-    const auto error_kind = reply->at("kind").get<std::string>();
+ private:
+  json unpack(json reply, const std::string& culprit) {
+    if (reply.contains("ok")) return std::move(reply.at("ok"));
+    const auto error = reply.at("error").get<std::string>();
+    const auto error_kind = reply.at("kind").get<std::string>();
     if (error_kind == kind::kContext) {
       worker.reset();
-      throw MeasurerLost(Status::kCrashed, error);
+      throw MeasurerLost(Status::kCrashed, error, culprit);
     }
     if (error_kind == kind::kNoDevice) throw NoDevice(error);
     if (error_kind == kind::kInput) throw InputError(error);
     throw Error(error);
-  }
-
-  void remember(const std::string& label, const Prepared& prepared) {
-    if (prepared.status == Status::kOk) estimate_us[label] = prepared.estimate_us;
   }
 };
 
@@ -87,51 +100,51 @@ Environment RemoteMeasurer::environment() {
 }
 
 Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed) {
-  impl_->estimate_us.clear();
   impl_->shape = shape;
   const json reply = impl_->request({{"call", call::kOpen}, {"shape", shape}, {"seed", seed}},
-                                    kOpenLimit + launch_limit(shape));
-  Opened opened{reply.at("baselines").get<std::vector<std::string>>(),
-                reply.at("prepared").get<std::vector<Prepared>>()};
-  for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
-    impl_->remember(opened.baselines[i], opened.prepared[i]);
-  }
-  return opened;
+                                    kOpenLimit + impl_->launch_limit());
+  return {reply.at("baselines").get<std::vector<std::string>>(),
+          reply.at("prepared").get<std::vector<Prepared>>(), reply.at("timing").get<Timing>()};
 }
 
 Prepared RemoteMeasurer::prepare(const Build& build) {
-  const auto prepared = impl_
-                            ->request({{"call", call::kPrepare},
-                                       {"label", build.facts.label},
-                                       {"cubin", build.cubin.string()}},
-                                      kPrepareLimit + launch_limit(impl_->shape))
-                            .get<Prepared>();
-  impl_->remember(build.facts.label, prepared);
-  return prepared;
+  return impl_
+      ->request(
+          {{"call", call::kPrepare}, {"label", build.facts.label}, {"cubin", build.cubin.string()}})
+      .get<Prepared>();
+}
+
+Prepared RemoteMeasurer::restore(const Build& build, double estimate_us) {
+  return impl_
+      ->request({{"call", call::kRestore},
+                 {"label", build.facts.label},
+                 {"cubin", build.cubin.string()},
+                 {"estimate_us", estimate_us}})
+      .get<Prepared>();
 }
 
 void RemoteMeasurer::forget(const std::string& label) {
-  impl_->estimate_us.erase(label);
-  impl_->request({{"call", call::kForget}, {"label", label}}, kForgetLimit);
+  impl_->request({{"call", call::kForget}, {"label", label}});
 }
 
-void RemoteMeasurer::settle(Regime regime) {
-  const milliseconds protocol_limit(static_cast<std::int64_t>(protocol::kSettleLimitMs));
-  impl_->request({{"call", call::kSettle}, {"regime", to_string(regime)}},
-                 protocol_limit + kSettleSlack + launch_limit(impl_->shape));
+Measurer::Settled RemoteMeasurer::settle(Pace pace) {
+  const json reply = impl_->request({{"call", call::kSettle}, {"pace", to_string(pace)}});
+  return {reply.at("power_capped").get<bool>()};
 }
 
-std::vector<Sample> RemoteMeasurer::round(std::span<const std::string> labels) {
-  double expected_us = 0;
-  for (const std::string& label : labels) {
-    expected_us += std::max(impl_->estimate_us[label], protocol::kSampleUs);
-  }
-  const milliseconds limit(static_cast<std::int64_t>(kRoundFactor * expected_us * 1e-3));
+std::vector<std::vector<Sample>> RemoteMeasurer::rounds(std::span<const std::string> labels,
+                                                        Pace pace) {
   return impl_
-      ->request({{"call", call::kRound},
-                 {"labels", std::vector<std::string>(labels.begin(), labels.end())}},
-                kRoundSlack + limit)
-      .get<std::vector<Sample>>();
+      ->request({{"call", call::kRounds},
+                 {"labels", std::vector<std::string>(labels.begin(), labels.end())},
+                 {"pace", to_string(pace)}})
+      .get<std::vector<std::vector<Sample>>>();
+}
+
+std::optional<Energy> RemoteMeasurer::energy(const std::string& label) {
+  const json reply = impl_->request({{"call", call::kEnergy}, {"label", label}});
+  if (reply.is_null()) return std::nullopt;
+  return reply.get<Energy>();
 }
 
 }  // namespace hgemm

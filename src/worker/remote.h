@@ -1,8 +1,10 @@
 // The measurer in a process of its own: a kernel that hangs or crashes costs one trial.
 //
 // The parent never touches CUDA. It runs this program again as `hgemm-tune worker` over a socket
-// pair, one JSON request at a time, each with a deadline. When a deadline passes or the worker
-// dies, the parent kills it, throws MeasurerLost, and starts a new worker at the next call.
+// pair, one JSON request at a time. The worker announces each step of a request (loading a kernel,
+// its first launch, a sample), and each step has a deadline. When one passes or the worker dies,
+// the parent kills it, throws MeasurerLost with the step and whose it was, and starts a new worker
+// at the next call.
 #pragma once
 
 #include <chrono>
@@ -26,9 +28,11 @@ class RemoteMeasurer : public Measurer {
   Environment environment() override;
   Opened open(const Shape& shape, std::uint64_t seed) override;
   Prepared prepare(const Build& build) override;
+  Prepared restore(const Build& build, double estimate_us) override;
   void forget(const std::string& label) override;
-  void settle(Regime regime) override;
-  std::vector<Sample> round(std::span<const std::string> labels) override;
+  Settled settle(Pace pace) override;
+  std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace) override;
+  std::optional<Energy> energy(const std::string& label) override;
 
  private:
   struct Impl;

@@ -20,8 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-Environment describe_environment(const Device& device) {
-  const std::optional<Nvml> nvml = Nvml::open(device.pci_bus_id);
+Environment describe_environment(const Device& device, const std::optional<Nvml>& nvml) {
   Environment environment;
   environment.gpu_name = device.name;
   environment.gpu_uuid = device.uuid;
@@ -44,27 +43,39 @@ Environment describe_environment(const Device& device) {
 
 class Server {
  public:
+  explicit Server(Channel& channel) : channel_(channel) {}
+
   json handle(const json& request) {
     const auto call = request.at("call").get<std::string>();
-    if (!device_) device_ = open_device();
-    if (call == call::kEnvironment) return describe_environment(*device_);
+    if (!device_) {
+      device_ = open_device();
+      nvml_ = Nvml::open(device_->pci_bus_id);
+    }
+    if (call == call::kEnvironment) return describe_environment(*device_, nvml_);
     if (call == call::kOpen) return open(request);
     if (!session_) throw Error("no shape is open");
+    if (call == call::kSettle) {
+      return {{"power_capped", session_->settle(pace_of(request)).power_capped}};
+    }
+    if (call == call::kRounds) {
+      return session_->rounds(request.at("labels").get<std::vector<std::string>>(),
+                              pace_of(request));
+    }
+    const auto label = request.at("label").get<std::string>();
     if (call == call::kPrepare) {
-      return session_->prepare(request.at("label").get<std::string>(),
-                               parse_label(request.at("label").get<std::string>()),
-                               request.at("cubin").get<std::string>());
+      return session_->prepare(label, parse_label(label), request.at("cubin").get<std::string>());
+    }
+    if (call == call::kRestore) {
+      return session_->restore(label, parse_label(label), request.at("cubin").get<std::string>(),
+                               request.at("estimate_us").get<double>());
     }
     if (call == call::kForget) {
-      session_->forget(request.at("label").get<std::string>());
+      session_->forget(label);
       return nullptr;
     }
-    if (call == call::kSettle) {
-      session_->settle(parse_regime(request.at("regime").get<std::string>()));
-      return nullptr;
-    }
-    if (call == call::kRound) {
-      return session_->round(request.at("labels").get<std::vector<std::string>>());
+    if (call == call::kEnergy) {
+      const std::optional<Energy> energy = session_->energy(label);
+      return energy ? json(*energy) : json();
     }
     throw Error("the worker does not know the call \"" + call + "\"");
   }
@@ -73,11 +84,20 @@ class Server {
   json open(const json& request) {
     session_.reset();  // frees its memory before the next one asks how much there is
     session_.emplace(request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(),
-                     *device_);
-    return {{"baselines", session_->opened().baselines}, {"prepared", session_->opened().prepared}};
+                     *device_, nvml_ ? &*nvml_ : nullptr, [this](const Step& step) {
+                       if (!channel_.send({{"step", step}})) throw ChannelClosed("no parent");
+                     });
+    const Measurer::Opened& opened = session_->opened();
+    return {
+        {"baselines", opened.baselines}, {"prepared", opened.prepared}, {"timing", opened.timing}};
+  }
+  static Pace pace_of(const json& request) {
+    return parse_pace(request.at("pace").get<std::string>());
   }
 
+  Channel& channel_;
   std::optional<Device> device_;
+  std::optional<Nvml> nvml_;
   std::optional<Session> session_;
 };
 
@@ -85,7 +105,7 @@ class Server {
 /// whose: as with a lost context, the parent starts afresh and tries them one by one.
 bool is_timing(const json& request) {
   const auto call = request.at("call").get<std::string>();
-  return call == call::kRound || call == call::kSettle;
+  return call == call::kRounds || call == call::kSettle || call == call::kEnergy;
 }
 
 json failure(const char* kind, const std::exception& error) {
@@ -96,7 +116,7 @@ json failure(const char* kind, const std::exception& error) {
 
 int worker_main(int socket_fd) {
   Channel channel(socket_fd);
-  Server server;
+  Server server(channel);
   try {
     while (true) {
       const std::optional<json> request = channel.receive();

@@ -4,69 +4,20 @@
 
 #include <cmath>
 
-#include "space/label.h"
+#include "tests/best/recordings.h"
 
 namespace hgemm {
 namespace {
 
+using namespace test;
 using ::testing::DoubleNear;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const Shape kShape{.m = 4096, .n = 4096, .k = 1024, .tag = "seeds"};
-const std::string kA = label(KernelConfig{.bn = 64});
-const std::string kB = label(KernelConfig{.bn = 128});
-const std::string kC = label(KernelConfig{.bn = 256});
-
-/// Drifts as a warming GPU does, so that only ratios within a round are clean.
-double drift(int round) { return 1 + 0.02 * round; }
-/// A part in a thousand, different for each phase, so that candidates are not exact multiples.
-double noise(int round, int phase) { return 1 + 0.001 * std::sin(7.0 * round + phase); }
-
-std::vector<Sample> samples(double time_us, int first_round, int rounds, int phase = 0) {
-  std::vector<Sample> out;
-  for (int r = first_round; r < first_round + rounds; ++r) {
-    out.push_back({.round = r,
-                   .launches = 20,
-                   .time_us = time_us * drift(r) * noise(r, phase),
-                   .sm_mhz = 1500});
-  }
-  return out;
-}
-
-Trial ok(const std::string& label, std::vector<Sample> samples, Stage stage = Stage::kFinal) {
-  return {.label = label,
-          .stage = stage,
-          .status = Status::kOk,
-          .message = "",
-          .verdict = {.correct = true, .error = 0.001, .tolerance = 0.01, .message = ""},
-          .samples = std::move(samples)};
-}
-Trial failed(const std::string& label, Status status) {
-  return {.label = label,
-          .stage = Stage::kNone,
-          .status = status,
-          .message = "",
-          .verdict = {},
-          .samples = {}};
-}
-
-RecordedRace race(std::vector<Trial> trials, const std::string& driver = "580",
-                  const Shape& shape = kShape) {
-  static std::int64_t id = 0;
-  RecordedRace out;
-  out.id = ++id;
-  out.environment.gpu_name = "NVIDIA H200";
-  out.environment.sm_count = 132;
-  out.environment.driver = driver;
-  out.started_utc = "2026-11-20T10:00:00Z";
-  out.race = {.shape = shape, .regime = Regime::kSustained, .trials = std::move(trials)};
-  return out;
-}
-
-BestRow only_row(const std::vector<RecordedRace>& races) {
-  const auto rows = best_rows(races);
+BestRow only_row(const std::vector<RecordedRace>& races, Objective objective = Objective::kTime) {
+  const auto rows = best_rows(races, {}, objective);
   EXPECT_THAT(rows, SizeIs(1));
   return rows.at(0);
 }
@@ -100,9 +51,151 @@ TEST(Best, TheWinnerHasTheHighestRatioWithinRounds) {
 TEST(Best, AFinalistThatCannotBeToldFromTheWinnerIsATie) {
   const BestRow row =
       only_row({race({ok("cublas", samples(100, 0, 20)), ok(kA, samples(98.005, 0, 20, 1)),
-                      ok(kB, samples(98, 0, 20, 2)), ok(kC, samples(98.5, 0, 20, 3))})});
-  // The first two differ by less than their noise, the third by five times as much.
+                      ok(kB, samples(98, 0, 20, 2)), ok(kC, samples(99.5, 0, 20, 3))})});
+  // The first two differ by less than their noise, the third by fifteen times as much.
   EXPECT_EQ(row.ties, std::vector{row.label == kA ? kB : kA});
+}
+
+TEST(Best, ADifferenceBelowTheMarginIsATieHoweverSure) {
+  // All three have the same noise: their ratios are exact.
+  const BestRow row =
+      only_row({race({ok("cublas", samples(100, 0, 20)), ok(kA, samples(90, 0, 20)),
+                      ok(kB, samples(90 * 1.004, 0, 20)), ok(kC, samples(90 * 1.006, 0, 20))})});
+  EXPECT_EQ(row.label, kA);
+  EXPECT_THAT(row.ties, ElementsAre(kB));
+}
+
+TEST(Best, FinalistsStandBesideTheWinnerBestFirst) {
+  const BestRow row =
+      only_row({race({ok("cublas", samples(100, 0, 12)), ok(kA, samples(99, 3, 9)),
+                      ok(kB, samples(90, 3, 9)), ok(kC, samples(10, 3, 2), Stage::kScreen)})});
+  ASSERT_THAT(row.finalists, SizeIs(2)) << "who was eliminated in the final is none";
+  EXPECT_EQ(row.finalists[0].label, kB);
+  EXPECT_EQ(row.finalists[0].winner->value, 1);
+  EXPECT_EQ(row.finalists[1].label, kA);
+  EXPECT_THAT(row.finalists[1].winner->value, DoubleNear(90.0 / 99, 1e-9));
+  EXPECT_THAT(row.finalists[1].cublas->value, DoubleNear(100.0 / 99, 1e-9));
+}
+
+TEST(Best, ADriftOfTheClockThatAllSeeChangesNoRatio) {
+  auto calm = race({ok("cublas", samples(100, 0, 12)), ok("cublaslt.0", samples(97, 0, 12, 1)),
+                    ok(kA, samples(95, 3, 9, 2)), ok(kB, samples(96, 3, 9, 3))});
+  auto stormy = calm;
+  for (Trial& trial : stormy.race.trials) {
+    for (Sample& sample : trial.samples) {
+      const double slowdown = 1 + 0.3 * (sample.round % 4);
+      sample.time_us *= slowdown;
+      sample.sm_mhz /= slowdown;
+    }
+  }
+  const BestRow a = only_row({calm}), b = only_row({stormy});
+  EXPECT_EQ(a.label, b.label);
+  EXPECT_EQ(a.ties, b.ties);
+  EXPECT_THAT(b.cublas->value, DoubleNear(a.cublas->value, 1e-9));
+  EXPECT_THAT(b.cublas->interval.low, DoubleNear(a.cublas->interval.low, 1e-9));
+  EXPECT_THAT(b.cublaslt->value, DoubleNear(a.cublaslt->value, 1e-9));
+  EXPECT_THAT(*b.cublas_cycles, DoubleNear(*a.cublas_cycles, 1e-9));
+  EXPECT_GT(*b.time_us, 1.2 * *a.time_us);
+}
+
+TEST(Best, OnlySamplesOfOnePaceAreCompared) {
+  // Screening was rested, and rested samples are twice as fast; so was one round of the final.
+  auto cublas = samples(50, 0, 3, 0, Pace::kRested) + samples(100, 3, 9, 0, Pace::kOwn);
+  cublas[6].pace = Pace::kRested;
+  cublas[6].time_us /= 2;
+  const BestRow row =
+      only_row({race({ok("cublas", cublas), ok(kA, samples(90, 2, 10, 0, Pace::kOwn))})});
+  EXPECT_EQ(row.pace, Pace::kOwn);
+  EXPECT_THAT(row.rounds.cublas, SizeIs(8));
+  EXPECT_THAT(row.rounds.cublas, Each(DoubleNear(100.0 / 90, 1e-9)));
+  EXPECT_THAT(row.rounds.time_us, SizeIs(10));
+}
+
+TEST(Best, CyclesTellAKernelFromItsClock) {
+  auto trials = std::vector{ok("cublas", samples(100, 0, 9)), ok(kA, samples(105, 0, 9))};
+  for (Sample& sample : trials[1].samples) sample.sm_mhz = 1300;  // it draws more power
+  BestRow row = only_row({race(trials)});
+  EXPECT_THAT(row.cublas->value, DoubleNear(100.0 / 105, 1e-9));
+  EXPECT_THAT(*row.cublas_cycles, DoubleNear(100.0 * 1500 / (105 * 1300), 1e-9));
+  EXPECT_THAT(row.rounds.cycles, SizeIs(9));
+
+  for (Sample& sample : trials[0].samples) sample.sm_mhz = 0;
+  row = only_row({race(trials)});
+  EXPECT_FALSE(row.cublas_cycles.has_value()) << "no clock was read";
+  EXPECT_TRUE(row.cublas.has_value());
+}
+
+TEST(Best, ClockEventsAreThoseOfTheSamplesCompared) {
+  auto trials = std::vector{ok("cublas", samples(100, 0, 12)), ok(kA, samples(90, 3, 9)),
+                            ok(kB, samples(99, 3, 9))};
+  EXPECT_EQ(only_row({race(trials)}).clock_events, 0u) << "no NVML";
+  trials[0].samples[1].clock_events = clock_event::kIdle;  // in screening
+  trials[0].samples[5].clock_events = clock_event::kPowerCap;
+  trials[1].samples[0].clock_events = clock_event::kThermal;
+  trials[1].samples[8].clock_events = clock_event::kPowerCap;
+  trials[2].samples[4].clock_events = clock_event::kPowerBrake;  // of a loser
+  EXPECT_EQ(only_row({race(trials)}).clock_events, clock_event::kPowerCap | clock_event::kThermal);
+}
+
+TEST(Best, AnAlgorithmThatWasEliminatedIsNotTheFastestOne) {
+  // It left the final after three rounds, in which it was lucky.
+  const auto cublas = ok("cublas", samples(100, 0, 12));
+  const auto eliminated = ok("cublaslt.0", samples(80, 0, 6), Stage::kScreen);
+  const auto ours = ok(kA, samples(90, 3, 9));
+  BestRow row = only_row({race({cublas, eliminated, ok("cublaslt.1", samples(95, 0, 12)), ours})});
+  EXPECT_EQ(row.cublaslt_label, "cublaslt.1");
+  EXPECT_THAT(row.cublaslt->value, DoubleNear(95.0 / 90, 1e-9));
+
+  row = only_row({race({cublas, eliminated, ours})});
+  EXPECT_EQ(row.cublaslt_label, "cublaslt.0") << "better than none";
+  EXPECT_TRUE(std::isnan(row.cublaslt->interval.low)) << "three rounds";
+
+  // The GPU got slower all the time: who left early has the shorter times.
+  row = only_row({race({cublas, ok("cublaslt.0", samples(98, 0, 6), Stage::kScreen),
+                        ok("cublaslt.1", samples(95, 0, 12), Stage::kScreen), ours})});
+  EXPECT_EQ(row.cublaslt_label, "cublaslt.1");
+}
+
+TEST(Best, ByEnergyTheConfigWithTheFewestJoulesWins) {
+  auto fast = weighed(kA, 90, 0.050), thrifty = weighed(kB, 94, 0.040),
+       close = weighed(kC, 95, 0.0401);
+  auto lt = weighed("cublaslt.0", 98, 0.055);
+  const std::vector races = {race({weighed("cublas", 100, 0.060), lt, fast, thrifty, close})};
+
+  const BestRow by_time = only_row(races);
+  EXPECT_EQ(by_time.label, kA);
+  EXPECT_THAT(*by_time.joules, DoubleNear(0.050, 1e-9));
+  EXPECT_THAT(by_time.ties, IsEmpty());
+
+  const BestRow by_energy = only_row(races, Objective::kEnergy);
+  EXPECT_EQ(by_energy.label, kB);
+  EXPECT_THAT(*by_energy.joules, DoubleNear(0.040, 1e-9));
+  EXPECT_THAT(*by_energy.cublas_joules, DoubleNear(0.060, 1e-9));
+  EXPECT_THAT(*by_energy.cublaslt_joules, DoubleNear(0.055, 1e-9));
+  EXPECT_THAT(by_energy.cublas->value, DoubleNear(100.0 / 94, 1e-9)) << "ratios stay of time";
+  EXPECT_THAT(by_energy.ties, ElementsAre(kC)) << "0.25 % more joules";
+}
+
+TEST(Best, ByEnergyTimeDecidesWhereNothingWasWeighed) {
+  const auto cublas = ok("cublas", samples(100, 0, 12));
+  const BestRow row = only_row(
+      {race({cublas, ok(kA, samples(95, 3, 9)), ok(kB, samples(90, 3, 9))})}, Objective::kEnergy);
+  EXPECT_EQ(row.label, kB);
+  EXPECT_FALSE(row.joules.has_value());
+
+  // A faster one that was not weighed may draw anything.
+  EXPECT_EQ(only_row({race({cublas, weighed(kA, 95, 0.05), ok(kB, samples(90, 3, 9))})},
+                     Objective::kEnergy)
+                .label,
+            kA);
+}
+
+TEST(Best, ByEnergyRacesArePooledByJoulesOverThoseOfCublas) {
+  // In the second race everything took more: a hotter chip.
+  const std::vector races = {race({weighed("cublas", 100, 0.050), weighed(kA, 90, 0.045)}),
+                             race({weighed("cublas", 100, 0.060), weighed(kB, 92, 0.048)})};
+  EXPECT_EQ(only_row(races).label, kA);
+  EXPECT_EQ(only_row(races, Objective::kEnergy).label, kB);
 }
 
 TEST(Best, BaselinesThatFailedOrNeverRanAreNotCompared) {
@@ -171,6 +264,57 @@ TEST(Best, RacesOfOneEnvironmentArePooledByRatioNotByTime) {
   EXPECT_EQ(row.environment.git_revision, "newer");
   EXPECT_EQ(row.trials, 3);
   EXPECT_EQ(row.failed, 1);
+}
+
+TEST(Best, OfAConfigThatWasMeasuredAgainTheNewestCounts) {
+  // For its energy, say; the first time it was lucky.
+  const auto cublas = ok("cublas", samples(100, 0, 12));
+  auto again = race({weighed("cublas", 100, 0.06), weighed(kA, 95, 0.05)});
+  again.started_utc = "2026-11-21T10:00:00Z";
+  BestRow row = only_row({race({cublas, ok(kA, samples(90, 3, 9))}), again});
+  EXPECT_THAT(row.cublas->value, DoubleNear(100.0 / 95, 1e-9));
+  EXPECT_TRUE(row.joules.has_value());
+  EXPECT_EQ(row.started_utc, again.started_utc);
+  EXPECT_THAT(row.finalists, SizeIs(1));
+  EXPECT_EQ(row.trials, 1);
+
+  // A race that was interrupted in screening takes nothing back.
+  row = only_row({again, race({cublas, ok(kA, samples(99, 0, 2), Stage::kScreen)})});
+  EXPECT_EQ(row.stage, Stage::kFinal);
+}
+
+TEST(Best, AConfigThatWasFoundWrongLaterIsNone) {
+  const auto first = race(
+      {ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9)), ok(kB, samples(95, 0, 9, 1))});
+  const auto verify = race({failed(kA, Status::kWrongResult)});
+  EXPECT_EQ(only_row({first}).label, kA);
+  BestRow row = only_row({first, verify});
+  EXPECT_EQ(row.label, kB);
+  EXPECT_EQ(row.trials, 2);
+  EXPECT_EQ(row.failed, 1);
+  for (const Finalist& finalist : row.finalists) EXPECT_NE(finalist.label, kA);
+
+  row = only_row({first, verify, race({failed(kB, Status::kTimedOut)})});
+  EXPECT_FALSE(row.label.has_value());
+  EXPECT_EQ(row.failed, 2);
+}
+
+TEST(Best, RegimesHaveRowsOfTheirOwnSustainedFirst) {
+  const Shape small{.m = 16, .n = 4096, .k = 4096, .tag = "small"};
+  const auto cublas = ok("cublas", samples(100, 0, 9));
+  const std::vector races = {
+      race({cublas, ok(kB, samples(80, 0, 9))}, "580", kShape, Regime::kBurst),
+      race({cublas, ok(kC, samples(85, 0, 9))}, "580", small, Regime::kBurst),
+      race({cublas, ok(kA, samples(90, 0, 9))}, "580", kShape, Regime::kSustained)};
+  const auto rows = best_rows(races, std::vector{kShape, small});
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_EQ(rows[0].regime, Regime::kSustained);
+  EXPECT_EQ(rows[0].label, kA) << "the burst race is not pooled with it";
+  EXPECT_EQ(rows[1].regime, Regime::kBurst);
+  EXPECT_EQ(rows[1].label, kB);
+  EXPECT_TRUE(rows[2].shape.same_problem(small));
+  EXPECT_EQ(rows[2].regime, Regime::kBurst);
+  EXPECT_EQ(rows[2].label, kC);
 }
 
 TEST(Best, TheNewestEnvironmentAnswersAlone) {

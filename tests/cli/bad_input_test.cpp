@@ -61,6 +61,20 @@ TEST_F(BadInput, Usage) {
   expect_refused("plan --format csv", 2, {"csv", "json"});
   expect_refused("best --recorded --db good.db", 2, {"--recorded", "--db"});
   expect_refused("worker", 2, {"fd"});
+  for (const std::string command : {"--shapes 8x8x8", "best --db good.db", "verify --db good.db"}) {
+    expect_refused(command + " --regime idle", 2, {"idle", "sustained, burst or both"});
+    expect_refused(command + " --objective money", 2, {"money", "time or energy"});
+    expect_refused(command + " --regime burst --objective energy", 2,
+                   {"--objective energy", "full load", "sustained or both"});
+  }
+  expect_refused("--shapes 8x8x8 --regime burst --energy", 2, {"--energy", "full load"});
+  expect_refused("verify --db good.db --draws 0", 2, {"--draws"});
+  expect_refused("verify --db good.db --seed -1", 2, {"--seed", "-1"});
+  expect_refused("compare good.db", 2, {"B.db"});
+  expect_refused("compare good.db good.db --format xml", 2, {"xml", "json"});
+  expect_refused("compare good.db good.db good.db", 2, {"good.db", "compare --help"});
+  expect_refused("merge good.db", 2, {"--output"});
+  expect_refused("merge -o out.db", 2, {"IN.db"});
 }
 
 TEST_F(BadInput, NothingIsSuggestedThatWasHardlyMeant) {
@@ -100,13 +114,21 @@ TEST_F(BadInput, Configs) {
 
 TEST_F(BadInput, Databases) {
   const std::string good = read_file(folder() / "good.db");
-  for (const std::string command : {"best --db ", "--shapes 8x8x8 --db "}) {
+  for (const std::string command :
+       {"best --db ", "--shapes 8x8x8 --db ", "compare good.db ", "verify --db ",
+        "merge -o out.db good.db ", "merge good.db -o "}) {
     expect_refused(command + "text.db", 2, {"text.db", "not a hgemm-tune database"});
     expect_refused(command + "newer.db", 2, {"newer.db", "99"});
     expect_refused(command + "cut.db", 2, {"cut.db"});
     expect_refused(command + ".", 2, {"is a folder"});
   }
   expect_refused("best --db nowhere.db", 2, {"nowhere.db", "--db"});
+  expect_refused("verify --db nowhere.db", 2, {"nowhere.db", "tuning"});
+  expect_refused("compare good.db nowhere.db", 2, {"nowhere.db"});
+  expect_refused("merge good.db nowhere.db -o out.db", 2, {"nowhere.db"});
+  expect_refused("merge good.db -o nowhere/out.db", 2, {"nowhere"});
+  expect_refused("merge good.db -o good.db", 2, {"good.db", "--output"});
+  expect_refused("merge good.db -o ./good.db", 2, {"good.db", "--output"});
   expect_refused("--shapes 8x8x8 --db nowhere/x.db", 2, {"nowhere", "--db"});
   EXPECT_EQ(read_file(folder() / "good.db"), good);
 }

@@ -23,14 +23,6 @@ using testing::StartsWith;
 
 using Commands = ProgramTest;
 
-Shape shape(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Shape shape;
-  shape.m = m;
-  shape.n = n;
-  shape.k = k;
-  return shape;
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 TEST_F(Commands, HelpTeachesEachCommandByExample) {
@@ -39,7 +31,7 @@ TEST_F(Commands, HelpTeachesEachCommandByExample) {
   EXPECT_THAT(help.out, AllOf(HasSubstr("Examples:\n  hgemm-tune --shapes"), HasSubstr("--db"),
                               HasSubstr("Exit code")));
   EXPECT_THAT(help.out, Not(HasSubstr("worker"))) << "an internal command";
-  for (const std::string command : {"plan", "best", "doctor"}) {
+  for (const std::string command : {"plan", "best", "compare", "merge", "verify", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr("\n  " + command + " "));
     const Outcome own = run(command + " --help");
     EXPECT_EQ(own.exit_code, 0);
@@ -174,7 +166,7 @@ TEST_F(Commands, WithoutAGpuNothingNeedsToBeWritable) {
 
 TEST_F(Commands, WithoutAGpuOnlyTheConfigsThatWereAskedForAnswer) {
   install_with_recorded({race(shape(512, 512, 512))});
-  const std::string other = "bm128.bn128.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+  const std::string other = kOtherLabel;
   const Outcome answer = run("--shapes 512x512x512 --config " + other);
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("with these configs"), HasSubstr("--config " + other),

@@ -35,6 +35,14 @@ inline void write_file(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+inline Shape shape(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Shape shape;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  return shape;
+}
+
 class ProgramTest : public testing::Test {
  protected:
   ProgramTest() { fs::create_directory(folder()); }
@@ -94,29 +102,40 @@ class ProgramTest : public testing::Test {
     Store store = Store::open(path.string(), Store::Mode::kReadWrite);
     const auto run = store.begin_run(where, "hgemm-tune");
     for (const Race& race : races) {
-      store.record(store.begin_race(run, race.shape, race.regime), race.trials);
+      store.record(store.begin_race(run, race.shape, race.regime, race.timing), race.trials);
     }
   }
 
-  /// A finished race in which the config takes 9 us, cublas 10 us and cublasLt's best 9.5 us.
-  static Race race(const Shape& shape) {
-    const auto trial = [](const std::string& label, double time_us) {
-      Trial trial;
-      trial.label = label;
-      trial.stage = Stage::kFinal;
-      trial.verdict.correct = true;
-      for (int round = 0; round < 9; ++round) {
-        trial.samples.push_back(
-            {.round = round, .launches = 100, .time_us = time_us, .sm_mhz = 1500});
-      }
-      return trial;
-    };
-    return {.shape = shape,
-            .trials = {trial(kLabel, 9), trial("cublas", 10), trial("cublaslt.0", 9.5)}};
+  /// A trial that was measured to the end, in nine rounds.
+  static Trial finalist(const std::string& label, double time_us) {
+    Trial trial;
+    trial.label = label;
+    trial.stage = Stage::kFinal;
+    trial.verdict.correct = true;
+    for (int round = 0; round < 9; ++round) {
+      Sample& sample = trial.samples.emplace_back();
+      sample.round = round;
+      sample.launches = 100;
+      sample.time_us = time_us;
+      sample.sm_mhz = 1500;
+    }
+    return trial;
+  }
+
+  /// A finished race in which the config takes 9 us (if not said otherwise), cublas 10 us and
+  /// cublasLt's best 9.5 us.
+  static Race race(const Shape& shape, Regime regime = Regime::kSustained, double time_us = 9) {
+    return {
+        .shape = shape,
+        .regime = regime,
+        .timing = {},
+        .trials = {finalist(kLabel, time_us), finalist("cublas", 10), finalist("cublaslt.0", 9.5)}};
   }
 
   static constexpr const char* kLabel =
       "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+  static constexpr const char* kOtherLabel =
+      "bm128.bn128.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
 
   /// Everything in the working folder and in HOME.
   std::set<std::string> files() const {

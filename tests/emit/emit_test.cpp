@@ -175,6 +175,116 @@ TEST(Table, HasAShareOfPeakOnlyWhereArithmeticCounts) {
   for (const std::int64_t m : {64, 2048}) EXPECT_THAT(text(m), HasSubstr("79.2")) << m;
 }
 
+TEST(Table, HasEnergyColumnsWhereAnyRowHasEnergy) {
+  auto rows = every_kind();
+  rows.resize(2);
+  EXPECT_THAT(format_best(rows, Format::kMarkdown), Not(HasSubstr("J/GEMM")));
+  rows[0].joules = 0.5;
+  rows[0].cublas_joules = 0.55;
+  const std::string text = format_best(rows, Format::kMarkdown);
+  EXPECT_THAT(text, HasSubstr("| SM MHz | J/GEMM | GFLOP/J | x cuBLAS J | ties |"));
+  EXPECT_THAT(text, HasSubstr("| 1605 | 0.5 | 412.3 | 1.100 | 0 |"));
+  EXPECT_THAT(text, HasSubstr("| 1605 | - | - | - | 2 |"));
+  EXPECT_THAT(text, HasSubstr("| geomean | all | 2 shapes |  |  | 1.000 | 0.980 |  |  |  |  | "
+                              "1.100 |  |"));
+}
+
+TEST(Table, SaysWhereAFaultSlowedTheGpu) {
+  auto rows = every_kind();
+  rows.resize(2);
+  rows[0].clock_events = clock_event::kPowerCap;
+  EXPECT_THAT(format_best(rows, Format::kTable), Not(HasSubstr("slowed")))
+      << "the power cap belongs to the regime";
+  rows[1].clock_events = clock_event::kPowerCap | clock_event::kThermal;
+  EXPECT_THAT(format_best(rows, Format::kTable),
+              ::testing::EndsWith("not what it can do: 2048x32000x4096 prefill/logits|all in "
+                                  "sustained (thermal)\n"));
+}
+
+/// Two shapes in both regimes, and one in burst only: the first with one winner, the second with a
+/// winner for each regime, of which burst's lost clearly in sustained.
+std::vector<BestRow> both_regimes() {
+  const auto in_burst = [](BestRow row) {
+    row.regime = Regime::kBurst;
+    row.time_us = 80;
+    row.tflops = 860;
+    row.sm_mhz = 1905;
+    return row;
+  };
+  auto rows = every_kind();
+  BestRow qkv = rows[0], logits = rows[1], small = in_burst(rows[2]);
+  logits.finalists = {{"bm256.x", logits.cublas, Ratio{1, {1, 1}}, {}},
+                      {"bm192.w", Ratio{0.96, {0.95, 0.97}}, Ratio{0.979, {0.97, 0.98}}, {}}};
+  BestRow qkv_burst = in_burst(qkv), logits_burst = in_burst(logits);
+  qkv_burst.cublas->value = 1.1;
+  logits_burst.label = "bm192.w";
+  logits_burst.cublas = Ratio{1.05, {1.04, 1.06}};
+  logits_burst.ties = {"bm256.x"};
+  logits_burst.finalists = {{"bm192.w", logits_burst.cublas, Ratio{1, {1, 1}}, {}},
+                            {"bm256.x", Ratio{1.049, {1.04, 1.05}}, Ratio{0.999, {0.99, 1}}, {}}};
+  return {qkv, qkv_burst, logits, logits_burst, small};
+}
+
+TEST(BothRegimes, StandSideBySide) {
+  EXPECT_EQ(
+      format_best(both_regimes(), Format::kMarkdown),
+      R"(NVIDIA H200 (132 SMs), driver 580.1, CUDA 13.0, cuBLAS 13.1.0, 2026-11-20, sustained and burst
+
+| shape | tag | sustained: config | time us | TFLOP/s | x cuBLAS | x cuBLASLt | SM MHz | burst: config | time us | TFLOP/s | x cuBLAS | x cuBLASLt | SM MHz |
+|---|---|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|
+| 2048x12288x4096 | prefill/qkv | bm128.x | 100.13 | 687.2 | 1.020 [1.018, 1.023] | 1.000 [0.998, 1.003] | 1605 | same | 80.00 | 860.0 | 1.100 [1.018, 1.023] | 1.000 [0.998, 1.003] | 1905 |
+| 2048x32000x4096 | prefill/logits\|all | bm256.x | 100.13 | 687.2 | 0.980 [0.978, 0.983] | 0.960 [0.958, 0.963] | 1605 | bm192.w | 80.00 | 860.0 | 1.050 [1.040, 1.060] | 0.960 [0.958, 0.963] | 1905 |
+| 16x4096x4096 | decode/o | - | - | - | - | - | - | bm64.x | 80.00 | 860.0 | 0.500 [screened] | - | 1905 |
+| geomean | prefill | 2 shapes |  |  | 1.000 | 0.980 |  | 2 shapes |  |  | 1.075 | 0.980 |  |
+| geomean | all | 2 shapes |  |  | 1.000 | 0.980 |  | 3 shapes, 1 only screened |  |  | 0.833 | 0.980 |  |
+
+The winner differs between regimes at 1 of 2 shapes:
+
+- 2048x32000x4096 prefill/logits|all: sustained bm256.x (0.999x the winner in burst, a tie); burst bm192.w (0.979x the winner in sustained)
+)");
+}
+
+TEST(BothRegimes, SayHowWinnersDoInTheOthersRegime) {
+  auto rows = both_regimes();
+  const auto note = [&rows] { return format_best(rows, Format::kTable); };
+  EXPECT_THAT(note(), HasSubstr("\nThe winner differs between regimes at 1 of 2 shapes:\n- 2048"));
+  rows[2].ties = {"bm192.w"};
+  EXPECT_THAT(note(), HasSubstr("(at 1 of them each is in the other's tie set):\n"));
+  rows[2].finalists.pop_back();
+  rows[2].ties.clear();
+  EXPECT_THAT(note(), HasSubstr("burst bm192.w (not measured to the end in sustained)"));
+  rows[3].finalists[1].winner.reset();
+  EXPECT_THAT(note(), HasSubstr("in another race than the winner in burst, by cuBLAS 0.999x it"));
+  rows[3].label = rows[2].label;
+  EXPECT_THAT(note(), HasSubstr("The winner is the same in both regimes at 2 of 2 shapes."));
+}
+
+TEST(BothRegimes, OfOneEnvironmentOnlyShareATable) {
+  auto rows = both_regimes();
+  for (BestRow& row : rows) {
+    if (row.regime == Regime::kBurst) row.environment.driver = "590.2";
+  }
+  const std::string text = format_best(rows, Format::kTable);
+  EXPECT_THAT(text, HasSubstr("2026-11-20, sustained\n"));
+  EXPECT_THAT(text, HasSubstr("driver 590.2, CUDA 13.0, cuBLAS 13.1.0, 2026-11-20, burst\n"));
+  EXPECT_THAT(text, Not(HasSubstr("differs")));
+}
+
+TEST(BothRegimes, HaveAWeightedTotalEachAndEnergyWhereItWasMeasured) {
+  auto rows = both_regimes();
+  rows[0].shape.weight = rows[1].shape.weight = 3;
+  rows[0].joules = 0.5;
+  rows[0].cublas_joules = 0.55;
+  std::string text = format_best(rows, Format::kMarkdown);
+  EXPECT_THAT(text, HasSubstr("| SM MHz | J/GEMM | GFLOP/J | x cuBLAS J | burst: config |"));
+  EXPECT_THAT(text, ::testing::ContainsRegex(
+                        "weighted total . prefill . 2 shapes . 400.50 .* 2 shapes . 320.00 "));
+  rows[3].time_us.reset();
+  text = format_best(rows, Format::kMarkdown);
+  EXPECT_THAT(text, HasSubstr("| weighted total | prefill | 2 shapes | 400.50 |"));
+  EXPECT_THAT(text, Not(HasSubstr("320.00"))) << "one of burst's has no time";
+}
+
 TEST(Markdown, ShowsEveryKindOfRow) {
   EXPECT_EQ(
       format_best(every_kind(), Format::kMarkdown),
@@ -221,11 +331,16 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
                                              "sm_mhz",
                                              "peak_fraction",
                                              "joules",
+                                             "gflops_per_joule",
                                              "verified",
                                              "ties",
                                              "cublas_time_us",
                                              "cublaslt_time_us",
-                                             "cublaslt_label"};
+                                             "cublaslt_label",
+                                             "ratio_cublas_cycles",
+                                             "cublas_joules",
+                                             "cublaslt_joules",
+                                             "clock_events"};
   for (const auto& object : list) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : object.items()) keys.push_back(key);
@@ -268,6 +383,28 @@ TEST(JsonOutput, HasFullNumbersAndNullWhereNothingWasMeasured) {
   EXPECT_EQ(json::parse(format_best({}, Format::kJson)), json::array());
 }
 
+TEST(JsonOutput, HasEnergyCyclesAndClockEventsWhereTheyWereSeen) {
+  BestRow row = every_kind()[0];
+  row.joules = 0.5;
+  row.cublas_joules = 0.55;
+  row.cublaslt_joules = 0.525;
+  row.cublas_cycles = 1.031;
+  row.clock_events = clock_event::kPowerCap | clock_event::kThermal;
+  const json object = json::parse(format_best({&row, 1}, Format::kJson))[0];
+  EXPECT_EQ(object["joules"], 0.5);
+  EXPECT_NEAR(object["gflops_per_joule"], 2.0 * 2048 * 12288 * 4096 / 0.5 / 1e9, 1e-9);
+  EXPECT_EQ(object["cublas_joules"], 0.55);
+  EXPECT_EQ(object["cublaslt_joules"], 0.525);
+  EXPECT_EQ(object["ratio_cublas_cycles"], 1.031);
+  EXPECT_EQ(object["clock_events"], 0x24);
+  const json list = json::parse(format_best(every_kind(), Format::kJson));
+  EXPECT_EQ(list[0]["clock_events"], 0);
+  for (const char* key : {"gflops_per_joule", "ratio_cublas_cycles", "cublas_joules"}) {
+    EXPECT_TRUE(list[0][key].is_null()) << key;
+  }
+  EXPECT_TRUE(list[3]["clock_events"].is_null()) << "nothing was timed";
+}
+
 TEST(JsonOutput, SurvivesATagThatIsNotUtf8) {
   BestRow row = every_kind()[0];
   row.shape.tag = "a\xff";
@@ -283,12 +420,12 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       format_best(std::vector{rows[1], rows[3]}, Format::kCsv),
       "m,n,k,dtype,layout,tag,regime,label,time_us,tflops,ratio_cublas,ratio_cublas_low,"
       "ratio_cublas_high,ratio_cublaslt,ratio_cublaslt_low,ratio_cublaslt_high,sm_mhz,"
-      "peak_fraction,joules,verified,ties,cublas_time_us,cublaslt_time_us,cublaslt_label\n"
+      "peak_fraction,joules,gflops_per_joule,verified,ties,cublas_time_us,cublaslt_time_us,"
+      "cublaslt_label,ratio_cublas_cycles,cublas_joules,cublaslt_joules,clock_events\n"
       "2048,32000,4096,bf16,TN,prefill/logits|all,sustained,bm256.x,100.126,687.25,0.98,0.978,"
-      "0.983,0.96,0.958,0.963,1605.4,0.7923,,true,bm128.y bm128.z,98.12,96.12,cublaslt.3\n"
-      "3,5,7,fp16,TN,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,false,,,,\n");
-  EXPECT_THAT(format_best({}, Format::kCsv),
-              ::testing::MatchesRegex("m,n,k[^\n]*,cublaslt_label\n"));
+      "0.983,0.96,0.958,0.963,1605.4,0.7923,,,true,bm128.y bm128.z,98.12,96.12,cublaslt.3,,,,0\n"
+      "3,5,7,fp16,TN,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,false,,,,,,,,\n");
+  EXPECT_THAT(format_best({}, Format::kCsv), ::testing::MatchesRegex("m,n,k[^\n]*,clock_events\n"));
 }
 
 TEST(Formats, AreNamed) {

@@ -33,17 +33,31 @@ TEST_F(WorkerTest, MeasuresInRounds) {
   }
   const Build build = compile({kConfig}).front();
   EXPECT_EQ(measurer.prepare(build).status, Status::kOk);
-  measurer.settle(Regime::kSustained);
   const std::vector<std::string> labels = {label(kConfig), std::string(kCublasLabel)};
-  for (const Sample& sample : measurer.round(labels)) {
-    EXPECT_GT(sample.time_us, 0.5);
-    EXPECT_LT(sample.time_us, 1000);
-    EXPECT_GE(sample.time_us * sample.launches, 1000) << "a sample is too short to be timed";
-    EXPECT_GT(sample.sm_mhz, 300);
-    EXPECT_LT(sample.sm_mhz, 1.05 * device_->max_sm_mhz);
+  for (const Pace pace : {Pace::kShared, Pace::kRested, Pace::kOwn}) {
+    measurer.settle(pace);
+    const auto rounds = measurer.rounds(labels, pace);
+    EXPECT_EQ(rounds.size() > 1, pace == Pace::kOwn);
+    for (const Sample& sample : rounds.back()) {
+      EXPECT_EQ(sample.pace, pace);
+      EXPECT_GT(sample.time_us, 0.5);
+      EXPECT_LT(sample.time_us, 1000);
+      EXPECT_GE(sample.time_us * sample.launches, 1000) << "a sample is too short to be timed";
+      EXPECT_GT(sample.sm_mhz, 300);
+      EXPECT_LT(sample.sm_mhz, 1.05 * device_->max_sm_mhz);
+      EXPECT_GT(sample.power_w.value_or(0), 50);
+      EXPECT_GT(sample.temperature_c.value_or(0), 10);
+      EXPECT_TRUE(sample.clock_events);
+    }
   }
+  const std::optional<Energy> energy = measurer.energy(label(kConfig));
+  ASSERT_TRUE(energy);
+  EXPECT_GE(energy->window_s, 1.99);
+  EXPECT_GT(energy->power_w, 50);
+  EXPECT_LT(energy->power_w, 1.1 * environment.power_limit_w);
+  EXPECT_GT(energy->time_us, 0.5);
   measurer.forget(label(kConfig));
-  EXPECT_THROW(measurer.round(labels), Error);
+  EXPECT_THROW(measurer.rounds(labels, Pace::kShared), Error);
 }
 
 TEST_F(WorkerTest, AShapeThatDoesNotFitIsAnInputError) {

@@ -2,90 +2,27 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
+#include <set>
 
 #include "base/error.h"
 #include "space/label.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/store/support.h"
 
-namespace hgemm {
+namespace hgemm::test {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
-using ::testing::ThrowsMessage;
 using ::testing::UnorderedElementsAre;
 
 namespace fs = std::filesystem;
-
-const std::string kLabel = label(KernelConfig{});
-const std::string kOther =
-    label(KernelConfig{.bm = 256, .order = TileOrder::kGrouped, .group = 8, .dtype = Dtype::kFp16});
-
-Environment environment(const std::string& driver = "580.1") {
-  return {.gpu_name = "NVIDIA H200",
-          .gpu_uuid = "GPU-1",
-          .compute_major = 9,
-          .compute_minor = 0,
-          .sm_count = 132,
-          .l2_bytes = 62914560,
-          .memory_bytes = 150754820096,
-          .max_sm_mhz = 1980,
-          .power_limit_w = 700,
-          .driver = driver,
-          .cuda = "13.0",
-          .cublas = "13.1.0",
-          .nvrtc = "13.0",
-          .kernel_hash = "k1",
-          .git_revision = "abc"};
-}
-
-const Shape kShape{.m = 2048, .n = 4096, .k = 512, .weight = 32, .tag = "prefill/o"};
-
-Trial trial(const std::string& label, std::vector<Sample> samples = {}, Stage stage = Stage::kFinal,
-            Status status = Status::kOk) {
-  return {.label = label,
-          .stage = stage,
-          .status = status,
-          .message = "",
-          .verdict = {.correct = status == Status::kOk,
-                      .error = 1e-3,
-                      .tolerance = 1e-2,
-                      .message = ""},
-          .samples = std::move(samples)};
-}
-
-class StoreTest : public ::testing::Test {
- protected:
-  Store open(Store::Mode mode = Store::Mode::kReadWrite) const { return Store::open(db_, mode); }
-  std::int64_t race(Store& store, const Environment& where = environment()) const {
-    return store.begin_race(store.begin_run(where, "hgemm-tune"), kShape, Regime::kSustained);
-  }
-  void write(const std::string& text) const { std::ofstream(db_, std::ios::binary) << text; }
-  std::string bytes() const {
-    std::ifstream file(db_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_))
-      names.push_back(entry.path().filename());
-    return names;
-  }
-
-  test::TemporaryFolder temporary_;
-  const fs::path folder_ = temporary_.path();
-  fs::path db_ = folder_ / "tune.db";
-};
 
 // ---- What is written is read ----
 
@@ -93,34 +30,66 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
   Trial failed = trial(kOther, {}, Stage::kNone, Status::kWrongResult);
   failed.message = "row 3, column 5: 'x' | \"y\"\nnext line";
   failed.verdict = {.correct = false, .error = std::nan(""), .tolerance = 0.02, .message = "a NaN"};
-  Trial timed = trial(kLabel, {{.round = 3, .launches = 40, .time_us = 100.125, .sm_mhz = 1755.5},
-                               {.round = 4, .launches = 41, .time_us = 1.0 / 3, .sm_mhz = 0}});
+  Sample measured{.round = 3,
+                  .pace = Pace::kOwn,
+                  .launches = 40,
+                  .time_us = 100.125,
+                  .sm_mhz = 1755.5,
+                  .power_w = 699.875,
+                  .temperature_c = -3,
+                  .clock_events = clock_event::kPowerCap | 0x8000000000000000};
+  const Sample without_nvml{.round = 4,
+                            .pace = Pace::kRested,
+                            .launches = 41,
+                            .time_us = 1.0 / 3,
+                            .sm_mhz = 0,
+                            .power_w = {},
+                            .temperature_c = {},
+                            .clock_events = {}};
   {
     Store store = open();
-    store.record(race(store), std::vector{trial("cublas"), timed, failed});
+    const auto id = store.begin_race(store.begin_run(environment(), "hgemm-tune"), kShape,
+                                     Regime::kBurst, {.cold = false, .graph = true, .pdl = true});
+    store.record(
+        id, std::vector{trial("cublas"), weighed(trial(kLabel, {measured, without_nvml})), failed});
   }
 
   const auto races = open(Store::Mode::kReadOnly).races();
   ASSERT_THAT(races, SizeIs(1));
   EXPECT_EQ(races[0].environment, environment());
   EXPECT_THAT(races[0].started_utc, ::testing::MatchesRegex("20..-..-..T..:..:..Z"));
+  EXPECT_THAT(races[0].uid, ::testing::MatchesRegex("[0-9a-f]{32}"));
   EXPECT_TRUE(races[0].race.shape.same_problem(kShape));
   EXPECT_EQ(races[0].race.shape.tag, "prefill/o");
   EXPECT_EQ(races[0].race.shape.weight, 32);
-  EXPECT_EQ(races[0].race.regime, Regime::kSustained);
+  EXPECT_EQ(races[0].race.regime, Regime::kBurst);
+  EXPECT_EQ(races[0].race.timing, (Timing{.cold = false, .graph = true, .pdl = true}));
 
   const auto& trials = races[0].race.trials;
   ASSERT_THAT(trials, SizeIs(3));
   EXPECT_EQ(trials[0].label, "cublas");
+  EXPECT_FALSE(trials[0].energy);
   EXPECT_EQ(trials[1].label, kLabel);
   EXPECT_EQ(trials[1].stage, Stage::kFinal);
   EXPECT_TRUE(trials[1].verdict.correct);
   EXPECT_EQ(trials[1].verdict.error, 1e-3);
+  ASSERT_TRUE(trials[1].energy);
+  EXPECT_EQ(trials[1].energy->window_s, 2.1);
+  EXPECT_EQ(trials[1].energy->power_w, 690);
+  EXPECT_EQ(trials[1].energy->time_us, 100);
   ASSERT_THAT(trials[1].samples, SizeIs(2));
   EXPECT_EQ(trials[1].samples[0].round, 3);
+  EXPECT_EQ(trials[1].samples[0].pace, Pace::kOwn);
   EXPECT_EQ(trials[1].samples[0].launches, 40);
   EXPECT_EQ(trials[1].samples[0].sm_mhz, 1755.5);
+  EXPECT_EQ(trials[1].samples[0].power_w, measured.power_w);
+  EXPECT_EQ(trials[1].samples[0].temperature_c, measured.temperature_c);
+  EXPECT_EQ(trials[1].samples[0].clock_events, measured.clock_events);
+  EXPECT_EQ(trials[1].samples[1].pace, Pace::kRested);
   EXPECT_EQ(trials[1].samples[1].time_us, 1.0 / 3);
+  EXPECT_FALSE(trials[1].samples[1].power_w);
+  EXPECT_FALSE(trials[1].samples[1].temperature_c);
+  EXPECT_FALSE(trials[1].samples[1].clock_events);
   EXPECT_EQ(trials[2].status, Status::kWrongResult);
   EXPECT_EQ(trials[2].stage, Stage::kNone);
   EXPECT_EQ(trials[2].message, failed.message);
@@ -130,11 +99,21 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
   EXPECT_EQ(trials[2].verdict.message, "a NaN");
 }
 
+TEST_F(StoreTest, WhatFollowsFromColumnsIsAColumn) {
+  Store store = open();
+  store.record(race(store), std::vector{weighed(trial(kLabel, {sample(0, 5.0)}))});
+  SQLite::Database db(db_.string());
+  const Trial read = store.races().at(0).race.trials.at(0);
+  EXPECT_EQ(db.execAndGet("SELECT cycles FROM sample").getDouble(), read.samples.at(0).cycles());
+  EXPECT_DOUBLE_EQ(db.execAndGet("SELECT joules FROM energy").getDouble(), read.energy->joules());
+  EXPECT_DOUBLE_EQ(read.energy->joules(), 690 * 100e-6);
+}
+
 TEST_F(StoreTest, ALabelRecordedAgainIsBroughtUpToDateAndKeepsItsSamples) {
   Store store = open();
   const auto id = race(store);
-  store.record(id, std::vector{trial(kLabel, {{0, 10, 5.0, 1700}}, Stage::kScreen)});
-  Trial again = trial(kLabel, {{0, 10, 99.0, 1700}, {1, 10, 6.0, 1700}}, Stage::kFinal);
+  store.record(id, std::vector{trial(kLabel, {sample(0, 5.0)}, Stage::kScreen)});
+  Trial again = trial(kLabel, {sample(0, 99.0), sample(1, 6.0)}, Stage::kFinal);
   again.message = "second";
   store.record(id, std::vector{again});
 
@@ -145,6 +124,20 @@ TEST_F(StoreTest, ALabelRecordedAgainIsBroughtUpToDateAndKeepsItsSamples) {
   ASSERT_THAT(trials[0].samples, SizeIs(2));
   EXPECT_EQ(trials[0].samples[0].time_us, 5.0);  // what was measured is never rewritten
   EXPECT_EQ(trials[0].samples[1].time_us, 6.0);
+}
+
+TEST_F(StoreTest, AnEnergyIsAddedOrMeasuredAgainAndNeverLost) {
+  Store store = open();
+  const auto id = race(store);
+  const auto power_after = [&](const Trial& recorded) {
+    store.record(id, std::vector{recorded});
+    return store.races().at(0).race.trials.at(0).energy->power_w;
+  };
+  store.record(id, std::vector{trial(kLabel)});
+  EXPECT_FALSE(store.races().at(0).race.trials.at(0).energy);
+  EXPECT_EQ(power_after(weighed(trial(kLabel), 500)), 500);
+  EXPECT_EQ(power_after(weighed(trial(kLabel), 510)), 510);
+  EXPECT_EQ(power_after(trial(kLabel)), 510);
 }
 
 TEST_F(StoreTest, TheAxesOfAConfigAreColumns) {
@@ -176,6 +169,16 @@ TEST_F(StoreTest, EqualEnvironmentsAreOneRowAndRacesCanBeAskedByConditions) {
   EXPECT_THAT(store.races(environment()), SizeIs(3));  // another revision, same conditions
   EXPECT_THAT(store.races(environment("590.2")), SizeIs(1));
   EXPECT_THAT(store.races(environment("600.0")), SizeIs(0));
+  EXPECT_THAT(store.environments(), ElementsAre(environment(), environment("590.2"), later));
+}
+
+TEST_F(StoreTest, EveryRaceHasAUidOfItsOwn) {
+  Store store = open();
+  const auto run = store.begin_run(environment(), "hgemm-tune");
+  std::set<std::string> uids;
+  for (int i = 0; i < 20; ++i) store.begin_race(run, kShape, Regime::kSustained, Timing{});
+  for (const RecordedRace& race : store.races()) uids.insert(race.uid);
+  EXPECT_THAT(uids, SizeIs(20));
 }
 
 TEST_F(StoreTest, FinishedIsWhateverEndedInTheseConditions) {
@@ -196,7 +199,81 @@ TEST_F(StoreTest, FinishedIsWhateverEndedInTheseConditions) {
   fp16.dtype = Dtype::kFp16;
   EXPECT_THAT(store.finished(environment(), fp16, Regime::kSustained), SizeIs(0));
   EXPECT_THAT(store.finished(environment("590.2"), kShape, Regime::kSustained), SizeIs(0));
+  EXPECT_THAT(store.finished(environment(), kShape, Regime::kBurst), SizeIs(0));
 }
+
+TEST_F(StoreTest, AFinalistWithoutEnergyIsNotFinishedWhereEnergyIsWanted) {
+  Store store = open();
+  const auto id = race(store);
+  const std::string unweighed = label(KernelConfig{.bn = 64});
+  const std::string screened = label(KernelConfig{.bn = 96});
+  const std::string failed = label(KernelConfig{.bn = 160});
+  store.record(id, std::vector{weighed(trial(kLabel)), trial(unweighed), trial("cublas"),
+                               trial(screened, {}, Stage::kScreen),
+                               trial(failed, {}, Stage::kFinal, Status::kCrashed)});
+  const auto finished = [&](bool with_energy) {
+    return store.finished(environment(), kShape, Regime::kSustained, with_energy);
+  };
+  EXPECT_THAT(finished(false), UnorderedElementsAre(kLabel, unweighed, screened, failed));
+  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, screened, failed));
+
+  // It raced again for its energy: either it has one now, or it was no finalist any more.
+  const auto again = race(store);
+  store.record(again, std::vector{trial(unweighed, {}, Stage::kScreen), trial(kLabel)});
+  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, unweighed, screened, failed));
+}
+
+// ---- Attempts ----
+
+class AttemptTest : public StoreTest {
+ protected:
+  /// As if all attempts had been noted before the machine went down.
+  void reboot() const {
+    SQLite::Database(db_.string(), SQLite::OPEN_READWRITE)
+        .exec("UPDATE attempt SET boot_id = 'the boot before'");
+  }
+};
+
+TEST_F(AttemptTest, WhatWasUnderWayWhenTheMachineWentDownIsKnownAfterwards) {
+  EXPECT_EXIT(
+      {
+        Store store = open();
+        const auto run = store.begin_run(environment(), "hgemm-tune");
+        store.begin_attempt(run, kShape, kOther);  // over, since the next one began
+        store.begin_attempt(run, kShape, kLabel);
+        raise(SIGKILL);
+      },
+      ::testing::KilledBySignal(SIGKILL), "");
+  reboot();
+  Store store = open();
+  store.begin_run(environment(), "hgemm-tune");
+  Environment newer_revision = environment();
+  newer_revision.git_revision = "def";
+  EXPECT_THAT(store.fatal_attempts(newer_revision, kShape), ElementsAre(kLabel));
+  EXPECT_THAT(store.fatal_attempts(environment("590.2"), kShape), IsEmpty());
+  Shape other = kShape;
+  other.m = 4096;
+  EXPECT_THAT(store.fatal_attempts(environment(), other), IsEmpty());
+  EXPECT_THAT(open(Store::Mode::kReadOnly).fatal_attempts(environment(), kShape),
+              ElementsAre(kLabel));
+}
+
+TEST_F(AttemptTest, WhatIsOverOrWasMerelyKilledIsNotFatal) {
+  Store store = open();
+  const auto run = store.begin_run(environment(), "hgemm-tune");
+  store.begin_attempt(run, kShape, kLabel);
+  EXPECT_THAT(store.fatal_attempts(environment(), kShape), IsEmpty()) << "the same boot";
+  store.end_attempts(run);
+  reboot();
+  EXPECT_THAT(store.fatal_attempts(environment(), kShape), IsEmpty()) << "over";
+
+  store.begin_attempt(run, kShape, kLabel);            // killed here, while the machine stays up:
+  store.begin_run(environment(), "hgemm-tune again");  // the next run has seen that
+  reboot();
+  EXPECT_THAT(store.fatal_attempts(environment(), kShape), IsEmpty()) << "killed, then a reboot";
+}
+
+// ---- Transactions ----
 
 TEST_F(StoreTest, ABuildIsRecordedOncePerOutcome) {
   Store store = open();
@@ -261,12 +338,40 @@ TEST_F(StoreTest, ARecordIsAllOrNothing) {
   Store store = open();
   const auto id = race(store);
   EXPECT_THROW(store.record(id, std::vector{trial(kLabel), trial("bm1.bogus")}), InputError);
-  EXPECT_THROW(store.record(id, std::vector{trial(kLabel), trial(kOther, {{0, 1, -1.0, 0}})}),
+  EXPECT_THROW(store.record(id, std::vector{trial(kLabel), trial(kOther, {sample(0, -1.0)})}),
                Error);
   EXPECT_THROW(store.record(id + 1, std::vector{trial(kLabel)}), Error) << "no such race";
   EXPECT_THAT(store.races().at(0).race.trials, SizeIs(0));
   store.record(id, std::vector{trial(kLabel)});
   EXPECT_THAT(store.races().at(0).race.trials, SizeIs(1));
+}
+
+TEST_F(StoreTest, AFullDiskLosesNothingThatWasCommittedAndTheStoreGoesOn) {
+  std::vector<Trial> many;
+  for (int bn = 8; bn <= 256; bn += 8) {
+    many.push_back(trial(label(KernelConfig{.bn = bn}), {sample(0, 5.0), sample(1, 6.0)}));
+  }
+  const auto child = [&] {
+    Store store = open();
+    const auto id = race(store);
+    store.record(id, std::vector{trial(kOther)});
+    {
+      const FullDisk full(fs::file_size(db_.string() + "-wal") + 10'000);
+      try {
+        store.record(id, many);
+        _exit(3);
+      } catch (const Error& error) {
+        std::cerr << error.what() << std::endl;
+      }
+      if (store.races().at(0).race.trials.size() != 1) _exit(4);
+    }
+    store.record(id, many);
+  };
+  EXPECT_EXIT(run_and_exit(child), ::testing::ExitedWithCode(0),
+              "tune.db: the disk is full or failing; what was committed before is safe");
+  const auto trials = open(Store::Mode::kReadOnly).races().at(0).race.trials;
+  ASSERT_THAT(trials, SizeIs(1 + many.size()));
+  EXPECT_THAT(trials.back().samples, SizeIs(2));
 }
 
 TEST_F(StoreTest, WhatWasRecordedSurvivesAKilledProcess) {
@@ -280,168 +385,6 @@ TEST_F(StoreTest, WhatWasRecordedSurvivesAKilledProcess) {
   EXPECT_THAT(open(Store::Mode::kReadOnly).races().at(0).race.trials, SizeIs(1));
   Store store = open();
   EXPECT_THAT(store.finished(environment(), kShape, Regime::kSustained), ElementsAre(kLabel));
-}
-
-TEST_F(StoreTest, IsReadWhileAnotherConnectionWrites) {
-  Store writer = open();
-  const auto id = race(writer);
-  writer.record(id, std::vector{trial(kLabel)});
-  const Store reader = open(Store::Mode::kReadOnly);
-  EXPECT_THAT(reader.races().at(0).race.trials, SizeIs(1));
-  writer.record(id, std::vector{trial(kOther)});
-  EXPECT_THAT(reader.races().at(0).race.trials, SizeIs(2));
-}
-
-TEST_F(StoreTest, TwoWritersTakeTurns) {
-  Store a = open();
-  Store b = open();
-  a.record(race(a), std::vector{trial(kLabel)});
-  b.record(race(b), std::vector{trial(kLabel)});
-  EXPECT_THAT(a.races(), SizeIs(2));
-}
-
-// ---- Opening ----
-
-TEST_F(StoreTest, AnEmptyFileIsANewDatabase) {
-  write("");
-  Store store = open();
-  EXPECT_EQ(store.path(), db_.string());
-  EXPECT_THAT(store.races(), SizeIs(0));
-}
-
-TEST_F(StoreTest, AFileNameIsOnlyEverAFileName) {
-  const fs::path before = fs::current_path();
-  fs::current_path(folder_);
-  { Store store = Store::open(":memory:", Store::Mode::kReadWrite); }
-  { Store store = Store::open("a?b#c%41.db", Store::Mode::kReadWrite); }
-  EXPECT_THAT(Store::open("a?b#c%41.db", Store::Mode::kReadOnly).races(), SizeIs(0));
-  fs::current_path(before);
-  EXPECT_THAT(files(), UnorderedElementsAre(":memory:", "a?b#c%41.db"));
-}
-
-TEST_F(StoreTest, ReadingLeavesNoFilesBehind) {
-  { Store store = open(); }
-  { EXPECT_THAT(open(Store::Mode::kReadOnly).races(), SizeIs(0)); }
-  EXPECT_THAT(files(), ElementsAre("tune.db"));
-}
-
-/// Runs `work` as a user whom file permissions bind, in a process of its own; its messages to
-/// stderr are matched by EXPECT_EXIT.
-template <class Work>
-[[noreturn]] void as_ordinary_user(const Work& work) {
-  if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(3);
-  try {
-    work();
-  } catch (const InputError& error) {
-    std::cerr << error.what() << std::endl;
-    _exit(2);
-  }
-  _exit(0);
-}
-
-TEST_F(StoreTest, ReadsInAReadOnlyFolder) {
-  {
-    Store store = open();
-    store.record(race(store), std::vector{trial(kLabel)});
-  }
-  fs::permissions(db_, fs::perms(0444));
-  fs::permissions(folder_, fs::perms(0555));
-  EXPECT_EXIT(as_ordinary_user([&] {
-                if (open(Store::Mode::kReadOnly).races().at(0).race.trials.size() != 1) _exit(4);
-              }),
-              ::testing::ExitedWithCode(0), "");
-}
-
-TEST_F(StoreTest, SaysThatAFileOrFolderCannotBeWritten) {
-  { Store store = open(); }
-  fs::permissions(db_, fs::perms(0444));
-  fs::permissions(folder_, fs::perms(0555));
-  EXPECT_EXIT(as_ordinary_user([&] { open(); }), ::testing::ExitedWithCode(2),
-              "tune.db: cannot be written; check its permissions");
-  fs::permissions(db_, fs::perms(0666));
-  EXPECT_EXIT(as_ordinary_user([&] { open(); }), ::testing::ExitedWithCode(2),
-              "tune.db: cannot be opened or written; check the permissions of the file and its");
-  EXPECT_EXIT(as_ordinary_user([&] { Store::open(folder_ / "new.db", Store::Mode::kReadWrite); }),
-              ::testing::ExitedWithCode(2), "new.db: cannot be opened or written");
-  fs::permissions(db_, fs::perms(0));
-  EXPECT_EXIT(as_ordinary_user([&] { open(Store::Mode::kReadOnly); }), ::testing::ExitedWithCode(2),
-              "tune.db: cannot be read; check its permissions");
-}
-
-TEST_F(StoreTest, SaysWhatIsMissing) {
-  EXPECT_THAT([&] { open(Store::Mode::kReadOnly); },
-              ThrowsMessage<InputError>(
-                  AllOf(HasSubstr("tune.db: does not exist"), HasSubstr("hgemm-tune --shapes"))));
-  EXPECT_THAT([&] { Store::open(folder_ / "no" / "a.db", Store::Mode::kReadWrite); },
-              ThrowsMessage<InputError>(AllOf(HasSubstr("folder"), HasSubstr("does not exist"))));
-  EXPECT_THAT([&] { Store::open(folder_, Store::Mode::kReadWrite); },
-              ThrowsMessage<InputError>(HasSubstr("is a folder")));
-  EXPECT_THAT([&] { Store::open("", Store::Mode::kReadWrite); },
-              ThrowsMessage<InputError>(HasSubstr("name a file")));
-  write("");
-  EXPECT_THAT([&] { open(Store::Mode::kReadOnly); },
-              ThrowsMessage<InputError>(HasSubstr("is empty")));
-  EXPECT_THAT(files(), ElementsAre("tune.db")) << "nothing may be created on the way";
-}
-
-TEST_F(StoreTest, RefusesAnotherFileAndLeavesItAlone) {
-  for (const std::string text : {"x", "shapes:\n  - {m: 1, n: 2, k: 3}\n"}) {
-    write(text);
-    for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
-      EXPECT_THAT([&] { open(mode); },
-                  ThrowsMessage<InputError>(HasSubstr("tune.db: is not a hgemm-tune database")));
-      EXPECT_EQ(bytes(), text);
-    }
-  }
-}
-
-TEST_F(StoreTest, RefusesAnotherProgramsDatabaseAndLeavesItAlone) {
-  {
-    SQLite::Database other(db_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    other.exec("CREATE TABLE run (id INTEGER); PRAGMA user_version = 1");
-  }
-  const std::string before = bytes();
-  for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
-    EXPECT_THAT([&] { open(mode); },
-                ThrowsMessage<InputError>(HasSubstr("is a database of another program")));
-  }
-  EXPECT_EQ(bytes(), before);
-}
-
-TEST_F(StoreTest, RefusesANewerSchema) {
-  { Store store = open(); }
-  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
-  for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
-    EXPECT_THAT([&] { open(mode); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 7"),
-                                                HasSubstr("versions up to 1"),
-                                                HasSubstr("use a newer hgemm-tune"))));
-  }
-}
-
-TEST_F(StoreTest, SaysThatATruncatedOrOverwrittenDatabaseIsDamaged) {
-  {
-    Store store = open();
-    std::vector<Trial> trials;
-    for (int bn = 8; bn <= 256; bn += 8) trials.push_back(trial(label(KernelConfig{.bn = bn})));
-    store.record(race(store), trials);
-  }
-  const std::string whole = bytes();
-  ASSERT_GT(whole.size(), 40'000u);
-  std::string overwritten = whole;
-  overwritten.replace(8 * 4096, 20'000, std::string(20'000, '\x5a'));
-  const std::vector<std::string> broken = {whole.substr(0, 50), whole.substr(0, 5000),
-                                           whole.substr(0, whole.size() / 2), overwritten};
-  for (const std::string& content : broken) {
-    write(content);
-    for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
-      EXPECT_THAT([&] { open(mode); },
-                  ThrowsMessage<InputError>(AllOf(StartsWith("database " + db_.string()),
-                                                  HasSubstr("is damaged"), HasSubstr("copy"))))
-          << content.size() << " of " << whole.size() << " bytes";
-      EXPECT_EQ(bytes(), content);
-    }
-  }
 }
 
 // ---- Scale ----
@@ -459,11 +402,16 @@ TEST_F(StoreTest, AFullRunStaysSmallAndIsReadAtOnce) {
         const KernelConfig config{.bn = 8 * (c % 32 + 1), .stages = 2 + c / 32};
         Trial one = trial(label(config));
         for (int r = 0; r < kSamples; ++r) {
-          one.samples.push_back({r, 100, 250.0 + c + 0.1234567 * r, 1600 + 1.0 / (c + r + 1)});
+          Sample s = sample(r, 250.0 + c + 0.1234567 * r);
+          s.sm_mhz = 1600 + 1.0 / (c + r + 1);
+          s.power_w = 650 + 0.1 * c;
+          s.temperature_c = 60 + r;
+          s.clock_events = clock_event::kPowerCap;
+          one.samples.push_back(s);
         }
         trials.push_back(std::move(one));
       }
-      store.record(store.begin_race(run, shape, Regime::kSustained), trials);
+      store.record(store.begin_race(run, shape, Regime::kSustained, Timing{}), trials);
     }
   }
   const auto start = std::chrono::steady_clock::now();
@@ -481,4 +429,4 @@ TEST_F(StoreTest, AFullRunStaysSmallAndIsReadAtOnce) {
 }
 
 }  // namespace
-}  // namespace hgemm
+}  // namespace hgemm::test

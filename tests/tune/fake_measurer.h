@@ -1,6 +1,7 @@
 // A GPU for the tests of the driver: model times with seeded noise, and scripted faults. It is
-// strict: what a real worker could not do (timing what was not prepared, or before settling) throws
-// std::logic_error, which nothing in the driver catches.
+// strict: what a real worker could not do (timing what was not prepared, at a pace that it was not
+// settled for, restoring what was never verified) throws std::logic_error, which nothing in the
+// driver catches.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -23,6 +25,8 @@ namespace hgemm {
 inline Environment fake_gpu() {
   Environment environment;
   environment.gpu_name = "Fake H200";
+  environment.sm_count = 132;
+  environment.power_limit_w = 700;
   environment.kernel_hash = "k0";
   return environment;
 }
@@ -33,32 +37,45 @@ class FakeMeasurer : public Measurer {
   struct Fault {
     Status status;
     int times = 1 << 20;
+    std::optional<Pace> only_at = {};  ///< of in_round
   };
   // By label. A status of kTimedOut or kCrashed loses the measurer.
   std::map<std::string, Fault> in_prepare;
-  std::map<std::string, Fault> in_round;      ///< when the label is reached
+  std::map<std::string, Fault> in_restore;
+  std::map<std::string, Fault> in_round;  ///< when the label is reached
+  std::map<std::string, Fault> in_energy;
   std::map<std::string, Status> in_baseline;  ///< what open() says of a baseline
   // Losses with nobody to blame: how many calls from now on.
   int lose_open = 0, lose_settle = 0, lose_round = 0, lose_forget = 0;
   std::set<std::string> too_large;  ///< shapes
 
   std::map<std::string, double> model_us;  ///< default: 100
+  std::size_t own_samples = 1;             ///< of a label in one call of rounds() at the own pace
   double noise = 0.002;
   Environment where = fake_gpu();
+  Timing timing;
+  bool power_capped = true;  ///< at full load
+  bool has_energy_counter = true;
+  std::optional<std::uint64_t> clock_events;  ///< of every sample
   std::function<void()> before_step = [] {};  ///< of every call
 
   // What happened.
-  int opened = 0, settled = 0;
-  std::vector<std::string> prepared;             ///< "shape label", in order
-  std::vector<std::vector<std::string>> rounds;  ///< labels
-  std::set<std::string> held;                    ///< configs loaded now
+  int opened = 0;
+  std::vector<std::uint64_t> seeds;             ///< of each shape opened
+  std::vector<std::string> prepared;            ///< "shape label", in order
+  std::vector<std::string> restored;            ///< "shape label", in order
+  std::vector<Pace> settled;                    ///< without those that were lost
+  std::vector<std::vector<std::string>> asked;  ///< labels of each call of rounds()
+  std::vector<Pace> paces;                      ///< of each
+  std::vector<std::string> weighed;             ///< labels whose energy was asked for
+  std::set<std::string> held;                   ///< configs loaded now
 
   Environment environment() override {
     before_step();
     return where;
   }
 
-  Opened open(const Shape& shape, std::uint64_t) override {
+  Opened open(const Shape& shape, std::uint64_t seed) override {
     before_step();
     close();
     if (too_large.contains(to_string(shape))) {
@@ -66,8 +83,10 @@ class FakeMeasurer : public Measurer {
     }
     lose_if(lose_open, "open");
     ++opened;
-    shape_ = to_string(shape);
+    seeds.push_back(seed);
+    shape_ = shape;
     Opened result;
+    result.timing = timing;
     for (const std::string label : {"cublas", "cublaslt.0", "cublaslt.1"}) {
       const bool fails = in_baseline.contains(label);
       const Status status = fails ? in_baseline.at(label) : Status::kOk;
@@ -80,57 +99,118 @@ class FakeMeasurer : public Measurer {
 
   Prepared prepare(const Build& build) override {
     before_step();
-    const std::string name = label(build.config);
-    need(!shape_.empty(), "prepare without a shape");
-    need(build.status == Status::kOk, "prepare of a failed build");
-    prepared.push_back(shape_ + " " + name);
-    if (const Status status = strike(in_prepare, name); status != Status::kOk) {
+    const std::string name = load(build, "prepare");
+    prepared.push_back(to_string(*shape_) + " " + name);
+    if (const Status status = strike(in_prepare, name, name); status != Status::kOk) {
       return {status, "scripted: " + std::string(to_string(status)), {false, 2, 1, ""}, 0};
     }
     ready_.insert(name);
     held.insert(name);
-    return {Status::kOk, "", {true, 0.1, 1, ""}, time_of(name)};
+    verified_.insert(identity(name));
+    return {Status::kOk, "", {true, 0.1, 1, ""}, time_us(*shape_, name, Pace::kShared)};
+  }
+
+  Prepared restore(const Build& build, double estimate_us) override {
+    before_step();
+    const std::string name = load(build, "restore");
+    need(verified_.contains(identity(name)), "restoring " + name + ", which was never verified");
+    need(estimate_us == time_us(*shape_, name, Pace::kShared), "another estimate of " + name);
+    restored.push_back(to_string(*shape_) + " " + name);
+    if (const Status status = strike(in_restore, name, name); status != Status::kOk) {
+      return {status, "scripted: " + std::string(to_string(status)), {false, 2, 1, ""}, 0};
+    }
+    ready_.insert(name);
+    held.insert(name);
+    return {Status::kOk, "", {}, estimate_us};
   }
 
   void forget(const std::string& label) override {
     before_step();
+    need(shape_.has_value(), "forgetting without a shape");
     lose_if(lose_forget, "forget");
     ready_.erase(label);
     held.erase(label);
   }
 
-  void settle(Regime) override {
+  Settled settle(Pace pace) override {
     before_step();
-    need(!shape_.empty(), "settle without a shape");
+    need(shape_.has_value(), "settling without a shape");
     lose_if(lose_settle, "settle");
-    ++settled;
-    settled_ = true;
+    settled.push_back(pace);
+    settled_for_ = pace;
+    return {pace != Pace::kRested && power_capped};
   }
 
-  std::vector<Sample> round(std::span<const std::string> labels) override {
+  std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace) override {
     before_step();
-    need(settled_, "a round before settling");
+    need(settled_for_ == pace || (settled_for_ == Pace::kOwn && pace == Pace::kShared),
+         "a round before settling for its pace");
     need(!labels.empty(), "a round of nobody");
-    rounds.emplace_back(labels.begin(), labels.end());
+    asked.emplace_back(labels.begin(), labels.end());
+    paces.push_back(pace);
     lose_if(lose_round, "round");
-    std::vector<Sample> samples;
+    const bool alone =
+        pace != Pace::kShared || labels.size() == 1;  // else all are enqueued at once
+    std::vector<std::vector<Sample>> rounds(pace == Pace::kOwn ? own_samples : 1);
     for (const std::string& label : labels) {
-      need(ready_.contains(label), "timing of " + label + ", which is not ready");
-      strike(in_round, label);
-      samples.push_back({0, 20, time_of(label) * (1 + noise * gauss_(random_)), 1700});
+      need_ready(label);
+      if (const auto fault = in_round.find(label);
+          fault != in_round.end() && fault->second.only_at.value_or(pace) == pace) {
+        strike(in_round, label, alone ? label : "");
+      }
+      for (std::vector<Sample>& samples : rounds) {
+        samples.push_back({.round = 0,
+                           .pace = pace,
+                           .launches = 20,
+                           .time_us = time_us(*shape_, label, pace) * (1 + noise * gauss_(random_)),
+                           .sm_mhz = 1700,
+                           .power_w = 650,
+                           .temperature_c = 50,
+                           .clock_events = clock_events});
+      }
     }
-    return samples;
+    return rounds;
+  }
+
+  std::optional<Energy> energy(const std::string& label) override {
+    before_step();
+    need_ready(label);
+    weighed.push_back(label);
+    strike(in_energy, label, label);
+    if (!has_energy_counter) return std::nullopt;
+    return Energy{.window_s = 2, .power_w = 600, .time_us = time_us(*shape_, label, Pace::kOwn)};
+  }
+
+ protected:
+  /// Of one launch, without noise. The pace changes nothing here.
+  virtual double time_us(const Shape&, const std::string& label, Pace) const {
+    const auto found = model_us.find(label);
+    return found == model_us.end() ? 100 : found->second;
   }
 
  private:
   static void need(bool condition, const std::string& what) {
     if (!condition) throw std::logic_error("the driver asked for " + what);
   }
+  void need_ready(const std::string& label) const {
+    need(ready_.contains(label), "timing of " + label + ", which is not ready");
+  }
+  std::string load(const Build& build, const std::string& step) const {
+    const std::string name = label(build.config);
+    need(shape_.has_value(), step + " without a shape");
+    need(build.status == Status::kOk, step + " of a failed build");
+    need(!ready_.contains(name), step + " of " + name + ", which is ready");
+    return name;
+  }
+  /// A candidate with the data that it was compared on.
+  std::string identity(const std::string& label) const {
+    return fmt::format("{} {} {}", to_string(*shape_), seeds.back(), label);
+  }
   void close() {
-    shape_.clear();
+    shape_.reset();
     ready_.clear();
     held.clear();
-    settled_ = false;
+    settled_for_.reset();
   }
   void lose_if(int& count, const std::string& step) {
     if (count == 0) return;
@@ -139,23 +219,21 @@ class FakeMeasurer : public Measurer {
     throw MeasurerLost(Status::kCrashed, "worker died in " + step);
   }
   /// The label's fault if it has one left; throws if it is a loss.
-  Status strike(std::map<std::string, Fault>& faults, const std::string& label) {
+  Status strike(std::map<std::string, Fault>& faults, const std::string& label,
+                const std::string& culprit) {
     const auto found = faults.find(label);
     if (found == faults.end() || found->second.times == 0) return Status::kOk;
     --found->second.times;
     const Status status = found->second.status;
     if (status != Status::kCrashed && status != Status::kTimedOut) return status;
     close();
-    throw MeasurerLost(status, "worker lost to " + label);
-  }
-  double time_of(const std::string& label) const {
-    const auto found = model_us.find(label);
-    return found == model_us.end() ? 100 : found->second;
+    throw MeasurerLost(status, "worker lost to " + label, culprit);
   }
 
-  std::string shape_;  ///< open now
+  std::optional<Shape> shape_;  ///< open now
   std::set<std::string> ready_;
-  bool settled_ = false;
+  std::set<std::string> verified_;  ///< by identity(); known to whoever holds this object
+  std::optional<Pace> settled_for_;
   std::mt19937_64 random_{42};
   std::normal_distribution<double> gauss_;
 };

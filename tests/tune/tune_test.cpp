@@ -1,14 +1,9 @@
 #include "tune/tune.h"
 
-#include <gmock/gmock.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
 
 #include "base/error.h"
-#include "fake_measurer.h"
-#include "space/label.h"
+#include "support.h"
 
 namespace hgemm {
 namespace {
@@ -18,126 +13,14 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSubsetOf;
 using testing::IsSupersetOf;
 using testing::Key;
 using testing::Not;
-using testing::Pair;
 using testing::SizeIs;
-using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 
-/// Configs that differ in their tile: c(0), c(1), ...
-KernelConfig c(int i, Dtype dtype = Dtype::kBf16) {
-  return {.bn = 64 + 8 * i, .order = TileOrder::kLinear, .dtype = dtype};
-}
-std::string name(int i) { return label(c(i)); }
-
-const Shape kSmall{.m = 256, .n = 512, .k = 128, .tag = ""};
-const Shape kLarge{.m = 2048, .n = 4096, .k = 4096, .tag = ""};
-const Shape kOddK{.m = 64, .n = 64, .k = 60, .tag = ""};  // K is no multiple of 8
-
-struct QuietListener : TuneListener {
-  std::function<void()> on_event = [] {};
-  std::vector<std::string> warnings;
-  std::vector<std::string> shapes;
-  std::vector<std::string> leaders;
-
-  void compiling(int, int, int) override { on_event(); }
-  void shape_started(const Shape& shape, int index, int count, int candidates) override {
-    shapes.push_back(fmt::format("{}/{} {} {}", index, count, to_string(shape), candidates));
-    on_event();
-  }
-  void preparing(int, int) override { on_event(); }
-  void racing(int, int, const std::string& leader, double) override {
-    leaders.push_back(leader);
-    on_event();
-  }
-  void shape_finished(const Shape&) override { on_event(); }
-  void warning(const std::string& text) override {
-    warnings.push_back(text);
-    on_event();
-  }
-};
-
-/// A database in a folder of its own, and the driver's other parts.
-class Tune : public testing::Test {
- protected:
-  Tune() { std::filesystem::create_directories(folder_); }
-  ~Tune() override { std::filesystem::remove_all(folder_); }
-
-  TunePlan plan(std::vector<Shape> shapes, std::vector<KernelConfig> configs) {
-    TunePlan plan;
-    plan.shapes = std::move(shapes);
-    plan.configs = std::move(configs);
-    plan.policy = {
-        .screen_rounds = 2, .finalists = 3, .lt_finalists = 1, .min_rounds = 3, .max_rounds = 4};
-    plan.command_line = "hgemm-tune test";
-    return plan;
-  }
-
-  std::int64_t run(const TunePlan& plan, FakeMeasurer& gpu,
-                   const std::function<bool()>& stop = nullptr) {
-    const auto compile_all = [this](std::span<const KernelConfig> configs, const CompileOptions&,
-                                    const std::function<void(Build)>& done) {
-      for (const KernelConfig& config : configs) {
-        compiled_.push_back(label(config));
-        Build build;
-        build.config = config;
-        build.facts.label = label(config);
-        build.facts.compiler = "fake";
-        if (does_not_compile_.contains(label(config))) {
-          build.status = Status::kCompileFailed;
-          build.message = "spills 8 bytes";
-        }
-        done(build);
-      }
-    };
-    Store store = open();
-    const TuneOutcome outcome = tune(plan, gpu, store, compile_all, listener_, stop);
-    skipped_shapes_ = outcome.skipped_shapes;
-    return outcome.recorded;
-  }
-
-  Store open() const { return Store::open(database_, Store::Mode::kReadWrite); }
-
-  /// (shape label) -> its trials in all races, baselines left out.
-  std::map<std::string, std::vector<Trial>> trials() const {
-    std::map<std::string, std::vector<Trial>> out;
-    for (const RecordedRace& race : open().races()) {
-      for (const Trial& trial : race.race.trials) {
-        if (is_baseline(trial.label)) continue;
-        out[to_string(race.race.shape) + " " + trial.label].push_back(trial);
-      }
-    }
-    return out;
-  }
-  Trial trial(const Shape& shape, const std::string& label) const {
-    for (const RecordedRace& race : open().races()) {
-      if (!race.race.shape.same_problem(shape)) continue;
-      for (const Trial& trial : race.race.trials) {
-        if (trial.label == label) return trial;
-      }
-    }
-    throw std::out_of_range("no trial of " + label + " at " + to_string(shape));
-  }
-  Status status(const Shape& shape, int config) const { return trial(shape, name(config)).status; }
-
-  // In memory where that is possible: there are hundreds of short runs, each commit is an fsync.
-  std::string folder_ =
-      (access("/dev/shm", W_OK) == 0 ? std::string("/dev/shm/") : testing::TempDir()) +
-      "hgemm_tune_test." + std::to_string(getpid());
-  std::string database_ = folder_ + "/test.db";
-  QuietListener listener_;
-  std::vector<std::string> skipped_shapes_;  ///< of the last run
-  std::set<std::string> does_not_compile_;
-  std::vector<std::string> compiled_;
-};
-
-std::vector<int> rounds_of(const Trial& trial) {
-  std::vector<int> rounds;
-  for (const Sample& sample : trial.samples) rounds.push_back(sample.round);
-  return rounds;
-}
+using Tune = TuneTest;
 
 TEST_F(Tune, RacesToTheFastestAndKeepsCleanSamples) {
   FakeMeasurer gpu;
@@ -146,7 +29,7 @@ TEST_F(Tune, RacesToTheFastestAndKeepsCleanSamples) {
   EXPECT_EQ(run(plan({kSmall}, {c(0), c(1), c(2), c(3), c(4)}), gpu), 5);
 
   EXPECT_EQ(listener_.leaders.back(), name(1));
-  EXPECT_THAT(listener_.shapes, ElementsAre("0/1 256x512x128 5"));
+  EXPECT_THAT(listener_.races, ElementsAre("0/1 256x512x128 sustained 5"));
   // Out in the first round; out at the end of screening; measured to the end.
   EXPECT_THAT(rounds_of(trial(kSmall, name(4))), ElementsAre(1));
   EXPECT_EQ(trial(kSmall, name(4)).stage, Stage::kScreen);
@@ -169,7 +52,6 @@ TEST_F(Tune, RacesToTheFastestAndKeepsCleanSamples) {
   EXPECT_THAT(rounds_of(trial(kSmall, "cublaslt.1")), ElementsAre(1, 2));
   // Losers were freed.
   EXPECT_THAT(gpu.held, UnorderedElementsAre(name(1), name(2), name(3)));
-  EXPECT_EQ(gpu.settled, 1);
 }
 
 TEST_F(Tune, MeasuresOnlyConfigsOfTheShapesType) {
@@ -254,146 +136,7 @@ TEST_F(Tune, AWrongResultIsNeverTimed) {
   EXPECT_EQ(trial(kSmall, name(0)).stage, Stage::kNone);
   EXPECT_EQ(status(kSmall, 1), Status::kOk);
   EXPECT_EQ(status(kSmall, 2), Status::kLaunchFailed);
-  EXPECT_THAT(gpu.rounds, Each(Not(Contains(name(0)))));
-}
-
-TEST_F(Tune, ACrashInPreparationCostsOneTrial) {
-  FakeMeasurer gpu;
-  gpu.in_prepare = {{name(1), {Status::kCrashed}}, {name(2), {Status::kTimedOut}}};
-  EXPECT_EQ(run(plan({kSmall}, {c(0), c(1), c(2), c(3)}), gpu), 4);
-  EXPECT_EQ(status(kSmall, 0), Status::kOk);
-  EXPECT_EQ(status(kSmall, 1), Status::kCrashed);
-  EXPECT_EQ(trial(kSmall, name(1)).message, "worker lost to " + name(1));
-  EXPECT_EQ(status(kSmall, 2), Status::kTimedOut);
-  EXPECT_EQ(status(kSmall, 3), Status::kOk);
-  EXPECT_EQ(trial(kSmall, name(3)).stage, Stage::kFinal);
-  EXPECT_EQ(gpu.opened, 3);
-  EXPECT_THAT(open().races(), SizeIs(1));
-}
-
-TEST_F(Tune, ACrashInARoundIsTracedToItsCulprit) {
-  FakeMeasurer gpu;
-  gpu.in_round = {{name(1), {Status::kTimedOut}}};
-  EXPECT_EQ(run(plan({kSmall}, {c(0), c(1), c(2)}), gpu), 3);
-  EXPECT_EQ(status(kSmall, 1), Status::kTimedOut);
-  EXPECT_EQ(trial(kSmall, name(1)).stage, Stage::kScreen);
-  for (const int other : {0, 2}) {
-    EXPECT_EQ(status(kSmall, other), Status::kOk);
-    EXPECT_THAT(rounds_of(trial(kSmall, name(other))), IsSupersetOf({3, 4, 5}));
-  }
-  EXPECT_THAT(rounds_of(trial(kSmall, "cublas")), IsSupersetOf({1, 2, 3, 4, 5}));
-}
-
-TEST_F(Tune, AFinalistThatHangsLateLosesOnlyItself) {
-  FakeMeasurer gpu;
-  gpu.before_step = [&] {  // from the fourth round on: in the final
-    if (gpu.rounds.size() == 3) gpu.in_round = {{name(1), {Status::kTimedOut}}};
-  };
-  EXPECT_EQ(run(plan({kSmall}, {c(0), c(1), c(2)}), gpu), 3);
-  EXPECT_EQ(status(kSmall, 1), Status::kTimedOut);
-  EXPECT_EQ(trial(kSmall, name(1)).stage, Stage::kScreen);  // not measured to the end
-  EXPECT_THAT(rounds_of(trial(kSmall, name(1))), ElementsAre(3));
-  EXPECT_EQ(trial(kSmall, name(0)).stage, Stage::kFinal);
-  EXPECT_THAT(rounds_of(trial(kSmall, name(0))), IsSupersetOf({3, 4, 5}));
-}
-
-TEST_F(Tune, ALossThatDoesNotRepeatBlamesNobody) {
-  FakeMeasurer gpu;
-  gpu.lose_round = 1;
-  EXPECT_EQ(run(plan({kSmall, kLarge}, {c(0), c(1)}), gpu), 4);
-  EXPECT_THAT(trials(),
-              Each(Pair(testing::_, ElementsAre(testing::Field(&Trial::status, Status::kOk)))));
-  EXPECT_THAT(gpu.rounds.back(), SizeIs(testing::Gt(1)));  // the next shape races as usual
-}
-
-TEST_F(Tune, EachStepMayBeLostOnce) {
-  for (int FakeMeasurer::*step :
-       {&FakeMeasurer::lose_open, &FakeMeasurer::lose_settle, &FakeMeasurer::lose_forget}) {
-    std::filesystem::remove(database_);
-    FakeMeasurer gpu;
-    gpu.*step = 1;
-    gpu.model_us[name(1)] = 200;  // eliminated, so forgotten
-    EXPECT_EQ(run(plan({kSmall}, {c(0), c(1)}), gpu), 2);
-    EXPECT_EQ(status(kSmall, 0), Status::kOk);
-    EXPECT_EQ(gpu.*step, 0);
-  }
-}
-
-TEST_F(Tune, AnUnusableGpuStopsTheRunAndKeepsWhatIsDone) {
-  for (int FakeMeasurer::*step : {&FakeMeasurer::lose_open, &FakeMeasurer::lose_settle}) {
-    std::filesystem::remove(database_);
-    FakeMeasurer gpu;
-    gpu.before_step = [&] {
-      if (gpu.rounds.size() == 5 && gpu.*step == 0) gpu.*step = 1000;  // after the first shape
-    };
-    const TunePlan two = plan({kSmall, kLarge}, {c(0), c(1)});
-    EXPECT_THAT([&] { run(two, gpu); }, ThrowsMessage<Error>(testing::AllOf(
-                                            HasSubstr("twice in a row"),
-                                            HasSubstr("2048x4096x4096"), HasSubstr("doctor"))));
-    EXPECT_EQ(gpu.*step, 998);
-    EXPECT_THAT(trials(), SizeIs(2));
-    FakeMeasurer repaired;
-    EXPECT_EQ(run(two, repaired), 2);
-  }
-}
-
-TEST_F(Tune, AKernelThatTakesTheGpuDownIsNotTriedAgain) {
-  FakeMeasurer gpu, repaired;
-  gpu.in_prepare = {{name(1), {Status::kCrashed}}};
-  gpu.before_step = [&] {
-    if (gpu.prepared.size() == 2) gpu.lose_open = 1;
-  };
-  const TunePlan three = plan({kSmall}, {c(0), c(1), c(2)});
-  EXPECT_THROW(run(three, gpu), Error);
-  EXPECT_EQ(status(kSmall, 1), Status::kCrashed);
-  EXPECT_EQ(run(three, repaired), 2);
-  EXPECT_THAT(repaired.prepared, Not(Contains(HasSubstr(name(1)))));
-}
-
-TEST_F(Tune, CublasCannotBeBlamedOrMissed) {
-  FakeMeasurer once, always, wrong;
-  once.in_round = {{"cublas", {Status::kCrashed, 2}}};  // in the round, then alone
-  EXPECT_EQ(run(plan({kSmall}, {c(0), c(1)}), once), 2);
-  always.in_round = {{"cublas", {Status::kCrashed}}};
-  EXPECT_THAT([&] { run(plan({kLarge}, {c(0)}), always); },
-              ThrowsMessage<Error>(HasSubstr("twice in a row")));
-  wrong.in_baseline = {{"cublas", Status::kWrongResult}};
-  EXPECT_THAT([&] { run(plan({kLarge}, {c(0)}), wrong); },
-              ThrowsMessage<Error>(HasSubstr("cublas itself ended with wrong_result")));
-  EXPECT_THAT(trials(), SizeIs(2));
-}
-
-TEST_F(Tune, AFailingAlgorithmIsRecordedAndLeftOut) {
-  FakeMeasurer gpu;
-  gpu.in_baseline = {{"cublaslt.0", Status::kWrongResult}};
-  gpu.in_round = {{"cublaslt.1", {Status::kCrashed}}};
-  EXPECT_EQ(run(plan({kSmall}, {c(0)}), gpu), 1);
-  EXPECT_EQ(trial(kSmall, "cublaslt.0").status, Status::kWrongResult);
-  EXPECT_THAT(trial(kSmall, "cublaslt.0").samples, IsEmpty());
-  EXPECT_EQ(trial(kSmall, "cublaslt.1").status, Status::kCrashed);
-  EXPECT_EQ(trial(kSmall, "cublaslt.1").message,
-            "algorithm of cublaslt.1: worker lost to cublaslt.1");
-  EXPECT_EQ(trial(kSmall, name(0)).stage, Stage::kFinal);
-}
-
-TEST_F(Tune, AKernelThatIsWrongNowAndThenIsWrong) {
-  FakeMeasurer gpu;
-  gpu.lose_round = 1;
-  gpu.before_step = [&] {  // correct at first; wrong when it is verified again after the loss
-    if (gpu.rounds.size() == 1) gpu.in_prepare = {{name(0), {Status::kWrongResult}}};
-  };
-  EXPECT_EQ(run(plan({kSmall}, {c(0), c(1)}), gpu), 2);
-  EXPECT_EQ(status(kSmall, 0), Status::kWrongResult);
-  EXPECT_EQ(status(kSmall, 1), Status::kOk);
-}
-
-TEST_F(Tune, NobodyLeftToRaceIsNoError) {
-  FakeMeasurer gpu;
-  gpu.in_prepare = {{name(0), {Status::kCrashed}}};
-  gpu.in_round = {{name(1), {Status::kCrashed}}};
-  EXPECT_EQ(run(plan({kSmall, kLarge}, {c(0), c(1)}), gpu), 4);
-  EXPECT_EQ(status(kLarge, 0), Status::kCrashed);
-  EXPECT_EQ(status(kLarge, 1), Status::kCrashed);
+  EXPECT_THAT(gpu.asked, Each(Not(Contains(name(0)))));
 }
 
 TEST_F(Tune, AShapeThatDoesNotFitDoesNotStopTheOthers) {
@@ -402,7 +145,236 @@ TEST_F(Tune, AShapeThatDoesNotFitDoesNotStopTheOthers) {
   EXPECT_EQ(run(plan({kLarge, kSmall}, {c(0)}), gpu), 1);
   EXPECT_THAT(skipped_shapes_, ElementsAre("2048x4096x4096"));
   EXPECT_THAT(listener_.warnings, ElementsAre(HasSubstr("needs 900 GiB")));
-  EXPECT_THAT(trials(), UnorderedElementsAre(Key("256x512x128 " + name(0))));
+  EXPECT_THAT(trials(), UnorderedElementsAre(Key(key(kSmall, name(0)))));
+}
+
+TEST_F(Tune, AShapeThatDoesNotFitIsSkippedOnce) {
+  FakeMeasurer gpu;
+  gpu.too_large = {to_string(kLarge)};
+  TunePlan both = plan({kLarge, kSmall}, configs(1));
+  both.regimes = {Regime::kSustained, Regime::kBurst};
+  EXPECT_EQ(run(both, gpu), 2);
+  EXPECT_THAT(skipped_shapes_, SizeIs(1));
+  EXPECT_THAT(listener_.warnings, SizeIs(1));
+}
+
+// ---- The final ----
+
+TEST_F(Tune, AClearlySlowerFinalistLeavesTheFinal) {
+  for (const bool keep : {false, true}) {
+    forget_everything();
+    FakeMeasurer gpu;
+    gpu.model_us = {{name(1), 100.1}, {name(2), 112}, {"cublaslt.1", 112}};
+    TunePlan longer = plan({kSmall}, configs(3));
+    longer.policy.min_rounds = 8;
+    longer.policy.max_rounds = 9;
+    longer.policy.lt_finalists = 2;
+    longer.policy.keep_finalists = keep;
+    EXPECT_EQ(run(longer, gpu), 3);
+    for (const std::string& slow : {name(2), std::string("cublaslt.1")}) {
+      const Trial left = trial(kSmall, slow);
+      EXPECT_EQ(left.status, Status::kOk);
+      EXPECT_EQ(left.stage, keep ? Stage::kFinal : Stage::kScreen) << slow;
+    }
+    const auto rounds = rounds_of(trial(kSmall, name(2)));
+    EXPECT_EQ(rounds.front(), 3);  // none of screening
+    const auto winners_rounds = rounds_of(trial(kSmall, name(0)));
+    EXPECT_EQ(rounds.size() == winners_rounds.size(), keep);
+    EXPECT_THAT(rounds, IsSubsetOf(winners_rounds));
+    EXPECT_EQ(gpu.held.contains(name(2)), keep);
+  }
+}
+
+// ---- Regimes and paces ----
+
+TEST_F(Tune, RacesAllShapesInOneRegimeThenInTheNext) {
+  does_not_compile_ = {name(1)};
+  TunePlan both = plan({kSmall, kLight, kOddK}, configs(2));
+  both.regimes = {Regime::kSustained, Regime::kBurst};
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(both, gpu), 12);
+  EXPECT_THAT(listener_.races,
+              ElementsAre("0/6 256x512x128 sustained 1", "1/6 16x512x128 sustained 1",
+                          "2/6 64x64x60 sustained 0", "3/6 256x512x128 burst 1",
+                          "4/6 16x512x128 burst 1", "5/6 64x64x60 burst 0"));
+  EXPECT_THAT(compiled_, UnorderedElementsAre(name(0), name(1)));
+  EXPECT_THAT(open().races(), SizeIs(6));
+  EXPECT_EQ(trial(kSmall, name(0), Regime::kBurst).stage, Stage::kFinal);
+  EXPECT_EQ(trial(kLight, name(1), Regime::kBurst).status, Status::kCompileFailed);
+  EXPECT_EQ(run(both, gpu), 0);
+}
+
+TEST_F(Tune, MeasuresOnlyTheRegimeThatIsMissing) {
+  FakeMeasurer gpu;
+  TunePlan both = plan({kSmall}, configs(2));
+  run(both, gpu);
+  both.regimes = {Regime::kSustained, Regime::kBurst};
+  listener_.races.clear();
+  EXPECT_EQ(run(both, gpu), 2);
+  EXPECT_THAT(listener_.races, ElementsAre("0/1 256x512x128 burst 2"));
+}
+
+TEST_F(Tune, AWindowAtTheOwnPaceIsSeveralRounds) {
+  FakeMeasurer gpu;
+  gpu.noise = 0;
+  gpu.own_samples = 2;
+  TunePlan one = plan({kSmall}, configs(3));
+  one.policy.min_rounds = one.policy.max_rounds = 6;
+  EXPECT_EQ(run(one, gpu), 3);
+  EXPECT_THAT(gpu.paces,
+              ElementsAre(Pace::kRested, Pace::kRested, Pace::kOwn, Pace::kOwn, Pace::kOwn));
+  EXPECT_THAT(rounds_of(trial(kSmall, name(0))), ElementsAre(3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(rounds_of(trial(kSmall, "cublas")), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_EQ(trial(kSmall, name(0)).stage, Stage::kFinal);
+}
+
+TEST_F(Tune, FewerGoToAFinalAtTheOwnPace) {
+  for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+    forget_everything();
+    FakeMeasurer gpu;
+    TunePlan one = plan({kSmall}, configs(8));
+    one.policy.finalists = 7;
+    one.policy.own_finalists = 4;
+    one.policy.keep_finalists = true;
+    one.regimes = {regime};
+    EXPECT_EQ(run(one, gpu), 8);
+    const auto finalists = std::ranges::count_if(
+        gpu.asked.back(), [](const std::string& label) { return !is_baseline(label); });
+    EXPECT_EQ(finalists, regime == Regime::kSustained ? 4 : 7);
+  }
+}
+
+TEST_F(Tune, EveryRaceHasThePaceOfItsProtocol) {
+  using enum Pace;
+  struct Case {
+    const char* what;
+    Regime regime;
+    Shape shape;
+    bool power_capped;
+    std::vector<Pace> settled, rounds;
+  };
+  const std::vector<Case> cases = {
+      {"at the power cap",
+       Regime::kSustained,
+       kSmall,
+       true,
+       {kRested, kOwn},
+       {kRested, kRested, kOwn, kOwn, kOwn}},
+      {"below the power cap",
+       Regime::kSustained,
+       kSmall,
+       false,
+       {kRested, kOwn},  // full load, as shared needs it
+       {kRested, kRested, kShared, kShared, kShared}},
+      {"light", Regime::kSustained, kLight, true, {kShared}, std::vector(5, kShared)},
+      {"burst", Regime::kBurst, kSmall, true, {kRested}, std::vector(5, kRested)},
+      {"light burst", Regime::kBurst, kLight, true, {kRested}, std::vector(5, kRested)}};
+  for (const Case& given : cases) {
+    SCOPED_TRACE(given.what);
+    forget_everything();
+    FakeMeasurer gpu;
+    gpu.noise = 0;
+    gpu.power_capped = given.power_capped;
+    TunePlan one = plan({given.shape}, configs(2));
+    one.regimes = {given.regime};
+    EXPECT_EQ(run(one, gpu), 2);
+    EXPECT_EQ(gpu.settled, given.settled);
+    EXPECT_EQ(gpu.paces, given.rounds);
+    const Trial winner = trial(given.shape, name(0), given.regime);
+    EXPECT_EQ(winner.samples.back().pace, given.rounds.back());
+    EXPECT_EQ(trial(given.shape, "cublas", given.regime).samples[0].pace, given.rounds[0]);
+  }
+}
+
+TEST_F(Tune, RemembersHowSamplesWereLaunched) {
+  FakeMeasurer gpu;
+  gpu.timing = {.cold = false, .graph = false, .pdl = true};
+  run(plan({kSmall, kOddK}, configs(1)), gpu);
+  const auto races = open().races();
+  ASSERT_THAT(races, SizeIs(2));
+  EXPECT_EQ(races[0].race.timing, gpu.timing);
+  EXPECT_EQ(races[1].race.timing, Timing{});  // of invalid configs only: nothing was launched
+}
+
+TEST_F(Tune, SaysThatCoolingOrSupplyHeldTheClocksBack) {
+  FakeMeasurer gpu;
+  gpu.clock_events = clock_event::kPowerCap;  // expected
+  run(plan({kLight}, configs(1)), gpu);
+  EXPECT_THAT(listener_.warnings, IsEmpty());
+  gpu.clock_events = clock_event::kPowerCap | clock_event::kThermal | clock_event::kPowerBrake;
+  run(plan({kSmall}, configs(2)), gpu);
+  EXPECT_THAT(listener_.warnings,
+              ElementsAre(testing::AllOf(HasSubstr("256x512x128 (sustained)"),
+                                         HasSubstr("(thermal power_brake)"), HasSubstr("kept"))));
+  EXPECT_EQ(trial(kSmall, name(1)).samples[0].clock_events, gpu.clock_events);
+}
+
+// ---- Energy ----
+
+TunePlan weighing(TunePlan plan) {
+  plan.energy = true;
+  return plan;
+}
+
+TEST_F(Tune, WeighsWhoReachedTheEndAndWhatTheyAreComparedWith) {
+  std::set<std::vector<std::string>> orders;
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    forget_everything();
+    listener_.weighed.clear();
+    FakeMeasurer gpu;
+    gpu.noise = 0;
+    gpu.model_us = {{name(1), 100.1}, {name(2), 150}, {"cublaslt.0", 105}, {"cublaslt.1", 104.9}};
+    TunePlan both = weighing(plan({kSmall}, configs(3)));
+    both.regimes = {Regime::kSustained, Regime::kBurst};
+    both.policy.lt_finalists = 2;
+    both.policy.seed = seed;
+    EXPECT_EQ(run(both, gpu), 6);
+    EXPECT_THAT(gpu.weighed, UnorderedElementsAre(name(0), name(1), "cublas", "cublaslt.1"));
+    EXPECT_THAT(listener_.weighed, ElementsAre("1/4", "2/4", "3/4", "4/4"));
+    orders.insert(gpu.weighed);
+    for (const std::string& label : gpu.weighed) {
+      const auto energy = trial(kSmall, label).energy;
+      ASSERT_TRUE(energy) << label;
+      const double time_us = gpu.model_us.contains(label) ? gpu.model_us[label] : 100;
+      EXPECT_DOUBLE_EQ(energy->joules(), 600 * time_us * 1e-6);
+      EXPECT_EQ(energy->window_s, 2);
+      EXPECT_FALSE(trial(kSmall, label, Regime::kBurst).energy);
+    }
+    EXPECT_FALSE(trial(kSmall, name(2)).energy);
+    EXPECT_FALSE(trial(kSmall, "cublaslt.0").energy);
+    EXPECT_EQ(run(both, gpu), 0);
+  }
+  EXPECT_GT(orders.size(), 1u);  // no label is always first
+}
+
+TEST_F(Tune, FinalistsWithoutEnergyAreMeasuredAgainWhereItIsWanted) {
+  FakeMeasurer gpu;
+  gpu.model_us = {{name(2), 150}};  // screened out: that holds
+  EXPECT_EQ(run(plan({kSmall}, configs(3)), gpu), 3);
+  EXPECT_THAT(gpu.weighed, IsEmpty());
+  EXPECT_EQ(run(weighing(plan({kSmall}, configs(3))), gpu), 2);
+  EXPECT_THAT(gpu.weighed, IsSupersetOf({name(0), name(1)}));
+  EXPECT_EQ(run(weighing(plan({kSmall}, configs(3))), gpu), 0);
+}
+
+TEST_F(Tune, SaysOnceThatTheGpuHasNoEnergyCounter) {
+  FakeMeasurer gpu;
+  gpu.has_energy_counter = false;
+  EXPECT_EQ(run(weighing(plan({kSmall, kLight}, configs(2))), gpu), 4);
+  EXPECT_THAT(listener_.warnings, ElementsAre(HasSubstr("no energy counter")));
+  EXPECT_THAT(gpu.weighed, SizeIs(1));
+  EXPECT_EQ(trial(kLight, name(1)).stage, Stage::kFinal);
+}
+
+TEST_F(Tune, StopsBetweenTwoEnergyWindows) {
+  FakeMeasurer gpu, again;
+  gpu.model_us = again.model_us = {{name(2), 150}};
+  const TunePlan all = weighing(plan({kSmall}, configs(3)));
+  EXPECT_EQ(run(all, gpu, [&] { return gpu.weighed.size() == 1; }), 1);
+  EXPECT_THAT(gpu.weighed, SizeIs(1));
+  EXPECT_THAT(trials(), UnorderedElementsAre(Key(key(kSmall, name(2)))));
+  EXPECT_EQ(run(all, again), 2);
+  EXPECT_TRUE(trial(kSmall, name(0)).energy);
 }
 
 // ---- Interruption and resuming ----
@@ -410,7 +382,7 @@ TEST_F(Tune, AShapeThatDoesNotFitDoesNotStopTheOthers) {
 struct Killed {};  ///< stands for SIGKILL: nothing may be done after it
 
 /// Every fault there is, on two shapes and one that the kernel does not support.
-class Resume : public Tune {
+class Resume : public TuneTest {
  protected:
   Resume() { does_not_compile_ = {name(1)}; }
 
@@ -486,7 +458,7 @@ TEST_F(Resume, AfterAKillAtAnyPoint) {
   int point = 0;
   for (bool killed = true; killed; ++point) {
     SCOPED_TRACE(fmt::format("killed at step {}", point));
-    std::filesystem::remove(database_);
+    forget_everything();
     FakeMeasurer gpu;
     script(gpu);
     int steps = 0;
@@ -510,7 +482,7 @@ TEST_F(Resume, AfterARequestToStopAtAnyPoll) {
   int point = 0;
   for (bool stopped = true; stopped; ++point) {
     SCOPED_TRACE(fmt::format("stopped at poll {}", point));
-    std::filesystem::remove(database_);
+    forget_everything();
     FakeMeasurer gpu;
     script(gpu);
     int polls = 0;

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/help.h"
+#include "store/store.h"
+
+namespace hgemm::cli {
+namespace {
+namespace fs = std::filesystem;
+
+struct MergeOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+  bool mixed = false;
+};
+
+/// Refuses databases that were recorded in different conditions: whoever reads the merged one would
+/// see only the newest of them.
+class OneEnvironment {
+ public:
+  void add(const Store& store) {
+    for (const Environment& environment : store.environments()) {
+      if (!first_) {
+        first_ = environment;
+        first_path_ = store.path();
+      }
+      const auto differing = differences(*first_, environment);
+      if (differing.empty()) continue;
+      const std::string what =
+          store.path() == first_path_
+              ? fmt::format("{} holds results of several environments", first_path_)
+              : fmt::format("{} and {} are from different environments", first_path_, store.path());
+      throw InputError(fmt::format("{}: {}; --mixed merges them nevertheless", what,
+                                   fmt::join(differing, ", ")));
+    }
+  }
+
+ private:
+  std::optional<Environment> first_;
+  std::string first_path_;
+};
+
+int run_merge(const MergeOptions& options) {
+  std::vector<Store> inputs;
+  OneEnvironment environment;
+  for (const std::string& path : options.inputs) {
+    require_database(path);
+    std::error_code ignored;  // no output yet: another file
+    if (fs::equivalent(path, options.output, ignored)) {
+      throw InputError(
+          fmt::format("{} is both merged and merged into; name another --output", path));
+    }
+    inputs.push_back(Store::open(path, Store::Mode::kReadOnly));
+    if (!options.mixed) environment.add(inputs.back());
+  }
+  const bool has_content = fs::exists(options.output) && !fs::is_empty(options.output);
+  if (!options.mixed && has_content) {
+    environment.add(Store::open(options.output, Store::Mode::kReadOnly));
+  }
+
+  Store output = Store::open(options.output, Store::Mode::kReadWrite);
+  for (const Store& input : inputs) {
+    const Store::Added added = output.add_all(input);
+    if (added.races == 0 && added.trials == 0 && added.samples == 0) {
+      fmt::print("{}: nothing that {} does not have\n", input.path(), output.path());
+    } else {
+      fmt::print("{}: {} races, {} trials and {} samples added\n", input.path(), added.races,
+                 added.trials, added.samples);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& program, Command& chosen) {
+  const auto options = std::make_shared<MergeOptions>();
+  CLI::App* command = program.add_subcommand("merge", help::kMerge)->footer(help::kMergeExamples);
+  command->add_option("IN.db", options->inputs, help::kMergeInputs)->required()->type_name("");
+  command->add_option("-o,--output", options->output, help::kMergeOutput)
+      ->required()
+      ->type_name("OUT.db");
+  command->add_flag("--mixed", options->mixed, help::kMixed);
+  command->callback([&chosen, options] { chosen = [options] { return run_merge(*options); }; });
+}
+
+}  // namespace hgemm::cli

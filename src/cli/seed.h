@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace CLI {
+class App;
+}
+
+namespace hgemm::cli {
+
+/// `--seed N`, a whole number that fits.
+void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const char* help);
+
+}  // namespace hgemm::cli

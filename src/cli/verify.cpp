@@ -1,0 +1,216 @@
+#include "tune/verify.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "base/error.h"
+#include "cli/aim.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/help.h"
+#include "cli/progress.h"
+#include "cli/seed.h"
+#include "cli/shapes.h"
+#include "cli/signals.h"
+#include "cli/writable.h"
+#include "worker/remote.h"
+
+namespace hgemm::cli {
+namespace {
+
+using Winner = VerifyPlan::Winner;
+
+struct VerifyOptions {
+  std::string db = kDefaultDatabase;
+  std::string shapes;
+  AimOptions aim;
+  int draws = 3;
+  std::optional<std::uint64_t> seed;
+  std::optional<std::string> cache_dir;
+};
+
+std::vector<std::uint64_t> draw_seeds(std::uint64_t seed, int draws) {
+  std::mt19937_64 random(seed);  // never `seed` itself, which may be that of the tuning
+  std::vector<std::uint64_t> seeds;
+  for (int i = 0; i < draws; ++i) seeds.push_back(random());
+  return seeds;
+}
+
+/// Throws InputError that says which environment the database knows instead.
+std::vector<Winner> stored_winners(const Store& store, const Environment& here, const Aim& aim,
+                                   std::span<const Shape> shapes) {
+  auto races = store.races(here);
+  std::vector<Winner> winners;
+  std::vector<std::string> without;
+  for (const BestRow& row : best_for(aim, races, shapes)) {
+    if (row.label) {
+      winners.push_back({row.shape, row.regime, *row.label});
+    } else {
+      without.push_back(to_string(row.shape));
+    }
+  }
+  if (!winners.empty()) {
+    if (!without.empty()) fmt::print(stderr, "no winner here: {}\n", fmt::join(without, ", "));
+    return winners;
+  }
+
+  const auto environments = store.environments();
+  const std::string what =
+      fmt::format("{} has no winner{}{} for this GPU, driver, toolkit and kernel source",
+                  store.path(), shapes.empty() ? "" : " of these shapes",
+                  aim.regimes.size() == 1 ? " in " + in_words(aim.regimes) : "");
+  if (environments.empty() || environments.back().same_conditions(here)) {
+    throw InputError(what + "; tune first");
+  }
+  throw InputError(fmt::format("{}: it is from {} (there -> here: {}); tune here first", what,
+                               in_words(environments.back()),
+                               fmt::join(differences(environments.back(), here), ", ")));
+}
+
+/// compile_all(), shown in `progress`.
+CompileAll compile_with(Progress& progress) {
+  return [&progress](auto configs, const CompileOptions& options, const auto& done) {
+    int ended = 0, failed = 0;
+    compile_all(configs, options, [&](Build build) {
+      if (build.from_cache) progress.found_in_cache();
+      if (build.status != Status::kOk) ++failed;
+      progress.compiling(++ended, static_cast<int>(configs.size()), failed);
+      done(std::move(build));
+    });
+  };
+}
+
+std::string error_text(const Verdict& worst) {
+  if (worst.tolerance == 0) return "-";  // it never came to a result
+  return fmt::format("{:.2g} of {:.2g}", worst.error, worst.tolerance);
+}
+
+/// Prints a line for each winner as soon as it has ended, and counts.
+class Report {
+ public:
+  explicit Report(int draws) : draws_(draws) {}
+
+  void add(const Recheck& check) {
+    const auto& [winner, seed, outcome] = check;
+    const std::string shape = to_string(winner.shape);
+    const std::string_view regime = to_string(winner.regime);
+    State& state = states_[fmt::format("{} {} {}", shape, regime, winner.label)];
+    ++state.draws;
+    // A NaN is the largest error.
+    if (!(outcome.verdict.error <= state.worst.error)) state.worst = outcome.verdict;
+    if (state.worst.tolerance == 0) state.worst = outcome.verdict;
+    const bool is_ok = outcome.status == Status::kOk;
+    if (is_ok && state.draws < draws_) return;
+    ++(is_ok ? ok : failed);
+    fmt::print("{:<20} {:<9} {:<62} draw {}/{}  error {}  {}\n", shape, regime, winner.label,
+               state.draws, draws_, error_text(state.worst),
+               is_ok ? "ok"
+                     : fmt::format("{}: {}", to_string(outcome.status),
+                                   outcome.message.substr(0, outcome.message.find('\n'))));
+    std::fflush(stdout);
+  }
+
+  int ok = 0, failed = 0;
+
+ private:
+  struct State {
+    int draws = 0;
+    Verdict worst;
+  };
+  int draws_;
+  std::map<std::string, State> states_;
+};
+
+/// Throws NoDevice as an Error that says why a GPU is needed.
+Environment environment_of(Measurer& measurer) {
+  try {
+    return measurer.environment();
+  } catch (const NoDevice& reason) {
+    throw Error(
+        fmt::format("verify runs the recorded winners again, on a Hopper GPU: {}", reason.what()));
+  }
+}
+
+int run_verify(const VerifyOptions& options, const std::string& command_line) {
+  const Aim aim = parse_aim_of_recorded(options.aim);
+  std::vector<Shape> shapes;
+  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
+  require_database(options.db);
+  Store::open(options.db, Store::Mode::kReadOnly);  // a bad one is refused, GPU or not
+  if (options.cache_dir) require_writable_cache(*options.cache_dir);
+  const std::uint64_t seed = options.seed ? *options.seed : std::random_device()();
+
+  StopSignals stop;
+  RemoteMeasurer measurer;
+  const Environment here = environment_of(measurer);
+  Store store = Store::open(options.db, Store::Mode::kReadWrite);
+  VerifyPlan plan;
+  plan.winners = stored_winners(store, here, aim, shapes);
+  plan.seeds = draw_seeds(seed, options.draws);
+  plan.compile.cache_dir =
+      options.cache_dir ? std::filesystem::path(*options.cache_dir) : default_cache_dir();
+  require_writable_cache(plan.compile.cache_dir);
+  plan.command_line = command_line;
+  // Kept, so that a wrong result can be made again.
+  if (!options.seed) plan.command_line += fmt::format(" --seed {}", seed);
+
+  Report report(options.draws);
+  {
+    Progress progress(stderr, true);
+    verify(
+        plan, measurer, store, compile_with(progress),
+        [&report](const Recheck& check) { report.add(check); },
+        [&progress](const std::string& text) { progress.warning(text); },
+        [&stop] { return stop.received().has_value(); });
+  }
+  if (const auto signal = stop.received()) {
+    fmt::print(stderr, "stopped; {} of {} winners were checked, {} failed\n",
+               report.ok + report.failed, plan.winners.size(), report.failed);
+    return 128 + *signal;
+  }
+  if (report.failed > 0) {
+    throw Error(fmt::format(
+        "{} of {} winners failed on draws of --seed {}; that is recorded in {}, and best answers "
+        "with others from now on",
+        report.failed, plan.winners.size(), seed, options.db));
+  }
+  const auto unchecked = plan.winners.size() - static_cast<std::size_t>(report.ok);
+  if (unchecked > 0) {
+    throw Error(fmt::format("{} of {} winners were not checked: see the warnings", unchecked,
+                            plan.winners.size()));
+  }
+  fmt::print(stderr, "{} winners of {} are correct on {} fresh draws (--seed {})\n", report.ok,
+             options.db, options.draws, seed);
+  return 0;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& program, Command& chosen, const std::string& command_line) {
+  const auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command =
+      program.add_subcommand("verify", help::kVerify)->footer(help::kVerifyExamples);
+  command->add_option("--db", options->db, help::kVerifyDb)
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  add_aim(*command, options->aim, "all that is recorded");
+  command->add_option("--draws", options->draws, help::kDraws)
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  add_seed(*command, options->seed, help::kVerifySeed);
+  command->add_option("--cache-dir", options->cache_dir, help::kCacheDir)->type_name("FOLDER");
+  command->callback([&chosen, options, command_line] {
+    chosen = [options, command_line] { return run_verify(*options, command_line); };
+  });
+}
+
+}  // namespace hgemm::cli

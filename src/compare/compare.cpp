@@ -1,0 +1,208 @@
+#include "compare/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+
+namespace hgemm {
+namespace {
+
+using Verdict = ComparedRow::Verdict;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr int kResamples = 2000;
+
+/// Medians of resamples. Two generators of one seed would draw alike from both recordings, and the
+/// noise of one would cancel that of the other.
+std::vector<double> resampled_medians(std::span<const double> values, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<double> resample(values.size());
+  std::vector<double> medians(kResamples);
+  for (double& result : medians) {
+    std::ranges::generate(resample,
+                          [&] { return values[(generator() >> 32) * values.size() >> 32]; });
+    result = median(resample);
+  }
+  return medians;
+}
+
+/// Of independent samples of both: neither knows the other's rounds.
+Interval quotient_interval(std::span<const double> over, std::span<const double> under) {
+  std::vector<double> quotients = resampled_medians(over, 1);
+  const std::vector<double> divisors = resampled_medians(under, 2);
+  std::ranges::transform(quotients, divisors, quotients.begin(), std::divides<>());
+  std::ranges::sort(quotients);
+  const std::size_t cut = kResamples / 40;  // 2.5 % on either side
+  return {quotients[cut], quotients[kResamples - 1 - cut]};
+}
+
+/// None where either has no value.
+std::optional<Change> change_of(std::span<const double> over, std::span<const double> under,
+                                bool to_the_end) {
+  if (over.empty() || under.empty()) return std::nullopt;
+  const auto enough = static_cast<std::size_t>(kMinIntervalRounds);
+  const bool sure = to_the_end && over.size() >= enough && under.size() >= enough;
+  return Change{median(over) / median(under),
+                sure ? quotient_interval(over, under) : Interval{kNaN, kNaN}};
+}
+
+Verdict verdict_of(const std::optional<Change>& change) {
+  if (!change || std::isnan(change->interval.low)) return Verdict::kUnknown;
+  if (change->interval.high < 1 && change->value < 1 - kTieMargin) return Verdict::kSlower;
+  if (change->interval.low > 1 && change->value > 1 + kTieMargin) return Verdict::kFaster;
+  return Verdict::kSame;
+}
+
+bool has_tie(const BestRow& row, const std::string& label) {
+  return std::ranges::find(row.ties, label) != row.ties.end();
+}
+
+ComparedRow compared(const BestRow& a, const BestRow& b) {
+  ComparedRow row;
+  row.a = a;
+  row.b = b;
+  const bool to_the_end = a.stage == Stage::kFinal && b.stage == Stage::kFinal;
+  row.ratio = change_of(b.rounds.cublas, a.rounds.cublas, to_the_end);
+  row.time = change_of(a.rounds.time_us, b.rounds.time_us, to_the_end);
+  row.cycles = change_of(a.rounds.cycles, b.rounds.cycles, to_the_end);
+  row.same_winner = a.label == b.label;
+  row.tied = row.same_winner || (has_tie(a, *b.label) && has_tie(b, *a.label));
+  row.verdict = verdict_of(row.ratio ? row.ratio : row.time);
+  return row;
+}
+
+std::vector<BestRow> winners(std::span<const RecordedRace> races, std::span<const Shape> shapes) {
+  std::vector<BestRow> rows = best_rows(races, shapes);
+  std::erase_if(rows, [](const BestRow& row) { return !row.label; });
+  return rows;
+}
+
+/// Worst first; what has no change stands behind what has.
+void sort_by_severity(std::vector<ComparedRow>& rows) {
+  constexpr Verdict kOrder[] = {Verdict::kSlower, Verdict::kUnknown, Verdict::kSame,
+                                Verdict::kFaster};
+  std::ranges::stable_sort(rows, {}, [&](const ComparedRow& row) {
+    const std::optional<Change>& change = row.ratio ? row.ratio : row.time;
+    return std::pair(std::ranges::find(kOrder, row.verdict) - std::begin(kOrder),
+                     change ? change->value : std::numeric_limits<double>::infinity());
+  });
+}
+
+std::vector<RepeatedCandidate> repeated_candidates(std::span<const ComparedRow> rows) {
+  std::vector<RepeatedCandidate> candidates;
+  for (const ComparedRow& row : rows) {
+    for (const Finalist& a : row.a.finalists) {
+      const auto b = std::ranges::find(row.b.finalists, a.label, &Finalist::label);
+      if (b == row.b.finalists.end() || !a.cublas || !b->cublas) continue;
+      candidates.push_back({row.a.shape, row.a.regime, a.label, a.cublas->value, b->cublas->value});
+    }
+  }
+  return candidates;
+}
+
+double largest(std::span<const double> values) {
+  return values.empty() ? kNaN : *std::ranges::max_element(values);
+}
+
+std::vector<Repeatability> repeatability_of(std::span<const ComparedRow> rows,
+                                            std::span<const RepeatedCandidate> candidates) {
+  std::vector<Repeatability> all;
+  for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+    Repeatability repeats{.regime = regime};
+    std::vector<double> moved, winner_moved;
+    for (const ComparedRow& row : rows) {
+      if (row.a.regime != regime) continue;
+      ++repeats.shapes;
+      repeats.same_winner += row.same_winner ? 1 : 0;
+      repeats.agreeing += row.tied ? 1 : 0;
+      if (row.ratio) winner_moved.push_back(std::abs(row.ratio->value - 1));
+    }
+    if (repeats.shapes == 0) continue;
+    for (const RepeatedCandidate& candidate : candidates) {
+      if (candidate.regime == regime) moved.push_back(candidate.moved());
+    }
+    repeats.candidates = static_cast<int>(moved.size());
+    repeats.median_moved = median(moved);
+    repeats.largest_moved = largest(moved);
+    repeats.median_winner_moved = median(winner_moved);
+    repeats.largest_winner_moved = largest(winner_moved);
+    all.push_back(repeats);
+  }
+  return all;
+}
+
+std::vector<Shape> only_in(std::span<const BestRow> rows, std::span<const BestRow> others) {
+  std::vector<Shape> shapes;
+  for (const BestRow& row : rows) {
+    const auto same = [&row](const Shape& shape) { return shape.same_problem(row.shape); };
+    if (std::ranges::none_of(others, same, &BestRow::shape) && std::ranges::none_of(shapes, same)) {
+      shapes.push_back(row.shape);
+    }
+  }
+  return shapes;
+}
+
+/// What may explain a change.
+std::vector<std::pair<std::string, std::string>> described(const BestRow& row) {
+  const Environment& e = row.environment;
+  return {
+      {"GPU", e.gpu_name},
+      {"GPU", e.gpu_uuid},
+      {"compute capability", fmt::format("{}.{}", e.compute_major, e.compute_minor)},
+      {"SMs", fmt::format("{}", e.sm_count)},
+      {"L2", fmt::format("{} bytes", e.l2_bytes)},
+      {"memory", fmt::format("{} bytes", e.memory_bytes)},
+      {"highest SM clock", fmt::format("{} MHz", e.max_sm_mhz)},
+      {"power limit", fmt::format("{:.0f} W", e.power_limit_w)},
+      {"driver", e.driver},
+      {"CUDA", e.cuda},
+      {"cuBLAS", e.cublas},
+      {"NVRTC", e.nvrtc},
+      {"kernel sources", e.kernel_hash.substr(0, 12)},
+      {"revision", e.git_revision},
+      {fmt::format("pace of {} samples", to_string(row.regime)), std::string(to_string(row.pace))}};
+}
+
+std::vector<std::string> changes_of_environment(std::span<const ComparedRow> rows) {
+  const auto shown = [](const std::string& text) { return text.empty() ? "(none)" : text; };
+  std::vector<std::string> changes;
+  for (const ComparedRow& row : rows) {
+    const auto a = described(row.a), b = described(row.b);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i].second == b[i].second) continue;
+      std::string change =
+          fmt::format("{} {} -> {}", a[i].first, shown(a[i].second), shown(b[i].second));
+      if (std::ranges::find(changes, change) == changes.end()) changes.push_back(std::move(change));
+    }
+  }
+  return changes;
+}
+
+}  // namespace
+
+double RepeatedCandidate::moved() const { return std::abs(ratio_b / ratio_a - 1); }
+
+Comparison compare(std::span<const RecordedRace> a, std::span<const RecordedRace> b,
+                   std::span<const Shape> shapes) {
+  const std::vector<BestRow> rows_a = winners(a, shapes), rows_b = winners(b, shapes);
+  Comparison comparison;
+  for (const BestRow& row_a : rows_a) {
+    const auto row_b = std::ranges::find_if(rows_b, [&row_a](const BestRow& row) {
+      return row.regime == row_a.regime && row.shape.same_problem(row_a.shape);
+    });
+    if (row_b != rows_b.end()) comparison.rows.push_back(compared(row_a, *row_b));
+  }
+  sort_by_severity(comparison.rows);
+  comparison.candidates = repeated_candidates(comparison.rows);
+  comparison.repeatability = repeatability_of(comparison.rows, comparison.candidates);
+  comparison.only_in_a = only_in(rows_a, rows_b);
+  comparison.only_in_b = only_in(rows_b, rows_a);
+  comparison.environment_changes = changes_of_environment(comparison.rows);
+  return comparison;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,77 @@
+#include "store/lock.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace hgemm {
+namespace {
+
+/// " (process 1234 since 2026-01-31T12:00:00Z)"; empty if the holder has not written it yet.
+std::string holder(int fd) {
+  std::array<char, 100> buffer{};
+  const ssize_t size = pread(fd, buffer.data(), buffer.size(), 0);
+  std::string_view line(buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  line = line.substr(0, line.find('\n'));
+  return line.empty() ? "" : fmt::format(" ({})", line);
+}
+
+}  // namespace
+
+WriterLock::WriterLock(const std::string& name, const std::string& database_file)
+    : path_(database_file + ".lock") {
+  const auto refuse = [&] {
+    const int error = errno;
+    if (fd_ >= 0) close(fd_);
+    return InputError(fmt::format(
+        "database {}: cannot be locked for writing; check the permissions of its folder and the "
+        "room on its disk, or name another file with --db ({}: {})",
+        name, path_, std::strerror(error)));
+  };
+  for (;;) {
+    fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd_ < 0) throw refuse();
+    if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) throw refuse();
+      const std::string who = holder(fd_);
+      close(fd_);
+      throw Error(fmt::format(
+          "database {} is in use by another hgemm-tune{}; wait for it, or name another file with "
+          "--db",
+          name, who));
+    }
+    if (at_its_path()) break;
+    close(fd_);  // its holder removed it between our open() and flock(): it locks nothing any more
+  }
+  const std::string line =
+      fmt::format("process {} since {:%FT%TZ}\n", getpid(), fmt::gmtime(std::time(nullptr)));
+  // On a full disk there is none: the lock is as good, and what it tells others is less.
+  [[maybe_unused]] const bool told =
+      ftruncate(fd_, 0) == 0 && pwrite(fd_, line.data(), line.size(), 0) > 0;
+}
+
+WriterLock::~WriterLock() {
+  if (fd_ < 0) return;
+  if (at_its_path()) unlink(path_.c_str());  // before it is free: it is nobody else's
+  close(fd_);
+}
+
+bool WriterLock::at_its_path() const {
+  struct stat ours {};
+  struct stat there {};
+  return fstat(fd_, &ours) == 0 && stat(path_.c_str(), &there) == 0 &&
+         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,93 @@
+// Values to rows of the database, and back. Internal to store. All of it runs in a transaction of
+// its caller.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <SQLiteCpp/VariadicBind.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+namespace hgemm::sql {
+
+/// A row's id and what it says.
+template <class Value>
+struct Row {
+  std::int64_t id = 0;
+  Value value;
+};
+
+/// One invocation of the program.
+struct Run {
+  Environment environment;
+  std::string started_utc;
+  std::string command_line;
+};
+
+struct RaceOfRun {
+  std::int64_t run = 0;
+  RecordedRace recorded;
+};
+
+// ---- Columns and statements ----
+
+double real(const SQLite::Statement& row, int column);  ///< NaN if NULL
+std::string text(const SQLite::Statement& row, int column);
+int integer(const SQLite::Statement& row, int column);
+std::int64_t integer64(const SQLite::Statement& row, int column);
+
+template <class... Args>
+SQLite::Statement prepare(SQLite::Database& db, const char* sql, const Args&... args) {
+  SQLite::Statement statement(db, sql);
+  SQLite::bind(statement, args...);
+  return statement;
+}
+
+/// The id of the new row.
+template <class... Args>
+std::int64_t insert(SQLite::Database& db, const char* sql, const Args&... args) {
+  prepare(db, sql, args...).exec();
+  return db.getLastInsertRowid();
+}
+
+std::string now_utc(SQLite::Database& db);  ///< ISO 8601
+std::string new_uid(SQLite::Database& db);
+
+// ---- Reading: oldest first ----
+
+std::vector<Row<Environment>> read_environments(SQLite::Database& db);
+std::vector<Row<Run>> read_runs(SQLite::Database& db);
+std::vector<RaceOfRun> read_races(SQLite::Database& db,
+                                  const std::optional<Environment>& environment = {});
+std::vector<Trial> read_trials(SQLite::Database& db, std::int64_t race);
+std::vector<BuildFacts> read_builds(SQLite::Database& db);
+
+// ---- The id of what is there, or is added ----
+
+std::int64_t environment_id(SQLite::Database& db, const Environment& environment);
+std::int64_t shape_id(SQLite::Database& db, const Shape& shape);
+std::int64_t candidate_id(SQLite::Database& db, const std::string& label);
+
+// ---- Adding ----
+
+std::int64_t add_run(SQLite::Database& db, const Run& run);
+/// Without its trials.
+std::int64_t add_race(SQLite::Database& db, std::int64_t run, const RecordedRace& recorded);
+void add_build(SQLite::Database& db, const BuildFacts& build);  ///< ignored if it is there
+
+/// Store::record(), trial by trial.
+class TrialWriter {
+ public:
+  explicit TrialWriter(SQLite::Database& db);
+  int write(std::int64_t race, const Trial& trial);  ///< how many samples were new
+
+ private:
+  SQLite::Database& db_;
+  SQLite::Statement trial_, sample_, energy_;
+};
+
+}  // namespace hgemm::sql

@@ -1,0 +1,164 @@
+#include "tune/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "space/label.h"
+
+namespace hgemm {
+namespace {
+
+using Winner = VerifyPlan::Winner;
+
+/// The winners at one shape: they share its inputs and reference.
+struct ShapeWinners {
+  Shape shape;
+  std::vector<Winner> winners;
+};
+
+std::vector<ShapeWinners> by_shape(const std::vector<Winner>& winners) {
+  std::vector<ShapeWinners> all;
+  for (const Winner& winner : winners) {
+    const auto known = std::ranges::find_if(
+        all, [&](const ShapeWinners& other) { return other.shape.same_problem(winner.shape); });
+    if (known != all.end()) {
+      known->winners.push_back(winner);
+    } else {
+      all.push_back({winner.shape, {winner}});
+    }
+  }
+  return all;
+}
+
+/// Thrown where `stop` said so.
+struct Stopped {};
+
+class Verifier {
+ public:
+  Verifier(const VerifyPlan& plan, Measurer& measurer, Store& store,
+           const std::function<void(const Recheck&)>& done,
+           const std::function<void(const std::string&)>& warn, const std::function<bool()>& stop)
+      : plan_(plan), measurer_(measurer), store_(store), done_(done), warn_(warn), stop_(stop) {}
+
+  void compile(const CompileAll& compile_all) {
+    std::set<std::string> labels;
+    std::vector<KernelConfig> configs;
+    for (const Winner& winner : plan_.winners) {
+      if (labels.insert(winner.label).second) configs.push_back(parse_label(winner.label));
+    }
+    compile_all(configs, plan_.compile, [this](Build build) {
+      poll_stop();
+      builds_.insert_or_assign(label(build.config), std::move(build));
+    });
+  }
+
+  void check(const ShapeWinners& at) {
+    std::set<const Winner*> failed;
+    for (const std::uint64_t seed : plan_.seeds) {
+      opened_.reset();
+      for (const Winner& winner : at.winners) {
+        if (failed.contains(&winner)) continue;
+        poll_stop();
+        try {
+          open(at.shape, seed);
+        } catch (const InputError& error) {
+          warn_(fmt::format("{} is left out: {}", to_string(at.shape), error.what()));
+          return;
+        }
+        const Prepared outcome = run(builds_.at(winner.label));
+        if (outcome.status != Status::kOk) {
+          failed.insert(&winner);
+          record_failure(winner, outcome);
+        }
+        done_({winner, seed, outcome});
+      }
+    }
+  }
+
+ private:
+  void poll_stop() const {
+    if (stop_ && stop_()) throw Stopped();
+  }
+
+  /// With this draw of inputs, unless it is open.
+  void open(const Shape& shape, std::uint64_t seed) {
+    for (int losses = 0; !opened_;) {
+      try {
+        opened_ = measurer_.open(shape, seed);
+      } catch (const MeasurerLost& loss) {
+        if (++losses < 2) continue;
+        throw Error(fmt::format(
+            "the GPU worker was lost twice in a row while it opened {}: {}; failures until then "
+            "are recorded. Check the GPU with `hgemm-tune doctor`, then run the same command again",
+            to_string(shape), loss.what()));
+      }
+      timing_ = opened_->timing;
+    }
+  }
+
+  Prepared run(const Build& build) {
+    Prepared outcome;
+    outcome.status = build.status;
+    outcome.message = build.message;
+    if (build.status != Status::kOk) return outcome;
+    try {
+      outcome = measurer_.prepare(build);
+    } catch (const MeasurerLost& loss) {
+      outcome.status = loss.status;
+      outcome.message = loss.what();
+      opened_.reset();
+      return outcome;
+    }
+    try {
+      measurer_.forget(label(build.config));
+    } catch (const MeasurerLost&) {  // not the config's doing: it had ended
+      opened_.reset();
+    }
+    return outcome;
+  }
+
+  void record_failure(const Winner& winner, const Prepared& outcome) {
+    if (!run_) run_ = store_.begin_run(environment_, plan_.command_line);
+    const std::int64_t race = store_.begin_race(*run_, winner.shape, winner.regime, timing_);
+    Trial trial;
+    trial.label = winner.label;
+    trial.status = outcome.status;
+    trial.message = outcome.message;
+    trial.verdict = outcome.verdict;
+    store_.record(race, {&trial, 1});
+  }
+
+  const VerifyPlan& plan_;
+  Measurer& measurer_;
+  Store& store_;
+  const std::function<void(const Recheck&)>& done_;
+  const std::function<void(const std::string&)>& warn_;
+  const std::function<bool()>& stop_;
+  const Environment environment_ = measurer_.environment();
+  std::map<std::string, Build> builds_;
+  std::optional<Measurer::Opened> opened_;  ///< none: nothing is open, or another draw
+  Timing timing_;                           ///< as it was opened last
+  std::optional<std::int64_t> run_;
+};
+
+}  // namespace
+
+void verify(const VerifyPlan& plan, Measurer& measurer, Store& store, const CompileAll& compile_all,
+            const std::function<void(const Recheck&)>& done,
+            const std::function<void(const std::string&)>& warn,
+            const std::function<bool()>& stop) {
+  Verifier verifier(plan, measurer, store, done, warn, stop);
+  try {
+    verifier.compile(compile_all);
+    for (const ShapeWinners& at : by_shape(plan.winners)) verifier.check(at);
+  } catch (const Stopped&) {
+  }
+}
+
+}  // namespace hgemm

@@ -1,0 +1,145 @@
+// --regime, --objective and --energy, where they are answered from what is recorded.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+class Regimes : public ProgramTest {
+ protected:
+  /// Another config is best in burst.
+  static Race burst(const Shape& shape) {
+    Race other = race(shape, Regime::kBurst);
+    other.trials[0].label = kOtherLabel;
+    return other;
+  }
+  /// kLabel is faster, kOtherLabel takes less energy.
+  static Race weighed(const Shape& shape) {
+    Race both = race(shape);
+    both.trials.push_back(finalist(kOtherLabel, 9.2));
+    for (Trial& trial : both.trials) {
+      const double power_w = trial.label == kOtherLabel ? 500 : 700;
+      trial.energy = Energy{.window_s = 2, .power_w = power_w, .time_us = trial.samples[0].time_us};
+    }
+    return both;
+  }
+  json rows(const std::string& arguments) const {
+    const Outcome best = run(arguments + " --format json");
+    EXPECT_EQ(best.exit_code, 0) << best.err;
+    return json::parse(best.out);
+  }
+};
+
+TEST_F(Regimes, BestShowsAllOrTheOneAskedFor) {
+  record(folder() / "hgemm-tune.db",
+         {race(shape(512, 512, 512)), burst(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  EXPECT_THAT(rows("best"), SizeIs(3));
+  EXPECT_THAT(rows("best --regime both"), SizeIs(3));
+  const json burst_only = rows("best --regime burst");
+  ASSERT_THAT(burst_only, SizeIs(1));
+  EXPECT_EQ(burst_only[0].at("regime"), "burst");
+  EXPECT_EQ(burst_only[0].at("label"), kOtherLabel);
+  const json sustained = rows("best --regime sustained --shapes 512x512x512");
+  ASSERT_THAT(sustained, SizeIs(1));
+  EXPECT_EQ(sustained[0].at("label"), kLabel);
+
+  const json missing = rows("best --regime burst --shapes 1024x512x512");
+  ASSERT_THAT(missing, SizeIs(1));
+  EXPECT_EQ(missing[0].at("regime"), "burst");
+  EXPECT_TRUE(missing[0].at("label").is_null());
+}
+
+TEST_F(Regimes, BestSaysIfNothingIsRecordedInTheRegime) {
+  record(folder() / "hgemm-tune.db", {race(shape(512, 512, 512))});
+  const Outcome best = run("best --regime burst");
+  EXPECT_EQ(best.exit_code, 0) << best.err;
+  EXPECT_THAT(best.out, AllOf(HasSubstr("in the burst regime"), HasSubstr("--regime burst"),
+                              Not(HasSubstr(kLabel))));
+  EXPECT_THAT(rows("best --regime burst"), IsEmpty());
+}
+
+TEST_F(Regimes, BestByEnergyIsAnotherConfig) {
+  record(folder() / "hgemm-tune.db", {weighed(shape(512, 512, 512)), burst(shape(512, 512, 512))});
+  const json by_time = rows("best --regime sustained");
+  EXPECT_EQ(by_time.at(0).at("label"), kLabel);
+  const json by_energy = rows("best --objective energy");
+  ASSERT_THAT(by_energy, SizeIs(1)) << "energy is not measured in burst";
+  EXPECT_EQ(by_energy[0].at("label"), kOtherLabel);
+  EXPECT_NEAR(by_energy[0].at("joules"), 500 * 9.2e-6, 1e-9);
+  EXPECT_LT(by_energy[0].at("joules"), by_time[0].at("joules"));
+}
+
+TEST_F(Regimes, BestByEnergySaysWhereItWasNotMeasured) {
+  record(folder() / "hgemm-tune.db", {weighed(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  const Outcome best = run("best --objective energy");
+  EXPECT_EQ(best.exit_code, 0);
+  EXPECT_THAT(best.out, HasSubstr(kLabel));
+  EXPECT_THAT(best.err, AllOf(HasSubstr("1 shapes"), HasSubstr("--objective energy")));
+  EXPECT_THAT(run("best --objective energy --shapes 512x512x512").err, IsEmpty());
+}
+
+TEST_F(Regimes, WithoutAGpuTheRegimeAskedForAnswers) {
+  install_with_recorded(
+      {race(shape(512, 512, 512)), burst(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  const Outcome by_default = run("--shapes 512x512x512,1024x512x512");
+  EXPECT_EQ(by_default.exit_code, 0) << by_default.err;
+  EXPECT_THAT(by_default.out, AllOf(HasSubstr(kLabel), Not(HasSubstr(kOtherLabel)),
+                                    Not(HasSubstr("missing")), Not(HasSubstr("To measure"))));
+
+  const Outcome in_burst = run("--shapes 512x512x512,1024x512x512 --regime burst");
+  EXPECT_EQ(in_burst.exit_code, 0) << in_burst.err;
+  EXPECT_THAT(in_burst.out, AllOf(HasSubstr(kOtherLabel), Not(HasSubstr(kLabel))));
+  EXPECT_THAT(first_line(in_burst.out),
+              AllOf(HasSubstr("1 of 2 shapes is missing in the burst regime"),
+                    HasSubstr("hgemm-tune --shapes 512x512x512,1024x512x512 --regime burst")));
+
+  const Outcome in_both = run("--shapes 512x512x512,1024x512x512 --regime both");
+  EXPECT_THAT(in_both.out, AllOf(HasSubstr(kOtherLabel), HasSubstr(kLabel)));
+  EXPECT_THAT(first_line(in_both.out),
+              AllOf(HasSubstr("1 of 2 shapes is missing in the burst regime"),
+                    Not(HasSubstr("the sustained regime")), HasSubstr("--regime both")));
+
+  EXPECT_THAT(first_line(run("--shapes 1024x512x512 --regime burst").out),
+              HasSubstr("None of these shapes was recorded elsewhere in the burst regime"));
+}
+
+TEST_F(Regimes, WithoutAGpuTheObjectiveAskedForAnswers) {
+  install_with_recorded({weighed(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  EXPECT_EQ(rows("--shapes 512x512x512").at(0).at("label"), kLabel);
+  EXPECT_EQ(rows("--shapes 512x512x512 --objective energy").at(0).at("label"), kOtherLabel);
+  EXPECT_THAT(first_line(run("--shapes 512x512x512,1024x512x512 --objective energy").out),
+              AllOf(HasSubstr("The energy of 1 of 2 shapes was not measured"),
+                    HasSubstr("hgemm-tune --shapes 512x512x512,1024x512x512 --objective energy")));
+  EXPECT_THAT(first_line(run("--shapes 1024x512x512 --energy").out),
+              AllOf(HasSubstr("not measured"), HasSubstr("--shapes 1024x512x512 --energy")));
+  EXPECT_THAT(first_line(run("--shapes 512x512x512 --energy").out), Not(HasSubstr("To measure")));
+}
+
+TEST_F(Regimes, ImpossibleShapesAreSaidOnce) {
+  install_with_recorded({race(shape(512, 512, 512)), burst(shape(512, 512, 512))});
+  Race impossible = race(shape(64, 64, 12));
+  impossible.trials.resize(1);
+  impossible.trials[0].status = Status::kInvalidConfig;
+  impossible.trials[0].samples.clear();
+  Race again = impossible;
+  again.regime = Regime::kBurst;
+  record(folder() / "hgemm-tune.db", {impossible, again});
+  EXPECT_THAT(run("best").out, AllOf(StartsWith("Impossible: 64x64x12"),
+                                     testing::Not(testing::ContainsRegex("Impossible.*\n.*Imp"))));
+}
+
+}  // namespace
+}  // namespace hgemm

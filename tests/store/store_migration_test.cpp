@@ -1,0 +1,201 @@
+// A database of schema version 1 is brought to the present one, and loses nothing.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "tests/store/support.h"
+
+namespace hgemm::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+namespace fs = std::filesystem;
+
+/// Two runs in two environments: a race with samples at a large shape, one without at a shape that
+/// is too small to leave L2.
+constexpr const char* kContent = R"sql(
+INSERT INTO environment VALUES
+  (1, 'NVIDIA H200', 'GPU-1', 9, 0, 132, 62914560, 150754820096, 1980, 700.0, '580.1', '13.0',
+   '13.1.0', '13.0', 'k1', 'abc'),
+  (2, 'NVIDIA H200', 'GPU-1', 9, 0, 132, 62914560, 150754820096, 1980, 700.0, '590.2', '13.0',
+   '13.1.0', '13.0', 'k1', 'abc');
+INSERT INTO run VALUES (1, 1, '2026-11-20T10:00:00Z', 'hgemm-tune --shapes a'),
+                       (2, 2, '2026-11-20T11:00:00Z', 'hgemm-tune --shapes b');
+INSERT INTO shape VALUES (1, 2048, 4096, 512, 'bf16', 'TN'), (2, 64, 64, 64, 'bf16', 'TN');
+INSERT INTO candidate VALUES (1, 'cublas'),
+                             (2, 'bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16');
+INSERT INTO config VALUES (2, 128, 128, 64, 4, 1, 1, 2, 1, 'linear', 'tma', 1, 'bf16');
+INSERT INTO build VALUES (1, 2, 'k1', 'nvrtc 13.0', '-O3', 'c1', 168, 0, 16, 200000, 812.5);
+INSERT INTO race VALUES (1, 1, 1, 'sustained', 'prefill/o', 32.0, '2026-11-20T10:00:05Z'),
+                        (4, 2, 2, 'sustained', '', 1.0, '2026-11-20T11:00:05Z');
+INSERT INTO trial VALUES (1, 1, 1, 'final', 'ok', '', 1, 0.001, 0.01, ''),
+                         (2, 1, 2, 'final', 'ok', '', 1, 0.002, 0.01, ''),
+                         (3, 4, 2, 'none', 'wrong_result', 'why', 0, NULL, 0.01, 'a NaN');
+INSERT INTO sample VALUES (1, 1, 40, 100.0, 1755.5), (1, 2, 40, 101.0, 1750.0),
+                          (2, 1, 41, 90.25, 1700.0);
+)sql";
+
+class MigrationTest : public StoreTest {
+ protected:
+  void SetUp() override { make_v1(db_); }
+
+  static void make_v1(const fs::path& path) {
+    std::ifstream file(fs::path(HGEMM_SOURCE_DIR) / "tests/store/schema_v1.sql");
+    const std::string schema{std::istreambuf_iterator<char>(file), {}};
+    SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec("PRAGMA journal_mode = WAL");
+    db.exec("PRAGMA foreign_keys = ON");
+    db.exec(schema);
+    db.exec(kContent);
+  }
+
+  static std::vector<std::string> lines(SQLite::Database& db, const std::string& query) {
+    std::vector<std::string> lines;
+    SQLite::Statement row(db, query);
+    while (row.executeStep()) {
+      std::string line;
+      for (int i = 0; i < row.getColumnCount(); ++i) line += row.getColumn(i).getString() + "|";
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  /// Every table with its columns, their types and order, its references, indices and checks.
+  static std::vector<std::string> schema_of(const fs::path& path) {
+    SQLite::Database db(path.string());
+    std::vector<std::string> schema = lines(db, "PRAGMA user_version");
+    SQLite::Statement row(
+        db,
+        "SELECT type, name, tbl_name, COALESCE(sql, '') FROM sqlite_master ORDER BY type, name");
+    while (row.executeStep()) {
+      const std::string name = row.getColumn(1).getString();
+      // As it was written, without comments, quotes around names and white space.
+      const std::string sql =
+          std::regex_replace(row.getColumn(3).getString(), std::regex("--[^\n]*|[\"\\s]+"), "");
+      schema.push_back(row.getColumn(0).getString() + " " + name + " of " +
+                       row.getColumn(2).getString() + ": " + sql);
+      for (const char* pragma : {"table_xinfo", "foreign_key_list", "index_list", "index_xinfo"}) {
+        for (const std::string& line :
+             lines(db, std::string("PRAGMA ") + pragma + "('" + name + "')")) {
+          schema.push_back(name + " " + pragma + ": " + line);
+        }
+      }
+    }
+    return schema;
+  }
+};
+
+TEST_F(MigrationTest, AMigratedSchemaIsTheOneOfANewDatabase) {
+  { Store migrated = open(); }
+  { Store fresh = open("fresh.db"); }
+  const auto expected = schema_of(folder_ / "fresh.db");
+  EXPECT_THAT(expected, ::testing::Contains(::testing::HasSubstr("table_xinfo")));
+  EXPECT_EQ(schema_of(db_), expected);
+}
+
+TEST_F(MigrationTest, EverythingIsKept) {
+  { Store store = open(); }
+  {
+    SQLite::Database db(db_.string());
+    EXPECT_THAT(lines(db, "PRAGMA integrity_check"), ElementsAre("ok|"));
+    EXPECT_THAT(lines(db, "PRAGMA foreign_key_check"), IsEmpty());
+  }
+  const Store store = open(Store::Mode::kReadOnly);
+  EXPECT_THAT(store.environments(), ElementsAre(environment(), environment("590.2")));
+  ASSERT_THAT(store.builds(), SizeIs(1));
+  EXPECT_EQ(store.builds()[0].registers, 168);
+  EXPECT_THAT(store.finished(environment(), kShape, Regime::kSustained), ElementsAre(kLabel));
+
+  const auto races = store.races();
+  ASSERT_THAT(races, SizeIs(2));
+  EXPECT_THAT(races[0].uid, MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_THAT(races[1].uid, MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_NE(races[0].uid, races[1].uid);
+  EXPECT_EQ(races[0].environment, environment());
+  EXPECT_EQ(races[1].environment, environment("590.2"));
+  EXPECT_EQ(races[0].started_utc, "2026-11-20T10:00:05Z");
+  EXPECT_TRUE(races[0].race.shape.same_problem(kShape));
+  EXPECT_EQ(races[0].race.shape.tag, "prefill/o");
+  EXPECT_EQ(races[0].race.shape.weight, 32);
+  EXPECT_EQ(races[0].race.regime, Regime::kSustained);
+  EXPECT_EQ(races[0].race.timing, (Timing{.cold = true, .graph = true, .pdl = false}));
+  EXPECT_FALSE(races[1].race.timing.cold) << "512 sets of 64x64x64 are less than 3x L2";
+
+  const auto& trials = races[0].race.trials;
+  ASSERT_THAT(trials, SizeIs(2));
+  EXPECT_EQ(trials[0].label, "cublas");
+  EXPECT_EQ(trials[1].label, kLabel);
+  EXPECT_EQ(trials[1].verdict.error, 0.002);
+  EXPECT_FALSE(trials[1].energy);
+  ASSERT_THAT(trials[0].samples, SizeIs(2));
+  EXPECT_EQ(trials[0].samples[1].round, 2);
+  EXPECT_EQ(trials[0].samples[1].pace, Pace::kShared);
+  EXPECT_EQ(trials[0].samples[1].launches, 40);
+  EXPECT_EQ(trials[0].samples[1].time_us, 101);
+  EXPECT_EQ(trials[0].samples[1].sm_mhz, 1750);
+  EXPECT_FALSE(trials[0].samples[1].power_w);
+  ASSERT_THAT(races[1].race.trials, SizeIs(1));
+  EXPECT_EQ(races[1].race.trials[0].status, Status::kWrongResult);
+  EXPECT_EQ(races[1].race.trials[0].verdict.message, "a NaN");
+}
+
+TEST_F(MigrationTest, AMigratedDatabaseIsGoneOnWith) {
+  Store store = open();
+  store.record(4, std::vector{weighed(trial(kLabel, {sample(0, 5.0)}))});
+  store.record(race(store, environment(), Regime::kBurst), std::vector{trial(kOther)});
+  const auto races = store.races();
+  ASSERT_THAT(races, SizeIs(3));
+  EXPECT_THAT(races[1].race.trials.at(0).samples, SizeIs(1));
+  EXPECT_EQ(races[2].race.regime, Regime::kBurst);
+  EXPECT_THROW(store.record(7, std::vector{trial(kLabel)}), Error) << "no such race";
+}
+
+TEST_F(MigrationTest, AnOldDatabaseIsReadWithoutBeingTouched) {
+  const std::string before = bytes();
+  std::vector<RecordedRace> read;
+  {
+    Store store = open(Store::Mode::kReadOnly);
+    read = store.races();
+    EXPECT_THROW(store.record(1, std::vector{trial(kOther)}), Error) << "it would be lost";
+  }
+  EXPECT_EQ(bytes(), before);
+  EXPECT_THAT(files(), ElementsAre("tune.db"));
+  const auto migrated = open().races();
+  ASSERT_THAT(read, SizeIs(2));
+  ASSERT_THAT(migrated, SizeIs(2));
+  for (int i : {0, 1}) {
+    EXPECT_EQ(read[i].uid, migrated[i].uid);
+    EXPECT_THAT(read[i].race.trials, SizeIs(migrated[i].race.trials.size()));
+  }
+}
+
+TEST_F(MigrationTest, CopiesThatAreMigratedApartHoldTheSameRaces) {
+  make_v1(folder_ / "copy.db");
+  { Store copy = open("copy.db"); }
+  Store store = open();
+  const auto added = store.add_all(open("copy.db", Store::Mode::kReadOnly));
+  EXPECT_EQ(added.races + added.trials + added.samples, 0);
+  EXPECT_THAT(store.races(), SizeIs(2));
+}
+
+TEST_F(MigrationTest, AMigrationThatFailsHalfWayLeavesTheOldDatabase) {
+  const std::string before = bytes();
+  const auto child = [&] {
+    const FullDisk full(20'000);
+    open();
+  };
+  EXPECT_EXIT(run_and_exit(child), ::testing::ExitedWithCode(1), "the disk is full or failing");
+  EXPECT_EQ(bytes(), before);
+  EXPECT_THAT(open().races(), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace hgemm::test
