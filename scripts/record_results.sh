@@ -18,8 +18,8 @@ tune() {
 tune recording.db square --energy
 tune recording.db llama7b-prefill --energy
 tune recording.db llama7b
+for shapes in llama7b square; do tune recording-repeat.db "$shapes"; done
 tune recording.db seeds
-for shapes in square llama7b; do tune recording-repeat.db "$shapes"; done
 mv recording.db tune.db
 mv recording-repeat.db repeat.db
 
