@@ -10,8 +10,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
+#include <thread>
 
 namespace hgemm {
 
@@ -66,18 +68,28 @@ Child::~Child() {
 }
 
 void Child::kill() {
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  killed_ = true;
 }
 
 std::string Child::wait() {
-  if (pid_ > 0) {
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    end_ = WIFSIGNALED(status) ? fmt::format("killed by signal {} ({})", WTERMSIG(status),
-                                             strsignal(WTERMSIG(status)))
-                               : fmt::format("exit code {}", WEXITSTATUS(status));
+  if (pid_ <= 0) return end_;
+  const auto give_up = std::chrono::steady_clock::now() + kReapLimit;
+  int status = 0;
+  pid_t ended = 0;
+  do {
+    ended = waitpid(pid_, &status, killed_ ? WNOHANG : 0);
+    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  } while ((ended < 0 && errno == EINTR) ||
+           (ended == 0 && std::chrono::steady_clock::now() < give_up));
+  pid_ = -1;
+  if (ended <= 0) {
+    end_ = "still not gone long after it was killed: a driver holds it";
+  } else if (WIFSIGNALED(status)) {
+    end_ = fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  } else {
+    end_ = fmt::format("exit code {}", WEXITSTATUS(status));
   }
   return end_;
 }

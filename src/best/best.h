@@ -67,9 +67,9 @@ struct BestRow {
   std::optional<double> cublaslt_joules;
   std::uint64_t clock_events = 0;  ///< all that were seen with samples of this row (clock_event)
   bool verified = false;
-  /// Objective kTime: finalists that cannot be told from the winner (the interval of the per-round
-  /// ratio to it reaches below 1 + kTieMargin), fastest first. Objective kEnergy: those whose
-  /// joules are within kTieMargin.
+  /// Objective kTime: finalists of the winner's race that cannot be told from it (the interval of
+  /// Finalist::winner reaches above 1 / (1 + kTieMargin), or there is none), fastest first.
+  /// Objective kEnergy: those whose joules are within kTieMargin.
   std::vector<std::string> ties;
   std::vector<Finalist> finalists;  ///< the winner, then the others, best first; empty if screened
   /// What the winner's medians are of, a value a round: for who resamples them. A round without a

@@ -33,7 +33,7 @@ int run_compare(const CompareOptions& options) {
   std::vector<Shape> shapes;
   if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
   const Comparison comparison = compare(races_of(options.a), races_of(options.b), shapes);
-  if (comparison.rows.empty()) {
+  if (comparison.rows.empty() && comparison.lost.empty()) {
     throw Error(fmt::format(
         "there is nothing to compare: no shape{} has a winner in the same regime in both {} and "
         "{}; `hgemm-tune best --db` lists what each of them has",
@@ -42,9 +42,11 @@ int run_compare(const CompareOptions& options) {
   fmt::print("{}", format_comparison(comparison, format));
   const auto slower =
       std::ranges::count(comparison.rows, ComparedRow::Verdict::kSlower, &ComparedRow::verdict);
-  if (!options.fail_on_regression || slower == 0) return 0;
-  fmt::print(stderr, "hgemm-tune: {} of {} rows are slower in {} than in {}\n", slower,
-             comparison.rows.size(), options.b, options.a);
+  const auto lost = comparison.lost.size();
+  if (!options.fail_on_regression || (slower == 0 && lost == 0)) return 0;
+  fmt::print(stderr,
+             "hgemm-tune: {} of {} rows are slower in {} than in {}, {} have no winner left\n",
+             slower, comparison.rows.size() + lost, options.b, options.a, lost);
   return 1;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <string_view>
 #include <utility>
 
 namespace hgemm {
@@ -146,38 +147,35 @@ std::vector<Shape> only_in(std::span<const BestRow> rows, std::span<const BestRo
   return shapes;
 }
 
-/// What may explain a change.
-std::vector<std::pair<std::string, std::string>> described(const BestRow& row) {
-  const Environment& e = row.environment;
-  return {
-      {"GPU", e.gpu_name},
-      {"GPU", e.gpu_uuid},
-      {"compute capability", fmt::format("{}.{}", e.compute_major, e.compute_minor)},
-      {"SMs", fmt::format("{}", e.sm_count)},
-      {"L2", fmt::format("{} bytes", e.l2_bytes)},
-      {"memory", fmt::format("{} bytes", e.memory_bytes)},
-      {"highest SM clock", fmt::format("{} MHz", e.max_sm_mhz)},
-      {"power limit", fmt::format("{:.0f} W", e.power_limit_w)},
-      {"driver", e.driver},
-      {"CUDA", e.cuda},
-      {"cuBLAS", e.cublas},
-      {"NVRTC", e.nvrtc},
-      {"kernel sources", e.kernel_hash.substr(0, 12)},
-      {"revision", e.git_revision},
-      {fmt::format("pace of {} samples", to_string(row.regime)), std::string(to_string(row.pace))}};
+std::vector<BestRow> lost_winners(std::span<const BestRow> winners_of_a,
+                                  std::span<const BestRow> rows_of_b) {
+  std::vector<BestRow> lost;
+  for (const BestRow& row : rows_of_b) {
+    const bool won_before = std::ranges::any_of(winners_of_a, [&row](const BestRow& winner) {
+      return winner.regime == row.regime && winner.shape.same_problem(row.shape);
+    });
+    if (!row.label && row.failed > 0 && won_before) lost.push_back(row);
+  }
+  return lost;
 }
 
+/// What may explain a change: more than the conditions.
 std::vector<std::string> changes_of_environment(std::span<const ComparedRow> rows) {
-  const auto shown = [](const std::string& text) { return text.empty() ? "(none)" : text; };
   std::vector<std::string> changes;
+  const auto add = [&changes](std::string change) {
+    if (std::ranges::find(changes, change) == changes.end()) changes.push_back(std::move(change));
+  };
+  const auto add_if_changed = [&add](const std::string& what, std::string_view a,
+                                     std::string_view b) {
+    const auto shown = [](std::string_view text) { return text.empty() ? "(none)" : text; };
+    if (a != b) add(fmt::format("{} {} -> {}", what, shown(a), shown(b)));
+  };
   for (const ComparedRow& row : rows) {
-    const auto a = described(row.a), b = described(row.b);
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (a[i].second == b[i].second) continue;
-      std::string change =
-          fmt::format("{} {} -> {}", a[i].first, shown(a[i].second), shown(b[i].second));
-      if (std::ranges::find(changes, change) == changes.end()) changes.push_back(std::move(change));
-    }
+    const Environment &a = row.a.environment, &b = row.b.environment;
+    for (std::string& change : differences(a, b)) add(std::move(change));
+    add_if_changed("revision", a.git_revision, b.git_revision);
+    add_if_changed(fmt::format("pace of {} samples", to_string(row.a.regime)),
+                   to_string(row.a.pace), to_string(row.b.pace));
   }
   return changes;
 }
@@ -199,7 +197,10 @@ Comparison compare(std::span<const RecordedRace> a, std::span<const RecordedRace
   sort_by_severity(comparison.rows);
   comparison.candidates = repeated_candidates(comparison.rows);
   comparison.repeatability = repeatability_of(comparison.rows, comparison.candidates);
-  comparison.only_in_a = only_in(rows_a, rows_b);
+  comparison.lost = lost_winners(rows_a, best_rows(b, shapes));
+  std::vector<BestRow> known_in_b = rows_b;
+  std::ranges::copy(comparison.lost, std::back_inserter(known_in_b));
+  comparison.only_in_a = only_in(rows_a, known_in_b);
   comparison.only_in_b = only_in(rows_b, rows_a);
   comparison.environment_changes = changes_of_environment(comparison.rows);
   return comparison;

@@ -59,7 +59,9 @@ struct Comparison {
   std::vector<ComparedRow> rows;  ///< slower first, then unknown, same, faster; worst first in each
   std::vector<RepeatedCandidate> candidates;
   std::vector<Repeatability> repeatability;  ///< by regime
-  std::vector<Shape> only_in_a, only_in_b;   ///< the other has a winner in no regime
+  /// Rows of B where every config failed and A has a winner: the worst of regressions.
+  std::vector<BestRow> lost;
+  std::vector<Shape> only_in_a, only_in_b;  ///< the other has neither a winner nor lost it
   /// "driver 580.1 -> 590.2": how the environments of the rows differ, and the paces of their
   /// samples; empty if they do not.
   std::vector<std::string> environment_changes;

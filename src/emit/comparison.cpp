@@ -94,8 +94,13 @@ std::string as_json(const Comparison& comparison) {
   for (const Repeatability& repeats : comparison.repeatability) {
     repeatability.push_back(to_json(repeats));
   }
+  Json lost = Json::array();
+  for (const BestRow& row : comparison.lost) {
+    lost.push_back(Json{{"shape", to_string(row.shape)}, {"regime", to_string(row.regime)}});
+  }
   return dump(Json{{"rows", row_objects(comparison)},
                    {"repeatability", repeatability},
+                   {"lost", lost},
                    {"only_in_a", names_of(comparison.only_in_a)},
                    {"only_in_b", names_of(comparison.only_in_b)},
                    {"environment_changes", comparison.environment_changes}});
@@ -209,6 +214,10 @@ std::string for_people(const Comparison& comparison, bool markdown) {
     if (shapes.empty()) return;
     pieces.push_back(fmt::format("Only in {}: {}\n", where, fmt::join(names_of(shapes), ", ")));
   };
+  for (const BestRow& row : comparison.lost) {
+    pieces.push_back(fmt::format("Lost in B: {} {}: none of {} configs is ok any more\n",
+                                 to_string(row.shape), to_string(row.regime), row.trials));
+  }
   add_missing("A", comparison.only_in_a);
   add_missing("B", comparison.only_in_b);
   return joined(pieces, markdown);

@@ -1,4 +1,5 @@
-// Best rows as text: for people (table, markdown) and for programs (json, csv; stable formats).
+// Best rows and comparisons as text: for people (table, markdown) and for programs (json, csv;
+// stable formats).
 #pragma once
 
 #include <span>
@@ -34,8 +35,8 @@ Format parse_format(std::string_view text);  ///< table | md | json | csv; throw
 /// Shapes that were never recorded are listed last.
 std::string format_best(std::span<const BestRow> rows, Format format);
 
-/// json: an object with rows, repeatability, only_in_a, only_in_b, environment_changes; csv: the
-/// rows. table and md: the rows with the repeatability below them.
+/// json: an object with rows, repeatability, lost, only_in_a, only_in_b, environment_changes; csv:
+/// the rows. table and md: the rows with the repeatability below them.
 std::string format_comparison(const Comparison& comparison, Format format);
 
 /// Environment as a JSON object, e.g. for results/<device>/environment.json.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -48,8 +49,10 @@ class Measurer {
     Timing timing;                       ///< of all samples at this shape
   };
   /// Allocates and fills inputs (fresh data from `seed`), computes the reference, prepares the
-  /// baselines. Closes the shape that was open. Throws InputError if the shape does not fit.
-  virtual Opened open(const Shape& shape, std::uint64_t seed) = 0;
+  /// baselines but those `without`: they are neither launched nor listed. Closes the shape that was
+  /// open. Throws InputError if the shape does not fit. A loss may have a baseline as its culprit.
+  virtual Opened open(const Shape& shape, std::uint64_t seed,
+                      const std::set<std::string>& without = {}) = 0;
 
   /// Loads a config, runs it once on poisoned output, compares, estimates its time.
   virtual Prepared prepare(const Build& build) = 0;
@@ -72,7 +75,7 @@ class Measurer {
                                                   Pace pace) = 0;
 
   /// Runs one label alone at full load for protocol::kEnergyWindowS or longer. None if this GPU has
-  /// no energy counter.
+  /// no energy counter, or one that stands still.
   virtual std::optional<Energy> energy(const std::string& label) = 0;
 };
 

@@ -37,13 +37,14 @@ double rest_ms(double work_ms) {
 }  // namespace
 
 Session::Session(const Shape& shape, std::uint64_t seed, const Device& device, const Nvml* nvml,
-                 OnStep on_step)
+                 OnStep on_step, const std::set<std::string>& without)
     : sm_count_(device.sm_count),
       nvml_(nvml),
       on_step_(std::move(on_step)),
       problem_(shape, seed, device, stream_) {
   opened_.timing.cold = problem_.cold();
   for (Baseline& baseline : make_baselines(problem_)) {
+    if (without.contains(baseline.label)) continue;
     const std::string description = baseline.candidate->describe();
     Prepared prepared = check_candidate(baseline.label, std::move(baseline.candidate));
     prepared.message = prepared.status == Status::kOk
@@ -191,6 +192,7 @@ void Session::settle_rested() {
     return (events.value_or(0) & clock_event::kPowerCap) != 0;
   };
   while (capped() && ms_since(start) < protocol::kSettleLimitMs) {
+    announce("resting", "", protocol::kRestMs);
     std::this_thread::sleep_for(Milliseconds(protocol::kRestMs));
   }
   double previous_us = 0;
@@ -235,6 +237,11 @@ std::vector<std::vector<Sample>> Session::rounds(std::span<const std::string> la
 
 std::vector<Sample> Session::run_shared(std::span<const Timed* const> order) {
   reserve_slots(order.size());
+  // The driver's queue of launches is bounded: to enqueue a round of thousands takes almost as long
+  // as to run it.
+  double round_ms = 0;
+  for (const Timed* timed : order) round_ms += timed->replay_ms();
+  announce("enqueueing samples", "", round_ms, false);
   for (std::size_t i = 0; i < order.size(); ++i) enqueue(*order[i], 1, i);
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < order.size(); ++i) {

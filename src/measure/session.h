@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,9 +34,10 @@ using OnStep = std::function<void(const Step&)>;
 /// std::invalid_argument for a label that is not prepared.
 class Session {
  public:
-  /// Baselines are prepared at once. Without `nvml`, samples have no power, temperature and events.
+  /// Baselines are prepared at once, but those `without`. Without `nvml`, samples have no power,
+  /// temperature and events.
   Session(const Shape& shape, std::uint64_t seed, const Device& device, const Nvml* nvml = nullptr,
-          OnStep on_step = nullptr);
+          OnStep on_step = nullptr, const std::set<std::string>& without = {});
   Session(const Session&) = delete;  // candidates refer to the problem
   Session& operator=(const Session&) = delete;
 

@@ -1,9 +1,9 @@
 #include "search/race.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
-#include <utility>
 
 #include "base/error.h"
 #include "search/racing.h"
@@ -84,26 +84,43 @@ void Referee::remove(const std::vector<std::string>& labels) {
   std::erase_if(entries_, [&](const Entry& entry) { return out.contains(entry.label); });
 }
 
+std::size_t Referee::places(Group group) const {
+  return static_cast<std::size_t>(group == Group::kConfig ? policy_.finalists
+                                                          : policy_.lt_finalists);
+}
+
+double Referee::noise() const {
+  std::vector<std::vector<double>> times_us;
+  for (const Entry& entry : entries_) times_us.push_back(entry.times_us);
+  return ratio_noise(times_us);
+}
+
 std::vector<std::string> Referee::screen() {
-  const bool last = rounds_ >= policy_.screen_rounds;
+  const bool semifinal = rounds_ > policy_.screen_rounds;
+  const double noise = semifinal ? this->noise() : 0;
   std::vector<std::string> eliminated;
   for (const Group group : {Group::kConfig, Group::kCublasLt}) {
     auto ranked = members(group);
     if (ranked.empty()) continue;
     const auto time_us = [](const Entry* entry) { return median(entry->times_us); };
     std::ranges::stable_sort(ranked, {}, time_us);
-    if (group == Group::kConfig) update_standing(*ranked[0]);
+    const Entry& leader = *ranked[0];
+    if (group == Group::kConfig) update_standing(leader);
 
-    const double most_allowed_us = time_us(ranked[0]) / policy_.screen_keep_ratio;
-    const int most_kept = group == Group::kConfig ? policy_.finalists : policy_.lt_finalists;
+    const double most_allowed_us = time_us(&leader) / policy_.screen_keep_ratio;
+    const std::size_t most_kept = this->most_kept(group);
     for (std::size_t i = 0; i < ranked.size(); ++i) {
-      const bool surplus = last && std::cmp_greater_equal(i, most_kept);
-      if (surplus || time_us(ranked[i]) > most_allowed_us) eliminated.push_back(ranked[i]->label);
+      const Entry& entry = *ranked[i];
+      const bool slow = semifinal ? i >= places(group) &&
+                                        is_clearly_slower(ratios(entry.times_us, leader.times_us),
+                                                          noise, policy_.interval_half_width)
+                                  : time_us(&entry) > most_allowed_us;
+      if (slow || i >= most_kept) eliminated.push_back(entry.label);
     }
   }
   remove(eliminated);
   finished_ = members(Group::kConfig).empty();
-  if (last) {
+  if (is_screened()) {
     phase_ = Stage::kFinal;
     rounds_ = 0;
     for (Entry& entry : entries_) entry.times_us.clear();
@@ -111,10 +128,22 @@ std::vector<std::string> Referee::screen() {
   return eliminated;
 }
 
+std::size_t Referee::most_kept(Group group) const {
+  if (rounds_ < policy_.screen_rounds) return entries_.size();
+  if (rounds_ >= policy_.screen_rounds + policy_.semifinal_rounds) return places(group);
+  const int semifinalists =
+      group == Group::kConfig ? policy_.semifinalists : policy_.lt_semifinalists;
+  return std::max(static_cast<std::size_t>(semifinalists), places(group));
+}
+
+bool Referee::is_screened() const {
+  return rounds_ >= policy_.screen_rounds &&
+         std::ranges::all_of(std::array{Group::kConfig, Group::kCublasLt},
+                             [&](Group group) { return members(group).size() <= places(group); });
+}
+
 std::vector<std::string> Referee::eliminate_slow() {
-  std::vector<std::vector<double>> times_us;
-  for (const Entry& entry : entries_) times_us.push_back(entry.times_us);
-  const double noise = ratio_noise(times_us);
+  const double noise = this->noise();
   std::vector<std::string> eliminated;
   for (const Group group : {Group::kConfig, Group::kCublasLt}) {
     const auto ranked = ranked_by_ratio(group);

@@ -1,9 +1,14 @@
 // Who stays in a race and when it ends: pure logic, fed numbers. No GPU, no clock, no store.
 //
-// Screening: every candidate runs once a round, and what is clearly slower than the best leaves.
+// Screening has two steps, since a round of hundreds is dear and a round of few is cheap. First all
+// candidates run once a round, and what is far slower than the best leaves. So few rounds do not
+// tell close ones apart (a sample of a single launch scatters by 1 %): therefore more go on than
+// the final has places, and compete for these in the semifinal, by all rounds of screening. It ends
+// as soon as there are places for all who are left, and is skipped if there are from the start.
+//
 // Final: the few that are left run against the baselines until the result is known well enough.
 // Whoever leads after screening leads partly by luck (the winner's curse: the best of hundreds of
-// medians of three samples). Therefore nothing measured in screening counts in the final, neither
+// medians of few samples). Therefore nothing measured in screening counts in the final, neither
 // here nor in the store: a finalist's trial holds samples of final rounds only.
 #pragma once
 
@@ -22,9 +27,12 @@ namespace hgemm {
 struct RacePolicy {
   int screen_rounds = 3;            ///< rounds that candidates must survive; 0: all are finalists
   double screen_keep_ratio = 0.85;  ///< after each, keep what is within this of the fastest
-  int finalists = 8;                ///< configs that go on to the final rounds
-  int lt_finalists = 3;             ///< cuBLASLt algorithms that go on
-  int min_rounds = 9;               ///< final rounds of those that stay
+  int semifinalists = 24;  ///< configs that compete for the final's places after these rounds
+  int lt_semifinalists = 8;
+  int semifinal_rounds = 6;  ///< further rounds of screening, for them; 0: there is no semifinal
+  int finalists = 8;         ///< configs that go on to the final rounds
+  int lt_finalists = 3;      ///< cuBLASLt algorithms that go on
+  int min_rounds = 9;        ///< final rounds of those that stay
   int max_rounds = 40;
   double max_final_s = 15;  ///< of samples in final rounds, in sum; min_rounds go before it
   double interval_half_width = 0.005;  ///< relative; stop once the winner's ratios are this sure
@@ -56,9 +64,10 @@ class Referee {
   std::vector<std::string> next_round();
 
   /// Ends a round with the sample of each label. A label that has none failed and is out; cublas
-  /// must have one. Returns who was eliminated for being slow: in screening by rank, in the final
-  /// (racing) when its rounds exclude that it is as fast as the leader of its group
-  /// (search/racing.h).
+  /// must have one. Returns who was eliminated for being slow: in screening by rank, in the
+  /// semifinal and the final (racing) when the phase's rounds exclude that it is as fast as the
+  /// leader of its group (search/racing.h). Racing in the semifinal spares whoever would have a
+  /// place in the final now.
   std::vector<std::string> end_round(const std::map<std::string, Sample>& samples);
 
   struct Standing {
@@ -82,7 +91,11 @@ class Referee {
   /// it is what is reported.
   std::vector<const Entry*> ranked_by_ratio(Group group) const;
   void remove(const std::vector<std::string>& labels);
+  std::size_t places(Group group) const;     ///< in the final
+  std::size_t most_kept(Group group) const;  ///< after this round of screening
+  double noise() const;
   std::vector<std::string> screen();
+  bool is_screened() const;  ///< everyone left has a place in the final
   std::vector<std::string> eliminate_slow();
   bool is_decided();
   void update_standing(const Entry& leader);

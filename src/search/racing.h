@@ -1,4 +1,4 @@
-// Racing: who leaves the final before its end. Pure functions of times.
+// Racing: who leaves the semifinal or the final before its end. Pure functions of times.
 #pragma once
 
 #include <span>

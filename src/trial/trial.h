@@ -171,6 +171,12 @@ struct Environment {
   bool operator==(const Environment&) const = default;
   /// Same results are to be expected: all but git_revision are equal.
   bool same_conditions(const Environment& other) const;
+  /// Enough of kernel_hash for people to tell two apart.
+  std::string short_kernel_hash() const { return kernel_hash.substr(0, 12); }
 };
+
+/// "driver 580.1 -> 590.2": every condition in which `to` differs from `from`, none if they are the
+/// same (Environment::same_conditions).
+std::vector<std::string> differences(const Environment& from, const Environment& to);
 
 }  // namespace hgemm

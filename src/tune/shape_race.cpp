@@ -49,17 +49,20 @@ void ShapeRace::open() {
   while (!open_ && configs_alive() > 0) {
     Measurer::Opened opened;
     try {
-      opened = context_.measurer.open(shape_, context_.plan.policy.seed);
+      opened = context_.measurer.open(shape_, context_.plan.policy.seed, ended_baselines());
     } catch (const MeasurerLost& loss) {
-      lost_unexplained(loss);
+      // Its first launch: nothing may be known of it yet.
+      if (is_cublaslt(loss.culprit)) candidates_[loss.culprit].trial.label = loss.culprit;
+      blame(loss.culprit, loss);
       continue;
+    } catch (const InputError& error) {
+      throw DoesNotFit{error.what()};
     }
     open_ = true;
     timing_ = opened.timing;
     for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
       Candidate& baseline = candidates_[opened.baselines[i]];
       const Prepared& prepared = opened.prepared.at(i);
-      if (baseline.ended) continue;
       baseline.trial.label = opened.baselines[i];
       baseline.trial.verdict = prepared.verdict;
       baseline.ready = prepared.status == Status::kOk;
@@ -93,12 +96,12 @@ void ShapeRace::run() {
       if (!over()) end_round(++round, samples, referee);
     }
   }
+  for (auto& [label, candidate] : candidates_) {
+    if (!candidate.ended) reach(candidate, phase_);
+  }
+  commit();  // before the windows of seconds, in which a lot can happen
   const bool weighs = context_.plan.energy && regime_ == Regime::kSustained;
   if (weighs && configs_alive() > 0) weigh();
-  for (auto& [label, candidate] : candidates_) {
-    if (!candidate.ended) finish(candidate, phase_);
-  }
-  commit();
   warn_of_faults();
 }
 
@@ -111,7 +114,11 @@ void ShapeRace::end_round(int round, Samples& samples, Referee& referee) {
     take(label, sample);
   }
   const auto eliminated = referee.end_round(samples);
-  for (const std::string& label : eliminated) finish(candidates_.at(label), Stage::kScreen);
+  for (const std::string& label : eliminated) {
+    Candidate& candidate = candidates_.at(label);
+    reach(candidate, Stage::kScreen);
+    candidate.ended = true;
+  }
   commit();
   for (const std::string& label : eliminated) forget(label);
   if (referee.phase() != phase_) {
@@ -158,6 +165,15 @@ void ShapeRace::load() {
     throw;
   }
   end_attempts();
+}
+
+/// Not to be launched again: they were slower, or took the measurer down.
+std::set<std::string> ShapeRace::ended_baselines() const {
+  std::set<std::string> labels;
+  for (const auto& [label, candidate] : candidates_) {
+    if (candidate.ended && is_baseline(label)) labels.insert(label);
+  }
+  return labels;
 }
 
 void ShapeRace::prepare_waiting() {
@@ -287,7 +303,7 @@ std::vector<ShapeRace::Samples> ShapeRace::measure_together(const std::vector<st
   return rounds;
 }
 
-/// Energy of who reached the end, and of what it is compared with.
+/// Energy of who reached the end, and of what it is compared with; each is recorded at once.
 void ShapeRace::weigh() {
   std::vector<std::string> labels = worth_weighing();
   std::mt19937_64 random(context_.plan.policy.seed);
@@ -295,11 +311,17 @@ void ShapeRace::weigh() {
   for (int done = 0; const std::string& label : labels) {
     if (!context_.has_energy_counter) return;
     context_.poll_stop();
-    std::optional<Energy>& energy = candidates_.at(label).trial.energy;
-    if (do_alone(label, [&] { energy = context_.measurer.energy(label); }) && !energy) {
-      context_.has_energy_counter = false;
-      context_.listener.warning("this GPU has no energy counter: no joules are measured");
-      return;
+    Candidate& candidate = candidates_.at(label);
+    std::optional<Energy>& energy = candidate.trial.energy;
+    if (do_alone(label, [&] { energy = context_.measurer.energy(label); })) {
+      if (!energy) {
+        context_.has_energy_counter = false;
+        context_.listener.warning(
+            "this GPU has no energy counter that counts: no joules are measured");
+        return;
+      }
+      candidate.due = true;
+      commit();
     }
     context_.listener.weighing(++done, static_cast<int>(labels.size()));
   }
@@ -365,14 +387,15 @@ void ShapeRace::blame(const std::string& label, const MeasurerLost& loss) {
 void ShapeRace::lost_unexplained(const MeasurerLost& loss) {
   lost();
   if (++unexplained_losses_ < 2) return;
-  throw Error(fmt::format(
+  give_up(fmt::format(
       "the GPU worker was lost twice in a row at {} with no kernel to blame: {}; what has ended is "
       "recorded. Check the GPU with `hgemm-tune doctor`, then run the same command to go on",
       to_string(shape_), loss.what()));
 }
 
 /// Recorded before anything is tried again: should the machine go down with it, the next call does
-/// not walk into the same kernel.
+/// not walk into the same kernel. But a race has its timing from the start: while that is not
+/// known, only baselines can be to blame, and their record waits.
 void ShapeRace::lost_to(const std::string& label, const MeasurerLost& loss) {
   lost();
   unexplained_losses_ = 0;
@@ -380,16 +403,21 @@ void ShapeRace::lost_to(const std::string& label, const MeasurerLost& loss) {
   const std::string& algorithm = culprit.trial.message;
   fail(culprit, loss.status,
        algorithm.empty() ? loss.what() : fmt::format("{}: {}", algorithm, loss.what()));
-  commit();
+  if (timing_) commit();
 
   auto& blamed = context_.blamed;
   blamed.push_back(fmt::format("{} at {} ({})", label, to_string(shape_), loss.what()));
   if (blamed.size() < kMaxBlamed) return;
-  throw Error(fmt::format(
+  give_up(fmt::format(
       "the GPU worker was lost to {} candidates in a row, and nothing worked in between: {}. They "
       "are recorded as such and not tried again, but the GPU itself may be at fault. Check it with "
       "`hgemm-tune doctor`, then run the same command to go on with the others",
       blamed.size(), fmt::join(blamed, "; ")));
+}
+
+void ShapeRace::give_up(const std::string& why) {
+  commit();
+  throw Error(why);
 }
 
 // ---- Ends ----
@@ -399,12 +427,13 @@ void ShapeRace::fail(Candidate& candidate, Status status, const std::string& mes
   candidate.trial.message = message;
   candidate.trial.stage = std::min(phase_, Stage::kScreen);  // kFinal: measured to the end
   candidate.ended = true;
+  candidate.due = true;
   candidate.ready = false;
 }
 
-void ShapeRace::finish(Candidate& candidate, Stage stage) {
+void ShapeRace::reach(Candidate& candidate, Stage stage) {
   candidate.trial.stage = stage;
-  candidate.ended = true;
+  candidate.due = true;
 }
 
 void ShapeRace::forget(const std::string& label) {
@@ -416,15 +445,15 @@ void ShapeRace::forget(const std::string& label) {
   }
 }
 
-/// Records, in one transaction, who has ended since the last call, and with them all samples of the
-/// baselines so far: a recorded candidate can always be compared.
+/// Records, in one transaction, who is due, and with them all samples of the baselines so far: a
+/// recorded candidate can always be compared.
 void ShapeRace::commit() {
   std::vector<Trial> trials;
   for (auto& [label, candidate] : candidates_) {
-    if (candidate.recorded || !candidate.ended) continue;
-    candidate.recorded = true;
-    if (!is_baseline(label)) ++context_.recorded;
-    trials.push_back(std::move(candidate.trial));
+    if (!std::exchange(candidate.due, false)) continue;
+    if (!std::exchange(candidate.counted, true) && !is_baseline(label)) ++context_.recorded;
+    trials.push_back(candidate.trial);
+    candidate.trial.samples.clear();
   }
   if (trials.empty()) return;
   for (auto& [label, candidate] : candidates_) {
@@ -433,7 +462,9 @@ void ShapeRace::commit() {
     trials.push_back(candidate.trial);
     candidate.trial.samples.clear();
   }
-  if (!race_) race_ = context_.store.begin_race(context_.run, shape_, regime_, timing_);
+  if (!race_) {
+    race_ = context_.store.begin_race(context_.run, shape_, regime_, timing_.value_or(Timing{}));
+  }
   context_.store.record(*race_, trials);
 }
 

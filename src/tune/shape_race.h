@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@ namespace hgemm {
 
 /// Thrown where `stop` said so.
 struct Stopped {};
+
+/// Thrown where the GPU cannot hold the shape, or no longer.
+struct DoesNotFit {
+  std::string reason;
+};
 
 /// What the races of one call of tune() share.
 struct TuneContext {
@@ -43,9 +49,10 @@ class ShapeRace {
   void add_failed(const std::string& label, Status status, const std::string& message);
   int configs_alive() const;  ///< that have not ended
 
-  /// Opens the shape if there is anything to measure. Throws InputError if it does not fit.
+  /// Opens the shape if there is anything to measure. Throws DoesNotFit.
   void open();
-  /// From preparing the candidates to the record of the winner.
+  /// From preparing the candidates to the record of the winner. Throws DoesNotFit if a shape that
+  /// was lost cannot be opened again; who has ended is recorded.
   void run();
 
  private:
@@ -54,13 +61,15 @@ class ShapeRace {
     const Build* build = nullptr;       ///< of a config
     std::optional<double> estimate_us;  ///< of a config, once it was verified
     bool ready = false;                 ///< the measurer holds it
-    bool ended = false;
-    bool recorded = false;  ///< as ended
+    bool ended = false;                 ///< takes part no more
+    bool due = false;      ///< to be recorded: it has ended, was measured to the end or weighed
+    bool counted = false;  ///< among those recorded
     std::vector<double> final_times_us;
   };
 
   void make_ready();
   void load();
+  std::set<std::string> ended_baselines() const;
   void prepare_waiting();
   void prepare(Candidate& candidate);
   void end_attempts();
@@ -84,8 +93,9 @@ class ShapeRace {
   void blame(const std::string& label, const MeasurerLost& loss);
   void lost_unexplained(const MeasurerLost& loss);
   void lost_to(const std::string& label, const MeasurerLost& loss);
+  [[noreturn]] void give_up(const std::string& why);
   void fail(Candidate& candidate, Status status, const std::string& message);
-  void finish(Candidate& candidate, Stage stage);
+  static void reach(Candidate& candidate, Stage stage);
   void forget(const std::string& label);
   void commit();
   void warn_of_faults() const;
@@ -93,7 +103,7 @@ class ShapeRace {
   TuneContext& context_;
   Shape shape_;
   Regime regime_;
-  Timing timing_;
+  std::optional<Timing> timing_;                 ///< once the shape was opened
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on
   Stage phase_ = Stage::kNone;

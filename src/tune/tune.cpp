@@ -103,12 +103,12 @@ void run(TuneContext& context, const CompileAll& compile_all, std::vector<std::s
                                    static_cast<int>(all.size()), race.configs_alive());
     try {
       race.open();
-    } catch (const InputError& error) {
-      context.listener.warning(fmt::format("{} is skipped: {}", shape, error.what()));
+      race.run();
+    } catch (const DoesNotFit& unfit) {
+      context.listener.warning(fmt::format("{} is skipped: {}", shape, unfit.reason));
       skipped.push_back(shape);
       continue;
     }
-    race.run();
     context.listener.shape_finished(missing.shape);
   }
 }

@@ -41,7 +41,7 @@ struct TunePlan {
 
 struct TuneOutcome {
   std::int64_t recorded = 0;                ///< configs' trials, by this call
-  std::vector<std::string> skipped_shapes;  ///< those that this GPU cannot hold
+  std::vector<std::string> skipped_shapes;  ///< those that this GPU cannot hold, or not now
 };
 
 using CompileAll = std::function<void(std::span<const KernelConfig>, const CompileOptions&,
@@ -50,14 +50,16 @@ using CompileAll = std::function<void(std::span<const KernelConfig>, const Compi
 /// Measures what the store does not have yet. A config is recorded when it has ended (failed,
 /// eliminated, or measured to the end), in one transaction with the baselines' samples of its
 /// rounds: whenever the program is killed, what is in the store is complete, and the next call
-/// measures exactly the rest, in a race of its own.
+/// measures exactly the rest, in a race of its own. Energy is added to what is recorded, window by
+/// window; a finalist that still lacks it is measured again where energy is wanted.
 ///
 /// A config that took the measurer down is recorded before anything else is tried, and one that
 /// took the whole machine down at a shape is recorded as crashed by the next call: neither runs
-/// again.
+/// again. An algorithm of cuBLASLt that did so is recorded and left out of its race.
 ///
 /// `stop` is polled between steps: when it returns true the driver returns early with all finished
-/// work committed. Shapes that do not fit the GPU's memory are skipped, with a warning.
+/// work committed. Shapes that do not fit the GPU's memory, or no longer do when they must be
+/// opened again after a loss, are skipped, with a warning.
 ///
 /// Throws Error if the measurer is lost twice in a row with no candidate to blame for it, if eight
 /// candidates in a row take it down and nothing works in between, or if cublas fails.

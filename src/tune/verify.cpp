@@ -60,6 +60,7 @@ class Verifier {
 
   void check(const ShapeWinners& at) {
     std::set<const Winner*> failed;
+    bad_baselines_.clear();
     for (const std::uint64_t seed : plan_.seeds) {
       opened_.reset();
       for (const Winner& winner : at.winners) {
@@ -86,12 +87,14 @@ class Verifier {
     if (stop_ && stop_()) throw Stopped();
   }
 
-  /// With this draw of inputs, unless it is open.
+  /// With this draw of inputs, unless it is open. An algorithm of cuBLASLt that takes the measurer
+  /// down is left out: nobody needs it here.
   void open(const Shape& shape, std::uint64_t seed) {
     for (int losses = 0; !opened_;) {
       try {
-        opened_ = measurer_.open(shape, seed);
+        opened_ = measurer_.open(shape, seed, bad_baselines_);
       } catch (const MeasurerLost& loss) {
+        if (is_cublaslt(loss.culprit) && bad_baselines_.insert(loss.culprit).second) continue;
         if (++losses < 2) continue;
         throw Error(fmt::format(
             "the GPU worker was lost twice in a row while it opened {}: {}; failures until then "
@@ -144,6 +147,7 @@ class Verifier {
   std::map<std::string, Build> builds_;
   std::optional<Measurer::Opened> opened_;  ///< none: nothing is open, or another draw
   Timing timing_;                           ///< as it was opened last
+  std::set<std::string> bad_baselines_;     ///< at this shape
   std::optional<std::int64_t> run_;
 };
 

@@ -37,7 +37,7 @@ struct Recheck {
 /// a race of its own, with its status, so that best no longer counts it, and is not run again.
 /// Nothing else is written. One that takes the measurer down harms only itself. Shapes that do not
 /// fit are left out, with a warning. `stop` as in tune(). Throws Error if the measurer is lost
-/// while it opens a shape, twice in a row.
+/// while it opens a shape, twice in a row, and it was not a cuBLASLt algorithm's doing.
 void verify(const VerifyPlan& plan, Measurer& measurer, Store& store, const CompileAll& compile_all,
             const std::function<void(const Recheck&)>& done,
             const std::function<void(const std::string&)>& warn, const std::function<bool()>& stop);

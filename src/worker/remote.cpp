@@ -99,10 +99,12 @@ Environment RemoteMeasurer::environment() {
   return impl_->request({{"call", call::kEnvironment}}, kStartLimit).get<Environment>();
 }
 
-Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed) {
+Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed,
+                                      const std::set<std::string>& without) {
   impl_->shape = shape;
-  const json reply = impl_->request({{"call", call::kOpen}, {"shape", shape}, {"seed", seed}},
-                                    kOpenLimit + impl_->launch_limit());
+  const json reply = impl_->request(
+      {{"call", call::kOpen}, {"shape", shape}, {"seed", seed}, {"without", without}},
+      kOpenLimit + impl_->launch_limit());
   return {reply.at("baselines").get<std::vector<std::string>>(),
           reply.at("prepared").get<std::vector<Prepared>>(), reply.at("timing").get<Timing>()};
 }

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class RemoteMeasurer : public Measurer {
 
   /// Throws NoDevice if there is no driver, no GPU, or it is not sm_90.
   Environment environment() override;
-  Opened open(const Shape& shape, std::uint64_t seed) override;
+  Opened open(const Shape& shape, std::uint64_t seed,
+              const std::set<std::string>& without = {}) override;
   Prepared prepare(const Build& build) override;
   Prepared restore(const Build& build, double estimate_us) override;
   void forget(const std::string& label) override;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 
 #include "base/channel.h"
 #include "base/revision.h"
@@ -83,10 +84,13 @@ class Server {
  private:
   json open(const json& request) {
     session_.reset();  // frees its memory before the next one asks how much there is
-    session_.emplace(request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(),
-                     *device_, nvml_ ? &*nvml_ : nullptr, [this](const Step& step) {
-                       if (!channel_.send({{"step", step}})) throw ChannelClosed("no parent");
-                     });
+    session_.emplace(
+        request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(), *device_,
+        nvml_ ? &*nvml_ : nullptr,
+        [this](const Step& step) {
+          if (!channel_.send({{"step", step}})) throw ChannelClosed("no parent");
+        },
+        request.at("without").get<std::set<std::string>>());
     const Measurer::Opened& opened = session_->opened();
     return {
         {"baselines", opened.baselines}, {"prepared", opened.prepared}, {"timing", opened.timing}};
@@ -101,8 +105,9 @@ class Server {
   std::optional<Session> session_;
 };
 
-/// What fails while prepared candidates are being timed is one candidate's fault, and not known
-/// whose: as with a lost context, the parent starts afresh and tries them one by one.
+/// What fails while prepared candidates are being timed is one candidate's fault: as with a lost
+/// context, the parent starts afresh, and where the last step does not tell whose, tries them one
+/// by one.
 bool is_timing(const json& request) {
   const auto call = request.at("call").get<std::string>();
   return call == call::kRounds || call == call::kSettle || call == call::kEnergy;

@@ -213,8 +213,10 @@ TEST(Compare, SaysWhatOnlyOneHasAndHowEnvironmentsDiffer) {
     }
   }
   const Comparison comparison = compared(before, after);
-  ASSERT_THAT(comparison.only_in_a, SizeIs(1));
-  EXPECT_TRUE(comparison.only_in_a[0].same_problem(kSmall)) << "in b no config is ok there";
+  EXPECT_THAT(comparison.only_in_a, IsEmpty());
+  ASSERT_THAT(comparison.lost, SizeIs(1)) << "in b no config is ok there";
+  EXPECT_TRUE(comparison.lost[0].shape.same_problem(kSmall));
+  EXPECT_THAT(compared(before, before).lost, IsEmpty());
   ASSERT_THAT(comparison.only_in_b, SizeIs(1));
   EXPECT_TRUE(comparison.only_in_b[0].same_problem(kWide));
   EXPECT_THAT(comparison.environment_changes,

@@ -132,7 +132,7 @@ TEST(ComparisonJson, IsAnObjectOfRowsAndWhatTheyAddUpTo) {
   const std::string text = format_comparison(every_kind(), Format::kJson);
   EXPECT_THAT(text, Not(HasSubstr("nan")));
   const json object = json::parse(text);
-  EXPECT_EQ(object.size(), 5u);
+  EXPECT_EQ(object.size(), 6u);
   ASSERT_EQ(object["rows"].size(), 3u);
   const json& slower = object["rows"][0];
   EXPECT_EQ(slower["m"], 2048);
@@ -154,6 +154,16 @@ TEST(ComparisonJson, IsAnObjectOfRowsAndWhatTheyAddUpTo) {
   EXPECT_TRUE(object["repeatability"][1]["median_moved"].is_null());
   EXPECT_EQ(object["only_in_b"], json::array({"8x16x24", "8x16x32"}));
   EXPECT_EQ(object["environment_changes"][0], "driver 580.1 -> 590.2");
+
+  BestRow gone;
+  gone.shape = {.m = 8, .n = 16, .k = 40, .tag = ""};
+  gone.trials = 3;
+  Comparison worse;
+  worse.lost = {gone};
+  EXPECT_EQ(json::parse(format_comparison(worse, Format::kJson))["lost"],
+            json::parse(R"([{"shape": "8x16x40", "regime": "sustained"}])"));
+  EXPECT_THAT(format_comparison(worse, Format::kTable),
+              testing::HasSubstr("Lost in B: 8x16x40 sustained: none of 3 configs is ok any more"));
 
   const json nothing = json::parse(format_comparison({}, Format::kJson));
   for (const auto& [key, value] : nothing.items()) EXPECT_EQ(value, json::array()) << key;

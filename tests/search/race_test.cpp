@@ -82,6 +82,106 @@ TEST(Referee, OnlyFinalistsGoOn) {
   EXPECT_EQ(outcome.standing.leader, "c000");
 }
 
+/// Screening without noise; in some rounds, some take what `luck` says.
+struct Screening {
+  std::vector<std::vector<std::string>> asked;  ///< in each round
+  std::vector<std::string> finalists;
+};
+Screening screening(const Times& times, RacePolicy policy = {},
+                    const std::map<int, Times>& luck = {}) {
+  std::vector<std::string> labels;
+  for (const auto& [label, time] : times) labels.push_back(label);
+  Referee referee(labels, policy);
+  Screening out;
+  for (int round = 0; referee.phase() == Stage::kScreen; ++round) {
+    out.asked.push_back(referee.next_round());
+    Times measured;
+    const Times lucky = luck.contains(round) ? luck.at(round) : Times{};
+    for (const auto& label : out.asked.back()) {
+      measured[label] = lucky.contains(label) ? lucky.at(label) : times.at(label);
+    }
+    end_round(referee, measured);
+  }
+  out.finalists = referee.next_round();
+  return out;
+}
+std::vector<std::size_t> sizes(const Screening& screening) {
+  std::vector<std::size_t> out;
+  for (const auto& asked : screening.asked) out.push_back(asked.size());
+  return out;
+}
+
+TEST(Referee, MoreGoToTheSemifinalThanToTheFinal) {
+  // Configs that no number of rounds tells apart, algorithms of which the last is far behind.
+  Times times = field(40, 100, [](int i) { return 100 + 0.01 * i; });
+  for (int i = 2; i < 10; ++i) times[fmt::format("cublaslt.{}", i)] = 100.01 * (1 + 0.0001 * i);
+  times["cublaslt.1"] = 130;
+  const Screening out = screening(times);
+  // All; those within the keep ratio, twice; 24 configs, 8 algorithms and cublas, six times.
+  EXPECT_THAT(sizes(out), ElementsAre(51, 50, 50, 33, 33, 33, 33, 33, 33));
+  EXPECT_THAT(out.asked[3],
+              testing::IsSupersetOf({"c000", "c023", "cublas", "cublaslt.0", "cublaslt.8"}));
+  EXPECT_THAT(out.finalists,
+              UnorderedElementsAre("c000", "c001", "c002", "c003", "c004", "c005", "c006", "c007",
+                                   "cublas", "cublaslt.0", "cublaslt.2", "cublaslt.3"));
+}
+
+TEST(Referee, WithoutASemifinalTheFirstRoundsDecide) {
+  RacePolicy policy;
+  policy.semifinal_rounds = 0;
+  const Screening out = screening(field(40, 100, [](int i) { return 100 + 0.01 * i; }), policy);
+  EXPECT_THAT(sizes(out), ElementsAre(43, 43, 43));
+  EXPECT_EQ(out.finalists.size(), 8u + 2 + 1);
+}
+
+TEST(Referee, TheSemifinalIsSkippedIfThereArePlacesForAll) {
+  const auto rounds = [](int configs, int algorithms) {
+    Times times{{"cublas", 100}};
+    for (int i = 0; i < configs; ++i) times[fmt::format("c{:03}", i)] = 100;
+    for (int i = 0; i < algorithms; ++i) times[fmt::format("cublaslt.{}", i)] = 100;
+    return screening(times).asked.size();
+  };
+  EXPECT_EQ(rounds(8, 3), 3u);
+  EXPECT_EQ(rounds(9, 3), 9u);
+  EXPECT_EQ(rounds(8, 4), 9u);
+}
+
+TEST(Referee, TheSemifinalDecidesByTheMedianOfAllScreening) {
+  // The best has bad luck in two of the first three rounds, another has good luck in them.
+  const Times times = field(20, 100, [](int i) { return 101 + 0.01 * i; });
+  const Times swapped{{"c000", 101.5}, {"c019", 99.5}};
+  const std::map<int, Times> luck{{0, swapped}, {2, swapped}};
+  EXPECT_THAT(screening(times, {}, luck).finalists,
+              testing::AllOf(testing::Contains("c000"), testing::Not(testing::Contains("c019"))));
+  RacePolicy policy;
+  policy.semifinal_rounds = 0;
+  EXPECT_THAT(screening(times, policy, luck).finalists,
+              testing::AllOf(testing::Contains("c019"), testing::Not(testing::Contains("c000"))));
+}
+
+TEST(Referee, WhoIsClearlySlowerLeavesTheSemifinalEarly) {
+  // Ten that are as fast, ten clearly slower; so is one of four algorithms. cublas stays.
+  Times times = field(20, 100, [](int i) { return i < 10 ? 100.1 : 105.0; });
+  times["cublas"] = 150;
+  times["cublaslt.2"] = times["cublaslt.3"] = times["cublaslt.4"] = 100;
+  const Screening out = screening(times);
+  EXPECT_THAT(sizes(out), ElementsAre(26, 26, 26, 26, 15, 15, 15, 15, 15));
+  EXPECT_THAT(out.asked[4],
+              testing::Not(testing::Contains(testing::AnyOf("c010", "c019", "cublaslt.1"))));
+}
+
+TEST(Referee, RacingLeavesNoPlaceInTheFinalEmpty) {
+  // One config is far ahead of the others, and one algorithm of the others: the best of them fill
+  // the places nevertheless, and then there is nothing left to compete for.
+  Times times = field(20, 100, [](int i) { return 105 + 0.1 * i; });
+  for (int i = 0; i < 6; ++i) times[fmt::format("cublaslt.{}", i)] = i == 0 ? 100 : 105 + 0.1 * i;
+  const Screening out = screening(times);
+  EXPECT_THAT(sizes(out), ElementsAre(27, 27, 27, 27));
+  EXPECT_THAT(out.finalists,
+              UnorderedElementsAre("c000", "c001", "c002", "c003", "c004", "c005", "c006", "c007",
+                                   "cublas", "cublaslt.0", "cublaslt.1", "cublaslt.2"));
+}
+
 TEST(Referee, WhatWasFastInScreeningOnlyDoesNotWin) {
   RacePolicy policy;
   policy.screen_rounds = 50;  // more than there are final rounds: they would decide if they counted

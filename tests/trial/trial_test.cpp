@@ -8,7 +8,10 @@ namespace hgemm {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::ThrowsMessage;
 
 TEST(Words, EveryStatusStageAndRegimeSurvivesItsText) {
@@ -48,6 +51,7 @@ TEST(Environments, HaveTheSameConditionsUnlessMoreThanTheRevisionDiffers) {
   Environment b = a;
   b.git_revision = "def-dirty";
   EXPECT_TRUE(a.same_conditions(b));
+  EXPECT_THAT(differences(a, b), IsEmpty());
   EXPECT_FALSE(a == b);
 
   for (auto field :
@@ -56,10 +60,27 @@ TEST(Environments, HaveTheSameConditionsUnlessMoreThanTheRevisionDiffers) {
     Environment other = a;
     other.*field += "x";
     EXPECT_FALSE(a.same_conditions(other));
+    EXPECT_THAT(differences(a, other), SizeIs(1));
+  }
+  for (auto field : {&Environment::compute_major, &Environment::compute_minor,
+                     &Environment::sm_count, &Environment::max_sm_mhz}) {
+    Environment other = a;
+    other.*field += 1;
+    EXPECT_FALSE(a.same_conditions(other));
+    EXPECT_THAT(differences(a, other), SizeIs(1));
+  }
+  for (auto field : {&Environment::l2_bytes, &Environment::memory_bytes}) {
+    Environment other = a;
+    other.*field += 1;
+    EXPECT_FALSE(a.same_conditions(other));
+    EXPECT_THAT(differences(a, other), SizeIs(1));
   }
   Environment capped = a;
+  capped.driver = "590.2";
   capped.power_limit_w = 500;
   EXPECT_FALSE(a.same_conditions(capped));
+  EXPECT_THAT(differences(a, capped),
+              ElementsAre("power limit 0 W -> 500 W", "driver 580.1 -> 590.2"));
 }
 
 }  // namespace

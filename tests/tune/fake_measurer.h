@@ -40,6 +40,7 @@ class FakeMeasurer : public Measurer {
     std::optional<Pace> only_at = {};  ///< of in_round
   };
   // By label. A status of kTimedOut or kCrashed loses the measurer.
+  std::map<std::string, Fault> in_open;  ///< when the baseline is launched
   std::map<std::string, Fault> in_prepare;
   std::map<std::string, Fault> in_restore;
   std::map<std::string, Fault> in_round;  ///< when the label is reached
@@ -61,33 +62,42 @@ class FakeMeasurer : public Measurer {
 
   // What happened.
   int opened = 0;
-  std::vector<std::uint64_t> seeds;             ///< of each shape opened
-  std::vector<std::string> prepared;            ///< "shape label", in order
-  std::vector<std::string> restored;            ///< "shape label", in order
-  std::vector<Pace> settled;                    ///< without those that were lost
-  std::vector<std::vector<std::string>> asked;  ///< labels of each call of rounds()
-  std::vector<Pace> paces;                      ///< of each
-  std::vector<std::string> weighed;             ///< labels whose energy was asked for
-  std::set<std::string> held;                   ///< configs loaded now
+  std::vector<std::uint64_t> seeds;                ///< of each shape opened
+  std::vector<std::vector<std::string>> launched;  ///< baselines, in each open() that got so far
+  std::vector<std::string> prepared;               ///< "shape label", in order
+  std::vector<std::string> restored;               ///< "shape label", in order
+  std::vector<Pace> settled;                       ///< without those that were lost
+  std::vector<std::vector<std::string>> asked;     ///< labels of each call of rounds()
+  std::vector<Pace> paces;                         ///< of each
+  std::vector<std::string> weighed;                ///< labels whose energy was asked for
+  std::set<std::string> held;                      ///< configs loaded now
 
   Environment environment() override {
     before_step();
     return where;
   }
 
-  Opened open(const Shape& shape, std::uint64_t seed) override {
+  Opened open(const Shape& shape, std::uint64_t seed,
+              const std::set<std::string>& without) override {
     before_step();
     close();
     if (too_large.contains(to_string(shape))) {
       throw InputError("needs 900 GiB, the GPU has 141 GiB");
     }
+    need(!without.contains("cublas"), "a shape without cublas");
     lose_if(lose_open, "open");
+    launched.emplace_back();
+    for (const std::string label : {"cublas", "cublaslt.0", "cublaslt.1"}) {
+      if (without.contains(label)) continue;
+      launched.back().push_back(label);
+      strike(in_open, label, label);
+    }
     ++opened;
     seeds.push_back(seed);
     shape_ = shape;
     Opened result;
     result.timing = timing;
-    for (const std::string label : {"cublas", "cublaslt.0", "cublaslt.1"}) {
+    for (const std::string& label : launched.back()) {
       const bool fails = in_baseline.contains(label);
       const Status status = fails ? in_baseline.at(label) : Status::kOk;
       result.baselines.push_back(label);

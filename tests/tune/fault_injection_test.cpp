@@ -68,8 +68,12 @@ TunePlan everything() {
   plan.configs = configs(14);
   plan.regimes = {Regime::kSustained, Regime::kBurst};
   plan.energy = true;
-  plan.policy = {
-      .screen_rounds = 2, .finalists = 6, .lt_finalists = 1, .min_rounds = 6, .max_rounds = 8};
+  plan.policy = {.screen_rounds = 2,
+                 .semifinal_rounds = 0,
+                 .finalists = 6,
+                 .lt_finalists = 1,
+                 .min_rounds = 6,
+                 .max_rounds = 8};
   return plan;
 }
 
@@ -184,7 +188,7 @@ TuneProcess::AtStep raise_at(long step, int signal) {
 
 /// A line for each trial of a config, sorted. Race ids, round numbers and times of day are left
 /// out: what is resumed is a race of its own. So are the baselines, which every race measures for
-/// itself.
+/// itself, and finalists that wait for their energy: they are there, but to be measured again.
 using Content = std::vector<std::string>;
 
 Content content(const std::string& database) {
@@ -192,6 +196,8 @@ Content content(const std::string& database) {
   for (const RecordedRace& race : Store::open(database, Store::Mode::kReadOnly).races()) {
     for (const Trial& trial : race.race.trials) {
       if (is_baseline(trial.label)) continue;
+      const bool weighed = trial.energy || race.race.regime != Regime::kSustained;
+      if (trial.stage == Stage::kFinal && !weighed) continue;
       std::string line =
           fmt::format("{} {} {}: {} {} \"{}\" {} {} {} \"{}\"", to_string(race.race.shape),
                       to_string(race.race.regime), trial.label, to_string(trial.status),
@@ -208,13 +214,16 @@ Content content(const std::string& database) {
   return lines;
 }
 
-/// Who won, and by how much.
+/// Who won, and by how much. Ties are sought in the winner's race alone, and who was measured again
+/// for its energy is in another: here every finalist is a tie.
 Content standings(const std::string& database) {
   Content lines;
   for (const BestRow& row : best_rows(Store::open(database, Store::Mode::kReadOnly).races())) {
+    const auto elsewhere = static_cast<std::size_t>(
+        std::ranges::count_if(row.finalists, [](const Finalist& f) { return !f.winner; }));
     std::string line = fmt::format("{} {}: {} {} trials, {} failed, {} ties", to_string(row.shape),
                                    to_string(row.regime), row.label.value_or("nobody"), row.trials,
-                                   row.failed, row.ties.size());
+                                   row.failed, row.ties.size() + elsewhere);
     for (const auto& ratio : {row.cublas, row.cublaslt}) {
       if (!ratio) continue;
       line += fmt::format(" {} [{}, {}]", ratio->value, ratio->interval.low, ratio->interval.high);

@@ -175,6 +175,71 @@ TEST_F(Loss, AFailingAlgorithmIsRecordedAndLeftOut) {
   EXPECT_EQ(trial(kSmall, name(0)).stage, Stage::kFinal);
 }
 
+TEST_F(Loss, AnAlgorithmThatHangsWhileTheShapeOpensCostsOneTrial) {
+  FakeMeasurer gpu;
+  gpu.timing.cold = false;
+  gpu.in_open = {{"cublaslt.0", {Status::kCrashed}}, {"cublaslt.1", {Status::kTimedOut}}};
+  EXPECT_EQ(run(plan({kSmall, kLarge}, configs(2)), gpu), 4);
+  for (const Shape& shape : {kSmall, kLarge}) {
+    EXPECT_EQ(trial(shape, "cublaslt.0").status, Status::kCrashed);
+    EXPECT_EQ(trial(shape, "cublaslt.1").status, Status::kTimedOut);
+    EXPECT_EQ(trial(shape, "cublaslt.1").message, "worker lost to cublaslt.1");
+    EXPECT_EQ(trial(shape, "cublaslt.1").stage, Stage::kNone);
+    EXPECT_THAT(trial(shape, "cublaslt.1").samples, IsEmpty());
+    EXPECT_EQ(trial(shape, name(1)).stage, Stage::kFinal);
+  }
+  const std::vector<std::string> first{"cublas", "cublaslt.0"}, second{"cublas", "cublaslt.1"},
+      third{"cublas"};
+  EXPECT_THAT(gpu.launched, ElementsAre(first, second, third, first, second, third));
+  EXPECT_THAT(open().races(), SizeIs(2));
+  for (const RecordedRace& race : open().races()) EXPECT_FALSE(race.race.timing.cold);
+}
+
+TEST_F(Loss, AnAlgorithmThatHasEndedIsNotLaunchedAgain) {
+  for (const bool blamed : {true, false}) {
+    forget_everything();
+    FakeMeasurer gpu;
+    gpu.noise = 0;
+    if (blamed) gpu.in_round = {{"cublaslt.1", {Status::kCrashed}}};
+    if (!blamed) gpu.model_us = {{"cublaslt.1", 150}};  // surplus at the end of screening
+    gpu.in_energy = {{name(0), {Status::kCrashed}}};    // opens the shape again
+    TunePlan weighing = plan({kSmall}, configs(2));
+    weighing.energy = true;
+    EXPECT_EQ(run(weighing, gpu), 2);
+    EXPECT_THAT(gpu.launched, SizeIs(blamed ? 3 : 2));
+    EXPECT_THAT(gpu.launched.front(), Contains("cublaslt.1"));
+    EXPECT_THAT(gpu.launched.back(), ElementsAre("cublas", "cublaslt.0"));
+    EXPECT_EQ(trial(kSmall, "cublaslt.1").status, blamed ? Status::kCrashed : Status::kOk);
+  }
+}
+
+TEST_F(Loss, CublasThatHangsWhileTheShapeOpensStopsTheRun) {
+  FakeMeasurer once, always;
+  once.in_open = {{"cublas", {Status::kTimedOut, 1}}};
+  EXPECT_EQ(run(plan({kSmall}, configs(2)), once), 2);
+  always.in_open = {{"cublas", {Status::kTimedOut}}, {"cublaslt.0", {Status::kCrashed}}};
+  EXPECT_THAT([&] { run(plan({kLarge}, configs(2)), always); },
+              ThrowsMessage<Error>(HasSubstr("twice in a row")));
+  EXPECT_THAT(trials(), SizeIs(2));
+}
+
+TEST_F(Loss, AShapeThatNoLongerFitsAfterALossIsSkipped) {
+  FakeMeasurer gpu;
+  gpu.in_round = {{name(1), {Status::kCrashed}}};
+  gpu.before_step = [&] {  // someone else takes the memory
+    if (!gpu.asked.empty()) gpu.too_large = {to_string(kSmall)};
+  };
+  EXPECT_EQ(run(plan({kSmall, kLarge}, {c(0), c(1)}), gpu), 3);
+  EXPECT_THAT(listener_.warnings,
+              ElementsAre(AllOf(HasSubstr("256x512x128 is skipped"), HasSubstr("900 GiB"))));
+  EXPECT_THAT(skipped_shapes_, ElementsAre("256x512x128"));
+  EXPECT_EQ(status(kSmall, 1), Status::kCrashed);
+  EXPECT_EQ(status(kLarge, 0), Status::kOk);
+  FakeMeasurer free;
+  EXPECT_EQ(run(plan({kSmall, kLarge}, {c(0), c(1)}), free), 1);
+  EXPECT_EQ(trial(kSmall, name(0)).stage, Stage::kFinal);
+}
+
 TEST_F(Loss, AKernelThatCannotBeLoadedAgainIsToBlame) {
   for (const Status end : {Status::kLaunchFailed, Status::kCrashed}) {
     forget_everything();

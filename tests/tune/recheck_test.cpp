@@ -187,6 +187,15 @@ TEST_F(Verify, ALossThatIsNobodysFaultCostsNobody) {
               ThrowsMessage<Error>(AllOf(HasSubstr("256x512x128"), HasSubstr("twice in a row"))));
 }
 
+TEST_F(Verify, AnAlgorithmThatTakesTheMeasurerDownIsLeftOut) {
+  gpu.in_open = {{"cublaslt.0", {Status::kTimedOut}}, {"cublaslt.1", {Status::kCrashed}}};
+  run(plan());
+  EXPECT_THAT(done, SizeIs(6));
+  EXPECT_THAT(done, testing::Each(testing::EndsWith(" ok")));
+  EXPECT_THAT(gpu.launched, SizeIs(2 * (2 + 3)));  // of each shape: two losses, three draws
+  EXPECT_THAT(gpu.launched.back(), ElementsAre("cublas"));
+}
+
 TEST_F(Verify, ShapesThatDoNotFitAreLeftOutWithAWarning) {
   gpu.too_large = {to_string(kSmall)};
   run(plan());

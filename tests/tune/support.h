@@ -104,8 +104,12 @@ class TuneTest : public testing::Test {
     TunePlan plan;
     plan.shapes = std::move(shapes);
     plan.configs = std::move(configs);
-    plan.policy = {
-        .screen_rounds = 2, .finalists = 3, .lt_finalists = 1, .min_rounds = 3, .max_rounds = 4};
+    plan.policy = {.screen_rounds = 2,
+                   .semifinal_rounds = 0,
+                   .finalists = 3,
+                   .lt_finalists = 1,
+                   .min_rounds = 3,
+                   .max_rounds = 4};
     plan.command_line = "hgemm-tune test";
     return plan;
   }

@@ -366,20 +366,52 @@ TEST_F(Tune, SaysOnceThatTheGpuHasNoEnergyCounter) {
   EXPECT_EQ(trial(kLight, name(1)).stage, Stage::kFinal);
 }
 
-TEST_F(Tune, StopsBetweenTwoEnergyWindows) {
-  FakeMeasurer gpu, again;
-  gpu.model_us = again.model_us = {{name(2), 150}};
-  const TunePlan all = weighing(plan({kSmall}, configs(3)));
-  EXPECT_EQ(run(all, gpu, [&] { return gpu.weighed.size() == 1; }), 1);
-  EXPECT_THAT(gpu.weighed, SizeIs(1));
-  EXPECT_THAT(trials(), UnorderedElementsAre(Key(key(kSmall, name(2)))));
-  EXPECT_EQ(run(all, again), 2);
-  EXPECT_TRUE(trial(kSmall, name(0)).energy);
+struct Killed {};  ///< stands for SIGKILL: nothing may be done after it
+
+TEST_F(Tune, AFinalOutlivesItsEnergyWindows) {
+  std::set<std::size_t> weighed_counts;
+  for (const bool kill : {false, true}) {
+    for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+      const std::size_t windows = 1 + seed % 3;  // of four
+      SCOPED_TRACE(fmt::format("{} after {} windows", kill ? "killed" : "stopped", windows));
+      forget_everything();
+      TunePlan times = plan({kSmall}, configs(3));
+      times.policy.seed = seed;
+      const TunePlan all = weighing(times);
+      FakeMeasurer gpu, idle, again;
+      gpu.model_us = again.model_us = {{name(2), 150}};
+      const auto now = [&] { return gpu.weighed.size() == windows; };
+      if (kill) {
+        gpu.before_step = [&] {
+          if (now()) throw Killed();
+        };
+        EXPECT_THROW(run(all, gpu), Killed);
+      } else {
+        EXPECT_EQ(run(all, gpu, now), 3);
+      }
+      EXPECT_THAT(gpu.weighed, SizeIs(windows));
+      for (const int finalist : {0, 1}) {
+        EXPECT_EQ(trial(kSmall, name(finalist)).stage, Stage::kFinal);
+        EXPECT_THAT(rounds_of(trial(kSmall, name(finalist))), IsSupersetOf({3, 4, 5}));
+      }
+      std::set<std::string> weighed;
+      for (const std::string& label : gpu.weighed) {
+        EXPECT_TRUE(trial(kSmall, label).energy) << label;
+        if (!is_baseline(label)) weighed.insert(label);
+      }
+      weighed_counts.insert(weighed.size());
+
+      EXPECT_EQ(run(times, idle), 0);
+      EXPECT_EQ(run(all, again), 2 - static_cast<std::int64_t>(weighed.size()));
+      for (const std::string& label : weighed) EXPECT_THAT(again.weighed, Not(Contains(label)));
+      EXPECT_EQ(run(all, idle), 0);
+      EXPECT_EQ(idle.opened, 0);
+    }
+  }
+  EXPECT_GT(weighed_counts.size(), 1u);
 }
 
 // ---- Interruption and resuming ----
-
-struct Killed {};  ///< stands for SIGKILL: nothing may be done after it
 
 /// Every fault there is, on two shapes and one that the kernel does not support.
 class Resume : public TuneTest {
