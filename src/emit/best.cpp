@@ -363,11 +363,14 @@ class BestTable {
   Table table_;
 };
 
-/// What every number below it depends on.
-std::string context_line(const Block& block) {
+/// What every number below it depends on. Two cards of one model are told apart by `name_card`.
+std::string context_line(const Block& block, bool name_card) {
+  constexpr std::size_t kTellingPart = 12;  // of a UUID: "GPU-05fd043f"
+  const Environment& environment = block.rows.front()->environment;
   std::vector<std::string_view> regimes;
   for (const Regime regime : block.regimes) regimes.push_back(to_string(regime));
-  return fmt::format("{}, {}, {}\n", environment_text(block.rows.front()->environment),
+  return fmt::format("{}{}, {}, {}\n", environment_text(environment),
+                     name_card ? ", card " + environment.gpu_uuid.substr(0, kTellingPart) : "",
                      dates_text(block.rows), fmt::join(regimes, " and "));
 }
 
@@ -435,8 +438,12 @@ std::string faults_note(const Block& block) {
 
 std::string for_people(std::span<const BestRow> rows, bool markdown) {
   std::string out;
-  for (const Block& block : blocks_of(rows)) {
-    std::vector<std::string> pieces = {context_line(block),
+  const auto blocks = blocks_of(rows);
+  const auto uuid = [](const Block& block) { return block.rows.front()->environment.gpu_uuid; };
+  const bool several_cards = std::ranges::any_of(
+      blocks, [&](const Block& block) { return uuid(block) != uuid(blocks.front()); });
+  for (const Block& block : blocks) {
+    std::vector<std::string> pieces = {context_line(block, several_cards),
                                        render(BestTable(block, rows).table(), markdown)};
     for (const std::string& note : {regimes_note(block, markdown), faults_note(block)}) {
       if (!note.empty()) pieces.push_back(note);

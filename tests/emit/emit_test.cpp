@@ -259,6 +259,16 @@ TEST(BothRegimes, SayHowWinnersDoInTheOthersRegime) {
   EXPECT_THAT(note(), HasSubstr("The winner is the same in both regimes at 2 of 2 shapes."));
 }
 
+TEST(Table, NamesTheCardWhereSeveralAnswer) {
+  std::vector<BestRow> rows = {every_kind()[0], every_kind()[0]};
+  for (BestRow& row : rows) row.environment.gpu_uuid = "GPU-05fd043f-97b2-60ed";
+  EXPECT_THAT(format_best(rows, Format::kTable), Not(HasSubstr("card")));
+  rows[1].environment.gpu_uuid = "GPU-7693239e-69bf-9be0";
+  EXPECT_THAT(
+      format_best(rows, Format::kTable),
+      testing::AllOf(HasSubstr(", card GPU-05fd043f, "), HasSubstr(", card GPU-7693239e, ")));
+}
+
 TEST(BothRegimes, OfOneEnvironmentOnlyShareATable) {
   auto rows = both_regimes();
   for (BestRow& row : rows) {
