@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Records results/<GPU>/ anew on this machine, from a finished build folder: tunes the public shapes in
-# the quick space in both regimes, then all but seeds.yaml once more from scratch, to see what repeats
-# (half an hour on an H200), and writes the tables. A recording that was stopped goes on where it was,
-# in recording.db and recording-repeat.db, which replace tune.db and repeat.db when all is complete.
+# the quick space in both regimes, then all but seeds.yaml once more from scratch, to see what repeats,
+# and writes the tables. A recording that was stopped goes on where it was (on the same card), in
+# recording.db and recording-repeat.db, which replace tune.db and repeat.db when all is complete.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

@@ -23,7 +23,8 @@
 //           as many rounds: the clock is its own. The loop needs 40 to 100 ms to follow a change
 //           of kernel. Measured (H200, 2026-11-20, 8192^3, 700 W cap): three configs whose shared
 //           samples all came to 1.02-1.03x cublas (cycles alike) ran at 0.87x, 0.94x and 1.01x of
-//           it for 1.1 s each, which repeated to 0.2 %.
+//           it for 1.1 s each, which repeated to 0.2 % (a throw-away harness:
+//           analysis/kernel-notes.md, as are the figures for rested).
 //   rested  at least kRestMs and kRestRatio times the sample's length idle, then about kSampleUs
 //           timed: at most a quarter of the time is work, so the cap is never reached. The clock
 //           still differs between kernels (at 8192^3 1403 to 1606 MHz: it falls within a sample

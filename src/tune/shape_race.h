@@ -9,12 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "tune/stop.h"
 #include "tune/tune.h"
 
 namespace hgemm {
-
-/// Thrown where `stop` said so.
-struct Stopped {};
 
 /// Thrown where the GPU cannot hold the shape, or no longer.
 struct DoesNotFit {
@@ -33,9 +31,7 @@ struct TuneContext {
   std::vector<std::string> blamed = {};  ///< for losses in a row; nothing worked in between
   bool has_energy_counter = true;        ///< as far as is known
 
-  void poll_stop() const {
-    if (stop && stop()) throw Stopped();
-  }
+  void poll_stop() const { hgemm::poll_stop(stop); }
 };
 
 /// The measurer may be lost at any step and then holds nothing any more. Whoever is to blame ends

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "space/label.h"
+#include "tune/stop.h"
 
 namespace hgemm {
 namespace {
@@ -35,9 +36,6 @@ std::vector<ShapeWinners> by_shape(const std::vector<Winner>& winners) {
   }
   return all;
 }
-
-/// Thrown where `stop` said so.
-struct Stopped {};
 
 class Verifier {
  public:
@@ -83,9 +81,7 @@ class Verifier {
   }
 
  private:
-  void poll_stop() const {
-    if (stop_ && stop_()) throw Stopped();
-  }
+  void poll_stop() const { hgemm::poll_stop(stop_); }
 
   /// With this draw of inputs, unless it is open. An algorithm of cuBLASLt that takes the measurer
   /// down is left out: nobody needs it here.

@@ -1,0 +1,15 @@
+// Stopping on request, between two steps. Private to the module.
+#pragma once
+
+#include <functional>
+
+namespace hgemm {
+
+/// Thrown where `stop` said so.
+struct Stopped {};
+
+inline void poll_stop(const std::function<bool()>& stop) {
+  if (stop && stop()) throw Stopped();
+}
+
+}  // namespace hgemm
