@@ -15,10 +15,10 @@ tune() {
   "$program" --shapes "$shapes.yaml" --regime both --require-gpu --db "$db" "$@" >/dev/null
 }
 
-tune recording.db square --energy
-tune recording.db llama7b-prefill --energy
-tune recording.db llama7b
-for shapes in llama7b square; do tune recording-repeat.db "$shapes"; done
+for db in recording.db recording-repeat.db; do
+  for shapes in llama7b square; do tune $db "$shapes"; done
+done
+for shapes in square llama7b-prefill; do tune recording.db "$shapes" --energy; done
 tune recording.db seeds
 mv recording.db tune.db
 mv recording-repeat.db repeat.db
