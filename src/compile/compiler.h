@@ -38,6 +38,7 @@ std::vector<std::string> default_compile_flags();
 /// What kernels are made from and by. The defaults are what the program ships; tests vary them.
 struct Toolchain {
   std::span<const EmbeddedFile> kernel_files = embedded_kernels();
+  std::span<const EmbeddedFile> study_files = embedded_study_kernels();
   std::vector<std::string> flags = default_compile_flags();
   /// The child process: serves compile requests on the socket that its last argument numbers.
   std::vector<std::string> worker = {kThisProgram, "compile-worker"};
@@ -67,6 +68,16 @@ std::filesystem::path default_cache_dir();
 /// Error if no child starts.
 CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
                           const std::function<void(Build)>& done);
+
+/// A translation unit of a study kernel: may include every file in kernels/, its folders among
+/// them.
+struct StudySource {
+  std::string label;
+  std::string text;
+};
+/// The same for study kernels; `done` gets the index of the source. A build's `config` is not set.
+CompileCounts compile_sources(std::span<const StudySource> sources, const CompileOptions& options,
+                              const std::function<void(std::size_t, Build)>& done);
 
 /// Entry of the hidden `compile-worker` subcommand: serves requests on a socket until it closes.
 int compile_worker_main(int socket_fd);

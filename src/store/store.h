@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "study/study.h"
 #include "trial/trial.h"
 
 namespace hgemm {
@@ -80,10 +81,19 @@ class Store {
   /// All environments that have a run, oldest first.
   std::vector<Environment> environments() const;
 
+  /// One finished study of that run, in one transaction.
+  void record_study(std::int64_t run, const Study& study);
+  /// Whether a study of this kind, label, shape and cubin was recorded in these conditions, with
+  /// any status; `with_spans`: and has a timeline.
+  bool has_study(const Environment& environment, const Study& like, bool with_spans = false) const;
+  /// All studies of a kind, oldest first; of each label, shape and environment only the newest.
+  std::vector<RecordedStudy> studies(StudyKind kind) const;
+
   struct Added {
     int races = 0;
     int trials = 0;  ///< new here, or brought up to date
     int samples = 0;
+    int studies = 0;
   };
   /// Takes over everything that `from` has and this database lacks, in one transaction: races by
   /// their uid, of races that both have the trials and rounds that are missing here. Adding the

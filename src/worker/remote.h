@@ -16,6 +16,7 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "measure/measurer.h"
+#include "study/lab.h"
 
 namespace hgemm {
 
@@ -35,6 +36,21 @@ class RemoteMeasurer : public Measurer {
   Settled settle(Pace pace) override;
   std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace) override;
   std::optional<Energy> energy(const std::string& label) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Studies in a process of its own, with the same deadlines. The measurer's worker is another one:
+/// nothing that is studied is timed in a trial.
+class RemoteLab : public Lab {
+ public:
+  explicit RemoteLab(std::vector<std::string> command = {kThisProgram, "worker"});
+  ~RemoteLab() override;
+
+  Environment environment() override;
+  Study run(const StudyRequest& request, const std::filesystem::path& cubin) override;
 
  private:
   struct Impl;

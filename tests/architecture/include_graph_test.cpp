@@ -26,17 +26,18 @@ using Sources = std::map<std::string, std::string>;  // path in the project -> t
 /// A module may include itself and what stands before it. `search` is pure logic on trials.
 /// `compile` to `worker` are the CUDA half, `store` to `emit` the half that runs without CUDA;
 /// `tune` drives both through compile/compiler.h and measure/measurer.h.
-const Strings kOrder = {"kernels", "base",    "statistics", "space",   "trial",  "search",
-                        "compile", "gpu",     "problem",    "measure", "worker", "store",
-                        "best",    "compare", "emit",       "tune",    "cli",    "main"};
+const Strings kOrder = {"kernels", "base", "statistics", "space",   "trial", "study",  "search",
+                        "compile", "gpu",  "problem",    "measure", "bench", "worker", "store",
+                        "model",   "best", "compare",    "emit",    "tune",  "cli",    "main"};
 
 /// Modules that must build and run where there is no CUDA, and what else they may see: interfaces
 /// that are free of it.
-const std::set<std::string> kCoreModules = {"base",  "statistics", "space",   "trial", "search",
-                                            "store", "best",       "compare", "emit",  "tune"};
+const std::set<std::string> kCoreModules = {"base",  "statistics", "space", "trial",
+                                            "study", "search",     "store", "model",
+                                            "best",  "compare",    "emit",  "tune"};
 const std::set<std::string> kInterfacesForCore = {"compile/compiler.h", "measure/measurer.h",
                                                   "measure/protocol.h"};
-const std::set<std::string> kCudaHalf = {"compile", "gpu", "problem", "measure", "worker"};
+const std::set<std::string> kCudaHalf = {"compile", "gpu", "problem", "measure", "bench", "worker"};
 
 /// Third-party headers (by pattern) and the only modules that may include them.
 struct Reserved {
@@ -49,7 +50,7 @@ const std::vector<Reserved> kReserved = {
     {"argv", std::regex("CLI/.*"), {"cli", "main"}},
     {"CUDA",
      std::regex("(cuda|cublas|nvrtc|nvml|cupti).*"),
-     {"compile", "gpu", "problem", "measure"}},
+     {"compile", "gpu", "problem", "measure", "bench"}},
 };
 
 constexpr std::ptrdiff_t kMaxLines = 700;

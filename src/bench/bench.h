@@ -1,0 +1,38 @@
+// The GPU half of the studies: each runs one request in this process. The worker calls them; what
+// fails in a way that may have cost the CUDA context is a CudaError.
+#pragma once
+
+#include <filesystem>
+
+#include "gpu/device.h"
+#include "measure/session.h"
+#include "study/lab.h"
+
+namespace hgemm {
+
+/// All that a study needs of this process. `on_step` announces what is about to run and for how
+/// long, so that a hang is told from long work.
+struct Bench {
+  const Device& device;
+  const Nvml* nvml;  ///< nullptr where it is not there
+  const OnStep& on_step;
+};
+
+/// `cubin` holds the kernels of the request's source (study/micro_points.h).
+Study run_micro(const StudyRequest& request, const std::filesystem::path& cubin,
+                const Bench& bench);
+
+/// Cycle stamps of a probed config, or of a ladder step.
+Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
+                const Bench& bench);
+
+/// Hardware counters of one launch of a config, a ladder step or a baseline ("cublas",
+/// "cublaslt.<index>").
+Study run_counters(const StudyRequest& request, const std::filesystem::path& cubin,
+                   const Bench& bench);
+
+/// A ladder step, verified, then timed in turns with cublas, rested (measure/protocol.h).
+Study run_ladder(const StudyRequest& request, const std::filesystem::path& cubin,
+                 const Bench& bench);
+
+}  // namespace hgemm
