@@ -1,12 +1,13 @@
 // How a time is taken. The one place that says so; results/ and README refer to it.
 //
 // A SAMPLE is a CUDA graph of n back-to-back launches, replayed once (at the own pace as often as
-// its time needs, back to back). They rotate over input sets that together exceed 3x L2
-// (problem/problem.h), so no launch finds its own inputs in cache; n is a multiple of the number of
-// sets, and every replay starts at the same one. Events around the replays give the time. Around
-// the events, one block per SM reads clock64 and globaltimer: their differences give the SM clock
-// in band, averaged over the SMs, with no NVML. NVML's power, temperature and clock event reasons
-// are read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
+// its time needs, back to back). They rotate over input sets that together exceed 3x L2, so no
+// launch finds its own inputs in cache; at least 16 of them where memory is the bound, so that no
+// single placement in memory decides (problem/problem.h). n is a multiple of the number of sets,
+// and every replay starts at the same one. Events around the replays give the time. Around the
+// events, one block per SM reads clock64 and globaltimer: their differences give the SM clock in
+// band, averaged over the SMs, with no NVML. NVML's power, temperature and clock event reasons are
+// read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
 // cycles (time x clock) are what it costs without the clock.
 //
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
@@ -21,10 +22,12 @@
 //           a kernel costs in power is not seen. Good where the cap is not reached.
 //   own     kLeadInMs of the same candidate, then kOwnSamples samples of it, kOwnSampleMs each, for
 //           as many rounds: the clock is its own. The loop needs 40 to 100 ms to follow a change
-//           of kernel. Measured (H200, 2026-11-20, 8192^3, 700 W cap): three configs whose shared
-//           samples all came to 1.02-1.03x cublas (cycles alike) ran at 0.87x, 0.94x and 1.01x of
-//           it for 1.1 s each, which repeated to 0.2 % (a throw-away harness:
-//           analysis/kernel-notes.md, as are the figures for rested).
+//           of kernel, and then swings about its set point: neighbouring samples of 300 ms were
+//           correlated by -0.57, so a candidate's error falls as its window grows, not with the
+//           root of it, and few long windows beat many short ones. Measured (H200, 2026-11-20,
+//           8192^3, 700 W cap): three configs whose shared samples all came to 1.02-1.03x cublas
+//           (cycles alike) ran at 0.87x, 0.94x and 1.01x of it for 1.1 s each, which repeated to
+//           0.2 % (a throw-away harness: analysis/kernel-notes.md, as are the figures for rested).
 //   rested  at least kRestMs and kRestRatio times the sample's length idle, then about kSampleUs
 //           timed: at most a quarter of the time is work, so the cap is never reached. The clock
 //           still differs between kernels (at 8192^3 1403 to 1606 MHz: it falls within a sample
@@ -61,8 +64,8 @@ inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to w
 inline constexpr double kLightLoad = 40;            ///< FLOP per byte; M = 64 and more exceed it
 
 inline constexpr double kLeadInMs = 100;
-inline constexpr double kOwnSampleMs = 300;
-inline constexpr int kOwnSamples = 2;
+inline constexpr double kOwnSampleMs = 350;
+inline constexpr int kOwnSamples = 3;
 
 inline constexpr double kRestMs = 5;
 inline constexpr double kRestRatio = 3;

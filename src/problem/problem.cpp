@@ -17,6 +17,11 @@ constexpr std::int64_t kGuardRows = 64;
 /// Shapes under 0.4 MB would need more to leave L2; they are measured as warm as 512 sets leave
 /// them.
 constexpr int kMaxSets = 512;
+constexpr double kRotationL2s = 3;
+/// FLOP per byte below which memory is the bound on every Hopper GPU (H200: 989 TFLOP/s / 4.8
+/// TB/s).
+constexpr double kMemoryBound = 200;
+constexpr int kPlacements = 16;
 /// Left free for cuBLAS's workspaces, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
 
@@ -30,6 +35,15 @@ double bytes_of_set(const Shape& shape) {
 
 }  // namespace
 
+int rotation_sets(const Shape& shape, std::int64_t l2_bytes, std::int64_t free_bytes) {
+  const double rotation_bytes = kRotationL2s * static_cast<double>(l2_bytes);
+  const int cold =
+      std::clamp(static_cast<int>(std::ceil(rotation_bytes / shape.bytes())), 1, kMaxSets);
+  if (shape.flops() / shape.bytes() >= kMemoryBound) return cold;
+  const double fitting = static_cast<double>(free_bytes) / 2 / bytes_of_set(shape);
+  return std::max(cold, static_cast<int>(std::min<double>(kPlacements, fitting)));
+}
+
 double tolerance(Dtype dtype, std::int64_t k) {
   const double rounding = dtype == Dtype::kBf16 ? 0x1p-8 : 0x1p-11;
   return rounding + static_cast<double>(k) / 16.0 * 0x1p-23;
@@ -38,15 +52,14 @@ double tolerance(Dtype dtype, std::int64_t k) {
 Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, const Stream& stream)
     : shape_(shape), comparison_(sizeof(Comparison)) {
   const double reference_bytes = 4.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const double rotation_bytes = 3.0 * static_cast<double>(device.l2_bytes);
-  const int wanted =
-      std::clamp(static_cast<int>(std::ceil(rotation_bytes / shape.bytes())), 1, kMaxSets);
-  cold_ = wanted * shape.bytes() >= rotation_bytes;
+  const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
+  const int wanted = rotation_sets(shape, device.l2_bytes, free_bytes);
+  cold_ = wanted * shape.bytes() >= kRotationL2s * static_cast<double>(device.l2_bytes);
   const double needed = reference_bytes + bytes_of_set(shape) * wanted + kReservedBytes;
-  if (const auto free_bytes = static_cast<double>(free_device_bytes()); needed > free_bytes) {
+  if (needed > static_cast<double>(free_bytes)) {
     throw InputError(fmt::format(
         "{} needs {:.1f} GB of device memory, and {} has {:.1f} GB free; leave the shape out",
-        to_string(shape), needed * 1e-9, device.name, free_bytes * 1e-9));
+        to_string(shape), needed * 1e-9, device.name, static_cast<double>(free_bytes) * 1e-9));
   }
 
   try {

@@ -18,11 +18,18 @@ namespace hgemm {
 /// than the reference gives less than K / 16 roundings of 2^-23 (one for each wgmma step).
 double tolerance(Dtype dtype, std::int64_t k);
 
+/// How many sets of A, B and D launches rotate over: enough to exceed 3x L2, so that no launch
+/// finds its own inputs in cache (at most 512: the smallest shapes stay in L2). Where memory is the
+/// bound, at least 16, if they fit in half of `free_bytes`: where the driver happens to place a
+/// matrix moves what reading it costs, and a rotation averages over that. Seen with 1 to 3 sets,
+/// two processes on one H200 (2026-11-20): 64x32000x4096 cublas 68.6 and 70.9 us, 16x11008x4096 a
+/// config with bn = 88 26.7 and 27.4 us, each within 0.3 % throughout its process, while others did
+/// not move.
+int rotation_sets(const Shape& shape, std::int64_t l2_bytes, std::int64_t free_bytes);
+
 /// Inputs: A ~ N(0, 1), B ~ N(0, 1 / K), from a counter-based generator on the GPU (Philox4x32-10,
 /// Salmon et al. 2011), so that outputs are N(0, 1) and a fresh process makes the same data again.
-/// There are enough sets of A, B and D to exceed 3x L2, unless one set does: launches that rotate
-/// over them find nothing of their own inputs in cache. (At most 512 sets: the smallest shapes stay
-/// in L2.)
+/// There are rotation_sets() of them.
 class Problem {
  public:
   /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of our own (no
