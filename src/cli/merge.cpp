@@ -71,10 +71,12 @@ int run_merge(const MergeOptions& options) {
     if (added.races + added.trials + added.samples + added.studies == 0) {
       fmt::print("{}: nothing that {} does not have\n", input.path(), output.path());
     } else {
-      const std::string studies =
-          added.studies > 0 ? fmt::format(", and {} studies", added.studies) : "";
-      fmt::print("{}: {} races, {} trials and {} samples{} added\n", input.path(), added.races,
-                 added.trials, added.samples, studies);
+      const std::string samples_and_studies =
+          added.studies > 0
+              ? fmt::format(", {} samples and {} studies", added.samples, added.studies)
+              : fmt::format(" and {} samples", added.samples);
+      fmt::print("{}: {} races, {} trials{} added\n", input.path(), added.races, added.trials,
+                 samples_and_studies);
     }
   }
   return 0;
