@@ -90,6 +90,20 @@ TEST_F(Databases, CompareSaysThatThereIsNothingInCommon) {
   EXPECT_EQ(run("compare a.db slower.db --shapes 8x8x8").exit_code, 1);
 }
 
+TEST_F(Databases, MergeTakesStudiesOverAndSaysSo) {
+  {
+    Store store = Store::open(folder() / "a.db", Store::Mode::kReadWrite);
+    Study study;
+    study.label = "wgmma";
+    store.record_study(store.begin_run(environment(), "hgemm-tune micro"), study);
+  }
+  EXPECT_THAT(run("merge a.db -o all.db").out,
+              HasSubstr("a.db: 2 races, 6 trials, 54 samples and 1 studies added"));
+  EXPECT_THAT(run("merge a.db -o all.db").out, HasSubstr("nothing that all.db does not have"));
+  const Store all = Store::open(folder() / "all.db", Store::Mode::kReadOnly);
+  EXPECT_THAT(all.studies(StudyKind::kMicro), SizeIs(1));
+}
+
 TEST_F(Databases, MergingIsSafeToRepeat) {
   record(folder() / "b.db", {race(shape(2048, 512, 512))});
   const Outcome first = run("merge a.db b.db -o all.db");

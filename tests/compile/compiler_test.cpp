@@ -108,6 +108,86 @@ TEST(CompileAll, ASpillingKernelFails) {
   EXPECT_THAT(build.message, HasSubstr(" bytes spill stores"));
 }
 
+// ---- Study kernels ----
+
+constexpr const char* kStudySource =
+    "#include \"micro/add.cuh\"\n"
+    "extern \"C\" __global__ void study(int* out) { *out = hgemm::micro_add(kSeven); }\n";
+const std::vector<EmbeddedFile> kStudyFiles = {
+    {"kernels/micro/add.cuh",
+     "#pragma once\n#include \"config.h\"\n#include \"ladder/seven.cuh\"\n"
+     "namespace hgemm { __device__ int micro_add(int x) { return x + KernelConfig{}.bn; } }\n"},
+    {"kernels/ladder/seven.cuh", "#pragma once\nconstexpr int kSeven = 7;\n"},
+};
+
+struct Compiled {
+  std::vector<Build> builds;  ///< in the order of the sources
+  CompileCounts counts;
+};
+Compiled compile_study(const std::vector<StudySource>& sources, const CompileOptions& options) {
+  Compiled compiled;
+  compiled.builds.resize(sources.size());
+  std::size_t reported = 0;
+  compiled.counts = compile_sources(sources, options, [&](std::size_t index, Build build) {
+    compiled.builds.at(index) = std::move(build);
+    ++reported;
+  });
+  EXPECT_EQ(reported, sources.size());
+  return compiled;
+}
+
+TEST(CompileSources, SeeAllHeadersByTheirPathsBelowKernels) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  CompileOptions options = options_for(cache.path(), kernel);
+  options.toolchain.study_files = kStudyFiles;
+  const auto compiled = compile_study({{"micro_add", kStudySource}}, options);
+  const Build& build = compiled.builds.at(0);
+  ASSERT_EQ(build.status, Status::kOk) << build.message;
+  EXPECT_EQ(build.facts.label, "micro_add");
+  EXPECT_EQ(build.facts.kernel_hash, kernel_source_hash(kernel.files()));
+  EXPECT_EQ(build.facts.cubin_hash, content_hash(test::read_file(build.cubin)));
+  EXPECT_GT(build.facts.registers, 0);
+  EXPECT_EQ(compiled.counts.compiled, 1);
+}
+
+TEST(CompileSources, AreCachedUntilAHeaderOfTheirsChanges) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  CompileOptions options = options_for(cache.path(), kernel);
+  options.toolchain.study_files = kStudyFiles;
+  const std::vector<StudySource> sources = {{"micro_add", kStudySource}};
+  const auto first = compile_study(sources, options);
+  const auto second = compile_study(sources, options);
+  EXPECT_EQ(second.counts.from_cache, 1);
+  EXPECT_TRUE(second.builds[0].from_cache);
+  EXPECT_EQ(second.builds[0].facts.cubin_hash, first.builds[0].facts.cubin_hash);
+  std::vector<EmbeddedFile> changed = kStudyFiles;
+  changed[1].text = "constexpr int kSeven = 8;\n";
+  options.toolchain.study_files = changed;
+  const auto third = compile_study(sources, options);
+  EXPECT_EQ(third.counts.compiled, 1);
+  EXPECT_NE(third.builds[0].facts.cubin_hash, first.builds[0].facts.cubin_hash);
+}
+
+TEST(CompileSources, AreJudgedAsConfigsAre) {
+  const TemporaryFolder cache;
+  const StandIn kernel;
+  const auto compiled =
+      compile_study({{"broken", "this is no C++"},
+                     {"spilling",
+                      "extern \"C\" __global__ void study(volatile int* out) { int a[300]; for "
+                      "(int i = 0; i < 300; "
+                      "++i) a[i] = out[i]; for (int i = 0; i < 300; ++i) out[i] = a[299 - i]; }"},
+                     {"good", "extern \"C\" __global__ void study(int* out) { *out = 1; }"}},
+                    options_for(cache.path(), kernel));
+  EXPECT_EQ(compiled.builds[0].status, Status::kCompileFailed);
+  EXPECT_THAT(compiled.builds[0].message, HasSubstr("error"));
+  EXPECT_EQ(compiled.builds[1].status, Status::kCompileFailed);
+  EXPECT_THAT(compiled.builds[1].message, HasSubstr("spills registers"));
+  EXPECT_EQ(compiled.builds[2].status, Status::kOk) << compiled.builds[2].message;
+}
+
 // ---- Cache ----
 
 TEST(CompileCache, TheSecondCallCompilesNothing) {

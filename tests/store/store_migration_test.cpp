@@ -1,4 +1,4 @@
-// A database of schema version 1 is brought to the present one, and loses nothing.
+// Databases of schema versions 1 and 2 are brought to the present one, and lose nothing.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 namespace fs = std::filesystem;
@@ -43,18 +44,43 @@ INSERT INTO sample VALUES (1, 1, 40, 100.0, 1755.5), (1, 2, 40, 101.0, 1750.0),
                           (2, 1, 41, 90.25, 1700.0);
 )sql";
 
+/// One run with a race that has every table filled, and an attempt of it.
+constexpr const char* kContentV2 = R"sql(
+INSERT INTO environment VALUES
+  (1, 'NVIDIA H200', 'GPU-1', 9, 0, 132, 62914560, 150754820096, 1980, 700.0, '580.1', '13.0',
+   '13.1.0', '13.0', 'k1', 'abc');
+INSERT INTO run VALUES (1, 1, '2026-11-20T10:00:00Z', 'hgemm-tune --shapes a');
+INSERT INTO shape VALUES (3, 64, 128, 256, 'fp16', 'TN'), (5, 2048, 4096, 512, 'bf16', 'TN');
+INSERT INTO candidate VALUES (1, 'cublas'),
+                             (2, 'bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16');
+INSERT INTO config VALUES (2, 128, 128, 64, 4, 1, 1, 2, 1, 'linear', 'tma', 1, 'bf16');
+INSERT INTO build VALUES (1, 2, 'k1', 'nvrtc 13.0', '-O3', 'c1', 168, 0, 16, 200000, 812.5);
+INSERT INTO race VALUES (1, '0123456789abcdef0123456789abcdef', 1, 5, 'burst', 0, 1, 0,
+                         'prefill/o', 32.0, '2026-11-20T10:00:05Z');
+INSERT INTO trial VALUES (1, 1, 1, 'final', 'ok', '', 1, 0.001, 0.01, ''),
+                         (2, 1, 2, 'final', 'ok', '', 1, 0.002, 0.01, '');
+INSERT INTO sample (trial_id, round, pace, launches, time_us, sm_mhz, power_w, temperature_c,
+                    clock_events)
+  VALUES (1, 1, 'rested', 40, 100.0, 1755.5, 400.5, 50, 4), (2, 1, 'own', 41, 90.25, 1700, NULL,
+                                                              NULL, NULL);
+INSERT INTO energy (trial_id, window_s, power_w, time_us) VALUES (2, 2.1, 690.0, 91.0);
+INSERT INTO attempt VALUES (1, 3, 2, 'the boot before', '2026-11-20T10:00:06Z');
+)sql";
+
 class MigrationTest : public StoreTest {
  protected:
   void SetUp() override { make_v1(db_); }
 
-  static void make_v1(const fs::path& path) {
-    std::ifstream file(fs::path(HGEMM_SOURCE_DIR) / "tests/store/schema_v1.sql");
+  static void make_v1(const fs::path& path) { make(path, "schema_v1.sql", kContent); }
+
+  static void make(const fs::path& path, const char* schema_file, const char* content) {
+    std::ifstream file(fs::path(HGEMM_SOURCE_DIR) / "tests/store" / schema_file);
     const std::string schema{std::istreambuf_iterator<char>(file), {}};
     SQLite::Database db(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     db.exec("PRAGMA journal_mode = WAL");
     db.exec("PRAGMA foreign_keys = ON");
     db.exec(schema);
-    db.exec(kContent);
+    db.exec(content);
   }
 
   static std::vector<std::string> lines(SQLite::Database& db, const std::string& query) {
@@ -195,6 +221,61 @@ TEST_F(MigrationTest, AMigrationThatFailsHalfWayLeavesTheOldDatabase) {
   EXPECT_EXIT(run_and_exit(child), ::testing::ExitedWithCode(1), "the disk is full or failing");
   EXPECT_EQ(bytes(), before);
   EXPECT_THAT(open().races(), SizeIs(2));
+}
+
+class MigrationOfV2Test : public MigrationTest {
+ protected:
+  void SetUp() override { make(db_, "schema_v2.sql", kContentV2); }
+};
+
+TEST_F(MigrationOfV2Test, ItsSchemaIsTheOneOfANewDatabase) {
+  { Store migrated = open(); }
+  { Store fresh = open("fresh.db"); }
+  EXPECT_EQ(schema_of(db_), schema_of(folder_ / "fresh.db"));
+}
+
+TEST_F(MigrationOfV2Test, EverythingIsKept) {
+  const std::vector<std::string> tables = {"environment", "run",    "shape",  "candidate",
+                                           "config",      "build",  "race",   "trial",
+                                           "sample",      "energy", "attempt"};
+  const auto rows = [&] {
+    std::vector<std::string> rows;
+    SQLite::Database db(db_.string());
+    for (const std::string& table : tables) {
+      const auto of_table = lines(db, "SELECT * FROM " + table + " ORDER BY 1, 2");
+      EXPECT_THAT(of_table, Not(IsEmpty())) << table;
+      rows.insert(rows.end(), of_table.begin(), of_table.end());
+    }
+    EXPECT_THAT(lines(db, "PRAGMA integrity_check"), ElementsAre("ok|"));
+    EXPECT_THAT(lines(db, "PRAGMA foreign_key_check"), IsEmpty());
+    return rows;
+  };
+  const auto before = rows();
+  { Store store = open(); }
+  EXPECT_EQ(rows(), before);
+
+  const Store store = open();
+  EXPECT_THAT(store.races(), SizeIs(1));
+  EXPECT_THAT(store.fatal_attempts(environment(),
+                                   {.m = 64, .n = 128, .k = 256, .dtype = Dtype::kFp16, .tag = ""}),
+              SizeIs(1));
+}
+
+TEST_F(MigrationOfV2Test, StudiesAndFp32ShapesCanBeAdded) {
+  {
+    Store store = open();
+    Study study;
+    study.kind = StudyKind::kLadder;
+    study.label = "naive";
+    study.shape = kShape;
+    store.record_study(store.begin_run(environment(), "hgemm-tune ladder"), study);
+    EXPECT_THAT(store.studies(StudyKind::kLadder), SizeIs(1));
+  }
+  SQLite::Database db(db_.string(), SQLite::OPEN_READWRITE);
+  db.exec("INSERT INTO shape (m, n, k, dtype, layout) VALUES (64, 64, 64, 'fp32', 'TN')");
+  EXPECT_THROW(
+      db.exec("INSERT INTO shape (m, n, k, dtype, layout) VALUES (64, 64, 64, 'fp8', 'TN')"),
+      SQLite::Exception);
 }
 
 }  // namespace
