@@ -110,7 +110,8 @@ struct ReadParams {
   SectionTime* times;  ///< [cta * kSections]
   unsigned* sink;
   Lengths lengths;           ///< rounds, each of 1 to 8 loads of 16 bytes per thread
-  unsigned long long chunk;  ///< bytes from where one CTA begins to where the next does
+  unsigned long long first;  ///< bytes before where CTA 0 begins
+  unsigned long long chunk;  ///< from where one CTA begins to where the next does
   unsigned long long bytes;  ///< of the source, a multiple of a round's; reading wraps around
 };
 

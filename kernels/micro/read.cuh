@@ -24,7 +24,7 @@ template <int kUnroll>
 __device__ __forceinline__ void time_reads(const ReadParams& params) {
   const auto* source = static_cast<const unsigned char*>(params.source);
   const u64 row_bytes = blockDim.x * 16ull;  // one load of all threads
-  u64 offset = blockIdx.x * params.chunk % params.bytes;
+  u64 offset = (params.first + blockIdx.x * params.chunk) % params.bytes;
   u32 seen = 0;
   timed_sections(
       params.lengths, threadIdx.x == 0 ? params.times + blockIdx.x * kSections : nullptr,
