@@ -52,10 +52,11 @@ struct Copying {
   micro::CopyParams params;  ///< all but times, lengths and where it begins
 };
 
-/// TMA and bulk copies. `map` is not looked at by bulk copies.
-MicroOutcome run_copies(const MicroPoint& point, const Copying& copying, TensorMap map,
-                        const MicroTask& task) {
+/// TMA and bulk copies, which do not look at the tensor map.
+MicroOutcome run_copies(const MicroPoint& point, const Copying& copying,
+                        const TensorMap& tensor_map, const MicroTask& task) {
   micro::CopyParams params = copying.params;
+  TensorMap map = tensor_map;
   const bool latency = copying.pace == MicroPace::kLatency;
   MicroLaunch launch{
       .ctas = params.cluster,

@@ -101,9 +101,12 @@ inline constexpr const char* kVerifyExamples =
 
 inline constexpr const char* kMicro = "Measure what instructions and data paths of this GPU cost";
 inline constexpr const char* kMicroExamples =
-    "Microbenchmarks: wgmma and mma.sync by shape, type, operand source and data, back to back and\n"
-    "alone; TMA, bulk copies and loads from L2 and HBM against bytes in flight; barriers, stmatrix\n"
-    "and distributed shared memory; wgmma while TMA fills shared memory. Each is measured once and\n"
+    "Microbenchmarks: wgmma and mma.sync by shape, type, operand source and data, back to back "
+    "and\n"
+    "alone; TMA, bulk copies and loads from L2 and HBM against bytes in flight; barriers, "
+    "stmatrix\n"
+    "and distributed shared memory; wgmma while TMA fills shared memory. Each is measured once "
+    "and\n"
     "kept in the database; the same command goes on where it stopped. About a minute on the GPU.\n"
     "\n"
     "Without a Hopper GPU it answers from the results that ship with the program.\n"
