@@ -1,0 +1,151 @@
+// Microbenchmarks on the GPU: figures that physics allows, and loops that really loop.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "bench/bench.h"
+#include "bench/micro_kernel.h"
+#include "tests/gpu/support.h"
+
+namespace hgemm {
+namespace {
+
+class Micro : public testing::GpuTest {
+ protected:
+  /// Compiles what the labels need, and runs them in this process.
+  std::map<std::string, Study> run(const std::vector<std::string>& labels) {
+    std::vector<StudySource> sources;
+    for (const std::string& label : labels) {
+      sources.push_back({label, micro_source(parse_micro(label))});
+    }
+    std::map<std::string, std::filesystem::path> cubins;
+    compile_sources(
+        sources, testing::compile_options(), [&](std::size_t index, const Build& build) {
+          EXPECT_EQ(build.status, Status::kOk) << sources[index].label << ": " << build.message;
+          cubins[sources[index].label] = build.cubin;
+        });
+    std::map<std::string, Study> studies;
+    for (const std::string& label : labels) {
+      StudyRequest request;
+      request.kind = StudyKind::kMicro;
+      request.label = label;
+      studies[label] = run_micro(request, cubins.at(label), {*device_, nullptr, OnStep{}});
+      EXPECT_EQ(studies[label].status, Status::kOk) << label << ": " << studies[label].message;
+    }
+    return studies;
+  }
+  static double value(const Study& study, const std::string& metric) {
+    for (const MicroFigure& figure : study.micro) {
+      if (figure.metric == metric) {
+        EXPECT_LE(figure.low, figure.value) << study.label;
+        EXPECT_GE(figure.high, figure.value) << study.label;
+        return figure.value;
+      }
+    }
+    ADD_FAILURE() << study.label << " has no " << metric;
+    return 0;
+  }
+  void expect_between(const std::string& label, const std::string& metric, double low,
+                      double high) {
+    const double found = value(run({label}).at(label), metric);
+    EXPECT_GE(found, low) << label;
+    EXPECT_LE(found, high) << label;
+  }
+};
+
+TEST_F(Micro, WgmmaIssuesAtTheRateOfTheTensorCores) {
+  expect_between("wgmma.m64n8k16.f32.f16.ss.random.issue.wg1", "cycles", 17, 22);
+  expect_between("wgmma.m64n64k16.f32.f16.ss.random.issue.wg1", "cycles", 31.5, 35);
+  expect_between("wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1", "cycles", 60, 70);
+  expect_between("wgmma.m64n256k16.f32.bf16.ss.random.issue.wg1", "cycles", 127, 135);
+  // All warpgroups of an SM share its tensor cores.
+  expect_between("wgmma.m64n128k16.f32.bf16.ss.random.issue.wg4", "cycles", 60, 70);
+  expect_between("wgmma.m64n256k16.f16.f16.ss.zeros.issue.wg1", "cycles", 127, 135);
+  expect_between("wgmma.m64n128k16.f32.bf16.rs.random.issue.wg1", "cycles", 60, 70);
+  expect_between("wgmma.m64n128k32.f32.e4m3.ss.random.issue.wg1", "cycles", 60, 70);
+}
+
+TEST_F(Micro, OneWgmmaTakesLongerThanItsShareOfMany) {
+  expect_between("wgmma.m64n128k16.f32.bf16.ss.random.latency.wg1", "cycles", 70, 300);
+}
+
+TEST_F(Micro, EveryKernelOfTheDefaultPlanRuns) {
+  const auto expect_ok = [this](const char* only) {
+    std::vector<std::string> labels;
+    for (const MicroPoint& point : micro_plan(false, only).points) {
+      labels.push_back(micro_label(point));
+    }
+    for (const auto& [label, study] : run(labels)) {
+      EXPECT_FALSE(study.micro.empty()) << label;
+      for (const MicroFigure& figure : study.micro) {
+        const bool unfilled =
+            figure.metric == "fill_bytes_per_clk" && label.find(".fill0.") != std::string::npos;
+        if (!unfilled) EXPECT_GT(figure.value, 0) << label << " " << figure.metric;
+      }
+    }
+  };
+  expect_ok("mma,mbarrier,smem,stmatrix");
+  expect_ok("tma.box64x*,tma.box256*.l2.*,tma.box8x*,bulk.b8192.*,read.*.t512.*");
+  expect_ok("contention.m64n256k16.*,contention.m64n64k16.wg1.*");
+  expect_ok("wgmma.m64n8k*,wgmma.m64n256k*");
+}
+
+TEST_F(Micro, MemoryIsAsFastAsItCanBe) {
+  // 64 B/clk is what an SM can get of its L2 port; HBM of an H200 has 4.8 TB/s in all.
+  expect_between("tma.box64x64.sw128.mc1.l2.issue.q8", "bytes_per_clk", 20, 70);
+  expect_between("read.hbm.t1024.u8", "bandwidth", 1, 5);
+  expect_between("bulk.b8192.hbm.issue.q16", "bandwidth", 1, 5);
+  expect_between("read.l2.t1024.u8", "bytes_per_clk", 20, 70);
+  expect_between("tma.box64x64.sw128.mc1.l2.latency.q1", "latency", 200, 2000);
+  const auto of =
+      run({"tma.box64x64.sw128.mc1.hbm.latency.q1", "tma.box64x64.sw128.mc1.l2.latency.q1"});
+  EXPECT_GT(value(of.at("tma.box64x64.sw128.mc1.hbm.latency.q1"), "latency"),
+            value(of.at("tma.box64x64.sw128.mc1.l2.latency.q1"), "latency"));
+}
+
+TEST_F(Micro, ConflictsAndDistanceCost) {
+  const auto of = run({"stmatrix.x4.swizzled.w8", "stmatrix.x4.plain.w8", "smem.own.latency.t32",
+                       "smem.peer.latency.t32", "mbarrier.own", "mbarrier.peer"});
+  EXPECT_GT(value(of.at("stmatrix.x4.plain.w8"), "cycles"),
+            3 * value(of.at("stmatrix.x4.swizzled.w8"), "cycles"));
+  EXPECT_GT(value(of.at("smem.peer.latency.t32"), "latency"),
+            2 * value(of.at("smem.own.latency.t32"), "latency"));
+  EXPECT_GT(value(of.at("mbarrier.peer"), "round_trip"),
+            value(of.at("mbarrier.own"), "round_trip"));
+}
+
+TEST_F(Micro, TheFillerReachesTheRateThatItIsAskedFor) {
+  const std::string label = "contention.m64n128k16.wg1.fill16.one";
+  expect_between(label, "fill_bytes_per_clk", 15, 17);
+}
+
+/// A loop that is twice as long takes twice as long: the compiler has removed nothing of it.
+TEST_F(Micro, TwiceTheRoundsTakeTwiceTheTime) {
+  const MicroPoint point = parse_micro("wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1");
+  const auto& wgmma = std::get<WgmmaPoint>(point);
+  std::filesystem::path cubin;
+  const std::vector<StudySource> sources = {{micro_label(point), micro_source(point)}};
+  compile_sources(sources, testing::compile_options(),
+                  [&](std::size_t, const Build& build) { cubin = build.cubin; });
+  const Stream stream;
+  const MicroLaunch launch{
+      .threads = 128, .smem_bytes = micro::wgmma_smem_bytes(wgmma.n, false, max_warpgroups(wgmma))};
+  const MicroKernel kernel(cubin, micro_kernel(point), launch.smem_bytes);
+  const DeviceMemory operands(micro::kOperandBytes);
+  check(cudaMemset(operands.data(), 0, operands.bytes()), "clearing operands");
+  const DeviceMemory checksum(sizeof(float));
+  SectionTimes times(1, 1);
+  micro::ComputeParams params{};
+  params.operands = operands.data();
+  params.times = times.device();
+  params.checksums = checksum.as<float>();
+  params.lengths = {{1000, 1000, 2000}};
+  void* arguments[] = {&params};
+  kernel.run(launch, arguments, stream);
+  times.read();
+  const double ratio = times.cycles(micro::kLong, 1)[0] / times.cycles(micro::kShort, 1)[0];
+  EXPECT_NEAR(ratio, 2, 0.02);
+}
+
+}  // namespace
+}  // namespace hgemm
