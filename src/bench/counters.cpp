@@ -1,0 +1,147 @@
+// Hardware counters of one launch. In a process that times nothing: the profiler slows launches.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "bench/bench.h"
+#include "bench/cupti.h"
+#include "gpu/cuda.h"
+#include "measure/candidate.h"
+#include "problem/problem.h"
+#include "space/label.h"
+#include "study/counter_set.h"
+
+namespace hgemm {
+namespace {
+
+std::unique_ptr<Candidate> make_candidate(const std::string& label,
+                                          const std::filesystem::path& cubin,
+                                          const Problem& problem) {
+  if (!is_baseline(label)) return make_kernel_candidate(parse_label(label), cubin, problem);
+  for (Baseline& baseline : make_baselines(problem)) {
+    if (baseline.label == label) return std::move(baseline.candidate);
+  }
+  throw Error(
+      fmt::format("cuBLASLt's heuristic has no {} at {}", label, to_string(problem.shape())));
+}
+
+class Counting {
+ public:
+  Counting(const StudyRequest& request, const std::filesystem::path& cubin, const Bench& bench)
+      : bench_(bench),
+        label_(request.label),
+        shape_(request.shape.value()),
+        problem_(shape_, request.seed, bench.device, stream_) {
+    announce("loading", 0);
+    candidate_ = make_candidate(label_, cubin, problem_);
+  }
+
+  void fill(Study& study) {
+    announce("the first launch", 0);
+    problem_.poison(stream_);
+    candidate_->launch(0, stream_.get());
+    study.verdict = problem_.verify(stream_);
+    if (study.verdict.correct) {
+      // Poisoned again, so that what is checked then is what the profiled launches wrote.
+      problem_.poison(stream_);
+      study.counters = count();
+      study.verdict = problem_.verify(stream_);
+    }
+    if (!study.verdict.correct) {
+      study.status = Status::kWrongResult;
+      study.message = study.verdict.message;
+      study.counters.clear();
+      return;
+    }
+    study.message = candidate_->describe();
+  }
+
+ private:
+  std::vector<CounterFigure> count() {
+    const std::vector<CounterMetric> metrics = counter_metrics(shape_.dtype);
+    std::vector<std::string> sources;
+    for (const CounterMetric& metric : metrics) sources.push_back(metric.source);
+
+    const double pass_ms = kPassOverheadMs + problem_.sets() * launch_ms();
+    announce("loading the profiler", kStartMs);
+    const Cupti cupti;
+    const std::vector<double> values = cupti.measure(
+        sources,
+        [&] {
+          announce("reading hardware counters", pass_ms);
+          // The other sets first, so that the launch finds the L2 as the launches do that are timed
+          // (measure/session.cpp rotates alike): full of other inputs, or of its own where one set
+          // is all there is.
+          for (int set = problem_.sets() - 1; set > 0; --set) launch(set);
+          if (problem_.sets() == 1) launch(0);
+          stream_.synchronize();
+        },
+        [&] {
+          launch(0);
+          stream_.synchronize();
+        });
+
+    std::vector<CounterFigure> figures;
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      figures.push_back({metrics[i].name, metrics[i].unit, values[i], metrics[i].source});
+    }
+    std::ranges::move(derived_counters(figures, shape_, bench_.device.sm_count),
+                      std::back_inserter(figures));
+    return figures;
+  }
+
+  double launch_ms() {
+    Event start;
+    Event end;
+    start.record(stream_);
+    launch(0);
+    end.record(stream_);
+    stream_.synchronize();
+    return end.us_since(start) * 1e-3;
+  }
+  void launch(int set) const { candidate_->launch(set, stream_.get()); }
+  void announce(const char* doing, double expected_ms) const {
+    if (bench_.on_step) bench_.on_step({doing, label_, true, expected_ms});
+  }
+
+  // Far above what CUPTI takes, so that a slow start of it is not called a hang.
+  static constexpr double kStartMs = 2000;
+  static constexpr double kPassOverheadMs = 500;
+
+  const Bench& bench_;
+  std::string label_;
+  Shape shape_;
+  Stream stream_;
+  Problem problem_;
+  std::unique_ptr<Candidate> candidate_;
+};
+
+}  // namespace
+
+Study run_counters(const StudyRequest& request, const std::filesystem::path& cubin,
+                   const Bench& bench) {
+  if (!request.shape) throw std::invalid_argument("counters are read at a shape");
+  Study study;
+  study.kind = StudyKind::kCounters;
+  study.label = request.label;
+  study.shape = request.shape;
+  try {
+    Counting(request, cubin, bench).fill(study);
+  } catch (const CountersUnavailable&) {
+    throw;  // no fault of the candidate's, and the same for all
+  } catch (const CudaError& error) {
+    if (error.sticky()) throw;
+    study.status = Status::kLaunchFailed;
+    study.message = error.what();
+  } catch (const InputError&) {
+    throw;  // the shape does not fit
+  } catch (const Error& error) {
+    study.status = Status::kLaunchFailed;
+    study.message = error.what();
+  }
+  return study;
+}
+
+}  // namespace hgemm
