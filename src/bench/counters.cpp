@@ -127,20 +127,7 @@ Study run_counters(const StudyRequest& request, const std::filesystem::path& cub
   study.kind = StudyKind::kCounters;
   study.label = request.label;
   study.shape = request.shape;
-  try {
-    Counting(request, cubin, bench).fill(study);
-  } catch (const CountersUnavailable&) {
-    throw;  // no fault of the candidate's, and the same for all
-  } catch (const CudaError& error) {
-    if (error.sticky()) throw;
-    study.status = Status::kLaunchFailed;
-    study.message = error.what();
-  } catch (const InputError&) {
-    throw;  // the shape does not fit
-  } catch (const Error& error) {
-    study.status = Status::kLaunchFailed;
-    study.message = error.what();
-  }
+  Counting(request, cubin, bench).fill(study);
   return study;
 }
 

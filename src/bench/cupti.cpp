@@ -93,7 +93,7 @@ CUcontext current_context() {
 }  // namespace
 
 CountersUnavailable::CountersUnavailable(std::string why, std::string what_to_do)
-    : Error(fmt::format("{}: {}; {}", kCountersUnavailable, why, what_to_do)),
+    : InputError(fmt::format("{}: {}; {}", kCountersUnavailable, why, what_to_do)),
       reason(std::move(why)),
       advice(std::move(what_to_do)) {}
 

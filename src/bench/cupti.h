@@ -15,8 +15,8 @@
 namespace hgemm {
 
 /// No counter can be read here. what() begins with kCountersUnavailable (study/counter_set.h) and
-/// says why and what to do.
-class CountersUnavailable : public Error {
+/// says why and what to do. An InputError: no study's fault, and the same for all (bench/bench.h).
+class CountersUnavailable : public InputError {
  public:
   CountersUnavailable(std::string reason, std::string advice);
   std::string reason;
