@@ -1,11 +1,12 @@
-// Hardware counters of one launch. In a process that times nothing: the profiler slows launches.
+#include "bench/counters.h"
+
+#include <cuda_profiler_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "bench/bench.h"
 #include "bench/cupti.h"
 #include "gpu/cuda.h"
 #include "measure/candidate.h"
@@ -58,7 +59,23 @@ class Counting {
     study.message = candidate_->describe();
   }
 
+  void launch_for_profiler() {
+    fill_l2();
+    check(cudaProfilerStart(), "starting the profiler around us");
+    launch(0);
+    stream_.synchronize();
+    check(cudaProfilerStop(), "stopping the profiler around us");
+  }
+
  private:
+  /// With what the launches before a timed one leave there (measure/session.cpp rotates alike):
+  /// other inputs, or its own where one set is all there is.
+  void fill_l2() {
+    for (int set = problem_.sets() - 1; set > 0; --set) launch(set);
+    if (problem_.sets() == 1) launch(0);
+    stream_.synchronize();
+  }
+
   std::vector<CounterFigure> count() {
     const std::vector<CounterMetric> metrics = counter_metrics(shape_.dtype);
     std::vector<std::string> sources;
@@ -71,12 +88,7 @@ class Counting {
         sources,
         [&] {
           announce("reading hardware counters", pass_ms);
-          // The other sets first, so that the launch finds the L2 as the launches do that are timed
-          // (measure/session.cpp rotates alike): full of other inputs, or of its own where one set
-          // is all there is.
-          for (int set = problem_.sets() - 1; set > 0; --set) launch(set);
-          if (problem_.sets() == 1) launch(0);
-          stream_.synchronize();
+          fill_l2();
         },
         [&] {
           launch(0);
@@ -129,6 +141,11 @@ Study run_counters(const StudyRequest& request, const std::filesystem::path& cub
   study.shape = request.shape;
   Counting(request, cubin, bench).fill(study);
   return study;
+}
+
+void launch_for_profiler(const StudyRequest& request, const std::filesystem::path& cubin,
+                         const Bench& bench) {
+  Counting(request, cubin, bench).launch_for_profiler();
 }
 
 }  // namespace hgemm

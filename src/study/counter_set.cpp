@@ -55,6 +55,12 @@ constexpr auto kMeasured = std::to_array<Entry>({
 });
 
 constexpr std::string_view kTensorOps = "tensor_flop";
+/// None where tensor cores have no part in it. There is one for fp16 whatever it accumulates in.
+std::optional<std::string_view> tensor_ops_source(Dtype dtype) {
+  if (dtype == Dtype::kBf16) return "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
+  if (dtype == Dtype::kFp16) return "sm__ops_path_tensor_src_fp16.sum";
+  return std::nullopt;
+}
 
 constexpr std::string_view kStallPrefix = "stall_";
 constexpr std::string_view kStallUnit = "% of warp cycles";
@@ -96,9 +102,9 @@ std::vector<CounterMetric> counter_metrics(Dtype dtype) {
     metrics.push_back(
         {std::string(entry.name), std::string(entry.unit), std::string(entry.source)});
   }
-  metrics.push_back({std::string(kTensorOps), "FLOP",
-                     dtype == Dtype::kBf16 ? "sm__ops_path_tensor_src_bf16_dst_fp32.sum"
-                                           : "sm__ops_path_tensor_src_fp16.sum"});
+  if (const auto source = tensor_ops_source(dtype)) {
+    metrics.push_back({std::string(kTensorOps), "FLOP", std::string(*source)});
+  }
   for (const Stall& stall : kStalls) {
     const std::string reason(stall.reason);
     metrics.push_back({std::string(kStallPrefix) + reason, std::string(kStallUnit),
