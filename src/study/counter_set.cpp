@@ -113,8 +113,6 @@ std::vector<CounterMetric> counter_metrics(Dtype dtype) {
   return metrics;
 }
 
-int counter_passes(Dtype dtype) { return dtype == Dtype::kBf16 ? 8 : 10; }
-
 std::vector<CounterFigure> derived_counters(std::span<const CounterFigure> measured,
                                             const Shape& shape, int sm_count) {
   const auto value = [&](std::string_view metric) -> std::optional<double> {

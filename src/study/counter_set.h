@@ -21,9 +21,9 @@ struct CounterMetric {
 /// input type, hence `dtype`.
 std::vector<CounterMetric> counter_metrics(Dtype dtype);
 
-/// Launches that it takes to read all of counter_metrics(dtype): the hardware cannot count
-/// everything at once. As libcupti of CUDA 13.0 schedules them for GH100.
-int counter_passes(Dtype dtype);
+/// Launches that it takes to read all of them: the hardware cannot count everything at once. As
+/// libcupti of CUDA 13.0 schedules them for GH100, either type.
+inline constexpr int kCounterPasses = 8;
 
 /// What follows from the measured figures; `source` is the formula. A figure whose inputs are
 /// missing or whose divisor is zero is left out.
