@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "base/revision.h"
+#include "bench/cupti.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/writable.h"
@@ -96,6 +97,7 @@ int run_doctor(const DoctorOptions& options) {
     return 0;
   }
   std::vector<Finding> findings = probe_gpu();
+  findings.push_back(check_counters());
   findings.push_back(check_nvrtc());
   findings.push_back(check_cache(options.cache_dir));
   findings.push_back(check_database(options.db));

@@ -124,6 +124,23 @@ inline constexpr const char* kMicroOnly =
 inline constexpr const char* kMicroFull =
     "The cross product of all axes, thousands, instead of a choice that covers each axis";
 inline constexpr const char* kMicroList = "List the labels and measure nothing";
+inline constexpr const char* kCounters = "Show what the hardware counts in our kernel and cuBLAS";
+inline constexpr const char* kCountersExamples =
+    "One launch of the best known kernel of each shape, of cuBLAS and of others by name, with the\n"
+    "hardware's counters: tensor pipe, L2 hits, DRAM and L2 traffic, multicast, shared memory, "
+    "and\n"
+    "what the warps wait for. Nothing is timed. Reading counters needs permission: doctor says\n"
+    "whether it is there. Without it, or without a GPU, recorded results answer.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune counters --shapes 8192x8192x8192             the best known config and cublas\n"
+    "  hgemm-tune counters --shapes square --cublaslt          and the best cuBLASLt algorithm\n"
+    "  hgemm-tune counters --shapes 8192x8192x8192 --config \\\n"
+    "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16,cublaslt.0";
+inline constexpr const char* kCountersConfig =
+    "Just these (config labels, cublaslt.<index>) beside cublas, not the best known config";
+inline constexpr const char* kCountersCublasLt =
+    "Also the best cuBLASLt algorithm that was recorded at each shape";
 
 inline constexpr const char* kDoctor = "Check what tuning needs, and say what to do";
 inline constexpr const char* kDoctorExamples =

@@ -205,8 +205,7 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
   parse_format(options.format);  // refused before anything is measured
   if (options.cache_dir) require_writable_cache(*options.cache_dir);
   if (options.recorded) {
-    return answer_from_records(options, requests, command_line,
-                               "Nothing is measured now, as asked for.");
+    return answer_from_records(options, requests, command_line, options.why_recorded);
   }
 
   StopSignals stop;

@@ -26,6 +26,7 @@ struct StudyOptions {
   int jobs = 0;
   bool require_gpu = false;
   bool recorded = false;  ///< the shipped results, GPU or not
+  std::string why_recorded = "Nothing is measured now, as asked for.";  ///< the first line's start
   std::string format = "table";
 };
 

@@ -1,6 +1,5 @@
 #include "gpu/probe.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <optional>
@@ -45,24 +44,6 @@ Finding probe_clocks(const Device& device, const std::optional<Nvml>& nvml) {
           "", false};
 }
 
-/// CUPTI is not linked: it is only asked for its version.
-Finding probe_cupti() {
-  void* const library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return {"CUPTI", false, dlerror(),
-            "install CUPTI of CUDA 13 or add its folder to LD_LIBRARY_PATH; hardware counters need "
-            "it, tuning does not",
-            false};
-  }
-  int (*get_version)(unsigned*) = nullptr;
-  get_version = reinterpret_cast<decltype(get_version)>(dlsym(library, "cuptiGetVersion"));
-  unsigned version = 0;
-  const bool ok = get_version != nullptr && get_version(&version) == 0;
-  dlclose(library);
-  return {"CUPTI", ok, ok ? fmt::format("API version {}", version) : "cuptiGetVersion failed",
-          ok ? "" : "reinstall CUPTI of CUDA 13", false};
-}
-
 Finding probe_driver() {
   int version = 0;
   if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) {
@@ -104,7 +85,6 @@ std::vector<Finding> probe_gpu() {
       findings.push_back({part, false, "not asked: there is no GPU to ask", "see GPU", false});
     }
   }
-  findings.push_back(probe_cupti());
   return findings;
 }
 

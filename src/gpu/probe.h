@@ -7,14 +7,14 @@
 namespace hgemm {
 
 struct Finding {
-  std::string part;  ///< "driver", "GPU", "clocks", "NVML", "CUPTI", ...
+  std::string part;  ///< "driver", "GPU", "clocks", "NVML", "counters", ...
   bool ok = false;
   std::string detail;    ///< what was found, e.g. "580.159.04 (CUDA 13.0)"
   std::string advice;    ///< what to do; empty if ok
   bool required = true;  ///< tuning does not work without it
 };
 
-/// Driver, CUDA runtime, GPU (is it sm_90), clocks, NVML, CUPTI. Never throws: what cannot be asked
+/// Driver, CUDA runtime, GPU (is it sm_90), clocks, NVML. Never throws: what cannot be asked
 /// is a finding. Creates a CUDA context in this process if there is a driver.
 std::vector<Finding> probe_gpu();
 

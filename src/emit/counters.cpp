@@ -1,0 +1,248 @@
+#include "emit/counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "emit/json.h"
+#include "emit/table.h"
+#include "emit/text.h"
+#include "study/counter_set.h"
+
+namespace hgemm {
+namespace {
+
+using Studies = std::vector<const RecordedStudy*>;
+
+// ---- For programs ----
+
+Json described(const RecordedStudy& recorded) {
+  const Shape shape = recorded.study.shape.value_or(Shape{});
+  return Json{{"m", shape.m},
+              {"n", shape.n},
+              {"k", shape.k},
+              {"dtype", to_string(shape.dtype)},
+              {"layout", to_string(shape.layout)},
+              {"tag", shape.tag},
+              {"label", recorded.study.label},
+              {"status", to_string(recorded.study.status)}};
+}
+
+Json to_json(const CounterFigure& figure) {
+  return Json{{"metric", figure.metric},
+              {"unit", figure.unit},
+              {"value", number(figure.value)},
+              {"source", figure.source}};
+}
+
+std::string json_of(std::span<const RecordedStudy> studies) {
+  Json list = Json::array();
+  for (const RecordedStudy& recorded : studies) {
+    Json object = described(recorded);
+    object["message"] = recorded.study.message;
+    object["gpu"] = recorded.environment.gpu_name;
+    object["driver"] = recorded.environment.driver;
+    object["started_utc"] = recorded.started_utc;
+    object["counters"] = Json::array();
+    for (const CounterFigure& figure : recorded.study.counters) {
+      object["counters"].push_back(to_json(figure));
+    }
+    list.push_back(std::move(object));
+  }
+  return dump(list);
+}
+
+std::string csv_of(std::span<const RecordedStudy> studies) {
+  const auto line = [](const RecordedStudy& recorded, const CounterFigure& figure) {
+    Json object = described(recorded);
+    object["gpu"] = recorded.environment.gpu_name;
+    object["driver"] = recorded.environment.driver;
+    object.update(to_json(figure));
+    return object;
+  };
+  std::vector<Json> lines;
+  for (const RecordedStudy& recorded : studies) {
+    for (const CounterFigure& figure : recorded.study.counters) {
+      lines.push_back(line(recorded, figure));
+    }
+  }
+  return as_csv(line(RecordedStudy{}, CounterFigure{}), lines);
+}
+
+// ---- For people ----
+
+struct Scaled {
+  double divisor = 1;
+  std::string unit;
+};
+/// The unit in which the largest of a line is easy to read; the line has one unit.
+Scaled scaled(const std::string& unit, double largest) {
+  if (unit == "Hz") return {1e6, "MHz"};
+  const bool counts = unit == "B" || unit == "FLOP" || unit == "instructions" ||
+                      unit == "wavefronts" || unit == "conflicts" || unit == "sectors";
+  if (!counts) return {1, unit};
+  struct Prefix {
+    double factor;
+    const char* letter;
+  };
+  const bool symbol = unit == "B" || unit == "FLOP";  // else a word: "M instructions"
+  for (const Prefix prefix : {Prefix{1e12, "T"}, Prefix{1e9, "G"}, Prefix{1e6, "M"}}) {
+    if (largest >= prefix.factor) {
+      return {prefix.factor, fmt::format("{}{}{}", prefix.letter, symbol ? "" : " ", unit)};
+    }
+  }
+  return {1, unit};
+}
+
+std::string value_text(double value) {
+  if (!std::isfinite(value)) return "-";
+  const double size = std::abs(value);
+  if (value == 0 || size >= 1000) return fmt::format("{:.0f}", value);
+  return size >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+}
+
+const CounterFigure* find(const Study& study, const std::string& metric) {
+  const auto found = std::ranges::find(study.counters, metric, &CounterFigure::metric);
+  return found == study.counters.end() ? nullptr : &*found;
+}
+
+/// Of all candidates, each once, in the order in which they were read; what was computed from
+/// others stands before the reasons to wait, which are many.
+std::vector<CounterFigure> metrics_of(const Studies& studies) {
+  std::vector<CounterFigure> metrics;
+  for (const RecordedStudy* recorded : studies) {
+    for (const CounterFigure& figure : recorded->study.counters) {
+      if (std::ranges::find(metrics, figure.metric, &CounterFigure::metric) == metrics.end()) {
+        metrics.push_back(figure);
+      }
+    }
+  }
+  std::ranges::stable_partition(metrics,
+                                [](const CounterFigure& f) { return !is_stall(f.metric); });
+  return metrics;
+}
+
+/// Ours in their order, cublas, then cublaslt.
+int rank(const RecordedStudy* recorded) {
+  const std::string& label = recorded->study.label;
+  if (label == kCublasLabel) return 1;
+  return is_baseline(label) ? 2 : 0;
+}
+
+/// Column heads: labels are long, and there is mostly one of ours. Others are lettered.
+std::vector<std::string> heads_of(const Studies& studies) {
+  const auto own =
+      std::ranges::count_if(studies, [](const RecordedStudy* s) { return rank(s) == 0; });
+  std::vector<std::string> heads;
+  char letter = 'A';
+  for (const RecordedStudy* recorded : studies) {
+    if (rank(recorded) > 0) {
+      heads.push_back(recorded->study.label);
+    } else {
+      heads.push_back(own == 1 ? std::string("ours") : fmt::format("ours {}", letter++));
+    }
+  }
+  return heads;
+}
+
+std::string table_of(const Studies& studies, const std::vector<std::string>& heads, bool markdown) {
+  Table table;
+  table.columns = {{"counter", false}, {"unit", false}};
+  for (const std::string& head : heads) table.columns.push_back({head});
+  for (const CounterFigure& metric : metrics_of(studies)) {
+    double largest = 0;
+    for (const RecordedStudy* recorded : studies) {
+      const CounterFigure* figure = find(recorded->study, metric.metric);
+      if (figure != nullptr) largest = std::max(largest, std::abs(figure->value));
+    }
+    if (is_stall(metric.metric) && largest < kShownStall) continue;
+    const auto [divisor, unit] = scaled(metric.unit, largest);
+    std::vector<std::string> row = {counter_title(metric.metric), unit};
+    for (const RecordedStudy* recorded : studies) {
+      const CounterFigure* figure = find(recorded->study, metric.metric);
+      row.push_back(figure != nullptr ? value_text(figure->value / divisor) : "-");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return render(table, markdown);
+}
+
+/// All studies of one shape in one environment.
+std::string block_of(Studies studies, bool markdown) {
+  std::ranges::stable_sort(studies, {}, rank);
+  const RecordedStudy& first = *studies.front();
+  std::vector<std::string> pieces;
+  pieces.push_back(fmt::format("{}{}, {}, {}\n", markdown ? "## " : "",
+                               shape_text(first.study.shape.value_or(Shape{})),
+                               environment_text(first.environment),
+                               first.started_utc.substr(0, first.started_utc.find('T'))));
+  Studies good;
+  std::vector<std::string> failures;
+  for (const RecordedStudy* recorded : studies) {
+    const Study& study = recorded->study;
+    if (study.status == Status::kOk) {
+      good.push_back(recorded);
+    } else {
+      failures.push_back(
+          fmt::format("{}: {}: {}", study.label, to_string(study.status), study.message));
+    }
+  }
+  if (!good.empty()) {
+    const std::vector<std::string> heads = heads_of(good);
+    std::vector<std::string> legend;
+    for (std::size_t i = 0; i < good.size(); ++i) {
+      const Study& study = good[i]->study;
+      if (rank(good[i]) == 0) {
+        legend.push_back(fmt::format("{}: {}", heads[i], study.label));
+      } else if (!study.message.empty()) {
+        legend.push_back(fmt::format("{}: {}", heads[i], study.message));
+      }
+    }
+    for (const std::string& line : legend) pieces.push_back((markdown ? "- " : "") + line + '\n');
+    pieces.push_back(table_of(good, heads, markdown));
+  }
+  if (!failures.empty()) pieces.push_back(list_text("Failed:", failures, markdown));
+  return joined(pieces, markdown);
+}
+
+std::string text_of(std::span<const RecordedStudy> studies, bool markdown) {
+  std::vector<Studies> blocks;
+  for (const RecordedStudy& recorded : studies) {
+    const auto same = [&](const Studies& block) {
+      const RecordedStudy& other = *block.front();
+      return other.study.shape && recorded.study.shape &&
+             other.study.shape->same_problem(*recorded.study.shape) &&
+             other.environment.same_conditions(recorded.environment);
+    };
+    const auto block = std::ranges::find_if(blocks, same);
+    if (block != blocks.end()) {
+      block->push_back(&recorded);
+    } else {
+      blocks.push_back({&recorded});
+    }
+  }
+  std::string text;
+  for (const Studies& block : blocks) {
+    text += (text.empty() ? "" : "\n") + block_of(block, markdown);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string format_counters(std::span<const RecordedStudy> studies, Format format) {
+  switch (format) {
+    case Format::kJson:
+      return json_of(studies);
+    case Format::kCsv:
+      return csv_of(studies);
+    case Format::kTable:
+    case Format::kMarkdown:
+      break;
+  }
+  return text_of(studies, format == Format::kMarkdown);
+}
+
+}  // namespace hgemm

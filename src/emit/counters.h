@@ -1,0 +1,25 @@
+// What the hardware counted, as text.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "emit/emit.h"
+#include "study/study.h"
+
+namespace hgemm {
+
+/// json: a list of objects with m n k dtype layout tag label status message gpu driver started_utc
+/// counters, the last one a list of objects with metric unit value source. csv: a line for each
+/// counter: m n k dtype layout tag label status gpu driver metric unit value source.
+///
+/// table and md: for each environment and shape a table with a line for each metric and a column
+/// for each candidate: ours first, cublas, then cublaslt. A line of one of the reasons that warps
+/// wait for is left out where no candidate loses kShownStall to it. Candidates that failed are
+/// listed below, with why.
+std::string format_counters(std::span<const RecordedStudy> studies, Format format);
+
+/// % of warp cycles. Of the 19 reasons most are near zero.
+inline constexpr double kShownStall = 1;
+
+}  // namespace hgemm

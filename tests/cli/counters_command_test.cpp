@@ -1,0 +1,76 @@
+// `counters` where there is no GPU: what was recorded, and what a user got wrong.
+#include <gmock/gmock.h>
+
+#include "program.h"
+
+namespace hgemm {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using CountersCommand = ProgramTest;
+
+constexpr const char* kShapes = " --shapes 2048x2048x2048 ";
+
+Study counted(const std::string& label, double hit_rate) {
+  Study study;
+  study.kind = StudyKind::kCounters;
+  study.label = label;
+  study.shape = shape(2048, 2048, 2048);
+  study.counters = {{"l2_hit_rate", "%", hit_rate, "lts__t_sector_hit_rate.pct"}};
+  return study;
+}
+
+void record_studies(const fs::path& path, const Environment& environment,
+                    const std::vector<Study>& studies) {
+  Store store = Store::open(path.string(), Store::Mode::kReadWrite);
+  const auto run = store.begin_run(environment, "hgemm-tune counters");
+  for (const Study& study : studies) store.record_study(run, study);
+}
+
+TEST_F(CountersCommand, AnswersFromRecordsForTheBestKnownConfig) {
+  install_with_recorded({race(shape(2048, 2048, 2048))});
+  record_studies(recorded("h200").parent_path() / "study.db", environment(),
+                 {counted("cublas", 70), counted(kLabel, 83), counted(kOtherLabel, 11)});
+  const Outcome outcome = run("counters" + std::string(kShapes));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("No Hopper GPU here"), HasSubstr("Recorded on NVIDIA H200"),
+                    HasSubstr(kLabel), HasSubstr("83.00"), HasSubstr("70.00")));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("11.00"))) << "not the best config, and not asked for";
+  EXPECT_TRUE(files().empty() || !files().contains("work/hgemm-tune.db")) << "nothing was measured";
+
+  const Outcome named = run("counters" + std::string(kShapes) + "--config " + kOtherLabel);
+  EXPECT_THAT(named.out, AllOf(HasSubstr("11.00"), Not(HasSubstr("83.00"))));
+}
+
+TEST_F(CountersCommand, NamesWhatWasNotRecorded) {
+  install_with_recorded({race(shape(2048, 2048, 2048))});
+  const Outcome outcome = run("counters --cublaslt" + std::string(kShapes));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("To measure on a Hopper GPU: hgemm-tune counters"));
+}
+
+TEST_F(CountersCommand, AsksForAConfigWhereNoneIsKnown) {
+  install_with_recorded({});
+  const Outcome outcome = run("counters" + std::string(kShapes));
+  EXPECT_THAT(outcome.err, HasSubstr("name one with --config"));
+}
+
+TEST_F(CountersCommand, RefusesWhatItCannotDo) {
+  EXPECT_EQ(run("counters").exit_code, 2);
+  EXPECT_EQ(run("counters --config bm1.bn2" + std::string(kShapes)).exit_code, 2);
+  EXPECT_EQ(run("counters --format xml" + std::string(kShapes)).exit_code, 2);
+  const Outcome other_type =
+      run(std::string("counters --shapes 2048x2048x2048.fp16 --config ") + kLabel);
+  EXPECT_EQ(other_type.exit_code, 2);
+  EXPECT_THAT(other_type.err, HasSubstr("none of --config is for fp16"));
+  const Outcome required = run("counters --require-gpu" + std::string(kShapes));
+  EXPECT_EQ(required.exit_code, 1);
+  EXPECT_THAT(run("doctor").out, HasSubstr("counters"));
+}
+
+}  // namespace
+}  // namespace hgemm
