@@ -32,6 +32,7 @@ struct KernelConfig {
   Epilogue epilogue = Epilogue::kTma;
   bool persistent = true;  ///< one resident CTA per SM loops over tiles; false: one tile per CTA
   Dtype dtype = Dtype::kBf16;
+  bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
 
   constexpr bool operator==(const KernelConfig&) const = default;
 };
