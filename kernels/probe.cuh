@@ -67,7 +67,7 @@ struct TileProbe {
   }
   /// Counts the visit without waiting for the memory.
   __device__ __forceinline__ void identify(ProbeTile& tile, TileCoord coord) const {
-    asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(&tile.visits) : "memory");
+    asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(&tile.visits) : "memory");
     tile.cta = static_cast<int>(blockIdx.x);
     tile.m = coord.m;
     tile.n = coord.n;
