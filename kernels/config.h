@@ -37,6 +37,11 @@ struct KernelConfig {
   constexpr bool operator==(const KernelConfig&) const = default;
 };
 
+HGEMM_HOST_DEVICE constexpr KernelConfig with_probe(KernelConfig c) {
+  c.probe = true;
+  return c;
+}
+
 /// What the rules need to know of a device. Defaults: sm_90 (H100, H200).
 struct DeviceLimits {
   int smem_bytes_per_cta = 232448;     ///< cudaDevAttrMaxSharedMemoryPerBlockOptin, H200

@@ -47,11 +47,7 @@ extern "C" __global__ void {}__launch_bounds__({}, 1)
   if (!probe) return source;
   // Beside the plain kernel, so that what the stamps cost can be measured.
   return source + fmt::format(R"(
-inline constexpr hgemm::KernelConfig kProbed = [] {{
-  hgemm::KernelConfig config = kConfig;
-  config.probe = true;
-  return config;
-}}();
+inline constexpr hgemm::KernelConfig kProbed = hgemm::with_probe(kConfig);
 
 extern "C" __global__ void {}__launch_bounds__({}, 1)
     hgemm_probed_kernel(const __grid_constant__ hgemm::KernelParams params,
