@@ -32,9 +32,15 @@ struct KernelConfig {
   Epilogue epilogue = Epilogue::kTma;
   bool persistent = true;  ///< one resident CTA per SM loops over tiles; false: one tile per CTA
   Dtype dtype = Dtype::kBf16;
+  bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
 
   constexpr bool operator==(const KernelConfig&) const = default;
 };
+
+HGEMM_HOST_DEVICE constexpr KernelConfig with_probe(KernelConfig c) {
+  c.probe = true;
+  return c;
+}
 
 /// What the rules need to know of a device. Defaults: sm_90 (H100, H200).
 struct DeviceLimits {

@@ -3,6 +3,7 @@
 // l / 4 + 8), so no warp waits for another one.
 #pragma once
 
+#include "probe.cuh"
 #include "ptx.cuh"
 
 namespace hgemm {
@@ -61,17 +62,20 @@ __device__ __forceinline__ void stage_box(const float* d, u32 target, int lane) 
 
 /// Through shared memory: the warp fills a box of `staging` (kStoreBuffers of them, used in turn;
 /// `buffer` is the next), the copy engine stores it while the warp fills the next one.
-template <Dtype kDtype, int kCols>
+template <Dtype kDtype, int kCols, class... Probe>
 __device__ __forceinline__ void store_box(const float* d, const TensorMap& map, int m, int n,
-                                          u32 staging, int& buffer, int row, int column, int lane) {
+                                          u32 staging, int& buffer, int row, int column, int lane,
+                                          Probe&... probe) {
   const u32 target = staging + static_cast<u32>(buffer * store_buffer_bytes());
   // The copy that last read this buffer must be done. Lane 0 issued it, so only lane 0 can wait for
   // it, and the others wait for lane 0.
   if (lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
   __syncwarp();
+  (probe.begin_staging(), ...);
   stage_box<kDtype, kCols>(d, target, lane);
   ptx::fence_proxy_async();
   __syncwarp();
+  (probe.end_staging(), ...);
   if (lane == 0) {
     // The copy engine clips boxes at the edges of D; one wholly outside is not worth a copy.
     if (row < m && column < n) ptx::tma_store(map, target, column, row);
@@ -82,10 +86,10 @@ __device__ __forceinline__ void store_box(const float* d, const TensorMap& map, 
 
 /// All of this warp's rows, in boxes of kStoreCols columns and a narrower one for what is left
 /// over.
-template <KernelConfig kConfig>
+template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void store_tma(
     const float (&accumulators)[mma_blocks(kConfig)][kConfig.bn / 2], const KernelParams& params,
-    u32 staging, int& buffer, int warp_row, int column, int lane) {
+    u32 staging, int& buffer, int warp_row, int column, int lane, Probe&... probe) {
   constexpr int kTailCols = kConfig.bn % kStoreCols;
   constexpr int kWholeCols = kConfig.bn - kTailCols;
 #pragma unroll
@@ -94,12 +98,13 @@ __device__ __forceinline__ void store_tma(
 #pragma unroll
     for (int col = 0; col < kWholeCols; col += kStoreCols) {
       store_box<kConfig.dtype, kStoreCols>(&accumulators[block][col / 2], params.d, params.m,
-                                           params.n, staging, buffer, row, column + col, lane);
+                                           params.n, staging, buffer, row, column + col, lane,
+                                           probe...);
     }
     if constexpr (kTailCols != 0) {
       store_box<kConfig.dtype, kTailCols>(&accumulators[block][kWholeCols / 2], params.d_tail,
                                           params.m, params.n, staging, buffer, row,
-                                          column + kWholeCols, lane);
+                                          column + kWholeCols, lane, probe...);
     }
   }
 }

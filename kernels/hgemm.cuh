@@ -6,12 +6,14 @@
 // fetches its share and multicasts it.
 //
 // Read top to bottom: producer, consumer, kernel. config.h says which configs exist, schedule.h
-// which tile comes when, pipeline.cuh how the roles meet, epilogue.cuh how D is written.
+// which tile comes when, pipeline.cuh how the roles meet, epilogue.cuh how D is written. Lines of
+// the form (probe.what(), ...) are stamps (probe.cuh), and nothing in a plain build.
 #pragma once
 
 #include "config.h"
 #include "epilogue.cuh"
 #include "pipeline.cuh"
+#include "probe.cuh"
 #include "ptx.cuh"
 #include "schedule.h"
 #include "wgmma.cuh"
@@ -60,9 +62,10 @@ __device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 
 /// The producer warp. Lane 0 issues all copies. The other lanes help with the tile order: each
 /// holds one of the next 32 tiles, so that an order that takes hundreds of instructions (Hilbert)
 /// costs a few per tile and never starves the pipeline.
-template <KernelConfig kConfig>
+template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
-                                        const Pipeline<kConfig>& pipeline, u32 rank, int lane) {
+                                        const Pipeline<kConfig>& pipeline, u32 rank, int lane,
+                                        Probe... probe) {
   const TileGrid grid = tile_grid(params.m, params.n, kConfig);
   const TileWalk walk = tile_walk<kConfig>(grid);
   const int rank_m = static_cast<int>(rank) % kConfig.cluster_m;
@@ -80,10 +83,12 @@ __device__ __forceinline__ void produce(const KernelParams& params,
       const TileCoord tile = {__shfl_sync(~0u, lane_tile.m, i) * kConfig.cluster_m + rank_m,
                               __shfl_sync(~0u, lane_tile.n, i) * kConfig.cluster_n + rank_n};
       if (lane == 0) {
+        (probe.begin_load(first + i * walk.step), ...);
 #pragma unroll 1  // unrolled, the loop needs more registers than a producer has
         for (int k = 0; k < params.k; k += kConfig.bk) {
           const int stage = state.stage;
           ptx::mbarrier_wait(pipeline.empty(stage), state.parity ^ 1);
+          (probe.lap(producer_phase::kWaitEmpty), ...);
           if (k == 0) pipeline.tile(stage) = tile;
           ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), stage_bytes(kConfig));
           load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk>(
@@ -93,7 +98,9 @@ __device__ __forceinline__ void produce(const KernelParams& params,
               params.b, pipeline.b_stage(stage), pipeline.full(stage), k, tile.n * kConfig.bn,
               rank_m * b_slice_rows(kConfig), kMask);
           state.advance();
+          (probe.lap(producer_phase::kIssue), ...);
         }
+        (probe.end_load(first + i * walk.step, tile), ...);
       }
       __syncwarp();
     }
@@ -134,9 +141,10 @@ __device__ __forceinline__ void multiply_stage(
 }
 
 /// A consumer warpgroup: rows [consumer * bm / consumers, ...) of every tile of this CTA.
-template <KernelConfig kConfig>
+template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void consume(const KernelParams& params,
-                                        const Pipeline<kConfig>& pipeline, int consumer) {
+                                        const Pipeline<kConfig>& pipeline, int consumer,
+                                        Probe... probe) {
   constexpr int kConsumerRows = kConfig.bm / kConfig.consumers;
   constexpr int kRowUnits = box_cols(kConfig) * kElementBytes / 16;
   const TileWalk walk = tile_walk<kConfig>(tile_grid(params.m, params.n, kConfig));
@@ -157,11 +165,14 @@ __device__ __forceinline__ void consume(const KernelParams& params,
   for (int position = walk.first; position < walk.count; position += walk.step) {
     TileCoord tile{};
     int previous_stage = 0;
+    (probe.begin_tile(position), ...);
     for (int k_block = 0; k_block < k_blocks; ++k_block) {
       const int stage = state.stage;
       ptx::mbarrier_wait(pipeline.full(stage), state.parity);
+      (probe.lap(consumer_phase::kWaitFull), ...);
       if (k_block == 0) {
         tile = pipeline.tile(stage);
+        (probe.ready(position, tile), ...);
         __syncwarp();  // every lane has read it before lane 0 releases the stage
       }
       const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kConfig) / 16));
@@ -169,7 +180,9 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       ptx::wgmma_fence();
       multiply_stage<kConfig>(accumulators, a, b, k_block > 0);
       ptx::wgmma_commit_group();
+      (probe.lap(consumer_phase::kMmaIssue), ...);
       ptx::wgmma_wait_group<kConfig.mma_depth>();
+      (probe.lap(consumer_phase::kMmaWait), ...);
       if constexpr (kConfig.mma_depth == 0) {
         pipeline.release(stage, lane);
       } else {
@@ -177,11 +190,15 @@ __device__ __forceinline__ void consume(const KernelParams& params,
         previous_stage = stage;
       }
       state.advance();
+      (probe.lap(consumer_phase::kRelease), ...);
     }
     if constexpr (kConfig.mma_depth > 0) {
       ptx::wgmma_wait_group<0>();
+      (probe.lap(consumer_phase::kMmaWait), ...);
       pipeline.release(previous_stage, lane);
+      (probe.lap(consumer_phase::kRelease), ...);
     }
+    (probe.end_main_loop(position), ...);
     // The compiler does not know that wait_group is what makes the accumulators readable.
 #pragma unroll
     for (int block = 0; block < mma_blocks(kConfig); ++block) {
@@ -192,10 +209,12 @@ __device__ __forceinline__ void consume(const KernelParams& params,
     const int warp_row = tile.m * kConfig.bm + consumer * kConsumerRows + warp * 16;
     const int column = tile.n * kConfig.bn;
     if constexpr (kConfig.epilogue == Epilogue::kTma) {
-      store_tma<kConfig>(accumulators, params, staging, store_buffer, warp_row, column, lane);
+      store_tma<kConfig>(accumulators, params, staging, store_buffer, warp_row, column, lane,
+                         probe...);
     } else {
       store_direct<kConfig>(accumulators, params, warp_row, column, lane);
     }
+    (probe.end_tile(position), ...);
   }
 }
 
@@ -203,10 +222,12 @@ __device__ __forceinline__ void consume(const KernelParams& params,
 
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
 /// .total_bytes of dynamic shared memory, clusters of cluster_size(kConfig) along x, and a grid of
-/// one cluster per tile, or, if persistent, any number of clusters.
-template <KernelConfig kConfig>
-__device__ __forceinline__ void hgemm(const KernelParams& params) {
+/// one cluster per tile, or, if persistent, any number of clusters. A probed one is given its
+/// CtaProbe.
+template <KernelConfig kConfig, class... Probe>
+__device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe) {
   static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");
+  static_assert(sizeof...(Probe) == (kConfig.probe ? 1 : 0), "one probe, if the config says so");
   static_assert(!moves_registers(kConfig) ||
                     producer_registers(kConfig) + kConfig.consumers * consumer_registers(kConfig) <=
                         entry_registers(kConfig) * (kConfig.consumers + 1),
@@ -235,14 +256,18 @@ __device__ __forceinline__ void hgemm(const KernelParams& params) {
   } else {
     __syncthreads();
   }
+  (probe.synced(), ...);
 
   if (warp < 4) {
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_dec<producer_registers(kConfig)>();
-    if (warp == 0) produce<kConfig>(params, pipeline, rank, lane);
+    (probe.begin_role(), ...);
+    if (warp == 0) produce<kConfig>(params, pipeline, rank, lane, probe.watch()...);
   } else {
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_inc<consumer_registers(kConfig)>();
-    consume<kConfig>(params, pipeline, warp / 4 - 1);
+    (probe.begin_role(), ...);
+    consume<kConfig>(params, pipeline, warp / 4 - 1, probe.watch()...);
   }
+  (probe.end_role(), ...);
 
   // Shared memory must outlive the copies that read it. For all threads, though only consumers have
   // copies: inside the consumers' branch this wait makes ptxas 13.0 give consumers the registers of
@@ -250,6 +275,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params) {
   if constexpr (kConfig.epilogue == Epilogue::kTma) ptx::bulk_wait_group_read<0>();
   // A peer may still multicast into this CTA's stages or arrive at its barriers.
   if constexpr (cluster_size(kConfig) > 1) ptx::cluster_sync();
+  (probe.finish(), ...);
 }
 
 }  // namespace hgemm

@@ -141,6 +141,18 @@ inline constexpr const char* kCountersConfig =
     "Just these (config labels, cublaslt.<index>) beside cublas, not the best known config";
 inline constexpr const char* kCountersCublasLt =
     "Also the best cuBLASLt algorithm that was recorded at each shape";
+inline constexpr const char* kProbe = "Show where a kernel's cycles go, by stamps inside it";
+inline constexpr const char* kProbeExamples =
+    "Builds the kernel once more with cycle stamps and runs it: what producer and consumers wait\n"
+    "for and work at, per k block and tile; load, MMA and store; how evenly SMs start and finish;\n"
+    "and what the stamps cost. Stamped builds are never timed against others. Without --config:\n"
+    "the fastest configuration of the shape in --db, else in the results that ship with it.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune probe --shapes 8192x8192x8192\n"
+    "  hgemm-tune probe --shapes 4096x4096x4096 --config \\\n"
+    "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16\n"
+    "  hgemm-tune probe --shapes 4096x4096x4096 --trace trace.json    open it in ui.perfetto.dev";
 
 inline constexpr const char* kDoctor = "Check what tuning needs, and say what to do";
 inline constexpr const char* kDoctorExamples =
@@ -158,6 +170,11 @@ inline constexpr const char* kShapes =
 inline constexpr const char* kSpace =
     "The search space: a YAML file, or a name from configs/spaces (smoke, quick, full)";
 inline constexpr const char* kConfig = "Measure just these configurations, not a space";
+inline constexpr const char* kProbeConfig =
+    "Configurations to look into (default: the fastest one known of each shape)";
+inline constexpr const char* kTrace =
+    "Also write a timeline of the first 16 SMs, for ui.perfetto.dev; of one shape and "
+    "configuration";
 inline constexpr const char* kDb = "The database; created by the first run";
 inline constexpr const char* kCacheDir =
     "Where compiled kernels are kept (default: $XDG_CACHE_HOME/hgemm-tune or ~/.cache/hgemm-tune)";

@@ -53,6 +53,12 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options) {
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
     configs.push_back(parse_label(text));
+    if (configs.back().probe) {
+      throw InputError(fmt::format(
+          "--config {}: a build with cycle stamps is not timed against others; leave .probe1 away, "
+          "or study it with hgemm-tune probe",
+          text));
+    }
     const Rule rule = why_invalid(configs.back());
     if (rule != Rule::kValid) {
       throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", text,

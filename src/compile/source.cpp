@@ -13,11 +13,11 @@ std::string kernel_source(const KernelConfig& config) {
   // A structured binding names every member: one that is added does not compile until it is written
   // out below.
   const auto& [bm, bn, bk, stages, cluster_m, cluster_n, consumers, mma_depth, order, group,
-               epilogue, persistent, dtype] = config;
+               epilogue, persistent, dtype, probe] = config;
   const std::string cluster_dims =
       cluster_size(config) > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", cluster_size(config))
                                : "";
-  return fmt::format(
+  const std::string source = fmt::format(
       R"(#include "hgemm.cuh"
 
 inline constexpr hgemm::KernelConfig kConfig{{
@@ -44,6 +44,18 @@ extern "C" __global__ void {}__launch_bounds__({}, 1)
       bm, bn, bk, stages, cluster_m, cluster_n, consumers, mma_depth, static_cast<int>(order),
       group, static_cast<int>(epilogue), persistent, static_cast<int>(dtype), cluster_dims,
       threads_per_cta(config));
+  if (!probe) return source;
+  // Beside the plain kernel, so that what the stamps cost can be measured.
+  return source + fmt::format(R"(
+inline constexpr hgemm::KernelConfig kProbed = hgemm::with_probe(kConfig);
+
+extern "C" __global__ void {}__launch_bounds__({}, 1)
+    hgemm_probed_kernel(const __grid_constant__ hgemm::KernelParams params,
+                        const __grid_constant__ hgemm::ProbeRecords records) {{
+  hgemm::hgemm<kProbed>(params, hgemm::CtaProbe<kProbed>(records));
+}}
+)",
+                              cluster_dims, threads_per_cta(config));
 }
 
 namespace {

@@ -12,6 +12,9 @@ namespace hgemm {
 
 /// The translation unit that instantiates the kernel for one config, as
 ///   extern "C" __global__ void hgemm_kernel(const __grid_constant__ hgemm::KernelParams)
+/// and, if the config is probed, beside it
+///   extern "C" __global__ void hgemm_probed_kernel(const __grid_constant__ hgemm::KernelParams,
+///                                                  const __grid_constant__ hgemm::ProbeRecords)
 std::string kernel_source(const KernelConfig& config);
 
 /// Headers are named by their path below kernels/, as the kernels include each other.

@@ -63,7 +63,9 @@ HgemmKernel::HgemmKernel(const KernelConfig& config, const std::filesystem::path
   check(cudaLibraryLoadFromFile(&library_, cubin.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
         "loading a cubin");
   try {
-    check(cudaLibraryGetKernel(&kernel_, library_, "hgemm_kernel"), "looking for hgemm_kernel");
+    check(cudaLibraryGetKernel(&kernel_, library_,
+                               config.probe ? "hgemm_probed_kernel" : "hgemm_kernel"),
+          "looking for hgemm_kernel");
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                smem_layout(config).total_bytes),
           "reserving shared memory");
@@ -110,10 +112,12 @@ int HgemmKernel::grid_ctas(const Shape& shape) const {
   return clusters * cluster_size(config_);
 }
 
-void HgemmKernel::launch(const KernelParams& params, int ctas, cudaStream_t stream) const {
+void HgemmKernel::launch(const KernelParams& params, int ctas, cudaStream_t stream,
+                         const ProbeRecords& records) const {
   cudaLaunchAttribute cluster{};
   const cudaLaunchConfig_t config = launch_config(ctas, stream, &cluster);
-  void* arguments[] = {const_cast<KernelParams*>(&params)};
+  // As many are read as the kernel has parameters.
+  void* arguments[] = {const_cast<KernelParams*>(&params), const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, kernel_, arguments), "launching hgemm_kernel");
 }
 

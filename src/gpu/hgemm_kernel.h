@@ -8,12 +8,14 @@
 #include "gpu/cuda.h"
 #include "gpu/operands.h"
 #include "kernels/params.h"
+#include "kernels/probe_records.h"
 #include "space/shape.h"
 
 namespace hgemm {
 
 class HgemmKernel {
  public:
+  /// The kernel of a probed config is the one with stamps; the same cubin has the plain one too.
   /// Throws CudaError if the cubin cannot be loaded or its shared memory is refused.
   HgemmKernel(const KernelConfig& config, const std::filesystem::path& cubin);
   HgemmKernel(const HgemmKernel&) = delete;
@@ -24,7 +26,9 @@ class HgemmKernel {
   /// at once. Asked of the driver, since GPCs differ in size.
   int grid_ctas(const Shape& shape) const;
 
-  void launch(const KernelParams& params, int ctas, cudaStream_t stream) const;
+  /// `records`: of a probed kernel, in zeroed device memory.
+  void launch(const KernelParams& params, int ctas, cudaStream_t stream,
+              const ProbeRecords& records = {}) const;
 
  private:
   cudaLaunchConfig_t launch_config(int ctas, cudaStream_t stream,

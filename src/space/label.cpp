@@ -9,6 +9,8 @@
 namespace hgemm {
 namespace {
 
+constexpr std::string_view kProbeField = "probe1";
+
 /// Takes a label apart, field by field.
 class LabelReader {
  public:
@@ -25,6 +27,13 @@ class LabelReader {
     const std::optional<Value> value = find(next(prefix, expected));
     if (!value) fail_field(expected);
     return *value;
+  }
+  /// Takes a last field that is only there if it says something.
+  bool last_flag(std::string_view word) {
+    if (at_end_ || rest_ != word) return false;
+    at_end_ = true;
+    rest_ = {};
+    return true;
   }
   /// Nothing follows, and nothing was written in another way than label() does ("bm0128").
   void finish(const KernelConfig& config) const {
@@ -61,10 +70,11 @@ class LabelReader {
 }  // namespace
 
 std::string label(const KernelConfig& c) {
-  return fmt::format("bm{}.bn{}.bk{}.q{}.c{}x{}.coop{}.d{}.{}.{}.{}.{}", c.bm, c.bn, c.bk, c.stages,
-                     c.cluster_m, c.cluster_n, c.consumers, c.mma_depth,
+  return fmt::format("bm{}.bn{}.bk{}.q{}.c{}x{}.coop{}.d{}.{}.{}.{}.{}{}{}", c.bm, c.bn, c.bk,
+                     c.stages, c.cluster_m, c.cluster_n, c.consumers, c.mma_depth,
                      order_word(c.order, c.group), epilogue_word(c.epilogue),
-                     schedule_word(c.persistent), to_string(c.dtype));
+                     schedule_word(c.persistent), to_string(c.dtype), c.probe ? "." : "",
+                     c.probe ? kProbeField : "");
 }
 
 KernelConfig parse_label(std::string_view text) {
@@ -85,6 +95,7 @@ KernelConfig parse_label(std::string_view text) {
   c.epilogue = reader.word(find_epilogue, "", "direct or tma");
   c.persistent = reader.word(find_schedule, "", "persist or single");
   c.dtype = reader.word(find_dtype, "", "bf16 or fp16");
+  c.probe = reader.last_flag(kProbeField);
   reader.finish(c);
   return c;
 }

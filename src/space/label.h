@@ -11,7 +11,7 @@ namespace hgemm {
 
 /// Fields in order: bm, bn, bk, q (stages), c (cluster_m x cluster_n), coop (consumer warpgroups
 /// that cooperate on one tile), d (mma_depth), tile order (linear | group<G> | hilbert), epilogue
-/// (direct | tma), persist | single, bf16 | fp16.
+/// (direct | tma), persist | single, bf16 | fp16; and probe1 if the build has cycle stamps.
 std::string label(const KernelConfig& config);
 
 /// Inverse of label(). Throws InputError that names the field at fault and what it must look like.

@@ -43,6 +43,22 @@ class BadInput : public ProgramTest {
   }
 };
 
+// A build with stamps is slower than what it is a build of: it must never be in a race.
+TEST_F(BadInput, ProbedBuilds) {
+  const std::string label = "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+  expect_refused("--shapes 8x8x8 --config " + label + ".probe1", 2,
+                 {"cycle stamps", "hgemm-tune probe", ".probe1"});
+  expect_refused("probe", 2, {"--shapes"});
+  expect_refused("probe --shapes 8x8x8", 2, {"8x8x8", "--config"});
+  expect_refused("probe --shapes 8x8x12 --config " + label, 2, {"K must be a multiple of 8"});
+  expect_refused("probe --shapes 8x8x8.fp16 --config " + label, 2, {"fp16"});
+  expect_refused("probe --shapes 8x8x8 --config bm100", 2, {"config label"});
+  expect_refused("probe --shapes 8x8x8,16x16x16 --trace t.json --config " + label, 2,
+                 {"--trace", "one shape"});
+  expect_refused("probe --shapes 8x8x8 --trace nowhere/t.json --config " + label, 2,
+                 {"--trace", "nowhere"});
+}
+
 TEST_F(BadInput, Usage) {
   expect_refused("", 2, {"--shapes"});
   expect_refused("--shapes", 2, {"--shapes"});

@@ -70,8 +70,47 @@ TEST(Kernels, EveryTileOfQuickAndFullCompiles) {
   expect_all_compile(one_per_tile(configs));
 }
 
+// What a student looks into must be there with stamps too; tighter tiles may spill with them.
+TEST(Kernels, ProbedTilesCompileWithoutSpills) {
+  std::vector<KernelConfig> configs;
+  const std::vector<std::pair<int, int>> tiles = {{128, 256}, {256, 128}, {128, 192}, {256, 192}};
+  for (const auto& [bm, bn] : tiles) {
+    const KernelConfig alone{.bm = bm, .bn = bn, .stages = 3, .probe = true};
+    KernelConfig pair = alone;
+    (bm < bn ? pair.cluster_m : pair.cluster_n) = 2;
+    pair.order = TileOrder::kHilbert;
+    KernelConfig eager = pair;
+    eager.mma_depth = 0;
+    eager.order = TileOrder::kGrouped;
+    eager.group = 8;
+    KernelConfig direct = pair;
+    direct.epilogue = Epilogue::kDirect;
+    configs.insert(configs.end(), {alone, pair, eager, direct});
+  }
+  for (KernelConfig config : valid_configs("smoke")) {
+    config.probe = true;
+    if (config.dtype == Dtype::kBf16) configs.push_back(config);
+  }
+  configs.push_back({.bm = 64, .bn = 32, .stages = 8, .consumers = 1, .probe = true});
+  configs.push_back({.bm = 192,
+                     .bn = 128,
+                     .stages = 3,
+                     .cluster_n = 2,
+                     .consumers = 3,
+                     .persistent = false,
+                     .dtype = Dtype::kFp16,
+                     .probe = true});
+  expect_all_compile(configs);
+}
+
+std::ptrdiff_t count(const std::string& text, const std::string& word) {
+  std::ptrdiff_t found = 0;
+  for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
 // Rule: instrumentation never runs in a timed launch. %globaltimer bounds waits, on their slow
-// path.
+// path: two reads and a trap in each. One more trap is for misaligned shared memory.
 TEST(Kernels, ReadNoClock) {
   for (const KernelConfig& config : valid_configs("smoke")) {
     SCOPED_TRACE(label(config));
@@ -79,7 +118,19 @@ TEST(Kernels, ReadNoClock) {
         nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
     EXPECT_THAT(ptx, HasSubstr("wgmma.mma_async"));
     EXPECT_THAT(ptx, Not(HasSubstr("%clock")));
+    EXPECT_EQ(count(ptx, "%globaltimer"), count(ptx, "%globaltimer_lo"));
+    EXPECT_EQ(count(ptx, "%globaltimer_lo"), 2 * (count(ptx, "trap;") - 1));
+    EXPECT_EQ(count(ptx, ".visible .entry"), 1);
   }
+  KernelConfig config{.bm = 128, .bn = 256};
+  config.probe = true;
+  const std::string ptx =
+      nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
+  EXPECT_EQ(count(ptx, ".visible .entry"), 2) << "the plain kernel is beside the probed one";
+  EXPECT_GT(count(ptx, "%clock;"), 10);
+  EXPECT_GT(count(ptx, "%clock64;"), 4);
+  EXPECT_EQ(count(ptx, "%globaltimer;"), 2) << "at entry and finish";
+
   const test::StandIn probed("*params.out = static_cast<int>(clock64());");
   EXPECT_THAT(nvrtc_ptx(kernel_job({}, probed.files(), default_compile_flags())),
               HasSubstr("%clock"));

@@ -54,6 +54,20 @@ TEST(Label, SpellsEveryField) {
   EXPECT_EQ(parse_label(label(other)), other);
 }
 
+// A plain build's label says nothing of it: those of recorded results stay as they are.
+TEST(Label, SaysThatABuildIsProbed) {
+  KernelConfig config = parse_label(kLabel);
+  EXPECT_FALSE(config.probe);
+  config.probe = true;
+  EXPECT_EQ(label(config), std::string(kLabel) + ".probe1");
+  EXPECT_EQ(parse_label(label(config)), config);
+  EXPECT_NE(parse_label(kLabel), config);
+  for (const char* field : {".probe0", ".probe", ".probe1.probe1", ".probe1."}) {
+    EXPECT_THAT(complaint(kLabel + std::string(field)), HasSubstr("follows the last field"))
+        << field;
+  }
+}
+
 TEST(Label, NamesTheFieldAtFault) {
   EXPECT_THAT(complaint(replaced("bn256", "nb256")),
               AllOf(HasSubstr("field 2 is \"nb256\""), HasSubstr("bn<columns>")));

@@ -1,0 +1,167 @@
+#include "emit/probe.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/aim.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/recorded.h"
+#include "cli/shapes.h"
+#include "cli/studies.h"
+#include "cli/writable.h"
+#include "compile/source.h"
+#include "space/label.h"
+#include "store/store.h"
+#include "study/trace.h"
+
+namespace hgemm::cli {
+namespace {
+
+struct ProbeOptions {
+  StudyOptions study;
+  std::string shapes;
+  std::vector<std::string> configs;
+  std::string trace;
+};
+
+/// Without stamps; the label may say either.
+KernelConfig plain_config(const std::string& text) {
+  KernelConfig config = parse_label(text);
+  config.probe = false;
+  if (const Rule rule = why_invalid(config); rule != Rule::kValid) {
+    throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", text,
+                                 rule_text(rule).reason, rule_text(rule).name));
+  }
+  return config;
+}
+
+/// The fastest known config of a shape, at full load if that was measured.
+std::optional<std::string> winner_among(std::vector<RecordedRace> races, const Shape& shape) {
+  const Aim aim = parse_aim_of_recorded({});
+  for (const BestRow& row : best_for(aim, races, {&shape, 1})) {
+    if (row.label) return row.label;
+  }
+  return std::nullopt;
+}
+
+std::string winner(const ProbeOptions& options, const Shape& shape) {
+  const std::string db = options.study.db.value_or(kDefaultDatabase);
+  std::optional<std::string> found;
+  if (std::filesystem::exists(db)) {
+    found = winner_among(Store::open(db, Store::Mode::kReadOnly).races(), shape);
+  }
+  if (!found) found = winner_among(shipped_races(), shape);
+  if (!found) {
+    throw InputError(fmt::format(
+        "no configuration is known to be the best at {}: name one with --config, or tune the shape "
+        "first",
+        to_string(shape)));
+  }
+  return *found;
+}
+
+StudyRequest request_for(KernelConfig config, const Shape& shape, bool timeline) {
+  config.probe = true;
+  StudyRequest request;
+  request.kind = StudyKind::kProbe;
+  request.label = label(config);
+  request.shape = shape;
+  request.source = kernel_source(config);
+  request.timeline = timeline;
+  return request;
+}
+
+std::vector<StudyRequest> requests_of(const ProbeOptions& options) {
+  std::vector<KernelConfig> configs;
+  for (const std::string& text : options.configs) configs.push_back(plain_config(text));
+  std::vector<StudyRequest> requests;
+  for (const Shape& shape : chosen_shapes(options.shapes)) {
+    if (const char* reason = why_unsupported(shape.m, shape.n, shape.k)) {
+      throw InputError(fmt::format("the kernel cannot compute {}: {}", to_string(shape), reason));
+    }
+    const std::size_t before = requests.size();
+    if (configs.empty()) {
+      requests.push_back(
+          request_for(parse_label(winner(options, shape)), shape, !options.trace.empty()));
+    }
+    for (const KernelConfig& config : configs) {
+      if (config.dtype != shape.dtype) continue;
+      requests.push_back(request_for(config, shape, !options.trace.empty()));
+    }
+    if (requests.size() == before) {
+      throw InputError(fmt::format("shape {}: none of the configurations is for {}",
+                                   to_string(shape), to_string(shape.dtype)));
+    }
+  }
+  return requests;
+}
+
+void check_trace(const ProbeOptions& options, std::size_t requests) {
+  if (options.trace.empty()) return;
+  if (requests != 1) {
+    throw InputError(fmt::format(
+        "--trace writes the timeline of one shape and configuration, and these are {}", requests));
+  }
+  const auto folder = std::filesystem::absolute(options.trace).parent_path();
+  if (!std::filesystem::is_directory(folder) || !can_write_into(folder)) {
+    throw InputError(fmt::format("--trace {}: {} is not a folder that can be written",
+                                 options.trace, folder.string()));
+  }
+}
+
+/// Of the newest study that has a timeline.
+void write_trace(const std::string& path, const std::vector<RecordedStudy>& studies) {
+  const auto found = std::ranges::find_if(
+      studies, [](const RecordedStudy& recorded) { return !recorded.study.spans.empty(); });
+  if (found == studies.end()) {
+    throw Error(fmt::format("--trace {}: no timeline of this was recorded", path));
+  }
+  const Study& study = found->study;
+  std::ofstream file(path, std::ios::binary);
+  file << chrome_trace(study.spans,
+                       fmt::format("{} at {} on {}", study.label, to_string(*study.shape),
+                                   found->environment.gpu_name));
+  file.close();
+  if (!file) throw Error(fmt::format("--trace {}: it could not be written", path));
+  fmt::print(stderr, "{} spans are in {}: open it in ui.perfetto.dev\n", study.spans.size(), path);
+}
+
+int run_probe_command(const ProbeOptions& options, const std::string& command_line) {
+  const Format format = parse_format(options.study.format);
+  const std::vector<StudyRequest> requests = requests_of(options);
+  check_trace(options, requests.size());
+  const StudyAnswer answer = study(options.study, requests, command_line);
+  if (answer.stopped) return answer.exit_code;
+  print_first_line(answer, format);
+  fmt::print("{}", format_probe(answer.studies, format));
+  if (!options.trace.empty() && answer.exit_code == 0) write_trace(options.trace, answer.studies);
+  return answer.exit_code;
+}
+
+}  // namespace
+
+void add_probe(CLI::App& program, Command& chosen, const std::string& command_line) {
+  const auto options = std::make_shared<ProbeOptions>();
+  CLI::App* command = program.add_subcommand("probe", help::kProbe)->footer(help::kProbeExamples);
+  command->add_option("--shapes", options->shapes, help::kShapes)
+      ->type_name("FILE|MxNxK")
+      ->required();
+  command->add_option("--config", options->configs, help::kProbeConfig)
+      ->type_name("LABEL[,LABEL...]")
+      ->delimiter(',');
+  command->add_option("--trace", options->trace, help::kTrace)->type_name("FILE");
+  add_study_options(*command, options->study);
+  command->callback([&chosen, options, command_line] {
+    chosen = [options, command_line] { return run_probe_command(*options, command_line); };
+  });
+}
+
+}  // namespace hgemm::cli

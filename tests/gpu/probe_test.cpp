@@ -1,0 +1,125 @@
+// The stamps of a probed kernel: it still computes the right thing, and what it says of itself adds
+// up.
+#include <map>
+
+#include "bench/bench.h"
+#include "space/label.h"
+#include "study/probe_launch.h"
+#include "support.h"
+
+namespace hgemm::testing {
+namespace {
+
+class ProbeTest : public GpuTest {
+ protected:
+  Study probe(const KernelConfig& plain, const Shape& shape) {
+    KernelConfig config = plain;
+    config.probe = true;
+    const Build build = compile({config}).front();
+    EXPECT_EQ(build.status, Status::kOk) << build.message;
+    StudyRequest request;
+    request.kind = StudyKind::kProbe;
+    request.label = label(config);
+    request.shape = shape;
+    request.timeline = true;
+    const Device device = without_rotation();
+    const OnStep on_step;
+    Study study = run_probe(request, build.cubin, {device, nullptr, on_step});
+    EXPECT_EQ(study.status, Status::kOk) << request.label << ": " << study.message;
+    return study;
+  }
+};
+
+const CycleFigure& figure(const Study& study, const std::string& role, const std::string& phase) {
+  static const CycleFigure kNone;
+  for (const CycleFigure& known : study.cycles) {
+    if (known.role == role && known.phase == phase) return known;
+  }
+  ADD_FAILURE() << study.label << " has no figure " << role << " " << phase;
+  return kNone;
+}
+
+double sum(const Study& study, const std::string& role, const std::vector<std::string>& phases) {
+  double cycles = 0;
+  for (const std::string& phase : phases) cycles += figure(study, role, phase).cycles;
+  return cycles;
+}
+
+/// run_probe() verifies the result, and refuses records in which a tile was not computed exactly
+/// once or roles disagree; here is what it does not refuse.
+void expect_consistent(const Study& study, const KernelConfig& config, const Shape& shape) {
+  SCOPED_TRACE(study.label + " at " + to_string(shape));
+  ASSERT_FALSE(study.cycles.empty());
+  const auto tiles = static_cast<std::int64_t>(probe_tile_records(config, shape)) /
+                     probe_roles(config);  // of CTAs
+  EXPECT_EQ(figure(study, "producer", "order").count, tiles);
+  EXPECT_EQ(figure(study, "consumer", "epilogue").count, tiles * config.consumers);
+
+  const double consumer = sum(
+      study, "consumer", {"wait_full", "mma_issue", "mma_wait", "release", "epilogue", "store"});
+  const double consumer_total = figure(study, "consumer", "total").cycles;
+  EXPECT_LE(consumer, consumer_total);
+  EXPECT_GE(consumer, 0.95 * consumer_total);
+  const double producer = sum(study, "producer", {"order", "wait_empty", "issue"});
+  const double producer_total = figure(study, "producer", "total").cycles;
+  EXPECT_LE(producer, producer_total);
+  EXPECT_GE(producer, 0.95 * producer_total);
+  for (const CycleFigure& known : study.cycles) {
+    EXPECT_GE(known.cycles, 0) << known.role << " " << known.phase;
+  }
+  const double cta = figure(study, "kernel", "total").cycles /
+                     static_cast<double>(figure(study, "kernel", "total").count);
+  EXPECT_LE(cta, 1.05 * figure(study, "kernel", "launch").cycles);
+
+  std::map<std::pair<int, std::string>, double> last_end_ns;
+  for (const Span& span : study.spans) {
+    EXPECT_LT(span.sm, kTimelineSms);
+    EXPECT_LE(span.start_ns, span.end_ns) << span.phase;
+    auto& last = last_end_ns.try_emplace({span.cta, span.role}, 0.0).first->second;
+    EXPECT_GE(span.start_ns, last - 1e-3)
+        << "CTA " << span.cta << ", " << span.role << ", " << span.phase << " of " << span.tile;
+    last = span.end_ns;
+  }
+}
+
+// Every axis of the kernel, at odd shapes with tails on every side and several tiles a CTA.
+TEST_F(ProbeTest, SmokeSpaceAddsUpAtOddShapes) {
+  std::vector<KernelConfig> probed = smoke_space(Dtype::kBf16);
+  for (KernelConfig& config : probed) config.probe = true;
+  compile(probed);  // all at once; probe() finds them in the cache
+  for (const KernelConfig& config : smoke_space(Dtype::kBf16)) {
+    const Shape shape{.m = 2049, .n = 3080, .k = 4104, .tag = ""};
+    const Study study = probe(config, shape);
+    if (study.status != Status::kOk) continue;  // probe() has said so
+    expect_consistent(study, config, shape);
+    EXPECT_FALSE(study.spans.empty()) << study.label;
+  }
+}
+
+TEST_F(ProbeTest, ASingleTileAddsUp) {
+  const KernelConfig config{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert};
+  const Shape shape{.m = 3, .n = 8, .k = 4096, .tag = ""};
+  const Study study = probe(config, shape);
+  ASSERT_EQ(study.status, Status::kOk);
+  EXPECT_EQ(figure(study, "producer", "order").count, 2);
+  expect_consistent(study, config, shape);
+}
+
+// The main loop of 128x256 with two consumers: 8 wgmmas of 128 cycles per k block and SM. More than
+// that is waiting.
+TEST_F(ProbeTest, TheMainLoopTakesWhatItsWgmmasTake) {
+  const KernelConfig config{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert};
+  const Shape shape{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
+  const Study study = probe(config, shape);
+  ASSERT_EQ(study.status, Status::kOk);
+  expect_consistent(study, config, shape);
+  const double loop = sum(study, "consumer", {"wait_full", "mma_issue", "mma_wait", "release"}) /
+                      static_cast<double>(figure(study, "consumer", "mma_wait").count);
+  EXPECT_GE(loop, 0.9 * 1024) << "while one consumer stores, the other is alone for some blocks";
+  EXPECT_LE(loop, 1.3 * 1024);
+  EXPECT_LE(figure(study, "kernel", "probed").cycles, 1.1 * figure(study, "kernel", "plain").cycles)
+      << "the stamps cost more than a tenth";
+}
+
+}  // namespace
+}  // namespace hgemm::testing
