@@ -66,17 +66,18 @@ struct Step {
   int tile_n;            ///< columns of D
   int tile_k;            ///< K must be a multiple of it
   int threads;
-  int ctas_per_sm;   ///< for __launch_bounds__; 0: not said
-  int smem_bytes;    ///< dynamic
-  int stages;        ///< k blocks in shared memory; 0: none
-  int cluster;       ///< CTAs, along N
-  bool persistent;   ///< resident CTAs loop over tiles; else a 1-D grid of one CTA per tile
-  bool specialised;  ///< producer and consumer warps, else all threads do the same
+  int ctas_per_sm = 0;       ///< for __launch_bounds__; 0: not said
+  int smem_bytes = 0;        ///< dynamic
+  int stages = 0;            ///< k blocks in shared memory; 0: none
+  int cluster = 1;           ///< CTAs, along N
+  bool persistent = false;   ///< resident CTAs loop over tiles; else a 1-D grid of one CTA per tile
+  bool specialised = false;  ///< producer and consumer warps, else all threads do the same
+  int tiles_per_cta = 0;     ///< a persistent step's limit; 0: none
   Box a_box, b_box, d_box;
-  unsigned elements;   ///< bits
-  bool probed;         ///< it has a build with cycle stamps
-  double tflops;       ///< as published; 0: not published
-  const char* source;  ///< of that figure: who, on what, at which size
+  unsigned elements;        ///< bits
+  bool probed = false;      ///< it has a build with cycle stamps
+  double tflops = 0;        ///< as published; 0: not published
+  const char* source = "";  ///< of that figure: who, on what, at which size
 };
 
 /// Why this step cannot compute a shape, or nullptr if it can.
