@@ -33,21 +33,31 @@ struct Matrix {
   Dtype dtype;
 };
 
+CUtensorMapDataType tensor_map_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case Dtype::kFp16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case Dtype::kFp32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  }
+  throw Error("tensor maps have no name for this type");
+}
+
 TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, CUtensorMapSwizzle swizzle,
                  CUtensorMapL2promotion promotion) {
   static const auto encode_tiled = tensor_map_encoder();
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(matrix.cols),
                                 static_cast<cuuint64_t>(matrix.rows)};
-  const cuuint64_t row_bytes[] = {static_cast<cuuint64_t>(matrix.cols * kElementBytes)};
+  const cuuint64_t row_bytes[] = {
+      static_cast<cuuint64_t>(matrix.cols * element_bytes(matrix.dtype))};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(box_cols), static_cast<cuuint32_t>(box_rows)};
   const cuuint32_t element_strides[] = {1, 1};
   CUtensorMap map{};
-  const CUresult code = encode_tiled(&map,
-                                     matrix.dtype == Dtype::kBf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                                                                  : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-                                     2, matrix.data, extents, row_bytes, box, element_strides,
-                                     CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion,
-                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult code = encode_tiled(&map, tensor_map_type(matrix.dtype), 2, matrix.data, extents,
+                                     row_bytes, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                     swizzle, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (code != CUDA_SUCCESS) {
     throw Error(fmt::format(
         "the driver refused the tensor map of {} ({} x {}, box {} x {}): error {}", matrix.name,
