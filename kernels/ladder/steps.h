@@ -73,7 +73,7 @@ struct Step {
   bool persistent = false;   ///< resident CTAs loop over tiles; else a 1-D grid of one CTA per tile
   bool specialised = false;  ///< producer and consumer warps, else all threads do the same
   int tiles_per_cta = 0;     ///< a persistent step's limit; 0: none
-  Box a_box, b_box, d_box;
+  Box a_box{}, b_box{}, d_box{};
   unsigned elements;        ///< bits
   bool probed = false;      ///< it has a build with cycle stamps
   double tflops = 0;        ///< as published; 0: not published
