@@ -7,9 +7,9 @@
 // github.com/siboehm/SGEMM_CUDA): SGEMM of size 4092 on an RTX A6000, where cuBLAS had 23.25
 // TFLOP/s. There B has rows along N; here both operands lie along K, so the kernels are others, and
 // each step's header says where its lesson lies instead. The figure beside "padded" is that of
-// kernel 8, one column of padding more or less under the vectorised kernel, and it is below the one
-// before it there too. No figures are given for the tensor-core steps: none for these kernels was
-// found that names the GPU, the size and the type.
+// kernel 8 there, the vectorised one with 5 columns of padding, which cost it its 16-byte accesses:
+// it is below the one before. No figures are given for the tensor-core steps: none was found for
+// such kernels that names GPU, size and type.
 #pragma once
 
 #include "ladder/steps.h"
