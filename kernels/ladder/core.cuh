@@ -60,14 +60,20 @@ __device__ __forceinline__ void widen(const uint4& vector, float (&wide)[kPerVec
   }
 }
 
-/// Four neighbouring columns of D in one store: of 16 bytes for fp32, of 8 for the others.
+/// Four neighbouring columns of D in one store: of 16 bytes for fp32, of 8 for the others. In PTX,
+/// since of a float4 the compiler makes four stores where it pleases.
 template <Element kElement>
 __device__ __forceinline__ void store_four(Stored<kElement>* at, const float* values) {
+  const u64 address = __cvta_generic_to_global(at);
   if constexpr (kElement == Element::kFp32) {
-    *reinterpret_cast<float4*>(at) = make_float4(values[0], values[1], values[2], values[3]);
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(values[0]),
+                 "f"(values[1]), "f"(values[2]), "f"(values[3])
+                 : "memory");
   } else {
-    *reinterpret_cast<uint2*>(at) = make_uint2(ptx::pack<kDtype<kElement>>(values[0], values[1]),
-                                               ptx::pack<kDtype<kElement>>(values[2], values[3]));
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address),
+                 "r"(ptx::pack<kDtype<kElement>>(values[0], values[1])),
+                 "r"(ptx::pack<kDtype<kElement>>(values[2], values[3]))
+                 : "memory");
   }
 }
 
