@@ -51,19 +51,22 @@ __device__ __forceinline__ u64 descriptor(u32 address) {
   return static_cast<u64>(address >> 4) | (1ull << 16) | (u64{1024 >> 4} << 32) | (1ull << 62);
 }
 
-/// Issues the wgmmas of one k block: kBlocks x 64 rows of `left` by kCols rows of `right`. Without
-/// `accumulate` the first ones overwrite d.
+/// Issues the wgmmas of one k block: kBlocks x 64 rows of `left` by 2 x kHalfCols rows of `right`.
+/// Without `accumulate` the first ones overwrite d. Inside the swizzle's atom 16 elements of K are
+/// 32 bytes, which is 2 in a descriptor's units of 16.
 template <Element kElement, int kBlocks, int kHalfCols>
 __device__ __forceinline__ void multiply(float (&d)[kBlocks][kHalfCols], u32 left, u32 right,
                                          int accumulate = 1) {
+  const u64 left_descriptor = descriptor(left);
+  const u64 right_descriptor = descriptor(right);
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
     for (int k = 0; k < kDepth; k += kMmaK) {
-      const u32 k_bytes = static_cast<u32>(k * 2);
+      const u32 k_units = static_cast<u32>(k * 2) / 16;
       Wgmma<2 * kHalfCols, kDtype<kElement>>::mma(
-          d[block], descriptor(left + tile_bytes(block * kMmaM) + k_bytes),
-          descriptor(right + k_bytes), k > 0 ? 1 : accumulate);
+          d[block], left_descriptor + tile_bytes(block * kMmaM) / 16 + k_units,
+          right_descriptor + k_units, k > 0 ? 1 : accumulate);
     }
   }
 }
