@@ -26,8 +26,9 @@ struct LadderParams {
 namespace ladder {
 
 enum class Family : unsigned char {
-  kHopper,    ///< TMA, mbarriers, wgmma: the steps of "Outperforming cuBLAS on H100"
-  kCudaCore,  ///< from one thread per output to a warp tile, and the older tensor-core paths
+  kHopper,      ///< TMA, mbarriers, wgmma: the steps of "Outperforming cuBLAS on H100"
+  kCudaCore,    ///< from one thread per output to a warp tile
+  kTensorCore,  ///< WMMA and mma.sync, the tensor cores before wgmma
 };
 
 /// What A, B and D consist of.

@@ -51,10 +51,11 @@ inline constexpr const char* kLadderExamples =
     "  hgemm-tune ladder                                     all Hopper steps at 8192x8192x8192\n"
     "  hgemm-tune ladder --steps hopper.03,hopper.04         what warp specialisation gives\n"
     "  hgemm-tune ladder --shape 4096x4096x4096 --dtype fp16\n"
+    "  hgemm-tune ladder --shape 4096x4096x4096 --dtype fp32 --steps cuda_core\n"
     "  hgemm-tune ladder --recorded --format md              the results that ship with it";
 inline constexpr const char* kLadderShape = "The shape of all steps; a multiple of their tiles";
 inline constexpr const char* kLadderSteps =
-    "Steps (hopper.03) or whole families (hopper), with commas between";
+    "Steps (hopper.03) or whole families (cuda_core, tensor_core, hopper), with commas between";
 inline constexpr const char* kLadderDtype = "Type of A, B and D, in place of the shape's";
 
 inline constexpr const char* kBest = "Show the fastest configuration of each recorded shape";

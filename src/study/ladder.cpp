@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "kernels/ladder/core_steps.h"
 #include "kernels/ladder/hopper_steps.h"
 
 namespace hgemm {
@@ -39,6 +40,8 @@ std::string_view to_string(ladder::Family family) {
       return "hopper";
     case ladder::Family::kCudaCore:
       return "cuda_core";
+    case ladder::Family::kTensorCore:
+      return "tensor_core";
   }
   throw Error("a family outside its enumeration");
 }
@@ -46,7 +49,8 @@ std::string_view to_string(ladder::Family family) {
 const std::vector<ladder::Step>& ladder_steps() {
   static const std::vector<ladder::Step> all = [] {
     std::vector<ladder::Step> steps;
-    for (const std::span<const ladder::Step> table : {std::span(ladder::kHopperSteps)}) {
+    using Table = std::span<const ladder::Step>;
+    for (const Table table : {Table(ladder::kCoreSteps), Table(ladder::kHopperSteps)}) {
       steps.insert(steps.end(), table.begin(), table.end());
     }
     return steps;

@@ -11,7 +11,7 @@
 
 namespace hgemm {
 
-std::string_view to_string(ladder::Family family);  ///< "hopper", "cuda_core"
+std::string_view to_string(ladder::Family family);  ///< "hopper", "cuda_core" or "tensor_core"
 
 /// All steps of all families, each family from the bottom to the top.
 const std::vector<ladder::Step>& ladder_steps();
