@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
     cli::add_micro(program, command, command_line);
     cli::add_counters(program, command, command_line);
     cli::add_probe(program, command, command_line);
+    cli::add_ladder(program, command, command_line);
     cli::add_doctor(program, command);
     cli::add_workers(program, command);
     try {

@@ -17,17 +17,28 @@ struct Matrix {
   Dtype dtype;
 };
 
+TensorElement tensor_element(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return TensorElement::kBf16;
+    case Dtype::kFp16:
+      return TensorElement::kF16;
+    case Dtype::kFp32:
+      return TensorElement::kF32;
+  }
+  throw Error("a type outside its enumeration");
+}
+
 TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, TensorSwizzle swizzle,
                  TensorPromotion promotion) {
-  return make_tensor_map(
-      {.name = matrix.name,
-       .data = matrix.data,
-       .element = matrix.dtype == Dtype::kBf16 ? TensorElement::kBf16 : TensorElement::kF16,
-       .extents = {matrix.cols, matrix.rows},
-       .strides_bytes = {matrix.cols * kElementBytes},
-       .box = {box_cols, box_rows},
-       .swizzle = swizzle,
-       .promotion = promotion});
+  return make_tensor_map({.name = matrix.name,
+                          .data = matrix.data,
+                          .element = tensor_element(matrix.dtype),
+                          .extents = {matrix.cols, matrix.rows},
+                          .strides_bytes = {matrix.cols * element_bytes(matrix.dtype)},
+                          .box = {box_cols, box_rows},
+                          .swizzle = swizzle,
+                          .promotion = promotion});
 }
 
 }  // namespace
