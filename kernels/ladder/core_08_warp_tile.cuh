@@ -38,7 +38,8 @@ __device__ __forceinline__ void core_warp_tile(const LadderParams& params) {
     fill_by_vectors<kElement, kTile, kThreads>(b_tile, work.b(0, k), work.k());
     __syncthreads();
     watch.stop(Phase::kLoad);
-#pragma unroll
+// Unrolled whole, the probed build spills.
+#pragma unroll 8
     for (u32 depth = 0; depth < kCoreDepth; ++depth) {
       float4 b[kColGroups];
 #pragma unroll

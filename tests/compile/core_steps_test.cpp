@@ -2,6 +2,7 @@
 // of them compile without a spill is in ladder_kernels_test.
 #include <gmock/gmock.h>
 
+#include "compile/compiler.h"
 #include "compile/nvrtc.h"
 #include "compile/source.h"
 #include "study/ladder.h"
