@@ -22,12 +22,12 @@ fs::path resource_dir() {
                   program_dir.string()));
 }
 
-std::vector<fs::path> recorded_databases() {
+std::vector<fs::path> recorded_databases(const std::string& name) {
   std::vector<fs::path> databases;
   const fs::path results = resource_dir() / "results";
   if (!fs::is_directory(results)) return databases;
   for (const auto& device : fs::directory_iterator(results)) {
-    const fs::path database = device.path() / "tune.db";
+    const fs::path database = device.path() / name;
     if (fs::is_regular_file(database)) databases.push_back(database);
   }
   std::sort(databases.begin(), databases.end());

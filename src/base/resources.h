@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace hgemm {
@@ -10,8 +11,8 @@ namespace hgemm {
 /// <folder of the program>/../share/hgemm-tune (an installation). Throws Error if there is neither.
 std::filesystem::path resource_dir();
 
-/// The databases that ship as resource_dir()/results/<device>/tune.db, sorted by path. Others
-/// beside them are recordings that are not complete.
-std::vector<std::filesystem::path> recorded_databases();
+/// The databases that ship as resource_dir()/results/<device>/<name>, sorted by path: tune.db holds
+/// races, study.db studies. Others beside them are recordings that are not complete.
+std::vector<std::filesystem::path> recorded_databases(const std::string& name = "tune.db");
 
 }  // namespace hgemm

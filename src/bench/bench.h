@@ -1,5 +1,7 @@
 // The GPU half of the studies: each runs one request in this process. The worker calls them; what
-// fails in a way that may have cost the CUDA context is a CudaError.
+// fails in a way that may have cost the CUDA context is a CudaError. Any other Error that they throw
+// becomes a study with the status launch_failed and its message; but InputError, for what is not the
+// study's fault and would meet others too (no permission, no room), ends the whole run.
 #pragma once
 
 #include <filesystem>

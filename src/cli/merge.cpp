@@ -68,11 +68,13 @@ int run_merge(const MergeOptions& options) {
   Store output = Store::open(options.output, Store::Mode::kReadWrite);
   for (const Store& input : inputs) {
     const Store::Added added = output.add_all(input);
-    if (added.races == 0 && added.trials == 0 && added.samples == 0) {
+    if (added.races + added.trials + added.samples + added.studies == 0) {
       fmt::print("{}: nothing that {} does not have\n", input.path(), output.path());
     } else {
-      fmt::print("{}: {} races, {} trials and {} samples added\n", input.path(), added.races,
-                 added.trials, added.samples);
+      const std::string studies =
+          added.studies > 0 ? fmt::format(", and {} studies", added.studies) : "";
+      fmt::print("{}: {} races, {} trials and {} samples{} added\n", input.path(), added.races,
+                 added.trials, added.samples, studies);
     }
   }
   return 0;

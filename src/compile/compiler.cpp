@@ -34,16 +34,13 @@ int default_jobs() {
   return std::max(1, std::min(cpus, available_memory_gib()));
 }
 
-/// All that is known of a config before it is compiled.
-Build blank_build(const KernelConfig& config, const Toolchain& toolchain,
-                  const std::string& kernel_hash) {
+/// All that is known of any build before it is compiled.
+Build blank_build(std::string label, const Toolchain& toolchain, const std::string& kernel_hash) {
   Build build;
-  build.config = config;
-  build.facts.label = label(config);
+  build.facts.label = std::move(label);
   build.facts.kernel_hash = kernel_hash;
   build.facts.compiler = "nvrtc " + nvrtc_version();
   build.facts.flags = fmt::format("{}", fmt::join(toolchain.flags, " "));
-  build.facts.dynamic_smem_bytes = smem_layout(config).total_bytes;
   return build;
 }
 
@@ -65,48 +62,46 @@ void finish(Build& build, const CompilerOutput& output, const std::filesystem::p
 }
 
 struct Missing {
+  std::size_t index;
   Build build;
   std::string key;
 };
 
-}  // namespace
-
-CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
-                          const std::function<void(Build)>& done) {
-  const Toolchain& toolchain = options.toolchain;
+/// Compiles `count` jobs: those that are not in the cache in child processes. `blank` and `job_of`
+/// describe the build of an index; jobs are made when they are needed, since each holds all
+/// headers.
+CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
+                           const std::function<Build(std::size_t)>& blank,
+                           const std::function<CompileJob(std::size_t)>& job_of,
+                           const std::function<void(std::size_t, Build)>& done) {
   const Cache cache(options.cache_dir);
-  const auto job_of = [&](const KernelConfig& config) {
-    return kernel_job(config, toolchain.kernel_files, toolchain.flags);
-  };
-  const std::string kernel_hash = kernel_source_hash(toolchain.kernel_files);
-
   CompileCounts counts;
   std::vector<Missing> missing;
-  for (const KernelConfig& config : configs) {
-    Build build = blank_build(config, toolchain, kernel_hash);
-    const std::string key = cache_key(job_of(config));
+  for (std::size_t index = 0; index < count; ++index) {
+    Build build = blank(index);
+    const std::string key = cache_key(job_of(index));
     const Cache::Found found = cache.find(key);
     if (found.output) {
       finish(build, *found.output, cache.cubin_path(key));
       build.from_cache = true;
       ++counts.from_cache;
-      done(std::move(build));
+      done(index, std::move(build));
     } else {
       if (found.damaged) ++counts.repaired;
-      missing.push_back({std::move(build), key});
+      missing.push_back({index, std::move(build), key});
     }
   }
 
-  PoolOptions pool{toolchain.worker, options.jobs > 0 ? options.jobs : default_jobs(),
+  PoolOptions pool{options.toolchain.worker, options.jobs > 0 ? options.jobs : default_jobs(),
                    options.timeout};
   // Reports each of `batch` that the compiler gave an answer for; returns the others, with what
   // became of their processes as their message.
   const auto compile = [&](std::vector<Missing> batch) {
     std::vector<Missing> lost;
     run_in_children(
-        batch.size(), pool, [&](std::size_t i) { return job_of(batch[i].build.config); },
+        batch.size(), pool, [&](std::size_t i) { return job_of(batch[i].index); },
         [&](std::size_t i, Answer answer) {
-          auto& [build, key] = batch[i];
+          auto& [index, build, key] = batch[i];
           if (answer.failure.empty() && answer.message.contains("error")) {
             answer.failure = answer.message.at("error");
           }
@@ -118,7 +113,7 @@ CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOp
           const auto output = answer.message.get<CompilerOutput>();
           cache.store(key, output);
           finish(build, output, cache.cubin_path(key));
-          done(std::move(build));
+          done(index, std::move(build));
         });
     return lost;
   };
@@ -127,11 +122,45 @@ CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOp
   std::vector<Missing> lost = compile(std::move(missing));
   for (Missing& item : lost) item.build.message.clear();
   pool.children = 1;
-  for (auto& [build, key] : compile(std::move(lost))) {
+  for (auto& [index, build, key] : compile(std::move(lost))) {
     fail(build, fmt::format("lost twice, the second time compiled alone: {}", build.message));
-    done(std::move(build));
+    done(index, std::move(build));
   }
   return counts;
+}
+
+}  // namespace
+
+CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
+                          const std::function<void(Build)>& done) {
+  const Toolchain& toolchain = options.toolchain;
+  const std::string kernel_hash = kernel_source_hash(toolchain.kernel_files);
+  return compile_jobs(
+      configs.size(), options,
+      [&](std::size_t i) {
+        Build build = blank_build(label(configs[i]), toolchain, kernel_hash);
+        build.config = configs[i];
+        build.facts.dynamic_smem_bytes = smem_layout(configs[i]).total_bytes;
+        return build;
+      },
+      [&](std::size_t i) {
+        return kernel_job(configs[i], toolchain.kernel_files, toolchain.flags);
+      },
+      [&](std::size_t, Build build) { done(std::move(build)); });
+}
+
+CompileCounts compile_sources(std::span<const StudySource> sources, const CompileOptions& options,
+                              const std::function<void(std::size_t, Build)>& done) {
+  const Toolchain& toolchain = options.toolchain;
+  const std::string kernel_hash = kernel_source_hash(toolchain.kernel_files);
+  return compile_jobs(
+      sources.size(), options,
+      [&](std::size_t i) { return blank_build(sources[i].label, toolchain, kernel_hash); },
+      [&](std::size_t i) {
+        return study_job(sources[i].text, toolchain.kernel_files, toolchain.study_files,
+                         toolchain.flags);
+      },
+      done);
 }
 
 }  // namespace hgemm

@@ -51,7 +51,7 @@ struct CompileOptions {
   Toolchain toolchain;
 };
 
-/// How the builds of one compile_all() came about.
+/// How the builds of one compile_all() or compile_sources() came about.
 struct CompileCounts {
   int from_cache = 0;
   int compiled = 0;  ///< by a child, with any outcome
@@ -69,13 +69,14 @@ std::filesystem::path default_cache_dir();
 CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
                           const std::function<void(Build)>& done);
 
-/// A translation unit of a study kernel: may include every file in kernels/, its folders among
-/// them.
+/// A translation unit of a study kernel. It may include every file in kernels/, kernels/micro/ and
+/// kernels/ladder/, and these each other, by their paths below kernels/: "ptx.cuh", "micro/x.cuh".
 struct StudySource {
   std::string label;
   std::string text;
 };
-/// The same for study kernels; `done` gets the index of the source. A build's `config` is not set.
+/// The same for study kernels, judged as strictly; `done` gets the index of the source. A build's
+/// `config` is not set, and its facts name no dynamic shared memory: its launcher knows.
 CompileCounts compile_sources(std::span<const StudySource> sources, const CompileOptions& options,
                               const std::function<void(std::size_t, Build)>& done);
 

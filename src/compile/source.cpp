@@ -46,15 +46,32 @@ extern "C" __global__ void {}__launch_bounds__({}, 1)
       threads_per_cta(config));
 }
 
-CompileJob kernel_job(const KernelConfig& config, std::span<const EmbeddedFile> kernel_files,
-                      std::span<const std::string> flags) {
-  CompileJob job{kernel_source(config), {}, {flags.begin(), flags.end()}};
+namespace {
+
+void add_headers(CompileJob& job, std::span<const EmbeddedFile> files) {
   constexpr std::string_view kFolder = "kernels/";
-  for (const EmbeddedFile& file : kernel_files) {
+  for (const EmbeddedFile& file : files) {
     std::string_view name = file.path;
     if (name.starts_with(kFolder)) name.remove_prefix(kFolder.size());
     job.headers.emplace(name, file.text);
   }
+}
+
+}  // namespace
+
+CompileJob kernel_job(const KernelConfig& config, std::span<const EmbeddedFile> kernel_files,
+                      std::span<const std::string> flags) {
+  CompileJob job{kernel_source(config), {}, {flags.begin(), flags.end()}};
+  add_headers(job, kernel_files);
+  return job;
+}
+
+CompileJob study_job(const std::string& source, std::span<const EmbeddedFile> kernel_files,
+                     std::span<const EmbeddedFile> study_files,
+                     std::span<const std::string> flags) {
+  CompileJob job{source, {}, {flags.begin(), flags.end()}};
+  add_headers(job, kernel_files);
+  add_headers(job, study_files);
   return job;
 }
 

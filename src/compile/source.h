@@ -1,4 +1,4 @@
-// From a config to what the compiler is given.
+// From a config, or a study's source, to what the compiler is given.
 #pragma once
 
 #include <span>
@@ -17,5 +17,9 @@ std::string kernel_source(const KernelConfig& config);
 /// Headers are named by their path below kernels/, as the kernels include each other.
 CompileJob kernel_job(const KernelConfig& config, std::span<const EmbeddedFile> kernel_files,
                       std::span<const std::string> flags);
+
+/// A study kernel sees both: "ptx.cuh", "micro/wgmma.cuh".
+CompileJob study_job(const std::string& source, std::span<const EmbeddedFile> kernel_files,
+                     std::span<const EmbeddedFile> study_files, std::span<const std::string> flags);
 
 }  // namespace hgemm

@@ -9,10 +9,11 @@
 #include "space/words.h"
 
 namespace hgemm::sql {
-namespace {
 
 using SQLite::Database;
 using SQLite::Statement;
+
+// ---- Columns and statements ----
 
 std::optional<double> real_or_none(const Statement& row, int column) {
   if (row.getColumn(column).isNull()) return std::nullopt;
@@ -22,20 +23,6 @@ std::optional<std::int64_t> integer_or_none(const Statement& row, int column) {
   if (row.getColumn(column).isNull()) return std::nullopt;
   return integer64(row, column);
 }
-
-template <class Value>
-void bind_or_null(Statement& statement, const char* name, const std::optional<Value>& value) {
-  if (value) {
-    statement.bind(name, *value);
-  } else {
-    statement.bind(name);
-  }
-}
-
-}  // namespace
-
-// ---- Columns and statements ----
-
 double real(const Statement& row, int column) {
   return real_or_none(row, column).value_or(std::numeric_limits<double>::quiet_NaN());
 }
@@ -228,6 +215,32 @@ std::int64_t add_race(Database& db, std::int64_t run, const RecordedRace& record
 
 // ---- Trials ----
 
+Sample read_sample(const Statement& row, int column) {
+  Sample sample{.round = integer(row, column),
+                .pace = parse_pace(text(row, column + 1)),
+                .launches = integer(row, column + 2),
+                .time_us = real(row, column + 3),
+                .sm_mhz = real(row, column + 4),
+                .power_w = real_or_none(row, column + 5),
+                .temperature_c = {},
+                .clock_events = {}};
+  if (const auto celsius = integer_or_none(row, column + 6)) {
+    sample.temperature_c = static_cast<int>(*celsius);
+  }
+  if (const auto events = integer_or_none(row, column + 7)) {
+    sample.clock_events = static_cast<std::uint64_t>(*events);
+  }
+  return sample;
+}
+
+void bind_what_nvml_said(Statement& statement, const Sample& sample) {
+  bind_or_null(statement, ":power", sample.power_w);
+  bind_or_null(statement, ":celsius", sample.temperature_c);
+  std::optional<std::int64_t> events;
+  if (sample.clock_events) events = static_cast<std::int64_t>(*sample.clock_events);
+  bind_or_null(statement, ":events", events);
+}
+
 /// All trials of a race with their samples: two queries.
 std::vector<Trial> read_trials(Database& db, std::int64_t race) {
   std::vector<Trial> trials;
@@ -266,20 +279,7 @@ std::vector<Trial> read_trials(Database& db, std::int64_t race) {
   std::size_t at = 0;
   while (sample.executeStep()) {
     while (ids.at(at) != integer64(sample, 0)) ++at;  // both are ordered by trial
-    Sample& s = trials[at].samples.emplace_back(Sample{.round = integer(sample, 1),
-                                                       .pace = parse_pace(text(sample, 2)),
-                                                       .launches = integer(sample, 3),
-                                                       .time_us = real(sample, 4),
-                                                       .sm_mhz = real(sample, 5),
-                                                       .power_w = real_or_none(sample, 6),
-                                                       .temperature_c = {},
-                                                       .clock_events = {}});
-    if (const auto celsius = integer_or_none(sample, 7)) {
-      s.temperature_c = static_cast<int>(*celsius);
-    }
-    if (const auto events = integer_or_none(sample, 8)) {
-      s.clock_events = static_cast<std::uint64_t>(*events);
-    }
+    trials[at].samples.push_back(read_sample(sample, 1));
   }
   return trials;
 }
@@ -314,11 +314,7 @@ int TrialWriter::write(std::int64_t race, const Trial& trial) {
   for (const Sample& s : trial.samples) {
     SQLite::bind(sample_, id, s.round, std::string(to_string(s.pace)), s.launches, s.time_us,
                  s.sm_mhz);
-    bind_or_null(sample_, ":power", s.power_w);
-    bind_or_null(sample_, ":celsius", s.temperature_c);
-    std::optional<std::int64_t> events;
-    if (s.clock_events) events = static_cast<std::int64_t>(*s.clock_events);
-    bind_or_null(sample_, ":events", events);
+    bind_what_nvml_said(sample_, s);
     added += sample_.exec();
     sample_.reset();
   }

@@ -40,6 +40,19 @@ std::string text(const SQLite::Statement& row, int column);
 int integer(const SQLite::Statement& row, int column);
 std::int64_t integer64(const SQLite::Statement& row, int column);
 
+std::optional<double> real_or_none(const SQLite::Statement& row, int column);
+std::optional<std::int64_t> integer_or_none(const SQLite::Statement& row, int column);
+
+template <class Value>
+void bind_or_null(SQLite::Statement& statement, const char* name,
+                  const std::optional<Value>& value) {
+  if (value) {
+    statement.bind(name, *value);
+  } else {
+    statement.bind(name);
+  }
+}
+
 template <class... Args>
 SQLite::Statement prepare(SQLite::Database& db, const char* sql, const Args&... args) {
   SQLite::Statement statement(db, sql);
@@ -78,6 +91,13 @@ std::int64_t add_run(SQLite::Database& db, const Run& run);
 /// Without its trials.
 std::int64_t add_race(SQLite::Database& db, std::int64_t run, const RecordedRace& recorded);
 void add_build(SQLite::Database& db, const BuildFacts& build);  ///< ignored if it is there
+
+// ---- What samples of trials and of ladder steps share ----
+
+/// round, pace, launches, time_us, sm_mhz, power_w, temperature_c, clock_events from `column` on.
+Sample read_sample(const SQLite::Statement& row, int column);
+/// Binds :power, :celsius and :events.
+void bind_what_nvml_said(SQLite::Statement& statement, const Sample& sample);
 
 /// Store::record(), trial by trial.
 class TrialWriter {

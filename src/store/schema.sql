@@ -6,7 +6,7 @@
 -- A change of this file is a new user_version and a migration in src/store/migrations.h.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 -- Where trials ran. Equal environments are one row.
 CREATE TABLE environment (
@@ -44,7 +44,7 @@ CREATE TABLE shape (
   m      INTEGER NOT NULL CHECK (m > 0),
   n      INTEGER NOT NULL CHECK (n > 0),
   k      INTEGER NOT NULL CHECK (k > 0),
-  dtype  TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16')),
+  dtype  TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16', 'fp32')),
   layout TEXT    NOT NULL CHECK (layout IN ('TN')),
   UNIQUE (m, n, k, dtype, layout)
 ) STRICT;
@@ -157,3 +157,87 @@ CREATE TABLE attempt (
   boot_id      TEXT    NOT NULL,  -- of Linux: another one at every boot
   started_utc  TEXT    NOT NULL
 ) STRICT;
+
+-- What a study command (micro, probe, counters, ladder) found out about one subject, ended in one
+-- status. Its figures are in the tables below; which ones depends on its kind. A study is recorded
+-- once, whole.
+CREATE TABLE study (
+  id              INTEGER PRIMARY KEY,
+  uid             TEXT    NOT NULL UNIQUE CHECK (length(uid) = 32),  -- the same in every database
+  run_id          INTEGER NOT NULL REFERENCES run (id),
+  kind            TEXT    NOT NULL CHECK (kind IN ('micro', 'probe', 'counters', 'ladder')),
+  label           TEXT    NOT NULL,  -- of a microbenchmark, config, ladder step or baseline
+  shape_id        INTEGER REFERENCES shape (id),  -- NULL: it has none, as microbenchmarks
+  cubin_hash      TEXT    NOT NULL,  -- empty: a library's kernel, or it did not compile
+  status          TEXT    NOT NULL CHECK (status IN ('ok', 'invalid_config', 'compile_failed',
+                    'launch_failed', 'wrong_result', 'timed_out', 'crashed')),
+  message         TEXT    NOT NULL,  -- why not ok, or a remark
+  correct         INTEGER CHECK (correct IN (0, 1)),  -- NULL: no output was compared
+  error           REAL,              -- largest scaled error; NULL: the output had a NaN, or see above
+  tolerance       REAL,
+  verdict_message TEXT,
+  started_utc     TEXT    NOT NULL   -- ISO 8601
+) STRICT;
+
+-- A figure of a microbenchmark: the median of `samples` repetitions, the least and the largest.
+CREATE TABLE micro (
+  study_id INTEGER NOT NULL REFERENCES study (id),
+  metric   TEXT    NOT NULL,
+  unit     TEXT    NOT NULL,
+  value    REAL    NOT NULL,
+  low      REAL    NOT NULL,
+  high     REAL    NOT NULL,
+  samples  INTEGER NOT NULL,
+  PRIMARY KEY (study_id, metric)
+) STRICT, WITHOUT ROWID;
+
+-- SM cycles that one role of a kernel spent in one phase: `count` times (of what `unit` says) took
+-- `cycles` in all.
+CREATE TABLE cycle (
+  study_id INTEGER NOT NULL REFERENCES study (id),
+  role     TEXT    NOT NULL,
+  phase    TEXT    NOT NULL,
+  unit     TEXT    NOT NULL,
+  count    INTEGER NOT NULL,
+  cycles   REAL    NOT NULL,
+  PRIMARY KEY (study_id, role, phase)
+) STRICT, WITHOUT ROWID;
+
+-- A stretch of time of one role of one CTA: a line of a timeline.
+CREATE TABLE span (
+  study_id INTEGER NOT NULL REFERENCES study (id),
+  sm       INTEGER NOT NULL,
+  cta      INTEGER NOT NULL,
+  role     TEXT    NOT NULL,
+  phase    TEXT    NOT NULL,
+  tile     INTEGER NOT NULL,  -- position in the tile order; -1: not about one tile
+  start_ns REAL    NOT NULL,  -- since the first stamp of the launch
+  end_ns   REAL    NOT NULL
+) STRICT;
+CREATE INDEX span_by_study ON span (study_id);
+
+-- What the hardware counted while a kernel ran once.
+CREATE TABLE counter (
+  study_id INTEGER NOT NULL REFERENCES study (id),
+  metric   TEXT    NOT NULL,
+  unit     TEXT    NOT NULL,
+  value    REAL    NOT NULL,
+  source   TEXT    NOT NULL,  -- the hardware metric that it is
+  PRIMARY KEY (study_id, metric)
+) STRICT, WITHOUT ROWID;
+
+-- One timed batch of a ladder step, or of cublas beside it in the same round. Columns as in sample.
+CREATE TABLE ladder (
+  study_id      INTEGER NOT NULL REFERENCES study (id),
+  label         TEXT    NOT NULL CHECK (label IN ('step', 'cublas')),
+  round         INTEGER NOT NULL CHECK (round >= 0),
+  pace          TEXT    NOT NULL CHECK (pace IN ('shared', 'own', 'rested')),
+  launches      INTEGER NOT NULL CHECK (launches > 0),
+  time_us       REAL    NOT NULL CHECK (time_us > 0),
+  sm_mhz        REAL    NOT NULL,
+  power_w       REAL,
+  temperature_c INTEGER,
+  clock_events  INTEGER,
+  cycles        REAL    GENERATED ALWAYS AS (time_us * sm_mhz) VIRTUAL,
+  PRIMARY KEY (study_id, label, round)
+) STRICT, WITHOUT ROWID;

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <type_traits>
@@ -8,6 +9,7 @@
 #include "store/lock.h"
 #include "store/open.h"
 #include "store/rows.h"
+#include "store/study_rows.h"
 
 namespace hgemm {
 
@@ -52,6 +54,11 @@ std::optional<std::int64_t> find_race(Database& db, const std::string& uid) {
 bool is_later(const Trial& a, const Trial& b) {
   return a.samples.size() > b.samples.size() || (a.energy && !b.energy) ||
          (a.status != Status::kOk && b.status == Status::kOk);
+}
+
+bool same_subject(const Study& a, const Study& b) {
+  return a.kind == b.kind && a.label == b.label && a.shape.has_value() == b.shape.has_value() &&
+         (!a.shape || a.shape->same_problem(*b.shape));
 }
 
 }  // namespace
@@ -229,16 +236,74 @@ std::vector<Environment> Store::environments() const {
   });
 }
 
+void Store::record_study(std::int64_t run, const Study& study) {
+  Database& db = impl_->db;
+  impl_->write([&] {
+    RecordedStudy recorded;
+    recorded.uid = new_uid(db);
+    recorded.started_utc = now_utc(db);
+    recorded.study = study;
+    add_study(db, run, recorded);
+  });
+}
+
+bool Store::has_study(const Environment& environment, const Study& like, bool with_spans) const {
+  Database& db = impl_->db;
+  return impl_->read([&] {
+    auto rows = read_study_rows(db);
+    const auto newest = std::find_if(rows.rbegin(), rows.rend(), [&](const StudyRow& row) {
+      const RecordedStudy& recorded = row.study.recorded;
+      return same_subject(recorded.study, like) &&
+             recorded.environment.same_conditions(environment);
+    });
+    if (newest == rows.rend()) return false;
+    const Study& known = newest->study.recorded.study;
+    if (known.cubin_hash != like.cubin_hash) return false;
+    const bool did_not_compile = known.status == Status::kCompileFailed;
+    if (did_not_compile || like.status == Status::kCompileFailed) {
+      return known.status == like.status && known.message == like.message;
+    }
+    return !with_spans || known.status != Status::kOk || has_spans(db, newest->id);
+  });
+}
+
+std::vector<RecordedStudy> Store::studies(StudyKind kind) const {
+  Database& db = impl_->db;
+  return impl_->read([&] {
+    std::vector<RecordedStudy> newest;
+    auto rows = read_study_rows(db);
+    std::reverse(rows.begin(), rows.end());
+    for (StudyRow& row : rows) {
+      RecordedStudy& recorded = row.study.recorded;
+      const bool superseded = std::ranges::any_of(newest, [&](const RecordedStudy& later) {
+        return same_subject(later.study, recorded.study) &&
+               later.environment.same_conditions(recorded.environment);
+      });
+      if (recorded.study.kind != kind || superseded) continue;
+      read_figures(db, row.id, recorded.study);
+      newest.push_back(std::move(recorded));
+    }
+    std::reverse(newest.begin(), newest.end());
+    return newest;
+  });
+}
+
 Store::Added Store::add_all(const Store& from) {
   struct Contents {
     std::vector<Row<Run>> runs;
     std::vector<RaceOfRun> races;
     std::vector<BuildFacts> builds;
+    std::vector<StudyOfRun> studies;
   };
   // Read first: `from` may be this very database.
   const Contents theirs = from.impl_->read([&] {
     Database& db = from.impl_->db;
-    return Contents{read_runs(db), read_races(db), read_builds(db)};
+    Contents contents{read_runs(db), read_races(db), read_builds(db), {}};
+    for (StudyRow& row : read_study_rows(db)) {
+      read_figures(db, row.id, row.study.recorded.study);
+      contents.studies.push_back(std::move(row.study));
+    }
+    return contents;
   });
 
   Database& db = impl_->db;
@@ -265,6 +330,11 @@ Store::Added Store::add_all(const Store& from) {
       }
     }
     for (const BuildFacts& build : theirs.builds) add_build(db, build);
+    for (const auto& [run, recorded] : theirs.studies) {
+      if (knows_study(db, recorded.uid)) continue;
+      add_study(db, our_run.at(run), recorded);
+      ++added.studies;
+    }
     return added;
   });
 }

@@ -1,5 +1,6 @@
-// The database: SQLite, append-only, typed, one commit per trial. Only this module knows SQL.
-// schema.sql holds the schema; PRAGMA user_version its version; application_id marks the file ours.
+// The database: SQLite, append-only, typed, one commit per trial or study. Only this module knows
+// SQL. schema.sql holds the schema; PRAGMA user_version its version; application_id marks the file
+// ours.
 #pragma once
 
 #include <cstdint>
@@ -83,10 +84,11 @@ class Store {
 
   /// One finished study of that run, in one transaction.
   void record_study(std::int64_t run, const Study& study);
-  /// Whether a study of this kind, label, shape and cubin was recorded in these conditions, with
-  /// any status; `with_spans`: and has a timeline.
+  /// Whether the newest study of this kind, label and shape in these conditions is of this cubin,
+  /// with any status; of one that did not compile, for the same reason. `with_spans`: and has a
+  /// timeline, unless it failed.
   bool has_study(const Environment& environment, const Study& like, bool with_spans = false) const;
-  /// All studies of a kind, oldest first; of each label, shape and environment only the newest.
+  /// All studies of a kind, oldest first; of each label, shape and conditions only the newest.
   std::vector<RecordedStudy> studies(StudyKind kind) const;
 
   struct Added {
@@ -95,10 +97,11 @@ class Store {
     int samples = 0;
     int studies = 0;
   };
-  /// Takes over everything that `from` has and this database lacks, in one transaction: races by
-  /// their uid, of races that both have the trials and rounds that are missing here. Adding the
-  /// same again adds nothing. `from` may be an older or a newer state of this database, or this
-  /// one. Attempts stay behind. Whether the environments may be mixed is the caller's decision.
+  /// Takes over everything that `from` has and this database lacks, in one transaction: races and
+  /// studies by their uid, of races that both have the trials and rounds that are missing here.
+  /// Adding the same again adds nothing. `from` may be an older or a newer state of this database,
+  /// or this one. Attempts stay behind. Whether the environments may be mixed is the caller's
+  /// decision.
   Added add_all(const Store& from);
 
  private:

@@ -1,5 +1,5 @@
 // Who carries out studies. The interface keeps the commands testable without a GPU; the real one is
-// worker/remote_lab.h.
+// worker/remote.h.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ class Lab {
   virtual ~Lab() = default;
   virtual Environment environment() = 0;
   /// `cubin` is the request's compiled source; empty if it has none. What fails in the study itself
-  /// is a status and a message, not an exception.
+  /// is a status and a message, not an exception. Throws InputError for what is not its fault and
+  /// would meet others too, such as a missing permission.
   virtual Study run(const StudyRequest& request, const std::filesystem::path& cubin) = 0;
 };
 

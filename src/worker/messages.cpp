@@ -70,4 +70,50 @@ void from_json(const json& json, Sample& sample) {
   read_nullable(json.at("clock_events"), sample.clock_events);
 }
 
+void to_json(json& json, const StudyRequest& request) {
+  json = {{"kind", to_string(request.kind)},
+          {"label", request.label},
+          {"shape", nullable(request.shape)},
+          {"seed", request.seed},
+          {"timeline", request.timeline}};
+}
+void from_json(const json& json, StudyRequest& request) {
+  request.kind = parse_study_kind(json.at("kind").get<std::string>());
+  json.at("label").get_to(request.label);
+  read_nullable(json.at("shape"), request.shape);
+  json.at("seed").get_to(request.seed);
+  json.at("timeline").get_to(request.timeline);
+}
+
+void to_json(json& json, const Study& study) {
+  json = {{"kind", to_string(study.kind)},
+          {"label", study.label},
+          {"shape", nullable(study.shape)},
+          {"cubin_hash", study.cubin_hash},
+          {"status", to_string(study.status)},
+          {"message", study.message},
+          {"micro", study.micro},
+          {"cycles", study.cycles},
+          {"spans", study.spans},
+          {"counters", study.counters},
+          {"verdict", study.verdict},
+          {"samples", study.samples},
+          {"cublas_samples", study.cublas_samples}};
+}
+void from_json(const json& json, Study& study) {
+  study.kind = parse_study_kind(json.at("kind").get<std::string>());
+  json.at("label").get_to(study.label);
+  read_nullable(json.at("shape"), study.shape);
+  json.at("cubin_hash").get_to(study.cubin_hash);
+  study.status = parse_status(json.at("status").get<std::string>());
+  json.at("message").get_to(study.message);
+  json.at("micro").get_to(study.micro);
+  json.at("cycles").get_to(study.cycles);
+  json.at("spans").get_to(study.spans);
+  json.at("counters").get_to(study.counters);
+  json.at("verdict").get_to(study.verdict);
+  json.at("samples").get_to(study.samples);
+  json.at("cublas_samples").get_to(study.cublas_samples);
+}
+
 }  // namespace hgemm

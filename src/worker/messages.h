@@ -7,6 +7,7 @@
 
 #include "measure/measurer.h"
 #include "measure/session.h"
+#include "study/lab.h"
 #include "trial/trial.h"
 
 namespace hgemm {
@@ -20,6 +21,7 @@ inline constexpr const char* kForget = "forget";
 inline constexpr const char* kSettle = "settle";
 inline constexpr const char* kRounds = "rounds";
 inline constexpr const char* kEnergy = "energy";
+inline constexpr const char* kStudy = "study";  ///< any StudyRequest; closes the open shape
 }  // namespace call
 
 /// Kinds of error: which exception the parent throws.
@@ -36,6 +38,10 @@ void to_json(nlohmann::json& json, const Prepared& prepared);
 void from_json(const nlohmann::json& json, Prepared& prepared);
 void to_json(nlohmann::json& json, const Sample& sample);
 void from_json(const nlohmann::json& json, Sample& sample);
+void to_json(nlohmann::json& json, const StudyRequest& request);  ///< without its source
+void from_json(const nlohmann::json& json, StudyRequest& request);
+void to_json(nlohmann::json& json, const Study& study);
+void from_json(const nlohmann::json& json, Study& study);
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Environment, gpu_name, gpu_uuid, compute_major, compute_minor,
                                    sm_count, l2_bytes, memory_bytes, max_sm_mhz, power_limit_w,
@@ -44,5 +50,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Verdict, correct, error, tolerance, message)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, cold, graph, pdl)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Energy, window_s, power_w, time_us)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Step, doing, label, alone, expected_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MicroFigure, metric, unit, value, low, high, samples)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CycleFigure, role, phase, unit, count, cycles)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, sm, cta, role, phase, tile, start_ns, end_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CounterFigure, metric, unit, value, source)
 
 }  // namespace hgemm

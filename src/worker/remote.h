@@ -42,8 +42,8 @@ class RemoteMeasurer : public Measurer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Studies in a process of its own, with the same deadlines. The measurer's worker is another one:
-/// nothing that is studied is timed in a trial.
+/// Studies in a process of their own, with the same deadlines. The measurer's worker is another
+/// one: nothing that is studied is timed in a trial.
 class RemoteLab : public Lab {
  public:
   explicit RemoteLab(std::vector<std::string> command = {kThisProgram, "worker"});

@@ -3,9 +3,11 @@
 
 #include <optional>
 #include <set>
+#include <stdexcept>
 
 #include "base/channel.h"
 #include "base/revision.h"
+#include "bench/bench.h"
 #include "compile/compiler.h"
 #include "gpu/blas.h"
 #include "gpu/cuda.h"
@@ -54,6 +56,7 @@ class Server {
     }
     if (call == call::kEnvironment) return describe_environment(*device_, nvml_);
     if (call == call::kOpen) return open(request);
+    if (call == call::kStudy) return study(request);
     if (!session_) throw Error("no shape is open");
     if (call == call::kSettle) {
       return {{"power_capped", session_->settle(pace_of(request)).power_capped}};
@@ -84,22 +87,63 @@ class Server {
  private:
   json open(const json& request) {
     session_.reset();  // frees its memory before the next one asks how much there is
-    session_.emplace(
-        request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(), *device_,
-        nvml_ ? &*nvml_ : nullptr,
-        [this](const Step& step) {
-          if (!channel_.send({{"step", step}})) throw ChannelClosed("no parent");
-        },
-        request.at("without").get<std::set<std::string>>());
+    session_.emplace(request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(),
+                     *device_, nvml_ ? &*nvml_ : nullptr, on_step_,
+                     request.at("without").get<std::set<std::string>>());
     const Measurer::Opened& opened = session_->opened();
     return {
         {"baselines", opened.baselines}, {"prepared", opened.prepared}, {"timing", opened.timing}};
+  }
+  /// What fails in the study ends it, with a status; a CudaError that may have cost the context
+  /// ends this process, and an InputError is not the study's fault (no room, no permission).
+  Study study(const json& request) {
+    session_.reset();  // frees its memory, and is not to run meanwhile
+    const auto what = request.at("request").get<StudyRequest>();
+    try {
+      return run_study(what, request.at("cubin").get<std::string>(),
+                       {*device_, nvml_ ? &*nvml_ : nullptr, on_step_});
+    } catch (const CudaError& error) {
+      if (error.sticky()) throw;
+      return failed_launch(what, error);
+    } catch (const InputError&) {
+      throw;
+    } catch (const ChannelClosed&) {  // in on_step: nobody is waiting for the study
+      throw;
+    } catch (const Error& error) {
+      return failed_launch(what, error);
+    }
+  }
+  static Study run_study(const StudyRequest& request, const std::filesystem::path& cubin,
+                         const Bench& bench) {
+    switch (request.kind) {
+      case StudyKind::kMicro:
+        return run_micro(request, cubin, bench);
+      case StudyKind::kProbe:
+        return run_probe(request, cubin, bench);
+      case StudyKind::kCounters:
+        return run_counters(request, cubin, bench);
+      case StudyKind::kLadder:
+        return run_ladder(request, cubin, bench);
+    }
+    throw std::invalid_argument("a kind of study that does not exist");
+  }
+  static Study failed_launch(const StudyRequest& request, const Error& error) {
+    Study study;
+    study.kind = request.kind;
+    study.label = request.label;
+    study.shape = request.shape;
+    study.status = Status::kLaunchFailed;
+    study.message = error.what();
+    return study;
   }
   static Pace pace_of(const json& request) {
     return parse_pace(request.at("pace").get<std::string>());
   }
 
   Channel& channel_;
+  const OnStep on_step_ = [this](const Step& step) {
+    if (!channel_.send({{"step", step}})) throw ChannelClosed("no parent");
+  };
   std::optional<Device> device_;
   std::optional<Nvml> nvml_;
   std::optional<Session> session_;

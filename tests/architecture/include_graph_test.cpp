@@ -80,6 +80,10 @@ std::string resolve(const std::string& from, const std::string& header, const So
   for (const std::string& path : {beside, "src/" + header, header}) {
     if (sources.contains(path)) return path;
   }
+  // The folders of kernels/ name what they include by its path below kernels/, as NVRTC knows it.
+  if (from.starts_with("kernels/") && sources.contains("kernels/" + header)) {
+    return "kernels/" + header;
+  }
   return "";
 }
 
@@ -184,6 +188,11 @@ TEST(IncludeGraph, RulesCatchWhatTheyAreFor) {
   EXPECT_THAT(violations({{"src/tune/a.cpp", "  #  include <CLI/CLI.hpp>\n"}}),
               ElementsAre(HasSubstr("argv is not for tune")));
   EXPECT_THAT(violations({{"kernels/a.cuh", "#include <cuda_bf16.h>\n"}}),
+              ElementsAre(HasSubstr("CUDA is not for kernels")));
+  EXPECT_THAT(violations({{"kernels/micro/a.cuh", "#include \"cuda_core.cuh\"\n"},
+                          {"kernels/cuda_core.cuh", ""}}),
+              IsEmpty());
+  EXPECT_THAT(violations({{"kernels/ladder/a.cuh", "#include \"cuda_bf16.h\"\n"}}),
               ElementsAre(HasSubstr("CUDA is not for kernels")));
   EXPECT_THAT(violations({{"src/unheard_of/a.h", ""}}), ElementsAre(HasSubstr("no place")));
   EXPECT_THAT(violations({{"src/base/long.cpp", std::string(701, '\n')}}),

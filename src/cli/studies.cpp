@@ -1,0 +1,275 @@
+#include "cli/studies.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/resources.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/report.h"
+#include "cli/signals.h"
+#include "cli/writable.h"
+#include "compile/compiler.h"
+#include "store/store.h"
+#include "tune/studies.h"
+#include "worker/remote.h"
+
+namespace hgemm::cli {
+namespace {
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+bool answers(const Study& study, const StudyRequest& request) {
+  return study.kind == request.kind && study.label == request.label &&
+         study.shape.has_value() == request.shape.has_value() &&
+         (!study.shape || study.shape->same_problem(*request.shape));
+}
+
+/// "wgmma.m64n256k16" or "step07 at 4096x4096x4096".
+std::string subject(const std::string& label, const std::optional<Shape>& shape) {
+  return shape ? fmt::format("{} at {}", label, to_string(*shape)) : label;
+}
+
+std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::set<StudyKind> kinds_of(std::span<const StudyRequest> requests) {
+  std::set<StudyKind> kinds;
+  for (const StudyRequest& request : requests) kinds.insert(request.kind);
+  return kinds;
+}
+
+/// Those of `known` (oldest first) that answer a request: see StudyAnswer.
+std::vector<RecordedStudy> answers_among(const std::vector<RecordedStudy>& known,
+                                         std::span<const StudyRequest> requests) {
+  std::vector<RecordedStudy> found;
+  for (const StudyRequest& request : requests) {
+    for (auto study = known.rbegin(); study != known.rend(); ++study) {
+      // A newer one of these conditions, or this one, which another request asked for too.
+      const bool superseded = std::ranges::any_of(found, [&](const RecordedStudy& other) {
+        return answers(other.study, request) &&
+               other.environment.same_conditions(study->environment);
+      });
+      if (answers(study->study, request) && !superseded) found.push_back(*study);
+    }
+  }
+  return found;
+}
+
+/// Of all databases, oldest first.
+std::vector<RecordedStudy> studies_in(const std::vector<std::string>& databases,
+                                      const std::set<StudyKind>& kinds) {
+  std::vector<RecordedStudy> all;
+  for (const std::string& path : databases) {
+    const Store store = Store::open(path, Store::Mode::kReadOnly);
+    for (const StudyKind kind : kinds) {
+      std::ranges::move(store.studies(kind), std::back_inserter(all));
+    }
+  }
+  std::ranges::stable_sort(all, {}, &RecordedStudy::started_utc);
+  return all;
+}
+
+/// A line for each study, and one for what was compiled before.
+class Lines : public StudyListener {
+ public:
+  void compiling(int done, int total, int failed) override {
+    if (done < total) return;
+    const std::string failures = failed > 0 ? fmt::format(", {} failed", failed) : "";
+    fmt::print(stderr, "compiled {} kernels in {:.1f} s{}{}\n", total - from_cache_, seconds(),
+               from_cache_ > 0 ? fmt::format(", {} from the cache", from_cache_) : "", failures);
+  }
+  void found_in_cache() { ++from_cache_; }
+  void studying(int done, int total, const std::string& /*label*/) override {
+    start_ = steady_clock::now();
+    place_ = fmt::format("{}/{} ", done + 1, total);
+  }
+  void finished(const Study& study) override {
+    const std::string name = subject(study.label, study.shape);
+    if (study.status == Status::kOk) {
+      fmt::print(stderr, "{}{}: {:.1f} s\n", place_, name, seconds());
+    } else {
+      fmt::print(stderr, "{}{}: {}\n", place_, name, to_string(study.status));
+    }
+    place_.clear();  // what did not compile is not announced
+  }
+
+ private:
+  double seconds() const {
+    return std::chrono::duration<double>(steady_clock::now() - start_).count();
+  }
+
+  steady_clock::time_point start_ = steady_clock::now();
+  std::string place_;
+  int from_cache_ = 0;
+};
+
+/// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31".
+std::string where_measured(const RecordedStudy& study) {
+  const Environment& environment = study.environment;
+  std::string where =
+      fmt::format("{} (driver {}, CUDA {}) on {}", environment.gpu_name, environment.driver,
+                  environment.cuda, study.started_utc.substr(0, study.started_utc.find('T')));
+  if (environment.kernel_hash != kernel_source_hash()) where += " with other kernel sources";
+  return where;
+}
+
+std::string what_is_missing(const std::vector<RecordedStudy>& found,
+                            std::span<const StudyRequest> requests) {
+  constexpr std::size_t kNamed = 5;
+  std::vector<std::string> missing;
+  for (const StudyRequest& request : requests) {
+    const bool known = std::ranges::any_of(
+        found, [&](const RecordedStudy& study) { return answers(study.study, request); });
+    if (!known) missing.push_back(subject(request.label, request.shape));
+  }
+  if (missing.empty()) return "";
+  if (missing.size() == requests.size()) return " Nothing of this was recorded elsewhere.";
+  const std::string more = missing.size() > kNamed ? ", ..." : "";
+  const std::size_t count = missing.size();
+  missing.resize(std::min(count, kNamed));
+  return fmt::format(" {} of {} {} missing: {}{}.", count, requests.size(),
+                     count == 1 ? "is" : "are", fmt::join(missing, ", "), more);
+}
+
+/// The command without what asks for records.
+std::string measuring(std::string command_line) {
+  constexpr std::string_view kFlag = " --recorded";
+  if (const auto at = command_line.find(kFlag); at != command_line.npos) {
+    command_line.erase(at, kFlag.size());
+  }
+  return command_line;
+}
+
+StudyAnswer answer_from_records(const StudyOptions& options, std::span<const StudyRequest> requests,
+                                const std::string& command_line, const std::string& why) {
+  std::vector<std::string> databases;
+  for (const fs::path& path : recorded_databases("study.db")) databases.push_back(path.string());
+  if (options.db && fs::exists(*options.db)) databases.push_back(*options.db);
+  StudyAnswer answer;
+  answer.studies = answers_among(studies_in(databases, kinds_of(requests)), requests);
+
+  std::vector<std::string> places;
+  for (const RecordedStudy& study : answer.studies) {
+    const std::string place = where_measured(study);
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+  }
+  answer.first_line = why;
+  if (!places.empty())
+    answer.first_line += fmt::format(" Recorded on {}.", fmt::join(places, "; "));
+  const std::string missing = what_is_missing(answer.studies, requests);
+  answer.first_line += missing;
+  if (!missing.empty()) {
+    answer.first_line += fmt::format(" To measure on a Hopper GPU: {}", measuring(command_line));
+  }
+  return answer;
+}
+
+void print_failures(const std::vector<RecordedStudy>& studies) {
+  for (const auto& recorded : studies) {
+    const Study& study = recorded.study;
+    if (study.status == Status::kOk) continue;
+    fmt::print(stderr, "failed: {}: {}: {}\n", subject(study.label, study.shape),
+               to_string(study.status), first_line_of(study.message));
+  }
+}
+
+}  // namespace
+
+void add_study_options(CLI::App& command, StudyOptions& options) {
+  command.add_option("--db", options.db, help::kDb)
+      ->type_name("FILE")
+      ->default_str(kDefaultDatabase);
+  command.add_option("--cache-dir", options.cache_dir, help::kCacheDir)->type_name("FOLDER");
+  command.add_option("--jobs", options.jobs, help::kJobs)
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  CLI::Option* require = command.add_flag("--require-gpu", options.require_gpu, help::kRequireGpu);
+  command.add_flag("--recorded", options.recorded, help::kRecorded)->excludes(require);
+  command.add_option("--format", options.format, help::kBestFormat)
+      ->type_name("FORMAT")
+      ->capture_default_str();
+}
+
+StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> requests,
+                  const std::string& command_line) {
+  parse_format(options.format);  // refused before anything is measured
+  if (options.cache_dir) require_writable_cache(*options.cache_dir);
+  if (options.recorded) {
+    return answer_from_records(options, requests, command_line,
+                               "Nothing is measured now, as asked for.");
+  }
+
+  StopSignals stop;
+  RemoteLab lab;
+  Environment environment;
+  try {
+    environment = lab.environment();
+  } catch (const NoDevice& reason) {
+    if (options.require_gpu) throw;
+    return answer_from_records(
+        options, requests, command_line,
+        fmt::format("No Hopper GPU here ({}): nothing is measured now.", reason.what()));
+  }
+
+  const std::string db = options.db.value_or(kDefaultDatabase);
+  CompileOptions compile;
+  compile.cache_dir = options.cache_dir ? fs::path(*options.cache_dir) : default_cache_dir();
+  compile.jobs = options.jobs;
+  require_writable_cache(compile.cache_dir);
+  Store store = Store::open(db, Store::Mode::kReadWrite);
+  Lines lines;
+  const auto compile_with_lines = [&lines](auto sources, const CompileOptions& how,
+                                           const auto& done) {
+    compile_sources(sources, how, [&](std::size_t index, Build build) {
+      if (build.from_cache) lines.found_in_cache();
+      done(index, std::move(build));
+    });
+  };
+  const StudiesDone done = carry_out(
+      requests, lab, store, compile, command_line, compile_with_lines,
+      [&] { return stop.received().has_value(); }, &lines);
+
+  StudyAnswer answer;
+  answer.measured = true;
+  if (const auto signal = stop.received()) {
+    answer.stopped = true;
+    answer.exit_code = 128 + *signal;
+    fmt::print(stderr,
+               "stopped; {} studies of this run are in {}. The same command goes on from there.\n",
+               done.measured, db);
+    return answer;
+  }
+  std::vector<RecordedStudy> here;
+  for (const StudyKind kind : kinds_of(requests)) {
+    for (RecordedStudy& known : store.studies(kind)) {
+      if (known.environment.same_conditions(environment)) here.push_back(std::move(known));
+    }
+  }
+  answer.studies = answers_among(here, requests);
+  fmt::print(stderr, "measured {} studies; {} were already in {}\n", done.measured, done.already,
+             db);
+  print_failures(answer.studies);
+  const bool failed = std::ranges::any_of(answer.studies, [](const RecordedStudy& recorded) {
+    return recorded.study.status != Status::kOk;
+  });
+  answer.exit_code = failed ? 1 : 0;
+  return answer;
+}
+
+void print_first_line(const StudyAnswer& answer, Format format) {
+  if (answer.first_line.empty()) return;
+  const bool alone = for_programs(format);
+  fmt::print(alone ? stderr : stdout, "{}\n{}", answer.first_line, alone ? "" : "\n");
+}
+
+}  // namespace hgemm::cli

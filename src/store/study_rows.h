@@ -1,0 +1,34 @@
+// Studies to rows of the database, and back. Internal to store. All of it runs in a transaction of
+// its caller.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "store/store.h"
+
+namespace hgemm::sql {
+
+struct StudyOfRun {
+  std::int64_t run = 0;
+  RecordedStudy recorded;
+};
+
+/// A study without its figures.
+struct StudyRow {
+  std::int64_t id = 0;
+  std::int64_t environment = 0;  ///< its row
+  StudyOfRun study;
+};
+
+/// Every study without its figures, oldest first.
+std::vector<StudyRow> read_study_rows(SQLite::Database& db);
+void read_figures(SQLite::Database& db, std::int64_t id, Study& study);
+bool has_spans(SQLite::Database& db, std::int64_t id);
+
+bool knows_study(SQLite::Database& db, const std::string& uid);
+void add_study(SQLite::Database& db, std::int64_t run, const RecordedStudy& recorded);
+
+}  // namespace hgemm::sql

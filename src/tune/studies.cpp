@@ -1,0 +1,151 @@
+#include "tune/studies.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "measure/measurer.h"
+#include "tune/stop.h"
+
+namespace hgemm {
+namespace {
+
+constexpr int kMaxLossesInARow = 4;
+
+/// Of a fresh worker too. One loss may have been left behind by the study that came before.
+Environment answering(Lab& lab) {
+  try {
+    return lab.environment();
+  } catch (const MeasurerLost&) {
+  }
+  try {
+    return lab.environment();
+  } catch (const MeasurerLost& lost) {
+    throw Error(
+        fmt::format("the worker process was lost twice before it did anything, the second time so: "
+                    "{}; `hgemm-tune doctor` says whether the GPU answers",
+                    lost.what()));
+  }
+}
+
+class Studies {
+ public:
+  Studies(Lab& lab, Store& store, const std::string& command_line,
+          const std::function<bool()>& stop, StudyListener& listener)
+      : store_(store), lab_(lab), command_line_(command_line), stop_(stop), listener_(listener) {}
+
+  void run(std::span<const StudyRequest> requests, const CompileOptions& options,
+           const CompileSources& compile_sources) {
+    environment_ = answering(lab_);
+    const auto builds = compile(requests, options, compile_sources);
+    const int total = static_cast<int>(requests.size());
+    for (int ended = 0; const StudyRequest& request : requests) {
+      poll_stop(stop_);
+      const Build* build = request.source.empty() ? nullptr : &builds.at(request.source);
+      carry_out(request, build, ended++, total);
+    }
+  }
+
+  StudiesDone done;
+
+ private:
+  /// By source: what several requests share is compiled once. All of it ahead, so that nothing but
+  /// the GPU works while there is timing.
+  std::map<std::string, Build> compile(std::span<const StudyRequest> requests,
+                                       const CompileOptions& options,
+                                       const CompileSources& compile_sources) {
+    std::map<std::string, Build> builds;
+    std::vector<StudySource> sources;
+    for (const StudyRequest& request : requests) {
+      if (request.source.empty() || !builds.try_emplace(request.source).second) continue;
+      sources.push_back({request.label, request.source});
+    }
+    if (sources.empty()) return builds;
+    int ended = 0, failed = 0;
+    compile_sources(sources, options, [&](std::size_t index, Build build) {
+      if (build.status != Status::kOk) ++failed;
+      builds.at(sources.at(index).text) = std::move(build);
+      listener_.compiling(++ended, static_cast<int>(sources.size()), failed);
+      poll_stop(stop_);
+    });
+    return builds;
+  }
+
+  void carry_out(const StudyRequest& request, const Build* build, int ended, int total) {
+    Study study;
+    study.kind = request.kind;
+    study.label = request.label;
+    study.shape = request.shape;
+    if (build != nullptr) {
+      study.cubin_hash = build->facts.cubin_hash;
+      study.status = build->status;
+      study.message = build->message;
+    }
+    if (store_.has_study(environment_, study, request.timeline)) {
+      ++done.already;
+      return;
+    }
+    if (study.status != Status::kOk) return record(study);
+
+    listener_.studying(ended, total, request.label);
+    try {
+      Study found = lab_.run(request, build != nullptr ? build->cubin : std::filesystem::path());
+      // What it is about is ours to say: a resumed run asks for just this.
+      found.kind = study.kind;
+      found.label = study.label;
+      found.shape = study.shape;
+      found.cubin_hash = study.cubin_hash;
+      losses_in_a_row_ = 0;
+      record(found);
+    } catch (const MeasurerLost& lost) {
+      study.status = lost.status;
+      study.message = lost.what();
+      record(study);
+      if (++losses_in_a_row_ == kMaxLossesInARow) {
+        throw Error(fmt::format(
+            "{} studies in a row took the worker process down, the last one, {}, so: {}; check the "
+            "GPU with `hgemm-tune doctor`; the same command goes on after them",
+            kMaxLossesInARow, study.label, study.message));
+      }
+      answering(lab_);
+    }
+  }
+
+  void record(const Study& study) {
+    if (!run_) run_ = store_.begin_run(environment_, command_line_);
+    store_.record_study(*run_, study);
+    ++done.measured;
+    if (study.status != Status::kOk) ++done.failed;
+    listener_.finished(study);
+  }
+
+  Store& store_;
+  Lab& lab_;
+  const std::string& command_line_;
+  const std::function<bool()>& stop_;
+  StudyListener& listener_;
+  Environment environment_;
+  std::optional<std::int64_t> run_;  // begun by the first study: a run that finds all done is none
+  int losses_in_a_row_ = 0;
+};
+
+}  // namespace
+
+StudiesDone carry_out(std::span<const StudyRequest> requests, Lab& lab, Store& store,
+                      const CompileOptions& compile, const std::string& command_line,
+                      const CompileSources& compile_sources, const std::function<bool()>& stop,
+                      StudyListener* listener) {
+  StudyListener quiet;
+  Studies studies(lab, store, command_line, stop, listener != nullptr ? *listener : quiet);
+  try {
+    studies.run(requests, compile, compile_sources);
+  } catch (const Stopped&) {
+    studies.done.stopped = true;
+  }
+  return studies.done;
+}
+
+}  // namespace hgemm
