@@ -66,7 +66,7 @@ std::vector<RecordedStudy> all_micro_studies(const std::optional<Store>& own) {
   const auto add = [&all](const Store& store) {
     std::ranges::move(store.studies(StudyKind::kMicro), std::back_inserter(all));
   };
-  for (const fs::path& path : recorded_study_databases()) {
+  for (const fs::path& path : recorded_databases("study.db")) {
     add(Store::open(path.string(), Store::Mode::kReadOnly));
   }
   if (own) add(*own);

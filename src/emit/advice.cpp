@@ -314,7 +314,7 @@ std::string format_devices(std::span<const Device> devices, Format format) {
   }
   std::vector<std::string> pieces = {
       render(table, markdown),
-      "FLOP/TC/clk = TFLOP/s / (SMs x 4 tensor cores x MHz); hardware has a power of two, and the "
+      "FLOP/TC/clk = TFLOP/s / (SMs x tensor cores x MHz); hardware has a power of two, and the "
       "model takes the nearest.\n",
       list_text("Sources (references: configs/devices.yaml):", sources, markdown)};
   return joined(pieces, markdown);

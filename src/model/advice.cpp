@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace hgemm {
 namespace {
@@ -19,6 +20,10 @@ constexpr std::int64_t kThinRows = 128;
 /// CUTLASS's stream-K gives no unit fewer k tiles than this (tile_scheduler_params.h).
 constexpr double kLeastKBlocks = 8;
 constexpr std::int64_t kBlockK = 64;
+constexpr int kMaxTileRows = 384;  // Rule::kTileM
+/// A share waits for the other one's partial sums: written, announced, seen and read are four trips
+/// through L2 one after the other, some 260 cycles each (arXiv 2402.13499).
+constexpr double kSplitLatencyCycles = 4 * 260;
 /// What L2 delivers, as DeepGEMM's cost model has it (heuristics/sm90.hpp): per SM, and in all.
 constexpr double kL2BytesPerClkPerSm = 64;
 constexpr double kL2BytesPerClk = 8e6 / 1.3e3;
@@ -41,16 +46,20 @@ class Tiling {
 
   KernelAdvice best() const {
     KernelAdvice best;
-    best.whole.us = std::numeric_limits<double>::infinity();
-    for (const int bm : {384, 320, 256, 192, 128, 64}) {
-      for (int bn = kWgmmaMaxN; bn > 0; bn -= kWgmmaStepN) {
+    std::vector<TileFit> fits;
+    for (int bm = kWgmmaRows; bm <= kMaxTileRows; bm += kWgmmaRows) {
+      for (int bn = kWgmmaStepN; bn <= kWgmmaMaxN; bn += kWgmmaStepN) {
         if (!can_build(bm, bn)) continue;
-        const TileFit fit = whole(bm, bn);
-        // Larger tiles come first: a smaller one must be better, not as good.
-        if (fit.us * 1.001 < best.whole.us) best.whole = fit;
+        fits.push_back(whole(bm, bn));
         if (const auto us = split_us(bm, bn); us && (best.split_us == 0 || *us < best.split_us))
           best.split_us = *us;
       }
+    }
+    // The model cannot tell those within its error apart; the largest moves the fewest bytes.
+    const double least = std::ranges::min_element(fits, {}, &TileFit::us)->us;
+    for (const TileFit& fit : fits) {
+      if (fit.us <= least * kModelMargin && fit.bm * fit.bn > best.whole.bm * best.whole.bn)
+        best.whole = fit;
     }
     return best;
   }
@@ -72,7 +81,7 @@ class Tiling {
     if (shares * static_cast<double>(ceil_div(shape_.k, kBlockK)) < kLeastKBlocks)
       return std::nullopt;
     const double partials = 2.0 * 4.0 * bm * bn / l2_bytes_per_clk(sms_);
-    return time_us(shares * cycles(bm, bn) + partials);
+    return time_us(shares * cycles(bm, bn) + partials + kSplitLatencyCycles);
   }
 
   std::int64_t tiles(int bm, int bn) const {

@@ -68,7 +68,7 @@ struct TileFit {
 
 struct KernelAdvice {
   KernelKind kind = KernelKind::kGemm;
-  TileFit whole;        ///< the tile that takes the least time without splitting K
+  TileFit whole;        ///< the largest of those with the least time, K not split
   double split_us = 0;  ///< the best with K split evenly over the SMs; 0: K is too short to split
   std::string why;
 };
