@@ -14,15 +14,17 @@ namespace {
 /// How far the model may be from what is measured.
 constexpr double kModelError = 0.05;
 
-constexpr std::array<WgmmaForm, 8> kForms = {{
+constexpr std::array<WgmmaForm, 10> kForms = {{
     {MmaInput::kBf16, false, false},
     {MmaInput::kFp16, false, false},
     {MmaInput::kFp16, true, false},
     {MmaInput::kFp8, false, false},
+    {MmaInput::kFp8, true, false},
     {MmaInput::kBf16, false, true},
     {MmaInput::kFp16, false, true},
     {MmaInput::kFp16, true, true},
     {MmaInput::kFp8, false, true},
+    {MmaInput::kFp8, true, true},
 }};
 
 int element_bytes(MmaInput input) { return input == MmaInput::kFp8 ? 1 : 2; }

@@ -85,9 +85,11 @@ TEST(MeasuredWgmma, IsReadFromTheLabelsOfMicro) {
   const std::vector<RecordedStudy> studies = {
       study("wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1", 64.2),
       study("wgmma.m64n64k32.f32.e4m3.rs.random.issue.wg1", 33),
-      study("wgmma.m64n8k16.f16.f16.ss.random.issue.wg1", 18)};
+      study("wgmma.m64n8k16.f16.f16.ss.random.issue.wg1", 18),
+      study("wgmma.m64n16k32.f16.e4m3.ss.random.issue.wg1", 20)};
   const auto measured = measured_wgmma(studies);
-  ASSERT_THAT(measured, SizeIs(3));
+  ASSERT_THAT(measured, SizeIs(4));
+  EXPECT_EQ(measured[3].form, (WgmmaForm{MmaInput::kFp8, true, false}));
   EXPECT_EQ(measured[0].n, 128);
   EXPECT_EQ(measured[0].cycles, 64.2);
   EXPECT_EQ(measured[1].form, (WgmmaForm{MmaInput::kFp8, false, true}));
