@@ -22,7 +22,8 @@ constexpr double kLeastKBlocks = 8;
 constexpr std::int64_t kBlockK = 64;
 constexpr int kMaxTileRows = 384;  // Rule::kTileM
 /// A share waits for the other one's partial sums: written, announced, seen and read are four trips
-/// through L2 one after the other, some 260 cycles each (arXiv 2402.13499).
+/// through L2 one after the other. An assumption: public microbenchmarks put a hit at 200 to 300
+/// cycles.
 constexpr double kSplitLatencyCycles = 4 * 260;
 /// What L2 delivers, as DeepGEMM's cost model has it (heuristics/sm90.hpp): per SM, and in all.
 constexpr double kL2BytesPerClkPerSm = 64;
