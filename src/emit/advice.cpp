@@ -76,7 +76,7 @@ Json to_json(const Device& device, const AdvisedShape& advised) {
       {"tile", fmt::format("{}x{}", kernel.whole.bm, kernel.whole.bn)},
       {"waves", kernel.whole.waves},
       {"wave_efficiency", number(kernel.whole.efficiency)},
-      {"whole_us", number(kernel.whole.us)},
+      {"whole_us", number(kernel.whole_us)},
       {"split_us", kernel.split_us > 0 ? number(kernel.split_us) : Json()},
       {"kernel_why", kernel.why},
   };
@@ -114,7 +114,7 @@ std::string advice_block(const DeviceAdvice& block, bool markdown) {
     const auto& row = advised.measured;
     table.rows.push_back(
         {shape_text(advice.shape), advice.roofline.memory_bound() ? "memory" : "compute",
-         fmt::format("{:.3g}", advice.roofline.intensity),
+         fmt::format("{:.1f}", advice.roofline.intensity),
          fmt::format("{:.2f}", advice.roofline.floor_us()), swap_cell(advice.swap),
          std::string(to_string(advice.kernel.kind)),
          optional_text(row ? row->time_us : std::nullopt, "{:.2f}"),
@@ -122,9 +122,10 @@ std::string advice_block(const DeviceAdvice& block, bool markdown) {
          optional_text(row ? row->cublas_time_us : std::nullopt, "{:.2f}"),
          optional_text(over_floor(advised, &BestRow::cublas_time_us), "{:.1f}", 100),
          row ? std::string(to_string(row->regime)) : std::string("-")});
-    sentences.push_back(fmt::format("{}: {}; {}{}", to_string(advice.shape),
-                                    to_string(advice.kernel.kind), advice.kernel.why,
-                                    notes_of(advice.roofline)));
+    sentences.push_back(
+        fmt::format("{}: {}; {}{}{}", to_string(advice.shape), to_string(advice.kernel.kind),
+                    advice.kernel.why, notes_of(advice.roofline),
+                    row && row->label ? "; fastest of ours here: " + *row->label : std::string()));
     sentences.push_back(fmt::format("{}: swap-AB {}; {}", to_string(advice.shape),
                                     to_string(advice.swap.verdict), advice.swap.why));
   }

@@ -29,7 +29,7 @@ struct DeviceAdvice {
 /// cublas_floor_fraction. csv: the same columns.
 ///
 /// table and md: a block for each device: a line with its figures, a line per shape, and below them
-/// a sentence each for swap-AB and the kernel.
+/// a sentence each for the kernel (with the config that was fastest there) and for swap-AB.
 std::string format_advice(std::span<const DeviceAdvice> devices, Format format);
 
 /// json: a list of objects with device n k form read_cycles compute_cycles predicted_cycles bound

@@ -57,9 +57,9 @@ class Tiling {
       }
     }
     // The model cannot tell those within its error apart; the largest moves the fewest bytes.
-    const double least = std::ranges::min_element(fits, {}, &TileFit::us)->us;
+    best.whole_us = std::ranges::min_element(fits, {}, &TileFit::us)->us;
     for (const TileFit& fit : fits) {
-      if (fit.us <= least * kModelMargin && fit.bm * fit.bn > best.whole.bm * best.whole.bn)
+      if (fit.us <= best.whole_us * kModelMargin && fit.bm * fit.bn > best.whole.bm * best.whole.bn)
         best.whole = fit;
     }
     return best;
@@ -115,14 +115,22 @@ class Tiling {
   double sms_;
 };
 
-std::string intensity_text(const Roofline& roof) {
-  return fmt::format("{:.3g} FLOP/B against a ridge of {:.0f}", roof.intensity, roof.ridge);
+std::string us_text(double us) {
+  return us < 1000 ? fmt::format("{:.3g} us", us) : fmt::format("{:.0f} us", us);
 }
 
-std::string whole_text(const TileFit& fit) {
-  return fmt::format("{}x{} tiles: {} in {} wave{} ({:.0f} % of the SMs' time), {:.3g} us", fit.bm,
-                     fit.bn, fit.tiles, fit.waves, fit.waves == 1 ? "" : "s", fit.efficiency * 100,
-                     fit.us);
+std::string intensity_text(const Roofline& roof) {
+  return fmt::format("{:.1f} FLOP/B against a ridge of {:.0f}", roof.intensity, roof.ridge);
+}
+
+std::string whole_text(const KernelAdvice& advice) {
+  const TileFit& fit = advice.whole;
+  std::string text = fmt::format("{}x{} tiles: {} in {} wave{} ({:.0f} % of the SMs' time), {}",
+                                 fit.bm, fit.bn, fit.tiles, fit.waves, fit.waves == 1 ? "" : "s",
+                                 fit.efficiency * 100, us_text(fit.us));
+  if (us_text(fit.us) != us_text(advice.whole_us))
+    text += fmt::format(" (fastest, with smaller tiles: {})", us_text(advice.whole_us));
+  return text;
 }
 
 KernelAdvice advise_kernel(const Device& device, const Shape& shape, const Roofline& roof,
@@ -135,21 +143,21 @@ KernelAdvice advise_kernel(const Device& device, const Shape& shape, const Roofl
   const bool pays = swap.verdict == SwapVerdict::kPays;
   if (thin <= kGemvRows && roof.memory_bound()) {
     advice.kind = KernelKind::kGemv;
-    advice.why = fmt::format("{} = {} <= {}: {}, so reading once and fast is all ({:.3g} us)", side,
-                             thin, kGemvRows, intensity_text(roof), roof.memory_us);
+    advice.why = fmt::format("{} = {} <= {}: {}, so reading once and fast is all ({})", side, thin,
+                             kGemvRows, intensity_text(roof), us_text(roof.memory_us));
   } else if (thin <= kThinRows && (roof.memory_bound() || pays)) {
     advice.kind = KernelKind::kThin;
     advice.why = fmt::format("{} = {} <= {}: {}{}", side, thin, kThinRows, intensity_text(roof),
                              pays ? ", and swap-AB pays" : "");
-  } else if (advice.split_us > 0 && advice.whole.us >= advice.split_us * kModelMargin) {
+  } else if (advice.split_us > 0 && advice.whole_us >= advice.split_us * kModelMargin) {
     advice.kind = KernelKind::kStreamK;
-    advice.why = fmt::format("best whole {}; with K split over all SMs {:.3g} us",
-                             whole_text(advice.whole), advice.split_us);
+    advice.why = fmt::format("whole {}; with K split over all SMs {}", whole_text(advice),
+                             us_text(advice.split_us));
   } else {
     advice.kind = KernelKind::kGemm;
-    advice.why = whole_text(advice.whole);
+    advice.why = whole_text(advice);
     advice.why += advice.split_us > 0
-                      ? fmt::format("; splitting K would take {:.3g} us", advice.split_us)
+                      ? fmt::format("; splitting K would take {}", us_text(advice.split_us))
                       : fmt::format("; K is too short to split (a unit needs {:g} blocks of {})",
                                     kLeastKBlocks, kBlockK);
   }
@@ -168,7 +176,7 @@ std::string_view to_string(SwapVerdict verdict) {
     case SwapVerdict::kPays:
       return "pays";
     case SwapVerdict::kNoMatter:
-      return "no matter";
+      return "does not matter";
     case SwapVerdict::kDoesNotPay:
       return "does not pay";
   }
@@ -228,11 +236,12 @@ SwapAdvice advise_swap(const Device& device, const WgmmaForm& form, std::int64_t
   }
   const int depth = wgmma_depth(form.input);
   const auto side = [&](const char* name, std::int64_t rows, const TensorWork& work) {
-    return fmt::format("{} = {} on {} x 64 rows, m64n{}k{}: {:.3g} us", name, rows, work.blocks,
-                       work.n, depth, work.us);
+    return fmt::format("{} = {} on {} x 64 rows, m64n{}k{}: {}", name, rows, work.blocks, work.n,
+                       depth, us_text(work.us));
   };
-  advice.why = fmt::format("tensor cores as it is ({}), swapped ({}), memory {:.3g} us",
-                           side("M", m, advice.as_is), side("N", n, advice.swapped), memory_us);
+  advice.why =
+      fmt::format("tensor cores as it is ({}), swapped ({}), memory {}", side("M", m, advice.as_is),
+                  side("N", n, advice.swapped), us_text(memory_us));
   if (advice.verdict == SwapVerdict::kNoMatter) {
     advice.why += std::max(advice.as_is.us, advice.swapped.us) <= memory_us
                       ? ": memory is the bound both ways"

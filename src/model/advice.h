@@ -43,7 +43,7 @@ TensorWork tensor_work(const Device& device, const WgmmaForm& form, std::int64_t
 /// Swap-AB: B's rows (weights) along wgmma's 64 rows, A's rows (tokens) along its N, which pads
 /// them to a multiple of 8 and not of 64.
 enum class SwapVerdict : std::uint8_t { kPays, kNoMatter, kDoesNotPay };
-std::string_view to_string(SwapVerdict verdict);  ///< "pays", "no matter", "does not pay"
+std::string_view to_string(SwapVerdict verdict);  ///< "pays", "does not matter", "does not pay"
 
 struct SwapAdvice {
   SwapVerdict verdict = SwapVerdict::kNoMatter;
@@ -68,7 +68,8 @@ struct TileFit {
 
 struct KernelAdvice {
   KernelKind kind = KernelKind::kGemm;
-  TileFit whole;        ///< the largest of those with the least time, K not split
+  TileFit whole;        ///< the largest of the tiles whose time is within the model's error
+  double whole_us = 0;  ///< the least that whole tiles take
   double split_us = 0;  ///< the best with K split evenly over the SMs; 0: K is too short to split
   std::string why;
 };

@@ -39,7 +39,7 @@ TEST_F(Advise, AnswersForAllDevicesWithoutAGpu) {
   EXPECT_EQ(answer.at(1).at("dtype"), "fp16");
   EXPECT_EQ(answer.at(1).at("swap_ab"), "pays");
   EXPECT_EQ(answer.at(9).at("device"), "H200");
-  EXPECT_EQ(answer.at(9).at("swap_ab"), "no matter");
+  EXPECT_EQ(answer.at(9).at("swap_ab"), "does not matter");
   EXPECT_THAT(files(), IsEmpty()) << "it only reads";
 }
 
