@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
     cli::add_compare(program, command);
     cli::add_merge(program, command);
     cli::add_verify(program, command, command_line);
+    cli::add_micro(program, command, command_line);
     cli::add_doctor(program, command);
     cli::add_advise(program, command);
     cli::add_workers(program, command);

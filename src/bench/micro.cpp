@@ -1,11 +1,29 @@
-#include "base/error.h"
+#include <variant>
+
 #include "bench/bench.h"
+#include "bench/micro_kernel.h"
 
 namespace hgemm {
 
-Study run_micro(const StudyRequest& /*request*/, const std::filesystem::path& /*cubin*/,
-                const Bench& /*bench*/) {
-  throw Error("micro is not built into this program");
+Study run_micro(const StudyRequest& request, const std::filesystem::path& cubin,
+                const Bench& bench) {
+  const MicroPoint point = parse_micro(request.label);
+  // A source of 1 GiB to fill, and ten launches of at most some milliseconds.
+  constexpr double kExpectedMs = 300;
+  if (bench.on_step) bench.on_step({"a microbenchmark", request.label, true, kExpectedMs});
+
+  const Stream stream;
+  const MicroTask task{request, cubin, bench, stream};
+  MicroOutcome outcome = std::visit([&task](const auto& p) { return measure(p, task); }, point);
+  Study study;
+  study.kind = StudyKind::kMicro;
+  study.label = request.label;
+  study.micro = std::move(outcome.figures);
+  if (!outcome.wrong.empty()) {
+    study.status = Status::kWrongResult;
+    study.message = outcome.wrong;
+  }
+  return study;
 }
 
 }  // namespace hgemm

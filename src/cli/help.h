@@ -99,6 +99,29 @@ inline constexpr const char* kVerifyExamples =
     "\n"
     "Exit code: 0 all are correct, 1 some failed (or there is no GPU), 2 nothing to verify.";
 
+inline constexpr const char* kMicro = "Measure what instructions and data paths of this GPU cost";
+inline constexpr const char* kMicroExamples =
+    "Microbenchmarks: wgmma and mma.sync by shape, type, operand source and data, back to back and\n"
+    "alone; TMA, bulk copies and loads from L2 and HBM against bytes in flight; barriers, stmatrix\n"
+    "and distributed shared memory; wgmma while TMA fills shared memory. Each is measured once and\n"
+    "kept in the database; the same command goes on where it stopped. About a minute on the GPU.\n"
+    "\n"
+    "Without a Hopper GPU it answers from the results that ship with the program.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune micro                                       the default plan\n"
+    "  hgemm-tune micro --only wgmma.m64n128                  all labels that begin so\n"
+    "  hgemm-tune micro --only 'tma.*.hbm.*,mbarrier'         patterns\n"
+    "  hgemm-tune micro --list --full                         what there is; measures nothing\n"
+    "  hgemm-tune micro --recorded --format csv > micro.csv\n"
+    "\n"
+    "Exit code: 0 ok, 1 some failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
+inline constexpr const char* kMicroOnly =
+    "Only these microbenchmarks: labels, beginnings of labels, or patterns with * and ?";
+inline constexpr const char* kMicroFull =
+    "The cross product of all axes, thousands, instead of a choice that covers each axis";
+inline constexpr const char* kMicroList = "List the labels and measure nothing";
+
 inline constexpr const char* kDoctor = "Check what tuning needs, and say what to do";
 inline constexpr const char* kDoctorExamples =
     "Driver, GPU, CUDA, NVRTC, compile cache, database: each is ok, or comes with what to do. "
