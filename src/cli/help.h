@@ -182,6 +182,22 @@ inline constexpr const char* kDoctorExamples =
     "  hgemm-tune doctor\n"
     "  hgemm-tune doctor --environment > environment.json";
 
+inline constexpr const char* kAdvise =
+    "Predict a shape on each GPU: bound, swap-AB, kind of kernel";
+inline constexpr const char* kAdviseExamples =
+    "From the figures of configs/devices.yaml and a latency model of wgmma: whether memory or the\n"
+    "tensor cores bound each shape, the least time it can take, whether swapping A and B pays, "
+    "and\n"
+    "which kind of kernel it wants (gemv, thin, stream-k, gemm), each with the numbers that\n"
+    "decided. Beside it what was measured on that GPU, from --db and from the results that ship\n"
+    "with the program. Measures nothing; needs no GPU.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune advise --shapes llama7b.yaml --device H200\n"
+    "  hgemm-tune advise --shapes 1x4096x4096,32x4096x4096    on all devices\n"
+    "  hgemm-tune advise --wgmma --device H200                the model, and micro's cycles\n"
+    "  hgemm-tune advise --devices                            the figures and their sources";
+
 inline constexpr const char* kShapes =
     "A YAML file (looked up here, then in configs/shapes; .yaml may be left out) or a list "
     "MxNxK[,MxNxK...]";
@@ -216,6 +232,14 @@ inline constexpr const char* kVerifyDb = "The database whose winners are checked
 inline constexpr const char* kDraws = "Draws of input data for each winner";
 inline constexpr const char* kVerifySeed = "Seed of the draws (default: a fresh one)";
 inline constexpr const char* kBestFormat = "table, md, json or csv";
+inline constexpr const char* kAdviseWgmma =
+    "Print the cycles of every wgmma, predicted and measured, instead of advice on shapes";
+inline constexpr const char* kAdviseDevices =
+    "Print what is known of the devices, with sources, instead of advice on shapes";
+inline constexpr const char* kAdviseDevice = "A device of configs/devices.yaml, or all";
+inline constexpr const char* kAdviseDb =
+    "What was measured, beside the results that ship with the program (default: ./hgemm-tune.db, "
+    "if it is there)";
 inline constexpr const char* kPlanFormat = "table or json";
 inline constexpr const char* kRequireGpu =
     "Fail if there is no Hopper GPU, instead of answering from recorded results";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <system_error>
@@ -215,6 +216,19 @@ std::int64_t YamlFile::number(const YAML::Node& node, const std::string& what, s
                                   "{}",
                                   describe(node), what, low, high, what));
   return *number;
+}
+
+double YamlFile::decimal(const YAML::Node& node, const std::string& what, double low,
+                         double high) const {
+  const std::string text = node.IsScalar() ? node.Scalar() : std::string{};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  // The comparison is false for NaN.
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= low && value <= high))
+    fail(node.Mark(),
+         fmt::format("found {} for {}; expected a number from {:g} to {:g}; correct it",
+                     describe(node), what, low, high));
+  return value;
 }
 
 std::optional<YAML::Node> YamlMap::find(const std::string& key) const {

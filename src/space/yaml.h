@@ -1,5 +1,5 @@
 // YAML files for people: every complaint is one line "file:line:column: what was found; what was
-// expected; next step". Private to the module.
+// expected; next step". For this module, and for model, whose devices are a YAML file too.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -60,6 +60,9 @@ class YamlFile {
                                     std::int64_t low, std::int64_t high) const;
   std::int64_t number(const YAML::Node& node, const std::string& what, std::int64_t low,
                       std::int64_t high) const;
+
+  /// A decimal number within [low, high].
+  double decimal(const YAML::Node& node, const std::string& what, double low, double high) const;
 
  private:
   [[noreturn]] void fail_word(const YAML::Node& node, const std::string& what,

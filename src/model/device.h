@@ -1,0 +1,57 @@
+// What is known of a GPU without measuring it: configs/devices.yaml, every figure with its source,
+// and what follows from them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hgemm {
+
+/// What the tensor cores multiply. The rate of the 16-bit types is the same.
+enum class MmaInput : unsigned char { kBf16, kFp16, kFp8 };
+
+struct Figure {
+  double value = 0;
+  std::string source;  ///< "whitepaper, table 3"
+};
+
+struct Device {
+  std::string name;                    ///< "H100-SXM"
+  std::vector<std::string> gpu_names;  ///< as the driver says them
+  Figure sms;
+  Figure tensor_cores_per_sm;
+  Figure boost_mhz;
+  std::optional<Figure> tensor_mhz;  ///< the clock of the stated peaks, where the vendor says it
+  Figure peak_tflops;                ///< dense, bf16 and fp16, fp32 accumulation
+  Figure peak_fp8_tflops;            ///< dense
+  Figure memory_tbps;
+  Figure memory_gb;
+  Figure l2_mb;  ///< MiB
+  Figure smem_bytes_per_clk;
+
+  bool is(std::string_view gpu_name) const;
+
+  double peak_flops(MmaInput input) const;  ///< per second
+  /// peak / (SMs x tensor cores x clock), the whitepaper's formula turned round: what it gives, and
+  /// the power of two that is nearest. Hardware has a power of two; what is between them is the
+  /// rounding of the stated peak, or (H20) a clock that nobody states.
+  double derived_flops_per_tensor_core_clk(MmaInput input) const;
+  double flops_per_tensor_core_clk(MmaInput input) const;
+  double flops_per_sm_clk(MmaInput input) const;
+  /// The clock at which the rounded rate gives the stated peak: what turns cycles into time here.
+  double model_mhz() const;
+  /// FLOP per byte above which the tensor cores and not memory are the bound.
+  double ridge() const;
+};
+
+/// The devices of a file, in its order; at least one. Throws InputError with file:line:column: for
+/// unknown or missing keys, for figures without a known source, and where the peak is not within 10
+/// % of a power of two per tensor core and clock.
+std::vector<Device> load_devices(const std::string& path);
+
+/// Those that `argument` names: "all", or a name ("h200" too). Throws InputError that names them.
+std::vector<Device> choose_devices(const std::vector<Device>& devices, const std::string& argument);
+
+}  // namespace hgemm
