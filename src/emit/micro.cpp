@@ -118,8 +118,8 @@ class Pivots {
   std::vector<std::string> texts(bool markdown) const {
     std::vector<std::string> pieces;
     for (const Pivot& pivot : pivots_) {
-      pieces.push_back((markdown ? "**" + pivot.heading + "**\n\n" : "\n" + pivot.heading + "\n") +
-                       render(pivot.table, markdown));
+      pieces.push_back(fmt::format(fmt::runtime(markdown ? "**{}**\n\n{}" : "\n{}\n{}"),
+                                   pivot.heading, render(pivot.table, markdown)));
     }
     return pieces;
   }

@@ -207,7 +207,6 @@ bool add_matches(PlanBuilder& plan, const std::vector<MicroPoint>& from,
 }
 
 [[noreturn]] void throw_unmatched(const std::string& pattern, const std::vector<MicroPoint>& all) {
-  parse_micro(pattern);  // says more of a label that cannot be
   std::set<std::string> families;
   for (const MicroPoint& point : all) {
     const std::string label = micro_label(point);
@@ -244,12 +243,9 @@ MicroPlan micro_plan(bool full, std::string_view only) {
     if (add_matches(plan, base.points, pattern)) continue;
     const std::vector<MicroPoint> all = micro_plan(true).points;
     if (add_matches(plan, all, pattern)) continue;
-    // Any label that can be is a point, in a plan or not.
-    try {
-      plan.add(parse_micro(pattern));
-    } catch (const InputError&) {
-      throw_unmatched(pattern, all);
-    }
+    // Any label of a point that can be will do, in a plan or not.
+    if (!read_micro(pattern)) throw_unmatched(pattern, all);
+    plan.add(parse_micro(pattern));
   }
   return plan.take();
 }

@@ -56,7 +56,10 @@ struct Writer {
   }
 
  private:
-  void append(std::string_view text) { label += (label.empty() ? "" : ".") + std::string(text); }
+  void append(std::string_view text) {
+    if (!label.empty()) label += '.';
+    label += text;
+  }
 };
 
 /// Lenient: whoever reads compares the label of what was read with the text.
@@ -278,7 +281,7 @@ std::string micro_label(const MicroPoint& point) {
   return writer.label;
 }
 
-MicroPoint parse_micro(std::string_view label) {
+std::optional<MicroPoint> read_micro(std::string_view label) {
   std::optional<MicroPoint> point;
   const auto attempt = [&]<class Point>(const Point*) {
     if (!point) point = read_as<Point>(label);
@@ -292,6 +295,11 @@ MicroPoint parse_micro(std::string_view label) {
   attempt(static_cast<SmemPoint*>(nullptr));
   attempt(static_cast<StmatrixPoint*>(nullptr));
   attempt(static_cast<ContentionPoint*>(nullptr));
+  return point;
+}
+
+MicroPoint parse_micro(std::string_view label) {
+  const std::optional<MicroPoint> point = read_micro(label);
   if (!point) {
     throw InputError(
         fmt::format("{} is no microbenchmark; hgemm-tune micro --list names them, e.g. {}", label,

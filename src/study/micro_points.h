@@ -107,6 +107,8 @@ double mma_flops();
 double peak_flops_per_clk(MmaTypes types);
 
 std::string micro_label(const MicroPoint& point);
+/// None for what is no label; the point that it names may be one that cannot be.
+std::optional<MicroPoint> read_micro(std::string_view label);
 /// Throws InputError for what is no label, or names a point that cannot be.
 MicroPoint parse_micro(std::string_view label);
 /// Why there cannot be such a point, with the rule.

@@ -84,7 +84,7 @@ std::string wgmma_struct(int n, MmaTypes types, bool a_from_registers, int warpg
       fmt::arg("predicate", registers + a_operands + 1), fmt::arg("k", mma_k(types)),
       fmt::arg("accumulator", names.accumulator), fmt::arg("operand", names.operand),
       fmt::arg("d", placeholders(0, registers)),
-      fmt::arg("a", a_from_registers ? "{" + placeholders(registers, 4) + "}"
+      fmt::arg("a", a_from_registers ? fmt::format("{{{}}}", placeholders(registers, 4))
                                      : placeholders(registers, 1)),
       fmt::arg("b", registers + a_operands), fmt::arg("transposed", transposed),
       fmt::arg("outputs", operands(fmt::format("+{}", names.constraint), "d", registers)),

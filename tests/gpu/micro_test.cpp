@@ -80,7 +80,8 @@ TEST_F(Micro, EveryKernelOfTheDefaultPlanRuns) {
       for (const MicroFigure& figure : study.micro) {
         const bool unfilled =
             figure.metric == "fill_bytes_per_clk" && label.find(".fill0.") != std::string::npos;
-        if (!unfilled) EXPECT_GT(figure.value, 0) << label << " " << figure.metric;
+        if (unfilled) continue;
+        EXPECT_GT(figure.value, 0) << label << " " << figure.metric;
       }
     }
   };

@@ -1,6 +1,7 @@
 // Labels, plans and choices of microbenchmarks.
 #include "study/micro_points.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -80,8 +81,7 @@ TEST(MicroPlan, CoversEveryNForTheTypesThatMatter) {
   const auto labels = labels_of(micro_plan(false));
   for (int n = 8; n <= 256; n += 8) {
     for (const char* types : {"k16.f32.bf16", "k16.f32.f16", "k16.f16.f16", "k32.f32.e4m3"}) {
-      EXPECT_THAT(labels,
-                  Contains("wgmma.m64n" + std::to_string(n) + types + ".ss.random.issue.wg1"));
+      EXPECT_THAT(labels, Contains(fmt::format("wgmma.m64n{}{}.ss.random.issue.wg1", n, types)));
     }
   }
   EXPECT_THAT(labels, SizeIs(testing::Lt(1000)));
@@ -114,6 +114,8 @@ TEST(MicroPlan, OnlyTakesLabelsPrefixesAndPatterns) {
   EXPECT_THAT(labels_of(micro_plan(false, zeros)), testing::ElementsAre(zeros));
   EXPECT_THAT(labels_of(micro_plan(false, "bulk.b32768.hbm.issue.q2")),
               testing::ElementsAre("bulk.b32768.hbm.issue.q2"));
+  EXPECT_THAT([] { micro_plan(false, "wgmma.m64n256k16.f32.bf16.ss.random.issue.wg4"); },
+              ThrowsMessage<InputError>(HasSubstr("128 registers")));
   EXPECT_THAT([] { micro_plan(false, "wgmmma"); },
               ThrowsMessage<InputError>(HasSubstr("did you mean wgmma?")));
 }
@@ -133,7 +135,7 @@ TEST(MicroSource, IsSharedByWhatDiffersInArgumentsOnly) {
 
 TEST(MicroSource, HasTheKernelThatThePointNames) {
   for (const MicroPoint& point : micro_plan(false).points) {
-    EXPECT_THAT(micro_source(point), HasSubstr(" " + micro_kernel(point) + "("))
+    EXPECT_THAT(micro_source(point), HasSubstr(fmt::format(" {}(", micro_kernel(point))))
         << micro_label(point);
   }
 }
