@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bench/bench.h"
-#include "bench/ladder.h"
 #include "measure/candidate.h"
 #include "measure/clock_stamp.h"
 #include "measure/protocol.h"
@@ -216,7 +215,6 @@ class ProbeBench {
 
 Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
                 const Bench& bench) {
-  if (request.label.starts_with("ladder.")) return run_ladder_probe(request, cubin, bench);
   if (!request.shape) throw Error("a probe needs a shape");
   if (!parse_label(request.label).probe) {
     throw Error(request.label + " is not a probed build: its label does not end in .probe1");
