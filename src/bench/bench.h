@@ -24,7 +24,7 @@ struct Bench {
 Study run_micro(const StudyRequest& request, const std::filesystem::path& cubin,
                 const Bench& bench);
 
-/// Cycle stamps of a probed config, or of a ladder step.
+/// Cycle stamps of a probed config. Of a ladder step: run_ladder_probe (bench/ladder.h).
 Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
                 const Bench& bench);
 

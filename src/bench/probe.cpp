@@ -215,9 +215,6 @@ class ProbeBench {
 
 Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
                 const Bench& bench) {
-  if (request.label.starts_with("ladder.")) {
-    throw Error("the steps of the ladder have no cycle stamps in this program");
-  }
   if (!request.shape) throw Error("a probe needs a shape");
   if (!parse_label(request.label).probe) {
     throw Error(request.label + " is not a probed build: its label does not end in .probe1");
