@@ -1,9 +1,10 @@
 // What a step of the ladder is: one small kernel between the naive one and the fastest, and what
 // the host must know to launch it. The tables are in hopper_steps.h and core_steps.h.
 //
-// For host and device, so it includes nothing but the kernel's parameters.
+// For host and device, so it includes nothing but what the kernel's own headers include.
 #pragma once
 
+#include "config.h"
 #include "params.h"
 
 namespace hgemm {
@@ -82,7 +83,8 @@ struct Step {
 };
 
 /// Why this step cannot compute a shape, or nullptr if it can.
-constexpr const char* why_unsupported(const Step& step, long long m, long long n, long long k) {
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const Step& step, long long m, long long n,
+                                                        long long k) {
   constexpr long long kMaxExtent = 1LL << 20;  // positions in the tile order are 32-bit
   if (m < 1 || n < 1 || k < 1) return "M, N and K must be at least 1";
   if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent) return "M, N and K must be at most 2^20";
