@@ -1,7 +1,7 @@
 // What a step of the ladder is: one small kernel between the naive one and the fastest, and what
 // the host must know to launch it. The tables are in hopper_steps.h and core_steps.h.
 //
-// For host and device, so it includes nothing but headers of both.
+// For host and device, so it includes nothing but what the kernel's own headers include.
 #pragma once
 
 #include "config.h"

@@ -1,4 +1,4 @@
-// Every step of the ladder, compiled for sm_90a. Needs no GPU.
+// Every Hopper step of the ladder, compiled for sm_90a (the others: core_steps_test). Needs no GPU.
 #include "compile/source.h"
 #include "study/ladder.h"
 #include "tests/compile/support.h"
@@ -9,12 +9,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// Every step of every type that it supports, and its probed build.
+/// Every step of every type, and its probed build.
 std::vector<StudySource> all_sources() {
   std::vector<StudySource> sources;
-  for (const ladder::Step& step : ladder_steps()) {
-    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16, Dtype::kFp32}) {
-      if (!supports(step, dtype)) continue;
+  for (const ladder::Step& step : chosen_ladder_steps("hopper")) {
+    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
       const std::string label = ladder_label({step, dtype});
       sources.push_back({label, ladder_source({step, dtype})});
       if (step.probed) sources.push_back({label + " probed", ladder_source({step, dtype}, true)});
@@ -53,8 +52,8 @@ TEST(LadderKernels, AllCompileWithoutASpillOrAnObjection) {
 
 // Rule: instrumentation never runs in a timed launch. (%globaltimer bounds waits.)
 TEST(LadderKernels, OnlyProbedBuildsReadAClock) {
-  for (const ladder::Step& step : ladder_steps()) {
-    const Dtype dtype = supports(step, Dtype::kBf16) ? Dtype::kBf16 : Dtype::kFp32;
+  for (const ladder::Step& step : chosen_ladder_steps("hopper")) {
+    const Dtype dtype = Dtype::kBf16;
     SCOPED_TRACE(ladder_label({step, dtype}));
     EXPECT_THAT(ptx_of(ladder_source({step, dtype})), Not(HasSubstr("%clock")));
     if (step.probed) {
