@@ -233,7 +233,9 @@ std::string format_ladder(std::span<const LadderRow> rows, Format format) {
     std::vector<Json> objects;
     for (const LadderRow& row : rows) objects.push_back(json_of(row));
     if (format == Format::kCsv) {
-      return as_csv(json_of(LadderRow{.point = {ladder_steps().front()}}), objects);
+      LadderRow any;
+      any.point.step = ladder_steps().front();
+      return as_csv(json_of(any), objects);
     }
     return dump(Json(objects));
   }

@@ -115,7 +115,9 @@ TEST(LadderTable, ProgramsReadObjectsWithNullForWhatIsNotKnown) {
 
   const std::string csv = format_ladder(rows, Format::kCsv);
   EXPECT_THAT(csv, testing::StartsWith("family,step,name,title,label,m,n,k,dtype,status,"));
-  EXPECT_EQ(std::ranges::count(csv, '\n'), 5);
+  int lines = 0;
+  for (auto at = csv.find("\nhopper,"); at != csv.npos; at = csv.find("\nhopper,", at + 1)) ++lines;
+  EXPECT_EQ(lines, 4);
 }
 
 TEST(LadderTable, EnvironmentsAreNotMixed) {
