@@ -13,7 +13,9 @@
 
 namespace hgemm {
 
-enum class Dtype : unsigned char { kBf16, kFp16 };
+enum class Dtype : unsigned char { kBf16, kFp16, kFp32 };
+HGEMM_HOST_DEVICE constexpr int element_bytes(Dtype dtype) { return dtype == Dtype::kFp32 ? 4 : 2; }
+
 enum class TileOrder : unsigned char { kLinear, kGrouped, kHilbert };
 enum class Epilogue : unsigned char { kDirect, kTma };
 
@@ -45,7 +47,7 @@ struct DeviceLimits {
 
 // ---- Arithmetic that the kernel, the launcher and the rules share ----
 
-inline constexpr int kElementBytes = 2;
+inline constexpr int kElementBytes = 2;  ///< of A, B and D: rule kDtype
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kMmaM = 64;  ///< rows of one wgmma, PTX ISA "wgmma.mma_async"
 inline constexpr int kMmaK = 16;  ///< depth of one wgmma for 16-bit types
@@ -166,6 +168,7 @@ enum class Rule : unsigned char {
   kAccumulators,
   kOperandRegisters,
   kSharedMemory,
+  kDtype,
   kCount,
 };
 
@@ -210,6 +213,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
               "(measured: ptxas error C7602)"};
     case Rule::kSharedMemory:
       return {"shared_memory", "stages, output staging and barriers must fit one CTA's limit"};
+    case Rule::kDtype:
+      return {
+          "dtype",
+          "the kernel multiplies bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, "
+          "which rounds them); fp32 is for the ladder's CUDA-core steps"};
     case Rule::kCount:
       break;
   }
@@ -220,6 +228,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
 /// without a spill; tests hold it to that.
 HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
                                              const DeviceLimits& limits = {}) {
+  if (c.dtype != Dtype::kBf16 && c.dtype != Dtype::kFp16) return Rule::kDtype;
   if (c.bm < 64 || c.bm > 384 || c.bm % 64 != 0) return Rule::kTileM;
   if (c.bn < 8 || c.bn > 256 || c.bn % 8 != 0) return Rule::kTileN;
   if (c.bk != 32 && c.bk != 64 && c.bk != 128) return Rule::kTileK;

@@ -162,6 +162,7 @@ __device__ __forceinline__ void setmaxnreg_inc() {
 /// Two fp32 values rounded to nearest even and packed, `low` in the low half.
 template <Dtype kDtype>
 __device__ __forceinline__ u32 pack(float low, float high) {
+  static_assert(element_bytes(kDtype) == 2, "only 16-bit types come in pairs");
   u32 packed;
   if constexpr (kDtype == Dtype::kBf16) {
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     cli::add_merge(program, command);
     cli::add_verify(program, command, command_line);
     cli::add_counters(program, command, command_line);
+    cli::add_ladder(program, command, command_line);
     cli::add_doctor(program, command);
     cli::add_workers(program, command);
     try {

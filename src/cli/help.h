@@ -40,6 +40,24 @@ inline constexpr const char* kPlanExamples =
     "  hgemm-tune plan --space full --format json | jq .rejected\n"
     "  hgemm-tune plan --space quick --shapes llama7b.yaml    how many trials that would be";
 
+inline constexpr const char* kLadder = "Climb from a naive kernel to the fastest, step by step";
+inline constexpr const char* kLadderExamples =
+    "Small kernels, each one step better than the one before: verified, timed in turns with cuBLAS "
+    "in\n"
+    "short work after idle time, with where its cycles go (another build, with stamps), what the\n"
+    "hardware counted, and the figure that was published of it. Read them in kernels/ladder/.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune ladder                                     all Hopper steps at 8192x8192x8192\n"
+    "  hgemm-tune ladder --steps hopper.03,hopper.04         what warp specialisation gives\n"
+    "  hgemm-tune ladder --shape 4096x4096x4096 --dtype fp16\n"
+    "  hgemm-tune ladder --shape 4096x4096x4096 --dtype fp32 --steps cuda_core\n"
+    "  hgemm-tune ladder --recorded --format md              the results that ship with it";
+inline constexpr const char* kLadderShape = "The shape of all steps; a multiple of their tiles";
+inline constexpr const char* kLadderSteps =
+    "Steps (hopper.03) or whole families (cuda_core, tensor_core, hopper), with commas between";
+inline constexpr const char* kLadderDtype = "Type of A, B and D, in place of the shape's";
+
 inline constexpr const char* kBest = "Show the fastest configuration of each recorded shape";
 inline constexpr const char* kBestExamples =
     "The fastest verified configuration of each shape in a database, its ratios to cuBLAS and "
@@ -113,7 +131,8 @@ inline constexpr const char* kCountersExamples =
     "  hgemm-tune counters --shapes 8192x8192x8192 --config \\\n"
     "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16,cublaslt.0";
 inline constexpr const char* kCountersConfig =
-    "Just these (config labels, cublaslt.<index>) beside cublas, not the best known config";
+    "Just these (labels of configs and ladder steps, cublaslt.<index>) beside cublas, not the best "
+    "known config";
 inline constexpr const char* kCountersCublasLt =
     "Also the best cuBLASLt algorithm that was recorded at each shape";
 

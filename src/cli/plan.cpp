@@ -31,7 +31,7 @@ struct ShapePlan {
 std::vector<ShapePlan> plan_shapes(std::span<const Shape> shapes, const Enumeration& points) {
   std::vector<ShapePlan> plans;
   for (const Shape& shape : shapes) {
-    const char* reason = why_unsupported(shape.m, shape.n, shape.k);
+    const char* reason = why_unsupported(shape);
     const auto configs = std::ranges::count(points.valid, shape.dtype, &KernelConfig::dtype);
     plans.push_back({shape, reason ? 0 : configs, reason ? reason : ""});
   }

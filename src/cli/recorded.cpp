@@ -26,10 +26,9 @@ std::string where_measured(const BestRow& row) {
 /// Shapes that the kernel could compute and that have no row in this regime.
 int missing_in(Regime regime, std::span<const BestRow> rows, std::span<const Shape> shapes) {
   return static_cast<int>(std::ranges::count_if(shapes, [&](const Shape& shape) {
-    return !why_unsupported(shape.m, shape.n, shape.k) &&
-           std::ranges::none_of(rows, [&](const BestRow& row) {
-             return row.trials > 0 && row.regime == regime && row.shape.same_problem(shape);
-           });
+    return !why_unsupported(shape) && std::ranges::none_of(rows, [&](const BestRow& row) {
+      return row.trials > 0 && row.regime == regime && row.shape.same_problem(shape);
+    });
   }));
 }
 
@@ -78,13 +77,12 @@ void answer_from_records(const Question& question, const std::string& why_no_gpu
   auto rows = best_for(question.aim, races, question.shapes);
   std::vector<std::string> places;
   for (const BestRow& row : rows) {
-    if (row.trials == 0 || why_unsupported(row.shape.m, row.shape.n, row.shape.k)) continue;
+    if (row.trials == 0 || why_unsupported(row.shape)) continue;
     const std::string place = where_measured(row);
     if (std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
-  const bool possible = std::ranges::any_of(question.shapes, [](const Shape& shape) {
-    return !why_unsupported(shape.m, shape.n, shape.k);
-  });
+  const bool possible = std::ranges::any_of(
+      question.shapes, [](const Shape& shape) { return !why_unsupported(shape); });
   std::string line = fmt::format("No Hopper GPU here ({}): nothing is measured now.", why_no_gpu);
   if (!places.empty()) line += fmt::format(" Recorded on {}.", fmt::join(places, "; "));
   const auto missing = what_is_missing(question, rows, places.empty());

@@ -24,7 +24,7 @@ void print_best(std::vector<BestRow> rows, Format format) {
   std::string impossible;
   if (!for_programs(format)) {
     std::erase_if(rows, [&](const BestRow& row) {
-      const char* reason = why_unsupported(row.shape.m, row.shape.n, row.shape.k);
+      const char* reason = why_unsupported(row.shape);
       if (!reason) return false;
       const std::string line = fmt::format("Impossible: {}: {}\n", to_string(row.shape), reason);
       if (!impossible.ends_with(line)) impossible += line;  // one regime after the other

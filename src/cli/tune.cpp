@@ -64,6 +64,10 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options) {
 
 void check_dtypes(std::span<const Shape> shapes, std::span<const KernelConfig> configs) {
   for (const Shape& shape : shapes) {
+    if (const Rule rule = why_invalid({.dtype = shape.dtype}); rule != Rule::kValid) {
+      throw InputError(fmt::format("shape {}: {} (rule {})", to_string(shape),
+                                   rule_text(rule).reason, rule_text(rule).name));
+    }
     if (std::ranges::find(configs, shape.dtype, &KernelConfig::dtype) == configs.end()) {
       throw InputError(fmt::format(
           "shape {}: none of the configurations is for {}; choose others with --config or --space",
@@ -74,9 +78,8 @@ void check_dtypes(std::span<const Shape> shapes, std::span<const KernelConfig> c
 
 /// Some shape that the kernel supports has no verified config in some regime.
 bool any_unsolved(std::span<const BestRow> rows) {
-  return std::ranges::any_of(rows, [](const BestRow& row) {
-    return !row.label && why_unsupported(row.shape.m, row.shape.n, row.shape.k) == nullptr;
-  });
+  return std::ranges::any_of(
+      rows, [](const BestRow& row) { return !row.label && why_unsupported(row.shape) == nullptr; });
 }
 
 /// What did not end ok, by status, with the first case of each: a rejected kernel is a finding too.

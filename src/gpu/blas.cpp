@@ -16,7 +16,23 @@ void check_blas(cublasStatus_t status, const char* doing) {
   throw Error(fmt::format("{}: {}", doing, cublasGetStatusString(status)));
 }
 
-cudaDataType_t data_type(Dtype dtype) { return dtype == Dtype::kBf16 ? CUDA_R_16BF : CUDA_R_16F; }
+cudaDataType_t data_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return CUDA_R_16BF;
+    case Dtype::kFp16:
+      return CUDA_R_16F;
+    case Dtype::kFp32:
+      return CUDA_R_32F;
+  }
+  throw Error("cuBLAS has no name for this type");
+}
+
+/// Pedantic: without it an environment variable or a later cuBLAS may put fp32 on tensor cores (as
+/// TF32, or emulated), and the baseline of kernels on CUDA cores would be another machine.
+cublasComputeType_t compute_type(Dtype dtype) {
+  return dtype == Dtype::kFp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
+}
 
 }  // namespace
 
@@ -46,8 +62,8 @@ void Cublas::gemm(const Shape& shape, const Operands& operands, cudaStream_t str
   check_blas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()),
              "giving cuBLAS a workspace");
   check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, operands.b, type, k,
-                          operands.a, type, k, &zero, operands.d, type, n, CUBLAS_COMPUTE_32F,
-                          CUBLAS_GEMM_DEFAULT),
+                          operands.a, type, k, &zero, operands.d, type, n,
+                          compute_type(shape.dtype), CUBLAS_GEMM_DEFAULT),
              "cublasGemmEx");
 }
 
@@ -59,7 +75,7 @@ CublasLtPlan::CublasLtPlan(const Shape& shape) : workspace_(kWorkspaceBytes) {
   cublasLtMatmulPreference_t preference = nullptr;
   try {
     check_blas(cublasLtCreate(&handle_), "starting cuBLASLt");
-    check_blas(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+    check_blas(cublasLtMatmulDescCreate(&operation_, compute_type(shape.dtype), CUDA_R_32F),
                "cublasLtMatmulDescCreate");
     const cublasOperation_t transposed = CUBLAS_OP_T;
     check_blas(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,

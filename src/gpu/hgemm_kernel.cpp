@@ -1,30 +1,14 @@
 #include "gpu/hgemm_kernel.h"
 
-#include <cuda.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "gpu/tensor_map.h"
 #include "kernels/schedule.h"
 
 namespace hgemm {
 namespace {
-
-static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
-
-/// libcuda is not linked, so that the program starts without a driver.
-decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
-  void* entry = nullptr;
-  cudaDriverEntryPointQueryResult result{};
-  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault,
-                                         &result),
-        "looking for cuTensorMapEncodeTiled in the driver");
-  if (result != cudaDriverEntryPointSuccess) {
-    throw Error("the driver has no cuTensorMapEncodeTiled: CUDA 12 or newer is needed");
-  }
-  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(entry);
-}
 
 struct Matrix {
   const char* name;
@@ -33,29 +17,28 @@ struct Matrix {
   Dtype dtype;
 };
 
-TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, CUtensorMapSwizzle swizzle,
-                 CUtensorMapL2promotion promotion) {
-  static const auto encode_tiled = tensor_map_encoder();
-  const cuuint64_t extents[] = {static_cast<cuuint64_t>(matrix.cols),
-                                static_cast<cuuint64_t>(matrix.rows)};
-  const cuuint64_t row_bytes[] = {static_cast<cuuint64_t>(matrix.cols * kElementBytes)};
-  const cuuint32_t box[] = {static_cast<cuuint32_t>(box_cols), static_cast<cuuint32_t>(box_rows)};
-  const cuuint32_t element_strides[] = {1, 1};
-  CUtensorMap map{};
-  const CUresult code = encode_tiled(&map,
-                                     matrix.dtype == Dtype::kBf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                                                                  : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-                                     2, matrix.data, extents, row_bytes, box, element_strides,
-                                     CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, promotion,
-                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (code != CUDA_SUCCESS) {
-    throw Error(fmt::format(
-        "the driver refused the tensor map of {} ({} x {}, box {} x {}): error {}", matrix.name,
-        matrix.rows, matrix.cols, box_rows, box_cols, static_cast<int>(code)));
+TensorElement tensor_element(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return TensorElement::kBf16;
+    case Dtype::kFp16:
+      return TensorElement::kF16;
+    case Dtype::kFp32:
+      return TensorElement::kF32;
   }
-  TensorMap result;
-  std::memcpy(&result, &map, sizeof result);
-  return result;
+  throw Error("a type outside its enumeration");
+}
+
+TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, TensorSwizzle swizzle,
+                 TensorPromotion promotion) {
+  return make_tensor_map({.name = matrix.name,
+                          .data = matrix.data,
+                          .element = tensor_element(matrix.dtype),
+                          .extents = {matrix.cols, matrix.rows},
+                          .strides_bytes = {matrix.cols * element_bytes(matrix.dtype)},
+                          .box = {box_cols, box_rows},
+                          .swizzle = swizzle,
+                          .promotion = promotion});
 }
 
 }  // namespace
@@ -64,21 +47,20 @@ KernelParams make_params(const KernelConfig& config, const Shape& shape, const O
   const Matrix a{"A", const_cast<void*>(operands.a), shape.m, shape.k, shape.dtype};
   const Matrix b{"B", const_cast<void*>(operands.b), shape.n, shape.k, shape.dtype};
   const Matrix d{"D", operands.d, shape.m, shape.n, shape.dtype};
-  const CUtensorMapSwizzle swizzle =
-      box_cols(config) == kSlabK ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B;
+  const TensorSwizzle swizzle =
+      box_cols(config) == kSlabK ? TensorSwizzle::k128B : TensorSwizzle::k64B;
   // 128-byte promotion was 6 to 11 % slower at 2048^3, 4096^3 and 8192^3 (128x256, cluster 2x1,
   // H200, 2026-11-20), in a version of the kernel that was also held up by its barriers; not an
   // axis yet.
-  const auto loads = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
-  const auto stores = CU_TENSOR_MAP_L2_PROMOTION_NONE;
+  const auto loads = TensorPromotion::k256B;
+  const auto stores = TensorPromotion::kNone;
 
   KernelParams params{};
   params.a = encode(a, box_cols(config), box_rows(a_slice_rows(config)), swizzle, loads);
   params.b = encode(b, box_cols(config), box_rows(b_slice_rows(config)), swizzle, loads);
-  params.d = encode(d, kStoreCols, kStoreRows, CU_TENSOR_MAP_SWIZZLE_128B, stores);
+  params.d = encode(d, kStoreCols, kStoreRows, TensorSwizzle::k128B, stores);
   if (config.bn % kStoreCols != 0) {
-    params.d_tail =
-        encode(d, config.bn % kStoreCols, kStoreRows, CU_TENSOR_MAP_SWIZZLE_NONE, stores);
+    params.d_tail = encode(d, config.bn % kStoreCols, kStoreRows, TensorSwizzle::kNone, stores);
   }
   params.d_pointer = operands.d;
   params.m = static_cast<int>(shape.m);

@@ -30,7 +30,11 @@ class CublasCandidate : public Candidate {
   void launch(int set, cudaStream_t stream) const override {
     blas_.gemm(problem_.shape(), problem_.operands(set), stream);
   }
-  std::string describe() const override { return "cublasGemmEx, default algorithm"; }
+  std::string describe() const override {
+    return problem_.shape().dtype == Dtype::kFp32
+               ? "cublasGemmEx, default algorithm, fp32 arithmetic without tensor cores"
+               : "cublasGemmEx, default algorithm";
+  }
 
  private:
   const Problem& problem_;
@@ -63,6 +67,8 @@ std::unique_ptr<Candidate> make_kernel_candidate(const KernelConfig& config,
 std::vector<Baseline> make_baselines(const Problem& problem) {
   std::vector<Baseline> baselines;
   baselines.push_back({std::string(kCublasLabel), std::make_unique<CublasCandidate>(problem)});
+  // fp32 is for studies of CUDA cores, whose one baseline is SGEMM.
+  if (problem.shape().dtype == Dtype::kFp32) return baselines;
   const auto plan = std::make_shared<const CublasLtPlan>(problem.shape());
   for (int algorithm = 0; algorithm < plan->algorithms(); ++algorithm) {
     baselines.push_back({fmt::format("{}{}", kCublasLtPrefix, algorithm),

@@ -31,7 +31,7 @@ struct Baseline {
   std::string label;  ///< kCublasLabel, or kCublasLtPrefix and the index in heuristic order
   std::unique_ptr<Candidate> candidate;
 };
-/// cublasGemmEx first, then every algorithm of cuBLASLt's heuristic.
+/// cublasGemmEx first, then every algorithm of cuBLASLt's heuristic (none for fp32).
 std::vector<Baseline> make_baselines(const Problem& problem);
 
 }  // namespace hgemm

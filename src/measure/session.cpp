@@ -69,6 +69,10 @@ Prepared Session::prepare(const std::string& label, const KernelConfig& config,
   return check_candidate(label, std::move(candidate));
 }
 
+Prepared Session::prepare(const std::string& label, std::unique_ptr<Candidate> candidate) {
+  return check_candidate(label, std::move(candidate));
+}
+
 Prepared Session::restore(const std::string& label, const KernelConfig& config,
                           const std::filesystem::path& cubin, double estimate_us) {
   announce("loading", label, 0);

@@ -42,6 +42,9 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   const Measurer::Opened& opened() const { return opened_; }
+  const Problem& problem() const { return problem_; }
+  /// Of any kind; it must be made for problem().
+  Prepared prepare(const std::string& label, std::unique_ptr<Candidate> candidate);
   Prepared prepare(const std::string& label, const KernelConfig& config,
                    const std::filesystem::path& cubin);
   Prepared restore(const std::string& label, const KernelConfig& config,

@@ -3,6 +3,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #include "gpu/cuda.h"
 
 namespace hgemm {
@@ -26,16 +28,24 @@ template <>
 __device__ __half rounded(float value) {
   return __float2half_rn(value);
 }
+template <>
+__device__ float rounded(float value) {
+  return value;
+}
 __device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
 __device__ float widened(__half value) { return __half2float(value); }
+__device__ float widened(float value) { return value; }
 
 /// Calls `run` with a null pointer of the element type that `dtype` names.
 template <typename Run>
 void with_element(Dtype dtype, const Run& run) {
-  if (dtype == Dtype::kBf16) {
-    run(static_cast<__nv_bfloat16*>(nullptr));
-  } else {
-    run(static_cast<__half*>(nullptr));
+  switch (dtype) {
+    case Dtype::kBf16:
+      return run(static_cast<__nv_bfloat16*>(nullptr));
+    case Dtype::kFp16:
+      return run(static_cast<__half*>(nullptr));
+    case Dtype::kFp32:
+      return run(static_cast<float*>(nullptr));
   }
 }
 
@@ -158,9 +168,12 @@ __global__ void compare_kernel(Comparison* result, const T* d, const float* refe
   }
 }
 
-__global__ void guard_kernel(Comparison* result, const std::uint16_t* before,
-                             const std::uint16_t* after, std::int64_t guard) {
-  constexpr std::uint16_t kPoison = kPoisonByte << 8 | kPoisonByte;
+/// `Word`: the unsigned integer of an element's size; the poison is all ones.
+template <typename Word>
+__global__ void guard_kernel(Comparison* result, const Word* before, const Word* after,
+                             std::int64_t guard) {
+  static_assert(kPoisonByte == 0xff);
+  constexpr auto kPoison = static_cast<Word>(~Word{0});
   std::uint32_t writes = 0;
   for (std::int64_t i = global_thread(); i < guard; i += all_threads()) {
     writes += before[i] != kPoison;
@@ -197,11 +210,13 @@ void compare(Comparison* result, const void* d, const float* reference, std::int
   check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
         "preparing the comparison");
   with_element(dtype, [&]<typename T>(T*) {
+    using Word = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
+    static_assert(sizeof(T) == sizeof(Word));
     compare_kernel<<<kBlocks, kThreads, 0, stream>>>(result, static_cast<const T*>(d), reference,
                                                      count, tolerance);
+    const auto* words = static_cast<const Word*>(d);
+    guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard, words + count, guard);
   });
-  const auto* elements = static_cast<const std::uint16_t*>(d);
-  guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, elements - guard, elements + count, guard);
   check(cudaGetLastError(), "comparing with the reference");
 }
 

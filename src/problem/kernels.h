@@ -29,7 +29,7 @@ struct Comparison {
 void compare(Comparison* result, const void* d, const float* reference, std::int64_t count,
              std::int64_t guard, Dtype dtype, float tolerance, cudaStream_t stream);
 
-/// The bytes that poison() fills with: every 16-bit element is then a NaN of either type.
+/// The bytes that poison() fills with: every element is then a NaN, whatever its type.
 inline constexpr int kPoisonByte = 0xff;
 
 }  // namespace hgemm

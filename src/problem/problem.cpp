@@ -20,19 +20,35 @@ constexpr int kMaxSets = 512;
 /// Left free for cuBLAS's workspaces, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
 
-std::size_t element_bytes(std::int64_t rows, std::int64_t cols) {
-  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * kElementBytes;
+std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
+         static_cast<std::size_t>(element_bytes(dtype));
 }
 
 double bytes_of_set(const Shape& shape) {
-  return shape.bytes() + 2.0 * static_cast<double>(element_bytes(kGuardRows, shape.n));
+  return shape.bytes() + 2.0 * static_cast<double>(matrix_bytes(kGuardRows, shape.n, shape.dtype));
+}
+
+/// Of the output type.
+double unit_roundoff(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return 0x1p-8;
+    case Dtype::kFp16:
+      return 0x1p-11;
+    case Dtype::kFp32:
+      return 0x1p-24;
+  }
+  return 0;  // nothing is correct
 }
 
 }  // namespace
 
 double tolerance(Dtype dtype, std::int64_t k) {
-  const double rounding = dtype == Dtype::kBf16 ? 0x1p-8 : 0x1p-11;
-  return rounding + static_cast<double>(k) / 16.0 * 0x1p-23;
+  const auto products = static_cast<double>(k);
+  const double accumulation =
+      dtype == Dtype::kFp32 ? std::sqrt(products) * 0x1p-21 : products / 16.0 * 0x1p-23;
+  return unit_roundoff(dtype) + accumulation;
 }
 
 Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, const Stream& stream)
@@ -62,9 +78,9 @@ Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, c
 void Problem::allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream) {
   const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.k)));
   for (int i = 0; i < sets; ++i) {
-    Set set{DeviceMemory(element_bytes(shape_.m, shape_.k)),
-            DeviceMemory(element_bytes(shape_.n, shape_.k)),
-            DeviceMemory(element_bytes(shape_.m + 2 * kGuardRows, shape_.n))};
+    Set set{DeviceMemory(matrix_bytes(shape_.m, shape_.k, shape_.dtype)),
+            DeviceMemory(matrix_bytes(shape_.n, shape_.k, shape_.dtype)),
+            DeviceMemory(matrix_bytes(shape_.m + 2 * kGuardRows, shape_.n, shape_.dtype))};
     const auto stream_id = static_cast<std::uint32_t>(2 * i);
     fill_normal(set.a.data(), shape_.m * shape_.k, shape_.dtype, 1.0f, seed, stream_id,
                 stream.get());
@@ -82,7 +98,7 @@ void Problem::allocate_and_fill(int sets, std::uint64_t seed, const Stream& stre
 Operands Problem::operands(int set) const {
   const Set& chosen = sets_.at(static_cast<std::size_t>(set));
   return {chosen.a.data(), chosen.b.data(),
-          chosen.d.as<std::byte>() + element_bytes(kGuardRows, shape_.n)};
+          chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, shape_.n, shape_.dtype)};
 }
 
 void Problem::poison(const Stream& stream) const {

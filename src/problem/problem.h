@@ -16,6 +16,14 @@ namespace hgemm {
 /// deviation of the outputs (1, by the choice of inputs). Rounding to the output type gives at most
 /// one unit roundoff (bf16: 2^-8, fp16: 2^-11); accumulating K products in fp32 in another order
 /// than the reference gives less than K / 16 roundings of 2^-23 (one for each wgmma step).
+///
+/// fp32 has no rounding to hide that behind, and FMAs on CUDA cores round K times. On the way to an
+/// output r of variance 1 the partial sums are a random walk from 0 to r, with a mean square of at
+/// most (r^2 + 1) / 3; roundings of 0.6 unit roundoffs u = 2^-24 (uniform: 1 / sqrt(3)) each, in
+/// two orders, differ by a standard deviation of 0.6 u sqrt(2 K / 3) (|r| + 1), half of u sqrt(K)
+/// (|r| + 1). The largest of 2^32 outputs lies 6.5 of these out; with room for walks that stray,
+/// the bound is 8 u sqrt(K) = 2^-21 sqrt(K). Operands rounded to TF32 (2^-11) are 10 times over it
+/// at K = 4096, and one product left out is 300 times.
 double tolerance(Dtype dtype, std::int64_t k);
 
 /// Inputs: A ~ N(0, 1), B ~ N(0, 1 / K), from a counter-based generator on the GPU (Philox4x32-10,

@@ -62,17 +62,33 @@ std::vector<Shape> merge(const std::vector<Shape>& shapes) {
 }  // namespace
 
 std::string to_string(const Shape& shape) {
-  return fmt::format("{}x{}x{}{}", shape.m, shape.n, shape.k,
-                     shape.dtype == Dtype::kFp16 ? ".fp16" : "");
+  const std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  return shape.dtype == Dtype::kBf16 ? extents
+                                     : fmt::format("{}.{}", extents, to_string(shape.dtype));
 }
 
-std::string_view to_string(Dtype dtype) { return dtype == Dtype::kBf16 ? "bf16" : "fp16"; }
+const char* why_unsupported(const Shape& shape) {
+  const Rule rule = why_invalid(KernelConfig{.dtype = shape.dtype});
+  return rule == Rule::kValid ? why_unsupported(shape.m, shape.n, shape.k) : rule_text(rule).reason;
+}
+
+std::string_view to_string(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return "bf16";
+    case Dtype::kFp16:
+      return "fp16";
+    case Dtype::kFp32:
+      return "fp32";
+  }
+  return "?";
+}
 std::string_view to_string(Layout) { return "TN"; }
 
 Dtype parse_dtype(std::string_view text) {
   if (const auto dtype = find_dtype(text)) return *dtype;
   throw InputError(
-      fmt::format("found {} for dtype; expected bf16 or fp16; correct it", in_quotes(text)));
+      fmt::format("found {} for dtype; expected bf16, fp16 or fp32; correct it", in_quotes(text)));
 }
 
 Layout parse_layout(std::string_view text) {

@@ -33,25 +33,28 @@ struct Shape {
   }
   /// Bytes of A, B and D, each once.
   double bytes() const {
-    return kElementBytes * (static_cast<double>(m) * static_cast<double>(k) +
-                            static_cast<double>(n) * static_cast<double>(k) +
-                            static_cast<double>(m) * static_cast<double>(n));
+    return element_bytes(dtype) * (static_cast<double>(m) * static_cast<double>(k) +
+                                   static_cast<double>(n) * static_cast<double>(k) +
+                                   static_cast<double>(m) * static_cast<double>(n));
   }
 };
 
-/// "2048x4096x4096", with ".fp16" appended for fp16 (bf16 is the default and left out).
+/// "2048x4096x4096", with ".fp16" or ".fp32" appended (bf16 is the default and left out).
 std::string to_string(const Shape& shape);
 
-std::string_view to_string(Dtype dtype);    ///< "bf16" or "fp16"
+/// Why the kernel cannot compute a shape, or nullptr if it can: its type (rule dtype) or extents.
+const char* why_unsupported(const Shape& shape);
+
+std::string_view to_string(Dtype dtype);    ///< "bf16", "fp16" or "fp32"
 std::string_view to_string(Layout layout);  ///< "TN"
 Dtype parse_dtype(std::string_view text);   ///< throws InputError naming the valid words
 Layout parse_layout(std::string_view text);
 
-/// What `--shapes` takes: a list "MxNxK[,MxNxK...]" (".fp16" may follow each), or a YAML file
-/// (space/shapes_file.h says what it holds). A bare file name is looked up in the working folder,
-/// then in `configs_dir`/shapes (".yaml" may be left out). Shapes that describe the same problem
-/// are merged (weights add up, tags are joined with '+'). Throws InputError with file:line:column,
-/// what was found, what was expected.
+/// What `--shapes` takes: a list "MxNxK[,MxNxK...]" (".fp16" or ".fp32" may follow each), or a YAML
+/// file (space/shapes_file.h says what it holds). A bare file name is looked up in the working
+/// folder, then in `configs_dir`/shapes (".yaml" may be left out). Shapes that describe the same
+/// problem are merged (weights add up, tags are joined with '+'). Throws InputError with
+/// file:line:column, what was found, what was expected.
 std::vector<Shape> load_shapes(const std::string& argument, const std::string& configs_dir);
 
 }  // namespace hgemm

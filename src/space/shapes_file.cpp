@@ -156,7 +156,7 @@ class ShapesReader {
   }
 
   Dtype read_dtype(const YAML::Node& node) const {
-    return file_.word(node, "dtype", find_dtype, {"bf16", "fp16"});
+    return file_.word(node, "dtype", find_dtype, {"bf16", "fp16", "fp32"});
   }
 
   double read_weight(const YAML::Node& node) const {

@@ -10,7 +10,8 @@
 
 namespace hgemm {
 
-/// One "MxNxK", with ".bf16" or ".fp16" appended to overrule `dtype`. `place` begins messages.
+/// One "MxNxK", with ".bf16", ".fp16" or ".fp32" appended to overrule `dtype`. `place` begins
+/// messages.
 Shape parse_shape(std::string_view text, Dtype dtype, const std::string& place);
 
 /// All shapes of a YAML file in its order, before merging. A file holds one or both of

@@ -57,7 +57,7 @@ std::optional<bool> find_schedule(std::string_view word) {
 }
 
 std::optional<Dtype> find_dtype(std::string_view word) {
-  for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16})
+  for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16, Dtype::kFp32})
     if (word == to_string(dtype)) return dtype;
   return std::nullopt;
 }

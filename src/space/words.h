@@ -20,7 +20,7 @@ std::string_view schedule_word(bool persistent);
 std::optional<Grid::Order> find_order(std::string_view word);      ///< linear | group<G> | hilbert
 std::optional<Epilogue> find_epilogue(std::string_view word);      ///< direct | tma
 std::optional<bool> find_schedule(std::string_view word);          ///< persist | single
-std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16
+std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16 | fp32
 std::optional<Layout> find_layout(std::string_view word);          ///< TN
 std::optional<Grid::Cluster> find_cluster(std::string_view word);  ///< "2x1"
 

@@ -41,7 +41,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
 /// Why the config cannot compute the shape, or nullptr.
 const char* why_not(const KernelConfig& config, const Shape& shape) {
   const Rule rule = why_invalid(config);
-  return rule == Rule::kValid ? why_unsupported(shape.m, shape.n, shape.k) : rule_text(rule).reason;
+  return rule == Rule::kValid ? why_unsupported(shape) : rule_text(rule).reason;
 }
 
 /// All builds that any race needs, by label: compiled ahead, so that nothing but the GPU works

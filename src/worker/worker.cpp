@@ -8,6 +8,7 @@
 #include "base/channel.h"
 #include "base/revision.h"
 #include "bench/bench.h"
+#include "bench/ladder.h"
 #include "compile/compiler.h"
 #include "gpu/blas.h"
 #include "gpu/cuda.h"
@@ -15,6 +16,7 @@
 #include "gpu/nvml.h"
 #include "measure/session.h"
 #include "space/label.h"
+#include "study/ladder.h"
 #include "worker/messages.h"
 #include "worker/remote.h"
 
@@ -119,7 +121,8 @@ class Server {
       case StudyKind::kMicro:
         return run_micro(request, cubin, bench);
       case StudyKind::kProbe:
-        return run_probe(request, cubin, bench);
+        return parse_ladder_label(request.label) ? run_ladder_probe(request, cubin, bench)
+                                                 : run_probe(request, cubin, bench);
       case StudyKind::kCounters:
         return run_counters(request, cubin, bench);
       case StudyKind::kLadder:

@@ -108,6 +108,7 @@ TEST_F(BadInput, Configs) {
       "--shapes 8x8x8 --config bm128.bn256.bk64.q9.c1x1.coop2.d1.linear.tma.persist.bf16", 2,
       {"shared_memory"});
   expect_refused("--shapes 8x8x8.fp16 --config " + std::string(kLabel), 2, {"fp16", "8x8x8"});
+  expect_refused("--shapes 8x8x8,8x8x8.fp32", 2, {"8x8x8.fp32", "bf16 and fp16", "rule dtype"});
   expect_refused("--shapes 8x8x8 --space smoke --config " + std::string(kLabel), 2,
                  {"--space", "--config"});
 }

@@ -41,6 +41,7 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kValid, {.bm = 256, .bn = 208, .stages = 3, .epilogue = Epilogue::kDirect}},
       {Rule::kOperandRegisters, {.bm = 192, .bn = 208, .stages = 3, .consumers = 3}},
       {Rule::kSharedMemory, {.bm = 128, .bn = 256, .stages = 5}},
+      {Rule::kDtype, {.dtype = Dtype::kFp32}},
   };
   std::set<Rule> seen;
   for (const Case& c : cases) {

@@ -312,16 +312,28 @@ TEST_F(ShapesFile, MissingFilesSayWhereTheyWereLookedFor) {
   EXPECT_THAT(complaint("x.yaml", files_.folder().string()), HasSubstr("holds no .yaml files"));
 }
 
+TEST(Shapes, Fp32IsAShapeOfStudiesAndNotOfTheKernel) {
+  const Shape shape = load_shapes("64x32x16.fp32", kConfigs).front();
+  EXPECT_EQ(shape.dtype, Dtype::kFp32);
+  EXPECT_EQ(to_string(shape), "64x32x16.fp32");
+  EXPECT_DOUBLE_EQ(shape.bytes(), 4 * (64.0 * 16 + 32 * 16 + 64 * 32));
+  ASSERT_NE(why_unsupported(shape), nullptr);
+  EXPECT_THAT(why_unsupported(shape), HasSubstr("fp32"));
+  EXPECT_EQ(why_unsupported(load_shapes("64x32x16.fp16", kConfigs).front()), nullptr);
+  EXPECT_THAT(why_unsupported(load_shapes("64x30x16", kConfigs).front()), HasSubstr("N must"));
+}
+
 TEST(ShapeWords, RoundTripAndComplain) {
-  EXPECT_EQ(parse_dtype(to_string(Dtype::kFp16)), Dtype::kFp16);
-  EXPECT_EQ(parse_dtype(to_string(Dtype::kBf16)), Dtype::kBf16);
+  for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16, Dtype::kFp32}) {
+    EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
+  }
   EXPECT_EQ(parse_layout("TN"), Layout::kTN);
   EXPECT_THROW(parse_layout("NT"), InputError);
   try {
-    parse_dtype("fp32");
+    parse_dtype("fp64");
     FAIL() << "accepted";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("\"fp32\""), HasSubstr("bf16 or fp16")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("\"fp64\""), HasSubstr("bf16, fp16 or fp32")));
   }
 }
 

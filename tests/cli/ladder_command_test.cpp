@@ -1,0 +1,49 @@
+// The ladder command where there is no GPU, or no wish to use it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+using LadderCommand = ProgramTest;
+
+TEST_F(LadderCommand, HelpTeachesByExample) {
+  EXPECT_THAT(run("--help").out, HasSubstr("\n  ladder "));
+  EXPECT_THAT(run("ladder --help").out,
+              AllOf(HasSubstr("Examples:\n  hgemm-tune ladder"), HasSubstr("--steps")));
+}
+
+TEST_F(LadderCommand, RecordsAnswerWithEveryStepThatWasAskedFor) {
+  const Outcome outcome =
+      run("ladder --recorded --steps hopper.03,hopper.12 --shape 1024x1024x512 --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json steps = json::parse(outcome.out);
+  ASSERT_GE(steps.size(), 2u);
+  EXPECT_EQ(steps[0]["label"], "ladder.hopper.03_larger_tile.bf16");
+  EXPECT_EQ(steps[1]["label"], "ladder.hopper.12_tma_store.bf16");
+  EXPECT_EQ(steps[1]["m"], 1024);
+  EXPECT_THAT(outcome.err, HasSubstr("Nothing is measured now"));
+}
+
+TEST_F(LadderCommand, BadInputNamesWhatIsWrong) {
+  const auto refused = [&](const std::string& arguments, const std::string& because) {
+    const Outcome outcome = run("ladder --recorded " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_THAT(outcome.err, HasSubstr(because)) << arguments;
+  };
+  refused("--steps hopper.99", "\"hopper.99\" is neither a step nor a family");
+  refused("--shape 100x128x64 --steps hopper.03", "M must be a multiple");
+  refused("--shape 1024x1024x1024,2048x2048x2048", "one shape at a time");
+  refused("--dtype fp32", "none of them is for fp32");
+  refused("--format xml", "xml");
+}
+
+}  // namespace
+}  // namespace hgemm

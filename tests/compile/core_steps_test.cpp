@@ -1,0 +1,67 @@
+// The steps before Hopper: each has in it what its title says, and the one before has not. That all
+// of them compile without a spill is in ladder_kernels_test.
+#include <gmock/gmock.h>
+
+#include "compile/nvrtc.h"
+#include "compile/source.h"
+#include "study/ladder.h"
+
+namespace hgemm {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string ptx_of(const std::string& step, Dtype dtype) {
+  return nvrtc_ptx(study_job(ladder_source({chosen_ladder_steps(step).front(), dtype}),
+                             embedded_kernels(), embedded_study_kernels(),
+                             default_compile_flags()));
+}
+
+void expect_to_bring(const std::string& before, const std::string& step, Dtype dtype,
+                     const std::string& what) {
+  EXPECT_THAT(ptx_of(before, dtype), Not(HasSubstr(what))) << before;
+  EXPECT_THAT(ptx_of(step, dtype), HasSubstr(what)) << step;
+}
+
+TEST(CoreSteps, EachBringsWhatItsTitleSays) {
+  for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
+    SCOPED_TRACE(to_string(dtype));
+    expect_to_bring("cuda_core.01", "cuda_core.02", dtype, "shfl.sync.bfly");
+    expect_to_bring("cuda_core.02", "cuda_core.03", dtype, "ld.shared");
+    expect_to_bring("cuda_core.05", "cuda_core.06", dtype, "ld.global.v4");
+    expect_to_bring("cuda_core.05", "cuda_core.06", dtype, "ld.shared.v4");
+    expect_to_bring("cuda_core.05", "cuda_core.06", dtype, "st.global.v");
+    expect_to_bring("cuda_core.07", "cuda_core.08", dtype, ".maxntid 128");
+  }
+  for (const Dtype dtype : {Dtype::kFp16, Dtype::kBf16}) {
+    SCOPED_TRACE(to_string(dtype));
+    expect_to_bring("cuda_core.08", "tensor_core.01", dtype, "wmma.mma.sync");
+    expect_to_bring("tensor_core.01", "tensor_core.02", dtype, "ldmatrix.sync");
+    expect_to_bring("tensor_core.01", "tensor_core.02", dtype, "cp.async.cg");
+    expect_to_bring("tensor_core.01", "tensor_core.02", dtype, "mma.sync.aligned.m16n8k16");
+  }
+}
+
+// Its padding: 3 x 8 words for fp32 and 16 for the 16-bit types in each of the two tiles of 8 KiB.
+TEST(CoreSteps, PaddingDiffersFromTheStepBefore) {
+  expect_to_bring("cuda_core.06", "cuda_core.07", Dtype::kFp32, "[8288]");
+  expect_to_bring("cuda_core.06", "cuda_core.07", Dtype::kBf16, "[8256]");
+}
+
+TEST(CoreSteps, Fp32IsForCudaCores) {
+  for (const ladder::Step& step : chosen_ladder_steps("cuda_core")) {
+    EXPECT_TRUE(supports(step, Dtype::kFp32)) << step.name;
+    EXPECT_TRUE(supports(step, Dtype::kBf16) && supports(step, Dtype::kFp16)) << step.name;
+  }
+  for (const ladder::Step& step : chosen_ladder_steps("tensor_core")) {
+    EXPECT_FALSE(supports(step, Dtype::kFp32)) << step.name;
+  }
+  EXPECT_EQ(ladder_label({chosen_ladder_steps("cuda_core.08").front(), Dtype::kFp32}),
+            "ladder.cuda_core.08_warp_tile.fp32");
+  EXPECT_EQ(ladder_label({chosen_ladder_steps("tensor_core.02").front(), Dtype::kFp16}),
+            "ladder.tensor_core.02_mma_sync.fp16");
+}
+
+}  // namespace
+}  // namespace hgemm
