@@ -40,11 +40,11 @@ int main(int argc, char** argv) {
     cli::add_merge(program, command);
     cli::add_verify(program, command, command_line);
     cli::add_micro(program, command, command_line);
-    cli::add_counters(program, command, command_line);
     cli::add_probe(program, command, command_line);
+    cli::add_counters(program, command, command_line);
     cli::add_ladder(program, command, command_line);
-    cli::add_doctor(program, command);
     cli::add_advise(program, command);
+    cli::add_doctor(program, command);
     cli::add_workers(program, command);
     try {
       program.parse(argc, argv);

@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "bench/cupti.h"
+#include "bench/ladder.h"
 #include "gpu/cuda.h"
 #include "measure/candidate.h"
 #include "problem/problem.h"
 #include "space/label.h"
 #include "study/counter_set.h"
+#include "study/ladder.h"
 
 namespace hgemm {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 std::unique_ptr<Candidate> make_candidate(const std::string& label,
                                           const std::filesystem::path& cubin,
                                           const Problem& problem) {
+  if (parse_ladder_label(label)) return make_ladder_candidate(label, cubin, problem);
   if (!is_baseline(label)) return make_kernel_candidate(parse_label(label), cubin, problem);
   for (Baseline& baseline : make_baselines(problem)) {
     if (baseline.label == label) return std::move(baseline.candidate);

@@ -21,11 +21,11 @@ void add_compare(CLI::App& program, Command& chosen);
 void add_merge(CLI::App& program, Command& chosen);
 void add_verify(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_micro(CLI::App& program, Command& chosen, const std::string& command_line);
-void add_counters(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_probe(CLI::App& program, Command& chosen, const std::string& command_line);
+void add_counters(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_ladder(CLI::App& program, Command& chosen, const std::string& command_line);
-void add_doctor(CLI::App& program, Command& chosen);
 void add_advise(CLI::App& program, Command& chosen);
+void add_doctor(CLI::App& program, Command& chosen);
 /// `worker` and `compile-worker`: how the program runs itself in child processes. Not in --help.
 void add_workers(CLI::App& program, Command& chosen);
 

@@ -23,6 +23,7 @@
 #include "space/label.h"
 #include "store/store.h"
 #include "study/counter_set.h"
+#include "study/ladder.h"
 
 namespace hgemm::cli {
 namespace {
@@ -67,12 +68,23 @@ StudyRequest request_for(const std::string& label, const Shape& shape) {
   request.kind = StudyKind::kCounters;
   request.label = label;
   request.shape = shape;
-  if (!is_baseline(label)) request.source = kernel_source(parse_label(label));
+  if (const auto step = parse_ladder_label(label)) {
+    request.source = ladder_source(*step);
+  } else if (!is_baseline(label)) {
+    request.source = kernel_source(parse_label(label));
+  }
   return request;
 }
 
+/// Baselines compute any type.
+bool computes(const std::string& label, Dtype dtype) {
+  if (is_baseline(label)) return true;
+  if (const auto step = parse_ladder_label(label)) return step->dtype == dtype;
+  return parse_label(label).dtype == dtype;
+}
+
 void check_config(const std::string& label) {
-  if (is_baseline(label)) return;
+  if (is_baseline(label) || parse_ladder_label(label)) return;
   const Rule rule = why_invalid(parse_label(label));
   if (rule == Rule::kValid) return;
   throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", label,
@@ -91,7 +103,7 @@ std::vector<StudyRequest> make_requests(const CountersOptions& options) {
       if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
     };
     for (const std::string& label : options.configs) {
-      if (is_baseline(label) || parse_label(label).dtype == shape.dtype) add(label);
+      if (computes(label, shape.dtype)) add(label);
     }
     if (!options.configs.empty() && labels.empty()) {
       throw InputError(fmt::format("shape {}: none of --config is for {}", to_string(shape),
@@ -117,7 +129,7 @@ std::vector<StudyRequest> make_requests(const CountersOptions& options) {
                  to_string(shape), kCublasLtPrefix);
     }
     for (const std::string& label : labels) {
-      if (!is_baseline(label)) {
+      if (!is_baseline(label) && !parse_ladder_label(label)) {
         if (const char* why = why_unsupported(shape.m, shape.n, shape.k)) {
           throw InputError(fmt::format("shape {}: {}", to_string(shape), why));
         }

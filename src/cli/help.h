@@ -156,7 +156,8 @@ inline constexpr const char* kCountersExamples =
     "  hgemm-tune counters --shapes 8192x8192x8192 --config \\\n"
     "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16,cublaslt.0";
 inline constexpr const char* kCountersConfig =
-    "Just these (config labels, cublaslt.<index>) beside cublas, not the best known config";
+    "Just these (labels of configs and ladder steps, cublaslt.<index>) beside cublas, not the best "
+    "known config";
 inline constexpr const char* kCountersCublasLt =
     "Also the best cuBLASLt algorithm that was recorded at each shape";
 inline constexpr const char* kProbe = "Show where a kernel's cycles go, by stamps inside it";
