@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string_view>
+#include <variant>
+
+#include "base/error.h"
+#include "study/micro_points.h"
 
 namespace hgemm {
 namespace {
@@ -41,47 +44,43 @@ std::string_view word(MmaInput input) {
   return "";
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+WgmmaForm form_of(const WgmmaPoint& point) {
+  switch (point.types) {
+    case MmaTypes::kF32Bf16:
+      return {MmaInput::kBf16, false, point.a_from_registers};
+    case MmaTypes::kF32F16:
+      return {MmaInput::kFp16, false, point.a_from_registers};
+    case MmaTypes::kF16F16:
+      return {MmaInput::kFp16, true, point.a_from_registers};
+    case MmaTypes::kF32E4m3:
+      return {MmaInput::kFp8, false, point.a_from_registers};
+    case MmaTypes::kF16E4m3:
+      return {MmaInput::kFp8, true, point.a_from_registers};
   }
-  return parts;
+  throw Error("a microbenchmark of a type that the model does not know");
 }
 
-/// "m64n128k16" -> 128; none if M, K or the whole are not what the form has.
-std::optional<int> parse_extents(std::string_view text, int depth) {
-  const std::string head = fmt::format("m{}n", kWgmmaRows);
-  const std::string tail = fmt::format("k{}", depth);
-  if (!text.starts_with(head) || !text.ends_with(tail)) return std::nullopt;
-  text.remove_prefix(head.size());
-  text.remove_suffix(std::min(text.size(), tail.size()));
-  int n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return n;
+/// None for a label that this version of the program does not know.
+std::optional<MicroPoint> find_point(const std::string& label) {
+  try {
+    return parse_micro(label);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
 }
 
-/// "wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1"
-std::optional<MeasuredWgmma> parse(const RecordedStudy& recorded) {
+/// None if it is not about a full pipe of wgmma on random data by one warpgroup.
+std::optional<MeasuredWgmma> as_measured(const RecordedStudy& recorded) {
   const Study& study = recorded.study;
   if (study.kind != StudyKind::kMicro || study.status != Status::kOk) return std::nullopt;
-  const auto parts = split(study.label, '.');
-  if (parts.size() != 8 || parts[0] != "wgmma" || parts[5] != "random" || parts[6] != "issue" ||
-      parts[7] != "wg1")
+  const auto point = find_point(study.label);
+  const auto* wgmma = point ? std::get_if<WgmmaPoint>(&*point) : nullptr;
+  if (wgmma == nullptr || wgmma->data != MicroData::kRandom || wgmma->pace != MicroPace::kIssue ||
+      wgmma->warpgroups != 1)
     return std::nullopt;
-  const auto form = std::ranges::find_if(kForms, [&parts](const WgmmaForm& candidate) {
-    return parts[2] == (candidate.f16_accumulators ? "f16" : "f32") &&
-           parts[3] == word(candidate.input) &&
-           parts[4] == (candidate.a_in_registers ? "rs" : "ss");
-  });
-  if (form == kForms.end()) return std::nullopt;
-  const auto n = parse_extents(parts[1], wgmma_depth(form->input));
   const auto figure = std::ranges::find(study.micro, "cycles", &MicroFigure::metric);
-  if (!n || figure == study.micro.end()) return std::nullopt;
-  return MeasuredWgmma{*form, *n, figure->value, recorded.environment.gpu_name,
+  if (figure == study.micro.end()) return std::nullopt;
+  return MeasuredWgmma{form_of(*wgmma), wgmma->n, figure->value, recorded.environment.gpu_name,
                        recorded.started_utc};
 }
 
@@ -116,7 +115,7 @@ std::optional<int> compute_bound_from(const Device& device, const WgmmaForm& for
 std::vector<MeasuredWgmma> measured_wgmma(std::span<const RecordedStudy> studies) {
   std::vector<MeasuredWgmma> all;
   for (const RecordedStudy& study : studies) {
-    const auto measured = parse(study);
+    const auto measured = as_measured(study);
     if (!measured) continue;
     const auto known = std::ranges::find_if(all, [&measured](const MeasuredWgmma& other) {
       return other.form == measured->form && other.n == measured->n &&
