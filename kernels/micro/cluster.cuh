@@ -15,6 +15,7 @@
 namespace hgemm::micro {
 
 /// Launched with 64 threads, in clusters of two.
+template <bool kTry>
 __device__ __forceinline__ void time_round_trip(const ClusterParams& params) {
   __shared__ __align__(8) u64 barriers[2];
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -43,11 +44,11 @@ __device__ __forceinline__ void time_round_trip(const ClusterParams& params) {
           for (int round = 0; round < rounds; ++round) {
             if (across) {
               if (first) arrive_at_peer(other);
-              wait_cluster(own, parity);
+              wait_polling<true, kTry>(own, parity);
               if (!first) arrive_at_peer(other);
             } else {
               if (first) ptx::mbarrier_arrive(other);
-              ptx::mbarrier_wait(own, parity);
+              wait_polling<false, kTry>(own, parity);
               if (!first) ptx::mbarrier_arrive(other);
             }
             parity ^= 1;

@@ -1,7 +1,7 @@
 // wgmma beside TMA: does the copy engine's writing to shared memory hold wgmma's reading up?
 //
 // One or two warpgroups issue wgmmas on two stages that never change, as in wgmma.cuh; a warp
-// beside them has TMA copy boxes of 8 KB from the L2 into other stages, one box every
+// beside them has TMA copy boxes of 32 KB from the L2 into other stages, one box every
 // `interval_clk` cycles. Nobody waits for these boxes but the warp that issues them, so what slows
 // wgmma down is what they share: the port of shared memory, 128 bytes per cycle. The rate that was
 // reached is measured, not assumed: boxes that landed between the filler's first and last clock. On
@@ -15,6 +15,10 @@
 
 namespace hgemm::micro {
 
+/// Longer than any point takes. In cycles of the SM: reading the timer takes as long as three
+/// boxes.
+inline constexpr u64 kFillLimitClk = 4'000'000'000;
+
 /// Issues boxes until `done` counts all warpgroups; then waits for those under way. One thread.
 __device__ __forceinline__ void fill_until_done(const TensorMap& map,
                                                 const ContentionParams& params, u32 slots,
@@ -22,23 +26,23 @@ __device__ __forceinline__ void fill_until_done(const TensorMap& map,
   SectionTime time{};
   u32 boxes = 0;
   const auto wait = [&](u32 box) {
-    ptx::mbarrier_wait(barriers + box % kFillSlots * 8, box / kFillSlots & 1);
+    poll_wait(barriers + box % kFillSlots * 8, box / kFillSlots & 1);
   };
   time.start_ns = timer_ns();
   time.start_clk = clock_cycles();
   ItemPosition at(params.walk);
   u64 next = time.start_clk;
-  const u32 limit_start_ns = ptx::globaltimer_low_ns();
 #pragma unroll 1
   while (*done < params.warpgroups) {
-    if (ptx::globaltimer_low_ns() - limit_start_ns > kWaitLimitNs) asm volatile("trap;");
-    if (clock_cycles() < next) continue;
+    const u64 now = clock_cycles();
+    if (now - time.start_clk > kFillLimitClk) asm volatile("trap;");
+    if (now < next) continue;
     next += params.interval_clk;
     if (boxes >= kFillSlots) wait(boxes - kFillSlots);
     const u32 barrier = barriers + boxes % kFillSlots * 8;
     ptx::mbarrier_arrive_expect_tx(barrier, kFillBoxBytes);
     ptx::tma_load(slots + boxes % kFillSlots * kFillBoxBytes, map, barrier,
-                  static_cast<int>(at.column) * 64, static_cast<int>(at.row) * 64);
+                  static_cast<int>(at.column) * 64, static_cast<int>(at.row) * kFillBoxRows);
     at.advance(params.walk);
     ++boxes;
   }

@@ -10,6 +10,9 @@
 // Latency: one copy at a time, from its issue until the waiting thread knows, each of them
 // recorded. With a cluster: all CTAs issue at once, and a CTA waits for all that come to it.
 //
+// Waits poll with test_wait: a try_wait that fails takes some 207 cycles, which then are the steps
+// that every latency comes in (H200, 2026-11-20).
+//
 // Copies have side effects that the compiler does not see (volatile asm). What could spoil it: the
 // issuing thread computing more than the copy takes (there is no division in the loop), and a
 // source in the wrong level: the host chooses its size and where each launch begins.
@@ -122,7 +125,7 @@ __device__ __forceinline__ void copy_alone(const TensorMap& map, const CopyParam
   int slot = 0;
 #pragma unroll 1
   for (int i = ring.slots; i < count; ++i) {
-    ptx::mbarrier_wait(ring.full(slot), parity);
+    poll_wait(ring.full(slot), parity);
     ring.arm(slot);
     Copy::issue(map, params, ring.data(slot), ring.full(slot), at);
     at.advance(params.walk);
@@ -132,7 +135,7 @@ __device__ __forceinline__ void copy_alone(const TensorMap& map, const CopyParam
     }
   }
 #pragma unroll 1
-  for (slot = 0; slot < ring.slots; ++slot) ptx::mbarrier_wait(ring.full(slot), parity);
+  for (slot = 0; slot < ring.slots; ++slot) poll_wait(ring.full(slot), parity);
   parity ^= 1;
 }
 
@@ -142,7 +145,7 @@ __device__ __forceinline__ void offer_slots(const CopyParams& params, const Copy
   int slot = 0;
 #pragma unroll 1
   for (int i = 0; i < count; ++i) {
-    if (i >= ring.slots) ptx::mbarrier_wait(ring.full(slot), parity);
+    if (i >= ring.slots) poll_wait(ring.full(slot), parity);
     ring.arm(slot);
     for (int rank = 0; rank < params.cluster; ++rank) {
       arrive_at_peer(peer_address(ring.empty(slot), static_cast<u32>(rank)));
@@ -153,7 +156,7 @@ __device__ __forceinline__ void offer_slots(const CopyParams& params, const Copy
     }
   }
 #pragma unroll 1
-  for (slot = 0; slot < ring.slots; ++slot) ptx::mbarrier_wait(ring.full(slot), parity);
+  for (slot = 0; slot < ring.slots; ++slot) poll_wait(ring.full(slot), parity);
   parity ^= 1;
 }
 
@@ -165,7 +168,7 @@ __device__ __forceinline__ void copy_to_cluster(const TensorMap& map, const Copy
   int slot = 0;
 #pragma unroll 1
   for (int i = 0; i < count; ++i) {
-    wait_cluster(ring.empty(slot), parity);
+    poll_wait_cluster(ring.empty(slot), parity);
     Copy::issue(map, params, ring.data(slot), ring.full(slot), at);
     at.advance(params.walk);
     if (++slot == ring.slots) {
@@ -223,7 +226,7 @@ __device__ __forceinline__ void time_copy_latency(const TensorMap& map, const Co
           if (threadIdx.x == 0) {
             const u64 start = clock_cycles();
             Copy::issue(map, params, ring.data(0), ring.full(0), at);
-            ptx::mbarrier_wait(ring.full(0), parity);
+            poll_wait(ring.full(0), parity);
             const u64 stop = clock_cycles();
             if (section == kLong && blockIdx.x == 0) {
               params.latencies_clk[i] = static_cast<u32>(stop - start);

@@ -129,7 +129,7 @@ inline constexpr int kChasesPerRound = 16;
 
 // ---- wgmma beside TMA ----
 
-/// Boxes are 64 rows of 128 bytes; the tensor map is an argument of its own.
+/// Boxes are kFillBoxRows rows of 128 bytes; the tensor map is an argument of its own.
 struct ContentionParams {
   const void* operands;
   SectionTime* times;  ///< [(cta * (warpgroups + 1) + actor) * kSections]; the last actor fills
@@ -141,9 +141,11 @@ struct ContentionParams {
   int fills;              ///< 0: no boxes at all
   ItemWalk walk;
 };
-inline constexpr int kFillBoxBytes = 64 * kRowBytes;
+/// Large, since one thread issues no more than a copy in some 300 cycles.
+inline constexpr int kFillBoxRows = 256;
+inline constexpr int kFillBoxBytes = kFillBoxRows * kRowBytes;
 inline constexpr int kContentionStages = 2;
-inline constexpr int kFillSlots = 12;
+inline constexpr int kFillSlots = 3;
 HGEMM_MICRO_HOST_DEVICE constexpr int contention_ring_bytes(int n, int warpgroups) {
   return kContentionStages * wgmma_stage_bytes(n, false, warpgroups);
 }

@@ -51,26 +51,49 @@ __device__ __forceinline__ void arrive_at_peer(u32 peer_barrier) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(peer_barrier)
                : "memory");
 }
-__device__ __forceinline__ bool try_wait_cluster(u32 barrier, u32 parity) {
+/// One poll, which returns at once (test_wait) or may suspend the thread for a while (try_wait).
+/// kCluster: what a peer did before it arrived is visible after it.
+template <bool kCluster, bool kTry>
+__device__ __forceinline__ bool poll(u32 barrier, u32 parity) {
   u32 done;
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-      "selp.u32 %0, 1, 0, p;\n"
-      "}"
-      : "=r"(done)
-      : "r"(barrier), "r"(parity)
-      : "memory");
+#define HGEMM_POLL(instruction)   \
+  asm volatile(                   \
+      "{\n"                       \
+      ".reg .pred p;\n"           \
+      "mbarrier." instruction     \
+      " p, [%1], %2;\n"           \
+      "selp.u32 %0, 1, 0, p;\n"   \
+      "}"                         \
+      : "=r"(done)                \
+      : "r"(barrier), "r"(parity) \
+      : "memory")
+  if constexpr (kCluster && kTry) {
+    HGEMM_POLL("try_wait.parity.acquire.cluster.shared::cta.b64");
+  } else if constexpr (kCluster) {
+    HGEMM_POLL("test_wait.parity.acquire.cluster.shared::cta.b64");
+  } else if constexpr (kTry) {
+    HGEMM_POLL("try_wait.parity.shared::cta.b64");
+  } else {
+    HGEMM_POLL("test_wait.parity.shared::cta.b64");
+  }
+#undef HGEMM_POLL
   return done != 0;
 }
-/// Like ptx::mbarrier_wait, and what a peer did before it arrived is visible after it.
-__device__ __forceinline__ void wait_cluster(u32 barrier, u32 parity) {
-  if (try_wait_cluster(barrier, parity)) return;
-  const u32 start_ns = ptx::globaltimer_low_ns();
-  while (!try_wait_cluster(barrier, parity)) {
-    if (ptx::globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
+/// In cycles, since reading the timer between polls would add to what is measured.
+inline constexpr u64 kPollLimitClk = 4'000'000'000;
+template <bool kCluster, bool kTry>
+__device__ __forceinline__ void wait_polling(u32 barrier, u32 parity) {
+  if (poll<kCluster, kTry>(barrier, parity)) return;
+  const u64 start = clock_cycles();
+  while (!poll<kCluster, kTry>(barrier, parity)) {
+    if (clock_cycles() - start > kPollLimitClk) asm volatile("trap;");
   }
+}
+__device__ __forceinline__ void poll_wait(u32 barrier, u32 parity) {
+  wait_polling<false, false>(barrier, parity);
+}
+__device__ __forceinline__ void poll_wait_cluster(u32 barrier, u32 parity) {
+  wait_polling<true, false>(barrier, parity);
 }
 
 }  // namespace hgemm::micro

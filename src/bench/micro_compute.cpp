@@ -124,13 +124,14 @@ MicroOutcome measure(const ContentionPoint& point, const MicroTask& task) {
   }
   const DeviceMemory operands = make_operands(MmaTypes::kF32Bf16, MicroData::kRandom, task);
   const MicroSource source = make_source(MemoryLevel::kL2, task);
-  TensorMap map = source_map(source, 64, 64, MicroSwizzle::k128);
+  TensorMap map = source_map(source, micro::kFillBoxRows, 64, MicroSwizzle::k128);
   SectionTimes times(launch.ctas, actors);
   const auto ctas = static_cast<std::size_t>(launch.ctas);
   const DeviceMemory checksums(ctas * sizeof(float));
   const DeviceMemory boxes(ctas * sizeof(unsigned));
 
-  const auto rows = static_cast<unsigned>(source.bytes / (kSourceColumns * 2) / 64);
+  const auto rows =
+      static_cast<unsigned>(source.bytes / (kSourceColumns * 2) / micro::kFillBoxRows);
   constexpr unsigned kColumns = kSourceColumns / 64;
   micro::ContentionParams params{};
   params.operands = operands.data();

@@ -151,7 +151,9 @@ MicroOutcome measure(const ReadPoint& point, const MicroTask& task) {
   params.lengths = lengths_for(expected_bytes(round_bytes, point.level), round_bytes, 1);
   const auto round = static_cast<unsigned long long>(round_bytes);
   params.bytes = static_cast<unsigned long long>(source.bytes) / round * round;
-  params.chunk = params.bytes / static_cast<unsigned>(launch.ctas) / round * round;
+  // Never the same lines for all CTAs: SMs that ask for a line at the same time are served at once
+  // (104 B/clk each, where 37 is what the L2 delivers).
+  params.chunk = std::max(round, params.bytes / static_cast<unsigned>(launch.ctas) / round * round);
 
   Throughput throughput;
   for (int repetition = -1; repetition < kMicroRepetitions; ++repetition) {

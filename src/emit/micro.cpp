@@ -211,7 +211,8 @@ void add(Pivots& tables, const ReadPoint&, const Study& study) {
 void add(Pivots& tables, const MbarrierPoint& p, const Study& study) {
   tables.add("mbarrier round trip: cycles", "between",
              p.owner == SmemOwner::kOwn ? "two warps of a CTA" : "two CTAs of a cluster",
-             "round trip", value_of(study, "round_trip", "{:.0f}"));
+             p.wait == BarrierWait::kTest ? "test_wait" : "try_wait",
+             value_of(study, "round_trip", "{:.0f}"));
 }
 void add(Pivots& tables, const SmemPoint& p, const Study& study) {
   const char* owner = p.owner == SmemOwner::kOwn ? "the CTA's own" : "a peer's (DSMEM)";

@@ -153,7 +153,11 @@ void add_memory(PlanBuilder& plan) {
 }
 
 void add_within_the_sm(PlanBuilder& plan) {
-  for (const SmemOwner owner : {SmemOwner::kOwn, SmemOwner::kPeer}) plan.add(MbarrierPoint{owner});
+  for (const SmemOwner owner : {SmemOwner::kOwn, SmemOwner::kPeer}) {
+    for (const BarrierWait wait : {BarrierWait::kTest, BarrierWait::kTry}) {
+      plan.add(MbarrierPoint{owner, wait});
+    }
+  }
   for (const SmemOwner owner : {SmemOwner::kOwn, SmemOwner::kPeer}) {
     plan.add(SmemPoint{owner, MicroPace::kLatency, 32});
     for (const int threads : {32, 128, 256, 512, 1024}) {

@@ -32,6 +32,7 @@ constexpr std::array kRows = {Word{StmatrixRows::kSwizzled, "swizzled"},
                               Word{StmatrixRows::kPadded, "padded"},
                               Word{StmatrixRows::kPlain, "plain"}};
 constexpr std::array kOwners = {Word{SmemOwner::kOwn, "own"}, Word{SmemOwner::kPeer, "peer"}};
+constexpr std::array kWaits = {Word{BarrierWait::kTest, "test"}, Word{BarrierWait::kTry, "try"}};
 constexpr std::array kExtents = {Word{Extent::kOneSm, "one"}, Word{Extent::kAllSms, "all"}};
 
 // The parts of a label are written down once, in the spell() of each family; a Writer makes the
@@ -145,6 +146,7 @@ void spell(Codec& codec, Point& p) {
   } else if constexpr (std::is_same_v<P, MbarrierPoint>) {
     codec.literal("mbarrier");
     codec.word(p.owner, kOwners);
+    codec.word(p.wait, kWaits);
   } else if constexpr (std::is_same_v<P, SmemPoint>) {
     codec.literal("smem");
     codec.word(p.owner, kOwners);

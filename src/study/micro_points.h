@@ -21,6 +21,8 @@ enum class MemoryLevel : std::uint8_t { kL2, kHbm };
 enum class MicroSwizzle : std::uint8_t { kNone, k32, k64, k128 };
 enum class StmatrixRows : std::uint8_t { kSwizzled, kPadded, kPlain };
 enum class SmemOwner : std::uint8_t { kOwn, kPeer };
+/// How a thread waits at a barrier: a poll that returns at once, or one that may suspend it.
+enum class BarrierWait : std::uint8_t { kTest, kTry };
 enum class Extent : std::uint8_t { kOneSm, kAllSms };
 
 /// wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1: cycles per instruction and SM.
@@ -68,9 +70,11 @@ struct ReadPoint {
   int unroll = 4;
   bool operator==(const ReadPoint&) const = default;
 };
-/// mbarrier.own: between two warps of a CTA; mbarrier.peer: between the CTAs of a cluster.
+/// mbarrier.own.test: between two warps of a CTA, waiting with test_wait in a loop;
+/// mbarrier.peer.try: between the CTAs of a cluster, waiting with try_wait.
 struct MbarrierPoint {
   SmemOwner owner = SmemOwner::kOwn;
+  BarrierWait wait = BarrierWait::kTest;
   bool operator==(const MbarrierPoint&) const = default;
 };
 /// smem.peer.issue.t256: loads of a peer's shared memory (DSMEM), or of the CTA's own.

@@ -176,14 +176,17 @@ std::string name_of(const ReadPoint& p) { return fmt::format("read_{}", p.unroll
 
 std::string cluster_source() {
   return include("cluster") +
-         kernel("mbarrier_round_trip", 64, "ClusterParams", "time_round_trip") +
+         kernel("mbarrier_round_trip_test", 64, "ClusterParams", "time_round_trip<false>") +
+         kernel("mbarrier_round_trip_try", 64, "ClusterParams", "time_round_trip<true>") +
          kernel("smem_latency_own", 32, "ClusterParams", "time_shared_latency<false>") +
          kernel("smem_latency_peer", 32, "ClusterParams", "time_shared_latency<true>") +
          kernel("smem_issue_own", 1024, "ClusterParams", "time_shared_reads<false>") +
          kernel("smem_issue_peer", 1024, "ClusterParams", "time_shared_reads<true>");
 }
 std::string source_of(const MbarrierPoint&) { return cluster_source(); }
-std::string name_of(const MbarrierPoint&) { return "mbarrier_round_trip"; }
+std::string name_of(const MbarrierPoint& p) {
+  return p.wait == BarrierWait::kTest ? "mbarrier_round_trip_test" : "mbarrier_round_trip_try";
+}
 std::string source_of(const SmemPoint&) { return cluster_source(); }
 std::string name_of(const SmemPoint& p) {
   return fmt::format("smem_{}_{}", pace_name(p.pace), p.owner == SmemOwner::kOwn ? "own" : "peer");

@@ -33,7 +33,9 @@ TEST(CoreSteps, EachBringsWhatItsTitleSays) {
     expect_to_bring("cuda_core.05", "cuda_core.06", dtype, "ld.global.v4");
     expect_to_bring("cuda_core.05", "cuda_core.06", dtype, "ld.shared.v4");
     expect_to_bring("cuda_core.05", "cuda_core.06", dtype, "st.global.v");
-    expect_to_bring("cuda_core.07", "cuda_core.08", dtype, ".maxntid 128");
+    // Each operand has two tiles in shared memory.
+    expect_to_bring("cuda_core.07", "cuda_core.08", dtype,
+                    dtype == Dtype::kFp32 ? "[16576]" : "[16512]");
   }
   for (const Dtype dtype : {Dtype::kFp16, Dtype::kBf16}) {
     SCOPED_TRACE(to_string(dtype));

@@ -1,4 +1,4 @@
-// Every Hopper step of the ladder, compiled for sm_90a (the others: core_steps_test). Needs no GPU.
+// Every step of the ladder, compiled for sm_90a. Needs no GPU.
 #include "compile/source.h"
 #include "study/ladder.h"
 #include "tests/compile/support.h"
@@ -12,8 +12,9 @@ using testing::Not;
 /// Every step of every type, and its probed build.
 std::vector<StudySource> all_sources() {
   std::vector<StudySource> sources;
-  for (const ladder::Step& step : chosen_ladder_steps("hopper")) {
-    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
+  for (const ladder::Step& step : chosen_ladder_steps("cuda_core,tensor_core,hopper")) {
+    for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16, Dtype::kFp16}) {
+      if (!supports(step, dtype)) continue;
       const std::string label = ladder_label({step, dtype});
       sources.push_back({label, ladder_source({step, dtype})});
       if (step.probed) sources.push_back({label + " probed", ladder_source({step, dtype}, true)});

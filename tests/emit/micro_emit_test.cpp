@@ -48,7 +48,7 @@ TEST(MicroTable, HasOneOfEachFamily) {
       recorded("tma.box64x64.sw128.mc1.l2.latency.q1", {{"latency", "clk", 700, 690, 710, 9}}),
       recorded("read.l2.t512.u4",
                {{"bytes_per_clk", "B/clk/SM", 50, 49, 51, 9}, {"bandwidth", "TB/s", 9, 8, 10, 9}}),
-      recorded("mbarrier.peer", {{"round_trip", "clk", 900, 890, 910, 9}}),
+      recorded("mbarrier.peer.test", {{"round_trip", "clk", 900, 890, 910, 9}}),
       recorded("smem.peer.latency.t32", {{"latency", "clk", 200, 199, 201, 9}}),
       recorded("stmatrix.x4.plain.w4", {cycles(32)}),
       recorded("contention.m64n256k16.wg2.fill48.one",
@@ -63,15 +63,15 @@ TEST(MicroTable, HasOneOfEachFamily) {
 }
 
 TEST(MicroTable, ListsWhatFailedAndKeepsEnvironmentsApart) {
-  RecordedStudy failed = recorded("mbarrier.own", {});
+  RecordedStudy failed = recorded("mbarrier.own.test", {});
   failed.study.status = Status::kTimedOut;
   failed.study.message = "no answer";
   const std::vector<RecordedStudy> studies = {
-      failed, recorded("mbarrier.peer", {{"round_trip", "clk", 900, 890, 910, 9}}, "580.1"),
-      recorded("mbarrier.peer", {{"round_trip", "clk", 1, 1, 1, 9}}, "580.1"),  // older
-      recorded("mbarrier.peer", {{"round_trip", "clk", 800, 790, 810, 9}}, "570.2")};
+      failed, recorded("mbarrier.peer.test", {{"round_trip", "clk", 900, 890, 910, 9}}, "580.1"),
+      recorded("mbarrier.peer.test", {{"round_trip", "clk", 1, 1, 1, 9}}, "580.1"),  // older
+      recorded("mbarrier.peer.test", {{"round_trip", "clk", 800, 790, 810, 9}}, "570.2")};
   const std::string text = format_micro(studies, Format::kTable);
-  EXPECT_THAT(text, HasSubstr("- mbarrier.own: timed_out (no answer)"));
+  EXPECT_THAT(text, HasSubstr("- mbarrier.own.test: timed_out (no answer)"));
   EXPECT_THAT(text, HasSubstr("driver 580.1"));
   EXPECT_THAT(text, HasSubstr("driver 570.2"));
   EXPECT_THAT(text, HasSubstr("       900\n"));
@@ -85,7 +85,7 @@ TEST(MicroTable, SaysSoWhereThereIsNothing) {
 }
 
 TEST(MicroJson, HasARowPerFigureWithWhatFollowsFromIt) {
-  RecordedStudy failed = recorded("mbarrier.own", {});
+  RecordedStudy failed = recorded("mbarrier.own.test", {});
   failed.study.status = Status::kCrashed;
   const std::vector<RecordedStudy> studies = {
       recorded("wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1", {cycles(64)}),

@@ -11,7 +11,13 @@ namespace {
 
 using testing::IsEmpty;
 
-const Shape kShape{.m = 1024, .n = 2048, .k = 512};
+const Shape kShape = [] {
+  Shape shape;
+  shape.m = 1024;
+  shape.n = 2048;
+  shape.k = 512;
+  return shape;
+}();
 
 double value_of(const std::vector<CounterFigure>& figures, const std::string& metric) {
   const auto found = std::ranges::find(figures, metric, &CounterFigure::metric);

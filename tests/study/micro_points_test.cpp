@@ -35,7 +35,7 @@ TEST(MicroLabel, NamesEveryAxis) {
   EXPECT_EQ(micro_label(TmaPoint{}), "tma.box64x64.sw128.mc1.l2.issue.q1");
   EXPECT_EQ(micro_label(BulkPoint{}), "bulk.b8192.l2.issue.q1");
   EXPECT_EQ(micro_label(ReadPoint{MemoryLevel::kHbm, 512, 4}), "read.hbm.t512.u4");
-  EXPECT_EQ(micro_label(MbarrierPoint{SmemOwner::kPeer}), "mbarrier.peer");
+  EXPECT_EQ(micro_label(MbarrierPoint{SmemOwner::kPeer}), "mbarrier.peer.test");
   EXPECT_EQ(micro_label(SmemPoint{}), "smem.peer.issue.t32");
   EXPECT_EQ(micro_label(StmatrixPoint{}), "stmatrix.x4.swizzled.w4");
   EXPECT_EQ(micro_label(ContentionPoint{}), "contention.m64n256k16.wg2.fill0.one");
@@ -106,9 +106,10 @@ TEST(MicroPlan, LeavesOutWhatCannotBeAndSaysWhy) {
 
 TEST(MicroPlan, OnlyTakesLabelsPrefixesAndPatterns) {
   EXPECT_THAT(labels_of(micro_plan(false, "mbarrier")),
-              testing::ElementsAre("mbarrier.own", "mbarrier.peer"));
-  EXPECT_THAT(labels_of(micro_plan(false, "read.*.t512.u4,mbarrier.own")),
-              testing::ElementsAre("read.l2.t512.u4", "read.hbm.t512.u4", "mbarrier.own"));
+              testing::ElementsAre("mbarrier.own.test", "mbarrier.own.try", "mbarrier.peer.test",
+                                   "mbarrier.peer.try"));
+  EXPECT_THAT(labels_of(micro_plan(false, "read.*.t512.u4,mbarrier.own.test")),
+              testing::ElementsAre("read.l2.t512.u4", "read.hbm.t512.u4", "mbarrier.own.test"));
   // Of the full plan, and of none.
   const char* zeros = "wgmma.m64n136k16.f32.bf16.ss.zeros.issue.wg2";
   EXPECT_THAT(labels_of(micro_plan(false, zeros)), testing::ElementsAre(zeros));

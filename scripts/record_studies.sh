@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Records the studies of results/<GPU>/ anew on this machine, from a finished build folder: the
+# microbenchmarks, the ladder, the probe and the counters, into study.db, and their tables. A
+# recording that was stopped goes on where it was, in recording-study.db.
+#   cmake --build build && scripts/record_studies.sh
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
+cd "$output"
+
+# study <file of its table> <command> [<option>...]
+study() {
+  local table=$1
+  shift
+  "$program" "$@" --db recording-study.db --require-gpu --format md >"$table.new"
+  mv "$table.new" "$table"
+}
+
+shapes=8192x8192x8192,4096x4096x4096,2048x11008x4096,64x4096x11008,16x4096x4096
+study micro.md micro
+study ladder-hopper.md ladder --steps hopper
+study ladder-cores.md ladder --steps cuda_core,tensor_core --shape 4096x4096x4096
+study ladder-cores-fp32.md ladder --steps cuda_core --shape 4096x4096x4096 --dtype fp32
+study probe.md probe --shapes "$shapes"
+study counters.md counters --shapes "$shapes" --cublaslt
+"$program" probe --shapes 4096x4096x4096 --db recording-study.db --require-gpu --trace trace.json >/dev/null
+mv recording-study.db study.db
