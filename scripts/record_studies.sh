@@ -9,9 +9,10 @@ cd "$output"
 
 # study <file of its table> <command> [<option>...]
 study() {
-  local table=$1
+  local table=$1 code=0
   shift
-  "$program" "$@" --db recording-study.db --require-gpu --format md >"$table.new"
+  "$program" "$@" --db recording-study.db --require-gpu --format md >"$table.new" || code=$?
+  ((code <= 1)) || exit "$code"  # 1: the failed studies are in the table, and named on stderr
   mv "$table.new" "$table"
 }
 
@@ -20,7 +21,9 @@ study micro.md micro
 study ladder-hopper.md ladder --steps hopper
 study ladder-cores.md ladder --steps cuda_core,tensor_core --shape 4096x4096x4096
 study ladder-cores-fp32.md ladder --steps cuda_core --shape 4096x4096x4096 --dtype fp32
+# First: a timeline is part of its study, and is measured anew where it is missing.
+"$program" probe --shapes 4096x4096x4096 --db recording-study.db --require-gpu --trace trace.json \
+  >/dev/null
 study probe.md probe --shapes "$shapes"
 study counters.md counters --shapes "$shapes" --cublaslt
-"$program" probe --shapes 4096x4096x4096 --db recording-study.db --require-gpu --trace trace.json >/dev/null
 mv recording-study.db study.db

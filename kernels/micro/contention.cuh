@@ -7,7 +7,8 @@
 // reached is measured, not assumed: boxes that landed between the filler's first and last clock. On
 // one SM alone the L2 can deliver more than when all SMs ask at once.
 //
-// The filler looks once per box at a flag in shared memory (one access in some hundred cycles).
+// While it waits for its next box the filler polls a flag in shared memory, one access in some ten
+// cycles.
 #pragma once
 
 #include "micro/copy.cuh"
@@ -15,8 +16,7 @@
 
 namespace hgemm::micro {
 
-/// Longer than any point takes. In cycles of the SM: reading the timer takes as long as three
-/// boxes.
+/// Longer than any point takes. In cycles of the SM, which are read for the pace anyway.
 inline constexpr u64 kFillLimitClk = 4'000'000'000;
 
 /// Issues boxes until `done` counts all warpgroups; then waits for those under way. One thread.

@@ -121,7 +121,7 @@ struct ClusterParams {
   SectionTime* times;  ///< [cta * kSections]
   unsigned* sink;
   Lengths lengths;
-  int across;  ///< 1: with the other CTA of the cluster, 0: within the CTA
+  int across;  ///< of round trips; 1: with the other CTA of the cluster, 0: within the CTA
 };
 inline constexpr int kDsmemBytes = 64 * 1024;
 inline constexpr int kDsmemLoadsPerRound = 4;  ///< of 16 bytes per thread, all in flight

@@ -224,7 +224,7 @@ Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
   study.label = request.label;
   study.shape = request.shape;
   const Shape& shape = *request.shape;
-  if (const char* reason = why_unsupported(shape.m, shape.n, shape.k)) {
+  if (const char* reason = why_unsupported(shape)) {
     study.status = Status::kInvalidConfig;
     study.message = reason;
     return study;

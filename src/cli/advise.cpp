@@ -95,6 +95,16 @@ std::vector<AdvisedShape> advised(const Device& device, const std::vector<Shape>
   return result;
 }
 
+/// The model is one of wgmma: its figures would be wrong for a type that wgmma does not take.
+/// Shapes of other extents than the kernel's are fine.
+void require_wgmma_types(const std::vector<Shape>& shapes) {
+  for (const Shape& shape : shapes) {
+    const Rule rule = why_invalid(KernelConfig{.dtype = shape.dtype});
+    if (rule != Rule::kDtype) continue;
+    throw InputError(fmt::format("no advice on {}: {}", to_string(shape), rule_text(rule).reason));
+  }
+}
+
 int run_advise(const AdviseOptions& options) {
   const Format format = parse_format(options.format);
   const int views = !options.shapes.empty() + options.wgmma + options.devices;
@@ -112,6 +122,7 @@ int run_advise(const AdviseOptions& options) {
     text = format_wgmma(devices, measured_wgmma(all_micro_studies(own_database(options))), format);
   } else {
     const std::vector<Shape> shapes = chosen_shapes(options.shapes);
+    require_wgmma_types(shapes);
     const std::vector<RecordedRace> races = all_races(own_database(options));
     std::vector<DeviceAdvice> blocks;
     for (const Device& device : devices) {

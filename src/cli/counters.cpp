@@ -4,24 +4,21 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
+#include <optional>
 
 #include "base/error.h"
 #include "bench/counters.h"
 #include "best/best.h"
-#include "cli/aim.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/recorded.h"
-#include "cli/report.h"
 #include "cli/shapes.h"
 #include "cli/studies.h"
+#include "cli/tuned.h"
 #include "compile/compiler.h"
 #include "compile/source.h"
 #include "emit/counters.h"
 #include "gpu/device.h"
 #include "space/label.h"
-#include "store/store.h"
 #include "study/counter_set.h"
 #include "study/ladder.h"
 
@@ -33,34 +30,6 @@ struct CountersOptions {
   std::vector<std::string> configs;
   bool cublaslt = false;
   StudyOptions study;
-};
-
-/// What tuning found best at each shape: in the database of this command, else in the results that
-/// ship with the program. Rows of shapes that neither knows have no label.
-class Tuned {
- public:
-  explicit Tuned(const CountersOptions& options) {
-    const std::string db = options.study.db.value_or(kDefaultDatabase);
-    if (!options.study.recorded && std::filesystem::exists(db)) {
-      sources_.push_back(Store::open(db, Store::Mode::kReadOnly).races());
-    }
-    sources_.push_back(shipped_races());
-  }
-
-  BestRow best(const Shape& shape) const {
-    BestRow row;
-    row.shape = shape;
-    for (const auto& races : sources_) {
-      // At full load where it was measured, else in burst.
-      for (BestRow& known : best_rows(races, {&shape, 1})) {
-        if (!row.label && known.label) row = std::move(known);
-      }
-    }
-    return row;
-  }
-
- private:
-  std::vector<std::vector<RecordedRace>> sources_;
 };
 
 StudyRequest request_for(const std::string& label, const Shape& shape) {
@@ -94,7 +63,7 @@ void check_config(const std::string& label) {
 std::vector<StudyRequest> make_requests(const CountersOptions& options) {
   for (const std::string& label : options.configs) check_config(label);
   std::optional<Tuned> tuned;
-  if (options.configs.empty() || options.cublaslt) tuned.emplace(options);
+  if (options.configs.empty() || options.cublaslt) tuned.emplace(options.study);
 
   std::vector<StudyRequest> requests;
   for (const Shape& shape : chosen_shapes(options.shapes)) {
@@ -109,17 +78,9 @@ std::vector<StudyRequest> make_requests(const CountersOptions& options) {
       throw InputError(fmt::format("shape {}: none of --config is for {}", to_string(shape),
                                    to_string(shape.dtype)));
     }
-    const BestRow best = tuned ? tuned->best(shape) : BestRow{};
-    if (options.configs.empty()) {
-      if (best.label) {
-        add(*best.label);
-      } else {
-        fmt::print(stderr,
-                   "{}: no best config is known; tune it first, or name one with --config\n",
-                   to_string(shape));
-      }
-    }
+    if (options.configs.empty()) add(tuned->winner(shape));
     add(std::string(kCublasLabel));
+    const BestRow best = options.cublaslt ? tuned->best(shape) : BestRow{};
     if (options.cublaslt && !best.cublaslt_label.empty()) {
       add(best.cublaslt_label);
     } else if (options.cublaslt) {
@@ -130,8 +91,8 @@ std::vector<StudyRequest> make_requests(const CountersOptions& options) {
     }
     for (const std::string& label : labels) {
       if (!is_baseline(label) && !parse_ladder_label(label)) {
-        if (const char* why = why_unsupported(shape.m, shape.n, shape.k)) {
-          throw InputError(fmt::format("shape {}: {}", to_string(shape), why));
+        if (const char* why = why_unsupported(shape)) {
+          throw InputError(fmt::format("the kernel cannot compute {}: {}", to_string(shape), why));
         }
       }
       requests.push_back(request_for(label, shape));
@@ -143,23 +104,23 @@ std::vector<StudyRequest> make_requests(const CountersOptions& options) {
 /// Where no counter can be read, what was recorded elsewhere is the answer, as without a GPU.
 StudyAnswer read_counters(const CountersOptions& options, std::span<const StudyRequest> requests,
                           const std::string& command_line) {
+  StudyOptions how = options.study;
+  how.any_config = options.configs.empty();
   try {
-    return study(options.study, requests, command_line);
+    return study(how, requests, command_line);
   } catch (const InputError& error) {
     const std::string why = error.what();
     if (!why.starts_with(kCountersUnavailable)) throw;
-    if (options.study.require_gpu) throw Error(why);
-    StudyOptions recorded = options.study;
-    recorded.recorded = true;
-    recorded.why_recorded = fmt::format("{}.", why);
-    recorded.why_recorded.front() = 'H';
-    return study(recorded, requests, command_line);
+    if (how.require_gpu) throw Error(why);
+    how.recorded = true;
+    how.why_recorded = fmt::format("{}.", why);
+    how.why_recorded.front() = 'H';
+    return study(how, requests, command_line);
   }
 }
 
 int run_counters_command(const CountersOptions& options, const std::string& command_line) {
   const Format format = parse_format(options.study.format);
-  if (options.shapes.empty()) throw InputError("counters needs --shapes");
   const std::vector<StudyRequest> requests = make_requests(options);
   const StudyAnswer answer = read_counters(options, requests, command_line);
   if (answer.stopped) return answer.exit_code;
@@ -195,7 +156,9 @@ void add_counters(CLI::App& program, Command& chosen, const std::string& command
   const auto options = std::make_shared<CountersOptions>();
   CLI::App* command =
       program.add_subcommand("counters", help::kCounters)->footer(help::kCountersExamples);
-  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  command->add_option("--shapes", options->shapes, help::kShapes)
+      ->type_name("FILE|MxNxK")
+      ->required();
   command->add_option("--config", options->configs, help::kCountersConfig)
       ->type_name("LABEL[,LABEL...]")
       ->delimiter(',');

@@ -52,7 +52,9 @@ inline constexpr const char* kLadderExamples =
     "  hgemm-tune ladder --steps hopper.03,hopper.04         what warp specialisation gives\n"
     "  hgemm-tune ladder --shape 4096x4096x4096 --dtype fp16\n"
     "  hgemm-tune ladder --shape 4096x4096x4096 --dtype fp32 --steps cuda_core\n"
-    "  hgemm-tune ladder --recorded --format md              the results that ship with it";
+    "  hgemm-tune ladder --recorded --format md              the results that ship with it\n"
+    "\n"
+    "Exit code: 0 ok, 1 some failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
 inline constexpr const char* kLadderShape = "The shape of all steps; a multiple of their tiles";
 inline constexpr const char* kLadderSteps =
     "Steps (hopper.03) or whole families (cuda_core, tensor_core, hopper), with commas between";
@@ -154,7 +156,9 @@ inline constexpr const char* kCountersExamples =
     "  hgemm-tune counters --shapes 8192x8192x8192             the best known config and cublas\n"
     "  hgemm-tune counters --shapes square --cublaslt          and the best cuBLASLt algorithm\n"
     "  hgemm-tune counters --shapes 8192x8192x8192 --config \\\n"
-    "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16,cublaslt.0";
+    "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16,cublaslt.0\n"
+    "\n"
+    "Exit code: 0 ok, 1 some failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
 inline constexpr const char* kCountersConfig =
     "Just these (labels of configs and ladder steps, cublaslt.<index>) beside cublas, not the best "
     "known config";
@@ -171,13 +175,15 @@ inline constexpr const char* kProbeExamples =
     "  hgemm-tune probe --shapes 8192x8192x8192\n"
     "  hgemm-tune probe --shapes 4096x4096x4096 --config \\\n"
     "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16\n"
-    "  hgemm-tune probe --shapes 4096x4096x4096 --trace trace.json    open it in ui.perfetto.dev";
+    "  hgemm-tune probe --shapes 4096x4096x4096 --trace trace.json    open it in ui.perfetto.dev\n"
+    "\n"
+    "Exit code: 0 ok, 1 some failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
 
 inline constexpr const char* kDoctor = "Check what tuning needs, and say what to do";
 inline constexpr const char* kDoctorExamples =
-    "Driver, GPU, CUDA, NVRTC, compile cache, database: each is ok, or comes with what to do. "
-    "Exit\n"
-    "code 1 if something that tuning needs is not there.\n"
+    "Driver, GPU, CUDA, NVML, clocks, hardware counters, NVRTC, compile cache, database: each is "
+    "ok,\n"
+    "or comes with what to do. Exit code 1 if something that tuning needs is not there.\n"
     "\n"
     "Examples:\n"
     "  hgemm-tune doctor\n"
@@ -211,6 +217,8 @@ inline constexpr const char* kTrace =
     "Also write a timeline of the first 16 SMs, for ui.perfetto.dev; of one shape and "
     "configuration";
 inline constexpr const char* kDb = "The database; created by the first run";
+inline constexpr const char* kStudyDb =
+    "The database; created by the first run. What it has is not measured again, nor what failed";
 inline constexpr const char* kCacheDir =
     "Where compiled kernels are kept (default: $XDG_CACHE_HOME/hgemm-tune or ~/.cache/hgemm-tune)";
 inline constexpr const char* kJobs = "Kernels compiled at a time (default: one per CPU)";

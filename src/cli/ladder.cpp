@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iterator>
 #include <memory>
 
@@ -10,6 +12,7 @@
 #include "cli/shapes.h"
 #include "cli/studies.h"
 #include "emit/ladder.h"
+#include "study/counter_set.h"
 #include "study/ladder.h"
 
 namespace hgemm::cli {
@@ -32,35 +35,92 @@ Shape chosen_shape(const LadderOptions& options) {
   return shape;
 }
 
-/// The steps that were asked for, of the shape's type. Throws InputError if none supports it.
+/// "hopper.03", as --steps takes it.
+std::string short_name(const ladder::Step& step) {
+  return fmt::format("{}.{}", to_string(step.family), step.id);
+}
+
+/// Why steps are left out, each reason once, with the steps that it holds for.
+class LeftOut {
+ public:
+  void add(const ladder::Step& step, const std::string& reason) {
+    auto known = std::ranges::find(reasons_, reason, &Reason::text);
+    if (known == reasons_.end()) known = reasons_.insert(known, {reason, {}});
+    known->steps.push_back(short_name(step));
+  }
+  /// "hopper.03, hopper.04: M must be a multiple of ..."
+  std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (const Reason& reason : reasons_) {
+      lines.push_back(fmt::format("{}: {}", fmt::join(reason.steps, ", "), reason.text));
+    }
+    return lines;
+  }
+
+ private:
+  struct Reason {
+    std::string text;
+    std::vector<std::string> steps;
+  };
+  std::vector<Reason> reasons_;
+};
+
+/// The steps that were asked for, without those that cannot compute the shape, which stderr names.
+/// Throws InputError if none can.
 std::vector<LadderPoint> chosen_points(const LadderOptions& options, const Shape& shape) {
   std::vector<LadderPoint> points;
-  std::string reason = fmt::format("none of them is for {}", to_string(shape.dtype));
+  LeftOut left_out;
+  bool any_of_type = false;
   for (const ladder::Step& step : chosen_ladder_steps(options.steps)) {
-    if (!supports(step, shape.dtype)) continue;
+    if (!supports(step, shape.dtype)) {
+      left_out.add(step, fmt::format("not for {}", to_string(shape.dtype)));
+      continue;
+    }
+    any_of_type = true;
     if (const char* why = ladder::why_unsupported(step, shape.m, shape.n, shape.k)) {
-      reason = fmt::format("{}_{}: {}", step.id, step.name, why);
-      fmt::print(stderr, "left out: {}\n", reason);
+      left_out.add(step, why);
       continue;
     }
     points.push_back({step, shape.dtype});
   }
   if (points.empty()) {
+    const std::string reason = any_of_type
+                                   ? fmt::format("{}", fmt::join(left_out.lines(), "; "))
+                                   : fmt::format("none of them is for {}", to_string(shape.dtype));
     throw InputError(fmt::format("--steps {} at {}: {}", options.steps, to_string(shape), reason));
   }
+  for (const std::string& line : left_out.lines()) fmt::print(stderr, "left out: {}\n", line);
   return points;
 }
 
 /// Counters need a permission that few users have: without them the ladder stands all the same.
-std::vector<RecordedStudy> counters_of(const LadderOptions& options,
-                                       std::span<const StudyRequest> requests,
-                                       const std::string& command_line) {
+/// Any other failure is one of the ladder too.
+StudyAnswer counters_of(const LadderOptions& options, std::span<const StudyRequest> requests,
+                        const std::string& command_line) {
   try {
-    return study(options.study, requests, command_line).studies;
-  } catch (const InputError& reason) {
-    fmt::print(stderr, "no counters: {}\n", reason.what());
+    return study(options.study, requests, command_line);
+  } catch (const InputError& error) {
+    const std::string why = error.what();
+    if (!why.starts_with(kCountersUnavailable)) throw;
+    fmt::print(stderr, "no counters: {}\n", why);
     return {};
   }
+}
+
+/// Of which steps the records have no counters; empty if they have all. A step's timing, probe and
+/// counters share its label, so the first line of the timings cannot say it.
+std::string missing_counters(std::span<const LadderPoint> points,
+                             const std::vector<RecordedStudy>& counted) {
+  std::vector<std::string> missing;
+  for (const LadderPoint& point : points) {
+    const bool known = std::ranges::any_of(counted, [&](const RecordedStudy& recorded) {
+      return recorded.study.label == ladder_label(point) && recorded.study.status == Status::kOk;
+    });
+    if (!known) missing.push_back(short_name(point.step));
+  }
+  if (missing.empty()) return "";
+  if (missing.size() == points.size()) return "No counters of these steps were recorded.";
+  return fmt::format("No counters were recorded of {}.", fmt::join(missing, ", "));
 }
 
 int run_ladder_command(const LadderOptions& options, const std::string& command_line) {
@@ -85,8 +145,14 @@ int run_ladder_command(const LadderOptions& options, const std::string& command_
   }
   StudyAnswer answer = study(options.study, timings, command_line);
   if (answer.stopped) return answer.exit_code;
-  std::vector<RecordedStudy> counted = counters_of(options, counters, command_line);
-  std::ranges::move(counted, std::back_inserter(answer.studies));
+  StudyAnswer counted = counters_of(options, counters, command_line);
+  if (counted.stopped) return counted.exit_code;
+  if (!answer.measured) {
+    const std::string missing = missing_counters(points, counted.studies);
+    if (!missing.empty()) answer.first_line += "\n" + missing;
+  }
+  std::ranges::move(counted.studies, std::back_inserter(answer.studies));
+  answer.exit_code = std::max(answer.exit_code, counted.exit_code);
   print_first_line(answer, format);
   fmt::print("{}", format_ladder(ladder_rows(points, shape, answer.studies), format));
   return answer.exit_code;
@@ -104,9 +170,7 @@ void add_ladder(CLI::App& program, Command& chosen, const std::string& command_l
   command->add_option("--steps", options->steps, help::kLadderSteps)
       ->type_name("STEP|FAMILY")
       ->capture_default_str();
-  command->add_option("--dtype", options->dtype, help::kLadderDtype)
-      ->type_name("TYPE")
-      ->default_str("bf16");
+  command->add_option("--dtype", options->dtype, help::kLadderDtype)->type_name("TYPE");
   add_study_options(*command, options->study);
   command->callback([&chosen, options, command_line] {
     chosen = [options, command_line] { return run_ladder_command(*options, command_line); };

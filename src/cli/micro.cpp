@@ -54,8 +54,9 @@ void add_micro(CLI::App& program, Command& chosen, const std::string& command_li
   CLI::App* command = program.add_subcommand("micro", help::kMicro)->footer(help::kMicroExamples);
   command->add_option("--only", options->only, help::kMicroOnly)->type_name("PATTERN[,...]");
   command->add_flag("--full", options->full, help::kMicroFull);
-  command->add_flag("--list", options->list, help::kMicroList);
+  CLI::Option* list = command->add_flag("--list", options->list, help::kMicroList);
   add_study_options(*command, options->study);
+  list->excludes(command->get_option("--format"));
   command->callback([&chosen, options, command_line] {
     chosen = [options, command_line] { return run_micro_command(*options, command_line); };
   });

@@ -10,16 +10,14 @@
 #include <optional>
 
 #include "base/error.h"
-#include "cli/aim.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/recorded.h"
 #include "cli/shapes.h"
 #include "cli/studies.h"
+#include "cli/tuned.h"
 #include "cli/writable.h"
 #include "compile/source.h"
 #include "space/label.h"
-#include "store/store.h"
 #include "study/trace.h"
 
 namespace hgemm::cli {
@@ -43,31 +41,6 @@ KernelConfig plain_config(const std::string& text) {
   return config;
 }
 
-/// The fastest known config of a shape, at full load if that was measured.
-std::optional<std::string> winner_among(std::vector<RecordedRace> races, const Shape& shape) {
-  const Aim aim = parse_aim_of_recorded({});
-  for (const BestRow& row : best_for(aim, races, {&shape, 1})) {
-    if (row.label) return row.label;
-  }
-  return std::nullopt;
-}
-
-std::string winner(const ProbeOptions& options, const Shape& shape) {
-  const std::string db = options.study.db.value_or(kDefaultDatabase);
-  std::optional<std::string> found;
-  if (std::filesystem::exists(db)) {
-    found = winner_among(Store::open(db, Store::Mode::kReadOnly).races(), shape);
-  }
-  if (!found) found = winner_among(shipped_races(), shape);
-  if (!found) {
-    throw InputError(fmt::format(
-        "no configuration is known to be the best at {}: name one with --config, or tune the shape "
-        "first",
-        to_string(shape)));
-  }
-  return *found;
-}
-
 StudyRequest request_for(KernelConfig config, const Shape& shape, bool timeline) {
   config.probe = true;
   StudyRequest request;
@@ -82,15 +55,17 @@ StudyRequest request_for(KernelConfig config, const Shape& shape, bool timeline)
 std::vector<StudyRequest> requests_of(const ProbeOptions& options) {
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) configs.push_back(plain_config(text));
+  std::optional<Tuned> tuned;
+  if (configs.empty()) tuned.emplace(options.study);
   std::vector<StudyRequest> requests;
   for (const Shape& shape : chosen_shapes(options.shapes)) {
-    if (const char* reason = why_unsupported(shape.m, shape.n, shape.k)) {
+    if (const char* reason = why_unsupported(shape)) {
       throw InputError(fmt::format("the kernel cannot compute {}: {}", to_string(shape), reason));
     }
     const std::size_t before = requests.size();
-    if (configs.empty()) {
+    if (tuned) {
       requests.push_back(
-          request_for(parse_label(winner(options, shape)), shape, !options.trace.empty()));
+          request_for(parse_label(tuned->winner(shape)), shape, !options.trace.empty()));
     }
     for (const KernelConfig& config : configs) {
       if (config.dtype != shape.dtype) continue;
@@ -138,7 +113,9 @@ int run_probe_command(const ProbeOptions& options, const std::string& command_li
   const Format format = parse_format(options.study.format);
   const std::vector<StudyRequest> requests = requests_of(options);
   check_trace(options, requests.size());
-  const StudyAnswer answer = study(options.study, requests, command_line);
+  StudyOptions how = options.study;
+  how.any_config = options.configs.empty();
+  const StudyAnswer answer = study(how, requests, command_line);
   if (answer.stopped) return answer.exit_code;
   print_first_line(answer, format);
   fmt::print("{}", format_probe(answer.studies, format));

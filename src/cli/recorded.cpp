@@ -13,16 +13,6 @@
 namespace hgemm::cli {
 namespace {
 
-/// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31".
-std::string where_measured(const BestRow& row) {
-  const Environment& environment = row.environment;
-  std::string where =
-      fmt::format("{} (driver {}, CUDA {}) on {}", environment.gpu_name, environment.driver,
-                  environment.cuda, row.started_utc.substr(0, row.started_utc.find('T')));
-  if (environment.kernel_hash != kernel_source_hash()) where += " with other kernel sources";
-  return where;
-}
-
 /// Shapes that the kernel could compute and that have no row in this regime.
 int missing_in(Regime regime, std::span<const BestRow> rows, std::span<const Shape> shapes) {
   return static_cast<int>(std::ranges::count_if(shapes, [&](const Shape& shape) {
@@ -71,6 +61,14 @@ std::vector<RecordedRace> shipped_races() {
   return all;
 }
 
+std::string where_measured(const Environment& environment, const std::string& started_utc) {
+  std::string where =
+      fmt::format("{} (driver {}, CUDA {}) on {}", environment.gpu_name, environment.driver,
+                  environment.cuda, started_utc.substr(0, started_utc.find('T')));
+  if (environment.kernel_hash != kernel_source_hash()) where += " with other kernel sources";
+  return where;
+}
+
 void answer_from_records(const Question& question, const std::string& why_no_gpu) {
   auto races = shipped_races();
   if (question.configs) keep_configs(races, *question.configs);
@@ -78,7 +76,7 @@ void answer_from_records(const Question& question, const std::string& why_no_gpu
   std::vector<std::string> places;
   for (const BestRow& row : rows) {
     if (row.trials == 0 || why_unsupported(row.shape)) continue;
-    const std::string place = where_measured(row);
+    const std::string place = where_measured(row.environment, row.started_utc);
     if (std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
   const bool possible = std::ranges::any_of(

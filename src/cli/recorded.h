@@ -15,6 +15,10 @@ namespace hgemm::cli {
 /// The races of every database in results/, oldest first.
 std::vector<RecordedRace> shipped_races();
 
+/// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31", and whether this program's kernel sources
+/// are others.
+std::string where_measured(const Environment& environment, const std::string& started_utc);
+
 struct Question {
   std::span<const Shape> shapes;
   std::string command;  ///< what measures them where there is a GPU

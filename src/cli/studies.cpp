@@ -6,21 +6,30 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <ranges>
 #include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
 #include "base/resources.h"
 #include "cli/commands.h"
+#include "cli/database.h"
 #include "cli/help.h"
+#include "cli/recorded.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/writable.h"
 #include "compile/compiler.h"
 #include "store/store.h"
+#include "study/ladder.h"
+#include "trial/trial.h"
 #include "tune/studies.h"
 #include "worker/remote.h"
 
@@ -48,21 +57,61 @@ std::set<StudyKind> kinds_of(std::span<const StudyRequest> requests) {
   return kinds;
 }
 
+/// Equal for what answers(), and ordered: a full plan has thousands of requests.
+using Key =
+    std::tuple<StudyKind, std::string,
+               std::optional<std::tuple<std::int64_t, std::int64_t, std::int64_t, Dtype, Layout>>>;
+template <typename Subject>  // a Study or a StudyRequest
+Key key_of(const Subject& subject) {
+  Key key{subject.kind, subject.label, std::nullopt};
+  if (const auto& shape = subject.shape) {
+    std::get<2>(key).emplace(shape->m, shape->n, shape->k, shape->dtype, shape->layout);
+  }
+  return key;
+}
+
 /// Those of `known` (oldest first) that answer a request: see StudyAnswer.
 std::vector<RecordedStudy> answers_among(const std::vector<RecordedStudy>& known,
                                          std::span<const StudyRequest> requests) {
+  std::map<Key, std::vector<const RecordedStudy*>> by_key;
+  for (const RecordedStudy& study : known) by_key[key_of(study.study)].push_back(&study);
   std::vector<RecordedStudy> found;
   for (const StudyRequest& request : requests) {
-    for (auto study = known.rbegin(); study != known.rend(); ++study) {
-      // A newer one of these conditions, or this one, which another request asked for too.
-      const bool superseded = std::ranges::any_of(found, [&](const RecordedStudy& other) {
-        return answers(other.study, request) &&
-               other.environment.same_conditions(study->environment);
-      });
-      if (answers(study->study, request) && !superseded) found.push_back(*study);
+    // Taken out: another request may ask for the same.
+    const auto known_of_it = by_key.extract(key_of(request));
+    if (known_of_it.empty()) continue;
+    const std::size_t before = found.size();
+    for (const RecordedStudy* study : known_of_it.mapped() | std::views::reverse) {
+      const bool superseded =
+          std::ranges::any_of(std::span(found).subspan(before), [&](const RecordedStudy& newer) {
+            return newer.environment.same_conditions(study->environment);
+          });
+      if (!superseded) found.push_back(*study);
     }
   }
   return found;
+}
+
+std::string_view date_of(const RecordedStudy& study) {
+  const std::string_view utc = study.started_utc;
+  return utc.substr(0, utc.find('T'));
+}
+
+/// One text for each place and date.
+std::vector<std::string> places_of(const std::vector<RecordedStudy>& studies) {
+  std::vector<const RecordedStudy*> distinct;  // where_measured() hashes the kernel sources
+  std::vector<std::string> places;
+  for (const RecordedStudy& study : studies) {
+    const std::string_view date = date_of(study);
+    const bool seen = std::ranges::any_of(distinct, [&](const RecordedStudy* other) {
+      return date_of(*other) == date && other->environment == study.environment;
+    });
+    if (seen) continue;
+    distinct.push_back(&study);
+    const std::string place = where_measured(study.environment, study.started_utc);
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+  }
+  return places;
 }
 
 /// Of all databases, oldest first.
@@ -113,24 +162,14 @@ class Lines : public StudyListener {
   int from_cache_ = 0;
 };
 
-/// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31".
-std::string where_measured(const RecordedStudy& study) {
-  const Environment& environment = study.environment;
-  std::string where =
-      fmt::format("{} (driver {}, CUDA {}) on {}", environment.gpu_name, environment.driver,
-                  environment.cuda, study.started_utc.substr(0, study.started_utc.find('T')));
-  if (environment.kernel_hash != kernel_source_hash()) where += " with other kernel sources";
-  return where;
-}
-
 std::string what_is_missing(const std::vector<RecordedStudy>& found,
                             std::span<const StudyRequest> requests) {
   constexpr std::size_t kNamed = 5;
+  std::set<Key> known;
+  for (const RecordedStudy& study : found) known.insert(key_of(study.study));
   std::vector<std::string> missing;
   for (const StudyRequest& request : requests) {
-    const bool known = std::ranges::any_of(
-        found, [&](const RecordedStudy& study) { return answers(study.study, request); });
-    if (!known) missing.push_back(subject(request.label, request.shape));
+    if (!known.contains(key_of(request))) missing.push_back(subject(request.label, request.shape));
   }
   if (missing.empty()) return "";
   if (missing.size() == requests.size()) return " Nothing of this was recorded elsewhere.";
@@ -150,22 +189,47 @@ std::string measuring(std::string command_line) {
   return command_line;
 }
 
-StudyAnswer answer_from_records(const StudyOptions& options, std::span<const StudyRequest> requests,
+bool is_config(const std::string& label) {
+  return !is_baseline(label) && !parse_ladder_label(label);
+}
+
+/// The requests, but for another config at the same shape where that is what was recorded.
+std::vector<StudyRequest> recorded_instead(std::span<const StudyRequest> requests,
+                                           const std::vector<RecordedStudy>& all) {
+  std::vector<StudyRequest> chosen(requests.begin(), requests.end());
+  for (StudyRequest& request : chosen) {
+    const auto is_recorded = [&](const RecordedStudy& study) {
+      return answers(study.study, request);
+    };
+    if (!is_config(request.label) || std::ranges::any_of(all, is_recorded)) continue;
+    for (const RecordedStudy& study : all) {  // the newest comes last
+      StudyRequest other = request;
+      other.label = study.study.label;
+      if (is_config(other.label) && answers(study.study, other)) request.label = other.label;
+    }
+  }
+  return chosen;
+}
+
+StudyAnswer answer_from_records(const StudyOptions& options,
+                                std::span<const StudyRequest> asked_for,
                                 const std::string& command_line, const std::string& why) {
   std::vector<std::string> databases;
   for (const fs::path& path : recorded_databases("study.db")) databases.push_back(path.string());
   if (options.db && fs::exists(*options.db)) databases.push_back(*options.db);
+  const std::vector<RecordedStudy> all = studies_in(databases, kinds_of(asked_for));
+  std::vector<StudyRequest> requests(asked_for.begin(), asked_for.end());
+  if (options.any_config) requests = recorded_instead(asked_for, all);
   StudyAnswer answer;
-  answer.studies = answers_among(studies_in(databases, kinds_of(requests)), requests);
+  answer.studies = answers_among(all, requests);
 
-  std::vector<std::string> places;
-  for (const RecordedStudy& study : answer.studies) {
-    const std::string place = where_measured(study);
-    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
-  }
   answer.first_line = why;
-  if (!places.empty())
+  if (options.db && !fs::exists(*options.db)) {
+    answer.first_line += fmt::format(" {} is not there.", *options.db);
+  }
+  if (const auto places = places_of(answer.studies); !places.empty()) {
     answer.first_line += fmt::format(" Recorded on {}.", fmt::join(places, "; "));
+  }
   const std::string missing = what_is_missing(answer.studies, requests);
   answer.first_line += missing;
   if (!missing.empty()) {
@@ -186,7 +250,7 @@ void print_failures(const std::vector<RecordedStudy>& studies) {
 }  // namespace
 
 void add_study_options(CLI::App& command, StudyOptions& options) {
-  command.add_option("--db", options.db, help::kDb)
+  command.add_option("--db", options.db, help::kStudyDb)
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);
   command.add_option("--cache-dir", options.cache_dir, help::kCacheDir)->type_name("FOLDER");
@@ -205,6 +269,7 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
   parse_format(options.format);  // refused before anything is measured
   if (options.cache_dir) require_writable_cache(*options.cache_dir);
   if (options.recorded) {
+    if (options.db) require_database(*options.db);
     return answer_from_records(options, requests, command_line, options.why_recorded);
   }
 

@@ -28,6 +28,9 @@ struct StudyOptions {
   bool recorded = false;  ///< the shipped results, GPU or not
   std::string why_recorded = "Nothing is measured now, as asked for.";  ///< the first line's start
   std::string format = "table";
+  /// The command chose the configs itself: from records, one that was recorded at a shape answers
+  /// where the chosen one was not.
+  bool any_config = false;
 };
 
 /// --db --cache-dir --jobs --require-gpu --recorded --format.
@@ -46,7 +49,8 @@ struct StudyAnswer {
 
 /// Carries the requests out, or answers from records where there is no GPU (unless --require-gpu)
 /// or --recorded. Records are the results/*/study.db that ship with the program, and --db where it
-/// was given and is there. Progress and failures go to stderr. `command_line` is kept with what is
+/// was given; one that is not there is an InputError with --recorded, else the first line says so.
+/// Progress and failures go to stderr. `command_line` is kept with what is
 /// measured, and says how to measure what is missing.
 StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> requests,
                   const std::string& command_line);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "emit/json.h"
@@ -16,6 +17,32 @@ namespace {
 
 using Studies = std::vector<const RecordedStudy*>;
 
+/// All that we know, in the order in which they are shown. Derived ones have no list of their own:
+/// of measured ones that are all there and not zero, all of them follow.
+std::vector<std::string> known_metrics() {
+  std::vector<CounterFigure> measured;
+  for (const CounterMetric& metric : counter_metrics(Dtype::kBf16)) {
+    measured.push_back({metric.name, metric.unit, 1, metric.source});
+  }
+  std::vector<std::string> known;
+  for (const CounterFigure& figure : measured) known.push_back(figure.metric);
+  const Shape one{.m = 1, .n = 1, .k = 1, .tag = ""};
+  for (const CounterFigure& figure : derived_counters(measured, one, 1)) {
+    known.push_back(figure.metric);
+  }
+  return known;
+}
+
+/// Databases return figures by name. What is measured comes first, then what follows from it, then
+/// by name what an older or newer program measured.
+void put_in_order(std::vector<CounterFigure>& figures) {
+  const std::vector<std::string> known = known_metrics();
+  const auto place = [&](const CounterFigure& figure) {
+    return std::pair(std::ranges::find(known, figure.metric) - known.begin(), figure.metric);
+  };
+  std::ranges::stable_sort(figures, {}, place);
+}
+
 // ---- For programs ----
 
 Json described(const RecordedStudy& recorded) {
@@ -27,7 +54,11 @@ Json described(const RecordedStudy& recorded) {
               {"layout", to_string(shape.layout)},
               {"tag", shape.tag},
               {"label", recorded.study.label},
-              {"status", to_string(recorded.study.status)}};
+              {"status", to_string(recorded.study.status)},
+              {"message", recorded.study.message},
+              {"gpu", recorded.environment.gpu_name},
+              {"driver", recorded.environment.driver},
+              {"started_utc", recorded.started_utc}};
 }
 
 Json to_json(const CounterFigure& figure) {
@@ -41,10 +72,6 @@ std::string json_of(std::span<const RecordedStudy> studies) {
   Json list = Json::array();
   for (const RecordedStudy& recorded : studies) {
     Json object = described(recorded);
-    object["message"] = recorded.study.message;
-    object["gpu"] = recorded.environment.gpu_name;
-    object["driver"] = recorded.environment.driver;
-    object["started_utc"] = recorded.started_utc;
     object["counters"] = Json::array();
     for (const CounterFigure& figure : recorded.study.counters) {
       object["counters"].push_back(to_json(figure));
@@ -55,20 +82,21 @@ std::string json_of(std::span<const RecordedStudy> studies) {
 }
 
 std::string csv_of(std::span<const RecordedStudy> studies) {
-  const auto line = [](const RecordedStudy& recorded, const CounterFigure& figure) {
+  const auto line = [](const RecordedStudy& recorded, const Json& figure) {
     Json object = described(recorded);
-    object["gpu"] = recorded.environment.gpu_name;
-    object["driver"] = recorded.environment.driver;
-    object.update(to_json(figure));
+    object.update(figure);
     return object;
   };
+  Json nothing = to_json(CounterFigure{});
+  nothing["value"] = nullptr;  // not a zero that was counted
   std::vector<Json> lines;
   for (const RecordedStudy& recorded : studies) {
+    if (recorded.study.counters.empty()) lines.push_back(line(recorded, nothing));
     for (const CounterFigure& figure : recorded.study.counters) {
-      lines.push_back(line(recorded, figure));
+      lines.push_back(line(recorded, to_json(figure)));
     }
   }
-  return as_csv(line(RecordedStudy{}, CounterFigure{}), lines);
+  return as_csv(line(RecordedStudy{}, nothing), lines);
 }
 
 // ---- For people ----
@@ -108,8 +136,8 @@ const CounterFigure* find(const Study& study, const std::string& metric) {
   return found == study.counters.end() ? nullptr : &*found;
 }
 
-/// Of all candidates, each once, in the order in which they were read; what was computed from
-/// others stands before the reasons to wait, which are many.
+/// Of all candidates, each once; what was computed from others stands before the reasons to wait,
+/// which are many.
 std::vector<CounterFigure> metrics_of(const Studies& studies) {
   std::vector<CounterFigure> metrics;
   for (const RecordedStudy* recorded : studies) {
@@ -119,6 +147,7 @@ std::vector<CounterFigure> metrics_of(const Studies& studies) {
       }
     }
   }
+  put_in_order(metrics);  // again: one candidate may lack what another has
   std::ranges::stable_partition(metrics,
                                 [](const CounterFigure& f) { return !is_stall(f.metric); });
   return metrics;
@@ -232,7 +261,9 @@ std::string text_of(std::span<const RecordedStudy> studies, bool markdown) {
 
 }  // namespace
 
-std::string format_counters(std::span<const RecordedStudy> studies, Format format) {
+std::string format_counters(std::span<const RecordedStudy> as_stored, Format format) {
+  std::vector<RecordedStudy> studies(as_stored.begin(), as_stored.end());
+  for (RecordedStudy& recorded : studies) put_in_order(recorded.study.counters);
   switch (format) {
     case Format::kJson:
       return json_of(studies);

@@ -11,7 +11,12 @@ namespace hgemm {
 
 /// json: a list of objects with m n k dtype layout tag label status message gpu driver started_utc
 /// counters, the last one a list of objects with metric unit value source. csv: a line for each
-/// counter: m n k dtype layout tag label status gpu driver metric unit value source.
+/// counter, with all of these columns: m n k dtype layout tag label status message gpu driver
+/// started_utc metric unit value source; a study without counters has one line, the last four
+/// empty.
+///
+/// Counters come in the order of counter_metrics(), then of derived_counters(), then unknown ones
+/// by name, whatever their order in `studies`; in tables the reasons to wait come last.
 ///
 /// table and md: for each environment and shape a table with a line for each metric and a column
 /// for each candidate: ours first, cublas, then cublaslt. A line of one of the reasons that warps

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "emit/json.h"
@@ -12,6 +16,26 @@
 
 namespace hgemm {
 namespace {
+
+// Roles of a CTA, then summaries from the small to the large.
+constexpr auto kRoles = std::to_array<std::string_view>(
+    {"producer", "consumer", "cta", "article", "cluster", "sm", "kernel"});
+// As they happen, then sums. No two roles have phases that come in another order.
+constexpr auto kPhases = std::to_array<std::string_view>(
+    {"prologue",     "setmaxnreg",    "order",    "wait_empty", "issue",   "load",
+     "wait_full",    "mma_issue",     "mma_wait", "mma",        "release", "epilogue",
+     "store",        "skew",          "drain",    "total",      "kernel",  "launch",
+     "start_spread", "finish_spread", "plain",    "probed"});
+
+/// Databases return figures by name. Unknown roles and phases come last, by name.
+std::vector<CycleFigure> in_order(std::vector<CycleFigure> figures) {
+  const auto place = [](const CycleFigure& figure) {
+    return std::tuple(std::ranges::find(kRoles, figure.role) - kRoles.begin(), figure.role,
+                      std::ranges::find(kPhases, figure.phase) - kPhases.begin(), figure.phase);
+  };
+  std::ranges::stable_sort(figures, {}, place);
+  return figures;
+}
 
 /// Phases outside of a role's time from begin to end, of which shares are taken.
 bool is_around(const CycleFigure& figure) {
@@ -189,7 +213,11 @@ Json figure_json(const Study& study, const CycleFigure& figure) {
 
 }  // namespace
 
-std::string format_probe(std::span<const RecordedStudy> studies, Format format) {
+std::string format_probe(std::span<const RecordedStudy> as_stored, Format format) {
+  std::vector<RecordedStudy> studies(as_stored.begin(), as_stored.end());
+  for (RecordedStudy& recorded : studies) {
+    recorded.study.cycles = in_order(std::move(recorded.study.cycles));
+  }
   if (format == Format::kJson) {
     Json list = Json::array();
     for (const RecordedStudy& recorded : studies) {

@@ -18,6 +18,9 @@ namespace hgemm {
 /// json: a list of objects with m n k dtype label gpu started_utc status message figures, each
 /// figure with role phase unit count cycles mean share. csv: a row per figure with all of them but
 /// message.
+///
+/// Figures come by role (producer, consumer, ..., kernel) and within it as the phases happen,
+/// `total` last, whatever their order in `studies`.
 std::string format_probe(std::span<const RecordedStudy> studies, Format format);
 
 }  // namespace hgemm

@@ -31,7 +31,7 @@ std::string to_string(const WgmmaForm& form);  ///< "f32 <- bf16, A in shared me
 int wgmma_depth(MmaInput input);               ///< 16, fp8: 32
 
 struct WgmmaCycles {
-  double read = 0;     ///< operands out of shared memory
+  double read = 0;     ///< operands out of shared memory; A in registers: with its floor
   double compute = 0;  ///< tensor cores of the SM
   double cycles() const { return read > compute ? read : compute; }
 };

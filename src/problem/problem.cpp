@@ -22,8 +22,6 @@ constexpr double kRotationL2s = 3;
 /// TB/s).
 constexpr double kMemoryBound = 200;
 constexpr int kPlacements = 16;
-/// Matrices of a power of two bytes would all start alike in what picks their memory channels.
-constexpr std::size_t kStaggerBytes = 72 << 10;
 /// Left free for cuBLAS's workspaces, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
 
@@ -93,14 +91,13 @@ Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, c
 void Problem::allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream) {
   const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.k)));
   for (int i = 0; i < sets; ++i) {
-    const std::size_t stagger_bytes = static_cast<std::size_t>(i % kPlacements) * kStaggerBytes;
-    Set set{stagger_bytes,
-            DeviceMemory(stagger_bytes + matrix_bytes(shape_.m, shape_.k, shape_.dtype)),
-            DeviceMemory(stagger_bytes + matrix_bytes(shape_.n, shape_.k, shape_.dtype)),
+    Set set{DeviceMemory(matrix_bytes(shape_.m, shape_.k, shape_.dtype)),
+            DeviceMemory(matrix_bytes(shape_.n, shape_.k, shape_.dtype)),
             DeviceMemory(matrix_bytes(shape_.m + 2 * kGuardRows, shape_.n, shape_.dtype))};
     const auto stream_id = static_cast<std::uint32_t>(2 * i);
-    fill_normal(set.a(), shape_.m * shape_.k, shape_.dtype, 1.0f, seed, stream_id, stream.get());
-    fill_normal(set.b(), shape_.n * shape_.k, shape_.dtype, sigma_b, seed, stream_id + 1,
+    fill_normal(set.a.data(), shape_.m * shape_.k, shape_.dtype, 1.0f, seed, stream_id,
+                stream.get());
+    fill_normal(set.b.data(), shape_.n * shape_.k, shape_.dtype, sigma_b, seed, stream_id + 1,
                 stream.get());
     sets_.push_back(std::move(set));
   }
@@ -113,7 +110,7 @@ void Problem::allocate_and_fill(int sets, std::uint64_t seed, const Stream& stre
 
 Operands Problem::operands(int set) const {
   const Set& chosen = sets_.at(static_cast<std::size_t>(set));
-  return {chosen.a(), chosen.b(),
+  return {chosen.a.data(), chosen.b.data(),
           chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, shape_.n, shape_.dtype)};
 }
 

@@ -58,11 +58,7 @@ class Problem {
 
  private:
   struct Set {
-    std::size_t stagger_bytes;  ///< from the start of their memory to the first element of A and B
-    DeviceMemory a_memory, b_memory, d;
-
-    void* a() const { return a_memory.as<std::byte>() + stagger_bytes; }
-    void* b() const { return b_memory.as<std::byte>() + stagger_bytes; }
+    DeviceMemory a, b, d;
   };
   void allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream);
 

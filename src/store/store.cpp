@@ -250,7 +250,7 @@ void Store::record_study(std::int64_t run, const Study& study) {
 bool Store::has_study(const Environment& environment, const Study& like, bool with_spans) const {
   Database& db = impl_->db;
   return impl_->read([&] {
-    auto rows = read_study_rows(db);
+    auto rows = read_study_rows(db, like.label);
     const auto newest = std::find_if(rows.rbegin(), rows.rend(), [&](const StudyRow& row) {
       const RecordedStudy& recorded = row.study.recorded;
       return same_subject(recorded.study, like) &&

@@ -47,7 +47,7 @@ std::vector<Sample> read_samples(Database& db, std::int64_t id, const char* labe
 
 }  // namespace
 
-std::vector<StudyRow> read_study_rows(Database& db) {
+std::vector<StudyRow> read_study_rows(Database& db, const std::string& label) {
   std::map<std::int64_t, Environment> environments;
   for (auto& [id, known] : read_environments(db)) environments.emplace(id, known);
   std::vector<StudyRow> rows;
@@ -55,7 +55,9 @@ std::vector<StudyRow> read_study_rows(Database& db) {
                 "SELECT study.id, environment_id, run_id, uid, study.started_utc, command_line, "
                 "kind, label, cubin_hash, status, message, correct, error, tolerance, "
                 "verdict_message, m, n, k, dtype, layout FROM study JOIN run ON run.id = run_id "
-                "LEFT JOIN shape ON shape.id = shape_id ORDER BY study.started_utc, study.id");
+                "LEFT JOIN shape ON shape.id = shape_id WHERE ?1 = '' OR label = ?1 "
+                "ORDER BY study.started_utc, study.id");
+  row.bind(1, label);
   while (row.executeStep()) {
     RecordedStudy recorded;
     recorded.environment = environments.at(integer64(row, 1));

@@ -23,8 +23,8 @@ struct StudyRow {
   StudyOfRun study;
 };
 
-/// Every study without its figures, oldest first.
-std::vector<StudyRow> read_study_rows(SQLite::Database& db);
+/// Every study (of a label) without its figures, oldest first.
+std::vector<StudyRow> read_study_rows(SQLite::Database& db, const std::string& label = {});
 void read_figures(SQLite::Database& db, std::int64_t id, Study& study);
 bool has_spans(SQLite::Database& db, std::int64_t id);
 

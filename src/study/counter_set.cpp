@@ -130,8 +130,8 @@ std::vector<CounterFigure> derived_counters(std::span<const CounterFigure> measu
   const std::optional<double> dram_written = value("dram_written");
   std::optional<double> dram;
   if (dram_read && dram_written) dram = *dram_read + *dram_written;
-  const double inputs =
-      kElementBytes * static_cast<double>(shape.m + shape.n) * static_cast<double>(shape.k);
+  const double inputs = element_bytes(shape.dtype) * static_cast<double>(shape.m + shape.n) *
+                        static_cast<double>(shape.k);
 
   add("active_time", "us", value("sm_active_cycles_max"), value("sm_clock"), 1e6,
       "sm_active_cycles_max / sm_clock");

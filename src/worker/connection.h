@@ -38,6 +38,9 @@ class Connection {
   nlohmann::json request(const nlohmann::json& message,
                          std::chrono::milliseconds limit = limit::kStep);
 
+  /// Ends the worker, if there is one: the next request has a fresh one.
+  void restart() { worker_.reset(); }
+
  private:
   nlohmann::json unpack(nlohmann::json reply, const std::string& culprit);
 

@@ -14,6 +14,7 @@ using nlohmann::json;
 
 struct RemoteMeasurer::Impl : Connection {
   using Connection::Connection;
+  bool has_opened = false;
 };
 
 RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command)
@@ -26,10 +27,11 @@ Environment RemoteMeasurer::environment() {
 
 Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed,
                                       const std::set<std::string>& without) {
+  if (std::exchange(impl_->has_opened, true)) impl_->restart();
   impl_->expect_launches_at(shape);
   const json reply = impl_->request(
       {{"call", call::kOpen}, {"shape", shape}, {"seed", seed}, {"without", without}},
-      limit::kOpen + impl_->launch_limit());
+      limit::kStart + limit::kOpen + impl_->launch_limit());
   return {reply.at("baselines").get<std::vector<std::string>>(),
           reply.at("prepared").get<std::vector<Prepared>>(), reply.at("timing").get<Timing>()};
 }

@@ -111,7 +111,7 @@ class Server {
       throw;
     } catch (const ChannelClosed&) {  // in on_step: nobody is waiting for the study
       throw;
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       return failed_launch(what, error);
     }
   }
@@ -130,7 +130,7 @@ class Server {
     }
     throw std::invalid_argument("a kind of study that does not exist");
   }
-  static Study failed_launch(const StudyRequest& request, const Error& error) {
+  static Study failed_launch(const StudyRequest& request, const std::exception& error) {
     Study study;
     study.kind = request.kind;
     study.label = request.label;

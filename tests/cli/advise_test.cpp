@@ -121,6 +121,8 @@ TEST_F(Advise, RefusesWhatItCannotAnswer) {
   EXPECT_THAT(complaint(""), HasSubstr("--shapes"));
   EXPECT_THAT(complaint("--wgmma --shapes 1x8x8"), HasSubstr("one question at a time"));
   EXPECT_THAT(complaint("--shapes 64x64"), HasSubstr("MxNxK"));
+  EXPECT_THAT(complaint("--shapes 8192x8192x8192.fp32"),
+              AllOf(HasSubstr("8192x8192x8192.fp32"), HasSubstr("wgmma has no fp32")));
   EXPECT_THAT(complaint("--devices --device H300"),
               AllOf(HasSubstr("'H300'"), HasSubstr("H200"), HasSubstr("devices.yaml")));
   EXPECT_THAT(complaint("--shapes 64x64x64 --db none.db"), HasSubstr("none.db"));

@@ -51,6 +51,8 @@ TEST_F(BadInput, ProbedBuilds) {
   expect_refused("probe", 2, {"--shapes"});
   expect_refused("probe --shapes 8x8x8", 2, {"8x8x8", "--config"});
   expect_refused("probe --shapes 8x8x12 --config " + label, 2, {"K must be a multiple of 8"});
+  expect_refused("probe --shapes 8x8x8.fp32", 2, {"8x8x8.fp32", "fp32 is for the ladder"});
+  expect_refused("probe --recorded --db none.db --shapes 8x8x8", 2, {"none.db"});
   expect_refused("probe --shapes 8x8x8.fp16 --config " + label, 2, {"fp16"});
   expect_refused("probe --shapes 8x8x8 --config bm100", 2, {"config label"});
   expect_refused("probe --shapes 8x8x8,16x16x16 --trace t.json --config " + label, 2,

@@ -56,11 +56,71 @@ TEST_F(CountersCommand, NamesWhatWasNotRecorded) {
 TEST_F(CountersCommand, AsksForAConfigWhereNoneIsKnown) {
   install_with_recorded({});
   const Outcome outcome = run("counters" + std::string(kShapes));
+  EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("name one with --config"));
 }
 
+TEST_F(CountersCommand, TakesTheBestConfigFromTheUsersDatabaseUnlessRecordsAreAskedFor) {
+  install_with_recorded({race(shape(2048, 2048, 2048))});
+  record_studies(recorded("h200").parent_path() / "study.db", environment(),
+                 {counted(kLabel, 83), counted(kOtherLabel, 11)});
+  Race own = race(shape(2048, 2048, 2048));
+  own.trials.front().label = kOtherLabel;
+  for (const char* name : {"hgemm-tune.db", "own.db"}) record(folder() / name, {own});
+  const auto answer = [&](const std::string& arguments) {
+    return run("counters --format csv" + std::string(kShapes) + arguments).out;
+  };
+  EXPECT_THAT(answer(""), AllOf(HasSubstr(kOtherLabel), Not(HasSubstr(kLabel))));
+  EXPECT_THAT(answer("--recorded"), AllOf(HasSubstr(kLabel), Not(HasSubstr(kOtherLabel))));
+  EXPECT_THAT(answer("--recorded --db own.db"),
+              AllOf(HasSubstr(kOtherLabel), Not(HasSubstr(kLabel))));
+}
+
+TEST_F(CountersCommand, AnotherConfigThatWasRecordedAnswersForAChoiceOfItsOwnOnly) {
+  install_with_recorded({race(shape(2048, 2048, 2048))});
+  record_studies(recorded("h200").parent_path() / "study.db", environment(),
+                 {counted("cublas", 70), counted(kOtherLabel, 11)});
+  EXPECT_THAT(run("counters" + std::string(kShapes)).out, HasSubstr("11.00"));
+  const Outcome named = run("counters" + std::string(kShapes) + "--config " + kLabel);
+  EXPECT_THAT(named.out, AllOf(Not(HasSubstr("11.00")), HasSubstr("1 of 2 is missing")));
+}
+
+TEST_F(CountersCommand, ShowsTheNewestOfEachEnvironmentOnce) {
+  install_with_recorded({race(shape(2048, 2048, 2048))});
+  const fs::path path = recorded("h200").parent_path() / "study.db";
+  Environment other = environment();
+  other.driver = "590.2";
+  record_studies(path, environment(), {counted("cublas", 70), counted(kLabel, 83)});
+  record_studies(path, other, {counted("cublas", 75)});
+  const std::string shapes = std::string(kShapes) + "--config cublas,cublas," + kLabel;
+  const Outcome outcome = run("counters --format csv" + shapes);
+  for (const char* figure : {"70", "75", "83"}) {
+    const auto at = outcome.out.find("," + std::string(figure));
+    EXPECT_NE(at, std::string::npos) << figure << '\n' << outcome.out;
+    EXPECT_EQ(outcome.out.find("," + std::string(figure), at + 1), std::string::npos) << figure;
+  }
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("driver 580.1"), HasSubstr("driver 590.2")));
+}
+
+TEST_F(CountersCommand, SaysThatADatabaseIsNotThere) {
+  install_with_recorded({race(shape(2048, 2048, 2048))});
+  const Outcome asked = run("counters --recorded --db none.db" + std::string(kShapes));
+  EXPECT_EQ(asked.exit_code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("none.db"));
+  EXPECT_EQ(run("micro --recorded --db none.db").exit_code, 2);
+  const Outcome no_gpu = run("counters --db none.db" + std::string(kShapes));
+  EXPECT_EQ(no_gpu.exit_code, 0) << no_gpu.err;
+  EXPECT_THAT(no_gpu.out, HasSubstr("none.db is not there."));
+}
+
 TEST_F(CountersCommand, RefusesWhatItCannotDo) {
-  EXPECT_EQ(run("counters").exit_code, 2);
+  const Outcome bare = run("counters");
+  EXPECT_EQ(bare.exit_code, 2);
+  EXPECT_THAT(bare.err, HasSubstr("--shapes"));
+  const Outcome fp32 = run("counters --shapes 2048x2048x2048.fp32");
+  EXPECT_EQ(fp32.exit_code, 2);
+  EXPECT_THAT(fp32.err, HasSubstr("fp32 is for the ladder"));
+  EXPECT_EQ(run("micro --list --format csv").exit_code, 2) << "it is a list in any case";
   EXPECT_EQ(run("counters --config bm1.bn2" + std::string(kShapes)).exit_code, 2);
   EXPECT_EQ(run("counters --format xml" + std::string(kShapes)).exit_code, 2);
   const Outcome other_type =

@@ -11,13 +11,15 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 using LadderCommand = ProgramTest;
 
 TEST_F(LadderCommand, HelpTeachesByExample) {
   EXPECT_THAT(run("--help").out, HasSubstr("\n  ladder "));
-  EXPECT_THAT(run("ladder --help").out,
-              AllOf(HasSubstr("Examples:\n  hgemm-tune ladder"), HasSubstr("--steps")));
+  EXPECT_THAT(run("ladder --help").out, AllOf(HasSubstr("Examples:\n  hgemm-tune ladder"),
+                                              HasSubstr("--steps"), Not(HasSubstr("[bf16]"))))
+      << "without --dtype it is the shape's type";
 }
 
 TEST_F(LadderCommand, RecordsAnswerWithEveryStepThatWasAskedFor) {
@@ -32,6 +34,14 @@ TEST_F(LadderCommand, RecordsAnswerWithEveryStepThatWasAskedFor) {
   EXPECT_THAT(outcome.err, HasSubstr("Nothing is measured now"));
 }
 
+TEST_F(LadderCommand, NamesStepsThatAreLeftOutAndCountersThatAreMissing) {
+  const Outcome outcome =
+      run("ladder --recorded --steps hopper.03,cuda_core.08 --shape 1024x1024x512.fp32");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("left out: hopper.03: not for fp32"));
+  EXPECT_THAT(outcome.out, HasSubstr("No counters of these steps were recorded."));
+}
+
 TEST_F(LadderCommand, BadInputNamesWhatIsWrong) {
   const auto refused = [&](const std::string& arguments, const std::string& because) {
     const Outcome outcome = run("ladder --recorded " + arguments);
@@ -40,6 +50,9 @@ TEST_F(LadderCommand, BadInputNamesWhatIsWrong) {
   };
   refused("--steps hopper.99", "\"hopper.99\" is neither a step nor a family");
   refused("--shape 100x128x64 --steps hopper.03", "M must be a multiple");
+  refused("--shape 100x128x64 --steps hopper.03,hopper.12", "hopper.03, hopper.12: M must be");
+  refused("--shape 100x100x100 --dtype fp32 --steps hopper.03,cuda_core.08",
+          "cuda_core.08: M must be a multiple of the tile's rows; hopper.03: not for fp32");
   refused("--shape 1024x1024x1024,2048x2048x2048", "one shape at a time");
   refused("--dtype fp32", "none of them is for fp32");
   refused("--format xml", "xml");

@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::ContainsRegex;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -29,13 +30,14 @@ RecordedStudy study(const std::string& label, double hit_rate, double dram_read,
   recorded.study.label = label;
   recorded.study.shape = Shape{.m = 8192, .n = 8192, .k = 8192, .tag = "square"};
   recorded.study.counters = {
-      {"l2_hit_rate", "%", hit_rate, "lts__t_sector_hit_rate.pct"},
+      // By name, as the store returns them.
       {"dram_read", "B", dram_read, "dram__bytes_read.sum"},
       {"instructions", "instructions", 2.5e6, "smsp__inst_executed.sum"},
+      {"l2_hit_rate", "%", hit_rate, "lts__t_sector_hit_rate.pct"},
+      {"multicast_share", "%", 50, "l2_to_sm_multicast / l2_to_sm_tma"},
       {"stall_barrier", "% of warp cycles", barrier,
        "smsp__warp_issue_stalled_barrier_per_warp_active.pct"},
       {"stall_wait", "% of warp cycles", 30, "smsp__warp_issue_stalled_wait_per_warp_active.pct"},
-      {"multicast_share", "%", 50, "l2_to_sm_multicast / l2_to_sm_tma"},
   };
   return recorded;
 }
@@ -76,6 +78,24 @@ TEST(FormatCounters, ShowsReasonsToWaitLast) {
   EXPECT_LT(text.find("multicast share"), text.find("fixed latency"));
 }
 
+TEST(FormatCounters, ShowsCountersInOurOrderWhateverTheStores) {
+  RecordedStudy ours = study(kOurs, 83, 1e9);
+  ours.study.counters.insert(ours.study.counters.begin(), {"a_new_one", "%", 1, "new"});
+  ours.study.counters.push_back({"tensor_pipe_active", "%", 95, "sm__pipe"});
+  const json list = json::parse(format_counters({&ours, 1}, Format::kJson));
+  std::vector<std::string> metrics;
+  for (const json& counter : list[0]["counters"]) metrics.push_back(counter["metric"]);
+  EXPECT_THAT(metrics, ElementsAre("tensor_pipe_active", "instructions", "l2_hit_rate", "dram_read",
+                                   "stall_barrier", "stall_wait", "multicast_share", "a_new_one"));
+
+  // The first candidate lacks what the second one has, which stands in its place all the same.
+  const std::vector<RecordedStudy> studies = {study("bm64.bn64", 60, 1e9), ours};
+  const std::string text = format_counters(studies, Format::kTable);
+  EXPECT_LT(text.find("tensor pipe active"), text.find("L2 hit rate"));
+  EXPECT_LT(text.find("L2 hit rate"), text.find("DRAM read"));
+  EXPECT_LT(text.find("DRAM read"), text.find("multicast share"));
+}
+
 TEST(FormatCounters, LettersSeveralOfOurs) {
   const std::vector<RecordedStudy> studies = {study(kOurs, 83, 1e9), study("bm64.bn64", 60, 1e9),
                                               study("cublaslt.2", 71, 1e9)};
@@ -109,8 +129,8 @@ TEST(FormatCounters, JsonHasEveryCounterWithItsSource) {
   EXPECT_EQ(list[0]["status"], "ok");
   EXPECT_EQ(list[0]["gpu"], "NVIDIA H200");
   ASSERT_EQ(list[0]["counters"].size(), 6u);
-  EXPECT_EQ(list[0]["counters"][1]["value"], 0.8e9) << "in bytes, whatever tables show";
-  EXPECT_EQ(list[0]["counters"][1]["source"], "dram__bytes_read.sum");
+  EXPECT_EQ(list[0]["counters"][2]["value"], 0.8e9) << "in bytes, whatever tables show";
+  EXPECT_EQ(list[0]["counters"][2]["source"], "dram__bytes_read.sum");
   EXPECT_EQ(list[1]["status"], "wrong_result");
   EXPECT_TRUE(list[1]["counters"].empty());
 }
@@ -118,11 +138,22 @@ TEST(FormatCounters, JsonHasEveryCounterWithItsSource) {
 TEST(FormatCounters, CsvHasALinePerCounter) {
   const std::string text =
       format_counters(std::vector<RecordedStudy>{study("cublas", 70.25, 1e9)}, Format::kCsv);
-  EXPECT_THAT(text, StartsWith("m,n,k,dtype,layout,tag,label,status,gpu,driver,metric,unit,value,"
-                               "source\n8192,8192,8192,bf16,TN,square,cublas,ok,NVIDIA H200,580.1,"
-                               "l2_hit_rate,%,70.25,lts__t_sector_hit_rate.pct\n"));
+  EXPECT_THAT(text, StartsWith("m,n,k,dtype,layout,tag,label,status,message,gpu,driver,started_utc,"
+                               "metric,unit,value,source\n"));
+  EXPECT_THAT(text, HasSubstr("\n8192,8192,8192,bf16,TN,square,cublas,ok,,NVIDIA H200,580.1,"
+                              "2026-11-20T10:00:00Z,l2_hit_rate,%,70.25,"
+                              "lts__t_sector_hit_rate.pct\n"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
   EXPECT_THAT(format_counters({}, Format::kCsv), StartsWith("m,n,k,")) << "the names in any case";
+}
+
+TEST(FormatCounters, CsvHasALineForAStudyWithoutCounters) {
+  const std::vector<RecordedStudy> studies = {failed("cublas"), study(kOurs, 83, 1e9)};
+  const std::string text = format_counters(studies, Format::kCsv);
+  EXPECT_THAT(text,
+              HasSubstr("\n8192,8192,8192,bf16,TN,square,cublas,wrong_result,"
+                        "\"error 0.5 at (1, 2)\",NVIDIA H200,580.1,2026-11-20T10:00:00Z,,,,\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8);
 }
 
 }  // namespace

@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace hgemm {
 namespace {
 
 using testing::AllOf;
 using testing::ContainsRegex;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -67,6 +70,31 @@ TEST(ProbeTable, MarkdownHasATable) {
   EXPECT_THAT(format_probe({&study, 1}, Format::kMarkdown),
               AllOf(HasSubstr("| consumer | wait_full | 20.0 | 160 | 1600 | 16.0 % |"),
                     HasSubstr("\n\n- as a consumer sees it")));
+}
+
+TEST(ProbeTable, PhasesComeAsTheyHappenWhateverTheStoresOrder) {
+  const RecordedStudy as_it_happens = study_of_test();
+  RecordedStudy stored = as_it_happens;
+  std::ranges::sort(stored.study.cycles, {},
+                    [](const CycleFigure& figure) { return std::pair(figure.role, figure.phase); });
+  ASSERT_EQ(stored.study.cycles.front().role, "article");
+  for (const Format format : {Format::kTable, Format::kMarkdown, Format::kJson, Format::kCsv}) {
+    EXPECT_EQ(format_probe({&stored, 1}, format), format_probe({&as_it_happens, 1}, format));
+  }
+
+  // All phases of a consumer, and one that nobody knows.
+  stored.study.cycles.clear();
+  for (const char* phase : {"a_new_one", "drain", "epilogue", "mma_issue", "mma_wait", "prologue",
+                            "release", "setmaxnreg", "store", "total", "wait_full"}) {
+    stored.study.cycles.push_back({"consumer", phase, "cta", 1, 100});
+  }
+  stored.study.cycles.push_back({"producer", "issue", "k_block", 1, 100});
+  const auto json = nlohmann::json::parse(format_probe({&stored, 1}, Format::kJson));
+  std::vector<std::string> phases;
+  for (const auto& figure : json.at(0).at("figures")) phases.push_back(figure.at("phase"));
+  EXPECT_THAT(phases,
+              ElementsAre("issue", "prologue", "setmaxnreg", "wait_full", "mma_issue", "mma_wait",
+                          "release", "epilogue", "store", "drain", "total", "a_new_one"));
 }
 
 TEST(ProbeTable, AFailureSaysWhy) {
