@@ -254,7 +254,8 @@ std::string text_of(std::span<const RecordedStudy> studies, bool markdown) {
   }
   std::string text;
   for (const Studies& block : blocks) {
-    text += (text.empty() ? "" : "\n") + block_of(block, markdown);
+    if (!text.empty()) text += '\n';
+    text += block_of(block, markdown);
   }
   return text;
 }
