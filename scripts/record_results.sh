@@ -8,18 +8,20 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
-# tune <database> <shapes> [<option>...]
+# tune <database> <regime> <shapes> [<option>...]
 tune() {
-  local db=$1 shapes=$2
-  shift 2
-  "$program" --shapes "$shapes.yaml" --regime both --require-gpu --db "$db" "$@" >/dev/null
+  local db=$1 regime=$2 shapes=$3
+  shift 3
+  "$program" --shapes "$shapes.yaml" --regime "$regime" --require-gpu --db "$db" "$@" >/dev/null
 }
 
-for db in recording.db recording-repeat.db; do
-  for shapes in llama7b square; do tune $db "$shapes"; done
+for regime in sustained burst; do
+  for db in recording.db recording-repeat.db; do
+    for shapes in llama7b square; do tune $db $regime "$shapes"; done
+  done
 done
-for shapes in square llama7b-prefill; do tune recording.db "$shapes" --energy; done
-tune recording.db seeds
+for shapes in square llama7b-prefill; do tune recording.db sustained "$shapes" --energy; done
+tune recording.db both seeds
 mv recording.db tune.db
 mv recording-repeat.db repeat.db
 
