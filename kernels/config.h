@@ -16,8 +16,30 @@ namespace hgemm {
 enum class Dtype : unsigned char { kBf16, kFp16, kFp32 };
 HGEMM_HOST_DEVICE constexpr int element_bytes(Dtype dtype) { return dtype == Dtype::kFp32 ? 4 : 2; }
 
-enum class TileOrder : unsigned char { kLinear, kGrouped, kHilbert };
-enum class Epilogue : unsigned char { kDirect, kTma };
+/// How the consumers of a CTA share its work: the rows of each tile, its columns, or whole tiles in
+/// turn (ping-pong: one multiplies while the other writes its tile).
+enum class Schedule : unsigned char { kRows, kColumns, kPingPong };
+/// Grouped orders go through bands of `group` tiles: bands of rows, swept along N, or of columns,
+/// swept along M. A snake sweeps every other band backwards.
+enum class TileOrder : unsigned char {
+  kLinear,
+  kGroupedRows,
+  kGroupedColumns,
+  kSnakeRows,
+  kSnakeColumns,
+  kHilbert,
+};
+/// How a tile is written: straight to memory; through shared memory by the copy engine (kTma); or
+/// so, but packed into registers first and stored while the next tile is multiplied (kLate).
+enum class Epilogue : unsigned char { kDirect, kTma, kLate };
+/// Which work a CTA does. Resident CTAs, one per SM, take every so manieth tile (kPersistent), or
+/// every so manieth of `splits` parts of K of all tiles (kSplitK); with kStreamK so, but what would
+/// fill the last wave only in part is shared evenly, cut at any k block. kSingle: a CTA for each
+/// tile.
+enum class Walk : unsigned char { kPersistent, kSingle, kSplitK, kStreamK };
+/// What L2 is told of an operand's lines: nothing, that they will not be needed again, or that they
+/// will (PTX ISA, "cache eviction priority").
+enum class CacheHint : unsigned char { kNone, kEvictFirst, kEvictLast };
 
 /// One point of the space. All extents are per CTA, in elements.
 struct KernelConfig {
@@ -27,13 +49,23 @@ struct KernelConfig {
   int stages = 4;     ///< QSIZE: pipeline stages in shared memory
   int cluster_m = 1;  ///< CTAs of a cluster along M; they share (multicast) the B tile
   int cluster_n = 1;  ///< CTAs of a cluster along N; they share (multicast) the A tile
-  int consumers = 2;  ///< consumer warpgroups; each owns bm / consumers rows
+  Schedule schedule = Schedule::kRows;
+  int consumers = 2;  ///< consumer warpgroups
   int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
   TileOrder order = TileOrder::kLinear;
-  int group = 0;  ///< rows of cluster tiles per band, for TileOrder::kGrouped, else 0
+  int group = 0;  ///< cluster tiles per band of a grouped or snake order, else 0
   Epilogue epilogue = Epilogue::kTma;
-  bool persistent = true;  ///< one resident CTA per SM loops over tiles; false: one tile per CTA
+  Walk walk = Walk::kPersistent;
+  int splits = 1;  ///< parts of K, for Walk::kSplitK, else 1
   Dtype dtype = Dtype::kBf16;
+  CacheHint a_hint = CacheHint::kNone;
+  CacheHint b_hint = CacheHint::kNone;
+  CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores, so not with kDirect
+  int promotion = 256;  ///< bytes that L2 fetches at least where a copy misses: 64, 128 or 256
+  int ctas_per_sm = 1;  ///< 1 or 2
+  /// Launched while the kernel before it in the stream drains (programmatic dependent launch), and
+  /// lets the next one do so.
+  bool pdl = false;
   bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
 
   constexpr bool operator==(const KernelConfig&) const = default;
@@ -58,6 +90,9 @@ inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kMmaM = 64;  ///< rows of one wgmma, PTX ISA "wgmma.mma_async"
 inline constexpr int kMmaK = 16;  ///< depth of one wgmma for 16-bit types
 inline constexpr int kMaxStages = 16;
+inline constexpr int kMaxSplits = 16;
+/// A share of stream-K smaller than this costs more to add up than it saves.
+inline constexpr int kMinStreamBlocks = 4;
 
 /// A TMA box row with 128-byte swizzle holds 64 elements; deeper stages are several such slabs.
 inline constexpr int kSlabK = 64;
@@ -75,40 +110,76 @@ HGEMM_HOST_DEVICE constexpr int cluster_size(const KernelConfig& c) {
 HGEMM_HOST_DEVICE constexpr int threads_per_cta(const KernelConfig& c) {
   return kWarpgroupThreads * (c.consumers + 1);
 }
+HGEMM_HOST_DEVICE constexpr bool has_bands(TileOrder order) {
+  return order != TileOrder::kLinear && order != TileOrder::kHilbert;
+}
+
+/// The part of a tile that one consumer accumulates.
+HGEMM_HOST_DEVICE constexpr int consumer_rows(const KernelConfig& c) {
+  return c.schedule == Schedule::kRows ? c.bm / c.consumers : c.bm;
+}
+HGEMM_HOST_DEVICE constexpr int consumer_cols(const KernelConfig& c) {
+  return c.schedule == Schedule::kColumns ? c.bn / c.consumers : c.bn;
+}
+/// Consumers that read each stage.
+HGEMM_HOST_DEVICE constexpr int readers(const KernelConfig& c) {
+  return c.schedule == Schedule::kPingPong ? 1 : c.consumers;
+}
 /// 64-row blocks that one consumer accumulates.
 HGEMM_HOST_DEVICE constexpr int mma_blocks(const KernelConfig& c) {
-  return c.bm / (kMmaM * c.consumers);
+  return consumer_rows(c) / kMmaM;
 }
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const KernelConfig& c) {
-  return mma_blocks(c) * c.bn / 2;
+  return mma_blocks(c) * consumer_cols(c) / 2;
+}
+/// Whether a tile may be computed in parts of K, by several CTAs.
+HGEMM_HOST_DEVICE constexpr bool cuts_k(const KernelConfig& c) {
+  return c.walk == Walk::kSplitK || c.walk == Walk::kStreamK;
+}
+/// fp32 sums that a CTA leaves for another one to add: bytes in the workspace.
+HGEMM_HOST_DEVICE constexpr int partial_bytes(const KernelConfig& c) {
+  return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
 }
 
-/// Registers that a consumer needs beside its accumulators. Measured with ptxas 13.0: a step of bn
-/// more spills. The tma epilogue's addresses take more than the direct one's.
+/// Registers of a packed tile that waits to be stored.
+HGEMM_HOST_DEVICE constexpr int packed_registers(const KernelConfig& c) {
+  return c.epilogue == Epilogue::kLate ? accumulators_per_thread(c) / 2 : 0;
+}
+
+/// Registers that a consumer needs beside its accumulators and packed values. Measured with ptxas
+/// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores'.
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const KernelConfig& c) {
-  return c.epilogue == Epilogue::kTma ? 40 : 32;
+  const int late_and_cut = c.epilogue == Epilogue::kLate && cuts_k(c) ? 8 : 0;
+  return (c.epilogue == Epilogue::kDirect ? 32 : 40) + late_and_cut;
 }
 
-/// Registers per thread at kernel entry: the register file is handed out in units of 8 per thread,
-/// one CTA per SM. Measured with ptxas 13.0: 256 threads -> 255, 384 -> 168, 512 -> 128.
+/// Registers per thread at kernel entry: the register file is handed out in units of 8 per thread.
+/// Measured with ptxas 13.0, one CTA per SM: 256 threads -> 255, 384 -> 168, 512 -> 128.
 HGEMM_HOST_DEVICE constexpr int entry_registers(const KernelConfig& c,
                                                 const DeviceLimits& limits = {}) {
-  const int warps_per_partition = (threads_per_cta(c) / 32 + 3) / 4;
+  const int warps_per_partition = (threads_per_cta(c) / 32 + 3) / 4 * c.ctas_per_sm;
   const int registers = limits.registers_per_partition / warps_per_partition / 8 * 8;
   return registers < limits.max_registers_per_thread ? registers : limits.max_registers_per_thread;
 }
 /// setmaxnreg targets. They share what the CTA was launched with (entry registers x warpgroups):
 /// one register more, and setmaxnreg.inc waits for ever. 40 + 2 * 232 = 24 + 2 * 240 = 3 * 168; 32
-/// + 3 * 160 = 4 * 128. With one consumer the entry count is already the most a thread can have.
+/// + 3 * 160 = 4 * 128. With one consumer the entry count is already the most a thread can have,
+/// unless two CTAs share the SM: 24 + 232 = 2 * 128, and for two consumers 24 + 2 * 104 < 3 * 80.
 ///
 /// Two consumers take 240 only for tiles that need it: with 24 registers some producers spill.
-HGEMM_HOST_DEVICE constexpr bool moves_registers(const KernelConfig& c) { return c.consumers > 1; }
+HGEMM_HOST_DEVICE constexpr bool moves_registers(const KernelConfig& c) {
+  return c.consumers > 1 || c.ctas_per_sm > 1;
+}
 HGEMM_HOST_DEVICE constexpr int consumer_registers(const KernelConfig& c) {
+  if (c.ctas_per_sm > 1) return c.consumers == 1 ? 232 : 104;
   if (c.consumers == 1) return 255;
   if (c.consumers == 3) return 160;
-  return accumulators_per_thread(c) > 232 - accumulator_reserve(c) ? 240 : 232;
+  if (cuts_k(c)) return 232;  // finding its work takes a producer more than 24 registers
+  const int values = accumulators_per_thread(c) + packed_registers(c);
+  return values > 232 - accumulator_reserve(c) ? 240 : 232;
 }
 HGEMM_HOST_DEVICE constexpr int producer_registers(const KernelConfig& c) {
+  if (c.ctas_per_sm > 1) return 24;
   if (c.consumers == 3) return 32;
   return consumer_registers(c) == 240 ? 24 : 40;
 }
@@ -126,12 +197,13 @@ HGEMM_HOST_DEVICE constexpr int store_buffer_bytes() {
   return kStoreRows * kStoreCols * kElementBytes;
 }
 HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const KernelConfig& c) {
-  return c.epilogue == Epilogue::kTma ? c.consumers * 4 * kStoreBuffers * store_buffer_bytes() : 0;
+  const bool staged = c.epilogue != Epilogue::kDirect;
+  return staged ? c.consumers * 4 * kStoreBuffers * store_buffer_bytes() : 0;
 }
 /// Byte offsets in dynamic shared memory. Order: A stages, B stages, output staging, then for each
-/// stage its full barrier, its empty barrier and the coordinates of the tile that it belongs to.
+/// stage its full barrier, its empty barrier and the origin of the tile that it belongs to.
 struct SmemLayout {
-  int b, staging, full, empty, tile, total_bytes;
+  int b, staging, full, empty, origin, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   SmemLayout layout{};
@@ -140,20 +212,41 @@ HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   layout.staging = (layout.b + c.stages * b_stage_bytes(c) + 1023) / 1024 * 1024;
   layout.full = layout.staging + store_staging_bytes(c);
   layout.empty = layout.full + c.stages * 8;
-  layout.tile = layout.empty + c.stages * 8;
-  layout.total_bytes = layout.tile + c.stages * 8;
+  layout.origin = layout.empty + c.stages * 8;
+  layout.total_bytes = layout.origin + c.stages * 8;
   return layout;
 }
 
-/// Rows of A (B) that one CTA fetches: its share when the tile is multicast to a cluster.
-HGEMM_HOST_DEVICE constexpr int a_slice_rows(const KernelConfig& c) { return c.bm / c.cluster_n; }
-HGEMM_HOST_DEVICE constexpr int b_slice_rows(const KernelConfig& c) { return c.bn / c.cluster_m; }
+/// Rows of A (B) that one CTA fetches: its share when the tile is multicast to a cluster, in whole
+/// swizzle atoms. Where these do not come out even, the last slice begins early enough to end with
+/// the tile: 8 rows then arrive twice, alike.
+HGEMM_HOST_DEVICE constexpr int slice_rows(int rows, int ctas) {
+  return (rows / 8 + ctas - 1) / ctas * 8;
+}
+HGEMM_HOST_DEVICE constexpr int a_slice_rows(const KernelConfig& c) {
+  return slice_rows(c.bm, c.cluster_n);
+}
+HGEMM_HOST_DEVICE constexpr int b_slice_rows(const KernelConfig& c) {
+  return slice_rows(c.bn, c.cluster_m);
+}
+/// Bytes that arrive in one CTA's stage.
+HGEMM_HOST_DEVICE constexpr int arriving_bytes(const KernelConfig& c) {
+  return (a_slice_rows(c) * c.cluster_n + b_slice_rows(c) * c.cluster_m) * c.bk * kElementBytes;
+}
 /// Rows of one TMA box: the slice, halved where it is taller than a box may be.
 HGEMM_HOST_DEVICE constexpr int box_rows(int slice_rows) {
   return slice_rows <= kMaxBoxRows ? slice_rows : slice_rows / 2;
 }
 HGEMM_HOST_DEVICE constexpr int box_cols(const KernelConfig& c) {
   return c.bk < kSlabK ? c.bk : kSlabK;
+}
+
+/// Each CTA on an SM reserves 1 KB beside what it asks for
+/// (cudaDevAttrReservedSharedMemoryPerBlock), one alone included: two have half of the SM's less
+/// that.
+HGEMM_HOST_DEVICE constexpr int smem_limit(const KernelConfig& c, const DeviceLimits& limits) {
+  return c.ctas_per_sm == 1 ? limits.smem_bytes_per_cta
+                            : (limits.smem_bytes_per_cta + 1024) / c.ctas_per_sm - 1024;
 }
 
 // ---- Validity ----
@@ -166,7 +259,7 @@ enum class Rule : unsigned char {
   kTileK,
   kStages,
   kConsumers,
-  kConsumerRows,
+  kConsumerShare,
   kCluster,
   kMulticastSlice,
   kMmaDepth,
@@ -175,6 +268,11 @@ enum class Rule : unsigned char {
   kOperandRegisters,
   kSharedMemory,
   kDtype,
+  kLate,
+  kSplits,
+  kMemoryHint,
+  kCtasPerSm,
+  kProbe,
   kCount,
 };
 
@@ -196,26 +294,29 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
       return {"stages", "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"};
     case Rule::kConsumers:
       return {"consumers", "1, 2 or 3 consumer warpgroups (4 would leave 104 registers a thread)"};
-    case Rule::kConsumerRows:
-      return {"consumer_rows", "bm must split into whole 64-row blocks per consumer"};
+    case Rule::kConsumerShare:
+      return {"consumer_share",
+              "rows: bm must split into whole 64-row blocks per consumer; columns: two or three "
+              "consumers, and bn into multiples of 8; ping-pong: two, of a CTA with many tiles"};
     case Rule::kCluster:
       return {"cluster", "cluster must be 1x1, 2x1 or 1x2"};
     case Rule::kMulticastSlice:
       return {"multicast_slice",
-              "each CTA's share of a multicast tile must be a multiple of 8 rows (a swizzle atom)"};
+              "a multicast tile needs 8 rows (a swizzle atom) for each CTA of its cluster"};
     case Rule::kMmaDepth:
       return {"mma_depth", "0 or 1 wgmma groups may stay in flight"};
     case Rule::kGroup:
-      return {"group",
-              "grouped order needs a group of 1..64 rows of tiles, other orders have none"};
+      return {"group", "grouped and snake orders need a group of 1..64, other orders have none"};
     case Rule::kAccumulators:
-      return {
-          "accumulators",
-          "accumulators must leave a consumer thread 32 registers for the rest, 40 with the tma "
-          "epilogue (measured with ptxas 13.0: one step of bn more spills)"};
+      return {"accumulators",
+              "accumulators, and half as many packed ones with the late epilogue, must leave a "
+              "consumer "
+              "thread 40 registers for the rest, 32 with the direct epilogue (measured with ptxas "
+              "13.0: "
+              "one step of bn more spills)"};
     case Rule::kOperandRegisters:
       return {"operand_registers",
-              "one wgmma's bn / 2 accumulators + 26 must fit the registers at kernel entry "
+              "one wgmma's N / 2 accumulators + 26 must fit the registers at kernel entry "
               "(measured: ptxas error C7602)"};
     case Rule::kSharedMemory:
       return {"shared_memory", "stages, output staging and barriers must fit one CTA's limit"};
@@ -224,6 +325,22 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
           "dtype",
           "the kernel multiplies bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, "
           "which rounds them); fp32 is for the ladder's CUDA-core steps"};
+    case Rule::kLate:
+      return {"late", "a late store needs a next tile: it goes with persistent CTAs"};
+    case Rule::kSplits:
+      return {"splits", "split-K cuts K into 2..16 parts, other walks do not cut it so"};
+    case Rule::kMemoryHint:
+      return {
+          "memory_hint",
+          "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct stores take "
+          "no hint"};
+    case Rule::kCtasPerSm:
+      return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
+    case Rule::kProbe:
+      return {"probe",
+              "cycle stamps follow consumers that share each tile, neither ping-pong nor tiles cut "
+              "along K, and need a producer with more than 24 registers (two consumers of at most 192 "
+              "values a thread)"};
     case Rule::kCount:
       break;
   }
@@ -241,16 +358,37 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (c.mma_depth != 0 && c.mma_depth != 1) return Rule::kMmaDepth;
   if (c.stages < 2 + c.mma_depth || c.stages > kMaxStages) return Rule::kStages;
   if (c.consumers < 1 || c.consumers > 3) return Rule::kConsumers;
-  if (c.bm % (kMmaM * c.consumers) != 0) return Rule::kConsumerRows;
+  if (c.schedule == Schedule::kRows && c.bm % (kMmaM * c.consumers) != 0) {
+    return Rule::kConsumerShare;
+  }
+  if (c.schedule != Schedule::kRows && c.consumers < 2) return Rule::kConsumerShare;
+  if (c.schedule == Schedule::kColumns && c.bn % (8 * c.consumers) != 0) {
+    return Rule::kConsumerShare;
+  }
+  if (c.schedule == Schedule::kPingPong && (c.consumers != 2 || c.walk == Walk::kSingle)) {
+    return Rule::kConsumerShare;
+  }
   if (c.cluster_m < 1 || c.cluster_n < 1 || cluster_size(c) > 2) return Rule::kCluster;
-  if (a_slice_rows(c) % 8 != 0 || c.bn % (8 * c.cluster_m) != 0) return Rule::kMulticastSlice;
-  const bool grouped = c.order == TileOrder::kGrouped;
-  if (grouped ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
-  if (accumulators_per_thread(c) > consumer_registers(c) - accumulator_reserve(c)) {
+  if (c.bn < 8 * c.cluster_m) return Rule::kMulticastSlice;
+  if (has_bands(c.order) ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
+  if (c.epilogue == Epilogue::kLate && c.walk == Walk::kSingle) return Rule::kLate;
+  if (c.walk == Walk::kSplitK ? (c.splits < 2 || c.splits > kMaxSplits) : c.splits != 1) {
+    return Rule::kSplits;
+  }
+  if (c.ctas_per_sm < 1 || c.ctas_per_sm > 2 || c.ctas_per_sm * c.consumers > 4) {
+    return Rule::kCtasPerSm;
+  }
+  if (c.promotion != 64 && c.promotion != 128 && c.promotion != 256) return Rule::kMemoryHint;
+  if (c.epilogue == Epilogue::kDirect && c.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
+  if (accumulators_per_thread(c) + packed_registers(c) >
+      consumer_registers(c) - accumulator_reserve(c)) {
     return Rule::kAccumulators;
   }
-  if (c.bn / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
-  if (smem_layout(c).total_bytes > limits.smem_bytes_per_cta) return Rule::kSharedMemory;
+  if (consumer_cols(c) / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
+  if (smem_layout(c).total_bytes > smem_limit(c, limits)) return Rule::kSharedMemory;
+  if (c.probe && (c.schedule == Schedule::kPingPong || cuts_k(c) || producer_registers(c) < 32)) {
+    return Rule::kProbe;
+  }
   return Rule::kValid;
 }
 

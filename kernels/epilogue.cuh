@@ -1,4 +1,4 @@
-// Accumulators to D. Both epilogues work warp by warp: a warp owns 16 rows of each 64-row block
+// Accumulators to D. All epilogues work warp by warp: a warp owns 16 rows of each 64-row block
 // (PTX ISA, wgmma "D fragment": lane l holds columns 8j + 2 (l % 4) + {0, 1} of rows l / 4 and
 // l / 4 + 8), so no warp waits for another one.
 #pragma once
@@ -8,11 +8,14 @@
 
 namespace hgemm {
 
+template <KernelConfig kConfig>
+using Accumulators = float[mma_blocks(kConfig)][consumer_cols(kConfig) / 2];
+
 /// Straight to memory, 4 bytes per store. No shared memory, so there is room for one more stage.
 template <KernelConfig kConfig>
-__device__ __forceinline__ void store_direct(
-    const float (&accumulators)[mma_blocks(kConfig)][kConfig.bn / 2], const KernelParams& params,
-    int warp_row, int column, int lane) {
+__device__ __forceinline__ void store_direct(const Accumulators<kConfig>& accumulators,
+                                             const KernelParams& params, int warp_row, int column,
+                                             int lane) {
   u32* const d = static_cast<u32*>(params.d_pointer);
   const u64 row_words = static_cast<u64>(params.n) / 2;
   const int lane_column = column + 2 * (lane % 4);
@@ -24,7 +27,7 @@ __device__ __forceinline__ void store_direct(
       if (row >= params.m) continue;
       u32* const d_row = d + static_cast<u64>(row) * row_words;
 #pragma unroll
-      for (int group = 0; group < kConfig.bn / 8; ++group) {
+      for (int group = 0; group < consumer_cols(kConfig) / 8; ++group) {
         // N is a multiple of 8: a group of 8 columns is inside or outside as a whole.
         if (lane_column + group * 8 >= params.n) break;
         const float* const pair = &accumulators[block][group * 4 + half * 2];
@@ -34,12 +37,33 @@ __device__ __forceinline__ void store_direct(
   }
 }
 
-/// One warp's box of kStoreRows x kCols: accumulators (of kCols / 8 groups of columns) to shared
-/// memory with stmatrix. Lane l addresses row l % 16, 16-byte chunk l / 16 of each pair of groups.
-/// Whole boxes are swizzled (chunk ^ row % 8) as their tensor map says, which keeps the eight rows
-/// of a matrix in different banks; a tail box has plain rows.
+/// How a warp's part of a tile is cut into boxes of kStoreRows rows for the copy engine: kStoreCols
+/// columns each, and a narrower one for what is left over.
+template <KernelConfig kConfig>
+struct StoreBoxes {
+  static constexpr int kPerBlock = (consumer_cols(kConfig) + kStoreCols - 1) / kStoreCols;
+  static constexpr int kCount = mma_blocks(kConfig) * kPerBlock;
+  HGEMM_HOST_DEVICE static constexpr int block(int box) { return box / kPerBlock; }
+  HGEMM_HOST_DEVICE static constexpr int column(int box) { return box % kPerBlock * kStoreCols; }
+  HGEMM_HOST_DEVICE static constexpr int cols(int box) {
+    const int left = consumer_cols(kConfig) - column(box);
+    return left < kStoreCols ? left : kStoreCols;
+  }
+};
+
+/// A thread's values of kCols columns (four for every eight) in the output type, two by two.
 template <Dtype kDtype, int kCols>
-__device__ __forceinline__ void stage_box(const float* d, u32 target, int lane) {
+__device__ __forceinline__ void pack_box(const float* d, u32* packed) {
+#pragma unroll
+  for (int i = 0; i < kCols / 4; ++i) packed[i] = ptx::pack<kDtype>(d[2 * i], d[2 * i + 1]);
+}
+
+/// One warp's box of kStoreRows x kCols: packed values to shared memory with stmatrix. Lane l
+/// addresses row l % 16, 16-byte chunk l / 16 of each pair of groups of 8 columns. Whole boxes are
+/// swizzled (chunk ^ row % 8) as their tensor map says, which keeps the eight rows of a matrix in
+/// different banks; a tail box has plain rows.
+template <int kCols>
+__device__ __forceinline__ void stage_box(const u32* packed, u32 target, int lane) {
   constexpr int kGroups = kCols / 8;
   const int row = lane % 16;
   const u32 row_address = target + static_cast<u32>(row * kCols * kElementBytes);
@@ -48,65 +72,102 @@ __device__ __forceinline__ void stage_box(const float* d, u32 target, int lane) 
     const int chunk = group + lane / 16;
     const int placed = kCols == kStoreCols ? chunk ^ (row % 8) : chunk;
     const u32 address = row_address + static_cast<u32>(placed * 16);
-    const u32 r0 = ptx::pack<kDtype>(d[group * 4 + 0], d[group * 4 + 1]);
-    const u32 r1 = ptx::pack<kDtype>(d[group * 4 + 2], d[group * 4 + 3]);
+    const u32* const r = packed + group * 2;
     if (group + 1 < kGroups) {
-      const u32 r2 = ptx::pack<kDtype>(d[group * 4 + 4], d[group * 4 + 5]);
-      const u32 r3 = ptx::pack<kDtype>(d[group * 4 + 6], d[group * 4 + 7]);
-      ptx::stmatrix_x4(address, r0, r1, r2, r3);
+      ptx::stmatrix_x4(address, r[0], r[1], r[2], r[3]);
     } else {  // an odd last group: lanes 16..31 address nothing
-      ptx::stmatrix_x2(address, r0, r1);
+      ptx::stmatrix_x2(address, r[0], r[1]);
     }
   }
 }
 
-/// Through shared memory: the warp fills a box of `staging` (kStoreBuffers of them, used in turn;
-/// `buffer` is the next), the copy engine stores it while the warp fills the next one.
-template <Dtype kDtype, int kCols, class... Probe>
-__device__ __forceinline__ void store_box(const float* d, const TensorMap& map, int m, int n,
-                                          u32 staging, int& buffer, int row, int column, int lane,
+/// Where one warp stages its boxes: kStoreBuffers buffers, used in turn. One fills while the copy
+/// engine stores the other.
+struct Staging {
+  u32 base;
+  int buffer = 0;  ///< the next to fill
+};
+
+/// Stores box kBox of a warp's part that begins at (row, column) of D.
+template <KernelConfig kConfig, int kBox, class... Probe>
+__device__ __forceinline__ void store_box(const u32* packed, const KernelParams& params,
+                                          Staging& staging, int row, int column, int lane,
                                           Probe&... probe) {
-  const u32 target = staging + static_cast<u32>(buffer * store_buffer_bytes());
+  using Boxes = StoreBoxes<kConfig>;
+  constexpr int kCols = Boxes::cols(kBox);
+  const TensorMap& map = kCols == kStoreCols ? params.d : params.d_tail;
+  const int box_row = row + Boxes::block(kBox) * kMmaM;
+  const int box_column = column + Boxes::column(kBox);
+  const u32 target = staging.base + static_cast<u32>(staging.buffer * store_buffer_bytes());
   // The copy that last read this buffer must be done. Lane 0 issued it, so only lane 0 can wait for
   // it, and the others wait for lane 0.
   if (lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
   __syncwarp();
   (probe.begin_staging(), ...);
-  stage_box<kDtype, kCols>(d, target, lane);
+  stage_box<kCols>(packed, target, lane);
   ptx::fence_proxy_async();
   __syncwarp();
   (probe.end_staging(), ...);
   if (lane == 0) {
     // The copy engine clips boxes at the edges of D; one wholly outside is not worth a copy.
-    if (row < m && column < n) ptx::tma_store(map, target, column, row);
+    if (box_row < params.m && box_column < params.n) {
+      ptx::tma_store<kConfig.d_hint>(map, target, box_column, box_row);
+    }
     ptx::bulk_commit_group();
   }
-  buffer = (buffer + 1) % kStoreBuffers;
+  staging.buffer = (staging.buffer + 1) % kStoreBuffers;
 }
 
-/// All of this warp's rows, in boxes of kStoreCols columns and a narrower one for what is left
-/// over.
-template <KernelConfig kConfig, class... Probe>
-__device__ __forceinline__ void store_tma(
-    const float (&accumulators)[mma_blocks(kConfig)][kConfig.bn / 2], const KernelParams& params,
-    u32 staging, int& buffer, int warp_row, int column, int lane, Probe&... probe) {
-  constexpr int kTailCols = kConfig.bn % kStoreCols;
-  constexpr int kWholeCols = kConfig.bn - kTailCols;
-#pragma unroll
-  for (int block = 0; block < mma_blocks(kConfig); ++block) {
-    const int row = warp_row + block * kMmaM;
-#pragma unroll
-    for (int col = 0; col < kWholeCols; col += kStoreCols) {
-      store_box<kConfig.dtype, kStoreCols>(&accumulators[block][col / 2], params.d, params.m,
-                                           params.n, staging, buffer, row, column + col, lane,
-                                           probe...);
-    }
-    if constexpr (kTailCols != 0) {
-      store_box<kConfig.dtype, kTailCols>(&accumulators[block][kWholeCols / 2], params.d_tail,
-                                          params.m, params.n, staging, buffer, row,
-                                          column + kWholeCols, lane, probe...);
-    }
+/// All of this warp's part, box after box from kBox on.
+template <KernelConfig kConfig, int kBox = 0, class... Probe>
+__device__ __forceinline__ void store_tma(const Accumulators<kConfig>& accumulators,
+                                          const KernelParams& params, Staging& staging, int row,
+                                          int column, int lane, Probe&... probe) {
+  using Boxes = StoreBoxes<kConfig>;
+  if constexpr (kBox < Boxes::kCount) {
+    constexpr int kCols = Boxes::cols(kBox);
+    u32 packed[kCols / 4];
+    pack_box<kConfig.dtype, kCols>(&accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2],
+                                   packed);
+    store_box<kConfig, kBox>(packed, params, staging, row, column, lane, probe...);
+    store_tma<kConfig, kBox + 1>(accumulators, params, staging, row, column, lane, probe...);
   }
 }
+
+/// A tile that is computed but not stored yet: packed, in registers, so that the accumulators are
+/// free for the next one. Its boxes leave while that one's wgmmas run.
+template <KernelConfig kConfig>
+struct LateTile {
+  using Boxes = StoreBoxes<kConfig>;
+  u32 packed[mma_blocks(kConfig)][consumer_cols(kConfig) / 4];
+  int row, column;
+  int next = Boxes::kCount;  ///< the box to be stored next
+
+  __device__ __forceinline__ void take(const Accumulators<kConfig>& accumulators, int tile_row,
+                                       int tile_column) {
+#pragma unroll
+    for (int block = 0; block < mma_blocks(kConfig); ++block) {
+      pack_box<kConfig.dtype, consumer_cols(kConfig)>(accumulators[block], packed[block]);
+    }
+    row = tile_row;
+    column = tile_column;
+    next = 0;
+  }
+  /// Stores the next box, if one is left, or all that are. (kBox: which registers are meant must be
+  /// known at compile time.)
+  template <int kBox = 0>
+  __device__ __forceinline__ void store(const KernelParams& params, Staging& staging, bool all,
+                                        int lane) {
+    if constexpr (kBox < Boxes::kCount) {
+      if (next == kBox) {
+        store_box<kConfig, kBox>(&packed[Boxes::block(kBox)][Boxes::column(kBox) / 4], params,
+                                 staging, row, column, lane);
+        next = kBox + 1;
+        if (!all) return;
+      }
+      store<kBox + 1>(params, staging, all, lane);
+    }
+  }
+};
 
 }  // namespace hgemm

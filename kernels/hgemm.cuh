@@ -1,9 +1,9 @@
 // THE kernel: D[m x n] = A[m x k] * B[n x k]^T, fp16/bf16 in and out, fp32 accumulate, sm_90a.
 //
 // One producer warpgroup feeds shared-memory stages by TMA; 1 to 3 consumer warpgroups multiply
-// them with wgmma, each on its own rows of the tile, and write D. A cluster shares what its CTAs
-// have in common: CTAs side by side along M read the same B tile, along N the same A tile; each
-// fetches its share and multicasts it.
+// them with wgmma, each its own rows or columns of the tile or a whole tile in turn, and write D. A
+// cluster shares what its CTAs have in common: CTAs side by side along M read the same B tile,
+// along N the same A tile; each fetches its share and multicasts it.
 //
 // Read top to bottom: producer, consumer, kernel. config.h says which configs exist, schedule.h
 // which tile comes when, pipeline.cuh how the roles meet, epilogue.cuh how D is written. Lines of
@@ -12,6 +12,7 @@
 
 #include "config.h"
 #include "epilogue.cuh"
+#include "partial.cuh"
 #include "pipeline.cuh"
 #include "probe.cuh"
 #include "ptx.cuh"
@@ -20,24 +21,18 @@
 
 namespace hgemm {
 
-/// The positions in the tile order that one cluster computes: first, first + step, ... < count.
-struct TileWalk {
-  int first, step, count;
-};
-
 template <KernelConfig kConfig>
-__device__ __forceinline__ TileWalk tile_walk(TileGrid grid) {
-  const int cluster = static_cast<int>(blockIdx.x) / cluster_size(kConfig);
-  const int clusters = static_cast<int>(gridDim.x) / cluster_size(kConfig);
-  if constexpr (kConfig.persistent) return {cluster, clusters, grid.tiles()};
-  return {cluster, grid.tiles(), grid.tiles()};
+__device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGrid grid) {
+  return WorkList(kConfig, static_cast<int>(blockIdx.x) / cluster_size(kConfig),
+                  static_cast<int>(gridDim.x) / cluster_size(kConfig), grid.tiles(),
+                  ceil_div(params.k, kConfig.bk));
 }
 
 // ---- Producer ----
 
 /// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K, each
 /// `tile_rows` rows tall in shared memory, of which the CTA fills rows [slice_row, + slice_rows).
-template <int kTileRows, int kSliceRows, int kBk>
+template <int kTileRows, int kSliceRows, int kBk, CacheHint kHint>
 __device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 full, int k,
                                            int tile_row, int slice_row, unsigned short mask) {
   constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
@@ -51,59 +46,84 @@ __device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 
       const u32 destination =
           stage + static_cast<u32>(slab * kTileRows * kRowBytes + row * kRowBytes);
       if constexpr (kSliceRows == kTileRows) {
-        ptx::tma_load(destination, map, full, k + slab * kBoxCols, tile_row + row);
+        ptx::tma_load<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row);
       } else {
-        ptx::tma_load_multicast(destination, map, full, k + slab * kBoxCols, tile_row + row, mask);
+        ptx::tma_load_multicast<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row,
+                                       mask);
       }
     }
   }
 }
 
-/// The producer warp. Lane 0 issues all copies. The other lanes help with the tile order: each
-/// holds one of the next 32 tiles, so that an order that takes hundreds of instructions (Hilbert)
-/// costs a few per tile and never starves the pipeline.
+/// The work that comes next: each lane of the producer warp holds one of 32 pieces, so that an
+/// order that takes hundreds of instructions a tile (Hilbert) costs a few and never starves the
+/// pipeline.
+template <KernelConfig kConfig>
+struct LookAhead {
+  TileGrid grid;
+  WorkList list;
+  Work work{};
+  TileCoord tile{};
+
+  __device__ __forceinline__ LookAhead(const KernelParams& params, int lane)
+      : grid(tile_grid(params.m, params.n, kConfig)), list(work_list<kConfig>(params, grid)) {
+    look(0, lane);
+  }
+  /// At pieces index to index + 31.
+  __device__ __forceinline__ void look(int index, int lane) {
+    // No lane may fall behind the others: they meet at barriers.
+    const int piece = min(index + lane, list.count - 1);
+    work = list.at(piece > 0 ? piece : 0);
+    tile = tile_at(kConfig.order, kConfig.group, work.tile, grid);
+  }
+};
+
+/// The producer warp. Lane 0 issues all copies.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
-                                        const Pipeline<kConfig>& pipeline, u32 rank, int lane,
+                                        const Pipeline<kConfig>& pipeline,
+                                        LookAhead<kConfig>& ahead, u32 rank, int lane,
                                         Probe... probe) {
-  const TileGrid grid = tile_grid(params.m, params.n, kConfig);
-  const TileWalk walk = tile_walk<kConfig>(grid);
   const int rank_m = static_cast<int>(rank) % kConfig.cluster_m;
   const int rank_n = static_cast<int>(rank) / kConfig.cluster_m;
-  // With at most two CTAs, whoever shares a tile shares it with the whole cluster.
+  // With at most two CTAs, the second one's slice is the one that ends with the tile.
+  const int a_slice_row = rank_n * (kConfig.bm - a_slice_rows(kConfig));
+  const int b_slice_row = rank_m * (kConfig.bn - b_slice_rows(kConfig));
+  // And whoever shares a tile shares it with the whole cluster.
   constexpr unsigned short kMask = (1 << cluster_size(kConfig)) - 1;
 
   typename Pipeline<kConfig>::State state;
-  for (int first = walk.first; first < walk.count; first += 32 * walk.step) {
-    const int position = first + lane * walk.step;
-    TileCoord lane_tile{};
-    if (position < walk.count) lane_tile = tile_at(kConfig.order, kConfig.group, position, grid);
 #pragma unroll 1
-    for (int i = 0; i < 32 && first + i * walk.step < walk.count; ++i) {
-      const TileCoord tile = {__shfl_sync(~0u, lane_tile.m, i) * kConfig.cluster_m + rank_m,
-                              __shfl_sync(~0u, lane_tile.n, i) * kConfig.cluster_n + rank_n};
-      if (lane == 0) {
-        (probe.begin_load(first + i * walk.step), ...);
+  for (int index = 0; index < ahead.list.count; ++index) {
+    const int source = index % 32;
+    if (source == 0 && index > 0) ahead.look(index, lane);
+    const int m = __shfl_sync(~0u, ahead.tile.m, source) * kConfig.cluster_m + rank_m;
+    const int n = __shfl_sync(~0u, ahead.tile.n, source) * kConfig.cluster_n + rank_n;
+    const TileOrigin origin = {m * kConfig.bm, n * kConfig.bn};
+    const int first = cuts_k(kConfig) ? __shfl_sync(~0u, ahead.work.first, source) * kConfig.bk : 0;
+    const int end =
+        cuts_k(kConfig) ? __shfl_sync(~0u, ahead.work.end, source) * kConfig.bk : params.k;
+    if (lane == 0) {
+      (probe.begin_load(ahead.list.at(index).tile), ...);
 #pragma unroll 1  // unrolled, the loop needs more registers than a producer has
-        for (int k = 0; k < params.k; k += kConfig.bk) {
-          const int stage = state.stage;
-          ptx::mbarrier_wait(pipeline.empty(stage), state.parity ^ 1);
-          (probe.lap(producer_phase::kWaitEmpty), ...);
-          if (k == 0) pipeline.tile(stage) = tile;
-          ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), stage_bytes(kConfig));
-          load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk>(
-              params.a, pipeline.a_stage(stage), pipeline.full(stage), k, tile.m * kConfig.bm,
-              rank_n * a_slice_rows(kConfig), kMask);
-          load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk>(
-              params.b, pipeline.b_stage(stage), pipeline.full(stage), k, tile.n * kConfig.bn,
-              rank_m * b_slice_rows(kConfig), kMask);
-          state.advance();
-          (probe.lap(producer_phase::kIssue), ...);
-        }
-        (probe.end_load(first + i * walk.step, tile), ...);
+      for (int k = first; k < end; k += kConfig.bk) {
+        const int stage = state.stage;
+        if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
+        (probe.lap(producer_phase::kWaitEmpty), ...);
+        if (k == first) pipeline.origin(stage) = origin;
+        ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig));
+        load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk, kConfig.a_hint>(
+            params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, a_slice_row,
+            kMask);
+        load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk, kConfig.b_hint>(
+            params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, b_slice_row,
+            kMask);
+        state.advance();
+        (probe.lap(producer_phase::kIssue), ...);
       }
-      __syncwarp();
+      (probe.end_load(ahead.list.at(index).tile, origin), ...);
     }
+    __syncwarp();
   }
 }
 
@@ -120,10 +140,10 @@ __device__ __forceinline__ u64 smem_descriptor(u32 address) {
   return static_cast<u64>(address >> 4) | (1ull << 16) | (kStride << 32) | (kSwizzle << 62);
 }
 
-/// Issues the wgmmas of one stage for this consumer's rows. Offsets are in descriptor units (16 B).
+/// Issues the wgmmas of one stage for this consumer's part. Offsets are in descriptor units (16 B).
 template <KernelConfig kConfig>
-__device__ __forceinline__ void multiply_stage(
-    float (&accumulators)[mma_blocks(kConfig)][kConfig.bn / 2], u64 a, u64 b, int accumulate) {
+__device__ __forceinline__ void multiply_stage(Accumulators<kConfig>& accumulators, u64 a, u64 b,
+                                               int accumulate) {
   constexpr int kCols = box_cols(kConfig);
   constexpr int kRowUnits = kCols * kElementBytes / 16;
 #pragma unroll
@@ -135,58 +155,74 @@ __device__ __forceinline__ void multiply_stage(
     for (int block = 0; block < mma_blocks(kConfig); ++block) {
       const u64 a_k =
           a + static_cast<u64>((slab * kConfig.bm + block * kMmaM) * kRowUnits + k_units);
-      Wgmma<kConfig.bn, kConfig.dtype>::mma(accumulators[block], a_k, b_k, k > 0 ? 1 : accumulate);
+      Wgmma<consumer_cols(kConfig), kConfig.dtype>::mma(accumulators[block], a_k, b_k,
+                                                        k > 0 ? 1 : accumulate);
     }
   }
 }
 
-/// A consumer warpgroup: rows [consumer * bm / consumers, ...) of every tile of this CTA.
+/// A consumer warpgroup: its rows or columns of every tile of this CTA, or every other tile.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void consume(const KernelParams& params,
-                                        const Pipeline<kConfig>& pipeline, int consumer,
+                                        const Pipeline<kConfig>& pipeline, u32 rank, int consumer,
                                         Probe... probe) {
-  constexpr int kConsumerRows = kConfig.bm / kConfig.consumers;
+  constexpr bool kPingPong = kConfig.schedule == Schedule::kPingPong;
+  constexpr bool kLate = kConfig.epilogue == Epilogue::kLate;
   constexpr int kRowUnits = box_cols(kConfig) * kElementBytes / 16;
-  const TileWalk walk = tile_walk<kConfig>(tile_grid(params.m, params.n, kConfig));
-  const int k_blocks = ceil_div(params.k, kConfig.bk);
+  constexpr int kStride = kPingPong ? 2 : 1;
+  const WorkList list = work_list<kConfig>(params, tile_grid(params.m, params.n, kConfig));
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+  // Where this consumer's part of a tile begins.
+  const int part_row = kConfig.schedule == Schedule::kRows ? consumer * consumer_rows(kConfig) : 0;
+  const int part_col =
+      kConfig.schedule == Schedule::kColumns ? consumer * consumer_cols(kConfig) : 0;
 
-  const u64 a_base = smem_descriptor<kConfig.bk>(pipeline.a_stage(0)) +
-                     static_cast<u64>(consumer * kConsumerRows * kRowUnits);
-  const u64 b_base = smem_descriptor<kConfig.bk>(pipeline.b_stage(0));
-  const u32 staging = pipeline.smem_base + static_cast<u32>(Pipeline<kConfig>::kLayout.staging +
-                                                            (consumer * 4 + warp) * kStoreBuffers *
-                                                                store_buffer_bytes());
-  int store_buffer = 0;
+  const u64 a_base =
+      smem_descriptor<kConfig.bk>(pipeline.a_stage(0)) + static_cast<u64>(part_row * kRowUnits);
+  const u64 b_base =
+      smem_descriptor<kConfig.bk>(pipeline.b_stage(0)) + static_cast<u64>(part_col * kRowUnits);
+  Staging staging{pipeline.staging(consumer * 4 + warp)};
+  const Turn<kPingPong> turn(consumer);
 
-  float accumulators[mma_blocks(kConfig)][kConfig.bn / 2];
+  Accumulators<kConfig> accumulators;
+  [[maybe_unused]] LateTile<kConfig> late;
   typename Pipeline<kConfig>::State state;
-  for (int position = walk.first; position < walk.count; position += walk.step) {
-    TileCoord tile{};
+  for (int index = kPingPong ? consumer : 0; index < list.count; index += kStride) {
+    const Work work = list.at(index);
+    if (kPingPong && index > 0) {
+      const Work other = list.at(index - 1);
+      state.skip(other.end - other.first);
+    }
+    TileOrigin origin{};
     int previous_stage = 0;
-    (probe.begin_tile(position), ...);
-    for (int k_block = 0; k_block < k_blocks; ++k_block) {
+    (probe.begin_tile(work.tile), ...);
+    turn.await();
+    for (int k_block = work.first; k_block < work.end; ++k_block) {
+      const bool is_first = k_block == work.first;
+      const bool is_last = k_block + 1 == work.end;
       const int stage = state.stage;
-      ptx::mbarrier_wait(pipeline.full(stage), state.parity);
+      ptx::mbarrier_wait(pipeline.full(stage), state.parity());
       (probe.lap(consumer_phase::kWaitFull), ...);
-      if (k_block == 0) {
-        tile = pipeline.tile(stage);
-        (probe.ready(position, tile), ...);
+      if (is_first) {
+        origin = pipeline.origin(stage);
+        (probe.ready(work.tile, origin), ...);
         __syncwarp();  // every lane has read it before lane 0 releases the stage
       }
       const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kConfig) / 16));
       const u64 b = b_base + static_cast<u32>(stage * (b_stage_bytes(kConfig) / 16));
       ptx::wgmma_fence();
-      multiply_stage<kConfig>(accumulators, a, b, k_block > 0);
+      multiply_stage<kConfig>(accumulators, a, b, !is_first);
       ptx::wgmma_commit_group();
       (probe.lap(consumer_phase::kMmaIssue), ...);
+      if (kPingPong && is_last) turn.pass();
+      if constexpr (kLate) late.store(params, staging, is_last, lane);
       ptx::wgmma_wait_group<kConfig.mma_depth>();
       (probe.lap(consumer_phase::kMmaWait), ...);
       if constexpr (kConfig.mma_depth == 0) {
         pipeline.release(stage, lane);
       } else {
-        if (k_block > 0) pipeline.release(previous_stage, lane);
+        if (!is_first) pipeline.release(previous_stage, lane);
         previous_stage = stage;
       }
       state.advance();
@@ -198,27 +234,58 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       pipeline.release(previous_stage, lane);
       (probe.lap(consumer_phase::kRelease), ...);
     }
-    (probe.end_main_loop(position), ...);
+    (probe.end_main_loop(work.tile), ...);
     // The compiler does not know that wait_group is what makes the accumulators readable.
 #pragma unroll
     for (int block = 0; block < mma_blocks(kConfig); ++block) {
 #pragma unroll
-      for (int i = 0; i < kConfig.bn / 2; ++i) asm volatile("" : "+f"(accumulators[block][i]));
+      for (int i = 0; i < consumer_cols(kConfig) / 2; ++i) {
+        asm volatile("" : "+f"(accumulators[block][i]));
+      }
     }
 
-    const int warp_row = tile.m * kConfig.bm + consumer * kConsumerRows + warp * 16;
-    const int column = tile.n * kConfig.bn;
-    if constexpr (kConfig.epilogue == Epilogue::kTma) {
-      store_tma<kConfig>(accumulators, params, staging, store_buffer, warp_row, column, lane,
-                         probe...);
-    } else {
-      store_direct<kConfig>(accumulators, params, warp_row, column, lane);
+    if constexpr (cuts_k(kConfig)) {
+      const int reader = kPingPong ? 0 : consumer;
+      if (work.parts < 0) {
+        leave_sums<kConfig>(accumulators, {params, work.slot, rank, reader, warp, lane}, lane);
+        continue;
+      }
+      for (int part = 0; part < work.parts; ++part) {
+        add_sums<kConfig>(accumulators, {params, work.slot + part, rank, reader, warp, lane}, lane);
+      }
     }
-    (probe.end_tile(position), ...);
+    const int row = origin.m + part_row + warp * kStoreRows;
+    const int column = origin.n + part_col;
+    if constexpr (kConfig.epilogue == Epilogue::kDirect) {
+      store_direct<kConfig>(accumulators, params, row, column, lane);
+    } else if constexpr (kLate) {
+      late.take(accumulators, row, column);
+      // No next tile to hide behind. (After the loop this would make ptxas 13.0 give consumers the
+      // registers of kernel entry, and spill.)
+      if (index + kStride >= list.count) late.store(params, staging, true, lane);
+    } else {
+      store_tma<kConfig>(accumulators, params, staging, row, column, lane, probe...);
+    }
+    (probe.end_tile(work.tile), ...);
   }
 }
 
 // ---- Kernel ----
+
+/// Where all roles of all CTAs of a cluster meet before the first copy.
+template <KernelConfig kConfig>
+__device__ __forceinline__ void meet() {
+  if constexpr (cluster_size(kConfig) > 1) {
+    ptx::cluster_sync();
+  } else {
+    ptx::cta_sync();
+  }
+  if constexpr (kConfig.pdl) {
+    // The next kernel's CTAs come when ours leave room on their SM, and wait here.
+    ptx::griddepcontrol_launch_dependents();
+    ptx::griddepcontrol_wait();
+  }
+}
 
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
 /// .total_bytes of dynamic shared memory, clusters of cluster_size(kConfig) along x, and a grid of
@@ -240,39 +307,45 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
   const u32 rank = cluster_size(kConfig) > 1 ? ptx::cluster_rank() : 0;
 
-  if (warp == 0 && lane == 0) {
+  (probe.entered(), ...);
+  // Until the first copy arrives nobody can do anything, so three warps of the producers share what
+  // must come before it.
+  if (warp == 1 && lane == 0) {
     if (pipeline.smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
-    ptx::prefetch_tensormap(params.a);
-    ptx::prefetch_tensormap(params.b);
-    if (kConfig.epilogue == Epilogue::kTma) {
-      if (kConfig.bn >= kStoreCols) ptx::prefetch_tensormap(params.d);
-      if (kConfig.bn % kStoreCols != 0) ptx::prefetch_tensormap(params.d_tail);
-    }
     pipeline.init();
   }
-  __syncwarp();
-  if constexpr (cluster_size(kConfig) > 1) {
-    ptx::cluster_sync();
-  } else {
-    __syncthreads();
+  if (warp == 2 && lane == 0) {
+    ptx::prefetch_tensormap(params.a);
+    ptx::prefetch_tensormap(params.b);
+    if (kConfig.epilogue != Epilogue::kDirect) {
+      if (consumer_cols(kConfig) >= kStoreCols) ptx::prefetch_tensormap(params.d);
+      if (consumer_cols(kConfig) % kStoreCols != 0) ptx::prefetch_tensormap(params.d_tail);
+    }
   }
-  (probe.synced(), ...);
-
   if (warp < 4) {
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_dec<producer_registers(kConfig)>();
-    (probe.begin_role(), ...);
-    if (warp == 0) produce<kConfig>(params, pipeline, rank, lane, probe.watch()...);
+    if (warp == 0) {
+      LookAhead<kConfig> ahead(params, lane);
+      meet<kConfig>();
+      (probe.synced(), ...);
+      (probe.begin_role(), ...);
+      produce<kConfig>(params, pipeline, ahead, rank, lane, probe.watch()...);
+    } else {
+      meet<kConfig>();
+    }
   } else {
+    meet<kConfig>();
+    (probe.synced(), ...);
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_inc<consumer_registers(kConfig)>();
     (probe.begin_role(), ...);
-    consume<kConfig>(params, pipeline, warp / 4 - 1, probe.watch()...);
+    consume<kConfig>(params, pipeline, rank, warp / 4 - 1, probe.watch()...);
   }
   (probe.end_role(), ...);
 
   // Shared memory must outlive the copies that read it. For all threads, though only consumers have
   // copies: inside the consumers' branch this wait makes ptxas 13.0 give consumers the registers of
   // kernel entry, and every tile of more than about 130 accumulators spills.
-  if constexpr (kConfig.epilogue == Epilogue::kTma) ptx::bulk_wait_group_read<0>();
+  if constexpr (kConfig.epilogue != Epilogue::kDirect) ptx::bulk_wait_group_read<0>();
   // A peer may still multicast into this CTA's stages or arrive at its barriers.
   if constexpr (cluster_size(kConfig) > 1) ptx::cluster_sync();
   (probe.finish(), ...);

@@ -14,8 +14,11 @@ struct KernelParams {
   TensorMap a;       ///< box: box_cols(config) x box_rows(a_slice_rows(config))
   TensorMap b;       ///< box: box_cols(config) x box_rows(b_slice_rows(config))
   TensorMap d;       ///< box: kStoreCols x kStoreRows, 128-byte swizzle
-  TensorMap d_tail;  ///< box: the bn % kStoreCols columns left over x kStoreRows, no swizzle
+  TensorMap d_tail;  ///< box: the consumer_cols(config) % kStoreCols columns left over x
+                     ///< kStoreRows, no swizzle
   void* d_pointer;   ///< for the direct epilogue
+  float* partials;   ///< where K is cut: partial_bytes(config) for each slot and CTA of a cluster
+  unsigned* flags;   ///< for each of their warps: zero, and left so
   int m, n, k;
 };
 

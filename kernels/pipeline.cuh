@@ -1,8 +1,8 @@
 // The ring of shared-memory stages between the producer and the consumers.
 //
 // Each stage has a full barrier (the copy engine's bytes have arrived), an empty barrier (all
-// consumers that read it have released it) and the coordinates of the output tile it belongs to,
-// written by the producer: consumers learn what they compute from the data itself.
+// consumers that read it have released it) and the origin of the output tile it belongs to, written
+// by the producer: consumers learn what they compute from the data itself.
 #pragma once
 
 #include "ptx.cuh"
@@ -10,18 +10,31 @@
 
 namespace hgemm {
 
-/// Stage and phase parity of one role's walk around the ring.
+/// Where one role stands on its walk around the ring.
 template <int kStages>
 struct PipelineState {
   int stage = 0;
-  u32 parity = 0;
+  int round = 0;
 
+  /// Of the barriers' phase in this round.
+  __device__ __forceinline__ u32 parity() const { return static_cast<u32>(round) & 1; }
   __device__ __forceinline__ void advance() {
     if (++stage == kStages) {
       stage = 0;
-      parity ^= 1;
+      ++round;
     }
   }
+  /// Past the stages of a tile that another consumer computes.
+  __device__ __forceinline__ void skip(int stages) {
+    const int ahead = stage + stages;
+    stage = ahead % kStages;
+    round += ahead / kStages;
+  }
+};
+
+/// A tile's first row and column of D.
+struct TileOrigin {
+  int m, n;
 };
 
 template <KernelConfig kConfig>
@@ -48,16 +61,21 @@ struct Pipeline {
   __device__ __forceinline__ u32 empty(int stage) const {
     return smem_base + static_cast<u32>(kLayout.empty + stage * 8);
   }
-  __device__ __forceinline__ TileCoord& tile(int stage) const {
-    return reinterpret_cast<TileCoord*>(smem + kLayout.tile)[stage];
+  /// Where a consumer warp stages its output.
+  __device__ __forceinline__ u32 staging(int consumer_warp) const {
+    return smem_base +
+           static_cast<u32>(kLayout.staging + consumer_warp * kStoreBuffers * store_buffer_bytes());
+  }
+  __device__ __forceinline__ TileOrigin& origin(int stage) const {
+    return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
   }
 
   /// One thread, once, before any other use; a CTA or cluster barrier must follow.
   __device__ __forceinline__ void init() const {
     for (int stage = 0; stage < kConfig.stages; ++stage) {
       ptx::mbarrier_init(full(stage), 1);
-      // Every consumer warp of every CTA that our copies reach releases the stage to us.
-      ptx::mbarrier_init(empty(stage), kConfig.consumers * 4 * kClusterSize);
+      // Every warp that reads the stage, in every CTA that our copies reach, releases it to us.
+      ptx::mbarrier_init(empty(stage), readers(kConfig) * 4 * kClusterSize);
     }
     ptx::fence_mbarrier_init();
   }
@@ -72,6 +90,26 @@ struct Pipeline {
         ptx::mbarrier_arrive_cluster(empty(stage), static_cast<u32>(lane));
       }
     }
+  }
+};
+
+/// Ping-pong: consumers multiply in turn. The one whose turn ends has issued all wgmmas of its
+/// tile, so those of the other follow without a gap, and its own tile is stored meanwhile.
+///
+/// Without turns both would multiply at once, each at half the speed, and both would store at once
+/// with the tensor cores idle.
+template <bool kTakesTurns>
+struct Turn {
+  int consumer;
+
+  __device__ __forceinline__ explicit Turn(int this_consumer) : consumer(this_consumer) {
+    if (kTakesTurns && consumer == 1) pass();  // the first turn is consumer 0's
+  }
+  __device__ __forceinline__ void await() const {
+    if constexpr (kTakesTurns) ptx::named_barrier_sync<2 * kWarpgroupThreads>(1 + consumer);
+  }
+  __device__ __forceinline__ void pass() const {
+    if constexpr (kTakesTurns) ptx::named_barrier_arrive<2 * kWarpgroupThreads>(2 - consumer);
   }
 };
 

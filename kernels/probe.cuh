@@ -7,6 +7,7 @@
 // loop, and one sum in the epilogue.
 #pragma once
 
+#include "pipeline.cuh"
 #include "probe_records.h"
 #include "ptx.cuh"
 #include "schedule.h"
@@ -66,11 +67,11 @@ struct TileProbe {
     last = now;
   }
   /// Counts the visit without waiting for the memory.
-  __device__ __forceinline__ void identify(ProbeTile& tile, TileCoord coord) const {
+  __device__ __forceinline__ void identify(ProbeTile& tile, TileOrigin origin) const {
     asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(&tile.visits) : "memory");
     tile.cta = static_cast<int>(blockIdx.x);
-    tile.m = coord.m;
-    tile.n = coord.n;
+    tile.m = origin.m / kConfig.bm;
+    tile.n = origin.n / kConfig.bn;
   }
 
   // The producer's first lane, alone.
@@ -78,9 +79,9 @@ struct TileProbe {
     lap(producer_phase::kOrder);
     record(position).begin = last;
   }
-  __device__ __forceinline__ void end_load(int position, TileCoord coord) {
+  __device__ __forceinline__ void end_load(int position, TileOrigin origin) {
     ProbeTile& tile = record(position);
-    identify(tile, coord);
+    identify(tile, origin);
     tile.end = last;
 #pragma unroll
     for (int phase = 0; phase < producer_phase::kCount; ++phase) {
@@ -97,10 +98,10 @@ struct TileProbe {
 #pragma unroll
     for (int phase = 0; phase < consumer_phase::kEpilogue; ++phase) sums[phase] = 0;
   }
-  __device__ __forceinline__ void ready(int position, TileCoord coord) const {
+  __device__ __forceinline__ void ready(int position, TileOrigin origin) const {
     if (!speaks_for_role()) return;
     ProbeTile& tile = record(position);
-    identify(tile, coord);
+    identify(tile, origin);
     tile.ready = last;
   }
   __device__ __forceinline__ void end_main_loop(int position) {
@@ -147,16 +148,19 @@ struct CtaProbe {
   __device__ __forceinline__ ProbeRole& record() const {
     return records.roles[static_cast<u64>(blockIdx.x) * probe_roles(kConfig) + role_of_thread()];
   }
-  /// Before the roles part: what is kept across setmaxnreg makes the widest tiles spill.
-  __device__ __forceinline__ void synced() const {
-    const u64 synced = ptx::clock_full();
+  /// As early as can be: what is kept while a role prepares makes the widest tiles spill.
+  __device__ __forceinline__ void entered() const {
     if (speaks_for_role()) {
       ProbeRole& role = record();
       role.entry_ns = entry_ns;
       role.entry = entry;
-      role.synced = synced;
       role.sm = ptx::sm_id();
     }
+    __syncwarp();
+  }
+  __device__ __forceinline__ void synced() const {
+    const u64 synced = ptx::clock_full();
+    if (speaks_for_role()) record().synced = synced;
     __syncwarp();
   }
   __device__ __forceinline__ void begin_role() const {

@@ -84,11 +84,24 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+/// Whole warps need not be together at it, nor all warps at the same place of the program.
 __device__ __forceinline__ void cluster_sync() {
   asm volatile(
-      "barrier.cluster.arrive.release.aligned;\n"
-      "barrier.cluster.wait.acquire.aligned;" ::
+      "barrier.cluster.arrive.release;\n"
+      "barrier.cluster.wait.acquire;" ::
           : "memory");
+}
+/// The same among the threads of a CTA ("barrier").
+__device__ __forceinline__ void cta_sync() { asm volatile("barrier.cta.sync 0;" ::: "memory"); }
+
+// ---- Programmatic dependent launch ("griddepcontrol") ----
+
+/// Waits until the kernels before this one have completed, and their writes are visible.
+__device__ __forceinline__ void griddepcontrol_wait() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+__device__ __forceinline__ void griddepcontrol_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
 // ---- Bulk tensor copies, TMA ("cp.async.bulk.tensor") ----
@@ -96,31 +109,70 @@ __device__ __forceinline__ void cluster_sync() {
 __device__ __forceinline__ void prefetch_tensormap(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
+/// A cache policy for all lines of a copy ("createpolicy").
+template <CacheHint kHint>
+__device__ __forceinline__ u64 cache_policy() {
+  u64 policy;
+  if constexpr (kHint == CacheHint::kEvictFirst) {
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  } else {
+    static_assert(kHint == CacheHint::kEvictLast);
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  }
+  return policy;
+}
 /// Box at (column, row) to shared memory; its bytes complete on `barrier`.
+template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, u32 barrier,
                                          int column, int row) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-      "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
-      "l"(&map), "r"(barrier), "r"(column), "r"(row)
-      : "memory");
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".L2::cache_hint [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "l"(cache_policy<kHint>())
+        : "memory");
+  }
 }
 /// The same box to the same offset in every CTA of `mask`, completing on each one's own barrier.
+template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const TensorMap& map,
                                                    u32 barrier, int column, int row,
                                                    unsigned short mask) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
-      "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask)
-      : "memory");
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4}], [%2], %5, %6;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask), "l"(cache_policy<kHint>())
+        : "memory");
+  }
 }
+template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_store(const TensorMap& map, u32 source, int column, int row) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
-          &map),
-      "r"(source), "r"(column), "r"(row)
-      : "memory");
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
+            &map),
+        "r"(source), "r"(column), "r"(row)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint "
+        "[%0, {%2, %3}], [%1], %4;" ::"l"(&map),
+        "r"(source), "r"(column), "r"(row), "l"(cache_policy<kHint>())
+        : "memory");
+  }
 }
 __device__ __forceinline__ void bulk_commit_group() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -135,6 +187,18 @@ __device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// ---- Named barriers ("bar") ----
+
+/// Waits until `kThreads` threads have arrived at or wait for barrier `id` of the CTA.
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_sync(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+}
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_arrive(int id) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+}
+
 // ---- wgmma ("Asynchronous Warpgroup Level Matrix Instructions") ----
 
 __device__ __forceinline__ void wgmma_fence() {
@@ -146,6 +210,37 @@ __device__ __forceinline__ void wgmma_commit_group() {
 template <int kPending>
 __device__ __forceinline__ void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// ---- Memory that CTAs share ("Memory Consistency Model") ----
+
+/// To and from L2: what another SM is to read, and what another SM wrote.
+__device__ __forceinline__ void store_v4(float* address, const float* values) {
+  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(values[0]),
+               "f"(values[1]), "f"(values[2]), "f"(values[3])
+               : "memory");
+}
+__device__ __forceinline__ void load_v4(float* values, const float* address) {
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "l"(address)
+               : "memory");
+}
+/// What this thread wrote, or knows to be written by a barrier, is seen by who sees the flag.
+__device__ __forceinline__ void store_release(u32* flag, u32 value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+__device__ __forceinline__ u32 load_acquire(const u32* flag) {
+  u32 value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+/// Bounded by kWaitLimitNs.
+__device__ __forceinline__ void wait_until_set(const u32* flag) {
+  const u32 start_ns = globaltimer_low_ns();
+  while (load_acquire(flag) == 0) {
+    if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
+  }
 }
 
 // ---- Registers and output ----

@@ -1,7 +1,8 @@
-// Which output tile comes when: maps a position in the schedule to tile coordinates.
+// Which output tile comes when, and who computes which part of it: maps a position in the schedule
+// to tile coordinates, and a cluster to its pieces of work.
 //
 // Pure integer functions for host and device, so that a CPU test can show that every order visits
-// every tile of any grid exactly once.
+// every tile of any grid exactly once, and every walk every k block of it.
 #pragma once
 
 #include "config.h"
@@ -30,14 +31,18 @@ HGEMM_HOST_DEVICE inline TileCoord linear_tile(int index, TileGrid grid) {
 
 /// Bands of `group` rows of the grid, swept along N; within a band, down the rows first. A wave
 /// then covers a block of about group x (SMs / group) tiles, and reads fewer distinct bytes the
-/// squarer it is.
-HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int group) {
+/// squarer it is. A snake sweeps every other band backwards: where a band ends, the next one begins
+/// with the columns of B that were read last.
+HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int group,
+                                                bool snake = false) {
   const int band_tiles = group * grid.n;
   const int band = index / band_tiles;
   const int within = index - band * band_tiles;
   const int rows_left = grid.m - band * group;
   const int rows = rows_left < group ? rows_left : group;
-  return {band * group + within % rows, within / rows};
+  const int column = within / rows;
+  const bool backwards = snake && band % 2 != 0;
+  return {band * group + within % rows, backwards ? grid.n - 1 - column : column};
 }
 
 HGEMM_HOST_DEVICE inline int magnitude(int a) { return a < 0 ? -a : a; }
@@ -106,15 +111,117 @@ HGEMM_HOST_DEVICE inline TileCoord hilbert_tile(int index, TileGrid grid) {
 
 /// The tile at position `index` of the order, 0 <= index < grid.tiles().
 HGEMM_HOST_DEVICE inline TileCoord tile_at(TileOrder order, int group, int index, TileGrid grid) {
+  const bool snake = order == TileOrder::kSnakeRows || order == TileOrder::kSnakeColumns;
   switch (order) {
-    case TileOrder::kGrouped:
-      return grouped_tile(index, grid, group);
-    case TileOrder::kHilbert:
-      return hilbert_tile(index, grid);
     case TileOrder::kLinear:
       break;
+    case TileOrder::kGroupedRows:
+    case TileOrder::kSnakeRows:
+      return grouped_tile(index, grid, group, snake);
+    case TileOrder::kGroupedColumns:
+    case TileOrder::kSnakeColumns: {
+      const TileCoord transposed = grouped_tile(index, {grid.n, grid.m}, group, snake);
+      return {transposed.n, transposed.m};
+    }
+    case TileOrder::kHilbert:
+      return hilbert_tile(index, grid);
   }
   return linear_tile(index, grid);
+}
+
+// ---- Which work a cluster does ----
+
+/// K blocks [first, end) of the tile at position `tile` of the order.
+///
+/// Of a tile that is cut, whoever has its last block adds up and stores; every other part is left
+/// in the workspace, in a slot of its own. Slots of one tile follow one another along K, so that
+/// the sum does not depend on who comes first.
+struct Work {
+  int tile;
+  int first, end;
+  int slot;   ///< where to leave the sums, or the first slot of the tile to be added
+  int parts;  ///< slots to add; -1: leave the sums
+};
+
+/// A cut in the run of all k blocks of the streamed tiles: `k` blocks into `tile`.
+struct StreamCut {
+  int tile, k;
+};
+/// Where the share of cluster `index` of `clusters` begins.
+HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles, int k_blocks) {
+  const int scaled = index * tiles;
+  const int tile = scaled / clusters;
+  const auto rest = static_cast<unsigned>(scaled - tile * clusters);  // < clusters
+  return {tile, static_cast<int>(rest * static_cast<unsigned>(k_blocks) /
+                                 static_cast<unsigned>(clusters))};
+}
+
+/// What one cluster of a launch does: `count` pieces of work, in this order.
+///
+/// Each computes whoever adds up last after the parts that it waits for have begun: streamed parts
+/// before everything else and in descending order, split parts in ascending order. So nobody waits
+/// for work that waits for it, and hardly anybody waits.
+struct WorkList {
+  int cluster, clusters, tiles, k_blocks, splits;
+  int streamed = 0;  ///< the first tiles of the order, shared among `sharers` clusters
+  int sharers = 0;
+  StreamCut begin{}, end{};  ///< of this cluster's share
+  int shares = 0;            ///< pieces of work in it
+  int count = 0;
+
+  HGEMM_HOST_DEVICE WorkList(const KernelConfig& c, int this_cluster, int launched_clusters,
+                             int grid_tiles, int blocks)
+      : cluster(this_cluster),
+        clusters(launched_clusters),
+        tiles(grid_tiles),
+        k_blocks(blocks),
+        splits(c.walk == Walk::kSplitK && blocks < c.splits ? blocks : c.splits) {
+    if (c.walk == Walk::kStreamK && tiles % clusters != 0) {
+      streamed = tiles < clusters ? tiles : tiles % clusters + clusters;
+      sharers = clusters;
+      const long long fewest = 1LL * streamed * k_blocks / kMinStreamBlocks;
+      if (fewest < sharers) sharers = fewest < 1 ? 1 : static_cast<int>(fewest);
+      if (cluster < sharers) {
+        begin = stream_cut(cluster, sharers, streamed, k_blocks);
+        end = stream_cut(cluster + 1, sharers, streamed, k_blocks);
+        shares = end.tile - begin.tile + (end.k > 0 ? 1 : 0);
+      }
+    }
+    const int units = (tiles - streamed) * splits;
+    count = shares + (units > cluster ? (units - cluster + clusters - 1) / clusters : 0);
+  }
+
+  HGEMM_HOST_DEVICE Work at(int index) const {
+    if (index >= shares) {
+      const int unit = cluster + (index - shares) * clusters;
+      if (splits == 1) return {streamed + unit, 0, k_blocks, 0, 0};
+      const int tile = unit / splits;
+      const int part = unit - tile * splits;
+      const int slots = tile * (splits - 1);
+      const bool adds = part == splits - 1;
+      const int blocks = k_blocks / splits;  // the first `longer` parts have one more
+      const int longer = k_blocks - blocks * splits;
+      const int first = part * blocks + (part < longer ? part : longer);
+      return {tile, first, first + blocks + (part < longer ? 1 : 0), adds ? slots : slots + part,
+              adds ? splits - 1 : -1};
+    }
+    const int tile = end.tile - (end.k > 0 ? 0 : 1) - index;
+    const int first = tile == begin.tile ? begin.k : 0;
+    if (tile == end.tile) return {tile, first, end.k, cluster, -1};
+    if (first == 0) return {tile, 0, k_blocks, 0, 0};
+    // The cluster in whose share the tile begins. Cuts are rounded down, so the share of the
+    // estimate may end just where the tile begins.
+    int opener = tile * sharers / streamed;
+    const StreamCut next = stream_cut(opener + 1, sharers, streamed, k_blocks);
+    if (next.tile < tile || (next.tile == tile && next.k == 0)) ++opener;
+    return {tile, first, k_blocks, opener, cluster - opener};
+  }
+};
+
+/// Slots of the workspace that a launch needs.
+HGEMM_HOST_DEVICE inline int partial_slots(const KernelConfig& c, int clusters, int tiles) {
+  if (c.walk == Walk::kSplitK) return tiles * (c.splits - 1);
+  return c.walk == Walk::kStreamK ? clusters : 0;
 }
 
 }  // namespace hgemm

@@ -30,19 +30,30 @@ struct ProbeOptions {
   std::string trace;
 };
 
-/// Without stamps; the label may say either.
-KernelConfig plain_config(const std::string& text) {
-  KernelConfig config = parse_label(text);
-  config.probe = false;
-  if (const Rule rule = why_invalid(config); rule != Rule::kValid) {
-    throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", text,
-                                 rule_text(rule).reason, rule_text(rule).name));
-  }
-  return config;
+/// With stamps; the label may say either. `origin` is where it comes from.
+KernelConfig probed_config(const std::string& text, const std::string& origin) {
+  const KernelConfig config = with_probe(parse_label(text));
+  const Rule rule = why_invalid(config);
+  if (rule == Rule::kValid) return config;
+  const char* const next_step =
+      rule == Rule::kProbe ? "; name another one with --config, or look into this one with "
+                             "hgemm-tune counters"
+                           : "";
+  throw InputError(fmt::format("{} {}: the kernel cannot run it: {} (rule {}){}", origin, text,
+                               rule_text(rule).reason, rule_text(rule).name, next_step));
 }
 
-StudyRequest request_for(KernelConfig config, const Shape& shape, bool timeline) {
-  config.probe = true;
+/// The best known config at `shape`, or the best one of its race that stamps can follow.
+KernelConfig probed_winner(const Tuned& tuned, const Shape& shape) {
+  for (const Finalist& finalist : tuned.best(shape).finalists) {
+    const KernelConfig config = with_probe(parse_label(finalist.label));
+    if (why_invalid(config) == Rule::kValid) return config;
+  }
+  return probed_config(tuned.winner(shape),
+                       fmt::format("the best known config at {},", to_string(shape)));
+}
+
+StudyRequest request_for(const KernelConfig& config, const Shape& shape, bool timeline) {
   StudyRequest request;
   request.kind = StudyKind::kProbe;
   request.label = label(config);
@@ -54,7 +65,8 @@ StudyRequest request_for(KernelConfig config, const Shape& shape, bool timeline)
 
 std::vector<StudyRequest> requests_of(const ProbeOptions& options) {
   std::vector<KernelConfig> configs;
-  for (const std::string& text : options.configs) configs.push_back(plain_config(text));
+  for (const std::string& text : options.configs)
+    configs.push_back(probed_config(text, "--config"));
   std::optional<Tuned> tuned;
   if (configs.empty()) tuned.emplace(options.study);
   std::vector<StudyRequest> requests;
@@ -64,8 +76,7 @@ std::vector<StudyRequest> requests_of(const ProbeOptions& options) {
     }
     const std::size_t before = requests.size();
     if (tuned) {
-      requests.push_back(
-          request_for(parse_label(tuned->winner(shape)), shape, !options.trace.empty()));
+      requests.push_back(request_for(probed_winner(*tuned, shape), shape, !options.trace.empty()));
     }
     for (const KernelConfig& config : configs) {
       if (config.dtype != shape.dtype) continue;

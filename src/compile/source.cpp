@@ -12,8 +12,9 @@ namespace hgemm {
 std::string kernel_source(const KernelConfig& config) {
   // A structured binding names every member: one that is added does not compile until it is written
   // out below.
-  const auto& [bm, bn, bk, stages, cluster_m, cluster_n, consumers, mma_depth, order, group,
-               epilogue, persistent, dtype, probe] = config;
+  const auto& [bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, mma_depth, order,
+               group, epilogue, walk, splits, dtype, a_hint, b_hint, d_hint, promotion, ctas_per_sm,
+               pdl, probe] = config;
   const std::string cluster_dims =
       cluster_size(config) > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", cluster_size(config))
                                : "";
@@ -27,35 +28,45 @@ inline constexpr hgemm::KernelConfig kConfig{{
     .stages = {},
     .cluster_m = {},
     .cluster_n = {},
+    .schedule = hgemm::Schedule{{{}}},
     .consumers = {},
     .mma_depth = {},
     .order = hgemm::TileOrder{{{}}},
     .group = {},
     .epilogue = hgemm::Epilogue{{{}}},
-    .persistent = {},
+    .walk = hgemm::Walk{{{}}},
+    .splits = {},
     .dtype = hgemm::Dtype{{{}}},
+    .a_hint = hgemm::CacheHint{{{}}},
+    .b_hint = hgemm::CacheHint{{{}}},
+    .d_hint = hgemm::CacheHint{{{}}},
+    .promotion = {},
+    .ctas_per_sm = {},
+    .pdl = {},
 }};
 
-extern "C" __global__ void {}__launch_bounds__({}, 1)
+extern "C" __global__ void {}__launch_bounds__({}, {})
     hgemm_kernel(const __grid_constant__ hgemm::KernelParams params) {{
   hgemm::hgemm<kConfig>(params);
 }}
 )",
-      bm, bn, bk, stages, cluster_m, cluster_n, consumers, mma_depth, static_cast<int>(order),
-      group, static_cast<int>(epilogue), persistent, static_cast<int>(dtype), cluster_dims,
-      threads_per_cta(config));
+      bm, bn, bk, stages, cluster_m, cluster_n, static_cast<int>(schedule), consumers, mma_depth,
+      static_cast<int>(order), group, static_cast<int>(epilogue), static_cast<int>(walk), splits,
+      static_cast<int>(dtype), static_cast<int>(a_hint), static_cast<int>(b_hint),
+      static_cast<int>(d_hint), promotion, ctas_per_sm, pdl, cluster_dims, threads_per_cta(config),
+      ctas_per_sm);
   if (!probe) return source;
   // Beside the plain kernel, so that what the stamps cost can be measured.
   return source + fmt::format(R"(
 inline constexpr hgemm::KernelConfig kProbed = hgemm::with_probe(kConfig);
 
-extern "C" __global__ void {}__launch_bounds__({}, 1)
+extern "C" __global__ void {}__launch_bounds__({}, {})
     hgemm_probed_kernel(const __grid_constant__ hgemm::KernelParams params,
                         const __grid_constant__ hgemm::ProbeRecords records) {{
   hgemm::hgemm<kProbed>(params, hgemm::CtaProbe<kProbed>(records));
 }}
 )",
-                              cluster_dims, threads_per_cta(config));
+                              cluster_dims, threads_per_cta(config), ctas_per_sm);
 }
 
 namespace {

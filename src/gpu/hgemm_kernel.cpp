@@ -29,6 +29,19 @@ TensorElement tensor_element(Dtype dtype) {
   throw Error("a type outside its enumeration");
 }
 
+TensorPromotion load_promotion(const KernelConfig& config) {
+  switch (config.promotion) {
+    case 64:
+      return TensorPromotion::k64B;
+    case 128:
+      return TensorPromotion::k128B;
+    case 256:
+      return TensorPromotion::k256B;
+    default:
+      throw Error(fmt::format("an L2 promotion of {} bytes", config.promotion));
+  }
+}
+
 TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, TensorSwizzle swizzle,
                  TensorPromotion promotion) {
   return make_tensor_map({.name = matrix.name,
@@ -43,26 +56,26 @@ TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, TensorSwizzle
 
 }  // namespace
 
-KernelParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands) {
+KernelParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands,
+                         const Workspace& workspace) {
   const Matrix a{"A", const_cast<void*>(operands.a), shape.m, shape.k, shape.dtype};
   const Matrix b{"B", const_cast<void*>(operands.b), shape.n, shape.k, shape.dtype};
   const Matrix d{"D", operands.d, shape.m, shape.n, shape.dtype};
   const TensorSwizzle swizzle =
       box_cols(config) == kSlabK ? TensorSwizzle::k128B : TensorSwizzle::k64B;
-  // 128-byte promotion was 6 to 11 % slower at 2048^3, 4096^3 and 8192^3 (128x256, cluster 2x1,
-  // H200, 2026-11-20), in a version of the kernel that was also held up by its barriers; not an
-  // axis yet.
-  const auto loads = TensorPromotion::k256B;
+  const TensorPromotion loads = load_promotion(config);
   const auto stores = TensorPromotion::kNone;
 
   KernelParams params{};
   params.a = encode(a, box_cols(config), box_rows(a_slice_rows(config)), swizzle, loads);
   params.b = encode(b, box_cols(config), box_rows(b_slice_rows(config)), swizzle, loads);
   params.d = encode(d, kStoreCols, kStoreRows, TensorSwizzle::k128B, stores);
-  if (config.bn % kStoreCols != 0) {
-    params.d_tail = encode(d, config.bn % kStoreCols, kStoreRows, TensorSwizzle::kNone, stores);
+  if (const int tail = consumer_cols(config) % kStoreCols; tail != 0) {
+    params.d_tail = encode(d, tail, kStoreRows, TensorSwizzle::kNone, stores);
   }
   params.d_pointer = operands.d;
+  params.partials = workspace.partials.as<float>();
+  params.flags = workspace.flags.as<unsigned>();
   params.m = static_cast<int>(shape.m);
   params.n = static_cast<int>(shape.n);
   params.k = static_cast<int>(shape.k);
@@ -89,44 +102,67 @@ HgemmKernel::HgemmKernel(const KernelConfig& config, const std::filesystem::path
 HgemmKernel::~HgemmKernel() { cudaLibraryUnload(library_); }
 
 cudaLaunchConfig_t HgemmKernel::launch_config(int ctas, cudaStream_t stream,
-                                              cudaLaunchAttribute* cluster) const {
-  cluster->id = cudaLaunchAttributeClusterDimension;
-  cluster->val.clusterDim = {static_cast<unsigned>(cluster_size(config_)), 1, 1};
+                                              Attributes* attributes) const {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(ctas));
   config.blockDim = dim3(static_cast<unsigned>(threads_per_cta(config_)));
   config.dynamicSmemBytes = static_cast<std::size_t>(smem_layout(config_).total_bytes);
   config.stream = stream;
-  config.attrs = cluster;
-  config.numAttrs = 1;
+  config.attrs = attributes->data();
+  cudaLaunchAttribute& cluster = (*attributes)[config.numAttrs++];
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(cluster_size(config_)), 1, 1};
+  if (config_.pdl) {
+    cudaLaunchAttribute& overlap = (*attributes)[config.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
   return config;
 }
 
 int HgemmKernel::grid_ctas(const Shape& shape) const {
-  // Positions in the tile order are 32-bit, and walks step past the last one by up to 32 grids.
+  // Positions in the tile order are 32-bit, and walks step past the last one by up to a grid. K is
+  // cut into at most kMaxSplits parts.
   constexpr std::int64_t kMaxTiles = 1 << 25;
   if (shape.m / config_.bm * (shape.n / config_.bn) > kMaxTiles) {
     throw Error(fmt::format("{} has more than {} tiles of {} x {}", to_string(shape), kMaxTiles,
                             config_.bm, config_.bn));
   }
-  const TileGrid grid = tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), config_);
-  int clusters = grid.tiles();
-  if (config_.persistent) {
-    cudaLaunchAttribute cluster{};
-    const cudaLaunchConfig_t config = launch_config(cluster_size(config_), nullptr, &cluster);
-    int resident = 0;
-    check(cudaOccupancyMaxActiveClusters(&resident, kernel_, &config),
-          "asking how many clusters are resident");
-    if (resident < 1) throw Error("the GPU cannot hold one cluster of this kernel");
-    clusters = std::min(clusters, resident);
-  }
-  return clusters * cluster_size(config_);
+  const int tiles =
+      tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), config_).tiles();
+  if (config_.walk == Walk::kSingle) return tiles * cluster_size(config_);
+
+  Attributes attributes{};
+  const cudaLaunchConfig_t config = launch_config(cluster_size(config_), nullptr, &attributes);
+  int resident = 0;
+  check(cudaOccupancyMaxActiveClusters(&resident, kernel_, &config),
+        "asking how many clusters are resident");
+  if (resident < 1) throw Error("the GPU cannot hold one cluster of this kernel");
+  const int k_blocks = ceil_div(static_cast<int>(shape.k), config_.bk);
+  const int parts = config_.walk == Walk::kStreamK ? ceil_div(k_blocks, kMinStreamBlocks)
+                                                   : std::min(config_.splits, k_blocks);
+  const std::int64_t pieces = std::int64_t{tiles} * parts;
+  return static_cast<int>(std::min<std::int64_t>(pieces, resident)) * cluster_size(config_);
+}
+
+Workspace HgemmKernel::make_workspace(const Shape& shape, int ctas) const {
+  const int tiles =
+      tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), config_).tiles();
+  const auto slots =
+      static_cast<std::size_t>(partial_slots(config_, ctas / cluster_size(config_), tiles)) *
+      static_cast<std::size_t>(cluster_size(config_));
+  if (slots == 0) return {};
+  const auto warps = static_cast<std::size_t>(readers(config_) * kWarpgroupThreads / 32);
+  Workspace workspace{DeviceMemory(slots * static_cast<std::size_t>(partial_bytes(config_))),
+                      DeviceMemory(slots * warps * sizeof(unsigned))};
+  check(cudaMemset(workspace.flags.data(), 0, workspace.flags.bytes()), "lowering flags");
+  return workspace;
 }
 
 void HgemmKernel::launch(const KernelParams& params, int ctas, cudaStream_t stream,
                          const ProbeRecords& records) const {
-  cudaLaunchAttribute cluster{};
-  const cudaLaunchConfig_t config = launch_config(ctas, stream, &cluster);
+  Attributes attributes{};
+  const cudaLaunchConfig_t config = launch_config(ctas, stream, &attributes);
   // As many are read as the kernel has parameters.
   void* arguments[] = {const_cast<KernelParams*>(&params), const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, kernel_, arguments), "launching hgemm_kernel");

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <filesystem>
 
 #include "gpu/cuda.h"
@@ -13,6 +14,11 @@
 
 namespace hgemm {
 
+/// Sums of parts of K, and their flags (KernelParams::partials, ::flags).
+struct Workspace {
+  DeviceMemory partials, flags;
+};
+
 class HgemmKernel {
  public:
   /// The kernel of a probed config is the one with stamps; the same cubin has the plain one too.
@@ -22,17 +28,22 @@ class HgemmKernel {
   HgemmKernel& operator=(const HgemmKernel&) = delete;
   ~HgemmKernel();
 
-  /// CTAs to launch: one cluster per tile, but if persistent no more clusters than the GPU can hold
-  /// at once. Asked of the driver, since GPCs differ in size.
+  /// CTAs to launch: one cluster per tile or part of one, but unless that is the walk's point
+  /// (Walk::kSingle) no more clusters than the GPU can hold at once. Asked of the driver, since
+  /// GPCs differ in size.
   int grid_ctas(const Shape& shape) const;
+
+  /// What CTAs of a launch of `ctas` leave for one another, where the config cuts K, else nothing.
+  /// Zeroed; launches that use the same one must follow one another.
+  Workspace make_workspace(const Shape& shape, int ctas) const;
 
   /// `records`: of a probed kernel, in zeroed device memory.
   void launch(const KernelParams& params, int ctas, cudaStream_t stream,
               const ProbeRecords& records = {}) const;
 
  private:
-  cudaLaunchConfig_t launch_config(int ctas, cudaStream_t stream,
-                                   cudaLaunchAttribute* cluster) const;
+  using Attributes = std::array<cudaLaunchAttribute, 2>;
+  cudaLaunchConfig_t launch_config(int ctas, cudaStream_t stream, Attributes* attributes) const;
 
   KernelConfig config_;
   cudaLibrary_t library_ = nullptr;
@@ -41,6 +52,7 @@ class HgemmKernel {
 
 /// Encodes the tensor maps for one set of operands. Throws Error naming the map that the driver
 /// refuses.
-KernelParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands);
+KernelParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands,
+                         const Workspace& workspace = {});
 
 }  // namespace hgemm

@@ -58,6 +58,8 @@ CUtensorMapL2promotion promotion_of(TensorPromotion promotion) {
   switch (promotion) {
     case TensorPromotion::kNone:
       return CU_TENSOR_MAP_L2_PROMOTION_NONE;
+    case TensorPromotion::k64B:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
     case TensorPromotion::k128B:
       return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
     case TensorPromotion::k256B:

@@ -14,7 +14,7 @@ enum class TensorElement : std::uint8_t { kBf16, kF16, kF32, kByte };
 /// The swizzle of shared memory: 16-byte units are permuted within spans of that many bytes.
 enum class TensorSwizzle : std::uint8_t { kNone, k32B, k64B, k128B };
 /// How much the L2 fetches around what is asked for.
-enum class TensorPromotion : std::uint8_t { kNone, k128B, k256B };
+enum class TensorPromotion : std::uint8_t { kNone, k64B, k128B, k256B };
 
 /// Dimensions are listed from the innermost, which is contiguous. Rules of the driver (cuda.h,
 /// above cuTensorMapEncodeTiled): at most 5 dimensions; address and strides multiples of 16 bytes;

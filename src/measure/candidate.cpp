@@ -9,9 +9,11 @@ class KernelCandidate : public Candidate {
  public:
   KernelCandidate(const KernelConfig& config, const std::filesystem::path& cubin,
                   const Problem& problem)
-      : kernel_(config, cubin), ctas_(kernel_.grid_ctas(problem.shape())) {
+      : kernel_(config, cubin),
+        ctas_(kernel_.grid_ctas(problem.shape())),
+        workspace_(kernel_.make_workspace(problem.shape(), ctas_)) {
     for (int set = 0; set < problem.sets(); ++set) {
-      params_.push_back(make_params(config, problem.shape(), problem.operands(set)));
+      params_.push_back(make_params(config, problem.shape(), problem.operands(set), workspace_));
     }
   }
   void launch(int set, cudaStream_t stream) const override {
@@ -21,6 +23,7 @@ class KernelCandidate : public Candidate {
  private:
   HgemmKernel kernel_;
   int ctas_;
+  Workspace workspace_;
   std::vector<KernelParams> params_;
 };
 

@@ -31,11 +31,14 @@ constexpr double kL2BytesPerClk = 8e6 / 1.3e3;
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-/// Whether this project's kernel can have the tile, with some number of consumers and three stages.
+/// Whether this project's kernel can have the tile, with three stages and some consumers.
 bool can_build(int bm, int bn) {
-  for (const int consumers : {1, 2, 3}) {
-    const KernelConfig config{.bm = bm, .bn = bn, .stages = 3, .consumers = consumers};
-    if (why_invalid(config) == Rule::kValid) return true;
+  for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
+    for (const int consumers : {1, 2, 3}) {
+      const KernelConfig config{
+          .bm = bm, .bn = bn, .stages = 3, .schedule = schedule, .consumers = consumers};
+      if (why_invalid(config) == Rule::kValid) return true;
+    }
   }
   return false;
 }

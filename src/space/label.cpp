@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "space/shape.h"
 #include "space/words.h"
@@ -9,7 +11,29 @@
 namespace hgemm {
 namespace {
 
+constexpr std::string_view kPdlField = "pdl";
 constexpr std::string_view kProbeField = "probe1";
+constexpr std::string_view kOptionalFields =
+    "afirst or alast, bfirst or blast, dfirst or dlast, p64 or p128, cta2, pdl, probe1";
+
+struct Consumers {
+  Schedule schedule;
+  int count;
+};
+std::optional<Consumers> find_consumers(std::string_view word) {
+  const auto digits = std::min(word.find_first_of("0123456789"), word.size());
+  const auto schedule = find_schedule(word.substr(0, digits));
+  const auto count = find_small_number(word.substr(digits));
+  if (!schedule || !count) return std::nullopt;
+  return Consumers{*schedule, *count};
+}
+
+std::optional<bool> find_pdl(std::string_view word) {
+  return word == kPdlField ? std::optional(true) : std::nullopt;
+}
+std::optional<bool> find_probe(std::string_view word) {
+  return word == kProbeField ? std::optional(true) : std::nullopt;
+}
 
 /// Takes a label apart, field by field.
 class LabelReader {
@@ -17,9 +41,7 @@ class LabelReader {
   explicit LabelReader(std::string_view label) : label_(label), rest_(label) {}
 
   int number(std::string_view prefix, std::string_view expected) {
-    const auto number = find_number(next(prefix, expected));
-    if (!number || *number > 9999) fail_field(expected);
-    return static_cast<int>(*number);
+    return word(find_small_number, prefix, expected);
   }
   template <class Value>
   Value word(std::optional<Value> (*find)(std::string_view), std::string_view prefix,
@@ -28,16 +50,23 @@ class LabelReader {
     if (!value) fail_field(expected);
     return *value;
   }
-  /// Takes a last field that is only there if it says something.
-  bool last_flag(std::string_view word) {
-    if (at_end_ || rest_ != word) return false;
-    at_end_ = true;
-    rest_ = {};
-    return true;
+  /// A field that may be left out.
+  template <class Value>
+  Value word_or(Value otherwise, std::optional<Value> (*find)(std::string_view),
+                std::string_view prefix) {
+    const std::string_view field = rest_.substr(0, rest_.find('.'));
+    if (at_end_ || !field.starts_with(prefix)) return otherwise;
+    const std::optional<Value> value = find(field.substr(prefix.size()));
+    if (!value) return otherwise;
+    take();
+    return *value;
   }
   /// Nothing follows, and nothing was written in another way than label() does ("bm0128").
   void finish(const KernelConfig& config) const {
-    if (!at_end_) fail(fmt::format("{} follows the last field", in_quotes(rest_)));
+    if (!at_end_) {
+      fail(fmt::format("{} follows the last field (after the type there may be, in this order, {})",
+                       in_quotes(rest_), kOptionalFields));
+    }
     const std::string written = label(config);
     if (written != label_) fail(fmt::format("this config is written {}", written));
   }
@@ -47,12 +76,15 @@ class LabelReader {
   std::string_view next(std::string_view prefix, std::string_view expected) {
     ++position_;
     if (at_end_) fail(fmt::format("it ends before field {}, {}", position_, expected));
+    take();
+    if (!field_.starts_with(prefix)) fail_field(expected);
+    return field_.substr(prefix.size());
+  }
+  void take() {
     const auto dot = rest_.find('.');
     at_end_ = dot == std::string_view::npos;
     field_ = rest_.substr(0, dot);
     rest_ = at_end_ ? std::string_view{} : rest_.substr(dot + 1);
-    if (!field_.starts_with(prefix)) fail_field(expected);
-    return field_.substr(prefix.size());
   }
   [[noreturn]] void fail_field(std::string_view expected) const {
     fail(fmt::format("field {} is {}; expected {}", position_, in_quotes(field_), expected));
@@ -70,11 +102,14 @@ class LabelReader {
 }  // namespace
 
 std::string label(const KernelConfig& c) {
-  return fmt::format("bm{}.bn{}.bk{}.q{}.c{}x{}.coop{}.d{}.{}.{}.{}.{}{}{}", c.bm, c.bn, c.bk,
-                     c.stages, c.cluster_m, c.cluster_n, c.consumers, c.mma_depth,
-                     order_word(c.order, c.group), epilogue_word(c.epilogue),
-                     schedule_word(c.persistent), to_string(c.dtype), c.probe ? "." : "",
-                     c.probe ? kProbeField : "");
+  std::string text =
+      fmt::format("bm{}.bn{}.bk{}.q{}.c{}x{}.{}{}.d{}.{}.{}.{}.{}", c.bm, c.bn, c.bk, c.stages,
+                  c.cluster_m, c.cluster_n, schedule_word(c.schedule), c.consumers, c.mma_depth,
+                  order_word(c.order, c.group), epilogue_word(c.epilogue),
+                  walk_word(c.walk, c.splits), to_string(c.dtype));
+  if (const std::string options = option_fields(c); !options.empty()) text += "." + options;
+  if (c.probe) text += fmt::format(".{}", kProbeField);
+  return text;
 }
 
 KernelConfig parse_label(std::string_view text) {
@@ -87,15 +122,27 @@ KernelConfig parse_label(std::string_view text) {
   const auto cluster = reader.word(find_cluster, "c", "c<M>x<N>");
   c.cluster_m = cluster.m;
   c.cluster_n = cluster.n;
-  c.consumers = reader.number("coop", "coop<consumers>");
+  const auto consumers =
+      reader.word(find_consumers, "", "coop<consumers>, cols<consumers> or pp<consumers>");
+  c.schedule = consumers.schedule;
+  c.consumers = consumers.count;
   c.mma_depth = reader.number("d", "d<wgmma depth>");
-  const auto order = reader.word(find_order, "", "linear, group<rows> or hilbert");
+  const auto order = reader.word(
+      find_order, "", "linear, hilbert, or group, ngroup, snake or nsnake with its <tiles>");
   c.order = order.order;
   c.group = order.group;
-  c.epilogue = reader.word(find_epilogue, "", "direct or tma");
-  c.persistent = reader.word(find_schedule, "", "persist or single");
+  c.epilogue = reader.word(find_epilogue, "", "direct, tma or late");
+  const auto deal = reader.word(find_walk, "", "persist, single, split<parts> or stream");
+  c.walk = deal.walk;
+  c.splits = deal.splits;
   c.dtype = reader.word(find_dtype, "", "bf16 or fp16");
-  c.probe = reader.last_flag(kProbeField);
+  c.a_hint = reader.word_or(c.a_hint, find_hint, "a");
+  c.b_hint = reader.word_or(c.b_hint, find_hint, "b");
+  c.d_hint = reader.word_or(c.d_hint, find_hint, "d");
+  c.promotion = reader.word_or(c.promotion, find_small_number, "p");
+  c.ctas_per_sm = reader.word_or(c.ctas_per_sm, find_small_number, "cta");
+  c.pdl = reader.word_or(c.pdl, find_pdl, "");
+  c.probe = reader.word_or(c.probe, find_probe, "");
   reader.finish(c);
   return c;
 }

@@ -1,5 +1,6 @@
 // Label = identity of a config: database key, --config argument, log line.
 //   bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16
+//   bm128.bn192.bk64.q4.c2x1.pp2.d1.nsnake8.tma.persist.bf16.blast.p128
 #pragma once
 
 #include <string>
@@ -9,9 +10,15 @@
 
 namespace hgemm {
 
-/// Fields in order: bm, bn, bk, q (stages), c (cluster_m x cluster_n), coop (consumer warpgroups
-/// that cooperate on one tile), d (mma_depth), tile order (linear | group<G> | hilbert), epilogue
-/// (direct | tma), persist | single, bf16 | fp16; and probe1 if the build has cycle stamps.
+/// Fields in order: bm, bn, bk, q (stages), c (cluster_m x cluster_n), consumer warpgroups by how
+/// they share the work (coop<C>: rows of a tile, cols<C>: its columns, pp<C>: tiles in turn), d
+/// (mma_depth), tile order (linear | hilbert, or in bands of rows group<G> | snake<G>, of columns
+/// ngroup<G> | nsnake<G>), epilogue (direct | tma | late), walk (persist | single | split<S> |
+/// stream), bf16 | fp16.
+///
+/// Then, each only where it is not the default: what L2 is told of A, B and D (afirst | alast,
+/// bfirst | blast, dfirst | dlast), its promotion (p64 | p128), two CTAs on an SM (cta2),
+/// programmatic dependent launch (pdl), and probe1 for a build with cycle stamps.
 std::string label(const KernelConfig& config);
 
 /// Inverse of label(). Throws InputError that names the field at fault and what it must look like.

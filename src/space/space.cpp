@@ -22,34 +22,61 @@ KernelConfig resolve_stages(KernelConfig config, const DeviceLimits& limits) {
   return config;
 }
 
+/// Calls `visit` with `c` varied in every way: `set` gives it each of `values`, and then the axes
+/// in `rest`, alike pairs, vary within.
+template <class Visit>
+void vary(const KernelConfig& c, const Visit& visit) {
+  visit(c);
+}
+template <class Visit, class Value, class Set, class... Rest>
+void vary(KernelConfig c, const Visit& visit, const std::vector<Value>& values, Set set,
+          const Rest&... rest) {
+  for (const Value& value : values) {
+    set(c, value);
+    vary(c, visit, rest...);
+  }
+}
+
+template <auto member>
+constexpr auto kSet = [](KernelConfig& c, const auto& value) {
+  c.*member = static_cast<std::decay_t<decltype(c.*member)>>(value);
+};
+
 /// Calls `visit` with every point of the product; the last axis varies fastest.
 template <class Visit>
-void for_each_point(const Grid& grid, Visit visit) {
-  KernelConfig c;
-  for (const int bm : grid.bm)
-    for (const int bn : grid.bn)
-      for (const int bk : grid.bk)
-        for (const int consumers : grid.consumers)
-          for (const int stages : grid.stages)
-            for (const Grid::Cluster cluster : grid.cluster)
-              for (const int mma_depth : grid.mma_depth)
-                for (const Grid::Order order : grid.order)
-                  for (const Epilogue epilogue : grid.epilogue)
-                    for (const bool persistent : grid.persistent)
-                      for (const Dtype dtype : grid.dtype)
-                        visit(KernelConfig{.bm = bm,
-                                           .bn = bn,
-                                           .bk = bk,
-                                           .stages = stages,
-                                           .cluster_m = cluster.m,
-                                           .cluster_n = cluster.n,
-                                           .consumers = consumers,
-                                           .mma_depth = mma_depth,
-                                           .order = order.order,
-                                           .group = order.group,
-                                           .epilogue = epilogue,
-                                           .persistent = persistent,
-                                           .dtype = dtype});
+void for_each_point(const Grid& grid, const Visit& visit) {
+  const auto set_cluster = [](KernelConfig& c, Grid::Cluster cluster) {
+    c.cluster_m = cluster.m;
+    c.cluster_n = cluster.n;
+  };
+  const auto set_order = [](KernelConfig& c, Grid::Order order) {
+    c.order = order.order;
+    c.group = order.group;
+  };
+  const auto set_walk = [](KernelConfig& c, Grid::Deal deal) {
+    c.walk = deal.walk;
+    c.splits = deal.splits;
+  };
+  using C = KernelConfig;
+  vary({}, visit,                                //
+       grid.bm, kSet<&C::bm>,                    //
+       grid.bn, kSet<&C::bn>,                    //
+       grid.bk, kSet<&C::bk>,                    //
+       grid.schedule, kSet<&C::schedule>,        //
+       grid.consumers, kSet<&C::consumers>,      //
+       grid.stages, kSet<&C::stages>,            //
+       grid.cluster, set_cluster,                //
+       grid.mma_depth, kSet<&C::mma_depth>,      //
+       grid.order, set_order,                    //
+       grid.epilogue, kSet<&C::epilogue>,        //
+       grid.walk, set_walk,                      //
+       grid.a_hint, kSet<&C::a_hint>,            //
+       grid.b_hint, kSet<&C::b_hint>,            //
+       grid.d_hint, kSet<&C::d_hint>,            //
+       grid.promotion, kSet<&C::promotion>,      //
+       grid.ctas_per_sm, kSet<&C::ctas_per_sm>,  //
+       grid.pdl, kSet<&C::pdl>,                  //
+       grid.dtype, kSet<&C::dtype>);
 }
 
 /// One axis: how its values are ordered, and how they are written.
@@ -64,6 +91,12 @@ constexpr Axis number_axis(std::string_view name) {
   return {name, [](const KernelConfig& c) { return c.*member; },
           [](const KernelConfig& c) { return fmt::to_string(c.*member); }};
 }
+template <auto member, auto word>
+constexpr Axis word_axis(std::string_view name) {
+  return {name, [](const KernelConfig& c) { return static_cast<int>(c.*member); },
+          [](const KernelConfig& c) { return std::string(word(c.*member)); }};
+}
+std::string_view dtype_word(Dtype dtype) { return to_string(dtype); }
 
 constexpr Axis kAxes[] = {
     number_axis<&KernelConfig::bm>("bm"),
@@ -72,16 +105,22 @@ constexpr Axis kAxes[] = {
     number_axis<&KernelConfig::stages>("q"),
     {"cluster", [](const KernelConfig& c) { return c.cluster_m * 10'000 + c.cluster_n; },
      [](const KernelConfig& c) { return fmt::format("{}x{}", c.cluster_m, c.cluster_n); }},
+    word_axis<&KernelConfig::schedule, schedule_word>("schedule"),
     number_axis<&KernelConfig::consumers>("consumers"),
     number_axis<&KernelConfig::mma_depth>("d"),
     {"order", [](const KernelConfig& c) { return static_cast<int>(c.order) * 10'000 + c.group; },
      [](const KernelConfig& c) { return order_word(c.order, c.group); }},
-    {"epilogue", [](const KernelConfig& c) { return static_cast<int>(c.epilogue); },
-     [](const KernelConfig& c) { return std::string(epilogue_word(c.epilogue)); }},
-    {"schedule", [](const KernelConfig& c) { return c.persistent ? 0 : 1; },
-     [](const KernelConfig& c) { return std::string(schedule_word(c.persistent)); }},
-    {"dtype", [](const KernelConfig& c) { return static_cast<int>(c.dtype); },
-     [](const KernelConfig& c) { return std::string(to_string(c.dtype)); }},
+    word_axis<&KernelConfig::epilogue, epilogue_word>("epilogue"),
+    {"walk", [](const KernelConfig& c) { return static_cast<int>(c.walk) * 10'000 + c.splits; },
+     [](const KernelConfig& c) { return walk_word(c.walk, c.splits); }},
+    word_axis<&KernelConfig::dtype, dtype_word>("dtype"),
+    word_axis<&KernelConfig::a_hint, hint_word>("a_hint"),
+    word_axis<&KernelConfig::b_hint, hint_word>("b_hint"),
+    word_axis<&KernelConfig::d_hint, hint_word>("d_hint"),
+    number_axis<&KernelConfig::promotion>("promotion"),
+    number_axis<&KernelConfig::ctas_per_sm>("ctas"),
+    {"pdl", [](const KernelConfig& c) { return c.pdl ? 1 : 0; },
+     [](const KernelConfig& c) { return std::string(c.pdl ? "1" : "0"); }},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Grid {
     int m, n;
   };
   std::vector<Cluster> cluster;
+  std::vector<Schedule> schedule;
   std::vector<int> consumers;
   std::vector<int> mma_depth;
   struct Order {
@@ -27,8 +28,16 @@ struct Grid {
   };
   std::vector<Order> order;
   std::vector<Epilogue> epilogue;
-  std::vector<bool> persistent;
+  struct Deal {
+    Walk walk;
+    int splits;
+  };
+  std::vector<Deal> walk;
   std::vector<Dtype> dtype;
+  std::vector<CacheHint> a_hint, b_hint, d_hint;
+  std::vector<int> promotion;
+  std::vector<int> ctas_per_sm;
+  std::vector<int> pdl;  ///< 0 or 1
 };
 inline constexpr int kMaxStagesThatFit = 0;
 
@@ -45,8 +54,13 @@ struct Space {
 ///   bm, bn, consumers   required
 ///   bk                  64                 q          max (or numbers; the pipeline's stages)
 ///   cluster             1x1                d          1   (wgmma groups left in flight)
-///   order               linear (group<G>, hilbert)
-///   epilogue            tma (direct)       schedule   persist (single)
+///   schedule            coop (cols, pp: the consumers share a tile's columns, or take turns)
+///   order               linear (hilbert; bands of rows group<G>, snake<G>, of columns ngroup<G>,
+///                       nsnake<G>)
+///   epilogue            tma (direct, late) walk       persist (single, split<S>, stream)
+///   a_hint, b_hint, d_hint                 none (first, last: what L2 evicts so)
+///   promotion           256 (64, 128: the bytes that L2 fetches at least)
+///   ctas                1 (2 on each SM)   pdl        0 (1: programmatic dependent launch)
 ///   dtype               [bf16, fp16]
 ///
 /// Throws InputError with file:line:column; unknown keys name the nearest known one.

@@ -14,7 +14,8 @@ constexpr std::size_t kMaxPoints = 1'000'000;
 constexpr std::int64_t kMaxAxisValue = 1024;
 
 const std::vector<std::string> kAxisNames = {
-    "bm", "bn", "bk", "q", "cluster", "consumers", "d", "order", "epilogue", "schedule", "dtype"};
+    "bm",       "bn",   "bk",    "q",      "cluster", "schedule", "consumers", "d",    "order",
+    "epilogue", "walk", "dtype", "a_hint", "b_hint",  "d_hint",   "promotion", "ctas", "pdl"};
 
 class SpaceReader {
  public:
@@ -54,12 +55,25 @@ class SpaceReader {
     grid.mma_depth = numbers(map, "d", {1});
     grid.stages = stages(map);
     grid.cluster = words(map, "cluster", find_cluster, {"1x1", "2x1", "1x2"}, {{1, 1}});
-    grid.order =
-        words(map, "order", find_order, {"linear", "group4", "group8", "group16", "hilbert"},
-              {{TileOrder::kLinear, 0}});
-    grid.epilogue = words(map, "epilogue", find_epilogue, {"tma", "direct"}, {Epilogue::kTma});
-    grid.persistent = words(map, "schedule", find_schedule, {"persist", "single"}, {true});
+    grid.schedule =
+        words(map, "schedule", find_schedule, {"coop", "cols", "pp"}, {Schedule::kRows});
+    grid.order = words(map, "order", find_order,
+                       {"linear", "group8", "ngroup8", "snake8", "nsnake8", "hilbert"},
+                       {{TileOrder::kLinear, 0}});
+    grid.epilogue =
+        words(map, "epilogue", find_epilogue, {"tma", "direct", "late"}, {Epilogue::kTma});
+    grid.walk = words(map, "walk", find_walk, {"persist", "single", "split4", "stream"},
+                      {{Walk::kPersistent, KernelConfig{}.splits}});
     grid.dtype = words(map, "dtype", find_dtype, {"bf16", "fp16"}, {Dtype::kBf16, Dtype::kFp16});
+    const auto hint = [&](const std::string& axis) {
+      return words(map, axis, find_hint, {"none", "first", "last"}, {CacheHint::kNone});
+    };
+    grid.a_hint = hint("a_hint");
+    grid.b_hint = hint("b_hint");
+    grid.d_hint = hint("d_hint");
+    grid.promotion = numbers(map, "promotion", {KernelConfig{}.promotion});
+    grid.ctas_per_sm = numbers(map, "ctas", {KernelConfig{}.ctas_per_sm});
+    grid.pdl = switches(map, "pdl");
     return grid;
   }
 
@@ -72,6 +86,16 @@ class SpaceReader {
   std::vector<int> numbers(const YAML::Node& node, const std::string& axis) const {
     std::vector<int> values;
     for (const std::int64_t value : file_.numbers(node, axis, 0, kMaxAxisValue))
+      values.push_back(static_cast<int>(value));
+    return values;
+  }
+
+  /// Off, on, or both.
+  std::vector<int> switches(const YamlMap& map, const std::string& axis) const {
+    const auto node = map.find(axis);
+    if (!node) return {0};
+    std::vector<int> values;
+    for (const std::int64_t value : file_.numbers(*node, axis, 0, 1))
       values.push_back(static_cast<int>(value));
     return values;
   }
@@ -107,8 +131,10 @@ class SpaceReader {
     std::size_t points = 1;
     for (const std::size_t values :
          {grid.bm.size(), grid.bn.size(), grid.bk.size(), grid.stages.size(), grid.cluster.size(),
-          grid.consumers.size(), grid.mma_depth.size(), grid.order.size(), grid.epilogue.size(),
-          grid.persistent.size(), grid.dtype.size()})
+          grid.schedule.size(), grid.consumers.size(), grid.mma_depth.size(), grid.order.size(),
+          grid.epilogue.size(), grid.walk.size(), grid.dtype.size(), grid.a_hint.size(),
+          grid.b_hint.size(), grid.d_hint.size(), grid.promotion.size(), grid.ctas_per_sm.size(),
+          grid.pdl.size()})
       points = std::min(points * values, kMaxPoints + 1);  // far below overflow at each step
     return points;
   }

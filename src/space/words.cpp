@@ -3,57 +3,156 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <initializer_list>
 
 namespace hgemm {
 namespace {
 
-constexpr std::string_view kGroupPrefix = "group";
+constexpr TileOrder kOrders[] = {TileOrder::kLinear,         TileOrder::kGroupedRows,
+                                 TileOrder::kGroupedColumns, TileOrder::kSnakeRows,
+                                 TileOrder::kSnakeColumns,   TileOrder::kHilbert};
 
-std::optional<int> find_small_number(std::string_view text) {
-  const auto number = find_number(text);
-  if (!number || *number > 9999) return std::nullopt;
-  return static_cast<int>(*number);
-}
-
-}  // namespace
-
-std::string order_word(TileOrder order, int group) {
+/// Without the group. N is what bands of columns divide.
+std::string_view order_name(TileOrder order) {
   switch (order) {
     case TileOrder::kLinear:
       return "linear";
-    case TileOrder::kGrouped:
-      return fmt::format("{}{}", kGroupPrefix, group);
+    case TileOrder::kGroupedRows:
+      return "group";
+    case TileOrder::kGroupedColumns:
+      return "ngroup";
+    case TileOrder::kSnakeRows:
+      return "snake";
+    case TileOrder::kSnakeColumns:
+      return "nsnake";
     case TileOrder::kHilbert:
       return "hilbert";
   }
   return "?";
 }
 
-std::string_view epilogue_word(Epilogue epilogue) {
-  return epilogue == Epilogue::kDirect ? "direct" : "tma";
+/// Without the number of splits.
+std::string_view walk_name(Walk walk) {
+  switch (walk) {
+    case Walk::kPersistent:
+      return "persist";
+    case Walk::kSingle:
+      return "single";
+    case Walk::kSplitK:
+      return "split";
+    case Walk::kStreamK:
+      return "stream";
+  }
+  return "?";
 }
 
-std::string_view schedule_word(bool persistent) { return persistent ? "persist" : "single"; }
+/// The one of `values` that `word_of` writes as `word`.
+template <class Value>
+std::optional<Value> find_word(std::string_view word, std::string_view (*word_of)(Value),
+                               std::initializer_list<Value> values) {
+  for (const Value value : values)
+    if (word == word_of(value)) return value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string order_word(TileOrder order, int group) {
+  return has_bands(order) ? fmt::format("{}{}", order_name(order), group)
+                          : std::string(order_name(order));
+}
+
+std::string_view schedule_word(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::kRows:
+      return "coop";
+    case Schedule::kColumns:
+      return "cols";
+    case Schedule::kPingPong:
+      return "pp";
+  }
+  return "?";
+}
+
+std::string_view epilogue_word(Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::kDirect:
+      return "direct";
+    case Epilogue::kTma:
+      return "tma";
+    case Epilogue::kLate:
+      return "late";
+  }
+  return "?";
+}
+
+std::string walk_word(Walk walk, int splits) {
+  return walk == Walk::kSplitK ? fmt::format("{}{}", walk_name(walk), splits)
+                               : std::string(walk_name(walk));
+}
+
+std::string_view hint_word(CacheHint hint) {
+  switch (hint) {
+    case CacheHint::kNone:
+      return "none";
+    case CacheHint::kEvictFirst:
+      return "first";
+    case CacheHint::kEvictLast:
+      return "last";
+  }
+  return "?";
+}
+
+std::string option_fields(const KernelConfig& config) {
+  std::string fields;
+  const auto add = [&](const std::string& field) { fields += (fields.empty() ? "" : ".") + field; };
+  const auto add_hint = [&](char operand, CacheHint hint) {
+    if (hint != CacheHint::kNone) add(fmt::format("{}{}", operand, hint_word(hint)));
+  };
+  add_hint('a', config.a_hint);
+  add_hint('b', config.b_hint);
+  add_hint('d', config.d_hint);
+  if (config.promotion != KernelConfig{}.promotion) add(fmt::format("p{}", config.promotion));
+  if (config.ctas_per_sm != KernelConfig{}.ctas_per_sm) {
+    add(fmt::format("cta{}", config.ctas_per_sm));
+  }
+  if (config.pdl) add("pdl");
+  return fields;
+}
 
 std::optional<Grid::Order> find_order(std::string_view word) {
-  if (word == "linear") return Grid::Order{TileOrder::kLinear, 0};
-  if (word == "hilbert") return Grid::Order{TileOrder::kHilbert, 0};
-  if (!word.starts_with(kGroupPrefix)) return std::nullopt;
-  const auto group = find_small_number(word.substr(kGroupPrefix.size()));
-  if (!group) return std::nullopt;
-  return Grid::Order{TileOrder::kGrouped, *group};
+  for (const TileOrder order : kOrders) {
+    const std::string_view name = order_name(order);
+    if (!word.starts_with(name)) continue;
+    const std::string_view rest = word.substr(name.size());
+    if (!has_bands(order))
+      return rest.empty() ? std::optional(Grid::Order{order, 0}) : std::nullopt;
+    const auto group = find_small_number(rest);
+    return group ? std::optional(Grid::Order{order, *group}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<Schedule> find_schedule(std::string_view word) {
+  return find_word(word, schedule_word, {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong});
 }
 
 std::optional<Epilogue> find_epilogue(std::string_view word) {
-  for (const Epilogue epilogue : {Epilogue::kDirect, Epilogue::kTma})
-    if (word == epilogue_word(epilogue)) return epilogue;
-  return std::nullopt;
+  return find_word(word, epilogue_word, {Epilogue::kDirect, Epilogue::kTma, Epilogue::kLate});
 }
 
-std::optional<bool> find_schedule(std::string_view word) {
-  for (const bool persistent : {true, false})
-    if (word == schedule_word(persistent)) return persistent;
-  return std::nullopt;
+std::optional<Grid::Deal> find_walk(std::string_view word) {
+  const auto walk = find_word(word, walk_name, {Walk::kPersistent, Walk::kSingle, Walk::kStreamK});
+  if (walk) return Grid::Deal{*walk, KernelConfig{}.splits};
+  const std::string_view split = walk_name(Walk::kSplitK);
+  if (!word.starts_with(split)) return std::nullopt;
+  const auto splits = find_small_number(word.substr(split.size()));
+  return splits ? std::optional(Grid::Deal{Walk::kSplitK, *splits}) : std::nullopt;
+}
+
+std::optional<CacheHint> find_hint(std::string_view word) {
+  return find_word(word, hint_word,
+                   {CacheHint::kNone, CacheHint::kEvictFirst, CacheHint::kEvictLast});
 }
 
 std::optional<Dtype> find_dtype(std::string_view word) {
@@ -82,6 +181,12 @@ std::optional<std::int64_t> find_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+std::optional<int> find_small_number(std::string_view text) {
+  const auto number = find_number(text);
+  if (!number || *number > 9999) return std::nullopt;
+  return static_cast<int>(*number);
 }
 
 std::string in_quotes(std::string_view text) {

@@ -14,18 +14,29 @@
 namespace hgemm {
 
 std::string order_word(TileOrder order, int group);
+std::string_view schedule_word(Schedule schedule);
 std::string_view epilogue_word(Epilogue epilogue);
-std::string_view schedule_word(bool persistent);
+std::string walk_word(Walk walk, int splits);
+std::string_view hint_word(CacheHint hint);
+/// The fields that a label has only where they are not the default: "afirst.blast.p128.cta2.pdl",
+/// or nothing.
+std::string option_fields(const KernelConfig& config);
 
-std::optional<Grid::Order> find_order(std::string_view word);      ///< linear | group<G> | hilbert
-std::optional<Epilogue> find_epilogue(std::string_view word);      ///< direct | tma
-std::optional<bool> find_schedule(std::string_view word);          ///< persist | single
+/// linear | group<G> | ngroup<G> | snake<G> | nsnake<G> | hilbert
+std::optional<Grid::Order> find_order(std::string_view word);
+std::optional<Schedule> find_schedule(std::string_view word);  ///< coop | cols | pp
+std::optional<Epilogue> find_epilogue(std::string_view word);  ///< direct | tma | late
+std::optional<Grid::Deal> find_walk(
+    std::string_view word);  ///< persist | single | split<S> | stream
+std::optional<CacheHint> find_hint(std::string_view word);         ///< none | first | last
 std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16 | fp32
 std::optional<Layout> find_layout(std::string_view word);          ///< TN
 std::optional<Grid::Cluster> find_cluster(std::string_view word);  ///< "2x1"
 
 /// Decimal digits and nothing else; nullopt also if the number does not fit.
 std::optional<std::int64_t> find_number(std::string_view text);
+/// One of at most four digits, as all numbers of a config are.
+std::optional<int> find_small_number(std::string_view text);
 
 /// `text` in double quotes, fit for one line of an error message.
 std::string in_quotes(std::string_view text);

@@ -123,12 +123,13 @@ std::int64_t candidate_id(Database& db, const std::string& label) {
   if (!is_baseline(label)) {
     const KernelConfig c = parse_label(label);
     insert(db,
-           "INSERT INTO config (candidate_id, bm, bn, bk, stages, cluster_m, cluster_n, consumers, "
-           "mma_depth, tile_order, epilogue, persistent, dtype) "
-           "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-           id, c.bm, c.bn, c.bk, c.stages, c.cluster_m, c.cluster_n, c.consumers, c.mma_depth,
-           order_word(c.order, c.group), std::string(epilogue_word(c.epilogue)), c.persistent,
-           std::string(to_string(c.dtype)));
+           "INSERT INTO config (candidate_id, bm, bn, bk, stages, cluster_m, cluster_n, schedule, "
+           "consumers, mma_depth, tile_order, epilogue, walk, dtype, options) "
+           "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+           id, c.bm, c.bn, c.bk, c.stages, c.cluster_m, c.cluster_n,
+           std::string(schedule_word(c.schedule)), c.consumers, c.mma_depth,
+           order_word(c.order, c.group), std::string(epilogue_word(c.epilogue)),
+           walk_word(c.walk, c.splits), std::string(to_string(c.dtype)), option_fields(c));
   }
   return id;
 }

@@ -6,7 +6,7 @@
 -- A change of this file is a new user_version and a migration in src/store/migrations.h.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 -- Where trials ran. Equal environments are one row.
 CREATE TABLE environment (
@@ -55,7 +55,8 @@ CREATE TABLE candidate (
   label TEXT    NOT NULL UNIQUE
 ) STRICT;
 
--- The axes of candidates that are configs, as written in their labels.
+-- The axes of candidates that are configs, as written in their labels: which words there are is the
+-- label's to say.
 CREATE TABLE config (
   candidate_id INTEGER PRIMARY KEY REFERENCES candidate (id),
   bm           INTEGER NOT NULL,
@@ -64,13 +65,14 @@ CREATE TABLE config (
   stages       INTEGER NOT NULL,
   cluster_m    INTEGER NOT NULL,
   cluster_n    INTEGER NOT NULL,
+  schedule     TEXT    NOT NULL,  -- how consumers share the work: coop, cols, pp
   consumers    INTEGER NOT NULL,
   mma_depth    INTEGER NOT NULL,
-  tile_order   TEXT    NOT NULL CHECK (tile_order IN ('linear', 'hilbert')
-                                      OR tile_order GLOB 'group[0-9]*'),
-  epilogue     TEXT    NOT NULL CHECK (epilogue IN ('direct', 'tma')),
-  persistent   INTEGER NOT NULL CHECK (persistent IN (0, 1)),
-  dtype        TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16'))
+  tile_order   TEXT    NOT NULL,
+  epilogue     TEXT    NOT NULL,
+  walk         TEXT    NOT NULL,  -- persist, single
+  dtype        TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16')),
+  options      TEXT    NOT NULL   -- the label's fields after the type: "blast.pdl", or empty
 ) STRICT;
 
 -- A config compiled from one state of kernels/ by one compiler with one set of flags. cubin_hash is

@@ -61,6 +61,23 @@ TEST_F(BadInput, ProbedBuilds) {
                  {"--trace", "nowhere"});
 }
 
+// Stamps are for kernels whose consumers share each tile.
+TEST_F(BadInput, ProbesOfWhatHasNoStamps) {
+  const std::string turns = "bm128.bn176.bk64.q4.c2x1.pp2.d1.group8.tma.persist.bf16";
+  const std::string cut = "bm256.bn192.bk64.q3.c2x1.coop2.d0.group8.tma.stream.bf16";
+  for (const std::string& label : {turns, cut, cut + ".probe1"}) {
+    expect_refused(
+        "probe --shapes 8x8x8 --config " + label, 2,
+        {"--config " + label, "(rule probe)", "another one with --config", "hgemm-tune counters"});
+  }
+  expect_refused("counters --shapes 8x8x8 --config " + turns + ".probe1", 2, {"(rule probe)"});
+  Race won = race(shape(8, 8, 8));
+  won.trials.front().label = turns;
+  record(folder() / "won.db", {won});
+  expect_refused("probe --shapes 8x8x8 --db won.db", 2,
+                 {"the best known config at 8x8x8, " + turns, "(rule probe)"});
+}
+
 TEST_F(BadInput, Usage) {
   expect_refused("", 2, {"--shapes"});
   expect_refused("--shapes", 2, {"--shapes"});

@@ -64,8 +64,9 @@ TEST_F(Commands, PlanCountsTheFullSpace) {
   EXPECT_GE(space.at("valid"), 1500);
   EXPECT_FALSE(space.at("rejected").empty());
   for (const auto& [rule, count] : space.at("rejected").items()) EXPECT_GT(count, 0) << rule;
-  for (const char* axis : {"bm", "bn", "bk", "q", "consumers", "cluster", "order", "epilogue",
-                           "dtype", "d", "schedule"}) {
+  for (const char* axis :
+       {"bm", "bn", "bk", "q", "consumers", "cluster", "order", "epilogue", "dtype", "d",
+        "schedule", "walk", "a_hint", "b_hint", "d_hint", "promotion"}) {
     EXPECT_GE(space.at("axes").at(axis).size(), 2u) << axis << " has nothing to choose from";
   }
   const Outcome table = run("plan --space full");

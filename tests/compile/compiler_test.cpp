@@ -72,11 +72,31 @@ TEST(CompileAll, ReportsFactsAndTheCubin) {
 }
 
 TEST(CompileAll, PassesEveryFieldOfTheConfig) {
-  const KernelConfig config{
-      192, 40, 32, 7, 1, 2, 3, 0, TileOrder::kGrouped, 5, Epilogue::kDirect, false, Dtype::kFp16};
+  const KernelConfig config{192,
+                            48,
+                            32,
+                            7,
+                            1,
+                            2,
+                            Schedule::kColumns,
+                            3,
+                            0,
+                            TileOrder::kSnakeColumns,
+                            5,
+                            Epilogue::kDirect,
+                            Walk::kSplitK,
+                            3,
+                            Dtype::kFp16,
+                            CacheHint::kEvictFirst,
+                            CacheHint::kEvictLast,
+                            CacheHint::kNone,
+                            128,
+                            1,
+                            true};
   const StandIn kernel(
-      "static_assert(kConfig == KernelConfig{192, 40, 32, 7, 1, 2, 3, 0, TileOrder::kGrouped, 5, "
-      "Epilogue::kDirect, false, Dtype::kFp16});");
+      "static_assert(kConfig == KernelConfig{192, 48, 32, 7, 1, 2, Schedule::kColumns, 3, 0, "
+      "TileOrder::kSnakeColumns, 5, Epilogue::kDirect, Walk::kSplitK, 3, Dtype::kFp16, "
+      "CacheHint::kEvictFirst, CacheHint::kEvictLast, CacheHint::kNone, 128, 1, true});");
   const TemporaryFolder cache;
   const Build build = compile({config}, options_for(cache.path(), kernel)).builds.at(0);
   EXPECT_EQ(build.status, Status::kOk) << build.message;

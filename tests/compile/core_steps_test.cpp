@@ -35,7 +35,7 @@ TEST(CoreSteps, EachBringsWhatItsTitleSays) {
     expect_to_bring("cuda_core.05", "cuda_core.06", dtype, "st.global.v");
     // Each operand has two tiles in shared memory.
     expect_to_bring("cuda_core.07", "cuda_core.08", dtype,
-                    dtype == Dtype::kFp32 ? "[16576]" : "[16512]");
+                    dtype == Dtype::kFp32 ? "[33152]" : "[33024]");
   }
   for (const Dtype dtype : {Dtype::kFp16, Dtype::kBf16}) {
     SCOPED_TRACE(to_string(dtype));

@@ -22,7 +22,7 @@ std::vector<KernelConfig> valid_configs(const std::string& space) {
 
 /// What decides a kernel's registers, and so whether it compiles without a spill.
 auto registers_key(const KernelConfig& c) {
-  return std::tuple(c.bm, c.bn, c.consumers, c.epilogue);
+  return std::tuple(c.bm, c.bn, c.schedule, c.consumers, c.epilogue);
 }
 
 /// One config of each registers_key(): the first of the first key, the second of the second and so
@@ -70,6 +70,63 @@ TEST(Kernels, EveryTileOfQuickAndFullCompiles) {
   expect_all_compile(one_per_tile(configs));
 }
 
+// One at a time, so that what fails names the value.
+TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
+  std::vector<KernelConfig> configs;
+  const auto add = [&](const auto& set) {
+    KernelConfig config{.bm = 128, .bn = 176, .cluster_m = 2};
+    set(config);
+    EXPECT_EQ(why_invalid(config), Rule::kValid) << label(config);
+    configs.push_back(config);
+  };
+  for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
+    for (const Epilogue epilogue : {Epilogue::kDirect, Epilogue::kTma, Epilogue::kLate}) {
+      add([&](KernelConfig& c) {
+        c.schedule = schedule;
+        c.epilogue = epilogue;
+        if (schedule == Schedule::kPingPong && epilogue == Epilogue::kLate) c.bn = 120;
+      });
+    }
+    for (const Walk walk : {Walk::kSingle, Walk::kSplitK, Walk::kStreamK}) {
+      if (schedule == Schedule::kPingPong && walk == Walk::kSingle) continue;
+      add([&](KernelConfig& c) {
+        c.schedule = schedule;
+        c.walk = walk;
+        c.splits = walk == Walk::kSplitK ? 3 : 1;
+      });
+    }
+  }
+  add([&](KernelConfig& c) { c.pdl = true; });
+  add([&](KernelConfig& c) {
+    c.bm = 64;
+    c.bn = 128;
+    c.consumers = 1;
+    c.ctas_per_sm = 2;
+  });
+  for (const TileOrder order :
+       {TileOrder::kLinear, TileOrder::kGroupedRows, TileOrder::kGroupedColumns,
+        TileOrder::kSnakeRows, TileOrder::kSnakeColumns, TileOrder::kHilbert}) {
+    add([&](KernelConfig& c) {
+      c.order = order;
+      c.group = has_bands(order) ? 8 : 0;
+    });
+  }
+  for (const CacheHint hint : {CacheHint::kEvictFirst, CacheHint::kEvictLast}) {
+    add([&](KernelConfig& c) { c.a_hint = hint; });
+    add([&](KernelConfig& c) { c.b_hint = hint; });
+    for (const Epilogue epilogue : {Epilogue::kTma, Epilogue::kLate}) {
+      add([&](KernelConfig& c) {
+        c.d_hint = hint;
+        c.epilogue = epilogue;
+      });
+    }
+  }
+  for (const int promotion : {64, 128, 256}) {
+    add([&](KernelConfig& c) { c.promotion = promotion; });
+  }
+  expect_all_compile(configs);
+}
+
 // What a student looks into must be there with stamps too; tighter tiles may spill with them.
 TEST(Kernels, ProbedTilesCompileWithoutSpills) {
   std::vector<KernelConfig> configs;
@@ -81,7 +138,7 @@ TEST(Kernels, ProbedTilesCompileWithoutSpills) {
     pair.order = TileOrder::kHilbert;
     KernelConfig eager = pair;
     eager.mma_depth = 0;
-    eager.order = TileOrder::kGrouped;
+    eager.order = TileOrder::kGroupedRows;
     eager.group = 8;
     KernelConfig direct = pair;
     direct.epilogue = Epilogue::kDirect;
@@ -89,7 +146,9 @@ TEST(Kernels, ProbedTilesCompileWithoutSpills) {
   }
   for (KernelConfig config : valid_configs("smoke")) {
     config.probe = true;
-    if (config.dtype == Dtype::kBf16) configs.push_back(config);
+    if (config.dtype == Dtype::kBf16 && why_invalid(config) == Rule::kValid) {
+      configs.push_back(config);
+    }
   }
   configs.push_back({.bm = 64, .bn = 32, .stages = 8, .consumers = 1, .probe = true});
   configs.push_back({.bm = 192,
@@ -97,7 +156,7 @@ TEST(Kernels, ProbedTilesCompileWithoutSpills) {
                      .stages = 3,
                      .cluster_n = 2,
                      .consumers = 3,
-                     .persistent = false,
+                     .walk = Walk::kSingle,
                      .dtype = Dtype::kFp16,
                      .probe = true});
   expect_all_compile(configs);

@@ -37,7 +37,8 @@ std::vector<Hostile> hostile_kernels() {
   const auto at_start = [](const std::string& statement) {
     return std::string(kStart) + "\n  " + statement;
   };
-  const std::string expect = "mbarrier_arrive_expect_tx(pipeline.full(stage), stage_bytes(kConfig)";
+  const std::string expect =
+      "mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig)";
   return {
       {"runs for ever", 64, Status::kTimedOut, "the first launch", "hgemm.cuh", kStart,
        at_start("while (params.m > 0) asm volatile(\"nanosleep.u32 100;\");")},
@@ -53,7 +54,7 @@ std::vector<Hostile> hostile_kernels() {
       {"more memory than there is", 112, Status::kLaunchFailed, "memory", "hgemm.cuh", kStart,
        at_start("static __device__ char huge[1ull << 38]; "
                 "reinterpret_cast<volatile char*>(huge)[threadIdx.x] = 0;")},
-      {"wrong result", 120, Status::kWrongResult, "wrong", "hgemm.cuh", "k_block > 0);", "1);"},
+      {"wrong result", 120, Status::kWrongResult, "wrong", "hgemm.cuh", "!is_first);", "1);"},
   };
 }
 

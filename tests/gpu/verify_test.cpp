@@ -132,28 +132,37 @@ struct Break {
   const char* file;
   const char* text;
   const char* replacement;
+  KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
 };
 const Break kBreaks[] = {
-    {"last K step left out", "hgemm.cuh",
-     "multiply_stage<kConfig>(accumulators, a, b, k_block > 0);",
-     "if (k_block + 1 < k_blocks) multiply_stage<kConfig>(accumulators, a, b, k_block > 0);"},
-    {"tile coordinates swapped", "hgemm.cuh", "const int column = tile.n * kConfig.bn;",
-     "const int column = tile.m * kConfig.bn;"},
+    {"last K step left out", "hgemm.cuh", "multiply_stage<kConfig>(accumulators, a, b, !is_first);",
+     "if (!is_last) multiply_stage<kConfig>(accumulators, a, b, !is_first);"},
+    {"tile coordinates swapped", "hgemm.cuh", "const int column = origin.n",
+     "const int column = origin.m"},
     {"reads the stage before", "hgemm.cuh", "b_base + static_cast<u32>(stage *",
      "b_base + static_cast<u32>((stage + kConfig.stages - 1) % kConfig.stages *"},
-    {"accumulators not reset", "hgemm.cuh", "k_block > 0);", "1);"},
-    {"rows of the wrong warp", "hgemm.cuh", "consumer * kConsumerRows + warp * 16;",
-     "consumer * kConsumerRows + (warp ^ 1) * 16;"},
+    {"accumulators not reset", "hgemm.cuh", "!is_first);", "1);"},
+    {"rows of the wrong warp", "hgemm.cuh", "part_row + warp * kStoreRows;",
+     "part_row + (warp ^ 1) * kStoreRows;"},
     {"swizzle left out", "epilogue.cuh", "chunk ^ (row % 8) : chunk", "chunk : chunk"},
-    {"last tile never computed", "hgemm.cuh", "return {cluster, clusters, grid.tiles()};",
-     "return {cluster, clusters, grid.tiles() - 1};"},
+    {"last tile never computed", "hgemm.cuh", "grid.tiles(),", "grid.tiles() - 1,"},
+    {"a part of K not added",
+     "partial.cuh",
+     "+= sums[j];",
+     "+= 0.0f * sums[j];",
+     {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .walk = Walk::kSplitK, .splits = 2}},
+    {"a late box never stored",
+     "epilogue.cuh",
+     "next = kBox + 1;",
+     "next = kBox + 2;",
+     {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .epilogue = Epilogue::kLate}},
 };
 
 class BrokenKernels : public GpuTest, public ::testing::WithParamInterface<Break> {};
 
 TEST_P(BrokenKernels, AreCaught) {
   const Break& broken = GetParam();
-  const KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4, .consumers = 2};
+  const KernelConfig& config = broken.config;
   const Build build = compile_edited(config, broken.file, broken.text, broken.replacement);
   ASSERT_EQ(build.status, Status::kOk) << build.message;
 

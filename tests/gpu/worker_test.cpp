@@ -82,7 +82,8 @@ void expect_lost(const Build& build, Status status) {
 }
 
 TEST_F(WorkerTest, AKernelThatWaitsForEverTraps) {
-  const std::string expect = "mbarrier_arrive_expect_tx(pipeline.full(stage), stage_bytes(kConfig)";
+  const std::string expect =
+      "mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig)";
   expect_lost(compile_edited(kConfig, "hgemm.cuh", expect, expect + " + 16"), Status::kCrashed);
 }
 

@@ -5,6 +5,8 @@
 
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "space/label.h"
 
@@ -29,19 +31,61 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kValid, {.stages = 2, .mma_depth = 0}},
       {Rule::kStages, {.bm = 64, .bn = 8, .stages = 17, .consumers = 1}},
       {Rule::kConsumers, {.bm = 256, .consumers = 4}},
-      {Rule::kConsumerRows, {.bm = 192, .consumers = 2}},
+      {Rule::kConsumerShare, {.bm = 192, .consumers = 2}},
+      {Rule::kConsumerShare, {.schedule = Schedule::kColumns, .consumers = 1}},
+      {Rule::kConsumerShare, {.bn = 72, .schedule = Schedule::kColumns}},
+      {Rule::kConsumerShare, {.bn = 80, .schedule = Schedule::kColumns, .consumers = 3}},
+      {Rule::kValid, {.bm = 192, .bn = 80, .schedule = Schedule::kColumns}},
+      {Rule::kConsumerShare, {.schedule = Schedule::kPingPong, .consumers = 1}},
+      {Rule::kConsumerShare, {.bm = 64, .schedule = Schedule::kPingPong, .consumers = 3}},
+      {Rule::kValid, {.bm = 64, .schedule = Schedule::kPingPong}},
       {Rule::kCluster, {.cluster_m = 2, .cluster_n = 2}},
-      {Rule::kMulticastSlice, {.bn = 72, .cluster_m = 2}},
-      {Rule::kValid, {.bn = 72, .cluster_n = 2}},
+      {Rule::kMulticastSlice, {.bn = 8, .cluster_m = 2}},
+      {Rule::kValid, {.bn = 8, .cluster_n = 2}},
+      {Rule::kValid, {.bn = 72, .cluster_m = 2}},
       {Rule::kMmaDepth, {.mma_depth = 2}},
-      {Rule::kGroup, {.order = TileOrder::kGrouped, .group = 0}},
+      {Rule::kGroup, {.order = TileOrder::kGroupedRows, .group = 0}},
+      {Rule::kGroup, {.order = TileOrder::kGroupedColumns, .group = 0}},
+      {Rule::kGroup, {.order = TileOrder::kSnakeRows, .group = 65}},
+      {Rule::kGroup, {.order = TileOrder::kSnakeColumns, .group = -1}},
+      {Rule::kValid, {.order = TileOrder::kSnakeColumns, .group = 64}},
       {Rule::kGroup, {.order = TileOrder::kHilbert, .group = 8}},
       {Rule::kAccumulators, {.bm = 256, .bn = 208, .stages = 3}},
       {Rule::kValid, {.bm = 256, .bn = 200, .stages = 3}},
       {Rule::kValid, {.bm = 256, .bn = 208, .stages = 3, .epilogue = Epilogue::kDirect}},
+      // A turn's tile is one consumer's; a packed tile waits beside the next one's accumulators.
+      {Rule::kAccumulators, {.bm = 128, .bn = 208, .schedule = Schedule::kPingPong}},
+      {Rule::kValid, {.bm = 128, .bn = 200, .schedule = Schedule::kPingPong}},
+      {Rule::kAccumulators, {.bm = 256, .bn = 136, .stages = 3, .epilogue = Epilogue::kLate}},
+      {Rule::kValid, {.bm = 256, .bn = 128, .stages = 3, .epilogue = Epilogue::kLate}},
       {Rule::kOperandRegisters, {.bm = 192, .bn = 208, .stages = 3, .consumers = 3}},
       {Rule::kSharedMemory, {.bm = 128, .bn = 256, .stages = 5}},
       {Rule::kDtype, {.dtype = Dtype::kFp32}},
+      {Rule::kLate, {.epilogue = Epilogue::kLate, .walk = Walk::kSingle}},
+      {Rule::kConsumerShare, {.schedule = Schedule::kPingPong, .walk = Walk::kSingle}},
+      {Rule::kSplits, {.walk = Walk::kSplitK}},
+      {Rule::kSplits, {.walk = Walk::kSplitK, .splits = 17}},
+      {Rule::kSplits, {.walk = Walk::kStreamK, .splits = 2}},
+      {Rule::kValid, {.walk = Walk::kSplitK, .splits = 16}},
+      // A producer that finds parts of tiles cannot do with 24 registers.
+      {Rule::kAccumulators, {.bm = 256, .bn = 200, .stages = 3, .walk = Walk::kStreamK}},
+      {Rule::kValid, {.bm = 256, .bn = 192, .stages = 3, .walk = Walk::kStreamK}},
+      {Rule::kCtasPerSm, {.ctas_per_sm = 3}},
+      {Rule::kCtasPerSm, {.bm = 192, .bn = 64, .consumers = 3, .ctas_per_sm = 2}},
+      {Rule::kSharedMemory, {.bm = 64, .stages = 5, .consumers = 1, .ctas_per_sm = 2}},
+      {Rule::kValid, {.bm = 64, .consumers = 1, .ctas_per_sm = 2}},
+      {Rule::kOperandRegisters,
+       {.bm = 64, .bn = 208, .stages = 3, .consumers = 1, .ctas_per_sm = 2}},
+      {Rule::kMemoryHint, {.promotion = 0}},
+      {Rule::kMemoryHint, {.promotion = 512}},
+      {Rule::kValid, {.promotion = 64}},
+      {Rule::kMemoryHint, {.epilogue = Epilogue::kDirect, .d_hint = CacheHint::kEvictFirst}},
+      {Rule::kValid, {.epilogue = Epilogue::kLate, .d_hint = CacheHint::kEvictFirst}},
+      {Rule::kProbe, {.schedule = Schedule::kPingPong, .probe = true}},
+      {Rule::kProbe, {.walk = Walk::kStreamK, .probe = true}},
+      {Rule::kProbe, {.bm = 256, .bn = 200, .stages = 3, .probe = true}},
+      {Rule::kValid, {.bn = 256, .epilogue = Epilogue::kLate, .probe = true}},
+      {Rule::kValid, {.schedule = Schedule::kColumns, .probe = true}},
   };
   std::set<Rule> seen;
   for (const Case& c : cases) {
@@ -61,13 +105,55 @@ TEST(Config, EveryRuleHasANameAndAReason) {
   }
 }
 
+// What a consumer stores and what each CTA of a cluster fetches are whole, whatever the widths.
+TEST(Config, SharesAndSlicesCoverTheTile) {
+  for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
+    for (int bm = 64; bm <= 384; bm += 64) {
+      for (int bn = 8; bn <= 256; bn += 8) {
+        for (const int consumers : {1, 2, 3}) {
+          for (const auto& [cluster_m, cluster_n] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
+            const KernelConfig c{.bm = bm,
+                                 .bn = bn,
+                                 .bk = 32,
+                                 .stages = 3,
+                                 .cluster_m = cluster_m,
+                                 .cluster_n = cluster_n,
+                                 .schedule = schedule,
+                                 .consumers = consumers};
+            if (why_invalid(c) != Rule::kValid) continue;
+            SCOPED_TRACE(label(c));
+            EXPECT_EQ(consumer_rows(c) * consumer_cols(c) * readers(c), bm * bn);
+            EXPECT_EQ(accumulators_per_thread(c) * kWarpgroupThreads,
+                      consumer_rows(c) * consumer_cols(c));
+            for (const auto& [rows, slice, ctas] :
+                 {std::tuple{bm, a_slice_rows(c), cluster_n}, {bn, b_slice_rows(c), cluster_m}}) {
+              EXPECT_EQ(slice % 8, 0);
+              EXPECT_LE(slice, rows);
+              EXPECT_GE(slice * ctas, rows);
+              EXPECT_LT(slice * ctas, rows + 8 * ctas);
+              EXPECT_EQ(slice % box_rows(slice), 0);
+              EXPECT_EQ(box_rows(slice) % 8, 0);
+              EXPECT_LE(box_rows(slice), kMaxBoxRows);
+            }
+            const bool uneven = bn % (8 * cluster_m) != 0;  // bm is even for any cluster
+            EXPECT_EQ(arriving_bytes(c), stage_bytes(c) + (uneven ? 8 * c.bk * kElementBytes : 0));
+          }
+        }
+      }
+    }
+  }
+}
+
 // setmaxnreg.inc waits for registers that the CTA gave back; what it was launched with is all.
 TEST(Config, RegistersMovedNeverExceedThoseAtEntry) {
   for (int consumers = 2; consumers <= 3; ++consumers) {
     for (int bn = 8; bn <= 256; bn += 8) {
-      const KernelConfig config{.bm = 192 * 2, .bn = bn, .stages = 3, .consumers = consumers};
-      EXPECT_LE(producer_registers(config) + consumers * consumer_registers(config),
-                entry_registers(config) * (consumers + 1));
+      for (const Epilogue epilogue : {Epilogue::kDirect, Epilogue::kTma, Epilogue::kLate}) {
+        const KernelConfig config{
+            .bm = 192 * 2, .bn = bn, .stages = 3, .consumers = consumers, .epilogue = epilogue};
+        EXPECT_LE(producer_registers(config) + consumers * consumer_registers(config),
+                  entry_registers(config) * (consumers + 1));
+      }
     }
   }
 }

@@ -1,9 +1,12 @@
-// Every tile order computes every tile of every grid exactly once.
+// Every tile order computes every tile of every grid exactly once, and every walk every part of it.
 #include "kernels/schedule.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -14,9 +17,14 @@ struct Order {
   TileOrder order;
   int group;
 };
-const Order kOrders[] = {{TileOrder::kLinear, 0},   {TileOrder::kGrouped, 1},
-                         {TileOrder::kGrouped, 3},  {TileOrder::kGrouped, 8},
-                         {TileOrder::kGrouped, 64}, {TileOrder::kHilbert, 0}};
+std::vector<Order> orders() {
+  std::vector<Order> orders = {{TileOrder::kLinear, 0}, {TileOrder::kHilbert, 0}};
+  for (const TileOrder order : {TileOrder::kGroupedRows, TileOrder::kGroupedColumns,
+                                TileOrder::kSnakeRows, TileOrder::kSnakeColumns}) {
+    for (const int group : {1, 2, 3, 8, 64}) orders.push_back({order, group});
+  }
+  return orders;
+}
 
 std::vector<TileGrid> grids() {
   std::vector<TileGrid> grids;
@@ -34,8 +42,9 @@ std::vector<TileGrid> grids() {
 }
 
 TEST(Schedule, EveryOrderVisitsEveryTileOnce) {
+  const std::vector<Order> all = orders();
   for (const TileGrid grid : grids()) {
-    for (const Order order : kOrders) {
+    for (const Order order : all) {
       std::vector<bool> visited(static_cast<std::size_t>(grid.tiles()));
       for (int i = 0; i < grid.tiles(); ++i) {
         const TileCoord tile = tile_at(order.order, order.group, i, grid);
@@ -65,14 +74,133 @@ TEST(Schedule, HilbertStaysClose) {
   EXPECT_LT(jumps, steps / 100);
 }
 
-TEST(Schedule, GroupedGoesDownTheRowsOfABandFirst) {
-  const TileGrid grid{5, 3};
-  const int expected_m[] = {0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 4, 4, 4};
-  const int expected_n[] = {0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 0, 1, 2};
+void expect_order(TileOrder order, TileGrid grid, const std::vector<int>& m,
+                  const std::vector<int>& n) {
   for (int i = 0; i < grid.tiles(); ++i) {
-    const TileCoord tile = grouped_tile(i, grid, 2);
-    EXPECT_EQ(tile.m, expected_m[i]);
-    EXPECT_EQ(tile.n, expected_n[i]);
+    const TileCoord tile = tile_at(order, 2, i, grid);
+    EXPECT_EQ(tile.m, m[static_cast<std::size_t>(i)]) << i;
+    EXPECT_EQ(tile.n, n[static_cast<std::size_t>(i)]) << i;
+  }
+}
+
+TEST(Schedule, BandsOfRowsAreSweptAlongN) {
+  const std::vector<int> m = {0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 4, 4, 4};
+  expect_order(TileOrder::kGroupedRows, {5, 3}, m, {0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 0, 1, 2});
+  expect_order(TileOrder::kSnakeRows, {5, 3}, m, {0, 0, 1, 1, 2, 2, 2, 2, 1, 1, 0, 0, 0, 1, 2});
+}
+
+TEST(Schedule, BandsOfColumnsAreSweptAlongM) {
+  const std::vector<int> n = {0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 4, 4, 4};
+  expect_order(TileOrder::kGroupedColumns, {3, 5}, {0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 0, 1, 2},
+               n);
+  expect_order(TileOrder::kSnakeColumns, {3, 5}, {0, 0, 1, 1, 2, 2, 2, 2, 1, 1, 0, 0, 0, 1, 2}, n);
+}
+
+/// Coordinates along the sweep of a snake's bands, and across it.
+int swept(TileOrder order, TileCoord tile) {
+  return order == TileOrder::kSnakeRows ? tile.n : tile.m;
+}
+int across(TileOrder order, TileCoord tile) {
+  return order == TileOrder::kSnakeRows ? tile.m : tile.n;
+}
+
+// A snake moves by at most one step along the sweep, also where a band ends: there it goes on with
+// the same columns (rows), in the next band.
+TEST(Schedule, SnakesTurnWhereABandEnds) {
+  for (const TileGrid grid : grids()) {
+    for (const TileOrder order : {TileOrder::kSnakeRows, TileOrder::kSnakeColumns}) {
+      const int group = 3;
+      TileCoord previous = tile_at(order, group, 0, grid);
+      for (int i = 1; i < grid.tiles(); ++i) {
+        const TileCoord tile = tile_at(order, group, i, grid);
+        const int step = std::abs(swept(order, tile) - swept(order, previous));
+        const bool turns = across(order, tile) / group != across(order, previous) / group;
+        ASSERT_LE(step, turns ? 0 : 1) << grid.m << " x " << grid.n << " at " << i;
+        ASSERT_LE(std::abs(across(order, tile) - across(order, previous)), group);
+        previous = tile;
+      }
+    }
+  }
+}
+
+/// All pieces of work of a launch, checked against one another.
+void expect_all_work_done_once(const KernelConfig& config, int clusters, int tiles, int k_blocks) {
+  SCOPED_TRACE(::testing::Message()
+               << "walk " << static_cast<int>(config.walk) << ", splits " << config.splits << ", "
+               << clusters << " clusters, " << tiles << " tiles of " << k_blocks << " k blocks");
+  struct Part {
+    int tile, first;
+  };
+  const auto blocks = static_cast<std::size_t>(k_blocks);
+  std::vector<int> done(static_cast<std::size_t>(tiles) * blocks);
+  std::map<int, Part> left;  // by slot
+  std::vector<Work> adders;
+  for (int cluster = 0; cluster < clusters; ++cluster) {
+    const WorkList list(config, cluster, clusters, tiles, k_blocks);
+    for (int index = 0; index < list.count; ++index) {
+      const Work work = list.at(index);
+      ASSERT_TRUE(work.tile >= 0 && work.tile < tiles);
+      ASSERT_TRUE(0 <= work.first && work.first < work.end && work.end <= k_blocks);
+      for (int k = work.first; k < work.end; ++k) {
+        ++done[static_cast<std::size_t>(work.tile) * blocks + static_cast<std::size_t>(k)];
+      }
+      if (work.parts < 0) {
+        ASSERT_LT(work.end, k_blocks) << "who has the last block stores";
+        ASSERT_TRUE(work.slot >= 0 && work.slot < partial_slots(config, clusters, tiles));
+        ASSERT_TRUE(left.emplace(work.slot, Part{work.tile, work.first}).second);
+      } else {
+        ASSERT_EQ(work.end, k_blocks);
+        ASSERT_EQ(work.parts > 0, work.first > 0);
+        adders.push_back(work);
+      }
+    }
+  }
+  ASSERT_TRUE(std::ranges::all_of(done, [](int times) { return times == 1; }));
+  std::size_t added = 0;
+  for (const Work& work : adders) {
+    int after = -1;
+    for (int slot = work.slot; slot < work.slot + work.parts; ++slot, ++added) {
+      ASSERT_TRUE(left.contains(slot));
+      ASSERT_EQ(left[slot].tile, work.tile);
+      ASSERT_GT(left[slot].first, after) << "added in the order of K";
+      after = left[slot].first;
+    }
+  }
+  ASSERT_EQ(added, left.size());
+}
+
+TEST(Schedule, EveryWalkComputesEveryBlockOfKOnce) {
+  std::mt19937 random(1);
+  const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
+  for (int i = 0; i < 6000; ++i) {
+    const int tiles = up_to(i % 2 == 0 ? 40 : 700);
+    const int k_blocks = up_to(i % 3 == 0 ? 20 : 300);
+    const int resident = up_to(140);
+    expect_all_work_done_once({}, std::min(resident, tiles), tiles, k_blocks);
+    expect_all_work_done_once({.walk = Walk::kSingle}, tiles, tiles, k_blocks);
+    expect_all_work_done_once({.walk = Walk::kStreamK}, resident, tiles, k_blocks);
+    const KernelConfig split{.walk = Walk::kSplitK, .splits = 1 + up_to(kMaxSplits - 1)};
+    expect_all_work_done_once(split, std::min(resident, tiles), tiles, k_blocks);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Schedule, StreamedSharesAreEven) {
+  for (const int tiles : {1, 5, 128, 131, 133, 264, 300}) {
+    int least = INT_MAX;
+    int most = 0;
+    for (int cluster = 0; cluster < 132; ++cluster) {
+      const WorkList list({.walk = Walk::kStreamK}, cluster, 132, tiles, 256);
+      int blocks = 0;
+      for (int i = 0; i < list.count; ++i) blocks += list.at(i).end - list.at(i).first;
+      least = std::min(least, blocks);
+      most = std::max(most, blocks);
+    }
+    if (tiles == 1) {  // shares below kMinStreamBlocks are not worth it
+      EXPECT_EQ(least, 0);
+    } else {
+      EXPECT_LE(most - least, 1) << tiles << " tiles";
+    }
   }
 }
 

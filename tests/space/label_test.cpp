@@ -1,7 +1,12 @@
 #include "space/label.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -45,13 +50,76 @@ TEST(Label, SpellsEveryField) {
                            .cluster_n = 2,
                            .consumers = 3,
                            .mma_depth = 0,
-                           .order = TileOrder::kGrouped,
+                           .order = TileOrder::kGroupedRows,
                            .group = 16,
                            .epilogue = Epilogue::kDirect,
-                           .persistent = false,
+                           .walk = Walk::kSingle,
                            .dtype = Dtype::kFp16};
   EXPECT_EQ(label(other), "bm192.bn72.bk32.q11.c1x2.coop3.d0.group16.direct.single.fp16");
   EXPECT_EQ(parse_label(label(other)), other);
+}
+
+TEST(Label, SpellsEveryWord) {
+  const std::pair<KernelConfig, const char*> cases[] = {
+      {{}, "coop2.d1.linear.tma.persist.bf16"},
+      {{.schedule = Schedule::kColumns, .consumers = 3}, "cols3.d1.linear.tma.persist.bf16"},
+      {{.schedule = Schedule::kPingPong}, "pp2.d1.linear.tma.persist.bf16"},
+      {{.order = TileOrder::kGroupedColumns, .group = 8}, "coop2.d1.ngroup8.tma.persist.bf16"},
+      {{.order = TileOrder::kSnakeRows, .group = 16}, "coop2.d1.snake16.tma.persist.bf16"},
+      {{.order = TileOrder::kSnakeColumns, .group = 1}, "coop2.d1.nsnake1.tma.persist.bf16"},
+      {{.epilogue = Epilogue::kLate}, "coop2.d1.linear.late.persist.bf16"},
+      {{.a_hint = CacheHint::kEvictFirst}, "coop2.d1.linear.tma.persist.bf16.afirst"},
+      {{.b_hint = CacheHint::kEvictLast}, "coop2.d1.linear.tma.persist.bf16.blast"},
+      {{.d_hint = CacheHint::kEvictFirst}, "coop2.d1.linear.tma.persist.bf16.dfirst"},
+      {{.promotion = 64}, "coop2.d1.linear.tma.persist.bf16.p64"},
+      {{.a_hint = CacheHint::kEvictLast,
+        .b_hint = CacheHint::kEvictFirst,
+        .d_hint = CacheHint::kEvictLast,
+        .promotion = 128,
+        .probe = true},
+       "coop2.d1.linear.tma.persist.bf16.alast.bfirst.dlast.p128.probe1"},
+  };
+  for (const auto& [config, text] : cases) {
+    EXPECT_EQ(label(config), std::string("bm128.bn128.bk64.q4.c1x1.") + text);
+    EXPECT_EQ(parse_label(label(config)), config) << text;
+  }
+}
+
+// Valid or not: numbers of any size, and every combination of words.
+TEST(Label, RoundTripsRandomConfigs) {
+  std::mt19937 random(5);
+  const auto below = [&](int end) {
+    return std::uniform_int_distribution<int>(0, end - 1)(random);
+  };
+  const auto coin = [&] { return below(2) != 0; };
+  std::set<std::string> labels;
+  for (int i = 0; i < 20'000; ++i) {
+    KernelConfig c{.bm = below(10'000),
+                   .bn = below(10'000),
+                   .bk = below(10'000),
+                   .stages = below(10'000),
+                   .cluster_m = below(10'000),
+                   .cluster_n = below(10'000),
+                   .schedule = Schedule{static_cast<unsigned char>(below(3))},
+                   .consumers = below(10'000),
+                   .mma_depth = below(10'000),
+                   .order = TileOrder{static_cast<unsigned char>(below(6))},
+                   .epilogue = Epilogue{static_cast<unsigned char>(below(3))},
+                   .walk = Walk{static_cast<unsigned char>(below(4))},
+                   .dtype = coin() ? Dtype::kBf16 : Dtype::kFp16,
+                   .a_hint = CacheHint{static_cast<unsigned char>(below(3))},
+                   .b_hint = CacheHint{static_cast<unsigned char>(below(3))},
+                   .d_hint = CacheHint{static_cast<unsigned char>(below(3))},
+                   .probe = coin()};
+    if (has_bands(c.order)) c.group = below(10'000);
+    if (c.walk == Walk::kSplitK) c.splits = below(10'000);
+    if (coin()) c.promotion = coin() ? 64 : below(10'000);
+    if (coin()) c.ctas_per_sm = below(10);
+    c.pdl = coin();
+    ASSERT_EQ(parse_label(label(c)), c) << label(c);
+    labels.insert(label(c));
+  }
+  EXPECT_EQ(labels.size(), 20'000u) << "different configs have different labels";
 }
 
 // A plain build's label says nothing of it: those of recorded results stay as they are.
@@ -74,10 +142,30 @@ TEST(Label, NamesTheFieldAtFault) {
   EXPECT_THAT(complaint(replaced("c2x1", "c2")), HasSubstr("field 5 is \"c2\""));
   EXPECT_THAT(
       complaint(replaced("hilbert", "hilbret")),
-      AllOf(HasSubstr("field 8 is \"hilbret\""), HasSubstr("linear, group<rows> or hilbert")));
+      AllOf(HasSubstr("field 8 is \"hilbret\""), HasSubstr("linear, hilbert, or group, ngroup")));
+  for (const char* order : {"ngroup", "snake-1", "nsnake10000", "hilbert8", "linear1", "group8x"})
+    EXPECT_THAT(complaint(replaced("hilbert", order)), HasSubstr("field 8 is")) << order;
+  for (const char* consumers : {"coop", "2", "rows2", "pp", "pp2x", "cols99999", "ppcols2", ""}) {
+    EXPECT_THAT(complaint(replaced("coop2", consumers)),
+                AllOf(HasSubstr("field 6 is"),
+                      HasSubstr("coop<consumers>, cols<consumers> or pp<consumers>")))
+        << consumers;
+  }
+  EXPECT_THAT(complaint(replaced("tma", "tmb")), HasSubstr("direct, tma or late"));
   EXPECT_THAT(complaint(replaced("d1.", "")), HasSubstr("field 7 is \"hilbert\""));
   EXPECT_THAT(complaint(replaced(".bf16", "")), HasSubstr("ends before field 11, bf16 or fp16"));
-  EXPECT_THAT(complaint(std::string(kLabel) + ".fast"), HasSubstr("\"fast\" follows"));
+  for (const char* field : {"fast", "cfirst", "amid", "a", "p", "px", "p-64", "first"}) {
+    EXPECT_THAT(complaint(kLabel + std::string(".") + field),
+                AllOf(HasSubstr(fmt::format("\"{}\" follows the last field", field)),
+                      HasSubstr("afirst or alast, bfirst or blast")))
+        << field;
+  }
+  for (const char* fields : {"blast.afirst", "p64.dfirst", "probe1.p64", "afirst.alast"}) {
+    const std::string second = std::string(fields).substr(std::string(fields).find('.') + 1);
+    EXPECT_THAT(complaint(kLabel + std::string(".") + fields),
+                HasSubstr("\"" + second + "\" follows the last field"))
+        << fields;
+  }
   EXPECT_THAT(complaint(""), HasSubstr("field 1"));
 }
 
@@ -86,6 +174,9 @@ TEST(Label, AcceptsExactlyWhatItWrites) {
               HasSubstr(std::string("this config is written ") + kLabel));
   for (const char* number : {"bm-128", "bm+128", "bm 128", "bm1e2", "bm99999999999999999999", "bm"})
     EXPECT_THAT(complaint(replaced("bm128", number)), HasSubstr("field 1")) << number;
+  for (const char* field : {".anone", ".p256", ".p064", ".bnone.p64"})
+    EXPECT_THAT(complaint(kLabel + std::string(field)), HasSubstr("this config is written"))
+        << field;
   EXPECT_NE(complaint(std::string(kLabel) + " "), "accepted");
   EXPECT_NE(complaint(std::string(kLabel) + "."), "accepted");
   EXPECT_NE(complaint(replaced("tma", "TMA")), "accepted");
@@ -93,6 +184,7 @@ TEST(Label, AcceptsExactlyWhatItWrites) {
 
 TEST(Label, LeavesValidityToTheRules) {
   EXPECT_EQ(why_invalid(parse_label(replaced("bm128", "bm100"))), Rule::kTileM);
+  EXPECT_EQ(why_invalid(parse_label(kLabel + std::string(".p100"))), Rule::kMemoryHint);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Databases of schema versions 1 and 2 are brought to the present one, and lose nothing.
+// Databases of schema versions 1, 2 and 3 are brought to the present one, and lose nothing.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
@@ -225,20 +225,13 @@ TEST_F(MigrationTest, AMigrationThatFailsHalfWayLeavesTheOldDatabase) {
 
 class MigrationOfV2Test : public MigrationTest {
  protected:
-  void SetUp() override { make(db_, "schema_v2.sql", kContentV2); }
-};
+  /// Those that are as they were; config has been given more columns.
+  inline static const std::vector<std::string> kTables = {
+      "environment", "run",   "shape",  "candidate", "build",
+      "race",        "trial", "sample", "energy",    "attempt"};
 
-TEST_F(MigrationOfV2Test, ItsSchemaIsTheOneOfANewDatabase) {
-  { Store migrated = open(); }
-  { Store fresh = open("fresh.db"); }
-  EXPECT_EQ(schema_of(db_), schema_of(folder_ / "fresh.db"));
-}
-
-TEST_F(MigrationOfV2Test, EverythingIsKept) {
-  const std::vector<std::string> tables = {"environment", "run",    "shape",  "candidate",
-                                           "config",      "build",  "race",   "trial",
-                                           "sample",      "energy", "attempt"};
-  const auto rows = [&] {
+  /// Of a sound database in which none of these tables is empty.
+  std::vector<std::string> rows(const std::vector<std::string>& tables) {
     std::vector<std::string> rows;
     SQLite::Database db(db_.string());
     for (const std::string& table : tables) {
@@ -249,10 +242,23 @@ TEST_F(MigrationOfV2Test, EverythingIsKept) {
     EXPECT_THAT(lines(db, "PRAGMA integrity_check"), ElementsAre("ok|"));
     EXPECT_THAT(lines(db, "PRAGMA foreign_key_check"), IsEmpty());
     return rows;
-  };
-  const auto before = rows();
+  }
+
+  void SetUp() override { make(db_, "schema_v2.sql", kContentV2); }
+};
+
+TEST_F(MigrationOfV2Test, ItsSchemaIsTheOneOfANewDatabase) {
+  { Store migrated = open(); }
+  { Store fresh = open("fresh.db"); }
+  EXPECT_EQ(schema_of(db_), schema_of(folder_ / "fresh.db"));
+}
+
+TEST_F(MigrationOfV2Test, EverythingIsKept) {
+  const std::vector<std::string> before = rows(kTables);
   { Store store = open(); }
-  EXPECT_EQ(rows(), before);
+  EXPECT_EQ(rows(kTables), before);
+  EXPECT_THAT(rows({"config"}),
+              ElementsAre("2|128|128|64|4|1|1|coop|2|1|linear|tma|persist|bf16||"));
 
   const Store store = open();
   EXPECT_THAT(store.races(), SizeIs(1));
@@ -276,6 +282,76 @@ TEST_F(MigrationOfV2Test, StudiesAndFp32ShapesCanBeAdded) {
   EXPECT_THROW(
       db.exec("INSERT INTO shape (m, n, k, dtype, layout) VALUES (64, 64, 64, 'fp8', 'TN')"),
       SQLite::Exception);
+}
+
+/// Beside what version 2 has, configs with every word of version 3, and studies.
+constexpr const char* kContentV3 = R"sql(
+INSERT INTO candidate VALUES
+  (3, 'bm64.bn72.bk32.q7.c1x2.coop1.d0.group16.direct.single.fp16'),
+  (7, 'bm256.bn192.bk64.q3.c2x1.coop2.d1.hilbert.tma.persist.bf16');
+INSERT INTO config VALUES (3, 64, 72, 32, 7, 1, 2, 1, 0, 'group16', 'direct', 0, 'fp16'),
+                          (7, 256, 192, 64, 3, 2, 1, 2, 1, 'hilbert', 'tma', 1, 'bf16');
+INSERT INTO build VALUES (2, 7, 'k1', 'nvrtc 13.0', '-O3', 'c2', 168, 0, 16, 200000, 912.5);
+INSERT INTO shape VALUES (6, 64, 64, 64, 'fp32', 'TN');
+INSERT INTO study VALUES (1, 'fedcba9876543210fedcba9876543210', 1, 'ladder', 'cuda_core.01', 6,
+                          'c3', 'ok', '', 1, 0.5, 1.0, '', '2026-11-20T10:01:00Z');
+)sql";
+
+class MigrationOfV3Test : public MigrationOfV2Test {
+ protected:
+  void SetUp() override {
+    make(db_, "schema_v3.sql", (std::string(kContentV2) + kContentV3).c_str());
+  }
+};
+
+TEST_F(MigrationOfV3Test, ItsSchemaIsTheOneOfANewDatabase) {
+  { Store migrated = open(); }
+  { Store fresh = open("fresh.db"); }
+  EXPECT_EQ(schema_of(db_), schema_of(folder_ / "fresh.db"));
+}
+
+TEST_F(MigrationOfV3Test, ConfigsAreGivenTheAxesThatTheyHadNot) {
+  std::vector<std::string> tables = kTables;
+  tables.push_back("study");
+  const std::vector<std::string> before = rows(tables);
+  { Store store = open(); }
+  EXPECT_EQ(rows(tables), before);
+  EXPECT_THAT(rows({"config"}),
+              ElementsAre("2|128|128|64|4|1|1|coop|2|1|linear|tma|persist|bf16||",
+                          "3|64|72|32|7|1|2|coop|1|0|group16|direct|single|fp16||",
+                          "7|256|192|64|3|2|1|coop|2|1|hilbert|tma|persist|bf16||"));
+}
+
+// What the label says is what a config that is recorded today has in its columns.
+TEST_F(MigrationOfV3Test, TheColumnsAreWhatTheLabelsSay) {
+  make(folder_ / "old.db", "schema_v3.sql", (std::string(kContentV2) + kContentV3).c_str());
+  const auto configs = [](const fs::path& path) {
+    SQLite::Database db(path.string());
+    return lines(db,
+                 "SELECT label, config.* FROM config JOIN candidate ON id = candidate_id "
+                 "ORDER BY label");
+  };
+  const auto columns = [](std::vector<std::string> lines) {  // without the row's number
+    for (std::string& line : lines)
+      line = std::regex_replace(line, std::regex("^([^|]*\\|)\\d+"), "$1");
+    return lines;
+  };
+  { Store store = open("old.db"); }
+  {
+    Store store = open("new.db");
+    store.record(race(store),
+                 std::vector{trial("bm64.bn72.bk32.q7.c1x2.coop1.d0.group16.direct.single.fp16"),
+                             trial("bm256.bn192.bk64.q3.c2x1.coop2.d1.hilbert.tma.persist.bf16"),
+                             trial(kLabel)});
+  }
+  EXPECT_EQ(columns(configs(folder_ / "old.db")), columns(configs(folder_ / "new.db")));
+}
+
+TEST_F(MigrationOfV3Test, ConfigsWithNewWordsCanBeAdded) {
+  Store store = open();
+  const std::string label = "bm128.bn176.bk64.q4.c2x1.pp2.d1.nsnake8.tma.persist.bf16.afirst.p128";
+  store.record(race(store), std::vector{trial(label)});
+  EXPECT_THAT(store.races(), SizeIs(2));
 }
 
 }  // namespace

@@ -142,18 +142,29 @@ TEST_F(StoreTest, AnEnergyIsAddedOrMeasuredAgainAndNeverLost) {
 
 TEST_F(StoreTest, TheAxesOfAConfigAreColumns) {
   Store store = open();
-  store.record(race(store), std::vector{trial(kOther), trial("cublaslt.0")});
+  const std::string hinted = label(KernelConfig{.bn = 72,
+                                                .cluster_m = 2,
+                                                .schedule = Schedule::kPingPong,
+                                                .order = TileOrder::kSnakeColumns,
+                                                .group = 4,
+                                                .epilogue = Epilogue::kLate,
+                                                .a_hint = CacheHint::kEvictLast,
+                                                .promotion = 128});
+  store.record(race(store), std::vector{trial(kOther), trial("cublaslt.0"), trial(hinted)});
   SQLite::Database db(db_.string());
   SQLite::Statement row(db,
-                        "SELECT bm, tile_order, epilogue, persistent, dtype FROM config "
-                        "JOIN candidate ON id = candidate_id");
-  ASSERT_TRUE(row.executeStep());
-  EXPECT_EQ(row.getColumn(0).getInt(), 256);
-  EXPECT_EQ(row.getColumn(1).getString(), "group8");
-  EXPECT_EQ(row.getColumn(2).getString(), "tma");
-  EXPECT_EQ(row.getColumn(3).getInt(), 1);
-  EXPECT_EQ(row.getColumn(4).getString(), "fp16");
-  EXPECT_FALSE(row.executeStep()) << "a baseline has no axes";
+                        "SELECT bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, "
+                        "mma_depth, tile_order, epilogue, walk, dtype, options FROM config "
+                        "ORDER BY candidate_id");
+  const auto next = [&] {
+    std::string axes;
+    if (!row.executeStep()) return axes;
+    for (int i = 0; i < row.getColumnCount(); ++i) axes += row.getColumn(i).getString() + "|";
+    return axes;
+  };
+  EXPECT_EQ(next(), "256|128|64|4|1|1|coop|2|1|group8|tma|persist|fp16||");
+  EXPECT_EQ(next(), "128|72|64|4|2|1|pp|2|1|nsnake4|late|persist|bf16|alast.p128|");
+  EXPECT_EQ(next(), "") << "a baseline has no axes";
 }
 
 TEST_F(StoreTest, EqualEnvironmentsAreOneRowAndRacesCanBeAskedByConditions) {

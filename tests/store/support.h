@@ -21,8 +21,8 @@
 namespace hgemm::test {
 
 inline const std::string kLabel = label(KernelConfig{});
-inline const std::string kOther =
-    label(KernelConfig{.bm = 256, .order = TileOrder::kGrouped, .group = 8, .dtype = Dtype::kFp16});
+inline const std::string kOther = label(
+    KernelConfig{.bm = 256, .order = TileOrder::kGroupedRows, .group = 8, .dtype = Dtype::kFp16});
 
 inline Environment environment(const std::string& driver = "580.1") {
   return {.gpu_name = "NVIDIA H200",

@@ -1,0 +1,69 @@
+// Tiles that several CTAs compute, each a part of K: sums that one leaves and another adds.
+//
+// Warp by warp: the same warp of every CTA has the same elements of the tile, in the same
+// registers, so sums go through the workspace as they lie in registers, 16 bytes a lane side by
+// side. Each has a flag, raised by who leaves it and lowered by who adds it, so that the next
+// launch finds all of them lowered.
+#pragma once
+
+#include "epilogue.cuh"
+#include "ptx.cuh"
+#include "schedule.h"
+
+namespace hgemm {
+
+/// One warp's part of a slot.
+template <KernelConfig kConfig>
+struct WarpPartial {
+  static constexpr int kValues = accumulators_per_thread(kConfig);
+  float* sums;  ///< this lane's first; the next four are 32 lanes further
+  u32* flag;
+
+  __device__ __forceinline__ WarpPartial(const KernelParams& params, int slot, u32 rank, int reader,
+                                         int warp, int lane) {
+    const u64 index = ((static_cast<u64>(slot) * cluster_size(kConfig) + rank) * readers(kConfig) +
+                       static_cast<u64>(reader)) *
+                          4 +
+                      static_cast<u64>(warp);
+    sums = params.partials + index * (kValues * 32) + lane * 4;
+    flag = params.flags + index;
+  }
+};
+
+template <KernelConfig kConfig>
+__device__ __forceinline__ void leave_sums(const Accumulators<kConfig>& accumulators,
+                                           const WarpPartial<kConfig>& partial, int lane) {
+  constexpr int kCols = consumer_cols(kConfig) / 2;
+#pragma unroll
+  for (int block = 0; block < mma_blocks(kConfig); ++block) {
+#pragma unroll
+    for (int i = 0; i < kCols; i += 4) {
+      ptx::store_v4(partial.sums + (block * kCols + i) * 32, &accumulators[block][i]);
+    }
+  }
+  __syncwarp();
+  if (lane == 0) ptx::store_release(partial.flag, 1);
+}
+
+template <KernelConfig kConfig>
+__device__ __forceinline__ void add_sums(Accumulators<kConfig>& accumulators,
+                                         const WarpPartial<kConfig>& partial, int lane) {
+  constexpr int kCols = consumer_cols(kConfig) / 2;
+  if (lane == 0) {
+    ptx::wait_until_set(partial.flag);
+    *partial.flag = 0;
+  }
+  __syncwarp();
+#pragma unroll
+  for (int block = 0; block < mma_blocks(kConfig); ++block) {
+#pragma unroll
+    for (int i = 0; i < kCols; i += 4) {
+      float sums[4];
+      ptx::load_v4(sums, partial.sums + (block * kCols + i) * 32);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) accumulators[block][i + j] += sums[j];
+    }
+  }
+}
+
+}  // namespace hgemm
