@@ -1,11 +1,38 @@
 // Step 3: a larger tile. 128 x 128 elements of D take two wgmmas of 64 x 128 for each 16 of K, and
 // half the bytes per product of 64 x 64. Loads and products still take turns.
+//
+// The store is store_tile's (common.cuh), written as the article writes it: D with a 32-bit index,
+// column * stride + row. It may wrap around, so nothing can be said about two of them, and each of
+// the 128 stores of a thread computes a 64-bit address of its own: more than twice as many
+// instructions as from one pointer.
 #pragma once
 
 #include "ladder/block_barrier.cuh"
 #include "ladder/common.cuh"
 
 namespace hgemm::ladder {
+
+template <Element kElement, int kBlocks, int kHalfCols>
+__device__ __forceinline__ void store_by_index(const float (&d)[kBlocks][kHalfCols],
+                                               const LadderParams& params, int left_row,
+                                               int right_row) {
+  const u32 stride = static_cast<u32>(params.n);
+  const u32 row = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
+  unsigned short* const tile = static_cast<unsigned short*>(params.d) +
+                               static_cast<u64>(right_row) * stride + static_cast<u64>(left_row);
+#pragma unroll
+  for (u32 block = 0; block < kBlocks; ++block) {
+    const auto index = [&](u32 i, u32 column) { return column * stride + (i + block * kMmaM); };
+#pragma unroll
+    for (u32 j = 0; j < kHalfCols / 4; ++j) {
+      const u32 column = 8 * j + 2 * (threadIdx.x % 4);
+      tile[index(row, column)] = rounded<kElement>(d[block][4 * j]);
+      tile[index(row, column + 1)] = rounded<kElement>(d[block][4 * j + 1]);
+      tile[index(row + 8, column)] = rounded<kElement>(d[block][4 * j + 2]);
+      tile[index(row + 8, column + 1)] = rounded<kElement>(d[block][4 * j + 3]);
+    }
+  }
+}
 
 /// 128 threads, 128 x 128 elements of D.
 template <Element kElement, bool kProbe>
@@ -55,7 +82,7 @@ __device__ __forceinline__ void larger_tile(const LadderParams& params) {
     watch.stop(Phase::kMma);
   }
   settle(d);
-  store_tile<kElement>(d, params, left_row, right_row);
+  store_by_index<kElement>(d, params, left_row, right_row);
   watch.stop(Phase::kStore);
   watch.write(params, threadIdx.x == kWatchedThread, true);
 }

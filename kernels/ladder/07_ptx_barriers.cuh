@@ -52,7 +52,7 @@ __device__ __forceinline__ void ptx_barriers(const LadderParams& params) {
         for (int k = 0; k < params.k; k += kDepth) {
           const int stage = state.stage;
           // The phase before the first one counts as complete: all stages are free.
-          ptx::mbarrier_wait(empty(stage), state.parity ^ 1);
+          ptx::mbarrier_wait(empty(stage), state.parity() ^ 1);
           watch.stop(Phase::kWaitEmpty);
           ptx::mbarrier_arrive_expect_tx(full(stage), kStageBytes);
           ptx::tma_load(left(stage), params.b_map, full(stage), k, tile.m * kLeft);
@@ -73,7 +73,7 @@ __device__ __forceinline__ void ptx_barriers(const LadderParams& params) {
       zero(d);
       for (int k = 0; k < params.k; k += kDepth) {
         const int stage = state.stage;
-        ptx::mbarrier_wait(full(stage), state.parity);
+        ptx::mbarrier_wait(full(stage), state.parity());
         watch.stop(Phase::kWaitFull);
         ptx::wgmma_fence();
         multiply<kElement>(d, left(stage) + tile_bytes(consumer_row), right(stage));

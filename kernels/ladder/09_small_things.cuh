@@ -57,7 +57,7 @@ __device__ __forceinline__ void small_things(const LadderParams& params) {
 #pragma unroll 1  // unrolled, the loop needs more registers than a producer has
         for (int k = 0; k < params.k; k += kDepth) {
           const int stage = state.stage;
-          ptx::mbarrier_wait(empty(stage), state.parity ^ 1);
+          ptx::mbarrier_wait(empty(stage), state.parity() ^ 1);
           watch.stop(Phase::kWaitEmpty);
           ptx::mbarrier_arrive_expect_tx(full(stage), kStageBytes);
           ptx::tma_load(left(stage), params.b_map, full(stage), k, left_row);
@@ -78,7 +78,7 @@ __device__ __forceinline__ void small_things(const LadderParams& params) {
       const TileCoord tile = grouped_tile(position, grid, kTilesTogether / kCluster);
       for (int k = 0; k < params.k; k += kDepth) {
         const int stage = state.stage;
-        ptx::mbarrier_wait(full(stage), state.parity);
+        ptx::mbarrier_wait(full(stage), state.parity());
         watch.stop(Phase::kWaitFull);
         ptx::wgmma_fence();
         multiply<kElement>(d, left(stage) + tile_bytes(consumer_row), right(stage), k > 0);
