@@ -337,10 +337,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kCtasPerSm:
       return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
     case Rule::kProbe:
-      return {"probe",
-              "cycle stamps follow consumers that share each tile, neither ping-pong nor tiles cut "
-              "along K, and need a producer with more than 24 registers (two consumers of at most 192 "
-              "values a thread)"};
+      return {
+          "probe",
+          "cycle stamps follow consumers that share each tile, neither ping-pong nor tiles cut "
+          "along K, and need a producer with more than 24 registers (two consumers of at most 192 "
+          "values a thread)"};
     case Rule::kCount:
       break;
   }

@@ -102,7 +102,7 @@ CREATE TABLE race (
   regime      TEXT    NOT NULL CHECK (regime IN ('sustained', 'burst')),
   cold        INTEGER NOT NULL CHECK (cold IN (0, 1)),   -- 0: inputs were found in L2
   graph       INTEGER NOT NULL CHECK (graph IN (0, 1)),  -- 0: launches on a stream
-  pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- programmatic dependent launch
+  pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- programmatic dependent launch of all; labels say which have it
   tag         TEXT    NOT NULL,  -- tag and weight describe the shape, as given to this race
   weight      REAL    NOT NULL,
   started_utc TEXT    NOT NULL

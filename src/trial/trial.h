@@ -137,7 +137,8 @@ struct Trial {
 struct Timing {
   bool cold = true;   ///< inputs rotated past 3x L2, else they were found in L2
   bool graph = true;  ///< graph replays, else launches on a stream
-  bool pdl = false;   ///< programmatic dependent launch
+  /// Programmatic dependent launch, of all candidates. A config may have its own.
+  bool pdl = false;
   bool operator==(const Timing&) const = default;
 };
 
