@@ -32,10 +32,10 @@ enum class TileOrder : unsigned char {
 /// How a tile is written: straight to memory; through shared memory by the copy engine (kTma); or
 /// so, but packed into registers first and stored while the next tile is multiplied (kLate).
 enum class Epilogue : unsigned char { kDirect, kTma, kLate };
-/// Which work a CTA does. Resident CTAs, one per SM, take every so manieth tile (kPersistent), or
-/// every so manieth of `splits` parts of K of all tiles (kSplitK); with kStreamK so, but what would
-/// fill the last wave only in part is shared evenly, cut at any k block. kSingle: a CTA for each
-/// tile.
+/// Which work a CTA does. The n CTAs that are resident at once take every n-th tile (kPersistent),
+/// or every n-th part of a tile, each cut along K into `splits` parts (kSplitK). kStreamK: as
+/// kPersistent, but tiles that would fill the last wave only in part are shared evenly, cut at any
+/// k block. kSingle: a CTA for each tile.
 enum class Walk : unsigned char { kPersistent, kSingle, kSplitK, kStreamK };
 /// What L2 is told of an operand's lines: nothing, that they will not be needed again, or that they
 /// will (PTX ISA, "cache eviction priority").
@@ -149,8 +149,7 @@ HGEMM_HOST_DEVICE constexpr int packed_registers(const KernelConfig& c) {
 /// Registers that a consumer needs beside its accumulators and packed values. Measured with ptxas
 /// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores'.
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const KernelConfig& c) {
-  const int late_and_cut = c.epilogue == Epilogue::kLate && cuts_k(c) ? 8 : 0;
-  return (c.epilogue == Epilogue::kDirect ? 32 : 40) + late_and_cut;
+  return c.epilogue == Epilogue::kDirect ? 32 : 40;
 }
 
 /// Registers per thread at kernel entry: the register file is handed out in units of 8 per thread.
@@ -189,9 +188,6 @@ HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const KernelConfig& c) {
 }
 HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const KernelConfig& c) {
   return c.bn * c.bk * kElementBytes;
-}
-HGEMM_HOST_DEVICE constexpr int stage_bytes(const KernelConfig& c) {
-  return a_stage_bytes(c) + b_stage_bytes(c);
 }
 HGEMM_HOST_DEVICE constexpr int store_buffer_bytes() {
   return kStoreRows * kStoreCols * kElementBytes;
@@ -326,7 +322,10 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
           "the kernel multiplies bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, "
           "which rounds them); fp32 is for the ladder's CUDA-core steps"};
     case Rule::kLate:
-      return {"late", "a late store needs a next tile: it goes with persistent CTAs"};
+      return {
+          "late",
+          "a late store needs a next tile, and leaves no registers for sums of parts of K: it goes "
+          "with walk persist"};
     case Rule::kSplits:
       return {"splits", "split-K cuts K into 2..16 parts, other walks do not cut it so"};
     case Rule::kMemoryHint:
@@ -372,7 +371,7 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (c.cluster_m < 1 || c.cluster_n < 1 || cluster_size(c) > 2) return Rule::kCluster;
   if (c.bn < 8 * c.cluster_m) return Rule::kMulticastSlice;
   if (has_bands(c.order) ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
-  if (c.epilogue == Epilogue::kLate && c.walk == Walk::kSingle) return Rule::kLate;
+  if (c.epilogue == Epilogue::kLate && c.walk != Walk::kPersistent) return Rule::kLate;
   if (c.walk == Walk::kSplitK ? (c.splits < 2 || c.splits > kMaxSplits) : c.splits != 1) {
     return Rule::kSplits;
   }

@@ -74,7 +74,8 @@ struct LookAhead {
     // No lane may fall behind the others: they meet at barriers.
     const int piece = min(index + lane, list.count - 1);
     work = list.at(piece > 0 ? piece : 0);
-    tile = tile_at(kConfig.order, kConfig.group, work.tile, grid);
+    // Where there is no work at all, at(0) is a tile outside the grid.
+    tile = tile_at(kConfig.order, kConfig.group, min(work.tile, grid.tiles() - 1), grid);
   }
 };
 
@@ -289,8 +290,9 @@ __device__ __forceinline__ void meet() {
 
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
 /// .total_bytes of dynamic shared memory, clusters of cluster_size(kConfig) along x, and a grid of
-/// one cluster per tile, or, if persistent, any number of clusters. A probed one is given its
-/// CtaProbe.
+/// one cluster per tile (Walk::kSingle), any number of clusters (kPersistent), or, where K is cut,
+/// as many as the workspace was made for, all of which must be resident at once. A probed one is
+/// given its CtaProbe.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe) {
   static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");

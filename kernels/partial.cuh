@@ -43,6 +43,7 @@ __device__ __forceinline__ void leave_sums(const Accumulators<kConfig>& accumula
   }
   __syncwarp();
   if (lane == 0) ptx::store_release(partial.flag, 1);
+  __syncwarp();
 }
 
 template <KernelConfig kConfig>
@@ -62,6 +63,8 @@ __device__ __forceinline__ void add_sums(Accumulators<kConfig>& accumulators,
       ptx::load_v4(sums, partial.sums + (block * kCols + i) * 32);
 #pragma unroll
       for (int j = 0; j < 4; ++j) accumulators[block][i + j] += sums[j];
+      // Else ptxas 13.0 asks for as many sums at once as there are accumulators, and spills.
+      if ((block * kCols + i) % 64 == 60) __syncwarp();
     }
   }
 }

@@ -106,7 +106,10 @@ struct Turn {
     if (kTakesTurns && consumer == 1) pass();  // the first turn is consumer 0's
   }
   __device__ __forceinline__ void await() const {
-    if constexpr (kTakesTurns) ptx::named_barrier_sync<2 * kWarpgroupThreads>(1 + consumer);
+    if constexpr (kTakesTurns) {
+      __syncwarp();  // lane 0 may still be storing the tile before
+      ptx::named_barrier_sync<2 * kWarpgroupThreads>(1 + consumer);
+    }
   }
   __device__ __forceinline__ void pass() const {
     if constexpr (kTakesTurns) ptx::named_barrier_arrive<2 * kWarpgroupThreads>(2 - consumer);

@@ -151,16 +151,18 @@ struct StreamCut {
 HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles, int k_blocks) {
   const int scaled = index * tiles;
   const int tile = scaled / clusters;
-  const auto rest = static_cast<unsigned>(scaled - tile * clusters);  // < clusters
-  return {tile, static_cast<int>(rest * static_cast<unsigned>(k_blocks) /
-                                 static_cast<unsigned>(clusters))};
+  const int rest = scaled - tile * clusters;
+  // rest * k_blocks / clusters, which could exceed 32 bits.
+  const int whole = k_blocks / clusters;
+  return {tile, rest * whole + rest * (k_blocks - whole * clusters) / clusters};
 }
 
 /// What one cluster of a launch does: `count` pieces of work, in this order.
 ///
-/// Each computes whoever adds up last after the parts that it waits for have begun: streamed parts
-/// before everything else and in descending order, split parts in ascending order. So nobody waits
-/// for work that waits for it, and hardly anybody waits.
+/// Who adds up a tile comes to it after the parts that it waits for have begun: streamed parts are
+/// done before everything else and in descending order, split parts in ascending order. So nobody
+/// waits for work that waits for it, and hardly anybody waits. All clusters must be resident: an
+/// adder that fills its SM waits for CTAs that may need it.
 struct WorkList {
   int cluster, clusters, tiles, k_blocks, splits;
   int streamed = 0;  ///< the first tiles of the order, shared among `sharers` clusters

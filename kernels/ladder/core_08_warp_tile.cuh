@@ -16,6 +16,12 @@
 //   instruction one operand of each in a cycle, and one that is the same as the last instruction's
 //   comes for free. Going through the columns to and fro, each multiply-add has an operand in
 //   common with the one before it.
+//
+// That leaves the addresses. A thread has one in each tile; what is added to it is constant, and
+// costs nothing, since an instruction has room for it. As the index of each access a sum of u32
+// could wrap round, so NVRTC keeps 96 addresses instead of 6: for each 16 of K 190 more
+// instructions, and so many registers that their banks can no longer be chosen (fp32: of 2048
+// multiply-adds 1223 have two operands in one bank that both must be read, instead of 269).
 #pragma once
 
 #include "ladder/core.cuh"
@@ -39,13 +45,14 @@ class VectorsOnTheWay {
     }
   }
   __device__ __forceinline__ void write(Tile& tile) const {
+    float* const first = &tile.at[Tile::index(first_depth(), row(0))];
 #pragma unroll
     for (u32 i = 0; i < kLoads; ++i) {
       float wide[kPerVector<kElement>];
       widen<kElement>(vectors_[i], wide);
 #pragma unroll
       for (u32 j = 0; j < kPerVector<kElement>; ++j) {
-        tile.at[Tile::index(first_depth() + j, row(i))] = wide[j];
+        first[Tile::index(j, i * kRowStep)] = wide[j];
       }
     }
   }
@@ -69,9 +76,11 @@ struct Fragments {
   template <typename Tile, u32 kCount>
   static __device__ __forceinline__ void read(float (&to)[kCount], const Tile& tile, u32 depth,
                                               u32 low, u32 step) {
+    const float* const first = &tile.at[low];
 #pragma unroll
     for (u32 i = 0; i < kCount; i += 4) {
-      const float4 four = tile.four(depth, low + i / 4 * step);
+      const float4 four =
+          *reinterpret_cast<const float4*>(&first[Tile::index(depth, i / 4 * step)]);
       to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
     }
   }

@@ -45,9 +45,18 @@ KernelConfig probed_config(const std::string& text, const std::string& origin) {
 
 /// The best known config at `shape`, or the best one of its race that stamps can follow.
 KernelConfig probed_winner(const Tuned& tuned, const Shape& shape) {
-  for (const Finalist& finalist : tuned.best(shape).finalists) {
+  const BestRow best = tuned.best(shape);
+  for (const Finalist& finalist : best.finalists) {
     const KernelConfig config = with_probe(parse_label(finalist.label));
-    if (why_invalid(config) == Rule::kValid) return config;
+    if (why_invalid(config) != Rule::kValid) continue;
+    if (finalist.label != best.label) {
+      fmt::print(
+          stderr,
+          "{}: stamps cannot follow the best known config, {} (rule {}); this looks into {}\n",
+          to_string(shape), *best.label,
+          rule_text(why_invalid(with_probe(parse_label(*best.label)))).name, finalist.label);
+    }
+    return config;
   }
   return probed_config(tuned.winner(shape),
                        fmt::format("the best known config at {},", to_string(shape)));

@@ -160,6 +160,10 @@ std::vector<std::string> remarks(const Study& study) {
                     "%), back to back",
                     *plain, *probed, (*probed / *plain - 1) * 100));
   }
+  if (study.label.find(".late.") != std::string::npos) {
+    lines.push_back(
+        "a tile is stored while the next one is multiplied: that is in mma_wait, not in the store");
+  }
   if (!study.message.empty()) lines.push_back(study.message);
   return lines;
 }

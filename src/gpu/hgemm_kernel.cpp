@@ -121,10 +121,9 @@ cudaLaunchConfig_t HgemmKernel::launch_config(int ctas, cudaStream_t stream,
 }
 
 int HgemmKernel::grid_ctas(const Shape& shape) const {
-  // Positions in the tile order are 32-bit, and walks step past the last one by up to a grid. K is
-  // cut into at most kMaxSplits parts.
+  // Positions in the tile order are 32-bit, times splits, and walks step past the last by a grid.
   constexpr std::int64_t kMaxTiles = 1 << 25;
-  if (shape.m / config_.bm * (shape.n / config_.bn) > kMaxTiles) {
+  if ((shape.m / config_.bm + 1) * (shape.n / config_.bn + 1) > kMaxTiles) {
     throw Error(fmt::format("{} has more than {} tiles of {} x {}", to_string(shape), kMaxTiles,
                             config_.bm, config_.bn));
   }
@@ -156,6 +155,8 @@ Workspace HgemmKernel::make_workspace(const Shape& shape, int ctas) const {
   Workspace workspace{DeviceMemory(slots * static_cast<std::size_t>(partial_bytes(config_))),
                       DeviceMemory(slots * warps * sizeof(unsigned))};
   check(cudaMemset(workspace.flags.data(), 0, workspace.flags.bytes()), "lowering flags");
+  // Streams that launch do not wait for the default one.
+  check(cudaStreamSynchronize(cudaStreamLegacy), "lowering flags");
   return workspace;
 }
 

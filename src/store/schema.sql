@@ -70,7 +70,7 @@ CREATE TABLE config (
   mma_depth    INTEGER NOT NULL,
   tile_order   TEXT    NOT NULL,
   epilogue     TEXT    NOT NULL,
-  walk         TEXT    NOT NULL,  -- persist, single
+  walk         TEXT    NOT NULL,  -- persist, single, split<parts>, stream
   dtype        TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16')),
   options      TEXT    NOT NULL   -- the label's fields after the type: "blast.pdl", or empty
 ) STRICT;
@@ -102,7 +102,7 @@ CREATE TABLE race (
   regime      TEXT    NOT NULL CHECK (regime IN ('sustained', 'burst')),
   cold        INTEGER NOT NULL CHECK (cold IN (0, 1)),   -- 0: inputs were found in L2
   graph       INTEGER NOT NULL CHECK (graph IN (0, 1)),  -- 0: launches on a stream
-  pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- programmatic dependent launch of all; labels say which have it
+  pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- all launched with PDL
   tag         TEXT    NOT NULL,  -- tag and weight describe the shape, as given to this race
   weight      REAL    NOT NULL,
   started_utc TEXT    NOT NULL

@@ -66,7 +66,7 @@ TEST_F(Commands, PlanCountsTheFullSpace) {
   for (const auto& [rule, count] : space.at("rejected").items()) EXPECT_GT(count, 0) << rule;
   for (const char* axis :
        {"bm", "bn", "bk", "q", "consumers", "cluster", "order", "epilogue", "dtype", "d",
-        "schedule", "walk", "a_hint", "b_hint", "d_hint", "promotion"}) {
+        "schedule", "walk", "a_hint", "b_hint", "d_hint", "promotion", "ctas", "pdl"}) {
     EXPECT_GE(space.at("axes").at(axis).size(), 2u) << axis << " has nothing to choose from";
   }
   const Outcome table = run("plan --space full");

@@ -22,7 +22,7 @@ std::vector<KernelConfig> valid_configs(const std::string& space) {
 
 /// What decides a kernel's registers, and so whether it compiles without a spill.
 auto registers_key(const KernelConfig& c) {
-  return std::tuple(c.bm, c.bn, c.schedule, c.consumers, c.epilogue);
+  return std::tuple(c.bm, c.bn, c.schedule, c.consumers, c.epilogue, cuts_k(c), c.ctas_per_sm);
 }
 
 /// One config of each registers_key(): the first of the first key, the second of the second and so
@@ -97,6 +97,24 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     }
   }
   add([&](KernelConfig& c) { c.pdl = true; });
+  // Where K is cut: the widest tile that the rules leave, and one whose sums once spilled.
+  add([&](KernelConfig& c) {
+    c.bm = 256;
+    c.bn = 192;
+    c.stages = 3;
+    c.walk = Walk::kStreamK;
+  });
+  add([&](KernelConfig& c) {
+    c.bm = 256;
+    c.bn = 104;
+    c.stages = 3;
+    c.walk = Walk::kStreamK;
+  });
+  add([&](KernelConfig& c) {
+    c.bn = 64;
+    c.stages = 3;
+    c.ctas_per_sm = 2;
+  });
   add([&](KernelConfig& c) {
     c.bm = 64;
     c.bn = 128;

@@ -77,6 +77,23 @@ TEST_F(KernelTest, OutputsDoNotMoveBetweenRuns) {
   }
 }
 
+// What one launch leaves for another must not reach the next launch: all sets of inputs one after
+// the other without a pause, and the one that is checked last.
+TEST_F(KernelTest, LaunchesInARowDoNotDisturbOneAnother) {
+  const std::vector<Build> builds = compile(smoke_space(Dtype::kBf16));
+  const Stream stream;
+  const Problem problem({.m = 2100, .n = 4104, .k = 1032, .tag = ""}, 3, *device_, stream);
+  ASSERT_GT(problem.sets(), 2);
+  for (const Build& build : builds) {
+    ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
+    const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
+    problem.poison(stream);
+    for (int set = problem.sets() - 1; set >= 0; --set) candidate->launch(set, stream.get());
+    const Verdict verdict = problem.verify(stream);
+    EXPECT_TRUE(verdict.correct) << build.facts.label << ": " << verdict.message;
+  }
+}
+
 // 64-bit paths: more than 2^31 outputs.
 TEST_F(KernelTest, OutputsBeyondTwoToThe31AreCorrect) {
   std::vector<KernelConfig> configs = smoke_space(Dtype::kBf16);

@@ -62,6 +62,7 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kSharedMemory, {.bm = 128, .bn = 256, .stages = 5}},
       {Rule::kDtype, {.dtype = Dtype::kFp32}},
       {Rule::kLate, {.epilogue = Epilogue::kLate, .walk = Walk::kSingle}},
+      {Rule::kLate, {.epilogue = Epilogue::kLate, .walk = Walk::kStreamK}},
       {Rule::kConsumerShare, {.schedule = Schedule::kPingPong, .walk = Walk::kSingle}},
       {Rule::kSplits, {.walk = Walk::kSplitK}},
       {Rule::kSplits, {.walk = Walk::kSplitK, .splits = 17}},
@@ -136,7 +137,8 @@ TEST(Config, SharesAndSlicesCoverTheTile) {
               EXPECT_LE(box_rows(slice), kMaxBoxRows);
             }
             const bool uneven = bn % (8 * cluster_m) != 0;  // bm is even for any cluster
-            EXPECT_EQ(arriving_bytes(c), stage_bytes(c) + (uneven ? 8 * c.bk * kElementBytes : 0));
+            EXPECT_EQ(arriving_bytes(c), a_stage_bytes(c) + b_stage_bytes(c) +
+                                             (uneven ? 8 * c.bk * kElementBytes : 0));
           }
         }
       }
@@ -146,13 +148,23 @@ TEST(Config, SharesAndSlicesCoverTheTile) {
 
 // setmaxnreg.inc waits for registers that the CTA gave back; what it was launched with is all.
 TEST(Config, RegistersMovedNeverExceedThoseAtEntry) {
-  for (int consumers = 2; consumers <= 3; ++consumers) {
+  for (int consumers = 1; consumers <= 3; ++consumers) {
     for (int bn = 8; bn <= 256; bn += 8) {
       for (const Epilogue epilogue : {Epilogue::kDirect, Epilogue::kTma, Epilogue::kLate}) {
-        const KernelConfig config{
-            .bm = 192 * 2, .bn = bn, .stages = 3, .consumers = consumers, .epilogue = epilogue};
-        EXPECT_LE(producer_registers(config) + consumers * consumer_registers(config),
-                  entry_registers(config) * (consumers + 1));
+        for (const Walk walk : {Walk::kPersistent, Walk::kStreamK}) {
+          for (const int ctas : {1, 2}) {
+            const KernelConfig config{.bm = 192 * 2,
+                                      .bn = bn,
+                                      .stages = 3,
+                                      .consumers = consumers,
+                                      .epilogue = epilogue,
+                                      .walk = walk,
+                                      .ctas_per_sm = ctas};
+            if (!moves_registers(config) || ctas * consumers > 4) continue;
+            EXPECT_LE(producer_registers(config) + consumers * consumer_registers(config),
+                      entry_registers(config) * (consumers + 1));
+          }
+        }
       }
     }
   }

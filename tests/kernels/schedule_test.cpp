@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -182,6 +183,15 @@ TEST(Schedule, EveryWalkComputesEveryBlockOfKOnce) {
     const KernelConfig split{.walk = Walk::kSplitK, .splits = 1 + up_to(kMaxSplits - 1)};
     expect_all_work_done_once(split, std::min(resident, tiles), tiles, k_blocks);
     if (HasFatalFailure()) return;
+  }
+}
+
+// 2^25 blocks of K, and two CTAs on each SM.
+TEST(Schedule, StreamedSharesOfTheLongestKAreExact) {
+  constexpr std::int64_t kBlocks = (1 << 30) / 32;
+  for (int cluster = 0; cluster <= 264; ++cluster) {
+    const StreamCut cut = stream_cut(cluster, 264, 265, static_cast<int>(kBlocks));
+    ASSERT_EQ(cut.tile * kBlocks + cut.k, cluster * 265 * kBlocks / 264) << cluster;
   }
 }
 
