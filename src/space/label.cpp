@@ -11,7 +11,6 @@
 namespace hgemm {
 namespace {
 
-constexpr std::string_view kPdlField = "pdl";
 constexpr std::string_view kProbeField = "probe1";
 constexpr std::string_view kOptionalFields =
     "afirst or alast, bfirst or blast, dfirst or dlast, p64 or p128, cta2, pdl, probe1";
@@ -28,9 +27,6 @@ std::optional<Consumers> find_consumers(std::string_view word) {
   return Consumers{*schedule, *count};
 }
 
-std::optional<bool> find_pdl(std::string_view word) {
-  return word == kPdlField ? std::optional(true) : std::nullopt;
-}
 std::optional<bool> find_probe(std::string_view word) {
   return word == kProbeField ? std::optional(true) : std::nullopt;
 }

@@ -8,6 +8,7 @@
 namespace hgemm {
 namespace {
 
+constexpr std::string_view kPdlWord = "pdl";
 constexpr TileOrder kOrders[] = {TileOrder::kLinear,         TileOrder::kGroupedRows,
                                  TileOrder::kGroupedColumns, TileOrder::kSnakeRows,
                                  TileOrder::kSnakeColumns,   TileOrder::kHilbert};
@@ -116,7 +117,7 @@ std::string option_fields(const KernelConfig& config) {
   if (config.ctas_per_sm != KernelConfig{}.ctas_per_sm) {
     add(fmt::format("cta{}", config.ctas_per_sm));
   }
-  if (config.pdl) add("pdl");
+  if (config.pdl) add(std::string(kPdlWord));
   return fields;
 }
 
@@ -153,6 +154,10 @@ std::optional<Grid::Deal> find_walk(std::string_view word) {
 std::optional<CacheHint> find_hint(std::string_view word) {
   return find_word(word, hint_word,
                    {CacheHint::kNone, CacheHint::kEvictFirst, CacheHint::kEvictLast});
+}
+
+std::optional<bool> find_pdl(std::string_view word) {
+  return word == kPdlWord ? std::optional(true) : std::nullopt;
 }
 
 std::optional<Dtype> find_dtype(std::string_view word) {

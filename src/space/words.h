@@ -29,6 +29,7 @@ std::optional<Epilogue> find_epilogue(std::string_view word);  ///< direct | tma
 std::optional<Grid::Deal> find_walk(
     std::string_view word);  ///< persist | single | split<S> | stream
 std::optional<CacheHint> find_hint(std::string_view word);         ///< none | first | last
+std::optional<bool> find_pdl(std::string_view word);               ///< pdl
 std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16 | fp32
 std::optional<Layout> find_layout(std::string_view word);          ///< TN
 std::optional<Grid::Cluster> find_cluster(std::string_view word);  ///< "2x1"
