@@ -79,12 +79,13 @@ struct LookAhead {
   }
 };
 
-/// The producer warp. Lane 0 issues all copies.
+/// The producer warp. Lane 0 issues all copies; `state` ends past the last one.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
                                         const Pipeline<kConfig>& pipeline,
-                                        LookAhead<kConfig>& ahead, u32 rank, int lane,
-                                        Probe... probe) {
+                                        LookAhead<kConfig>& ahead,
+                                        typename Pipeline<kConfig>::State& state, u32 rank,
+                                        int lane, Probe... probe) {
   const int rank_m = static_cast<int>(rank) % kConfig.cluster_m;
   const int rank_n = static_cast<int>(rank) / kConfig.cluster_m;
   // With at most two CTAs, the second one's slice is the one that ends with the tile.
@@ -93,7 +94,6 @@ __device__ __forceinline__ void produce(const KernelParams& params,
   // And whoever shares a tile shares it with the whole cluster.
   constexpr unsigned short kMask = (1 << cluster_size(kConfig)) - 1;
 
-  typename Pipeline<kConfig>::State state;
 #pragma unroll 1
   for (int index = 0; index < ahead.list.count; ++index) {
     const int source = index % 32;
@@ -277,7 +277,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
 template <KernelConfig kConfig>
 __device__ __forceinline__ void meet() {
   if constexpr (cluster_size(kConfig) > 1) {
-    ptx::cluster_sync();
+    ptx::cluster_sync_relaxed();
   } else {
     ptx::cta_sync();
   }
@@ -309,6 +309,8 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
   const u32 rank = cluster_size(kConfig) > 1 ? ptx::cluster_rank() : 0;
 
+  [[maybe_unused]] typename Pipeline<kConfig>::State state;
+
   (probe.entered(), ...);
   // Until the first copy arrives nobody can do anything, so three warps of the producers share what
   // must come before it.
@@ -331,7 +333,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
       meet<kConfig>();
       (probe.synced(), ...);
       (probe.begin_role(), ...);
-      produce<kConfig>(params, pipeline, ahead, rank, lane, probe.watch()...);
+      produce<kConfig>(params, pipeline, ahead, state, rank, lane, probe.watch()...);
     } else {
       meet<kConfig>();
     }
@@ -348,8 +350,12 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   // copies: inside the consumers' branch this wait makes ptxas 13.0 give consumers the registers of
   // kernel entry, and every tile of more than about 130 accumulators spills.
   if constexpr (kConfig.epilogue != Epilogue::kDirect) ptx::bulk_wait_group_read<0>();
-  // A peer may still multicast into this CTA's stages or arrive at its barriers.
-  if constexpr (cluster_size(kConfig) > 1) ptx::cluster_sync();
+  // A peer may still have to receive what this CTA multicast, and to release it to this CTA's
+  // barriers. (What peers send here was awaited by the consumers.) A barrier of the whole cluster
+  // would also wait for the peer's epilogue, and, if it releases, for D to reach memory: 2000 cycles.
+  if constexpr (cluster_size(kConfig) > 1) {
+    if (warp == 0 && lane == 0) pipeline.await_readers(state);
+  }
   (probe.finish(), ...);
 }
 

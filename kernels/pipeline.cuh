@@ -91,6 +91,14 @@ struct Pipeline {
       }
     }
   }
+
+  /// Producer, past its last copy: waits until every stage that it filled was released.
+  __device__ __forceinline__ void await_readers(State state) const {
+    for (int i = 0; i < kConfig.stages; ++i) {
+      if (state.round > 0) ptx::mbarrier_wait(empty(state.stage), state.parity() ^ 1);
+      state.advance();
+    }
+  }
 };
 
 /// Ping-pong: consumers multiply in turn. The one whose turn ends has issued all wgmmas of its

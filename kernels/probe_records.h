@@ -55,7 +55,7 @@ struct ProbeRole {
                               ///< here within a few cycles of one another
   unsigned long long begin;   ///< registers moved: the role begins
   unsigned long long end;     ///< the role is over
-  unsigned long long finish;  ///< its copies have left, and the cluster met again
+  unsigned long long finish;  ///< its copies have left, and its cluster needs it no more
   unsigned long long entry_ns, finish_ns;  ///< %globaltimer at entry and finish: common to all SMs
   unsigned sm;
   unsigned unused;

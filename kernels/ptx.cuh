@@ -91,6 +91,15 @@ __device__ __forceinline__ void cluster_sync() {
       "barrier.cluster.wait.acquire;" ::
           : "memory");
 }
+/// The same where threads only wait for one another: nothing but initialised barriers, which have a
+/// fence of their own (fence_mbarrier_init), is made visible. A release would wait until every
+/// earlier write of the CTA has reached memory.
+__device__ __forceinline__ void cluster_sync_relaxed() {
+  asm volatile(
+      "barrier.cluster.arrive.relaxed;\n"
+      "barrier.cluster.wait.acquire;" ::
+          : "memory");
+}
 /// The same among the threads of a CTA ("barrier").
 __device__ __forceinline__ void cta_sync() { asm volatile("barrier.cta.sync 0;" ::: "memory"); }
 
