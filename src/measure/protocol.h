@@ -34,6 +34,12 @@
 //           with what a kernel draws). More idle time changes nothing: 1x and 25x gave times within
 //           0.7 %.
 //
+// A sample at the own pace has as many replays as kOwnSampleMs holds at the time that they took in
+// the later half of its lead-in. At the cap that is longer than at the rested clock, by which the
+// lead-in itself is counted (samples that were counted so lasted 413 ms: results/h200/hundred.db).
+// The lead-in's last kSizingMs are not timed: they keep the GPU busy while the host counts
+// (measure/window.h).
+//
 // REGIME burst: rested, from screening to the end.
 // REGIME sustained: what long runs see. Shapes of at most kLightLoad FLOP per byte are measured at
 // the shared pace. Others are screened rested, since rested samples, unlike shared ones, show what
@@ -64,6 +70,7 @@ inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to w
 inline constexpr double kLightLoad = 40;            ///< FLOP per byte; M = 64 and more exceed it
 
 inline constexpr double kLeadInMs = 100;
+inline constexpr double kSizingMs = 5;
 inline constexpr double kOwnSampleMs = 350;
 inline constexpr int kOwnSamples = 3;
 

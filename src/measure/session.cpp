@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "measure/protocol.h"
+#include "measure/window.h"
 #include "statistics/statistics.h"
 
 namespace hgemm {
@@ -148,10 +149,6 @@ const Session::Timed& Session::timed(const std::string& label) const {
   return found->second;
 }
 
-int Session::Timed::replays_in(double ms) const {
-  return std::max(1, static_cast<int>(std::lround(ms / replay_ms())));
-}
-
 // ---- Settling ----
 
 bool Session::is_light() const {
@@ -260,13 +257,25 @@ std::vector<Sample> Session::run_shared(std::span<const Timed* const> order) {
 }
 
 std::vector<Sample> Session::run_own(const Timed& timed) {
-  const int lead_in = timed.replays_in(protocol::kLeadInMs);
-  const int replays = timed.replays_in(protocol::kOwnSampleMs);
+  const LeadIn lead_in = lead_in_of(timed.replay_ms());
   const auto count = static_cast<std::size_t>(protocol::kOwnSamples);
   announce("a sample", timed.label,
-           timed.replay_ms() * (lead_in + replays * protocol::kOwnSamples));
+           timed.replay_ms() * lead_in.replays() +
+               protocol::kOwnSamples * std::max(protocol::kOwnSampleMs, timed.replay_ms()));
   reserve_slots(count);
-  for (int i = 0; i < lead_in; ++i) timed.replay.launch(stream_);
+  const auto replay = [&](int times) {
+    for (int i = 0; i < times; ++i) timed.replay.launch(stream_);
+  };
+  Event& start = starts_.front();  // the first sample's, before it needs them
+  Event& end = ends_.front();
+  replay(lead_in.before);
+  start.record(stream_);
+  replay(lead_in.timed);
+  end.record(stream_);
+  replay(lead_in.after);
+  end.synchronize();
+  const double replay_ms = end.us_since(start) * 1e-3 / lead_in.timed;
+  const int replays = replays_in(protocol::kOwnSampleMs, replay_ms);
   for (std::size_t i = 0; i < count; ++i) enqueue(timed, replays, i);
   std::vector<Sample> window;
   for (std::size_t i = 0; i < count; ++i) window.push_back(await(timed, replays, i, Pace::kOwn));
@@ -333,7 +342,7 @@ std::optional<Energy> Session::energy(const std::string& label) {
   const double limit_ms = protocol::kEnergyLeadInMs + 2 * window_ms;
   announce("an energy window", label, limit_ms);
 
-  const int replays = candidate.replays_in(kChunkMs);
+  const int replays = replays_in(kChunkMs, candidate.replay_ms());
   std::vector<Event> boundaries(1);  // of chunks
   boundaries.front().record(stream_);
   const auto add_chunk = [&] {

@@ -63,7 +63,6 @@ class Session {
     double estimate_us = 0;  ///< of one launch
 
     double replay_ms() const { return estimate_us * launches * 1e-3; }
-    int replays_in(double ms) const;  ///< at least one
   };
 
   /// Runs once on poisoned output, compares, estimates the time of a launch, captures the replay.
