@@ -30,6 +30,9 @@ __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGr
 
 // ---- Producer ----
 
+/// How often the ring's bytes are asked for before they can be copied.
+inline constexpr int kPrefetchRounds = 2;
+
 /// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K, each
 /// `tile_rows` rows tall in shared memory, of which the CTA fills rows [slice_row, + slice_rows).
 template <int kTileRows, int kSliceRows, int kBk, CacheHint kHint>
@@ -55,6 +58,41 @@ __device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 
   }
 }
 
+/// Asks L2 for what load_slice will fetch.
+template <int kSliceRows, int kBk>
+__device__ __forceinline__ void prefetch_slice(const TensorMap& map, int k, int row) {
+  constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
+#pragma unroll
+  for (int slab = 0; slab < kBk; slab += kBoxCols) {
+#pragma unroll
+    for (int box = 0; box < kSliceRows; box += box_rows(kSliceRows)) {
+      ptx::tma_prefetch(map, k + slab, row + box);
+    }
+  }
+}
+
+/// Which part of the operand tiles this CTA fetches, by its rank in the cluster.
+template <KernelConfig kConfig>
+struct Slices {
+  int rank_m, rank_n;
+
+  __device__ __forceinline__ explicit Slices(u32 rank)
+      : rank_m(static_cast<int>(rank) % kConfig.cluster_m),
+        rank_n(static_cast<int>(rank) / kConfig.cluster_m) {}
+
+  __device__ __forceinline__ TileOrigin origin(TileCoord tile) const {
+    return {(tile.m * kConfig.cluster_m + rank_m) * kConfig.bm,
+            (tile.n * kConfig.cluster_n + rank_n) * kConfig.bn};
+  }
+  // With at most two CTAs, the second one's slice is the one that ends with the tile.
+  __device__ __forceinline__ int a_row() const {
+    return rank_n * (kConfig.bm - a_slice_rows(kConfig));
+  }
+  __device__ __forceinline__ int b_row() const {
+    return rank_m * (kConfig.bn - b_slice_rows(kConfig));
+  }
+};
+
 /// The work that comes next: each lane of the producer warp holds one of 32 pieces, so that an
 /// order that takes hundreds of instructions a tile (Hilbert) costs a few and never starves the
 /// pipeline.
@@ -79,6 +117,29 @@ struct LookAhead {
   }
 };
 
+/// Before the kernels before this one are done, which may be writing A or B: asks L2 for the bytes
+/// of the first copies. That is safe, since L2 is where those writes arrive: nothing it holds gets
+/// stale. Tiles in a row of the grid read the same A and share the asking, as tiles in a column
+/// share that for B: if all asked for all, 1024^3 would take 1.3 times as long (measured).
+template <KernelConfig kConfig>
+__device__ __forceinline__ void prefetch(const KernelParams& params,
+                                         const LookAhead<kConfig>& ahead, u32 rank) {
+  const Slices<kConfig> slices(rank);
+  const TileOrigin origin = slices.origin(ahead.tile);
+  const int first = ahead.work.first;
+  const int end = min(ahead.work.end, first + kPrefetchRounds * kConfig.stages);
+#pragma unroll 1
+  for (int k_block = first + ahead.tile.n; k_block < end; k_block += ahead.grid.n) {
+    prefetch_slice<a_slice_rows(kConfig), kConfig.bk>(params.a, k_block * kConfig.bk,
+                                                      origin.m + slices.a_row());
+  }
+#pragma unroll 1
+  for (int k_block = first + ahead.tile.m; k_block < end; k_block += ahead.grid.m) {
+    prefetch_slice<b_slice_rows(kConfig), kConfig.bk>(params.b, k_block * kConfig.bk,
+                                                      origin.n + slices.b_row());
+  }
+}
+
 /// The producer warp. Lane 0 issues all copies; `state` ends past the last one.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
@@ -86,21 +147,17 @@ __device__ __forceinline__ void produce(const KernelParams& params,
                                         LookAhead<kConfig>& ahead,
                                         typename Pipeline<kConfig>::State& state, u32 rank,
                                         int lane, Probe... probe) {
-  const int rank_m = static_cast<int>(rank) % kConfig.cluster_m;
-  const int rank_n = static_cast<int>(rank) / kConfig.cluster_m;
-  // With at most two CTAs, the second one's slice is the one that ends with the tile.
-  const int a_slice_row = rank_n * (kConfig.bm - a_slice_rows(kConfig));
-  const int b_slice_row = rank_m * (kConfig.bn - b_slice_rows(kConfig));
-  // And whoever shares a tile shares it with the whole cluster.
+  const Slices<kConfig> slices(rank);
+  // Whoever shares a tile shares it with the whole cluster.
   constexpr unsigned short kMask = (1 << cluster_size(kConfig)) - 1;
 
 #pragma unroll 1
   for (int index = 0; index < ahead.list.count; ++index) {
     const int source = index % 32;
     if (source == 0 && index > 0) ahead.look(index, lane);
-    const int m = __shfl_sync(~0u, ahead.tile.m, source) * kConfig.cluster_m + rank_m;
-    const int n = __shfl_sync(~0u, ahead.tile.n, source) * kConfig.cluster_n + rank_n;
-    const TileOrigin origin = {m * kConfig.bm, n * kConfig.bn};
+    const TileCoord tile = {__shfl_sync(~0u, ahead.tile.m, source),
+                            __shfl_sync(~0u, ahead.tile.n, source)};
+    const TileOrigin origin = slices.origin(tile);
     const int first = cuts_k(kConfig) ? __shfl_sync(~0u, ahead.work.first, source) * kConfig.bk : 0;
     const int end =
         cuts_k(kConfig) ? __shfl_sync(~0u, ahead.work.end, source) * kConfig.bk : params.k;
@@ -114,10 +171,10 @@ __device__ __forceinline__ void produce(const KernelParams& params,
         if (k == first) pipeline.origin(stage) = origin;
         ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig));
         load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk, kConfig.a_hint>(
-            params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, a_slice_row,
+            params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, slices.a_row(),
             kMask);
         load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk, kConfig.b_hint>(
-            params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, b_slice_row,
+            params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, slices.b_row(),
             kMask);
         state.advance();
         (probe.lap(producer_phase::kIssue), ...);
@@ -330,6 +387,10 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_dec<producer_registers(kConfig)>();
     if (warp == 0) {
       LookAhead<kConfig> ahead(params, lane);
+      if constexpr (kConfig.pdl) {
+        if (lane == 0 && ahead.list.count > 0) prefetch<kConfig>(params, ahead, rank);
+        __syncwarp();
+      }
       meet<kConfig>();
       (probe.synced(), ...);
       (probe.begin_role(), ...);
@@ -352,7 +413,8 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   if constexpr (kConfig.epilogue != Epilogue::kDirect) ptx::bulk_wait_group_read<0>();
   // A peer may still have to receive what this CTA multicast, and to release it to this CTA's
   // barriers. (What peers send here was awaited by the consumers.) A barrier of the whole cluster
-  // would also wait for the peer's epilogue, and, if it releases, for D to reach memory: 2000 cycles.
+  // would also wait for the peer's epilogue, and, if it releases, for D to reach memory: 2000
+  // cycles.
   if constexpr (cluster_size(kConfig) > 1) {
     if (warp == 0 && lane == 0) pipeline.await_readers(state);
   }

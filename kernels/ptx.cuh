@@ -130,6 +130,12 @@ __device__ __forceinline__ u64 cache_policy() {
   }
   return policy;
 }
+/// Box at (column, row) to L2 ("cp.async.bulk.prefetch.tensor").
+__device__ __forceinline__ void tma_prefetch(const TensorMap& map, int column, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
+               "r"(column), "r"(row)
+               : "memory");
+}
 /// Box at (column, row) to shared memory; its bytes complete on `barrier`.
 template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, u32 barrier,
