@@ -64,7 +64,8 @@ struct KernelConfig {
   int promotion = 256;  ///< bytes that L2 fetches at least where a copy misses: 64, 128 or 256
   int ctas_per_sm = 1;  ///< 1 or 2
   /// Launched while the kernel before it in the stream drains (programmatic dependent launch), and
-  /// lets the next one do so.
+  /// lets the next one do so. Until that kernel is done it reads neither A nor B, but asks L2 for
+  /// them: they must be mapped by then.
   bool pdl = false;
   bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
 

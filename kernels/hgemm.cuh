@@ -30,7 +30,8 @@ __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGr
 
 // ---- Producer ----
 
-/// How often the ring's bytes are asked for before they can be copied.
+/// What tiles ask L2 for before they may copy it: so many rings full of stages. Two, since the
+/// first ring's bytes are on their way when the second one's are asked for (1024^3: all of K).
 inline constexpr int kPrefetchRounds = 2;
 
 /// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K, each
@@ -120,7 +121,8 @@ struct LookAhead {
 /// Before the kernels before this one are done, which may be writing A or B: asks L2 for the bytes
 /// of the first copies. That is safe, since L2 is where those writes arrive: nothing it holds gets
 /// stale. Tiles in a row of the grid read the same A and share the asking, as tiles in a column
-/// share that for B: if all asked for all, 1024^3 would take 1.3 times as long (measured).
+/// share that for B: if all asked for all, 1024^3 would take 1.3 times as long (measured). The
+/// share of a tile that comes in a later wave is not asked for.
 template <KernelConfig kConfig>
 __device__ __forceinline__ void prefetch(const KernelParams& params,
                                          const LookAhead<kConfig>& ahead, u32 rank) {
@@ -140,7 +142,7 @@ __device__ __forceinline__ void prefetch(const KernelParams& params,
   }
 }
 
-/// The producer warp. Lane 0 issues all copies; `state` ends past the last one.
+/// The producer warp. Lane 0 issues all copies; its `state` ends past the last one.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
                                         const Pipeline<kConfig>& pipeline,
@@ -339,7 +341,7 @@ __device__ __forceinline__ void meet() {
     ptx::cta_sync();
   }
   if constexpr (kConfig.pdl) {
-    // The next kernel's CTAs come when ours leave room on their SM, and wait here.
+    // The next kernel's CTAs come when ours leave room on their SM, prefetch, and wait here.
     ptx::griddepcontrol_launch_dependents();
     ptx::griddepcontrol_wait();
   }
@@ -366,7 +368,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
   const u32 rank = cluster_size(kConfig) > 1 ? ptx::cluster_rank() : 0;
 
-  [[maybe_unused]] typename Pipeline<kConfig>::State state;
+  typename Pipeline<kConfig>::State state;
 
   (probe.entered(), ...);
   // Until the first copy arrives nobody can do anything, so three warps of the producers share what

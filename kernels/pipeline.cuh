@@ -92,8 +92,10 @@ struct Pipeline {
     }
   }
 
-  /// Producer, past its last copy: waits until every stage that it filled was released.
+  /// The producer's lane that copied, past its last copy: waits until every stage that it filled
+  /// was released.
   __device__ __forceinline__ void await_readers(State state) const {
+#pragma unroll 1
     for (int i = 0; i < kConfig.stages; ++i) {
       if (state.round > 0) ptx::mbarrier_wait(empty(state.stage), state.parity() ^ 1);
       state.advance();

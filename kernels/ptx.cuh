@@ -84,7 +84,8 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-/// Whole warps need not be together at it, nor all warps at the same place of the program.
+/// Whole warps need not be together at it, nor all warps at the same place of the program. (The
+/// ladder's and the microbenchmarks'; hgemm.cuh's is the relaxed one.)
 __device__ __forceinline__ void cluster_sync() {
   asm volatile(
       "barrier.cluster.arrive.release;\n"

@@ -220,6 +220,20 @@ struct WorkList {
   }
 };
 
+/// Clusters to launch for so many `pieces` of work, where the GPU holds `resident` at once.
+///
+/// With PDL and two CTAs on an SM: whole layers of CTAs, which an idle GPU spreads one to each SM,
+/// though some have nothing to do. What each layer leaves is one place on every SM; with fewer, two
+/// CTAs of the next kernel would share an SM and take twice as long (512^3: 1.14x slower). Not
+/// where K is cut, since shares are made for the clusters that there are.
+HGEMM_HOST_DEVICE inline int grid_clusters(const KernelConfig& c, long long pieces, int resident) {
+  const int clusters = pieces < resident ? static_cast<int>(pieces) : resident;
+  const int layer = resident / c.ctas_per_sm;
+  if (!c.pdl || c.ctas_per_sm == 1 || cuts_k(c) || layer == 0) return clusters;
+  const int whole_layers = ceil_div(clusters, layer) * layer;
+  return whole_layers < resident ? whole_layers : resident;
+}
+
 /// Slots of the workspace that a launch needs.
 HGEMM_HOST_DEVICE inline int partial_slots(const KernelConfig& c, int clusters, int tiles) {
   if (c.walk == Walk::kSplitK) return tiles * (c.splits - 1);

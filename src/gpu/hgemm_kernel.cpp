@@ -141,14 +141,7 @@ int HgemmKernel::grid_ctas(const Shape& shape) const {
   const int parts = config_.walk == Walk::kStreamK ? ceil_div(k_blocks, kMinStreamBlocks)
                                                    : std::min(config_.splits, k_blocks);
   const std::int64_t pieces = std::int64_t{tiles} * parts;
-  int clusters = static_cast<int>(std::min<std::int64_t>(pieces, resident));
-  if (config_.pdl && config_.ctas_per_sm > 1) {
-    // One CTA on each SM, or two, though some have nothing to do: what one kernel leaves is the room
-    // for the next one's CTAs, and two of them on one SM would take twice as long.
-    const int layer = resident / config_.ctas_per_sm;
-    clusters = ceil_div(clusters, layer) * layer;
-  }
-  return clusters * cluster_size(config_);
+  return grid_clusters(config_, pieces, resident) * cluster_size(config_);
 }
 
 Workspace HgemmKernel::make_workspace(const Shape& shape, int ctas) const {

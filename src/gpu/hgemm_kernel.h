@@ -30,7 +30,7 @@ class HgemmKernel {
 
   /// CTAs to launch: one cluster per tile or part of one, but unless that is the walk's point
   /// (Walk::kSingle) no more clusters than the GPU can hold at once. Asked of the driver, since
-  /// GPCs differ in size. Two CTAs per SM with PDL: as many on every SM.
+  /// GPCs differ in size. With PDL and two CTAs per SM, some may have no work (grid_clusters).
   int grid_ctas(const Shape& shape) const;
 
   /// What CTAs of a launch of `ctas` leave for one another, where the config cuts K, else nothing.

@@ -2,6 +2,7 @@
 // under compute-sanitizer (scripts/gpu_check.sh).
 #include <random>
 
+#include "gpu/hgemm_kernel.h"
 #include "measure/session.h"
 #include "space/label.h"
 #include "support.h"
@@ -82,15 +83,59 @@ TEST_F(KernelTest, OutputsDoNotMoveBetweenRuns) {
 TEST_F(KernelTest, LaunchesInARowDoNotDisturbOneAnother) {
   const std::vector<Build> builds = compile(smoke_space(Dtype::kBf16));
   const Stream stream;
-  const Problem problem({.m = 2100, .n = 4104, .k = 1032, .tag = ""}, 3, *device_, stream);
+  // Several waves, and so few tiles that some CTAs have nothing to do.
+  for (const Shape& shape : {Shape{.m = 2100, .n = 4104, .k = 1032, .tag = ""},
+                             Shape{.m = 200, .n = 136, .k = 1032, .tag = ""}}) {
+    const Problem problem(shape, 3, *device_, stream);
+    ASSERT_GT(problem.sets(), 2);
+    for (const Build& build : builds) {
+      ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
+      const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
+      problem.poison(stream);
+      for (int set = problem.sets() - 1; set >= 0; --set) candidate->launch(set, stream.get());
+      const Verdict verdict = problem.verify(stream);
+      EXPECT_TRUE(verdict.correct)
+          << build.facts.label << " at " << to_string(shape) << ": " << verdict.message;
+    }
+  }
+}
+
+// Layers of a network: each launch reads what the one before it writes, and writes what that one
+// reads. Overlapping launches (pdl) must give what launches one by one give, to the bit.
+TEST_F(KernelTest, EachLaunchReadsWhatTheOneBeforeWrote) {
+  const Shape shape{.m = 1000, .n = 1032, .k = 1032, .tag = ""};
+  const Stream stream;
+  const Problem problem(shape, 3, *device_, stream);
   ASSERT_GT(problem.sets(), 2);
-  for (const Build& build : builds) {
+  const auto bytes = static_cast<std::size_t>(shape.m * shape.n) * sizeof(std::uint16_t);
+  const Operands in = problem.operands(0);
+  const DeviceMemory left(bytes), right(bytes);
+  for (const Build& build : compile(smoke_space(Dtype::kBf16))) {
     ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
-    const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
-    problem.poison(stream);
-    for (int set = problem.sets() - 1; set >= 0; --set) candidate->launch(set, stream.get());
-    const Verdict verdict = problem.verify(stream);
-    EXPECT_TRUE(verdict.correct) << build.facts.label << ": " << verdict.message;
+    const HgemmKernel kernel(build.config, build.cubin);
+    const int ctas = kernel.grid_ctas(shape);
+    const Workspace workspace = kernel.make_workspace(shape, ctas);
+    const auto outputs = [&](bool one_by_one) {
+      check(cudaMemcpyAsync(left.data(), in.a, bytes, cudaMemcpyDeviceToDevice, stream.get()),
+            "copying the first input");
+      for (int layer = 0; layer < 40; ++layer) {
+        const DeviceMemory& from = layer % 2 == 0 ? left : right;
+        const DeviceMemory& to = layer % 2 == 0 ? right : left;
+        const void* weight = problem.operands(layer % 3).b;
+        kernel.launch(make_params(build.config, shape, {from.data(), weight, to.data()}, workspace),
+                      ctas, stream.get());
+        if (one_by_one) stream.synchronize();
+      }
+      stream.synchronize();
+      std::vector<std::uint16_t> values(bytes / sizeof(std::uint16_t));
+      check(cudaMemcpy(values.data(), left.data(), bytes, cudaMemcpyDeviceToHost),
+            "reading the output");
+      return values;
+    };
+    const std::vector<std::uint16_t> expected = outputs(true);
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_EQ(outputs(false), expected) << build.facts.label << ", run " << i;
+    }
   }
 }
 

@@ -186,6 +186,32 @@ TEST(Schedule, EveryWalkComputesEveryBlockOfKOnce) {
   }
 }
 
+TEST(Schedule, GridsThatOverlapAreWholeLayersOfCtas) {
+  const KernelConfig two{.ctas_per_sm = 2, .pdl = true};
+  EXPECT_EQ(grid_clusters(two, 128, 264), 132);
+  EXPECT_EQ(grid_clusters(two, 132, 264), 132);
+  EXPECT_EQ(grid_clusters(two, 133, 264), 264);
+  EXPECT_EQ(grid_clusters(two, 1'000'000'000'000, 264), 264);
+  // Without overlap, one CTA on an SM or shares cut along K: one cluster per piece of work.
+  EXPECT_EQ(grid_clusters({.ctas_per_sm = 2}, 128, 264), 128);
+  EXPECT_EQ(grid_clusters({.pdl = true}, 128, 132), 128);
+  EXPECT_EQ(grid_clusters({.walk = Walk::kStreamK, .ctas_per_sm = 2, .pdl = true}, 128, 264), 128);
+}
+
+TEST(Schedule, NoGridExceedsWhatIsResident) {
+  for (int resident = 1; resident <= 265; ++resident) {
+    for (const int pieces : {1, 2, 65, 131, 132, 133, 263, 264, 265, 100'000}) {
+      const int clusters = grid_clusters({.ctas_per_sm = 2, .pdl = true}, pieces, resident);
+      ASSERT_GE(clusters, std::min(pieces, resident));
+      ASSERT_LE(clusters, resident);
+    }
+  }
+}
+
+TEST(Schedule, CtasWithoutWorkComputeNothing) {
+  for (const int tiles : {1, 5, 128}) expect_all_work_done_once({}, 132, tiles, 8);
+}
+
 // 2^25 blocks of K, and two CTAs on each SM.
 TEST(Schedule, StreamedSharesOfTheLongestKAreExact) {
   constexpr std::int64_t kBlocks = (1 << 30) / 32;
