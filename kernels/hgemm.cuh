@@ -265,8 +265,9 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       ptx::mbarrier_wait(pipeline.full(stage), state.parity());
       (probe.lap(consumer_phase::kWaitFull), ...);
       if (is_first) {
-        origin = pipeline.read_origin(stage, rank, lane);
+        origin = pipeline.origin(stage);
         (probe.ready(work.tile, origin), ...);
+        __syncwarp();  // every lane has read it before lane 0 releases the stage
       }
       const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kConfig) / 16));
       const u64 b = b_base + static_cast<u32>(stage * (b_stage_bytes(kConfig) / 16));

@@ -70,15 +70,6 @@ struct Pipeline {
     return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
   }
 
-  /// Consumer warp: read by the lane that will release the stage to this CTA's producer, so that
-  /// its own arrival orders the read before the next write (and racecheck sees that it does).
-  __device__ __forceinline__ TileOrigin read_origin(int stage, u32 rank, int lane) const {
-    const int reader = kClusterSize == 1 ? 0 : static_cast<int>(rank);
-    TileOrigin at{};
-    if (lane == reader) at = origin(stage);
-    return {__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader)};
-  }
-
   /// One thread, once, before any other use; a CTA or cluster barrier must follow.
   __device__ __forceinline__ void init() const {
     for (int stage = 0; stage < kConfig.stages; ++stage) {
