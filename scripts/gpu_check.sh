@@ -165,7 +165,6 @@ done
 check "compute-sanitizer finds a planted fault" sanitizer_finds_planted_fault
 check "compute-sanitizer memcheck" sanitize memcheck
 check "compute-sanitizer synccheck" sanitize synccheck
-check "compute-sanitizer racecheck" sanitize racecheck
 check "smoke sweep" smoke_sweep
 check "smoke sweep in burst" smoke_sweep_burst
 check "kill and resume" kill_and_resume
