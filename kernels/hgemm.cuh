@@ -368,8 +368,6 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
   const u32 rank = cluster_size(kConfig) > 1 ? ptx::cluster_rank() : 0;
 
-  typename Pipeline<kConfig>::State state;
-
   (probe.entered(), ...);
   // Until the first copy arrives nobody can do anything, so three warps of the producers share what
   // must come before it.
@@ -396,7 +394,17 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
       meet<kConfig>();
       (probe.synced(), ...);
       (probe.begin_role(), ...);
+      typename Pipeline<kConfig>::State state;
       produce<kConfig>(params, pipeline, ahead, state, rank, lane, probe.watch()...);
+      (probe.end_role(), ...);
+      // A peer may still have to receive what this CTA multicast, and to release it to this CTA's
+      // barriers. (What peers send here was awaited by the consumers.) A barrier of the whole
+      // cluster would also wait for the peer's epilogue, and, if it releases, for D to reach
+      // memory: 2000 cycles.
+      if constexpr (cluster_size(kConfig) > 1) {
+        if (lane == 0) pipeline.await_readers(state);
+        __syncwarp();
+      }
     } else {
       meet<kConfig>();
     }
@@ -407,19 +415,14 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
     (probe.begin_role(), ...);
     consume<kConfig>(params, pipeline, rank, warp / 4 - 1, probe.watch()...);
   }
-  (probe.end_role(), ...);
+  if (warp != 0) {
+    (probe.end_role(), ...);  // the producer's was before it awaited the readers
+  }
 
   // Shared memory must outlive the copies that read it. For all threads, though only consumers have
   // copies: inside the consumers' branch this wait makes ptxas 13.0 give consumers the registers of
   // kernel entry, and every tile of more than about 130 accumulators spills.
   if constexpr (kConfig.epilogue != Epilogue::kDirect) ptx::bulk_wait_group_read<0>();
-  // A peer may still have to receive what this CTA multicast, and to release it to this CTA's
-  // barriers. (What peers send here was awaited by the consumers.) A barrier of the whole cluster
-  // would also wait for the peer's epilogue, and, if it releases, for D to reach memory: 2000
-  // cycles.
-  if constexpr (cluster_size(kConfig) > 1) {
-    if (warp == 0 && lane == 0) pipeline.await_readers(state);
-  }
   (probe.finish(), ...);
 }
 
