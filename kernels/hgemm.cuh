@@ -30,8 +30,8 @@ __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGr
 
 // ---- Producer ----
 
-/// What tiles ask L2 for before they may copy it: so many rings full of stages. Two, since the
-/// first ring's bytes are on their way when the second one's are asked for (1024^3: all of K).
+/// What tiles ask L2 for before they may copy it: so many rings full of stages. Two is all of K at
+/// 1024^3; other values were not tried.
 inline constexpr int kPrefetchRounds = 2;
 
 /// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K, each

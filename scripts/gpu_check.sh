@@ -21,8 +21,11 @@ run_gtest() {
   fi
 }
 
+# sanitize <tool> [<option>...]
 sanitize() {
-  run_gtest "$sanitizer" --tool "$1" --error-exitcode 1 build/tests/kernel_test \
+  local tool=$1
+  shift
+  run_gtest "$sanitizer" --tool "$tool" --error-exitcode 1 "$@" build/tests/kernel_test \
     --gtest_filter='*Smoke*'
 }
 
@@ -165,6 +168,9 @@ done
 check "compute-sanitizer finds a planted fault" sanitizer_finds_planted_fault
 check "compute-sanitizer memcheck" sanitize memcheck
 check "compute-sanitizer synccheck" sanitize synccheck
+# Of our kernels alone: it reports hazards in those of cuBLAS, which make the reference. It is not clean
+# yet: analysis/kernel-notes.md.
+check "compute-sanitizer racecheck" sanitize racecheck --kernel-name kns=hgemm_kernel
 check "smoke sweep" smoke_sweep
 check "smoke sweep in burst" smoke_sweep_burst
 check "kill and resume" kill_and_resume
