@@ -18,7 +18,10 @@ HGEMM_HOST_DEVICE constexpr int element_bytes(Dtype dtype) { return dtype == Dty
 
 /// How the consumers of a CTA share its work: the rows of each tile, its columns, or whole tiles in
 /// turn (ping-pong: one multiplies while the other writes its tile).
-enum class Schedule : unsigned char { kRows, kColumns, kPingPong };
+///
+/// kSwapped is another kernel, for few rows of A (stream.cuh): B takes the place of wgmma's 64-row
+/// operand, so that a tile may have as few as 8 rows, and each consumer has 64 columns of it.
+enum class Schedule : unsigned char { kRows, kColumns, kPingPong, kSwapped };
 /// Grouped orders go through bands of `group` tiles: bands of rows, swept along N, or of columns,
 /// swept along M. A snake sweeps every other band backwards.
 enum class TileOrder : unsigned char {
@@ -36,6 +39,9 @@ enum class Epilogue : unsigned char { kDirect, kTma, kLate };
 /// or every n-th part of a tile, each cut along K into `splits` parts (kSplitK). kStreamK: as
 /// kPersistent, but tiles that would fill the last wave only in part are shared evenly, cut at any
 /// k block. kSingle: a CTA for each tile.
+///
+/// With Schedule::kSwapped there is a CTA for each part: those of a tile are a cluster, and add up
+/// in shared memory.
 enum class Walk : unsigned char { kPersistent, kSingle, kSplitK, kStreamK };
 /// What L2 is told of an operand's lines: nothing, that they will not be needed again, or that they
 /// will (PTX ISA, "cache eviction priority").
@@ -65,7 +71,8 @@ struct KernelConfig {
   int ctas_per_sm = 1;  ///< 1 or 2
   /// Launched while the kernel before it in the stream drains (programmatic dependent launch), and
   /// lets the next one do so. Until that kernel is done it reads neither A nor B, but asks L2 for
-  /// them: they must be mapped by then.
+  /// them: they must be mapped by then. With Schedule::kSwapped it does read B, which therefore
+  /// must not be what that kernel writes.
   bool pdl = false;
   bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
 
@@ -102,14 +109,25 @@ inline constexpr int kSlabK = 64;
 inline constexpr int kStoreRows = 16;
 inline constexpr int kStoreCols = 64;
 inline constexpr int kStoreBuffers = 2;
+/// Swapped, in boxes of 8 rows.
+inline constexpr int kGroupRows = 8;
 /// TMA limit on every box extent (cuTensorMapEncodeTiled: boxDim[i] <= 256).
 inline constexpr int kMaxBoxRows = 256;
 
-HGEMM_HOST_DEVICE constexpr int cluster_size(const KernelConfig& c) {
+HGEMM_HOST_DEVICE constexpr bool is_swapped(const KernelConfig& c) {
+  return c.schedule == Schedule::kSwapped;
+}
+/// CTAs that share what they fetch.
+HGEMM_HOST_DEVICE constexpr int multicast_size(const KernelConfig& c) {
   return c.cluster_m * c.cluster_n;
 }
+HGEMM_HOST_DEVICE constexpr int cluster_size(const KernelConfig& c) {
+  return multicast_size(c) * (is_swapped(c) ? c.splits : 1);
+}
+/// The producer is a warpgroup, since setmaxnreg acts on whole ones, or a warp where registers stay
+/// as they are.
 HGEMM_HOST_DEVICE constexpr int threads_per_cta(const KernelConfig& c) {
-  return kWarpgroupThreads * (c.consumers + 1);
+  return kWarpgroupThreads * c.consumers + (is_swapped(c) ? 32 : kWarpgroupThreads);
 }
 HGEMM_HOST_DEVICE constexpr bool has_bands(TileOrder order) {
   return order != TileOrder::kLinear && order != TileOrder::kHilbert;
@@ -120,7 +138,7 @@ HGEMM_HOST_DEVICE constexpr int consumer_rows(const KernelConfig& c) {
   return c.schedule == Schedule::kRows ? c.bm / c.consumers : c.bm;
 }
 HGEMM_HOST_DEVICE constexpr int consumer_cols(const KernelConfig& c) {
-  return c.schedule == Schedule::kColumns ? c.bn / c.consumers : c.bn;
+  return c.schedule == Schedule::kColumns || is_swapped(c) ? c.bn / c.consumers : c.bn;
 }
 /// Consumers that read each stage.
 HGEMM_HOST_DEVICE constexpr int readers(const KernelConfig& c) {
@@ -131,15 +149,24 @@ HGEMM_HOST_DEVICE constexpr int mma_blocks(const KernelConfig& c) {
   return consumer_rows(c) / kMmaM;
 }
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const KernelConfig& c) {
-  return mma_blocks(c) * consumer_cols(c) / 2;
+  return consumer_rows(c) * consumer_cols(c) / kWarpgroupThreads;
 }
-/// Whether a tile may be computed in parts of K, by several CTAs.
+/// Width of one wgmma.
+HGEMM_HOST_DEVICE constexpr int mma_n(const KernelConfig& c) {
+  return is_swapped(c) ? consumer_rows(c) : consumer_cols(c);
+}
+/// Whether CTAs leave sums of parts of K for one another in a workspace.
 HGEMM_HOST_DEVICE constexpr bool cuts_k(const KernelConfig& c) {
-  return c.walk == Walk::kSplitK || c.walk == Walk::kStreamK;
+  return (c.walk == Walk::kSplitK || c.walk == Walk::kStreamK) && !is_swapped(c);
 }
 /// fp32 sums that a CTA leaves for another one to add: bytes in the workspace.
 HGEMM_HOST_DEVICE constexpr int partial_bytes(const KernelConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
+}
+
+/// Rows of one TMA store.
+HGEMM_HOST_DEVICE constexpr int store_rows(const KernelConfig& c) {
+  return is_swapped(c) ? kGroupRows : kStoreRows;
 }
 
 /// Registers of a packed tile that waits to be stored.
@@ -168,9 +195,10 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const KernelConfig& c,
 ///
 /// Two consumers take 240 only for tiles that need it: with 24 registers some producers spill.
 HGEMM_HOST_DEVICE constexpr bool moves_registers(const KernelConfig& c) {
-  return c.consumers > 1 || c.ctas_per_sm > 1;
+  return (c.consumers > 1 || c.ctas_per_sm > 1) && !is_swapped(c);
 }
 HGEMM_HOST_DEVICE constexpr int consumer_registers(const KernelConfig& c) {
+  if (is_swapped(c)) return entry_registers(c);
   if (c.ctas_per_sm > 1) return c.consumers == 1 ? 232 : 104;
   if (c.consumers == 1) return 255;
   if (c.consumers == 3) return 160;
@@ -194,13 +222,39 @@ HGEMM_HOST_DEVICE constexpr int store_buffer_bytes() {
   return kStoreRows * kStoreCols * kElementBytes;
 }
 HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const KernelConfig& c) {
-  const bool staged = c.epilogue != Epilogue::kDirect;
+  const bool staged = c.epilogue != Epilogue::kDirect && !is_swapped(c);
   return staged ? c.consumers * 4 * kStoreBuffers * store_buffer_bytes() : 0;
 }
+
+/// Swapped: a consumer's rows in groups of 8, each of which is added up and stored by one CTA of
+/// the tile's cluster. Groups [first_group(rank), first_group(rank + 1)) are those of a rank, which
+/// for small tiles may be none.
+HGEMM_HOST_DEVICE constexpr int row_groups(const KernelConfig& c) { return c.bm / kGroupRows; }
+HGEMM_HOST_DEVICE constexpr int first_group(const KernelConfig& c, int rank) {
+  return row_groups(c) * rank / c.splits;
+}
+HGEMM_HOST_DEVICE constexpr int group_owner(const KernelConfig& c, int group) {
+  return ((group + 1) * c.splits - 1) / row_groups(c);
+}
+HGEMM_HOST_DEVICE constexpr int most_groups(const KernelConfig& c) {
+  return (row_groups(c) + c.splits - 1) / c.splits;
+}
+/// One consumer's values of a group: fp32 as accumulated, and in the output type.
+inline constexpr int kGroupSumBytes = kWarpgroupThreads * 4 * 4;
+inline constexpr int kGroupStoreBytes = kGroupRows * kStoreCols * kElementBytes;
+/// What peers send to a CTA, past its main loop at the start of shared memory; its output follows.
+HGEMM_HOST_DEVICE constexpr int received_bytes(const KernelConfig& c) {
+  return (c.splits - 1) * c.consumers * most_groups(c) * kGroupSumBytes;
+}
+HGEMM_HOST_DEVICE constexpr int swapped_epilogue_bytes(const KernelConfig& c) {
+  return received_bytes(c) + c.consumers * most_groups(c) * kGroupStoreBytes;
+}
+
 /// Byte offsets in dynamic shared memory. Order: A stages, B stages, output staging, then for each
 /// stage its full barrier, its empty barrier and the origin of the tile that it belongs to.
+/// Swapped, instead of the last a barrier for each consumer: its peers' sums have arrived.
 struct SmemLayout {
-  int b, staging, full, empty, origin, total_bytes;
+  int b, staging, full, empty, origin, sums, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   SmemLayout layout{};
@@ -208,9 +262,13 @@ HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
   layout.staging = (layout.b + c.stages * b_stage_bytes(c) + 1023) / 1024 * 1024;
   layout.full = layout.staging + store_staging_bytes(c);
+  if (is_swapped(c) && layout.full < swapped_epilogue_bytes(c)) {
+    layout.full = swapped_epilogue_bytes(c);
+  }
   layout.empty = layout.full + c.stages * 8;
   layout.origin = layout.empty + c.stages * 8;
-  layout.total_bytes = layout.origin + c.stages * 8;
+  layout.sums = layout.origin;
+  layout.total_bytes = layout.origin + (is_swapped(c) ? c.consumers : c.stages) * 8;
   return layout;
 }
 
@@ -269,6 +327,7 @@ enum class Rule : unsigned char {
   kSplits,
   kMemoryHint,
   kCtasPerSm,
+  kSwapped,
   kProbe,
   kCount,
 };
@@ -282,7 +341,9 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kValid:
       return {"valid", "the kernel can be built and launched"};
     case Rule::kTileM:
-      return {"tile_m", "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows)"};
+      return {"tile_m",
+              "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows); of 8, in 8..128, with "
+              "schedule swap"};
     case Rule::kTileN:
       return {"tile_n", "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16)"};
     case Rule::kTileK:
@@ -294,7 +355,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kConsumerShare:
       return {"consumer_share",
               "rows: bm must split into whole 64-row blocks per consumer; columns: two or three "
-              "consumers, and bn into multiples of 8; ping-pong: two, of a CTA with many tiles"};
+              "consumers, and bn into multiples of 8; ping-pong: two, of a CTA with many tiles; "
+              "swap: 64 columns for each consumer"};
     case Rule::kCluster:
       return {"cluster", "cluster must be 1x1, 2x1 or 1x2"};
     case Rule::kMulticastSlice:
@@ -328,7 +390,10 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
           "a late store needs a next tile, and leaves no registers for sums of parts of K: it goes "
           "with walk persist"};
     case Rule::kSplits:
-      return {"splits", "split-K cuts K into 2..16 parts, other walks do not cut it so"};
+      return {
+          "splits",
+          "split-K cuts K into 2..16 parts, 2..8 with schedule swap (a portable cluster); other "
+          "walks do not cut it so"};
     case Rule::kMemoryHint:
       return {
           "memory_hint",
@@ -336,11 +401,16 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
           "no hint"};
     case Rule::kCtasPerSm:
       return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
+    case Rule::kSwapped:
+      return {"swapped",
+              "schedule swap goes with walk single or split, cluster 1x1, linear order, the tma "
+              "epilogue and bk of 64 or 128"};
     case Rule::kProbe:
       return {
           "probe",
-          "cycle stamps follow consumers that share each tile, neither ping-pong nor tiles cut "
-          "along K, and need a producer with more than 24 registers (two consumers of at most 192 "
+          "cycle stamps follow consumers that share each tile, neither ping-pong nor swapped nor "
+          "tiles cut along K, and need a producer with more than 24 registers (two consumers of at "
+          "most 192 "
           "values a thread)"};
     case Rule::kCount:
       break;
@@ -353,7 +423,10 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
 HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
                                              const DeviceLimits& limits = {}) {
   if (c.dtype != Dtype::kBf16 && c.dtype != Dtype::kFp16) return Rule::kDtype;
-  if (c.bm < 64 || c.bm > 384 || c.bm % 64 != 0) return Rule::kTileM;
+  const int bm_unit = is_swapped(c) ? kGroupRows : kMmaM;
+  if (c.bm < bm_unit || c.bm > (is_swapped(c) ? 128 : 384) || c.bm % bm_unit != 0) {
+    return Rule::kTileM;
+  }
   if (c.bn < 8 || c.bn > 256 || c.bn % 8 != 0) return Rule::kTileN;
   if (c.bk != 32 && c.bk != 64 && c.bk != 128) return Rule::kTileK;
   if (c.mma_depth != 0 && c.mma_depth != 1) return Rule::kMmaDepth;
@@ -362,14 +435,23 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (c.schedule == Schedule::kRows && c.bm % (kMmaM * c.consumers) != 0) {
     return Rule::kConsumerShare;
   }
-  if (c.schedule != Schedule::kRows && c.consumers < 2) return Rule::kConsumerShare;
+  if (is_swapped(c)) {
+    if (c.bn != kMmaM * c.consumers) return Rule::kConsumerShare;
+    if ((c.walk != Walk::kSingle && c.walk != Walk::kSplitK) || multicast_size(c) != 1 ||
+        c.order != TileOrder::kLinear || c.epilogue != Epilogue::kTma || c.bk < kSlabK) {
+      return Rule::kSwapped;
+    }
+    if (c.splits > 8) return Rule::kSplits;
+  } else if (c.schedule != Schedule::kRows && c.consumers < 2) {
+    return Rule::kConsumerShare;
+  }
   if (c.schedule == Schedule::kColumns && c.bn % (8 * c.consumers) != 0) {
     return Rule::kConsumerShare;
   }
   if (c.schedule == Schedule::kPingPong && (c.consumers != 2 || c.walk == Walk::kSingle)) {
     return Rule::kConsumerShare;
   }
-  if (c.cluster_m < 1 || c.cluster_n < 1 || cluster_size(c) > 2) return Rule::kCluster;
+  if (c.cluster_m < 1 || c.cluster_n < 1 || multicast_size(c) > 2) return Rule::kCluster;
   if (c.bn < 8 * c.cluster_m) return Rule::kMulticastSlice;
   if (has_bands(c.order) ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
   if (c.epilogue == Epilogue::kLate && c.walk != Walk::kPersistent) return Rule::kLate;
@@ -385,9 +467,10 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
       consumer_registers(c) - accumulator_reserve(c)) {
     return Rule::kAccumulators;
   }
-  if (consumer_cols(c) / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
+  if (mma_n(c) / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
   if (smem_layout(c).total_bytes > smem_limit(c, limits)) return Rule::kSharedMemory;
-  if (c.probe && (c.schedule == Schedule::kPingPong || cuts_k(c) || producer_registers(c) < 32)) {
+  if (c.probe && (c.schedule == Schedule::kPingPong || is_swapped(c) || cuts_k(c) ||
+                  producer_registers(c) < 32)) {
     return Rule::kProbe;
   }
   return Rule::kValid;

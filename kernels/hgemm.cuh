@@ -189,17 +189,6 @@ __device__ __forceinline__ void produce(const KernelParams& params,
 
 // ---- Consumers ----
 
-/// Shared-memory matrix descriptor of a K-major operand at `address` (PTX ISA, "Matrix Descriptor
-/// Format"): start address / 16; the leading offset is not used with a swizzle; stride offset =
-/// 8 rows; layout 1 = 128-byte swizzle, 2 = 64-byte.
-template <int kBk>
-__device__ __forceinline__ u64 smem_descriptor(u32 address) {
-  constexpr u64 kRowBytes = (kBk < kSlabK ? kBk : kSlabK) * kElementBytes;
-  constexpr u64 kStride = 8 * kRowBytes / 16;
-  constexpr u64 kSwizzle = kRowBytes == 128 ? 1 : 2;
-  return static_cast<u64>(address >> 4) | (1ull << 16) | (kStride << 32) | (kSwizzle << 62);
-}
-
 /// Issues the wgmmas of one stage for this consumer's part. Offsets are in descriptor units (16 B).
 template <KernelConfig kConfig>
 __device__ __forceinline__ void multiply_stage(Accumulators<kConfig>& accumulators, u64 a, u64 b,
@@ -265,9 +254,8 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       ptx::mbarrier_wait(pipeline.full(stage), state.parity());
       (probe.lap(consumer_phase::kWaitFull), ...);
       if (is_first) {
-        origin = pipeline.origin(stage);
+        origin = pipeline.read_origin(stage, rank, lane);
         (probe.ready(work.tile, origin), ...);
-        __syncwarp();  // every lane has read it before lane 0 releases the stage
       }
       const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kConfig) / 16));
       const u64 b = b_base + static_cast<u32>(stage * (b_stage_bytes(kConfig) / 16));

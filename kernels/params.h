@@ -11,14 +11,15 @@ struct alignas(64) TensorMap {
 /// Passed by value as a __grid_constant__. D[m x n] = A[m x k] * B[n x k]^T, all row-major without
 /// padding.
 struct KernelParams {
-  TensorMap a;       ///< box: box_cols(config) x box_rows(a_slice_rows(config))
-  TensorMap b;       ///< box: box_cols(config) x box_rows(b_slice_rows(config))
-  TensorMap d;       ///< box: kStoreCols x kStoreRows, 128-byte swizzle
-  TensorMap d_tail;  ///< box: the consumer_cols(config) % kStoreCols columns left over x
-                     ///< kStoreRows, no swizzle
-  void* d_pointer;   ///< for the direct epilogue
-  float* partials;   ///< where K is cut: partial_bytes(config) for each slot and CTA of a cluster
-  unsigned* flags;   ///< for each of their warps: zero, and left so
+  TensorMap a;            ///< box: box_cols(config) x box_rows(a_slice_rows(config))
+  TensorMap b;            ///< box: box_cols(config) x box_rows(b_slice_rows(config))
+  TensorMap d;            ///< box: kStoreCols x store_rows(config), 128-byte swizzle
+  TensorMap d_tail;       ///< box: the consumer_cols(config) % kStoreCols columns left over x
+                          ///< kStoreRows, no swizzle
+  const void* b_pointer;  ///< for the first copies of the swapped kernel
+  void* d_pointer;        ///< for the direct epilogue
+  float* partials;  ///< where K is cut: partial_bytes(config) for each slot and CTA of a cluster
+  unsigned* flags;  ///< for each of their warps: zero, and left so
   int m, n, k;
 };
 

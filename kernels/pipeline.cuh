@@ -10,6 +10,17 @@
 
 namespace hgemm {
 
+/// Shared-memory matrix descriptor of a K-major operand at `address` (PTX ISA, "Matrix Descriptor
+/// Format"): start address / 16; the leading offset is not used with a swizzle; stride offset =
+/// 8 rows; layout 1 = 128-byte swizzle, 2 = 64-byte.
+template <int kBk>
+__device__ __forceinline__ u64 smem_descriptor(u32 address) {
+  constexpr u64 kRowBytes = (kBk < kSlabK ? kBk : kSlabK) * kElementBytes;
+  constexpr u64 kStride = 8 * kRowBytes / 16;
+  constexpr u64 kSwizzle = kRowBytes == 128 ? 1 : 2;
+  return static_cast<u64>(address >> 4) | (1ull << 16) | (kStride << 32) | (kSwizzle << 62);
+}
+
 /// Where one role stands on its walk around the ring.
 template <int kStages>
 struct PipelineState {
@@ -40,7 +51,7 @@ struct TileOrigin {
 template <KernelConfig kConfig>
 struct Pipeline {
   static constexpr SmemLayout kLayout = smem_layout(kConfig);
-  static constexpr int kClusterSize = cluster_size(kConfig);
+  static constexpr int kSharers = multicast_size(kConfig);
   using State = PipelineState<kConfig.stages>;
 
   unsigned char* smem;
@@ -70,12 +81,21 @@ struct Pipeline {
     return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
   }
 
+  /// Consumer warp: read by the lane that will release the stage to this CTA's producer, so that
+  /// its own arrival orders the read before the next write (and racecheck sees that it does).
+  __device__ __forceinline__ TileOrigin read_origin(int stage, u32 rank, int lane) const {
+    const int reader = kSharers == 1 ? 0 : static_cast<int>(rank);
+    TileOrigin at{};
+    if (lane == reader) at = origin(stage);
+    return {__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader)};
+  }
+
   /// One thread, once, before any other use; a CTA or cluster barrier must follow.
   __device__ __forceinline__ void init() const {
     for (int stage = 0; stage < kConfig.stages; ++stage) {
       ptx::mbarrier_init(full(stage), 1);
       // Every warp that reads the stage, in every CTA that our copies reach, releases it to us.
-      ptx::mbarrier_init(empty(stage), readers(kConfig) * 4 * kClusterSize);
+      ptx::mbarrier_init(empty(stage), readers(kConfig) * 4 * kSharers);
     }
     ptx::fence_mbarrier_init();
   }
@@ -83,10 +103,10 @@ struct Pipeline {
   /// Consumer warp, after its last read of the stage: tells every producer that writes to it. Each
   /// warp speaks for itself, since wgmma.wait_group of one warp says nothing of the other three.
   __device__ __forceinline__ void release(int stage, int lane) const {
-    if constexpr (kClusterSize == 1) {
+    if constexpr (kSharers == 1) {
       if (lane == 0) ptx::mbarrier_arrive(empty(stage));
     } else {
-      if (lane < kClusterSize) {
+      if (lane < kSharers) {
         ptx::mbarrier_arrive_cluster(empty(stage), static_cast<u32>(lane));
       }
     }

@@ -104,6 +104,23 @@ __device__ __forceinline__ void cluster_sync_relaxed() {
 /// The same among the threads of a CTA ("barrier").
 __device__ __forceinline__ void cta_sync() { asm volatile("barrier.cta.sync 0;" ::: "memory"); }
 
+/// The address in CTA `rank` of the cluster that lies at the same offset ("mapa").
+__device__ __forceinline__ u32 map_to_rank(u32 address, u32 rank) {
+  u32 remote;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+  return remote;
+}
+/// Four values to another CTA's shared memory; their bytes complete on a barrier there
+/// ("st.async").
+__device__ __forceinline__ void store_async_v4(u32 remote, const float* values,
+                                               u32 remote_barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(remote),
+      "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]), "r"(remote_barrier)
+      : "memory");
+}
+
 // ---- Programmatic dependent launch ("griddepcontrol") ----
 
 /// Waits until the kernels before this one have completed, and their writes are visible.
@@ -203,6 +220,19 @@ __device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// ---- Copies by threads ("cp.async") ----
+
+/// 16 bytes to shared memory past L1, or zeros if not `valid`.
+__device__ __forceinline__ void copy_async_16(u32 destination, const void* source, bool valid) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
+               "l"(source), "r"(valid ? 16 : 0)
+               : "memory");
+}
+/// Waits for all of this thread's.
+__device__ __forceinline__ void copy_async_wait_all() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 // ---- Named barriers ("bar") ----
 
 /// Waits until `kThreads` threads have arrived at or wait for barrier `id` of the CTA.
@@ -292,6 +322,19 @@ __device__ __forceinline__ void stmatrix_x4(u32 address, u32 r0, u32 r1, u32 r2,
 __device__ __forceinline__ void stmatrix_x2(u32 address, u32 r0, u32 r1) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0),
                "r"(r1)
+               : "memory");
+}
+
+/// Two of them transposed: lane i % 16 gives the address of column i % 8 of matrix i / 8.
+__device__ __forceinline__ void stmatrix_x2_transposed(u32 address, u32 r0, u32 r1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
+               "r"(r0), "r"(r1)
+               : "memory");
+}
+__device__ __forceinline__ void load_shared_v4(float* values, u32 address) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "r"(address)
                : "memory");
 }
 

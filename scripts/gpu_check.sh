@@ -21,24 +21,34 @@ run_gtest() {
   fi
 }
 
-# sanitize <tool> [<option>...]
 sanitize() {
-  local tool=$1
-  shift
-  run_gtest "$sanitizer" --tool "$tool" --error-exitcode 1 "$@" build/tests/kernel_test \
+  run_gtest "$sanitizer" --tool "$1" --error-exitcode 1 build/tests/kernel_test \
     --gtest_filter='*Smoke*'
 }
 
+# Hazards in our kernels; it also reports some in those of cuBLAS, which make the reference. (Its
+# filters by kernel name would leave these out, but with any of them the tool itself fails: "failed
+# to handle a hardware exception", compute-sanitizer 2025.3.)
+racecheck() {
+  local log=$scratch/race.log
+  run_gtest "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
+    --gtest_filter='*Smoke*' >"$log" 2>&1 || { cat "$log"; return 1; }
+  grep 'RACECHECK SUMMARY' "$log"
+  if grep -E 'access at hgemm_' "$log"; then return 1; fi
+}
+
 # Unless the sanitizer reports a planted fault, its silence about the real kernels means nothing.
-sanitizer_finds_planted_fault() {
+# finds_planted <tool> <test> <what it must say>
+finds_planted() {
   local log=$scratch/planted.log
-  if "$sanitizer" --tool memcheck --error-exitcode 1 build/tests/kernel_test \
-    --gtest_also_run_disabled_tests --gtest_filter='*Planted*' >"$log" 2>&1; then
-    cat "$log"
-    return 1
-  fi
-  grep -E 'Invalid __global__ write|ERROR SUMMARY' "$log" | sort -u
-  grep -q 'Invalid __global__ write' "$log"
+  "$sanitizer" --tool "$1" --print-limit 100000 build/tests/kernel_test \
+    --gtest_also_run_disabled_tests --gtest_filter="*$2*" >"$log" 2>&1 || true
+  grep -E "$3|SUMMARY" "$log" | sort -u | head -n 5
+  grep -qE "$3" "$log"
+}
+sanitizer_finds_planted_faults() {
+  finds_planted memcheck PlantedWrite 'Invalid __global__ write' &&
+    finds_planted racecheck PlantedRace 'access at hgemm_'
 }
 
 # sweep <database> <log> [<option>...]: the smoke space on the smoke shapes.
@@ -165,12 +175,10 @@ for source in tests/gpu/*_test.cpp; do
   name=$(basename "$source" .cpp)
   check "$name" run_gtest "build/tests/$name"
 done
-check "compute-sanitizer finds a planted fault" sanitizer_finds_planted_fault
+check "compute-sanitizer finds planted faults" sanitizer_finds_planted_faults
 check "compute-sanitizer memcheck" sanitize memcheck
 check "compute-sanitizer synccheck" sanitize synccheck
-# Of our kernels alone: it reports hazards in those of cuBLAS, which make the reference. It is not clean
-# yet: analysis/kernel-notes.md.
-check "compute-sanitizer racecheck" sanitize racecheck --kernel-name kns=hgemm_kernel
+check "compute-sanitizer racecheck" racecheck
 check "smoke sweep" smoke_sweep
 check "smoke sweep in burst" smoke_sweep_burst
 check "kill and resume" kill_and_resume

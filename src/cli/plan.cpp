@@ -24,7 +24,7 @@ struct PlanOptions {
 /// What a space would mean for a shape.
 struct ShapePlan {
   Shape shape;
-  std::int64_t configs = 0;  ///< valid points of the shape's dtype
+  std::int64_t configs = 0;  ///< valid points that suit the shape
   std::string unsupported;   ///< why the kernel cannot compute the shape; empty if it can
 };
 
@@ -32,7 +32,8 @@ std::vector<ShapePlan> plan_shapes(std::span<const Shape> shapes, const Enumerat
   std::vector<ShapePlan> plans;
   for (const Shape& shape : shapes) {
     const char* reason = why_unsupported(shape);
-    const auto configs = std::ranges::count(points.valid, shape.dtype, &KernelConfig::dtype);
+    const auto configs = std::ranges::count_if(
+        points.valid, [&](const KernelConfig& config) { return suits(config, shape); });
     plans.push_back({shape, reason ? 0 : configs, reason ? reason : ""});
   }
   return plans;

@@ -163,6 +163,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   TunePlan plan;
   plan.shapes = chosen_shapes(options.shapes);
   plan.configs = chosen_configs(options);
+  plan.only_suitable = options.configs.empty();
   check_dtypes(plan.shapes, plan.configs);
   plan.regimes = aim.regimes;
   plan.energy = options.energy || aim.objective == Objective::kEnergy;

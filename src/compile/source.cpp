@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "compile/compiler.h"
+#include "space/label.h"
 
 namespace hgemm {
 
@@ -18,8 +19,10 @@ std::string kernel_source(const KernelConfig& config) {
   const std::string cluster_dims =
       cluster_size(config) > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", cluster_size(config))
                                : "";
+  KernelConfig plain = config;
+  plain.probe = false;
   const std::string source = fmt::format(
-      R"(#include "hgemm.cuh"
+      R"(#include "{}"
 
 inline constexpr hgemm::KernelConfig kConfig{{
     .bm = {},
@@ -46,27 +49,29 @@ inline constexpr hgemm::KernelConfig kConfig{{
 }};
 
 extern "C" __global__ void {}__launch_bounds__({}, {})
-    hgemm_kernel(const __grid_constant__ hgemm::KernelParams params) {{
-  hgemm::hgemm<kConfig>(params);
+    {}(const __grid_constant__ hgemm::KernelParams params) {{
+  hgemm::{}<kConfig>(params);
 }}
 )",
-      bm, bn, bk, stages, cluster_m, cluster_n, static_cast<int>(schedule), consumers, mma_depth,
-      static_cast<int>(order), group, static_cast<int>(epilogue), static_cast<int>(walk), splits,
-      static_cast<int>(dtype), static_cast<int>(a_hint), static_cast<int>(b_hint),
-      static_cast<int>(d_hint), promotion, ctas_per_sm, pdl, cluster_dims, threads_per_cta(config),
-      ctas_per_sm);
+      is_swapped(config) ? "stream.cuh" : "hgemm.cuh", bm, bn, bk, stages, cluster_m, cluster_n,
+      static_cast<int>(schedule), consumers, mma_depth, static_cast<int>(order), group,
+      static_cast<int>(epilogue), static_cast<int>(walk), splits, static_cast<int>(dtype),
+      static_cast<int>(a_hint), static_cast<int>(b_hint), static_cast<int>(d_hint), promotion,
+      ctas_per_sm, pdl, cluster_dims, threads_per_cta(config), ctas_per_sm, kernel_name(plain),
+      is_swapped(config) ? "stream" : "hgemm");
   if (!probe) return source;
   // Beside the plain kernel, so that what the stamps cost can be measured.
   return source + fmt::format(R"(
 inline constexpr hgemm::KernelConfig kProbed = hgemm::with_probe(kConfig);
 
 extern "C" __global__ void {}__launch_bounds__({}, {})
-    hgemm_probed_kernel(const __grid_constant__ hgemm::KernelParams params,
-                        const __grid_constant__ hgemm::ProbeRecords records) {{
+    {}(const __grid_constant__ hgemm::KernelParams params,
+       const __grid_constant__ hgemm::ProbeRecords records) {{
   hgemm::hgemm<kProbed>(params, hgemm::CtaProbe<kProbed>(records));
 }}
 )",
-                              cluster_dims, threads_per_cta(config), ctas_per_sm);
+                              cluster_dims, threads_per_cta(config), ctas_per_sm,
+                              kernel_name(config));
 }
 
 namespace {

@@ -11,10 +11,10 @@
 namespace hgemm {
 
 /// The translation unit that instantiates the kernel for one config, as
-///   extern "C" __global__ void hgemm_kernel(const __grid_constant__ hgemm::KernelParams)
-/// and, if the config is probed, beside it
-///   extern "C" __global__ void hgemm_probed_kernel(const __grid_constant__ hgemm::KernelParams,
-///                                                  const __grid_constant__ hgemm::ProbeRecords)
+///   extern "C" __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams)
+/// and, if the config is probed, the plain one's beside it and in its own
+///   extern "C" __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams,
+///                                            const __grid_constant__ hgemm::ProbeRecords)
 std::string kernel_source(const KernelConfig& config);
 
 /// Headers are named by their path below kernels/, as the kernels include each other.

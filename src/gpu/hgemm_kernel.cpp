@@ -6,6 +6,7 @@
 
 #include "gpu/tensor_map.h"
 #include "kernels/schedule.h"
+#include "space/label.h"
 
 namespace hgemm {
 namespace {
@@ -69,10 +70,11 @@ KernelParams make_params(const KernelConfig& config, const Shape& shape, const O
   KernelParams params{};
   params.a = encode(a, box_cols(config), box_rows(a_slice_rows(config)), swizzle, loads);
   params.b = encode(b, box_cols(config), box_rows(b_slice_rows(config)), swizzle, loads);
-  params.d = encode(d, kStoreCols, kStoreRows, TensorSwizzle::k128B, stores);
+  params.d = encode(d, kStoreCols, store_rows(config), TensorSwizzle::k128B, stores);
   if (const int tail = consumer_cols(config) % kStoreCols; tail != 0) {
     params.d_tail = encode(d, tail, kStoreRows, TensorSwizzle::kNone, stores);
   }
+  params.b_pointer = operands.b;
   params.d_pointer = operands.d;
   params.partials = workspace.partials.as<float>();
   params.flags = workspace.flags.as<unsigned>();
@@ -87,9 +89,8 @@ HgemmKernel::HgemmKernel(const KernelConfig& config, const std::filesystem::path
   check(cudaLibraryLoadFromFile(&library_, cubin.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
         "loading a cubin");
   try {
-    check(cudaLibraryGetKernel(&kernel_, library_,
-                               config.probe ? "hgemm_probed_kernel" : "hgemm_kernel"),
-          "looking for hgemm_kernel");
+    const std::string name = kernel_name(config);
+    check(cudaLibraryGetKernel(&kernel_, library_, name.c_str()), "looking for its kernel");
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                smem_layout(config).total_bytes),
           "reserving shared memory");
@@ -129,7 +130,7 @@ int HgemmKernel::grid_ctas(const Shape& shape) const {
   }
   const int tiles =
       tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), config_).tiles();
-  if (config_.walk == Walk::kSingle) return tiles * cluster_size(config_);
+  if (config_.walk == Walk::kSingle || is_swapped(config_)) return tiles * cluster_size(config_);
 
   Attributes attributes{};
   const cudaLaunchConfig_t config = launch_config(cluster_size(config_), nullptr, &attributes);
@@ -166,7 +167,7 @@ void HgemmKernel::launch(const KernelParams& params, int ctas, cudaStream_t stre
   const cudaLaunchConfig_t config = launch_config(ctas, stream, &attributes);
   // As many are read as the kernel has parameters.
   void* arguments[] = {const_cast<KernelParams*>(&params), const_cast<ProbeRecords*>(&records)};
-  check(cudaLaunchKernelExC(&config, kernel_, arguments), "launching hgemm_kernel");
+  check(cudaLaunchKernelExC(&config, kernel_, arguments), "launching the kernel");
 }
 
 }  // namespace hgemm

@@ -108,6 +108,12 @@ std::string label(const KernelConfig& c) {
   return text;
 }
 
+std::string kernel_name(const KernelConfig& config) {
+  std::string name = "hgemm_" + label(config);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
 KernelConfig parse_label(std::string_view text) {
   LabelReader reader(text);
   KernelConfig c;

@@ -21,6 +21,10 @@ namespace hgemm {
 /// programmatic dependent launch (pdl), and probe1 for a build with cycle stamps.
 std::string label(const KernelConfig& config);
 
+/// The name of the kernel that is built for the config, as profilers and sanitizers show it: the
+/// label, made an identifier (hgemm_bm128_bn256_...).
+std::string kernel_name(const KernelConfig& config);
+
 /// Inverse of label(). Throws InputError that names the field at fault and what it must look like.
 /// Accepts exactly what label() writes; does not judge validity (why_invalid does).
 KernelConfig parse_label(std::string_view text);

@@ -154,4 +154,11 @@ std::map<std::string, std::vector<std::string>> axis_values(
   return result;
 }
 
+bool suits(const KernelConfig& config, const Shape& shape) {
+  if (config.dtype != shape.dtype) return false;
+  if (!is_swapped(config)) return config.bm < shape.m + kMmaM;
+  const auto empty_rows = config.bm - shape.m;
+  return empty_rows >= 0 && (empty_rows < kGroupRows || 3 * empty_rows < config.bm);
+}
+
 }  // namespace hgemm

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/config.h"
+#include "space/shape.h"
 
 namespace hgemm {
 
@@ -54,7 +55,8 @@ struct Space {
 ///   bm, bn, consumers   required
 ///   bk                  64                 q          max (or numbers; the pipeline's stages)
 ///   cluster             1x1                d          1   (wgmma groups left in flight)
-///   schedule            coop (cols, pp: the consumers share a tile's columns, or take turns)
+///   schedule            coop (cols, pp: the consumers share a tile's columns, or take turns; swap:
+///                       tiles of few rows, 64 columns to a consumer)
 ///   order               linear (hilbert; bands of rows group<G>, snake<G>, of columns ngroup<G>,
 ///                       nsnake<G>)
 ///   epilogue            tma (direct, late) walk       persist (single, split<S>, stream)
@@ -72,6 +74,12 @@ struct Enumeration {
 };
 /// "max" stages become a number; where not even the fewest fit, the point is counted as rejected.
 Enumeration enumerate(const Space& space, const DeviceLimits& limits = {});
+
+/// Whether a space's config is worth trying on a shape. Swapped tiles are for shapes of one row of
+/// them that leaves less than a third empty, or less than 8 rows; others for shapes that do not
+/// leave whole 64-row blocks of the tile empty. (A config that is asked for by its label is tried
+/// on any shape.)
+bool suits(const KernelConfig& config, const Shape& shape);
 
 /// axis (named as in space files) -> its distinct values among `configs`, written as in labels but
 /// without the axis prefix ("128", "2x1", "group8"), in ascending order.

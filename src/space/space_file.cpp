@@ -56,7 +56,7 @@ class SpaceReader {
     grid.stages = stages(map);
     grid.cluster = words(map, "cluster", find_cluster, {"1x1", "2x1", "1x2"}, {{1, 1}});
     grid.schedule =
-        words(map, "schedule", find_schedule, {"coop", "cols", "pp"}, {Schedule::kRows});
+        words(map, "schedule", find_schedule, {"coop", "cols", "pp", "swap"}, {Schedule::kRows});
     grid.order = words(map, "order", find_order,
                        {"linear", "group8", "ngroup8", "snake8", "nsnake8", "hilbert"},
                        {{TileOrder::kLinear, 0}});

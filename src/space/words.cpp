@@ -71,6 +71,8 @@ std::string_view schedule_word(Schedule schedule) {
       return "cols";
     case Schedule::kPingPong:
       return "pp";
+    case Schedule::kSwapped:
+      return "swap";
   }
   return "?";
 }
@@ -135,7 +137,8 @@ std::optional<Grid::Order> find_order(std::string_view word) {
 }
 
 std::optional<Schedule> find_schedule(std::string_view word) {
-  return find_word(word, schedule_word, {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong});
+  return find_word(word, schedule_word,
+                   {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong, Schedule::kSwapped});
 }
 
 std::optional<Epilogue> find_epilogue(std::string_view word) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "space/label.h"
+#include "space/space.h"
 #include "tune/shape_race.h"
 
 namespace hgemm {
@@ -29,7 +30,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
       std::set<std::string> known = store.finished(environment, shape, regime, with_energy);
       Missing missing{shape, regime, {}};
       for (const KernelConfig& config : plan.configs) {
-        if (config.dtype != shape.dtype) continue;
+        if (config.dtype != shape.dtype || (plan.only_suitable && !suits(config, shape))) continue;
         if (known.insert(label(config)).second) missing.configs.push_back(config);
       }
       if (!missing.configs.empty()) all.push_back(std::move(missing));

@@ -32,6 +32,7 @@ class TuneListener {
 struct TunePlan {
   std::vector<Shape> shapes;
   std::vector<KernelConfig> configs;
+  bool only_suitable = false;  ///< leaves out configs that do not suit a shape (space.h)
   std::vector<Regime> regimes = {Regime::kSustained};  ///< all shapes in one, then in the next
   bool energy = false;  ///< a window of seconds for each finalist of a sustained race
   RacePolicy policy;

@@ -151,8 +151,11 @@ TEST_F(KernelTest, WhatTheDriverRefusesIsALaunchFailure) {
   const Build build = compile({{.bm = 128, .bn = 128, .bk = 64, .stages = 4}}).front();
   KernelConfig too_large = build.config;
   too_large.stages = 16;  // 512 KB of shared memory
+  const Build unfit = compile_edited(too_large, "config.h", "smem_bytes_per_cta = 232448",
+                                     "smem_bytes_per_cta = 999999");
+  ASSERT_EQ(unfit.status, Status::kOk) << unfit.message;
   Session session({.m = 256, .n = 256, .k = 256, .tag = ""}, 1, without_rotation());
-  const Prepared refused = session.prepare(label(too_large), too_large, build.cubin);
+  const Prepared refused = session.prepare(unfit.facts.label, too_large, unfit.cubin);
   EXPECT_EQ(refused.status, Status::kLaunchFailed);
   EXPECT_NE(refused.message.find("shared memory"), std::string::npos) << refused.message;
   EXPECT_EQ(session.prepare(build.facts.label, build.config, build.cubin).status, Status::kOk)
@@ -182,8 +185,8 @@ TEST_F(KernelTest, InputSetsExceedThreeTimesL2) {
   }
 }
 
-// Not a test of ours but of compute-sanitizer, which must report it: gpu_check.sh runs it to know
-// that a clean smoke run means something.
+// Not tests of ours but of compute-sanitizer, which must report them: gpu_check.sh runs them to
+// know that a clean smoke run means something.
 TEST_F(KernelTest, DISABLED_PlantedWriteToNowhere) {
   const std::string start = "  const Pipeline<kConfig> pipeline(smem);";
   const std::string write =
@@ -191,6 +194,14 @@ TEST_F(KernelTest, DISABLED_PlantedWriteToNowhere) {
       "static_cast<char*>(params.d_pointer) + (1ull << 40)) = 0;";
   const KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
   expect_correct({compile_edited(config, "hgemm.cuh", start, start + write)},
+                 {{.m = 256, .n = 512, .k = 256, .tag = ""}}, without_rotation());
+}
+
+TEST_F(KernelTest, DISABLED_PlantedRace) {
+  const std::string start = "  const Pipeline<kConfig> pipeline(smem);";
+  const std::string race = "\n  smem[0] = static_cast<unsigned char>(smem[threadIdx.x + 1] + 1);";
+  const KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
+  expect_correct({compile_edited(config, "hgemm.cuh", start, start + race)},
                  {{.m = 256, .n = 512, .k = 256, .tag = ""}}, without_rotation());
 }
 

@@ -82,6 +82,29 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kValid, {.promotion = 64}},
       {Rule::kMemoryHint, {.epilogue = Epilogue::kDirect, .d_hint = CacheHint::kEvictFirst}},
       {Rule::kValid, {.epilogue = Epilogue::kLate, .d_hint = CacheHint::kEvictFirst}},
+      {Rule::kSwapped, {.schedule = Schedule::kSwapped}},
+      {Rule::kTileM, {.bm = 136, .schedule = Schedule::kSwapped, .walk = Walk::kSingle}},
+      {Rule::kTileM, {.bm = 12, .schedule = Schedule::kSwapped, .walk = Walk::kSingle}},
+      {Rule::kConsumerShare,
+       {.bm = 8, .bn = 64, .schedule = Schedule::kSwapped, .walk = Walk::kSingle}},
+      {Rule::kSplits,
+       {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSplitK, .splits = 9}},
+      {Rule::kAccumulators,
+       {.bm = 88,
+        .stages = 3,
+        .schedule = Schedule::kSwapped,
+        .walk = Walk::kSingle,
+        .ctas_per_sm = 2}},
+      {Rule::kValid,
+       {.bm = 80,
+        .stages = 3,
+        .schedule = Schedule::kSwapped,
+        .walk = Walk::kSingle,
+        .ctas_per_sm = 2}},
+      {Rule::kValid, {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSingle}},
+      {Rule::kValid,
+       {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSplitK, .splits = 8, .pdl = true}},
+      {Rule::kProbe, {.schedule = Schedule::kSwapped, .walk = Walk::kSingle, .probe = true}},
       {Rule::kProbe, {.schedule = Schedule::kPingPong, .probe = true}},
       {Rule::kProbe, {.walk = Walk::kStreamK, .probe = true}},
       {Rule::kProbe, {.bm = 256, .bn = 200, .stages = 3, .probe = true}},
@@ -95,6 +118,32 @@ TEST(Config, EachRuleRejectsWhatItNames) {
     seen.insert(c.rule);
   }
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(Rule::kCount)) << "a rule is not tried here";
+}
+
+// Sums of a cluster's CTAs: each group of rows is added up by one of them, which has room for it.
+TEST(Config, EachGroupOfASwappedTileHasOneOwner) {
+  for (int bm = 8; bm <= 128; bm += 8) {
+    for (int splits = 1; splits <= 8; ++splits) {
+      const KernelConfig c{.bm = bm,
+                           .bn = 192,
+                           .bk = 64,
+                           .stages = 3,
+                           .schedule = Schedule::kSwapped,
+                           .consumers = 3,
+                           .walk = splits > 1 ? Walk::kSplitK : Walk::kSingle,
+                           .splits = splits};
+      ASSERT_EQ(why_invalid(c), Rule::kValid) << label(c);
+      EXPECT_EQ(first_group(c, 0), 0);
+      EXPECT_EQ(first_group(c, splits), row_groups(c));
+      for (int rank = 0; rank < splits; ++rank) {
+        EXPECT_LE(first_group(c, rank + 1) - first_group(c, rank), most_groups(c)) << label(c);
+        for (int group = first_group(c, rank); group < first_group(c, rank + 1); ++group) {
+          EXPECT_EQ(group_owner(c, group), rank) << label(c) << ", group " << group;
+        }
+      }
+      EXPECT_LE(swapped_epilogue_bytes(c), smem_layout(c).full) << label(c);
+    }
+  }
 }
 
 TEST(Config, EveryRuleHasANameAndAReason) {
