@@ -85,8 +85,12 @@ TEST_P(ShippedSpace, RejectsWithReasons) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Spaces, ShippedSpace,
-                         ::testing::Values("smoke", "quick", "full", "decode"),
-                         [](const auto& instance) { return std::string(instance.param); });
+                         ::testing::Values("smoke", "quick", "full", "decode", "decode-pdl"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 void expect_every_word(const std::map<std::string, std::vector<std::string>>& axes) {
   EXPECT_THAT(axes.at("schedule"), ElementsAre("coop", "cols", "pp", "swap"));
