@@ -285,23 +285,23 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kConfig>&
 
 // ---- Kernel ----
 
-/// Before anyone else uses them: the ring's barriers, and those on which peers' sums arrive.
+/// One lane, before anyone else uses them: the ring's barriers, and those on which peers' sums
+/// arrive. (With a lane for each stage, racecheck warns that nothing but __syncwarp orders them.)
 template <KernelConfig kConfig>
-__device__ __forceinline__ void init_barriers(const Pipeline<kConfig>& pipeline, int rank,
-                                              int lane) {
-  if (lane < kConfig.stages) {
-    ptx::mbarrier_init(pipeline.full(lane), 1);
-    ptx::mbarrier_init(pipeline.empty(lane), kConfig.consumers * 4);
-  }
+__device__ __forceinline__ void init_barriers(const Pipeline<kConfig>& pipeline, int rank) {
+  pipeline.init();
+  if constexpr (kConfig.splits == 1) return;
   const int groups = first_group(kConfig, rank + 1) - first_group(kConfig, rank);
-  if (kConfig.splits > 1 && groups > 0 && lane < kConfig.consumers) {
-    const u32 barrier = pipeline.smem_base + static_cast<u32>(smem_layout(kConfig).sums + lane * 8);
+  if (groups == 0) return;
+#pragma unroll
+  for (int consumer = 0; consumer < kConfig.consumers; ++consumer) {
+    const u32 barrier =
+        pipeline.smem_base + static_cast<u32>(smem_layout(kConfig).sums + consumer * 8);
     ptx::mbarrier_init(barrier, 1);
     ptx::mbarrier_arrive_expect_tx(
         barrier, static_cast<u32>((kConfig.splits - 1) * groups * kGroupSumBytes));
   }
   ptx::fence_mbarrier_init();
-  __syncwarp();
 }
 
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
@@ -321,7 +321,7 @@ __device__ __forceinline__ void stream(const KernelParams& params) {
 
   if (warp == kConfig.consumers * 4) {
     if (pipeline.smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
-    init_barriers(pipeline, rank, lane);
+    if (lane == 0) init_barriers(pipeline, rank);
     stream_fill(params, pipeline, part, lane);
     ptx::cta_sync();
     if (lane == 0) stream_produce(params, pipeline, part);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records results/<GPU>/ anew on this machine, from a finished build folder: tunes the public shapes in
-# the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats, and
-# writes the tables. A recording that was stopped goes on where it was (on the same card), in
+# the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats, the
+# decode shapes in the spaces decode and decode-pdl, and writes the tables. A recording that was stopped goes on where it was (on the same card), in
 # recording.db and recording-repeat.db. When all is complete tune.db has everything, repeat-a.db and
 # repeat-b.db the two tunes that are compared.
 #   cmake --build build && scripts/record_results.sh
@@ -25,6 +25,11 @@ cp recording.db repeat-a.db
 cp recording-repeat.db repeat-b.db
 for shapes in square llama7b-prefill; do tune recording.db sustained "$shapes" --energy; done
 tune recording.db both seeds
+for space in decode decode-pdl; do
+  tune recording-$space.db sustained llama7b-decode --space "$space"
+  mv "recording-$space.db" "$space.db"
+  "$program" best --db "$space.db" --format md >"$space.md"
+done
 mv recording.db tune.db
 rm recording-repeat.db
 

@@ -17,6 +17,12 @@ std::optional<double> gflops_per_joule(const BestRow& row) {
   return row.shape.flops() / *row.joules * 1e-9;
 }
 
+/// Bytes of A, B and D, each once, by time.
+std::optional<double> memory_tbps(const BestRow& row) {
+  if (!row.time_us) return std::nullopt;
+  return row.shape.bytes() / *row.time_us * 1e-6;
+}
+
 // ---- For programs ----
 
 Json to_json(const BestRow& row) {
@@ -46,6 +52,7 @@ Json to_json(const BestRow& row) {
       {"ratio_cublaslt_high", high(row.cublaslt)},
       {"sm_mhz", number(row.sm_mhz)},
       {"peak_fraction", number(row.peak_fraction)},
+      {"memory_tbps", number(memory_tbps(row))},
       {"joules", number(row.joules)},
       {"gflops_per_joule", number(gflops_per_joule(row))},
       {"verified", row.verified},
@@ -182,7 +189,7 @@ constexpr Field kCublasLt{"x cuBLASLt",
                           [](const Rows& rows) { return total_of(rows, &BestRow::cublaslt); }};
 constexpr Field kPeak{"% peak", [](const BestRow& row) {
                         return row.shape.flops() < kPeakAboveFlopsPerByte * row.shape.bytes()
-                                   ? "-"
+                                   ? optional_text(memory_tbps(row), "{:.2f} TB/s")
                                    : optional_text(row.peak_fraction, "{:.1f}", 100);
                       }};
 constexpr Field kClock{"SM MHz",

@@ -16,7 +16,7 @@ Format parse_format(std::string_view text);  ///< table | md | json | csv; throw
 
 /// json: a list of objects with m n k dtype layout tag regime label time_us tflops ratio_cublas
 /// ratio_cublas_low ratio_cublas_high ratio_cublaslt ratio_cublaslt_low ratio_cublaslt_high sm_mhz
-/// peak_fraction joules gflops_per_joule verified ties cublas_time_us cublaslt_time_us
+/// peak_fraction memory_tbps joules gflops_per_joule verified ties cublas_time_us cublaslt_time_us
 /// cublaslt_label ratio_cublas_cycles cublas_joules cublaslt_joules clock_events; null where not
 /// measured. csv: the same columns.
 ///

@@ -75,13 +75,13 @@ TEST(Table, ShowsEveryKindOfRow) {
   EXPECT_EQ(
       format_best(every_kind(), Format::kTable),
       R"(NVIDIA H200 (132 SMs), driver 580.1, CUDA 13.0, cuBLAS 13.1.0, 2026-11-20 to 2026-11-21, sustained
-shape            tag                 config                           time us  TFLOP/s              x cuBLAS            x cuBLASLt  % peak  SM MHz  ties
----------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ------  ------  ----
-2048x12288x4096  prefill/qkv         bm128.x                           100.13    687.2  1.020 [1.018, 1.023]  1.000 [0.998, 1.003]    79.2    1605     0
-2048x32000x4096  prefill/logits|all  bm256.x                           100.13    687.2  0.980 [0.978, 0.983]  0.960 [0.958, 0.963]    79.2    1605     2
-16x4096x4096     decode/o            bm64.x                            100.13    687.2      0.500 [screened]                     -       -    1605     -
-3x5x7.fp16       odd, "one"          none ok (12 recorded, 2 failed)        -        -                     -                     -       -       -     -
----------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ------  ------  ----
+shape            tag                 config                           time us  TFLOP/s              x cuBLAS            x cuBLASLt     % peak  SM MHz  ties
+---------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ---------  ------  ----
+2048x12288x4096  prefill/qkv         bm128.x                           100.13    687.2  1.020 [1.018, 1.023]  1.000 [0.998, 1.003]       79.2    1605     0
+2048x32000x4096  prefill/logits|all  bm256.x                           100.13    687.2  0.980 [0.978, 0.983]  0.960 [0.958, 0.963]       79.2    1605     2
+16x4096x4096     decode/o            bm64.x                            100.13    687.2      0.500 [screened]                     -  0.34 TB/s    1605     -
+3x5x7.fp16       odd, "one"          none ok (12 recorded, 2 failed)        -        -                     -                     -          -       -     -
+---------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ---------  ------  ----
 geomean          prefill             2 shapes                                                          1.000                 0.980
 geomean          all                 3 shapes, 1 only screened                                         0.794                 0.980
 Never recorded: 64x64x64
@@ -304,7 +304,7 @@ TEST(Markdown, ShowsEveryKindOfRow) {
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|
 | 2048x12288x4096 | prefill/qkv | bm128.x | 100.13 | 687.2 | 1.020 [1.018, 1.023] | 1.000 [0.998, 1.003] | 79.2 | 1605 | 0 |
 | 2048x32000x4096 | prefill/logits\|all | bm256.x | 100.13 | 687.2 | 0.980 [0.978, 0.983] | 0.960 [0.958, 0.963] | 79.2 | 1605 | 2 |
-| 16x4096x4096 | decode/o | bm64.x | 100.13 | 687.2 | 0.500 [screened] | - | - | 1605 | - |
+| 16x4096x4096 | decode/o | bm64.x | 100.13 | 687.2 | 0.500 [screened] | - | 0.34 TB/s | 1605 | - |
 | 3x5x7.fp16 | odd, "one" | none ok (12 recorded, 2 failed) | - | - | - | - | - | - | - |
 | geomean | prefill | 2 shapes |  |  | 1.000 | 0.980 |  |  |  |
 | geomean | all | 3 shapes, 1 only screened |  |  | 0.794 | 0.980 |  |  |  |
@@ -340,6 +340,7 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
                                              "ratio_cublaslt_high",
                                              "sm_mhz",
                                              "peak_fraction",
+                                             "memory_tbps",
                                              "joules",
                                              "gflops_per_joule",
                                              "verified",
@@ -430,11 +431,13 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       format_best(std::vector{rows[1], rows[3]}, Format::kCsv),
       "m,n,k,dtype,layout,tag,regime,label,time_us,tflops,ratio_cublas,ratio_cublas_low,"
       "ratio_cublas_high,ratio_cublaslt,ratio_cublaslt_low,ratio_cublaslt_high,sm_mhz,"
-      "peak_fraction,joules,gflops_per_joule,verified,ties,cublas_time_us,cublaslt_time_us,"
+      "peak_fraction,memory_tbps,joules,gflops_per_joule,verified,ties,cublas_time_us,cublaslt_"
+      "time_us,"
       "cublaslt_label,ratio_cublas_cycles,cublas_joules,cublaslt_joules,clock_events\n"
       "2048,32000,4096,bf16,TN,prefill/logits|all,sustained,bm256.x,100.126,687.25,0.98,0.978,"
-      "0.983,0.96,0.958,0.963,1605.4,0.7923,,,true,bm128.y bm128.z,98.12,96.12,cublaslt.3,,,,0\n"
-      "3,5,7,fp16,TN,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,false,,,,,,,,\n");
+      "0.983,0.96,0.958,0.963,1605.4,0.7923,4.094772746339611,,,true,bm128.y "
+      "bm128.z,98.12,96.12,cublaslt.3,,,,0\n"
+      "3,5,7,fp16,TN,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,,false,,,,,,,,\n");
   EXPECT_THAT(format_best({}, Format::kCsv), ::testing::MatchesRegex("m,n,k[^\n]*,clock_events\n"));
 }
 
