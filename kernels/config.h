@@ -1,4 +1,4 @@
-// The configuration of the HGEMM kernel: one point of the search space, the register and
+// The configuration of the HGEMM kernels: one point of the search space, the register and
 // shared-memory arithmetic that follows from it, and the single statement of what is valid.
 //
 // Compiled by the host compiler and by NVRTC, so it includes nothing. The kernel static_asserts the
@@ -67,12 +67,15 @@ struct KernelConfig {
   CacheHint a_hint = CacheHint::kNone;
   CacheHint b_hint = CacheHint::kNone;
   CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores, so not with kDirect
-  int promotion = 256;  ///< bytes that L2 fetches at least where a copy misses: 64, 128 or 256
+  /// Bytes that L2 fetches at least where a copy misses: 64, 128 or 256. (It and b_hint are of the
+  /// copy engine: the first stage of B with Schedule::kSwapped has 128 and no hint.)
+  int promotion = 256;
   int ctas_per_sm = 1;  ///< 1 or 2
   /// Launched while the kernel before it in the stream drains (programmatic dependent launch), and
   /// lets the next one do so. Until that kernel is done it reads neither A nor B, but asks L2 for
   /// them: they must be mapped by then. With Schedule::kSwapped it does read B, which therefore
-  /// must not be what that kernel writes.
+  /// must not be written by any kernel before it, back to the last one that was launched without:
+  /// that kernel, waiting itself, may let this one come while its own predecessor still runs.
   bool pdl = false;
   bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
 

@@ -1,4 +1,5 @@
-// THE kernel: D[m x n] = A[m x k] * B[n x k]^T, fp16/bf16 in and out, fp32 accumulate, sm_90a.
+// The kernel for many rows (stream.cuh is the one for few): D[m x n] = A[m x k] * B[n x k]^T,
+// fp16/bf16 in and out, fp32 accumulate, sm_90a.
 //
 // One producer warpgroup feeds shared-memory stages by TMA; 1 to 3 consumer warpgroups multiply
 // them with wgmma, each its own rows or columns of the tile or a whole tile in turn, and write D. A

@@ -1,8 +1,9 @@
 // The ring of shared-memory stages between the producer and the consumers.
 //
 // Each stage has a full barrier (the copy engine's bytes have arrived), an empty barrier (all
-// consumers that read it have released it) and the origin of the output tile it belongs to, written
-// by the producer: consumers learn what they compute from the data itself.
+// consumers that read it have released it) and, but for the kernel of few rows, the origin of the
+// output tile it belongs to, written by the producer: consumers learn what they compute from the
+// data itself.
 #pragma once
 
 #include "ptx.cuh"
@@ -78,7 +79,14 @@ struct Pipeline {
            static_cast<u32>(kLayout.staging + consumer_warp * kStoreBuffers * store_buffer_bytes());
   }
   __device__ __forceinline__ TileOrigin& origin(int stage) const {
+    static_assert(!is_swapped(kConfig), "peers' sums have barriers there");
     return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
+  }
+
+  /// Swapped: on which the sums of peers arrive for a consumer.
+  __device__ __forceinline__ u32 sums(int consumer) const {
+    static_assert(is_swapped(kConfig));
+    return smem_base + static_cast<u32>(kLayout.sums + consumer * 8);
   }
 
   /// Consumer warp: read by the lane that will release the stage to this CTA's producer, so that

@@ -84,8 +84,8 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-/// Whole warps need not be together at it, nor all warps at the same place of the program. (The
-/// ladder's and the microbenchmarks'; hgemm.cuh's is the relaxed one.)
+/// Whole warps need not be together at it, nor all warps at the same place of the program.
+/// (hgemm.cuh's is the relaxed one.)
 __device__ __forceinline__ void cluster_sync() {
   asm volatile(
       "barrier.cluster.arrive.release;\n"
@@ -222,7 +222,8 @@ __device__ __forceinline__ void fence_proxy_async() {
 
 // ---- Copies by threads ("cp.async") ----
 
-/// 16 bytes to shared memory past L1, or zeros if not `valid`.
+/// 16 bytes to shared memory past L1, or zeros if not `valid`. L2 fetches 128 bytes where it
+/// misses.
 __device__ __forceinline__ void copy_async_16(u32 destination, const void* source, bool valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
                "l"(source), "r"(valid ? 16 : 0)

@@ -238,8 +238,7 @@ HGEMM_HOST_DEVICE inline int grid_clusters(const KernelConfig& c, long long piec
 /// Slots of the workspace that a launch needs.
 HGEMM_HOST_DEVICE inline int partial_slots(const KernelConfig& c, int clusters, int tiles) {
   if (!cuts_k(c)) return 0;
-  if (c.walk == Walk::kSplitK) return tiles * (c.splits - 1);
-  return c.walk == Walk::kStreamK ? clusters : 0;
+  return c.walk == Walk::kSplitK ? tiles * (c.splits - 1) : clusters;
 }
 
 }  // namespace hgemm

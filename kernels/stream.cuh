@@ -6,7 +6,7 @@
 // of K of one, and a cluster adds up the parts of its tile through shared memory: 4096 columns are
 // 64 tiles, too few for 132 SMs, but 128 halves of tiles.
 //
-// A launch lasts 10 us, so what comes before the first copy and after the last one counts: the
+// A launch may last 10 us, so what comes before the first copy and after the last one counts: the
 // consumers fetch their first stage themselves while the copy engine still fetches its tensor maps
 // (0.3 us, measured: analysis/kernel-notes.md), there is no setmaxnreg, and a cluster meets once.
 //
@@ -32,7 +32,7 @@ __device__ __forceinline__ StreamPart stream_part(const KernelParams& params, in
   const TileGrid grid = tile_grid(params.m, params.n, kConfig);
   const TileCoord tile = linear_tile(static_cast<int>(blockIdx.x) / kConfig.splits, grid);
   const int k_blocks = ceil_div(params.k, kConfig.bk);
-  // Below 2^31: K is at most 2^30.
+  // In 64 bits: there may be 2^24 k blocks, and eight ranks.
   return {tile.m * kConfig.bm, tile.n * kConfig.bn,
           static_cast<int>(1LL * k_blocks * rank / kConfig.splits),
           static_cast<int>(1LL * k_blocks * (rank + 1) / kConfig.splits)};
@@ -40,7 +40,8 @@ __device__ __forceinline__ StreamPart stream_part(const KernelParams& params, in
 
 // ---- Producer ----
 
-/// One lane. `fetches_b`: not of the first stage, which the consumers fetch.
+/// One lane: says what the stage waits for, A's bytes too (stream_load_a must follow), and copies
+/// B. `fetches_b`: not of the first stage, which the consumers fetch.
 template <KernelConfig kConfig>
 __device__ __forceinline__ void stream_load_b(const KernelParams& params,
                                               const Pipeline<kConfig>& pipeline, int stage,
@@ -77,7 +78,7 @@ __device__ __forceinline__ void stream_fill(const KernelParams& params,
   if (lane == 0) {
     for (int i = 0; i < filled; ++i) {
       stream_load_b(params, pipeline, i, part.first + i, part.b_row, i > 0);
-      if (!kConfig.pdl) stream_load_a(params, pipeline, i, part.first + i, part.a_row);
+      if constexpr (!kConfig.pdl) stream_load_a(params, pipeline, i, part.first + i, part.a_row);
     }
   }
   __syncwarp();
@@ -141,7 +142,7 @@ template <KernelConfig kConfig>
 using SwappedAccumulators = float[accumulators_per_thread(kConfig)];
 
 inline constexpr int kConsumerBarrier = 1;  ///< named, + consumer
-inline constexpr int kConsumersBarrier = 4;
+inline constexpr int kAllConsumersBarrier = kConsumerBarrier + 3;
 
 /// Multiplies all k blocks of the part. The first stage must have been asked for.
 template <KernelConfig kConfig>
@@ -176,7 +177,7 @@ __device__ __forceinline__ void stream_multiply(SwappedAccumulators<kConfig>& ac
     }
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<kConfig.mma_depth>();
-    if (kConfig.mma_depth == 0) {
+    if constexpr (kConfig.mma_depth == 0) {
       pipeline.release(stage, lane);
     } else {
       if (k_block > part.first) pipeline.release(previous_stage, lane);
@@ -203,8 +204,7 @@ template <KernelConfig kConfig>
 __device__ __forceinline__ void exchange_sums(SwappedAccumulators<kConfig>& accumulators,
                                               const Pipeline<kConfig>& pipeline, int rank,
                                               int consumer) {
-  const u32 barrier =
-      pipeline.smem_base + static_cast<u32>(smem_layout(kConfig).sums + consumer * 8);
+  const u32 barrier = pipeline.sums(consumer);
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
   // Of a slot: what one peer sends. One's own has none.
   const auto received = [&](int peer, int receiver, int group) {
@@ -286,22 +286,21 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kConfig>&
 // ---- Kernel ----
 
 /// One lane, before anyone else uses them: the ring's barriers, and those on which peers' sums
-/// arrive. (With a lane for each stage, racecheck warns that nothing but __syncwarp orders them.)
+/// arrive. (With a lane for each stage, racecheck warns that only a __syncwarp orders them.)
 template <KernelConfig kConfig>
 __device__ __forceinline__ void init_barriers(const Pipeline<kConfig>& pipeline, int rank) {
-  pipeline.init();
-  if constexpr (kConfig.splits == 1) return;
-  const int groups = first_group(kConfig, rank + 1) - first_group(kConfig, rank);
-  if (groups == 0) return;
+  if constexpr (kConfig.splits > 1) {
+    const int groups = first_group(kConfig, rank + 1) - first_group(kConfig, rank);
+    const int bytes = (kConfig.splits - 1) * groups * kGroupSumBytes;
 #pragma unroll
-  for (int consumer = 0; consumer < kConfig.consumers; ++consumer) {
-    const u32 barrier =
-        pipeline.smem_base + static_cast<u32>(smem_layout(kConfig).sums + consumer * 8);
-    ptx::mbarrier_init(barrier, 1);
-    ptx::mbarrier_arrive_expect_tx(
-        barrier, static_cast<u32>((kConfig.splits - 1) * groups * kGroupSumBytes));
+    for (int consumer = 0; consumer < kConfig.consumers; ++consumer) {
+      ptx::mbarrier_init(pipeline.sums(consumer), 1);
+      if (groups > 0) {
+        ptx::mbarrier_arrive_expect_tx(pipeline.sums(consumer), static_cast<u32>(bytes));
+      }
+    }
   }
-  ptx::fence_mbarrier_init();
+  pipeline.init();  // its fence is for all of them
 }
 
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
@@ -333,12 +332,14 @@ __device__ __forceinline__ void stream(const KernelParams& params) {
   SwappedAccumulators<kConfig> accumulators;
   stream_multiply<kConfig>(accumulators, pipeline, part, consumer, lane);
   if constexpr (kConfig.splits > 1) {
+    // Released and acquired: what peers send overwrites stages that this CTA has read, and counts
+    // on barriers that it must have initialised.
     ptx::cluster_sync();
     exchange_sums<kConfig>(accumulators, pipeline, rank, consumer);
     if (first_group(kConfig, rank) == first_group(kConfig, rank + 1)) return;
   } else {
     // The output is staged where other consumers may still read stages.
-    ptx::named_barrier_sync<kConfig.consumers * kWarpgroupThreads>(kConsumersBarrier);
+    ptx::named_barrier_sync<kConfig.consumers * kWarpgroupThreads>(kAllConsumersBarrier);
   }
   store_groups<kConfig>(accumulators, params, pipeline, part, rank, consumer, lane);
 }

@@ -33,7 +33,7 @@ racecheck() {
   local log=$scratch/race.log
   run_gtest "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
     --gtest_filter='*Smoke*' >"$log" 2>&1 || { cat "$log"; return 1; }
-  grep 'RACECHECK SUMMARY' "$log"
+  grep 'RACECHECK SUMMARY' "$log" || return 1
   if grep 'access at .*hgemm' "$log"; then return 1; fi
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Records results/<GPU>/ anew on this machine, from a finished build folder: tunes the public shapes in
-# the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats, the
-# decode shapes in the spaces decode and decode-pdl, and writes the tables. A recording that was stopped goes on where it was (on the same card), in
-# recording.db and recording-repeat.db. When all is complete tune.db has everything, repeat-a.db and
-# repeat-b.db the two tunes that are compared.
+# the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats, and
+# the decode shapes in the spaces decode and decode-pdl, and writes the tables. A recording that was
+# stopped goes on where it was (on the same card), in recording*.db. When all is complete tune.db has
+# everything, decode.db and decode-pdl.db what their spaces gave, repeat-a.db and repeat-b.db the two
+# tunes that are compared.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
@@ -26,11 +27,15 @@ cp recording-repeat.db repeat-b.db
 for shapes in square llama7b-prefill; do tune recording.db sustained "$shapes" --energy; done
 tune recording.db both seeds
 for space in decode decode-pdl; do
-  tune recording-$space.db sustained llama7b-decode --space "$space"
-  mv "recording-$space.db" "$space.db"
-  "$program" best --db "$space.db" --format md >"$space.md"
+  tune "recording-$space.db" sustained llama7b-decode --space "$space"
 done
 mv recording.db tune.db
+for space in decode decode-pdl; do
+  mv "recording-$space.db" "$space.db"
+  "$program" best --db "$space.db" --format md >"$space.md"
+  # Where there is no GPU the program answers from tune.db alone.
+  "$program" merge "$space.db" -o tune.db
+done
 rm recording-repeat.db
 
 printf '%s\n' "$environment" >environment.json

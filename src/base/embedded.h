@@ -11,7 +11,7 @@ struct EmbeddedFile {
   std::string_view text;  ///< NUL-terminated: text.data() is a C string
 };
 
-std::span<const EmbeddedFile> embedded_kernels();  ///< the files of kernels/ itself: THE kernel
+std::span<const EmbeddedFile> embedded_kernels();  ///< the files of kernels/ itself: the kernels
 std::span<const EmbeddedFile> embedded_study_kernels();  ///< kernels/micro/ and kernels/ladder/
 std::span<const EmbeddedFile> embedded_schema();         ///< src/store/schema.sql
 

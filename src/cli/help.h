@@ -178,7 +178,7 @@ inline constexpr const char* kProbeExamples =
     "for and work at, per k block and tile; load, MMA and store; how evenly SMs start and finish;\n"
     "and what the stamps cost. Stamped builds are never timed against others. Without --config:\n"
     "the fastest configuration of the shape in --db, else in the results that ship with it, or\n"
-    "the next one that stamps can follow (not ping-pong, not cut along K, not 256x200).\n"
+    "the next one that stamps can follow (not ping-pong, not swap, not cut along K, not 256x200).\n"
     "\n"
     "Examples:\n"
     "  hgemm-tune probe --shapes 8192x8192x8192\n"

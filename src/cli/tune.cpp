@@ -68,7 +68,9 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options) {
   return configs;
 }
 
-void check_dtypes(std::span<const Shape> shapes, std::span<const KernelConfig> configs) {
+/// Each shape must have configs of its type, and where they are a space's, some that suit it.
+void check_shapes(std::span<const Shape> shapes, std::span<const KernelConfig> configs,
+                  bool only_suitable) {
   for (const Shape& shape : shapes) {
     if (const Rule rule = why_invalid({.dtype = shape.dtype}); rule != Rule::kValid) {
       throw InputError(fmt::format("shape {}: {} (rule {})", to_string(shape),
@@ -78,6 +80,14 @@ void check_dtypes(std::span<const Shape> shapes, std::span<const KernelConfig> c
       throw InputError(fmt::format(
           "shape {}: none of the configurations is for {}; choose others with --config or --space",
           to_string(shape), to_string(shape.dtype)));
+    }
+    const auto fits = [&](const KernelConfig& config) { return suits(config, shape); };
+    if (only_suitable && std::ranges::none_of(configs, fits)) {
+      throw InputError(
+          fmt::format("shape {}: no tile of the space suits {} rows (all are far taller, or made "
+                      "for at most 128 "
+                      "rows); choose another --space, or name one with --config",
+                      to_string(shape), shape.m));
     }
   }
 }
@@ -164,7 +174,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   plan.shapes = chosen_shapes(options.shapes);
   plan.configs = chosen_configs(options);
   plan.only_suitable = options.configs.empty();
-  check_dtypes(plan.shapes, plan.configs);
+  check_shapes(plan.shapes, plan.configs, plan.only_suitable);
   plan.regimes = aim.regimes;
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
   // Whoever leaves the final for being slow may be the one that takes the least energy.

@@ -187,7 +187,7 @@ constexpr Field kCublasLt{"x cuBLASLt",
                           [](const BestRow& row) { return text_of(row.cublaslt, row.stage); },
                           [](const Rows& rows) { return geomean_of(rows, &BestRow::cublaslt); },
                           [](const Rows& rows) { return total_of(rows, &BestRow::cublaslt); }};
-constexpr Field kPeak{"% peak", [](const BestRow& row) {
+constexpr Field kPeak{"% peak or TB/s", [](const BestRow& row) {
                         return row.shape.flops() < kPeakAboveFlopsPerByte * row.shape.bytes()
                                    ? optional_text(memory_tbps(row), "{:.2f} TB/s")
                                    : optional_text(row.peak_fraction, "{:.1f}", 100);

@@ -22,17 +22,17 @@ Format parse_format(std::string_view text);  ///< table | md | json | csv; throw
 ///
 /// table and md: one block per environment, headed by a line that names it. A block in one regime
 /// has one line per shape; a block in both has one line per shape with the columns of both (but for
-/// "% peak" and ties: there is no room), a config that won in both as "same", and below it says at
-/// which shapes the winner differs and by how much each is beaten in the other's regime. Then the
-/// geomean of the ratios over the rows that have them (and per tag group, the part of the tag
-/// before '/', where there are several). Then, for each tag group that is all there and whose
+/// "% peak or TB/s" and ties: there is no room), a config that won in both as "same", and below it
+/// says at which shapes the winner differs and by how much each is beaten in the other's regime.
+/// Then the geomean of the ratios over the rows that have them (and per tag group, the part of the
+/// tag before '/', where there are several). Then, for each tag group that is all there and whose
 /// shapes differ in weight, the weighted total: our time for running each shape as often as its
 /// weight says, and a baseline's time for the same over it. There is none over groups: in what
 /// proportion a model prefills and decodes, no weight says. A ratio says "[screened]" where only
 /// screening was measured and "[few rounds]" where there are too few for an interval. Shapes of low
-/// arithmetic intensity, whose bound is memory, have no "% peak" here. Energy has columns where any
-/// row of the block has it. Rows whose samples met a clock_event::kFault say so below the table.
-/// Shapes that were never recorded are listed last.
+/// arithmetic intensity, whose bound is memory, have no "% peak or TB/s" here. Energy has columns
+/// where any row of the block has it. Rows whose samples met a clock_event::kFault say so below the
+/// table. Shapes that were never recorded are listed last.
 std::string format_best(std::span<const BestRow> rows, Format format);
 
 /// json: an object with rows, repeatability, lost, only_in_a, only_in_b, environment_changes; csv:

@@ -1,4 +1,4 @@
-// Our kernel on the GPU: a cubin loaded, its parameters encoded, its grid sized, launched.
+// A kernel of ours on the GPU: a cubin loaded, its parameters encoded, its grid sized, launched.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -29,8 +29,9 @@ class HgemmKernel {
   ~HgemmKernel();
 
   /// CTAs to launch: one cluster per tile or part of one, but unless that is the walk's point
-  /// (Walk::kSingle) no more clusters than the GPU can hold at once. Asked of the driver, since
-  /// GPCs differ in size. With PDL and two CTAs per SM, some may have no work (grid_clusters).
+  /// (Walk::kSingle, or swapped) no more clusters than the GPU can hold at once. Asked of the
+  /// driver, since GPCs differ in size. With PDL and two CTAs per SM, some may have no work
+  /// (grid_clusters).
   int grid_ctas(const Shape& shape) const;
 
   /// What CTAs of a launch of `ctas` leave for one another, where the config cuts K, else nothing.

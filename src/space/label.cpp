@@ -124,8 +124,8 @@ KernelConfig parse_label(std::string_view text) {
   const auto cluster = reader.word(find_cluster, "c", "c<M>x<N>");
   c.cluster_m = cluster.m;
   c.cluster_n = cluster.n;
-  const auto consumers =
-      reader.word(find_consumers, "", "coop<consumers>, cols<consumers> or pp<consumers>");
+  const auto consumers = reader.word(
+      find_consumers, "", "coop<consumers>, cols<consumers>, pp<consumers> or swap<consumers>");
   c.schedule = consumers.schedule;
   c.consumers = consumers.count;
   c.mma_depth = reader.number("d", "d<wgmma depth>");

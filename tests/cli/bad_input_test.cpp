@@ -21,6 +21,7 @@ class BadInput : public ProgramTest {
     write_file(folder() / "zero.yaml", "shapes:\n  - {m: 0, n: 8, k: 8}\n");
     write_file(folder() / "word.yaml", "shapes:\n  - {m: many, n: 8, k: 8}\n");
     write_file(folder() / "space.yaml", "grids:\n  - {bm: 128, bn: 128, consumer: 2}\n");
+    write_file(folder() / "tall.yaml", "grids:\n  - {bm: [128, 256], bn: 128, consumers: 2}\n");
     write_file(folder() / "text.db", "this is no database, however long it may be");
     record(folder() / "good.db", {});
     std::string bytes = read_file(folder() / "good.db");
@@ -138,6 +139,8 @@ TEST_F(BadInput, Shapes) {
 TEST_F(BadInput, Configs) {
   expect_refused("--shapes 8x8x8 --space nowhere", 2, {"nowhere"});
   expect_refused("plan --space space.yaml", 2, {"space.yaml:2:", "consumer", "consumers"});
+  expect_refused("--shapes 2048x8x8,16x8x8 --space tall.yaml", 2,
+                 {"16x8x8", "16 rows", "--config"});
   expect_refused("--shapes 8x8x8 --config bm128", 2, {"bm128"});
   expect_refused(
       "--shapes 8x8x8 --config bm128.bn256.bk64.q9.c1x1.coop2.d1.linear.tma.persist.bf16", 2,

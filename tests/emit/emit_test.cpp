@@ -75,13 +75,13 @@ TEST(Table, ShowsEveryKindOfRow) {
   EXPECT_EQ(
       format_best(every_kind(), Format::kTable),
       R"(NVIDIA H200 (132 SMs), driver 580.1, CUDA 13.0, cuBLAS 13.1.0, 2026-11-20 to 2026-11-21, sustained
-shape            tag                 config                           time us  TFLOP/s              x cuBLAS            x cuBLASLt     % peak  SM MHz  ties
----------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ---------  ------  ----
-2048x12288x4096  prefill/qkv         bm128.x                           100.13    687.2  1.020 [1.018, 1.023]  1.000 [0.998, 1.003]       79.2    1605     0
-2048x32000x4096  prefill/logits|all  bm256.x                           100.13    687.2  0.980 [0.978, 0.983]  0.960 [0.958, 0.963]       79.2    1605     2
-16x4096x4096     decode/o            bm64.x                            100.13    687.2      0.500 [screened]                     -  0.34 TB/s    1605     -
-3x5x7.fp16       odd, "one"          none ok (12 recorded, 2 failed)        -        -                     -                     -          -       -     -
----------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  ---------  ------  ----
+shape            tag                 config                           time us  TFLOP/s              x cuBLAS            x cuBLASLt  % peak or TB/s  SM MHz  ties
+---------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  --------------  ------  ----
+2048x12288x4096  prefill/qkv         bm128.x                           100.13    687.2  1.020 [1.018, 1.023]  1.000 [0.998, 1.003]            79.2    1605     0
+2048x32000x4096  prefill/logits|all  bm256.x                           100.13    687.2  0.980 [0.978, 0.983]  0.960 [0.958, 0.963]            79.2    1605     2
+16x4096x4096     decode/o            bm64.x                            100.13    687.2      0.500 [screened]                     -       0.34 TB/s    1605     -
+3x5x7.fp16       odd, "one"          none ok (12 recorded, 2 failed)        -        -                     -                     -               -       -     -
+---------------  ------------------  -------------------------------  -------  -------  --------------------  --------------------  --------------  ------  ----
 geomean          prefill             2 shapes                                                          1.000                 0.980
 geomean          all                 3 shapes, 1 only screened                                         0.794                 0.980
 Never recorded: 64x64x64
@@ -300,7 +300,7 @@ TEST(Markdown, ShowsEveryKindOfRow) {
       format_best(every_kind(), Format::kMarkdown),
       R"(NVIDIA H200 (132 SMs), driver 580.1, CUDA 13.0, cuBLAS 13.1.0, 2026-11-20 to 2026-11-21, sustained
 
-| shape | tag | config | time us | TFLOP/s | x cuBLAS | x cuBLASLt | % peak | SM MHz | ties |
+| shape | tag | config | time us | TFLOP/s | x cuBLAS | x cuBLASLt | % peak or TB/s | SM MHz | ties |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|
 | 2048x12288x4096 | prefill/qkv | bm128.x | 100.13 | 687.2 | 1.020 [1.018, 1.023] | 1.000 [0.998, 1.003] | 79.2 | 1605 | 0 |
 | 2048x32000x4096 | prefill/logits\|all | bm256.x | 100.13 | 687.2 | 0.980 [0.978, 0.983] | 0.960 [0.958, 0.963] | 79.2 | 1605 | 2 |

@@ -134,6 +134,13 @@ struct Break {
   const char* replacement;
   KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
 };
+constexpr KernelConfig kSwappedConfig{.bm = 128,
+                                      .bn = 128,
+                                      .bk = 128,
+                                      .stages = 3,
+                                      .schedule = Schedule::kSwapped,
+                                      .walk = Walk::kSplitK,
+                                      .splits = 2};
 const Break kBreaks[] = {
     {"last K step left out", "hgemm.cuh", "multiply_stage<kConfig>(accumulators, a, b, !is_first);",
      "if (!is_last) multiply_stage<kConfig>(accumulators, a, b, !is_first);"},
@@ -156,6 +163,12 @@ const Break kBreaks[] = {
      "next = kBox + 1;",
      "next = kBox + 2;",
      {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .epilogue = Epilogue::kLate}},
+    {"a peer's sum not added", "stream.cuh", "sum[i] += part[i];",
+     "sum[i] += peer == rank ? part[i] : 0.0f;", kSwappedConfig},
+    {"rows of the first stage mixed up", "stream.cuh", "(chunk ^ row % 8) * 16", "chunk * 16",
+     kSwappedConfig},
+    {"a group stored in the place of another", "stream.cuh", "part.a_row + group * kGroupRows);",
+     "part.a_row + (group ^ 1) * kGroupRows);", kSwappedConfig},
 };
 
 class BrokenKernels : public GpuTest, public ::testing::WithParamInterface<Break> {};

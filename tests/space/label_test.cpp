@@ -147,9 +147,10 @@ TEST(Label, NamesTheFieldAtFault) {
   for (const char* order : {"ngroup", "snake-1", "nsnake10000", "hilbert8", "linear1", "group8x"})
     EXPECT_THAT(complaint(replaced("hilbert", order)), HasSubstr("field 8 is")) << order;
   for (const char* consumers : {"coop", "2", "rows2", "pp", "pp2x", "cols99999", "ppcols2", ""}) {
-    EXPECT_THAT(complaint(replaced("coop2", consumers)),
-                AllOf(HasSubstr("field 6 is"),
-                      HasSubstr("coop<consumers>, cols<consumers> or pp<consumers>")))
+    EXPECT_THAT(
+        complaint(replaced("coop2", consumers)),
+        AllOf(HasSubstr("field 6 is"),
+              HasSubstr("coop<consumers>, cols<consumers>, pp<consumers> or swap<consumers>")))
         << consumers;
   }
   EXPECT_THAT(complaint(replaced("tma", "tmb")), HasSubstr("direct, tma or late"));

@@ -302,10 +302,11 @@ TEST_F(ShapesFile, TheWorkingFolderComesBeforeTheConfigs) {
 
 TEST_F(ShapesFile, MissingFilesSayWhereTheyWereLookedFor) {
   const std::string here = std::filesystem::current_path().string();
-  EXPECT_THAT(complaint("lama7b"),
-              AllOf(HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
-                    HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
-                    HasSubstr("decode, llama7b, llama7b-decode, llama7b-prefill, seeds, smoke, square")));
+  EXPECT_THAT(
+      complaint("lama7b"),
+      AllOf(HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
+            HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
+            HasSubstr("decode, llama7b, llama7b-decode, llama7b-prefill, seeds, smoke, square")));
   EXPECT_THAT(complaint("/nowhere/x.yaml"), HasSubstr("looked for /nowhere/x.yaml;"));
   EXPECT_THAT(complaint(files_.folder().string()), HasSubstr("a folder, not a file"));
   EXPECT_THAT(complaint(""), HasSubstr("no shapes file named"));

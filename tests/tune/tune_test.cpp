@@ -64,6 +64,24 @@ TEST_F(Tune, MeasuresOnlyConfigsOfTheShapesType) {
                                                  "256x512x128.fp16 " + label(c(2, Dtype::kFp16))));
 }
 
+// What a space has for other shapes is left out; what was asked for by name is not.
+TEST_F(Tune, MeasuresOnlyWhatSuitsAShapeIfAskedTo) {
+  const Shape few{.m = 5, .n = 512, .k = 128, .tag = ""};
+  const KernelConfig swapped =
+      parse_label("bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.single.bf16");
+  const KernelConfig tall =
+      parse_label("bm256.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16");
+  TunePlan suitable = plan({kSmall, few}, {swapped, tall});
+  FakeMeasurer first, second;
+  EXPECT_EQ(run(suitable, second), 4);
+  suitable.shapes = {{.m = 256, .n = 1024, .k = 128, .tag = ""},
+                     {.m = 5, .n = 1024, .k = 128, .tag = ""}};
+  suitable.only_suitable = true;
+  EXPECT_EQ(run(suitable, first), 2);
+  EXPECT_THAT(first.prepared,
+              UnorderedElementsAre("256x1024x128 " + label(tall), "5x1024x128 " + label(swapped)));
+}
+
 TEST_F(Tune, TheSecondCallHasNothingToDo) {
   FakeMeasurer gpu;
   const TunePlan same = plan({kSmall, kLarge, kOddK}, {c(0), c(1)});
