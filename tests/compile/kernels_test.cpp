@@ -97,30 +97,28 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     }
   }
   add([&](KernelConfig& c) { c.pdl = true; });
-  // The swapped kernel's own rules, at their limits.
+  // The swapped kernel at the limits of its rules, and cut so that a rank has many rows, few or
+  // none.
   const auto add_swapped = [&](int bm, int consumers, int splits, int ctas_per_sm) {
-    for (const int bk : {64, 128}) {
-      KernelConfig c{.bm = bm,
-                     .bn = 64 * consumers,
-                     .bk = bk,
-                     .stages = 3,
-                     .schedule = Schedule::kSwapped,
-                     .consumers = consumers,
-                     .walk = splits > 1 ? Walk::kSplitK : Walk::kSingle,
-                     .splits = splits,
-                     .ctas_per_sm = ctas_per_sm,
-                     .pdl = bk == 64};
-      if (why_invalid(c) == Rule::kSharedMemory) c.bk = 64;
-      EXPECT_EQ(why_invalid(c), Rule::kValid) << label(c);
-      configs.push_back(c);
-    }
+    const KernelConfig c{.bm = bm,
+                         .bn = 64 * consumers,
+                         .bk = bm < 64 ? 128 : 64,
+                         .stages = 3,
+                         .schedule = Schedule::kSwapped,
+                         .consumers = consumers,
+                         .walk = splits > 1 ? Walk::kSplitK : Walk::kSingle,
+                         .splits = splits,
+                         .ctas_per_sm = ctas_per_sm,
+                         .pdl = splits == 3};
+    EXPECT_EQ(why_invalid(c), Rule::kValid) << label(c);
+    configs.push_back(c);
   };
-  for (const int bm : {8, 24, 64, 120, 128}) {
+  for (const int bm : {24, 128}) {
     for (const int consumers : {1, 2, 3}) {
-      for (const int splits : {1, 2, 3, 8}) add_swapped(bm, consumers, splits, 1);
+      for (const int splits : {1, 3, 8}) add_swapped(bm, consumers, splits, 1);
     }
   }
-  for (const int splits : {1, 2, 3}) {
+  for (const int splits : {1, 3}) {
     add_swapped(128, 1, splits, 2);
     add_swapped(80, 2, splits, 2);
   }

@@ -163,7 +163,7 @@ const Break kBreaks[] = {
      "next = kBox + 1;",
      "next = kBox + 2;",
      {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .epilogue = Epilogue::kLate}},
-    {"a peer's sum not added", "stream.cuh", "sum[i] += part[i];",
+    {"sums of a peer not added", "stream.cuh", "sum[i] += part[i];",
      "sum[i] += peer == rank ? part[i] : 0.0f;", kSwappedConfig},
     {"rows of the first stage mixed up", "stream.cuh", "(chunk ^ row % 8) * 16", "chunk * 16",
      kSwappedConfig},
