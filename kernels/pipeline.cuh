@@ -131,6 +131,31 @@ struct Pipeline {
   }
 };
 
+/// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K, each
+/// `tile_rows` rows tall in shared memory, of which the CTA fills rows [slice_row, + slice_rows).
+template <int kTileRows, int kSliceRows, int kBk, CacheHint kHint>
+__device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 full, int k,
+                                           int tile_row, int slice_row, unsigned short mask) {
+  constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
+  constexpr int kBoxRows = box_rows(kSliceRows);
+  constexpr int kRowBytes = kBoxCols * kElementBytes;
+#pragma unroll
+  for (int slab = 0; slab < kBk / kBoxCols; ++slab) {
+#pragma unroll
+    for (int box = 0; box < kSliceRows; box += kBoxRows) {
+      const int row = slice_row + box;
+      const u32 destination =
+          stage + static_cast<u32>(slab * kTileRows * kRowBytes + row * kRowBytes);
+      if constexpr (kSliceRows == kTileRows) {
+        ptx::tma_load<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row);
+      } else {
+        ptx::tma_load_multicast<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row,
+                                       mask);
+      }
+    }
+  }
+}
+
 /// Ping-pong: consumers multiply in turn. The one whose turn ends has issued all wgmmas of its
 /// tile, so those of the other follow without a gap, and its own tile is stored meanwhile.
 ///

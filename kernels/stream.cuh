@@ -49,23 +49,15 @@ __device__ __forceinline__ void stream_load_b(const KernelParams& params,
   constexpr int kBytes = a_stage_bytes(kConfig) + b_stage_bytes(kConfig);
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), fetches_b ? kBytes : a_stage_bytes(kConfig));
   if (!fetches_b) return;
-#pragma unroll
-  for (int slab = 0; slab < kConfig.bk / kSlabK; ++slab) {
-    ptx::tma_load<kConfig.b_hint>(
-        pipeline.b_stage(stage) + static_cast<u32>(slab * kConfig.bn * kSlabK * kElementBytes),
-        params.b, pipeline.full(stage), k_block * kConfig.bk + slab * kSlabK, row);
-  }
+  load_slice<kConfig.bn, kConfig.bn, kConfig.bk, kConfig.b_hint>(
+      params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kConfig.bk, row, 0, 0);
 }
 template <KernelConfig kConfig>
 __device__ __forceinline__ void stream_load_a(const KernelParams& params,
                                               const Pipeline<kConfig>& pipeline, int stage,
                                               int k_block, int row) {
-#pragma unroll
-  for (int slab = 0; slab < kConfig.bk / kSlabK; ++slab) {
-    ptx::tma_load<kConfig.a_hint>(
-        pipeline.a_stage(stage) + static_cast<u32>(slab * kConfig.bm * kSlabK * kElementBytes),
-        params.a, pipeline.full(stage), k_block * kConfig.bk + slab * kSlabK, row);
-  }
+  load_slice<kConfig.bm, kConfig.bm, kConfig.bk, kConfig.a_hint>(
+      params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kConfig.bk, row, 0, 0);
 }
 
 /// The first ring of copies, by one warp before the CTA meets. B is nobody's output (KernelConfig::
