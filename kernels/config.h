@@ -38,11 +38,9 @@ enum class Epilogue : unsigned char { kDirect, kTma, kLate };
 /// Which work a CTA does. The n CTAs that are resident at once take every n-th tile (kPersistent),
 /// or every n-th part of a tile, each cut along K into `splits` parts (kSplitK). kStreamK: as
 /// kPersistent, but tiles that would fill the last wave only in part are shared evenly, cut at any
-/// k block. kSingle: a CTA for each tile.
-///
-/// With Schedule::kSwapped there is a CTA for each part: those of a tile are a cluster, and add up
-/// in shared memory.
-enum class Walk : unsigned char { kPersistent, kSingle, kSplitK, kStreamK };
+/// k block. kSingle: a CTA for each tile. kClusterSplit: a CTA for each of `splits` parts of a tile
+/// along K; those of a tile are a cluster, and add up in shared memory.
+enum class Walk : unsigned char { kPersistent, kSingle, kSplitK, kStreamK, kClusterSplit };
 /// What L2 is told of an operand's lines: nothing, that they will not be needed again, or that they
 /// will (PTX ISA, "cache eviction priority").
 enum class CacheHint : unsigned char { kNone, kEvictFirst, kEvictLast };
@@ -62,7 +60,7 @@ struct KernelConfig {
   int group = 0;  ///< cluster tiles per band of a grouped or snake order, else 0
   Epilogue epilogue = Epilogue::kTma;
   Walk walk = Walk::kPersistent;
-  int splits = 1;  ///< parts of K, for Walk::kSplitK, else 1
+  int splits = 1;  ///< parts of K, for Walk::kSplitK and kClusterSplit, else 1
   Dtype dtype = Dtype::kBf16;
   CacheHint a_hint = CacheHint::kNone;
   CacheHint b_hint = CacheHint::kNone;
@@ -102,6 +100,7 @@ inline constexpr int kMmaM = 64;  ///< rows of one wgmma, PTX ISA "wgmma.mma_asy
 inline constexpr int kMmaK = 16;  ///< depth of one wgmma for 16-bit types
 inline constexpr int kMaxStages = 16;
 inline constexpr int kMaxSplits = 16;
+inline constexpr int kMaxClusterSplits = 8;  ///< a portable cluster (CUDA programming guide)
 /// A share of stream-K smaller than this costs more to add up than it saves.
 inline constexpr int kMinStreamBlocks = 4;
 
@@ -120,12 +119,23 @@ inline constexpr int kMaxBoxRows = 256;
 HGEMM_HOST_DEVICE constexpr bool is_swapped(const KernelConfig& c) {
   return c.schedule == Schedule::kSwapped;
 }
+/// Whether a tile may be several CTAs' work, each of which has a part of K. Their sums meet in a
+/// workspace in memory, or in the shared memory of their cluster.
+HGEMM_HOST_DEVICE constexpr bool adds_in_workspace(const KernelConfig& c) {
+  return c.walk == Walk::kSplitK || c.walk == Walk::kStreamK;
+}
+HGEMM_HOST_DEVICE constexpr bool adds_in_cluster(const KernelConfig& c) {
+  return c.walk == Walk::kClusterSplit;
+}
+HGEMM_HOST_DEVICE constexpr bool cuts_k(const KernelConfig& c) {
+  return adds_in_workspace(c) || adds_in_cluster(c);
+}
 /// CTAs that share what they fetch.
 HGEMM_HOST_DEVICE constexpr int multicast_size(const KernelConfig& c) {
   return c.cluster_m * c.cluster_n;
 }
 HGEMM_HOST_DEVICE constexpr int cluster_size(const KernelConfig& c) {
-  return multicast_size(c) * (is_swapped(c) ? c.splits : 1);
+  return multicast_size(c) * (adds_in_cluster(c) ? c.splits : 1);
 }
 /// The producer is a warpgroup, since setmaxnreg acts on whole ones, or a warp where registers stay
 /// as they are.
@@ -158,10 +168,6 @@ HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const KernelConfig& c) {
 HGEMM_HOST_DEVICE constexpr int mma_n(const KernelConfig& c) {
   return is_swapped(c) ? consumer_rows(c) : consumer_cols(c);
 }
-/// Whether CTAs leave sums of parts of K for one another in a workspace.
-HGEMM_HOST_DEVICE constexpr bool cuts_k(const KernelConfig& c) {
-  return (c.walk == Walk::kSplitK || c.walk == Walk::kStreamK) && !is_swapped(c);
-}
 /// fp32 sums that a CTA leaves for another one to add: bytes in the workspace.
 HGEMM_HOST_DEVICE constexpr int partial_bytes(const KernelConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
@@ -178,8 +184,10 @@ HGEMM_HOST_DEVICE constexpr int packed_registers(const KernelConfig& c) {
 }
 
 /// Registers that a consumer needs beside its accumulators and packed values. Measured with ptxas
-/// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores'.
+/// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores', and
+/// so do a cluster's.
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const KernelConfig& c) {
+  if (adds_in_cluster(c) && !is_swapped(c)) return 56;
   return c.epilogue == Epilogue::kDirect ? 32 : 40;
 }
 
@@ -229,33 +237,55 @@ HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const KernelConfig& c) {
   return staged ? c.consumers * 4 * kStoreBuffers * store_buffer_bytes() : 0;
 }
 
-/// Swapped: a consumer's rows in groups of 8, each of which is added up and stored by one CTA of
-/// the tile's cluster. Groups [first_group(rank), first_group(rank + 1)) are those of a rank, which
-/// for small tiles may be none.
-HGEMM_HOST_DEVICE constexpr int row_groups(const KernelConfig& c) { return c.bm / kGroupRows; }
-HGEMM_HOST_DEVICE constexpr int first_group(const KernelConfig& c, int rank) {
-  return row_groups(c) * rank / c.splits;
+/// Boxes in which a consumer's part of a tile is stored, which are runs of each thread's values:
+/// swapped, 8 rows by its 64 columns of B; else 16 rows for each warp by up to 64 columns of each
+/// 64-row block.
+HGEMM_HOST_DEVICE constexpr int boxes_per_block(const KernelConfig& c) {
+  return (consumer_cols(c) + kStoreCols - 1) / kStoreCols;
 }
-HGEMM_HOST_DEVICE constexpr int group_owner(const KernelConfig& c, int group) {
-  return ((group + 1) * c.splits - 1) / row_groups(c);
+HGEMM_HOST_DEVICE constexpr int store_boxes(const KernelConfig& c) {
+  return is_swapped(c) ? c.bm / kGroupRows : mma_blocks(c) * boxes_per_block(c);
 }
-HGEMM_HOST_DEVICE constexpr int most_groups(const KernelConfig& c) {
-  return (row_groups(c) + c.splits - 1) / c.splits;
+/// Values of a box; the last one of a block may have fewer.
+HGEMM_HOST_DEVICE constexpr int box_values(const KernelConfig& c) {
+  return is_swapped(c) ? 4 : kStoreCols / 2;
 }
-/// One consumer's values of a group: fp32 as accumulated, and in the output type.
-inline constexpr int kGroupSumBytes = kWarpgroupThreads * 4 * 4;
-inline constexpr int kGroupStoreBytes = kGroupRows * kStoreCols * kElementBytes;
-/// What peers send to a CTA, past its main loop at the start of shared memory; its output follows.
+/// A box's first value; that of the box after the last one is the number of values.
+HGEMM_HOST_DEVICE constexpr int box_value(const KernelConfig& c, int box) {
+  if (is_swapped(c)) return box * box_values(c);
+  const int block = box / boxes_per_block(c);
+  return (block * consumer_cols(c) + (box - block * boxes_per_block(c)) * kStoreCols) / 2;
+}
+/// Walk::kClusterSplit: each box is added up and stored by one CTA of the tile's cluster. Boxes
+/// [first_box(rank), first_box(rank + 1)) are those of a rank; there may be none.
+HGEMM_HOST_DEVICE constexpr int first_box(const KernelConfig& c, int rank) {
+  return store_boxes(c) * rank / c.splits;
+}
+HGEMM_HOST_DEVICE constexpr int box_owner(const KernelConfig& c, int box) {
+  return ((box + 1) * c.splits - 1) / store_boxes(c);
+}
+HGEMM_HOST_DEVICE constexpr int most_boxes(const KernelConfig& c) {
+  return (store_boxes(c) + c.splits - 1) / c.splits;
+}
+/// A value of all threads of a consumer, as accumulated.
+inline constexpr int kValueSumBytes = kWarpgroupThreads * 4;
+/// What one peer's consumer sends at most.
+HGEMM_HOST_DEVICE constexpr int sent_bytes(const KernelConfig& c) {
+  return most_boxes(c) * box_values(c) * kValueSumBytes;
+}
+/// What peers send to a CTA, past its main loop at the start of shared memory.
 HGEMM_HOST_DEVICE constexpr int received_bytes(const KernelConfig& c) {
-  return (c.splits - 1) * c.consumers * most_groups(c) * kGroupSumBytes;
+  return adds_in_cluster(c) ? (c.splits - 1) * c.consumers * sent_bytes(c) : 0;
 }
+/// Swapped: the output of the CTA follows it.
+inline constexpr int kGroupStoreBytes = kGroupRows * kStoreCols * kElementBytes;
 HGEMM_HOST_DEVICE constexpr int swapped_epilogue_bytes(const KernelConfig& c) {
-  return received_bytes(c) + c.consumers * most_groups(c) * kGroupStoreBytes;
+  return received_bytes(c) + c.consumers * most_boxes(c) * kGroupStoreBytes;
 }
 
 /// Byte offsets in dynamic shared memory. Order: A stages, B stages, output staging, then for each
-/// stage its full barrier, its empty barrier and the origin of the tile that it belongs to.
-/// Swapped, instead of the last a barrier for each consumer: its peers' sums have arrived.
+/// stage its full barrier, its empty barrier and (not swapped) the origin of the tile that it
+/// belongs to, and where a cluster adds up, a barrier for each consumer: its peers' sums are there.
 struct SmemLayout {
   int b, staging, full, empty, origin, sums, total_bytes;
 };
@@ -264,14 +294,15 @@ HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   layout.b = c.stages * a_stage_bytes(c);
   // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
   layout.staging = (layout.b + c.stages * b_stage_bytes(c) + 1023) / 1024 * 1024;
+  if (layout.staging < received_bytes(c)) layout.staging = received_bytes(c);
   layout.full = layout.staging + store_staging_bytes(c);
   if (is_swapped(c) && layout.full < swapped_epilogue_bytes(c)) {
     layout.full = swapped_epilogue_bytes(c);
   }
   layout.empty = layout.full + c.stages * 8;
   layout.origin = layout.empty + c.stages * 8;
-  layout.sums = layout.origin;
-  layout.total_bytes = layout.origin + (is_swapped(c) ? c.consumers : c.stages) * 8;
+  layout.sums = layout.origin + (is_swapped(c) ? 0 : c.stages * 8);
+  layout.total_bytes = layout.sums + (adds_in_cluster(c) ? c.consumers * 8 : 0);
   return layout;
 }
 
@@ -328,6 +359,7 @@ enum class Rule : unsigned char {
   kDtype,
   kLate,
   kSplits,
+  kClusterSplit,
   kMemoryHint,
   kCtasPerSm,
   kSwapped,
@@ -370,12 +402,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kGroup:
       return {"group", "grouped and snake orders need a group of 1..64, other orders have none"};
     case Rule::kAccumulators:
-      return {"accumulators",
-              "accumulators, and half as many packed ones with the late epilogue, must leave a "
-              "consumer "
-              "thread 40 registers for the rest, 32 with the direct epilogue (measured with ptxas "
-              "13.0: "
-              "one step of bn more spills)"};
+      return {
+          "accumulators",
+          "accumulators, and half as many packed ones with the late epilogue, must leave a "
+          "consumer thread 40 registers for the rest, 32 with the direct epilogue, 56 with walk "
+          "csplit (measured with ptxas 13.0: one step of bn more spills)"};
     case Rule::kOperandRegisters:
       return {"operand_registers",
               "one wgmma's N / 2 accumulators + 26 must fit the registers at kernel entry "
@@ -395,8 +426,13 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kSplits:
       return {
           "splits",
-          "split-K cuts K into 2..16 parts, 2..8 with schedule swap (a portable cluster); other "
-          "walks do not cut it so"};
+          "walk split cuts K into 2..16 parts, csplit into 2..8 (a portable cluster); other walks "
+          "do not cut it so"};
+    case Rule::kClusterSplit:
+      return {
+          "cluster_split",
+          "with walk csplit the cluster is the parts of one tile: it goes with cluster 1x1, the "
+          "tma epilogue and consumers that share the tile"};
     case Rule::kMemoryHint:
       return {
           "memory_hint",
@@ -406,7 +442,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
       return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
     case Rule::kSwapped:
       return {"swapped",
-              "schedule swap goes with walk single or split, cluster 1x1, linear order, the tma "
+              "schedule swap goes with walk single or csplit, cluster 1x1, linear order, the tma "
               "epilogue and bk of 64 or 128"};
     case Rule::kProbe:
       return {
@@ -440,11 +476,10 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   }
   if (is_swapped(c)) {
     if (c.bn != kMmaM * c.consumers) return Rule::kConsumerShare;
-    if ((c.walk != Walk::kSingle && c.walk != Walk::kSplitK) || multicast_size(c) != 1 ||
+    if ((c.walk != Walk::kSingle && !adds_in_cluster(c)) || multicast_size(c) != 1 ||
         c.order != TileOrder::kLinear || c.epilogue != Epilogue::kTma || c.bk < kSlabK) {
       return Rule::kSwapped;
     }
-    if (c.splits > 8) return Rule::kSplits;
   } else if (c.schedule != Schedule::kRows && c.consumers < 2) {
     return Rule::kConsumerShare;
   }
@@ -458,8 +493,12 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (c.bn < 8 * c.cluster_m) return Rule::kMulticastSlice;
   if (has_bands(c.order) ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
   if (c.epilogue == Epilogue::kLate && c.walk != Walk::kPersistent) return Rule::kLate;
-  if (c.walk == Walk::kSplitK ? (c.splits < 2 || c.splits > kMaxSplits) : c.splits != 1) {
-    return Rule::kSplits;
+  const bool in_parts = c.walk == Walk::kSplitK || adds_in_cluster(c);
+  const int most_splits = adds_in_cluster(c) ? kMaxClusterSplits : kMaxSplits;
+  if (in_parts ? (c.splits < 2 || c.splits > most_splits) : c.splits != 1) return Rule::kSplits;
+  if (adds_in_cluster(c) && (multicast_size(c) != 1 || c.epilogue != Epilogue::kTma ||
+                             c.schedule == Schedule::kPingPong)) {
+    return Rule::kClusterSplit;
   }
   if (c.ctas_per_sm < 1 || c.ctas_per_sm > 2 || c.ctas_per_sm * c.consumers > 4) {
     return Rule::kCtasPerSm;

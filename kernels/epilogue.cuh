@@ -41,8 +41,8 @@ __device__ __forceinline__ void store_direct(const Accumulators<kConfig>& accumu
 /// columns each, and a narrower one for what is left over.
 template <KernelConfig kConfig>
 struct StoreBoxes {
-  static constexpr int kPerBlock = (consumer_cols(kConfig) + kStoreCols - 1) / kStoreCols;
-  static constexpr int kCount = mma_blocks(kConfig) * kPerBlock;
+  static constexpr int kPerBlock = boxes_per_block(kConfig);
+  static constexpr int kCount = store_boxes(kConfig);
   HGEMM_HOST_DEVICE static constexpr int block(int box) { return box / kPerBlock; }
   HGEMM_HOST_DEVICE static constexpr int column(int box) { return box % kPerBlock * kStoreCols; }
   HGEMM_HOST_DEVICE static constexpr int cols(int box) {
@@ -118,19 +118,22 @@ __device__ __forceinline__ void store_box(const u32* packed, const KernelParams&
   staging.buffer = (staging.buffer + 1) % kStoreBuffers;
 }
 
-/// All of this warp's part, box after box from kBox on.
+/// All of this warp's part, box after box from kBox on; of a tile that a cluster has cut, the boxes
+/// that its CTA number `part` has added up.
 template <KernelConfig kConfig, int kBox = 0, class... Probe>
 __device__ __forceinline__ void store_tma(const Accumulators<kConfig>& accumulators,
                                           const KernelParams& params, Staging& staging, int row,
-                                          int column, int lane, Probe&... probe) {
+                                          int column, int part, int lane, Probe&... probe) {
   using Boxes = StoreBoxes<kConfig>;
   if constexpr (kBox < Boxes::kCount) {
-    constexpr int kCols = Boxes::cols(kBox);
-    u32 packed[kCols / 4];
-    pack_box<kConfig.dtype, kCols>(&accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2],
-                                   packed);
-    store_box<kConfig, kBox>(packed, params, staging, row, column, lane, probe...);
-    store_tma<kConfig, kBox + 1>(accumulators, params, staging, row, column, lane, probe...);
+    if (!adds_in_cluster(kConfig) || box_owner(kConfig, kBox) == part) {
+      constexpr int kCols = Boxes::cols(kBox);
+      u32 packed[kCols / 4];
+      pack_box<kConfig.dtype, kCols>(&accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2],
+                                     packed);
+      store_box<kConfig, kBox>(packed, params, staging, row, column, lane, probe...);
+    }
+    store_tma<kConfig, kBox + 1>(accumulators, params, staging, row, column, part, lane, probe...);
   }
 }
 

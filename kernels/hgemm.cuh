@@ -4,13 +4,15 @@
 // One producer warpgroup feeds shared-memory stages by TMA; 1 to 3 consumer warpgroups multiply
 // them with wgmma, each its own rows or columns of the tile or a whole tile in turn, and write D. A
 // cluster shares what its CTAs have in common: CTAs side by side along M read the same B tile,
-// along N the same A tile; each fetches its share and multicasts it.
+// along N the same A tile; each fetches its share and multicasts it. Or the CTAs of a cluster each
+// have a part of one tile's K, and add up (cluster_sums.cuh).
 //
 // Read top to bottom: producer, consumer, kernel. config.h says which configs exist, schedule.h
 // which tile comes when, pipeline.cuh how the roles meet, epilogue.cuh how D is written. Lines of
 // the form (probe.what(), ...) are stamps (probe.cuh), and nothing in a plain build.
 #pragma once
 
+#include "cluster_sums.cuh"
 #include "config.h"
 #include "epilogue.cuh"
 #include "partial.cuh"
@@ -23,10 +25,10 @@
 namespace hgemm {
 
 template <KernelConfig kConfig>
-__device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGrid grid) {
+__device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGrid grid, int part) {
   return WorkList(kConfig, static_cast<int>(blockIdx.x) / cluster_size(kConfig),
                   static_cast<int>(gridDim.x) / cluster_size(kConfig), grid.tiles(),
-                  ceil_div(params.k, kConfig.bk));
+                  ceil_div(params.k, kConfig.bk), part);
 }
 
 // ---- Producer ----
@@ -48,7 +50,7 @@ __device__ __forceinline__ void prefetch_slice(const TensorMap& map, int k, int 
   }
 }
 
-/// Which part of the operand tiles this CTA fetches, by its rank in the cluster.
+/// Which part of the operand tiles this CTA fetches, by its rank among those that share them.
 template <KernelConfig kConfig>
 struct Slices {
   int rank_m, rank_n;
@@ -80,8 +82,8 @@ struct LookAhead {
   Work work{};
   TileCoord tile{};
 
-  __device__ __forceinline__ LookAhead(const KernelParams& params, int lane)
-      : grid(tile_grid(params.m, params.n, kConfig)), list(work_list<kConfig>(params, grid)) {
+  __device__ __forceinline__ LookAhead(const KernelParams& params, int part, int lane)
+      : grid(tile_grid(params.m, params.n, kConfig)), list(work_list<kConfig>(params, grid, part)) {
     look(0, lane);
   }
   /// At pieces index to index + 31.
@@ -127,7 +129,7 @@ __device__ __forceinline__ void produce(const KernelParams& params,
                                         int lane, Probe... probe) {
   const Slices<kConfig> slices(rank);
   // Whoever shares a tile shares it with the whole cluster.
-  constexpr unsigned short kMask = (1 << cluster_size(kConfig)) - 1;
+  constexpr unsigned short kMask = (1 << multicast_size(kConfig)) - 1;
 
 #pragma unroll 1
   for (int index = 0; index < ahead.list.count; ++index) {
@@ -189,13 +191,14 @@ __device__ __forceinline__ void multiply_stage(Accumulators<kConfig>& accumulato
 /// A consumer warpgroup: its rows or columns of every tile of this CTA, or every other tile.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void consume(const KernelParams& params,
-                                        const Pipeline<kConfig>& pipeline, u32 rank, int consumer,
-                                        Probe... probe) {
+                                        const Pipeline<kConfig>& pipeline, u32 rank, int part,
+                                        int consumer, Probe... probe) {
   constexpr bool kPingPong = kConfig.schedule == Schedule::kPingPong;
   constexpr bool kLate = kConfig.epilogue == Epilogue::kLate;
   constexpr int kRowUnits = box_cols(kConfig) * kElementBytes / 16;
   constexpr int kStride = kPingPong ? 2 : 1;
-  const WorkList list = work_list<kConfig>(params, tile_grid(params.m, params.n, kConfig));
+  const TileGrid grid = tile_grid(params.m, params.n, kConfig);
+  const WorkList list = work_list<kConfig>(params, grid, part);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
   // Where this consumer's part of a tile begins.
@@ -268,7 +271,16 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       }
     }
 
-    if constexpr (cuts_k(kConfig)) {
+    if constexpr (adds_in_cluster(kConfig)) {
+      if (work.first == work.end) {  // K has fewer blocks than parts
+#pragma unroll
+        for (int i = 0; i < accumulators_per_thread(kConfig); ++i) *value_at(accumulators, i) = 0;
+      }
+      add_in_cluster<kConfig>(accumulators, pipeline, part, consumer);
+      // Known without a stage, of which there may be none.
+      origin = Slices<kConfig>(rank).origin(tile_at(kConfig.order, kConfig.group, work.tile, grid));
+    }
+    if constexpr (adds_in_workspace(kConfig)) {
       const int reader = kPingPong ? 0 : consumer;
       if (work.parts < 0) {
         leave_sums<kConfig>(accumulators, {params, work.slot, rank, reader, warp, lane}, lane);
@@ -288,7 +300,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       // registers of kernel entry, and spill.)
       if (index + kStride >= list.count) late.store(params, staging, true, lane);
     } else {
-      store_tma<kConfig>(accumulators, params, staging, row, column, lane, probe...);
+      store_tma<kConfig>(accumulators, params, staging, row, column, part, lane, probe...);
     }
     (probe.end_tile(work.tile), ...);
   }
@@ -296,10 +308,10 @@ __device__ __forceinline__ void consume(const KernelParams& params,
 
 // ---- Kernel ----
 
-/// Where all roles of all CTAs of a cluster meet before the first copy.
+/// Where all roles meet before the first copy, of all CTAs that share what they fetch.
 template <KernelConfig kConfig>
 __device__ __forceinline__ void meet() {
-  if constexpr (cluster_size(kConfig) > 1) {
+  if constexpr (multicast_size(kConfig) > 1) {
     ptx::cluster_sync_relaxed();
   } else {
     ptx::cta_sync();
@@ -313,9 +325,9 @@ __device__ __forceinline__ void meet() {
 
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
 /// .total_bytes of dynamic shared memory, clusters of cluster_size(kConfig) along x, and a grid of
-/// one cluster per tile (Walk::kSingle), any number of clusters (kPersistent), or, where K is cut,
-/// as many as the workspace was made for, all of which must be resident at once. A probed one is
-/// given its CtaProbe.
+/// one cluster per tile (Walk::kSingle, kClusterSplit), any number of clusters (kPersistent), or,
+/// where sums meet in a workspace, as many as that was made for, all of which must be resident at
+/// once. A probed one is given its CtaProbe.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe) {
   static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");
@@ -330,13 +342,17 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   const int lane = static_cast<int>(threadIdx.x) % 32;
   // Broadcast from lane 0, so that the compiler knows the role to be the same for the whole warp.
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
-  const u32 rank = cluster_size(kConfig) > 1 ? ptx::cluster_rank() : 0;
+  const u32 cluster_rank = cluster_size(kConfig) > 1 ? ptx::cluster_rank() : 0;
+  // Among the CTAs that share what they fetch, and among those that share a tile.
+  const u32 rank = adds_in_cluster(kConfig) ? 0 : cluster_rank;
+  const int part = adds_in_cluster(kConfig) ? static_cast<int>(cluster_rank) : 0;
 
   (probe.entered(), ...);
   // Until the first copy arrives nobody can do anything, so three warps of the producers share what
   // must come before it.
   if (warp == 1 && lane == 0) {
     if (pipeline.smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
+    if constexpr (adds_in_cluster(kConfig)) init_sums(pipeline, part);
     pipeline.init();
   }
   if (warp == 2 && lane == 0) {
@@ -350,7 +366,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   if (warp < 4) {
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_dec<producer_registers(kConfig)>();
     if (warp == 0) {
-      LookAhead<kConfig> ahead(params, lane);
+      LookAhead<kConfig> ahead(params, part, lane);
       if constexpr (kConfig.pdl) {
         if (lane == 0 && ahead.list.count > 0) prefetch<kConfig>(params, ahead, rank);
         __syncwarp();
@@ -365,7 +381,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
       // barriers. (What peers send here was awaited by the consumers.) A barrier of the whole
       // cluster would also wait for the peer's epilogue, and, if it releases, for D to reach
       // memory: 2000 cycles.
-      if constexpr (cluster_size(kConfig) > 1) {
+      if constexpr (multicast_size(kConfig) > 1) {
         if (lane == 0) pipeline.await_readers(state);
         __syncwarp();
       }
@@ -377,7 +393,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
     (probe.synced(), ...);
     if constexpr (moves_registers(kConfig)) ptx::setmaxnreg_inc<consumer_registers(kConfig)>();
     (probe.begin_role(), ...);
-    consume<kConfig>(params, pipeline, rank, warp / 4 - 1, probe.watch()...);
+    consume<kConfig>(params, pipeline, rank, part, warp / 4 - 1, probe.watch()...);
   }
   if (warp != 0) {
     (probe.end_role(), ...);  // the producer's was before it awaited the readers

@@ -79,13 +79,13 @@ struct Pipeline {
            static_cast<u32>(kLayout.staging + consumer_warp * kStoreBuffers * store_buffer_bytes());
   }
   __device__ __forceinline__ TileOrigin& origin(int stage) const {
-    static_assert(!is_swapped(kConfig), "peers' sums have barriers there");
+    static_assert(!is_swapped(kConfig), "the swapped kernel has none");
     return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
   }
 
-  /// Swapped: on which the sums of peers arrive for a consumer.
+  /// On which the sums of the cluster's other CTAs arrive for a consumer.
   __device__ __forceinline__ u32 sums(int consumer) const {
-    static_assert(is_swapped(kConfig));
+    static_assert(adds_in_cluster(kConfig));
     return smem_base + static_cast<u32>(kLayout.sums + consumer * 8);
   }
 

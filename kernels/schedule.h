@@ -143,6 +143,16 @@ struct Work {
   int parts;  ///< slots to add; -1: leave the sums
 };
 
+/// K blocks [first, end) of one of `parts` CTAs that share a tile. In 64 bits: there may be 2^25 k
+/// blocks.
+struct KRange {
+  int first, end;
+};
+HGEMM_HOST_DEVICE inline KRange part_of_k(int k_blocks, int part, int parts) {
+  return {static_cast<int>(1LL * k_blocks * part / parts),
+          static_cast<int>(1LL * k_blocks * (part + 1) / parts)};
+}
+
 /// A cut in the run of all k blocks of the streamed tiles: `k` blocks into `tile`.
 struct StreamCut {
   int tile, k;
@@ -157,7 +167,9 @@ HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles
   return {tile, rest * whole + rest * (k_blocks - whole * clusters) / clusters};
 }
 
-/// What one cluster of a launch does: `count` pieces of work, in this order.
+/// What one cluster of a launch does: `count` pieces of work, in this order. Where the cluster is
+/// the parts of a tile (Walk::kClusterSplit), what its CTA number `part` does, which may be no k
+/// block of it.
 ///
 /// Who adds up a tile comes to it after the parts that it waits for have begun: streamed parts are
 /// done before everything else and in descending order, split parts in ascending order. So nobody
@@ -165,6 +177,7 @@ HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles
 /// adder that fills its SM waits for CTAs that may need it.
 struct WorkList {
   int cluster, clusters, tiles, k_blocks, splits;
+  KRange whole;      ///< k blocks of a tile that is not cut in the workspace
   int streamed = 0;  ///< the first tiles of the order, shared among `sharers` clusters
   int sharers = 0;
   StreamCut begin{}, end{};  ///< of this cluster's share
@@ -172,12 +185,15 @@ struct WorkList {
   int count = 0;
 
   HGEMM_HOST_DEVICE WorkList(const KernelConfig& c, int this_cluster, int launched_clusters,
-                             int grid_tiles, int blocks)
+                             int grid_tiles, int blocks, int part = 0)
       : cluster(this_cluster),
         clusters(launched_clusters),
         tiles(grid_tiles),
         k_blocks(blocks),
-        splits(c.walk == Walk::kSplitK && blocks < c.splits ? blocks : c.splits) {
+        splits(c.walk != Walk::kSplitK ? 1
+               : blocks < c.splits     ? blocks
+                                       : c.splits),
+        whole(part_of_k(blocks, part, adds_in_cluster(c) ? c.splits : 1)) {
     if (c.walk == Walk::kStreamK && tiles % clusters != 0) {
       streamed = tiles < clusters ? tiles : tiles % clusters + clusters;
       sharers = clusters;
@@ -196,7 +212,7 @@ struct WorkList {
   HGEMM_HOST_DEVICE Work at(int index) const {
     if (index >= shares) {
       const int unit = cluster + (index - shares) * clusters;
-      if (splits == 1) return {streamed + unit, 0, k_blocks, 0, 0};
+      if (splits == 1) return {streamed + unit, whole.first, whole.end, 0, 0};
       const int tile = unit / splits;
       const int part = unit - tile * splits;
       const int slots = tile * (splits - 1);
@@ -230,14 +246,14 @@ struct WorkList {
 HGEMM_HOST_DEVICE inline int grid_clusters(const KernelConfig& c, long long pieces, int resident) {
   const int clusters = pieces < resident ? static_cast<int>(pieces) : resident;
   const int layer = resident / c.ctas_per_sm;
-  if (!c.pdl || c.ctas_per_sm == 1 || cuts_k(c) || layer == 0) return clusters;
+  if (!c.pdl || c.ctas_per_sm == 1 || adds_in_workspace(c) || layer == 0) return clusters;
   const int whole_layers = ceil_div(clusters, layer) * layer;
   return whole_layers < resident ? whole_layers : resident;
 }
 
 /// Slots of the workspace that a launch needs.
 HGEMM_HOST_DEVICE inline int partial_slots(const KernelConfig& c, int clusters, int tiles) {
-  if (!cuts_k(c)) return 0;
+  if (!adds_in_workspace(c)) return 0;
   return c.walk == Walk::kSplitK ? tiles * (c.splits - 1) : clusters;
 }
 

@@ -10,9 +10,10 @@
 // consumers fetch their first stage themselves while the copy engine still fetches its tensor maps
 // (0.3 us, measured: analysis/kernel-notes.md), there is no setmaxnreg, and a cluster meets once.
 //
-// Read top to bottom: producer, consumer, sums, store, kernel.
+// Read top to bottom: producer, consumer, store, kernel. cluster_sums.cuh adds up.
 #pragma once
 
+#include "cluster_sums.cuh"
 #include "config.h"
 #include "pipeline.cuh"
 #include "ptx.cuh"
@@ -31,11 +32,8 @@ template <KernelConfig kConfig>
 __device__ __forceinline__ StreamPart stream_part(const KernelParams& params, int rank) {
   const TileGrid grid = tile_grid(params.m, params.n, kConfig);
   const TileCoord tile = linear_tile(static_cast<int>(blockIdx.x) / kConfig.splits, grid);
-  const int k_blocks = ceil_div(params.k, kConfig.bk);
-  // In 64 bits: there may be 2^24 k blocks, and eight ranks.
-  return {tile.m * kConfig.bm, tile.n * kConfig.bn,
-          static_cast<int>(1LL * k_blocks * rank / kConfig.splits),
-          static_cast<int>(1LL * k_blocks * (rank + 1) / kConfig.splits)};
+  const KRange k = part_of_k(ceil_div(params.k, kConfig.bk), rank, kConfig.splits);
+  return {tile.m * kConfig.bm, tile.n * kConfig.bn, k.first, k.end};
 }
 
 // ---- Producer ----
@@ -189,53 +187,6 @@ __device__ __forceinline__ void stream_multiply(SwappedAccumulators<kConfig>& ac
   }
 }
 
-/// Each group of 8 rows of A goes to its owner in the cluster, who adds what the others send in the
-/// order of their ranks, not in that of arrival. All of the cluster must be past its main loop,
-/// since sums arrive where the stages were.
-template <KernelConfig kConfig>
-__device__ __forceinline__ void exchange_sums(SwappedAccumulators<kConfig>& accumulators,
-                                              const Pipeline<kConfig>& pipeline, int rank,
-                                              int consumer) {
-  const u32 barrier = pipeline.sums(consumer);
-  const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
-  // Of a slot: what one peer sends. One's own has none.
-  const auto received = [&](int peer, int receiver, int group) {
-    const int slot = peer < receiver ? peer : peer - 1;
-    const int place = (slot * kConfig.consumers + consumer) * most_groups(kConfig) + group -
-                      first_group(kConfig, receiver);
-    return pipeline.smem_base + static_cast<u32>(place * kGroupSumBytes + thread * 16);
-  };
-#pragma unroll
-  for (int group = 0; group < row_groups(kConfig); ++group) {
-    const int owner = group_owner(kConfig, group);
-    if (owner == rank) continue;
-    ptx::store_async_v4(ptx::map_to_rank(received(rank, owner, group), static_cast<u32>(owner)),
-                        &accumulators[group * 4],
-                        ptx::map_to_rank(barrier, static_cast<u32>(owner)));
-  }
-  if (first_group(kConfig, rank) == first_group(kConfig, rank + 1)) return;
-  ptx::mbarrier_wait(barrier, 0);
-#pragma unroll
-  for (int group = 0; group < row_groups(kConfig); ++group) {
-    if (group_owner(kConfig, group) != rank) continue;
-    float sum[4] = {};
-#pragma unroll
-    for (int peer = 0; peer < kConfig.splits; ++peer) {
-      float part[4];
-      if (peer == rank) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) part[i] = accumulators[group * 4 + i];
-      } else {
-        ptx::load_shared_v4(part, received(peer, rank, group));
-      }
-#pragma unroll
-      for (int i = 0; i < 4; ++i) sum[i] += part[i];
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) accumulators[group * 4 + i] = sum[i];
-  }
-}
-
 /// This rank's groups to D: transposed into shared memory, 8 rows of A by this consumer's 64 rows
 /// of B each, and stored by the copy engine, which clips what lies outside.
 template <KernelConfig kConfig>
@@ -245,19 +196,19 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kConfig>&
                                              const StreamPart& part, int rank, int consumer,
                                              int lane) {
   const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
-  const int first = first_group(kConfig, rank);
-  const int end = first_group(kConfig, rank + 1);
+  const int first = first_box(kConfig, rank);
+  const int end = first_box(kConfig, rank + 1);
   const u32 staging =
-      pipeline.smem_base + static_cast<u32>(received_bytes(kConfig) +
-                                            consumer * most_groups(kConfig) * kGroupStoreBytes);
+      pipeline.smem_base +
+      static_cast<u32>(received_bytes(kConfig) + consumer * most_boxes(kConfig) * kGroupStoreBytes);
   // Lanes 0..7 address the rows of A of the warp's first 8 columns, lanes 8..15 of its next 8.
   const int row = lane % 8;
   const int chunk = warp * 2 + lane / 8 % 2;
   const u32 lane_offset = static_cast<u32>(row * kStoreCols * kElementBytes + (chunk ^ row) * 16);
 #pragma unroll
-  for (int group = 0; group < row_groups(kConfig); ++group) {
-    if (group_owner(kConfig, group) != rank) continue;
-    const float* const value = &accumulators[group * 4];
+  for (int group = 0; group < store_boxes(kConfig); ++group) {
+    if (box_owner(kConfig, group) != rank) continue;
+    const float* const value = &accumulators[box_value(kConfig, group)];
     ptx::stmatrix_x2_transposed(
         staging + static_cast<u32>((group - first) * kGroupStoreBytes) + lane_offset,
         ptx::pack<kConfig.dtype>(value[0], value[1]), ptx::pack<kConfig.dtype>(value[2], value[3]));
@@ -277,24 +228,6 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kConfig>&
 
 // ---- Kernel ----
 
-/// One lane, before anyone else uses them: the ring's barriers, and those on which peers' sums
-/// arrive. (With a lane for each stage, racecheck warns that only a __syncwarp orders them.)
-template <KernelConfig kConfig>
-__device__ __forceinline__ void init_barriers(const Pipeline<kConfig>& pipeline, int rank) {
-  if constexpr (kConfig.splits > 1) {
-    const int groups = first_group(kConfig, rank + 1) - first_group(kConfig, rank);
-    const int bytes = (kConfig.splits - 1) * groups * kGroupSumBytes;
-#pragma unroll
-    for (int consumer = 0; consumer < kConfig.consumers; ++consumer) {
-      ptx::mbarrier_init(pipeline.sums(consumer), 1);
-      if (groups > 0) {
-        ptx::mbarrier_arrive_expect_tx(pipeline.sums(consumer), static_cast<u32>(bytes));
-      }
-    }
-  }
-  pipeline.init();  // its fence is for all of them
-}
-
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
 /// .total_bytes of dynamic shared memory, clusters of cluster_size(kConfig), and a cluster for each
 /// tile.
@@ -307,12 +240,15 @@ __device__ __forceinline__ void stream(const KernelParams& params) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   // Broadcast from lane 0, so that the compiler knows the role to be the same for the whole warp.
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
-  const int rank = kConfig.splits > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
+  const int rank = adds_in_cluster(kConfig) ? static_cast<int>(ptx::cluster_rank()) : 0;
   const StreamPart part = stream_part<kConfig>(params, rank);
 
   if (warp == kConfig.consumers * 4) {
     if (pipeline.smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
-    if (lane == 0) init_barriers(pipeline, rank);
+    if (lane == 0) {  // with a lane for each, racecheck warns that only __syncwarp orders them
+      if constexpr (adds_in_cluster(kConfig)) init_sums(pipeline, rank);
+      pipeline.init();
+    }
     stream_fill(params, pipeline, part, lane);
     ptx::cta_sync();
     if (lane == 0) stream_produce(params, pipeline, part);
@@ -323,12 +259,9 @@ __device__ __forceinline__ void stream(const KernelParams& params) {
   ptx::cta_sync();
   SwappedAccumulators<kConfig> accumulators;
   stream_multiply<kConfig>(accumulators, pipeline, part, consumer, lane);
-  if constexpr (kConfig.splits > 1) {
-    // Released and acquired: what peers send overwrites stages that this CTA has read, and counts
-    // on barriers that it must have initialised.
-    ptx::cluster_sync();
-    exchange_sums<kConfig>(accumulators, pipeline, rank, consumer);
-    if (first_group(kConfig, rank) == first_group(kConfig, rank + 1)) return;
+  if constexpr (adds_in_cluster(kConfig)) {
+    add_in_cluster<kConfig>(accumulators, pipeline, rank, consumer);
+    if (first_box(kConfig, rank) == first_box(kConfig, rank + 1)) return;
   } else {
     // The output is staged where other consumers may still read stages.
     ptx::named_barrier_sync<kConfig.consumers * kWarpgroupThreads>(kAllConsumersBarrier);

@@ -130,7 +130,9 @@ int HgemmKernel::grid_ctas(const Shape& shape) const {
   }
   const int tiles =
       tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), config_).tiles();
-  if (config_.walk == Walk::kSingle || is_swapped(config_)) return tiles * cluster_size(config_);
+  if (config_.walk == Walk::kSingle || adds_in_cluster(config_)) {
+    return tiles * cluster_size(config_);
+  }
 
   Attributes attributes{};
   const cudaLaunchConfig_t config = launch_config(cluster_size(config_), nullptr, &attributes);

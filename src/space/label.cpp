@@ -134,7 +134,8 @@ KernelConfig parse_label(std::string_view text) {
   c.order = order.order;
   c.group = order.group;
   c.epilogue = reader.word(find_epilogue, "", "direct, tma or late");
-  const auto deal = reader.word(find_walk, "", "persist, single, split<parts> or stream");
+  const auto deal =
+      reader.word(find_walk, "", "persist, single, split<parts>, csplit<parts> or stream");
   c.walk = deal.walk;
   c.splits = deal.splits;
   c.dtype = reader.word(find_dtype, "", "bf16 or fp16");

@@ -59,7 +59,8 @@ struct Space {
 ///                       tiles of few rows, 64 columns to a consumer)
 ///   order               linear (hilbert; bands of rows group<G>, snake<G>, of columns ngroup<G>,
 ///                       nsnake<G>)
-///   epilogue            tma (direct, late) walk       persist (single, split<S>, stream)
+///   epilogue            tma (direct, late) walk       persist (single, split<S>, csplit<S>,
+///                                                     stream)
 ///   a_hint, b_hint, d_hint                 none (first, last: what L2 evicts so)
 ///   promotion           256 (64, 128: the bytes that L2 fetches at least)
 ///   ctas                1 (2 on each SM)   pdl        0 (1: programmatic dependent launch)

@@ -43,6 +43,8 @@ std::string_view walk_name(Walk walk) {
       return "split";
     case Walk::kStreamK:
       return "stream";
+    case Walk::kClusterSplit:
+      return "csplit";
   }
   return "?";
 }
@@ -90,8 +92,8 @@ std::string_view epilogue_word(Epilogue epilogue) {
 }
 
 std::string walk_word(Walk walk, int splits) {
-  return walk == Walk::kSplitK ? fmt::format("{}{}", walk_name(walk), splits)
-                               : std::string(walk_name(walk));
+  const bool in_parts = walk == Walk::kSplitK || walk == Walk::kClusterSplit;
+  return in_parts ? fmt::format("{}{}", walk_name(walk), splits) : std::string(walk_name(walk));
 }
 
 std::string_view hint_word(CacheHint hint) {
@@ -148,10 +150,13 @@ std::optional<Epilogue> find_epilogue(std::string_view word) {
 std::optional<Grid::Deal> find_walk(std::string_view word) {
   const auto walk = find_word(word, walk_name, {Walk::kPersistent, Walk::kSingle, Walk::kStreamK});
   if (walk) return Grid::Deal{*walk, KernelConfig{}.splits};
-  const std::string_view split = walk_name(Walk::kSplitK);
-  if (!word.starts_with(split)) return std::nullopt;
-  const auto splits = find_small_number(word.substr(split.size()));
-  return splits ? std::optional(Grid::Deal{Walk::kSplitK, *splits}) : std::nullopt;
+  for (const Walk in_parts : {Walk::kSplitK, Walk::kClusterSplit}) {
+    const std::string_view name = walk_name(in_parts);
+    if (!word.starts_with(name)) continue;
+    const auto splits = find_small_number(word.substr(name.size()));
+    return splits ? std::optional(Grid::Deal{in_parts, *splits}) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::optional<CacheHint> find_hint(std::string_view word) {

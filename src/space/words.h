@@ -27,7 +27,7 @@ std::optional<Grid::Order> find_order(std::string_view word);
 std::optional<Schedule> find_schedule(std::string_view word);  ///< coop | cols | pp
 std::optional<Epilogue> find_epilogue(std::string_view word);  ///< direct | tma | late
 std::optional<Grid::Deal> find_walk(
-    std::string_view word);  ///< persist | single | split<S> | stream
+    std::string_view word);  ///< persist | single | split<S> | csplit<S> | stream
 std::optional<CacheHint> find_hint(std::string_view word);         ///< none | first | last
 std::optional<bool> find_pdl(std::string_view word);               ///< pdl
 std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16 | fp32

@@ -22,7 +22,8 @@ std::vector<KernelConfig> valid_configs(const std::string& space) {
 
 /// What decides a kernel's registers, and so whether it compiles without a spill.
 auto registers_key(const KernelConfig& c) {
-  return std::tuple(c.bm, c.bn, c.schedule, c.consumers, c.epilogue, cuts_k(c), c.ctas_per_sm);
+  return std::tuple(c.bm, c.bn, c.schedule, c.consumers, c.epilogue, adds_in_workspace(c),
+                    adds_in_cluster(c), c.ctas_per_sm);
 }
 
 /// One config of each registers_key(): the first of the first key, the second of the second and so
@@ -87,12 +88,16 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
         if (schedule == Schedule::kPingPong && epilogue == Epilogue::kLate) c.bn = 120;
       });
     }
-    for (const Walk walk : {Walk::kSingle, Walk::kSplitK, Walk::kStreamK}) {
-      if (schedule == Schedule::kPingPong && walk == Walk::kSingle) continue;
+    for (const Walk walk : {Walk::kSingle, Walk::kSplitK, Walk::kStreamK, Walk::kClusterSplit}) {
+      if (schedule == Schedule::kPingPong &&
+          (walk == Walk::kSingle || walk == Walk::kClusterSplit)) {
+        continue;
+      }
       add([&](KernelConfig& c) {
         c.schedule = schedule;
         c.walk = walk;
-        c.splits = walk == Walk::kSplitK ? 3 : 1;
+        c.splits = walk == Walk::kSplitK || walk == Walk::kClusterSplit ? 3 : 1;
+        if (walk == Walk::kClusterSplit) c.cluster_m = 1;
       });
     }
   }
@@ -106,7 +111,7 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
                          .stages = 3,
                          .schedule = Schedule::kSwapped,
                          .consumers = consumers,
-                         .walk = splits > 1 ? Walk::kSplitK : Walk::kSingle,
+                         .walk = splits > 1 ? Walk::kClusterSplit : Walk::kSingle,
                          .splits = splits,
                          .ctas_per_sm = ctas_per_sm,
                          .pdl = splits == 3};
@@ -122,6 +127,23 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     add_swapped(128, 1, splits, 2);
     add_swapped(80, 2, splits, 2);
   }
+  // In clusters: the widest tile that the rules leave, in as many parts as shared memory takes.
+  for (const int splits : {2, 4}) {
+    add([&](KernelConfig& c) {
+      c.bn = 256;
+      c.cluster_m = 1;
+      c.walk = Walk::kClusterSplit;
+      c.splits = splits;
+    });
+  }
+  add([&](KernelConfig& c) {
+    c.bm = 256;
+    c.bn = 176;
+    c.stages = 3;
+    c.cluster_m = 1;
+    c.walk = Walk::kClusterSplit;
+    c.splits = 2;
+  });
   // Where K is cut: the widest tile that the rules leave, and one whose sums once spilled.
   add([&](KernelConfig& c) {
     c.bm = 256;

@@ -68,6 +68,18 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kSplits, {.walk = Walk::kSplitK, .splits = 17}},
       {Rule::kSplits, {.walk = Walk::kStreamK, .splits = 2}},
       {Rule::kValid, {.walk = Walk::kSplitK, .splits = 16}},
+      {Rule::kSplits, {.walk = Walk::kClusterSplit}},
+      {Rule::kSplits, {.walk = Walk::kClusterSplit, .splits = 9}},
+      {Rule::kValid,
+       {.bm = 64, .bn = 64, .consumers = 1, .walk = Walk::kClusterSplit, .splits = 8}},
+      {Rule::kClusterSplit, {.cluster_m = 2, .walk = Walk::kClusterSplit, .splits = 2}},
+      {Rule::kClusterSplit,
+       {.epilogue = Epilogue::kDirect, .walk = Walk::kClusterSplit, .splits = 2}},
+      {Rule::kClusterSplit,
+       {.schedule = Schedule::kPingPong, .walk = Walk::kClusterSplit, .splits = 2}},
+      // 7 times 2 boxes of 16 KB of sums.
+      {Rule::kSharedMemory,
+       {.bm = 256, .bn = 128, .consumers = 2, .walk = Walk::kClusterSplit, .splits = 8}},
       // A producer that finds parts of tiles cannot do with 24 registers.
       {Rule::kAccumulators, {.bm = 256, .bn = 200, .stages = 3, .walk = Walk::kStreamK}},
       {Rule::kValid, {.bm = 256, .bn = 192, .stages = 3, .walk = Walk::kStreamK}},
@@ -88,7 +100,9 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kConsumerShare,
        {.bm = 8, .bn = 64, .schedule = Schedule::kSwapped, .walk = Walk::kSingle}},
       {Rule::kSplits,
-       {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSplitK, .splits = 9}},
+       {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kClusterSplit, .splits = 9}},
+      {Rule::kSwapped,
+       {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSplitK, .splits = 2}},
       {Rule::kAccumulators,
        {.bm = 88,
         .stages = 3,
@@ -103,10 +117,15 @@ TEST(Config, EachRuleRejectsWhatItNames) {
         .ctas_per_sm = 2}},
       {Rule::kValid, {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSingle}},
       {Rule::kValid,
-       {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSplitK, .splits = 8, .pdl = true}},
+       {.bm = 8,
+        .schedule = Schedule::kSwapped,
+        .walk = Walk::kClusterSplit,
+        .splits = 8,
+        .pdl = true}},
       {Rule::kProbe, {.schedule = Schedule::kSwapped, .walk = Walk::kSingle, .probe = true}},
       {Rule::kProbe, {.schedule = Schedule::kPingPong, .probe = true}},
       {Rule::kProbe, {.walk = Walk::kStreamK, .probe = true}},
+      {Rule::kProbe, {.walk = Walk::kClusterSplit, .splits = 2, .probe = true}},
       {Rule::kProbe, {.bm = 256, .bn = 200, .stages = 3, .probe = true}},
       {Rule::kValid, {.bn = 256, .epilogue = Epilogue::kLate, .probe = true}},
       {Rule::kValid, {.schedule = Schedule::kColumns, .probe = true}},
@@ -120,7 +139,42 @@ TEST(Config, EachRuleRejectsWhatItNames) {
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(Rule::kCount)) << "a rule is not tried here";
 }
 
-// Sums of a cluster's CTAs: each group of rows is added up by one of them, which has room for it.
+// Sums of a cluster's CTAs: each box is added up by one of them, which has room for it.
+void expect_boxes_owned_once(const KernelConfig& c) {
+  SCOPED_TRACE(label(c));
+  ASSERT_EQ(why_invalid(c), Rule::kValid);
+  EXPECT_EQ(first_box(c, 0), 0);
+  EXPECT_EQ(first_box(c, c.splits), store_boxes(c));
+  EXPECT_EQ(box_value(c, store_boxes(c)), accumulators_per_thread(c));
+  for (int rank = 0; rank < c.splits; ++rank) {
+    for (int box = first_box(c, rank); box < first_box(c, rank + 1); ++box) {
+      EXPECT_EQ(box_owner(c, box), rank) << "box " << box;
+      EXPECT_LE(box_value(c, box + 1) - box_value(c, box), box_values(c));
+    }
+    const int values = box_value(c, first_box(c, rank + 1)) - box_value(c, first_box(c, rank));
+    EXPECT_LE(values * kValueSumBytes, sent_bytes(c));
+  }
+}
+
+TEST(Config, EachBoxOfACutTileHasOneOwner) {
+  for (int bn = 8; bn <= 256; bn += 8) {
+    for (int splits = 2; splits <= 8; ++splits) {
+      for (const int bm : {64, 128}) {
+        const KernelConfig c{.bm = bm,
+                             .bn = bn,
+                             .bk = 64,
+                             .stages = 3,
+                             .consumers = bm / 64,
+                             .walk = Walk::kClusterSplit,
+                             .splits = splits};
+        if (why_invalid(c) == Rule::kSharedMemory) continue;
+        expect_boxes_owned_once(c);
+        EXPECT_LE(received_bytes(c), smem_layout(c).staging) << label(c);
+      }
+    }
+  }
+}
+
 TEST(Config, EachGroupOfASwappedTileHasOneOwner) {
   for (int bm = 8; bm <= 128; bm += 8) {
     for (int splits = 1; splits <= 8; ++splits) {
@@ -130,17 +184,9 @@ TEST(Config, EachGroupOfASwappedTileHasOneOwner) {
                            .stages = 3,
                            .schedule = Schedule::kSwapped,
                            .consumers = 3,
-                           .walk = splits > 1 ? Walk::kSplitK : Walk::kSingle,
+                           .walk = splits > 1 ? Walk::kClusterSplit : Walk::kSingle,
                            .splits = splits};
-      ASSERT_EQ(why_invalid(c), Rule::kValid) << label(c);
-      EXPECT_EQ(first_group(c, 0), 0);
-      EXPECT_EQ(first_group(c, splits), row_groups(c));
-      for (int rank = 0; rank < splits; ++rank) {
-        EXPECT_LE(first_group(c, rank + 1) - first_group(c, rank), most_groups(c)) << label(c);
-        for (int group = first_group(c, rank); group < first_group(c, rank + 1); ++group) {
-          EXPECT_EQ(group_owner(c, group), rank) << label(c) << ", group " << group;
-        }
-      }
+      expect_boxes_owned_once(c);
       EXPECT_LE(swapped_epilogue_bytes(c), smem_layout(c).full) << label(c);
     }
   }

@@ -186,6 +186,26 @@ TEST(Schedule, EveryWalkComputesEveryBlockOfKOnce) {
   }
 }
 
+TEST(Schedule, PartsOfAClustersTileAreAllOfK) {
+  for (int parts = 1; parts <= kMaxClusterSplits; ++parts) {
+    const KernelConfig config{.walk = Walk::kClusterSplit, .splits = parts};
+    for (const int k_blocks : {1, 2, 3, 7, 8, 64, 1000, 1 << 25}) {
+      int end = 0;
+      for (int part = 0; part < parts; ++part) {
+        const WorkList list(config, 3, 5, 5, k_blocks, part);
+        ASSERT_EQ(list.count, 1);
+        const Work work = list.at(0);
+        EXPECT_EQ(work.tile, 3);
+        EXPECT_EQ(work.parts, 0) << "nothing is left in the workspace, nor added from there";
+        EXPECT_EQ(work.first, end);
+        EXPECT_LE(work.end - work.first, k_blocks / parts + 1) << "even";
+        end = work.end;
+      }
+      EXPECT_EQ(end, k_blocks);
+    }
+  }
+}
+
 TEST(Schedule, GridsThatOverlapAreWholeLayersOfCtas) {
   const KernelConfig two{.ctas_per_sm = 2, .pdl = true};
   EXPECT_EQ(grid_clusters(two, 128, 264), 132);

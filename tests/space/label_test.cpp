@@ -106,14 +106,14 @@ TEST(Label, RoundTripsRandomConfigs) {
                    .mma_depth = below(10'000),
                    .order = TileOrder{static_cast<unsigned char>(below(6))},
                    .epilogue = Epilogue{static_cast<unsigned char>(below(3))},
-                   .walk = Walk{static_cast<unsigned char>(below(4))},
+                   .walk = Walk{static_cast<unsigned char>(below(5))},
                    .dtype = coin() ? Dtype::kBf16 : Dtype::kFp16,
                    .a_hint = CacheHint{static_cast<unsigned char>(below(3))},
                    .b_hint = CacheHint{static_cast<unsigned char>(below(3))},
                    .d_hint = CacheHint{static_cast<unsigned char>(below(3))},
                    .probe = coin()};
     if (has_bands(c.order)) c.group = below(10'000);
-    if (c.walk == Walk::kSplitK) c.splits = below(10'000);
+    if (c.walk == Walk::kSplitK || c.walk == Walk::kClusterSplit) c.splits = below(10'000);
     if (coin()) c.promotion = coin() ? 64 : below(10'000);
     if (coin()) c.ctas_per_sm = below(10);
     c.pdl = coin();
