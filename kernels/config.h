@@ -187,7 +187,7 @@ HGEMM_HOST_DEVICE constexpr int packed_registers(const KernelConfig& c) {
 /// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores', and
 /// so do a cluster's.
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const KernelConfig& c) {
-  if (adds_in_cluster(c) && !is_swapped(c)) return 56;
+  if (adds_in_cluster(c) && !is_swapped(c)) return 72;
   return c.epilogue == Epilogue::kDirect ? 32 : 40;
 }
 
@@ -405,7 +405,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
       return {
           "accumulators",
           "accumulators, and half as many packed ones with the late epilogue, must leave a "
-          "consumer thread 40 registers for the rest, 32 with the direct epilogue, 56 with walk "
+          "consumer thread 40 registers for the rest, 32 with the direct epilogue, 72 with walk "
           "csplit (measured with ptxas 13.0: one step of bn more spills)"};
     case Rule::kOperandRegisters:
       return {"operand_registers",

@@ -138,7 +138,7 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
   }
   add([&](KernelConfig& c) {
     c.bm = 256;
-    c.bn = 176;
+    c.bn = 160;
     c.stages = 3;
     c.cluster_m = 1;
     c.walk = Walk::kClusterSplit;
