@@ -1,6 +1,6 @@
 #include "space/label.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

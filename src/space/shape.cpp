@@ -1,6 +1,6 @@
 #include "space/shape.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

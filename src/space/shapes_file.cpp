@@ -1,6 +1,6 @@
 #include "space/shapes_file.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "space/space.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <set>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "space/words.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <charconv>
 #include <initializer_list>
