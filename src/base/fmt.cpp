@@ -1,12 +1,17 @@
 // The compiled part of {fmt}, once. Header-only, every file that formats a string compiled it
 // again: 6.9 s instead of 1.0 for one call, and half of the build. There is no static library of it
 // on Debian, and the program links no shared one that a machine with CUDA may lack. These are the
-// definitions that its headers leave to the library (fmt 9: those that they declare extern).
+// definitions that the headers of fmt 9 leave to the library; other versions stay header-only
+// (CMakeLists.txt).
+#ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
 template thousands_sep_result<char> thousands_sep_impl<char>(locale_ref);
 template char decimal_point_impl(locale_ref);
+template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
+template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
 }  // namespace detail
 FMT_END_NAMESPACE
+#endif

@@ -62,7 +62,7 @@ class SpaceReader {
                        {{TileOrder::kLinear, 0}});
     grid.epilogue =
         words(map, "epilogue", find_epilogue, {"tma", "direct", "late"}, {Epilogue::kTma});
-    grid.walk = words(map, "walk", find_walk, {"persist", "single", "split4", "stream"},
+    grid.walk = words(map, "walk", find_walk, {"persist", "single", "split4", "csplit4", "stream"},
                       {{Walk::kPersistent, KernelConfig{}.splits}});
     grid.dtype = words(map, "dtype", find_dtype, {"bf16", "fp16"}, {Dtype::kBf16, Dtype::kFp16});
     const auto hint = [&](const std::string& axis) {

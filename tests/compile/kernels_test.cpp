@@ -128,7 +128,7 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     add_swapped(80, 2, splits, 2);
   }
   // In clusters: the widest tile that the rules leave, in as many parts as shared memory takes.
-  for (const int splits : {2, 4}) {
+  for (const int splits : {2, 4, 7}) {
     add([&](KernelConfig& c) {
       c.bn = 256;
       c.cluster_m = 1;
@@ -143,6 +143,12 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     c.cluster_m = 1;
     c.walk = Walk::kClusterSplit;
     c.splits = 2;
+  });
+  add([&](KernelConfig& c) {
+    c.consumers = 1;
+    c.cluster_m = 1;
+    c.walk = Walk::kClusterSplit;
+    c.splits = 8;
   });
   // Where K is cut: the widest tile that the rules leave, and one whose sums once spilled.
   add([&](KernelConfig& c) {

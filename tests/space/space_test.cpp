@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Spaces, ShippedSpace,
 void expect_every_word(const std::map<std::string, std::vector<std::string>>& axes) {
   EXPECT_THAT(axes.at("schedule"), ElementsAre("coop", "cols", "pp", "swap"));
   EXPECT_THAT(axes.at("epilogue"), ElementsAre("direct", "tma", "late"));
-  EXPECT_THAT(axes.at("walk"), IsSupersetOf({"persist", "single", "split2", "stream"}));
+  EXPECT_THAT(axes.at("walk"), IsSupersetOf({"persist", "single", "split2", "csplit2", "stream"}));
   EXPECT_THAT(axes.at("ctas"), ElementsAre("1", "2"));
   EXPECT_THAT(axes.at("pdl"), ElementsAre("0", "1"));
   for (const char* hint : {"a_hint", "b_hint", "d_hint"})
