@@ -38,9 +38,17 @@ enum class Epilogue : unsigned char { kDirect, kTma, kLate };
 /// Which work a CTA does. The n CTAs that are resident at once take every n-th tile (kPersistent),
 /// or every n-th part of a tile, each cut along K into `splits` parts (kSplitK). kStreamK: as
 /// kPersistent, but tiles that would fill the last wave only in part are shared evenly, cut at any
-/// k block. kSingle: a CTA for each tile. kClusterSplit: a CTA for each of `splits` parts of a tile
-/// along K; those of a tile are a cluster, and add up in shared memory.
-enum class Walk : unsigned char { kPersistent, kSingle, kSplitK, kStreamK, kClusterSplit };
+/// k block. kDynamic: as kPersistent, but who is ready for a tile takes the next one of all.
+/// kSingle: a CTA for each tile. kClusterSplit: a CTA for each of `splits` parts of a tile along K;
+/// those of a tile are a cluster, and add up in shared memory.
+enum class Walk : unsigned char {
+  kPersistent,
+  kSingle,
+  kSplitK,
+  kStreamK,
+  kClusterSplit,
+  kDynamic,
+};
 /// What L2 is told of an operand's lines: nothing, that they will not be needed again, or that they
 /// will (PTX ISA, "cache eviction priority").
 enum class CacheHint : unsigned char { kNone, kEvictFirst, kEvictLast };
@@ -75,6 +83,9 @@ struct KernelConfig {
   /// must not be written by any kernel before it, back to the last one that was launched without:
   /// that kernel, waiting itself, may let this one come while its own predecessor still runs.
   bool pdl = false;
+  /// Rows of A, rows of B and depth of the only problem that it computes, compiled in; 0: it is
+  /// given any problem's at launch.
+  int m = 0, n = 0, k = 0;
   bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
 
   constexpr bool operator==(const KernelConfig&) const = default;
@@ -129,6 +140,13 @@ HGEMM_HOST_DEVICE constexpr bool adds_in_cluster(const KernelConfig& c) {
 }
 HGEMM_HOST_DEVICE constexpr bool cuts_k(const KernelConfig& c) {
   return adds_in_workspace(c) || adds_in_cluster(c);
+}
+HGEMM_HOST_DEVICE constexpr bool is_dynamic(const KernelConfig& c) {
+  return c.walk == Walk::kDynamic;
+}
+/// Made for one problem.
+HGEMM_HOST_DEVICE constexpr bool is_fixed(const KernelConfig& c) {
+  return c.m != 0 || c.n != 0 || c.k != 0;
 }
 /// CTAs that share what they fetch.
 HGEMM_HOST_DEVICE constexpr int multicast_size(const KernelConfig& c) {
@@ -213,7 +231,8 @@ HGEMM_HOST_DEVICE constexpr int consumer_registers(const KernelConfig& c) {
   if (c.ctas_per_sm > 1) return c.consumers == 1 ? 232 : 104;
   if (c.consumers == 1) return 255;
   if (c.consumers == 3) return 160;
-  if (cuts_k(c)) return 232;  // finding its work takes a producer more than 24 registers
+  // Finding its work takes the producer more than 24 registers.
+  if (cuts_k(c) || is_dynamic(c)) return 232;
   const int values = accumulators_per_thread(c) + packed_registers(c);
   return values > 232 - accumulator_reserve(c) ? 240 : 232;
 }
@@ -248,7 +267,8 @@ HGEMM_HOST_DEVICE constexpr int store_boxes(const KernelConfig& c) {
 }
 /// Values of a box; the last one of a block may have fewer.
 HGEMM_HOST_DEVICE constexpr int box_values(const KernelConfig& c) {
-  return is_swapped(c) ? 4 : kStoreCols / 2;
+  const int columns = consumer_cols(c) < kStoreCols ? consumer_cols(c) : kStoreCols;
+  return is_swapped(c) ? 4 : columns / 2;
 }
 /// A box's first value; that of the box after the last one is the number of values.
 HGEMM_HOST_DEVICE constexpr int box_value(const KernelConfig& c, int box) {
@@ -286,8 +306,9 @@ HGEMM_HOST_DEVICE constexpr int swapped_epilogue_bytes(const KernelConfig& c) {
 /// Byte offsets in dynamic shared memory. Order: A stages, B stages, output staging, then for each
 /// stage its full barrier, its empty barrier and (not swapped) the origin of the tile that it
 /// belongs to, and where a cluster adds up, a barrier for each consumer: its peers' sums are there.
+/// Where a cluster takes tiles from the queue, the next one, and its full and empty barriers.
 struct SmemLayout {
-  int b, staging, full, empty, origin, sums, total_bytes;
+  int b, staging, full, empty, origin, sums, next, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   SmemLayout layout{};
@@ -302,7 +323,8 @@ HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   layout.empty = layout.full + c.stages * 8;
   layout.origin = layout.empty + c.stages * 8;
   layout.sums = layout.origin + (is_swapped(c) ? 0 : c.stages * 8);
-  layout.total_bytes = layout.sums + (adds_in_cluster(c) ? c.consumers * 8 : 0);
+  layout.next = layout.sums + (adds_in_cluster(c) ? c.consumers * 8 : 0);
+  layout.total_bytes = layout.next + (is_dynamic(c) && multicast_size(c) > 1 ? 3 * 8 : 0);
   return layout;
 }
 
@@ -364,6 +386,7 @@ enum class Rule : unsigned char {
   kCtasPerSm,
   kSwapped,
   kProbe,
+  kExtents,
   kCount,
 };
 
@@ -390,7 +413,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kConsumerShare:
       return {"consumer_share",
               "rows: bm must split into whole 64-row blocks per consumer; columns: two or three "
-              "consumers, and bn into multiples of 8; ping-pong: two, of a CTA with many tiles; "
+              "consumers, and bn into multiples of 8; ping-pong: two, of a CTA with many tiles, "
+              "which are known beforehand; "
               "swap: 64 columns for each consumer"};
     case Rule::kCluster:
       return {"cluster", "cluster must be 1x1, 2x1 or 1x2"};
@@ -422,7 +446,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
       return {
           "late",
           "a late store needs a next tile, and leaves no registers for sums of parts of K: it goes "
-          "with walk persist"};
+          "with walk persist or dynamic"};
     case Rule::kSplits:
       return {
           "splits",
@@ -447,14 +471,38 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kProbe:
       return {
           "probe",
-          "cycle stamps follow consumers that share each tile, neither ping-pong nor swapped nor "
-          "tiles cut along K, and need a producer with more than 24 registers (two consumers of at "
-          "most 192 "
-          "values a thread)"};
+          "cycle stamps follow consumers that share each tile, neither ping-pong nor swapped, nor "
+          "tiles cut along K or taken from a queue (dynamic), and need a producer with more than "
+          "24 "
+          "registers (two consumers of at most 192 values a thread)"};
+    case Rule::kExtents:
+      return {"extents",
+              "a kernel that is made for one problem needs an M, an N and a K that it supports: at "
+              "least 1, at most 2^30, N and K multiples of 8"};
     case Rule::kCount:
       break;
   }
   return {"?", "?"};
+}
+
+/// Why this kernel cannot compute a shape, or nullptr if it can. Any M is fine: TMA fills rows past
+/// the end with zeros and clips stores. K and N are rows' lengths in memory, and a TMA stride must
+/// be a multiple of 16 bytes (cuTensorMapEncodeTiled, globalStrides).
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(long long m, long long n, long long k) {
+  constexpr long long kMaxExtent = 1LL << 30;  // tile coordinates are 32-bit
+  if (m < 1 || n < 1 || k < 1) return "M, N and K must be at least 1";
+  if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent) return "M, N and K must be at most 2^30";
+  if (k % 8 != 0) return "K must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
+  if (n % 8 != 0) return "N must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
+  return nullptr;
+}
+/// Likewise of one config's kernel: that for one problem computes no other.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const KernelConfig& c, long long m,
+                                                        long long n, long long k) {
+  if (is_fixed(c) && (c.m != m || c.n != n || c.k != k)) {
+    return "the kernel is made for another problem (its label ends in for<M>x<N>x<K>)";
+  }
+  return why_unsupported(m, n, k);
 }
 
 /// The first rule that `c` breaks, or Rule::kValid. Every kernel that this accepts must compile
@@ -486,13 +534,16 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (c.schedule == Schedule::kColumns && c.bn % (8 * c.consumers) != 0) {
     return Rule::kConsumerShare;
   }
-  if (c.schedule == Schedule::kPingPong && (c.consumers != 2 || c.walk == Walk::kSingle)) {
+  if (c.schedule == Schedule::kPingPong &&
+      (c.consumers != 2 || c.walk == Walk::kSingle || is_dynamic(c))) {
     return Rule::kConsumerShare;
   }
   if (c.cluster_m < 1 || c.cluster_n < 1 || multicast_size(c) > 2) return Rule::kCluster;
   if (c.bn < 8 * c.cluster_m) return Rule::kMulticastSlice;
   if (has_bands(c.order) ? (c.group < 1 || c.group > 64) : c.group != 0) return Rule::kGroup;
-  if (c.epilogue == Epilogue::kLate && c.walk != Walk::kPersistent) return Rule::kLate;
+  if (c.epilogue == Epilogue::kLate && c.walk != Walk::kPersistent && !is_dynamic(c)) {
+    return Rule::kLate;
+  }
   const bool in_parts = c.walk == Walk::kSplitK || adds_in_cluster(c);
   const int most_splits = adds_in_cluster(c) ? kMaxClusterSplits : kMaxSplits;
   if (in_parts ? (c.splits < 2 || c.splits > most_splits) : c.splits != 1) return Rule::kSplits;
@@ -511,23 +562,12 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   }
   if (mma_n(c) / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
   if (smem_layout(c).total_bytes > smem_limit(c, limits)) return Rule::kSharedMemory;
+  if (is_fixed(c) && why_unsupported(c.m, c.n, c.k)) return Rule::kExtents;
   if (c.probe && (c.schedule == Schedule::kPingPong || is_swapped(c) || cuts_k(c) ||
-                  producer_registers(c) < 32)) {
+                  is_dynamic(c) || producer_registers(c) < 32)) {
     return Rule::kProbe;
   }
   return Rule::kValid;
-}
-
-/// Why this kernel cannot compute a shape, or nullptr if it can. Any M is fine: TMA fills rows past
-/// the end with zeros and clips stores. K and N are rows' lengths in memory, and a TMA stride must
-/// be a multiple of 16 bytes (cuTensorMapEncodeTiled, globalStrides).
-HGEMM_HOST_DEVICE constexpr const char* why_unsupported(long long m, long long n, long long k) {
-  constexpr long long kMaxExtent = 1LL << 30;  // tile coordinates are 32-bit
-  if (m < 1 || n < 1 || k < 1) return "M, N and K must be at least 1";
-  if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent) return "M, N and K must be at most 2^30";
-  if (k % 8 != 0) return "K must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
-  if (n % 8 != 0) return "N must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
-  return nullptr;
 }
 
 }  // namespace hgemm

@@ -3,6 +3,7 @@
 // l / 4 + 8), so no warp waits for another one.
 #pragma once
 
+#include "params.h"
 #include "probe.cuh"
 #include "ptx.cuh"
 
@@ -17,19 +18,19 @@ __device__ __forceinline__ void store_direct(const Accumulators<kConfig>& accumu
                                              const KernelParams& params, int warp_row, int column,
                                              int lane) {
   u32* const d = static_cast<u32*>(params.d_pointer);
-  const u64 row_words = static_cast<u64>(params.n) / 2;
+  const u64 row_words = static_cast<u64>(extent_n<kConfig>(params)) / 2;
   const int lane_column = column + 2 * (lane % 4);
 #pragma unroll
   for (int block = 0; block < mma_blocks(kConfig); ++block) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = warp_row + block * kMmaM + half * 8 + lane / 4;
-      if (row >= params.m) continue;
+      if (row >= extent_m<kConfig>(params)) continue;
       u32* const d_row = d + static_cast<u64>(row) * row_words;
 #pragma unroll
       for (int group = 0; group < consumer_cols(kConfig) / 8; ++group) {
         // N is a multiple of 8: a group of 8 columns is inside or outside as a whole.
-        if (lane_column + group * 8 >= params.n) break;
+        if (lane_column + group * 8 >= extent_n<kConfig>(params)) break;
         const float* const pair = &accumulators[block][group * 4 + half * 2];
         d_row[(lane_column + group * 8) / 2] = ptx::pack<kConfig.dtype>(pair[0], pair[1]);
       }
@@ -110,7 +111,7 @@ __device__ __forceinline__ void store_box(const u32* packed, const KernelParams&
   (probe.end_staging(), ...);
   if (lane == 0) {
     // The copy engine clips boxes at the edges of D; one wholly outside is not worth a copy.
-    if (box_row < params.m && box_column < params.n) {
+    if (box_row < extent_m<kConfig>(params) && box_column < extent_n<kConfig>(params)) {
       ptx::tma_store<kConfig.d_hint>(map, target, box_column, box_row);
     }
     ptx::bulk_commit_group();

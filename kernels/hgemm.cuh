@@ -15,6 +15,7 @@
 #include "cluster_sums.cuh"
 #include "config.h"
 #include "epilogue.cuh"
+#include "params.h"
 #include "partial.cuh"
 #include "pipeline.cuh"
 #include "probe.cuh"
@@ -28,7 +29,7 @@ template <KernelConfig kConfig>
 __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGrid grid, int part) {
   return WorkList(kConfig, static_cast<int>(blockIdx.x) / cluster_size(kConfig),
                   static_cast<int>(gridDim.x) / cluster_size(kConfig), grid.tiles(),
-                  ceil_div(params.k, kConfig.bk), part);
+                  ceil_div(extent_k<kConfig>(params), kConfig.bk), part);
 }
 
 // ---- Producer ----
@@ -83,7 +84,8 @@ struct LookAhead {
   TileCoord tile{};
 
   __device__ __forceinline__ LookAhead(const KernelParams& params, int part, int lane)
-      : grid(tile_grid(params.m, params.n, kConfig)), list(work_list<kConfig>(params, grid, part)) {
+      : grid(tile_grid(extent_m<kConfig>(params), extent_n<kConfig>(params), kConfig)),
+        list(work_list<kConfig>(params, grid, part)) {
     look(0, lane);
   }
   /// At pieces index to index + 31.
@@ -139,8 +141,8 @@ __device__ __forceinline__ void produce(const KernelParams& params,
                             __shfl_sync(~0u, ahead.tile.n, source)};
     const TileOrigin origin = slices.origin(tile);
     const int first = cuts_k(kConfig) ? __shfl_sync(~0u, ahead.work.first, source) * kConfig.bk : 0;
-    const int end =
-        cuts_k(kConfig) ? __shfl_sync(~0u, ahead.work.end, source) * kConfig.bk : params.k;
+    const int end = cuts_k(kConfig) ? __shfl_sync(~0u, ahead.work.end, source) * kConfig.bk
+                                    : extent_k<kConfig>(params);
     if (lane == 0) {
       (probe.begin_load(ahead.list.at(index).tile), ...);
 #pragma unroll 1  // unrolled, the loop needs more registers than a producer has
@@ -163,6 +165,99 @@ __device__ __forceinline__ void produce(const KernelParams& params,
     }
     __syncwarp();
   }
+}
+
+/// The queue of tiles that the clusters of a launch share, who take one when they are ready for it
+/// (Walk::kDynamic). Their first ones are those of their own numbers. For each tile that is
+/// computed one is asked for, so that the count tells who asks last, and that one sets it back for
+/// the next launch (which sees it: a kernel's end, or griddepcontrol.wait, is between). Lane 0 of
+/// the producer warp.
+template <KernelConfig kConfig>
+struct TileQueue {
+  u32* asked;
+  int tiles, clusters;
+  u32 round = 0;
+
+  static_assert(multicast_size(kConfig) <= 2, "send() knows one other CTA");
+
+  /// Rank 0 asks, and goes on while the answer comes; it tells the other one by send().
+  __device__ __forceinline__ u32 ask() const { return ptx::atomic_add(asked, 1); }
+  /// The tile that was given: at least `tiles` if there was none left.
+  __device__ __forceinline__ u32 take(u32 answer) const {
+    if (answer == static_cast<u32>(tiles) - 1) *asked = 0;
+    return answer + static_cast<u32>(clusters);
+  }
+  __device__ __forceinline__ void send(const Pipeline<kConfig>& pipeline, u32 tile) {
+    if (round > 0) ptx::mbarrier_wait(pipeline.next_empty(), (round - 1) & 1);
+    ptx::store_async(ptx::map_to_rank(pipeline.next(), 1), tile,
+                     ptx::map_to_rank(pipeline.next_full(), 1));
+    ++round;
+  }
+  __device__ __forceinline__ u32 receive(const Pipeline<kConfig>& pipeline) {
+    ptx::mbarrier_arrive_expect_tx(pipeline.next_full(), sizeof(u32));
+    ptx::mbarrier_wait(pipeline.next_full(), round & 1);
+    const u32 tile = ptx::load_shared(pipeline.next());
+    ptx::mbarrier_arrive_cluster(pipeline.next_empty(), 0);
+    ++round;
+    return tile;
+  }
+  /// Rank 0, last: until then the other CTA may have to say that it has received.
+  __device__ __forceinline__ void await_received(const Pipeline<kConfig>& pipeline) const {
+    if (round > 0) ptx::mbarrier_wait(pipeline.next_empty(), (round - 1) & 1);
+  }
+};
+
+/// As produce(), with the tiles of a queue: asks for the next one when it begins a tile, and needs
+/// the answer at that one's last stage, which tells the consumers whether there is another. (With
+/// one k block that is at once: each tile then takes as long as an atomic.)
+template <KernelConfig kConfig>
+__device__ __forceinline__ void produce_dynamic(const KernelParams& params,
+                                                const Pipeline<kConfig>& pipeline, TileGrid grid,
+                                                typename Pipeline<kConfig>::State& state,
+                                                u32 rank) {
+  const Slices<kConfig> slices(rank);
+  constexpr bool kShared = multicast_size(kConfig) > 1;
+  constexpr unsigned short kMask = (1 << multicast_size(kConfig)) - 1;
+  const int cluster = static_cast<int>(blockIdx.x) / cluster_size(kConfig);
+  TileQueue<kConfig> queue{params.flags, grid.tiles(),
+                           static_cast<int>(gridDim.x) / cluster_size(kConfig)};
+  u32 tile = static_cast<u32>(cluster);
+#pragma unroll 1
+  while (tile < static_cast<u32>(grid.tiles())) {
+    u32 answer = 0;
+    u32 next = 0;
+    if (!kShared || rank == 0) answer = queue.ask();
+    const TileOrigin origin =
+        slices.origin(tile_at(kConfig.order, kConfig.group, static_cast<int>(tile), grid));
+#pragma unroll 1
+    for (int k = 0; k < extent_k<kConfig>(params); k += kConfig.bk) {
+      const int stage = state.stage;
+      const bool is_last = k + kConfig.bk >= extent_k<kConfig>(params);
+      if (is_last) {
+        if (!kShared || rank == 0) {
+          next = queue.take(answer);
+          if constexpr (kShared) queue.send(pipeline, next);
+        } else {
+          next = queue.receive(pipeline);
+        }
+      }
+      if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
+      if (k == 0 || is_last) {
+        const bool ends = is_last && next >= static_cast<u32>(grid.tiles());
+        pipeline.origin(stage) = {origin.m, origin.n | (ends ? 1 : 0)};
+      }
+      ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig));
+      load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk, kConfig.a_hint>(
+          params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, slices.a_row(),
+          kMask);
+      load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk, kConfig.b_hint>(
+          params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, slices.b_row(),
+          kMask);
+      state.advance();
+    }
+    tile = next;
+  }
+  if (kShared && rank == 0) queue.await_received(pipeline);
 }
 
 // ---- Consumers ----
@@ -196,8 +291,9 @@ __device__ __forceinline__ void consume(const KernelParams& params,
   constexpr bool kPingPong = kConfig.schedule == Schedule::kPingPong;
   constexpr bool kLate = kConfig.epilogue == Epilogue::kLate;
   constexpr int kRowUnits = box_cols(kConfig) * kElementBytes / 16;
+  constexpr bool kDynamic = is_dynamic(kConfig);
   constexpr int kStride = kPingPong ? 2 : 1;
-  const TileGrid grid = tile_grid(params.m, params.n, kConfig);
+  const TileGrid grid = tile_grid(extent_m<kConfig>(params), extent_n<kConfig>(params), kConfig);
   const WorkList list = work_list<kConfig>(params, grid, part);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
@@ -216,8 +312,11 @@ __device__ __forceinline__ void consume(const KernelParams& params,
   Accumulators<kConfig> accumulators;
   [[maybe_unused]] LateTile<kConfig> late;
   typename Pipeline<kConfig>::State state;
-  for (int index = kPingPong ? consumer : 0; index < list.count; index += kStride) {
+  bool is_last_tile = false;
+  for (int index = kPingPong ? consumer : 0; index < list.count && !is_last_tile;
+       index += kDynamic ? 0 : kStride) {
     const Work work = list.at(index);
+    if (!kDynamic) is_last_tile = index + kStride >= list.count;
     if (kPingPong && index > 0) {
       const Work other = list.at(index - 1);
       state.skip(other.end - other.first);
@@ -235,6 +334,10 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       if (is_first) {
         origin = pipeline.read_origin(stage, rank, lane);
         (probe.ready(work.tile, origin), ...);
+      }
+      if constexpr (kDynamic) {
+        if (is_last) is_last_tile = pipeline.read_origin(stage, rank, lane).n % 2 != 0;
+        origin.n &= ~1;
       }
       const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kConfig) / 16));
       const u64 b = b_base + static_cast<u32>(stage * (b_stage_bytes(kConfig) / 16));
@@ -286,8 +389,8 @@ __device__ __forceinline__ void consume(const KernelParams& params,
         leave_sums<kConfig>(accumulators, {params, work.slot, rank, reader, warp, lane}, lane);
         continue;
       }
-      for (int part = 0; part < work.parts; ++part) {
-        add_sums<kConfig>(accumulators, {params, work.slot + part, rank, reader, warp, lane}, lane);
+      for (int slot = 0; slot < work.parts; ++slot) {
+        add_sums<kConfig>(accumulators, {params, work.slot + slot, rank, reader, warp, lane}, lane);
       }
     }
     const int row = origin.m + part_row + warp * kStoreRows;
@@ -298,7 +401,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       late.take(accumulators, row, column);
       // No next tile to hide behind. (After the loop this would make ptxas 13.0 give consumers the
       // registers of kernel entry, and spill.)
-      if (index + kStride >= list.count) late.store(params, staging, true, lane);
+      if (is_last_tile) late.store(params, staging, true, lane);
     } else {
       store_tma<kConfig>(accumulators, params, staging, row, column, part, lane, probe...);
     }
@@ -325,9 +428,9 @@ __device__ __forceinline__ void meet() {
 
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
 /// .total_bytes of dynamic shared memory, clusters of cluster_size(kConfig) along x, and a grid of
-/// one cluster per tile (Walk::kSingle, kClusterSplit), any number of clusters (kPersistent), or,
-/// where sums meet in a workspace, as many as that was made for, all of which must be resident at
-/// once. A probed one is given its CtaProbe.
+/// one cluster per tile (Walk::kSingle, kClusterSplit), any number of clusters (kPersistent,
+/// kDynamic), or, where sums meet in a workspace, as many as that was made for, all
+/// of which must be resident at once. A probed one is given its CtaProbe.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe) {
   static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");
@@ -375,12 +478,17 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
       (probe.synced(), ...);
       (probe.begin_role(), ...);
       typename Pipeline<kConfig>::State state;
-      produce<kConfig>(params, pipeline, ahead, state, rank, lane, probe.watch()...);
+      if constexpr (is_dynamic(kConfig)) {
+        if (lane == 0) produce_dynamic<kConfig>(params, pipeline, ahead.grid, state, rank);
+        __syncwarp();
+      } else {
+        produce<kConfig>(params, pipeline, ahead, state, rank, lane, probe.watch()...);
+      }
       (probe.end_role(), ...);
       // A peer may still have to receive what this CTA multicast, and to release it to this CTA's
-      // barriers. (What peers send here was awaited by the consumers.) A barrier of the whole
-      // cluster would also wait for the peer's epilogue, and, if it releases, for D to reach
-      // memory: 2000 cycles.
+      // barriers. (What else peers send here was awaited, by whoever is to have it.) A barrier of
+      // the whole cluster would also wait for the peer's epilogue, and, if it releases, for D to
+      // reach memory: 2000 cycles.
       if constexpr (multicast_size(kConfig) > 1) {
         if (lane == 0) pipeline.await_readers(state);
         __syncwarp();

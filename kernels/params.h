@@ -1,6 +1,8 @@
 // The kernel's parameters, laid out alike for host and device.
 #pragma once
 
+#include "config.h"
+
 namespace hgemm {
 
 /// A CUtensorMap, opaque here so that device code needs no CUDA headers (NVRTC cannot read cuda.h).
@@ -19,8 +21,23 @@ struct KernelParams {
   const void* b_pointer;  ///< for the first copies of the swapped kernel
   void* d_pointer;        ///< for the direct epilogue
   float* partials;  ///< where K is cut: partial_bytes(config) for each slot and CTA of a cluster
-  unsigned* flags;  ///< for each of their warps: zero, and left so
-  int m, n, k;
+  unsigned* flags;  ///< for each of their warps: zero, and left so. Walk::kDynamic: how many tiles
+                    ///< were asked for, likewise
+  int m, n, k;      ///< read by the functions below
 };
+
+/// The problem's extents: constants in a kernel that is made for it.
+template <KernelConfig kConfig>
+HGEMM_HOST_DEVICE constexpr int extent_m(const KernelParams& params) {
+  return is_fixed(kConfig) ? kConfig.m : params.m;
+}
+template <KernelConfig kConfig>
+HGEMM_HOST_DEVICE constexpr int extent_n(const KernelParams& params) {
+  return is_fixed(kConfig) ? kConfig.n : params.n;
+}
+template <KernelConfig kConfig>
+HGEMM_HOST_DEVICE constexpr int extent_k(const KernelParams& params) {
+  return is_fixed(kConfig) ? kConfig.k : params.k;
+}
 
 }  // namespace hgemm

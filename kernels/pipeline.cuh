@@ -44,7 +44,8 @@ struct PipelineState {
   }
 };
 
-/// A tile's first row and column of D.
+/// A tile's first row and column of D. Columns are multiples of 8: the lowest bit of n is free
+/// (Walk::kDynamic: in the tile's last stage, whether it is the CTA's last tile).
 struct TileOrigin {
   int m, n;
 };
@@ -89,6 +90,11 @@ struct Pipeline {
     return smem_base + static_cast<u32>(kLayout.sums + consumer * 8);
   }
 
+  /// Where the cluster's first CTA leaves the next tile for this one, and the barriers around it.
+  __device__ __forceinline__ u32 next() const { return smem_base + static_cast<u32>(kLayout.next); }
+  __device__ __forceinline__ u32 next_full() const { return next() + 8; }
+  __device__ __forceinline__ u32 next_empty() const { return next() + 16; }
+
   /// Consumer warp: read by the lane that will release the stage to this CTA's producer, so that
   /// its own arrival orders the read before the next write (and racecheck sees that it does).
   __device__ __forceinline__ TileOrigin read_origin(int stage, u32 rank, int lane) const {
@@ -104,6 +110,10 @@ struct Pipeline {
       ptx::mbarrier_init(full(stage), 1);
       // Every warp that reads the stage, in every CTA that our copies reach, releases it to us.
       ptx::mbarrier_init(empty(stage), readers(kConfig) * 4 * kSharers);
+    }
+    if constexpr (is_dynamic(kConfig) && kSharers > 1) {
+      ptx::mbarrier_init(next_full(), 1);
+      ptx::mbarrier_init(next_empty(), 1);
     }
     ptx::fence_mbarrier_init();
   }

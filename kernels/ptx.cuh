@@ -85,7 +85,6 @@ __device__ __forceinline__ u32 cluster_rank() {
   return rank;
 }
 /// Whole warps need not be together at it, nor all warps at the same place of the program.
-/// (hgemm.cuh's is the relaxed one.)
 __device__ __forceinline__ void cluster_sync() {
   asm volatile(
       "barrier.cluster.arrive.release;\n"
@@ -118,6 +117,14 @@ __device__ __forceinline__ void store_async_v4(u32 remote, const float* values,
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
       "[%5];" ::"r"(remote),
       "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]), "r"(remote_barrier)
+      : "memory");
+}
+
+/// One value likewise.
+__device__ __forceinline__ void store_async(u32 remote, u32 value, u32 remote_barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(remote),
+      "r"(value), "r"(remote_barrier)
       : "memory");
 }
 
@@ -282,6 +289,15 @@ __device__ __forceinline__ u32 load_acquire(const u32* flag) {
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
 }
+/// Returns the value before. Relaxed: the number itself is all that is asked for.
+__device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
+  u32 before;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(address), "r"(value)
+               : "memory");
+  return before;
+}
 /// Bounded by kWaitLimitNs.
 __device__ __forceinline__ void wait_until_set(const u32* flag) {
   const u32 start_ns = globaltimer_low_ns();
@@ -331,6 +347,11 @@ __device__ __forceinline__ void stmatrix_x2_transposed(u32 address, u32 r0, u32 
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
                "r"(r0), "r"(r1)
                : "memory");
+}
+__device__ __forceinline__ u32 load_shared(u32 address) {
+  u32 value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
 }
 __device__ __forceinline__ void load_shared_v4(float* values, u32 address) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"

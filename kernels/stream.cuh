@@ -15,6 +15,7 @@
 
 #include "cluster_sums.cuh"
 #include "config.h"
+#include "params.h"
 #include "pipeline.cuh"
 #include "ptx.cuh"
 #include "schedule.h"
@@ -30,9 +31,9 @@ struct StreamPart {
 
 template <KernelConfig kConfig>
 __device__ __forceinline__ StreamPart stream_part(const KernelParams& params, int rank) {
-  const TileGrid grid = tile_grid(params.m, params.n, kConfig);
+  const TileGrid grid = tile_grid(extent_m<kConfig>(params), extent_n<kConfig>(params), kConfig);
   const TileCoord tile = linear_tile(static_cast<int>(blockIdx.x) / kConfig.splits, grid);
-  const KRange k = part_of_k(ceil_div(params.k, kConfig.bk), rank, kConfig.splits);
+  const KRange k = part_of_k(ceil_div(extent_k<kConfig>(params), kConfig.bk), rank, kConfig.splits);
   return {tile.m * kConfig.bm, tile.n * kConfig.bn, k.first, k.end};
 }
 
@@ -117,9 +118,11 @@ __device__ __forceinline__ void fetch_first_stage(const KernelParams& params,
 #pragma unroll
     for (int step = 0; step < kMmaM; step += kWarpgroupThreads / kChunks) {
       const int row = consumer * kMmaM + step + thread / kChunks;
-      const bool valid = part.b_row + row < params.n && k < params.k;
+      const bool valid =
+          part.b_row + row < extent_n<kConfig>(params) && k < extent_k<kConfig>(params);
       const u64 element =
-          static_cast<u64>(part.b_row + row) * static_cast<u64>(params.k) + static_cast<u64>(k);
+          static_cast<u64>(part.b_row + row) * static_cast<u64>(extent_k<kConfig>(params)) +
+          static_cast<u64>(k);
       ptx::copy_async_16(pipeline.b_stage(0) +
                              static_cast<u32>((slab * kConfig.bn + row) * kSlabK * kElementBytes +
                                               (chunk ^ row % 8) * 16),

@@ -12,6 +12,7 @@
 #include "measure/clock_stamp.h"
 #include "measure/protocol.h"
 #include "space/label.h"
+#include "space/space.h"
 #include "statistics/statistics.h"
 #include "study/probe_launch.h"
 
@@ -216,7 +217,8 @@ class ProbeBench {
 Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
                 const Bench& bench) {
   if (!request.shape) throw Error("a probe needs a shape");
-  if (!parse_label(request.label).probe) {
+  const KernelConfig config = parse_label(request.label);
+  if (!config.probe) {
     throw Error(request.label + " is not a probed build: its label does not end in .probe1");
   }
   Study study;
@@ -224,7 +226,7 @@ Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
   study.label = request.label;
   study.shape = request.shape;
   const Shape& shape = *request.shape;
-  if (const char* reason = why_unsupported(shape)) {
+  if (const char* reason = why_unsupported(config, shape)) {
     study.status = Status::kInvalidConfig;
     study.message = reason;
     return study;

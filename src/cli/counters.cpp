@@ -19,6 +19,7 @@
 #include "emit/counters.h"
 #include "gpu/device.h"
 #include "space/label.h"
+#include "space/space.h"
 #include "study/counter_set.h"
 #include "study/ladder.h"
 
@@ -45,11 +46,11 @@ StudyRequest request_for(const std::string& label, const Shape& shape) {
   return request;
 }
 
-/// Baselines compute any type.
-bool computes(const std::string& label, Dtype dtype) {
+/// Baselines compute anything.
+bool is_made_for(const std::string& label, const Shape& shape) {
   if (is_baseline(label)) return true;
-  if (const auto step = parse_ladder_label(label)) return step->dtype == dtype;
-  return parse_label(label).dtype == dtype;
+  if (const auto step = parse_ladder_label(label)) return step->dtype == shape.dtype;
+  return is_made_for(parse_label(label), shape);
 }
 
 void check_config(const std::string& label) {
@@ -72,11 +73,13 @@ std::vector<StudyRequest> make_requests(const CountersOptions& options) {
       if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
     };
     for (const std::string& label : options.configs) {
-      if (computes(label, shape.dtype)) add(label);
+      if (is_made_for(label, shape)) add(label);
     }
     if (!options.configs.empty() && labels.empty()) {
-      throw InputError(fmt::format("shape {}: none of --config is for {}", to_string(shape),
-                                   to_string(shape.dtype)));
+      throw InputError(
+          fmt::format("shape {}: none of --config is made for it (they are for other types or "
+                      "problems)",
+                      to_string(shape)));
     }
     if (options.configs.empty()) add(tuned->winner(shape));
     add(std::string(kCublasLabel));

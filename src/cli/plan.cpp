@@ -39,6 +39,12 @@ std::vector<ShapePlan> plan_shapes(std::span<const Shape> shapes, const Enumerat
   return plans;
 }
 
+bool makes_for_each_shape(const Space& space) {
+  return std::ranges::any_of(space.grids, [](const Grid& grid) {
+    return std::ranges::find(grid.fixed, 1) != grid.fixed.end();
+  });
+}
+
 void print_table(const Space& space, const Enumeration& points, std::span<const ShapePlan> plans) {
   std::vector<std::pair<Rule, std::int64_t>> rejected(points.rejected.begin(),
                                                       points.rejected.end());
@@ -51,6 +57,11 @@ void print_table(const Space& space, const Enumeration& points, std::span<const 
   if (!rejected.empty()) fmt::print("\n{:>9}  {:<18} {}\n", "rejected", "by rule", "because");
   for (const auto& [rule, count] : rejected) {
     fmt::print("{:>9}  {:<18} {}\n", count, rule_text(rule).name, rule_text(rule).reason);
+  }
+  if (plans.empty() && makes_for_each_shape(space)) {
+    fmt::print(
+        "\nNot counted: what is made for each shape (fixed: 1), of which there is one for each of "
+        "--shapes\n");
   }
   fmt::print("\n{:<12} values among the valid points\n", "axis");
   for (const auto& [axis, values] : axis_values(points.valid)) {
@@ -88,7 +99,7 @@ int run_plan(const PlanOptions& options) {
   const Space space = load_space(options.space, (resource_dir() / "configs").string());
   std::vector<Shape> shapes;
   if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
-  const Enumeration points = enumerate(space);
+  const Enumeration points = enumerate(space, shapes);
   const auto plans = plan_shapes(shapes, points);
   (options.format == "json" ? print_json : print_table)(space, points, plans);
   return 0;

@@ -18,6 +18,7 @@
 #include "cli/writable.h"
 #include "compile/source.h"
 #include "space/label.h"
+#include "space/space.h"
 #include "study/trace.h"
 
 namespace hgemm::cli {
@@ -88,12 +89,14 @@ std::vector<StudyRequest> requests_of(const ProbeOptions& options) {
       requests.push_back(request_for(probed_winner(*tuned, shape), shape, !options.trace.empty()));
     }
     for (const KernelConfig& config : configs) {
-      if (config.dtype != shape.dtype) continue;
+      if (!is_made_for(config, shape)) continue;
       requests.push_back(request_for(config, shape, !options.trace.empty()));
     }
     if (requests.size() == before) {
-      throw InputError(fmt::format("shape {}: none of the configurations is for {}",
-                                   to_string(shape), to_string(shape.dtype)));
+      throw InputError(
+          fmt::format("shape {}: none of the configurations is made for it (they are for other "
+                      "types or problems)",
+                      to_string(shape)));
     }
   }
   return requests;

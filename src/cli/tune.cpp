@@ -45,10 +45,12 @@ struct TuneOptions {
   std::optional<std::uint64_t> seed;
 };
 
-std::vector<KernelConfig> chosen_configs(const TuneOptions& options) {
+std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
+                                         std::span<const Shape> shapes) {
   if (options.configs.empty()) {
     const std::string configs_dir = (resource_dir() / "configs").string();
-    return enumerate(load_space(options.space.value_or(kDefaultSpace), configs_dir)).valid;
+    const Space space = load_space(options.space.value_or(kDefaultSpace), configs_dir);
+    return enumerate(space, shapes).valid;
   }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
@@ -68,7 +70,8 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options) {
   return configs;
 }
 
-/// Each shape must have configs of its type, and where they are a space's, some that suit it.
+/// Each shape must have configs that are made for it, and where they are a space's, some that suit
+/// it.
 void check_shapes(std::span<const Shape> shapes, std::span<const KernelConfig> configs,
                   bool only_suitable) {
   for (const Shape& shape : shapes) {
@@ -76,10 +79,13 @@ void check_shapes(std::span<const Shape> shapes, std::span<const KernelConfig> c
       throw InputError(fmt::format("shape {}: {} (rule {})", to_string(shape),
                                    rule_text(rule).reason, rule_text(rule).name));
     }
-    if (std::ranges::find(configs, shape.dtype, &KernelConfig::dtype) == configs.end()) {
-      throw InputError(fmt::format(
-          "shape {}: none of the configurations is for {}; choose others with --config or --space",
-          to_string(shape), to_string(shape.dtype)));
+    const auto made_for_it = [&](const KernelConfig& config) { return is_made_for(config, shape); };
+    if (std::ranges::none_of(configs, made_for_it)) {
+      const char* reason = why_unsupported(shape);
+      throw InputError(
+          fmt::format("shape {}: none of the configurations is made for it ({}); "
+                      "choose others with --config or --space",
+                      to_string(shape), reason ? reason : "they are for other types or problems"));
     }
     const auto fits = [&](const KernelConfig& config) { return suits(config, shape); };
     if (only_suitable && std::ranges::none_of(configs, fits)) {
@@ -172,7 +178,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   }
   TunePlan plan;
   plan.shapes = chosen_shapes(options.shapes);
-  plan.configs = chosen_configs(options);
+  plan.configs = chosen_configs(options, plan.shapes);
   plan.only_suitable = options.configs.empty();
   check_shapes(plan.shapes, plan.configs, plan.only_suitable);
   plan.regimes = aim.regimes;

@@ -15,7 +15,7 @@ std::string kernel_source(const KernelConfig& config) {
   // out below.
   const auto& [bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, mma_depth, order,
                group, epilogue, walk, splits, dtype, a_hint, b_hint, d_hint, promotion, ctas_per_sm,
-               pdl, probe] = config;
+               pdl, m, n, k, probe] = config;
   const std::string cluster_dims =
       cluster_size(config) > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", cluster_size(config))
                                : "";
@@ -46,6 +46,9 @@ inline constexpr hgemm::KernelConfig kConfig{{
     .promotion = {},
     .ctas_per_sm = {},
     .pdl = {},
+    .m = {},
+    .n = {},
+    .k = {},
 }};
 
 extern "C" __global__ void {}__launch_bounds__({}, {})
@@ -57,8 +60,8 @@ extern "C" __global__ void {}__launch_bounds__({}, {})
       static_cast<int>(schedule), consumers, mma_depth, static_cast<int>(order), group,
       static_cast<int>(epilogue), static_cast<int>(walk), splits, static_cast<int>(dtype),
       static_cast<int>(a_hint), static_cast<int>(b_hint), static_cast<int>(d_hint), promotion,
-      ctas_per_sm, pdl, cluster_dims, threads_per_cta(config), ctas_per_sm, kernel_name(plain),
-      is_swapped(config) ? "stream" : "hgemm");
+      ctas_per_sm, pdl, m, n, k, cluster_dims, threads_per_cta(config), ctas_per_sm,
+      kernel_name(plain), is_swapped(config) ? "stream" : "hgemm");
   if (!probe) return source;
   // Beside the plain kernel, so that what the stamps cost can be measured.
   return source + fmt::format(R"(

@@ -7,6 +7,7 @@
 #include "gpu/tensor_map.h"
 #include "kernels/schedule.h"
 #include "space/label.h"
+#include "space/space.h"
 
 namespace hgemm {
 namespace {
@@ -59,6 +60,9 @@ TensorMap encode(const Matrix& matrix, int box_cols, int box_rows, TensorSwizzle
 
 KernelParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands,
                          const Workspace& workspace) {
+  if ((adds_in_workspace(config) || is_dynamic(config)) && workspace.flags.bytes() == 0) {
+    throw Error(label(config) + " needs a workspace");
+  }
   const Matrix a{"A", const_cast<void*>(operands.a), shape.m, shape.k, shape.dtype};
   const Matrix b{"B", const_cast<void*>(operands.b), shape.n, shape.k, shape.dtype};
   const Matrix d{"D", operands.d, shape.m, shape.n, shape.dtype};
@@ -122,6 +126,9 @@ cudaLaunchConfig_t HgemmKernel::launch_config(int ctas, cudaStream_t stream,
 }
 
 int HgemmKernel::grid_ctas(const Shape& shape) const {
+  if (const char* reason = why_unsupported(config_, shape)) {
+    throw Error(fmt::format("{} at {}: {}", label(config_), to_string(shape), reason));
+  }
   // Positions in the tile order are 32-bit, times splits, and walks step past the last by a grid.
   constexpr std::int64_t kMaxTiles = 1 << 25;
   if ((shape.m / config_.bm + 1) * (shape.n / config_.bn + 1) > kMaxTiles) {
@@ -153,10 +160,11 @@ Workspace HgemmKernel::make_workspace(const Shape& shape, int ctas) const {
   const auto slots =
       static_cast<std::size_t>(partial_slots(config_, ctas / cluster_size(config_), tiles)) *
       static_cast<std::size_t>(cluster_size(config_));
-  if (slots == 0) return {};
   const auto warps = static_cast<std::size_t>(readers(config_) * kWarpgroupThreads / 32);
+  const std::size_t flags = is_dynamic(config_) ? 1 : slots * warps;
+  if (flags == 0) return {};
   Workspace workspace{DeviceMemory(slots * static_cast<std::size_t>(partial_bytes(config_))),
-                      DeviceMemory(slots * warps * sizeof(unsigned))};
+                      DeviceMemory(flags * sizeof(unsigned))};
   check(cudaMemset(workspace.flags.data(), 0, workspace.flags.bytes()), "lowering flags");
   // Streams that launch do not wait for the default one.
   check(cudaStreamSynchronize(cudaStreamLegacy), "lowering flags");

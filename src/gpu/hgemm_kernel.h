@@ -14,7 +14,8 @@
 
 namespace hgemm {
 
-/// Sums of parts of K, and their flags (KernelParams::partials, ::flags).
+/// What CTAs of a launch leave for one another: sums of parts of K and their flags, or how many
+/// tiles were taken (KernelParams::partials, ::flags).
 struct Workspace {
   DeviceMemory partials, flags;
 };
@@ -31,10 +32,11 @@ class HgemmKernel {
   /// CTAs to launch: one cluster per tile or part of one, but unless that is the walk's point
   /// (Walk::kSingle, or swapped) no more clusters than the GPU can hold at once. Asked of the
   /// driver, since GPCs differ in size. With PDL and two CTAs per SM, some may have no work
-  /// (grid_clusters).
+  /// (grid_clusters). Throws Error for a shape that the kernel cannot compute.
   int grid_ctas(const Shape& shape) const;
 
-  /// What CTAs of a launch of `ctas` leave for one another, where the config cuts K, else nothing.
+  /// What CTAs of a launch of `ctas` leave for one another, where the config cuts K or takes tiles
+  /// from a queue, else nothing.
   /// Zeroed; launches that use the same one must follow one another.
   Workspace make_workspace(const Shape& shape, int ctas) const;
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kProbeField = "probe1";
 constexpr std::string_view kOptionalFields =
-    "afirst or alast, bfirst or blast, dfirst or dlast, p64 or p128, cta2, pdl, probe1";
+    "afirst or alast, bfirst or blast, dfirst or dlast, p64 or p128, cta2, pdl, for<M>x<N>x<K>, "
+    "probe1";
 
 struct Consumers {
   Schedule schedule;
@@ -135,7 +136,7 @@ KernelConfig parse_label(std::string_view text) {
   c.group = order.group;
   c.epilogue = reader.word(find_epilogue, "", "direct, tma or late");
   const auto deal =
-      reader.word(find_walk, "", "persist, single, split<parts>, csplit<parts> or stream");
+      reader.word(find_walk, "", "persist, dynamic, single, split<parts>, csplit<parts> or stream");
   c.walk = deal.walk;
   c.splits = deal.splits;
   c.dtype = reader.word(find_dtype, "", "bf16 or fp16");
@@ -145,6 +146,10 @@ KernelConfig parse_label(std::string_view text) {
   c.promotion = reader.word_or(c.promotion, find_small_number, "p");
   c.ctas_per_sm = reader.word_or(c.ctas_per_sm, find_small_number, "cta");
   c.pdl = reader.word_or(c.pdl, find_pdl, "");
+  const auto extents = reader.word_or(Extents{c.m, c.n, c.k}, find_extents, "for");
+  c.m = extents.m;
+  c.n = extents.n;
+  c.k = extents.k;
   c.probe = reader.word_or(c.probe, find_probe, "");
   reader.finish(c);
   return c;

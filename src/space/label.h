@@ -14,11 +14,13 @@ namespace hgemm {
 /// they share the work (coop<C>: rows of a tile, cols<C>: its columns, pp<C>: tiles in turn,
 /// swap<C>: 64 columns each, of the kernel for few rows), d (mma_depth), tile order (linear |
 /// hilbert, or in bands of rows group<G> | snake<G>, of columns ngroup<G> | nsnake<G>), epilogue
-/// (direct | tma | late), walk (persist | single | split<S> | csplit<S> | stream), bf16 | fp16.
+/// (direct | tma | late), walk (persist | dynamic | single | split<S> | csplit<S> | stream), bf16 |
+/// fp16.
 ///
 /// Then, each only where it is not the default: what L2 is told of A, B and D (afirst | alast,
 /// bfirst | blast, dfirst | dlast), its promotion (p64 | p128), two CTAs on an SM (cta2),
-/// programmatic dependent launch (pdl), and probe1 for a build with cycle stamps.
+/// programmatic dependent launch (pdl), the only problem that the kernel is made for, whose extents
+/// are constants in it (for<M>x<N>x<K>), and probe1 for a build with cycle stamps.
 std::string label(const KernelConfig& config);
 
 /// The name of the kernel that is built for the config, as profilers and sanitizers show it: the

@@ -42,9 +42,9 @@ constexpr auto kSet = [](KernelConfig& c, const auto& value) {
   c.*member = static_cast<std::decay_t<decltype(c.*member)>>(value);
 };
 
-/// Calls `visit` with every point of the product; the last axis varies fastest.
+/// Calls `visit` with `base` varied to every point of the product; the last axis varies fastest.
 template <class Visit>
-void for_each_point(const Grid& grid, const Visit& visit) {
+void for_each_point(const Grid& grid, const KernelConfig& base, const Visit& visit) {
   const auto set_cluster = [](KernelConfig& c, Grid::Cluster cluster) {
     c.cluster_m = cluster.m;
     c.cluster_n = cluster.n;
@@ -58,7 +58,7 @@ void for_each_point(const Grid& grid, const Visit& visit) {
     c.splits = deal.splits;
   };
   using C = KernelConfig;
-  vary({}, visit,                                //
+  vary(base, visit,                              //
        grid.bm, kSet<&C::bm>,                    //
        grid.bn, kSet<&C::bn>,                    //
        grid.bk, kSet<&C::bk>,                    //
@@ -121,23 +121,45 @@ constexpr Axis kAxes[] = {
     number_axis<&KernelConfig::ctas_per_sm>("ctas"),
     {"pdl", [](const KernelConfig& c) { return c.pdl ? 1 : 0; },
      [](const KernelConfig& c) { return std::string(c.pdl ? "1" : "0"); }},
+    {"fixed", [](const KernelConfig& c) { return is_fixed(c) ? 1 : 0; },
+     [](const KernelConfig& c) { return std::string(is_fixed(c) ? "1" : "0"); }},
 };
+
+KernelConfig made_for(const Shape& shape) {
+  return {.m = static_cast<int>(shape.m),
+          .n = static_cast<int>(shape.n),
+          .k = static_cast<int>(shape.k)};
+}
 
 }  // namespace
 
-Enumeration enumerate(const Space& space, const DeviceLimits& limits) {
+Enumeration enumerate(const Space& space, std::span<const Shape> shapes,
+                      const DeviceLimits& limits) {
   Enumeration result;
   std::unordered_set<std::string> seen;
-  for (const Grid& grid : space.grids)
-    for_each_point(grid, [&](const KernelConfig& point) {
-      const KernelConfig config = resolve_stages(point, limits);
-      if (!seen.insert(label(config)).second) return;
-      const Rule rule = why_invalid(config, limits);
-      if (rule == Rule::kValid)
-        result.valid.push_back(config);
-      else
-        ++result.rejected[rule];
-    });
+  const auto add = [&](const KernelConfig& point) {
+    const KernelConfig config = resolve_stages(point, limits);
+    if (!seen.insert(label(config)).second) return;
+    const Rule rule = why_invalid(config, limits);
+    if (rule == Rule::kValid)
+      result.valid.push_back(config);
+    else
+      ++result.rejected[rule];
+  };
+  for (const Grid& grid : space.grids) {
+    for (const int fixed : grid.fixed) {
+      if (!fixed) {
+        for_each_point(grid, {}, add);
+        continue;
+      }
+      for (const Shape& shape : shapes) {
+        if (why_unsupported(shape)) continue;  // by any kernel
+        for_each_point(grid, made_for(shape), [&](const KernelConfig& point) {
+          if (suits(point, shape)) add(point);
+        });
+      }
+    }
+  }
   return result;
 }
 
@@ -154,8 +176,17 @@ std::map<std::string, std::vector<std::string>> axis_values(
   return result;
 }
 
+const char* why_unsupported(const KernelConfig& config, const Shape& shape) {
+  return why_unsupported(config, shape.m, shape.n, shape.k);
+}
+
+bool is_made_for(const KernelConfig& config, const Shape& shape) {
+  const bool same_extents = config.m == shape.m && config.n == shape.n && config.k == shape.k;
+  return config.dtype == shape.dtype && (!is_fixed(config) || same_extents);
+}
+
 bool suits(const KernelConfig& config, const Shape& shape) {
-  if (config.dtype != shape.dtype) return false;
+  if (!is_made_for(config, shape)) return false;
   if (!is_swapped(config)) return config.bm < shape.m + kMmaM;
   const auto empty_rows = config.bm - shape.m;
   return empty_rows >= 0 && (empty_rows < kGroupRows || 3 * empty_rows < config.bm);

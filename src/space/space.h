@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ struct Grid {
   std::vector<CacheHint> a_hint, b_hint, d_hint;
   std::vector<int> promotion;
   std::vector<int> ctas_per_sm;
-  std::vector<int> pdl;  ///< 0 or 1
+  std::vector<int> pdl;    ///< 0 or 1
+  std::vector<int> fixed;  ///< 0 or 1: for any problem, or made for each
 };
 inline constexpr int kMaxStagesThatFit = 0;
 
@@ -59,11 +61,12 @@ struct Space {
 ///                       tiles of few rows, 64 columns to a consumer)
 ///   order               linear (hilbert; bands of rows group<G>, snake<G>, of columns ngroup<G>,
 ///                       nsnake<G>)
-///   epilogue            tma (direct, late) walk       persist (single, split<S>, csplit<S>,
-///                                                     stream)
+///   epilogue            tma (direct, late) walk       persist (dynamic, single, split<S>,
+///                                                     csplit<S>, stream)
 ///   a_hint, b_hint, d_hint                 none (first, last: what L2 evicts so)
 ///   promotion           256 (64, 128: the bytes that L2 fetches at least)
 ///   ctas                1 (2 on each SM)   pdl        0 (1: programmatic dependent launch)
+///   fixed               0 (1: a kernel for each shape, whose extents are constants in it)
 ///   dtype               [bf16, fp16]
 ///
 /// Throws InputError with file:line:column; unknown keys name the nearest known one.
@@ -74,12 +77,21 @@ struct Enumeration {
   std::map<Rule, std::int64_t> rejected;  ///< points that break each rule (first broken rule)
 };
 /// "max" stages become a number; where not even the fewest fit, the point is counted as rejected.
-Enumeration enumerate(const Space& space, const DeviceLimits& limits = {});
+/// Points of `fixed: 1` become a config for each of `shapes` that they suit.
+Enumeration enumerate(const Space& space, std::span<const Shape> shapes,
+                      const DeviceLimits& limits = {});
 
-/// Whether a space's config is worth trying on a shape. Swapped tiles are for shapes of one row of
-/// them that leaves less than a third empty, or less than 8 rows; others for shapes that do not
-/// leave whole 64-row blocks of the tile empty. (A config that is asked for by its label is tried
-/// on any shape.)
+/// Why a kernel of the config cannot compute the shape, or nullptr if it can.
+const char* why_unsupported(const KernelConfig& config, const Shape& shape);
+
+/// Whether the config's kernel is made for such a problem: for its type and, if it is made for only
+/// one, for this one.
+bool is_made_for(const KernelConfig& config, const Shape& shape);
+
+/// Whether a space's config is made for such a problem and worth trying on it. Swapped tiles are
+/// for shapes of one row of them that leaves less than a third empty, or less than 8 rows; others
+/// for shapes that do not leave whole 64-row blocks of the tile empty. (A config that is asked for
+/// by its label is tried on any shape that it is made for.)
 bool suits(const KernelConfig& config, const Shape& shape);
 
 /// axis (named as in space files) -> its distinct values among `configs`, written as in labels but

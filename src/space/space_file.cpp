@@ -14,8 +14,9 @@ constexpr std::size_t kMaxPoints = 1'000'000;
 constexpr std::int64_t kMaxAxisValue = 1024;
 
 const std::vector<std::string> kAxisNames = {
-    "bm",       "bn",   "bk",    "q",      "cluster", "schedule", "consumers", "d",    "order",
-    "epilogue", "walk", "dtype", "a_hint", "b_hint",  "d_hint",   "promotion", "ctas", "pdl"};
+    "bm",     "bn",        "bk",       "q",    "cluster", "schedule", "consumers",
+    "d",      "order",     "epilogue", "walk", "dtype",   "a_hint",   "b_hint",
+    "d_hint", "promotion", "ctas",     "pdl",  "fixed"};
 
 class SpaceReader {
  public:
@@ -62,7 +63,8 @@ class SpaceReader {
                        {{TileOrder::kLinear, 0}});
     grid.epilogue =
         words(map, "epilogue", find_epilogue, {"tma", "direct", "late"}, {Epilogue::kTma});
-    grid.walk = words(map, "walk", find_walk, {"persist", "single", "split4", "csplit4", "stream"},
+    grid.walk = words(map, "walk", find_walk,
+                      {"persist", "dynamic", "single", "split4", "csplit4", "stream"},
                       {{Walk::kPersistent, KernelConfig{}.splits}});
     grid.dtype = words(map, "dtype", find_dtype, {"bf16", "fp16"}, {Dtype::kBf16, Dtype::kFp16});
     const auto hint = [&](const std::string& axis) {
@@ -74,6 +76,7 @@ class SpaceReader {
     grid.promotion = numbers(map, "promotion", {KernelConfig{}.promotion});
     grid.ctas_per_sm = numbers(map, "ctas", {KernelConfig{}.ctas_per_sm});
     grid.pdl = switches(map, "pdl");
+    grid.fixed = switches(map, "fixed");
     return grid;
   }
 
@@ -134,7 +137,7 @@ class SpaceReader {
           grid.schedule.size(), grid.consumers.size(), grid.mma_depth.size(), grid.order.size(),
           grid.epilogue.size(), grid.walk.size(), grid.dtype.size(), grid.a_hint.size(),
           grid.b_hint.size(), grid.d_hint.size(), grid.promotion.size(), grid.ctas_per_sm.size(),
-          grid.pdl.size()})
+          grid.pdl.size(), grid.fixed.size()})
       points = std::min(points * values, kMaxPoints + 1);  // far below overflow at each step
     return points;
   }

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <initializer_list>
+#include <limits>
 
 namespace hgemm {
 namespace {
@@ -45,6 +46,8 @@ std::string_view walk_name(Walk walk) {
       return "stream";
     case Walk::kClusterSplit:
       return "csplit";
+    case Walk::kDynamic:
+      return "dynamic";
   }
   return "?";
 }
@@ -56,6 +59,12 @@ std::optional<Value> find_word(std::string_view word, std::string_view (*word_of
   for (const Value value : values)
     if (word == word_of(value)) return value;
   return std::nullopt;
+}
+
+std::optional<int> find_extent(std::string_view text) {
+  const auto number = find_number(text);
+  if (!number || *number > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(*number);
 }
 
 }  // namespace
@@ -122,6 +131,7 @@ std::string option_fields(const KernelConfig& config) {
     add(fmt::format("cta{}", config.ctas_per_sm));
   }
   if (config.pdl) add(std::string(kPdlWord));
+  if (is_fixed(config)) add(fmt::format("for{}x{}x{}", config.m, config.n, config.k));
   return fields;
 }
 
@@ -148,7 +158,8 @@ std::optional<Epilogue> find_epilogue(std::string_view word) {
 }
 
 std::optional<Grid::Deal> find_walk(std::string_view word) {
-  const auto walk = find_word(word, walk_name, {Walk::kPersistent, Walk::kSingle, Walk::kStreamK});
+  const auto walk = find_word(word, walk_name,
+                              {Walk::kPersistent, Walk::kSingle, Walk::kStreamK, Walk::kDynamic});
   if (walk) return Grid::Deal{*walk, KernelConfig{}.splits};
   for (const Walk in_parts : {Walk::kSplitK, Walk::kClusterSplit}) {
     const std::string_view name = walk_name(in_parts);
@@ -166,6 +177,17 @@ std::optional<CacheHint> find_hint(std::string_view word) {
 
 std::optional<bool> find_pdl(std::string_view word) {
   return word == kPdlWord ? std::optional(true) : std::nullopt;
+}
+
+std::optional<Extents> find_extents(std::string_view word) {
+  const auto first = word.find('x');
+  const auto second = first == word.npos ? word.npos : word.find('x', first + 1);
+  if (second == word.npos) return std::nullopt;
+  const auto m = find_extent(word.substr(0, first));
+  const auto n = find_extent(word.substr(first + 1, second - first - 1));
+  const auto k = find_extent(word.substr(second + 1));
+  if (!m || !n || !k) return std::nullopt;
+  return Extents{*m, *n, *k};
 }
 
 std::optional<Dtype> find_dtype(std::string_view word) {

@@ -13,13 +13,18 @@
 
 namespace hgemm {
 
+/// M, N and K of a problem.
+struct Extents {
+  int m, n, k;
+};
+
 std::string order_word(TileOrder order, int group);
 std::string_view schedule_word(Schedule schedule);
 std::string_view epilogue_word(Epilogue epilogue);
 std::string walk_word(Walk walk, int splits);
 std::string_view hint_word(CacheHint hint);
-/// The fields that a label has only where they are not the default: "afirst.blast.p128.cta2.pdl",
-/// or nothing.
+/// The fields that a label has only where they are not the default:
+/// "afirst.blast.p128.cta2.pdl.for512x512x512", or nothing.
 std::string option_fields(const KernelConfig& config);
 
 /// linear | group<G> | ngroup<G> | snake<G> | nsnake<G> | hilbert
@@ -27,9 +32,10 @@ std::optional<Grid::Order> find_order(std::string_view word);
 std::optional<Schedule> find_schedule(std::string_view word);  ///< coop | cols | pp
 std::optional<Epilogue> find_epilogue(std::string_view word);  ///< direct | tma | late
 std::optional<Grid::Deal> find_walk(
-    std::string_view word);  ///< persist | single | split<S> | csplit<S> | stream
+    std::string_view word);  ///< persist | dynamic | single | split<S> | csplit<S> | stream
 std::optional<CacheHint> find_hint(std::string_view word);         ///< none | first | last
 std::optional<bool> find_pdl(std::string_view word);               ///< pdl
+std::optional<Extents> find_extents(std::string_view word);        ///< "512x512x512"
 std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16 | fp32
 std::optional<Layout> find_layout(std::string_view word);          ///< TN
 std::optional<Grid::Cluster> find_cluster(std::string_view word);  ///< "2x1"

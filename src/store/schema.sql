@@ -70,7 +70,7 @@ CREATE TABLE config (
   mma_depth    INTEGER NOT NULL,
   tile_order   TEXT    NOT NULL,
   epilogue     TEXT    NOT NULL,
-  walk         TEXT    NOT NULL,  -- persist, single, split<parts>, csplit<parts>, stream
+  walk         TEXT    NOT NULL,  -- persist, dynamic, single, split<parts>, csplit<parts>, stream
   dtype        TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16')),
   options      TEXT    NOT NULL   -- the label's fields after the type: "blast.pdl", or empty
 ) STRICT;

@@ -30,7 +30,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
       std::set<std::string> known = store.finished(environment, shape, regime, with_energy);
       Missing missing{shape, regime, {}};
       for (const KernelConfig& config : plan.configs) {
-        if (config.dtype != shape.dtype || (plan.only_suitable && !suits(config, shape))) continue;
+        if (plan.only_suitable ? !suits(config, shape) : !is_made_for(config, shape)) continue;
         if (known.insert(label(config)).second) missing.configs.push_back(config);
       }
       if (!missing.configs.empty()) all.push_back(std::move(missing));
@@ -42,7 +42,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
 /// Why the config cannot compute the shape, or nullptr.
 const char* why_not(const KernelConfig& config, const Shape& shape) {
   const Rule rule = why_invalid(config);
-  return rule == Rule::kValid ? why_unsupported(shape) : rule_text(rule).reason;
+  return rule == Rule::kValid ? why_unsupported(config, shape) : rule_text(rule).reason;
 }
 
 /// All builds that any race needs, by label: compiled ahead, so that nothing but the GPU works

@@ -1,4 +1,5 @@
 // `counters` where there is no GPU: what was recorded, and what a user got wrong.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "program.h"
@@ -126,7 +127,13 @@ TEST_F(CountersCommand, RefusesWhatItCannotDo) {
   const Outcome other_type =
       run(std::string("counters --shapes 2048x2048x2048.fp16 --config ") + kLabel);
   EXPECT_EQ(other_type.exit_code, 2);
-  EXPECT_THAT(other_type.err, HasSubstr("none of --config is for fp16"));
+  EXPECT_THAT(other_type.err, HasSubstr("none of --config is made for it"));
+  for (const char* command : {"counters", "probe", "--require-gpu"}) {
+    const Outcome other_problem =
+        run(fmt::format("{} --shapes 2048x2048x2048 --config {}.for512x512x512", command, kLabel));
+    EXPECT_EQ(other_problem.exit_code, 2) << command;
+    EXPECT_THAT(other_problem.err, HasSubstr("made for it")) << command;
+  }
   const Outcome required = run("counters --require-gpu" + std::string(kShapes));
   EXPECT_EQ(required.exit_code, 1);
   EXPECT_THAT(run("doctor").out, HasSubstr("counters"));

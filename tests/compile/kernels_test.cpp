@@ -16,14 +16,20 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
+/// Kernels that are made for one problem: for one of few k blocks, which the compiler may unroll,
+/// and one of many.
 std::vector<KernelConfig> valid_configs(const std::string& space) {
-  return enumerate(load_space(space, HGEMM_SOURCE_DIR "/configs")).valid;
+  const Shape shapes[] = {{.m = 500, .n = 1000, .k = 520, .tag = ""},
+                          {.m = 20, .n = 1000, .k = 8200, .tag = ""},
+                          {.m = 500, .n = 1000, .k = 8200, .tag = ""},
+                          {.m = 500, .n = 1000, .k = 520, .dtype = Dtype::kFp16, .tag = ""}};
+  return enumerate(load_space(space, HGEMM_SOURCE_DIR "/configs"), shapes).valid;
 }
 
 /// What decides a kernel's registers, and so whether it compiles without a spill.
 auto registers_key(const KernelConfig& c) {
   return std::tuple(c.bm, c.bn, c.schedule, c.consumers, c.epilogue, adds_in_workspace(c),
-                    adds_in_cluster(c), c.ctas_per_sm);
+                    adds_in_cluster(c), c.ctas_per_sm, is_fixed(c), is_dynamic(c));
 }
 
 /// One config of each registers_key(): the first of the first key, the second of the second and so
@@ -88,9 +94,10 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
         if (schedule == Schedule::kPingPong && epilogue == Epilogue::kLate) c.bn = 120;
       });
     }
-    for (const Walk walk : {Walk::kSingle, Walk::kSplitK, Walk::kStreamK, Walk::kClusterSplit}) {
+    for (const Walk walk :
+         {Walk::kSingle, Walk::kSplitK, Walk::kStreamK, Walk::kClusterSplit, Walk::kDynamic}) {
       if (schedule == Schedule::kPingPong &&
-          (walk == Walk::kSingle || walk == Walk::kClusterSplit)) {
+          (walk == Walk::kSingle || walk == Walk::kClusterSplit || walk == Walk::kDynamic)) {
         continue;
       }
       add([&](KernelConfig& c) {
@@ -102,6 +109,19 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     }
   }
   add([&](KernelConfig& c) { c.pdl = true; });
+  // The fewest registers that a producer has, and the most that finding a tile takes.
+  for (const TileOrder order : {TileOrder::kHilbert, TileOrder::kSnakeColumns}) {
+    add([&](KernelConfig& c) {
+      c.bm = 64;
+      c.bn = 64;
+      c.stages = 3;
+      c.consumers = 1;
+      c.ctas_per_sm = 2;
+      c.order = order;
+      c.group = has_bands(order) ? 8 : 0;
+      c.walk = Walk::kDynamic;
+    });
+  }
   // The swapped kernel at the limits of its rules, and cut so that a rank has many rows, few or
   // none.
   const auto add_swapped = [&](int bm, int consumers, int splits, int ctas_per_sm) {

@@ -58,8 +58,9 @@ inline Build compile_edited(const KernelConfig& config, const std::string& file,
   return compile({config}, options).front();
 }
 
-inline std::vector<KernelConfig> smoke_space(Dtype dtype) {
-  std::vector<KernelConfig> configs = enumerate(load_space("smoke", configs_dir())).valid;
+/// Kernels that are made for one problem: for each of `shapes`.
+inline std::vector<KernelConfig> smoke_space(Dtype dtype, std::span<const Shape> shapes = {}) {
+  std::vector<KernelConfig> configs = enumerate(load_space("smoke", configs_dir()), shapes).valid;
   std::erase_if(configs, [&](const KernelConfig& config) { return config.dtype != dtype; });
   return configs;
 }

@@ -125,6 +125,14 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kProbe, {.schedule = Schedule::kSwapped, .walk = Walk::kSingle, .probe = true}},
       {Rule::kProbe, {.schedule = Schedule::kPingPong, .probe = true}},
       {Rule::kProbe, {.walk = Walk::kStreamK, .probe = true}},
+      {Rule::kProbe, {.walk = Walk::kDynamic, .probe = true}},
+      {Rule::kValid, {.m = 1, .n = 8, .k = 1 << 30}},
+      {Rule::kExtents, {.m = 0, .n = 8, .k = 8}},
+      {Rule::kExtents, {.m = -1, .n = 8, .k = 8}},
+      {Rule::kExtents, {.m = 1, .n = 9, .k = 8}},
+      {Rule::kConsumerShare, {.schedule = Schedule::kPingPong, .walk = Walk::kDynamic}},
+      {Rule::kValid,
+       {.cluster_m = 2, .epilogue = Epilogue::kLate, .walk = Walk::kDynamic, .pdl = true}},
       {Rule::kProbe, {.walk = Walk::kClusterSplit, .splits = 2, .probe = true}},
       {Rule::kProbe, {.bm = 256, .bn = 200, .stages = 3, .probe = true}},
       {Rule::kValid, {.bn = 256, .epilogue = Epilogue::kLate, .probe = true}},
@@ -289,6 +297,26 @@ TEST(Config, UnsupportedShapesSayWhy) {
   EXPECT_NE(std::string(why_unsupported(64, 64, 4097)).find("K must"), std::string::npos);
   EXPECT_NE(why_unsupported(0, 64, 64), nullptr);
   EXPECT_NE(why_unsupported(64, 64, 1LL << 31), nullptr);
+}
+
+TEST(Config, AKernelMadeForOneProblemComputesNoOther) {
+  const KernelConfig any;
+  const KernelConfig one{.m = 100, .n = 512, .k = 64};
+  EXPECT_EQ(why_unsupported(any, 100, 512, 64), nullptr);
+  EXPECT_EQ(why_unsupported(one, 100, 512, 64), nullptr);
+  EXPECT_NE(why_unsupported(any, 100, 511, 64), nullptr);
+  EXPECT_NE(why_unsupported(one, 101, 512, 64), nullptr);
+  EXPECT_NE(why_unsupported(one, 100, 520, 64), nullptr);
+  EXPECT_NE(why_unsupported(one, 100, 512, 72), nullptr);
+}
+
+TEST(Config, OnlyClustersTellOneAnotherOfTheQueue) {
+  const KernelConfig alone{.walk = Walk::kDynamic};
+  KernelConfig pair = alone;
+  pair.cluster_m = 2;
+  EXPECT_EQ(smem_layout(alone).total_bytes, smem_layout({}).total_bytes);
+  EXPECT_EQ(smem_layout(pair).next % 8, 0);
+  EXPECT_EQ(smem_layout(pair).total_bytes, smem_layout(pair).next + 24);
 }
 
 }  // namespace

@@ -69,9 +69,12 @@ TEST(Label, SpellsEveryWord) {
       {{.order = TileOrder::kSnakeRows, .group = 16}, "coop2.d1.snake16.tma.persist.bf16"},
       {{.order = TileOrder::kSnakeColumns, .group = 1}, "coop2.d1.nsnake1.tma.persist.bf16"},
       {{.epilogue = Epilogue::kLate}, "coop2.d1.linear.late.persist.bf16"},
+      {{.walk = Walk::kDynamic}, "coop2.d1.linear.tma.dynamic.bf16"},
       {{.a_hint = CacheHint::kEvictFirst}, "coop2.d1.linear.tma.persist.bf16.afirst"},
       {{.b_hint = CacheHint::kEvictLast}, "coop2.d1.linear.tma.persist.bf16.blast"},
       {{.d_hint = CacheHint::kEvictFirst}, "coop2.d1.linear.tma.persist.bf16.dfirst"},
+      {{.pdl = true, .m = 1, .n = 4096, .k = 1 << 30},
+       "coop2.d1.linear.tma.persist.bf16.pdl.for1x4096x1073741824"},
       {{.promotion = 64}, "coop2.d1.linear.tma.persist.bf16.p64"},
       {{.a_hint = CacheHint::kEvictLast,
         .b_hint = CacheHint::kEvictFirst,
@@ -83,6 +86,13 @@ TEST(Label, SpellsEveryWord) {
   for (const auto& [config, text] : cases) {
     EXPECT_EQ(label(config), std::string("bm128.bn128.bk64.q4.c1x1.") + text);
     EXPECT_EQ(parse_label(label(config)), config) << text;
+  }
+}
+
+TEST(Label, SaysWhichProblemItIsMadeFor) {
+  for (const char* field : {".for", ".for512", ".for512x512", ".for512x512x512x512", ".for1x2x",
+                            ".for-1x8x8", ".for3000000000x8x8", ".for0x0x0", ".for01x8x8"}) {
+    EXPECT_NE(complaint(kLabel + std::string(field)), "accepted") << field;
   }
 }
 
@@ -106,7 +116,7 @@ TEST(Label, RoundTripsRandomConfigs) {
                    .mma_depth = below(10'000),
                    .order = TileOrder{static_cast<unsigned char>(below(6))},
                    .epilogue = Epilogue{static_cast<unsigned char>(below(3))},
-                   .walk = Walk{static_cast<unsigned char>(below(5))},
+                   .walk = Walk{static_cast<unsigned char>(below(6))},
                    .dtype = coin() ? Dtype::kBf16 : Dtype::kFp16,
                    .a_hint = CacheHint{static_cast<unsigned char>(below(3))},
                    .b_hint = CacheHint{static_cast<unsigned char>(below(3))},
@@ -117,6 +127,11 @@ TEST(Label, RoundTripsRandomConfigs) {
     if (coin()) c.promotion = coin() ? 64 : below(10'000);
     if (coin()) c.ctas_per_sm = below(10);
     c.pdl = coin();
+    if (coin()) {
+      c.m = below(1 << 30);
+      c.n = below(10'000);
+      c.k = 1 + below(1 << 30);
+    }
     ASSERT_EQ(parse_label(label(c)), c) << label(c);
     labels.insert(label(c));
   }

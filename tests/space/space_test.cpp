@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 const std::string kConfigs = HGEMM_SOURCE_DIR "/configs";
 
 Enumeration enumerate_shipped(const std::string& name) {
-  return enumerate(load_space(name, kConfigs));
+  return enumerate(load_space(name, kConfigs), {});
 }
 
 std::vector<std::string> labels(const Enumeration& enumeration) {
@@ -41,7 +41,7 @@ std::ptrdiff_t count_of(const Enumeration& enumeration, Dtype dtype) {
 class SpaceFile : public ::testing::Test {
  protected:
   Enumeration enumerate_text(const std::string& text) {
-    return enumerate(load_space(files_.write("space.yaml", text), kConfigs));
+    return enumerate(load_space(files_.write("space.yaml", text), kConfigs), {});
   }
   /// The complaint about a file, without the file's name.
   std::string complaint_about(const std::string& text) {
@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Spaces, ShippedSpace,
 void expect_every_word(const std::map<std::string, std::vector<std::string>>& axes) {
   EXPECT_THAT(axes.at("schedule"), ElementsAre("coop", "cols", "pp", "swap"));
   EXPECT_THAT(axes.at("epilogue"), ElementsAre("direct", "tma", "late"));
-  EXPECT_THAT(axes.at("walk"), IsSupersetOf({"persist", "single", "split2", "csplit2", "stream"}));
+  EXPECT_THAT(axes.at("walk"),
+              IsSupersetOf({"persist", "dynamic", "single", "split2", "csplit2", "stream"}));
   EXPECT_THAT(axes.at("ctas"), ElementsAre("1", "2"));
   EXPECT_THAT(axes.at("pdl"), ElementsAre("0", "1"));
   for (const char* hint : {"a_hint", "b_hint", "d_hint"})
@@ -222,8 +223,34 @@ TEST_F(SpaceFile, DeviceLimitsDecideWhatFits) {
       kConfigs);
   DeviceLimits half;
   half.smem_bytes_per_cta /= 2;
-  ASSERT_EQ(enumerate(space, half).valid.size(), 1u);
-  EXPECT_LT(enumerate(space, half).valid[0].stages, enumerate(space).valid[0].stages);
+  ASSERT_EQ(enumerate(space, {}, half).valid.size(), 1u);
+  EXPECT_LT(enumerate(space, {}, half).valid[0].stages, enumerate(space, {}).valid[0].stages);
+}
+
+// A kernel that is made for a problem is tried on no other, and there is one for each.
+TEST_F(SpaceFile, FixedPointsAreMadeForEachShape) {
+  const Space space = load_space(
+      files_.write("space.yaml",
+                   "grids: [{bm: 64, bn: 64, q: 4, consumers: 1, fixed: [0, 1], pdl: 1}]"),
+      kConfigs);
+  const Shape shapes[] = {{.m = 512, .n = 512, .k = 512, .tag = ""},
+                          {.m = 100, .n = 8, .k = 16, .dtype = Dtype::kFp16, .tag = ""},
+                          {.m = 100, .n = 9, .k = 16, .tag = ""}};
+  const Enumeration points = enumerate(space, shapes);
+  EXPECT_TRUE(points.rejected.empty());
+  const std::string base = "bm64.bn64.bk64.q4.c1x1.coop1.d1.linear.tma.persist.";
+  EXPECT_THAT(labels(points),
+              ElementsAre(base + "bf16.pdl", base + "fp16.pdl", base + "bf16.pdl.for512x512x512",
+                          base + "fp16.pdl.for100x8x16"));
+  for (const Shape& shape : shapes) {
+    for (const KernelConfig& config : points.valid) {
+      const bool same_type = config.dtype == shape.dtype;
+      EXPECT_EQ(suits(config, shape), same_type && (!is_fixed(config) || config.m == shape.m) &&
+                                          config.bm < shape.m + kMmaM)
+          << label(config) << " at " << to_string(shape);
+    }
+  }
+  EXPECT_EQ(enumerate(space, {}).valid.size(), 2u);
 }
 
 TEST_F(SpaceFile, PointsOfSeveralGridsCountOnce) {
@@ -281,7 +308,7 @@ TEST_F(SpaceFile, AxisValuesAreSortedAsNumbersAndOrders) {
                                             "nsnake4", "hilbert"));
   EXPECT_THAT(axes.at("promotion"), ElementsAre("64", "256"));
   EXPECT_THAT(axes.at("a_hint"), ElementsAre("none"));
-  EXPECT_EQ(axes.size(), 18u);
+  EXPECT_EQ(axes.size(), 19u);
 }
 
 // ---- Bad input ----
