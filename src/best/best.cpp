@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "space/label.h"
+
 namespace hgemm {
 namespace {
 
@@ -313,6 +315,35 @@ std::vector<BestRow> best_rows(std::span<const RecordedRace> races, std::span<co
     for (std::size_t i = before; i < rows.size(); ++i) rows[i].shape = shape;
   }
   return rows;
+}
+
+std::optional<MeasuredSwap> measured_swap(std::span<const RecordedRace> races, const Shape& shape) {
+  struct Way {
+    std::string label;
+    double ratio = 0;
+  };
+  const RecordedRace* newest = nullptr;
+  Way swapped, as_is;  // of the newest race
+  for (const RecordedRace& recorded : races) {
+    if (!recorded.race.shape.same_problem(shape)) continue;
+    if (newest && recorded.started_utc < newest->started_utc) continue;
+    const Trial* cublas = find_ok(recorded.race, kCublasLabel);
+    if (cublas == nullptr) continue;
+    Way ways[2];
+    for (const Trial& trial : recorded.race.trials) {
+      if (trial.status != Status::kOk || is_baseline(trial.label)) continue;
+      const auto ratio = ratio_over(paired(*cublas, trial));
+      Way& way = ways[is_swapped(parse_label(trial.label)) ? 1 : 0];
+      if (ratio && ratio->value > way.ratio) way = {trial.label, ratio->value};
+    }
+    if (ways[0].ratio == 0 || ways[1].ratio == 0) continue;
+    newest = &recorded;
+    as_is = std::move(ways[0]);
+    swapped = std::move(ways[1]);
+  }
+  if (newest == nullptr) return std::nullopt;
+  const double speedup = swapped.ratio / as_is.ratio;
+  return MeasuredSwap{std::move(swapped.label), std::move(as_is.label), speedup};
 }
 
 }  // namespace hgemm

@@ -99,4 +99,13 @@ std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
                                std::span<const Shape> shapes = {},
                                Objective objective = Objective::kTime);
 
+/// What swapping A and B was worth in a race that tried both ways.
+struct MeasuredSwap {
+  std::string swapped, as_is;  ///< the config of each way that had the highest ratio to cublas
+  double speedup = 1;          ///< the one's ratio over the other's; above 1 swapping pays
+};
+/// From the newest race at the shape with a verified config of each way, measured to the end or
+/// not; none if there is no such race.
+std::optional<MeasuredSwap> measured_swap(std::span<const RecordedRace> races, const Shape& shape);
+
 }  // namespace hgemm

@@ -85,7 +85,8 @@ std::vector<AdvisedShape> advised(const Device& device, const std::vector<Shape>
   if (!here.empty()) rows = best_rows(here, shapes);
   std::vector<AdvisedShape> result;
   for (const Shape& shape : shapes) {
-    AdvisedShape one{.advice = advise(device, shape), .measured = {}};
+    AdvisedShape one{
+        .advice = advise(device, shape), .measured = {}, .swap = measured_swap(here, shape)};
     const auto row = std::ranges::find_if(rows, [&shape](const BestRow& candidate) {
       return candidate.shape.same_problem(shape) && (candidate.time_us || candidate.cublas_time_us);
     });

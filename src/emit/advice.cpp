@@ -89,6 +89,10 @@ Json to_json(const Device& device, const AdvisedShape& advised) {
   json["floor_fraction"] = number(over_floor(advised, &BestRow::time_us));
   json["cublas_time_us"] = row ? number(row->cublas_time_us) : Json();
   json["cublas_floor_fraction"] = number(over_floor(advised, &BestRow::cublas_time_us));
+  const auto& swap = advised.swap;
+  json["swap_measured"] = swap ? number(swap->speedup) : Json();
+  json["swap_measured_label"] = swap ? Json(swap->swapped) : Json();
+  json["as_is_measured_label"] = swap ? Json(swap->as_is) : Json();
   return json;
 }
 
@@ -98,6 +102,12 @@ std::string swap_cell(const SwapAdvice& swap) {
                                                 : fmt::format("{} {:.2f}x", verdict, swap.speedup);
 }
 
+std::string measured_text(const std::optional<MeasuredSwap>& swap) {
+  if (!swap) return "";
+  return fmt::format("; measured {:.2f}x: {} against {}", swap->speedup, swap->swapped,
+                     swap->as_is);
+}
+
 std::string notes_of(const Roofline& roof) {
   if (!roof.fits_memory) return "; larger than this GPU's memory";
   return roof.fits_l2 ? "; fits in L2, where the memory floor holds only for a cold start" : "";
@@ -105,9 +115,9 @@ std::string notes_of(const Roofline& roof) {
 
 std::string advice_block(const DeviceAdvice& block, bool markdown) {
   Table table;
-  table.columns = {{"shape", false},   {"bound", false},  {"FLOP/B"},       {"floor us"},
-                   {"swap-AB", false}, {"kernel", false}, {"measured us"},  {"% floor"},
-                   {"cuBLAS us"},      {"% floor"},       {"regime", false}};
+  table.columns = {{"shape", false},   {"bound", false}, {"FLOP/B"},        {"floor us"},
+                   {"swap-AB", false}, {"measured"},     {"kernel", false}, {"measured us"},
+                   {"% floor"},        {"cuBLAS us"},    {"% floor"},       {"regime", false}};
   std::vector<std::string> sentences;
   for (const AdvisedShape& advised : block.shapes) {
     const Advice& advice = advised.advice;
@@ -116,6 +126,7 @@ std::string advice_block(const DeviceAdvice& block, bool markdown) {
         {shape_text(advice.shape), advice.roofline.memory_bound() ? "memory" : "compute",
          fmt::format("{:.1f}", advice.roofline.intensity),
          fmt::format("{:.2f}", advice.roofline.floor_us()), swap_cell(advice.swap),
+         advised.swap ? fmt::format("{:.2f}x", advised.swap->speedup) : std::string("-"),
          std::string(to_string(advice.kernel.kind)),
          optional_text(row ? row->time_us : std::nullopt, "{:.2f}"),
          optional_text(over_floor(advised, &BestRow::time_us), "{:.1f}", 100),
@@ -126,8 +137,9 @@ std::string advice_block(const DeviceAdvice& block, bool markdown) {
         fmt::format("{}: {}; {}{}{}", to_string(advice.shape), to_string(advice.kernel.kind),
                     advice.kernel.why, notes_of(advice.roofline),
                     row && row->label ? "; fastest of ours here: " + *row->label : std::string()));
-    sentences.push_back(fmt::format("{}: swap-AB {}; {}", to_string(advice.shape),
-                                    to_string(advice.swap.verdict), advice.swap.why));
+    sentences.push_back(fmt::format("{}: swap-AB {}; {}{}", to_string(advice.shape),
+                                    to_string(advice.swap.verdict), advice.swap.why,
+                                    measured_text(advised.swap)));
   }
   std::vector<std::string> pieces = {heading(device_text(block.device), markdown),
                                      render(table, markdown),

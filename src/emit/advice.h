@@ -15,7 +15,8 @@ namespace hgemm {
 
 struct AdvisedShape {
   Advice advice;
-  std::optional<BestRow> measured;  ///< on a GPU of that name; none: never recorded
+  std::optional<BestRow> measured;                  ///< on a GPU of that name; none: never recorded
+  std::optional<MeasuredSwap> swap = std::nullopt;  ///< likewise
 };
 struct DeviceAdvice {
   Device device;
@@ -26,10 +27,12 @@ struct DeviceAdvice {
 /// floor_us fits_l2 fits_memory swap_ab swap_speedup as_is_n as_is_us swapped_n swapped_us swap_why
 /// kernel tile waves wave_efficiency whole_us split_us kernel_why and, null where nothing was
 /// measured, measured_gpu measured_date regime label time_us floor_fraction cublas_time_us
-/// cublas_floor_fraction. csv: the same columns.
+/// cublas_floor_fraction swap_measured swap_measured_label as_is_measured_label. csv: the same
+/// columns.
 ///
 /// table and md: a block for each device: a line with its figures, a line per shape, and below them
-/// a sentence each for the kernel (with the config that was fastest there) and for swap-AB.
+/// a sentence each for the kernel (with the config that was fastest there) and for swap-AB (with
+/// what it was worth there, and by which configs).
 std::string format_advice(std::span<const DeviceAdvice> devices, Format format);
 
 /// json: a list of objects with device n k form read_cycles compute_cycles predicted_cycles bound

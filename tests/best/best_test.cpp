@@ -352,5 +352,43 @@ TEST(Best, RowsFollowTheShapesAskedForWithTheirTags) {
 
 TEST(Best, OfNothingIsNothing) { EXPECT_THAT(best_rows({}), IsEmpty()); }
 
+// ---- Swapped operands ----
+
+const std::string kSwapped =
+    label({.bm = 16, .bn = 64, .schedule = Schedule::kSwapped, .consumers = 1});
+
+TEST(MeasuredSwaps, CompareTheBestOfEachWayThroughCublas) {
+  const std::string slower =
+      label({.bm = 16, .bn = 128, .schedule = Schedule::kSwapped, .consumers = 2});
+  const auto swap = measured_swap(
+      std::vector{
+          race({ok("cublas", samples(100, 0, 15)), ok(kA, samples(95, 0, 3), Stage::kScreen),
+                ok(kB, samples(90, 0, 3), Stage::kScreen), ok(kSwapped, samples(75, 3, 12)),
+                ok(slower, samples(80, 3, 12))})},
+      kShape);
+  ASSERT_TRUE(swap);
+  EXPECT_EQ(swap->swapped, kSwapped);
+  EXPECT_EQ(swap->as_is, kB);
+  EXPECT_THAT(swap->speedup, DoubleNear(90.0 / 75, 0.005)) << "though the GPU drifted meanwhile";
+}
+
+TEST(MeasuredSwaps, AreOfTheNewestRaceThatTriedBothWays) {
+  auto older = race({ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9)),
+                     ok(kSwapped, samples(45, 0, 9))});
+  auto newer = race({ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9)),
+                     ok(kSwapped, samples(60, 0, 9))});
+  newer.started_utc = "2026-11-21T10:00:00Z";
+  auto one_way = race({ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9)),
+                       failed(kSwapped, Status::kWrongResult)});
+  one_way.started_utc = "2026-11-22T10:00:00Z";
+  const auto swap = measured_swap(std::vector{newer, older, one_way}, kShape);
+  ASSERT_TRUE(swap);
+  EXPECT_THAT(swap->speedup, DoubleNear(1.5, 0.01));
+  EXPECT_FALSE(measured_swap(std::vector{one_way}, kShape));
+  Shape other = kShape;
+  other.m = 8;
+  EXPECT_FALSE(measured_swap(std::vector{newer}, other));
+}
+
 }  // namespace
 }  // namespace hgemm

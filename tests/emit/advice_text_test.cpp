@@ -35,6 +35,7 @@ std::vector<DeviceAdvice> one_shape(const std::string& name, bool measured) {
     row.time_us = 14.2;
     row.cublas_time_us = 12;
     advised.measured = row;
+    advised.swap = MeasuredSwap{.swapped = "bm32.swap", .as_is = "bm64", .speedup = 1.25};
   }
   return {{.device = device(name), .shapes = {advised}}};
 }
@@ -59,6 +60,9 @@ TEST(AdviceForPrograms, HasEveryFieldMeasuredOrNot) {
                            "swap_ab",
                            "swap_speedup",
                            "swap_why",
+                           "swap_measured",
+                           "swap_measured_label",
+                           "as_is_measured_label",
                            "kernel",
                            "kernel_why",
                            "tile",
@@ -75,6 +79,8 @@ TEST(AdviceForPrograms, HasEveryFieldMeasuredOrNot) {
   EXPECT_NEAR(with.at("floor_fraction"), with.at("floor_us").get<double>() / 14.2, 1e-9);
   EXPECT_NEAR(with.at("cublas_floor_fraction"), with.at("floor_us").get<double>() / 12, 1e-9);
   EXPECT_EQ(with.at("measured_date"), "2026-11-20");
+  EXPECT_EQ(with.at("swap_measured"), 1.25);
+  EXPECT_TRUE(without.at("swap_measured").is_null());
   EXPECT_EQ(without.at("swap_ab"), "pays");
   EXPECT_EQ(without.at("kernel"), "thin");
   EXPECT_TRUE(without.at("time_us").is_null());
@@ -96,7 +102,8 @@ TEST(AdviceForPeople, HasTheMeasuredAnswerBesideIt) {
   EXPECT_THAT(text, AllOf(StartsWith("H200: 132 SMs, 989.4 TFLOP/s, 4.8 TB/s: ridge 206 FLOP/B\n"),
                           HasSubstr("32x4096x4096 decode/qkv  memory"), HasSubstr("14.20"),
                           HasSubstr("50.0"), HasSubstr("does not matter"), HasSubstr("Why:"),
-                          HasSubstr("fits in L2"), HasSubstr("fastest of ours here: bm64")));
+                          HasSubstr("fits in L2"), HasSubstr("fastest of ours here: bm64"),
+                          HasSubstr("measured 1.25x: bm32.swap against bm64")));
   EXPECT_THAT(format_advice(one_shape("H20", false), Format::kMarkdown),
               AllOf(StartsWith("## H20: "), HasSubstr("pays 1.70x"), HasSubstr("| - |")));
 }
