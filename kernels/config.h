@@ -384,6 +384,7 @@ enum class Rule : unsigned char {
   kClusterSplit,
   kMemoryHint,
   kCtasPerSm,
+  kDynamic,
   kSwapped,
   kProbe,
   kExtents,
@@ -413,8 +414,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kConsumerShare:
       return {"consumer_share",
               "rows: bm must split into whole 64-row blocks per consumer; columns: two or three "
-              "consumers, and bn into multiples of 8; ping-pong: two, of a CTA with many tiles, "
-              "which are known beforehand; "
+              "consumers, and bn into multiples of 8; ping-pong: two, of a CTA with many tiles; "
               "swap: 64 columns for each consumer"};
     case Rule::kCluster:
       return {"cluster", "cluster must be 1x1, 2x1 or 1x2"};
@@ -464,6 +464,10 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
           "no hint"};
     case Rule::kCtasPerSm:
       return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
+    case Rule::kDynamic:
+      return {"dynamic",
+              "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at "
+              "most two consumers; and ping-pong ones must know beforehand which tiles are theirs"};
     case Rule::kSwapped:
       return {"swapped",
               "schedule swap goes with walk single or csplit, cluster 1x1, linear order, the tma "
@@ -534,8 +538,7 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (c.schedule == Schedule::kColumns && c.bn % (8 * c.consumers) != 0) {
     return Rule::kConsumerShare;
   }
-  if (c.schedule == Schedule::kPingPong &&
-      (c.consumers != 2 || c.walk == Walk::kSingle || is_dynamic(c))) {
+  if (c.schedule == Schedule::kPingPong && (c.consumers != 2 || c.walk == Walk::kSingle)) {
     return Rule::kConsumerShare;
   }
   if (c.cluster_m < 1 || c.cluster_n < 1 || multicast_size(c) > 2) return Rule::kCluster;
@@ -553,6 +556,9 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   }
   if (c.ctas_per_sm < 1 || c.ctas_per_sm > 2 || c.ctas_per_sm * c.consumers > 4) {
     return Rule::kCtasPerSm;
+  }
+  if (is_dynamic(c) && (c.schedule == Schedule::kPingPong || producer_registers(c) < 40)) {
+    return Rule::kDynamic;
   }
   if (c.promotion != 64 && c.promotion != 128 && c.promotion != 256) return Rule::kMemoryHint;
   if (c.epilogue == Epilogue::kDirect && c.d_hint != CacheHint::kNone) return Rule::kMemoryHint;

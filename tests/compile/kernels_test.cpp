@@ -109,18 +109,16 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     }
   }
   add([&](KernelConfig& c) { c.pdl = true; });
-  // The fewest registers that a producer has, and the most that finding a tile takes.
+  // Finding a tile takes a producer the most registers by these.
   for (const TileOrder order : {TileOrder::kHilbert, TileOrder::kSnakeColumns}) {
-    add([&](KernelConfig& c) {
-      c.bm = 64;
-      c.bn = 64;
-      c.stages = 3;
-      c.consumers = 1;
-      c.ctas_per_sm = 2;
-      c.order = order;
-      c.group = has_bands(order) ? 8 : 0;
-      c.walk = Walk::kDynamic;
-    });
+    for (const bool pdl : {false, true}) {
+      add([&](KernelConfig& c) {
+        c.order = order;
+        c.group = has_bands(order) ? 8 : 0;
+        c.walk = Walk::kDynamic;
+        c.pdl = pdl;
+      });
+    }
   }
   // The swapped kernel at the limits of its rules, and cut so that a rank has many rows, few or
   // none.

@@ -212,7 +212,6 @@ TEST(Schedule, GridsThatOverlapAreWholeLayersOfCtas) {
   EXPECT_EQ(grid_clusters(two, 132, 264), 132);
   EXPECT_EQ(grid_clusters(two, 133, 264), 264);
   EXPECT_EQ(grid_clusters(two, 1'000'000'000'000, 264), 264);
-  EXPECT_EQ(grid_clusters({.walk = Walk::kDynamic, .ctas_per_sm = 2, .pdl = true}, 133, 264), 264);
   // Without overlap, one CTA on an SM or shares cut along K: one cluster per piece of work.
   EXPECT_EQ(grid_clusters({.ctas_per_sm = 2}, 128, 264), 128);
   EXPECT_EQ(grid_clusters({.pdl = true}, 128, 132), 128);
