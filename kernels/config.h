@@ -476,8 +476,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
       return {
           "probe",
           "cycle stamps follow consumers that share each tile, neither ping-pong nor swapped, nor "
-          "tiles cut along K or taken from a queue (dynamic), and need a producer with more than "
-          "24 "
+          "tiles cut along K or taken from a queue, and need a producer with more than 24 "
           "registers (two consumers of at most 192 values a thread)"};
     case Rule::kExtents:
       return {"extents",

@@ -122,6 +122,22 @@ __device__ __forceinline__ void prefetch(const KernelParams& params,
   }
 }
 
+/// One lane: says what the stage waits for, and copies this CTA's slices into it, for all that
+/// share the tile.
+template <KernelConfig kConfig>
+__device__ __forceinline__ void load_stage(const KernelParams& params,
+                                           const Pipeline<kConfig>& pipeline,
+                                           const Slices<kConfig>& slices, TileOrigin origin,
+                                           int stage, int k) {
+  // Whoever shares a tile shares it with the whole cluster.
+  constexpr unsigned short kMask = (1 << multicast_size(kConfig)) - 1;
+  ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig));
+  load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk, kConfig.a_hint>(
+      params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, slices.a_row(), kMask);
+  load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk, kConfig.b_hint>(
+      params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, slices.b_row(), kMask);
+}
+
 /// The producer warp. Lane 0 issues all copies; its `state` ends past the last one.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
@@ -130,8 +146,6 @@ __device__ __forceinline__ void produce(const KernelParams& params,
                                         typename Pipeline<kConfig>::State& state, u32 rank,
                                         int lane, Probe... probe) {
   const Slices<kConfig> slices(rank);
-  // Whoever shares a tile shares it with the whole cluster.
-  constexpr unsigned short kMask = (1 << multicast_size(kConfig)) - 1;
 
 #pragma unroll 1
   for (int index = 0; index < ahead.list.count; ++index) {
@@ -151,13 +165,7 @@ __device__ __forceinline__ void produce(const KernelParams& params,
         if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
         (probe.lap(producer_phase::kWaitEmpty), ...);
         if (k == first) pipeline.origin(stage) = origin;
-        ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig));
-        load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk, kConfig.a_hint>(
-            params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, slices.a_row(),
-            kMask);
-        load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk, kConfig.b_hint>(
-            params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, slices.b_row(),
-            kMask);
+        load_stage<kConfig>(params, pipeline, slices, origin, stage, k);
         state.advance();
         (probe.lap(producer_phase::kIssue), ...);
       }
@@ -217,7 +225,6 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
                                                 u32 rank) {
   const Slices<kConfig> slices(rank);
   constexpr bool kShared = multicast_size(kConfig) > 1;
-  constexpr unsigned short kMask = (1 << multicast_size(kConfig)) - 1;
   const int cluster = static_cast<int>(blockIdx.x) / cluster_size(kConfig);
   TileQueue<kConfig> queue{params.flags, grid.tiles(),
                            static_cast<int>(gridDim.x) / cluster_size(kConfig)};
@@ -246,13 +253,7 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
         const bool ends = is_last && next >= static_cast<u32>(grid.tiles());
         pipeline.origin(stage) = {origin.m, origin.n | (ends ? 1 : 0)};
       }
-      ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig));
-      load_slice<kConfig.bm, a_slice_rows(kConfig), kConfig.bk, kConfig.a_hint>(
-          params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, slices.a_row(),
-          kMask);
-      load_slice<kConfig.bn, b_slice_rows(kConfig), kConfig.bk, kConfig.b_hint>(
-          params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, slices.b_row(),
-          kMask);
+      load_stage<kConfig>(params, pipeline, slices, origin, stage, k);
       state.advance();
     }
     tile = next;
@@ -429,8 +430,8 @@ __device__ __forceinline__ void meet() {
 /// Body of the kernel: launched with threads_per_cta(kConfig) threads, smem_layout(kConfig)
 /// .total_bytes of dynamic shared memory, clusters of cluster_size(kConfig) along x, and a grid of
 /// one cluster per tile (Walk::kSingle, kClusterSplit), any number of clusters (kPersistent,
-/// kDynamic), or, where sums meet in a workspace, as many as that was made for, all
-/// of which must be resident at once. A probed one is given its CtaProbe.
+/// kDynamic), or, where sums meet in a workspace, as many as that was made for, all of which must
+/// be resident at once. A probed one is given its CtaProbe.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe) {
   static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");
