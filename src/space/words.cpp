@@ -61,9 +61,9 @@ std::optional<Value> find_word(std::string_view word, std::string_view (*word_of
   return std::nullopt;
 }
 
-std::optional<int> find_extent(std::string_view text) {
+std::optional<int> find_number_up_to(int most, std::string_view text) {
   const auto number = find_number(text);
-  if (!number || *number > std::numeric_limits<int>::max()) return std::nullopt;
+  if (!number || *number > most) return std::nullopt;
   return static_cast<int>(*number);
 }
 
@@ -183,9 +183,10 @@ std::optional<Extents> find_extents(std::string_view word) {
   const auto first = word.find('x');
   const auto second = first == word.npos ? word.npos : word.find('x', first + 1);
   if (second == word.npos) return std::nullopt;
-  const auto m = find_extent(word.substr(0, first));
-  const auto n = find_extent(word.substr(first + 1, second - first - 1));
-  const auto k = find_extent(word.substr(second + 1));
+  constexpr int kMost = std::numeric_limits<int>::max();
+  const auto m = find_number_up_to(kMost, word.substr(0, first));
+  const auto n = find_number_up_to(kMost, word.substr(first + 1, second - first - 1));
+  const auto k = find_number_up_to(kMost, word.substr(second + 1));
   if (!m || !n || !k) return std::nullopt;
   return Extents{*m, *n, *k};
 }
@@ -219,9 +220,7 @@ std::optional<std::int64_t> find_number(std::string_view text) {
 }
 
 std::optional<int> find_small_number(std::string_view text) {
-  const auto number = find_number(text);
-  if (!number || *number > 9999) return std::nullopt;
-  return static_cast<int>(*number);
+  return find_number_up_to(9999, text);
 }
 
 std::string in_quotes(std::string_view text) {
