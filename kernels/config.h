@@ -21,7 +21,9 @@ HGEMM_HOST_DEVICE constexpr int element_bytes(Dtype dtype) { return dtype == Dty
 ///
 /// kSwapped is another kernel, for few rows of A (stream.cuh): B takes the place of wgmma's 64-row
 /// operand, so that a tile may have as few as 8 rows, and each consumer has 64 columns of it.
-enum class Schedule : unsigned char { kRows, kColumns, kPingPong, kSwapped };
+/// kVector is a third, for up to 16 rows of A or of B at any address (vector.cuh): CUDA cores
+/// multiply the rows of the other operand, as ordinary loads bring them, by those few.
+enum class Schedule : unsigned char { kRows, kColumns, kPingPong, kSwapped, kVector };
 /// Grouped orders go through bands of `group` tiles: bands of rows, swept along N, or of columns,
 /// swept along M. A snake sweeps every other band backwards.
 enum class TileOrder : unsigned char {
@@ -32,9 +34,12 @@ enum class TileOrder : unsigned char {
   kSnakeColumns,
   kHilbert,
 };
-/// How a tile is written: straight to memory; through shared memory by the copy engine (kTma); or
-/// so, but packed into registers first and stored while the next tile is multiplied (kLate).
-enum class Epilogue : unsigned char { kDirect, kTma, kLate };
+/// How a tile is written: straight to memory; through shared memory by the copy engine (kTma), or
+/// by ordinary stores, which take any D (kStaged): the copy engine's begin and end at multiples of
+/// 16 bytes, whatever their tensor map says (measured on H200: coordinates between them are an
+/// illegal instruction, and a row's last piece is stored whole). kLate: by the copy engine so, but
+/// packed into registers first and stored while the next tile is multiplied (kLate).
+enum class Epilogue : unsigned char { kDirect, kTma, kStaged, kLate };
 /// Which work a CTA does. The n CTAs that are resident at once take every n-th tile (kPersistent),
 /// or every n-th part of a tile, each cut along K into `splits` parts (kSplitK). kStreamK: as
 /// kPersistent, but tiles that would fill the last wave only in part are shared evenly, cut at any
@@ -53,7 +58,9 @@ enum class Walk : unsigned char {
 /// will (PTX ISA, "cache eviction priority").
 enum class CacheHint : unsigned char { kNone, kEvictFirst, kEvictLast };
 
-/// One point of the space. All extents are per CTA, in elements.
+/// One point of the space. All extents are per CTA, in elements. (Of vector.cuh: bm are the rows of
+/// the small operand, bn of the large one, a warp's in turn; bk what a warp takes of a row at a
+/// time, stages how many of these are on their way.)
 struct KernelConfig {
   int bm = 128;       ///< rows of the output tile
   int bn = 128;       ///< columns of the output tile
@@ -72,7 +79,7 @@ struct KernelConfig {
   Dtype dtype = Dtype::kBf16;
   CacheHint a_hint = CacheHint::kNone;
   CacheHint b_hint = CacheHint::kNone;
-  CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores, so not with kDirect
+  CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores
   /// Bytes that L2 fetches at least where a copy misses: 64, 128 or 256. (It and b_hint are of the
   /// copy engine: the first stage of B with Schedule::kSwapped has 128 and no hint.)
   int promotion = 256;
@@ -83,6 +90,9 @@ struct KernelConfig {
   /// must not be written by any kernel before it, back to the last one that was launched without:
   /// that kernel, waiting itself, may let this one come while its own predecessor still runs.
   bool pdl = false;
+  /// A and B whose rows do not begin at multiples of 16 bytes, where the copy engine cannot fetch
+  /// them, are first copied to where they do (pack.cuh), in a launch of its own.
+  bool pack = false;
   /// Rows of A, rows of B and depth of the only problem that it computes, compiled in; 0: it is
   /// given any problem's at launch.
   int m = 0, n = 0, k = 0;
@@ -106,6 +116,8 @@ struct DeviceLimits {
 // ---- Arithmetic that the kernel, the launcher and the rules share ----
 
 inline constexpr int kElementBytes = 2;  ///< of A, B and D: rule kDtype
+/// Of the copy engine: addresses and strides are multiples of 16 bytes (cuTensorMapEncodeTiled).
+inline constexpr int kUnitElements = 8;
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kMmaM = 64;  ///< rows of one wgmma, PTX ISA "wgmma.mma_async"
 inline constexpr int kMmaK = 16;  ///< depth of one wgmma for 16-bit types
@@ -130,6 +142,9 @@ inline constexpr int kMaxBoxRows = 256;
 HGEMM_HOST_DEVICE constexpr bool is_swapped(const KernelConfig& c) {
   return c.schedule == Schedule::kSwapped;
 }
+HGEMM_HOST_DEVICE constexpr bool is_vector(const KernelConfig& c) {
+  return c.schedule == Schedule::kVector;
+}
 /// Whether a tile may be several CTAs' work, each of which has a part of K. Their sums meet in a
 /// workspace in memory, or in the shared memory of their cluster.
 HGEMM_HOST_DEVICE constexpr bool adds_in_workspace(const KernelConfig& c) {
@@ -143,6 +158,10 @@ HGEMM_HOST_DEVICE constexpr bool cuts_k(const KernelConfig& c) {
 }
 HGEMM_HOST_DEVICE constexpr bool is_dynamic(const KernelConfig& c) {
   return c.walk == Walk::kDynamic;
+}
+/// The copy engine stores D.
+HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const KernelConfig& c) {
+  return c.epilogue == Epilogue::kTma || c.epilogue == Epilogue::kLate;
 }
 /// Made for one problem.
 HGEMM_HOST_DEVICE constexpr bool is_fixed(const KernelConfig& c) {
@@ -158,6 +177,7 @@ HGEMM_HOST_DEVICE constexpr int cluster_size(const KernelConfig& c) {
 /// The producer is a warpgroup, since setmaxnreg acts on whole ones, or a warp where registers stay
 /// as they are.
 HGEMM_HOST_DEVICE constexpr int threads_per_cta(const KernelConfig& c) {
+  if (is_vector(c)) return kWarpgroupThreads * c.consumers;
   return kWarpgroupThreads * c.consumers + (is_swapped(c) ? 32 : kWarpgroupThreads);
 }
 HGEMM_HOST_DEVICE constexpr bool has_bands(TileOrder order) {
@@ -191,7 +211,7 @@ HGEMM_HOST_DEVICE constexpr int partial_bytes(const KernelConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
 }
 
-/// Rows of one TMA store.
+/// Rows of one box.
 HGEMM_HOST_DEVICE constexpr int store_rows(const KernelConfig& c) {
   return is_swapped(c) ? kGroupRows : kStoreRows;
 }
@@ -206,6 +226,7 @@ HGEMM_HOST_DEVICE constexpr int packed_registers(const KernelConfig& c) {
 /// so do a cluster's.
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const KernelConfig& c) {
   if (adds_in_cluster(c) && !is_swapped(c)) return 72;
+  if (c.epilogue == Epilogue::kStaged) return c.schedule == Schedule::kPingPong ? 56 : 48;
   return c.epilogue == Epilogue::kDirect ? 32 : 40;
 }
 
@@ -303,15 +324,47 @@ HGEMM_HOST_DEVICE constexpr int swapped_epilogue_bytes(const KernelConfig& c) {
   return received_bytes(c) + c.consumers * most_boxes(c) * kGroupStoreBytes;
 }
 
+// Of vector.cuh.
+inline constexpr int kMaxVectors = 16;
+inline constexpr int kMaxVectorSums = 32;  ///< of a warp: one for each lane in the end
+/// Elements that a warp loads of a row at once: a unit of 16 bytes for each lane.
+inline constexpr int kVectorStep = 32 * kUnitElements;
+HGEMM_HOST_DEVICE constexpr int vector_warps(const KernelConfig& c) {
+  return c.consumers * kWarpgroupThreads / 32;
+}
+/// Rows of the large operand that a warp multiplies at the same time, and warps that share a row.
+HGEMM_HOST_DEVICE constexpr int vector_rows(const KernelConfig& c) {
+  return c.bn < vector_warps(c) ? 1 : c.bn / vector_warps(c);
+}
+HGEMM_HOST_DEVICE constexpr int vector_sharers(const KernelConfig& c) {
+  return c.bn < vector_warps(c) ? vector_warps(c) / c.bn : 1;
+}
+/// Registers of a thread: what is on its way, sums, the elements of a unit as fp32, and the rest
+/// (measured with ptxas 13.0).
+HGEMM_HOST_DEVICE constexpr int vector_registers(const KernelConfig& c) {
+  const int rows = vector_rows(c);
+  const int units = rows * (c.bk / kVectorStep);
+  return units * 4 * c.stages + rows * c.bm + (rows + 1) * kUnitElements + 20 + c.bm * 3 / 2;
+}
+/// Elements of each small row that shared memory holds at a time.
+HGEMM_HOST_DEVICE constexpr int vector_chunk(const KernelConfig& c) { return 16384 / c.bm; }
+
 /// Byte offsets in dynamic shared memory. Order: A stages, B stages, output staging, then for each
 /// stage its full barrier, its empty barrier and (not swapped) the origin of the tile that it
 /// belongs to, and where a cluster adds up, a barrier for each consumer: its peers' sums are there.
 /// Where a cluster takes tiles from the queue, the next one, and its full and empty barriers.
+///
+/// Of vector.cuh: the vectors, then the sums of each warp.
 struct SmemLayout {
   int b, staging, full, empty, origin, sums, next, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   SmemLayout layout{};
+  if (is_vector(c)) {
+    layout.sums = c.bm * vector_chunk(c) * kElementBytes;
+    layout.total_bytes = layout.sums + vector_warps(c) * kMaxVectorSums * 4;
+    return layout;
+  }
   layout.b = c.stages * a_stage_bytes(c);
   // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
   layout.staging = (layout.b + c.stages * b_stage_bytes(c) + 1023) / 1024 * 1024;
@@ -386,6 +439,8 @@ enum class Rule : unsigned char {
   kCtasPerSm,
   kDynamic,
   kSwapped,
+  kVector,
+  kPack,
   kProbe,
   kExtents,
   kCount,
@@ -426,11 +481,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kGroup:
       return {"group", "grouped and snake orders need a group of 1..64, other orders have none"};
     case Rule::kAccumulators:
-      return {
-          "accumulators",
-          "accumulators, and half as many packed ones with the late epilogue, must leave a "
-          "consumer thread 40 registers for the rest, 32 with the direct epilogue, 72 with walk "
-          "csplit (measured with ptxas 13.0: one step of bn more spills)"};
+      return {"accumulators",
+              "accumulators, and half as many packed ones with the late epilogue, must leave a "
+              "consumer thread 40 registers for the rest, 32 with the direct epilogue, 48 with the "
+              "staged one (56 in turns), 72 with walk csplit (measured with ptxas 13.0: one step "
+              "of bn more spills)"};
     case Rule::kOperandRegisters:
       return {"operand_registers",
               "one wgmma's N / 2 accumulators + 26 must fit the registers at kernel entry "
@@ -456,56 +511,138 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
       return {
           "cluster_split",
           "with walk csplit the cluster is the parts of one tile: it goes with cluster 1x1, the "
-          "tma epilogue and consumers that share the tile"};
+          "tma or staged epilogue and consumers that share the tile"};
     case Rule::kMemoryHint:
       return {
           "memory_hint",
           "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct stores take "
           "no hint"};
     case Rule::kCtasPerSm:
-      return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
+      return {
+          "ctas_per_sm",
+          "1 or 2 CTAs per SM, and 2 with at most two consumers each; up to 4 with schedule vec"};
     case Rule::kDynamic:
       return {"dynamic",
               "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at "
               "most two consumers; and ping-pong ones must know beforehand which tiles are theirs"};
     case Rule::kSwapped:
-      return {"swapped",
-              "schedule swap goes with walk single or csplit, cluster 1x1, linear order, the tma "
-              "epilogue and bk of 64 or 128"};
+      return {
+          "swapped",
+          "schedule swap goes with walk single or csplit, cluster 1x1, linear order, the tma or "
+          "staged epilogue and bk of 64 or 128"};
+    case Rule::kVector:
+      return {
+          "vector",
+          "schedule vec goes with bm of 1, 2, 4, 8 or 16; bk of 256, 512, 1024 or 2048; one or two "
+          "stages; bn that divides its 4, 8 or 12 warps or that they divide, a warp's rows times "
+          "bm "
+          "at most 32 and what a thread then holds within its registers; and with direct stores, "
+          "walk single or csplit, cluster 1x1, linear order, d 0, nothing packed and no hints or "
+          "promotion"};
+    case Rule::kPack:
+      return {"pack",
+              "swapped kernels with programmatic dependent launch read B before the kernel before "
+              "them, which would be the one that packs B, is done"};
     case Rule::kProbe:
       return {
           "probe",
           "cycle stamps follow consumers that share each tile, neither ping-pong nor swapped, nor "
-          "tiles cut along K or taken from a queue, and need a producer with more than 24 "
+          "tiles cut along K or taken from a queue or packed, and need a producer with more than "
+          "24 "
           "registers (two consumers of at most 192 values a thread)"};
     case Rule::kExtents:
       return {"extents",
-              "a kernel that is made for one problem needs an M, an N and a K that it supports: at "
-              "least 1, at most 2^30, N and K multiples of 8"};
+              "a kernel that is made for one problem needs an M, an N and a K that it supports, "
+              "without padding: at least 1, at most 2^30, and multiples of 8 where its epilogue or "
+              "its lack of packing demands it"};
     case Rule::kCount:
       break;
   }
   return {"?", "?"};
 }
 
-/// Why this kernel cannot compute a shape, or nullptr if it can. Any M is fine: TMA fills rows past
-/// the end with zeros and clips stores. K and N are rows' lengths in memory, and a TMA stride must
-/// be a multiple of 16 bytes (cuTensorMapEncodeTiled, globalStrides).
-HGEMM_HOST_DEVICE constexpr const char* why_unsupported(long long m, long long n, long long k) {
+/// A problem as the rules see it. Leading dimensions: elements from one row of A, B and D to the
+/// next.
+struct ProblemExtents {
+  long long m, n, k;
+  long long lda, ldb, ldd;
+};
+
+/// Why no kernel can compute a problem, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const ProblemExtents& p) {
   constexpr long long kMaxExtent = 1LL << 30;  // tile coordinates are 32-bit
-  if (m < 1 || n < 1 || k < 1) return "M, N and K must be at least 1";
-  if (m > kMaxExtent || n > kMaxExtent || k > kMaxExtent) return "M, N and K must be at most 2^30";
-  if (k % 8 != 0) return "K must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
-  if (n % 8 != 0) return "N must be a multiple of 8 (TMA strides are multiples of 16 bytes)";
+  if (p.m < 1 || p.n < 1 || p.k < 1) return "M, N and K must be at least 1";
+  if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) {
+    return "M, N and K must be at most 2^30";
+  }
+  if (p.lda < p.k || p.ldb < p.k || p.ldd < p.n) {
+    return "a leading dimension is a row's length (K for A and B, N for D) or more";
+  }
+  if (p.lda > kMaxExtent || p.ldb > kMaxExtent || p.ldd > kMaxExtent) {
+    return "leading dimensions must be at most 2^30";
+  }
   return nullptr;
 }
-/// Likewise of one config's kernel: that for one problem computes no other.
-HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const KernelConfig& c, long long m,
-                                                        long long n, long long k) {
-  if (is_fixed(c) && (c.m != m || c.n != n || c.k != k)) {
+/// Whether the rows of a matrix begin at multiples of 16 bytes, if there are several and the first
+/// one does.
+HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(long long rows, long long leading) {
+  return rows == 1 || leading % kUnitElements == 0;
+}
+/// Whether the copy engine can fetch A and B (any K: it fills what lies outside with zeros), and
+/// store D (any M: it clips whole rows).
+HGEMM_HOST_DEVICE constexpr bool inputs_are_aligned(const ProblemExtents& p) {
+  return rows_are_aligned(p.m, p.lda) && rows_are_aligned(p.n, p.ldb);
+}
+HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p) {
+  return rows_are_aligned(p.m, p.ldd) && p.n % kUnitElements == 0;
+}
+/// Why one config's kernel cannot compute a problem, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const KernelConfig& c,
+                                                        const ProblemExtents& p) {
+  const bool packed = p.lda == p.k && p.ldb == p.k && p.ldd == p.n;
+  if (is_fixed(c) && (c.m != p.m || c.n != p.n || c.k != p.k || !packed)) {
     return "the kernel is made for another problem (its label ends in for<M>x<N>x<K>)";
   }
-  return why_unsupported(m, n, k);
+  if (const char* reason = why_unsupported(p)) return reason;
+  if (is_vector(c)) {
+    return p.m <= c.bm || p.n <= c.bm ? nullptr
+                                      : "schedule vec is for at most bm rows of A or of B";
+  }
+  if (!c.pack && !inputs_are_aligned(p)) {
+    return "A's and B's leading dimensions (K without padding) must be multiples of 8, unless the "
+           "config packs them";
+  }
+  if (c.epilogue != Epilogue::kStaged && !output_is_aligned(p)) {
+    return "N and D's leading dimension must be multiples of 8, unless the epilogue is staged";
+  }
+  return nullptr;
+}
+
+HGEMM_HOST_DEVICE constexpr Rule why_invalid_vector(const KernelConfig& c,
+                                                    const DeviceLimits& limits) {
+  const KernelConfig plain{};
+  const bool vectors = c.bm >= 1 && c.bm <= kMaxVectors && (c.bm & (c.bm - 1)) == 0;
+  const int steps = c.bk / kVectorStep;
+  const bool step =
+      c.bk % kVectorStep == 0 && steps >= 1 && steps <= 8 && (steps & (steps - 1)) == 0;
+  if (c.consumers < 1 || c.consumers > 3) return Rule::kConsumers;
+  if (c.bn < 1) return Rule::kTileN;
+  const int rows = vector_rows(c);
+  const bool in_parts = adds_in_cluster(c);
+  if (in_parts ? c.splits < 2 || c.splits > kMaxClusterSplits : c.splits != 1) return Rule::kSplits;
+  if (!vectors || !step || c.stages < 1 || c.stages > 2 ||
+      c.bn * vector_sharers(c) != rows * vector_warps(c) || rows * c.bm > kMaxVectorSums ||
+      vector_registers(c) > entry_registers(c, limits) || c.epilogue != Epilogue::kDirect ||
+      (c.walk != Walk::kSingle && !in_parts) || multicast_size(c) != 1 ||
+      c.order != TileOrder::kLinear || c.group != 0 || c.mma_depth != 0 || c.pack || c.probe ||
+      c.a_hint != plain.a_hint || c.b_hint != plain.b_hint || c.d_hint != plain.d_hint ||
+      c.promotion != plain.promotion) {
+    return Rule::kVector;
+  }
+  if (c.ctas_per_sm < 1 || c.ctas_per_sm > 4) return Rule::kCtasPerSm;
+  if (smem_layout(c).total_bytes > smem_limit(c, limits)) return Rule::kSharedMemory;
+  if (is_fixed(c) && why_unsupported(c, {c.m, c.n, c.k, c.k, c.k, c.n})) return Rule::kExtents;
+  return Rule::kValid;
 }
 
 /// The first rule that `c` breaks, or Rule::kValid. Every kernel that this accepts must compile
@@ -513,6 +650,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const KernelConfig& c, l
 HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
                                              const DeviceLimits& limits = {}) {
   if (c.dtype != Dtype::kBf16 && c.dtype != Dtype::kFp16) return Rule::kDtype;
+  if (is_vector(c)) return why_invalid_vector(c, limits);
   const int bm_unit = is_swapped(c) ? kGroupRows : kMmaM;
   if (c.bm < bm_unit || c.bm > (is_swapped(c) ? 128 : 384) || c.bm % bm_unit != 0) {
     return Rule::kTileM;
@@ -528,7 +666,8 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (is_swapped(c)) {
     if (c.bn != kMmaM * c.consumers) return Rule::kConsumerShare;
     if ((c.walk != Walk::kSingle && !adds_in_cluster(c)) || multicast_size(c) != 1 ||
-        c.order != TileOrder::kLinear || c.epilogue != Epilogue::kTma || c.bk < kSlabK) {
+        c.order != TileOrder::kLinear ||
+        (c.epilogue != Epilogue::kTma && c.epilogue != Epilogue::kStaged) || c.bk < kSlabK) {
       return Rule::kSwapped;
     }
   } else if (c.schedule != Schedule::kRows && c.consumers < 2) {
@@ -549,7 +688,7 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   const bool in_parts = c.walk == Walk::kSplitK || adds_in_cluster(c);
   const int most_splits = adds_in_cluster(c) ? kMaxClusterSplits : kMaxSplits;
   if (in_parts ? (c.splits < 2 || c.splits > most_splits) : c.splits != 1) return Rule::kSplits;
-  if (adds_in_cluster(c) && (multicast_size(c) != 1 || c.epilogue != Epilogue::kTma ||
+  if (adds_in_cluster(c) && (multicast_size(c) != 1 || c.epilogue == Epilogue::kDirect ||
                              c.schedule == Schedule::kPingPong)) {
     return Rule::kClusterSplit;
   }
@@ -559,17 +698,18 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid(const KernelConfig& c,
   if (is_dynamic(c) && (c.schedule == Schedule::kPingPong || producer_registers(c) < 40)) {
     return Rule::kDynamic;
   }
+  if (c.pack && is_swapped(c) && c.pdl) return Rule::kPack;
   if (c.promotion != 64 && c.promotion != 128 && c.promotion != 256) return Rule::kMemoryHint;
-  if (c.epilogue == Epilogue::kDirect && c.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
+  if (!stores_by_tma(c) && c.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
   if (accumulators_per_thread(c) + packed_registers(c) >
       consumer_registers(c) - accumulator_reserve(c)) {
     return Rule::kAccumulators;
   }
   if (mma_n(c) / 2 + 26 > entry_registers(c, limits)) return Rule::kOperandRegisters;
   if (smem_layout(c).total_bytes > smem_limit(c, limits)) return Rule::kSharedMemory;
-  if (is_fixed(c) && why_unsupported(c.m, c.n, c.k)) return Rule::kExtents;
+  if (is_fixed(c) && why_unsupported(c, {c.m, c.n, c.k, c.k, c.k, c.n})) return Rule::kExtents;
   if (c.probe && (c.schedule == Schedule::kPingPong || is_swapped(c) || cuts_k(c) ||
-                  is_dynamic(c) || producer_registers(c) < 32)) {
+                  is_dynamic(c) || c.pack || producer_registers(c) < 32)) {
     return Rule::kProbe;
   }
   return Rule::kValid;

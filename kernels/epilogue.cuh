@@ -18,7 +18,7 @@ __device__ __forceinline__ void store_direct(const Accumulators<kConfig>& accumu
                                              const KernelParams& params, int warp_row, int column,
                                              int lane) {
   u32* const d = static_cast<u32*>(params.d_pointer);
-  const u64 row_words = static_cast<u64>(extent_n<kConfig>(params)) / 2;
+  const u64 row_words = static_cast<u64>(leading_d<kConfig>(params)) / 2;
   const int lane_column = column + 2 * (lane % 4);
 #pragma unroll
   for (int block = 0; block < mma_blocks(kConfig); ++block) {
@@ -29,7 +29,8 @@ __device__ __forceinline__ void store_direct(const Accumulators<kConfig>& accumu
       u32* const d_row = d + static_cast<u64>(row) * row_words;
 #pragma unroll
       for (int group = 0; group < consumer_cols(kConfig) / 8; ++group) {
-        // N is a multiple of 8: a group of 8 columns is inside or outside as a whole.
+        // N is a multiple of 8 (why_unsupported): a group of 8 columns is inside or outside as a
+        // whole.
         if (lane_column + group * 8 >= extent_n<kConfig>(params)) break;
         const float* const pair = &accumulators[block][group * 4 + half * 2];
         d_row[(lane_column + group * 8) / 2] = ptx::pack<kConfig.dtype>(pair[0], pair[1]);
@@ -89,6 +90,43 @@ struct Staging {
   int buffer = 0;  ///< the next to fill
 };
 
+/// One warp's box of rows x kCols, staged by stage_box, to D at (row, column), which may be any:
+/// two elements a lane, side by side in memory as in the box, but where rows begin between two
+/// words in memory each lane stores its first element with its left neighbour's second. Clipped at
+/// D's edges.
+template <KernelConfig kConfig, int kRows, int kCols>
+__device__ __forceinline__ void store_rows_of_box(const KernelParams& params, u32 source, int row,
+                                                  int column, int lane) {
+  const int valid = min(kCols, extent_n<kConfig>(params) - column);  // of a row
+  const int rows = min(kRows, extent_m<kConfig>(params) - row);
+  const u64 leading = static_cast<u64>(leading_d<kConfig>(params));
+  unsigned short* d = static_cast<unsigned short*>(params.d_pointer) +
+                      static_cast<u64>(row) * leading + static_cast<u64>(column);
+#pragma unroll 2
+  for (int r = 0; r < rows; ++r, d += leading) {
+    const int chunk = lane / 4;
+    const int placed = kCols == kStoreCols ? chunk ^ (r % 8) : chunk;
+    const u32 address =
+        source + static_cast<u32>(r * kCols * kElementBytes + placed * 16 + lane % 4 * 4);
+    const u32 word = lane < kCols / 2 ? ptx::load_shared(address) : 0;
+    const u32 left = __shfl_up_sync(~0u, word, 1);
+    const bool shifted = reinterpret_cast<u64>(d) % 4 != 0;
+    const int first = shifted ? 2 * lane - 1 : 2 * lane;
+    const u32 pair = shifted ? __byte_perm(left, word, 0x5432) : word;
+    if (first >= 0 && first + 1 < valid) {
+      *reinterpret_cast<u32*>(d + first) = pair;
+    } else if (first >= 0 && first < valid) {
+      d[first] = static_cast<unsigned short>(pair);
+    } else if (first < 0 && valid > 0) {
+      d[0] = static_cast<unsigned short>(word);
+    }
+    // The last element of a full row, where the lane that would begin with it has none of its own.
+    if (shifted && kCols == 64 && lane == 31 && valid == kCols) {
+      d[kCols - 1] = static_cast<unsigned short>(word >> 16);
+    }
+  }
+}
+
 /// Stores box kBox of a warp's part that begins at (row, column) of D.
 template <KernelConfig kConfig, int kBox, class... Probe>
 __device__ __forceinline__ void store_box(const u32* packed, const KernelParams& params,
@@ -102,10 +140,17 @@ __device__ __forceinline__ void store_box(const u32* packed, const KernelParams&
   const u32 target = staging.base + static_cast<u32>(staging.buffer * store_buffer_bytes());
   // The copy that last read this buffer must be done. Lane 0 issued it, so only lane 0 can wait for
   // it, and the others wait for lane 0.
-  if (lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
+  if (stores_by_tma(kConfig) && lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
   __syncwarp();
   (probe.begin_staging(), ...);
   stage_box<kCols>(packed, target, lane);
+  if constexpr (!stores_by_tma(kConfig)) {
+    __syncwarp();
+    (probe.end_staging(), ...);
+    store_rows_of_box<kConfig, kStoreRows, kCols>(params, target, box_row, box_column, lane);
+    staging.buffer = (staging.buffer + 1) % kStoreBuffers;
+    return;
+  }
   ptx::fence_proxy_async();
   __syncwarp();
   (probe.end_staging(), ...);
@@ -119,12 +164,12 @@ __device__ __forceinline__ void store_box(const u32* packed, const KernelParams&
   staging.buffer = (staging.buffer + 1) % kStoreBuffers;
 }
 
-/// All of this warp's part, box after box from kBox on; of a tile that a cluster has cut, the boxes
-/// that its CTA number `part` has added up.
+/// Through shared memory: all of this warp's part, box after box from kBox on; of a tile that a
+/// cluster has cut, the boxes that its CTA number `part` has added up.
 template <KernelConfig kConfig, int kBox = 0, class... Probe>
-__device__ __forceinline__ void store_tma(const Accumulators<kConfig>& accumulators,
-                                          const KernelParams& params, Staging& staging, int row,
-                                          int column, int part, int lane, Probe&... probe) {
+__device__ __forceinline__ void store_staged(const Accumulators<kConfig>& accumulators,
+                                             const KernelParams& params, Staging& staging, int row,
+                                             int column, int part, int lane, Probe&... probe) {
   using Boxes = StoreBoxes<kConfig>;
   if constexpr (kBox < Boxes::kCount) {
     if (!adds_in_cluster(kConfig) || box_owner(kConfig, kBox) == part) {
@@ -134,7 +179,8 @@ __device__ __forceinline__ void store_tma(const Accumulators<kConfig>& accumulat
                                      packed);
       store_box<kConfig, kBox>(packed, params, staging, row, column, lane, probe...);
     }
-    store_tma<kConfig, kBox + 1>(accumulators, params, staging, row, column, part, lane, probe...);
+    store_staged<kConfig, kBox + 1>(accumulators, params, staging, row, column, part, lane,
+                                    probe...);
   }
 }
 

@@ -404,7 +404,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       // registers of kernel entry, and spill.)
       if (is_last_tile) late.store(params, staging, true, lane);
     } else {
-      store_tma<kConfig>(accumulators, params, staging, row, column, part, lane, probe...);
+      store_staged<kConfig>(accumulators, params, staging, row, column, part, lane, probe...);
     }
     (probe.end_tile(work.tile), ...);
   }
@@ -462,7 +462,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   if (warp == 2 && lane == 0) {
     ptx::prefetch_tensormap(params.a);
     ptx::prefetch_tensormap(params.b);
-    if (kConfig.epilogue != Epilogue::kDirect) {
+    if (stores_by_tma(kConfig)) {
       if (consumer_cols(kConfig) >= kStoreCols) ptx::prefetch_tensormap(params.d);
       if (consumer_cols(kConfig) % kStoreCols != 0) ptx::prefetch_tensormap(params.d_tail);
     }
@@ -511,7 +511,7 @@ __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe
   // Shared memory must outlive the copies that read it. For all threads, though only consumers have
   // copies: inside the consumers' branch this wait makes ptxas 13.0 give consumers the registers of
   // kernel entry, and every tile of more than about 130 accumulators spills.
-  if constexpr (kConfig.epilogue != Epilogue::kDirect) ptx::bulk_wait_group_read<0>();
+  if constexpr (stores_by_tma(kConfig)) ptx::bulk_wait_group_read<0>();
   (probe.finish(), ...);
 }
 

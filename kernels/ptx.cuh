@@ -229,11 +229,11 @@ __device__ __forceinline__ void fence_proxy_async() {
 
 // ---- Copies by threads ("cp.async") ----
 
-/// 16 bytes to shared memory past L1, or zeros if not `valid`. L2 fetches 128 bytes where it
-/// misses.
-__device__ __forceinline__ void copy_async_16(u32 destination, const void* source, bool valid) {
+/// 16 bytes to shared memory past L1, of which the first `valid` bytes are read and the others are
+/// zeros. L2 fetches 128 bytes where it misses.
+__device__ __forceinline__ void copy_async_16(u32 destination, const void* source, int valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
-               "l"(source), "r"(valid ? 16 : 0)
+               "l"(source), "r"(valid)
                : "memory");
 }
 /// Waits for all of this thread's.
@@ -279,6 +279,18 @@ __device__ __forceinline__ void load_v4(float* values, const float* address) {
                : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
                : "l"(address)
                : "memory");
+}
+/// 16 bytes that nobody reads again.
+__device__ __forceinline__ uint4 load_once(const uint4* address) {
+  uint4 value;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(address)
+               : "memory");
+  return value;
+}
+__device__ __forceinline__ void prefetch_l2(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
 }
 /// What this thread wrote, or knows to be written by a barrier, is seen by who sees the flag.
 __device__ __forceinline__ void store_release(u32* flag, u32 value) {
@@ -329,6 +341,20 @@ __device__ __forceinline__ u32 pack(float low, float high) {
   }
   return packed;
 }
+/// Back to fp32, exactly.
+template <Dtype kDtype>
+__device__ __forceinline__ void unpack(u32 packed, float& low, float& high) {
+  static_assert(element_bytes(kDtype) == 2, "only 16-bit types come in pairs");
+  if constexpr (kDtype == Dtype::kBf16) {
+    low = __uint_as_float(packed << 16);
+    high = __uint_as_float(packed & 0xffff0000u);
+  } else {
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\n"
+        "cvt.f32.f16 %1, high;\n}"
+        : "=f"(low), "=f"(high)
+        : "r"(packed));
+  }
+}
 /// Stores four 8x8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i
 /// / 8.
 __device__ __forceinline__ void stmatrix_x4(u32 address, u32 r0, u32 r1, u32 r2, u32 r3) {
@@ -352,6 +378,31 @@ __device__ __forceinline__ u32 load_shared(u32 address) {
   u32 value;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
   return value;
+}
+__device__ __forceinline__ void store_shared(u32 address, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+/// Of the CTA `rank` of the cluster, at what `address` is in this one.
+__device__ __forceinline__ float load_of_rank(u32 address, u32 rank) {
+  float value;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];"
+               : "=f"(value)
+               : "r"(map_to_rank(address, rank))
+               : "memory");
+  return value;
+}
+__device__ __forceinline__ uint4 load_shared_unit(u32 address) {
+  uint4 value;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "r"(address)
+               : "memory");
+  return value;
+}
+__device__ __forceinline__ void store_shared_v4(u32 address, const u32* values) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(values[0]),
+               "r"(values[1]), "r"(values[2]), "r"(values[3])
+               : "memory");
 }
 __device__ __forceinline__ void load_shared_v4(float* values, u32 address) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"

@@ -15,6 +15,7 @@
 
 #include "cluster_sums.cuh"
 #include "config.h"
+#include "epilogue.cuh"
 #include "params.h"
 #include "pipeline.cuh"
 #include "ptx.cuh"
@@ -118,15 +119,17 @@ __device__ __forceinline__ void fetch_first_stage(const KernelParams& params,
 #pragma unroll
     for (int step = 0; step < kMmaM; step += kWarpgroupThreads / kChunks) {
       const int row = consumer * kMmaM + step + thread / kChunks;
-      const bool valid =
-          part.b_row + row < extent_n<kConfig>(params) && k < extent_k<kConfig>(params);
+      const int left = part.b_row + row < extent_n<kConfig>(params)
+                           ? (extent_k<kConfig>(params) - k) * kElementBytes
+                           : 0;
+      const int valid = max(0, min(16, left));
       const u64 element =
-          static_cast<u64>(part.b_row + row) * static_cast<u64>(extent_k<kConfig>(params)) +
+          static_cast<u64>(part.b_row + row) * static_cast<u64>(leading_b<kConfig>(params)) +
           static_cast<u64>(k);
       ptx::copy_async_16(pipeline.b_stage(0) +
                              static_cast<u32>((slab * kConfig.bn + row) * kSlabK * kElementBytes +
                                               (chunk ^ row % 8) * 16),
-                         b + (valid ? element * kElementBytes : 0), valid);
+                         b + (valid > 0 ? element * kElementBytes : 0), valid);
     }
   }
 }
@@ -191,7 +194,7 @@ __device__ __forceinline__ void stream_multiply(SwappedAccumulators<kConfig>& ac
 }
 
 /// This rank's groups to D: transposed into shared memory, 8 rows of A by this consumer's 64 rows
-/// of B each, and stored by the copy engine, which clips what lies outside.
+/// of B each, and stored from there, without what lies outside.
 template <KernelConfig kConfig>
 __device__ __forceinline__ void store_groups(const SwappedAccumulators<kConfig>& accumulators,
                                              const KernelParams& params,
@@ -216,13 +219,20 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kConfig>&
         staging + static_cast<u32>((group - first) * kGroupStoreBytes) + lane_offset,
         ptx::pack<kConfig.dtype>(value[0], value[1]), ptx::pack<kConfig.dtype>(value[2], value[3]));
   }
-  ptx::fence_proxy_async();
+  if constexpr (stores_by_tma(kConfig)) ptx::fence_proxy_async();
   ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
-  if (warp == 0 && lane == 0) {
+  const int column = part.b_row + consumer * kMmaM;
+  if constexpr (!stores_by_tma(kConfig)) {
+    for (int group = first + warp; group < end; group += kWarpgroupThreads / 32) {
+      store_rows_of_box<kConfig, kGroupRows, kStoreCols>(
+          params, staging + static_cast<u32>((group - first) * kGroupStoreBytes),
+          part.a_row + group * kGroupRows, column, lane);
+    }
+  } else if (warp == 0 && lane == 0) {
     for (int group = first; group < end; ++group) {
-      ptx::tma_store<kConfig.d_hint>(
-          params.d, staging + static_cast<u32>((group - first) * kGroupStoreBytes),
-          part.b_row + consumer * kMmaM, part.a_row + group * kGroupRows);
+      ptx::tma_store<kConfig.d_hint>(params.d,
+                                     staging + static_cast<u32>((group - first) * kGroupStoreBytes),
+                                     column, part.a_row + group * kGroupRows);
     }
     ptx::bulk_commit_group();
     ptx::bulk_wait_group_read<0>();  // shared memory must outlive the copies that read it

@@ -52,6 +52,7 @@ const Shape& shape_of(const StudyRequest& request) {
 
 const char* why_unsupported(const LadderPoint& point, const Shape& shape) {
   if (shape.dtype != point.dtype) return "the step's type is not the shape's";
+  if (!shape.is_packed()) return "the ladder's matrices have no padding";
   return ladder::why_unsupported(point.step, shape.m, shape.n, shape.k);
 }
 

@@ -70,7 +70,7 @@ class ProbedKernel : public Candidate {
   HgemmKernel kernel_;
   int ctas_;
   DeviceMemory tiles_, roles_;
-  std::vector<KernelParams> params_;
+  std::vector<LaunchParams> params_;
 };
 
 /// The plain and the probed kernel at one shape, at the rested pace (measure/protocol.h).

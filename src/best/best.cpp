@@ -333,7 +333,9 @@ std::optional<MeasuredSwap> measured_swap(std::span<const RecordedRace> races, c
     for (const Trial& trial : recorded.race.trials) {
       if (trial.status != Status::kOk || is_baseline(trial.label)) continue;
       const auto ratio = ratio_over(paired(*cublas, trial));
-      Way& way = ways[is_swapped(parse_label(trial.label)) ? 1 : 0];
+      const KernelConfig config = parse_label(trial.label);
+      if (is_vector(config)) continue;  // neither
+      Way& way = ways[is_swapped(config) ? 1 : 0];
       if (ratio && ratio->value > way.ratio) way = {trial.label, ratio->value};
     }
     if (ways[0].ratio == 0 || ways[1].ratio == 0) continue;

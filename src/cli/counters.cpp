@@ -94,8 +94,8 @@ std::vector<StudyRequest> make_requests(const CountersOptions& options) {
     }
     for (const std::string& label : labels) {
       if (!is_baseline(label) && !parse_ladder_label(label)) {
-        if (const char* why = why_unsupported(shape)) {
-          throw InputError(fmt::format("the kernel cannot compute {}: {}", to_string(shape), why));
+        if (const char* why = why_unsupported(parse_label(label), shape)) {
+          throw InputError(fmt::format("{} cannot compute {}: {}", label, to_string(shape), why));
         }
       }
       requests.push_back(request_for(label, shape));

@@ -90,6 +90,10 @@ std::vector<StudyRequest> requests_of(const ProbeOptions& options) {
     }
     for (const KernelConfig& config : configs) {
       if (!is_made_for(config, shape)) continue;
+      if (const char* reason = why_unsupported(config, shape)) {
+        throw InputError(
+            fmt::format("{} cannot compute {}: {}", label(config), to_string(shape), reason));
+      }
       requests.push_back(request_for(config, shape, !options.trace.empty()));
     }
     if (requests.size() == before) {

@@ -89,11 +89,16 @@ void check_shapes(std::span<const Shape> shapes, std::span<const KernelConfig> c
     }
     const auto fits = [&](const KernelConfig& config) { return suits(config, shape); };
     if (only_suitable && std::ranges::none_of(configs, fits)) {
-      throw InputError(
-          fmt::format("shape {}: no tile of the space suits {} rows (all are far taller, or made "
-                      "for at most 128 "
-                      "rows); choose another --space, or name one with --config",
-                      to_string(shape), shape.m));
+      const auto able = std::ranges::find_if(configs, [&](const KernelConfig& config) {
+        return is_made_for(config, shape) && !why_unsupported(config, shape);
+      });
+      throw InputError(fmt::format(
+          "shape {}: no configuration of the space suits it ({}); choose another --space, or name "
+          "one with --config",
+          to_string(shape),
+          able != configs.end()
+              ? fmt::format("tiles are far taller than its {} rows, or for few rows only", shape.m)
+              : "none packs odd rows of A and B, or stores those of D"));
     }
   }
 }

@@ -12,7 +12,9 @@ namespace hgemm {
 
 /// The translation unit that instantiates the kernel for one config, as
 ///   extern "C" __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams)
-/// and, if the config is probed, the plain one's beside it and in its own
+/// if the config packs A and B, before it
+///   extern "C" __global__ void <pack_kernel_name>(const __grid_constant__ hgemm::PackParams)
+/// and, if it is probed, the plain one's beside it and in its own
 ///   extern "C" __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams,
 ///                                            const __grid_constant__ hgemm::ProbeRecords)
 std::string kernel_source(const KernelConfig& config);

@@ -41,8 +41,8 @@ std::string cublas_version() {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T, with B^T (K x N, leading
-// dimension K) transposed and A^T (K x M, leading dimension K) as it is.
+// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T, with B^T (K x N) transposed
+// and A^T (K x M) as it is; leading dimensions are the same numbers.
 
 Cublas::Cublas() : workspace_(kWorkspaceBytes) {
   check_blas(cublasCreate(&handle_), "starting cuBLAS");
@@ -56,13 +56,16 @@ void Cublas::gemm(const Shape& shape, const Operands& operands, cudaStream_t str
   const auto m = static_cast<int>(shape.m);
   const auto n = static_cast<int>(shape.n);
   const auto k = static_cast<int>(shape.k);
+  const auto lda = static_cast<int>(shape.leading_a());
+  const auto ldb = static_cast<int>(shape.leading_b());
+  const auto ldd = static_cast<int>(shape.leading_d());
   const cudaDataType_t type = data_type(shape.dtype);
   check_blas(cublasSetStream(handle_, stream), "giving cuBLAS a stream");
   // Changing the stream resets the workspace to cuBLAS's own.
   check_blas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()),
              "giving cuBLAS a workspace");
-  check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, operands.b, type, k,
-                          operands.a, type, k, &zero, operands.d, type, n,
+  check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, operands.b, type, ldb,
+                          operands.a, type, lda, &zero, operands.d, type, ldd,
                           compute_type(shape.dtype), CUBLAS_GEMM_DEFAULT),
              "cublasGemmEx");
 }
@@ -81,9 +84,12 @@ CublasLtPlan::CublasLtPlan(const Shape& shape) : workspace_(kWorkspaceBytes) {
     check_blas(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
                                               sizeof transposed),
                "cublasLtMatmulDescSetAttribute");
-    check_blas(cublasLtMatrixLayoutCreate(&b_, type, k, n, shape.k), "cublasLtMatrixLayoutCreate");
-    check_blas(cublasLtMatrixLayoutCreate(&a_, type, k, m, shape.k), "cublasLtMatrixLayoutCreate");
-    check_blas(cublasLtMatrixLayoutCreate(&d_, type, n, m, shape.n), "cublasLtMatrixLayoutCreate");
+    check_blas(cublasLtMatrixLayoutCreate(&b_, type, k, n, shape.leading_b()),
+               "cublasLtMatrixLayoutCreate");
+    check_blas(cublasLtMatrixLayoutCreate(&a_, type, k, m, shape.leading_a()),
+               "cublasLtMatrixLayoutCreate");
+    check_blas(cublasLtMatrixLayoutCreate(&d_, type, n, m, shape.leading_d()),
+               "cublasLtMatrixLayoutCreate");
     check_blas(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
     check_blas(
         cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,

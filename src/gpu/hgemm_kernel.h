@@ -15,9 +15,17 @@
 namespace hgemm {
 
 /// What CTAs of a launch leave for one another: sums of parts of K and their flags, or how many
-/// tiles were taken (KernelParams::partials, ::flags).
+/// tiles were taken (KernelParams::partials, ::flags). And A and B with aligned rows, where the
+/// config packs them.
 struct Workspace {
   DeviceMemory partials, flags;
+  DeviceMemory packed_a, packed_b;
+};
+
+/// Of one launch. What is packed, if anything, is packed by a launch before it.
+struct LaunchParams {
+  KernelParams kernel;
+  PackParams pack;
 };
 
 class HgemmKernel {
@@ -35,27 +43,29 @@ class HgemmKernel {
   /// (grid_clusters). Throws Error for a shape that the kernel cannot compute.
   int grid_ctas(const Shape& shape) const;
 
-  /// What CTAs of a launch of `ctas` leave for one another, where the config cuts K or takes tiles
-  /// from a queue, else nothing.
-  /// Zeroed; launches that use the same one must follow one another.
+  /// What a launch of `ctas` needs, where the config cuts K, takes tiles from a queue or packs,
+  /// else nothing. Flags are zero; launches that use the same one must follow one another.
   Workspace make_workspace(const Shape& shape, int ctas) const;
 
   /// `records`: of a probed kernel, in zeroed device memory.
-  void launch(const KernelParams& params, int ctas, cudaStream_t stream,
+  void launch(const LaunchParams& params, int ctas, cudaStream_t stream,
               const ProbeRecords& records = {}) const;
 
  private:
   using Attributes = std::array<cudaLaunchAttribute, 2>;
   cudaLaunchConfig_t launch_config(int ctas, cudaStream_t stream, Attributes* attributes) const;
+  void launch_pack(const PackParams& params, cudaStream_t stream) const;
 
   KernelConfig config_;
   cudaLibrary_t library_ = nullptr;
   cudaKernel_t kernel_ = nullptr;
+  cudaKernel_t pack_kernel_ = nullptr;  ///< where the config packs
+  int pack_ctas_ = 0;
 };
 
-/// Encodes the tensor maps for one set of operands. Throws Error naming the map that the driver
-/// refuses.
-KernelParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands,
+/// Encodes the tensor maps for one set of operands. Throws Error for an operand at an address that
+/// the config's kernel cannot use, or naming the map that the driver refuses.
+LaunchParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands,
                          const Workspace& workspace = {});
 
 }  // namespace hgemm

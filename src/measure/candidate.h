@@ -20,6 +20,8 @@ class Candidate {
   /// Enqueues D = A B^T of one input set.
   virtual void launch(int set, cudaStream_t stream) const = 0;
   virtual std::string describe() const { return {}; }
+  /// How often an output may be rounded to its type on the way (Problem::verify).
+  virtual int roundings() const { return 1; }
 };
 
 /// Our kernel, with parameters encoded for every set of the problem.

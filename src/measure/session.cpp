@@ -93,7 +93,7 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
   try {
     problem_.poison(stream_);
     candidate->launch(0, stream_.get());
-    prepared.verdict = problem_.verify(stream_);
+    prepared.verdict = problem_.verify(stream_, candidate->roundings());
     if (!prepared.verdict.correct) {
       prepared.status = Status::kWrongResult;
       prepared.message = prepared.verdict.message;

@@ -100,8 +100,8 @@ constexpr int kRefPerThread = 4;
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    reference_kernel(float* reference, const T* a, const T* b, std::int64_t m, std::int64_t n,
-                     std::int64_t k) {
+    reference_kernel(float* reference, const T* a, const T* b, ProblemExtents extents) {
+  const auto [m, n, k, lda, ldb, ldd] = extents;
   __shared__ float a_tile[kRefK][kRefTile + 1];
   __shared__ float b_tile[kRefK][kRefTile + 1];
   // One grid dimension: the others end at 65,535 blocks, which M or N alone may exceed.
@@ -118,9 +118,9 @@ __global__ void __launch_bounds__(kThreads)
       const int depth = i % kRefK;
       const bool inside = k_0 + depth < k;
       a_tile[depth][row] =
-          inside && row_0 + row < m ? widened(a[(row_0 + row) * k + k_0 + depth]) : 0.0f;
+          inside && row_0 + row < m ? widened(a[(row_0 + row) * lda + k_0 + depth]) : 0.0f;
       b_tile[depth][row] =
-          inside && col_0 + row < n ? widened(b[(col_0 + row) * k + k_0 + depth]) : 0.0f;
+          inside && col_0 + row < n ? widened(b[(col_0 + row) * ldb + k_0 + depth]) : 0.0f;
     }
     __syncthreads();
 #pragma unroll
@@ -147,13 +147,16 @@ __global__ void __launch_bounds__(kThreads)
 
 template <typename T>
 __global__ void compare_kernel(Comparison* result, const T* d, const float* reference,
-                               std::int64_t count, float tolerance) {
+                               ProblemExtents extents, float tolerance) {
   float max_error = 0;
   unsigned long long bad = 0;
   unsigned long long first_bad = ~0ull;
+  const std::int64_t count = extents.m * extents.n;
+  const bool packed = extents.ldd == extents.n;
   for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
     const float expected = reference[i];
-    const float error = fabsf(widened(d[i]) - expected) / (fabsf(expected) + 1.0f);
+    const std::int64_t at = packed ? i : i / extents.n * extents.ldd + i % extents.n;
+    const float error = fabsf(widened(d[at]) - expected) / (fabsf(expected) + 1.0f);
     if (!(error <= tolerance)) {  // in the passing direction: NaN is bad
       ++bad;
       first_bad = min(first_bad, static_cast<unsigned long long>(i));
@@ -182,6 +185,30 @@ __global__ void guard_kernel(Comparison* result, const Word* before, const Word*
   if (writes > 0) atomicAdd(&result->guard_writes, writes);
 }
 
+template <typename Word>
+__global__ void padding_kernel(Comparison* result, const Word* d, ProblemExtents extents) {
+  constexpr auto kPoison = static_cast<Word>(~Word{0});
+  const std::int64_t gap = extents.ldd - extents.n;
+  std::uint32_t writes = 0;
+  for (std::int64_t i = global_thread(); i < extents.m * gap; i += all_threads()) {
+    writes += d[i / gap * extents.ldd + extents.n + i % gap] != kPoison;
+  }
+  if (writes > 0) atomicAdd(&result->guard_writes, writes);
+}
+
+template <typename Word>
+__global__ void poison_padding_kernel(Word* data, std::int64_t rows, std::int64_t cols,
+                                      std::int64_t leading) {
+  const std::int64_t gap = leading - cols;
+  for (std::int64_t i = global_thread(); i < rows * gap; i += all_threads()) {
+    data[i / gap * leading + cols + i % gap] = static_cast<Word>(~Word{0});
+  }
+}
+
+/// The unsigned integer of an element's size.
+template <typename T>
+using WordOf = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
+
 }  // namespace
 
 void fill_normal(void* data, std::int64_t count, Dtype dtype, float sigma, std::uint64_t seed,
@@ -193,29 +220,45 @@ void fill_normal(void* data, std::int64_t count, Dtype dtype, float sigma, std::
   check(cudaGetLastError(), "filling inputs");
 }
 
-void multiply_reference(float* reference, const void* a, const void* b, Dtype dtype, std::int64_t m,
-                        std::int64_t n, std::int64_t k, cudaStream_t stream) {
-  const std::int64_t tiles = (m + kRefTile - 1) / kRefTile * ((n + kRefTile - 1) / kRefTile);
+void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
+                    Dtype dtype, cudaStream_t stream) {
+  static_assert(kPoisonByte == 0xff);
+  if (leading == cols) return;
+  with_element(dtype, [&]<typename T>(T*) {
+    poison_padding_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<WordOf<T>*>(data), rows,
+                                                            cols, leading);
+  });
+  check(cudaGetLastError(), "poisoning what lies between rows");
+}
+
+void multiply_reference(float* reference, const void* a, const void* b, Dtype dtype,
+                        const ProblemExtents& extents, cudaStream_t stream) {
+  const std::int64_t tiles =
+      (extents.m + kRefTile - 1) / kRefTile * ((extents.n + kRefTile - 1) / kRefTile);
   const auto grid = static_cast<unsigned>(tiles);
   with_element(dtype, [&]<typename T>(T*) {
     reference_kernel<<<grid, kThreads, 0, stream>>>(reference, static_cast<const T*>(a),
-                                                    static_cast<const T*>(b), m, n, k);
+                                                    static_cast<const T*>(b), extents);
   });
   check(cudaGetLastError(), "computing the reference");
 }
 
-void compare(Comparison* result, const void* d, const float* reference, std::int64_t count,
-             std::int64_t guard, Dtype dtype, float tolerance, cudaStream_t stream) {
+void compare(Comparison* result, const void* d, const float* reference,
+             const ProblemExtents& extents, std::int64_t guard, Dtype dtype, float tolerance,
+             cudaStream_t stream) {
   const Comparison nothing_yet{0, 0, 0, ~0ull};
   check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
         "preparing the comparison");
   with_element(dtype, [&]<typename T>(T*) {
-    using Word = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
-    static_assert(sizeof(T) == sizeof(Word));
+    static_assert(sizeof(T) == sizeof(WordOf<T>));
     compare_kernel<<<kBlocks, kThreads, 0, stream>>>(result, static_cast<const T*>(d), reference,
-                                                     count, tolerance);
-    const auto* words = static_cast<const Word*>(d);
-    guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard, words + count, guard);
+                                                     extents, tolerance);
+    const auto* words = static_cast<const WordOf<T>*>(d);
+    guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard,
+                                                   words + extents.m * extents.ldd, guard);
+    if (extents.ldd > extents.n) {
+      padding_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words, extents);
+    }
   });
   check(cudaGetLastError(), "comparing with the reference");
 }

@@ -31,7 +31,10 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
 }
 
 double bytes_of_set(const Shape& shape) {
-  return shape.bytes() + 2.0 * static_cast<double>(matrix_bytes(kGuardRows, shape.n, shape.dtype));
+  const auto elements = static_cast<double>(shape.m * shape.leading_a()) +
+                        static_cast<double>(shape.n * shape.leading_b()) +
+                        static_cast<double>((shape.m + 2 * kGuardRows) * shape.leading_d());
+  return elements * element_bytes(shape.dtype);
 }
 
 /// Of the output type.
@@ -58,11 +61,11 @@ int rotation_sets(const Shape& shape, std::int64_t l2_bytes, std::int64_t free_b
   return std::max(cold, static_cast<int>(std::min<double>(kPlacements, fitting)));
 }
 
-double tolerance(Dtype dtype, std::int64_t k) {
+double tolerance(Dtype dtype, std::int64_t k, int roundings) {
   const auto products = static_cast<double>(k);
   const double accumulation =
       dtype == Dtype::kFp32 ? std::sqrt(products) * 0x1p-21 : products / 16.0 * 0x1p-23;
-  return unit_roundoff(dtype) + accumulation;
+  return roundings * unit_roundoff(dtype) + accumulation;
 }
 
 Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, const Stream& stream)
@@ -91,27 +94,33 @@ Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, c
 void Problem::allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream) {
   const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape_.k)));
   for (int i = 0; i < sets; ++i) {
-    Set set{DeviceMemory(matrix_bytes(shape_.m, shape_.k, shape_.dtype)),
-            DeviceMemory(matrix_bytes(shape_.n, shape_.k, shape_.dtype)),
-            DeviceMemory(matrix_bytes(shape_.m + 2 * kGuardRows, shape_.n, shape_.dtype))};
+    const std::int64_t a_count = shape_.m * shape_.leading_a();
+    const std::int64_t b_count = shape_.n * shape_.leading_b();
+    Set set{
+        DeviceMemory(matrix_bytes(shape_.m, shape_.leading_a(), shape_.dtype)),
+        DeviceMemory(matrix_bytes(shape_.n, shape_.leading_b(), shape_.dtype)),
+        DeviceMemory(matrix_bytes(shape_.m + 2 * kGuardRows, shape_.leading_d(), shape_.dtype))};
     const auto stream_id = static_cast<std::uint32_t>(2 * i);
-    fill_normal(set.a.data(), shape_.m * shape_.k, shape_.dtype, 1.0f, seed, stream_id,
-                stream.get());
-    fill_normal(set.b.data(), shape_.n * shape_.k, shape_.dtype, sigma_b, seed, stream_id + 1,
-                stream.get());
+    fill_normal(set.a.data(), a_count, shape_.dtype, 1.0f, seed, stream_id, stream.get());
+    fill_normal(set.b.data(), b_count, shape_.dtype, sigma_b, seed, stream_id + 1, stream.get());
+    // Whoever multiplies with what is no part of a row gets NaN.
+    poison_padding(set.a.data(), shape_.m, shape_.k, shape_.leading_a(), shape_.dtype,
+                   stream.get());
+    poison_padding(set.b.data(), shape_.n, shape_.k, shape_.leading_b(), shape_.dtype,
+                   stream.get());
     sets_.push_back(std::move(set));
   }
   reference_ = DeviceMemory(static_cast<std::size_t>(shape_.m * shape_.n) * sizeof(float));
   const Operands first = operands(0);
-  multiply_reference(reference_.as<float>(), first.a, first.b, shape_.dtype, shape_.m, shape_.n,
-                     shape_.k, stream.get());
+  multiply_reference(reference_.as<float>(), first.a, first.b, shape_.dtype, shape_.extents(),
+                     stream.get());
   stream.synchronize();
 }
 
 Operands Problem::operands(int set) const {
   const Set& chosen = sets_.at(static_cast<std::size_t>(set));
   return {chosen.a.data(), chosen.b.data(),
-          chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, shape_.n, shape_.dtype)};
+          chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, shape_.leading_d(), shape_.dtype)};
 }
 
 void Problem::poison(const Stream& stream) const {
@@ -119,11 +128,12 @@ void Problem::poison(const Stream& stream) const {
   check(cudaMemsetAsync(d.data(), kPoisonByte, d.bytes(), stream.get()), "poisoning the output");
 }
 
-Verdict Problem::verify(const Stream& stream) const {
+Verdict Problem::verify(const Stream& stream, int roundings) const {
   Verdict verdict;
-  verdict.tolerance = tolerance(shape_.dtype, shape_.k);
-  compare(comparison_.as<Comparison>(), operands(0).d, reference_.as<float>(), shape_.m * shape_.n,
-          kGuardRows * shape_.n, shape_.dtype, static_cast<float>(verdict.tolerance), stream.get());
+  verdict.tolerance = tolerance(shape_.dtype, shape_.k, roundings);
+  compare(comparison_.as<Comparison>(), operands(0).d, reference_.as<float>(), shape_.extents(),
+          kGuardRows * shape_.leading_d(), shape_.dtype, static_cast<float>(verdict.tolerance),
+          stream.get());
   Comparison comparison{};
   check(cudaMemcpyAsync(&comparison, comparison_.data(), sizeof comparison, cudaMemcpyDeviceToHost,
                         stream.get()),

@@ -24,7 +24,10 @@ namespace hgemm {
 /// (|r| + 1). The largest of 2^32 outputs lies 6.5 of these out; with room for walks that stray,
 /// the bound is 8 u sqrt(K) = 2^-21 sqrt(K). Operands rounded to TF32 (2^-11) are 10 times over it
 /// at K = 4096, and one product left out is 300 times.
-double tolerance(Dtype dtype, std::int64_t k);
+///
+/// Outputs that are rounded to their type `roundings` times on the way, as sums of parts of K in
+/// it, are off by as many unit roundoffs.
+double tolerance(Dtype dtype, std::int64_t k, int roundings = 1);
 
 /// How many sets of A, B and D launches rotate over: enough to exceed 3x L2, so that no launch
 /// finds its own inputs in cache (at most 512: the smallest shapes stay in L2). Where memory is the
@@ -36,8 +39,8 @@ double tolerance(Dtype dtype, std::int64_t k);
 int rotation_sets(const Shape& shape, std::int64_t l2_bytes, std::int64_t free_bytes);
 
 /// Inputs: A ~ N(0, 1), B ~ N(0, 1 / K), from a counter-based generator on the GPU (Philox4x32-10,
-/// Salmon et al. 2011), so that outputs are N(0, 1) and a fresh process makes the same data again.
-/// There are rotation_sets() of them.
+/// Salmon et al. 2011), so that outputs are N(0, 1) and a fresh process makes the same data again;
+/// what lies between padded rows is NaN. There are rotation_sets() of them.
 class Problem {
  public:
   /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of our own (no
@@ -49,12 +52,13 @@ class Problem {
   bool cold() const { return cold_; }  ///< the sets exceed 3x L2
   Operands operands(int set) const;
 
-  /// Fills D of set 0, and the guard rows before and after it, with NaN.
+  /// Fills D of set 0, what lies between its rows, and the guard rows before and after it, with
+  /// NaN.
   void poison(const Stream& stream) const;
 
   /// Compares D of set 0 with the reference: every element within tolerance (NaN never is), every
-  /// guard row untouched. Waits for the stream.
-  Verdict verify(const Stream& stream) const;
+  /// guard row and all padding untouched. Waits for the stream.
+  Verdict verify(const Stream& stream, int roundings = 1) const;
 
  private:
   struct Set {

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kProbeField = "probe1";
 constexpr std::string_view kOptionalFields =
-    "afirst or alast, bfirst or blast, dfirst or dlast, p64 or p128, cta2, pdl, for<M>x<N>x<K>, "
+    "afirst or alast, bfirst or blast, dfirst or dlast, p64 or p128, cta2, pdl, pack, "
+    "for<M>x<N>x<K>, "
     "probe1";
 
 struct Consumers {
@@ -115,6 +116,8 @@ std::string kernel_name(const KernelConfig& config) {
   return name;
 }
 
+std::string pack_kernel_name(const KernelConfig& config) { return kernel_name(config) + "_rows"; }
+
 KernelConfig parse_label(std::string_view text) {
   LabelReader reader(text);
   KernelConfig c;
@@ -126,7 +129,8 @@ KernelConfig parse_label(std::string_view text) {
   c.cluster_m = cluster.m;
   c.cluster_n = cluster.n;
   const auto consumers = reader.word(
-      find_consumers, "", "coop<consumers>, cols<consumers>, pp<consumers> or swap<consumers>");
+      find_consumers, "",
+      "coop<consumers>, cols<consumers>, pp<consumers>, swap<consumers> or vec<consumers>");
   c.schedule = consumers.schedule;
   c.consumers = consumers.count;
   c.mma_depth = reader.number("d", "d<wgmma depth>");
@@ -134,7 +138,7 @@ KernelConfig parse_label(std::string_view text) {
       find_order, "", "linear, hilbert, or group, ngroup, snake or nsnake with its <tiles>");
   c.order = order.order;
   c.group = order.group;
-  c.epilogue = reader.word(find_epilogue, "", "direct, tma or late");
+  c.epilogue = reader.word(find_epilogue, "", "direct, tma, staged or late");
   const auto deal =
       reader.word(find_walk, "", "persist, dynamic, single, split<parts>, csplit<parts> or stream");
   c.walk = deal.walk;
@@ -146,6 +150,7 @@ KernelConfig parse_label(std::string_view text) {
   c.promotion = reader.word_or(c.promotion, find_small_number, "p");
   c.ctas_per_sm = reader.word_or(c.ctas_per_sm, find_small_number, "cta");
   c.pdl = reader.word_or(c.pdl, find_pdl, "");
+  c.pack = reader.word_or(c.pack, find_pack, "");
   const auto extents = reader.word_or(Extents{c.m, c.n, c.k}, find_extents, "for");
   c.m = extents.m;
   c.n = extents.n;

@@ -62,14 +62,17 @@ std::vector<Shape> merge(const std::vector<Shape>& shapes) {
 }  // namespace
 
 std::string to_string(const Shape& shape) {
-  const std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
-  return shape.dtype == Dtype::kBf16 ? extents
-                                     : fmt::format("{}.{}", extents, to_string(shape.dtype));
+  std::string text = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  if (shape.dtype != Dtype::kBf16) text += fmt::format(".{}", to_string(shape.dtype));
+  if (shape.leading_a() != shape.k) text += fmt::format(".lda{}", shape.lda);
+  if (shape.leading_b() != shape.k) text += fmt::format(".ldb{}", shape.ldb);
+  if (shape.leading_d() != shape.n) text += fmt::format(".ldd{}", shape.ldd);
+  return text;
 }
 
 const char* why_unsupported(const Shape& shape) {
   const Rule rule = why_invalid(KernelConfig{.dtype = shape.dtype});
-  return rule == Rule::kValid ? why_unsupported(shape.m, shape.n, shape.k) : rule_text(rule).reason;
+  return rule == Rule::kValid ? why_unsupported(shape.extents()) : rule_text(rule).reason;
 }
 
 std::string_view to_string(Dtype dtype) {

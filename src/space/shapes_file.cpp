@@ -22,6 +22,24 @@ constexpr std::int64_t kPrefillRows = 256;
 
 constexpr const char* kFileHolds = "a map with `shapes:` or `model:`";
 
+constexpr std::array<std::pair<std::string_view, std::int64_t Shape::*>, 3> kLeadingDimensions = {
+    {{"lda", &Shape::lda}, {"ldb", &Shape::ldb}, {"ldd", &Shape::ldd}}};
+
+/// `place` begins the message of a leading dimension that is too small.
+void check_padding(const Shape& shape, const std::string& place) {
+  const auto check = [&](const char* name, std::int64_t leading, const char* row,
+                         std::int64_t length) {
+    if (leading >= length) return;
+    throw InputError(fmt::format(
+        "{}: found {} for {}; expected at least {}, {}, the length of a row; leave it out for rows "
+        "without padding",
+        place, leading, name, row, length));
+  };
+  check("lda", shape.leading_a(), "K", shape.k);
+  check("ldb", shape.leading_b(), "K", shape.k);
+  check("ldd", shape.leading_d(), "N", shape.n);
+}
+
 class ShapesReader {
  public:
   explicit ShapesReader(const std::string& path) : file_(YamlFile::read(path, kFileHolds)) {}
@@ -60,14 +78,20 @@ class ShapesReader {
   }
 
   void read_product(const YAML::Node& node) {
-    const YamlMap map =
-        file_.map(node, "a shape", {"m", "n", "k", "tag", "weight", "dtype", "layout"});
+    const YamlMap map = file_.map(
+        node, "a shape", {"m", "n", "k", "tag", "weight", "dtype", "layout", "lda", "ldb", "ldd"});
     Shape shape;
     shape.dtype = map.find("dtype") ? read_dtype(map.at("dtype")) : dtype_;
     if (const auto tag = map.find("tag")) shape.tag = file_.text(*tag, "tag");
     if (const auto weight = map.find("weight")) shape.weight = read_weight(*weight);
     if (const auto layout = map.find("layout"))
       shape.layout = file_.word(*layout, "layout", find_layout, {"TN"});
+    for (const auto& [name, member] : kLeadingDimensions) {
+      const std::string key(name);
+      if (const auto leading = map.find(key)) {
+        shape.*member = file_.number(*leading, key, 1, kMaxExtent);
+      }
+    }
     const auto n_values = file_.numbers(map.at("n"), "n", 1, kMaxExtent);
     const auto k_values = file_.numbers(map.at("k"), "k", 1, kMaxExtent);
     for (const std::int64_t m : file_.numbers(map.at("m"), "m", 1, kMaxExtent))
@@ -76,6 +100,7 @@ class ShapesReader {
           shape.m = m;
           shape.n = n;
           shape.k = k;
+          check_padding(shape, file_.place(map.mark()));
           add(map.mark(), shape);
         }
   }
@@ -185,22 +210,41 @@ class ShapesReader {
 
 }  // namespace
 
+namespace {
+
+/// A field after MxNxK: the type, or a leading dimension.
+bool read_field(std::string_view field, Shape& shape) {
+  if (const auto dtype = find_dtype(field)) {
+    shape.dtype = *dtype;
+    return true;
+  }
+  for (const auto& [name, member] : kLeadingDimensions) {
+    if (!field.starts_with(name)) continue;
+    const auto number = find_number(field.substr(name.size()));
+    if (!number || *number < 1 || *number > kMaxExtent) return false;
+    shape.*member = *number;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Shape parse_shape(std::string_view text, Dtype dtype, const std::string& place) {
   const auto reject = [&](const std::string& found) {
     throw InputError(
         fmt::format("{}: found {}; expected MxNxK, three whole numbers from 1 to {}; "
-                    "write it like 4096x4096x1024 or 4096x4096x1024.fp16",
+                    "write it like 4096x4096x1024, 4096x4096x1024.fp16 or, with leading "
+                    "dimensions, 4096x4096x1000.lda1024.ldb1024",
                     place, found, kMaxExtent));
   };
   Shape shape;
   shape.dtype = dtype;
   std::string_view rest = text;
-  if (const auto dot = rest.find('.'); dot != std::string_view::npos) {
-    const auto suffix = find_dtype(rest.substr(dot + 1));
-    if (!suffix) reject(in_quotes(text));
-    shape.dtype = *suffix;
-    rest = rest.substr(0, dot);
-  }
+  auto dot = rest.find('.');
+  std::string_view fields = dot == rest.npos ? std::string_view{} : rest.substr(dot + 1);
+  const bool has_fields = dot != rest.npos;
+  rest = rest.substr(0, dot);
   for (std::int64_t* extent : {&shape.m, &shape.n, &shape.k}) {
     const bool last = extent == &shape.k;
     const auto end = last ? rest.size() : rest.find_first_of("xX");
@@ -210,6 +254,12 @@ Shape parse_shape(std::string_view text, Dtype dtype, const std::string& place) 
     *extent = *number;
     rest = last ? std::string_view{} : rest.substr(end + 1);
   }
+  for (bool more = has_fields; more; fields = more ? fields.substr(dot + 1) : fields) {
+    dot = fields.find('.');
+    more = dot != fields.npos;
+    if (!read_field(fields.substr(0, dot), shape)) reject(in_quotes(text));
+  }
+  check_padding(shape, place);
   return shape;
 }
 

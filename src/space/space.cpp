@@ -76,6 +76,7 @@ void for_each_point(const Grid& grid, const KernelConfig& base, const Visit& vis
        grid.promotion, kSet<&C::promotion>,      //
        grid.ctas_per_sm, kSet<&C::ctas_per_sm>,  //
        grid.pdl, kSet<&C::pdl>,                  //
+       grid.pack, kSet<&C::pack>,                //
        grid.dtype, kSet<&C::dtype>);
 }
 
@@ -121,6 +122,8 @@ constexpr Axis kAxes[] = {
     number_axis<&KernelConfig::ctas_per_sm>("ctas"),
     {"pdl", [](const KernelConfig& c) { return c.pdl ? 1 : 0; },
      [](const KernelConfig& c) { return std::string(c.pdl ? "1" : "0"); }},
+    {"pack", [](const KernelConfig& c) { return c.pack ? 1 : 0; },
+     [](const KernelConfig& c) { return std::string(c.pack ? "1" : "0"); }},
     {"fixed", [](const KernelConfig& c) { return is_fixed(c) ? 1 : 0; },
      [](const KernelConfig& c) { return std::string(is_fixed(c) ? "1" : "0"); }},
 };
@@ -153,7 +156,7 @@ Enumeration enumerate(const Space& space, std::span<const Shape> shapes,
         continue;
       }
       for (const Shape& shape : shapes) {
-        if (why_unsupported(shape)) continue;  // by any kernel
+        if (why_unsupported(shape) || !shape.is_packed()) continue;  // by any such kernel
         for_each_point(grid, made_for(shape), [&](const KernelConfig& point) {
           if (suits(point, shape)) add(point);
         });
@@ -177,16 +180,23 @@ std::map<std::string, std::vector<std::string>> axis_values(
 }
 
 const char* why_unsupported(const KernelConfig& config, const Shape& shape) {
-  return why_unsupported(config, shape.m, shape.n, shape.k);
+  return why_unsupported(config, shape.extents());
 }
 
 bool is_made_for(const KernelConfig& config, const Shape& shape) {
   const bool same_extents = config.m == shape.m && config.n == shape.n && config.k == shape.k;
-  return config.dtype == shape.dtype && (!is_fixed(config) || same_extents);
+  return config.dtype == shape.dtype && (!is_fixed(config) || (same_extents && shape.is_packed()));
 }
 
 bool suits(const KernelConfig& config, const Shape& shape) {
-  if (!is_made_for(config, shape)) return false;
+  if (!is_made_for(config, shape) || why_unsupported(config, shape)) return false;
+  // What only others need costs time.
+  if (config.pack && inputs_are_aligned(shape.extents())) return false;
+  if (config.epilogue == Epilogue::kStaged && output_is_aligned(shape.extents())) return false;
+  if (is_vector(config)) {
+    const std::int64_t vectors = shape.m <= config.bm ? shape.m : shape.n;
+    return 2 * vectors > config.bm;
+  }
   if (!is_swapped(config)) return config.bm < shape.m + kMmaM;
   const auto empty_rows = config.bm - shape.m;
   return empty_rows >= 0 && (empty_rows < kGroupRows || 3 * empty_rows < config.bm);

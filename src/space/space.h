@@ -40,6 +40,7 @@ struct Grid {
   std::vector<int> promotion;
   std::vector<int> ctas_per_sm;
   std::vector<int> pdl;    ///< 0 or 1
+  std::vector<int> pack;   ///< 0 or 1
   std::vector<int> fixed;  ///< 0 or 1: for any problem, or made for each
 };
 inline constexpr int kMaxStagesThatFit = 0;
@@ -58,14 +59,16 @@ struct Space {
 ///   bk                  64                 q          max (or numbers; the pipeline's stages)
 ///   cluster             1x1                d          1   (wgmma groups left in flight)
 ///   schedule            coop (cols, pp: the consumers share a tile's columns, or take turns; swap:
-///                       tiles of few rows, 64 columns to a consumer)
+///                       tiles of few rows, 64 columns to a consumer; vec: for up to bm rows of A
+///                       or B, by CUDA cores)
 ///   order               linear (hilbert; bands of rows group<G>, snake<G>, of columns ngroup<G>,
 ///                       nsnake<G>)
-///   epilogue            tma (direct, late) walk       persist (dynamic, single, split<S>,
-///                                                     csplit<S>, stream)
+///   epilogue            tma (direct, late; staged: for a D of any N and leading dimension)
+///   walk                persist (dynamic, single, split<S>, csplit<S>, stream)
 ///   a_hint, b_hint, d_hint                 none (first, last: what L2 evicts so)
 ///   promotion           256 (64, 128: the bytes that L2 fetches at least)
 ///   ctas                1 (2 on each SM)   pdl        0 (1: programmatic dependent launch)
+///   pack                0 (1: for A or B whose leading dimension is not a multiple of 8)
 ///   fixed               0 (1: a kernel for each shape, whose extents are constants in it)
 ///   dtype               [bf16, fp16]
 ///
@@ -85,12 +88,14 @@ Enumeration enumerate(const Space& space, std::span<const Shape> shapes,
 const char* why_unsupported(const KernelConfig& config, const Shape& shape);
 
 /// Whether the config's kernel is made for such a problem: for its type and, if it is made for only
-/// one, for this one.
+/// one, for this one. (It may be unsupported: most kernels at odd sizes.)
 bool is_made_for(const KernelConfig& config, const Shape& shape);
 
 /// Whether a space's config is made for such a problem and worth trying on it. Swapped tiles are
-/// for shapes of one row of them that leaves less than a third empty, or less than 8 rows; others
-/// for shapes that do not leave whole 64-row blocks of the tile empty. (A config that is asked for
+/// for shapes of one row of them that leaves less than a third empty, or less than 8 rows; kernels
+/// for vectors where the next smaller one would not do; others
+/// for shapes that do not leave whole 64-row blocks of the tile empty; packing and staged
+/// ones for shapes that others cannot compute. (A config that is asked for
 /// by its label is tried on any shape that it is made for.)
 bool suits(const KernelConfig& config, const Shape& shape);
 

@@ -11,12 +11,12 @@ namespace {
 /// Far more than anyone compiles; a slip in a range is told rather than enumerated for an hour.
 constexpr std::size_t kMaxPoints = 1'000'000;
 /// Generous bound of every numeric axis: which values are valid is for the rules to say.
-constexpr std::int64_t kMaxAxisValue = 1024;
+constexpr std::int64_t kMaxAxisValue = 4096;
 
 const std::vector<std::string> kAxisNames = {
     "bm",     "bn",        "bk",       "q",    "cluster", "schedule", "consumers",
     "d",      "order",     "epilogue", "walk", "dtype",   "a_hint",   "b_hint",
-    "d_hint", "promotion", "ctas",     "pdl",  "fixed"};
+    "d_hint", "promotion", "ctas",     "pdl",  "pack",    "fixed"};
 
 class SpaceReader {
  public:
@@ -56,13 +56,13 @@ class SpaceReader {
     grid.mma_depth = numbers(map, "d", {1});
     grid.stages = stages(map);
     grid.cluster = words(map, "cluster", find_cluster, {"1x1", "2x1", "1x2"}, {{1, 1}});
-    grid.schedule =
-        words(map, "schedule", find_schedule, {"coop", "cols", "pp", "swap"}, {Schedule::kRows});
+    grid.schedule = words(map, "schedule", find_schedule, {"coop", "cols", "pp", "swap", "vec"},
+                          {Schedule::kRows});
     grid.order = words(map, "order", find_order,
                        {"linear", "group8", "ngroup8", "snake8", "nsnake8", "hilbert"},
                        {{TileOrder::kLinear, 0}});
-    grid.epilogue =
-        words(map, "epilogue", find_epilogue, {"tma", "direct", "late"}, {Epilogue::kTma});
+    grid.epilogue = words(map, "epilogue", find_epilogue, {"tma", "direct", "staged", "late"},
+                          {Epilogue::kTma});
     grid.walk = words(map, "walk", find_walk,
                       {"persist", "dynamic", "single", "split4", "csplit4", "stream"},
                       {{Walk::kPersistent, KernelConfig{}.splits}});
@@ -76,6 +76,7 @@ class SpaceReader {
     grid.promotion = numbers(map, "promotion", {KernelConfig{}.promotion});
     grid.ctas_per_sm = numbers(map, "ctas", {KernelConfig{}.ctas_per_sm});
     grid.pdl = switches(map, "pdl");
+    grid.pack = switches(map, "pack");
     grid.fixed = switches(map, "fixed");
     return grid;
   }
@@ -133,11 +134,13 @@ class SpaceReader {
   static std::size_t count_points(const Grid& grid) {
     std::size_t points = 1;
     for (const std::size_t values :
-         {grid.bm.size(), grid.bn.size(), grid.bk.size(), grid.stages.size(), grid.cluster.size(),
-          grid.schedule.size(), grid.consumers.size(), grid.mma_depth.size(), grid.order.size(),
-          grid.epilogue.size(), grid.walk.size(), grid.dtype.size(), grid.a_hint.size(),
-          grid.b_hint.size(), grid.d_hint.size(), grid.promotion.size(), grid.ctas_per_sm.size(),
-          grid.pdl.size(), grid.fixed.size()})
+         {grid.bm.size(),        grid.bn.size(),          grid.bk.size(),
+          grid.stages.size(),    grid.cluster.size(),     grid.schedule.size(),
+          grid.consumers.size(), grid.mma_depth.size(),   grid.order.size(),
+          grid.epilogue.size(),  grid.walk.size(),        grid.dtype.size(),
+          grid.a_hint.size(),    grid.b_hint.size(),      grid.d_hint.size(),
+          grid.promotion.size(), grid.ctas_per_sm.size(), grid.pdl.size(),
+          grid.pack.size(),      grid.fixed.size()})
       points = std::min(points * values, kMaxPoints + 1);  // far below overflow at each step
     return points;
   }

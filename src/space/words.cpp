@@ -10,6 +10,7 @@ namespace hgemm {
 namespace {
 
 constexpr std::string_view kPdlWord = "pdl";
+constexpr std::string_view kPackWord = "pack";
 constexpr TileOrder kOrders[] = {TileOrder::kLinear,         TileOrder::kGroupedRows,
                                  TileOrder::kGroupedColumns, TileOrder::kSnakeRows,
                                  TileOrder::kSnakeColumns,   TileOrder::kHilbert};
@@ -84,6 +85,8 @@ std::string_view schedule_word(Schedule schedule) {
       return "pp";
     case Schedule::kSwapped:
       return "swap";
+    case Schedule::kVector:
+      return "vec";
   }
   return "?";
 }
@@ -94,6 +97,8 @@ std::string_view epilogue_word(Epilogue epilogue) {
       return "direct";
     case Epilogue::kTma:
       return "tma";
+    case Epilogue::kStaged:
+      return "staged";
     case Epilogue::kLate:
       return "late";
   }
@@ -131,6 +136,7 @@ std::string option_fields(const KernelConfig& config) {
     add(fmt::format("cta{}", config.ctas_per_sm));
   }
   if (config.pdl) add(std::string(kPdlWord));
+  if (config.pack) add(std::string(kPackWord));
   if (is_fixed(config)) add(fmt::format("for{}x{}x{}", config.m, config.n, config.k));
   return fields;
 }
@@ -150,11 +156,13 @@ std::optional<Grid::Order> find_order(std::string_view word) {
 
 std::optional<Schedule> find_schedule(std::string_view word) {
   return find_word(word, schedule_word,
-                   {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong, Schedule::kSwapped});
+                   {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong, Schedule::kSwapped,
+                    Schedule::kVector});
 }
 
 std::optional<Epilogue> find_epilogue(std::string_view word) {
-  return find_word(word, epilogue_word, {Epilogue::kDirect, Epilogue::kTma, Epilogue::kLate});
+  return find_word(word, epilogue_word,
+                   {Epilogue::kDirect, Epilogue::kTma, Epilogue::kStaged, Epilogue::kLate});
 }
 
 std::optional<Grid::Deal> find_walk(std::string_view word) {
@@ -177,6 +185,10 @@ std::optional<CacheHint> find_hint(std::string_view word) {
 
 std::optional<bool> find_pdl(std::string_view word) {
   return word == kPdlWord ? std::optional(true) : std::nullopt;
+}
+
+std::optional<bool> find_pack(std::string_view word) {
+  return word == kPackWord ? std::optional(true) : std::nullopt;
 }
 
 std::optional<Extents> find_extents(std::string_view word) {

@@ -30,11 +30,12 @@ std::string option_fields(const KernelConfig& config);
 /// linear | group<G> | ngroup<G> | snake<G> | nsnake<G> | hilbert
 std::optional<Grid::Order> find_order(std::string_view word);
 std::optional<Schedule> find_schedule(std::string_view word);  ///< coop | cols | pp
-std::optional<Epilogue> find_epilogue(std::string_view word);  ///< direct | tma | late
+std::optional<Epilogue> find_epilogue(std::string_view word);  ///< direct | tma | staged | late
 std::optional<Grid::Deal> find_walk(
     std::string_view word);  ///< persist | dynamic | single | split<S> | csplit<S> | stream
 std::optional<CacheHint> find_hint(std::string_view word);         ///< none | first | last
 std::optional<bool> find_pdl(std::string_view word);               ///< pdl
+std::optional<bool> find_pack(std::string_view word);              ///< pack
 std::optional<Extents> find_extents(std::string_view word);        ///< "512x512x512"
 std::optional<Dtype> find_dtype(std::string_view word);            ///< bf16 | fp16 | fp32
 std::optional<Layout> find_layout(std::string_view word);          ///< TN

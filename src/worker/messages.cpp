@@ -23,6 +23,9 @@ void to_json(json& json, const Shape& shape) {
           {"k", shape.k},
           {"dtype", to_string(shape.dtype)},
           {"layout", to_string(shape.layout)},
+          {"lda", shape.lda},
+          {"ldb", shape.ldb},
+          {"ldd", shape.ldd},
           {"weight", shape.weight},
           {"tag", shape.tag}};
 }
@@ -32,6 +35,9 @@ void from_json(const json& json, Shape& shape) {
   json.at("k").get_to(shape.k);
   shape.dtype = parse_dtype(json.at("dtype").get<std::string>());
   shape.layout = parse_layout(json.at("layout").get<std::string>());
+  json.at("lda").get_to(shape.lda);
+  json.at("ldb").get_to(shape.ldb);
+  json.at("ldd").get_to(shape.ldd);
   json.at("weight").get_to(shape.weight);
   json.at("tag").get_to(shape.tag);
 }

@@ -51,7 +51,7 @@ TEST_F(BadInput, ProbedBuilds) {
                  {"cycle stamps", "hgemm-tune probe", ".probe1"});
   expect_refused("probe", 2, {"--shapes"});
   expect_refused("probe --shapes 8x8x8", 2, {"8x8x8", "--config"});
-  expect_refused("probe --shapes 8x8x12 --config " + label, 2, {"K must be a multiple of 8"});
+  expect_refused("probe --shapes 8x8x12 --config " + label, 2, {"must be multiples of 8"});
   expect_refused("probe --shapes 8x8x8.fp32", 2, {"8x8x8.fp32", "fp32 is for the ladder"});
   expect_refused("probe --recorded --db none.db --shapes 8x8x8", 2, {"none.db"});
   expect_refused("probe --shapes 8x8x8.fp16 --config " + label, 2, {"fp16"});

@@ -178,14 +178,14 @@ TEST_F(Commands, WithoutAGpuOnlyTheConfigsThatWereAskedForAnswer) {
 TEST_F(Commands, ImpossibleShapesComeWithTheReason) {
   install_with_recorded({race(shape(512, 512, 512))});
   for (const std::string command : {"", "best --recorded "}) {
-    const Outcome answer = run(command + "--shapes 512x512x512,64x64x12");
+    const Outcome answer = run(command + "--shapes 512x512x512,64x64x16.fp32");
     EXPECT_EQ(answer.exit_code, 0) << answer.err;
-    EXPECT_THAT(answer.out, AllOf(HasSubstr("Impossible: 64x64x12: "), HasSubstr("multiple of 8"),
-                                  HasSubstr(kLabel), Not(HasSubstr("missing")),
-                                  Not(HasSubstr("Never recorded"))));
-    const Outcome alone = run(command + "--shapes 64x64x12");
-    EXPECT_THAT(alone.out, AllOf(HasSubstr("Impossible: 64x64x12: "), Not(HasSubstr("To measure")),
-                                 Not(HasSubstr("recorded yet"))));
+    EXPECT_THAT(answer.out, AllOf(HasSubstr("Impossible: 64x64x16.fp32: "),
+                                  HasSubstr("bf16 and fp16"), HasSubstr(kLabel),
+                                  Not(HasSubstr("missing")), Not(HasSubstr("Never recorded"))));
+    const Outcome alone = run(command + "--shapes 64x64x16.fp32");
+    EXPECT_THAT(alone.out, AllOf(HasSubstr("Impossible: 64x64x16.fp32: "),
+                                 Not(HasSubstr("To measure")), Not(HasSubstr("recorded yet"))));
   }
 }
 

@@ -130,14 +130,15 @@ TEST_F(Regimes, WithoutAGpuTheObjectiveAskedForAnswers) {
 
 TEST_F(Regimes, ImpossibleShapesAreSaidOnce) {
   install_with_recorded({race(shape(512, 512, 512)), burst(shape(512, 512, 512))});
-  Race impossible = race(shape(64, 64, 12));
+  Race impossible = race(shape(64, 64, 16));
+  impossible.shape.dtype = Dtype::kFp32;
   impossible.trials.resize(1);
   impossible.trials[0].status = Status::kInvalidConfig;
   impossible.trials[0].samples.clear();
   Race again = impossible;
   again.regime = Regime::kBurst;
   record(folder() / "hgemm-tune.db", {impossible, again});
-  EXPECT_THAT(run("best").out, AllOf(StartsWith("Impossible: 64x64x12"),
+  EXPECT_THAT(run("best").out, AllOf(StartsWith("Impossible: 64x64x16.fp32"),
                                      testing::Not(testing::ContainsRegex("Impossible.*\n.*Imp"))));
 }
 

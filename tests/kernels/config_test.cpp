@@ -293,24 +293,61 @@ TEST(Config, SharedMemoryPartsDoNotOverlapAndAreAligned) {
   }
 }
 
-TEST(Config, UnsupportedShapesSayWhy) {
-  EXPECT_EQ(why_unsupported(1, 8, 8), nullptr);
-  EXPECT_EQ(why_unsupported(333, 4104, 72), nullptr);
-  EXPECT_NE(std::string(why_unsupported(64, 4097, 64)).find("N must"), std::string::npos);
-  EXPECT_NE(std::string(why_unsupported(64, 64, 4097)).find("K must"), std::string::npos);
-  EXPECT_NE(why_unsupported(0, 64, 64), nullptr);
-  EXPECT_NE(why_unsupported(64, 64, 1LL << 31), nullptr);
+ProblemExtents without_padding(long long m, long long n, long long k) { return {m, n, k, k, k, n}; }
+
+TEST(Config, WhatNoKernelComputesHasAReason) {
+  EXPECT_EQ(why_unsupported(without_padding(1, 1, 1)), nullptr);
+  EXPECT_EQ(why_unsupported(without_padding(333, 4097, 71)), nullptr);
+  EXPECT_EQ(why_unsupported({8, 8, 8, 9, 10, 11}), nullptr);
+  EXPECT_NE(why_unsupported(without_padding(0, 64, 64)), nullptr);
+  EXPECT_NE(why_unsupported(without_padding(64, 64, 1LL << 31)), nullptr);
+  EXPECT_NE(why_unsupported({8, 8, 8, 7, 8, 8}), nullptr);
+  EXPECT_NE(why_unsupported({8, 8, 8, 8, 8, 7}), nullptr);
+  EXPECT_NE(why_unsupported({8, 8, 8, 8, 1LL << 31, 8}), nullptr);
+}
+
+TEST(Config, KernelsSayWhichRowsTheyCannotUse) {
+  const auto reason = [](const KernelConfig& config, const ProblemExtents& extents) {
+    const char* text = why_unsupported(config, extents);
+    return std::string(text ? text : "");
+  };
+  const KernelConfig plain;
+  const KernelConfig packs{.pack = true};
+  const KernelConfig staged{.epilogue = Epilogue::kStaged};
+  const KernelConfig any{.epilogue = Epilogue::kStaged, .pack = true};
+  EXPECT_EQ(reason(plain, without_padding(333, 4104, 72)), "");
+  EXPECT_EQ(reason(plain, {333, 4104, 71, 72, 80, 4112}), "") << "K is clipped, wherever it ends";
+  const ProblemExtents odd_k = without_padding(64, 64, 4097);
+  EXPECT_NE(reason(plain, odd_k).find("packs"), std::string::npos);
+  EXPECT_NE(reason(staged, odd_k).find("packs"), std::string::npos);
+  EXPECT_EQ(reason(packs, odd_k), "");
+  for (const ProblemExtents& odd_d :
+       {without_padding(64, 4097, 64), ProblemExtents{64, 4096, 64, 64, 64, 4097},
+        ProblemExtents{64, 4097, 64, 64, 64, 4104}}) {
+    EXPECT_NE(reason(plain, odd_d).find("staged"), std::string::npos);
+    EXPECT_NE(reason(packs, odd_d).find("staged"), std::string::npos);
+    EXPECT_EQ(reason(staged, odd_d), "");
+  }
+  EXPECT_EQ(reason(any, without_padding(67, 71, 73)), "");
+  // One row has no leading dimension to speak of.
+  EXPECT_EQ(reason(plain, {1, 4096, 64, 67, 64, 4099}), "");
+  EXPECT_NE(reason(plain, {2, 4096, 64, 67, 64, 4096}), "");
+
+  const KernelConfig vectors{.bm = 4, .schedule = Schedule::kVector};
+  EXPECT_EQ(reason(vectors, without_padding(4, 4097, 4097)), "");
+  EXPECT_EQ(reason(vectors, without_padding(4097, 3, 4097)), "");
+  EXPECT_NE(reason(vectors, without_padding(5, 5, 64)), "");
 }
 
 TEST(Config, AKernelMadeForOneProblemComputesNoOther) {
   const KernelConfig any;
   const KernelConfig one{.m = 100, .n = 512, .k = 64};
-  EXPECT_EQ(why_unsupported(any, 100, 512, 64), nullptr);
-  EXPECT_EQ(why_unsupported(one, 100, 512, 64), nullptr);
-  EXPECT_NE(why_unsupported(any, 100, 511, 64), nullptr);
-  EXPECT_NE(why_unsupported(one, 101, 512, 64), nullptr);
-  EXPECT_NE(why_unsupported(one, 100, 520, 64), nullptr);
-  EXPECT_NE(why_unsupported(one, 100, 512, 72), nullptr);
+  EXPECT_EQ(why_unsupported(any, without_padding(100, 512, 64)), nullptr);
+  EXPECT_EQ(why_unsupported(one, without_padding(100, 512, 64)), nullptr);
+  EXPECT_NE(why_unsupported(one, without_padding(101, 512, 64)), nullptr);
+  EXPECT_NE(why_unsupported(one, without_padding(100, 520, 64)), nullptr);
+  EXPECT_NE(why_unsupported(one, without_padding(100, 512, 72)), nullptr);
+  EXPECT_NE(why_unsupported(one, {100, 512, 64, 72, 64, 512}), nullptr);
 }
 
 TEST(Config, OnlyClustersTellOneAnotherOfTheQueue) {

@@ -169,6 +169,7 @@ TEST(ShippedSpaces, SuitEveryShape) {
       int swapped = 0, others = 0;
       for (const KernelConfig& config : configs) {
         if (!suits(config, shape)) continue;
+        if (is_vector(config)) continue;
         ++(is_swapped(config) ? swapped : others);
         EXPECT_EQ(config.dtype, shape.dtype);
         EXPECT_LT(config.bm, shape.m + (is_swapped(config) ? 33 : 64)) << label(config);
@@ -246,11 +247,57 @@ TEST_F(SpaceFile, FixedPointsAreMadeForEachShape) {
     for (const KernelConfig& config : points.valid) {
       const bool same_type = config.dtype == shape.dtype;
       EXPECT_EQ(suits(config, shape), same_type && (!is_fixed(config) || config.m == shape.m) &&
-                                          config.bm < shape.m + kMmaM)
+                                          shape.n % 8 == 0 && config.bm < shape.m + kMmaM)
           << label(config) << " at " << to_string(shape);
     }
   }
   EXPECT_EQ(enumerate(space, {}).valid.size(), 2u);
+}
+
+// What only odd sizes need is tried on nothing else, and there on what needs it.
+TEST_F(SpaceFile, PackingAndStagingAreForOddSizes) {
+  const Space space = load_space(
+      files_.write("space.yaml",
+                   "grids: [{bm: 64, bn: 64, q: 4, consumers: 1, epilogue: [tma, staged], "
+                   "pack: [0, 1], dtype: bf16}]"),
+      kConfigs);
+  const std::vector<KernelConfig> configs = enumerate(space, {}).valid;
+  ASSERT_EQ(configs.size(), 4u);
+  const auto suiting = [&](const std::string& shape) {
+    std::string fields;
+    for (const KernelConfig& config : configs) {
+      if (!suits(config, load_shapes(shape, kConfigs).front())) continue;
+      fields += config.epilogue == Epilogue::kStaged ? " staged" : " tma";
+      if (config.pack) fields += "+pack";
+    }
+    return fields;
+  };
+  EXPECT_EQ(suiting("64x64x64"), " tma");
+  EXPECT_EQ(suiting("64x64x67"), " tma+pack");
+  EXPECT_EQ(suiting("64x67x64"), " staged");
+  EXPECT_EQ(suiting("67x67x67"), " staged+pack");
+  EXPECT_EQ(suiting("64x64x67.lda72.ldb72"), " tma");
+  EXPECT_EQ(suiting("64x64x64.ldd65"), " staged");
+}
+
+TEST_F(SpaceFile, KernelsForVectorsAreForTheFewestThatFit) {
+  const Space space = load_space(
+      files_.write(
+          "space.yaml",
+          "grids: [{bm: [1, 2, 4, 8, 16], bn: 16, schedule: vec, consumers: 2, q: 1, d: 0, "
+          "bk: 256, epilogue: direct, walk: single, dtype: bf16}]"),
+      kConfigs);
+  const std::vector<KernelConfig> configs = enumerate(space, {}).valid;
+  ASSERT_EQ(configs.size(), 5u);
+  for (const auto& [m, n, expected] :
+       {std::tuple{1, 4096, 1}, std::tuple{2, 4096, 2}, std::tuple{3, 4096, 4},
+        std::tuple{4096, 5, 8}, std::tuple{4096, 16, 16}, std::tuple{17, 17, 0}}) {
+    int found = 0;
+    for (const KernelConfig& config : configs) {
+      if (suits(config, {.m = m, .n = n, .k = 4097, .tag = ""})) found += config.bm;
+    }
+    EXPECT_EQ(found, expected) << m << "x" << n;
+  }
 }
 
 TEST_F(SpaceFile, PointsOfSeveralGridsCountOnce) {

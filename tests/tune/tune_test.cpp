@@ -132,7 +132,8 @@ TEST_F(Tune, AnUnsupportedShapeSaysWhyAndNeedsNoGpu) {
   EXPECT_EQ(gpu.opened, 0);
   EXPECT_THAT(compiled_, IsEmpty());
   EXPECT_EQ(status(kOddK, 1), Status::kInvalidConfig);
-  EXPECT_THAT(trial(kOddK, name(1)).message, HasSubstr("K must be a multiple of 8"));
+  EXPECT_THAT(trial(kOddK, name(1)).message,
+              HasSubstr("must be multiples of 8, unless the config packs them"));
 }
 
 TEST_F(Tune, AConfigThatBreaksARuleIsNotCompiled) {

@@ -1,0 +1,108 @@
+// Rows that the copy engine cannot fetch, copied to where it can.
+//
+// cp.async.bulk.tensor takes addresses, strides and innermost coordinates in whole units of 16
+// bytes only (coordinates between units are an illegal instruction on H200, though the tensor map's
+// extents are counted in elements). So a matrix with an odd leading dimension goes through memory
+// once more: read as it lies, written with rows of whole units.
+#pragma once
+
+#include "config.h"
+#include "params.h"
+#include "ptx.cuh"
+
+namespace hgemm {
+
+/// Units of a row that a thread has on their way at once.
+inline constexpr int kPackUnits = 4;
+
+/// Eight elements from element `shift` of two units on.
+__device__ __forceinline__ uint4 shifted_unit(const uint4& low, const uint4& high, int shift) {
+  u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  if (shift & 4) {
+#pragma unroll
+    for (int i = 0; i < 6; ++i) w[i] = w[i + 2];
+  }
+  if (shift & 2) {
+#pragma unroll
+    for (int i = 0; i < 5; ++i) w[i] = w[i + 1];
+  }
+  if (shift & 1) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) w[i] = __byte_perm(w[i], w[i + 1], 0x5432);
+  }
+  return {w[0], w[1], w[2], w[3]};
+}
+
+/// The 16 bytes at `source`, a multiple of 2 bytes, of which `valid` > 0 elements may be read.
+/// Units without a valid element are not touched; the rest of the result is whatever lies there.
+__device__ __forceinline__ uint4 load_unaligned(const unsigned short* source, int valid) {
+  const u64 address = reinterpret_cast<u64>(source);
+  const int shift = static_cast<int>(address % 16) / kElementBytes;
+  const uint4* const units = reinterpret_cast<const uint4*>(address - address % 16);
+  const uint4 low = ptx::load_once(units);
+  const uint4 high = shift + valid > kUnitElements ? ptx::load_once(units + 1) : low;
+  return shifted_unit(low, high, shift);
+}
+
+/// Body of the kernel, for any grid of kPackThreads. A warp takes runs of 32 * kPackUnits units of
+/// a row.
+template <bool kPdl>
+__device__ __forceinline__ void pack(const PackParams& params) {
+  if constexpr (kPdl) {
+    // What is packed may be the output of the kernel before this one, which may still be reading
+    // what was packed before.
+    ptx::griddepcontrol_launch_dependents();
+    ptx::griddepcontrol_wait();
+  }
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const long long warps = static_cast<long long>(gridDim.x) * (kPackThreads / 32);
+  const long long warp =
+      static_cast<long long>(blockIdx.x) * (kPackThreads / 32) + static_cast<int>(threadIdx.x) / 32;
+#pragma unroll
+  for (int index = 0; index < 2; ++index) {
+    const PackedMatrix& matrix = params.matrices[index];
+    if (matrix.rows == 0) continue;
+    const int units = (matrix.cols + kUnitElements - 1) / kUnitElements;
+    const int runs = (units + 32 * kPackUnits - 1) / (32 * kPackUnits);
+    for (long long i = warp; i < static_cast<long long>(matrix.rows) * runs; i += warps) {
+      const long long row = i / runs;
+      const int first = static_cast<int>(i - row * runs) * 32 * kPackUnits + lane;
+      const unsigned short* const source =
+          static_cast<const unsigned short*>(matrix.source) + row * matrix.source_leading;
+      uint4* const target = static_cast<uint4*>(matrix.target) + row * units;
+      const u64 address = reinterpret_cast<u64>(source);
+      const int shift = static_cast<int>(address % 16) / kElementBytes;
+      const uint4* const words = reinterpret_cast<const uint4*>(address - address % 16);
+      // Of the row, shifted: a lane's second unit is its neighbour's first.
+      const int shifted_units = (shift + matrix.cols + kUnitElements - 1) / kUnitElements;
+      uint4 low[kPackUnits];
+      uint4 values[kPackUnits];
+#pragma unroll
+      for (int j = 0; j < kPackUnits; ++j) {
+        const int unit = first + j * 32;
+        low[j] = {0, 0, 0, 0};
+        if (unit < shifted_units) low[j] = ptx::load_once(words + unit);
+      }
+      uint4 past = {0, 0, 0, 0};
+      const int last = first + (kPackUnits - 1) * 32 + 1;
+      if (lane == 31 && last < shifted_units) past = ptx::load_once(words + last);
+#pragma unroll
+      for (int j = 0; j < kPackUnits; ++j) {
+        // The last lane's neighbour is the first lane, one step on.
+        const uint4 next = j + 1 < kPackUnits ? low[j + 1] : past;
+        const uint4 mine = lane == 0 ? next : low[j];
+        uint4 high = {
+            __shfl_sync(~0u, mine.x, (lane + 1) % 32), __shfl_sync(~0u, mine.y, (lane + 1) % 32),
+            __shfl_sync(~0u, mine.z, (lane + 1) % 32), __shfl_sync(~0u, mine.w, (lane + 1) % 32)};
+        if (lane == 31 && j + 1 == kPackUnits) high = past;
+        values[j] = shifted_unit(low[j], high, shift);
+      }
+#pragma unroll
+      for (int j = 0; j < kPackUnits; ++j) {
+        if (first + j * 32 < units) target[first + j * 32] = values[j];
+      }
+    }
+  }
+}
+
+}  // namespace hgemm
