@@ -104,20 +104,20 @@ Table table_of(std::span<const ChainRow* const> rows) {
   for (const ChainRow* row : rows) {
     const Study& study = row->recorded.study;
     for (const ChainTiming& timing : row->timings) {
-      table.rows.push_back({std::to_string(rows_of(study)), std::to_string(study.links.size()),
-                            fmt::format("{:.2f}", row->weight_bytes * 1e-9),
-                            name_of(timing.kernels),
-                            study.status == Status::kOk ? optional_text(timing.time_us, "{:.1f}")
-                                                        : std::string(to_string(study.status)),
-                            optional_text(row->tbps(timing), "{:.2f}"),
-                            optional_text(row->of_ceiling(timing), "{:.1f}", 100),
-                            ratio_of(timing.cublas), ratio_of(timing.pdl)});
+      table.rows.push_back(
+          {std::to_string(rows_of(study)), std::to_string(study.links.size()),
+           fmt::format("{:.2f}", row->weight_bytes * 1e-9), name_of(timing.kernels),
+           study.status == Status::kOk ? optional_text(timing.time_us, "{:.1f}")
+                                       : std::string(to_string(study.status)),
+           optional_text(row->tbps(timing), "{:.2f}"),
+           optional_text(row->of_ceiling(timing), "{:.1f}", 100), ratio_of(timing.cublas),
+           timing.kernels == kCublasLabel ? "has no PDL" : ratio_of(timing.pdl)});
     }
   }
   return table;
 }
 
-/// "M = 1: 8 of 11008x4096: bm8..., with PDL bm8...pdl", a line for each shape of its links.
+/// "8 of 1x11008x4096: bm8...; with PDL bm8...pdl", a line for each shape of its links.
 std::vector<std::string> configs_of(const ChainRow& row) {
   struct Kind {
     const ChainLink* link;
@@ -144,8 +144,8 @@ std::vector<std::string> configs_of(const ChainRow& row) {
 std::vector<std::string> notes_of(std::span<const ChainRow* const> rows) {
   std::vector<std::string> notes{
       "TB/s: the bytes of the weights, each link's its own, by the time of the whole chain",
-      "x PDL off: what programmatic dependent launch (PDL) gains. cuBLAS has none: its API does "
-      "not offer it"};
+      "x PDL off: what programmatic dependent launch (PDL) gains; the API of cuBLAS does not offer "
+      "it"};
   const ChainRow& first = *rows.front();
   if (first.read_tbps) {
     notes.push_back(fmt::format("% of read: of {:g} TB/s ({})", first.read_tbps->value,
@@ -176,9 +176,9 @@ std::string block_of(std::span<const ChainRow* const> rows, bool markdown) {
                   environment_text(first.environment), first.started_utc.substr(0, 10)),
       render(table_of(rows), markdown)};
   for (const ChainRow* row : rows) {
-    pieces.push_back(
-        list_text(fmt::format("M = {}, the GEMMs and their configs:", rows_of(row->recorded.study)),
-                  configs_of(*row), markdown));
+    pieces.push_back(list_text(
+        fmt::format("{}, {:.2f} GB:", row->recorded.study.label, row->weight_bytes * 1e-9),
+        configs_of(*row), markdown));
   }
   pieces.push_back(list_text("Notes:", notes_of(rows), markdown));
   return joined(pieces, markdown);
