@@ -13,7 +13,7 @@ namespace hgemm::testing {
 namespace {
 
 /// Few stages, so that many CTAs find room on an SM at once and links overlap as much as they can.
-constexpr const char* kSingle = "bm16.bn64.bk64.q2.c1x1.swap1.d1.linear.tma.single.bf16.p128.pdl";
+constexpr const char* kSingle = "bm16.bn64.bk64.q3.c1x1.swap1.d1.linear.tma.single.bf16.p128.pdl";
 constexpr const char* kSplit = "bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.pdl";
 constexpr const char* kTall = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16.pdl";
 
