@@ -35,8 +35,8 @@ constexpr double kVerifyMs = 1000;
 constexpr int kSharedRounds = 40;
 constexpr int kOwnRounds = 9;
 
-constexpr const char* kPdlOff = "pdl_off";
-constexpr const char* kPdlOn = "pdl_on";
+const std::string kPdlOff = "pdl_off";
+const std::string kPdlOn = "pdl_on";
 
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
@@ -118,7 +118,7 @@ class Measurement {
                  bench.on_step) {}
 
   void fill(Study& study, const Cubins& cubins) {
-    for (const char* variant : {kPdlOff, kPdlOn}) {
+    for (const std::string& variant : {kPdlOff, kPdlOn}) {
       std::vector<std::string> labels;
       for (const ChainLink& link : request_.links) {
         labels.push_back(variant == kPdlOff ? link.pdl_off : link.pdl_on);
