@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records the studies of results/<GPU>/ anew on this machine, from a finished build folder: the
-# microbenchmarks, the ladder, the probe and the counters, into study.db, and their tables. A
+# microbenchmarks, the ladder, chains, the probe and the counters, into study.db, and their tables. A
 # recording that was stopped goes on where it was, in recording-study.db.
 #   cmake --build build && scripts/record_studies.sh
 set -euo pipefail
@@ -21,6 +21,7 @@ study micro.md micro
 study ladder-hopper.md ladder --steps hopper
 study ladder-cores.md ladder --steps cuda_core,tensor_core --shape 4096x4096x4096
 study ladder-cores-fp32.md ladder --steps cuda_core --shape 4096x4096x4096 --dtype fp32
+study chain.md chain --shapes llama7b-decode.yaml
 # First: a timeline is part of its study, and is measured anew where it is missing.
 "$program" probe --shapes 4096x4096x4096 --db recording-study.db --require-gpu --trace trace.json \
   >/dev/null

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
     cli::add_probe(program, command, command_line);
     cli::add_counters(program, command, command_line);
     cli::add_ladder(program, command, command_line);
+    cli::add_chain(program, command, command_line);
     cli::add_advise(program, command);
     cli::add_doctor(program, command);
     cli::add_workers(program, command);

@@ -37,4 +37,9 @@ Study run_counters(const StudyRequest& request, const std::filesystem::path& cub
 Study run_ladder(const StudyRequest& request, const std::filesystem::path& cubin,
                  const Bench& bench);
 
+/// A chain of GEMMs (bench/chain.h) by its configs without PDL, by those with it, and by cublas:
+/// verified link by link, then timed in turns in the sustained regime. A launch of its samples is
+/// the whole chain.
+Study run_chain(const StudyRequest& request, const Cubins& cubins, const Bench& bench);
+
 }  // namespace hgemm

@@ -24,6 +24,7 @@ void add_micro(CLI::App& program, Command& chosen, const std::string& command_li
 void add_probe(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_counters(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_ladder(CLI::App& program, Command& chosen, const std::string& command_line);
+void add_chain(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_advise(CLI::App& program, Command& chosen);
 void add_doctor(CLI::App& program, Command& chosen);
 /// `worker` and `compile-worker`: how the program runs itself in child processes. Not in --help.

@@ -39,9 +39,9 @@ StudyRequest request_for(const std::string& label, const Shape& shape) {
   request.label = label;
   request.shape = shape;
   if (const auto step = parse_ladder_label(label)) {
-    request.source = ladder_source(*step);
+    request.sources = {{label, ladder_source(*step)}};
   } else if (!is_baseline(label)) {
-    request.source = kernel_source(parse_label(label));
+    request.sources = {{label, kernel_source(parse_label(label))}};
   }
   return request;
 }
@@ -139,11 +139,10 @@ int run_launch(const std::string& shape_text, const std::string& label) {
   check_config(label);
   const StudyRequest request = request_for(label, shapes.front());
   std::filesystem::path cubin;
-  if (!request.source.empty()) {
+  if (!request.sources.empty()) {
     CompileOptions options;
     options.cache_dir = default_cache_dir();
-    const StudySource source{request.label, request.source};
-    compile_sources({&source, 1}, options, [&cubin](std::size_t, const Build& build) {
+    compile_sources(request.sources, options, [&cubin](std::size_t, const Build& build) {
       if (build.status != Status::kOk) throw Error(build.message);
       cubin = build.cubin;
     });

@@ -69,6 +69,36 @@ inline constexpr const char* kLadderSteps =
     "Steps (hopper.03) or whole families (cuda_core, tensor_core, hopper), with commas between";
 inline constexpr const char* kLadderDtype = "Type of A, B and D, in place of the shape's";
 
+inline constexpr const char* kChain =
+    "Time a decoder's GEMMs in a row, with and without PDL, beside cuBLAS";
+inline constexpr const char* kChainExamples =
+    "The GEMMs of a decoder's step, one after another in one CUDA graph: each reads a weight of\n"
+    "its own and what the one before it wrote. A layer has each shape as often as its weight\n"
+    "says (over the median weight, rounded), and layers are repeated until the chain is long\n"
+    "enough: one chain for each M, type and model. Three ways to compute it, timed in turns at\n"
+    "full load: the best known kernels that wait for the one before them; the best known with\n"
+    "programmatic dependent launch (PDL), which read their weight while that one drains; and\n"
+    "cublasGemmEx, which has no PDL in its API.\n"
+    "\n"
+    "Before that, every output is compared with an fp32 reference of the inputs that it had,\n"
+    "and a chain as a graph must give the bits that its kernels give one by one.\n"
+    "\n"
+    "TB/s counts the weights, beside the speed at which this GPU was measured to read memory\n"
+    "(configs/devices.yaml).\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune chain --shapes llama7b-decode.yaml               a chain for each M\n"
+    "  hgemm-tune chain --shapes llama7b-decode.yaml --m 1,16 --length 32\n"
+    "  hgemm-tune chain --shapes 1x4096x4096,1x11008x4096,1x4096x11008\n"
+    "  hgemm-tune chain --shapes 16x4096x4096 --config \\\n"
+    "      bm16.bn64.bk128.q5.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128\n"
+    "\n"
+    "Exit code: 0 ok, 1 some failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
+inline constexpr const char* kChainRows = "Only chains with so many rows of A (default: each M)";
+inline constexpr const char* kChainLength = "GEMMs in a chain";
+inline constexpr const char* kChainConfig =
+    "All links by this configuration, without and with PDL, not by the best known ones";
+
 inline constexpr const char* kBest = "Show the fastest configuration of each recorded shape";
 inline constexpr const char* kBestExamples =
     "The fastest verified configuration of each shape in a database, its ratios to cuBLAS and "

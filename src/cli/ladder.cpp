@@ -134,13 +134,13 @@ int run_ladder_command(const LadderOptions& options, const std::string& command_
     StudyRequest request{.kind = StudyKind::kLadder,
                          .label = ladder_label(point),
                          .shape = shape,
-                         .source = ladder_source(point)};
+                         .sources = {{ladder_label(point), ladder_source(point)}}};
     timings.push_back(request);
     request.kind = StudyKind::kCounters;
     counters.push_back(request);
     if (!point.step.probed) continue;
     request.kind = StudyKind::kProbe;
-    request.source = ladder_source(point, true);
+    request.sources.front().text = ladder_source(point, true);
     timings.push_back(request);
   }
   StudyAnswer answer = study(options.study, timings, command_line);

@@ -38,7 +38,7 @@ int run_micro_command(const MicroOptions& options, const std::string& command_li
     requests.push_back({.kind = StudyKind::kMicro,
                         .label = micro_label(point),
                         .shape = std::nullopt,
-                        .source = micro_source(point)});
+                        .sources = {{micro_label(point), micro_source(point)}}});
   }
   const StudyAnswer answer = study(options.study, requests, command_line);
   if (answer.stopped) return answer.exit_code;

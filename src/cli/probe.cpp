@@ -68,7 +68,7 @@ StudyRequest request_for(const KernelConfig& config, const Shape& shape, bool ti
   request.kind = StudyKind::kProbe;
   request.label = label(config);
   request.shape = shape;
-  request.source = kernel_source(config);
+  request.sources = {{request.label, kernel_source(config)}};
   request.timeline = timeline;
   return request;
 }

@@ -1,5 +1,5 @@
-// What the study commands (micro, probe, counters, ladder) share: their options, and the way from
-// requests to answers, on a GPU or out of the results that ship with the program.
+// What the study commands (micro, probe, counters, ladder, chain) share: their options, and the way
+// from requests to answers, on a GPU or out of the results that ship with the program.
 //
 // A command is: add_study_options() and its own options; then make StudyRequests, call study(),
 // print_first_line(), print the studies if it was not stopped, return exit_code.

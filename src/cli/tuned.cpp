@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/recorded.h"
+#include "space/label.h"
+#include "space/space.h"
 #include "store/store.h"
 
 namespace hgemm::cli {
@@ -43,6 +46,51 @@ std::string Tuned::winner(const Shape& shape) const {
       "no configuration is known to be the best at {}: name one with --config, or tune the shape "
       "first",
       to_string(shape)));
+}
+
+namespace {
+
+std::optional<std::string> fastest(const std::vector<RecordedRace>& races, const Shape& shape,
+                                   bool pdl) {
+  std::vector<RecordedRace> here;
+  for (const RecordedRace& race : races) {
+    if (!race.race.shape.same_problem(shape)) continue;
+    here.push_back(race);
+    std::erase_if(here.back().race.trials, [&](const Trial& trial) {
+      if (is_baseline(trial.label)) return false;
+      const KernelConfig config = parse_label(trial.label);
+      return config.pdl != pdl || why_invalid(config) != Rule::kValid;
+    });
+  }
+  if (here.empty()) return std::nullopt;
+  for (BestRow& row : best_rows(here, {&shape, 1})) {
+    if (row.label) return std::move(row.label);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+PdlPair pdl_pair_of(const KernelConfig& config) {
+  KernelConfig off = config;
+  KernelConfig on = config;
+  off.pdl = false;
+  on.pdl = true;
+  return {label(off), label(on)};
+}
+
+PdlPair Tuned::pdl_pair(const Shape& shape) const {
+  for (const auto& races : sources_) {
+    auto off = fastest(races, shape, false);
+    auto on = fastest(races, shape, true);
+    if (!off && !on) continue;
+    const PdlPair same = pdl_pair_of(parse_label(off ? *off : *on));
+    return {off.value_or(same.off), on.value_or(same.on)};
+  }
+  const std::string known = winner(shape);  // throws, unless what is known is no longer valid
+  throw InputError(fmt::format("the best known config at {}, {}: the kernel no longer takes it: {}",
+                               to_string(shape), known,
+                               rule_text(why_invalid(parse_label(known))).reason));
 }
 
 }  // namespace hgemm::cli

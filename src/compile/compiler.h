@@ -11,6 +11,7 @@
 #include "base/child.h"
 #include "base/embedded.h"
 #include "kernels/config.h"
+#include "study/source.h"
 #include "trial/trial.h"
 
 namespace hgemm {
@@ -69,12 +70,6 @@ std::filesystem::path default_cache_dir();
 CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
                           const std::function<void(Build)>& done);
 
-/// A translation unit of a study kernel. It may include every file in kernels/, kernels/micro/ and
-/// kernels/ladder/, and these each other, by their paths below kernels/: "ptx.cuh", "micro/x.cuh".
-struct StudySource {
-  std::string label;
-  std::string text;
-};
 /// The same for study kernels, judged as strictly; `done` gets the index of the source. A build's
 /// `config` is not set, and its facts name no dynamic shared memory: its launcher knows.
 CompileCounts compile_sources(std::span<const StudySource> sources, const CompileOptions& options,

@@ -222,6 +222,7 @@ std::vector<NamedFigure> figures_of(const Device& device) {
           {"peak_tflops", &device.peak_tflops},
           {"peak_fp8_tflops", &device.peak_fp8_tflops},
           {"memory_tbps", &device.memory_tbps},
+          {"read_tbps", device.read_tbps ? &*device.read_tbps : nullptr},
           {"memory_gb", &device.memory_gb},
           {"l2_mb", &device.l2_mb},
           {"smem_bytes_per_clk", &device.smem_bytes_per_clk}};

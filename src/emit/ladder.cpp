@@ -5,17 +5,12 @@
 #include <algorithm>
 
 #include "emit/json.h"
+#include "emit/rounds.h"
 #include "emit/table.h"
 #include "emit/text.h"
 
 namespace hgemm {
 namespace {
-
-std::vector<double> times_us(std::span<const Sample> samples) {
-  std::vector<double> times;
-  for (const Sample& sample : samples) times.push_back(sample.time_us);
-  return times;
-}
 
 std::optional<double> counter(const Study& study, std::string_view metric) {
   const auto found = std::ranges::find(study.counters, metric, &CounterFigure::metric);
@@ -29,16 +24,12 @@ void add_timing(LadderRow& row, const RecordedStudy& recorded) {
   row.message = study.message;
   if (study.status != Status::kOk || study.samples.empty()) return;
   row.time_us = median(times_us(study.samples));
-  std::vector<double> ratios;
-  for (const Sample& sample : study.samples) {
-    const auto cublas = std::ranges::find(study.cublas_samples, sample.round, &Sample::round);
-    if (cublas != study.cublas_samples.end()) ratios.push_back(cublas->time_us / sample.time_us);
-  }
-  row.rounds = static_cast<int>(ratios.size());
-  if (ratios.empty()) return;
+  const auto ratio = ratio_by_round(study.cublas_samples, study.samples);
+  if (!ratio) return;
   row.cublas_time_us = median(times_us(study.cublas_samples));
-  row.ratio = median(ratios);
-  row.ratio_interval = median_interval(ratios);
+  row.ratio = ratio->value;
+  row.ratio_interval = ratio->interval;
+  row.rounds = ratio->rounds;
 }
 
 void add(LadderRow& row, const RecordedStudy& recorded) {
@@ -54,6 +45,7 @@ void add(LadderRow& row, const RecordedStudy& recorded) {
       row.l2_hit_rate = counter(recorded.study, "l2_hit_rate");
       return;
     case StudyKind::kMicro:
+    case StudyKind::kChain:
       return;
   }
 }

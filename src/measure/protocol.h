@@ -10,6 +10,8 @@
 // read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
 // cycles (time x clock) are what it costs without the clock.
 //
+// Of a chain of GEMMs (bench/chain.h) a launch is the whole chain, and its weights are the one set.
+//
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
 // order (search/race.h). Ratios are only taken within a round. At the own pace kOwnSamples rounds
 // are taken in one go and share their order.

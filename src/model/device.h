@@ -27,6 +27,7 @@ struct Device {
   Figure peak_tflops;                ///< dense, bf16 and fp16, fp32 accumulation
   Figure peak_fp8_tflops;            ///< dense
   Figure memory_tbps;
+  std::optional<Figure> read_tbps;  ///< what reading memory was measured to reach
   Figure memory_gb;
   Figure l2_mb;  ///< MiB
   Figure smem_bytes_per_clk;

@@ -92,7 +92,7 @@ std::int64_t add_run(SQLite::Database& db, const Run& run);
 std::int64_t add_race(SQLite::Database& db, std::int64_t run, const RecordedRace& recorded);
 void add_build(SQLite::Database& db, const BuildFacts& build);  ///< ignored if it is there
 
-// ---- What samples of trials and of ladder steps share ----
+// ---- What samples of trials and of studies share ----
 
 /// round, pace, launches, time_us, sm_mhz, power_w, temperature_c, clock_events from `column` on.
 Sample read_sample(const SQLite::Statement& row, int column);

@@ -6,7 +6,7 @@
 -- A change of this file is a new user_version and a migration in src/store/migrations.h.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 -- Where trials ran. Equal environments are one row.
 CREATE TABLE environment (
@@ -160,16 +160,17 @@ CREATE TABLE attempt (
   started_utc  TEXT    NOT NULL
 ) STRICT;
 
--- What a study command (micro, probe, counters, ladder) found out about one subject, ended in one
--- status. Its figures are in the tables below; which ones depends on its kind. A study is recorded
--- once, whole.
+-- What a study command (micro, probe, counters, ladder, chain) found out about one subject, ended in
+-- one status. Its figures are in the tables below; which ones depends on its kind. A study is
+-- recorded once, whole.
 CREATE TABLE study (
   id              INTEGER PRIMARY KEY,
   uid             TEXT    NOT NULL UNIQUE CHECK (length(uid) = 32),  -- the same in every database
   run_id          INTEGER NOT NULL REFERENCES run (id),
-  kind            TEXT    NOT NULL CHECK (kind IN ('micro', 'probe', 'counters', 'ladder')),
-  label           TEXT    NOT NULL,  -- of a microbenchmark, config, ladder step or baseline
-  shape_id        INTEGER REFERENCES shape (id),  -- NULL: it has none, as microbenchmarks
+  kind            TEXT    NOT NULL CHECK (kind IN ('micro', 'probe', 'counters', 'ladder',
+                    'chain')),
+  label           TEXT    NOT NULL,  -- of a microbenchmark, config, ladder step, baseline or chain
+  shape_id        INTEGER REFERENCES shape (id),  -- NULL: it has none, or, a chain, several
   cubin_hash      TEXT    NOT NULL,  -- empty: a library's kernel, or it did not compile
   status          TEXT    NOT NULL CHECK (status IN ('ok', 'invalid_config', 'compile_failed',
                     'launch_failed', 'wrong_result', 'timed_out', 'crashed')),
@@ -228,10 +229,21 @@ CREATE TABLE counter (
   PRIMARY KEY (study_id, metric)
 ) STRICT, WITHOUT ROWID;
 
--- One timed batch of a ladder step, or of cublas beside it in the same round. Columns as in sample.
-CREATE TABLE ladder (
+-- A GEMM of a chain and the configs that compute it, without and with PDL.
+CREATE TABLE link (
+  study_id INTEGER NOT NULL REFERENCES study (id),
+  position INTEGER NOT NULL CHECK (position >= 0),
+  shape_id INTEGER NOT NULL REFERENCES shape (id),
+  pdl_off  TEXT    NOT NULL,
+  pdl_on   TEXT    NOT NULL,
+  PRIMARY KEY (study_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- One timed batch of a ladder step or of a chain without or with PDL (a launch is the whole chain),
+-- or of cublas beside it in the same round. Columns as in sample.
+CREATE TABLE study_sample (
   study_id      INTEGER NOT NULL REFERENCES study (id),
-  label         TEXT    NOT NULL CHECK (label IN ('step', 'cublas')),
+  label         TEXT    NOT NULL CHECK (label IN ('step', 'pdl_off', 'pdl_on', 'cublas')),
   round         INTEGER NOT NULL CHECK (round >= 0),
   pace          TEXT    NOT NULL CHECK (pace IN ('shared', 'own', 'rested')),
   launches      INTEGER NOT NULL CHECK (launches > 0),

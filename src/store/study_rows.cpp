@@ -25,8 +25,8 @@ void add_samples(Database& db, std::int64_t id, const char* label,
   for (const Sample& s : samples) {
     Statement statement = prepare(
         db,
-        "INSERT INTO ladder (study_id, label, round, pace, launches, time_us, sm_mhz, power_w, "
-        "temperature_c, clock_events) VALUES (?,?,?,?,?,?,?, :power, :celsius, :events)",
+        "INSERT INTO study_sample (study_id, label, round, pace, launches, time_us, sm_mhz, "
+        "power_w, temperature_c, clock_events) VALUES (?,?,?,?,?,?,?, :power, :celsius, :events)",
         id, std::string(label), s.round, std::string(to_string(s.pace)), s.launches, s.time_us,
         s.sm_mhz);
     bind_what_nvml_said(statement, s);
@@ -34,11 +34,26 @@ void add_samples(Database& db, std::int64_t id, const char* label,
   }
 }
 
+/// The label of Study::samples.
+const char* own_samples(const Study& study) {
+  return study.kind == StudyKind::kChain ? "pdl_off" : "step";
+}
+
+/// m, n, k, dtype, layout from `column` on.
+Shape read_shape(const Statement& row, int column) {
+  return {.m = integer64(row, column),
+          .n = integer64(row, column + 1),
+          .k = integer64(row, column + 2),
+          .dtype = parse_dtype(text(row, column + 3)),
+          .layout = parse_layout(text(row, column + 4)),
+          .tag = ""};
+}
+
 std::vector<Sample> read_samples(Database& db, std::int64_t id, const char* label) {
   std::vector<Sample> samples;
   Statement row = prepare(db,
                           "SELECT round, pace, launches, time_us, sm_mhz, power_w, temperature_c, "
-                          "clock_events FROM ladder WHERE study_id = ? AND label = ? "
+                          "clock_events FROM study_sample WHERE study_id = ? AND label = ? "
                           "ORDER BY round",
                           id, std::string(label));
   while (row.executeStep()) samples.push_back(read_sample(row, 0));
@@ -76,14 +91,7 @@ std::vector<StudyRow> read_study_rows(Database& db, const std::string& label) {
                        .tolerance = real(row, 13),
                        .message = text(row, 14)};
     }
-    if (const auto m = integer_or_none(row, 15)) {
-      study.shape = Shape{.m = *m,
-                          .n = integer64(row, 16),
-                          .k = integer64(row, 17),
-                          .dtype = parse_dtype(text(row, 18)),
-                          .layout = parse_layout(text(row, 19)),
-                          .tag = ""};
-    }
+    if (integer_or_none(row, 15)) study.shape = read_shape(row, 15);
     rows.push_back({.id = integer64(row, 0),
                     .environment = integer64(row, 1),
                     .study = {integer64(row, 2), std::move(recorded)}});
@@ -138,7 +146,16 @@ void read_figures(Database& db, std::int64_t id, Study& study) {
                               .value = real(counter, 2),
                               .source = text(counter, 3)});
   }
-  study.samples = read_samples(db, id, "step");
+  Statement link = prepare(db,
+                           "SELECT pdl_off, pdl_on, m, n, k, dtype, layout FROM link "
+                           "JOIN shape ON shape.id = shape_id WHERE study_id = ? ORDER BY position",
+                           id);
+  while (link.executeStep()) {
+    study.links.push_back(
+        {.shape = read_shape(link, 2), .pdl_off = text(link, 0), .pdl_on = text(link, 1)});
+  }
+  study.samples = read_samples(db, id, own_samples(study));
+  study.pdl_samples = read_samples(db, id, "pdl_on");
   study.cublas_samples = read_samples(db, id, "cublas");
 }
 
@@ -195,7 +212,14 @@ void add_study(Database& db, std::int64_t run, const RecordedStudy& recorded) {
     insert(db, "INSERT INTO counter (study_id, metric, unit, value, source) VALUES (?,?,?,?,?)", id,
            f.metric, f.unit, f.value, f.source);
   }
-  add_samples(db, id, "step", study.samples);
+  for (std::size_t i = 0; i < study.links.size(); ++i) {
+    const ChainLink& link = study.links[i];
+    insert(db,
+           "INSERT INTO link (study_id, position, shape_id, pdl_off, pdl_on) VALUES (?,?,?,?,?)",
+           id, static_cast<std::int64_t>(i), shape_id(db, link.shape), link.pdl_off, link.pdl_on);
+  }
+  add_samples(db, id, own_samples(study), study.samples);
+  add_samples(db, id, "pdl_on", study.pdl_samples);
   add_samples(db, id, "cublas", study.cublas_samples);
 }
 

@@ -15,10 +15,9 @@ struct Word {
 };
 // The words of the database (CHECK constraints in store/schema.sql) and of the commands.
 constexpr std::array kWords{
-    Word{StudyKind::kMicro, "micro"},
-    Word{StudyKind::kProbe, "probe"},
-    Word{StudyKind::kCounters, "counters"},
-    Word{StudyKind::kLadder, "ladder"},
+    Word{StudyKind::kMicro, "micro"},       Word{StudyKind::kProbe, "probe"},
+    Word{StudyKind::kCounters, "counters"}, Word{StudyKind::kLadder, "ladder"},
+    Word{StudyKind::kChain, "chain"},
 };
 
 }  // namespace
@@ -35,8 +34,8 @@ StudyKind parse_study_kind(std::string_view text) {
   for (const Word& word : kWords) {
     if (word.text == text) return word.kind;
   }
-  throw InputError(
-      fmt::format("unknown study '{}': expected one of micro, probe, counters, ladder", text));
+  throw InputError(fmt::format(
+      "unknown study '{}': expected one of micro, probe, counters, ladder, chain", text));
 }
 
 }  // namespace hgemm

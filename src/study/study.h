@@ -1,5 +1,6 @@
-// What the study commands (micro, probe, counters, ladder) find out, as value types. A study is one
-// finished measurement of one subject; like a trial it ends in one status, and it is stored once.
+// What the study commands (micro, probe, counters, ladder, chain) find out, as value types. A study
+// is one finished measurement of one subject; like a trial it ends in one status, and it is stored
+// once.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ enum class StudyKind : std::uint8_t {
   kProbe,     ///< where a kernel's cycles go, by stamps inside it
   kCounters,  ///< what the hardware counted while a kernel ran once
   kLadder,    ///< a step from the naive kernel to the fastest, timed beside cuBLAS
+  kChain,     ///< different GEMMs in a row, without and with PDL, timed beside cuBLAS
 };
-std::string_view to_string(StudyKind kind);  ///< "micro", "probe", "counters", "ladder"
+std::string_view to_string(StudyKind kind);  ///< "micro", "probe", "counters", "ladder", "chain"
 StudyKind parse_study_kind(std::string_view text);
 
 /// One figure of a microbenchmark: the median of `samples` repetitions, the least and the largest.
@@ -61,21 +63,32 @@ struct CounterFigure {
   std::string source;  ///< the hardware metric it is, e.g. "lts__t_sector_hit_rate.pct"
 };
 
+/// A GEMM of a chain, and the configs that compute it.
+struct ChainLink {
+  Shape shape;
+  std::string pdl_off;  ///< label of a config that waits for the link before it
+  std::string pdl_on;   ///< of one that is launched while the link before it drains
+};
+
 struct Study {
   StudyKind kind = StudyKind::kMicro;
   std::string label;  ///< of the microbenchmark, the config (probed builds say so), the ladder
-                      ///< step or the baseline
-  std::optional<Shape> shape;  ///< none for microbenchmarks
-  std::string cubin_hash;      ///< of what was run; empty for a library's kernel
+                      ///< step, the baseline or the chain
+  std::optional<Shape> shape;  ///< none for microbenchmarks and chains
+  std::string cubin_hash;      ///< of what was run; empty for a library's kernel; of all together
+                               ///< where that is several
   Status status = Status::kOk;
   std::string message;  ///< why not ok; else a remark, or empty
   std::vector<MicroFigure> micro;
   std::vector<CycleFigure> cycles;
   std::vector<Span> spans;
   std::vector<CounterFigure> counters;
-  // Of a ladder step: rounds of one sample each of the step and of cublas.
-  Verdict verdict;
+  std::vector<ChainLink> links;
+  // Of a ladder step or a chain: rounds of one sample each of it and of cublas; of a chain, whose
+  // launches are of all links in a row, of it with PDL too.
+  Verdict verdict;  ///< of a chain: of the link with the largest error
   std::vector<Sample> samples;
+  std::vector<Sample> pdl_samples;
   std::vector<Sample> cublas_samples;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "measure/measurer.h"
 #include "tune/stop.h"
 
@@ -44,24 +45,25 @@ class Studies {
     const int total = static_cast<int>(requests.size());
     for (int ended = 0; const StudyRequest& request : requests) {
       poll_stop(stop_);
-      const Build* build = request.source.empty() ? nullptr : &builds.at(request.source);
-      carry_out(request, build, ended++, total);
+      carry_out(request, builds, ended++, total);
     }
   }
 
   StudiesDone done;
 
  private:
-  /// By source: what several requests share is compiled once. All of it ahead, so that nothing but
-  /// the GPU works while there is timing.
-  std::map<std::string, Build> compile(std::span<const StudyRequest> requests,
-                                       const CompileOptions& options,
-                                       const CompileSources& compile_sources) {
-    std::map<std::string, Build> builds;
+  using Builds = std::map<std::string, Build>;  ///< by source
+
+  /// What several requests share is compiled once. All of it ahead, so that nothing but the GPU
+  /// works while there is timing.
+  Builds compile(std::span<const StudyRequest> requests, const CompileOptions& options,
+                 const CompileSources& compile_sources) {
+    Builds builds;
     std::vector<StudySource> sources;
     for (const StudyRequest& request : requests) {
-      if (request.source.empty() || !builds.try_emplace(request.source).second) continue;
-      sources.push_back({request.label, request.source});
+      for (const StudySource& source : request.sources) {
+        if (builds.try_emplace(source.text).second) sources.push_back(source);
+      }
     }
     if (sources.empty()) return builds;
     int ended = 0, failed = 0;
@@ -74,16 +76,29 @@ class Studies {
     return builds;
   }
 
-  void carry_out(const StudyRequest& request, const Build* build, int ended, int total) {
+  /// What the study is of: the cubin, or all of them in their order; or why there is none.
+  static void describe_builds(Study& study, const StudyRequest& request, const Builds& builds) {
+    const bool alone = request.sources.size() == 1;
+    std::string hashes;
+    for (const StudySource& source : request.sources) {
+      const Build& build = builds.at(source.text);
+      hashes += build.facts.cubin_hash;
+      if (build.status == Status::kOk) continue;
+      study.status = build.status;
+      study.message = alone ? build.message : fmt::format("{}: {}", source.label, build.message);
+      study.cubin_hash = alone ? hashes : "";
+      return;
+    }
+    study.cubin_hash = alone || hashes.empty() ? hashes : content_hash(hashes);
+  }
+
+  void carry_out(const StudyRequest& request, const Builds& builds, int ended, int total) {
     Study study;
     study.kind = request.kind;
     study.label = request.label;
     study.shape = request.shape;
-    if (build != nullptr) {
-      study.cubin_hash = build->facts.cubin_hash;
-      study.status = build->status;
-      study.message = build->message;
-    }
+    study.links = request.links;
+    describe_builds(study, request, builds);
     if (store_.has_study(environment_, study, request.timeline)) {
       ++done.already;
       return;
@@ -92,11 +107,16 @@ class Studies {
 
     listener_.studying(ended, total, request.label);
     try {
-      Study found = lab_.run(request, build != nullptr ? build->cubin : std::filesystem::path());
+      Cubins cubins;
+      for (const StudySource& source : request.sources) {
+        cubins[source.label] = builds.at(source.text).cubin;
+      }
+      Study found = lab_.run(request, cubins);
       // What it is about is ours to say: a resumed run asks for just this.
       found.kind = study.kind;
       found.label = study.label;
       found.shape = study.shape;
+      found.links = study.links;
       found.cubin_hash = study.cubin_hash;
       losses_in_a_row_ = 0;
       record(found);

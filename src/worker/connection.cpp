@@ -22,9 +22,8 @@ milliseconds milliseconds_of(double ms) { return milliseconds(static_cast<std::i
 
 }  // namespace
 
-void Connection::expect_launches_at(const std::optional<Shape>& shape) {
-  launch_limit_ =
-      shape ? milliseconds_of(shape->flops() / kLeastFlopsPerSecond * 1e3) : milliseconds(0);
+void Connection::expect_launches_of(double flops) {
+  launch_limit_ = milliseconds_of(flops / kLeastFlopsPerSecond * 1e3);
 }
 
 json Connection::request(const json& message, milliseconds limit) {

@@ -9,7 +9,6 @@
 
 #include "base/child.h"
 #include "measure/measurer.h"
-#include "space/shape.h"
 
 namespace hgemm {
 
@@ -28,8 +27,8 @@ class Connection {
  public:
   explicit Connection(std::vector<std::string> command) : command_(std::move(command)) {}
 
-  /// What a step takes of which nothing is known: a launch at this shape, by a slow kernel.
-  void expect_launches_at(const std::optional<Shape>& shape);
+  /// What a step takes of which nothing is known: a launch of so much, by a slow kernel.
+  void expect_launches_of(double flops);
   std::chrono::milliseconds launch_limit() const { return launch_limit_; }
 
   /// The reply. `limit` is that of the time before the first step; each step sets the next

@@ -76,10 +76,20 @@ void from_json(const json& json, Sample& sample) {
   read_nullable(json.at("clock_events"), sample.clock_events);
 }
 
+void to_json(json& json, const ChainLink& link) {
+  json = {{"shape", link.shape}, {"pdl_off", link.pdl_off}, {"pdl_on", link.pdl_on}};
+}
+void from_json(const json& json, ChainLink& link) {
+  json.at("shape").get_to(link.shape);
+  json.at("pdl_off").get_to(link.pdl_off);
+  json.at("pdl_on").get_to(link.pdl_on);
+}
+
 void to_json(json& json, const StudyRequest& request) {
   json = {{"kind", to_string(request.kind)},
           {"label", request.label},
           {"shape", nullable(request.shape)},
+          {"links", request.links},
           {"seed", request.seed},
           {"timeline", request.timeline}};
 }
@@ -87,6 +97,7 @@ void from_json(const json& json, StudyRequest& request) {
   request.kind = parse_study_kind(json.at("kind").get<std::string>());
   json.at("label").get_to(request.label);
   read_nullable(json.at("shape"), request.shape);
+  json.at("links").get_to(request.links);
   json.at("seed").get_to(request.seed);
   json.at("timeline").get_to(request.timeline);
 }
@@ -102,8 +113,10 @@ void to_json(json& json, const Study& study) {
           {"cycles", study.cycles},
           {"spans", study.spans},
           {"counters", study.counters},
+          {"links", study.links},
           {"verdict", study.verdict},
           {"samples", study.samples},
+          {"pdl_samples", study.pdl_samples},
           {"cublas_samples", study.cublas_samples}};
 }
 void from_json(const json& json, Study& study) {
@@ -117,8 +130,10 @@ void from_json(const json& json, Study& study) {
   json.at("cycles").get_to(study.cycles);
   json.at("spans").get_to(study.spans);
   json.at("counters").get_to(study.counters);
+  json.at("links").get_to(study.links);
   json.at("verdict").get_to(study.verdict);
   json.at("samples").get_to(study.samples);
+  json.at("pdl_samples").get_to(study.pdl_samples);
   json.at("cublas_samples").get_to(study.cublas_samples);
 }
 

@@ -38,7 +38,9 @@ void to_json(nlohmann::json& json, const Prepared& prepared);
 void from_json(const nlohmann::json& json, Prepared& prepared);
 void to_json(nlohmann::json& json, const Sample& sample);
 void from_json(const nlohmann::json& json, Sample& sample);
-void to_json(nlohmann::json& json, const StudyRequest& request);  ///< without its source
+void to_json(nlohmann::json& json, const ChainLink& link);
+void from_json(const nlohmann::json& json, ChainLink& link);
+void to_json(nlohmann::json& json, const StudyRequest& request);  ///< without its sources
 void from_json(const nlohmann::json& json, StudyRequest& request);
 void to_json(nlohmann::json& json, const Study& study);
 void from_json(const nlohmann::json& json, Study& study);

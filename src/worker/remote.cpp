@@ -28,7 +28,7 @@ Environment RemoteMeasurer::environment() {
 Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed,
                                       const std::set<std::string>& without) {
   if (std::exchange(impl_->has_opened, true)) impl_->restart();
-  impl_->expect_launches_at(shape);
+  impl_->expect_launches_of(shape.flops());
   const json reply = impl_->request(
       {{"call", call::kOpen}, {"shape", shape}, {"seed", seed}, {"without", without}},
       limit::kStart + limit::kOpen + impl_->launch_limit());
@@ -90,10 +90,10 @@ Environment RemoteLab::environment() {
   return impl_->request({{"call", call::kEnvironment}}, limit::kStart).get<Environment>();
 }
 
-Study RemoteLab::run(const StudyRequest& request, const std::filesystem::path& cubin) {
-  impl_->expect_launches_at(request.shape);
+Study RemoteLab::run(const StudyRequest& request, const Cubins& cubins) {
+  impl_->expect_launches_of(request.flops());
   return impl_
-      ->request({{"call", call::kStudy}, {"request", request}, {"cubin", cubin.string()}},
+      ->request({{"call", call::kStudy}, {"request", request}, {"cubins", cubins}},
                 limit::kOpen + impl_->launch_limit())
       .get<Study>();
 }

@@ -55,7 +55,7 @@ class RemoteLab : public Lab {
   ~RemoteLab() override;
 
   Environment environment() override;
-  Study run(const StudyRequest& request, const std::filesystem::path& cubin) override;
+  Study run(const StudyRequest& request, const Cubins& cubins) override;
 
  private:
   struct Impl;

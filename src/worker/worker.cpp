@@ -102,7 +102,7 @@ class Server {
     session_.reset();  // frees its memory, and is not to run meanwhile
     const auto what = request.at("request").get<StudyRequest>();
     try {
-      return run_study(what, request.at("cubin").get<std::string>(),
+      return run_study(what, request.at("cubins").get<Cubins>(),
                        {*device_, nvml_ ? &*nvml_ : nullptr, on_step_});
     } catch (const CudaError& error) {
       if (error.sticky()) throw;
@@ -115,8 +115,8 @@ class Server {
       return failed_launch(what, error);
     }
   }
-  static Study run_study(const StudyRequest& request, const std::filesystem::path& cubin,
-                         const Bench& bench) {
+  static Study run_study(const StudyRequest& request, const Cubins& cubins, const Bench& bench) {
+    const auto cubin = cubins.empty() ? std::filesystem::path() : cubins.begin()->second;
     switch (request.kind) {
       case StudyKind::kMicro:
         return run_micro(request, cubin, bench);
@@ -127,6 +127,8 @@ class Server {
         return run_counters(request, cubin, bench);
       case StudyKind::kLadder:
         return run_ladder(request, cubin, bench);
+      case StudyKind::kChain:
+        return run_chain(request, cubins, bench);
     }
     throw std::invalid_argument("a kind of study that does not exist");
   }

@@ -116,7 +116,7 @@ TEST_F(LadderTest, StampsAddUpToTheKernel) {
   for (const Built& step : built(shape.dtype)) {
     if (!step.probe) continue;
     const StudyRequest request{
-        .kind = StudyKind::kProbe, .label = ladder_label(step.point), .shape = shape, .source = ""};
+        .kind = StudyKind::kProbe, .label = ladder_label(step.point), .shape = shape};
     SCOPED_TRACE(request.label);
     const Study study = run_ladder_probe(request, step.cubin, bench());
     ASSERT_EQ(study.status, Status::kOk) << study.message;
@@ -143,8 +143,7 @@ TEST_F(LadderTest, AStepIsTimedBesideCublas) {
   const Built& step = last_step();
   const StudyRequest request{.kind = StudyKind::kLadder,
                              .label = ladder_label(step.point),
-                             .shape = Shape{.m = 2048, .n = 2048, .k = 2048, .tag = ""},
-                             .source = ""};
+                             .shape = Shape{.m = 2048, .n = 2048, .k = 2048, .tag = ""}};
   const Study study = run_ladder(request, step.cubin, bench());
   ASSERT_EQ(study.status, Status::kOk) << study.message;
   EXPECT_TRUE(study.verdict.correct);
@@ -161,8 +160,7 @@ TEST_F(LadderTest, WhatAStepCannotComputeIsSaid) {
   const Built& step = last_step();
   StudyRequest request{.kind = StudyKind::kLadder,
                        .label = ladder_label(step.point),
-                       .shape = Shape{.m = 2048, .n = 2000, .k = 2048, .tag = ""},
-                       .source = ""};
+                       .shape = Shape{.m = 2048, .n = 2000, .k = 2048, .tag = ""}};
   const Study study = run_ladder(request, step.cubin, bench());
   EXPECT_EQ(study.status, Status::kInvalidConfig);
   EXPECT_NE(study.message.find("N must be"), std::string::npos) << study.message;

@@ -29,6 +29,8 @@ TEST(ShippedDevices, AreTheHoppersWithASourceForEachFigure) {
     names.push_back(device.name);
     EXPECT_FALSE(device.memory_tbps.source.empty());
     EXPECT_EQ(device.smem_bytes_per_clk.value, 128);
+    if (!device.read_tbps) continue;
+    EXPECT_LT(device.read_tbps->value, device.memory_tbps.value) << device.name;
   }
   EXPECT_THAT(names, ElementsAre("H20", "H100-PCIe", "H100-SXM", "H800", "H200"));
 }

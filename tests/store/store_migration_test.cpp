@@ -1,4 +1,4 @@
-// Databases of schema versions 1, 2 and 3 are brought to the present one, and lose nothing.
+// Databases of schema versions 1 to 4 are brought to the present one, and lose nothing.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
@@ -352,6 +352,73 @@ TEST_F(MigrationOfV3Test, ConfigsWithNewWordsCanBeAdded) {
   const std::string label = "bm128.bn176.bk64.q4.c2x1.pp2.d1.nsnake8.tma.persist.bf16.afirst.p128";
   store.record(race(store), std::vector{trial(label)});
   EXPECT_THAT(store.races(), SizeIs(2));
+}
+
+/// Every kind of study, with a figure of each sort.
+constexpr const char* kContentV4 = R"sql(
+INSERT INTO environment VALUES
+  (1, 'NVIDIA H200', 'GPU-1', 9, 0, 132, 62914560, 150754820096, 1980, 700.0, '580.1', '13.0',
+   '13.1.0', '13.0', 'k1', 'abc');
+INSERT INTO run VALUES (1, 1, '2026-11-20T10:00:00Z', 'hgemm-tune ladder');
+INSERT INTO shape VALUES (5, 2048, 4096, 512, 'bf16', 'TN'), (6, 64, 64, 64, 'fp32', 'TN');
+INSERT INTO study VALUES
+  (1, 'fedcba9876543210fedcba9876543210', 1, 'ladder', 'cuda_core.01', 6, 'c3', 'ok', '', 1, 0.5,
+   1.0, '', '2026-11-20T10:01:00Z'),
+  (2, 'edcba9876543210fedcba9876543210f', 1, 'micro', 'mbarrier', NULL, 'c4', 'ok', '', NULL, NULL,
+   NULL, NULL, '2026-11-20T10:02:00Z'),
+  (7, 'dcba9876543210fedcba9876543210fe', 1, 'probe', 'p', 5, 'c5', 'wrong_result', 'why', 0, NULL,
+   0.1, 'a NaN', '2026-11-20T10:03:00Z'),
+  (8, 'cba9876543210fedcba9876543210fed', 1, 'counters', 'cublas', 5, '', 'ok', '', NULL, NULL,
+   NULL, NULL, '2026-11-20T10:04:00Z');
+INSERT INTO micro VALUES (2, 'cycles', 'clk', 5, 4, 6, 7);
+INSERT INTO cycle VALUES (7, 'consumer', 'mma', 'k_block', 3, 9.5);
+INSERT INTO span VALUES (7, 1, 2, 'consumer', 'mma', -1, 0.5, 1.5);
+INSERT INTO counter VALUES (8, 'l2_hit_rate', '%', 87.5, 'lts');
+INSERT INTO ladder (study_id, label, round, pace, launches, time_us, sm_mhz, power_w, temperature_c,
+                    clock_events)
+  VALUES (1, 'step', 0, 'rested', 4, 100.5, 1755.5, 400.5, 50, 4),
+         (1, 'step', 1, 'rested', 4, 101.5, 1750.5, NULL, NULL, NULL),
+         (1, 'cublas', 0, 'rested', 40, 10.5, 1700, NULL, NULL, NULL);
+)sql";
+
+class MigrationOfV4Test : public MigrationOfV2Test {
+ protected:
+  void SetUp() override { make(db_, "schema_v4.sql", kContentV4); }
+};
+
+TEST_F(MigrationOfV4Test, ItsSchemaIsTheOneOfANewDatabase) {
+  { Store migrated = open(); }
+  { Store fresh = open("fresh.db"); }
+  EXPECT_EQ(schema_of(db_), schema_of(folder_ / "fresh.db"));
+}
+
+TEST_F(MigrationOfV4Test, StudiesAndTheirFiguresAreKept) {
+  const std::vector<std::string> tables = {"environment", "run",   "shape", "study",
+                                           "micro",       "cycle", "span",  "counter"};
+  std::vector<std::string> before = rows(tables);
+  for (const std::string& line : rows({"ladder"})) before.push_back(line);
+  { Store store = open(); }
+  std::vector<std::string> after = rows(tables);
+  for (const std::string& line : rows({"study_sample"})) after.push_back(line);
+  EXPECT_EQ(after, before);
+
+  const Store store = open(Store::Mode::kReadOnly);
+  const auto ladders = store.studies(StudyKind::kLadder);
+  ASSERT_THAT(ladders, SizeIs(1));
+  EXPECT_THAT(ladders[0].study.samples, SizeIs(2));
+  EXPECT_EQ(ladders[0].study.samples[1].time_us, 101.5);
+  EXPECT_THAT(ladders[0].study.cublas_samples, SizeIs(1));
+  EXPECT_EQ(store.studies(StudyKind::kProbe).at(0).study.verdict.message, "a NaN");
+}
+
+TEST_F(MigrationOfV4Test, ChainsCanBeAdded) {
+  Store store = open();
+  Study study;
+  study.kind = StudyKind::kChain;
+  study.label = "chain";
+  study.links = {{kShape, kLabel, kOther}};
+  store.record_study(store.begin_run(environment(), "hgemm-tune chain"), study);
+  EXPECT_THAT(store.studies(StudyKind::kChain).at(0).study.links, SizeIs(1));
 }
 
 }  // namespace

@@ -60,6 +60,25 @@ Study ladder() {
   return study;
 }
 
+Study chain() {
+  Study study;
+  study.kind = StudyKind::kChain;
+  study.label = "chain.m1.64x128+128x64.x8.bf16";
+  study.cubin_hash = "all";
+  study.verdict = {.correct = true, .error = 1e-3, .tolerance = 1e-2, .message = ""};
+  for (int i = 0; i < 3; ++i) {  // one shape comes twice
+    study.links.push_back(
+        {Shape{.m = 1, .n = 64 + 64 * (i % 2), .k = 128 - 64 * (i % 2), .tag = ""}, "plain",
+         kLabel});
+  }
+  for (int round : {0, 1}) {
+    study.samples.push_back(sample(round, 60.0 + round));
+    study.pdl_samples.push_back(sample(round, 50.0 + round));
+    study.cublas_samples.push_back(sample(round, 70.0 + round));
+  }
+  return study;
+}
+
 Study counters() {
   Study study;
   study.kind = StudyKind::kCounters;
@@ -96,7 +115,11 @@ std::string text_of(const Study& s) {
   for (const auto& f : s.counters) {
     text += fmt::format("\ncounter {} {} {} {}", f.metric, f.unit, f.value, f.source);
   }
-  for (const auto& sample : s.samples) text += "\nstep" + text_of(sample);
+  for (const auto& link : s.links) {
+    text += fmt::format("\nlink {} {} {}", to_string(link.shape), link.pdl_off, link.pdl_on);
+  }
+  for (const auto& sample : s.samples) text += "\nown" + text_of(sample);
+  for (const auto& sample : s.pdl_samples) text += "\npdl" + text_of(sample);
   for (const auto& sample : s.cublas_samples) text += "\ncublas" + text_of(sample);
   return text;
 }
@@ -121,10 +144,11 @@ class StudyTest : public StoreTest {
   }
 };
 const std::vector<StudyKind> StudyTest::kKinds = {StudyKind::kMicro, StudyKind::kProbe,
-                                                  StudyKind::kCounters, StudyKind::kLadder};
+                                                  StudyKind::kCounters, StudyKind::kLadder,
+                                                  StudyKind::kChain};
 
 TEST_F(StudyTest, WhatIsRecordedIsReadBack) {
-  const std::vector<Study> all = {micro("wgmma"), probe(), counters(), ladder()};
+  const std::vector<Study> all = {micro("wgmma"), probe(), counters(), ladder(), chain()};
   {
     Store store = open();
     const auto id = run(store);

@@ -3,6 +3,7 @@
 #include "tune/studies.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include <map>
@@ -31,7 +32,7 @@ class FakeLab : public Lab {
   std::map<std::string, Status> lost;  ///< by label: takes the worker down
   int lose_environment = 0;            ///< calls from now on
   Environment where;
-  std::vector<std::string> ran;  ///< "label cubin", in order
+  std::vector<std::string> ran;  ///< "label cubin[, cubin...]", in order
   int environments = 0;
 
   FakeLab() {
@@ -46,8 +47,10 @@ class FakeLab : public Lab {
     }
     return where;
   }
-  Study run(const StudyRequest& request, const std::filesystem::path& cubin) override {
-    ran.push_back(request.label + " " + cubin.string());
+  Study run(const StudyRequest& request, const Cubins& cubins) override {
+    std::vector<std::string> paths;
+    for (const auto& [label, cubin] : cubins) paths.push_back(cubin.string());
+    ran.push_back(fmt::format("{} {}", request.label, fmt::join(paths, ", ")));
     if (const auto found = lost.find(request.label); found != lost.end()) {
       throw MeasurerLost(found->second, "lost in " + request.label);
     }
@@ -66,7 +69,7 @@ class FakeLab : public Lab {
 StudyRequest request(const std::string& label, const std::string& source) {
   StudyRequest request;
   request.label = label;
-  request.source = source;
+  if (!source.empty()) request.sources = {{label, source}};
   return request;
 }
 StudyRequest request(const std::string& label) { return request(label, "source of " + label); }
@@ -192,6 +195,43 @@ TEST_F(StudiesTest, WhatDoesNotCompileIsRecordedAsThatOnce) {
   EXPECT_EQ(study("bad").status, Status::kOk);
 }
 
+/// A chain of two links, whose kernels are of these sources.
+StudyRequest chain(const std::string& first, const std::string& second) {
+  StudyRequest request;
+  request.kind = StudyKind::kChain;
+  request.label = "chain";
+  request.links = {{Shape{.m = 1, .n = 64, .k = 64, .tag = ""}, "x", "y"},
+                   {Shape{.m = 1, .n = 32, .k = 64, .tag = ""}, "y", "x"}};
+  request.sources = {{"x", first}, {"y", second}};
+  return request;
+}
+
+TEST_F(StudiesTest, AStudyMayBeOfSeveralKernels) {
+  EXPECT_EQ(run({chain("one", "two"), request("a", "two")}).measured, 2);
+  EXPECT_THAT(compiled_, testing::UnorderedElementsAre("x", "y"));
+  EXPECT_THAT(lab_.ran, ElementsAre("chain cubin of one, cubin of two", "a cubin of two"));
+  const auto known =
+      Store::open(database_, Store::Mode::kReadOnly).studies(StudyKind::kChain).at(0).study;
+  EXPECT_EQ(known.cubin_hash, content_hash(content_hash("one") + content_hash("two")));
+  ASSERT_THAT(known.links, SizeIs(2)) << "what it is about is the driver's to say";
+  EXPECT_EQ(known.links[1].pdl_off, "y");
+
+  EXPECT_EQ(run({chain("one", "two")}).already, 1);
+  EXPECT_EQ(run({chain("one", "another")}).measured, 1) << "another kernel, another study";
+  EXPECT_EQ(run({chain("two", "one")}).measured, 1) << "at other links";
+}
+
+TEST_F(StudiesTest, OfSeveralKernelsTheOneThatDoesNotCompileIsNamed) {
+  EXPECT_EQ(run({chain("one", "#error")}).failed, 1);
+  EXPECT_THAT(lab_.ran, IsEmpty());
+  const auto known =
+      Store::open(database_, Store::Mode::kReadOnly).studies(StudyKind::kChain).at(0).study;
+  EXPECT_EQ(known.status, Status::kCompileFailed);
+  EXPECT_EQ(known.message, "y: the compiler on #error");
+  EXPECT_EQ(run({chain("one", "#error")}).already, 1);
+  EXPECT_EQ(run({chain("one", "two")}).failed, 0);
+}
+
 TEST_F(StudiesTest, AFailureIsAnOutcomeAndNotTriedAgain) {
   lab_.ends = {{"a", Status::kLaunchFailed}, {"b", Status::kWrongResult}};
   const auto done = run({request("a"), request("b"), request("c")});
@@ -270,7 +310,7 @@ TEST_F(StudiesTest, StopsWhileCompiling) {
 
 TEST_F(StudiesTest, WhatIsNotAStudysFaultEndsTheRunUnrecorded) {
   struct ForbiddenLab : FakeLab {
-    Study run(const StudyRequest&, const std::filesystem::path&) override {
+    Study run(const StudyRequest&, const Cubins&) override {
       throw InputError("no permission to read counters");
     }
   } forbidden;

@@ -41,11 +41,14 @@ Study full_study() {
                 .power_w = {},
                 .temperature_c = {},
                 .clock_events = {}};
+  study.links = {{*study.shape, "off", "on"}};
   study.cublas_samples = {sample};
   sample.power_w = 600.5;
   sample.temperature_c = 50;
   sample.clock_events = clock_event::kPowerCap;
   study.samples = {sample, sample};
+  sample.round = 9;
+  study.pdl_samples = {sample};
   return study;
 }
 
@@ -86,8 +89,11 @@ int play(int fd) {
         Study study;
         study.kind = what.kind;
         study.shape = what.shape;
-        study.message = request.at("cubin").get<std::string>() + " seed " +
-                        std::to_string(what.seed) + (what.timeline ? " timeline" : "");
+        study.links = what.links;
+        for (const auto& [label, cubin] : request.at("cubins").get<Cubins>()) {
+          study.message += label + " is " + cubin.string() + ", ";
+        }
+        study.message += "seed " + std::to_string(what.seed) + (what.timeline ? " timeline" : "");
         say(channel, {{"ok", study}});
       } else {
         step(channel, "the launch", 1);
@@ -105,7 +111,7 @@ class RemoteLabTest : public testing::Test {
   Study run(const std::string& label) {
     StudyRequest request;
     request.label = label;
-    return lab_.run(request, "some.cubin");
+    return lab_.run(request, {{label, "some.cubin"}});
   }
   Status loss(const std::string& label, const std::string& expected) {
     try {
@@ -135,14 +141,19 @@ TEST_F(RemoteLabTest, TheRequestArrivesWhole) {
   request.kind = StudyKind::kProbe;
   request.label = "echo";
   request.seed = 0xfedcba9876543210;
-  EXPECT_FALSE(lab_.run(request, "x.cubin").shape);
+  EXPECT_FALSE(lab_.run(request, {}).shape);
   request.shape = Shape{.m = 64, .n = 128, .k = 256, .dtype = Dtype::kFp16, .tag = ""};
   request.timeline = true;
-  const Study study = lab_.run(request, "x.cubin");
+  request.links = {{*request.shape, "off", "on"}};
+  const Study study = lab_.run(request, {{"off", "x.cubin"}, {"on", "y.cubin"}});
   EXPECT_EQ(study.kind, StudyKind::kProbe);
   ASSERT_TRUE(study.shape);
   EXPECT_TRUE(study.shape->same_problem(*request.shape));
-  EXPECT_EQ(study.message, "x.cubin seed 18364758544493064720 timeline");
+  EXPECT_EQ(study.message, "off is x.cubin, on is y.cubin, seed 18364758544493064720 timeline");
+  ASSERT_EQ(study.links.size(), 1u);
+  EXPECT_TRUE(study.links[0].shape.same_problem(*request.shape));
+  EXPECT_EQ(study.links[0].pdl_off, "off");
+  EXPECT_EQ(study.links[0].pdl_on, "on");
 }
 
 TEST_F(RemoteLabTest, AHangIsKilledAtItsDeadlineAndTheNextCallHasAFreshWorker) {

@@ -1,0 +1,386 @@
+#include "bench/chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "gpu/blas.h"
+#include "gpu/hgemm_kernel.h"
+#include "measure/protocol.h"
+#include "measure/sampler.h"
+#include "problem/kernels.h"
+#include "problem/problem.h"
+#include "space/label.h"
+#include "study/chain.h"
+
+namespace hgemm {
+namespace {
+
+constexpr std::int64_t kGuardRows = 64;
+/// Left free for cuBLAS's workspace, loaded kernels and graphs.
+constexpr double kReservedBytes = 1.5e9;
+/// Runs that must agree: a race that goes wrong once in a while should show.
+constexpr int kAgreeingRuns = 10;
+/// References of all links, and outputs copied many times: only that it is no hang.
+constexpr double kVerifyMs = 1000;
+/// Of a sample each; at the own pace windows of protocol::kOwnSamples.
+constexpr int kSharedRounds = 40;
+constexpr int kOwnRounds = 9;
+
+const std::string kPdlOff = "pdl_off";
+const std::string kPdlOn = "pdl_on";
+
+std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
+         static_cast<std::size_t>(element_bytes(dtype));
+}
+
+/// With its guard rows.
+std::size_t output_bytes(const Shape& shape) {
+  return matrix_bytes(shape.m + 2 * kGuardRows, shape.n, shape.dtype);
+}
+
+std::size_t reference_bytes(std::span<const Shape> links) {
+  std::size_t bytes = 0;
+  for (const Shape& shape : links) {
+    bytes = std::max(bytes, static_cast<std::size_t>(shape.m * shape.n) * sizeof(float));
+  }
+  return bytes;
+}
+
+class KernelChain : public ChainCandidate {
+ public:
+  KernelChain(std::span<const std::string> labels, const Cubins& cubins, const ChainData& data)
+      : ChainCandidate(data) {
+    for (int i = 0; i < data.links(); ++i) {
+      const std::string& label = labels[static_cast<std::size_t>(i)];
+      const KernelConfig config = parse_label(label);
+      const Shape& shape = data.shape(i);
+      auto& kernel = kernels_[label];
+      if (!kernel) kernel = std::make_unique<HgemmKernel>(config, cubins.at(label));
+      Link link{.kernel = kernel.get(), .ctas = kernel->grid_ctas(shape)};
+      link.workspace = kernel->make_workspace(shape, link.ctas);
+      link.params = make_params(config, shape, data.operands(i), link.workspace);
+      links_.push_back(std::move(link));
+    }
+  }
+  void launch_link(int i, cudaStream_t stream) const override {
+    const Link& link = links_.at(static_cast<std::size_t>(i));
+    link.kernel->launch(link.params, link.ctas, stream);
+  }
+
+ private:
+  struct Link {
+    const HgemmKernel* kernel = nullptr;
+    int ctas = 0;
+    /// Its own: the next link may already run while this one uses it.
+    Workspace workspace = {};
+    KernelParams params = {};
+  };
+  std::map<std::string, std::unique_ptr<HgemmKernel>> kernels_;
+  std::vector<Link> links_;
+};
+
+class CublasChain : public ChainCandidate {
+ public:
+  using ChainCandidate::ChainCandidate;
+  void launch_link(int i, cudaStream_t stream) const override {
+    blas_.gemm(data_.shape(i), data_.operands(i), stream);
+  }
+
+ private:
+  Cublas blas_;
+};
+
+/// "link 7 of 20, 1x4096x4096 by bm8..."
+std::string link_text(int link, const ChainData& data, const std::string& label) {
+  return fmt::format("link {} of {}, {} by {}", link + 1, data.links(), to_string(data.shape(link)),
+                     label);
+}
+
+/// The chain under measurement: its variants are verified, then sampled in turns.
+class Measurement {
+ public:
+  Measurement(const StudyRequest& request, const Bench& bench)
+      : request_(request),
+        bench_(bench),
+        shapes_(shapes_of(request)),
+        data_(shapes_, request.seed, bench.device, stream_),
+        sampler_(stream_, {.sets = 1, .light = is_light()}, bench.device, bench.nvml,
+                 bench.on_step) {}
+
+  void fill(Study& study, const Cubins& cubins) {
+    for (const std::string& variant : {kPdlOff, kPdlOn}) {
+      std::vector<std::string> labels;
+      for (const ChainLink& link : request_.links) {
+        labels.push_back(variant == kPdlOff ? link.pdl_off : link.pdl_on);
+      }
+      announce("loading", variant, 0);
+      auto chain = make_kernel_chain(labels, cubins, data_);
+      const ChainVerdict found = verify(variant, *chain, true);
+      const bool is_worst =
+          study.verdict.tolerance == 0 || found.verdict.error > study.verdict.error;
+      if (!found.verdict.correct || is_worst) study.verdict = found.verdict;
+      if (!found.verdict.correct) {
+        const std::string& label = labels[static_cast<std::size_t>(found.link)];
+        study.status = Status::kWrongResult;
+        study.message = fmt::format("{}: {}: {}", variant, link_text(found.link, data_, label),
+                                    found.verdict.message);
+        return;
+      }
+      add(variant, std::move(chain));
+    }
+    const std::string cublas(kCublasLabel);
+    auto chain = make_cublas_chain(data_);
+    const ChainVerdict found = verify(cublas, *chain, false);
+    if (!found.verdict.correct) {
+      throw Error(
+          fmt::format("{}: {}", link_text(found.link, data_, cublas), found.verdict.message));
+    }
+    add(cublas, std::move(chain));
+    sample(study);
+  }
+
+ private:
+  static std::vector<Shape> shapes_of(const StudyRequest& request) {
+    if (request.links.empty()) throw std::invalid_argument(request.label + " has no links");
+    std::vector<Shape> shapes;
+    for (const ChainLink& link : request.links) shapes.push_back(link.shape);
+    return shapes;
+  }
+
+  bool is_light() const {
+    double flops = 0;
+    double bytes = 0;
+    for (const Shape& shape : shapes_) {
+      flops += shape.flops();
+      bytes += shape.bytes();
+    }
+    return flops / bytes <= protocol::kLightLoad;
+  }
+
+  ChainVerdict verify(const std::string& variant, const ChainCandidate& chain,
+                      bool deterministic) const {
+    announce("verifying the chain", variant, kVerifyMs);
+    return verify_chain(chain, data_, deterministic, stream_);
+  }
+
+  void add(const std::string& variant, std::unique_ptr<Candidate> chain) {
+    announce("a first timing", variant, 0);
+    const double estimate_us = sampler_.estimate_us(*chain);
+    sampler_.add(variant, std::move(chain), estimate_us);
+  }
+
+  /// The sustained regime (measure/protocol.h).
+  void sample(Study& study) {
+    const bool capped = sampler_.settle(Pace::kShared).power_capped;
+    const Pace pace = capped && !is_light() ? Pace::kOwn : Pace::kShared;
+    const int rounds = pace == Pace::kOwn ? kOwnRounds : kSharedRounds;
+    const std::map<std::string, std::vector<Sample>*> kept{
+        {kPdlOff, &study.samples},
+        {kPdlOn, &study.pdl_samples},
+        {std::string(kCublasLabel), &study.cublas_samples}};
+    std::vector<std::string> order;
+    for (const auto& [variant, samples] : kept) order.push_back(variant);
+    std::mt19937_64 random(request_.seed);
+    for (int round = 0; round < rounds;) {
+      std::ranges::shuffle(order, random);
+      for (const std::vector<Sample>& of_round : sampler_.rounds(order, pace)) {
+        for (std::size_t i = 0; i < order.size(); ++i) {
+          std::vector<Sample>& samples = *kept.at(order[i]);
+          samples.push_back(of_round.at(i));
+          samples.back().round = round;
+        }
+        ++round;
+      }
+    }
+  }
+
+  void announce(const char* doing, const std::string& variant, double expected_ms) const {
+    if (bench_.on_step) bench_.on_step({doing, variant, true, expected_ms});
+  }
+
+  const StudyRequest& request_;
+  const Bench& bench_;
+  Stream stream_;
+  std::vector<Shape> shapes_;
+  ChainData data_;
+  Sampler sampler_;
+};
+
+}  // namespace
+
+// ---- Data ----
+
+ChainData::ChainData(std::span<const Shape> links, std::uint64_t seed, const Device& device,
+                     const Stream& stream)
+    : shapes_(links.begin(), links.end()), comparison_(sizeof(Comparison)) {
+  double needed = static_cast<double>(reference_bytes(links)) + kReservedBytes;
+  for (const Shape& shape : links) {
+    needed += shape.bytes() + static_cast<double>(output_bytes(shape));
+  }
+  const auto free_bytes = static_cast<double>(free_device_bytes());
+  if (needed > free_bytes) {
+    throw InputError(fmt::format(
+        "a chain of {} GEMMs needs {:.1f} GB of device memory, and {} has {:.1f} GB free; make it "
+        "shorter with --length",
+        links.size(), needed * 1e-9, device.name, free_bytes * 1e-9));
+  }
+
+  reference_ = DeviceMemory(reference_bytes(links));
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Shape& shape = links[i];
+    Link link{{},
+              DeviceMemory(matrix_bytes(shape.n, shape.k, shape.dtype)),
+              DeviceMemory(output_bytes(shape))};
+    const auto stream_id = static_cast<std::uint32_t>(2 * i);
+    if (i == 0 || !feeds(links[i - 1], shape)) {
+      link.a = DeviceMemory(matrix_bytes(shape.m, shape.k, shape.dtype));
+      fill_normal(link.a.data(), shape.m * shape.k, shape.dtype, 1.0f, seed, stream_id,
+                  stream.get());
+    }
+    const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.k)));
+    fill_normal(link.b.data(), shape.n * shape.k, shape.dtype, sigma_b, seed, stream_id + 1,
+                stream.get());
+    links_.push_back(std::move(link));
+  }
+  stream.synchronize();
+}
+
+Operands ChainData::operands(int i) const {
+  const auto at = static_cast<std::size_t>(i);
+  const Link& link = links_.at(at);
+  const auto d_of = [this](std::size_t of) -> void* {
+    return links_[of].d.as<std::byte>() +
+           matrix_bytes(kGuardRows, shapes_[of].n, shapes_[of].dtype);
+  };
+  return {link.a.data() != nullptr ? link.a.data() : d_of(at - 1), link.b.data(), d_of(at)};
+}
+
+void ChainData::poison(const Stream& stream) const {
+  for (const Link& link : links_) {
+    check(cudaMemsetAsync(link.d.data(), kPoisonByte, link.d.bytes(), stream.get()),
+          "poisoning an output");
+  }
+}
+
+Verdict ChainData::verify(int link, const Stream& stream) const {
+  const Shape& shape = this->shape(link);
+  const Operands operands = this->operands(link);
+  Verdict verdict;
+  verdict.tolerance = tolerance(shape.dtype, shape.k);
+  multiply_reference(reference_.as<float>(), operands.a, operands.b, shape.dtype, shape.m, shape.n,
+                     shape.k, stream.get());
+  compare(comparison_.as<Comparison>(), operands.d, reference_.as<float>(), shape.m * shape.n,
+          kGuardRows * shape.n, shape.dtype, static_cast<float>(verdict.tolerance), stream.get());
+  Comparison comparison{};
+  check(cudaMemcpyAsync(&comparison, comparison_.data(), sizeof comparison, cudaMemcpyDeviceToHost,
+                        stream.get()),
+        "reading the comparison");
+  stream.synchronize();
+
+  verdict.error = static_cast<double>(comparison.max_error);
+  verdict.correct = comparison.bad == 0 && comparison.guard_writes == 0;
+  if (comparison.bad > 0) {
+    const auto index = static_cast<std::int64_t>(comparison.first_bad);
+    const bool only_nan = verdict.error <= verdict.tolerance;
+    verdict.message =
+        fmt::format("{} of {} elements are wrong, the first at row {}, column {}{}", comparison.bad,
+                    shape.m * shape.n, index / shape.n, index % shape.n,
+                    only_nan ? " (NaN: never written, or of an input that was not there yet)" : "");
+    if (only_nan) verdict.error = std::numeric_limits<double>::quiet_NaN();
+  } else if (comparison.guard_writes > 0) {
+    verdict.message =
+        fmt::format("{} elements outside the output were written", comparison.guard_writes);
+  }
+  return verdict;
+}
+
+std::vector<std::vector<std::byte>> ChainData::outputs(const Stream& stream) const {
+  std::vector<std::vector<std::byte>> all;
+  for (int i = 0; i < links(); ++i) {
+    const Shape& of = shape(i);
+    std::vector<std::byte>& output = all.emplace_back(matrix_bytes(of.m, of.n, of.dtype));
+    check(cudaMemcpyAsync(output.data(), operands(i).d, output.size(), cudaMemcpyDeviceToHost,
+                          stream.get()),
+          "reading an output");
+  }
+  stream.synchronize();
+  return all;
+}
+
+// ---- Who computes it ----
+
+void ChainCandidate::launch(int /*set*/, cudaStream_t stream) const {
+  for (int link = 0; link < data_.links(); ++link) launch_link(link, stream);
+}
+
+std::unique_ptr<ChainCandidate> make_kernel_chain(std::span<const std::string> labels,
+                                                  const Cubins& cubins, const ChainData& data) {
+  return std::make_unique<KernelChain>(labels, cubins, data);
+}
+
+std::unique_ptr<ChainCandidate> make_cublas_chain(const ChainData& data) {
+  return std::make_unique<CublasChain>(data);
+}
+
+// ---- Verification ----
+
+ChainVerdict verify_chain(const ChainCandidate& chain, const ChainData& data, bool deterministic,
+                          const Stream& stream) {
+  std::vector<std::vector<std::byte>> expected;
+  if (deterministic) {
+    data.poison(stream);
+    for (int link = 0; link < data.links(); ++link) {
+      chain.launch_link(link, stream.get());
+      stream.synchronize();
+    }
+    expected = data.outputs(stream);
+  }
+  const Graph graph = Graph::capture(stream, [&] { chain.launch(0, stream.get()); });
+  const auto run = [&] {
+    data.poison(stream);
+    graph.launch(stream);
+  };
+
+  run();
+  ChainVerdict worst;
+  for (int link = 0; link < data.links(); ++link) {
+    const Verdict verdict = data.verify(link, stream);
+    if (!verdict.correct) return {link, verdict};
+    if (link == 0 || verdict.error > worst.verdict.error) worst = {link, verdict};
+  }
+  for (int i = 0; deterministic && i < kAgreeingRuns; ++i) {
+    if (i > 0) run();
+    const auto outputs = data.outputs(stream);
+    const auto [differs, other] = std::ranges::mismatch(outputs, expected);
+    if (differs == outputs.end()) continue;
+    worst.link = static_cast<int>(differs - outputs.begin());
+    worst.verdict.correct = false;
+    worst.verdict.message = fmt::format(
+        "run {} as a graph did not give the bits that the links give one by one", i + 1);
+    return worst;
+  }
+  return worst;
+}
+
+// ---- The study ----
+
+Study run_chain(const StudyRequest& request, const Cubins& cubins, const Bench& bench) {
+  Study study;
+  study.kind = StudyKind::kChain;
+  study.label = request.label;
+  study.links = request.links;
+  Measurement(request, bench).fill(study, cubins);
+  return study;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,107 @@
+// The chain command where there is no GPU, or no wish to use it.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string kPlain = "bm8.bn64.bk128.q5.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128";
+const std::string kOverlapped = "bm8.bn64.bk128.q10.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.pdl";
+
+using ChainCommand = ProgramTest;
+
+/// A chain of 8 equal links, measured by the program that install_with_recorded() is given.
+Study measured_chain() {
+  Study study;
+  study.kind = StudyKind::kChain;
+  study.label = "chain.m1.4096x4096.x8.bf16";
+  study.verdict.correct = true;
+  for (int i = 0; i < 8; ++i) study.links.push_back({shape(1, 4096, 4096), kPlain, kOverlapped});
+  for (int round = 0; round < 9; ++round) {
+    Sample sample;
+    sample.round = round;
+    sample.launches = 10;
+    sample.time_us = 80;
+    study.samples.push_back(sample);
+    sample.time_us = 64;
+    study.pdl_samples.push_back(sample);
+    sample.time_us = 96;
+    study.cublas_samples.push_back(sample);
+  }
+  return study;
+}
+
+TEST_F(ChainCommand, HelpTeachesByExample) {
+  EXPECT_THAT(run("--help").out, HasSubstr("\n  chain "));
+  EXPECT_THAT(run("chain --help").out,
+              AllOf(HasSubstr("Examples:\n  hgemm-tune chain"), HasSubstr("[8 - 32]=20"),
+                    HasSubstr("cublasGemmEx, which has no PDL in its API")));
+}
+
+TEST_F(ChainCommand, WithoutAGpuItSaysWhatWouldMeasure) {
+  const Outcome outcome = run("chain --shapes llama7b-decode.yaml --m 1,16 --format json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(json::parse(outcome.out).is_array());
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("nothing is measured now"),
+                    HasSubstr("left out: 1x32000x4096 decode/logits: it comes less often than "
+                              "once in a layer")));
+  EXPECT_EQ(run("chain --shapes llama7b-decode.yaml --require-gpu").exit_code, 1);
+}
+
+TEST_F(ChainCommand, WhatWasRecordedAnswers) {
+  install_with_recorded({race(shape(1, 4096, 4096))});
+  {
+    Store store = Store::open(recorded("h200").replace_filename("study.db").string(),
+                              Store::Mode::kReadWrite);
+    store.record_study(store.begin_run(environment(), "hgemm-tune chain"), measured_chain());
+  }
+  const Outcome table = run("chain --recorded --shapes 1x4096x4096 --length 8");
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out,
+              AllOf(HasSubstr("Recorded on NVIDIA H200"), HasSubstr("1.250 [1.250, 1.250]"),
+                    HasSubstr("8 of 1x4096x4096: " + kPlain + "; with PDL " + kOverlapped)));
+  const Outcome objects = run("chain --recorded --shapes 1x4096x4096 --length 8 --format json");
+  const json rows = json::parse(objects.out);
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_EQ(rows[1]["time_us"], 64);
+  EXPECT_EQ(rows[1]["read_tbps"], 4.67) << "what configs/devices.yaml has of this GPU";
+
+  const Outcome other = run("chain --recorded --shapes 1x4096x4096 --length 9");
+  EXPECT_THAT(other.out, HasSubstr("Nothing of this was recorded elsewhere."));
+}
+
+TEST_F(ChainCommand, BadInputNamesWhatIsWrong) {
+  const auto refused = [&](const std::string& arguments, const std::string& because) {
+    const Outcome outcome = run("chain --recorded " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_THAT(outcome.err, HasSubstr(because)) << arguments;
+    EXPECT_THAT(outcome.out, IsEmpty()) << arguments;
+  };
+  refused("", "--shapes is required");
+  refused("--shapes llama7b-decode.yaml --length 7", "--length: Value 7 not in range 8 to 32");
+  refused("--shapes llama7b-decode.yaml --length 33", "--length");
+  refused("--shapes llama7b-decode.yaml --m 1,3",
+          "--m 3: no shape of llama7b-decode.yaml has so many rows; there are 1, 16, 64, 128");
+  refused("--shapes 1x64x64.fp32", "the kernel cannot compute 1x64x64.fp32");
+  refused("--shapes 3x64x72", "no configuration is known to be the best at 3x64x72");
+  refused("--shapes 1x4096x4096 --config nonsense", "nonsense");
+  refused("--shapes 1x4096x4096.fp16 --config " + kPlain,
+          "it is for another type or problem than 1x4096x4096.fp16");
+  refused("--shapes 1x4096x4096 --config bm8.bn64.bk128.q16.c1x1.swap3.d1.linear.tma.single.bf16",
+          "the kernel cannot run it");
+  refused("--shapes 1x4096x4096 --format xml", "xml");
+  refused("--shapes 1x4096x4096 --db none.db", "none.db");
+}
+
+}  // namespace
+}  // namespace hgemm

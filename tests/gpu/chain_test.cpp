@@ -1,0 +1,141 @@
+// Chains on the GPU: links that read what the one before them wrote give correct results while they
+// overlap, and what overlaps and should not is found.
+#include "bench/chain.h"
+
+#include <algorithm>
+
+#include "compile/source.h"
+#include "space/label.h"
+#include "study/chain.h"
+#include "support.h"
+
+namespace hgemm::testing {
+namespace {
+
+/// Few stages, so that many CTAs find room on an SM at once and links overlap as much as they can.
+constexpr const char* kSingle = "bm16.bn64.bk64.q3.c1x1.swap1.d1.linear.tma.single.bf16.p128.pdl";
+constexpr const char* kSplit = "bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.pdl";
+constexpr const char* kTall = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16.pdl";
+
+std::string without_pdl(const std::string& text) {
+  KernelConfig config = parse_label(text);
+  config.pdl = false;
+  return label(config);
+}
+
+/// The last link but one is not wide enough to feed the last one.
+std::vector<Shape> shapes(std::int64_t m) {
+  std::vector<Shape> shapes;
+  for (const auto& [n, k] : {std::pair{1024, 2048},
+                             {4096, 1024},
+                             {2048, 4096},
+                             {2048, 2048},
+                             {512, 2048},
+                             {4096, 512},
+                             {512, 4096},
+                             {2048, 1024}}) {
+    shapes.push_back({.m = m, .n = n, .k = k, .tag = ""});
+  }
+  return shapes;
+}
+
+class ChainTest : public GpuTest {
+ protected:
+  /// Links take turns with the configs.
+  static StudyRequest request(std::int64_t m, const std::vector<std::string>& configs) {
+    StudyRequest request{.kind = StudyKind::kChain, .label = "chain", .shape = std::nullopt};
+    for (const Shape& shape : shapes(m)) {
+      const std::string& pdl_on = configs[request.links.size() % configs.size()];
+      request.links.push_back({.shape = shape, .pdl_off = without_pdl(pdl_on), .pdl_on = pdl_on});
+    }
+    return request;
+  }
+  static Cubins cubins(const std::vector<std::string>& configs) {
+    std::vector<KernelConfig> all;
+    for (const std::string& text : configs) {
+      all.push_back(parse_label(text));
+      all.push_back(parse_label(without_pdl(text)));
+    }
+    Cubins cubins;
+    for (const Build& build : compile(all)) {
+      EXPECT_EQ(build.status, Status::kOk) << build.message;
+      cubins[build.facts.label] = build.cubin;
+    }
+    return cubins;
+  }
+  Bench bench() const { return {*device_, nullptr, on_step_}; }
+
+  const OnStep on_step_ = nullptr;
+};
+
+TEST_F(ChainTest, IsVerifiedAndTimedInTurns) {
+  for (const std::int64_t m : {1, 16}) {
+    SCOPED_TRACE(m);
+    const std::vector<std::string> configs{kSingle, kSplit, kTall};
+    const Study study = run_chain(request(m, configs), cubins(configs), bench());
+    ASSERT_EQ(study.status, Status::kOk) << study.message;
+    EXPECT_TRUE(study.verdict.correct);
+    EXPECT_GT(study.verdict.error, 0);
+    EXPECT_LE(study.verdict.error, study.verdict.tolerance);
+    EXPECT_EQ(study.links.size(), 8u);
+    ASSERT_EQ(study.samples.size(), 40u) << "decode is light: the shared pace";
+    ASSERT_EQ(study.pdl_samples.size(), 40u);
+    ASSERT_EQ(study.cublas_samples.size(), 40u);
+    for (std::size_t i = 0; i < study.samples.size(); ++i) {
+      for (const auto* samples : {&study.samples, &study.pdl_samples, &study.cublas_samples}) {
+        EXPECT_EQ((*samples)[i].round, static_cast<int>(i));
+        EXPECT_EQ((*samples)[i].pace, Pace::kShared);
+        EXPECT_GT((*samples)[i].time_us, 8) << "of eight GEMMs";
+        EXPECT_GT((*samples)[i].sm_mhz, 0);
+      }
+    }
+  }
+}
+
+// A kernel that lets the next one come, but does not wait for the one before it: alone it is
+// correct, and what a race of single shapes verifies is alone.
+TEST_F(ChainTest, ALinkThatDoesNotWaitIsFound) {
+  const Build hasty =
+      compile_edited(parse_label(kSingle), "stream.cuh", "ptx::griddepcontrol_wait();", "");
+  ASSERT_EQ(hasty.status, Status::kOk) << hasty.message;
+  Cubins broken = cubins({kSingle});
+  broken[kSingle] = hasty.cubin;
+  const Study study = run_chain(request(16, {kSingle}), broken, bench());
+  EXPECT_EQ(study.status, Status::kWrongResult);
+  EXPECT_NE(study.message.find("pdl_on: link "), std::string::npos) << study.message;
+  EXPECT_TRUE(study.samples.empty());
+  EXPECT_TRUE(study.cublas_samples.empty());
+}
+
+TEST_F(ChainTest, AWeightThatIsNotTheReferencesIsFoundInItsLink) {
+  const Stream stream;
+  const std::vector<Shape> links = shapes(16);
+  const ChainData data(links, 3, *device_, stream);
+  const auto chain =
+      make_kernel_chain(std::vector(links.size(), std::string(kSplit)), cubins({kSplit}), data);
+  ASSERT_TRUE(verify_chain(*chain, data, true, stream).verdict.correct);
+
+  const Operands third = data.operands(2);
+  check(cudaMemsetAsync(const_cast<void*>(third.b), 0, 4096, stream.get()), "altering a weight");
+  EXPECT_FALSE(data.verify(2, stream).correct) << "the output is of the weight as it was";
+  EXPECT_TRUE(data.verify(1, stream).correct);
+  EXPECT_TRUE(data.verify(3, stream).correct) << "of the A that it had";
+}
+
+TEST_F(ChainTest, LinksReadWhatTheOneBeforeThemWroteWhereItSuffices) {
+  const Stream stream;
+  const std::vector<Shape> links = shapes(1);
+  const ChainData data(links, 3, *device_, stream);
+  for (int i = 1; i < data.links(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(data.operands(i).a == data.operands(i - 1).d, feeds(links[at - 1], links[at])) << i;
+    for (int j = 0; j < i; ++j) {
+      EXPECT_NE(data.operands(i).b, data.operands(j).b);
+      EXPECT_NE(data.operands(i).d, data.operands(j).d);
+    }
+  }
+  EXPECT_FALSE(feeds(links[6], links[7])) << "one of them has an A of its own";
+}
+
+}  // namespace
+}  // namespace hgemm::testing
