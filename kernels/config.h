@@ -245,7 +245,7 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const KernelConfig& c,
 ///
 /// Two consumers take 240 only for tiles that need it: with 24 registers some producers spill.
 HGEMM_HOST_DEVICE constexpr bool moves_registers(const KernelConfig& c) {
-  return (c.consumers > 1 || c.ctas_per_sm > 1) && !is_swapped(c);
+  return (c.consumers > 1 || c.ctas_per_sm > 1) && !is_swapped(c) && !is_vector(c);
 }
 HGEMM_HOST_DEVICE constexpr int consumer_registers(const KernelConfig& c) {
   if (is_swapped(c)) return entry_registers(c);
@@ -518,9 +518,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
           "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct stores take "
           "no hint"};
     case Rule::kCtasPerSm:
-      return {
-          "ctas_per_sm",
-          "1 or 2 CTAs per SM, and 2 with at most two consumers each; up to 4 with schedule vec"};
+      return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
     case Rule::kDynamic:
       return {"dynamic",
               "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at "
@@ -639,7 +637,7 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid_vector(const KernelConfig& c,
       c.promotion != plain.promotion) {
     return Rule::kVector;
   }
-  if (c.ctas_per_sm < 1 || c.ctas_per_sm > 4) return Rule::kCtasPerSm;
+  if (c.ctas_per_sm < 1 || c.ctas_per_sm > 2) return Rule::kCtasPerSm;
   if (smem_layout(c).total_bytes > smem_limit(c, limits)) return Rule::kSharedMemory;
   if (is_fixed(c) && why_unsupported(c, {c.m, c.n, c.k, c.k, c.k, c.n})) return Rule::kExtents;
   return Rule::kValid;

@@ -33,17 +33,6 @@ __device__ __forceinline__ uint4 shifted_unit(const uint4& low, const uint4& hig
   return {w[0], w[1], w[2], w[3]};
 }
 
-/// The 16 bytes at `source`, a multiple of 2 bytes, of which `valid` > 0 elements may be read.
-/// Units without a valid element are not touched; the rest of the result is whatever lies there.
-__device__ __forceinline__ uint4 load_unaligned(const unsigned short* source, int valid) {
-  const u64 address = reinterpret_cast<u64>(source);
-  const int shift = static_cast<int>(address % 16) / kElementBytes;
-  const uint4* const units = reinterpret_cast<const uint4*>(address - address % 16);
-  const uint4 low = ptx::load_once(units);
-  const uint4 high = shift + valid > kUnitElements ? ptx::load_once(units + 1) : low;
-  return shifted_unit(low, high, shift);
-}
-
 /// Body of the kernel, for any grid of kPackThreads. A warp takes runs of 32 * kPackUnits units of
 /// a row.
 template <bool kPdl>

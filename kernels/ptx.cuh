@@ -399,9 +399,9 @@ __device__ __forceinline__ uint4 load_shared_unit(u32 address) {
                : "memory");
   return value;
 }
-__device__ __forceinline__ void store_shared_v4(u32 address, const u32* values) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(values[0]),
-               "r"(values[1]), "r"(values[2]), "r"(values[3])
+__device__ __forceinline__ void store_shared_unit(u32 address, const uint4& value) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
                : "memory");
 }
 __device__ __forceinline__ void load_shared_v4(float* values, u32 address) {

@@ -4,8 +4,8 @@
 //
 // Nothing here needs alignment. Rows of the large operand are read in units of 16 bytes as they lie
 // in memory, so that the first element of a row is somewhere in its first unit; all rows of a CTA
-// are shifted alike (VectorGrid), and the vectors lie in shared memory with the same shift. Sums are
-// fp32, in the same order whatever the launch.
+// are shifted alike (VectorGrid), and the vectors lie in shared memory with the same shift. Sums
+// are fp32, in the same order whatever the launch.
 //
 // Read top to bottom: loads, vectors, kernel.
 #pragma once
@@ -78,51 +78,87 @@ struct VectorLoads {
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
         units[row][step] = {0, 0, 0, 0};
-        if (first + step * 32 < end) units[row][step] = ptx::load_once(rows[row] + first + step * 32);
+        if (first + step * 32 < end)
+          units[row][step] = ptx::load_once(rows[row] + first + step * 32);
       }
     }
   }
 };
 
-/// The vectors' elements that belong to units [begin, end) of the large operand's rows, in the units
-/// that they belong to.
+/// Where one unit of one vector comes from and goes to.
+struct VectorUnit {
+  const unsigned short* source;  ///< its first element, which may be outside of the vector
+  int k;                         ///< that element
+  u32 target;                    ///< in shared memory
+};
+
+/// A unit at an end of a vector, of `length`: zeros where it has no elements.
+__device__ __forceinline__ uint4 partial_unit(const VectorUnit& unit, int length) {
+  u32 words[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int i = 0; i < kUnitElements; ++i) {
+    if (unit.k + i >= 0 && unit.k + i < length) {
+      words[i / 2] |= static_cast<u32>(unit.source[i]) << (i % 2 * 16);
+    }
+  }
+  return {words[0], words[1], words[2], words[3]};
+}
+
+/// The vectors' elements that belong to units [begin, end) of the large operand's rows, in the
+/// units that they belong to. Several at a time: each comes from memory.
 template <KernelConfig kConfig>
 __device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem, int shift,
                                               int begin, int end) {
   constexpr int kChunkUnits = vector_chunk(kConfig) / kUnitElements;
+  constexpr int kBatch = 4;
+  const int units = end - begin;
+  const auto unit_at = [&](int index) {
+    const int vector = kConfig.bm == 1 ? 0 : index / units;
+    const int unit = index - vector * units;
+    const int k = (begin + unit) * kUnitElements - shift;
+    return VectorUnit{roles.vectors + vector * roles.vector_leading + k, k,
+                      smem + static_cast<u32>((vector * kChunkUnits + unit) * 16)};
+  };
+  const auto is_whole = [&](const VectorUnit& unit) {
+    return unit.k >= 0 && unit.k + kUnitElements <= roles.k;
+  };
+  const int valid = units * roles.count;  // of units; what follows them are no vectors
+  const int all = units * kConfig.bm;
 #pragma unroll 1
-  for (int vector = 0; vector < kConfig.bm; ++vector) {
-    const unsigned short* const source = roles.vectors + vector * roles.vector_leading;
-#pragma unroll 1
-    for (int unit = begin + static_cast<int>(threadIdx.x); unit < end;
-         unit += threads_per_cta(kConfig)) {
-      const int k = unit * kUnitElements - shift;
-      u32 words[4] = {0, 0, 0, 0};
-      if (vector < roles.count) {
-        if (k >= 0 && k + kUnitElements <= roles.k) {
-          const uint4 elements = load_unaligned(source + k, kUnitElements);
-          words[0] = elements.x;
-          words[1] = elements.y;
-          words[2] = elements.z;
-          words[3] = elements.w;
-        } else {
+  for (int first = static_cast<int>(threadIdx.x); first < all;
+       first += kBatch * threads_per_cta(kConfig)) {
+    uint4 low[kBatch];
+    uint4 high[kBatch];
 #pragma unroll
-          for (int i = 0; i < kUnitElements; ++i) {
-            if (k + i >= 0 && k + i < roles.k) {
-              words[i / 2] |= static_cast<u32>(source[k + i]) << (i % 2 * 16);
-            }
-          }
-        }
+    for (int i = 0; i < kBatch; ++i) {
+      const int index = first + i * threads_per_cta(kConfig);
+      const VectorUnit unit = unit_at(index);
+      low[i] = {0, 0, 0, 0};
+      high[i] = low[i];
+      if (index < valid && is_whole(unit)) {
+        const u64 address = reinterpret_cast<u64>(unit.source);
+        const uint4* const aligned = reinterpret_cast<const uint4*>(address - address % 16);
+        low[i] = ptx::load_once(aligned);
+        if (address % 16 != 0) high[i] = ptx::load_once(aligned + 1);
       }
-      ptx::store_shared_v4(smem + static_cast<u32>((vector * kChunkUnits + unit - begin) * 16),
-                           words);
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int index = first + i * threads_per_cta(kConfig);
+      if (index >= all) continue;
+      const VectorUnit unit = unit_at(index);
+      const u64 address = reinterpret_cast<u64>(unit.source);
+      uint4 elements =
+          shifted_unit(low[i], high[i], static_cast<int>(address % 16) / kElementBytes);
+      if (index < valid && !is_whole(unit)) elements = partial_unit(unit, roles.k);
+      ptx::store_shared_unit(unit.target, elements);
     }
   }
 }
 
-/// The sums of one (row, vector) that this lane has, `mine`, with those of all that have other parts
-/// of the row: warps of this CTA, then the CTAs of its cluster, always in the same order. Complete
-/// in the first of these warps, of the first CTA.
+/// The sums of one (row, vector) that this lane has, `mine`, with those of all that have other
+/// parts of the row: warps of this CTA, then the CTAs of its cluster, always in the same order.
+/// Complete in the first of these warps, of the first CTA.
 template <KernelConfig kConfig>
 __device__ __forceinline__ float add_vector_parts(float mine, u32 smem, int warp, int lane) {
   constexpr int kSharers = vector_sharers(kConfig);
@@ -180,8 +216,8 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
   int shift = 0;
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
-    const int index = min(first_row + row * grid.classes, (grid.rows - 1 - row_class) /
-                              grid.classes * grid.classes + row_class);
+    const int index = min(first_row + row * grid.classes,
+                          (grid.rows - 1 - row_class) / grid.classes * grid.classes + row_class);
     const u64 address = reinterpret_cast<u64>(roles.large + index * roles.large_leading);
     shift = static_cast<int>(address % 16) / kElementBytes;
     rows[row] = reinterpret_cast<const uint4*>(address - address % 16);
@@ -234,7 +270,8 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
         for (int v = 0; v < kVectors; ++v) {
           float vector[kUnitElements];
           widen<kConfig.dtype>(
-              ptx::load_shared_unit(smem + static_cast<u32>((v * kChunkUnits + unit - begin) * 16)), vector);
+              ptx::load_shared_unit(smem + static_cast<u32>((v * kChunkUnits + unit - begin) * 16)),
+              vector);
 #pragma unroll
           for (int row = 0; row < kRows; ++row) {
 #pragma unroll

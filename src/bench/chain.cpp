@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <random>
 #include <stdexcept>
@@ -83,7 +82,7 @@ class KernelChain : public ChainCandidate {
     int ctas = 0;
     /// Its own: the next link may already run while this one uses it.
     Workspace workspace = {};
-    KernelParams params = {};
+    LaunchParams params = {};
   };
   std::map<std::string, std::unique_ptr<HgemmKernel>> kernels_;
   std::vector<Link> links_;
@@ -92,6 +91,7 @@ class KernelChain : public ChainCandidate {
 class CublasChain : public ChainCandidate {
  public:
   using ChainCandidate::ChainCandidate;
+  int roundings() const override { return kLibraryRoundings; }
   void launch_link(int i, cudaStream_t stream) const override {
     blas_.gemm(data_.shape(i), data_.operands(i), stream);
   }
@@ -272,36 +272,12 @@ void ChainData::poison(const Stream& stream) const {
   }
 }
 
-Verdict ChainData::verify(int link, const Stream& stream) const {
+Verdict ChainData::verify(int link, int roundings, const Stream& stream) const {
   const Shape& shape = this->shape(link);
   const Operands operands = this->operands(link);
-  Verdict verdict;
-  verdict.tolerance = tolerance(shape.dtype, shape.k);
-  multiply_reference(reference_.as<float>(), operands.a, operands.b, shape.dtype, shape.m, shape.n,
-                     shape.k, stream.get());
-  compare(comparison_.as<Comparison>(), operands.d, reference_.as<float>(), shape.m * shape.n,
-          kGuardRows * shape.n, shape.dtype, static_cast<float>(verdict.tolerance), stream.get());
-  Comparison comparison{};
-  check(cudaMemcpyAsync(&comparison, comparison_.data(), sizeof comparison, cudaMemcpyDeviceToHost,
-                        stream.get()),
-        "reading the comparison");
-  stream.synchronize();
-
-  verdict.error = static_cast<double>(comparison.max_error);
-  verdict.correct = comparison.bad == 0 && comparison.guard_writes == 0;
-  if (comparison.bad > 0) {
-    const auto index = static_cast<std::int64_t>(comparison.first_bad);
-    const bool only_nan = verdict.error <= verdict.tolerance;
-    verdict.message =
-        fmt::format("{} of {} elements are wrong, the first at row {}, column {}{}", comparison.bad,
-                    shape.m * shape.n, index / shape.n, index % shape.n,
-                    only_nan ? " (NaN: never written, or of an input that was not there yet)" : "");
-    if (only_nan) verdict.error = std::numeric_limits<double>::quiet_NaN();
-  } else if (comparison.guard_writes > 0) {
-    verdict.message =
-        fmt::format("{} elements outside the output were written", comparison.guard_writes);
-  }
-  return verdict;
+  multiply_reference(reference_.as<float>(), operands.a, operands.b, shape.dtype, shape.extents(),
+                     stream.get());
+  return judge_output(operands.d, reference_, shape, kGuardRows, roundings, comparison_, stream);
 }
 
 std::vector<std::vector<std::byte>> ChainData::outputs(const Stream& stream) const {
@@ -354,7 +330,7 @@ ChainVerdict verify_chain(const ChainCandidate& chain, const ChainData& data, bo
   run();
   ChainVerdict worst;
   for (int link = 0; link < data.links(); ++link) {
-    const Verdict verdict = data.verify(link, stream);
+    const Verdict verdict = data.verify(link, chain.roundings(), stream);
     if (!verdict.correct) return {link, verdict};
     if (link == 0 || verdict.error > worst.verdict.error) worst = {link, verdict};
   }

@@ -31,9 +31,8 @@ class ChainData {
   /// Fills every D, and guard rows before and after it, with NaN.
   void poison(const Stream& stream) const;
 
-  /// Compares D of a link with the fp32 reference of what is now its A: every element within
-  /// tolerance (NaN never is), every guard row untouched. Waits for the stream.
-  Verdict verify(int link, const Stream& stream) const;
+  /// judge_output() of a link, whose reference is that of what is now its A.
+  Verdict verify(int link, int roundings, const Stream& stream) const;
 
   /// The bytes of D of each link. Waits for the stream.
   std::vector<std::vector<std::byte>> outputs(const Stream& stream) const;

@@ -40,6 +40,12 @@ std::vector<Shape> links_asked_for(const ChainOptions& options) {
     if (const char* reason = why_unsupported(shape)) {
       throw InputError(fmt::format("the kernel cannot compute {}: {}", to_string(shape), reason));
     }
+    if (!shape.is_packed()) {
+      throw InputError(
+          fmt::format("{} has padded rows, and the links of a chain have none: leave its leading "
+                      "dimensions out",
+                      to_string(shape)));
+    }
     known.insert(shape.m);
   }
   for (const std::int64_t m : options.rows) {

@@ -58,14 +58,15 @@ std::set<StudyKind> kinds_of(std::span<const StudyRequest> requests) {
 }
 
 /// Equal for what answers(), and ordered: a full plan has thousands of requests.
-using Key =
-    std::tuple<StudyKind, std::string,
-               std::optional<std::tuple<std::int64_t, std::int64_t, std::int64_t, Dtype, Layout>>>;
+using Key = std::tuple<StudyKind, std::string,
+                       std::optional<std::tuple<std::int64_t, std::int64_t, std::int64_t, Dtype,
+                                                Layout, std::int64_t, std::int64_t, std::int64_t>>>;
 template <typename Subject>  // a Study or a StudyRequest
 Key key_of(const Subject& subject) {
   Key key{subject.kind, subject.label, std::nullopt};
   if (const auto& shape = subject.shape) {
-    std::get<2>(key).emplace(shape->m, shape->n, shape->k, shape->dtype, shape->layout);
+    std::get<2>(key).emplace(shape->m, shape->n, shape->k, shape->dtype, shape->layout,
+                             shape->leading_a(), shape->leading_b(), shape->leading_d());
   }
   return key;
 }

@@ -72,9 +72,12 @@ auto contains(std::string_view word) {
 
 Judgement judge(bool succeeded, std::string_view log) {
   Judgement result;
+  // Of several kernels, such as one and the one that packs for it, the most.
   constexpr std::string_view kUsed = "Used ";
-  if (const std::size_t at = log.find(kUsed); at != log.npos) {
-    std::from_chars(log.data() + at + kUsed.size(), log.data() + log.size(), result.registers);
+  for (std::size_t at = log.find(kUsed); at != log.npos; at = log.find(kUsed, at + 1)) {
+    int registers = 0;
+    std::from_chars(log.data() + at + kUsed.size(), log.data() + log.size(), registers);
+    result.registers = std::max(result.registers, registers);
   }
   result.spill_bytes =
       sum_before(log, " bytes spill stores") + sum_before(log, " bytes spill loads");

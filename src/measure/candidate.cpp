@@ -27,11 +27,6 @@ class KernelCandidate : public Candidate {
   std::vector<LaunchParams> params_;
 };
 
-/// cuBLAS may by default add up parts of K in the output's type (cublas_v2.h,
-/// CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION forbids it), and at odd sizes it does.
-/// Baselines are timed as they are by default, so they are held to what that can give.
-constexpr int kLibraryRoundings = 8;
-
 class CublasCandidate : public Candidate {
  public:
   explicit CublasCandidate(const Problem& problem) : problem_(problem) {}

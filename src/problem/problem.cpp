@@ -129,32 +129,38 @@ void Problem::poison(const Stream& stream) const {
 }
 
 Verdict Problem::verify(const Stream& stream, int roundings) const {
+  return judge_output(operands(0).d, reference_, shape_, kGuardRows, roundings, comparison_,
+                      stream);
+}
+
+Verdict judge_output(const void* d, const DeviceMemory& reference, const Shape& shape,
+                     std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
+                     const Stream& stream) {
   Verdict verdict;
-  verdict.tolerance = tolerance(shape_.dtype, shape_.k, roundings);
-  compare(comparison_.as<Comparison>(), operands(0).d, reference_.as<float>(), shape_.extents(),
-          kGuardRows * shape_.leading_d(), shape_.dtype, static_cast<float>(verdict.tolerance),
+  verdict.tolerance = tolerance(shape.dtype, shape.k, roundings);
+  compare(comparison.as<Comparison>(), d, reference.as<float>(), shape.extents(),
+          guard_rows * shape.leading_d(), shape.dtype, static_cast<float>(verdict.tolerance),
           stream.get());
-  Comparison comparison{};
-  check(cudaMemcpyAsync(&comparison, comparison_.data(), sizeof comparison, cudaMemcpyDeviceToHost,
+  Comparison found{};
+  check(cudaMemcpyAsync(&found, comparison.data(), sizeof found, cudaMemcpyDeviceToHost,
                         stream.get()),
         "reading the comparison");
   stream.synchronize();
 
-  verdict.error = static_cast<double>(comparison.max_error);
-  if (comparison.bad > 0) {
-    const auto index = static_cast<std::int64_t>(comparison.first_bad);
-    verdict.message =
-        fmt::format("{} of {} elements are wrong, the first at row {}, column {}", comparison.bad,
-                    shape_.m * shape_.n, index / shape_.n, index % shape_.n);
+  verdict.error = static_cast<double>(found.max_error);
+  if (found.bad > 0) {
+    const auto index = static_cast<std::int64_t>(found.first_bad);
+    verdict.message = fmt::format("{} of {} elements are wrong, the first at row {}, column {}",
+                                  found.bad, shape.m * shape.n, index / shape.n, index % shape.n);
     if (verdict.error <= verdict.tolerance) {
       verdict.error = std::numeric_limits<double>::quiet_NaN();
       verdict.message += " (NaN, or never written)";
     }
-  } else if (comparison.guard_writes > 0) {
+  } else if (found.guard_writes > 0) {
     verdict.message =
-        fmt::format("{} elements outside the output were written", comparison.guard_writes);
+        fmt::format("{} elements outside the output were written", found.guard_writes);
   }
-  verdict.correct = comparison.bad == 0 && comparison.guard_writes == 0;
+  verdict.correct = found.bad == 0 && found.guard_writes == 0;
   return verdict;
 }
 

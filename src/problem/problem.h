@@ -38,6 +38,13 @@ double tolerance(Dtype dtype, std::int64_t k, int roundings = 1);
 /// not move.
 int rotation_sets(const Shape& shape, std::int64_t l2_bytes, std::int64_t free_bytes);
 
+/// Compares D with a reference: every element within tolerance (NaN never is), and around D,
+/// `guard_rows` before its first row and after its last, and in all padding, the poison
+/// (problem/kernels.h) untouched. `comparison`: room for one. Waits for the stream.
+Verdict judge_output(const void* d, const DeviceMemory& reference, const Shape& shape,
+                     std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
+                     const Stream& stream);
+
 /// Inputs: A ~ N(0, 1), B ~ N(0, 1 / K), from a counter-based generator on the GPU (Philox4x32-10,
 /// Salmon et al. 2011), so that outputs are N(0, 1) and a fresh process makes the same data again;
 /// what lies between padded rows is NaN. There are rotation_sets() of them.
@@ -56,8 +63,7 @@ class Problem {
   /// NaN.
   void poison(const Stream& stream) const;
 
-  /// Compares D of set 0 with the reference: every element within tolerance (NaN never is), every
-  /// guard row and all padding untouched. Waits for the stream.
+  /// judge_output() of set 0.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
  private:

@@ -190,8 +190,25 @@ DROP TABLE config;
 ALTER TABLE config_4 RENAME TO config;
 )sql";
 
-/// Chains: another kind of study, its links, and samples that are of a ladder's step or of a chain.
+/// Leading dimensions; and chains: another kind of study, its links, and samples that are of a
+/// ladder's step or of a chain.
 inline constexpr const char* kMigration4To5 = R"sql(
+CREATE TABLE shape_5 (
+  id     INTEGER PRIMARY KEY,
+  m      INTEGER NOT NULL CHECK (m > 0),
+  n      INTEGER NOT NULL CHECK (n > 0),
+  k      INTEGER NOT NULL CHECK (k > 0),
+  dtype  TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16', 'fp32')),
+  layout TEXT    NOT NULL CHECK (layout IN ('TN')),
+  lda    INTEGER NOT NULL CHECK (lda >= k),
+  ldb    INTEGER NOT NULL CHECK (ldb >= k),
+  ldd    INTEGER NOT NULL CHECK (ldd >= n),
+  UNIQUE (m, n, k, dtype, layout, lda, ldb, ldd)
+) STRICT;
+INSERT INTO shape_5 SELECT id, m, n, k, dtype, layout, k, k, n FROM shape;
+DROP TABLE shape;
+ALTER TABLE shape_5 RENAME TO shape;
+
 CREATE TABLE study_5 (
   id              INTEGER PRIMARY KEY,
   uid             TEXT    NOT NULL UNIQUE CHECK (length(uid) = 32),

@@ -105,15 +105,41 @@ std::int64_t add_run(Database& db, const Run& run) {
 
 // ---- Shapes, candidates and builds ----
 
+std::optional<std::int64_t> find_shape(Database& db, const Shape& s) {
+  Statement known =
+      prepare(db,
+              "SELECT id FROM shape WHERE m = ? AND n = ? AND k = ? AND dtype = ? "
+              "AND layout = ? AND lda = ? AND ldb = ? AND ldd = ?",
+              s.m, s.n, s.k, std::string(to_string(s.dtype)), std::string(to_string(s.layout)),
+              s.leading_a(), s.leading_b(), s.leading_d());
+  if (!known.executeStep()) return std::nullopt;
+  return integer64(known, 0);
+}
+
 std::int64_t shape_id(Database& db, const Shape& s) {
-  const std::string dtype(to_string(s.dtype));
-  const std::string layout(to_string(s.layout));
-  Statement known = prepare(
-      db, "SELECT id FROM shape WHERE m = ? AND n = ? AND k = ? AND dtype = ? AND layout = ?", s.m,
-      s.n, s.k, dtype, layout);
-  if (known.executeStep()) return integer64(known, 0);
-  return insert(db, "INSERT INTO shape (m, n, k, dtype, layout) VALUES (?,?,?,?,?)", s.m, s.n, s.k,
-                dtype, layout);
+  if (const auto known = find_shape(db, s)) return *known;
+  return insert(db,
+                "INSERT INTO shape (m, n, k, dtype, layout, lda, ldb, ldd) "
+                "VALUES (?,?,?,?,?,?,?,?)",
+                s.m, s.n, s.k, std::string(to_string(s.dtype)), std::string(to_string(s.layout)),
+                s.leading_a(), s.leading_b(), s.leading_d());
+}
+
+Shape read_shape(const Statement& row, int column) {
+  Shape shape{.m = integer64(row, column),
+              .n = integer64(row, column + 1),
+              .k = integer64(row, column + 2),
+              .dtype = parse_dtype(text(row, column + 3)),
+              .layout = parse_layout(text(row, column + 4)),
+              .tag = ""};
+  const auto padded = [&](int of, std::int64_t length) {
+    const std::int64_t leading = integer64(row, column + of);
+    return leading == length ? 0 : leading;
+  };
+  shape.lda = padded(5, shape.k);
+  shape.ldb = padded(6, shape.k);
+  shape.ldd = padded(7, shape.n);
+  return shape;
 }
 
 std::int64_t candidate_id(Database& db, const std::string& label) {
@@ -176,29 +202,26 @@ std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>
   std::vector<RaceOfRun> races;
   Statement row(db,
                 "SELECT race.id, environment_id, run_id, uid, race.started_utc, m, n, k, dtype, "
-                "layout, weight, tag, regime, cold, graph, pdl FROM race "
+                "layout, lda, ldb, ldd, weight, tag, regime, cold, graph, pdl FROM race "
                 "JOIN shape ON shape.id = shape_id JOIN run ON run.id = run_id "
                 "ORDER BY race.started_utc, race.id");
   while (row.executeStep()) {
     const auto place = environments.find(integer64(row, 1));
     if (place == environments.end()) continue;
     const std::int64_t id = integer64(row, 0);
+    Shape shape = read_shape(row, 5);
+    shape.weight = real(row, 13);
+    shape.tag = text(row, 14);
     races.push_back({.run = integer64(row, 2),
                      .recorded = {.id = id,
                                   .uid = text(row, 3),
                                   .environment = place->second,
                                   .started_utc = text(row, 4),
-                                  .race = {.shape = {.m = integer64(row, 5),
-                                                     .n = integer64(row, 6),
-                                                     .k = integer64(row, 7),
-                                                     .dtype = parse_dtype(text(row, 8)),
-                                                     .layout = parse_layout(text(row, 9)),
-                                                     .weight = real(row, 10),
-                                                     .tag = text(row, 11)},
-                                           .regime = parse_regime(text(row, 12)),
-                                           .timing = {.cold = integer(row, 13) != 0,
-                                                      .graph = integer(row, 14) != 0,
-                                                      .pdl = integer(row, 15) != 0},
+                                  .race = {.shape = shape,
+                                           .regime = parse_regime(text(row, 15)),
+                                           .timing = {.cold = integer(row, 16) != 0,
+                                                      .graph = integer(row, 17) != 0,
+                                                      .pdl = integer(row, 18) != 0},
                                            .trials = read_trials(db, id)}}});
   }
   return races;

@@ -83,6 +83,9 @@ std::vector<BuildFacts> read_builds(SQLite::Database& db);
 
 std::int64_t environment_id(SQLite::Database& db, const Environment& environment);
 std::int64_t shape_id(SQLite::Database& db, const Shape& shape);
+std::optional<std::int64_t> find_shape(SQLite::Database& db, const Shape& shape);
+/// Without weight and tag. Columns from `column` on: m, n, k, dtype, layout, lda, ldb, ldd.
+Shape read_shape(const SQLite::Statement& row, int column);
 std::int64_t candidate_id(SQLite::Database& db, const std::string& label);
 
 // ---- Adding ----

@@ -38,7 +38,8 @@ CREATE TABLE run (
   command_line   TEXT    NOT NULL
 ) STRICT;
 
--- A GEMM problem: D[m x n] = A[m x k] * B[n x k]^T.
+-- A GEMM problem: D[m x n] = A[m x k] * B[n x k]^T. Leading dimensions are elements from one row of A,
+-- B and D to the next.
 CREATE TABLE shape (
   id     INTEGER PRIMARY KEY,
   m      INTEGER NOT NULL CHECK (m > 0),
@@ -46,7 +47,10 @@ CREATE TABLE shape (
   k      INTEGER NOT NULL CHECK (k > 0),
   dtype  TEXT    NOT NULL CHECK (dtype IN ('bf16', 'fp16', 'fp32')),
   layout TEXT    NOT NULL CHECK (layout IN ('TN')),
-  UNIQUE (m, n, k, dtype, layout)
+  lda    INTEGER NOT NULL CHECK (lda >= k),
+  ldb    INTEGER NOT NULL CHECK (ldb >= k),
+  ldd    INTEGER NOT NULL CHECK (ldd >= n),
+  UNIQUE (m, n, k, dtype, layout, lda, ldb, ldd)
 ) STRICT;
 
 -- What is timed: a config of ours, or a library's algorithm ("cublas", "cublaslt.<index>").

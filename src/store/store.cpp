@@ -150,15 +150,15 @@ std::set<std::string> Store::fatal_attempts(const Environment& environment,
   Database& db = impl_->db;
   return impl_->read([&] {
     std::set<std::string> labels;
+    const auto known = find_shape(db, shape);
+    if (!known) return labels;
     const auto places = with_conditions(db, environment);
     const std::string now = boot_id();
     Statement row = prepare(db,
-                            "SELECT label, environment_id, boot_id FROM shape "
-                            "JOIN attempt ON shape_id = shape.id JOIN run ON run.id = run_id "
-                            "JOIN candidate ON candidate.id = candidate_id "
-                            "WHERE m = ? AND n = ? AND k = ? AND dtype = ? AND layout = ?",
-                            shape.m, shape.n, shape.k, std::string(to_string(shape.dtype)),
-                            std::string(to_string(shape.layout)));
+                            "SELECT label, environment_id, boot_id FROM attempt "
+                            "JOIN run ON run.id = run_id "
+                            "JOIN candidate ON candidate.id = candidate_id WHERE shape_id = ?",
+                            *known);
     while (row.executeStep()) {
       const std::string then = text(row, 2);
       const bool booted_since = !then.empty() && !now.empty() && then != now;
@@ -185,17 +185,18 @@ std::set<std::string> Store::finished(const Environment& environment, const Shap
   Database& db = impl_->db;
   return impl_->read([&] {
     std::set<std::string> labels, weighed;
+    const auto known = find_shape(db, shape);
+    if (!known) return labels;
     const auto places = with_conditions(db, environment);
     Statement row =
         prepare(db,
                 "SELECT label, environment_id, stage = 'final' AND status = 'ok', window_s NOTNULL "
-                "FROM shape JOIN race ON shape_id = shape.id JOIN run ON run.id = run_id "
+                "FROM race JOIN run ON run.id = run_id "
                 "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
                 "LEFT JOIN energy ON trial_id = trial.id "
-                "WHERE m = ? AND n = ? AND k = ? AND dtype = ? AND layout = ? AND regime = ? "
+                "WHERE shape_id = ? AND regime = ? "
                 "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
-                shape.m, shape.n, shape.k, std::string(to_string(shape.dtype)),
-                std::string(to_string(shape.layout)), std::string(to_string(regime)));
+                *known, std::string(to_string(regime)));
     while (row.executeStep()) {
       const std::string label = text(row, 0);
       if (is_baseline(label) || !places.contains(integer64(row, 1))) continue;

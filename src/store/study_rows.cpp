@@ -39,16 +39,6 @@ const char* own_samples(const Study& study) {
   return study.kind == StudyKind::kChain ? "pdl_off" : "step";
 }
 
-/// m, n, k, dtype, layout from `column` on.
-Shape read_shape(const Statement& row, int column) {
-  return {.m = integer64(row, column),
-          .n = integer64(row, column + 1),
-          .k = integer64(row, column + 2),
-          .dtype = parse_dtype(text(row, column + 3)),
-          .layout = parse_layout(text(row, column + 4)),
-          .tag = ""};
-}
-
 std::vector<Sample> read_samples(Database& db, std::int64_t id, const char* label) {
   std::vector<Sample> samples;
   Statement row = prepare(db,
@@ -69,7 +59,8 @@ std::vector<StudyRow> read_study_rows(Database& db, const std::string& label) {
   Statement row(db,
                 "SELECT study.id, environment_id, run_id, uid, study.started_utc, command_line, "
                 "kind, label, cubin_hash, status, message, correct, error, tolerance, "
-                "verdict_message, m, n, k, dtype, layout FROM study JOIN run ON run.id = run_id "
+                "verdict_message, m, n, k, dtype, layout, lda, ldb, ldd FROM study "
+                "JOIN run ON run.id = run_id "
                 "LEFT JOIN shape ON shape.id = shape_id WHERE ?1 = '' OR label = ?1 "
                 "ORDER BY study.started_utc, study.id");
   row.bind(1, label);
@@ -146,10 +137,11 @@ void read_figures(Database& db, std::int64_t id, Study& study) {
                               .value = real(counter, 2),
                               .source = text(counter, 3)});
   }
-  Statement link = prepare(db,
-                           "SELECT pdl_off, pdl_on, m, n, k, dtype, layout FROM link "
-                           "JOIN shape ON shape.id = shape_id WHERE study_id = ? ORDER BY position",
-                           id);
+  Statement link =
+      prepare(db,
+              "SELECT pdl_off, pdl_on, m, n, k, dtype, layout, lda, ldb, ldd FROM link "
+              "JOIN shape ON shape.id = shape_id WHERE study_id = ? ORDER BY position",
+              id);
   while (link.executeStep()) {
     study.links.push_back(
         {.shape = read_shape(link, 2), .pdl_off = text(link, 0), .pdl_on = text(link, 1)});

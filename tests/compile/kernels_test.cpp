@@ -87,7 +87,8 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     configs.push_back(config);
   };
   for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
-    for (const Epilogue epilogue : {Epilogue::kDirect, Epilogue::kTma, Epilogue::kLate}) {
+    for (const Epilogue epilogue :
+         {Epilogue::kDirect, Epilogue::kTma, Epilogue::kStaged, Epilogue::kLate}) {
       add([&](KernelConfig& c) {
         c.schedule = schedule;
         c.epilogue = epilogue;
@@ -109,6 +110,49 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     }
   }
   add([&](KernelConfig& c) { c.pdl = true; });
+  // Staged at the limits of its registers, and with what is added up before.
+  for (const auto& [bm, bn] : {std::pair{128, 256}, {256, 192}, {192, 208}}) {
+    add([&, bm = bm, bn = bn](KernelConfig& c) {
+      c.bm = bm;
+      c.bn = bn;
+      c.consumers = bm == 192 ? 3 : 2;
+      c.stages = 3;
+      c.epilogue = Epilogue::kStaged;
+      c.pack = true;
+      c.pdl = bm == 256;
+    });
+  }
+  for (const Walk walk : {Walk::kStreamK, Walk::kClusterSplit, Walk::kDynamic}) {
+    add([&](KernelConfig& c) {
+      c.epilogue = Epilogue::kStaged;
+      c.walk = walk;
+      c.splits = walk == Walk::kClusterSplit ? 3 : 1;
+      if (walk == Walk::kClusterSplit) c.cluster_m = 1;
+    });
+  }
+  // For vectors, at the limits of its registers.
+  for (const auto& [bm, bn, bk, stages, ctas] : {std::tuple{1, 8, 2048, 2, 1},
+                                                 {1, 16, 1024, 2, 2},
+                                                 {2, 32, 512, 1, 2},
+                                                 {4, 64, 256, 2, 1},
+                                                 {8, 32, 512, 2, 1},
+                                                 {16, 16, 1024, 2, 1},
+                                                 {16, 8, 512, 2, 2},
+                                                 {8, 8, 1024, 1, 2}}) {
+    const KernelConfig c{.bm = bm,
+                         .bn = bn,
+                         .bk = bk,
+                         .stages = stages,
+                         .schedule = Schedule::kVector,
+                         .mma_depth = 0,
+                         .epilogue = Epilogue::kDirect,
+                         .walk = Walk::kSingle,
+                         .dtype = bm == 8 ? Dtype::kFp16 : Dtype::kBf16,
+                         .ctas_per_sm = ctas,
+                         .pdl = stages == 2};
+    EXPECT_EQ(why_invalid(c), Rule::kValid) << label(c);
+    configs.push_back(c);
+  }
   // Finding a tile takes a producer the most registers by these.
   for (const TileOrder order : {TileOrder::kHilbert, TileOrder::kSnakeColumns}) {
     for (const bool pdl : {false, true}) {
@@ -264,11 +308,13 @@ TEST(Kernels, ReadNoClock) {
     SCOPED_TRACE(label(config));
     const std::string ptx =
         nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
-    EXPECT_THAT(ptx, HasSubstr("wgmma.mma_async"));
+    if (!is_vector(config)) {
+      EXPECT_THAT(ptx, HasSubstr("wgmma.mma_async"));
+    }
     EXPECT_THAT(ptx, Not(HasSubstr("%clock")));
     EXPECT_EQ(count(ptx, "%globaltimer"), count(ptx, "%globaltimer_lo"));
     EXPECT_EQ(count(ptx, "%globaltimer_lo"), 2 * count(ptx, "trap;"));
-    EXPECT_EQ(count(ptx, ".visible .entry"), 1);
+    EXPECT_EQ(count(ptx, ".visible .entry"), config.pack ? 2 : 1);
   }
   KernelConfig config{.bm = 128, .bn = 256};
   config.probe = true;

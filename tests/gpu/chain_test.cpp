@@ -117,9 +117,9 @@ TEST_F(ChainTest, AWeightThatIsNotTheReferencesIsFoundInItsLink) {
 
   const Operands third = data.operands(2);
   check(cudaMemsetAsync(const_cast<void*>(third.b), 0, 4096, stream.get()), "altering a weight");
-  EXPECT_FALSE(data.verify(2, stream).correct) << "the output is of the weight as it was";
-  EXPECT_TRUE(data.verify(1, stream).correct);
-  EXPECT_TRUE(data.verify(3, stream).correct) << "of the A that it had";
+  EXPECT_FALSE(data.verify(2, 1, stream).correct) << "the output is of the weight as it was";
+  EXPECT_TRUE(data.verify(1, 1, stream).correct);
+  EXPECT_TRUE(data.verify(3, 1, stream).correct) << "of the A that it had";
 }
 
 TEST_F(ChainTest, LinksReadWhatTheOneBeforeThemWroteWhereItSuffices) {

@@ -93,18 +93,11 @@ class OddSizesTest : public GpuTest {
     const int ctas = kernel.grid_ctas(shape);
     const Workspace workspace = kernel.make_workspace(shape, ctas);
     kernel.launch(make_params(config, shape, {a, b, d}, workspace), ctas, stream_.get());
-    const double allowed = tolerance(shape.dtype, shape.k);
-    compare(result_.as<Comparison>(), d, reference_.as<float>(), shape.extents(),
-            kGuardRows * shape.ldd, shape.dtype, static_cast<float>(allowed), stream_.get());
-    stream_.synchronize();
-    Comparison result{};
-    check(cudaMemcpy(&result, result_.data(), sizeof result, cudaMemcpyDeviceToHost), "reading");
-    if (result.bad == 0 && result.guard_writes == 0) return {};
-    return fmt::format(
-        "{} at {}, first elements {}, {}, {} past a unit: {} bad, the first {}, "
-        "error {} of {}; {} written outside",
-        label(config), to_string(shape), draw.a_offset, draw.b_offset, draw.d_offset, result.bad,
-        result.first_bad, static_cast<double>(result.max_error), allowed, result.guard_writes);
+    const Verdict verdict = judge_output(d, reference_, shape, kGuardRows, 1, result_, stream_);
+    if (verdict.correct) return {};
+    return fmt::format("{} at {}, first elements {}, {}, {} past a unit: {}", label(config),
+                       to_string(shape), draw.a_offset, draw.b_offset, draw.d_offset,
+                       verdict.message);
   }
 
   Stream stream_;

@@ -278,10 +278,12 @@ TEST_F(MigrationOfV2Test, StudiesAndFp32ShapesCanBeAdded) {
     EXPECT_THAT(store.studies(StudyKind::kLadder), SizeIs(1));
   }
   SQLite::Database db(db_.string(), SQLite::OPEN_READWRITE);
-  db.exec("INSERT INTO shape (m, n, k, dtype, layout) VALUES (64, 64, 64, 'fp32', 'TN')");
-  EXPECT_THROW(
-      db.exec("INSERT INTO shape (m, n, k, dtype, layout) VALUES (64, 64, 64, 'fp8', 'TN')"),
-      SQLite::Exception);
+  db.exec(
+      "INSERT INTO shape (m, n, k, dtype, layout, lda, ldb, ldd) "
+      "VALUES (64, 64, 64, 'fp32', 'TN', 64, 64, 64)");
+  EXPECT_THROW(db.exec("INSERT INTO shape (m, n, k, dtype, layout, lda, ldb, ldd) "
+                       "VALUES (64, 64, 64, 'fp8', 'TN', 64, 64, 64)"),
+               SQLite::Exception);
 }
 
 /// Beside what version 2 has, configs with every word of version 3, and studies.
