@@ -182,7 +182,9 @@ __device__ __forceinline__ float add_vector_parts(float mine, u32 smem, int warp
       }
     }
   }
-  if constexpr (kParts > 1) ptx::cluster_sync();  // shared memory must outlive its readers
+  // Shared memory must outlive its readers: the other CTAs wait until the first one's threads are
+  // gone, for whom a cluster's barrier does not wait.
+  if (kParts > 1 && ptx::cluster_rank() != 0) ptx::cluster_sync();
   return sum;
 }
 
