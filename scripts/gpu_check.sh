@@ -6,6 +6,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+export HGEMM_TUNE_TEST_CACHE=$scratch/cache  # most tests compile the same kernels
 
 sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
 

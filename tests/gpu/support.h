@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -23,11 +24,13 @@ inline std::filesystem::path build_dir() {
 inline std::string program() { return (build_dir() / "hgemm-tune").string(); }
 inline std::string configs_dir() { return (build_dir() / "share/hgemm-tune/configs").string(); }
 
-/// A cache that lasts as long as the test program.
+/// A cache that lasts as long as the test program, or the folder that HGEMM_TUNE_TEST_CACHE names,
+/// for several programs that compile the same.
 inline CompileOptions compile_options() {
   static const test::TemporaryFolder cache;
+  const char* const shared = std::getenv("HGEMM_TUNE_TEST_CACHE");
   CompileOptions options;
-  options.cache_dir = cache.path();
+  options.cache_dir = shared ? std::filesystem::path(shared) : cache.path();
   options.toolchain.worker = {program(), "compile-worker"};
   return options;
 }
