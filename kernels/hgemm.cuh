@@ -20,6 +20,7 @@
 #include "pipeline.cuh"
 #include "probe.cuh"
 #include "ptx.cuh"
+#include "rules.h"
 #include "schedule.h"
 #include "wgmma.cuh"
 

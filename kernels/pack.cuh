@@ -15,6 +15,40 @@ namespace hgemm {
 /// Units of a row that a thread has on their way at once.
 inline constexpr int kPackUnits = 4;
 
+/// Where a matrix's elements are: from the first one to past the last one.
+struct MatrixBounds {
+  u64 begin, end;
+
+  __device__ __forceinline__ MatrixBounds(const void* data, int rows, int cols, long long leading)
+      : begin(reinterpret_cast<u64>(data)),
+        end(begin + static_cast<u64>((rows - 1) * leading + cols) * kElementBytes) {}
+};
+
+/// A unit of which only what is inside of the matrix may be read; zeros elsewhere.
+__device__ __forceinline__ uint4 load_edge(const uint4* unit, const MatrixBounds& bounds) {
+  u64 low = 0;
+  u64 high = 0;
+#pragma unroll 1
+  for (int i = 0; i < kUnitElements; ++i) {
+    const u64 at = reinterpret_cast<u64>(unit) + static_cast<u64>(i * kElementBytes);
+    if (at < bounds.begin || at >= bounds.end) continue;
+    const u64 bits = static_cast<u64>(*reinterpret_cast<const unsigned short*>(at)) << (i % 4 * 16);
+    if (i < 4) {
+      low |= bits;
+    } else {
+      high |= bits;
+    }
+  }
+  return {static_cast<u32>(low), static_cast<u32>(low >> 32), static_cast<u32>(high),
+          static_cast<u32>(high >> 32)};
+}
+
+__device__ __forceinline__ uint4 load_inside(const uint4* unit, const MatrixBounds& bounds) {
+  const u64 at = reinterpret_cast<u64>(unit);
+  return at >= bounds.begin && at + 16 <= bounds.end ? ptx::load_once(unit)
+                                                     : load_edge(unit, bounds);
+}
+
 /// Eight elements from element `shift` of two units on.
 __device__ __forceinline__ uint4 shifted_unit(const uint4& low, const uint4& high, int shift) {
   u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -51,6 +85,7 @@ __device__ __forceinline__ void pack(const PackParams& params) {
   for (int index = 0; index < 2; ++index) {
     const PackedMatrix& matrix = params.matrices[index];
     if (matrix.rows == 0) continue;
+    const MatrixBounds bounds(matrix.source, matrix.rows, matrix.cols, matrix.source_leading);
     const int units = (matrix.cols + kUnitElements - 1) / kUnitElements;
     const int runs = (units + 32 * kPackUnits - 1) / (32 * kPackUnits);
     for (long long i = warp; i < static_cast<long long>(matrix.rows) * runs; i += warps) {
@@ -70,11 +105,11 @@ __device__ __forceinline__ void pack(const PackParams& params) {
       for (int j = 0; j < kPackUnits; ++j) {
         const int unit = first + j * 32;
         low[j] = {0, 0, 0, 0};
-        if (unit < shifted_units) low[j] = ptx::load_once(words + unit);
+        if (unit < shifted_units) low[j] = load_inside(words + unit, bounds);
       }
       uint4 past = {0, 0, 0, 0};
       const int last = first + (kPackUnits - 1) * 32 + 1;
-      if (lane == 31 && last < shifted_units) past = ptx::load_once(words + last);
+      if (lane == 31 && last < shifted_units) past = load_inside(words + last, bounds);
 #pragma unroll
       for (int j = 0; j < kPackUnits; ++j) {
         // The last lane's neighbour is the first lane, one step on.

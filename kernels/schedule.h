@@ -149,8 +149,9 @@ struct VectorGrid {
   bool flipped;  ///< A is the larger one
   int rows;      ///< of the larger operand
   int classes;   ///< row r is of class r % classes
+  int used;      ///< classes that have rows
   int class_blocks;
-  HGEMM_HOST_DEVICE int blocks() const { return classes * class_blocks; }
+  HGEMM_HOST_DEVICE int blocks() const { return used * class_blocks; }
 };
 HGEMM_HOST_DEVICE inline VectorGrid vector_grid(const KernelConfig& c, int m, int n, int lda,
                                                 int ldb) {
@@ -158,7 +159,8 @@ HGEMM_HOST_DEVICE inline VectorGrid vector_grid(const KernelConfig& c, int m, in
   const int leading = flipped ? lda : ldb;
   const int rows = flipped ? m : n;
   const int classes = leading % 2 != 0 ? 8 : leading % 4 != 0 ? 4 : leading % 8 != 0 ? 2 : 1;
-  return {flipped, rows, classes, ceil_div(ceil_div(rows, classes), c.bn)};
+  return {flipped, rows, classes, rows < classes ? rows : classes,
+          ceil_div(ceil_div(rows, classes), c.bn)};
 }
 
 /// K blocks [first, end) of one of `parts` CTAs that share a tile. In 64 bits: there may be 2^25 k

@@ -19,6 +19,7 @@
 #include "params.h"
 #include "pipeline.cuh"
 #include "ptx.cuh"
+#include "rules.h"
 #include "schedule.h"
 #include "wgmma.cuh"
 

@@ -14,6 +14,7 @@
 #include "pack.cuh"
 #include "params.h"
 #include "ptx.cuh"
+#include "rules.h"
 #include "schedule.h"
 
 namespace hgemm {
@@ -21,6 +22,7 @@ namespace hgemm {
 /// The operands by their roles. Leading dimensions and strides in elements.
 struct VectorRoles {
   const unsigned short* large;
+  int rows;  ///< of it
   const unsigned short* vectors;
   unsigned short* d;
   long long large_leading, vector_leading;
@@ -37,9 +39,11 @@ __device__ __forceinline__ VectorRoles vector_roles(const KernelParams& params, 
   const long long lda = leading_a<kConfig>(params);
   const long long ldb = leading_b<kConfig>(params);
   const long long ldd = leading_d<kConfig>(params);
+  const int m = extent_m<kConfig>(params);
+  const int n = extent_n<kConfig>(params);
   const int k = extent_k<kConfig>(params);
-  if (flipped) return {a, b, d, lda, ldb, extent_n<kConfig>(params), k, ldd, 1};
-  return {b, a, d, ldb, lda, extent_m<kConfig>(params), k, 1, ldd};
+  if (flipped) return {a, m, b, d, lda, ldb, n, k, ldd, 1};
+  return {b, n, a, d, ldb, lda, m, k, 1, ldd};
 }
 
 /// Zeros the elements of the unit that begins at element `first` of a row of `length`, which may be
@@ -63,6 +67,16 @@ __device__ __forceinline__ void widen(const uint4& unit, float* values) {
   for (int i = 0; i < 4; ++i) ptx::unpack<kDtype>(words[i], values[2 * i], values[2 * i + 1]);
 }
 
+/// A warp's rows of the large operand.
+template <int kRows>
+struct VectorRows {
+  const uint4* first[kRows];  ///< the unit that holds the row's first element
+  int shift;                  ///< which element of it that is
+  int units;                  ///< of each row
+  bool
+      at_edge;  ///< the matrix's first or last row is one of them, whose ends are the matrix's ends
+};
+
 /// What a warp has on its way: kSteps units for each lane of each of its rows.
 template <KernelConfig kConfig>
 struct VectorLoads {
@@ -70,16 +84,19 @@ struct VectorLoads {
   static constexpr int kSteps = kConfig.bk / kVectorStep;
   uint4 units[kRows][kSteps];
 
-  /// Units first, first + 32, ... of each row, up to `end`. Rows: units from the one that holds the
-  /// first element.
-  __device__ __forceinline__ void load(const uint4* (&rows)[kRows], int first, int end) {
+  /// Units first, first + 32, ... of each row, up to `end`.
+  __device__ __forceinline__ void load(const VectorRows<kRows>& rows, const MatrixBounds& bounds,
+                                       int first, int end) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
+      const int unit = first + step * 32;
+      const bool at_edge = rows.at_edge && (unit == 0 || unit == rows.units - 1);
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
         units[row][step] = {0, 0, 0, 0};
-        if (first + step * 32 < end)
-          units[row][step] = ptx::load_once(rows[row] + first + step * 32);
+        if (unit >= end) continue;
+        units[row][step] = at_edge ? load_inside(rows.first[row] + unit, bounds)
+                                   : ptx::load_once(rows.first[row] + unit);
       }
     }
   }
@@ -122,6 +139,7 @@ __device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem
   const auto is_whole = [&](const VectorUnit& unit) {
     return unit.k >= 0 && unit.k + kUnitElements <= roles.k;
   };
+  const MatrixBounds bounds(roles.vectors, roles.count, roles.k, roles.vector_leading);
   const int valid = units * roles.count;  // of units; what follows them are no vectors
   const int all = units * kConfig.bm;
 #pragma unroll 1
@@ -138,8 +156,8 @@ __device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem
       if (index < valid && is_whole(unit)) {
         const u64 address = reinterpret_cast<u64>(unit.source);
         const uint4* const aligned = reinterpret_cast<const uint4*>(address - address % 16);
-        low[i] = ptx::load_once(aligned);
-        if (address % 16 != 0) high[i] = ptx::load_once(aligned + 1);
+        low[i] = load_inside(aligned, bounds);
+        if (address % 16 != 0) high[i] = load_inside(aligned + 1, bounds);
       }
     }
 #pragma unroll
@@ -209,22 +227,27 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   constexpr int kSharers = vector_sharers(kConfig);
   const int cluster = static_cast<int>(blockIdx.x) / kConfig.splits;
-  const int row_class = cluster % grid.classes;
-  const int block = cluster / grid.classes;
+  const int row_class = cluster % grid.used;
+  const int block = cluster / grid.used;
   const int first_row = row_class + (block * kConfig.bn + warp / kSharers * kRows) * grid.classes;
 
   // Past the last row the last one is read again, and not stored.
-  const uint4* rows[kRows];
-  int shift = 0;
+  const MatrixBounds bounds(roles.large, roles.rows, roles.k, roles.large_leading);
+  const int last_row =
+      (grid.rows - 1 - row_class) / grid.classes * grid.classes + row_class;  // of the class
+  VectorRows<kRows> rows;
+  rows.at_edge = false;
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
-    const int index = min(first_row + row * grid.classes,
-                          (grid.rows - 1 - row_class) / grid.classes * grid.classes + row_class);
+    const int index = min(first_row + row * grid.classes, last_row);
     const u64 address = reinterpret_cast<u64>(roles.large + index * roles.large_leading);
-    shift = static_cast<int>(address % 16) / kElementBytes;
-    rows[row] = reinterpret_cast<const uint4*>(address - address % 16);
+    rows.shift = static_cast<int>(address % 16) / kElementBytes;
+    rows.first[row] = reinterpret_cast<const uint4*>(address - address % 16);
+    rows.at_edge = rows.at_edge || index == 0 || index == grid.rows - 1;
   }
+  const int shift = rows.shift;
   const int units = (shift + roles.k + kUnitElements - 1) / kUnitElements;
+  rows.units = units;
   const KRange part =
       part_of_k(units, static_cast<int>(blockIdx.x) % kConfig.splits, kConfig.splits);
 
@@ -233,7 +256,8 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
     ptx::griddepcontrol_launch_dependents();
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
-      if (part.first + lane * 8 < part.end) ptx::prefetch_l2(rows[row] + part.first + lane * 8);
+      if (part.first + lane * 8 < part.end)
+        ptx::prefetch_l2(rows.first[row] + part.first + lane * 8);
     }
     ptx::griddepcontrol_wait();
   }
@@ -245,14 +269,14 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
     const int end = min(part.end, begin + kChunkUnits);
     const int first_step = begin + warp % kSharers * kStepUnits + lane;
     if (begin > part.first) __syncthreads();  // until all have read the chunk before
-    if constexpr (kAhead) loads.load(rows, first_step, end);
+    if constexpr (kAhead) loads.load(rows, bounds, first_step, end);
     stage_vectors<kConfig>(roles, smem, shift, begin, end);
     __syncthreads();
 #pragma unroll 1
     for (int first = first_step; first - lane < end; first += kStepUnits * kSharers) {
-      if constexpr (!kAhead) loads.load(rows, first, end);
+      if constexpr (!kAhead) loads.load(rows, bounds, first, end);
       Loads current = loads;
-      if constexpr (kAhead) loads.load(rows, first + kStepUnits * kSharers, end);
+      if constexpr (kAhead) loads.load(rows, bounds, first + kStepUnits * kSharers, end);
 #pragma unroll
       for (int step = 0; step < Loads::kSteps; ++step) {
         const int unit = first + step * 32;

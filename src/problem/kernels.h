@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/config.h"
+#include "kernels/rules.h"
 
 namespace hgemm {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/config.h"
+#include "kernels/rules.h"
 
 namespace hgemm {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/config.h"
+#include "kernels/rules.h"
 #include "space/shape.h"
 
 namespace hgemm {

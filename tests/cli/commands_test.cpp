@@ -78,14 +78,14 @@ TEST_F(Commands, PlanCountsTheFullSpace) {
 }
 
 TEST_F(Commands, PlanSaysWhatShapesWouldTake) {
-  const Outcome plan = run("plan --space smoke --shapes 512x512x512,64x64x12 --format json");
+  const Outcome plan = run("plan --space smoke --shapes 512x512x512,64x64x16.fp32 --format json");
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   const json shapes = json::parse(plan.out).at("shapes");
   ASSERT_THAT(shapes, SizeIs(2));
   EXPECT_GT(shapes[0].at("trials"), 0);
   EXPECT_FALSE(shapes[0].contains("unsupported"));
   EXPECT_EQ(shapes[1].at("trials"), 0);
-  EXPECT_THAT(shapes[1].at("unsupported"), HasSubstr("multiple of 8"));
+  EXPECT_THAT(shapes[1].at("unsupported"), HasSubstr("fp32"));
 }
 
 TEST_F(Commands, BestReadsADatabase) {
@@ -177,7 +177,8 @@ TEST_F(Commands, WithoutAGpuOnlyTheConfigsThatWereAskedForAnswer) {
 
 TEST_F(Commands, ImpossibleShapesComeWithTheReason) {
   install_with_recorded({race(shape(512, 512, 512))});
-  for (const std::string command : {"", "best --recorded "}) {
+  const std::string command = "best --recorded ";
+  {
     const Outcome answer = run(command + "--shapes 512x512x512,64x64x16.fp32");
     EXPECT_EQ(answer.exit_code, 0) << answer.err;
     EXPECT_THAT(answer.out, AllOf(HasSubstr("Impossible: 64x64x16.fp32: "),

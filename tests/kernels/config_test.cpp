@@ -1,5 +1,5 @@
 // The rules: each one rejects what it names, and accepted configs respect what the hardware has.
-#include "kernels/config.h"
+#include "kernels/rules.h"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +17,19 @@ struct Case {
   Rule rule;
   KernelConfig config;
 };
+
+KernelConfig vectors(int bm, int bn, int bk, int stages, Walk walk = Walk::kSingle,
+                     int splits = 1) {
+  return {.bm = bm,
+          .bn = bn,
+          .bk = bk,
+          .stages = stages,
+          .schedule = Schedule::kVector,
+          .mma_depth = 0,
+          .epilogue = Epilogue::kDirect,
+          .walk = walk,
+          .splits = splits};
+}
 
 TEST(Config, EachRuleRejectsWhatItNames) {
   const Case cases[] = {
@@ -140,6 +153,27 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kProbe, {.bm = 256, .bn = 200, .stages = 3, .probe = true}},
       {Rule::kValid, {.bn = 256, .epilogue = Epilogue::kLate, .probe = true}},
       {Rule::kValid, {.schedule = Schedule::kColumns, .probe = true}},
+      {Rule::kMemoryHint, {.epilogue = Epilogue::kStaged, .d_hint = CacheHint::kEvictFirst}},
+      {Rule::kAccumulators,
+       {.bn = 184, .schedule = Schedule::kPingPong, .epilogue = Epilogue::kStaged}},
+      {Rule::kValid,
+       {.bn = 176, .schedule = Schedule::kPingPong, .epilogue = Epilogue::kStaged, .pack = true}},
+      {Rule::kValid, {.epilogue = Epilogue::kStaged, .pack = true, .m = 1, .n = 9, .k = 7}},
+      {Rule::kExtents, {.epilogue = Epilogue::kStaged, .m = 2, .n = 9, .k = 7}},
+      {Rule::kProbe, {.pack = true, .probe = true}},
+      {Rule::kPack,
+       {.bm = 8, .schedule = Schedule::kSwapped, .walk = Walk::kSingle, .pdl = true, .pack = true}},
+      {Rule::kVector, {.schedule = Schedule::kVector}},
+      {Rule::kVector, vectors(3, 16, 1024, 2)},
+      {Rule::kVector, vectors(1, 12, 1024, 2)},
+      {Rule::kVector, vectors(1, 16, 768, 2)},
+      {Rule::kVector, vectors(1, 16, 1024, 3)},
+      {Rule::kVector, vectors(16, 32, 256, 1)},
+      {Rule::kVector, vectors(1, 64, 2048, 2)},
+      {Rule::kValid, vectors(1, 16, 1024, 2)},
+      {Rule::kValid, vectors(16, 1, 256, 2)},
+      {Rule::kSplits, vectors(1, 1, 1024, 2, Walk::kClusterSplit, 9)},
+      {Rule::kValid, vectors(1, 1, 1024, 2, Walk::kClusterSplit, 8)},
   };
   std::set<Rule> seen;
   for (const Case& c : cases) {

@@ -168,10 +168,10 @@ TEST(Label, NamesTheFieldAtFault) {
     EXPECT_THAT(
         complaint(replaced("coop2", consumers)),
         AllOf(HasSubstr("field 6 is"),
-              HasSubstr("coop<consumers>, cols<consumers>, pp<consumers> or swap<consumers>")))
+              HasSubstr("coop<consumers>, cols<consumers>, pp<consumers>, swap<consumers> or vec")))
         << consumers;
   }
-  EXPECT_THAT(complaint(replaced("tma", "tmb")), HasSubstr("direct, tma or late"));
+  EXPECT_THAT(complaint(replaced("tma", "tmb")), HasSubstr("direct, tma, staged or late"));
   EXPECT_THAT(complaint(replaced("d1.", "")), HasSubstr("field 7 is \"hilbert\""));
   EXPECT_THAT(complaint(replaced(".bf16", "")), HasSubstr("ends before field 11, bf16 or fp16"));
   for (const char* field : {"fast", "cfirst", "amid", "a", "p", "px", "p-64", "first"}) {

@@ -225,10 +225,19 @@ TEST_F(MigrationTest, AMigrationThatFailsHalfWayLeavesTheOldDatabase) {
 
 class MigrationOfV2Test : public MigrationTest {
  protected:
-  /// Those that are as they were; config has been given more columns.
+  /// Those that are as they were; config and shape have been given more columns.
   inline static const std::vector<std::string> kTables = {
-      "environment", "run",   "shape",  "candidate", "build",
-      "race",        "trial", "sample", "energy",    "attempt"};
+      "environment", "run", "candidate", "build", "race", "trial", "sample", "energy", "attempt"};
+  static std::vector<std::string> with_leading_dimensions(const std::vector<std::string>& shapes) {
+    std::vector<std::string> rows;
+    for (const std::string& shape : shapes) {  // id|m|n|k|dtype|layout|
+      std::vector<std::string> fields;
+      std::istringstream text(shape);
+      for (std::string field; std::getline(text, field, '|');) fields.push_back(field);
+      rows.push_back(fmt::format("{}{}|{}|{}|", shape, fields.at(3), fields.at(3), fields.at(2)));
+    }
+    return rows;
+  }
 
   /// Of a sound database in which none of these tables is empty.
   std::vector<std::string> rows(const std::vector<std::string>& tables) {
@@ -255,8 +264,10 @@ TEST_F(MigrationOfV2Test, ItsSchemaIsTheOneOfANewDatabase) {
 
 TEST_F(MigrationOfV2Test, EverythingIsKept) {
   const std::vector<std::string> before = rows(kTables);
+  const std::vector<std::string> shapes = with_leading_dimensions(rows({"shape"}));
   { Store store = open(); }
   EXPECT_EQ(rows(kTables), before);
+  EXPECT_EQ(rows({"shape"}), shapes);
   EXPECT_THAT(rows({"config"}),
               ElementsAre("2|128|128|64|4|1|1|coop|2|1|linear|tma|persist|bf16||"));
 
@@ -316,8 +327,10 @@ TEST_F(MigrationOfV3Test, ConfigsAreGivenTheAxesThatTheyHadNot) {
   std::vector<std::string> tables = kTables;
   tables.push_back("study");
   const std::vector<std::string> before = rows(tables);
+  const std::vector<std::string> shapes = with_leading_dimensions(rows({"shape"}));
   { Store store = open(); }
   EXPECT_EQ(rows(tables), before);
+  EXPECT_EQ(rows({"shape"}), shapes);
   EXPECT_THAT(rows({"config"}),
               ElementsAre("2|128|128|64|4|1|1|coop|2|1|linear|tma|persist|bf16||",
                           "3|64|72|32|7|1|2|coop|1|0|group16|direct|single|fp16||",
@@ -395,14 +408,16 @@ TEST_F(MigrationOfV4Test, ItsSchemaIsTheOneOfANewDatabase) {
 }
 
 TEST_F(MigrationOfV4Test, StudiesAndTheirFiguresAreKept) {
-  const std::vector<std::string> tables = {"environment", "run",   "shape", "study",
-                                           "micro",       "cycle", "span",  "counter"};
+  const std::vector<std::string> tables = {"environment", "run",  "study",  "micro",
+                                           "cycle",       "span", "counter"};
+  const std::vector<std::string> shapes = with_leading_dimensions(rows({"shape"}));
   std::vector<std::string> before = rows(tables);
   for (const std::string& line : rows({"ladder"})) before.push_back(line);
   { Store store = open(); }
   std::vector<std::string> after = rows(tables);
   for (const std::string& line : rows({"study_sample"})) after.push_back(line);
   EXPECT_EQ(after, before);
+  EXPECT_EQ(rows({"shape"}), shapes);
 
   const Store store = open(Store::Mode::kReadOnly);
   const auto ladders = store.studies(StudyKind::kLadder);
