@@ -1,11 +1,13 @@
 // Databases of schema versions 1 to 4 are brought to the present one, and lose nothing.
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 
 #include "tests/store/support.h"
 
