@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Records results/<GPU>/ anew on this machine, from a finished build folder: tunes the public shapes in
-# the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats, and
-# the decode shapes in the spaces decode and decode-pdl, and writes the tables. A recording that was
+# the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats,
+# the decode shapes in the spaces decode and decode-pdl, the odd sizes, and every number of rows up to
+# 128 in the space rows, and writes the tables. A recording that was
 # stopped goes on where it was (on the same card), in recording*.db. When all is complete tune.db has
 # everything, decode.db and decode-pdl.db what their spaces gave, repeat-a.db and repeat-b.db the two
 # tunes that are compared.
@@ -26,6 +27,8 @@ cp recording.db repeat-a.db
 cp recording-repeat.db repeat-b.db
 for shapes in square llama7b-prefill; do tune recording.db sustained "$shapes" --energy; done
 tune recording.db both seeds
+tune recording.db sustained odd
+tune recording-rows.db sustained rows --space rows
 for space in decode decode-pdl; do
   tune "recording-$space.db" sustained llama7b-decode --space "$space"
 done
@@ -37,6 +40,9 @@ for space in decode decode-pdl; do
   "$program" merge "$space.db" -o tune.db
 done
 rm recording-repeat.db
+mv recording-rows.db rows.db  # of one kind of config: not among those that answer
+"$program" best --db rows.db --format md >rows.md
+"$program" best --db tune.db --shapes odd.yaml --format md >odd.md
 
 printf '%s\n' "$environment" >environment.json
 "$program" best --db tune.db --format md >best.md

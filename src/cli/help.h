@@ -37,12 +37,14 @@ inline constexpr const char* kPlanExamples =
     "\n"
     "A config is written as its label, one field per axis: tile bm x bn, depth bk of a stage, q\n"
     "stages, cluster c, schedule and consumers (coop2 shares a tile's rows, cols2 its columns,\n"
-    "pp2 takes turns; swap2, another kernel, has tiles of few rows: B is wgmma's 64-row operand),\n"
+    "pp2 takes turns; swap2, another kernel, has tiles of few rows: B is wgmma's 64-row operand;\n"
+    "vec2, a third, multiplies up to 16 rows of A or of B by CUDA cores),\n"
     "d wgmmas in flight, order (linear, hilbert; bands of rows group8, snake8, of columns\n"
-    "ngroup8, nsnake8), epilogue (direct, tma, late), walk (persist, dynamic, single; cut along\n"
-    "K: split4, csplit4 in a cluster, stream), dtype. Then, if not the default, what L2 is told\n"
+    "ngroup8, nsnake8), epilogue (direct, tma, late; staged for any D), walk (persist, dynamic,\n"
+    "single; cut along K: split4, csplit4 in a cluster, stream), dtype. Then, if not the default, what L2 is told\n"
     "(afirst|alast, bfirst|blast, dfirst|dlast, p64|p128), two CTAs on an SM (cta2), programmatic\n"
-    "dependent launch (pdl), and the one problem that the kernel is made for (for512x512x512).\n"
+    "dependent launch (pdl), A and B copied first where their rows are not aligned (pack), and the\n"
+    "one problem that the kernel is made for (for512x512x512).\n"
     "\n"
     "Examples:\n"
     "  hgemm-tune plan --space full\n"
@@ -248,7 +250,8 @@ inline constexpr const char* kAdviseExamples =
 
 inline constexpr const char* kShapes =
     "A YAML file (looked up here, then in configs/shapes; .yaml may be left out) or a list "
-    "MxNxK[,MxNxK...]";
+    "MxNxK[,MxNxK...]; after each there may be its type and leading dimensions "
+    "(4096x4096x1000.fp16.lda1024)";
 inline constexpr const char* kSpace =
     "The search space: a YAML file, or a name from configs/spaces (smoke, quick, full)";
 inline constexpr const char* kConfig = "Measure just these configurations, not a space";

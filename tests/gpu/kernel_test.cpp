@@ -14,15 +14,18 @@ using KernelTest = GpuTest;
 
 void expect_correct(const std::vector<Build>& builds, const std::vector<Shape>& shapes,
                     const Device& device) {
+  const Stream stream;
   for (const Shape& shape : shapes) {
-    Session session(shape, 7, device);
+    const Problem problem(shape, 7, device, stream);  // no baselines: sanitizers are slow enough
     for (const Build& build : builds) {
       ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
       if (build.config.dtype != shape.dtype || why_unsupported(build.config, shape)) continue;
-      const Prepared prepared = session.prepare(build.facts.label, build.config, build.cubin);
-      EXPECT_EQ(prepared.status, Status::kOk)
-          << build.facts.label << " at " << to_string(shape) << ": " << prepared.message;
-      session.forget(build.facts.label);
+      const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
+      problem.poison(stream);
+      candidate->launch(0, stream.get());
+      const Verdict verdict = problem.verify(stream);
+      EXPECT_TRUE(verdict.correct)
+          << build.facts.label << " at " << to_string(shape) << ": " << verdict.message;
     }
   }
 }

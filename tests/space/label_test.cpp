@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "kernels/rules.h"
 
 namespace hgemm {
 namespace {
