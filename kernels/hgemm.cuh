@@ -435,7 +435,7 @@ __device__ __forceinline__ void meet() {
 /// be resident at once. A probed one is given its CtaProbe.
 template <KernelConfig kConfig, class... Probe>
 __device__ __forceinline__ void hgemm(const KernelParams& params, Probe... probe) {
-  static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");
+  static_assert(why_invalid(kConfig) == Rule::kValid, "rules.h rejects this config");
   static_assert(sizeof...(Probe) == (kConfig.probe ? 1 : 0), "one probe, if the config says so");
   static_assert(!moves_registers(kConfig) ||
                     producer_registers(kConfig) + kConfig.consumers * consumer_registers(kConfig) <=

@@ -108,8 +108,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
     case Rule::kMemoryHint:
       return {
           "memory_hint",
-          "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct stores take "
-          "no hint"};
+          "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct and staged "
+          "stores take no hint"};
     case Rule::kCtasPerSm:
       return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
     case Rule::kDynamic:
@@ -139,8 +139,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(Rule rule) {
           "probe",
           "cycle stamps follow consumers that share each tile, neither ping-pong nor swapped, nor "
           "tiles cut along K or taken from a queue or packed, and need a producer with more than "
-          "24 "
-          "registers (two consumers of at most 192 values a thread)"};
+          "24 registers (two consumers of at most 192 values a thread)"};
     case Rule::kExtents:
       return {"extents",
               "a kernel that is made for one problem needs an M, an N and a K that it supports, "

@@ -120,10 +120,9 @@ __device__ __forceinline__ void fetch_first_stage(const KernelParams& params,
 #pragma unroll
     for (int step = 0; step < kMmaM; step += kWarpgroupThreads / kChunks) {
       const int row = consumer * kMmaM + step + thread / kChunks;
-      const int left = part.b_row + row < extent_n<kConfig>(params)
-                           ? (extent_k<kConfig>(params) - k) * kElementBytes
-                           : 0;
-      const int valid = max(0, min(16, left));
+      const bool inside = part.b_row + row < extent_n<kConfig>(params);
+      const int left = max(0, min(kUnitElements, extent_k<kConfig>(params) - k));
+      const int valid = inside ? left * kElementBytes : 0;
       const u64 element =
           static_cast<u64>(part.b_row + row) * static_cast<u64>(leading_b<kConfig>(params)) +
           static_cast<u64>(k);
@@ -247,7 +246,7 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kConfig>&
 /// tile.
 template <KernelConfig kConfig>
 __device__ __forceinline__ void stream(const KernelParams& params) {
-  static_assert(why_invalid(kConfig) == Rule::kValid, "config.h rejects this config");
+  static_assert(why_invalid(kConfig) == Rule::kValid, "rules.h rejects this config");
   static_assert(is_swapped(kConfig) && !kConfig.probe);
   extern __shared__ __align__(1024) unsigned char smem[];
   const Pipeline<kConfig> pipeline(smem);

@@ -73,8 +73,7 @@ struct VectorRows {
   const uint4* first[kRows];  ///< the unit that holds the row's first element
   int shift;                  ///< which element of it that is
   int units;                  ///< of each row
-  bool
-      at_edge;  ///< the matrix's first or last row is one of them, whose ends are the matrix's ends
+  bool at_edge;               ///< one of them has the matrix's first or last unit
 };
 
 /// What a warp has on its way: kSteps units for each lane of each of its rows.
@@ -243,7 +242,9 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
     const u64 address = reinterpret_cast<u64>(roles.large + index * roles.large_leading);
     rows.shift = static_cast<int>(address % 16) / kElementBytes;
     rows.first[row] = reinterpret_cast<const uint4*>(address - address % 16);
-    rows.at_edge = rows.at_edge || index == 0 || index == grid.rows - 1;
+    // Rows of less than a unit share the first or the last one.
+    rows.at_edge = rows.at_edge || index * roles.large_leading < kUnitElements ||
+                   (grid.rows - 1 - index) * roles.large_leading < kUnitElements;
   }
   const int shift = rows.shift;
   const int units = (shift + roles.k + kUnitElements - 1) / kUnitElements;

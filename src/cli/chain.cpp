@@ -80,7 +80,19 @@ class Configs {
           fmt::format("--config {}: it is for another type or problem than {}, a link of the chain",
                       label(*named_), to_string(shape)));
     }
-    return pdl_pair_of(*named_);
+    if (const char* reason = why_unsupported(*named_, shape)) {
+      throw InputError(fmt::format("--config {} cannot compute {}, a link of the chain: {}",
+                                   label(*named_), to_string(shape), reason));
+    }
+    const PdlPair pair = pdl_pair_of(*named_);
+    for (const std::string& text : {pair.off, pair.on}) {
+      const Rule rule = why_invalid(parse_label(text));
+      if (rule == Rule::kValid) continue;
+      throw InputError(
+          fmt::format("--config {}: a chain also runs {}, and the kernel cannot: {} (rule {})",
+                      label(*named_), text, rule_text(rule).reason, rule_text(rule).name));
+    }
+    return pair;
   }
 
  private:

@@ -41,9 +41,11 @@ inline constexpr const char* kPlanExamples =
     "vec2, a third, multiplies up to 16 rows of A or of B by CUDA cores),\n"
     "d wgmmas in flight, order (linear, hilbert; bands of rows group8, snake8, of columns\n"
     "ngroup8, nsnake8), epilogue (direct, tma, late; staged for any D), walk (persist, dynamic,\n"
-    "single; cut along K: split4, csplit4 in a cluster, stream), dtype. Then, if not the default, what L2 is told\n"
-    "(afirst|alast, bfirst|blast, dfirst|dlast, p64|p128), two CTAs on an SM (cta2), programmatic\n"
-    "dependent launch (pdl), A and B copied first where their rows are not aligned (pack), and the\n"
+    "single; cut along K: split4, csplit4 in a cluster, stream), dtype. Then, if not the default,\n"
+    "what L2 is told (afirst|alast, bfirst|blast, dfirst|dlast, p64|p128), two CTAs on an SM "
+    "(cta2), programmatic\n"
+    "dependent launch (pdl), A and B copied first where their rows are not aligned (pack), and "
+    "the\n"
     "one problem that the kernel is made for (for512x512x512).\n"
     "\n"
     "Examples:\n"
@@ -211,7 +213,8 @@ inline constexpr const char* kProbeExamples =
     "for and work at, per k block and tile; load, MMA and store; how evenly SMs start and finish;\n"
     "and what the stamps cost. Stamped builds are never timed against others. Without --config:\n"
     "the fastest configuration of the shape in --db, else in the results that ship with it, or\n"
-    "the next one that stamps can follow (not ping-pong, not swap, not cut along K, not 256x200).\n"
+    "the next one that stamps can follow (not pp, swap or vec, not cut\n"
+    "along K or from a queue, nothing packed, not 256x200).\n"
     "\n"
     "Examples:\n"
     "  hgemm-tune probe --shapes 8192x8192x8192\n"
@@ -253,7 +256,8 @@ inline constexpr const char* kShapes =
     "MxNxK[,MxNxK...]; after each there may be its type and leading dimensions "
     "(4096x4096x1000.fp16.lda1024)";
 inline constexpr const char* kSpace =
-    "The search space: a YAML file, or a name from configs/spaces (smoke, quick, full)";
+    "The search space: a YAML file, or a name from configs/spaces (smoke, quick, full, decode, "
+    "decode-pdl, rows)";
 inline constexpr const char* kConfig = "Measure just these configurations, not a space";
 inline constexpr const char* kProbeConfig =
     "Configurations to look into (default: the fastest one known of each shape)";

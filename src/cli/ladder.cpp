@@ -77,6 +77,10 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const Shape
       continue;
     }
     any_of_type = true;
+    if (!shape.is_packed()) {
+      left_out.add(step, "its matrices have no padding");
+      continue;
+    }
     if (const char* why = ladder::why_unsupported(step, shape.m, shape.n, shape.k)) {
       left_out.add(step, why);
       continue;

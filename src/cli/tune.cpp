@@ -92,13 +92,14 @@ void check_shapes(std::span<const Shape> shapes, std::span<const KernelConfig> c
       const auto able = std::ranges::find_if(configs, [&](const KernelConfig& config) {
         return is_made_for(config, shape) && !why_unsupported(config, shape);
       });
+      const KernelConfig& first = *std::ranges::find_if(configs, made_for_it);
       throw InputError(fmt::format(
           "shape {}: no configuration of the space suits it ({}); choose another --space, or name "
           "one with --config",
           to_string(shape),
           able != configs.end()
               ? fmt::format("tiles are far taller than its {} rows, or for few rows only", shape.m)
-              : "none packs odd rows of A and B, or stores those of D"));
+              : std::string(why_unsupported(first, shape))));
     }
   }
 }

@@ -84,8 +84,15 @@ PdlPair Tuned::pdl_pair(const Shape& shape) const {
     auto off = fastest(races, shape, false);
     auto on = fastest(races, shape, true);
     if (!off && !on) continue;
-    const PdlPair same = pdl_pair_of(parse_label(off ? *off : *on));
-    return {off.value_or(same.off), on.value_or(same.on)};
+    // Where the other sort was never measured, or no kernel is of that sort: the same one.
+    const auto or_same = [](const std::optional<std::string>& known, const std::string& toggled,
+                            const std::string& same) {
+      if (known) return *known;
+      return why_invalid(parse_label(toggled)) == Rule::kValid ? toggled : same;
+    };
+    const std::string& known = off ? *off : *on;
+    const PdlPair toggled = pdl_pair_of(parse_label(known));
+    return {or_same(off, toggled.off, known), or_same(on, toggled.on, known)};
   }
   const std::string known = winner(shape);  // throws, unless what is known is no longer valid
   throw InputError(fmt::format("the best known config at {}, {}: the kernel no longer takes it: {}",

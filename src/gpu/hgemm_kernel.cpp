@@ -200,14 +200,17 @@ int HgemmKernel::grid_ctas(const Shape& shape) const {
   if (const char* reason = why_unsupported(config_, shape)) {
     throw Error(fmt::format("{} at {}: {}", label(config_), to_string(shape), reason));
   }
-  if (is_vector(config_)) {
-    return vector_grid(config_, static_cast<int>(shape.m), static_cast<int>(shape.n),
-                       static_cast<int>(shape.leading_a()), static_cast<int>(shape.leading_b()))
-               .blocks() *
-           cluster_size(config_);
-  }
   // Positions in the tile order are 32-bit, times splits, and walks step past the last by a grid.
   constexpr std::int64_t kMaxTiles = 1 << 25;
+  if (is_vector(config_)) {
+    const int blocks =
+        vector_grid(config_, static_cast<int>(shape.m), static_cast<int>(shape.n),
+                    static_cast<int>(shape.leading_a()), static_cast<int>(shape.leading_b()))
+            .blocks();
+    if (blocks <= kMaxTiles) return blocks * cluster_size(config_);
+    throw Error(fmt::format("{} has more than {} blocks of {} rows", to_string(shape), kMaxTiles,
+                            config_.bn));
+  }
   if ((shape.m / config_.bm + 1) * (shape.n / config_.bn + 1) > kMaxTiles) {
     throw Error(fmt::format("{} has more than {} tiles of {} x {}", to_string(shape), kMaxTiles,
                             config_.bm, config_.bn));

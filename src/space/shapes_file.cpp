@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "space/words.h"
@@ -208,20 +209,16 @@ class ShapesReader {
   std::vector<Shape> shapes_;
 };
 
-}  // namespace
-
-namespace {
-
-/// A field after MxNxK: the type, or a leading dimension.
-bool read_field(std::string_view field, Shape& shape) {
+/// A field after MxNxK: the type, or a leading dimension. False if it is neither, or comes twice.
+bool read_field(std::string_view field, Shape& shape, bool& has_type) {
   if (const auto dtype = find_dtype(field)) {
     shape.dtype = *dtype;
-    return true;
+    return !std::exchange(has_type, true);
   }
   for (const auto& [name, member] : kLeadingDimensions) {
     if (!field.starts_with(name)) continue;
     const auto number = find_number(field.substr(name.size()));
-    if (!number || *number < 1 || *number > kMaxExtent) return false;
+    if (shape.*member != 0 || !number || *number < 1 || *number > kMaxExtent) return false;
     shape.*member = *number;
     return true;
   }
@@ -254,10 +251,11 @@ Shape parse_shape(std::string_view text, Dtype dtype, const std::string& place) 
     *extent = *number;
     rest = last ? std::string_view{} : rest.substr(end + 1);
   }
+  bool has_type = false;
   for (bool more = has_fields; more; fields = more ? fields.substr(dot + 1) : fields) {
     dot = fields.find('.');
     more = dot != fields.npos;
-    if (!read_field(fields.substr(0, dot), shape)) reject(in_quotes(text));
+    if (!read_field(fields.substr(0, dot), shape, has_type)) reject(in_quotes(text));
   }
   check_padding(shape, place);
   return shape;

@@ -99,6 +99,12 @@ TEST_F(ChainCommand, BadInputNamesWhatIsWrong) {
           "it is for another type or problem than 1x4096x4096.fp16");
   refused("--shapes 1x4096x4096 --config bm8.bn64.bk128.q16.c1x1.swap3.d1.linear.tma.single.bf16",
           "the kernel cannot run it");
+  refused("--shapes 1x4096x4099 --config " + kPlain, "cannot compute 1x4096x4099, a link");
+  refused(
+      "--shapes 16x4099x4099 --config bm16.bn64.bk128.q5.c1x1.swap1.d1.linear.staged.csplit2."
+      "bf16.pack",
+      "the one that packs B, is done (rule pack)");
+  refused("--shapes 1x4096x4096.lda4104", "have none: leave its leading dimensions out");
   refused("--shapes 1x4096x4096 --format xml", "xml");
   refused("--shapes 1x4096x4096 --db none.db", "none.db");
 }

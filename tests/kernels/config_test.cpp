@@ -155,7 +155,7 @@ TEST(Config, EachRuleRejectsWhatItNames) {
       {Rule::kValid, {.schedule = Schedule::kColumns, .probe = true}},
       {Rule::kMemoryHint, {.epilogue = Epilogue::kStaged, .d_hint = CacheHint::kEvictFirst}},
       {Rule::kAccumulators,
-       {.bn = 184, .schedule = Schedule::kPingPong, .epilogue = Epilogue::kStaged}},
+       {.bn = 192, .schedule = Schedule::kPingPong, .epilogue = Epilogue::kStaged}},
       {Rule::kValid,
        {.bn = 176, .schedule = Schedule::kPingPong, .epilogue = Epilogue::kStaged, .pack = true}},
       {Rule::kValid, {.epilogue = Epilogue::kStaged, .pack = true, .m = 1, .n = 9, .k = 7}},

@@ -97,7 +97,8 @@ TEST(InlineShapes, HaveLeadingDimensions) {
   EXPECT_THAT(complaint("64x48x40.lda39"),
               AllOf(HasSubstr("found 39 for lda"), HasSubstr("at least K, 40")));
   EXPECT_THAT(complaint("64x48x40.ldd47"), HasSubstr("at least N, 48"));
-  for (const char* bad : {"8x8x8.lda", "8x8x8.ldax", "8x8x8.ldc9", "8x8x8.", "8x8x8.lda9."})
+  for (const char* bad : {"8x8x8.lda", "8x8x8.ldax", "8x8x8.ldc9", "8x8x8.", "8x8x8.lda9.",
+                          "8x8x8.fp16.bf16", "8x8x8.lda9.lda10"})
     EXPECT_THAT(complaint(bad), HasSubstr("expected MxNxK")) << bad;
 }
 
