@@ -46,12 +46,12 @@ __device__ __forceinline__ VectorRoles vector_roles(const KernelParams& params, 
   return {b, n, a, d, ldb, lda, m, k, 1, ldd};
 }
 
-/// Zeros the elements of the unit that begins at element `first` of a row of `length`, which may be
-/// negative, where they are outside of the row: another row's, or NaN.
 __device__ __forceinline__ u32 pair_mask(int first, int length) {
   return (first >= 0 && first < length ? 0xffffu : 0) |
          (first + 1 >= 0 && first + 1 < length ? 0xffff0000u : 0);
 }
+/// Zeros the elements of the unit that begins at element `first` of a row of `length`, which may be
+/// negative, where they are outside of the row: another row's, or NaN.
 __device__ __forceinline__ void clip_unit(uint4& unit, int first, int length) {
   unit.x &= pair_mask(first, length);
   unit.y &= pair_mask(first + 2, length);

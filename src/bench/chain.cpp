@@ -34,14 +34,6 @@ constexpr double kVerifyMs = 1000;
 constexpr int kSharedRounds = 40;
 constexpr int kOwnRounds = 9;
 
-const std::string kPdlOff = "pdl_off";
-const std::string kPdlOn = "pdl_on";
-
-std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
-  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
-         static_cast<std::size_t>(element_bytes(dtype));
-}
-
 /// With its guard rows.
 std::size_t output_bytes(const Shape& shape) {
   return matrix_bytes(shape.m + 2 * kGuardRows, shape.n, shape.dtype);
@@ -118,7 +110,7 @@ class Measurement {
                  bench.on_step) {}
 
   void fill(Study& study, const Cubins& cubins) {
-    for (const std::string& variant : {kPdlOff, kPdlOn}) {
+    for (const std::string variant : {kPdlOff, kPdlOn}) {
       std::vector<std::string> labels;
       for (const ChainLink& link : request_.links) {
         labels.push_back(variant == kPdlOff ? link.pdl_off : link.pdl_on);

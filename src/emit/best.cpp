@@ -33,15 +33,8 @@ Json to_json(const BestRow& row) {
   const auto high = [](const std::optional<Ratio>& r) {
     return r ? number(r->interval.high) : Json();
   };
-  return Json{
-      {"m", row.shape.m},
-      {"n", row.shape.n},
-      {"k", row.shape.k},
-      {"dtype", to_string(row.shape.dtype)},
-      {"layout", to_string(row.shape.layout)},
-      {"lda", row.shape.leading_a()},
-      {"ldb", row.shape.leading_b()},
-      {"ldd", row.shape.leading_d()},
+  Json json = problem_of(row.shape);
+  json.update(Json{
       {"tag", row.shape.tag},
       {"regime", to_string(row.regime)},
       {"label", row.label ? Json(*row.label) : Json()},
@@ -67,7 +60,8 @@ Json to_json(const BestRow& row) {
       {"cublas_joules", number(row.cublas_joules)},
       {"cublaslt_joules", number(row.cublaslt_joules)},
       {"clock_events", row.label ? Json(row.clock_events) : Json()},
-  };
+  });
+  return json;
 }
 
 // ---- For people ----

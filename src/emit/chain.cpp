@@ -14,8 +14,6 @@
 namespace hgemm {
 namespace {
 
-constexpr const char* kPdlOff = "pdl_off";
-constexpr const char* kPdlOn = "pdl_on";
 /// As inputs of a race (measure/protocol.h).
 constexpr double kColdL2s = 3;
 

@@ -36,15 +36,8 @@ Json to_json(const ComparedRow& row) {
     return best.cublas ? number(best.cublas->value) : Json();
   };
   const Shape& shape = row.a.shape;
-  Json json{
-      {"m", shape.m},
-      {"n", shape.n},
-      {"k", shape.k},
-      {"dtype", hgemm::to_string(shape.dtype)},
-      {"layout", hgemm::to_string(shape.layout)},
-      {"lda", shape.leading_a()},
-      {"ldb", shape.leading_b()},
-      {"ldd", shape.leading_d()},
+  Json json = problem_of(shape);
+  json.update(Json{
       {"tag", shape.tag},
       {"regime", hgemm::to_string(row.a.regime)},
       {"label_a", label(row.a)},
@@ -55,7 +48,7 @@ Json to_json(const ComparedRow& row) {
       {"time_us_b", number(row.b.time_us)},
       {"ratio_cublas_a", ratio(row.a)},
       {"ratio_cublas_b", ratio(row.b)},
-  };
+  });
   const auto add_change = [&json](const std::string& name, const std::optional<Change>& change) {
     json[name] = change ? number(change->value) : Json();
     json[name + "_low"] = change ? number(change->interval.low) : Json();

@@ -47,21 +47,15 @@ void put_in_order(std::vector<CounterFigure>& figures) {
 
 Json described(const RecordedStudy& recorded) {
   const Shape shape = recorded.study.shape.value_or(Shape{});
-  return Json{{"m", shape.m},
-              {"n", shape.n},
-              {"k", shape.k},
-              {"dtype", to_string(shape.dtype)},
-              {"layout", to_string(shape.layout)},
-              {"lda", shape.leading_a()},
-              {"ldb", shape.leading_b()},
-              {"ldd", shape.leading_d()},
-              {"tag", shape.tag},
-              {"label", recorded.study.label},
-              {"status", to_string(recorded.study.status)},
-              {"message", recorded.study.message},
-              {"gpu", recorded.environment.gpu_name},
-              {"driver", recorded.environment.driver},
-              {"started_utc", recorded.started_utc}};
+  Json json = problem_of(shape);
+  json.update(Json{{"tag", shape.tag},
+                   {"label", recorded.study.label},
+                   {"status", to_string(recorded.study.status)},
+                   {"message", recorded.study.message},
+                   {"gpu", recorded.environment.gpu_name},
+                   {"driver", recorded.environment.driver},
+                   {"started_utc", recorded.started_utc}});
+  return json;
 }
 
 Json to_json(const CounterFigure& figure) {

@@ -22,6 +22,17 @@ std::string csv_field(const Json& value) {
 
 }  // namespace
 
+Json problem_of(const Shape& shape) {
+  return {{"m", shape.m},
+          {"n", shape.n},
+          {"k", shape.k},
+          {"dtype", to_string(shape.dtype)},
+          {"layout", to_string(shape.layout)},
+          {"lda", shape.leading_a()},
+          {"ldb", shape.leading_b()},
+          {"ldd", shape.leading_d()}};
+}
+
 std::string dump(const Json& json) {
   // A tag is a user's text: bytes that are not UTF-8 must not throw here.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

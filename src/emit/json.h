@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "space/shape.h"
+
 namespace hgemm {
 
 using Json = nlohmann::ordered_json;
@@ -17,6 +19,9 @@ Json number(const std::optional<T>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json();
 }
 inline Json number(double value) { return number(std::optional(value)); }
+
+/// m n k dtype layout lda ldb ldd: the problem, without tag and weight.
+Json problem_of(const Shape& shape);
 
 std::string dump(const Json& json);
 

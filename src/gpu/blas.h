@@ -17,8 +17,8 @@ namespace hgemm {
 
 /// cuBLAS may by default add up parts of K in the output's type (cublas_v2.h,
 /// CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION forbids it), and at odd sizes it does: 4097^3
-/// is off by up to 3.4 unit roundoffs (H200, cuBLAS 13.1). Baselines are timed as they are by
-/// default, so they are held to what that can give: rounded so many times.
+/// is off by 3.1 unit roundoffs (H200, cuBLAS 13.1, results/h200/tune.db). Baselines are timed as
+/// they are by default, so they are held to what that can give: rounded so many times.
 inline constexpr int kLibraryRoundings = 8;
 
 std::string cublas_version();  ///< e.g. "13.1.0"

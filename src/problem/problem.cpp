@@ -25,11 +25,6 @@ constexpr int kPlacements = 16;
 /// Left free for cuBLAS's workspaces, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
 
-std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
-  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
-         static_cast<std::size_t>(element_bytes(dtype));
-}
-
 double bytes_of_set(const Shape& shape) {
   const auto elements = static_cast<double>(shape.m * shape.leading_a()) +
                         static_cast<double>(shape.n * shape.leading_b()) +
@@ -51,6 +46,11 @@ double unit_roundoff(Dtype dtype) {
 }
 
 }  // namespace
+
+std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
+         static_cast<std::size_t>(element_bytes(dtype));
+}
 
 int rotation_sets(const Shape& shape, std::int64_t l2_bytes, std::int64_t free_bytes) {
   const double rotation_bytes = kRotationL2s * static_cast<double>(l2_bytes);

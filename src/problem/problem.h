@@ -1,6 +1,7 @@
 // The data of one shape on the GPU: inputs, a reference, and the verdict on an output.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,8 @@ namespace hgemm {
 /// Outputs that are rounded to their type `roundings` times on the way, as sums of parts of K in
 /// it, are off by as many unit roundoffs.
 double tolerance(Dtype dtype, std::int64_t k, int roundings = 1);
+
+std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype);
 
 /// How many sets of A, B and D launches rotate over: enough to exceed 3x L2, so that no launch
 /// finds its own inputs in cache (at most 512: the smallest shapes stay in L2). Where memory is the

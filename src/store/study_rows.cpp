@@ -6,6 +6,7 @@
 #include <string>
 
 #include "store/rows.h"
+#include "study/chain.h"
 
 namespace hgemm::sql {
 
@@ -36,7 +37,7 @@ void add_samples(Database& db, std::int64_t id, const char* label,
 
 /// The label of Study::samples.
 const char* own_samples(const Study& study) {
-  return study.kind == StudyKind::kChain ? "pdl_off" : "step";
+  return study.kind == StudyKind::kChain ? kPdlOff : "step";
 }
 
 std::vector<Sample> read_samples(Database& db, std::int64_t id, const char* label) {
@@ -147,7 +148,7 @@ void read_figures(Database& db, std::int64_t id, Study& study) {
         {.shape = read_shape(link, 2), .pdl_off = text(link, 0), .pdl_on = text(link, 1)});
   }
   study.samples = read_samples(db, id, own_samples(study));
-  study.pdl_samples = read_samples(db, id, "pdl_on");
+  study.pdl_samples = read_samples(db, id, kPdlOn);
   study.cublas_samples = read_samples(db, id, "cublas");
 }
 
@@ -211,7 +212,7 @@ void add_study(Database& db, std::int64_t run, const RecordedStudy& recorded) {
            id, static_cast<std::int64_t>(i), shape_id(db, link.shape), link.pdl_off, link.pdl_on);
   }
   add_samples(db, id, own_samples(study), study.samples);
-  add_samples(db, id, "pdl_on", study.pdl_samples);
+  add_samples(db, id, kPdlOn, study.pdl_samples);
   add_samples(db, id, "cublas", study.cublas_samples);
 }
 

@@ -12,6 +12,9 @@ namespace hgemm {
 
 inline constexpr int kMinChainLength = 8;
 inline constexpr int kMaxChainLength = 32;
+/// The ways in which our kernels compute a chain, as they are recorded (cublas is kCublasLabel).
+inline constexpr const char* kPdlOff = "pdl_off";
+inline constexpr const char* kPdlOn = "pdl_on";
 
 struct Chain {
   /// What it computes: "chain.m1.12288x4096+4096x4096+2*11008x4096+4096x11008.x20.bf16", N x K of a
