@@ -15,6 +15,21 @@ namespace hgemm {
 /// Units of a row that a thread has on their way at once.
 inline constexpr int kPackUnits = 4;
 
+/// The two units of 16 bytes, as they lie in memory, that hold eight elements from any address on.
+struct UnitWindow {
+  u64 address;  ///< of the first unit
+  int shift;    ///< which of its elements is the first of the eight
+
+  __device__ __forceinline__ explicit UnitWindow(const unsigned short* source)
+      : address(reinterpret_cast<u64>(source)), shift(static_cast<int>(address % 16)) {
+    address -= static_cast<u64>(shift);
+    shift /= kElementBytes;
+  }
+  __device__ __forceinline__ const uint4* low() const {
+    return reinterpret_cast<const uint4*>(address);
+  }
+};
+
 /// Where a matrix's elements are: from the first one to past the last one.
 struct MatrixBounds {
   u64 begin, end;
@@ -22,31 +37,23 @@ struct MatrixBounds {
   __device__ __forceinline__ MatrixBounds(const void* data, int rows, int cols, long long leading)
       : begin(reinterpret_cast<u64>(data)),
         end(begin + static_cast<u64>((rows - 1) * leading + cols) * kElementBytes) {}
+  __device__ __forceinline__ bool holds(const UnitWindow& window) const {
+    return window.address >= begin && window.address + (window.shift != 0 ? 32 : 16) <= end;
+  }
 };
 
-/// A unit of which only what is inside of the matrix may be read; zeros elsewhere.
-__device__ __forceinline__ uint4 load_edge(const uint4* unit, const MatrixBounds& bounds) {
-  u64 low = 0;
-  u64 high = 0;
-#pragma unroll 1
-  for (int i = 0; i < kUnitElements; ++i) {
-    const u64 at = reinterpret_cast<u64>(unit) + static_cast<u64>(i * kElementBytes);
-    if (at < bounds.begin || at >= bounds.end) continue;
-    const u64 bits = static_cast<u64>(*reinterpret_cast<const unsigned short*>(at)) << (i % 4 * 16);
-    if (i < 4) {
-      low |= bits;
-    } else {
-      high |= bits;
-    }
+/// Eight elements, or `count` of them and zeros, one by one: for where the units that hold them
+/// leave the matrix. All are on their way at once.
+__device__ __forceinline__ uint4 load_elements(const unsigned short* source, int count) {
+  unsigned short elements[kUnitElements];
+#pragma unroll
+  for (int i = 0; i < kUnitElements; ++i) elements[i] = i < count ? source[i] : 0;
+  u32 words[kUnitElements / 2];
+#pragma unroll
+  for (int i = 0; i < kUnitElements / 2; ++i) {
+    words[i] = elements[2 * i] | static_cast<u32>(elements[2 * i + 1]) << 16;
   }
-  return {static_cast<u32>(low), static_cast<u32>(low >> 32), static_cast<u32>(high),
-          static_cast<u32>(high >> 32)};
-}
-
-__device__ __forceinline__ uint4 load_inside(const uint4* unit, const MatrixBounds& bounds) {
-  const u64 at = reinterpret_cast<u64>(unit);
-  return at >= bounds.begin && at + 16 <= bounds.end ? ptx::load_once(unit)
-                                                     : load_edge(unit, bounds);
+  return {words[0], words[1], words[2], words[3]};
 }
 
 /// Eight elements from element `shift` of two units on.
@@ -65,6 +72,32 @@ __device__ __forceinline__ uint4 shifted_unit(const uint4& low, const uint4& hig
     for (int i = 0; i < 4; ++i) w[i] = __byte_perm(w[i], w[i + 1], 0x5432);
   }
   return {w[0], w[1], w[2], w[3]};
+}
+
+/// Units first, first + 32, ... of a row that begins at element `shift` of `words`, of which
+/// `shifted_units` may be read. For all lanes of a warp.
+__device__ __forceinline__ void load_run(const uint4* words, int shift, int first,
+                                         int shifted_units, int lane, uint4 (&values)[kPackUnits]) {
+  uint4 low[kPackUnits];
+#pragma unroll
+  for (int j = 0; j < kPackUnits; ++j) {
+    low[j] = {0, 0, 0, 0};
+    if (first + j * 32 < shifted_units) low[j] = ptx::load_once(words + first + j * 32);
+  }
+  uint4 past = {0, 0, 0, 0};
+  const int last = first + (kPackUnits - 1) * 32 + 1;
+  if (lane == 31 && last < shifted_units) past = ptx::load_once(words + last);
+#pragma unroll
+  for (int j = 0; j < kPackUnits; ++j) {
+    // The last lane's neighbour is the first lane, one step on.
+    const uint4 next = j + 1 < kPackUnits ? low[j + 1] : past;
+    const uint4 mine = lane == 0 ? next : low[j];
+    uint4 high = {
+        __shfl_sync(~0u, mine.x, (lane + 1) % 32), __shfl_sync(~0u, mine.y, (lane + 1) % 32),
+        __shfl_sync(~0u, mine.z, (lane + 1) % 32), __shfl_sync(~0u, mine.w, (lane + 1) % 32)};
+    if (lane == 31 && j + 1 == kPackUnits) high = past;
+    values[j] = shifted_unit(low[j], high, shift);
+  }
 }
 
 /// Body of the kernel, for any grid of kPackThreads. A warp takes runs of 32 * kPackUnits units of
@@ -90,36 +123,25 @@ __device__ __forceinline__ void pack(const PackParams& params) {
     const int runs = (units + 32 * kPackUnits - 1) / (32 * kPackUnits);
     for (long long i = warp; i < static_cast<long long>(matrix.rows) * runs; i += warps) {
       const long long row = i / runs;
-      const int first = static_cast<int>(i - row * runs) * 32 * kPackUnits + lane;
+      const int run = static_cast<int>(i - row * runs) * 32 * kPackUnits;
+      const int first = run + lane;
       const unsigned short* const source =
           static_cast<const unsigned short*>(matrix.source) + row * matrix.source_leading;
       uint4* const target = static_cast<uint4*>(matrix.target) + row * units;
-      const u64 address = reinterpret_cast<u64>(source);
-      const int shift = static_cast<int>(address % 16) / kElementBytes;
-      const uint4* const words = reinterpret_cast<const uint4*>(address - address % 16);
+      const UnitWindow begin(source);
       // Of the row, shifted: a lane's second unit is its neighbour's first.
-      const int shifted_units = (shift + matrix.cols + kUnitElements - 1) / kUnitElements;
-      uint4 low[kPackUnits];
+      const int shifted_units = (begin.shift + matrix.cols + kUnitElements - 1) / kUnitElements;
+      const int run_end = min(shifted_units, run + 32 * kPackUnits + 1);
       uint4 values[kPackUnits];
+      if (begin.address + run * 16ull >= bounds.begin &&
+          begin.address + run_end * 16ull <= bounds.end) {
+        load_run(begin.low(), begin.shift, first, run_end, lane, values);
+      } else {
 #pragma unroll
-      for (int j = 0; j < kPackUnits; ++j) {
-        const int unit = first + j * 32;
-        low[j] = {0, 0, 0, 0};
-        if (unit < shifted_units) low[j] = load_inside(words + unit, bounds);
-      }
-      uint4 past = {0, 0, 0, 0};
-      const int last = first + (kPackUnits - 1) * 32 + 1;
-      if (lane == 31 && last < shifted_units) past = load_inside(words + last, bounds);
-#pragma unroll
-      for (int j = 0; j < kPackUnits; ++j) {
-        // The last lane's neighbour is the first lane, one step on.
-        const uint4 next = j + 1 < kPackUnits ? low[j + 1] : past;
-        const uint4 mine = lane == 0 ? next : low[j];
-        uint4 high = {
-            __shfl_sync(~0u, mine.x, (lane + 1) % 32), __shfl_sync(~0u, mine.y, (lane + 1) % 32),
-            __shfl_sync(~0u, mine.z, (lane + 1) % 32), __shfl_sync(~0u, mine.w, (lane + 1) % 32)};
-        if (lane == 31 && j + 1 == kPackUnits) high = past;
-        values[j] = shifted_unit(low[j], high, shift);
+        for (int j = 0; j < kPackUnits; ++j) {
+          const int col = (first + j * 32) * kUnitElements;
+          values[j] = load_elements(source + col, matrix.cols - col);
+        }
       }
 #pragma unroll
       for (int j = 0; j < kPackUnits; ++j) {

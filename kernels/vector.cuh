@@ -2,12 +2,13 @@
 // hgemm.cuh, where one operand has 1 to 16 rows, the vectors, and the other one is read once and as
 // fast as memory gives it.
 //
-// Nothing here needs alignment. Rows of the large operand are read in units of 16 bytes as they lie
-// in memory, so that the first element of a row is somewhere in its first unit; all rows of a CTA
-// are shifted alike (VectorGrid), and the vectors lie in shared memory with the same shift. Sums
+// Nothing here needs alignment. Rows of the large operand are read in the units of 16 bytes that
+// lie wholly in them; all rows of a CTA have as many elements before their first one (VectorGrid),
+// so that units of the vectors in shared memory begin there too. What is left, up to seven elements
+// at either end, is read element by element, outside of the loop: no load leaves the matrix. Sums
 // are fp32, in the same order whatever the launch.
 //
-// Read top to bottom: loads, vectors, kernel.
+// Read top to bottom: loads, loose ends, vectors, kernel.
 #pragma once
 
 #include "config.h"
@@ -46,19 +47,6 @@ __device__ __forceinline__ VectorRoles vector_roles(const KernelParams& params, 
   return {b, n, a, d, ldb, lda, m, k, 1, ldd};
 }
 
-__device__ __forceinline__ u32 pair_mask(int first, int length) {
-  return (first >= 0 && first < length ? 0xffffu : 0) |
-         (first + 1 >= 0 && first + 1 < length ? 0xffff0000u : 0);
-}
-/// Zeros the elements of the unit that begins at element `first` of a row of `length`, which may be
-/// negative, where they are outside of the row: another row's, or NaN.
-__device__ __forceinline__ void clip_unit(uint4& unit, int first, int length) {
-  unit.x &= pair_mask(first, length);
-  unit.y &= pair_mask(first + 2, length);
-  unit.z &= pair_mask(first + 4, length);
-  unit.w &= pair_mask(first + 6, length);
-}
-
 /// The eight elements of a unit.
 template <Dtype kDtype>
 __device__ __forceinline__ void widen(const uint4& unit, float* values) {
@@ -67,13 +55,15 @@ __device__ __forceinline__ void widen(const uint4& unit, float* values) {
   for (int i = 0; i < 4; ++i) ptx::unpack<kDtype>(words[i], values[2 * i], values[2 * i + 1]);
 }
 
-/// A warp's rows of the large operand.
-template <int kRows>
-struct VectorRows {
-  const uint4* first[kRows];  ///< the unit that holds the row's first element
-  int shift;                  ///< which element of it that is
-  int units;                  ///< of each row
-  bool at_edge;               ///< one of them has the matrix's first or last unit
+/// How the elements of each of a CTA's rows divide: `head` before the first unit, `units`, and the
+/// rest after the last one.
+struct RowUnits {
+  int head, units, loose;  ///< loose: elements in no unit
+
+  __device__ __forceinline__ RowUnits(u64 row_address, int k)
+      : head(min(k, static_cast<int>((16 - row_address % 16) % 16) / kElementBytes)),
+        units((k - head) / kUnitElements),
+        loose(k - units * kUnitElements) {}
 };
 
 /// What a warp has on its way: kSteps units for each lane of each of its rows.
@@ -83,92 +73,105 @@ struct VectorLoads {
   static constexpr int kSteps = kConfig.bk / kVectorStep;
   uint4 units[kRows][kSteps];
 
-  /// Units first, first + 32, ... of each row, up to `end`.
-  __device__ __forceinline__ void load(const VectorRows<kRows>& rows, const MatrixBounds& bounds,
-                                       int first, int end) {
+  /// Units first, first + 32, ... of each row, up to `end`. `rows` are at their first units.
+  __device__ __forceinline__ void load(const uint4* const (&rows)[kRows], int first, int end) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
-      const int unit = first + step * 32;
-      const bool at_edge = rows.at_edge && (unit == 0 || unit == rows.units - 1);
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
         units[row][step] = {0, 0, 0, 0};
-        if (unit >= end) continue;
-        units[row][step] = at_edge ? load_inside(rows.first[row] + unit, bounds)
-                                   : ptx::load_once(rows.first[row] + unit);
+        const int unit = first + step * 32;
+        if (unit < end) units[row][step] = ptx::load_once(rows[row] + unit);
       }
     }
   }
 };
 
-/// Where one unit of one vector comes from and goes to.
-struct VectorUnit {
-  const unsigned short* source;  ///< its first element, which may be outside of the vector
-  int k;                         ///< that element
-  u32 target;                    ///< in shared memory
-};
-
-/// A unit at an end of a vector, of `length`: zeros where it has no elements.
-__device__ __forceinline__ uint4 partial_unit(const VectorUnit& unit, int length) {
-  u32 words[4] = {0, 0, 0, 0};
-#pragma unroll
-  for (int i = 0; i < kUnitElements; ++i) {
-    if (unit.k + i >= 0 && unit.k + i < length) {
-      words[i / 2] |= static_cast<u32>(unit.source[i]) << (i % 2 * 16);
-    }
-  }
-  return {words[0], words[1], words[2], words[3]};
+template <Dtype kDtype>
+__device__ __forceinline__ float widen_one(unsigned short bits) {
+  float value;
+  float none;
+  ptx::unpack<kDtype>(bits, value, none);
+  return value;
 }
 
-/// The vectors' elements that belong to units [begin, end) of the large operand's rows, in the
-/// units that they belong to. Several at a time: each comes from memory.
+/// The elements that are in no unit, one for each lane: of a warp's rows and of the vectors.
 template <KernelConfig kConfig>
-__device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem, int shift,
+struct LooseEnds {
+  static constexpr int kRows = vector_rows(kConfig);
+  unsigned short large[kRows] = {};
+  unsigned short vectors[kConfig.bm] = {};
+
+  __device__ __forceinline__ void load(const uint4* const (&rows)[kRows], const VectorRoles& roles,
+                                       const RowUnits& row_units, int lane) {
+    if (lane >= row_units.loose) return;
+    const int k = lane < row_units.head ? lane : lane + row_units.units * kUnitElements;
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+      large[row] = reinterpret_cast<const unsigned short*>(rows[row])[k - row_units.head];
+    }
+#pragma unroll
+    for (int v = 0; v < kConfig.bm; ++v) {
+      if (v < roles.count) vectors[v] = roles.vectors[v * roles.vector_leading + k];
+    }
+  }
+  __device__ __forceinline__ void add_to(float (&sums)[kRows][kConfig.bm]) const {
+#pragma unroll
+    for (int v = 0; v < kConfig.bm; ++v) {
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        sums[row][v] = fmaf(widen_one<kConfig.dtype>(large[row]),
+                            widen_one<kConfig.dtype>(vectors[v]), sums[row][v]);
+      }
+    }
+  }
+};
+
+/// The vectors' elements that belong to units [begin, end) of the large operand's rows, the first
+/// of which begins at element `head`. Several at a time: each comes from memory.
+template <KernelConfig kConfig>
+__device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem, int head,
                                               int begin, int end) {
   constexpr int kChunkUnits = vector_chunk(kConfig) / kUnitElements;
   constexpr int kBatch = 4;
+  constexpr int kStride = threads_per_cta(kConfig);
   const int units = end - begin;
-  const auto unit_at = [&](int index) {
-    const int vector = kConfig.bm == 1 ? 0 : index / units;
-    const int unit = index - vector * units;
-    const int k = (begin + unit) * kUnitElements - shift;
-    return VectorUnit{roles.vectors + vector * roles.vector_leading + k, k,
-                      smem + static_cast<u32>((vector * kChunkUnits + unit) * 16)};
-  };
-  const auto is_whole = [&](const VectorUnit& unit) {
-    return unit.k >= 0 && unit.k + kUnitElements <= roles.k;
-  };
   const MatrixBounds bounds(roles.vectors, roles.count, roles.k, roles.vector_leading);
   const int valid = units * roles.count;  // of units; what follows them are no vectors
   const int all = units * kConfig.bm;
+  const auto vector_of = [&](int index) { return kConfig.bm == 1 ? 0 : index / units; };
+  const auto source_of = [&](int index) {
+    const int vector = vector_of(index);
+    const int unit = begin + index - vector * units;
+    return roles.vectors + vector * roles.vector_leading + head + unit * kUnitElements;
+  };
 #pragma unroll 1
-  for (int first = static_cast<int>(threadIdx.x); first < all;
-       first += kBatch * threads_per_cta(kConfig)) {
+  for (int first = static_cast<int>(threadIdx.x); first < all; first += kBatch * kStride) {
     uint4 low[kBatch];
     uint4 high[kBatch];
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
-      const int index = first + i * threads_per_cta(kConfig);
-      const VectorUnit unit = unit_at(index);
+      const int index = first + i * kStride;
       low[i] = {0, 0, 0, 0};
       high[i] = low[i];
-      if (index < valid && is_whole(unit)) {
-        const u64 address = reinterpret_cast<u64>(unit.source);
-        const uint4* const aligned = reinterpret_cast<const uint4*>(address - address % 16);
-        low[i] = load_inside(aligned, bounds);
-        if (address % 16 != 0) high[i] = load_inside(aligned + 1, bounds);
+      if (index >= valid) continue;
+      const UnitWindow window(source_of(index));
+      if (bounds.holds(window)) {
+        low[i] = ptx::load_once(window.low());
+        if (window.shift != 0) high[i] = ptx::load_once(window.low() + 1);
+      } else {
+        low[i] = load_elements(source_of(index), kUnitElements);
       }
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
-      const int index = first + i * threads_per_cta(kConfig);
+      const int index = first + i * kStride;
       if (index >= all) continue;
-      const VectorUnit unit = unit_at(index);
-      const u64 address = reinterpret_cast<u64>(unit.source);
-      uint4 elements =
-          shifted_unit(low[i], high[i], static_cast<int>(address % 16) / kElementBytes);
-      if (index < valid && !is_whole(unit)) elements = partial_unit(unit, roles.k);
-      ptx::store_shared_unit(unit.target, elements);
+      const UnitWindow window(source_of(index));
+      const int vector = vector_of(index);
+      ptx::store_shared_unit(
+          smem + static_cast<u32>((vector * kChunkUnits + index - vector * units) * 16),
+          shifted_unit(low[i], high[i], bounds.holds(window) ? window.shift : 0));
     }
   }
 }
@@ -231,63 +234,56 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
   const int first_row = row_class + (block * kConfig.bn + warp / kSharers * kRows) * grid.classes;
 
   // Past the last row the last one is read again, and not stored.
-  const MatrixBounds bounds(roles.large, roles.rows, roles.k, roles.large_leading);
   const int last_row =
       (grid.rows - 1 - row_class) / grid.classes * grid.classes + row_class;  // of the class
-  VectorRows<kRows> rows;
-  rows.at_edge = false;
+  const RowUnits row_units(reinterpret_cast<u64>(roles.large + row_class * roles.large_leading),
+                           roles.k);
+  const uint4* rows[kRows];  // their first units
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
     const int index = min(first_row + row * grid.classes, last_row);
-    const u64 address = reinterpret_cast<u64>(roles.large + index * roles.large_leading);
-    rows.shift = static_cast<int>(address % 16) / kElementBytes;
-    rows.first[row] = reinterpret_cast<const uint4*>(address - address % 16);
-    // Rows of less than a unit share the first or the last one.
-    rows.at_edge = rows.at_edge || index * roles.large_leading < kUnitElements ||
-                   (grid.rows - 1 - index) * roles.large_leading < kUnitElements;
+    rows[row] =
+        reinterpret_cast<const uint4*>(roles.large + index * roles.large_leading + row_units.head);
   }
-  const int shift = rows.shift;
-  const int units = (shift + roles.k + kUnitElements - 1) / kUnitElements;
-  rows.units = units;
-  const KRange part =
-      part_of_k(units, static_cast<int>(blockIdx.x) % kConfig.splits, kConfig.splits);
+  const int part_index = static_cast<int>(blockIdx.x) % kConfig.splits;
+  const KRange part = part_of_k(row_units.units, part_index, kConfig.splits);
+  const bool adds_up = warp % kSharers == 0 && part_index == 0;  // of those that share rows
 
   if constexpr (kConfig.pdl) {
     // As hgemm.cuh's prefetch: L2 may have what is not to be read yet.
     ptx::griddepcontrol_launch_dependents();
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
-      if (part.first + lane * 8 < part.end)
-        ptx::prefetch_l2(rows.first[row] + part.first + lane * 8);
+      const int unit = part.first + lane * 8;
+      if (unit < part.end) ptx::prefetch_l2(rows[row] + unit);
     }
     ptx::griddepcontrol_wait();
   }
 
   float sums[kRows][kVectors] = {};
+  LooseEnds<kConfig> loose;
+  if (adds_up) loose.load(rows, roles, row_units, lane);
   Loads loads;
+  int begin = part.first;
 #pragma unroll 1
-  for (int begin = part.first; begin < part.end; begin += kChunkUnits) {
+  do {  // once, even where there are no units
     const int end = min(part.end, begin + kChunkUnits);
     const int first_step = begin + warp % kSharers * kStepUnits + lane;
     if (begin > part.first) __syncthreads();  // until all have read the chunk before
-    if constexpr (kAhead) loads.load(rows, bounds, first_step, end);
-    stage_vectors<kConfig>(roles, smem, shift, begin, end);
+    if constexpr (kAhead) loads.load(rows, first_step, end);
+    stage_vectors<kConfig>(roles, smem, row_units.head, begin, end);
+    // Here, where the vectors have been waited for anyway.
+    if (begin == part.first) loose.add_to(sums);
     __syncthreads();
 #pragma unroll 1
     for (int first = first_step; first - lane < end; first += kStepUnits * kSharers) {
-      if constexpr (!kAhead) loads.load(rows, bounds, first, end);
+      if constexpr (!kAhead) loads.load(rows, first, end);
       Loads current = loads;
-      if constexpr (kAhead) loads.load(rows, bounds, first + kStepUnits * kSharers, end);
+      if constexpr (kAhead) loads.load(rows, first + kStepUnits * kSharers, end);
 #pragma unroll
       for (int step = 0; step < Loads::kSteps; ++step) {
         const int unit = first + step * 32;
         if (unit >= end) continue;
-        if (unit == 0 || unit == units - 1) {
-#pragma unroll
-          for (int row = 0; row < kRows; ++row) {
-            clip_unit(current.units[row][step], unit * kUnitElements - shift, roles.k);
-          }
-        }
         float large[kRows][kUnitElements];
 #pragma unroll
         for (int row = 0; row < kRows; ++row) {
@@ -309,7 +305,8 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
         }
       }
     }
-  }
+    begin = end;
+  } while (begin < part.end);
 
   float mine = 0;  // of row lane / kVectors and vector lane % kVectors
 #pragma unroll
@@ -327,8 +324,7 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
   mine = add_vector_parts<kConfig>(mine, smem, warp, lane);
   const int row = first_row + lane / kVectors * grid.classes;
   const int v = lane % kVectors;
-  const bool adds = warp % kSharers == 0 && static_cast<int>(blockIdx.x) % kConfig.splits == 0;
-  if (adds && lane < kRows * kVectors && row < grid.rows && v < roles.count) {
+  if (adds_up && lane < kRows * kVectors && row < grid.rows && v < roles.count) {
     roles.d[row * roles.d_row + v * roles.d_vector] =
         static_cast<unsigned short>(ptx::pack<kConfig.dtype>(mine, mine));
   }
