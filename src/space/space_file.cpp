@@ -20,14 +20,24 @@ const std::vector<std::string> kAxisNames = {
 
 class SpaceReader {
  public:
-  explicit SpaceReader(const std::string& path)
+  /// `includers`: the files whose includes led here.
+  SpaceReader(const std::string& path, std::filesystem::path spaces_dir,
+              std::vector<std::string> includers = {})
       : file_(YamlFile::read(path, "a map with `name:` and `grids:`")),
-        stem_(std::filesystem::path(path).stem().string()) {}
+        path_(path),
+        spaces_dir_(std::move(spaces_dir)),
+        includers_(std::move(includers)) {}
 
   Space read() const {
-    const YamlMap root = file_.map(file_.root(), "a space file", {"name", "grids"});
+    const YamlMap root = file_.map(file_.root(), "a space file", {"name", "include", "grids"});
     Space space;
-    space.name = root.find("name") ? file_.text(root.at("name"), "name") : stem_;
+    space.name = root.find("name") ? file_.text(root.at("name"), "name")
+                                   : std::filesystem::path(path_).stem().string();
+    if (const auto include = root.find("include")) {
+      for (const YAML::Node& item : file_.items(*include, "include")) {
+        for (Grid& grid : read_included(item)) space.grids.push_back(std::move(grid));
+      }
+    }
     const YAML::Node grids = root.at("grids");
     if (!grids.IsSequence() || grids.size() == 0)
       file_.fail(grids.Mark(),
@@ -47,6 +57,27 @@ class SpaceReader {
   }
 
  private:
+  std::vector<Grid> read_included(const YAML::Node& item) const {
+    const std::string name = file_.text(item, "include");
+    std::string path;
+    try {
+      path = find_yaml(name, spaces_dir_, "space");
+    } catch (const InputError& error) {
+      file_.fail(item.Mark(), error.what());
+    }
+    std::vector<std::string> chain = includers_;
+    chain.push_back(path_);
+    for (const std::string& includer : chain) {
+      std::error_code none;  // two files that both exist: they were read
+      if (std::filesystem::equivalent(includer, path, none)) {
+        file_.fail(item.Mark(), fmt::format("found include {}, which leads back to {}; expected a "
+                                            "space that does not include this one; leave it away",
+                                            name, includer));
+      }
+    }
+    return SpaceReader(path, spaces_dir_, std::move(chain)).read().grids;
+  }
+
   Grid read_grid(const YamlMap& map) const {
     Grid grid;
     grid.bm = numbers(map, "bm");
@@ -146,15 +177,16 @@ class SpaceReader {
   }
 
   YamlFile file_;
-  std::string stem_;
+  std::string path_;
+  std::filesystem::path spaces_dir_;
+  std::vector<std::string> includers_;
 };
 
 }  // namespace
 
 Space load_space(const std::string& argument, const std::string& configs_dir) {
-  const std::string path =
-      find_yaml(argument, std::filesystem::path(configs_dir) / "spaces", "space");
-  return SpaceReader(path).read();
+  const std::filesystem::path spaces_dir = std::filesystem::path(configs_dir) / "spaces";
+  return SpaceReader(find_yaml(argument, spaces_dir, "space"), spaces_dir).read();
 }
 
 }  // namespace hgemm

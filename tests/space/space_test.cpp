@@ -138,6 +138,18 @@ TEST(ShippedSpaces, QuickCompilesInAboutAMinute) {
   }
 }
 
+/// What any shipped space for whole problems finds, full finds too.
+TEST(ShippedSpaces, FullHasTheOthers) {
+  const Shape shape = load_shapes("128x4096x4096", kConfigs).front();
+  std::set<std::string> full;
+  for (const KernelConfig& config : enumerate(load_space("full", kConfigs), {&shape, 1}).valid)
+    full.insert(label(config));
+  for (const char* name : {"quick", "decode", "decode-pdl"}) {
+    for (const KernelConfig& config : enumerate(load_space(name, kConfigs), {&shape, 1}).valid)
+      EXPECT_TRUE(full.contains(label(config))) << name << ": " << label(config);
+  }
+}
+
 TEST(ShippedSpaces, FullHasEveryValueOfEveryAxis) {
   const Enumeration full = enumerate_shipped("full");
   EXPECT_GE(count_of(full, Dtype::kBf16), 1500);
@@ -406,6 +418,29 @@ TEST_F(SpaceFile, MissingSpacesNameTheKnownOnes) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr("did you mean quick?"), HasSubstr("full, quick, rows, smoke")));
+  }
+}
+
+TEST_F(SpaceFile, IncludesOtherSpaces) {
+  const std::string one =
+      files_.write("one.yaml", "grids: [{bm: 64, bn: [64, 72], consumers: 1}]\n");
+  const std::string both = files_.write(
+      "both.yaml", "include: [smoke, " + one + "]\ngrids: [{bm: 64, bn: 80, consumers: 1}]\n");
+  const auto count = [](const std::string& name) {
+    return enumerate(load_space(name, kConfigs), {}).valid.size();
+  };
+  EXPECT_EQ(count(both), count("smoke") + 3 * 2);
+  EXPECT_EQ(load_space(both, kConfigs).name, "both");
+
+  EXPECT_THAT(complaint_about("include: qick\ngrids: [{bm: 64, bn: 64, consumers: 1}]"),
+              AllOf(StartsWith("1:10: "), HasSubstr("did you mean quick?")));
+  const std::string circle = files_.write("circle.yaml", "");
+  files_.write("circle.yaml", "include: " + circle + "\ngrids: [{bm: 64, bn: 64, consumers: 1}]");
+  try {
+    load_space(circle, kConfigs);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("circle.yaml:1:10: found include"));
   }
 }
 
