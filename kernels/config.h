@@ -325,7 +325,6 @@ HGEMM_HOST_DEVICE constexpr int swapped_epilogue_bytes(const KernelConfig& c) {
 
 // Of vector.cuh.
 inline constexpr int kMaxVectors = 16;
-inline constexpr int kMaxVectorSums = 32;  ///< of a warp: one for each lane in the end
 /// Elements that a warp loads of a row at once: a unit of 16 bytes for each lane.
 inline constexpr int kVectorStep = 32 * kUnitElements;
 HGEMM_HOST_DEVICE constexpr int vector_warps(const KernelConfig& c) {
@@ -338,6 +337,8 @@ HGEMM_HOST_DEVICE constexpr int vector_rows(const KernelConfig& c) {
 HGEMM_HOST_DEVICE constexpr int vector_sharers(const KernelConfig& c) {
   return c.bn < vector_warps(c) ? vector_warps(c) / c.bn : 1;
 }
+/// Sums of a warp: one for each lane in the end, at most.
+HGEMM_HOST_DEVICE constexpr int vector_sums(const KernelConfig& c) { return vector_rows(c) * c.bm; }
 /// Registers of a thread: what is on its way, sums, the elements of a unit as fp32, and the rest
 /// (measured with ptxas 13.0).
 HGEMM_HOST_DEVICE constexpr int vector_registers(const KernelConfig& c) {
@@ -353,7 +354,7 @@ HGEMM_HOST_DEVICE constexpr int vector_chunk(const KernelConfig& c) { return 163
 /// belongs to, and where a cluster adds up, a barrier for each consumer: its peers' sums are there.
 /// Where a cluster takes tiles from the queue, the next one, and its full and empty barriers.
 ///
-/// Of vector.cuh: the vectors, then the sums of each warp.
+/// Of vector.cuh: the vectors, then the sums of all warps and CTAs that share rows.
 struct SmemLayout {
   int b, staging, full, empty, origin, sums, next, total_bytes;
 };
@@ -361,7 +362,9 @@ HGEMM_HOST_DEVICE constexpr SmemLayout smem_layout(const KernelConfig& c) {
   SmemLayout layout{};
   if (is_vector(c)) {
     layout.sums = c.bm * vector_chunk(c) * kElementBytes;
-    layout.total_bytes = layout.sums + vector_warps(c) * kMaxVectorSums * 4;
+    const bool in_parts = vector_sharers(c) * c.splits > 1;
+    layout.total_bytes =
+        layout.sums + (in_parts ? c.splits * vector_warps(c) * vector_sums(c) * 4 : 0);
     return layout;
   }
   layout.b = c.stages * a_stage_bytes(c);

@@ -84,21 +84,27 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-/// Whole warps need not be together at it, nor all warps at the same place of the program.
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile(
-      "barrier.cluster.arrive.release;\n"
-      "barrier.cluster.wait.acquire;" ::
-          : "memory");
+/// Whole warps need not be together at a cluster's barrier, nor all warps at the same place of the
+/// program. Every thread that has not ended arrives, and waits before it arrives again.
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 /// The same where threads only wait for one another: nothing but initialised barriers, which have a
 /// fence of their own (fence_mbarrier_init), is made visible. A release would wait until every
 /// earlier write of the CTA has reached memory.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
+}
 __device__ __forceinline__ void cluster_sync_relaxed() {
-  asm volatile(
-      "barrier.cluster.arrive.relaxed;\n"
-      "barrier.cluster.wait.acquire;" ::
-          : "memory");
+  cluster_arrive_relaxed();
+  cluster_wait();
 }
 /// The same among the threads of a CTA ("barrier").
 __device__ __forceinline__ void cta_sync() { asm volatile("barrier.cta.sync 0;" ::: "memory"); }
@@ -382,14 +388,10 @@ __device__ __forceinline__ u32 load_shared(u32 address) {
 __device__ __forceinline__ void store_shared(u32 address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }
-/// Of the CTA `rank` of the cluster, at what `address` is in this one.
-__device__ __forceinline__ float load_of_rank(u32 address, u32 rank) {
-  float value;
-  asm volatile("ld.shared::cluster.f32 %0, [%1];"
-               : "=f"(value)
-               : "r"(map_to_rank(address, rank))
+/// To what lies at `address` in CTA `rank` of the cluster.
+__device__ __forceinline__ void store_to_rank(u32 address, u32 rank, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(map_to_rank(address, rank)), "f"(value)
                : "memory");
-  return value;
 }
 __device__ __forceinline__ uint4 load_shared_unit(u32 address) {
   uint4 value;

@@ -221,7 +221,7 @@ HGEMM_HOST_DEVICE constexpr Rule why_invalid_vector(const KernelConfig& c,
   const bool in_parts = adds_in_cluster(c);
   if (in_parts ? c.splits < 2 || c.splits > kMaxClusterSplits : c.splits != 1) return Rule::kSplits;
   if (!vectors || !step || c.stages < 1 || c.stages > 2 ||
-      c.bn * vector_sharers(c) != rows * vector_warps(c) || rows * c.bm > kMaxVectorSums ||
+      c.bn * vector_sharers(c) != rows * vector_warps(c) || vector_sums(c) > 32 ||
       vector_registers(c) > entry_registers(c, limits) || c.epilogue != Epilogue::kDirect ||
       (c.walk != Walk::kSingle && !in_parts) || multicast_size(c) != 1 ||
       c.order != TileOrder::kLinear || c.group != 0 || c.mma_depth != 0 || c.pack || c.probe ||

@@ -176,35 +176,55 @@ __device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem
   }
 }
 
-/// The sums of one (row, vector) that this lane has, `mine`, with those of all that have other
-/// parts of the row: warps of this CTA, then the CTAs of its cluster, always in the same order.
-/// Complete in the first of these warps, of the first CTA.
+__device__ constexpr int power_of_two_up_to(int limit) {
+  int power = 1;
+  while (power * 2 <= limit) power *= 2;
+  return power;
+}
+
+/// The sum of one (row, vector) that this lane has, `mine`, with those of all that have other parts
+/// of the row: warps of this CTA and of the others of its cluster, always in the same order.
+/// Complete in the lanes that have sums of the first of these warps, in the first CTA.
+///
+/// CTAs have arrived at the cluster's barrier once before: they are all there. Each leaves its sums
+/// in the first one's shared memory, and may go.
 template <KernelConfig kConfig>
 __device__ __forceinline__ float add_vector_parts(float mine, u32 smem, int warp, int lane) {
   constexpr int kSharers = vector_sharers(kConfig);
-  constexpr int kParts = kConfig.splits;
-  if constexpr (kSharers * kParts == 1) return mine;
-  const u32 slots = smem + static_cast<u32>(smem_layout(kConfig).sums);
-  ptx::store_shared(slots + static_cast<u32>((warp * 32 + lane) * 4), mine);
-  if constexpr (kParts > 1) {
-    ptx::cluster_sync();
+  constexpr int kSums = vector_sums(kConfig);
+  constexpr int kSlots = kSharers * kConfig.splits;  // of one sum
+  if constexpr (kSlots == 1) return mine;
+  const u32 slots =
+      smem + static_cast<u32>(smem_layout(kConfig).sums + warp / kSharers * kSlots * kSums * 4);
+  if constexpr (kConfig.splits > 1) {
+    const u32 part = ptx::cluster_rank();
+    const int slot = static_cast<int>(part) * kSharers + warp % kSharers;
+    ptx::cluster_wait();
+    if (lane < kSums) {
+      ptx::store_to_rank(slots + static_cast<u32>((slot * kSums + lane) * 4), 0, mine);
+    }
+    ptx::cluster_arrive();
+    if (part != 0) return 0;
+    ptx::cluster_wait();
   } else {
+    if (lane < kSums) {
+      ptx::store_shared(slots + static_cast<u32>((warp % kSharers * kSums + lane) * 4), mine);
+    }
     __syncthreads();
   }
+  if (warp % kSharers != 0) return 0;
+  // Lanes that have no sum help those that have: as many to each as there are, or slots.
+  constexpr int kHelpers = power_of_two_up_to(kSlots < 32 / kSums ? kSlots : 32 / kSums);
   float sum = 0;
-  if (warp % kSharers == 0 && (kParts == 1 || ptx::cluster_rank() == 0)) {
-#pragma unroll 1
-    for (int part = 0; part < kParts; ++part) {
-#pragma unroll
-      for (int sharer = 0; sharer < kSharers; ++sharer) {
-        const u32 slot = slots + static_cast<u32>(((warp + sharer) * 32 + lane) * 4);
-        sum += ptx::load_of_rank(slot, static_cast<u32>(part));
-      }
-    }
+  for (int slot = lane / kSums; slot < kSlots; slot += kHelpers) {
+    if (lane >= kHelpers * kSums) break;
+    sum += __uint_as_float(
+        ptx::load_shared(slots + static_cast<u32>((slot * kSums + lane % kSums) * 4)));
   }
-  // Shared memory must outlive its readers: the other CTAs wait until the first one's threads are
-  // gone, for whom a cluster's barrier does not wait.
-  if (kParts > 1 && ptx::cluster_rank() != 0) ptx::cluster_sync();
+#pragma unroll
+  for (int distance = kHelpers / 2; distance > 0; distance /= 2) {
+    sum += __shfl_down_sync(~0u, sum, static_cast<unsigned>(distance * kSums));
+  }
   return sum;
 }
 
@@ -225,6 +245,7 @@ __device__ __forceinline__ void vector(const KernelParams& params) {
   const VectorGrid grid = vector_grid(kConfig, extent_m<kConfig>(params), extent_n<kConfig>(params),
                                       leading_a<kConfig>(params), leading_b<kConfig>(params));
   const VectorRoles roles = vector_roles<kConfig>(params, grid.flipped);
+  if constexpr (kConfig.splits > 1) ptx::cluster_arrive_relaxed();  // see add_vector_parts()
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   constexpr int kSharers = vector_sharers(kConfig);

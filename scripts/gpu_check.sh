@@ -8,6 +8,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HGEMM_TUNE_TEST_CACHE=$scratch/cache  # most tests compile the same kernels
 
+# A sanitizer that hangs costs one check, not all that follow.
+sanitizer_limit_s=300
 sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
 
 # ---- The checks: each is a command; what it prints is shown if it fails ----
@@ -23,7 +25,7 @@ run_gtest() {
 }
 
 sanitize() {
-  run_gtest "$sanitizer" --tool "$1" --error-exitcode 1 build/tests/kernel_test \
+  run_gtest timeout "$sanitizer_limit_s" "$sanitizer" --tool "$1" --error-exitcode 1 build/tests/kernel_test \
     --gtest_filter='*Smoke*'
 }
 
@@ -32,7 +34,7 @@ sanitize() {
 # to handle a hardware exception", compute-sanitizer 2025.3.)
 racecheck() {
   local log=$scratch/race.log
-  run_gtest "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
+  run_gtest timeout "$sanitizer_limit_s" "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
     --gtest_filter='*Smoke*' >"$log" 2>&1 || { cat "$log"; return 1; }
   grep 'RACECHECK SUMMARY' "$log" || return 1
   if grep 'access at .*hgemm' "$log"; then return 1; fi
@@ -42,7 +44,7 @@ racecheck() {
 # finds_planted <tool> <test> <what it must say>
 finds_planted() {
   local log=$scratch/planted.log
-  "$sanitizer" --tool "$1" --print-limit 100000 build/tests/kernel_test \
+  timeout "$sanitizer_limit_s" "$sanitizer" --tool "$1" --print-limit 100000 build/tests/kernel_test \
     --gtest_also_run_disabled_tests --gtest_filter="*$2*" >"$log" 2>&1 || true
   grep -E "$3|SUMMARY" "$log" | sort -u | head -n 5
   grep -qE "$3" "$log"
