@@ -2,10 +2,10 @@
 # Records results/<GPU>/ anew on this machine, from a finished build folder: tunes the public shapes in
 # the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats,
 # the decode shapes in the spaces decode and decode-pdl, the odd sizes, and every number of rows up to
-# 128 in the space rows, and writes the tables. A recording that was
-# stopped goes on where it was (on the same card), in recording*.db. When all is complete tune.db has
-# everything, decode.db and decode-pdl.db what their spaces gave, repeat-a.db and repeat-b.db the two
-# tunes that are compared.
+# 128 in the space rows (in both regimes), and writes the tables. A recording that was stopped goes on
+# where it was (on the same card), in recording*.db. When all is complete tune.db has everything but
+# the rows (rows.db), decode.db and decode-pdl.db what their spaces gave, repeat-a.db and repeat-b.db
+# the two tunes that are compared.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
@@ -28,7 +28,7 @@ cp recording-repeat.db repeat-b.db
 for shapes in square llama7b-prefill; do tune recording.db sustained "$shapes" --energy; done
 tune recording.db both seeds
 tune recording.db sustained odd
-tune recording-rows.db sustained rows --space rows
+tune recording-rows.db both rows --space rows
 for space in decode decode-pdl; do
   tune "recording-$space.db" sustained llama7b-decode --space "$space"
 done
