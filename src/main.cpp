@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
     cli::add_ladder(program, command, command_line);
     cli::add_chain(program, command, command_line);
     cli::add_advise(program, command);
+    cli::add_replay(program, command);
     cli::add_doctor(program, command);
     cli::add_workers(program, command);
     try {

@@ -53,6 +53,31 @@ inline constexpr const char* kPlanExamples =
     "  hgemm-tune plan --space full --format json | jq .rejected\n"
     "  hgemm-tune plan --space quick --shapes llama7b.yaml    how many trials that would be";
 
+inline constexpr const char* kReplay = "Play a search again on recorded races: how near it came";
+inline constexpr const char* kReplayExamples =
+    "Answers how much of a space must be measured to come how near to its best, with no GPU: each\n"
+    "search proposes configs, and is told what a race found out about them. Strategies:\n"
+    "  model       what the cost model likes (`plan --explain`), corrected by what was measured\n"
+    "  ranked      in the cost model's order, whatever is measured\n"
+    "  local       from the cost model's favourites to whatever is nearest to the best so far\n"
+    "  random      in a random order: what any search must beat\n"
+    "  exhaustive  all\n"
+    "A row's \"of the best\" is the speed of the fastest that was measured over that of the "
+    "fastest of\n"
+    "all (median of the seeds). What only screening measured counts as no faster than the median\n"
+    "finalist.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune replay                                    the recorded truth, 3 % of the space\n"
+    "  hgemm-tune replay --strategy model,local,random --budget 1%\n"
+    "  hgemm-tune replay --db mine.db --shapes 4096x4096x4096 --budget 50 --format json";
+inline constexpr const char* kReplayDb =
+    "Races of a whole space (default: the truth that ships with the program)";
+inline constexpr const char* kReplayStrategy = "model, ranked, local, random, exhaustive";
+inline constexpr const char* kReplayBudget =
+    "What may be measured: a share of the configs, or so many";
+inline constexpr const char* kReplaySeeds = "Searches of each row, each with other random choices";
+
 inline constexpr const char* kLadder = "Climb from a naive kernel to the fastest, step by step";
 inline constexpr const char* kLadderExamples =
     "Small kernels, each one step better than the one before: verified, timed in turns with cuBLAS "

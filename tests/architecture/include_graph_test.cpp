@@ -26,15 +26,16 @@ using Sources = std::map<std::string, std::string>;  // path in the project -> t
 /// A module may include itself and what stands before it. `search` is pure logic on trials.
 /// `compile` to `worker` are the CUDA half, `store` to `emit` the half that runs without CUDA;
 /// `tune` drives both through compile/compiler.h and measure/measurer.h.
-const Strings kOrder = {"kernels", "base", "statistics", "space",   "trial", "study",  "search",
-                        "compile", "gpu",  "problem",    "measure", "bench", "worker", "store",
-                        "model",   "best", "compare",    "emit",    "tune",  "cli",    "main"};
+const Strings kOrder = {"kernels", "base",    "statistics", "space",   "trial",   "study",
+                        "search",  "compile", "gpu",        "problem", "measure", "bench",
+                        "worker",  "store",   "model",      "best",    "compare", "replay",
+                        "emit",    "tune",    "cli",        "main"};
 
 /// Modules that must build and run where there is no CUDA, and what else they may see: interfaces
 /// that are free of it.
-const std::set<std::string> kCoreModules = {"base",  "statistics", "space", "trial",
-                                            "study", "search",     "store", "model",
-                                            "best",  "compare",    "emit",  "tune"};
+const std::set<std::string> kCoreModules = {"base",   "statistics", "space", "trial", "study",
+                                            "search", "store",      "model", "best",  "compare",
+                                            "replay", "emit",       "tune"};
 const std::set<std::string> kInterfacesForCore = {"compile/compiler.h", "measure/measurer.h",
                                                   "measure/protocol.h"};
 const std::set<std::string> kCudaHalf = {"compile", "gpu", "problem", "measure", "bench", "worker"};

@@ -1,0 +1,147 @@
+#include "replay/replay.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <memory>
+
+#include "base/error.h"
+#include "base/resources.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/help.h"
+#include "cli/shapes.h"
+#include "emit/replay.h"
+#include "model/cost.h"
+
+namespace hgemm::cli {
+namespace {
+
+struct ReplayOptions {
+  std::string db;
+  std::string shapes;
+  std::vector<std::string> strategies = {"model"};
+  std::string budget = "3%";
+  int seeds = 10;
+  std::string format = "table";
+};
+
+StrategyKind parse_strategy(const std::string& name) {
+  const auto kind = find_strategy(name);
+  if (!kind) {
+    throw InputError(
+        fmt::format("--strategy {}: there is no such strategy; choose model, ranked, local, random "
+                    "or exhaustive",
+                    name));
+  }
+  return *kind;
+}
+
+/// "3%" or "100".
+Budget parse_budget(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const bool percent = rest != end && *rest == '%' && rest + 1 == end;
+  const bool count = rest == end && value >= 1 && value == std::floor(value) && value <= 1e6;
+  if (error != std::errc() || !(percent ? value > 0 && value <= 100 : count)) {
+    throw InputError(fmt::format(
+        "--budget {}: expected a share of the configs (\"3%\") or how many (\"100\")", text));
+  }
+  return percent ? Budget{.share = value / 100} : Budget{.trials = static_cast<int>(value)};
+}
+
+std::vector<RecordedRace> races_of(const ReplayOptions& options) {
+  if (!options.db.empty()) {
+    require_database(options.db);
+    return Store::open(options.db, Store::Mode::kReadOnly).races();
+  }
+  std::vector<RecordedRace> all;
+  for (const auto& path : recorded_databases("truth.db")) {
+    std::ranges::move(Store::open(path.string(), Store::Mode::kReadOnly).races(),
+                      std::back_inserter(all));
+  }
+  return all;
+}
+
+CostFigures figures_of(const Environment& environment, std::span<const Device> devices) {
+  const auto device = std::ranges::find_if(
+      devices, [&](const Device& known) { return known.is(environment.gpu_name); });
+  if (device != devices.end()) return cost_figures(*device);
+  CostFigures figures;
+  if (environment.sm_count > 0) figures.sms = environment.sm_count;
+  return figures;
+}
+
+std::vector<double> predictions(const Truth& truth, std::span<const Device> devices) {
+  const CostFigures figures = figures_of(truth.environment, devices);
+  std::vector<double> predicted_us;
+  for (const Truth::Entry& entry : truth.entries) {
+    predicted_us.push_back(predict_cost(figures, entry.config, truth.shape).us());
+  }
+  return predicted_us;
+}
+
+int run_replay(const ReplayOptions& options) {
+  const Format format = parse_format(options.format);
+  const Budget budget = parse_budget(options.budget);
+  std::vector<StrategyKind> strategies;
+  for (const std::string& name : options.strategies) strategies.push_back(parse_strategy(name));
+  std::vector<Shape> shapes;
+  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
+
+  const auto devices = load_devices((resource_dir() / "configs" / "devices.yaml").string());
+  std::vector<Truth> known = truths(races_of(options));
+  if (!shapes.empty()) {
+    std::erase_if(known, [&](const Truth& truth) {
+      return std::ranges::none_of(
+          shapes, [&](const Shape& shape) { return shape.same_problem(truth.shape); });
+    });
+  }
+  if (known.empty()) {
+    throw Error(fmt::format(
+        "there is nothing to replay: no race{} in {} was measured to the end; record one with "
+        "`hgemm-tune --shapes square --space full --db truth.db`",
+        shapes.empty() ? "" : " of these shapes",
+        options.db.empty() ? "the recorded truth" : options.db));
+  }
+  std::vector<ReplayRow> rows;
+  for (const StrategyKind strategy : strategies) {
+    for (const Truth& truth : known) {
+      rows.push_back(replay(truth, predictions(truth, devices), strategy, budget, options.seeds));
+    }
+  }
+  fmt::print("{}", format_replay(rows, format));
+  return 0;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& program, Command& chosen) {
+  const auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command =
+      program.add_subcommand("replay", help::kReplay)->footer(help::kReplayExamples);
+  command->add_option("--db", options->db, help::kReplayDb)->type_name("FILE");
+  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  command->add_option("--strategy", options->strategies, help::kReplayStrategy)
+      ->type_name("NAME[,NAME...]")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--budget", options->budget, help::kReplayBudget)
+      ->type_name("P%|N")
+      ->capture_default_str();
+  command->add_option("--seeds", options->seeds, help::kReplaySeeds)
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--format", options->format, help::kBestFormat)
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  command->callback([&chosen, options] { chosen = [options] { return run_replay(*options); }; });
+}
+
+}  // namespace hgemm::cli

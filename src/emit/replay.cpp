@@ -1,0 +1,88 @@
+#include "emit/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "emit/json.h"
+#include "emit/table.h"
+#include "emit/text.h"
+
+namespace hgemm {
+namespace {
+
+Json json_of(const ReplayRow& row) {
+  Json json = problem_of(row.shape);
+  json["regime"] = to_string(row.regime);
+  json["strategy"] = to_string(row.strategy);
+  json["configs"] = row.configs;
+  json["measured"] = row.measured;
+  json["measured_fraction"] = number(row.measured_fraction());
+  json["best_fraction"] = number(row.best_fraction);
+  json["worst_fraction"] = number(row.worst_fraction);
+  json["found"] = row.found;
+  json["best"] = row.best;
+  return json;
+}
+
+std::string fraction(double value) { return fmt::format("{:.4f}", value); }
+
+Table table_of(std::span<const ReplayRow> rows) {
+  Table table{.columns = {{"shape", false},
+                          {"regime", false},
+                          {"strategy", false},
+                          {"configs"},
+                          {"measured"},
+                          {"%"},
+                          {"of the best"},
+                          {"worst seed"},
+                          {"found", false}},
+              .rows = {}};
+  std::vector<StrategyKind> kinds;
+  for (const ReplayRow& row : rows) {
+    if (std::ranges::find(kinds, row.strategy) == kinds.end()) kinds.push_back(row.strategy);
+    table.rows.push_back({to_string(row.shape), std::string(to_string(row.regime)),
+                          std::string(to_string(row.strategy)), std::to_string(row.configs),
+                          std::to_string(row.measured),
+                          fmt::format("{:.1f}", 100 * row.measured_fraction()),
+                          fraction(row.best_fraction), fraction(row.worst_fraction), row.found});
+  }
+  for (const StrategyKind kind : kinds) {
+    double log_sum = 0;
+    double share = 0;
+    int count = 0;
+    double least = 1;
+    double worst = 1;
+    for (const ReplayRow& row : rows) {
+      if (row.strategy != kind) continue;
+      log_sum += std::log(row.best_fraction);
+      share += row.measured_fraction();
+      least = std::min(least, row.best_fraction);
+      worst = std::min(worst, row.worst_fraction);
+      ++count;
+    }
+    const std::string name(to_string(kind));
+    table.rows.push_back({"geomean", "", name, fmt::format("{} rows", count), "",
+                          fmt::format("{:.1f}", 100 * share / count),
+                          fraction(std::exp(log_sum / count)), "", ""});
+    table.rows.push_back({"least", "", name, "", "", "", fraction(least), fraction(worst), ""});
+    table.footer += 2;
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string format_replay(std::span<const ReplayRow> rows, Format format) {
+  if (format == Format::kTable || format == Format::kMarkdown) {
+    return render(table_of(rows), format == Format::kMarkdown);
+  }
+  std::vector<Json> objects;
+  for (const ReplayRow& row : rows) objects.push_back(json_of(row));
+  if (format == Format::kJson) return dump(Json(objects));
+  return as_csv(json_of(ReplayRow{}), objects);
+}
+
+}  // namespace hgemm

@@ -1,0 +1,206 @@
+#include "model/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "model/wgmma.h"
+
+namespace hgemm {
+namespace {
+
+double ceil_div(double value, double by) { return std::ceil(value / by); }
+
+constexpr double kSmemBytesPerSm = 228 * 1024;
+constexpr double kReservedSmemBytes = 1024;  // of each CTA
+constexpr double kThreadsPerSm = 2048;
+constexpr double kVectorThreadsPerSm = 512;  // their registers allow no more
+/// Time of reading memory by ordinary loads over that by the copy engine (the recorded truth: 90 MB
+/// at M = 1 take 29 us by the best kernel for vectors, 21 us by the best swapped one).
+constexpr double kLoadsOverCopies = 1.25;
+/// Of copies that fetch 256 bytes at least, over 128 (analysis/kernel-notes.md: 23.5 to 22.2 us).
+constexpr double kPromotion256 = 1.05;
+
+/// Two bounds that overlap: nearly the larger one, somewhat above it where they are close.
+double overlapped(double a, double b) {
+  constexpr double kSharpness = 6;
+  return std::pow(std::pow(a, kSharpness) + std::pow(b, kSharpness), 1 / kSharpness);
+}
+
+/// Cycles of one k block of one CTA's tile on its SM, by what might bound it.
+struct BlockCycles {
+  double tensor = 0, smem = 0, fill = 0;
+  double most() const { return std::max({tensor, smem, fill}); }
+};
+
+BlockCycles block_cycles(const CostFigures& figures, const KernelConfig& c) {
+  const double steps = static_cast<double>(c.bk) / kMmaK;
+  // wgmmas of a k step, and the N of each: it reads 64 rows of A (16 cycles) and N rows of B.
+  const double columns = is_swapped(c) ? c.bm : mma_n(c);
+  const double wgmmas = is_swapped(c) ? static_cast<double>(c.bn) / kMmaM
+                                      : static_cast<double>(c.bm) / kMmaM * c.bn / columns;
+  const double stage_bytes = a_stage_bytes(c) + b_stage_bytes(c);
+  const double operand_bytes = (kMmaM + columns) * kMmaK * kElementBytes;
+  return {.tensor = steps * wgmmas * columns / 2,
+          .smem = (steps * wgmmas * operand_bytes + stage_bytes) / figures.smem_bytes_per_clk,
+          .fill = (a_stage_bytes(c) / static_cast<double>(c.cluster_n) +
+                   b_stage_bytes(c) / static_cast<double>(c.cluster_m)) /
+                  figures.fill_bytes_per_clk};
+}
+
+/// CTAs that an SM holds. Launches of a CTA for each tile fill it up; others say how many.
+double ctas_per_sm(const KernelConfig& c) {
+  if (c.walk != Walk::kSingle && c.walk != Walk::kClusterSplit) return c.ctas_per_sm;
+  const double by_smem =
+      std::floor(kSmemBytesPerSm / (smem_layout(c).total_bytes + kReservedSmemBytes));
+  return std::clamp(std::min(by_smem, std::floor(kThreadsPerSm / threads_per_cta(c))), 1.0, 4.0);
+}
+
+/// After the last k block of a tile, until its consumers can begin the next one. Staging moves 64
+/// outputs a cycle, ordinary stores fewer; what leaves while others multiply costs little.
+double epilogue_clk(const KernelConfig& c) {
+  const double outputs = static_cast<double>(c.bm) * c.bn;
+  if (is_swapped(c)) return 300 + outputs / 64;
+  const double clk = 250 + outputs / (c.epilogue == Epilogue::kDirect ? 24 : 64);
+  const bool overlaps = c.schedule == Schedule::kPingPong || c.epilogue == Epilogue::kLate;
+  return overlaps ? clk / 4 : clk;
+}
+
+/// To add up the parts of a tile: through the other CTAs' shared memory, or through L2.
+double sums_clk(const KernelConfig& c) {
+  const double bytes = 4.0 * c.bm * c.bn;
+  if (adds_in_cluster(c)) return 400 + bytes / 64;
+  if (c.walk == Walk::kSplitK) return bytes * c.splits / 200;
+  if (c.walk == Walk::kStreamK) return 1500 + bytes / 64;
+  return 0;
+}
+
+Cost vector_cost(const CostFigures& figures, const KernelConfig& c, const Shape& shape) {
+  // An fma for each product, and the elements widened: 1.3 instructions on 128 lanes.
+  const double fma_us = shape.flops() / 2 * 1.3 / (figures.sms * 128 * figures.mhz);
+  const double memory_us = kLoadsOverCopies * shape.bytes() / (figures.read_tbps * 1e6);
+  // A CTA waits for its vectors, then for each round of loads that its warps have on their way.
+  const double rows = static_cast<double>(shape.m > c.bm ? shape.m : shape.n);
+  const double ctas = ceil_div(rows, c.bn) * c.splits;
+  const double rounds = ceil_div(static_cast<double>(shape.k) / c.splits,
+                                 static_cast<double>(c.bk) * c.stages * vector_sharers(c));
+  const double latency_us = figures.stage_latency_clk / figures.mhz;
+  const double resident = std::max(1.0, std::floor(kVectorThreadsPerSm / threads_per_cta(c)));
+  const double waves = ceil_div(ctas, figures.sms * resident);
+  const double waiting_us = waves * (figures.start_us + rounds * latency_us);
+  Cost cost;
+  cost.bound = fma_us > memory_us ? "CUDA cores" : "memory";
+  if (waiting_us > std::max(fma_us, memory_us)) cost.bound = "latency";
+  cost.terms = {{"launch", c.pdl ? 0 : figures.launch_us},
+                {"start", figures.start_us},
+                {"main loop", overlapped(std::max(fma_us, memory_us), waiting_us)}};
+  return cost;
+}
+
+}  // namespace
+
+CostFigures cost_figures(const Device& device) {
+  CostFigures figures;
+  figures.sms = static_cast<int>(device.sms.value);
+  figures.mhz *= device.boost_mhz.value / 1980;
+  figures.smem_bytes_per_clk = device.smem_bytes_per_clk.value;
+  figures.read_tbps = (device.read_tbps ? *device.read_tbps : device.memory_tbps).value;
+  return figures;
+}
+
+double Cost::us() const {
+  double sum = 0;
+  for (const CostTerm& term : terms) sum += term.us;
+  return sum;
+}
+
+Cost predict_cost(const CostFigures& figures, const KernelConfig& c, const Shape& shape) {
+  if (is_vector(c)) return vector_cost(figures, c, shape);
+  const double m = static_cast<double>(shape.m);
+  const double n = static_cast<double>(shape.n);
+  const double k = static_cast<double>(shape.k);
+  const double sms = figures.sms;
+
+  // Work: tiles, in whole clusters, and what each CTA of one does.
+  const double tiles =
+      ceil_div(m, c.bm * c.cluster_m) * c.cluster_m * ceil_div(n, c.bn * c.cluster_n) * c.cluster_n;
+  const bool in_parts = c.walk == Walk::kSplitK || c.walk == Walk::kClusterSplit;
+  const double units = tiles * (in_parts ? c.splits : 1);
+  const double blocks = ceil_div(ceil_div(k, c.bk), in_parts ? c.splits : 1);
+
+  // One k block: what the SM can do, and what a CTA alone can for the stages that it has on their
+  // way while one is multiplied.
+  const BlockCycles block = block_cycles(figures, c);
+  const double resident = ctas_per_sm(c);
+  const double on_their_way = std::max(1.0, c.stages - 1 - 0.5 * c.mma_depth);
+  const double alone = std::max(block.most(), figures.stage_latency_clk / on_their_way);
+  const double shared = std::max(block.most(), alone / resident);
+
+  // The main loop in waves; the tiles of the last one spread over the SMs.
+  const double tail_clk = epilogue_clk(c);
+  double even_clk = 0;  // if all SMs ended together
+  double loop_clk = 0;
+  double tails = 0;
+  if (c.walk == Walk::kStreamK) {
+    even_clk = loop_clk = units * blocks / sms * shared;
+    tails = std::max(1.0, units / sms);
+  } else {
+    const double at_once = sms * resident;
+    const double full = std::floor(units / at_once);
+    const double rest = units - full * at_once;
+    even_clk = units * blocks / sms * shared;
+    loop_clk = full * resident * blocks * shared;
+    tails = full;
+    if (rest > 0) {
+      loop_clk += blocks * std::max(ceil_div(rest, sms) * block.most(), alone);
+      tails += 1;
+    }
+  }
+
+  // Memory moves each operand once, if L2 serves the rest; few long CTAs do not end together.
+  double memory_us = shape.bytes() / (figures.read_tbps * 1e6);
+  if (is_swapped(c) || shape.m <= 128) {
+    const double spread =
+        units >= sms ? 0.5 + 0.5 * ceil_div(units, sms) / (units / sms) : 0.9 * sms / units;
+    memory_us *= std::max(1.0, spread);
+    if (c.promotion == 256) memory_us *= kPromotion256;
+  }
+
+  const double clk_us = 1 / figures.mhz;
+  const double compute_us =
+      (loop_clk + tails * tail_clk + sums_clk(c) + figures.stage_latency_clk) * clk_us;
+  // A CTA that follows another one on its SM starts anew; who shares the SM goes on meanwhile.
+  const bool comes_and_goes = c.walk == Walk::kSingle || c.walk == Walk::kClusterSplit;
+  const double generations = comes_and_goes ? std::max(0.0, units / (sms * resident) - 1) : 0;
+  const double turnover_us =
+      generations * (figures.start_us + figures.stage_latency_clk * clk_us + sums_clk(c) * clk_us) /
+      resident;
+  const double body_us = overlapped(compute_us, memory_us);
+
+  Cost cost;
+  const std::array<std::pair<double, std::string_view>, 5> bounds = {{
+      {block.tensor, "tensor cores"},
+      {block.smem, "shared memory"},
+      {block.fill, "L2 to SM"},
+      {alone > block.most() ? shared : 0, "latency"},
+      {memory_us > compute_us ? INFINITY : 0, "memory"},
+  }};
+  cost.bound = std::ranges::max_element(bounds, {}, [](const auto& b) { return b.first; })->second;
+  const double idle_us = std::max(0.0, loop_clk - even_clk) * clk_us;
+  const double tails_us = tails * tail_clk * clk_us;
+  const double sums_us = sums_clk(c) * clk_us;
+  const double fill_us = figures.stage_latency_clk * clk_us;
+  cost.terms = {{"launch", c.pdl ? 0 : figures.launch_us},
+                {"start", figures.start_us},
+                {"first stage", fill_us},
+                {"main loop", body_us - idle_us - tails_us - sums_us - fill_us},
+                {"last wave", idle_us},
+                {"turnover", turnover_us},
+                {"epilogues", tails_us},
+                {"sums", sums_us},
+                // Addresses and counts known to the compiler (kernel-notes: 0.4 to 2 %).
+                {"made for it", is_fixed(c) ? -0.1 : 0}};
+  return cost;
+}
+
+}  // namespace hgemm

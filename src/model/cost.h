@@ -1,0 +1,48 @@
+// What a config should take at a shape, term by term, from figures alone: where a search looks
+// first, and why. Needs no GPU. How well it ranks is measured by `hgemm-tune replay`: it is no
+// better than 10 to 20 % for one config, and puts the best of thousands among the first hundred.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kernels/config.h"
+#include "model/device.h"
+#include "space/shape.h"
+
+namespace hgemm {
+
+/// What the model knows of a GPU. The defaults are an H200's, with their source.
+struct CostFigures {
+  int sms = 132;
+  /// Of shapes that the power cap slows. It scales all configs alike (h200: 1.3 to 1.9 GHz).
+  double mhz = 1750;
+  double smem_bytes_per_clk = 128;  ///< of an SM (micro: contention)
+  double fill_bytes_per_clk = 62;   ///< from L2 into one SM (micro: contention, 44 with wgmma)
+  double read_tbps = 4.67;          ///< memory (h200: plain reads of 4 GiB)
+  /// Until a CTA's first stage is there, and between one launch's last CTA and the next one's first
+  /// (analysis/kernel-notes.md, 2026-11-21: 1.5 to 2 us, 0.7 to 1.1 us).
+  double start_us = 1.5;
+  double launch_us = 1.7;
+  double stage_latency_clk = 1100;  ///< from asking for a stage to its arrival, under load
+};
+CostFigures cost_figures(const Device& device);
+
+/// One part of the time, in the order in which they pass. What overlaps counts where it is the
+/// longest: of what the main loop waits for only one takes time.
+struct CostTerm {
+  std::string_view name;
+  double us = 0;
+};
+
+struct Cost {
+  std::vector<CostTerm> terms;
+  std::string_view bound;  ///< what the main loop waits for: "tensor cores", "shared memory",
+                           ///< "L2 to SM", "latency", "memory" or "CUDA cores"
+  double us() const;
+};
+
+/// The config must be valid and able to compute the shape.
+Cost predict_cost(const CostFigures& figures, const KernelConfig& config, const Shape& shape);
+
+}  // namespace hgemm

@@ -1,0 +1,173 @@
+#include "replay/replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/error.h"
+#include "space/label.h"
+#include "statistics/statistics.h"
+
+namespace hgemm {
+namespace {
+
+/// Batches that a budget is spent in.
+constexpr std::size_t kBatches = 10;
+
+struct Known {
+  double speed = 0;
+  Stage stage = Stage::kNone;
+};
+
+/// All races at one shape in one regime under the same conditions.
+struct Group {
+  const RecordedRace* newest;
+  std::map<std::string, Known> configs;
+
+  bool is_of(const RecordedRace& race) const {
+    return newest->race.regime == race.race.regime &&
+           newest->race.shape.same_problem(race.race.shape) &&
+           newest->environment.same_conditions(race.environment);
+  }
+  bool has_final() const {
+    return std::ranges::any_of(configs,
+                               [](const auto& item) { return item.second.stage == Stage::kFinal; });
+  }
+};
+
+/// Median over rounds of cublas' time over the trial's; none without a common round.
+std::optional<double> speed_of(const Trial& trial, const std::map<int, double>& cublas_us) {
+  std::vector<double> ratios;
+  for (const Sample& sample : trial.samples) {
+    if (const auto found = cublas_us.find(sample.round); found != cublas_us.end()) {
+      ratios.push_back(found->second / sample.time_us);
+    }
+  }
+  if (ratios.empty()) return std::nullopt;
+  return median(ratios);
+}
+
+void add(Group& group, const Race& race) {
+  std::map<int, double> cublas_us;
+  for (const Trial& trial : race.trials) {
+    if (trial.label != kCublasLabel) continue;
+    for (const Sample& sample : trial.samples) cublas_us[sample.round] = sample.time_us;
+  }
+  for (const Trial& trial : race.trials) {
+    if (is_baseline(trial.label)) continue;
+    Known& known = group.configs[trial.label];
+    if (trial.status != Status::kOk) continue;
+    const auto speed = speed_of(trial, cublas_us);
+    if (!speed || trial.stage < known.stage) continue;
+    known = {*speed, trial.stage};
+  }
+}
+
+/// By what screened speeds are scaled.
+double screening_scale(const Group& group) {
+  std::vector<double> finals;
+  double fastest = 0;
+  for (const auto& [label, known] : group.configs) {
+    if (known.stage == Stage::kFinal) {
+      finals.push_back(known.speed);
+    } else {
+      fastest = std::max(fastest, known.speed);
+    }
+  }
+  return fastest > 0 ? std::min(1.0, median(finals) / fastest) : 1;
+}
+
+Truth truth_of(const Group& group) {
+  Truth truth{group.newest->race.shape, group.newest->race.regime, group.newest->environment, {}};
+  const double scale = screening_scale(group);
+  for (const auto& [label, known] : group.configs) {
+    const double speed = known.stage == Stage::kFinal ? known.speed : known.speed * scale;
+    truth.entries.push_back({parse_label(label), speed});
+  }
+  return truth;
+}
+
+}  // namespace
+
+double Truth::best() const { return std::ranges::max(entries, {}, &Entry::speed).speed; }
+
+std::vector<Truth> truths(std::span<const RecordedRace> races) {
+  std::vector<Group> groups;
+  for (const RecordedRace& race : races) {
+    auto group =
+        std::ranges::find_if(groups, [&](const Group& known) { return known.is_of(race); });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{&race, {}});
+    group->newest = &race;
+    add(*group, race.race);
+  }
+  std::erase_if(groups, [](const Group& group) { return !group.has_final(); });
+
+  // The first group of a shape and regime keeps its place, with the conditions that know most.
+  std::vector<const Group*> chosen;
+  for (const Group& group : groups) {
+    const auto same = std::ranges::find_if(chosen, [&](const Group* other) {
+      return other->newest->race.regime == group.newest->race.regime &&
+             other->newest->race.shape.same_problem(group.newest->race.shape);
+    });
+    if (same == chosen.end()) {
+      chosen.push_back(&group);
+    } else if (group.configs.size() >= (*same)->configs.size()) {
+      *same = &group;
+    }
+  }
+  std::vector<Truth> all;
+  for (const Group* group : chosen) all.push_back(truth_of(*group));
+  return all;
+}
+
+std::size_t Budget::of(std::size_t configs) const {
+  const double wanted = share != 0 ? std::floor(share * static_cast<double>(configs)) : trials;
+  return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, configs);
+}
+
+double ReplayRow::measured_fraction() const {
+  return static_cast<double>(measured) / static_cast<double>(configs);
+}
+
+ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, StrategyKind kind,
+                 const Budget& budget, int seeds) {
+  std::vector<KernelConfig> configs;
+  for (const Truth::Entry& entry : truth.entries) configs.push_back(entry.config);
+  const std::size_t trials =
+      kind == StrategyKind::kExhaustive ? configs.size() : budget.of(configs.size());
+  const std::size_t batch = std::max<std::size_t>(1, trials / kBatches);
+
+  ReplayRow row{.shape = truth.shape,
+                .regime = truth.regime,
+                .strategy = kind,
+                .configs = configs.size(),
+                .found = {},
+                .best = {}};
+  std::vector<double> fractions;
+  for (int seed = 0; seed < seeds; ++seed) {
+    Strategy strategy(configs, predicted_us,
+                      {.kind = kind, .budget = trials, .seed = static_cast<std::uint64_t>(seed)});
+    std::size_t measured = 0;
+    const Truth::Entry* fastest = nullptr;
+    while (measured < trials) {
+      const auto chosen = strategy.next(std::min(batch, trials - measured));
+      if (chosen.empty()) break;
+      for (const std::size_t index : chosen) {
+        const Truth::Entry& entry = truth.entries[index];
+        strategy.tell(index, entry.speed > 0 ? std::optional(1 / entry.speed) : std::nullopt);
+        if (!fastest || entry.speed > fastest->speed) fastest = &entry;
+      }
+      measured += chosen.size();
+    }
+    row.measured = measured;
+    fractions.push_back(fastest->speed / truth.best());
+    if (seed == 0) row.found = label(fastest->config);
+  }
+  row.best_fraction = median(fractions);
+  row.worst_fraction = std::ranges::min(fractions);
+  row.best = label(std::ranges::max_element(truth.entries, {}, &Truth::Entry::speed)->config);
+  return row;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,64 @@
+// A search played again on recorded races: how near to the best it would have come, and how much it
+// would have measured. No GPU.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "search/strategy.h"
+#include "store/store.h"
+
+namespace hgemm {
+
+/// What is known of every config at one shape in one regime.
+struct Truth {
+  Shape shape;
+  Regime regime = Regime::kSustained;
+  Environment environment;
+  struct Entry {
+    KernelConfig config;
+    /// cublas' time over its own; 0: it did not end ok, or was never timed.
+    double speed = 0;
+  };
+  std::vector<Entry> entries;
+
+  double best() const;  ///< the highest speed
+};
+
+/// One for each shape and regime that has a config measured to the end, in the order of recording:
+/// from the conditions with the most configs, all their races pooled.
+///
+/// Of a finalist the speed is the median of its final rounds. Others have rounds of screening only,
+/// where clocks may be other ones (measure/protocol.h), and left because they were behind the
+/// finalists: if the fastest of them seems faster than the median finalist, all of them are scaled
+/// down until it is not.
+std::vector<Truth> truths(std::span<const RecordedRace> races);
+
+/// What may be measured: a share of the configs, or so many.
+struct Budget {
+  double share = 0;  ///< used if it is not 0
+  int trials = 0;
+  std::size_t of(std::size_t configs) const;  ///< at least 1
+};
+
+struct ReplayRow {
+  Shape shape;
+  Regime regime = Regime::kSustained;
+  StrategyKind strategy = StrategyKind::kModel;
+  std::size_t configs = 0;   ///< in the space
+  std::size_t measured = 0;  ///< of them, by the search
+  double best_fraction = 0;  ///< best of the measured over best of all; of several seeds the median
+  double worst_fraction = 0;  ///< of the seeds
+  std::string found;          ///< label of the fastest that the first seed measured
+  std::string best;           ///< of all
+
+  double measured_fraction() const;
+};
+
+/// One search for each seed. `predicted_us`: of each entry. A search measures in batches of a tenth
+/// of its budget, as a race does.
+ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, StrategyKind strategy,
+                 const Budget& budget, int seeds);
+
+}  // namespace hgemm
