@@ -18,6 +18,7 @@
 #include "cli/help.h"
 #include "cli/recorded.h"
 #include "cli/report.h"
+#include "cli/search.h"
 #include "cli/shapes.h"
 #include "emit/advice.h"
 #include "model/advice.h"
@@ -114,8 +115,7 @@ int run_advise(const AdviseOptions& options) {
         "advise answers one question at a time: name shapes with --shapes FILE|MxNxK, or ask for "
         "--wgmma (the latency model) or --devices (the figures it rests on)");
   }
-  const auto devices = choose_devices(
-      load_devices((resource_dir() / "configs" / "devices.yaml").string()), options.device);
+  const auto devices = choose_devices(known_devices(), options.device);
   std::string text;
   if (options.devices) {
     text = format_devices(devices, format);

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/resources.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/search.h"
 #include "cli/shapes.h"
 #include "cli/studies.h"
 #include "cli/tuned.h"
@@ -132,7 +132,7 @@ int run_chain_command(const ChainOptions& options, const std::string& command_li
   const StudyAnswer answer = study(options.study, requests, command_line);
   if (answer.stopped) return answer.exit_code;
   print_first_line(answer, format);
-  const auto devices = load_devices((resource_dir() / "configs" / "devices.yaml").string());
+  const auto devices = known_devices();
   fmt::print("{}", format_chain(chain_rows(answer.studies, devices), format));
   return answer.exit_code;
 }

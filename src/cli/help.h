@@ -15,6 +15,7 @@ inline constexpr const char* kProgramExamples =
     "  hgemm-tune --shapes llama7b.yaml              the shapes of a model\n"
     "  hgemm-tune --shapes 4096x4096x1024            one shape, M x N x K\n"
     "  hgemm-tune --shapes square --space full       every configuration there is\n"
+    "  hgemm-tune --shapes square --space full --budget 3%    the likeliest of them\n"
     "  hgemm-tune --shapes 8192x8192x8192 --config \\\n"
     "      bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16\n"
     "  hgemm-tune --shapes llama7b.yaml --regime both    also in short work after idle time\n"
@@ -57,8 +58,8 @@ inline constexpr const char* kReplay = "Play a search again on recorded races: h
 inline constexpr const char* kReplayExamples =
     "Answers how much of a space must be measured to come how near to its best, with no GPU: each\n"
     "search proposes configs, and is told what a race found out about them. Strategies:\n"
-    "  model       what the cost model likes (`plan --explain`), corrected by what was measured\n"
-    "  ranked      in the cost model's order, whatever is measured\n"
+    "  model       in the cost model's order (`plan --explain`), a tenth of the budget at random\n"
+    "  adaptive    the same to begin with, then corrected by what was measured\n"
     "  local       from the cost model's favourites to whatever is nearest to the best so far\n"
     "  random      in a random order: what any search must beat\n"
     "  exhaustive  all\n"
@@ -73,7 +74,7 @@ inline constexpr const char* kReplayExamples =
     "  hgemm-tune replay --db mine.db --shapes 4096x4096x4096 --budget 50 --format json";
 inline constexpr const char* kReplayDb =
     "Races of a whole space (default: the truth that ships with the program)";
-inline constexpr const char* kReplayStrategy = "model, ranked, local, random, exhaustive";
+inline constexpr const char* kReplayStrategy = "model, adaptive, local, random, exhaustive";
 inline constexpr const char* kReplayBudget =
     "What may be measured: a share of the configs, or so many";
 inline constexpr const char* kReplaySeeds = "Searches of each row, each with other random choices";
@@ -294,6 +295,11 @@ inline constexpr const char* kStudyDb =
     "The database; created by the first run. What it has is not measured again, nor what failed";
 inline constexpr const char* kCacheDir =
     "Where compiled kernels are kept (default: $XDG_CACHE_HOME/hgemm-tune or ~/.cache/hgemm-tune)";
+inline constexpr const char* kBudget =
+    "Measure only so many of the space's configs at each shape, or this share of them (3%)";
+inline constexpr const char* kStrategy =
+    "Which these are: model (those that the cost model likes, and a tenth at random) or random; "
+    "`replay` says what that costs";
 inline constexpr const char* kJobs = "Kernels compiled at a time (default: one per CPU)";
 inline constexpr const char* kRegime =
     "sustained (at full load for long), burst (short work after idle time) or both";

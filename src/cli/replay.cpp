@@ -1,12 +1,9 @@
 #include "replay/replay.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <iterator>
 #include <memory>
 
@@ -15,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/help.h"
+#include "cli/search.h"
 #include "cli/shapes.h"
 #include "emit/replay.h"
 #include "model/cost.h"
@@ -31,31 +29,6 @@ struct ReplayOptions {
   std::string format = "table";
 };
 
-StrategyKind parse_strategy(const std::string& name) {
-  const auto kind = find_strategy(name);
-  if (!kind) {
-    throw InputError(
-        fmt::format("--strategy {}: there is no such strategy; choose model, ranked, local, random "
-                    "or exhaustive",
-                    name));
-  }
-  return *kind;
-}
-
-/// "3%" or "100".
-Budget parse_budget(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  const bool percent = rest != end && *rest == '%' && rest + 1 == end;
-  const bool count = rest == end && value >= 1 && value == std::floor(value) && value <= 1e6;
-  if (error != std::errc() || !(percent ? value > 0 && value <= 100 : count)) {
-    throw InputError(fmt::format(
-        "--budget {}: expected a share of the configs (\"3%\") or how many (\"100\")", text));
-  }
-  return percent ? Budget{.share = value / 100} : Budget{.trials = static_cast<int>(value)};
-}
-
 std::vector<RecordedRace> races_of(const ReplayOptions& options) {
   if (!options.db.empty()) {
     require_database(options.db);
@@ -69,17 +42,8 @@ std::vector<RecordedRace> races_of(const ReplayOptions& options) {
   return all;
 }
 
-CostFigures figures_of(const Environment& environment, std::span<const Device> devices) {
-  const auto device = std::ranges::find_if(
-      devices, [&](const Device& known) { return known.is(environment.gpu_name); });
-  if (device != devices.end()) return cost_figures(*device);
-  CostFigures figures;
-  if (environment.sm_count > 0) figures.sms = environment.sm_count;
-  return figures;
-}
-
 std::vector<double> predictions(const Truth& truth, std::span<const Device> devices) {
-  const CostFigures figures = figures_of(truth.environment, devices);
+  const CostFigures figures = cost_figures(devices, truth.environment);
   std::vector<double> predicted_us;
   for (const Truth::Entry& entry : truth.entries) {
     predicted_us.push_back(predict_cost(figures, entry.config, truth.shape).us());
@@ -95,7 +59,7 @@ int run_replay(const ReplayOptions& options) {
   std::vector<Shape> shapes;
   if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
 
-  const auto devices = load_devices((resource_dir() / "configs" / "devices.yaml").string());
+  const std::vector<Device> devices = known_devices();
   std::vector<Truth> known = truths(races_of(options));
   if (!shapes.empty()) {
     std::erase_if(known, [&](const Truth& truth) {

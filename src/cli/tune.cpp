@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/recorded.h"
 #include "cli/report.h"
+#include "cli/search.h"
 #include "cli/seed.h"
 #include "cli/shapes.h"
 #include "cli/signals.h"
@@ -35,6 +36,8 @@ struct TuneOptions {
   std::string shapes;
   std::optional<std::string> space;
   std::vector<std::string> configs;
+  std::string strategy = "model";
+  std::string budget;
   std::optional<std::string> db;
   std::optional<std::string> cache_dir;
   int jobs = 0;
@@ -44,6 +47,21 @@ struct TuneOptions {
   bool require_gpu = false;
   std::optional<std::uint64_t> seed;
 };
+
+std::optional<SearchPlan> search_of(const TuneOptions& options) {
+  const StrategyKind strategy = parse_strategy(options.strategy);
+  if (strategy == StrategyKind::kExhaustive) {
+    throw InputError("--strategy exhaustive: all configs are measured where there is no --budget");
+  }
+  if (learns(strategy)) {
+    throw InputError(fmt::format(
+        "--strategy {}: it must be told what each config took before it chooses the next, which "
+        "only `hgemm-tune replay` can do so far; choose model or random",
+        options.strategy));
+  }
+  if (options.budget.empty()) return std::nullopt;
+  return SearchPlan{strategy, parse_budget(options.budget), known_devices()};
+}
 
 std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
                                          std::span<const Shape> shapes) {
@@ -143,6 +161,9 @@ std::string same_command(const TuneOptions& options, const Aim& aim) {
   if (!options.configs.empty()) {
     command += fmt::format(" --config {}", fmt::join(options.configs, ","));
   }
+  if (!options.budget.empty()) {
+    command += fmt::format(" --strategy {} --budget {}", options.strategy, options.budget);
+  }
   if (!options.aim.regime.empty()) command += fmt::format(" --regime {}", options.aim.regime);
   if (aim.objective == Objective::kEnergy) {
     command += " --objective energy";
@@ -187,6 +208,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   plan.configs = chosen_configs(options, plan.shapes);
   plan.only_suitable = options.configs.empty();
   check_shapes(plan.shapes, plan.configs, plan.only_suitable);
+  plan.search = search_of(options);
   plan.regimes = aim.regimes;
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
   // Whoever leaves the final for being slow may be the one that takes the least energy.
@@ -271,10 +293,17 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
   CLI::Option* space = program.add_option("--space", options->space, help::kSpace)
                            ->type_name("NAME|FILE")
                            ->default_str(kDefaultSpace);
-  program.add_option("--config", options->configs, help::kConfig)
-      ->type_name("LABEL[,LABEL...]")
-      ->delimiter(',')
-      ->excludes(space);
+  CLI::Option* config = program.add_option("--config", options->configs, help::kConfig)
+                            ->type_name("LABEL[,LABEL...]")
+                            ->delimiter(',')
+                            ->excludes(space);
+  CLI::Option* budget = program.add_option("--budget", options->budget, help::kBudget)
+                            ->type_name("P%|N")
+                            ->excludes(config);
+  program.add_option("--strategy", options->strategy, help::kStrategy)
+      ->type_name("NAME")
+      ->needs(budget)
+      ->capture_default_str();
   program.add_option("--db", options->db, help::kDb)
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);

@@ -14,6 +14,7 @@ double ceil_div(double value, double by) { return std::ceil(value / by); }
 constexpr double kSmemBytesPerSm = 228 * 1024;
 constexpr double kReservedSmemBytes = 1024;  // of each CTA
 constexpr double kThreadsPerSm = 2048;
+constexpr double kH200BoostMhz = 1980;
 constexpr double kVectorThreadsPerSm = 512;  // their registers allow no more
 /// Time of reading memory by ordinary loads over that by the copy engine (the recorded truth: 90 MB
 /// at M = 1 take 29 us by the best kernel for vectors, 21 us by the best swapped one).
@@ -99,12 +100,16 @@ Cost vector_cost(const CostFigures& figures, const KernelConfig& c, const Shape&
 
 }  // namespace
 
-CostFigures cost_figures(const Device& device) {
+CostFigures cost_figures(std::span<const Device> devices, const Environment& environment) {
   CostFigures figures;
-  figures.sms = static_cast<int>(device.sms.value);
-  figures.mhz *= device.boost_mhz.value / 1980;
-  figures.smem_bytes_per_clk = device.smem_bytes_per_clk.value;
-  figures.read_tbps = (device.read_tbps ? *device.read_tbps : device.memory_tbps).value;
+  if (environment.sm_count > 0) figures.sms = environment.sm_count;
+  const auto device = std::ranges::find_if(
+      devices, [&](const Device& known) { return known.is(environment.gpu_name); });
+  if (device == devices.end()) return figures;
+  figures.sms = static_cast<int>(device->sms.value);
+  figures.mhz *= device->boost_mhz.value / kH200BoostMhz;
+  figures.smem_bytes_per_clk = device->smem_bytes_per_clk.value;
+  figures.read_tbps = (device->read_tbps ? *device->read_tbps : device->memory_tbps).value;
   return figures;
 }
 

@@ -3,12 +3,14 @@
 // better than 10 to 20 % for one config, and puts the best of thousands among the first hundred.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "kernels/config.h"
 #include "model/device.h"
 #include "space/shape.h"
+#include "trial/trial.h"
 
 namespace hgemm {
 
@@ -26,7 +28,9 @@ struct CostFigures {
   double launch_us = 1.7;
   double stage_latency_clk = 1100;  ///< from asking for a stage to its arrival, under load
 };
-CostFigures cost_figures(const Device& device);
+/// Of the device that the environment names, if it is among these; else an H200's with that number
+/// of SMs.
+CostFigures cost_figures(std::span<const Device> devices, const Environment& environment);
 
 /// One part of the time, in the order in which they pass. What overlaps counts where it is the
 /// longest: of what the main loop waits for only one takes time.

@@ -121,11 +121,6 @@ std::vector<Truth> truths(std::span<const RecordedRace> races) {
   return all;
 }
 
-std::size_t Budget::of(std::size_t configs) const {
-  const double wanted = share != 0 ? std::floor(share * static_cast<double>(configs)) : trials;
-  return std::clamp(static_cast<std::size_t>(wanted), std::size_t{1}, configs);
-}
-
 double ReplayRow::measured_fraction() const {
   return static_cast<double>(measured) / static_cast<double>(configs);
 }

@@ -35,13 +35,6 @@ struct Truth {
 /// down until it is not.
 std::vector<Truth> truths(std::span<const RecordedRace> races);
 
-/// What may be measured: a share of the configs, or so many.
-struct Budget {
-  double share = 0;  ///< used if it is not 0
-  int trials = 0;
-  std::size_t of(std::size_t configs) const;  ///< at least 1
-};
-
 struct ReplayRow {
   Shape shape;
   Regime regime = Regime::kSustained;

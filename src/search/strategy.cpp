@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::array<std::pair<StrategyKind, std::string_view>, 5> kNames = {{
     {StrategyKind::kModel, "model"},
-    {StrategyKind::kRanked, "ranked"},
+    {StrategyKind::kAdaptive, "adaptive"},
     {StrategyKind::kLocal, "local"},
     {StrategyKind::kRandom, "random"},
     {StrategyKind::kExhaustive, "exhaustive"},
 }};
 
 /// Of the budget, in the model's order before anything is corrected; kLocal needs fewer.
-constexpr double kModelShare = 0.4;
+constexpr double kAdaptiveShare = 0.4;
 constexpr double kLocalShare = 0.15;
 /// Distance at which one measurement says half of what it says of its like.
 constexpr double kReach = 1.0;
@@ -38,6 +38,15 @@ std::optional<StrategyKind> find_strategy(std::string_view name) {
       std::ranges::find(kNames, name, &std::pair<StrategyKind, std::string_view>::second);
   if (found == kNames.end()) return std::nullopt;
   return found->first;
+}
+
+bool learns(StrategyKind kind) {
+  return kind == StrategyKind::kAdaptive || kind == StrategyKind::kLocal;
+}
+
+std::size_t Budget::of(std::size_t configs) const {
+  const double wanted = share != 0 ? std::floor(share * static_cast<double>(configs)) : trials;
+  return std::min(static_cast<std::size_t>(std::max(1.0, wanted)), configs);
 }
 
 double config_distance(const KernelConfig& a, const KernelConfig& b) {
@@ -76,21 +85,25 @@ Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double
   } else if (policy.kind != StrategyKind::kExhaustive) {
     std::ranges::stable_sort(order_, {}, [this](std::size_t i) { return predicted_[i]; });
   }
+  if (policy.kind == StrategyKind::kModel && policy.budget < order_.size()) {
+    const double favourites = (1 - policy.random_share) * static_cast<double>(policy.budget);
+    const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::ceil(favourites));
+    std::shuffle(rest, order_.end(), random_);
+  }
 }
 
 std::vector<std::size_t> Strategy::next(std::size_t count) {
   count = std::min(count, configs_.size() - proposals_);
-  const double share = policy_.kind == StrategyKind::kModel   ? kModelShare
-                       : policy_.kind == StrategyKind::kLocal ? kLocalShare
-                                                              : 1;
-  const auto in_order = static_cast<std::size_t>(share * static_cast<double>(policy_.budget));
+  const double share = policy_.kind == StrategyKind::kAdaptive ? kAdaptiveShare : kLocalShare;
+  const auto in_order = std::max(
+      std::size_t{3}, static_cast<std::size_t>(share * static_cast<double>(policy_.budget)));
   std::bernoulli_distribution blindly(policy_.random_share);
   std::vector<std::size_t> chosen;
   while (chosen.size() < count) {
     std::size_t index = 0;
-    if (share == 1 || proposals_ < std::max<std::size_t>(in_order, 3) || told_.empty()) {
+    if (!learns(policy_.kind) || proposals_ < in_order || told_.empty()) {
       index = *std::ranges::find_if(order_, [this](std::size_t i) { return !proposed_[i]; });
-    } else if (policy_.kind == StrategyKind::kModel && blindly(random_)) {
+    } else if (policy_.kind == StrategyKind::kAdaptive && blindly(random_)) {
       index = random_left();
     } else {
       index = best_left();

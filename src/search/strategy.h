@@ -15,20 +15,30 @@
 namespace hgemm {
 
 enum class StrategyKind : std::uint8_t {
-  kModel,       ///< what the cost model likes, corrected by what was measured; some at random
-  kRanked,      ///< in the cost model's order, whatever is measured
+  kModel,       ///< in the cost model's order, and some at random
+  kAdaptive,    ///< the same to begin with, then corrected by what was measured
   kLocal,       ///< from the cost model's favourites to whatever is nearest to the best so far
   kRandom,      ///< in a random order
   kExhaustive,  ///< all, in the space's order
 };
-std::string_view to_string(StrategyKind kind);  ///< "model", "ranked", "local", ...
+std::string_view to_string(StrategyKind kind);  ///< "model", "adaptive", "local", ...
 std::optional<StrategyKind> find_strategy(std::string_view name);
+
+/// Whether it needs to be told what was measured. Others can choose all at once.
+bool learns(StrategyKind kind);
+
+/// What may be measured of a space: a share of its configs, or so many.
+struct Budget {
+  double share = 0;  ///< used if it is not 0
+  int trials = 0;
+  std::size_t of(std::size_t configs) const;  ///< at least 1, at most all
+};
 
 struct StrategyPolicy {
   StrategyKind kind = StrategyKind::kModel;
-  std::size_t budget = 0;  ///< configs that may be measured, about: when to leave the model's order
-  /// Of kModel, once it has left that order: the share that is chosen blindly, so that what the
-  /// model has wrong can be found.
+  std::size_t budget = 0;  ///< configs that will be measured: when to leave the model's order
+  /// Of kModel's budget, and of kAdaptive's once it has left the model's order: what is chosen
+  /// blindly, so that what the model has wrong can be found.
   double random_share = 0.1;
   std::uint64_t seed = 0;
 };
@@ -36,17 +46,17 @@ struct StrategyPolicy {
 /// How unlike two configs are: a sum over the axes, about 1 for a tile of twice the size.
 double config_distance(const KernelConfig& a, const KernelConfig& b);
 
-/// Proposes configs by index. Model: the first part of the budget in the order of `predicted_us`,
-/// then by prediction times a correction: a mean of what measured configs took over what was
-/// predicted for them, weighted by likeness. Only ratios of times matter, to each other and to the
-/// predictions, so that times may be in any unit, or over a baseline's.
+/// Proposes configs by index. Adaptive: the first part of the budget in the order of
+/// `predicted_us`, then by prediction times a correction: a mean of what measured configs took over
+/// what was predicted for them, weighted by likeness. Only ratios of times matter, to each other
+/// and to the predictions, so that times may be in any unit, or over a baseline's.
 class Strategy {
  public:
   Strategy(std::span<const KernelConfig> configs, std::span<const double> predicted_us,
            const StrategyPolicy& policy);
 
   /// At most `count` that were not proposed before, the most promising first; fewer only if no more
-  /// are left. What was proposed should be told before the next call.
+  /// are left. A strategy that learns() should be told how they did before the next call.
   std::vector<std::size_t> next(std::size_t count);
 
   /// How long it took; none: it failed.

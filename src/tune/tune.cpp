@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "model/cost.h"
 #include "space/label.h"
 #include "space/space.h"
 #include "tune/shape_race.h"
@@ -21,6 +22,36 @@ struct Missing {
   std::vector<KernelConfig> configs;
 };
 
+/// The same for the same space and shape, whatever the seed of the data: a command that is run
+/// again finds its trials.
+std::vector<KernelConfig> searched(const std::vector<KernelConfig>& configs, const Shape& shape,
+                                   const SearchPlan& search, const Environment& environment) {
+  const CostFigures figures = cost_figures(search.devices, environment);
+  std::vector<KernelConfig> able;
+  std::vector<double> predicted_us;
+  for (const KernelConfig& config : configs) {
+    if (why_unsupported(config, shape)) continue;
+    able.push_back(config);
+    predicted_us.push_back(predict_cost(figures, config, shape).us());
+  }
+  const std::size_t budget = search.budget.of(able.size());
+  Strategy strategy(able, predicted_us, {.kind = search.strategy, .budget = budget});
+  std::vector<KernelConfig> chosen;
+  for (const std::size_t index : strategy.next(budget)) chosen.push_back(able[index]);
+  return chosen;
+}
+
+std::vector<KernelConfig> configs_for(const Shape& shape, const TunePlan& plan,
+                                      const Environment& environment) {
+  std::vector<KernelConfig> configs;
+  for (const KernelConfig& config : plan.configs) {
+    if (plan.only_suitable ? suits(config, shape) : is_made_for(config, shape)) {
+      configs.push_back(config);
+    }
+  }
+  return plan.search ? searched(configs, shape, *plan.search, environment) : configs;
+}
+
 std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment) {
   std::vector<Missing> all;
@@ -29,8 +60,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
     for (const Shape& shape : plan.shapes) {
       std::set<std::string> known = store.finished(environment, shape, regime, with_energy);
       Missing missing{shape, regime, {}};
-      for (const KernelConfig& config : plan.configs) {
-        if (plan.only_suitable ? !suits(config, shape) : !is_made_for(config, shape)) continue;
+      for (const KernelConfig& config : configs_for(shape, plan, environment)) {
         if (known.insert(label(config)).second) missing.configs.push_back(config);
       }
       if (!missing.configs.empty()) all.push_back(std::move(missing));

@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compile/compiler.h"
 #include "measure/measurer.h"
+#include "model/device.h"
 #include "search/race.h"
+#include "search/strategy.h"
 #include "store/store.h"
 
 namespace hgemm {
@@ -29,10 +32,18 @@ class TuneListener {
   virtual void warning(const std::string& text) = 0;
 };
 
+/// Which of a shape's configs are measured, where not all are.
+struct SearchPlan {
+  StrategyKind strategy = StrategyKind::kModel;  ///< one that does not learn
+  Budget budget;
+  std::vector<Device> devices;  ///< what the cost model may know about the GPU
+};
+
 struct TunePlan {
   std::vector<Shape> shapes;
   std::vector<KernelConfig> configs;
-  bool only_suitable = false;  ///< leaves out configs that do not suit a shape (space.h)
+  bool only_suitable = false;        ///< leaves out configs that do not suit a shape (space.h)
+  std::optional<SearchPlan> search;  ///< none: all
   std::vector<Regime> regimes = {Regime::kSustained};  ///< all shapes in one, then in the next
   bool energy = false;  ///< a window of seconds for each finalist of a sustained race
   RacePolicy policy;

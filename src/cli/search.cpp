@@ -1,0 +1,42 @@
+#include "cli/search.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/resources.h"
+
+namespace hgemm::cli {
+
+StrategyKind parse_strategy(const std::string& name) {
+  const auto kind = find_strategy(name);
+  if (!kind) {
+    throw InputError(
+        fmt::format("--strategy {}: there is no such strategy; choose model, ranked, local, random "
+                    "or exhaustive",
+                    name));
+  }
+  return *kind;
+}
+
+/// "3%" or "100".
+Budget parse_budget(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const bool percent = rest != end && *rest == '%' && rest + 1 == end;
+  const bool count = rest == end && value >= 1 && value == std::floor(value) && value <= 1e6;
+  if (error != std::errc() || !(percent ? value > 0 && value <= 100 : count)) {
+    throw InputError(fmt::format(
+        "--budget {}: expected a share of the configs (\"3%\") or how many (\"100\")", text));
+  }
+  return percent ? Budget{.share = value / 100} : Budget{.trials = static_cast<int>(value)};
+}
+
+std::vector<Device> known_devices() {
+  return load_devices((resource_dir() / "configs" / "devices.yaml").string());
+}
+
+}  // namespace hgemm::cli
