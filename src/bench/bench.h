@@ -15,7 +15,7 @@ namespace hgemm {
 /// All that a study needs of this process. `on_step` announces what is about to run and for how
 /// long, so that a hang is told from long work.
 struct Bench {
-  const Device& device;
+  const Gpu& device;
   const Nvml* nvml;  ///< nullptr where it is not there
   const OnStep& on_step;
 };

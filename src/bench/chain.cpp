@@ -212,7 +212,7 @@ class Measurement {
 
 // ---- Data ----
 
-ChainData::ChainData(std::span<const Shape> links, std::uint64_t seed, const Device& device,
+ChainData::ChainData(std::span<const Shape> links, std::uint64_t seed, const Gpu& device,
                      const Stream& stream)
     : shapes_(links.begin(), links.end()), comparison_(sizeof(Comparison)) {
   double needed = static_cast<double>(reference_bytes(links)) + kReservedBytes;

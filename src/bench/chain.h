@@ -21,7 +21,7 @@ namespace hgemm {
 class ChainData {
  public:
   /// Throws InputError if it does not fit in device memory.
-  ChainData(std::span<const Shape> links, std::uint64_t seed, const Device& device,
+  ChainData(std::span<const Shape> links, std::uint64_t seed, const Gpu& device,
             const Stream& stream);
 
   int links() const { return static_cast<int>(shapes_.size()); }

@@ -147,7 +147,7 @@ int run_launch(const std::string& shape_text, const std::string& label) {
       cubin = build.cubin;
     });
   }
-  const Device device = open_device();
+  const Gpu device = open_device();
   launch_for_profiler(request, cubin, {device, nullptr, nullptr});
   return 0;
 }

@@ -52,7 +52,16 @@ inline constexpr const char* kPlanExamples =
     "Examples:\n"
     "  hgemm-tune plan --space full\n"
     "  hgemm-tune plan --space full --format json | jq .rejected\n"
-    "  hgemm-tune plan --space quick --shapes llama7b.yaml    how many trials that would be";
+    "  hgemm-tune plan --space quick --shapes llama7b.yaml    how many trials that would be\n"
+    "  hgemm-tune plan --explain --space full --shapes 16x4096x4096    what should be fast, and "
+    "why";
+inline constexpr const char* kExplain =
+    "Show what the cost model expects of configs at each shape, term by term";
+inline constexpr const char* kExplainTop = "With --explain: so many, the fastest first";
+inline constexpr const char* kExplainConfig =
+    "With --explain: these configurations instead of the space's";
+inline constexpr const char* kExplainDevice =
+    "With --explain: for this GPU of configs/devices.yaml";
 
 inline constexpr const char* kReplay = "Play a search again on recorded races: how near it came";
 inline constexpr const char* kReplayExamples =
@@ -328,7 +337,7 @@ inline constexpr const char* kAdviseDevice = "A device of configs/devices.yaml, 
 inline constexpr const char* kAdviseDb =
     "What was measured, beside the results that ship with the program (default: ./hgemm-tune.db, "
     "if it is there)";
-inline constexpr const char* kPlanFormat = "table or json";
+inline constexpr const char* kPlanFormat = "table or json; with --explain also md and csv";
 inline constexpr const char* kRequireGpu =
     "Fail if there is no Hopper GPU, instead of answering from recorded results";
 inline constexpr const char* kSeed =

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,7 +10,10 @@
 #include "base/resources.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/search.h"
 #include "cli/shapes.h"
+#include "emit/cost.h"
+#include "space/label.h"
 #include "space/space.h"
 
 namespace hgemm::cli {
@@ -18,6 +22,10 @@ namespace {
 struct PlanOptions {
   std::string space = kDefaultSpace;
   std::string shapes;
+  bool explain = false;
+  int top = 5;
+  std::vector<std::string> configs;
+  std::string device = "H200";
   std::string format = "table";
 };
 
@@ -92,7 +100,53 @@ void print_json(const Space& space, const Enumeration& points, std::span<const S
   fmt::print("{}\n", json.dump(2));
 }
 
+/// The configs that the cost model likes best at each shape, or those that were asked for.
+std::vector<PredictedConfig> explained(const PlanOptions& options, std::span<const Shape> shapes,
+                                       const CostFigures& figures) {
+  std::vector<KernelConfig> asked_for;
+  for (const std::string& text : options.configs) asked_for.push_back(parse_label(text));
+  for (const KernelConfig& config : asked_for) {
+    if (const Rule rule = why_invalid(config); rule != Rule::kValid) {
+      throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})",
+                                   label(config), rule_text(rule).reason, rule_text(rule).name));
+    }
+  }
+  const bool all = asked_for.empty();
+  const Space space = load_space(options.space, (resource_dir() / "configs").string());
+  const auto configs = all ? enumerate(space, shapes).valid : asked_for;
+  std::vector<PredictedConfig> predictions;
+  for (const Shape& shape : shapes) {
+    std::vector<PredictedConfig> of_shape;
+    for (const KernelConfig& config : configs) {
+      if (all && !suits(config, shape)) continue;
+      if (!is_made_for(config, shape) || why_unsupported(config, shape)) continue;
+      of_shape.push_back({shape, label(config), predict_cost(figures, config, shape)});
+    }
+    if (of_shape.empty()) {
+      throw InputError(fmt::format("no config to explain can compute {}", to_string(shape)));
+    }
+    std::ranges::stable_sort(of_shape, {}, [](const auto& one) { return one.cost.us(); });
+    if (all) of_shape.resize(std::min(of_shape.size(), static_cast<std::size_t>(options.top)));
+    std::ranges::move(of_shape, std::back_inserter(predictions));
+  }
+  return predictions;
+}
+
+int run_explain(const PlanOptions& options) {
+  const Format format = parse_format(options.format);
+  if (options.shapes.empty()) {
+    throw InputError("--explain: which shapes? Give --shapes, e.g. --shapes 4096x4096x4096");
+  }
+  const auto devices = choose_devices(known_devices(), options.device);
+  if (devices.size() != 1) throw InputError("--device: choose one device to explain for");
+  const auto predictions =
+      explained(options, chosen_shapes(options.shapes), cost_figures(devices.front()));
+  fmt::print("{}", format_costs(predictions, format));
+  return 0;
+}
+
 int run_plan(const PlanOptions& options) {
+  if (options.explain) return run_explain(options);
   if (options.format != "table" && options.format != "json") {
     throw InputError(fmt::format("--format {}: plan knows table and json", options.format));
   }
@@ -114,6 +168,19 @@ void add_plan(CLI::App& program, Command& chosen) {
       ->type_name("NAME|FILE")
       ->capture_default_str();
   command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  CLI::Option* explain = command->add_flag("--explain", options->explain, help::kExplain);
+  command->add_option("--top", options->top, help::kExplainTop)
+      ->check(CLI::Range(1, 100000))
+      ->needs(explain)
+      ->capture_default_str();
+  command->add_option("--config", options->configs, help::kExplainConfig)
+      ->type_name("LABEL[,LABEL...]")
+      ->delimiter(',')
+      ->needs(explain);
+  command->add_option("--device", options->device, help::kExplainDevice)
+      ->type_name("NAME")
+      ->needs(explain)
+      ->capture_default_str();
   command->add_option("--format", options->format, help::kPlanFormat)
       ->type_name("FORMAT")
       ->capture_default_str();

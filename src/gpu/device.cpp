@@ -39,7 +39,7 @@ std::size_t free_device_bytes() {
   return free_bytes;
 }
 
-Device open_device() {
+Gpu open_device() {
   int driver_version = 0;
   if (cudaDriverGetVersion(&driver_version) != cudaSuccess || driver_version == 0) {
     throw NoDevice("no NVIDIA driver is installed");
@@ -53,7 +53,7 @@ Device open_device() {
 
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0), "asking for the device's properties");
-  Device device;
+  Gpu device;
   device.name = properties.name;
   device.compute_major = properties.major;
   device.compute_minor = properties.minor;

@@ -9,7 +9,8 @@
 
 namespace hgemm {
 
-struct Device {
+/// The GPU that is used. (model/device.h has what is known of a kind of GPU.)
+struct Gpu {
   std::string name;
   std::string uuid;        ///< "GPU-xxxxxxxx-..."
   std::string pci_bus_id;  ///< "0000:18:00.0"
@@ -25,7 +26,7 @@ struct Device {
 
 /// Creates this process's CUDA context on device 0. Throws NoDevice if there is no driver, no GPU,
 /// or it is not sm_90.
-Device open_device();
+Gpu open_device();
 
 /// CUDA runtime that the program was built with, e.g. "13.0".
 std::string cuda_runtime_version();

@@ -16,7 +16,7 @@ std::string number(std::optional<int> value, const char* unit) {
   return value ? fmt::format("{} {}", *value, unit) : std::string("unknown");
 }
 
-Finding probe_nvml(const Device& device, std::optional<Nvml>& nvml) {
+Finding probe_nvml(const Gpu& device, std::optional<Nvml>& nvml) {
   std::string why;
   nvml = Nvml::open(device.pci_bus_id, &why);
   if (!nvml) {
@@ -32,7 +32,7 @@ Finding probe_nvml(const Device& device, std::optional<Nvml>& nvml) {
           "", false};
 }
 
-Finding probe_clocks(const Device& device, const std::optional<Nvml>& nvml) {
+Finding probe_clocks(const Gpu& device, const std::optional<Nvml>& nvml) {
   const std::string limit = fmt::format("SM up to {} MHz", device.max_sm_mhz);
   if (!nvml) return {"clocks", true, limit, "", false};
   const std::optional<double> power_w = nvml->power_w();
@@ -64,7 +64,7 @@ std::vector<Finding> probe_gpu() {
        ""});
   findings.push_back(probe_driver());
   try {
-    const Device device = open_device();
+    const Gpu device = open_device();
     findings.push_back(
         {"GPU", true,
          fmt::format("{}, {} SMs, {:.0f} GB, {:.0f} MB L2", device.name, device.sm_count,

@@ -27,7 +27,7 @@ double rest_ms(double work_ms) {
 
 }  // namespace
 
-Sampler::Sampler(const Stream& stream, const Work& work, const Device& device, const Nvml* nvml,
+Sampler::Sampler(const Stream& stream, const Work& work, const Gpu& device, const Nvml* nvml,
                  OnStep on_step)
     : stream_(stream),
       work_(work),

@@ -38,7 +38,7 @@ class Sampler {
     bool light = false;  ///< of at most protocol::kLightLoad FLOP per byte
   };
   /// `stream` must outlive it. Without `nvml`, samples have no power, temperature and events.
-  Sampler(const Stream& stream, const Work& work, const Device& device, const Nvml* nvml,
+  Sampler(const Stream& stream, const Work& work, const Gpu& device, const Nvml* nvml,
           OnStep on_step);
 
   /// Of one launch, by a short timing.

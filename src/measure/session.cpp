@@ -21,7 +21,7 @@ bool is_light(const Shape& shape) { return shape.flops() / shape.bytes() <= prot
 
 }  // namespace
 
-Session::Session(const Shape& shape, std::uint64_t seed, const Device& device, const Nvml* nvml,
+Session::Session(const Shape& shape, std::uint64_t seed, const Gpu& device, const Nvml* nvml,
                  OnStep on_step, const std::set<std::string>& without)
     : problem_(shape, seed, device, stream_),
       sampler_(stream_, {.sets = problem_.sets(), .light = is_light(shape)}, device, nvml,

@@ -100,16 +100,21 @@ Cost vector_cost(const CostFigures& figures, const KernelConfig& c, const Shape&
 
 }  // namespace
 
-CostFigures cost_figures(std::span<const Device> devices, const Environment& environment) {
+CostFigures cost_figures(const Device& device) {
   CostFigures figures;
-  if (environment.sm_count > 0) figures.sms = environment.sm_count;
+  figures.sms = static_cast<int>(device.sms.value);
+  figures.mhz *= device.boost_mhz.value / kH200BoostMhz;
+  figures.smem_bytes_per_clk = device.smem_bytes_per_clk.value;
+  figures.read_tbps = (device.read_tbps ? *device.read_tbps : device.memory_tbps).value;
+  return figures;
+}
+
+CostFigures cost_figures(std::span<const Device> devices, const Environment& environment) {
   const auto device = std::ranges::find_if(
       devices, [&](const Device& known) { return known.is(environment.gpu_name); });
-  if (device == devices.end()) return figures;
-  figures.sms = static_cast<int>(device->sms.value);
-  figures.mhz *= device->boost_mhz.value / kH200BoostMhz;
-  figures.smem_bytes_per_clk = device->smem_bytes_per_clk.value;
-  figures.read_tbps = (device->read_tbps ? *device->read_tbps : device->memory_tbps).value;
+  if (device != devices.end()) return cost_figures(*device);
+  CostFigures figures;
+  if (environment.sm_count > 0) figures.sms = environment.sm_count;
   return figures;
 }
 

@@ -28,6 +28,7 @@ struct CostFigures {
   double launch_us = 1.7;
   double stage_latency_clk = 1100;  ///< from asking for a stage to its arrival, under load
 };
+CostFigures cost_figures(const Device& device);
 /// Of the device that the environment names, if it is among these; else an H200's with that number
 /// of SMs.
 CostFigures cost_figures(std::span<const Device> devices, const Environment& environment);

@@ -68,7 +68,7 @@ double tolerance(Dtype dtype, std::int64_t k, int roundings) {
   return roundings * unit_roundoff(dtype) + accumulation;
 }
 
-Problem::Problem(const Shape& shape, std::uint64_t seed, const Device& device, const Stream& stream)
+Problem::Problem(const Shape& shape, std::uint64_t seed, const Gpu& device, const Stream& stream)
     : shape_(shape), comparison_(sizeof(Comparison)) {
   const double reference_bytes = 4.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n);
   const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());

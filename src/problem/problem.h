@@ -55,7 +55,7 @@ class Problem {
  public:
   /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of our own (no
   /// tensor cores, no library). Throws InputError if the shape does not fit in device memory.
-  Problem(const Shape& shape, std::uint64_t seed, const Device& device, const Stream& stream);
+  Problem(const Shape& shape, std::uint64_t seed, const Gpu& device, const Stream& stream);
 
   const Shape& shape() const { return shape_; }
   int sets() const { return static_cast<int>(sets_.size()); }

@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-Environment describe_environment(const Device& device, const std::optional<Nvml>& nvml) {
+Environment describe_environment(const Gpu& device, const std::optional<Nvml>& nvml) {
   Environment environment;
   environment.gpu_name = device.name;
   environment.gpu_uuid = device.uuid;
@@ -149,7 +149,7 @@ class Server {
   const OnStep on_step_ = [this](const Step& step) {
     if (!channel_.send({{"step", step}})) throw ChannelClosed("no parent");
   };
-  std::optional<Device> device_;
+  std::optional<Gpu> device_;
   std::optional<Nvml> nvml_;
   std::optional<Session> session_;
 };

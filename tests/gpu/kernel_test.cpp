@@ -13,7 +13,7 @@ namespace {
 using KernelTest = GpuTest;
 
 void expect_correct(const std::vector<Build>& builds, const std::vector<Shape>& shapes,
-                    const Device& device) {
+                    const Gpu& device) {
   const Stream stream;
   for (const Shape& shape : shapes) {
     const Problem problem(shape, 7, device, stream);  // no baselines: sanitizers are slow enough

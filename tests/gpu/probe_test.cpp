@@ -22,7 +22,7 @@ class ProbeTest : public GpuTest {
     request.label = label(config);
     request.shape = shape;
     request.timeline = true;
-    const Device device = without_rotation();
+    const Gpu device = without_rotation();
     const OnStep on_step;
     Study study = run_probe(request, build.cubin, {device, nullptr, on_step});
     EXPECT_EQ(study.status, Status::kOk) << request.label << ": " << study.message;

@@ -79,13 +79,13 @@ class GpuTest : public ::testing::Test {
     }
   }
   /// With one input set per problem: for correctness, not for timing.
-  Device without_rotation() const {
-    Device device = *device_;
+  Gpu without_rotation() const {
+    Gpu device = *device_;
     device.l2_bytes = 0;
     return device;
   }
 
-  std::optional<Device> device_;
+  std::optional<Gpu> device_;
 };
 
 }  // namespace hgemm::testing

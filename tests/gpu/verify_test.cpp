@@ -18,7 +18,7 @@ const Shape kShape{.m = 300, .n = 264, .k = 328, .tag = ""};
 
 class Problem300 {
  public:
-  explicit Problem300(const Device& device, std::uint64_t seed = 5)
+  explicit Problem300(const Gpu& device, std::uint64_t seed = 5)
       : problem(kShape, seed, device, stream) {}
 
   std::vector<float> read(const void* data, std::int64_t count) const {

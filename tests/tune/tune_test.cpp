@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "model/cost.h"
 #include "support.h"
 
 namespace hgemm {
@@ -62,6 +63,25 @@ TEST_F(Tune, MeasuresOnlyConfigsOfTheShapesType) {
   EXPECT_THAT(gpu.prepared, UnorderedElementsAre("256x512x128 " + name(0),
                                                  "256x512x128.fp16 " + label(c(1, Dtype::kFp16)),
                                                  "256x512x128.fp16 " + label(c(2, Dtype::kFp16))));
+}
+
+TEST_F(Tune, ABudgetTakesWhatTheModelLikesAndTheSameAgain) {
+  TunePlan some = plan({kLarge}, configs(20));
+  some.search = SearchPlan{StrategyKind::kModel, {.trials = 4}, {}};
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(some, gpu), 4);
+  EXPECT_THAT(compiled_, SizeIs(4)) << "nothing else is compiled";
+  std::vector<std::pair<double, std::string>> ranked;
+  for (const KernelConfig& config : configs(20)) {
+    ranked.emplace_back(predict_cost({}, config, kLarge).us(), label(config));
+  }
+  std::ranges::sort(ranked);
+  EXPECT_THAT(compiled_, Contains(ranked.front().second));
+
+  some.policy.seed = 99;  // of the data: another one at every call
+  EXPECT_EQ(run(some, gpu), 0) << "the same command finds its trials";
+  some.search->budget = {.trials = 20};
+  EXPECT_EQ(run(some, gpu), 16) << "the rest";
 }
 
 // What a space has for other shapes is left out; what was asked for by name is not.

@@ -1,0 +1,84 @@
+// replay and plan --explain as a user runs them, with no GPU.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class ReplayCommand : public ProgramTest {};
+
+TEST_F(ReplayCommand, AnswersFromTheRecordedTruth) {
+  const Outcome replay = run("replay --shapes 512x512x512 --budget 3% --format json");
+  ASSERT_EQ(replay.exit_code, 0) << replay.err;
+  const json rows = json::parse(replay.out);
+  ASSERT_THAT(rows, SizeIs(2)) << "both regimes";
+  for (const json& row : rows) {
+    EXPECT_EQ(row.at("m"), 512);
+    EXPECT_LE(row.at("measured_fraction"), 0.03);
+    EXPECT_EQ(row.at("measured"), 104);
+    EXPECT_GE(row.at("best_fraction"), 0.97);
+  }
+}
+
+TEST_F(ReplayCommand, ComparesStrategiesOnADatabaseOfMyOwn) {
+  record(folder() / "mine.db", {race(shape(512, 512, 512))});
+  const Outcome replay = run("replay --db mine.db --strategy model,random --budget 1 --seeds 3");
+  ASSERT_EQ(replay.exit_code, 0) << replay.err;
+  EXPECT_THAT(replay.out, AllOf(HasSubstr("512x512x512"), HasSubstr("random"), HasSubstr("geomean"),
+                                HasSubstr("least")));
+}
+
+TEST_F(ReplayCommand, SaysWhatIsWrong) {
+  const Outcome unknown = run("replay --strategy bayes");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("choose model, adaptive, local, random or exhaustive"));
+  for (const std::string budget : {"0", "-1", "0%", "101%", "3.5", "many", "3%%"}) {
+    const Outcome bad = run("replay --budget=" + budget);
+    EXPECT_EQ(bad.exit_code, 2) << budget;
+    EXPECT_THAT(bad.err, HasSubstr("--budget " + budget + ": expected")) << budget;
+  }
+  const Outcome nothing = run("replay --shapes 513x512x512");
+  EXPECT_EQ(nothing.exit_code, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("nothing to replay"));
+}
+
+TEST_F(ReplayCommand, ATuneTakesOnlyStrategiesThatNeedNotBeTold) {
+  const Outcome local = run("--shapes 512x512x512 --strategy local --budget 3%");
+  EXPECT_EQ(local.exit_code, 2);
+  EXPECT_THAT(local.err, HasSubstr("choose model or random"));
+  EXPECT_EQ(run("--shapes 512x512x512 --strategy random").exit_code, 2) << "without a budget";
+}
+
+TEST_F(ReplayCommand, PlanExplainsTermByTerm) {
+  const Outcome plan =
+      run("plan --explain --space full --shapes 16x4096x4096,4096x4096x4096 --top 3 --format json");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const json rows = json::parse(plan.out);
+  ASSERT_THAT(rows, SizeIs(6));
+  for (const json& row : rows) {
+    double sum = 0;
+    for (const auto& [name, us] : row.at("terms").items()) sum += us.get<double>();
+    EXPECT_NEAR(sum, row.at("predicted_us"), 1e-6);
+  }
+  EXPECT_EQ(rows[0].at("bound"), "memory");
+  EXPECT_EQ(rows[5].at("bound"), "tensor cores");
+
+  const std::string one = "bm128.bn256.bk64.q4.c2x1.coop2.d1.group8.tma.persist.bf16";
+  const Outcome table = run("plan --explain --shapes 4096x4096x4096 --device H20 --config " + one);
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, AllOf(HasSubstr(one), HasSubstr("main loop"), HasSubstr("epilogues")));
+
+  EXPECT_EQ(run("plan --explain").exit_code, 2) << "of which shapes?";
+  EXPECT_EQ(run("plan --explain --shapes 64x64x64 --device all").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace hgemm

@@ -1,0 +1,138 @@
+// Truth from made-up races, and searches on it; then the searches that the recorded truth judges.
+#include "replay/replay.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "model/cost.h"
+#include "tests/best/recordings.h"
+
+namespace hgemm {
+namespace {
+
+using testing::SizeIs;
+namespace fs = std::filesystem;
+
+Trial failed(const std::string& label) {
+  Trial trial;
+  trial.label = label;
+  trial.status = Status::kCompileFailed;
+  return trial;
+}
+
+RecordedRace recorded(std::vector<Trial> trials, const Shape& shape = test::kShape) {
+  RecordedRace recorded;
+  recorded.environment.gpu_name = "NVIDIA H200";
+  recorded.race.shape = shape;
+  recorded.race.trials = std::move(trials);
+  return recorded;
+}
+
+Trial cublas(double time_us, int rounds) {
+  return test::ok(std::string(kCublasLabel), test::samples(time_us, 0, rounds));
+}
+
+double speed_of(const Truth& truth, const std::string& label) {
+  for (const Truth::Entry& entry : truth.entries) {
+    if (entry.config == parse_label(label)) return entry.speed;
+  }
+  return NAN;
+}
+
+TEST(Truths, FinalistsCountByTheirFinalAndOthersNoMoreThanTheMedianFinalist) {
+  using test::kA, test::kB, test::kC;
+  const auto screened = [](const std::string& label, double time_us) {
+    return test::ok(label, test::samples(time_us, 0, 3), Stage::kScreen);
+  };
+  const std::string slow = label(KernelConfig{.bn = 32});
+  const std::string broken = label(KernelConfig{.bn = 16});
+  // Screening was at another clock: kC seems the fastest.
+  const RecordedRace race = recorded({cublas(100, 9), test::ok(kA, test::samples(80, 0, 9)),
+                                      test::ok(kB, test::samples(90, 0, 9)), screened(kC, 70),
+                                      screened(slow, 140), failed(broken)});
+  const auto all = truths({&race, 1});
+  ASSERT_THAT(all, SizeIs(1));
+  const Truth& truth = all.front();
+  EXPECT_NEAR(speed_of(truth, kA), 100.0 / 80, 0.01);
+  EXPECT_NEAR(truth.best(), 100.0 / 80, 0.01);
+  const double median_finalist = (100.0 / 80 + 100.0 / 90) / 2;
+  EXPECT_NEAR(speed_of(truth, kC), median_finalist, 0.01);
+  EXPECT_NEAR(speed_of(truth, slow), median_finalist / 2, 0.01);
+  EXPECT_EQ(speed_of(truth, broken), 0);
+}
+
+TEST(Truths, RacesOfTheSameConditionsArePooledAndUnfinishedShapesLeftOut) {
+  const Shape other{.m = 512, .n = 512, .k = 512, .tag = ""};
+  const std::vector<RecordedRace> races = {
+      recorded({cublas(100, 9), test::ok(test::kA, test::samples(80, 0, 9))}),
+      recorded({cublas(100, 9), test::ok(test::kB, test::samples(85, 0, 9))}),
+      recorded({cublas(10, 3), test::ok(test::kA, test::samples(9, 0, 3), Stage::kScreen)}, other)};
+  const auto all = truths(races);
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_THAT(all.front().entries, SizeIs(2));
+}
+
+TEST(Truths, OfSeveralConditionsThoseWithTheMostConfigsAnswer) {
+  std::vector<RecordedRace> races = {
+      recorded({cublas(100, 9), test::ok(test::kA, test::samples(80, 0, 9)),
+                test::ok(test::kB, test::samples(85, 0, 9))}),
+      recorded({cublas(100, 9), test::ok(test::kA, test::samples(50, 0, 9))})};
+  races.back().environment.driver = "newer";
+  const auto all = truths(races);
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_NEAR(all.front().best(), 100.0 / 80, 0.01);
+}
+
+TEST(Replay, ExhaustiveFindsTheBestAndOneTrialFindsThePredictedOne) {
+  const RecordedRace race =
+      recorded({cublas(100, 9), test::ok(test::kA, test::samples(80, 0, 9)),
+                test::ok(test::kB, test::samples(90, 0, 9)), failed(test::kC)});
+  const Truth truth = truths({&race, 1}).front();
+  std::vector<double> predicted;
+  for (const Truth::Entry& entry : truth.entries) {
+    predicted.push_back(entry.config == parse_label(test::kB) ? 1 : 2);
+  }
+  const ReplayRow all = replay(truth, predicted, StrategyKind::kExhaustive, {.trials = 1}, 2);
+  EXPECT_EQ(all.measured, 3u);
+  EXPECT_DOUBLE_EQ(all.best_fraction, 1);
+  EXPECT_EQ(all.found, test::kA);
+
+  const ReplayRow one = replay(truth, predicted, StrategyKind::kModel, {.trials = 1}, 2);
+  EXPECT_EQ(one.measured, 1u);
+  EXPECT_EQ(one.found, test::kB);
+  EXPECT_EQ(one.best, test::kA);
+  EXPECT_NEAR(one.best_fraction, 80.0 / 90, 0.01);
+  EXPECT_NEAR(one.measured_fraction(), 1.0 / 3, 1e-9);
+}
+
+/// What the README says of searching, for every truth that is recorded.
+TEST(Replay, TheModelFindsTheRecordedBestInThreePercent) {
+  const fs::path results = fs::path(HGEMM_SOURCE_DIR) / "results";
+  const auto devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
+  int shapes = 0;
+  double log_sum = 0;
+  for (const auto& device : fs::directory_iterator(results)) {
+    const fs::path path = device.path() / "truth.db";
+    if (!fs::exists(path)) continue;
+    const auto races = Store::open(path.string(), Store::Mode::kReadOnly).races();
+    for (const Truth& truth : truths(races)) {
+      const CostFigures figures = cost_figures(devices, truth.environment);
+      std::vector<double> predicted;
+      for (const Truth::Entry& entry : truth.entries) {
+        predicted.push_back(predict_cost(figures, entry.config, truth.shape).us());
+      }
+      const ReplayRow row = replay(truth, predicted, StrategyKind::kModel, {.share = 0.03}, 3);
+      EXPECT_LE(row.measured_fraction(), 0.03);
+      EXPECT_GE(row.worst_fraction, 0.97) << to_string(truth.shape);
+      log_sum += std::log(row.best_fraction);
+      ++shapes;
+    }
+  }
+  ASSERT_GT(shapes, 0);
+  EXPECT_GE(std::exp(log_sum / shapes), 0.99);
+}
+
+}  // namespace
+}  // namespace hgemm
