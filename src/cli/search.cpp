@@ -1,6 +1,7 @@
 #include "cli/search.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
@@ -13,10 +14,8 @@ namespace hgemm::cli {
 StrategyKind parse_strategy(const std::string& name) {
   const auto kind = find_strategy(name);
   if (!kind) {
-    throw InputError(
-        fmt::format("--strategy {}: there is no such strategy; choose model, ranked, local, random "
-                    "or exhaustive",
-                    name));
+    throw InputError(fmt::format("--strategy {}: there is no such strategy; expected one of {}",
+                                 name, fmt::join(strategy_names(), ", ")));
   }
   return *kind;
 }

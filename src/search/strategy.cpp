@@ -40,6 +40,12 @@ std::optional<StrategyKind> find_strategy(std::string_view name) {
   return found->first;
 }
 
+std::vector<std::string_view> strategy_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [kind, name] : kNames) names.push_back(name);
+  return names;
+}
+
 bool learns(StrategyKind kind) {
   return kind == StrategyKind::kAdaptive || kind == StrategyKind::kLocal;
 }

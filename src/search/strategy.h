@@ -23,6 +23,7 @@ enum class StrategyKind : std::uint8_t {
 };
 std::string_view to_string(StrategyKind kind);  ///< "model", "adaptive", "local", ...
 std::optional<StrategyKind> find_strategy(std::string_view name);
+std::vector<std::string_view> strategy_names();
 
 /// Whether it needs to be told what was measured. Others can choose all at once.
 bool learns(StrategyKind kind);
