@@ -76,6 +76,14 @@ double sums_clk(const KernelConfig& c) {
   return 0;
 }
 
+/// A and B read and written once more, by a launch of its own.
+double packing_us(const CostFigures& figures, const KernelConfig& c, const Shape& shape) {
+  if (!c.pack) return 0;
+  const double outputs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
+  const double bytes = 2 * (shape.bytes() - outputs * kElementBytes);
+  return figures.start_us + (c.pdl ? 0 : figures.launch_us) + bytes / (figures.read_tbps * 1e6);
+}
+
 Cost vector_cost(const CostFigures& figures, const KernelConfig& c, const Shape& shape) {
   // An fma for each product, and the elements widened: 1.3 instructions on 128 lanes.
   const double fma_us = shape.flops() / 2 * 1.3 / (figures.sms * 128 * figures.mhz);
@@ -200,7 +208,8 @@ Cost predict_cost(const CostFigures& figures, const KernelConfig& c, const Shape
   const double tails_us = tails * tail_clk * clk_us;
   const double sums_us = sums_clk(c) * clk_us;
   const double fill_us = figures.stage_latency_clk * clk_us;
-  cost.terms = {{"launch", c.pdl ? 0 : figures.launch_us},
+  cost.terms = {{"packing", packing_us(figures, c, shape)},
+                {"launch", c.pdl ? 0 : figures.launch_us},
                 {"start", figures.start_us},
                 {"first stage", fill_us},
                 {"main loop", body_us - idle_us - tails_us - sums_us - fill_us},
