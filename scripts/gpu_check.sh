@@ -25,7 +25,7 @@ run_gtest() {
 }
 
 sanitize() {
-  run_gtest timeout "$sanitizer_limit_s" "$sanitizer" --tool "$1" --error-exitcode 1 build/tests/kernel_test \
+  run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool "$1" --error-exitcode 1 build/tests/kernel_test \
     --gtest_filter='*Smoke*'
 }
 
@@ -34,7 +34,7 @@ sanitize() {
 # to handle a hardware exception", compute-sanitizer 2025.3.)
 racecheck() {
   local log=$scratch/race.log
-  run_gtest timeout "$sanitizer_limit_s" "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
+  run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
     --gtest_filter='*Smoke*' >"$log" 2>&1 || { cat "$log"; return 1; }
   grep 'RACECHECK SUMMARY' "$log" || return 1
   if grep 'access at .*hgemm' "$log"; then return 1; fi
@@ -44,7 +44,7 @@ racecheck() {
 # finds_planted <tool> <test> <what it must say>
 finds_planted() {
   local log=$scratch/planted.log
-  timeout "$sanitizer_limit_s" "$sanitizer" --tool "$1" --print-limit 100000 build/tests/kernel_test \
+  timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool "$1" --print-limit 100000 build/tests/kernel_test \
     --gtest_also_run_disabled_tests --gtest_filter="*$2*" >"$log" 2>&1 || true
   grep -E "$3|SUMMARY" "$log" | sort -u | head -n 5
   grep -qE "$3" "$log"

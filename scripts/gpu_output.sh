@@ -1,5 +1,4 @@
-# Sourced by gpu_check.sh, record_results.sh and record_studies.sh, with their arguments: goes to the
-# project folder and sets `program` (of the finished build), `environment` (JSON) and `output`, the results folder that
+# Sourced by gpu_check.sh and record_*.sh, with their arguments: goes to the project folder and sets `program` (of the finished build), `environment` (JSON) and `output`, the results folder that
 # is about this GPU ($1; default results/<GPU>, e.g. results/h200). Fails where there is no Hopper GPU.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

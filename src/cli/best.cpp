@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -12,6 +13,7 @@
 #include "cli/recorded.h"
 #include "cli/report.h"
 #include "cli/shapes.h"
+#include "emit/replay.h"
 
 namespace hgemm::cli {
 namespace {
@@ -21,8 +23,33 @@ struct BestOptions {
   bool recorded = false;
   std::string shapes;
   AimOptions aim;
+  int max_kernels = 0;
   std::string format = "table";
 };
+
+std::vector<RecordedRace> races_for_portfolio(const BestOptions& options) {
+  if (!options.recorded) return Store::open(options.db, Store::Mode::kReadOnly).races();
+  return recorded_races("truth.db");
+}
+
+/// Few kernels for all shapes, from all that was measured of each config and not from winners
+/// alone.
+int run_portfolio(const BestOptions& options, const Aim& aim, std::span<const Shape> shapes,
+                  Format format) {
+  auto known = truths(races_for_portfolio(options));
+  std::erase_if(known, [&](const Truth& truth) {
+    return std::ranges::find(aim.regimes, truth.regime) == aim.regimes.end() ||
+           (!shapes.empty() && std::ranges::none_of(shapes, [&](const Shape& shape) {
+             return shape.same_problem(truth.shape);
+           }));
+  });
+  if (known.empty()) {
+    throw Error(fmt::format("--max-kernels: no shape was measured to the end in {}",
+                            in_words(aim.regimes)));
+  }
+  fmt::print("{}", format_portfolio(choose_portfolio(known, options.max_kernels), format));
+  return 0;
+}
 
 int run_best(const BestOptions& options) {
   const Format format = parse_format(options.format);
@@ -35,6 +62,7 @@ int run_best(const BestOptions& options) {
                     "results that ship with the program with --recorded",
                     options.db));
   }
+  if (options.max_kernels > 0) return run_portfolio(options, aim, shapes, format);
   auto races =
       options.recorded ? shipped_races() : Store::open(options.db, Store::Mode::kReadOnly).races();
   const bool has_races = !races.empty();
@@ -67,6 +95,9 @@ void add_best(CLI::App& program, Command& chosen) {
   command->add_flag("--recorded", options->recorded, help::kRecorded)->excludes(db);
   command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
   add_aim(*command, options->aim, "all that is recorded");
+  command->add_option("--max-kernels", options->max_kernels, help::kMaxKernels)
+      ->type_name("K")
+      ->check(CLI::Range(1, 1000));
   command->add_option("--format", options->format, help::kBestFormat)
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -63,6 +63,9 @@ inline constexpr const char* kExplainConfig =
 inline constexpr const char* kExplainDevice =
     "With --explain: for this GPU of configs/devices.yaml";
 
+inline constexpr const char* kMaxKernels =
+    "Instead: so many kernels at most for all shapes together, and what each shape loses by it "
+    "(with --recorded from the whole space)";
 inline constexpr const char* kReplay = "Play a search again on recorded races: how near it came";
 inline constexpr const char* kReplayExamples =
     "Answers how much of a space must be measured to come how near to its best, with no GPU: each\n"
@@ -75,7 +78,8 @@ inline constexpr const char* kReplayExamples =
     "A row's \"of the best\" is the speed of the fastest that was measured over that of the "
     "fastest of\n"
     "all (median of the seeds). What only screening measured counts as no faster than the median\n"
-    "finalist.\n"
+    "finalist. Some constants of the cost model were chosen with the recorded truth in view: on\n"
+    "other shapes it can be worse.\n"
     "\n"
     "Examples:\n"
     "  hgemm-tune replay                                    the recorded truth, 3 % of the space\n"
@@ -337,7 +341,8 @@ inline constexpr const char* kAdviseDevice = "A device of configs/devices.yaml, 
 inline constexpr const char* kAdviseDb =
     "What was measured, beside the results that ship with the program (default: ./hgemm-tune.db, "
     "if it is there)";
-inline constexpr const char* kPlanFormat = "table or json; with --explain also md and csv";
+inline constexpr const char* kPlanFormat =
+    "table or json; with --explain also md and csv (totals only)";
 inline constexpr const char* kRequireGpu =
     "Fail if there is no Hopper GPU, instead of answering from recorded results";
 inline constexpr const char* kSeed =

@@ -100,30 +100,47 @@ void print_json(const Space& space, const Enumeration& points, std::span<const S
   fmt::print("{}\n", json.dump(2));
 }
 
+std::vector<KernelConfig> asked_configs(const PlanOptions& options) {
+  std::vector<KernelConfig> configs;
+  for (const std::string& text : options.configs) {
+    configs.push_back(parse_label(text));
+    const Rule rule = why_invalid(configs.back());
+    if (rule == Rule::kValid) continue;
+    throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", text,
+                                 rule_text(rule).reason, rule_text(rule).name));
+  }
+  return configs;
+}
+
 /// The configs that the cost model likes best at each shape, or those that were asked for.
 std::vector<PredictedConfig> explained(const PlanOptions& options, std::span<const Shape> shapes,
                                        const CostFigures& figures) {
-  std::vector<KernelConfig> asked_for;
-  for (const std::string& text : options.configs) asked_for.push_back(parse_label(text));
-  for (const KernelConfig& config : asked_for) {
-    if (const Rule rule = why_invalid(config); rule != Rule::kValid) {
-      throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})",
-                                   label(config), rule_text(rule).reason, rule_text(rule).name));
-    }
-  }
+  const std::vector<KernelConfig> asked_for = asked_configs(options);
   const bool all = asked_for.empty();
-  const Space space = load_space(options.space, (resource_dir() / "configs").string());
-  const auto configs = all ? enumerate(space, shapes).valid : asked_for;
   std::vector<PredictedConfig> predictions;
+  std::vector<KernelConfig> configs = asked_for;
+  if (all) {
+    const Space space = load_space(options.space, (resource_dir() / "configs").string());
+    configs = enumerate(space, shapes).valid;
+  }
   for (const Shape& shape : shapes) {
     std::vector<PredictedConfig> of_shape;
     for (const KernelConfig& config : configs) {
-      if (all && !suits(config, shape)) continue;
-      if (!is_made_for(config, shape) || why_unsupported(config, shape)) continue;
+      const char* const reason = is_made_for(config, shape)
+                                     ? why_unsupported(config, shape)
+                                     : "it is made for another type or problem";
+      if (reason && !all) {
+        throw InputError(
+            fmt::format("--config {} at {}: {}", label(config), to_string(shape), reason));
+      }
+      if (reason || (all && !suits(config, shape))) continue;
       of_shape.push_back({shape, label(config), predict_cost(figures, config, shape)});
     }
     if (of_shape.empty()) {
-      throw InputError(fmt::format("no config to explain can compute {}", to_string(shape)));
+      throw InputError(fmt::format(
+          "shape {}: no configuration of the space suits it; choose another --space, or name one "
+          "with --config",
+          to_string(shape)));
     }
     std::ranges::stable_sort(of_shape, {}, [](const auto& one) { return one.cost.us(); });
     if (all) of_shape.resize(std::min(of_shape.size(), static_cast<std::size_t>(options.top)));
@@ -164,19 +181,21 @@ int run_plan(const PlanOptions& options) {
 void add_plan(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<PlanOptions>();
   CLI::App* command = program.add_subcommand("plan", help::kPlan)->footer(help::kPlanExamples);
-  command->add_option("--space", options->space, help::kSpace)
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
+  CLI::Option* space = command->add_option("--space", options->space, help::kSpace)
+                           ->type_name("NAME|FILE")
+                           ->capture_default_str();
   command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
   CLI::Option* explain = command->add_flag("--explain", options->explain, help::kExplain);
-  command->add_option("--top", options->top, help::kExplainTop)
-      ->check(CLI::Range(1, 100000))
-      ->needs(explain)
-      ->capture_default_str();
+  CLI::Option* top = command->add_option("--top", options->top, help::kExplainTop)
+                         ->check(CLI::Range(1, 100000))
+                         ->needs(explain)
+                         ->capture_default_str();
   command->add_option("--config", options->configs, help::kExplainConfig)
       ->type_name("LABEL[,LABEL...]")
       ->delimiter(',')
-      ->needs(explain);
+      ->needs(explain)
+      ->excludes(space)
+      ->excludes(top);
   command->add_option("--device", options->device, help::kExplainDevice)
       ->type_name("NAME")
       ->needs(explain)

@@ -51,9 +51,11 @@ std::vector<std::string> what_is_missing(const Question& question, std::span<con
 
 }  // namespace
 
-std::vector<RecordedRace> shipped_races() {
+std::vector<RecordedRace> shipped_races() { return recorded_races("tune.db"); }
+
+std::vector<RecordedRace> recorded_races(const std::string& name) {
   std::vector<RecordedRace> all;
-  for (const auto& path : recorded_databases()) {
+  for (const auto& path : recorded_databases(name)) {
     auto races = Store::open(path.string(), Store::Mode::kReadOnly).races();
     std::ranges::move(races, std::back_inserter(all));
   }

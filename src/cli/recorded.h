@@ -12,7 +12,9 @@
 
 namespace hgemm::cli {
 
-/// The races of every database in results/, oldest first.
+/// The races of every database of this name in results/, oldest first: "tune.db" or "truth.db".
+std::vector<RecordedRace> recorded_races(const std::string& name);
+/// What questions without a GPU are answered from.
 std::vector<RecordedRace> shipped_races();
 
 /// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31", and whether this program's kernel sources

@@ -4,14 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iterator>
 #include <memory>
 
 #include "base/error.h"
-#include "base/resources.h"
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/help.h"
+#include "cli/recorded.h"
 #include "cli/search.h"
 #include "cli/shapes.h"
 #include "emit/replay.h"
@@ -34,12 +33,7 @@ std::vector<RecordedRace> races_of(const ReplayOptions& options) {
     require_database(options.db);
     return Store::open(options.db, Store::Mode::kReadOnly).races();
   }
-  std::vector<RecordedRace> all;
-  for (const auto& path : recorded_databases("truth.db")) {
-    std::ranges::move(Store::open(path.string(), Store::Mode::kReadOnly).races(),
-                      std::back_inserter(all));
-  }
-  return all;
+  return recorded_races("truth.db");
 }
 
 std::vector<double> predictions(const Truth& truth, std::span<const Device> devices) {
@@ -55,7 +49,10 @@ int run_replay(const ReplayOptions& options) {
   const Format format = parse_format(options.format);
   const Budget budget = parse_budget(options.budget);
   std::vector<StrategyKind> strategies;
-  for (const std::string& name : options.strategies) strategies.push_back(parse_strategy(name));
+  for (const std::string& name : options.strategies) {
+    const StrategyKind kind = parse_strategy(name);
+    if (std::ranges::find(strategies, kind) == strategies.end()) strategies.push_back(kind);
+  }
   std::vector<Shape> shapes;
   if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
 
@@ -70,9 +67,10 @@ int run_replay(const ReplayOptions& options) {
   if (known.empty()) {
     throw Error(fmt::format(
         "there is nothing to replay: no race{} in {} was measured to the end; record one with "
-        "`hgemm-tune --shapes square --space full --db truth.db`",
+        "`hgemm-tune --shapes {} --space full --db truth.db`",
         shapes.empty() ? "" : " of these shapes",
-        options.db.empty() ? "the recorded truth" : options.db));
+        options.db.empty() ? "the recorded truth" : options.db,
+        shapes.empty() ? "square" : options.shapes));
   }
   std::vector<ReplayRow> rows;
   for (const StrategyKind strategy : strategies) {

@@ -16,6 +16,7 @@ namespace {
 Json json_of(const ReplayRow& row) {
   Json json = problem_of(row.shape);
   json["regime"] = to_string(row.regime);
+  json["gpu"] = row.gpu_name;
   json["strategy"] = to_string(row.strategy);
   json["configs"] = row.configs;
   json["measured"] = row.measured;
@@ -83,6 +84,51 @@ std::string format_replay(std::span<const ReplayRow> rows, Format format) {
   for (const ReplayRow& row : rows) objects.push_back(json_of(row));
   if (format == Format::kJson) return dump(Json(objects));
   return as_csv(json_of(ReplayRow{}), objects);
+}
+
+std::string format_portfolio(const Portfolio& portfolio, Format format) {
+  double log_sum = 0;
+  double least = 1;
+  std::vector<Json> shapes;
+  Table table{.columns = {{"shape", false}, {"regime", false}, {"of the best"}, {"kernel", false}},
+              .rows = {}};
+  for (const Portfolio::Choice& choice : portfolio.choices) {
+    log_sum += std::log(choice.fraction);
+    least = std::min(least, choice.fraction);
+    Json json = problem_of(choice.shape);
+    json["regime"] = to_string(choice.regime);
+    json["label"] = choice.label;
+    json["best_fraction"] = number(choice.fraction);
+    shapes.push_back(std::move(json));
+    table.rows.push_back({to_string(choice.shape), std::string(to_string(choice.regime)),
+                          fraction(choice.fraction), choice.label});
+  }
+  const double geomean =
+      std::exp(log_sum / std::max(1.0, static_cast<double>(portfolio.choices.size())));
+  std::vector<std::string> uncovered;
+  for (const Shape& shape : portfolio.uncovered) uncovered.push_back(to_string(shape));
+  if (format == Format::kCsv) {
+    Json names = problem_of({});
+    for (const char* name : {"regime", "label", "best_fraction"}) names[name] = nullptr;
+    return as_csv(names, shapes);
+  }
+  if (format == Format::kJson) {
+    return dump({{"kernels", portfolio.labels},
+                 {"geomean", number(geomean)},
+                 {"least", number(least)},
+                 {"shapes", shapes},
+                 {"uncovered", uncovered}});
+  }
+  table.rows.push_back(
+      {"geomean", "", fraction(geomean), fmt::format("{} kernels", portfolio.labels.size())});
+  table.rows.push_back({"least", "", fraction(least), ""});
+  table.footer = 2;
+  std::vector<std::string> pieces = {render(table, format == Format::kMarkdown)};
+  if (!uncovered.empty()) {
+    pieces.push_back(
+        list_text("No kernel of these can compute:", uncovered, format == Format::kMarkdown));
+  }
+  return joined(pieces, format == Format::kMarkdown);
 }
 
 }  // namespace hgemm

@@ -85,11 +85,13 @@ double packing_us(const CostFigures& figures, const KernelConfig& c, const Shape
 }
 
 Cost vector_cost(const CostFigures& figures, const KernelConfig& c, const Shape& shape) {
-  // An fma for each product, and the elements widened: 1.3 instructions on 128 lanes.
-  const double fma_us = shape.flops() / 2 * 1.3 / (figures.sms * 128 * figures.mhz);
+  // An fma for each product, of vectors that are not there too, and the elements widened: 1.3
+  // instructions on 128 lanes.
+  const double rows = static_cast<double>(shape.m > c.bm ? shape.m : shape.n);
+  const double products = rows * c.bm * static_cast<double>(shape.k);
+  const double fma_us = products * 1.3 / (figures.sms * 128 * figures.mhz);
   const double memory_us = kLoadsOverCopies * shape.bytes() / (figures.read_tbps * 1e6);
   // A CTA waits for its vectors, then for each round of loads that its warps have on their way.
-  const double rows = static_cast<double>(shape.m > c.bm ? shape.m : shape.n);
   const double ctas = ceil_div(rows, c.bn) * c.splits;
   const double rounds = ceil_div(static_cast<double>(shape.k) / c.splits,
                                  static_cast<double>(c.bk) * c.stages * vector_sharers(c));
@@ -156,17 +158,16 @@ Cost predict_cost(const CostFigures& figures, const KernelConfig& c, const Shape
 
   // The main loop in waves; the tiles of the last one spread over the SMs.
   const double tail_clk = epilogue_clk(c);
-  double even_clk = 0;  // if all SMs ended together
+  const double even_clk = units * blocks / sms * shared;  // if all SMs ended together
   double loop_clk = 0;
   double tails = 0;
   if (c.walk == Walk::kStreamK) {
-    even_clk = loop_clk = units * blocks / sms * shared;
+    loop_clk = even_clk;
     tails = std::max(1.0, units / sms);
   } else {
     const double at_once = sms * resident;
     const double full = std::floor(units / at_once);
     const double rest = units - full * at_once;
-    even_clk = units * blocks / sms * shared;
     loop_clk = full * resident * blocks * shared;
     tails = full;
     if (rest > 0) {
@@ -177,7 +178,7 @@ Cost predict_cost(const CostFigures& figures, const KernelConfig& c, const Shape
 
   // Memory moves each operand once, if L2 serves the rest; few long CTAs do not end together.
   double memory_us = shape.bytes() / (figures.read_tbps * 1e6);
-  if (is_swapped(c) || shape.m <= 128) {
+  if (std::min(shape.m, shape.n) <= 128) {
     const double spread =
         units >= sms ? 0.5 + 0.5 * ceil_div(units, sms) / (units / sms) : 0.9 * sms / units;
     memory_us *= std::max(1.0, spread);

@@ -1,6 +1,6 @@
 // What a config should take at a shape, term by term, from figures alone: where a search looks
-// first, and why. Needs no GPU. How well it ranks is measured by `hgemm-tune replay`: it is no
-// better than 10 to 20 % for one config, and puts the best of thousands among the first hundred.
+// first, and why. Needs no GPU. How well it ranks is measured by `hgemm-tune replay`, on recorded
+// shapes that some of its constants were chosen with (analysis/cost-model.md, and where it fails).
 #pragma once
 
 #include <span>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -15,9 +17,11 @@ namespace {
 /// Batches that a budget is spent in.
 constexpr std::size_t kBatches = 10;
 
+/// How far a config went; who was in the final and left it has no rounds of screening either.
+enum class Reached : std::uint8_t { kNothing, kScreening, kFinal, kEnd };
 struct Known {
   double speed = 0;
-  Stage stage = Stage::kNone;
+  Reached reached = Reached::kNothing;
 };
 
 /// All races at one shape in one regime under the same conditions.
@@ -31,8 +35,8 @@ struct Group {
            newest->environment.same_conditions(race.environment);
   }
   bool has_final() const {
-    return std::ranges::any_of(configs,
-                               [](const auto& item) { return item.second.stage == Stage::kFinal; });
+    return std::ranges::any_of(
+        configs, [](const auto& item) { return item.second.reached == Reached::kEnd; });
   }
 };
 
@@ -54,13 +58,22 @@ void add(Group& group, const Race& race) {
     if (trial.label != kCublasLabel) continue;
     for (const Sample& sample : trial.samples) cublas_us[sample.round] = sample.time_us;
   }
+  int final_round = std::numeric_limits<int>::max();  // the first
+  for (const Trial& trial : race.trials) {
+    if (trial.stage == Stage::kFinal && !is_baseline(trial.label) && !trial.samples.empty()) {
+      final_round = std::min(final_round, trial.samples.front().round);
+    }
+  }
   for (const Trial& trial : race.trials) {
     if (is_baseline(trial.label)) continue;
     Known& known = group.configs[trial.label];
     if (trial.status != Status::kOk) continue;
     const auto speed = speed_of(trial, cublas_us);
-    if (!speed || trial.stage < known.stage) continue;
-    known = {*speed, trial.stage};
+    if (!speed) continue;
+    Reached reached = Reached::kScreening;
+    if (trial.samples.front().round >= final_round) reached = Reached::kFinal;
+    if (trial.stage == Stage::kFinal) reached = Reached::kEnd;
+    if (reached >= known.reached) known = {*speed, reached};
   }
 }
 
@@ -69,11 +82,8 @@ double screening_scale(const Group& group) {
   std::vector<double> finals;
   double fastest = 0;
   for (const auto& [label, known] : group.configs) {
-    if (known.stage == Stage::kFinal) {
-      finals.push_back(known.speed);
-    } else {
-      fastest = std::max(fastest, known.speed);
-    }
+    if (known.reached == Reached::kEnd) finals.push_back(known.speed);
+    if (known.reached == Reached::kScreening) fastest = std::max(fastest, known.speed);
   }
   return fastest > 0 ? std::min(1.0, median(finals) / fastest) : 1;
 }
@@ -82,7 +92,7 @@ Truth truth_of(const Group& group) {
   Truth truth{group.newest->race.shape, group.newest->race.regime, group.newest->environment, {}};
   const double scale = screening_scale(group);
   for (const auto& [label, known] : group.configs) {
-    const double speed = known.stage == Stage::kFinal ? known.speed : known.speed * scale;
+    const double speed = known.reached == Reached::kScreening ? known.speed * scale : known.speed;
     truth.entries.push_back({parse_label(label), speed});
   }
   return truth;
@@ -103,11 +113,12 @@ std::vector<Truth> truths(std::span<const RecordedRace> races) {
   }
   std::erase_if(groups, [](const Group& group) { return !group.has_final(); });
 
-  // The first group of a shape and regime keeps its place, with the conditions that know most.
+  // The first group of a GPU, shape and regime keeps its place, with the conditions that know most.
   std::vector<const Group*> chosen;
   for (const Group& group : groups) {
     const auto same = std::ranges::find_if(chosen, [&](const Group* other) {
-      return other->newest->race.regime == group.newest->race.regime &&
+      return other->newest->environment.gpu_name == group.newest->environment.gpu_name &&
+             other->newest->race.regime == group.newest->race.regime &&
              other->newest->race.shape.same_problem(group.newest->race.shape);
     });
     if (same == chosen.end()) {
@@ -135,6 +146,7 @@ ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, Strat
 
   ReplayRow row{.shape = truth.shape,
                 .regime = truth.regime,
+                .gpu_name = truth.environment.gpu_name,
                 .strategy = kind,
                 .configs = configs.size(),
                 .found = {},

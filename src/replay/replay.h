@@ -26,18 +26,20 @@ struct Truth {
   double best() const;  ///< the highest speed
 };
 
-/// One for each shape and regime that has a config measured to the end, in the order of recording:
-/// from the conditions with the most configs, all their races pooled.
+/// One for each GPU, shape and regime that has a config measured to the end, in the order of
+/// recording: from the conditions with the most configs, all their races pooled (of a config with
+/// several trials that went equally far the newest counts).
 ///
-/// Of a finalist the speed is the median of its final rounds. Others have rounds of screening only,
-/// where clocks may be other ones (measure/protocol.h), and left because they were behind the
-/// finalists: if the fastest of them seems faster than the median finalist, all of them are scaled
+/// Of who was in the final the speed is the median of its final rounds. Others have rounds of
+/// screening only, where clocks may be other ones (measure/protocol.h), and left because they were
+/// behind: if the fastest of them seems faster than the median finalist, all of them are scaled
 /// down until it is not.
 std::vector<Truth> truths(std::span<const RecordedRace> races);
 
 struct ReplayRow {
   Shape shape;
   Regime regime = Regime::kSustained;
+  std::string gpu_name;
   StrategyKind strategy = StrategyKind::kModel;
   std::size_t configs = 0;   ///< in the space
   std::size_t measured = 0;  ///< of them, by the search

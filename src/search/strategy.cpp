@@ -51,7 +51,9 @@ bool learns(StrategyKind kind) {
 }
 
 std::size_t Budget::of(std::size_t configs) const {
-  const double wanted = share != 0 ? std::floor(share * static_cast<double>(configs)) : trials;
+  constexpr double kRounding = 1e-9;  // 29 % of 100 are 29
+  const double wanted =
+      share != 0 ? std::floor(share * static_cast<double>(configs) + kRounding) : trials;
   return std::min(static_cast<std::size_t>(std::max(1.0, wanted)), configs);
 }
 
@@ -91,7 +93,7 @@ Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double
   } else if (policy.kind != StrategyKind::kExhaustive) {
     std::ranges::stable_sort(order_, {}, [this](std::size_t i) { return predicted_[i]; });
   }
-  if (policy.kind == StrategyKind::kModel && policy.budget < order_.size()) {
+  if (policy.kind == StrategyKind::kModel && policy.budget > 0 && policy.budget < order_.size()) {
     const double favourites = (1 - policy.random_share) * static_cast<double>(policy.budget);
     const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::ceil(favourites));
     std::shuffle(rest, order_.end(), random_);
@@ -101,8 +103,9 @@ Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double
 std::vector<std::size_t> Strategy::next(std::size_t count) {
   count = std::min(count, configs_.size() - proposals_);
   const double share = policy_.kind == StrategyKind::kAdaptive ? kAdaptiveShare : kLocalShare;
-  const auto in_order = std::max(
-      std::size_t{3}, static_cast<std::size_t>(share * static_cast<double>(policy_.budget)));
+  const std::size_t budget = policy_.budget > 0 ? policy_.budget : configs_.size();
+  const auto in_order =
+      std::max(std::size_t{3}, static_cast<std::size_t>(share * static_cast<double>(budget)));
   std::bernoulli_distribution blindly(policy_.random_share);
   std::vector<std::size_t> chosen;
   while (chosen.size() < count) {

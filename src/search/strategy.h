@@ -37,7 +37,8 @@ struct Budget {
 
 struct StrategyPolicy {
   StrategyKind kind = StrategyKind::kModel;
-  std::size_t budget = 0;  ///< configs that will be measured: when to leave the model's order
+  /// Configs that will be measured: when to leave the model's order. 0: all, it is never left.
+  std::size_t budget = 0;
   /// Of kModel's budget, and of kAdaptive's once it has left the model's order: what is chosen
   /// blindly, so that what the model has wrong can be found.
   double random_share = 0.1;

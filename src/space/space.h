@@ -53,8 +53,9 @@ struct Space {
 
 /// `argument`: a YAML file, or a name ("quick") looked up in the working folder and then in
 /// `configs_dir`/spaces. The file is a map of `name:` (else the file's), `include:` (other spaces,
-/// by name or file, whose grids come first) and `grids:`, a list of maps from an axis to a value, a
-/// list, or for numbers an inclusive range "start:end:step":
+/// whose grids come first: files beside this one, or looked up as `argument` is) and `grids:`, a
+/// list of maps from an axis to a value, a list, or for numbers an inclusive range
+/// "start:end:step":
 ///
 ///   bm, bn, consumers   required
 ///   bk                  64                 q          max (or numbers; the pipeline's stages)

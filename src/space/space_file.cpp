@@ -33,25 +33,30 @@ class SpaceReader {
     Space space;
     space.name = root.find("name") ? file_.text(root.at("name"), "name")
                                    : std::filesystem::path(path_).stem().string();
-    if (const auto include = root.find("include")) {
+    std::size_t points = 0;
+    const auto add = [&](Grid grid, const YAML::Mark& mark) {
+      points += count_points(grid);
+      if (points > kMaxPoints)
+        file_.fail(mark, fmt::format("more than {} points up to here; expected fewer; shorten the "
+                                     "lists",
+                                     kMaxPoints));
+      space.grids.push_back(std::move(grid));
+    };
+    const auto include = root.find("include");
+    if (include) {
       for (const YAML::Node& item : file_.items(*include, "include")) {
-        for (Grid& grid : read_included(item)) space.grids.push_back(std::move(grid));
+        for (Grid& grid : read_included(item)) add(std::move(grid), item.Mark());
       }
     }
+    if (include && !root.find("grids")) return space;
     const YAML::Node grids = root.at("grids");
     if (!grids.IsSequence() || grids.size() == 0)
       file_.fail(grids.Mark(),
                  fmt::format("found {} for grids; expected a list of grids; write one "
                              "\"- {{bm: 128, bn: 256, consumers: 2}}\" per line",
                              grids.IsSequence() ? "an empty list" : describe(grids)));
-    std::size_t points = 0;
     for (const YAML::Node& node : grids) {
-      space.grids.push_back(read_grid(file_.map(node, "a grid", kAxisNames)));
-      points += count_points(space.grids.back());
-      if (points > kMaxPoints)
-        file_.fail(node.Mark(), fmt::format("more than {} points up to this grid; expected fewer; "
-                                            "shorten its lists",
-                                            kMaxPoints));
+      add(read_grid(file_.map(node, "a grid", kAxisNames)), node.Mark());
     }
     return space;
   }
@@ -59,9 +64,10 @@ class SpaceReader {
  private:
   std::vector<Grid> read_included(const YAML::Node& item) const {
     const std::string name = file_.text(item, "include");
-    std::string path;
+    const auto beside = std::filesystem::path(path_).parent_path() / name;
+    std::string path = beside.string();
     try {
-      path = find_yaml(name, spaces_dir_, "space");
+      if (!std::filesystem::is_regular_file(beside)) path = find_yaml(name, spaces_dir_, "space");
     } catch (const InputError& error) {
       file_.fail(item.Mark(), error.what());
     }

@@ -36,6 +36,26 @@ TEST_F(ReplayCommand, ComparesStrategiesOnADatabaseOfMyOwn) {
                                 HasSubstr("least")));
 }
 
+TEST_F(ReplayCommand, FewKernelsForManyShapes) {
+  const auto portfolio = [this](const std::string& kernels) {
+    const Outcome best =
+        run("best --recorded --regime sustained --shapes llama7b.yaml "
+            "--format json --max-kernels " +
+            kernels);
+    EXPECT_EQ(best.exit_code, 0) << best.err;
+    return json::parse(best.out);
+  };
+  const json few = portfolio("12");
+  EXPECT_LE(few.at("kernels").size(), 12u);
+  EXPECT_GE(few.at("geomean"), 0.98);
+  for (const json& row : few.at("shapes")) {
+    EXPECT_THAT(few.at("kernels"), testing::Contains(row.at("label")));
+    EXPECT_LE(row.at("best_fraction"), 1);
+  }
+  EXPECT_LT(portfolio("4").at("geomean"), few.at("geomean"));
+  EXPECT_EQ(run("best --recorded --max-kernels 0").exit_code, 2);
+}
+
 TEST_F(ReplayCommand, SaysWhatIsWrong) {
   const Outcome unknown = run("replay --strategy bayes");
   EXPECT_EQ(unknown.exit_code, 2);
@@ -55,6 +75,10 @@ TEST_F(ReplayCommand, ATuneTakesOnlyStrategiesThatNeedNotBeTold) {
   EXPECT_EQ(local.exit_code, 2);
   EXPECT_THAT(local.err, HasSubstr("choose model or random"));
   EXPECT_EQ(run("--shapes 512x512x512 --strategy random").exit_code, 2) << "without a budget";
+  EXPECT_EQ(run("--shapes 512x512x512 --strategy exhaustive --budget 3").exit_code, 2);
+  const Outcome named = run("--shapes 512x512x512 --budget 3 --config bm128.bn128");
+  EXPECT_EQ(named.exit_code, 2);
+  EXPECT_THAT(named.err, HasSubstr("excludes"));
 }
 
 TEST_F(ReplayCommand, PlanExplainsTermByTerm) {
@@ -76,6 +100,10 @@ TEST_F(ReplayCommand, PlanExplainsTermByTerm) {
   ASSERT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out, AllOf(HasSubstr(one), HasSubstr("main loop"), HasSubstr("epilogues")));
 
+  const Outcome both = run("plan --explain --shapes 64x64x60 --config " + one);
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, AllOf(HasSubstr(one), HasSubstr("64x64x60"), HasSubstr("multiples of 8")));
+  EXPECT_EQ(run("plan --explain --shapes 64x64x64 --space full --config " + one).exit_code, 2);
   EXPECT_EQ(run("plan --explain").exit_code, 2) << "of which shapes?";
   EXPECT_EQ(run("plan --explain --shapes 64x64x64 --device all").exit_code, 2);
 }

@@ -76,11 +76,19 @@ TEST(CostModel, EveryTermOfEveryConfigIsANumberThatTimeCanBe) {
   }
 }
 
+// What memory bounds, whichever operand is the small one.
+TEST(CostModel, FewColumnsAreAsFewRows) {
+  const std::string tile = "bm64.bn64.bk64.q8.c1x1.coop1.d1.linear.tma.persist.bf16";
+  const Shape rows{.m = 64, .n = 8192, .k = 4096, .tag = ""};
+  const Shape columns{.m = 8192, .n = 64, .k = 4096, .tag = ""};
+  EXPECT_NEAR(cost_of(tile, rows).us(), cost_of(tile, columns).us(), 1e-9);
+}
+
 TEST(CostModel, KnowsTheDeviceByItsNameElseItsNumberOfSms) {
   const auto devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
   Environment environment;
   environment.gpu_name = "NVIDIA H20";
-  environment.sm_count = 78;
+  environment.sm_count = 1;  // the name counts
   EXPECT_EQ(cost_figures(devices, environment).sms, 78);
   environment.gpu_name = "NVIDIA H300";
   environment.sm_count = 160;

@@ -49,8 +49,8 @@ TEST(Truths, FinalistsCountByTheirFinalAndOthersNoMoreThanTheMedianFinalist) {
   const std::string slow = label(KernelConfig{.bn = 32});
   const std::string broken = label(KernelConfig{.bn = 16});
   // Screening was at another clock: kC seems the fastest.
-  const RecordedRace race = recorded({cublas(100, 9), test::ok(kA, test::samples(80, 0, 9)),
-                                      test::ok(kB, test::samples(90, 0, 9)), screened(kC, 70),
+  const RecordedRace race = recorded({cublas(100, 9), test::ok(kA, test::samples(80, 3, 6)),
+                                      test::ok(kB, test::samples(90, 3, 6)), screened(kC, 70),
                                       screened(slow, 140), failed(broken)});
   const auto all = truths({&race, 1});
   ASSERT_THAT(all, SizeIs(1));
@@ -61,6 +61,25 @@ TEST(Truths, FinalistsCountByTheirFinalAndOthersNoMoreThanTheMedianFinalist) {
   EXPECT_NEAR(speed_of(truth, kC), median_finalist, 0.01);
   EXPECT_NEAR(speed_of(truth, slow), median_finalist / 2, 0.01);
   EXPECT_EQ(speed_of(truth, broken), 0);
+}
+
+// Whoever was found slower in the final has rounds of the final only: they are as good as the
+// others'.
+TEST(Truths, WhoLeftTheFinalCountsByItsRounds) {
+  const RecordedRace race = recorded({cublas(100, 9), test::ok(test::kA, test::samples(80, 3, 6)),
+                                      test::ok(test::kB, test::samples(90, 3, 2), Stage::kScreen),
+                                      test::ok(test::kC, test::samples(70, 0, 3), Stage::kScreen)});
+  const Truth truth = truths({&race, 1}).front();
+  EXPECT_NEAR(speed_of(truth, test::kB), 100.0 / 90, 0.01);
+  EXPECT_NEAR(speed_of(truth, test::kC), 100.0 / 80, 0.01);
+}
+
+TEST(Truths, EachGpuHasItsOwn) {
+  std::vector<RecordedRace> races = {
+      recorded({cublas(100, 9), test::ok(test::kA, test::samples(80, 0, 9))}),
+      recorded({cublas(100, 9), test::ok(test::kA, test::samples(70, 0, 9))})};
+  races.back().environment.gpu_name = "NVIDIA H20";
+  EXPECT_THAT(truths(races), SizeIs(2));
 }
 
 TEST(Truths, RacesOfTheSameConditionsArePooledAndUnfinishedShapesLeftOut) {

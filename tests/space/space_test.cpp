@@ -434,13 +434,17 @@ TEST_F(SpaceFile, IncludesOtherSpaces) {
 
   EXPECT_THAT(complaint_about("include: qick\ngrids: [{bm: 64, bn: 64, consumers: 1}]"),
               AllOf(StartsWith("1:10: "), HasSubstr("did you mean quick?")));
-  const std::string circle = files_.write("circle.yaml", "");
-  files_.write("circle.yaml", "include: " + circle + "\ngrids: [{bm: 64, bn: 64, consumers: 1}]");
+  // The same twice, by two ways, is no circle; files beside this one are found by their names.
+  files_.write("left.yaml", "include: one.yaml");
+  files_.write("right.yaml", "include: [one.yaml]");
+  EXPECT_EQ(count(files_.write("diamond.yaml", "include: [left.yaml, right.yaml]")), 2u * 2);
+  files_.write("a.yaml", "include: b.yaml");
+  const std::string circle = files_.write("b.yaml", "include: a.yaml");
   try {
     load_space(circle, kConfigs);
     FAIL() << "accepted";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("circle.yaml:1:10: found include"));
+    EXPECT_THAT(error.what(), HasSubstr("a.yaml:1:10: found include b.yaml, which leads back"));
   }
 }
 

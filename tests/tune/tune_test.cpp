@@ -76,7 +76,9 @@ TEST_F(Tune, ABudgetTakesWhatTheModelLikesAndTheSameAgain) {
     ranked.emplace_back(predict_cost({}, config, kLarge).us(), label(config));
   }
   std::ranges::sort(ranked);
-  EXPECT_THAT(compiled_, Contains(ranked.front().second));
+  for (int i = 0; i < 3; ++i) {  // the fourth is a blind one
+    EXPECT_THAT(compiled_, Contains(ranked[static_cast<std::size_t>(i)].second)) << i;
+  }
 
   some.policy.seed = 99;  // of the data: another one at every call
   EXPECT_EQ(run(some, gpu), 0) << "the same command finds its trials";
