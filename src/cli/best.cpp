@@ -3,17 +3,24 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "base/error.h"
+#include "base/resources.h"
 #include "best/best.h"
 #include "cli/aim.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/recorded.h"
 #include "cli/report.h"
+#include "cli/search.h"
 #include "cli/shapes.h"
 #include "emit/replay.h"
+#include "model/cost.h"
+#include "space/space.h"
 
 namespace hgemm::cli {
 namespace {
@@ -23,31 +30,70 @@ struct BestOptions {
   bool recorded = false;
   std::string shapes;
   AimOptions aim;
+  bool predict = false;
   int max_kernels = 0;
   std::string format = "table";
 };
 
-std::vector<RecordedRace> races_for_portfolio(const BestOptions& options) {
-  if (!options.recorded) return Store::open(options.db, Store::Mode::kReadOnly).races();
-  return recorded_races("truth.db");
-}
-
-/// Few kernels for all shapes, from all that was measured of each config and not from winners
-/// alone.
-int run_portfolio(const BestOptions& options, const Aim& aim, std::span<const Shape> shapes,
-                  Format format) {
-  auto known = truths(races_for_portfolio(options));
+/// All that was measured of each config and not of winners alone, in the regimes asked for.
+std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
+  auto known = truths(options.recorded ? recorded_races("truth.db")
+                                       : Store::open(options.db, Store::Mode::kReadOnly).races());
   std::erase_if(known, [&](const Truth& truth) {
-    return std::ranges::find(aim.regimes, truth.regime) == aim.regimes.end() ||
-           (!shapes.empty() && std::ranges::none_of(shapes, [&](const Shape& shape) {
-             return shape.same_problem(truth.shape);
-           }));
+    return std::ranges::find(aim.regimes, truth.regime) == aim.regimes.end();
   });
   if (known.empty()) {
-    throw Error(fmt::format("--max-kernels: no shape was measured to the end in {}",
-                            in_words(aim.regimes)));
+    throw Error(fmt::format("no shape was measured to the end in {}", in_words(aim.regimes)));
   }
+  return known;
+}
+
+int run_portfolio(const BestOptions& options, std::vector<Truth> known,
+                  std::span<const Shape> shapes, Format format) {
+  std::erase_if(known, [&](const Truth& truth) {
+    return !shapes.empty() && std::ranges::none_of(shapes, [&](const Shape& shape) {
+      return shape.same_problem(truth.shape);
+    });
+  });
+  if (known.empty()) throw Error("--max-kernels: none of these shapes was measured to the end");
   fmt::print("{}", format_portfolio(choose_portfolio(known, options.max_kernels), format));
+  return 0;
+}
+
+/// For every GPU and regime that is known.
+int run_predict(const std::vector<Truth>& known, std::span<const Shape> shapes, Format format) {
+  if (shapes.empty()) {
+    throw InputError("--predict: for which shapes? Give --shapes, e.g. --shapes 3000x4096x5120");
+  }
+  const Space space = load_space("full", (resource_dir() / "configs").string());
+  const std::vector<Device> devices = known_devices();
+  std::map<std::string, CostFigures> figures;
+  std::set<std::pair<std::string, Regime>> conditions;
+  for (const Truth& truth : known) {
+    figures[truth.environment.gpu_name] = cost_figures(devices, truth.environment);
+    conditions.emplace(truth.environment.gpu_name, truth.regime);
+  }
+  std::vector<PredictedBest> predictions;
+  std::vector<LeftOut> left_out;
+  for (const auto& [gpu_name, of_gpu] : figures) {
+    const Predictor predictor = [&](const KernelConfig& config, const Shape& shape) {
+      return predict_cost(of_gpu, config, shape).us();
+    };
+    std::vector<Truth> here;
+    std::ranges::copy_if(known, std::back_inserter(here), [&](const Truth& truth) {
+      return truth.environment.gpu_name == gpu_name;
+    });
+    for (const Shape& shape : shapes) {
+      std::vector<KernelConfig> candidates = enumerate(space, {&shape, 1}).valid;
+      std::erase_if(candidates, [&](const KernelConfig& config) { return !suits(config, shape); });
+      for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+        if (!conditions.contains({gpu_name, regime})) continue;
+        predictions.push_back(predict_best(here, candidates, shape, regime, gpu_name, predictor));
+      }
+    }
+    std::ranges::move(leave_one_out(here, predictor), std::back_inserter(left_out));
+  }
+  fmt::print("{}", format_predictions(predictions, left_out, format));
   return 0;
 }
 
@@ -62,7 +108,10 @@ int run_best(const BestOptions& options) {
                     "results that ship with the program with --recorded",
                     options.db));
   }
-  if (options.max_kernels > 0) return run_portfolio(options, aim, shapes, format);
+  if (options.predict) return run_predict(known_truths(options, aim), shapes, format);
+  if (options.max_kernels > 0) {
+    return run_portfolio(options, known_truths(options, aim), shapes, format);
+  }
   auto races =
       options.recorded ? shipped_races() : Store::open(options.db, Store::Mode::kReadOnly).races();
   const bool has_races = !races.empty();
@@ -95,9 +144,11 @@ void add_best(CLI::App& program, Command& chosen) {
   command->add_flag("--recorded", options->recorded, help::kRecorded)->excludes(db);
   command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
   add_aim(*command, options->aim, "all that is recorded");
+  CLI::Option* predict = command->add_flag("--predict", options->predict, help::kPredict);
   command->add_option("--max-kernels", options->max_kernels, help::kMaxKernels)
       ->type_name("K")
-      ->check(CLI::Range(1, 1000));
+      ->check(CLI::Range(1, 1000))
+      ->excludes(predict);
   command->add_option("--format", options->format, help::kBestFormat)
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -63,6 +63,9 @@ inline constexpr const char* kExplainConfig =
 inline constexpr const char* kExplainDevice =
     "With --explain: for this GPU of configs/devices.yaml";
 
+inline constexpr const char* kPredict =
+    "Instead: a config of the space full for shapes that were never measured, by the cost model "
+    "corrected with what was measured at others, and how far off such predictions are";
 inline constexpr const char* kMaxKernels =
     "Instead: so many kernels at most for all shapes together, and what each shape loses by it "
     "(with --recorded from the whole space)";

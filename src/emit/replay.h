@@ -6,6 +6,7 @@
 
 #include "emit/emit.h"
 #include "replay/portfolio.h"
+#include "replay/prediction.h"
 #include "replay/replay.h"
 
 namespace hgemm {
@@ -14,6 +15,12 @@ namespace hgemm {
 /// measured_fraction best_fraction worst_fraction found best. csv: the same columns. table and md:
 /// a row each, then for each strategy the geomean and the least.
 std::string format_replay(std::span<const ReplayRow> rows, Format format);
+
+/// json: an object with predictions (a list of objects m n k dtype layout lda ldb ldd regime gpu
+/// label expected_ratio_cublas predicted: true; null where no config is known) and leave_one_out
+/// (rows geomean least; null where nothing could be left out). csv: the predictions.
+std::string format_predictions(std::span<const PredictedBest> predictions,
+                               std::span<const LeftOut> left_out, Format format);
 
 /// json: an object with kernels, geomean, least, shapes (a list of objects m n k dtype layout lda
 /// ldb ldd regime label best_fraction) and uncovered. csv: the shapes.

@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "model/wgmma.h"
-
 namespace hgemm {
 namespace {
 

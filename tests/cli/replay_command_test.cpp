@@ -56,6 +56,23 @@ TEST_F(ReplayCommand, FewKernelsForManyShapes) {
   EXPECT_EQ(run("best --recorded --max-kernels 0").exit_code, 2);
 }
 
+TEST_F(ReplayCommand, PredictsShapesThatWereNeverMeasured) {
+  const Outcome best =
+      run("best --recorded --predict --shapes 6144x6144x6144,24x8192x4096 --regime sustained "
+          "--format json");
+  ASSERT_EQ(best.exit_code, 0) << best.err;
+  const json answer = json::parse(best.out);
+  ASSERT_THAT(answer.at("predictions"), SizeIs(2));
+  for (const json& row : answer.at("predictions")) {
+    EXPECT_TRUE(row.at("predicted"));
+    EXPECT_GT(row.at("expected_ratio_cublas"), 0.9);
+  }
+  EXPECT_THAT(answer.at("predictions")[1].at("label").get<std::string>(), HasSubstr("swap"));
+  EXPECT_GE(answer.at("leave_one_out").at("geomean"), 0.95);
+  EXPECT_EQ(run("best --recorded --predict").exit_code, 2) << "for which shapes?";
+  EXPECT_EQ(run("best --recorded --predict --shapes 64x64x64 --max-kernels 2").exit_code, 2);
+}
+
 TEST_F(ReplayCommand, SaysWhatIsWrong) {
   const Outcome unknown = run("replay --strategy bayes");
   EXPECT_EQ(unknown.exit_code, 2);
