@@ -37,6 +37,9 @@ struct BestOptions {
 
 /// All that was measured of each config and not of winners alone, in the regimes asked for.
 std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
+  if (aim.objective == Objective::kEnergy) {
+    throw InputError("--objective energy: portfolios and predictions go by time only");
+  }
   auto known = truths(options.recorded ? recorded_races("truth.db")
                                        : Store::open(options.db, Store::Mode::kReadOnly).races());
   std::erase_if(known, [&](const Truth& truth) {
@@ -50,11 +53,7 @@ std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
 
 int run_portfolio(const BestOptions& options, std::vector<Truth> known,
                   std::span<const Shape> shapes, Format format) {
-  std::erase_if(known, [&](const Truth& truth) {
-    return !shapes.empty() && std::ranges::none_of(shapes, [&](const Shape& shape) {
-      return shape.same_problem(truth.shape);
-    });
-  });
+  keep_shapes(known, shapes);
   if (known.empty()) throw Error("--max-kernels: none of these shapes was measured to the end");
   fmt::print("{}", format_portfolio(choose_portfolio(known, options.max_kernels), format));
   return 0;

@@ -58,12 +58,7 @@ int run_replay(const ReplayOptions& options) {
 
   const std::vector<Device> devices = known_devices();
   std::vector<Truth> known = truths(races_of(options));
-  if (!shapes.empty()) {
-    std::erase_if(known, [&](const Truth& truth) {
-      return std::ranges::none_of(
-          shapes, [&](const Shape& shape) { return shape.same_problem(truth.shape); });
-    });
-  }
+  keep_shapes(known, shapes);
   if (known.empty()) {
     throw Error(fmt::format(
         "there is nothing to replay: no race{} in {} was measured to the end; record one with "

@@ -132,6 +132,14 @@ std::vector<Truth> truths(std::span<const RecordedRace> races) {
   return all;
 }
 
+void keep_shapes(std::vector<Truth>& truths, std::span<const Shape> shapes) {
+  if (shapes.empty()) return;
+  std::erase_if(truths, [&](const Truth& truth) {
+    return std::ranges::none_of(
+        shapes, [&](const Shape& shape) { return shape.same_problem(truth.shape); });
+  });
+}
+
 double ReplayRow::measured_fraction() const {
   return static_cast<double>(measured) / static_cast<double>(configs);
 }

@@ -36,6 +36,9 @@ struct Truth {
 /// down until it is not.
 std::vector<Truth> truths(std::span<const RecordedRace> races);
 
+/// Leaves those of these shapes; all if there are none.
+void keep_shapes(std::vector<Truth>& truths, std::span<const Shape> shapes);
+
 struct ReplayRow {
   Shape shape;
   Regime regime = Regime::kSustained;

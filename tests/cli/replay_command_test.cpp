@@ -54,6 +54,7 @@ TEST_F(ReplayCommand, FewKernelsForManyShapes) {
   }
   EXPECT_LT(portfolio("4").at("geomean"), few.at("geomean"));
   EXPECT_EQ(run("best --recorded --max-kernels 0").exit_code, 2);
+  EXPECT_EQ(run("best --recorded --max-kernels 4 --objective energy").exit_code, 2);
 }
 
 TEST_F(ReplayCommand, PredictsShapesThatWereNeverMeasured) {
