@@ -11,8 +11,9 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/configs.h"
+#include "cli/devices.h"
 #include "cli/help.h"
-#include "cli/search.h"
 #include "cli/shapes.h"
 #include "cli/studies.h"
 #include "cli/tuned.h"
@@ -67,11 +68,7 @@ class Configs {
       tuned_.emplace(options.study);
       return;
     }
-    named_ = parse_label(options.config);
-    if (const Rule rule = why_invalid(*named_); rule != Rule::kValid) {
-      throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})",
-                                   options.config, rule_text(rule).reason, rule_text(rule).name));
-    }
+    named_ = chosen_config(options.config);
   }
   PdlPair of(const Shape& shape) const {
     if (!named_) return tuned_->pdl_pair(shape);

@@ -10,6 +10,7 @@
 #include "bench/counters.h"
 #include "best/best.h"
 #include "cli/commands.h"
+#include "cli/configs.h"
 #include "cli/help.h"
 #include "cli/shapes.h"
 #include "cli/studies.h"
@@ -54,11 +55,7 @@ bool is_made_for(const std::string& label, const Shape& shape) {
 }
 
 void check_config(const std::string& label) {
-  if (is_baseline(label) || parse_ladder_label(label)) return;
-  const Rule rule = why_invalid(parse_label(label));
-  if (rule == Rule::kValid) return;
-  throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", label,
-                               rule_text(rule).reason, rule_text(rule).name));
+  if (!is_baseline(label) && !parse_ladder_label(label)) chosen_config(label);
 }
 
 std::vector<StudyRequest> make_requests(const CountersOptions& options) {

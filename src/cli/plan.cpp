@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "cli/commands.h"
+#include "cli/configs.h"
+#include "cli/devices.h"
 #include "cli/help.h"
-#include "cli/search.h"
 #include "cli/shapes.h"
 #include "emit/cost.h"
 #include "space/label.h"
@@ -100,29 +101,17 @@ void print_json(const Space& space, const Enumeration& points, std::span<const S
   fmt::print("{}\n", json.dump(2));
 }
 
-std::vector<KernelConfig> asked_configs(const PlanOptions& options) {
-  std::vector<KernelConfig> configs;
-  for (const std::string& text : options.configs) {
-    configs.push_back(parse_label(text));
-    const Rule rule = why_invalid(configs.back());
-    if (rule == Rule::kValid) continue;
-    throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", text,
-                                 rule_text(rule).reason, rule_text(rule).name));
-  }
-  return configs;
-}
-
 /// The configs that the cost model likes best at each shape, or those that were asked for.
 std::vector<PredictedConfig> explained(const PlanOptions& options, std::span<const Shape> shapes,
                                        const CostFigures& figures) {
-  const std::vector<KernelConfig> asked_for = asked_configs(options);
-  const bool all = asked_for.empty();
-  std::vector<PredictedConfig> predictions;
-  std::vector<KernelConfig> configs = asked_for;
+  std::vector<KernelConfig> configs;
+  for (const std::string& text : options.configs) configs.push_back(chosen_config(text));
+  const bool all = configs.empty();
   if (all) {
     const Space space = load_space(options.space, (resource_dir() / "configs").string());
     configs = enumerate(space, shapes).valid;
   }
+  std::vector<PredictedConfig> predictions;
   for (const Shape& shape : shapes) {
     std::vector<PredictedConfig> of_shape;
     for (const KernelConfig& config : configs) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/database.h"
+#include "cli/devices.h"
 #include "cli/help.h"
 #include "cli/recorded.h"
 #include "cli/search.h"
@@ -67,10 +68,12 @@ int run_replay(const ReplayOptions& options) {
         options.db.empty() ? "the recorded truth" : options.db,
         shapes.empty() ? "square" : options.shapes));
   }
+  std::vector<std::vector<double>> predicted_us;
+  for (const Truth& truth : known) predicted_us.push_back(predictions(truth, devices));
   std::vector<ReplayRow> rows;
   for (const StrategyKind strategy : strategies) {
-    for (const Truth& truth : known) {
-      rows.push_back(replay(truth, predictions(truth, devices), strategy, budget, options.seeds));
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      rows.push_back(replay(known[i], predicted_us[i], strategy, budget, options.seeds));
     }
   }
   fmt::print("{}", format_replay(rows, format));

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/resources.h"
 
 namespace hgemm::cli {
 
@@ -20,7 +19,6 @@ StrategyKind parse_strategy(const std::string& name) {
   return *kind;
 }
 
-/// "3%" or "100".
 Budget parse_budget(const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -32,10 +30,6 @@ Budget parse_budget(const std::string& text) {
         "--budget {}: expected a share of the configs (\"3%\") or how many (\"100\")", text));
   }
   return percent ? Budget{.share = value / 100} : Budget{.trials = static_cast<int>(value)};
-}
-
-std::vector<Device> known_devices() {
-  return load_devices((resource_dir() / "configs" / "devices.yaml").string());
 }
 
 }  // namespace hgemm::cli

@@ -16,6 +16,8 @@
 #include "best/best.h"
 #include "cli/aim.h"
 #include "cli/commands.h"
+#include "cli/configs.h"
+#include "cli/devices.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/recorded.h"
@@ -72,17 +74,12 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
   }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
-    configs.push_back(parse_label(text));
+    configs.push_back(chosen_config(text));
     if (configs.back().probe) {
       throw InputError(fmt::format(
           "--config {}: a build with cycle stamps is not timed against others; leave .probe1 away, "
           "or study it with hgemm-tune probe",
           text));
-    }
-    const Rule rule = why_invalid(configs.back());
-    if (rule != Rule::kValid) {
-      throw InputError(fmt::format("--config {}: the kernel cannot run it: {} (rule {})", text,
-                                   rule_text(rule).reason, rule_text(rule).name));
     }
   }
   return configs;

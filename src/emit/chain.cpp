@@ -202,9 +202,9 @@ std::vector<ChainRow> chain_rows(std::span<const RecordedStudy> studies,
                  .read_tbps = {},
                  .timings = timings_of(recorded.study)};
     row.cold = row.weight_bytes >= kColdL2s * static_cast<double>(recorded.environment.l2_bytes);
-    const auto device = std::ranges::find_if(
-        devices, [&](const Device& known) { return known.is(recorded.environment.gpu_name); });
-    if (device != devices.end()) row.read_tbps = device->read_tbps;
+    if (const Device* device = find_device(devices, recorded.environment.gpu_name)) {
+      row.read_tbps = device->read_tbps;
+    }
     rows.push_back(std::move(row));
   }
   return rows;

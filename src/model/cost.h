@@ -20,10 +20,11 @@ struct CostFigures {
   /// Of shapes that the power cap slows. It scales all configs alike (h200: 1.3 to 1.9 GHz).
   double mhz = 1750;
   double smem_bytes_per_clk = 128;  ///< of an SM (micro: contention)
-  double fill_bytes_per_clk = 62;   ///< from L2 into one SM (micro: contention, 44 with wgmma)
-  double read_tbps = 4.67;          ///< memory (h200: plain reads of 4 GiB)
-  /// Until a CTA's first stage is there, and between one launch's last CTA and the next one's first
-  /// (analysis/kernel-notes.md, 2026-11-21: 1.5 to 2 us, 0.7 to 1.1 us).
+  /// From L2 into one SM. Chosen by hand; micro's contention has 44 where all SMs fetch at once.
+  double fill_bytes_per_clk = 62;
+  double read_tbps = 4.67;  ///< memory (h200: plain reads of 4 GiB)
+  /// Until a CTA's first stage is there, and what PDL hides of the way from one launch to the next
+  /// (analysis/kernel-notes.md, 2026-11-21: 1.5 to 2 us, and 1.1 to 1.9 us saved).
   double start_us = 1.5;
   double launch_us = 1.7;
   double stage_latency_clk = 1100;  ///< from asking for a stage to its arrival, under load

@@ -137,6 +137,12 @@ bool Device::is(std::string_view gpu_name) const {
   return std::ranges::find(gpu_names, gpu_name) != gpu_names.end();
 }
 
+const Device* find_device(std::span<const Device> devices, std::string_view gpu_name) {
+  const auto device =
+      std::ranges::find_if(devices, [&](const Device& known) { return known.is(gpu_name); });
+  return device == devices.end() ? nullptr : &*device;
+}
+
 double Device::peak_flops(MmaInput input) const {
   return (input == MmaInput::kFp8 ? peak_fp8_tflops : peak_tflops).value * 1e12;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,9 @@ struct Device {
 /// unknown or missing keys, for figures without a known source, and where the peak is not within 10
 /// % of a power of two per tensor core and clock.
 std::vector<Device> load_devices(const std::string& path);
+
+/// The one that the driver calls so; null if it is not among them.
+const Device* find_device(std::span<const Device> devices, std::string_view gpu_name);
 
 /// Those that `argument` names: "all", or a name ("h200" too). Throws InputError that names them.
 std::vector<Device> choose_devices(const std::vector<Device>& devices, const std::string& argument);

@@ -14,8 +14,7 @@ namespace {
 
 /// Powers of two along an extent after which a shape says little of another one.
 constexpr double kReach = 1;
-/// Of a correction, what counts against "the model is right" for a config known at the nearest
-/// shape.
+/// Weight of "the model is right", where the nearest shape's correction has 1.
 constexpr double kTrust = 0.5;
 constexpr std::size_t kShown = 3;
 
@@ -27,18 +26,10 @@ double distance_squared(const Shape& a, const Shape& b) {
   return 2 * apart(a.m, b.m) + apart(a.n, b.n) + apart(a.k, b.k);
 }
 
-/// The same kernel, made for any problem or for this one.
-KernelConfig made_for(KernelConfig config, const Shape& shape) {
-  if (!is_fixed(config)) return config;
-  config.m = static_cast<int>(shape.m);
-  config.n = static_cast<int>(shape.n);
-  config.k = static_cast<int>(shape.k);
-  return config;
-}
-
 struct Neighbour {
   const Truth* truth;
-  double weight;  ///< of the nearest: 1
+  double distance;    ///< squared, in reaches
+  double weight = 1;  ///< of the nearest: 1
 };
 
 /// Nearest first.
@@ -50,13 +41,12 @@ std::vector<Neighbour> neighbours_of(std::span<const Truth> truths, const Shape&
         truth.shape.dtype != shape.dtype || truth.shape.same_problem(shape)) {
       continue;
     }
-    const double distance = distance_squared(truth.shape, shape) / (kReach * kReach);
-    neighbours.push_back({&truth, -distance / 2});
+    neighbours.push_back({&truth, distance_squared(truth.shape, shape) / (kReach * kReach)});
   }
-  std::ranges::stable_sort(neighbours, std::ranges::greater{}, &Neighbour::weight);
-  if (neighbours.empty()) return neighbours;
-  const double nearest = neighbours.front().weight;
-  for (Neighbour& neighbour : neighbours) neighbour.weight = std::exp(neighbour.weight - nearest);
+  std::ranges::stable_sort(neighbours, {}, &Neighbour::distance);
+  for (Neighbour& neighbour : neighbours) {
+    neighbour.weight = std::exp((neighbours.front().distance - neighbour.distance) / 2);
+  }
   return neighbours;
 }
 
@@ -73,12 +63,13 @@ using Known = std::map<std::string, Knowledge>;
 Known known_of(std::span<const Neighbour> neighbours, const Shape& shape,
                const Predictor& predictor) {
   Known known;
-  for (const auto& [truth, weight] : neighbours) {
+  for (const auto& [truth, distance, weight] : neighbours) {
     const auto best = std::ranges::max_element(truth->entries, {}, &Truth::Entry::speed);
     const double best_us = predictor(best->config, truth->shape);
     for (const Truth::Entry& entry : truth->entries) {
       if (entry.speed <= 0) continue;
-      const KernelConfig config = made_for(entry.config, shape);
+      const KernelConfig config =
+          is_fixed(entry.config) ? made_for(entry.config, shape) : entry.config;
       Knowledge& knowledge = known[label(config)];
       knowledge.config = config;
       knowledge.weight += weight;
@@ -124,7 +115,7 @@ PredictedBest predict_best(std::span<const Truth> truths, std::span<const Kernel
   }
   double weights = 0;
   double logs = 0;
-  for (const auto& [truth, weight] : neighbours) {
+  for (const auto& [truth, distance, weight] : neighbours) {
     weights += weight;
     logs += weight * std::log(truth->best());
     if (result.measured.size() < kShown) result.measured.push_back(truth->shape);

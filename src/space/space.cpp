@@ -128,12 +128,6 @@ constexpr Axis kAxes[] = {
      [](const KernelConfig& c) { return std::string(is_fixed(c) ? "1" : "0"); }},
 };
 
-KernelConfig made_for(const Shape& shape) {
-  return {.m = static_cast<int>(shape.m),
-          .n = static_cast<int>(shape.n),
-          .k = static_cast<int>(shape.k)};
-}
-
 }  // namespace
 
 Enumeration enumerate(const Space& space, std::span<const Shape> shapes,
@@ -157,7 +151,7 @@ Enumeration enumerate(const Space& space, std::span<const Shape> shapes,
       }
       for (const Shape& shape : shapes) {
         if (why_unsupported(shape) || !shape.is_packed()) continue;  // by any such kernel
-        for_each_point(grid, made_for(shape), [&](const KernelConfig& point) {
+        for_each_point(grid, made_for({}, shape), [&](const KernelConfig& point) {
           if (suits(point, shape)) add(point);
         });
       }
@@ -181,6 +175,13 @@ std::map<std::string, std::vector<std::string>> axis_values(
 
 const char* why_unsupported(const KernelConfig& config, const Shape& shape) {
   return why_unsupported(config, shape.extents());
+}
+
+KernelConfig made_for(KernelConfig config, const Shape& shape) {
+  config.m = static_cast<int>(shape.m);
+  config.n = static_cast<int>(shape.n);
+  config.k = static_cast<int>(shape.k);
+  return config;
 }
 
 bool is_made_for(const KernelConfig& config, const Shape& shape) {

@@ -89,6 +89,9 @@ Enumeration enumerate(const Space& space, std::span<const Shape> shapes,
 /// Why a kernel of the config cannot compute the shape, or nullptr if it can.
 const char* why_unsupported(const KernelConfig& config, const Shape& shape);
 
+/// The same kernel, made for this problem alone.
+KernelConfig made_for(KernelConfig config, const Shape& shape);
+
 /// Whether the config's kernel is made for such a problem: for its type and, if it is made for only
 /// one, for this one. (It may be unsupported: most kernels at odd sizes.)
 bool is_made_for(const KernelConfig& config, const Shape& shape);
