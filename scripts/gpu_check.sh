@@ -58,15 +58,15 @@ sanitizer_finds_planted_faults() {
 sweep() {
   local db=$1 log=$2
   shift 2
-  "$program" --shapes smoke.yaml --space smoke --require-gpu --cache-dir "$scratch/cache" \
-    --db "$db" "$@" >"$log" 2>&1
+  "$program" --shapes smoke.yaml --space smoke --budget all --require-gpu \
+    --cache-dir "$scratch/cache" --db "$db" "$@" >"$log" 2>&1
 }
 
 # start_sweep <database> <log>: in the background. Sets `pid`, of the program and not of a shell
 # around it, and waits until the sweep is at its second shape (of those that are missing).
 start_sweep() {
-  "$program" --shapes smoke.yaml --space smoke --require-gpu --cache-dir "$scratch/cache" \
-    --db "$1" >"$2" 2>&1 &
+  "$program" --shapes smoke.yaml --space smoke --budget all --require-gpu \
+    --cache-dir "$scratch/cache" --db "$1" >"$2" 2>&1 &
   pid=$!
   until grep -q '^shape 2/' "$2"; do
     kill -0 "$pid" 2>/dev/null || { cat "$2"; echo "it ended before its second shape"; return 1; }

@@ -11,26 +11,27 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
-# tune <database> <regime> <shapes> [<option>...]
+# tune <database> <regime> <shapes> <space> [<option>...]: all of the space
 tune() {
-  local db=$1 regime=$2 shapes=$3
-  shift 3
-  "$program" --shapes "$shapes.yaml" --regime "$regime" --require-gpu --db "$db" "$@" >/dev/null
+  local db=$1 regime=$2 shapes=$3 space=$4
+  shift 4
+  "$program" --shapes "$shapes.yaml" --regime "$regime" --space "$space" --budget all \
+    --require-gpu --db "$db" "$@" >/dev/null
 }
 
 for regime in sustained burst; do
   for db in recording.db recording-repeat.db; do
-    for shapes in llama7b square; do tune $db $regime "$shapes"; done
+    for shapes in llama7b square; do tune $db $regime "$shapes" quick; done
   done
 done
 cp recording.db repeat-a.db
 cp recording-repeat.db repeat-b.db
-for shapes in square llama7b-prefill; do tune recording.db sustained "$shapes" --energy; done
-tune recording.db both seeds
-tune recording.db sustained odd
-tune recording-rows.db both rows --space rows
+for shapes in square llama7b-prefill; do tune recording.db sustained "$shapes" quick --energy; done
+tune recording.db both seeds quick
+tune recording.db sustained odd quick
+tune recording-rows.db both rows rows
 for space in decode decode-pdl; do
-  tune "recording-$space.db" sustained llama7b-decode --space "$space"
+  tune "recording-$space.db" sustained llama7b-decode "$space"
 done
 mv recording.db tune.db
 for space in decode decode-pdl; do

@@ -7,7 +7,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
-tune() { "$program" --space full --require-gpu --db recording-truth.db "$@" >/dev/null; }
+tune() { "$program" --space full --budget all --require-gpu --db recording-truth.db "$@" >/dev/null; }
 
 for shapes in square llama7b-prefill llama7b-decode; do tune --shapes "$shapes.yaml"; done
 squares=512x512x512,1024x1024x1024,2048x2048x2048,4096x4096x4096

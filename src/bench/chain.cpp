@@ -30,7 +30,7 @@ constexpr double kReservedBytes = 1.5e9;
 constexpr int kAgreeingRuns = 10;
 /// References of all links, and outputs copied many times: only that it is no hang.
 constexpr double kVerifyMs = 1000;
-/// Of a sample each; at the own pace windows of protocol::kOwnSamples.
+/// Of a sample each; at the own pace windows of protocol::kFull.own_samples.
 constexpr int kSharedRounds = 40;
 constexpr int kOwnRounds = 9;
 

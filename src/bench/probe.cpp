@@ -153,8 +153,9 @@ class ProbeBench {
       throw Error(fmt::format("a launch takes {:.1f} s, and the stamps can tell at most 1 s",
                               estimate_us * 1e-6));
     }
-    const int wanted = std::clamp(static_cast<int>(std::ceil(protocol::kSampleUs / estimate_us)), 1,
-                                  protocol::kMaxLaunchesPerSample);
+    const int wanted =
+        std::clamp(static_cast<int>(std::ceil(protocol::kFull.sample_us / estimate_us)), 1,
+                   protocol::kMaxLaunchesPerSample);
     const int launches = (wanted + sets - 1) / sets * sets;
     return {graph_of(launches), launches, estimate_us};
   }
@@ -192,7 +193,7 @@ class ProbeBench {
   }
 
   void rest(const Replay& replay) const {
-    const double rest_ms = std::max(protocol::kRestMs, protocol::kRestRatio * replay.ms());
+    const double rest_ms = std::max(protocol::kFull.rest_ms, protocol::kRestRatio * replay.ms());
     announce("a sample", replay.ms() + rest_ms);
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(rest_ms));
   }

@@ -35,6 +35,6 @@ void add_workers(CLI::App& program, Command& chosen);
 std::string explain_unknown(const CLI::App& program);
 
 inline constexpr const char* kDefaultDatabase = "hgemm-tune.db";
-inline constexpr const char* kDefaultSpace = "quick";
+inline constexpr const char* kDefaultSpace = "full";
 
 }  // namespace hgemm::cli

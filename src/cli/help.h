@@ -312,7 +312,10 @@ inline constexpr const char* kStudyDb =
 inline constexpr const char* kCacheDir =
     "Where compiled kernels are kept (default: $XDG_CACHE_HOME/hgemm-tune or ~/.cache/hgemm-tune)";
 inline constexpr const char* kBudget =
-    "Measure only so many of the space's configs at each shape, or this share of them (3%)";
+    "What it may take: a time (60s, 5min, 1h) in which the likeliest configs of each shape are "
+    "raced, "
+    "as thoroughly as there is time for; a share of the space's configs (3%) or how many at each "
+    "shape (100), raced at full effort; or all (default: 60s; where energy is measured 3%)";
 inline constexpr const char* kStrategy =
     "Which these are: model (those that the cost model likes, and a tenth at random) or random; "
     "`replay` says what that costs";

@@ -1,6 +1,8 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,74 +29,128 @@ std::string minutes(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-}  // namespace
-
-Progress::Progress(std::FILE* out, bool names_regimes)
-    : out_(out), terminal_(isatty(fileno(out)) == 1), names_regimes_(names_regimes) {}
-
-Progress::~Progress() {
-  if (terminal_) fmt::print(out_, "\r\033[K");
+/// A line that is longer would wrap, and could not be replaced.
+std::size_t columns(std::FILE* terminal) {
+  winsize size{};
+  const bool known = ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
 }
 
-void Progress::show(double fraction, const std::string& text) {
+}  // namespace
+
+Progress::Progress(std::FILE* out, bool names_regimes, std::optional<Clock::time_point> deadline)
+    : out_(out),
+      terminal_(isatty(fileno(out)) == 1),
+      names_regimes_(names_regimes),
+      deadline_(deadline) {}
+
+Progress::~Progress() { erase(); }
+
+void Progress::erase() {
+  if (!terminal_ || lines_on_screen_ == 0) return;
+  fmt::print(out_, "\r\033[K");
+  for (int i = 1; i < lines_on_screen_; ++i) fmt::print(out_, "\033[A\033[K");
+  lines_on_screen_ = 0;
+}
+
+void Progress::show() {
   const auto now = Clock::now();
   if (now - last_shown_ < (terminal_ ? kTerminalInterval : Clock::duration(kPlainInterval))) return;
   last_shown_ = now;
-  const double elapsed = seconds_since(phase_start_);
-  const std::string left =
-      fraction > 0.02 ? minutes(elapsed * (1 - fraction) / fraction) + " left" : "";
+  const std::vector<std::string> lines = status_lines();
   if (!terminal_) {
-    fmt::print(out_, "{}{}{}\n", text, left.empty() ? "" : ", about ", left);
+    for (const std::string& text : lines) fmt::print(out_, "{}\n", text);
     return;
   }
-  const auto filled = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kBarWidth);
-  fmt::print(out_, "\r\033[K[{:#<{}}{:.<{}}] {:>10}  {}", "", filled, "", kBarWidth - filled, left,
-             text);
+  erase();
+  const std::size_t width = columns(out_) - 1;
+  for (const std::string& text : lines) {
+    fmt::print(out_, "{}{}", lines_on_screen_++ > 0 ? "\n" : "", text.substr(0, width));
+  }
   std::fflush(out_);
 }
 
-void Progress::show_shape(double part, const std::string& text) {
-  show((shape_index_ + part) / shape_count_, text);
+std::vector<std::string> Progress::status_lines() const {
+  std::vector<std::string> lines;
+  for (const std::string& text : {compiling_line(), racing_line()}) {
+    if (!text.empty()) lines.push_back(text);
+  }
+  return lines;
+}
+
+std::string Progress::compiling_line() const {
+  const auto& [done, total, failed, from_cache] = compiling_;
+  if (done == total) return "";
+  const double fraction = static_cast<double>(done) / total;
+  const std::string failures = failed > 0 ? fmt::format(", {} failed", failed) : "";
+  const std::string text = fmt::format("compiling {}/{}{}", done, total, failures);
+  // While shapes are raced it is their time that matters.
+  const std::string left = racing_shapes_ ? "" : time_left(fraction, compiling_start_);
+  if (terminal_) return bar(fraction, left) + text;
+  return text + (left.empty() ? "" : ", about " + left);
+}
+
+std::string Progress::racing_line() const {
+  if (!racing_shapes_ || doing_.empty()) return "";
+  const double fraction = (shape_index_ + part_) / shape_count_;
+  const std::string left = time_left(fraction, racing_start_);
+  if (!terminal_) return doing_ + (left.empty() ? "" : ", about " + left);
+  return fmt::format("{}{}/{} {}: {}", bar(fraction, left), shape_index_ + 1, shape_count_,
+                     shape_name_, doing_);
+}
+
+std::string Progress::time_left(double fraction, Clock::time_point since) const {
+  if (deadline_) return minutes(std::max(0.0, -seconds_since(*deadline_))) + " left";
+  if (fraction <= 0.02) return "";
+  return minutes(seconds_since(since) * (1 - fraction) / fraction) + " left";
+}
+
+std::string Progress::bar(double fraction, const std::string& left) const {
+  const auto filled = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kBarWidth);
+  return fmt::format("[{:#<{}}{:.<{}}] {:>10}  ", "", filled, "", kBarWidth - filled, left);
 }
 
 void Progress::line(const std::string& text) {
-  fmt::print(out_, "{}{}\n", terminal_ ? "\r\033[K" : "", text);
+  erase();
+  fmt::print(out_, "{}\n", text);
   last_shown_ = {};
 }
 
-void Progress::compiling(int done, int total, int failed) {
-  if (!compiling_) {
-    compiling_ = true;
-    phase_start_ = Clock::now();
-    last_shown_ = phase_start_;
+void Progress::compiling(const Compiling& compiling) {
+  if (compiling_.done == compiling_.total) {
+    compiling_start_ = Clock::now();
+    last_shown_ = compiling_start_;
   }
-  const std::string cached = from_cache_ > 0 ? fmt::format(", {} from the cache", from_cache_) : "";
-  const std::string failures = failed > 0 ? fmt::format(", {} failed", failed) : "";
-  if (done < total) {
-    show(static_cast<double>(done) / total,
-         fmt::format("compiling {}/{}{}", done, total, failures));
-  } else {
-    line(fmt::format("compiled {} kernels in {:.1f} s{}{}", total - from_cache_,
-                     seconds_since(phase_start_), cached, failures));
-    from_cache_ = 0;
-    compiling_ = false;
-  }
+  compiling_ = compiling;
+  if (compiling.done < compiling.total) return show();
+  line(fmt::format(
+      "compiled {} kernels in {:.1f} s{}{}", compiling.total - compiling.from_cache,
+      seconds_since(compiling_start_),
+      compiling.from_cache > 0 ? fmt::format(", {} from the cache", compiling.from_cache) : "",
+      compiling.failed > 0 ? fmt::format(", {} failed", compiling.failed) : ""));
 }
 
 void Progress::shape_started(const Shape& shape, Regime regime, int index, int count,
                              int candidates) {
   shape_start_ = Clock::now();
-  if (!racing_shapes_) phase_start_ = shape_start_;
+  if (!racing_shapes_) racing_start_ = shape_start_;
   racing_shapes_ = true;
   shape_index_ = index;
   shape_count_ = count;
   standing_.clear();
-  raced_part_ = 0;
+  doing_.clear();
+  part_ = raced_part_ = 0;
   shape_name_ = to_string(shape);
   if (names_regimes_) shape_name_ += fmt::format(" {}", to_string(regime));
   const std::string tag = shape.tag.empty() ? "" : " " + shape.tag;
   line(fmt::format("shape {}/{}: {}{}, {} candidates", index + 1, count, shape_name_, tag,
                    candidates));
+}
+
+void Progress::show_shape(double part, const std::string& text) {
+  part_ = part;
+  doing_ = text;
+  show();
 }
 
 void Progress::preparing(int done, int total) {
@@ -115,6 +171,7 @@ void Progress::weighing(int done, int total) {
 }
 
 void Progress::shape_finished(const Shape&) {
+  doing_.clear();
   line(fmt::format("shape {}/{}: {} finished in {:.1f} s{}{}", shape_index_ + 1, shape_count_,
                    shape_name_, seconds_since(shape_start_), standing_.empty() ? "" : ", ",
                    standing_));

@@ -1,9 +1,13 @@
-// What a tuning run says on stderr: a bar with the time left on a terminal, plain lines elsewhere.
+// What a tuning run says on stderr. On a terminal the last lines of the screen say what is being
+// compiled and what is being raced, with a bar and the time left, and above them stands a line for
+// each shape that is finished: its best so far. Elsewhere there are plain lines.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tune/tune.h"
 
@@ -11,14 +15,14 @@ namespace hgemm::cli {
 
 class Progress : public TuneListener {
  public:
-  /// `names_regimes`: where it is not plain from the command which one is measured.
-  Progress(std::FILE* out, bool names_regimes);
+  using Clock = std::chrono::steady_clock;
+
+  /// `names_regimes`: where it is not plain from the command which one is measured. With a deadline
+  /// the time left is that until then; else it is estimated.
+  Progress(std::FILE* out, bool names_regimes, std::optional<Clock::time_point> deadline = {});
   ~Progress() override;  ///< leaves the terminal's cursor on an empty line
 
-  /// Of the kernels that compiling() is about to count, one more was there already.
-  void found_in_cache() { ++from_cache_; }
-
-  void compiling(int done, int total, int failed) override;
+  void compiling(const Compiling& compiling) override;
   void shape_started(const Shape& shape, Regime regime, int index, int count,
                      int candidates) override;
   void preparing(int done, int total) override;
@@ -28,28 +32,38 @@ class Progress : public TuneListener {
   void warning(const std::string& text) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  /// `fraction` of the current phase (compiling, or all shapes) that is done.
-  void show(double fraction, const std::string& text);
-  /// `part` of the current shape that is done.
-  void show_shape(double part, const std::string& text);
+  /// Shows what is under way, unless that was done a moment ago.
+  void show();
+  std::vector<std::string> status_lines() const;
+  std::string compiling_line() const;  ///< empty: nothing is
+  std::string racing_line() const;
+  std::string time_left(double fraction, Clock::time_point since) const;
+  std::string bar(double fraction, const std::string& left) const;
+  void erase();
   void line(const std::string& text);
+
+  void show_shape(double part, const std::string& text);
 
   std::FILE* out_;
   bool terminal_;
   bool names_regimes_;
-  Clock::time_point phase_start_;
+  std::optional<Clock::time_point> deadline_;
   Clock::time_point last_shown_;
-  bool compiling_ = false;
-  int from_cache_ = 0;
+  int lines_on_screen_ = 0;  ///< that the next ones replace
+
+  Compiling compiling_;
+  Clock::time_point compiling_start_;
+
   bool racing_shapes_ = false;
+  Clock::time_point racing_start_;
   Clock::time_point shape_start_;
   int shape_index_ = 0;
   int shape_count_ = 1;
   std::string shape_name_;  ///< with its regime if that is to be said
-  double raced_part_ = 0;   ///< of the current shape, when its last round ended
-  std::string standing_;    ///< who leads the current shape
+  double part_ = 0;         ///< of the current shape
+  double raced_part_ = 0;   ///< the same when its last round ended
+  std::string doing_;       ///< with it
+  std::string standing_;    ///< who leads it
 };
 
 }  // namespace hgemm::cli

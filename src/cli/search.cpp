@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -30,6 +31,31 @@ Budget parse_budget(const std::string& text) {
         "--budget {}: expected a share of the configs (\"3%\") or how many (\"100\")", text));
   }
   return percent ? Budget{.share = value / 100} : Budget{.trials = static_cast<int>(value)};
+}
+
+Allowance parse_allowance(const std::string& text) {
+  constexpr double kMostSeconds = 1e6;
+  if (text == "all") return {};
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const std::string_view unit(rest, end);
+  const double unit_s = unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || unit_s == 0) {
+    if (error == std::errc() && (unit.empty() || unit == "%")) {
+      return {.seconds = {}, .configs = parse_budget(text)};
+    }
+    throw InputError(
+        fmt::format("--budget {}: expected a time (\"60s\", \"5min\", \"1h\"), a share of the "
+                    "configs (\"3%\"), "
+                    "how many at each shape (\"100\"), or \"all\"",
+                    text));
+  }
+  const double seconds = value * unit_s;
+  if (!(seconds >= 1 && seconds <= kMostSeconds)) {
+    throw InputError(fmt::format("--budget {}: expected from 1 s to {:.0f} s", text, kMostSeconds));
+  }
+  return {.seconds = seconds, .configs = {}};
 }
 
 }  // namespace hgemm::cli

@@ -1,6 +1,7 @@
 // How a search is asked for: shared by commands.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "search/strategy.h"
@@ -9,5 +10,12 @@ namespace hgemm::cli {
 
 StrategyKind parse_strategy(const std::string& name);  ///< throws InputError naming all
 Budget parse_budget(const std::string& text);          ///< "3%" or "100"; throws InputError
+
+/// What a tune may take.
+struct Allowance {
+  std::optional<double> seconds;  ///< of wall-clock time
+  std::optional<Budget> configs;  ///< neither: all of them, however long it takes
+};
+Allowance parse_allowance(const std::string& text);  ///< "60s", "5min", "1h", "3%", "100" or "all"
 
 }  // namespace hgemm::cli

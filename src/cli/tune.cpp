@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -34,12 +35,14 @@
 namespace hgemm::cli {
 namespace {
 
+constexpr const char* kDefaultStrategy = "model";
+
 struct TuneOptions {
   std::string shapes;
   std::optional<std::string> space;
   std::vector<std::string> configs;
-  std::string strategy = "model";
-  std::string budget;
+  std::string strategy = kDefaultStrategy;
+  std::optional<std::string> budget;
   std::optional<std::string> db;
   std::optional<std::string> cache_dir;
   int jobs = 0;
@@ -50,10 +53,16 @@ struct TuneOptions {
   std::optional<std::uint64_t> seed;
 };
 
-std::optional<SearchPlan> search_of(const TuneOptions& options) {
+/// What is not asked for has to be over soon; but the energy of a finalist takes seconds.
+constexpr const char* kDefaultBudget = "60s";
+constexpr const char* kDefaultBudgetForEnergy = "3%";
+
+/// Which of the space's configs, of those that were named all.
+std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
+                                    std::chrono::steady_clock::time_point start) {
   const StrategyKind strategy = parse_strategy(options.strategy);
   if (strategy == StrategyKind::kExhaustive) {
-    throw InputError("--strategy exhaustive: all configs are measured where there is no --budget");
+    throw InputError("--strategy exhaustive: write --budget all, which measures all configs");
   }
   if (learns(strategy)) {
     throw InputError(fmt::format(
@@ -61,8 +70,26 @@ std::optional<SearchPlan> search_of(const TuneOptions& options) {
         "only `hgemm-tune replay` can do so far; choose model or random",
         options.strategy));
   }
-  if (options.budget.empty()) return std::nullopt;
-  return SearchPlan{strategy, parse_budget(options.budget), known_devices()};
+  if (!options.configs.empty()) return std::nullopt;
+  const std::string budget =
+      options.budget.value_or(energy ? kDefaultBudgetForEnergy : kDefaultBudget);
+  const Allowance allowance = parse_allowance(budget);
+  SearchPlan search{.strategy = strategy, .budget = {}, .devices = known_devices()};
+  if (allowance.seconds) {
+    if (energy) {
+      throw InputError(
+          fmt::format("--budget {}: the energy of each finalist takes seconds, whatever the time; "
+                      "write a share "
+                      "of the configs (\"3%\"), or \"all\"",
+                      budget));
+    }
+    search.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                  std::chrono::duration<double>(*allowance.seconds));
+    return search;
+  }
+  if (!allowance.configs) return std::nullopt;
+  search.budget = *allowance.configs;
+  return search;
 }
 
 std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
@@ -158,9 +185,10 @@ std::string same_command(const TuneOptions& options, const Aim& aim) {
   if (!options.configs.empty()) {
     command += fmt::format(" --config {}", fmt::join(options.configs, ","));
   }
-  if (!options.budget.empty()) {
-    command += fmt::format(" --strategy {} --budget {}", options.strategy, options.budget);
+  if (options.strategy != kDefaultStrategy) {
+    command += fmt::format(" --strategy {}", options.strategy);
   }
+  if (options.budget) command += fmt::format(" --budget {}", *options.budget);
   if (!options.aim.regime.empty()) command += fmt::format(" --regime {}", options.aim.regime);
   if (aim.objective == Objective::kEnergy) {
     command += " --objective energy";
@@ -181,17 +209,8 @@ void check_db(const std::string& path) {
   }
 }
 
-/// compile_all(), telling `progress` what it found in the cache.
-CompileAll compile_with(Progress& progress) {
-  return [&progress](auto configs, const CompileOptions& options, const auto& done) {
-    compile_all(configs, options, [&](Build build) {
-      if (build.from_cache) progress.found_in_cache();
-      done(std::move(build));
-    });
-  };
-}
-
 int run_tune(const TuneOptions& options, const std::string& command_line) {
+  const auto start = std::chrono::steady_clock::now();
   const Format format = parse_format(options.format);
   const Aim aim = parse_aim(options.aim, {Regime::kSustained});
   if (options.energy) check_energy(aim, "--energy");
@@ -205,9 +224,9 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   plan.configs = chosen_configs(options, plan.shapes);
   plan.only_suitable = options.configs.empty();
   check_shapes(plan.shapes, plan.configs, plan.only_suitable);
-  plan.search = search_of(options);
   plan.regimes = aim.regimes;
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
+  plan.search = search_of(options, plan.energy, start);
   // Whoever leaves the final for being slow may be the one that takes the least energy.
   plan.policy.keep_finalists = aim.objective == Objective::kEnergy;
   plan.policy.seed = options.seed ? *options.seed : std::random_device()();
@@ -250,8 +269,9 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   Store store = Store::open(db, Store::Mode::kReadWrite);
   TuneOutcome outcome;
   {
-    Progress progress(stderr, plan.regimes != std::vector{Regime::kSustained});
-    outcome = tune(plan, measurer, store, compile_with(progress), progress,
+    Progress progress(stderr, plan.regimes != std::vector{Regime::kSustained},
+                      plan.search ? plan.search->deadline : std::nullopt);
+    outcome = tune(plan, measurer, store, compile_all, progress,
                    [&] { return stop.received().has_value(); });
   }
   if (const auto signal = stop.received()) {
@@ -272,6 +292,13 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
     fmt::print(stderr, "energy is not known for {} of {} shapes\n", missing, plan.shapes.size());
   }
   print_best(rows, format);
+  if (!outcome.late_shapes.empty()) {
+    fmt::print(stderr,
+               "the time was over before {} of {} races began ({}); the same command goes on with "
+               "them, or give it a larger --budget\n",
+               outcome.late_shapes.size(), plan.shapes.size() * plan.regimes.size(),
+               fmt::join(outcome.late_shapes, ", "));
+  }
   if (!outcome.skipped_shapes.empty()) {
     throw InputError(
         fmt::format("{} of {} shapes do not fit this GPU and were skipped ({}); the others are "
@@ -294,12 +321,13 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
                             ->type_name("LABEL[,LABEL...]")
                             ->delimiter(',')
                             ->excludes(space);
-  CLI::Option* budget = program.add_option("--budget", options->budget, help::kBudget)
-                            ->type_name("P%|N")
-                            ->excludes(config);
+  program.add_option("--budget", options->budget, help::kBudget)
+      ->type_name("TIME|P%|N|all")
+      ->default_str(kDefaultBudget)
+      ->excludes(config);
   program.add_option("--strategy", options->strategy, help::kStrategy)
       ->type_name("NAME")
-      ->needs(budget)
+      ->excludes(config)
       ->capture_default_str();
   program.add_option("--db", options->db, help::kDb)
       ->type_name("FILE")

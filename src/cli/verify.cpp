@@ -77,11 +77,12 @@ std::vector<Winner> stored_winners(const Store& store, const Environment& here, 
 /// compile_all(), shown in `progress`.
 CompileAll compile_with(Progress& progress) {
   return [&progress](auto configs, const CompileOptions& options, const auto& done) {
-    int ended = 0, failed = 0;
+    TuneListener::Compiling counts{.total = static_cast<int>(configs.size())};
     compile_all(configs, options, [&](Build build) {
-      if (build.from_cache) progress.found_in_cache();
-      if (build.status != Status::kOk) ++failed;
-      progress.compiling(++ended, static_cast<int>(configs.size()), failed);
+      ++counts.done;
+      if (build.from_cache) ++counts.from_cache;
+      if (build.status != Status::kOk) ++counts.failed;
+      progress.compiling(counts);
       done(std::move(build));
     });
   };

@@ -16,6 +16,9 @@
 
 namespace hgemm {
 
+/// How long a shape is measured: measure/protocol.h.
+enum class Effort : std::uint8_t { kFull, kBrief };
+
 /// The outcome of making a candidate ready at a shape: loaded, run once, compared.
 struct Prepared {
   Status status = Status::kOk;
@@ -52,7 +55,7 @@ class Measurer {
   /// baselines but those `without`: they are neither launched nor listed. Closes the shape that was
   /// open. Throws InputError if the shape does not fit. A loss may have a baseline as its culprit.
   virtual Opened open(const Shape& shape, std::uint64_t seed,
-                      const std::set<std::string>& without = {}) = 0;
+                      const std::set<std::string>& without = {}, Effort effort = Effort::kFull) = 0;
 
   /// Loads a config, runs it once on poisoned output, compares, estimates its time.
   virtual Prepared prepare(const Build& build) = 0;

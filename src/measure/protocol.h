@@ -13,16 +13,17 @@
 // Of a chain of GEMMs (bench/chain.h) a launch is the whole chain, and its weights are the one set.
 //
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
-// order (search/race.h). Ratios are only taken within a round. At the own pace kOwnSamples rounds
+// order (search/race.h). Ratios are only taken within a round. At the own pace own_samples rounds
 // are taken in one go and share their order.
 //
 // What ran before a sample sets its clock, and at the power cap the clock differs between kernels
 // by more than their cycles do. Therefore every sample has a PACE:
 //
-//   shared  about kSampleUs long (or one launch), one after another with no pause. The cap's
+//   shared  about sample_us long (or one launch), one after another with no pause. The cap's
 //           control loop is slower than a sample: the clock is what the neighbours leave, and what
 //           a kernel costs in power is not seen. Good where the cap is not reached.
-//   own     kLeadInMs of the same candidate, then kOwnSamples samples of it, kOwnSampleMs each, for
+//   own     lead_in_ms of the same candidate, then own_samples samples of it, own_sample_ms each,
+//   for
 //           as many rounds: the clock is its own. The loop needs 40 to 100 ms to follow a change
 //           of kernel, and then swings about its set point: neighbouring samples of 300 ms were
 //           correlated by -0.57, so a candidate's error falls as its window grows, not with the
@@ -30,13 +31,13 @@
 //           8192^3, 700 W cap): three configs whose shared samples all came to 1.02-1.03x cublas
 //           (cycles alike) ran at 0.87x, 0.94x and 1.01x of it for 1.1 s each, which repeated to
 //           0.2 % (a throw-away harness: analysis/kernel-notes.md, as are the figures for rested).
-//   rested  at least kRestMs and kRestRatio times the sample's length idle, then about kSampleUs
+//   rested  at least rest_ms and kRestRatio times the sample's length idle, then about sample_us
 //           timed: at most a quarter of the time is work, so the cap is never reached. The clock
 //           still differs between kernels (at 8192^3 1403 to 1606 MHz: it falls within a sample
 //           with what a kernel draws). More idle time changes nothing: 1x and 25x gave times within
 //           0.7 %.
 //
-// A sample at the own pace has as many replays as kOwnSampleMs holds at the time that they took in
+// A sample at the own pace has as many replays as own_sample_ms holds at the time that they took in
 // the later half of its lead-in. At the cap that is longer than at the rested clock, by which the
 // lead-in itself is counted (samples that were counted so lasted 413 ms: results/h200/hundred.db).
 // The lead-in's last kSizingMs are not timed: they keep the GPU busy while the host counts
@@ -49,12 +50,12 @@
 // shared.
 //
 // SETTLING. For shared and own: cublasGemmEx at full load until the clock is settled: at least
-// kSettleLongMs, or kSettleShortMs for light shapes, then until two successive windows of
-// kSettleWindowMs differ by less than kSettledDrift, at most kSettleLimitMs. The power cap counts
+// settle_long_ms, or settle_short_ms for light shapes, then until two successive windows of
+// settle_window_ms differ by less than kSettledDrift, at most settle_limit_ms. The power cap counts
 // as reached if NVML names it as a clock event, or, without NVML, on every shape that is not light.
 // For rested: idle until the clock event is gone, then rested samples of cublas until the medians
 // of two successive groups of kRestedGroup differ by less than kSettledDrift, at most
-// kSettleLimitMs. Shared rounds follow one another; after a pause longer than kPauseMs (candidates
+// settle_limit_ms. Shared rounds follow one another; after a pause longer than kPauseMs (candidates
 // that left are freed), cublasGemmEx runs for kResumeMs first, since an idle GPU returns to a
 // higher clock within milliseconds.
 //
@@ -62,28 +63,60 @@
 // energy counter (they come every 100 ms) to the first step after kEnergyWindowS: power is energy
 // over time between the steps, joules of a GEMM are that power times its mean time in the window.
 //
+// EFFORT. Who has a minute for 25 shapes cannot settle for three seconds. At brief effort all of
+// the above is shorter (kBrief), and a race has fewer rounds (search/race.h): what it finds is
+// judged by races of full effort (results/h200/, `hgemm-tune replay`). How long a sample was is
+// always on record: its launches times their time.
+//
 // A candidate is timed only after it was verified at this shape (problem/problem.h).
 #pragma once
 
 namespace hgemm::protocol {
 
-inline constexpr double kSampleUs = 2000;
+/// What depends on the effort.
+struct Windows {
+  double sample_us;
+  double rest_ms;
+  double lead_in_ms;
+  double own_sample_ms;
+  int own_samples;
+  // Settling, at full load.
+  double settle_long_ms;
+  double settle_short_ms;
+  double settle_window_ms;
+  double settle_limit_ms;
+  double settle_rested_limit_ms;  ///< of the samples; until the cap is left it may always take long
+};
+inline constexpr Windows kFull{.sample_us = 2000,
+                               .rest_ms = 5,
+                               .lead_in_ms = 100,
+                               .own_sample_ms = 350,
+                               .own_samples = 3,
+                               .settle_long_ms = 3000,
+                               .settle_short_ms = 300,
+                               .settle_window_ms = 250,
+                               .settle_limit_ms = 8000,
+                               .settle_rested_limit_ms = 8000};
+inline constexpr Windows kBrief{.sample_us = 1000,
+                                .rest_ms = 2.5,
+                                .lead_in_ms = 60,
+                                .own_sample_ms = 10,
+                                .own_samples = 6,
+                                .settle_long_ms = 100,
+                                .settle_short_ms = 100,
+                                .settle_window_ms = 100,
+                                .settle_limit_ms = 100,
+                                .settle_rested_limit_ms = 0};
+
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
 inline constexpr double kLightLoad = 40;            ///< FLOP per byte; M = 64 and more exceed it
 
-inline constexpr double kLeadInMs = 100;
 inline constexpr double kSizingMs = 5;
-inline constexpr double kOwnSampleMs = 350;
-inline constexpr int kOwnSamples = 3;
-
-inline constexpr double kRestMs = 5;
 inline constexpr double kRestRatio = 3;
 
-inline constexpr double kSettleLongMs = 3000;
-inline constexpr double kSettleShortMs = 300;
-inline constexpr double kSettleWindowMs = 250;
 inline constexpr double kSettledDrift = 0.01;
-inline constexpr double kSettleLimitMs = 8000;
+inline constexpr double kLeaveCapLimitMs = 8000;
+inline constexpr double kLeaveCapStepMs = 5;
 inline constexpr int kRestedGroup = 10;
 
 inline constexpr double kPauseMs = 3;

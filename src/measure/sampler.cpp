@@ -21,8 +21,8 @@ double ms_since(SteadyClock::time_point start) {
 }
 
 /// For how long the GPU rests before it works for `work_ms`.
-double rest_ms(double work_ms) {
-  return std::max(protocol::kRestMs, protocol::kRestRatio * work_ms);
+double rest_before(double work_ms, const protocol::Windows& windows) {
+  return std::max(windows.rest_ms, protocol::kRestRatio * work_ms);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void Sampler::add(const std::string& label, std::unique_ptr<Candidate> candidate
                   double estimate_us) {
   forget(label);
   const int sets = work_.sets;
-  const int wanted = std::clamp(static_cast<int>(std::ceil(protocol::kSampleUs / estimate_us)), 1,
+  const int wanted = std::clamp(static_cast<int>(std::ceil(windows().sample_us / estimate_us)), 1,
                                 protocol::kMaxLaunchesPerSample);
   const int launches = (wanted + sets - 1) / sets * sets;
   Graph replay = Graph::capture(stream_, [&] {
@@ -70,6 +70,7 @@ void Sampler::add(const std::string& label, std::unique_ptr<Candidate> candidate
   });
   timed_.emplace(label,
                  Timed{label, std::move(candidate), std::move(replay), launches, estimate_us});
+  idle_since_ = SteadyClock::now();  // it was launched for the estimate
 }
 
 void Sampler::forget(const std::string& label) { timed_.erase(label); }
@@ -89,12 +90,12 @@ Measurer::Settled Sampler::settle(Pace pace) {
 }
 
 Measurer::Settled Sampler::settle_at_full_load() {
-  const double least_ms = work_.light ? protocol::kSettleShortMs : protocol::kSettleLongMs;
+  const double least_ms = work_.light ? windows().settle_short_ms : windows().settle_long_ms;
   double spent_ms = 0;
   double previous_mhz = 0;
   bool capped = false;
-  while (spent_ms < protocol::kSettleLimitMs) {
-    const std::vector<Sample> window = load(protocol::kSettleWindowMs);
+  while (spent_ms < windows().settle_limit_ms) {
+    const std::vector<Sample> window = load(windows().settle_window_ms);
     const auto count = static_cast<double>(window.size());
     double mhz = 0;
     double share_capped = 0;
@@ -119,12 +120,12 @@ void Sampler::settle_rested() {
     const auto events = nvml_ != nullptr ? nvml_->clock_event_reasons() : std::nullopt;
     return (events.value_or(0) & clock_event::kPowerCap) != 0;
   };
-  while (capped() && ms_since(start) < protocol::kSettleLimitMs) {
-    announce("resting", "", protocol::kRestMs);
-    std::this_thread::sleep_for(Milliseconds(protocol::kRestMs));
+  while (capped() && ms_since(start) < protocol::kLeaveCapLimitMs) {
+    announce("resting", "", protocol::kLeaveCapStepMs);
+    std::this_thread::sleep_for(Milliseconds(protocol::kLeaveCapStepMs));
   }
   double previous_us = 0;
-  while (ms_since(start) < protocol::kSettleLimitMs) {
+  while (ms_since(start) < windows().settle_rested_limit_ms) {
     std::vector<double> times_us;
     for (int i = 0; i < protocol::kRestedGroup; ++i) {
       times_us.push_back(run_rested(timed(std::string(kCublasLabel))).time_us);
@@ -151,7 +152,8 @@ std::vector<std::vector<Sample>> Sampler::rounds(std::span<const std::string> la
     if (ms_since(idle_since_) > protocol::kPauseMs) load(protocol::kResumeMs);
     return {run_shared(order)};
   }
-  std::vector<std::vector<Sample>> rounds(pace == Pace::kOwn ? protocol::kOwnSamples : 1);
+  const auto own_samples = static_cast<std::size_t>(windows().own_samples);
+  std::vector<std::vector<Sample>> rounds(pace == Pace::kOwn ? own_samples : 1);
   for (const Timed* timed : order) {
     if (pace == Pace::kRested) {
       rounds.front().push_back(run_rested(*timed));
@@ -184,11 +186,12 @@ std::vector<Sample> Sampler::run_shared(std::span<const Timed* const> order) {
 }
 
 std::vector<Sample> Sampler::run_own(const Timed& timed) {
-  const LeadIn lead_in = lead_in_of(timed.replay_ms());
-  const auto count = static_cast<std::size_t>(protocol::kOwnSamples);
+  const LeadIn lead_in = lead_in_of(windows().lead_in_ms, timed.replay_ms());
+  const int samples = windows().own_samples;
+  const auto count = static_cast<std::size_t>(samples);
   announce("a sample", timed.label,
            timed.replay_ms() * lead_in.replays() +
-               protocol::kOwnSamples * std::max(protocol::kOwnSampleMs, timed.replay_ms()));
+               samples * std::max(windows().own_sample_ms, timed.replay_ms()));
   reserve_slots(count);
   const auto replay = [&](int times) {
     for (int i = 0; i < times; ++i) timed.replay.launch(stream_);
@@ -202,22 +205,25 @@ std::vector<Sample> Sampler::run_own(const Timed& timed) {
   replay(lead_in.after);
   end.synchronize();
   const double replay_ms = end.us_since(start) * 1e-3 / lead_in.timed;
-  const int replays = replays_in(protocol::kOwnSampleMs, replay_ms);
+  const int replays = replays_in(windows().own_sample_ms, replay_ms);
   for (std::size_t i = 0; i < count; ++i) enqueue(timed, replays, i);
   std::vector<Sample> window;
   for (std::size_t i = 0; i < count; ++i) window.push_back(await(timed, replays, i, Pace::kOwn));
   stream_.synchronize();
-  const std::vector<double> mhz = stamps_->mhz_between_pairs(protocol::kOwnSamples);
+  idle_since_ = SteadyClock::now();
+  const std::vector<double> mhz = stamps_->mhz_between_pairs(samples);
   for (std::size_t i = 0; i < count; ++i) window[i].sm_mhz = mhz[i];
   return window;
 }
 
 Sample Sampler::run_rested(const Timed& timed) {
-  const double rest = rest_ms(timed.replay_ms());
-  announce("a sample", timed.label, timed.replay_ms() + rest);
+  const double rest_ms = rest_before(timed.replay_ms(), windows());
+  announce("a sample", timed.label, timed.replay_ms() + rest_ms);
   reserve_slots(1);
-  std::this_thread::sleep_for(Milliseconds(rest));
+  std::this_thread::sleep_for(Milliseconds(rest_ms - ms_since(idle_since_)));
   enqueue(timed, 1, 0);
+  ends_.front().synchronize();
+  idle_since_ = SteadyClock::now();  // to ask NVML takes a millisecond or two, which are rest too
   Sample sample = await(timed, 1, 0, Pace::kRested);
   stream_.synchronize();
   sample.sm_mhz = stamps_->mhz_between_pairs(1).front();

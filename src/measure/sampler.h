@@ -16,6 +16,7 @@
 #include "measure/candidate.h"
 #include "measure/clock_stamp.h"
 #include "measure/measurer.h"
+#include "measure/protocol.h"
 
 namespace hgemm {
 
@@ -36,6 +37,7 @@ class Sampler {
   struct Work {
     int sets = 1;        ///< that launches rotate over
     bool light = false;  ///< of at most protocol::kLightLoad FLOP per byte
+    Effort effort = Effort::kFull;
   };
   /// `stream` must outlive it. Without `nvml`, samples have no power, temperature and events.
   Sampler(const Stream& stream, const Work& work, const Gpu& device, const Nvml* nvml,
@@ -65,6 +67,9 @@ class Sampler {
     double replay_ms() const { return estimate_us * launches * 1e-3; }
   };
   const Timed& timed(const std::string& label) const;
+  const protocol::Windows& windows() const {
+    return work_.effort == Effort::kBrief ? protocol::kBrief : protocol::kFull;
+  }
 
   Measurer::Settled settle_at_full_load();
   void settle_rested();

@@ -22,10 +22,10 @@ bool is_light(const Shape& shape) { return shape.flops() / shape.bytes() <= prot
 }  // namespace
 
 Session::Session(const Shape& shape, std::uint64_t seed, const Gpu& device, const Nvml* nvml,
-                 OnStep on_step, const std::set<std::string>& without)
+                 OnStep on_step, const std::set<std::string>& without, Effort effort)
     : problem_(shape, seed, device, stream_),
-      sampler_(stream_, {.sets = problem_.sets(), .light = is_light(shape)}, device, nvml,
-               std::move(on_step)) {
+      sampler_(stream_, {.sets = problem_.sets(), .light = is_light(shape), .effort = effort},
+               device, nvml, std::move(on_step)) {
   opened_.timing.cold = problem_.cold();
   for (Baseline& baseline : make_baselines(problem_)) {
     if (without.contains(baseline.label)) continue;

@@ -24,7 +24,8 @@ class Session {
   /// Baselines are prepared at once, but those `without`. Without `nvml`, samples have no power,
   /// temperature and events.
   Session(const Shape& shape, std::uint64_t seed, const Gpu& device, const Nvml* nvml = nullptr,
-          OnStep on_step = nullptr, const std::set<std::string>& without = {});
+          OnStep on_step = nullptr, const std::set<std::string>& without = {},
+          Effort effort = Effort::kFull);
   Session(const Session&) = delete;  // candidates refer to the problem
   Session& operator=(const Session&) = delete;
 

@@ -11,8 +11,8 @@ int replays_in(double ms, double replay_ms) {
   return std::max(1, static_cast<int>(std::lround(ms / replay_ms)));
 }
 
-LeadIn lead_in_of(double replay_ms) {
-  const int replays = replays_in(protocol::kLeadInMs, replay_ms);
+LeadIn lead_in_of(double ms, double replay_ms) {
+  const int replays = replays_in(ms, replay_ms);
   const int later_half = (replays + 1) / 2;
   LeadIn lead_in;
   lead_in.before = replays - later_half;

@@ -16,8 +16,8 @@ struct LeadIn {
   int replays() const { return before + timed + after; }
 };
 
-/// `replay_ms` as estimated before, at whatever clock. At least one replay is timed; one or two in
-/// all have none `after`.
-LeadIn lead_in_of(double replay_ms);
+/// Of about `ms`. `replay_ms` as estimated before, at whatever clock. At least one replay is timed;
+/// one or two in all have none `after`.
+LeadIn lead_in_of(double ms, double replay_ms);
 
 }  // namespace hgemm

@@ -46,6 +46,10 @@ struct RacePolicy {
   std::uint64_t seed = 0;  ///< of data and of the order in rounds
 };
 
+/// The same race with a second or two to spend: one round tells the half dozen that are worth more,
+/// and the final is of two or three and the better algorithm.
+RacePolicy in_brief(RacePolicy policy);
+
 /// Runs a race by telling whom to measure next. Labels tell configs, cuBLASLt algorithms and cublas
 /// apart. Configs are compared with configs and algorithms with algorithms, so a shape where cuBLAS
 /// is far ahead still has a best config; cublas itself always stays.

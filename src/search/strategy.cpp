@@ -93,11 +93,28 @@ Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double
   } else if (policy.kind != StrategyKind::kExhaustive) {
     std::ranges::stable_sort(order_, {}, [this](std::size_t i) { return predicted_[i]; });
   }
-  if (policy.kind == StrategyKind::kModel && policy.budget > 0 && policy.budget < order_.size()) {
-    const double favourites = (1 - policy.random_share) * static_cast<double>(policy.budget);
-    const auto rest = order_.begin() + static_cast<std::ptrdiff_t>(std::ceil(favourites));
-    std::shuffle(rest, order_.end(), random_);
+  if (policy.kind == StrategyKind::kModel) mix_in_random();
+}
+
+void Strategy::mix_in_random() {
+  if (policy_.random_share <= 0) return;
+  const auto every = static_cast<std::size_t>(std::max(2.0, std::round(1 / policy_.random_share)));
+  std::vector<std::size_t> blind = order_;
+  std::ranges::shuffle(blind, random_);
+  std::vector<bool> placed(order_.size(), false);
+  std::vector<std::size_t> mixed;
+  std::size_t next_favourite = 0;
+  std::size_t next_blind = 0;
+  const auto place_next = [&](const std::vector<std::size_t>& from, std::size_t& at) {
+    while (placed[from[at]]) ++at;
+    placed[from[at]] = true;
+    mixed.push_back(from[at]);
+  };
+  while (mixed.size() < order_.size()) {
+    const bool blindly = mixed.size() % every == every - 1;
+    place_next(blindly ? blind : order_, blindly ? next_blind : next_favourite);
   }
+  order_ = std::move(mixed);
 }
 
 std::vector<std::size_t> Strategy::next(std::size_t count) {

@@ -15,7 +15,7 @@
 namespace hgemm {
 
 enum class StrategyKind : std::uint8_t {
-  kModel,       ///< in the cost model's order, and some at random
+  kModel,       ///< in the cost model's order, and in between some at random
   kAdaptive,    ///< the same to begin with, then corrected by what was measured
   kLocal,       ///< from the cost model's favourites to whatever is nearest to the best so far
   kRandom,      ///< in a random order
@@ -37,9 +37,11 @@ struct Budget {
 
 struct StrategyPolicy {
   StrategyKind kind = StrategyKind::kModel;
-  /// Configs that will be measured: when to leave the model's order. 0: all, it is never left.
+  /// Configs that will be measured: when those that learn leave the model's order. 0: all. The
+  /// others propose the same in the same order whatever the budget is, so that a search with a
+  /// larger one goes on where a smaller one ended.
   std::size_t budget = 0;
-  /// Of kModel's budget, and of kAdaptive's once it has left the model's order: what is chosen
+  /// Of what kModel proposes, and kAdaptive once it has left the model's order: what is chosen
   /// blindly, so that what the model has wrong can be found.
   double random_share = 0.1;
   std::uint64_t seed = 0;
@@ -65,6 +67,7 @@ class Strategy {
   void tell(std::size_t index, std::optional<double> time);
 
  private:
+  void mix_in_random();
   std::size_t best_left();
   std::size_t random_left();
   double common_residual() const;

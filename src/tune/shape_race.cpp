@@ -12,6 +12,7 @@
 #include "measure/protocol.h"
 #include "space/label.h"
 #include "statistics/statistics.h"
+#include "tune/time_plan.h"
 
 namespace hgemm {
 namespace {
@@ -49,7 +50,8 @@ void ShapeRace::open() {
   while (!open_ && configs_alive() > 0) {
     Measurer::Opened opened;
     try {
-      opened = context_.measurer.open(shape_, context_.plan.policy.seed, ended_baselines());
+      opened =
+          context_.measurer.open(shape_, context_.plan.policy.seed, ended_baselines(), effort_);
     } catch (const MeasurerLost& loss) {
       // Its first launch: nothing may be known of it yet.
       if (is_cublaslt(loss.culprit)) candidates_[loss.culprit].trial.label = loss.culprit;
@@ -90,7 +92,7 @@ void ShapeRace::run() {
   Referee referee(racers, policy());
   const auto over = [&] { return referee.finished() || configs_alive() == 0; };
   for (int round = 0; !over();) {
-    context_.poll_stop();
+    context_.poll();
     phase_ = referee.phase();
     for (Samples& samples : measure(referee.next_round())) {
       if (!over()) end_round(++round, samples, referee);
@@ -186,7 +188,7 @@ void ShapeRace::prepare_waiting() {
   for (auto& [label, candidate] : candidates_) {
     if (!open_) return;
     if (!waits(candidate)) continue;
-    context_.poll_stop();
+    context_.poll();
     prepare(candidate);
     context_.listener.preparing(++done, static_cast<int>(total));
   }
@@ -225,13 +227,10 @@ void ShapeRace::end_attempts() {
   if (std::exchange(attempting_, false)) context_.store.end_attempts(context_.run);
 }
 
-bool ShapeRace::may_be_capped() const {
-  return regime_ == Regime::kSustained && shape_.flops() / shape_.bytes() > protocol::kLightLoad;
-}
-
 RacePolicy ShapeRace::policy() const {
   RacePolicy policy = context_.plan.policy;
-  if (may_be_capped()) {
+  if (effort_ == Effort::kBrief) policy = in_brief(policy);
+  if (may_be_capped(shape_, regime_)) {
     policy.finalists = std::min(policy.finalists, policy.own_finalists);
     policy.lt_finalists = std::min(policy.lt_finalists, policy.own_lt_finalists);
     policy.min_rounds = std::min(policy.min_rounds, policy.own_min_rounds);
@@ -242,7 +241,7 @@ RacePolicy ShapeRace::policy() const {
 /// Of the next round; measure/protocol.h says why.
 Pace ShapeRace::pace() const {
   if (regime_ == Regime::kBurst) return Pace::kRested;
-  if (!may_be_capped()) return Pace::kShared;
+  if (!may_be_capped(shape_, regime_)) return Pace::kShared;
   if (phase_ != Stage::kFinal) return Pace::kRested;
   return power_capped_.value_or(true) ? Pace::kOwn : Pace::kShared;
 }
@@ -310,7 +309,7 @@ void ShapeRace::weigh() {
   std::shuffle(labels.begin(), labels.end(), random);
   for (int done = 0; const std::string& label : labels) {
     if (!context_.has_energy_counter) return;
-    context_.poll_stop();
+    context_.poll();
     Candidate& candidate = candidates_.at(label);
     std::optional<Energy>& energy = candidate.trial.energy;
     if (do_alone(label, [&] { energy = context_.measurer.energy(label); })) {

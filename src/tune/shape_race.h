@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tune/compile_ahead.h"
 #include "tune/stop.h"
 #include "tune/tune.h"
 
@@ -31,15 +32,18 @@ struct TuneContext {
   std::vector<std::string> blamed = {};  ///< for losses in a row; nothing worked in between
   bool has_energy_counter = true;        ///< as far as is known
 
-  void poll_stop() const { hgemm::poll_stop(stop); }
+  CompileAhead* compiling = nullptr;  ///< none yet
+
+  /// Between steps: takes over what was compiled meanwhile.
+  void poll() const;
 };
 
 /// The measurer may be lost at any step and then holds nothing any more. Whoever is to blame ends
 /// there; make_ready() brings back what the next step needs.
 class ShapeRace {
  public:
-  ShapeRace(TuneContext& context, const Shape& shape, Regime regime)
-      : context_(context), shape_(shape), regime_(regime) {}
+  ShapeRace(TuneContext& context, const Shape& shape, Regime regime, Effort effort)
+      : context_(context), shape_(shape), regime_(regime), effort_(effort) {}
 
   void add(const Build& build);  ///< must outlive the race
   void add_failed(const std::string& label, Status status, const std::string& message);
@@ -70,7 +74,6 @@ class ShapeRace {
   void prepare(Candidate& candidate);
   void end_attempts();
 
-  bool may_be_capped() const;  ///< by the power limit
   RacePolicy policy() const;
   Pace pace() const;
   void settle();
@@ -99,6 +102,7 @@ class ShapeRace {
   TuneContext& context_;
   Shape shape_;
   Regime regime_;
+  Effort effort_;
   std::optional<Timing> timing_;                 ///< once the shape was opened
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on

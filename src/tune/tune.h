@@ -1,6 +1,7 @@
 // The default command: shapes x configs -> compiled, raced on the GPU, recorded.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,12 +18,16 @@
 
 namespace hgemm {
 
-/// Told what happens, for progress and logs; called in the driver's thread. `index` counts from 0,
+/// Told what happens, for progress and logs; called in the driver's thread. With a time budget
+/// kernels are compiled while others are raced. `index` counts from 0,
 /// over the races (shape x regime) that still have something to measure.
 class TuneListener {
  public:
   virtual ~TuneListener() = default;
-  virtual void compiling(int done, int total, int failed) = 0;
+  struct Compiling {
+    int done = 0, total = 0, failed = 0, from_cache = 0;
+  };
+  virtual void compiling(const Compiling& compiling) = 0;
   virtual void shape_started(const Shape& shape, Regime regime, int index, int count,
                              int candidates) = 0;
   virtual void preparing(int done, int total) = 0;
@@ -37,6 +42,9 @@ struct SearchPlan {
   StrategyKind strategy = StrategyKind::kModel;  ///< one that does not learn
   Budget budget;
   std::vector<Device> devices;  ///< what the cost model may know about the GPU
+  /// In place of the budget: as many configs, measured as thoroughly, as there is time for. Each
+  /// race has its share of the time that is left when it begins.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
 struct TunePlan {
@@ -54,6 +62,7 @@ struct TunePlan {
 struct TuneOutcome {
   std::int64_t recorded = 0;                ///< configs' trials, by this call
   std::vector<std::string> skipped_shapes;  ///< those that this GPU cannot hold, or not now
+  std::vector<std::string> late_shapes;     ///< those for which there was no time left
 };
 
 using CompileAll = std::function<void(std::span<const KernelConfig>, const CompileOptions&,
@@ -68,6 +77,9 @@ using CompileAll = std::function<void(std::span<const KernelConfig>, const Compi
 /// A config that took the measurer down is recorded before anything else is tried, and one that
 /// took the whole machine down at a shape is recorded as crashed by the next call: neither runs
 /// again. An algorithm of cuBLASLt that did so is recorded and left out of its race.
+///
+/// With a deadline, what has not been compiled when its race begins is left out, unrecorded, and so
+/// are races that have not begun by then: the same call goes on with them.
 ///
 /// `stop` is polled between steps: when it returns true the driver returns early with all finished
 /// work committed. Shapes that do not fit the GPU's memory, or no longer do when they must be

@@ -26,12 +26,16 @@ Environment RemoteMeasurer::environment() {
 }
 
 Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed,
-                                      const std::set<std::string>& without) {
-  if (std::exchange(impl_->has_opened, true)) impl_->restart();
+                                      const std::set<std::string>& without, Effort effort) {
+  const bool brief = effort == Effort::kBrief;
+  if (std::exchange(impl_->has_opened, true) && !brief) impl_->restart();
   impl_->expect_launches_of(shape.flops());
-  const json reply = impl_->request(
-      {{"call", call::kOpen}, {"shape", shape}, {"seed", seed}, {"without", without}},
-      limit::kStart + limit::kOpen + impl_->launch_limit());
+  const json reply = impl_->request({{"call", call::kOpen},
+                                     {"shape", shape},
+                                     {"seed", seed},
+                                     {"without", without},
+                                     {"brief", brief}},
+                                    limit::kStart + limit::kOpen + impl_->launch_limit());
   return {reply.at("baselines").get<std::vector<std::string>>(),
           reply.at("prepared").get<std::vector<Prepared>>(), reply.at("timing").get<Timing>()};
 }

@@ -6,10 +6,11 @@
 // the parent kills it, throws MeasurerLost with the step and whose it was, and starts a new worker
 // at the next call.
 //
-// Each shape has a worker of its own. Where the driver places the inputs moves the time of a
-// memory-bound GEMM by up to some percent, and depends on what the process had allocated before: in
-// fresh processes three shapes came to the same times within 0.1 % each time (H200, 2026-11-20), at
-// the end of long tunes to times up to 3 % apart.
+// Each shape that is measured at full effort has a worker of its own. Where the driver places the
+// inputs moves the time of a memory-bound GEMM by up to some percent, and depends on what the
+// process had allocated before: in fresh processes three shapes came to the same times within 0.1 %
+// each time (H200, 2026-11-20), at the end of long tunes to times up to 3 % apart. But a new worker
+// takes 0.4 s (H200, 2026-11-22), which brief effort does not have.
 #pragma once
 
 #include <chrono>
@@ -33,8 +34,8 @@ class RemoteMeasurer : public Measurer {
 
   /// Throws NoDevice if there is no driver, no GPU, or it is not sm_90.
   Environment environment() override;
-  Opened open(const Shape& shape, std::uint64_t seed,
-              const std::set<std::string>& without = {}) override;
+  Opened open(const Shape& shape, std::uint64_t seed, const std::set<std::string>& without = {},
+              Effort effort = Effort::kFull) override;
   Prepared prepare(const Build& build) override;
   Prepared restore(const Build& build, double estimate_us) override;
   void forget(const std::string& label) override;

@@ -91,7 +91,8 @@ class Server {
     session_.reset();  // frees its memory before the next one asks how much there is
     session_.emplace(request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(),
                      *device_, nvml_ ? &*nvml_ : nullptr, on_step_,
-                     request.at("without").get<std::set<std::string>>());
+                     request.at("without").get<std::set<std::string>>(),
+                     request.at("brief").get<bool>() ? Effort::kBrief : Effort::kFull);
     const Measurer::Opened& opened = session_->opened();
     return {
         {"baselines", opened.baselines}, {"prepared", opened.prepared}, {"timing", opened.timing}};

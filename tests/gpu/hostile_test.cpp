@@ -63,7 +63,7 @@ KernelConfig carrier(const Hostile& hostile) {
 }
 
 struct Silent : TuneListener {
-  void compiling(int, int, int) override {}
+  void compiling(const Compiling&) override {}
   void shape_started(const Shape&, Regime, int, int, int) override {}
   void preparing(int, int) override {}
   void racing(int, int, const std::string&, double) override {}

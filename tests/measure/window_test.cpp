@@ -20,20 +20,22 @@ TEST(Replays, AreAtLeastOne) {
 }
 
 TEST(LeadIn, LastsAsLongAsTheProtocolSaysAndTimesItsLaterHalf) {
-  const LeadIn lead_in = lead_in_of(2);
+  const LeadIn lead_in = lead_in_of(100, 2);
   EXPECT_EQ(lead_in.before, 25);
   EXPECT_EQ(lead_in.timed, 22);
   EXPECT_EQ(lead_in.after, 3);
 }
 
 TEST(LeadIn, AlwaysHasATimedReplayAndKeepsTheGpuBusyIfItHasThree) {
-  for (double replay_ms = 0.01; replay_ms < 1000; replay_ms *= 1.1) {
-    const LeadIn lead_in = lead_in_of(replay_ms);
-    EXPECT_EQ(lead_in.replays(), replays_in(protocol::kLeadInMs, replay_ms)) << replay_ms;
-    EXPECT_GE(lead_in.before, 0) << replay_ms;
-    EXPECT_GE(lead_in.timed, 1) << replay_ms;
-    EXPECT_EQ(lead_in.after > 0, lead_in.replays() > 2) << replay_ms;
-    EXPECT_GE(lead_in.before + 1, lead_in.timed + lead_in.after) << replay_ms;
+  for (const double ms : {protocol::kFull.lead_in_ms, protocol::kBrief.lead_in_ms}) {
+    for (double replay_ms = 0.01; replay_ms < 1000; replay_ms *= 1.1) {
+      const LeadIn lead_in = lead_in_of(ms, replay_ms);
+      EXPECT_EQ(lead_in.replays(), replays_in(ms, replay_ms)) << replay_ms;
+      EXPECT_GE(lead_in.before, 0) << replay_ms;
+      EXPECT_GE(lead_in.timed, 1) << replay_ms;
+      EXPECT_EQ(lead_in.after > 0, lead_in.replays() > 2) << replay_ms;
+      EXPECT_GE(lead_in.before + 1, lead_in.timed + lead_in.after) << replay_ms;
+    }
   }
 }
 

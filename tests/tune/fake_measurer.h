@@ -63,6 +63,7 @@ class FakeMeasurer : public Measurer {
   // What happened.
   int opened = 0;
   std::vector<std::uint64_t> seeds;                ///< of each shape opened
+  std::vector<Effort> efforts;                     ///< of each call of open()
   std::vector<std::vector<std::string>> launched;  ///< baselines, in each open() that got so far
   std::vector<std::string> prepared;               ///< "shape label", in order
   std::vector<std::string> restored;               ///< "shape label", in order
@@ -77,9 +78,10 @@ class FakeMeasurer : public Measurer {
     return where;
   }
 
-  Opened open(const Shape& shape, std::uint64_t seed,
-              const std::set<std::string>& without) override {
+  Opened open(const Shape& shape, std::uint64_t seed, const std::set<std::string>& without,
+              Effort effort) override {
     before_step();
+    efforts.push_back(effort);
     close();
     if (too_large.contains(to_string(shape))) {
       throw InputError("needs 900 GiB, the GPU has 141 GiB");

@@ -61,7 +61,7 @@ struct QuietListener : TuneListener {
   std::vector<std::string> leaders;
   std::vector<std::string> weighed;  ///< "done/total"
 
-  void compiling(int, int, int) override { on_event(); }
+  void compiling(const Compiling&) override { on_event(); }
   void shape_started(const Shape& shape, Regime regime, int index, int count,
                      int candidates) override {
     races.push_back(fmt::format("{}/{} {} {} {}", index, count, to_string(shape), to_string(regime),

@@ -1,0 +1,41 @@
+// What races take, and so how a time budget is shared out. Arithmetic on predicted times. Private
+// to the module.
+#pragma once
+
+#include <cstddef>
+
+#include "measure/measurer.h"
+
+namespace hgemm {
+
+/// Whether its final may be at the own pace (measure/protocol.h).
+bool may_be_capped(const Shape& shape, Regime regime);
+
+struct RaceToCome {
+  Shape shape;
+  Regime regime = Regime::kSustained;
+  double launch_us = 0;     ///< of a fast config, predicted
+  std::size_t configs = 0;  ///< that could be raced
+  std::size_t space = 0;    ///< that suit the shape, those measured before among them
+};
+
+/// How a race is run.
+struct Terms {
+  Effort effort = Effort::kFull;
+  std::size_t configs = 0;
+};
+
+/// About how long that takes, compiling left out.
+double duration_s(const RaceToCome& race, const Terms& terms);
+
+/// The best use of so many seconds: at full effort if it can then screen what a search needs
+/// (kEnough of the space), and as many configs as there is time for; else in brief, with no more
+/// than that, and few where even a brief race does not fit. `compile_s`: between one kernel and the
+/// next while others are raced.
+Terms terms_for(const RaceToCome& race, double seconds, double compile_s);
+
+/// Of the space: where replayed searches come within 0.1 % of its best, 0.3 % at worst
+/// (results/h200/replay.md).
+inline constexpr double kEnough = 0.03;
+
+}  // namespace hgemm
