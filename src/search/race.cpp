@@ -23,17 +23,17 @@ std::vector<double> ratios(const std::vector<double>& of, const std::vector<doub
 
 }  // namespace
 
-RacePolicy in_brief(RacePolicy policy) {
+RacePolicy in_brief(RacePolicy policy, int visits) {
   policy.screen_rounds = std::min(policy.screen_rounds, 1);
   policy.semifinalists = 6;
   policy.lt_semifinalists = 2;
-  policy.semifinal_rounds = 2;
+  policy.semifinal_rounds = 2 * visits;
   policy.finalists = 3;
   policy.lt_finalists = 1;
   policy.own_finalists = 2;
   policy.own_lt_finalists = 1;
-  policy.min_rounds = policy.own_min_rounds = 6;
-  policy.max_rounds = 12;
+  policy.min_rounds = policy.own_min_rounds = 6 * visits;
+  policy.max_rounds = 12 * visits;
   return policy;
 }
 

@@ -47,8 +47,9 @@ struct RacePolicy {
 };
 
 /// The same race with a second or two to spend: one round tells the half dozen that are worth more,
-/// and the final is of two or three and the better algorithm.
-RacePolicy in_brief(RacePolicy policy);
+/// and the final is of two or three and the better algorithm. `visits`: how often it goes round, at
+/// the own pace how many windows a finalist has; 1 is the least that gives an interval.
+RacePolicy in_brief(RacePolicy policy, int visits = 1);
 
 /// Runs a race by telling whom to measure next. Labels tell configs, cuBLASLt algorithms and cublas
 /// apart. Configs are compared with configs and algorithms with algorithms, so a shape where cuBLAS

@@ -12,7 +12,6 @@
 #include "measure/protocol.h"
 #include "space/label.h"
 #include "statistics/statistics.h"
-#include "tune/time_plan.h"
 
 namespace hgemm {
 namespace {
@@ -50,8 +49,8 @@ void ShapeRace::open() {
   while (!open_ && configs_alive() > 0) {
     Measurer::Opened opened;
     try {
-      opened =
-          context_.measurer.open(shape_, context_.plan.policy.seed, ended_baselines(), effort_);
+      opened = context_.measurer.open(shape_, context_.plan.policy.seed, ended_baselines(),
+                                      terms_.effort);
     } catch (const MeasurerLost& loss) {
       // Its first launch: nothing may be known of it yet.
       if (is_cublaslt(loss.culprit)) candidates_[loss.culprit].trial.label = loss.culprit;
@@ -229,7 +228,7 @@ void ShapeRace::end_attempts() {
 
 RacePolicy ShapeRace::policy() const {
   RacePolicy policy = context_.plan.policy;
-  if (effort_ == Effort::kBrief) policy = in_brief(policy);
+  if (terms_.effort == Effort::kBrief) policy = in_brief(policy, terms_.visits);
   if (may_be_capped(shape_, regime_)) {
     policy.finalists = std::min(policy.finalists, policy.own_finalists);
     policy.lt_finalists = std::min(policy.lt_finalists, policy.own_lt_finalists);

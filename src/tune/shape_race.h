@@ -11,6 +11,7 @@
 
 #include "tune/compile_ahead.h"
 #include "tune/stop.h"
+#include "tune/time_plan.h"
 #include "tune/tune.h"
 
 namespace hgemm {
@@ -42,8 +43,8 @@ struct TuneContext {
 /// there; make_ready() brings back what the next step needs.
 class ShapeRace {
  public:
-  ShapeRace(TuneContext& context, const Shape& shape, Regime regime, Effort effort)
-      : context_(context), shape_(shape), regime_(regime), effort_(effort) {}
+  ShapeRace(TuneContext& context, const Shape& shape, Regime regime, const Terms& terms)
+      : context_(context), shape_(shape), regime_(regime), terms_(terms) {}
 
   void add(const Build& build);  ///< must outlive the race
   void add_failed(const std::string& label, Status status, const std::string& message);
@@ -102,7 +103,7 @@ class ShapeRace {
   TuneContext& context_;
   Shape shape_;
   Regime regime_;
-  Effort effort_;
+  Terms terms_;
   std::optional<Timing> timing_;                 ///< once the shape was opened
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on

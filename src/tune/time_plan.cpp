@@ -21,6 +21,8 @@ constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 8;
 constexpr int kCappedVisits = 2;  ///< of a finalist at full effort
 
+/// After the first.
+constexpr double kMostMoreVisits = 9;
 /// Fewer are no race.
 constexpr std::size_t kLeastConfigs = 8;
 
@@ -46,7 +48,7 @@ double duration_s(const RaceToCome& race, const Terms& terms) {
   const bool full = terms.effort == Effort::kFull;
   const bool capped = may_be_capped(race.shape, race.regime);
   const protocol::Windows& windows = full ? protocol::kFull : protocol::kBrief;
-  const RacePolicy policy = full ? RacePolicy{} : in_brief({});
+  const RacePolicy policy = full ? RacePolicy{} : in_brief({}, terms.visits);
   const double sample = sample_s(race, windows);
 
   const auto candidates = static_cast<double>(terms.configs) + kBaselines;
@@ -56,28 +58,34 @@ double duration_s(const RaceToCome& race, const Terms& terms) {
   const int finalists = capped ? policy.own_finalists + policy.own_lt_finalists + 1
                                : policy.finalists + policy.lt_finalists + 1;
   const double final_s =
-      finalists * (capped ? (full ? kCappedVisits : 1) * own_window_s(race, windows)
-                          : (full ? kFullFinalRounds : kBriefFinalRounds) * sample);
+      finalists * (capped ? (full ? kCappedVisits : terms.visits) * own_window_s(race, windows)
+                          : (full ? kFullFinalRounds : terms.visits * kBriefFinalRounds) * sample);
   const double settling =
       full ? (capped ? kFullSettleS : kLightSettleS) : windows.settle_limit_ms * 1e-3;
   return (full ? kNewWorkerS : 0) + kOpenS + settling + screening + semifinal + final_s;
 }
 
-Terms terms_for(const RaceToCome& race, double seconds, double compile_s) {
+Terms terms_for(const RaceToCome& race, double seconds) {
   const auto within = [&](Effort effort) {
-    const double base_s = duration_s(race, {effort, 0});
-    const double timing_s = duration_s(race, {effort, 1}) - base_s;
-    const double configs = std::floor((seconds - base_s) / std::max(timing_s, compile_s));
+    const double base_s = duration_s(race, {.effort = effort, .configs = 0});
+    const double timing_s = duration_s(race, {.effort = effort, .configs = 1}) - base_s;
+    const double configs = std::floor((seconds - base_s) / timing_s);
     return static_cast<std::size_t>(std::max(0.0, configs));
   };
   const auto share = static_cast<std::size_t>(kEnough * static_cast<double>(race.space));
-  const std::size_t enough = std::min(std::max(share, 2 * kLeastConfigs), race.configs);
-  if (const std::size_t configs = within(Effort::kFull); configs >= enough) {
-    return {Effort::kFull, std::min(configs, race.configs)};
+  const std::size_t enough = std::max(share, 2 * kLeastConfigs);
+  if (const std::size_t configs = within(Effort::kFull);
+      configs >= std::min(enough, race.configs)) {
+    return {.effort = Effort::kFull, .configs = std::min(configs, race.configs)};
   }
-  const std::size_t configs =
-      std::clamp(within(Effort::kBrief), kLeastConfigs, std::max(enough, kLeastConfigs));
-  return {Effort::kBrief, std::min(configs, race.configs)};
+  const std::size_t configs = std::clamp(within(Effort::kBrief), kLeastConfigs, enough);
+  Terms brief{.effort = Effort::kBrief, .configs = std::min(configs, race.configs)};
+  const double once_s = duration_s(race, brief);
+  brief.visits = 2;
+  const double visit_s = duration_s(race, brief) - once_s;
+  const double more = std::clamp((seconds - once_s) / visit_s, 0.0, kMostMoreVisits);
+  brief.visits = 1 + static_cast<int>(more);
+  return brief;
 }
 
 }  // namespace hgemm

@@ -23,6 +23,7 @@ struct RaceToCome {
 struct Terms {
   Effort effort = Effort::kFull;
   std::size_t configs = 0;
+  int visits = 1;  ///< of a brief race (search/race.h)
 };
 
 /// About how long that takes, compiling left out.
@@ -30,12 +31,11 @@ double duration_s(const RaceToCome& race, const Terms& terms);
 
 /// The best use of so many seconds: at full effort if it can then screen what a search needs
 /// (kEnough of the space), and as many configs as there is time for; else in brief, with no more
-/// than that, and few where even a brief race does not fit. `compile_s`: between one kernel and the
-/// next while others are raced.
-Terms terms_for(const RaceToCome& race, double seconds, double compile_s);
+/// than that, and in more visits if there is time left; with few where even a brief race does not
+/// fit.
+Terms terms_for(const RaceToCome& race, double seconds);
 
-/// Of the space: where replayed searches come within 0.1 % of its best, 0.3 % at worst
-/// (results/h200/replay.md).
+/// Of the space: where replayed searches come within 0.1 % of its best (results/h200/replay.md).
 inline constexpr double kEnough = 0.03;
 
 }  // namespace hgemm

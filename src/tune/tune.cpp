@@ -20,18 +20,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Core seconds that NVRTC takes for a kernel (568 in 10.7 s on 16 cores: results/h200/search.db).
-constexpr double kCompileS = 0.3;
+/// Core seconds that NVRTC takes for a kernel, beside races: 844 took 14 processes 27.4 s (16
+/// cores, 2026-11-22).
+constexpr double kCompileS = 0.45;
 /// Of the cores, while kernels are timed: one for the driver, one for the worker.
 constexpr int kSpareCores = 2;
-/// Of its time a race waits at most so much for its kernels.
-constexpr double kWaitingShare = 0.35;
+/// Of the time, for compiling in the order of the races.
+constexpr double kCompilingShare = 0.6;
+/// Between two looks at what has been compiled.
+constexpr std::chrono::milliseconds kLook{50};
 /// Of the time left, kept back for what takes longer than was thought, and for the end.
 constexpr double kReserve = 0.04;
-
-double seconds_until(Clock::time_point then) {
-  return std::chrono::duration<double>(then - Clock::now()).count();
-}
 
 /// A race, and the configs that the store has no trial of, those to be raced first in front.
 struct Missing {
@@ -108,22 +107,34 @@ class TimeShares {
   }
   int jobs() const { return jobs_; }  ///< for the compiler
 
-  /// Of one of `races`, in seconds, if they share what is left now.
-  double share_s(const Missing& race, std::span<const Missing> races) const {
-    double sum = 0;
-    for (const Missing& other : races) sum += weight(other);
-    return (1 - kReserve) * seconds_until(deadline_) * weight(race) / sum;
+  double seconds_left() const {
+    return (1 - kReserve) * std::chrono::duration<double>(deadline_ - Clock::now()).count();
   }
-  Terms terms(const Missing& race, double seconds) const {
-    return terms_for(race.to_come(), seconds, kCompileS / jobs_);
+  /// Of the race, if it shares what is left now with these others.
+  double share_s(const Missing& race, std::span<const Missing> others) const {
+    double sum = weight(race);
+    for (const Missing& other : others) sum += weight(other);
+    return seconds_left() * weight(race) / sum;
+  }
+  /// To compile so many kernels, if none is in the cache, leaves time to race what is compiled.
+  bool can_compile(std::size_t kernels) const {
+    return static_cast<double>(kernels) * kCompileS / jobs_ < kCompilingShare * seconds_left();
+  }
+  /// Races as planned would take what is left.
+  bool is_tight(std::span<const Missing> races) const {
+    double sum = 0;
+    for (const Missing& race : races) {
+      sum += duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = race.configs.size()});
+    }
+    return sum >= seconds_left();
+  }
+
+  static double weight(const Missing& race) {
+    constexpr std::size_t kTypicalConfigs = 40;
+    return duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = kTypicalConfigs});
   }
 
  private:
-  static double weight(const Missing& race) {
-    constexpr std::size_t kTypicalConfigs = 40;
-    return duration_s(race.to_come(), {Effort::kBrief, kTypicalConfigs});
-  }
-
   Clock::time_point deadline_;
   int jobs_;
 };
@@ -134,38 +145,64 @@ const char* why_not(const KernelConfig& config, const Shape& shape) {
   return rule == Rule::kValid ? why_unsupported(config, shape) : rule_text(rule).reason;
 }
 
-/// What any race needs, in the order of the races.
-std::vector<KernelConfig> needed_builds(std::span<const Missing> races) {
+/// What any race needs: race by race, or first what each likes best.
+std::vector<KernelConfig> needed_builds(std::span<const Missing> races, bool race_by_race) {
+  struct Need {
+    std::size_t rank;
+    const KernelConfig* config;
+  };
+  std::vector<Need> needs;
+  for (const Missing& race : races) {
+    for (std::size_t rank = 0; rank < race.configs.size(); ++rank) {
+      if (!why_not(race.configs[rank], race.shape)) needs.push_back({rank, &race.configs[rank]});
+    }
+  }
+  if (!race_by_race) std::ranges::stable_sort(needs, {}, &Need::rank);
   std::vector<KernelConfig> configs;
   std::set<std::string> known;
-  for (const Missing& race : races) {
-    for (const KernelConfig& config : race.configs) {
-      if (why_not(config, race.shape)) continue;
-      if (known.insert(label(config)).second) configs.push_back(config);
-    }
+  for (const Need& need : needs) {
+    if (known.insert(label(*need.config)).second) configs.push_back(*need.config);
   }
   return configs;
 }
 
-/// Waits for the race's kernels, but not for long, and leaves out what is still not compiled, and
-/// what there is no time for.
-Effort gather(Missing& race, double share_s, const TimeShares& shares, TuneContext& context) {
-  const auto in = [begin = Clock::now()](double seconds) {
-    return begin +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  };
-  context.compiling->wait_for(race.configs, in(kWaitingShare * share_s), [&] { context.poll(); });
-  std::erase_if(race.configs, [&](const KernelConfig& config) {
-    return context.compiling->find(label(config)) == nullptr;
-  });
-  const Terms terms = shares.terms(race, seconds_until(in(share_s)));
-  race.configs.resize(terms.configs);
-  return terms.effort;
+/// How many of the race's configs can be raced now; without a deadline all can, as they are.
+std::size_t ready_configs(const Missing& race, const TuneContext& context) {
+  return static_cast<std::size_t>(std::ranges::count_if(race.configs, [&](const auto& config) {
+    return why_not(config, race.shape) || context.compiling->find(label(config));
+  }));
 }
 
-void run_race(TuneContext& context, const Missing& missing, Effort effort,
+/// Takes out the race that is next: the first whose kernels are all there. Waits for them, but not
+/// so long that there is no time for the others: then the one that has the most. None: the time is
+/// over.
+std::optional<Missing> take_next(std::vector<Missing>& left, const TimeShares* shares,
+                                 TuneContext& context) {
+  for (;;) {
+    context.poll();
+    if (shares && shares->seconds_left() <= 0) return std::nullopt;
+    auto next = std::ranges::find_if(left, [&](const Missing& race) {
+      return ready_configs(race, context) == race.configs.size();
+    });
+    if (next == left.end() && shares->is_tight(left)) {
+      next = std::ranges::max_element(left, {}, [&](const Missing& race) {
+        return static_cast<double>(ready_configs(race, context)) /
+               static_cast<double>(race.configs.size());
+      });
+      if (ready_configs(*next, context) == 0) next = left.end();
+    }
+    if (next != left.end()) {
+      Missing race = std::move(*next);
+      left.erase(next);
+      return race;
+    }
+    context.compiling->wait_for(left.front().configs, Clock::now() + kLook, [] {});
+  }
+}
+
+void run_race(TuneContext& context, const Missing& missing, const Terms& terms,
               const Environment& environment, int index, int count) {
-  ShapeRace race(context, missing.shape, missing.regime, effort);
+  ShapeRace race(context, missing.shape, missing.regime, terms);
   const auto fatal = context.store.fatal_attempts(environment, missing.shape);
   for (const KernelConfig& config : missing.configs) {
     const std::string name = label(config);
@@ -197,12 +234,16 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
   if (plan.search && plan.search->deadline) {
     shares.emplace(*plan.search->deadline, options.jobs);
     options.jobs = shares->jobs();
+    const double all_s = shares->share_s(all.front(), std::span(all).subspan(1)) /
+                         shares->weight(all.front());  // for each unit of weight
     for (Missing& race : all) {
-      race.configs.resize(shares->terms(race, shares->share_s(race, all)).configs);
+      race.configs.resize(terms_for(race.to_come(), all_s * shares->weight(race)).configs);
     }
   }
+  auto needed = needed_builds(all, true);
+  if (shares && !shares->can_compile(needed.size())) needed = needed_builds(all, false);
   TuneListener::Compiling counts;
-  CompileAhead compiling(compile_all, needed_builds(all), options, [&](const Build& build) {
+  CompileAhead compiling(compile_all, std::move(needed), options, [&](const Build& build) {
     context.store.record_build(build.facts);
     ++counts.done;
     if (build.status != Status::kOk) ++counts.failed;
@@ -215,24 +256,27 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
   if (!shares) compiling.wait_for_all([&] { context.poll(); });
   context.run = context.store.begin_run(environment, plan.command_line);
 
+  const int count = static_cast<int>(all.size());
   std::set<std::string> left_out;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Missing& missing = all[i];
-    context.poll();
-    const std::string shape = to_string(missing.shape);
+  for (int index = 0; !all.empty(); ++index) {
+    std::optional<Missing> race = take_next(all, shares ? &*shares : nullptr, context);
+    if (!race) {
+      for (const Missing& late : all) outcome.late_shapes.push_back(to_string(late.shape));
+      return;
+    }
+    const std::string shape = to_string(race->shape);
     if (left_out.contains(shape)) continue;  // in another regime
-    Effort effort = Effort::kFull;
+    Terms terms{.effort = Effort::kFull, .configs = race->configs.size()};
     if (shares) {
-      const double share_s = shares->share_s(missing, std::span(all).subspan(i));
-      if (share_s > 0) effort = gather(missing, share_s, *shares, context);
-      if (share_s <= 0 || missing.configs.empty()) {
-        outcome.late_shapes.push_back(shape);
-        continue;
-      }
+      const double share_s = shares->share_s(*race, all);
+      std::erase_if(race->configs, [&](const KernelConfig& config) {
+        return compiling.find(label(config)) == nullptr;
+      });
+      terms = terms_for(race->to_come(), share_s);
+      race->configs.resize(terms.configs);
     }
     try {
-      run_race(context, missing, effort, environment, static_cast<int>(i),
-               static_cast<int>(all.size()));
+      run_race(context, *race, terms, environment, index, count);
     } catch (const DoesNotFit& unfit) {
       context.listener.warning(fmt::format("{} is skipped: {}", shape, unfit.reason));
       outcome.skipped_shapes.push_back(shape);
