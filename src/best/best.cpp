@@ -234,6 +234,7 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   row.label = winner.trial->label;
   row.stage = winner.trial->stage;
   row.pace = samples.front().pace;
+  row.brief = winner.race->race.timing.brief;
   row.verified = winner.trial->verdict.correct;
   row.time_us = winner.time_us;
   row.tflops = row.shape.flops() / winner.time_us * 1e-6;

@@ -51,6 +51,7 @@ struct BestRow {
   /// label.
   Stage stage = Stage::kNone;
   Pace pace = Pace::kShared;      ///< of the winner's samples
+  bool brief = false;             ///< the winner's race was: see Timing
   std::optional<double> time_us;  ///< median
   std::optional<double> tflops;
   std::optional<Ratio> cublas;  ///< against cublasGemmEx's default

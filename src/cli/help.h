@@ -87,7 +87,10 @@ inline constexpr const char* kReplayExamples =
     "Examples:\n"
     "  hgemm-tune replay                                    the recorded truth, 3 % of the space\n"
     "  hgemm-tune replay --strategy model,local,random --budget 1%\n"
-    "  hgemm-tune replay --db mine.db --shapes 4096x4096x4096 --budget 50 --format json";
+    "  hgemm-tune replay --db mine.db --shapes 4096x4096x4096 --budget 50 --format json\n"
+    "  hgemm-tune replay --found hgemm-tune.db              what a tune really found, by the same";
+inline constexpr const char* kReplayFound =
+    "Instead of a search: the winners in these databases, judged by what was recorded of all";
 inline constexpr const char* kReplayDb =
     "Races of a whole space (default: the truth that ships with the program)";
 inline constexpr const char* kReplayStrategy = "model, adaptive, local, random, exhaustive";

@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
+#include "best/best.h"
 #include "cli/commands.h"
 #include "cli/database.h"
 #include "cli/devices.h"
@@ -25,6 +27,7 @@ struct ReplayOptions {
   std::string shapes;
   std::vector<std::string> strategies = {"model"};
   std::string budget = "3%";
+  std::vector<std::string> found;
   int seeds = 10;
   std::string format = "table";
 };
@@ -44,6 +47,35 @@ std::vector<double> predictions(const Truth& truth, std::span<const Device> devi
     predicted_us.push_back(predict_cost(figures, entry.config, truth.shape).us());
   }
   return predicted_us;
+}
+
+/// The winners of tunes, by the truths of the GPU that they ran on.
+std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Truth> known) {
+  std::vector<ReplayRow> rows;
+  for (const std::string& path : options.found) {
+    require_database(path);
+    const auto races = Store::open(path, Store::Mode::kReadOnly).races();
+    const std::string name = std::filesystem::path(path).stem().string();
+    const std::size_t before = rows.size();
+    for (const BestRow& winner : best_rows(races)) {
+      if (!winner.label) continue;
+      for (const Truth& truth : known) {
+        if (truth.regime != winner.regime || !truth.shape.same_problem(winner.shape) ||
+            truth.environment.gpu_name != winner.environment.gpu_name) {
+          continue;
+        }
+        const auto row = judge(truth, name, *winner.label, static_cast<std::size_t>(winner.trials));
+        if (row) rows.push_back(*row);
+      }
+    }
+    if (rows.size() == before) {
+      throw Error(
+          fmt::format("{}: it has no winner at a shape, in a regime and on a GPU of which "
+                      "the whole space was recorded",
+                      path));
+    }
+  }
+  return rows;
 }
 
 int run_replay(const ReplayOptions& options) {
@@ -68,6 +100,10 @@ int run_replay(const ReplayOptions& options) {
         options.db.empty() ? "the recorded truth" : options.db,
         shapes.empty() ? "square" : options.shapes));
   }
+  if (!options.found.empty()) {
+    fmt::print("{}", format_replay(judged(options, known), format));
+    return 0;
+  }
   std::vector<std::vector<double>> predicted_us;
   for (const Truth& truth : known) predicted_us.push_back(predictions(truth, devices));
   std::vector<ReplayRow> rows;
@@ -88,13 +124,19 @@ void add_replay(CLI::App& program, Command& chosen) {
       program.add_subcommand("replay", help::kReplay)->footer(help::kReplayExamples);
   command->add_option("--db", options->db, help::kReplayDb)->type_name("FILE");
   command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
-  command->add_option("--strategy", options->strategies, help::kReplayStrategy)
-      ->type_name("NAME[,NAME...]")
+  CLI::Option* strategy =
+      command->add_option("--strategy", options->strategies, help::kReplayStrategy)
+          ->type_name("NAME[,NAME...]")
+          ->delimiter(',')
+          ->capture_default_str();
+  CLI::Option* budget = command->add_option("--budget", options->budget, help::kReplayBudget)
+                            ->type_name("P%|N")
+                            ->capture_default_str();
+  command->add_option("--found", options->found, help::kReplayFound)
+      ->type_name("DB[,DB...]")
       ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--budget", options->budget, help::kReplayBudget)
-      ->type_name("P%|N")
-      ->capture_default_str();
+      ->excludes(strategy)
+      ->excludes(budget);
   command->add_option("--seeds", options->seeds, help::kReplaySeeds)
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

@@ -60,6 +60,7 @@ Json to_json(const BestRow& row) {
       {"cublas_joules", number(row.cublas_joules)},
       {"cublaslt_joules", number(row.cublaslt_joules)},
       {"clock_events", row.label ? Json(row.clock_events) : Json()},
+      {"effort", row.label ? Json(row.brief ? "brief" : "full") : Json()},
   });
   return json;
 }
@@ -440,6 +441,17 @@ std::string faults_note(const Block& block) {
       fmt::join(faults, ", "));
 }
 
+std::string brief_note(const Block& block) {
+  const auto count = std::ranges::count_if(
+      block.rows, [](const BestRow* row) { return row->label && row->brief; });
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of {} were measured in brief, within a time budget: good enough to choose by, but before "
+      "the clock had settled, so that times and ratios may be some percent off those of `--budget "
+      "all` or a share.\n",
+      count, block.rows.size());
+}
+
 std::string for_people(std::span<const BestRow> rows, bool markdown) {
   std::string out;
   const auto blocks = blocks_of(rows);
@@ -449,7 +461,8 @@ std::string for_people(std::span<const BestRow> rows, bool markdown) {
   for (const Block& block : blocks) {
     std::vector<std::string> pieces = {context_line(block, several_cards),
                                        render(BestTable(block, rows).table(), markdown)};
-    for (const std::string& note : {regimes_note(block, markdown), faults_note(block)}) {
+    for (const std::string& note :
+         {regimes_note(block, markdown), brief_note(block), faults_note(block)}) {
       if (!note.empty()) pieces.push_back(note);
     }
     if (!out.empty()) out += '\n';

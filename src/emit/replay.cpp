@@ -18,7 +18,7 @@ Json json_of(const ReplayRow& row) {
   Json json = problem_of(row.shape);
   json["regime"] = to_string(row.regime);
   json["gpu"] = row.gpu_name;
-  json["strategy"] = to_string(row.strategy);
+  json["strategy"] = row.strategy;
   json["configs"] = row.configs;
   json["measured"] = row.measured;
   json["measured_fraction"] = number(row.measured_fraction());
@@ -42,30 +42,28 @@ Table table_of(std::span<const ReplayRow> rows) {
                           {"worst seed"},
                           {"found", false}},
               .rows = {}};
-  std::vector<StrategyKind> kinds;
+  std::vector<std::string> names;
   for (const ReplayRow& row : rows) {
-    if (std::ranges::find(kinds, row.strategy) == kinds.end()) kinds.push_back(row.strategy);
-    table.rows.push_back({to_string(row.shape), std::string(to_string(row.regime)),
-                          std::string(to_string(row.strategy)), std::to_string(row.configs),
-                          std::to_string(row.measured),
+    if (std::ranges::find(names, row.strategy) == names.end()) names.push_back(row.strategy);
+    table.rows.push_back({to_string(row.shape), std::string(to_string(row.regime)), row.strategy,
+                          std::to_string(row.configs), std::to_string(row.measured),
                           fmt::format("{:.1f}", 100 * row.measured_fraction()),
                           fraction(row.best_fraction), fraction(row.worst_fraction), row.found});
   }
-  for (const StrategyKind kind : kinds) {
+  for (const std::string& name : names) {
     double log_sum = 0;
     double share = 0;
     int count = 0;
     double least = 1;
     double worst = 1;
     for (const ReplayRow& row : rows) {
-      if (row.strategy != kind) continue;
+      if (row.strategy != name) continue;
       log_sum += std::log(row.best_fraction);
       share += row.measured_fraction();
       least = std::min(least, row.best_fraction);
       worst = std::min(worst, row.worst_fraction);
       ++count;
     }
-    const std::string name(to_string(kind));
     table.rows.push_back({"geomean", "", name, fmt::format("{} rows", count), "",
                           fmt::format("{:.1f}", 100 * share / count),
                           fraction(std::exp(log_sum / count)), "", ""});

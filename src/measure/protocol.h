@@ -56,7 +56,7 @@
 // For rested: idle until the clock event is gone, then rested samples of cublas until the medians
 // of two successive groups of kRestedGroup differ by less than kSettledDrift, at most
 // settle_limit_ms. Shared rounds follow one another; after a pause longer than kPauseMs (candidates
-// that left are freed), cublasGemmEx runs for kResumeMs first, since an idle GPU returns to a
+// that left are freed), cublasGemmEx runs for resume_ms first, since an idle GPU returns to a
 // higher clock within milliseconds.
 //
 // ENERGY of a finalist: it alone, back to back. After kEnergyLeadInMs, from one step of NVML's
@@ -86,6 +86,7 @@ struct Windows {
   double settle_window_ms;
   double settle_limit_ms;
   double settle_rested_limit_ms;  ///< of the samples; until the cap is left it may always take long
+  double resume_ms;
 };
 inline constexpr Windows kFull{.sample_us = 2000,
                                .rest_ms = 5,
@@ -96,7 +97,8 @@ inline constexpr Windows kFull{.sample_us = 2000,
                                .settle_short_ms = 300,
                                .settle_window_ms = 250,
                                .settle_limit_ms = 8000,
-                               .settle_rested_limit_ms = 8000};
+                               .settle_rested_limit_ms = 8000,
+                               .resume_ms = 200};
 inline constexpr Windows kBrief{.sample_us = 1000,
                                 .rest_ms = 2.5,
                                 .lead_in_ms = 50,
@@ -106,7 +108,8 @@ inline constexpr Windows kBrief{.sample_us = 1000,
                                 .settle_short_ms = 100,
                                 .settle_window_ms = 100,
                                 .settle_limit_ms = 100,
-                                .settle_rested_limit_ms = 0};
+                                .settle_rested_limit_ms = 0,
+                                .resume_ms = 20};
 
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
 inline constexpr double kLightLoad = 40;            ///< FLOP per byte; M = 64 and more exceed it
@@ -120,7 +123,6 @@ inline constexpr double kLeaveCapStepMs = 5;
 inline constexpr int kRestedGroup = 10;
 
 inline constexpr double kPauseMs = 3;
-inline constexpr double kResumeMs = 200;
 
 inline constexpr double kEnergyLeadInMs = 300;
 inline constexpr double kEnergyWindowS = 2.0;

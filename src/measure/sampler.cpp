@@ -149,7 +149,7 @@ std::vector<std::vector<Sample>> Sampler::rounds(std::span<const std::string> la
   std::vector<const Timed*> order;
   for (const std::string& label : labels) order.push_back(&timed(label));
   if (pace == Pace::kShared) {
-    if (ms_since(idle_since_) > protocol::kPauseMs) load(protocol::kResumeMs);
+    if (ms_since(idle_since_) > protocol::kPauseMs) load(windows().resume_ms);
     return {run_shared(order)};
   }
   const auto own_samples = static_cast<std::size_t>(windows().own_samples);

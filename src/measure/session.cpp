@@ -27,6 +27,7 @@ Session::Session(const Shape& shape, std::uint64_t seed, const Gpu& device, cons
       sampler_(stream_, {.sets = problem_.sets(), .light = is_light(shape), .effort = effort},
                device, nvml, std::move(on_step)) {
   opened_.timing.cold = problem_.cold();
+  opened_.timing.brief = effort == Effort::kBrief;
   for (Baseline& baseline : make_baselines(problem_)) {
     if (without.contains(baseline.label)) continue;
     const std::string description = baseline.candidate->describe();

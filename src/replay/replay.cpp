@@ -155,7 +155,7 @@ ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, Strat
   ReplayRow row{.shape = truth.shape,
                 .regime = truth.regime,
                 .gpu_name = truth.environment.gpu_name,
-                .strategy = kind,
+                .strategy = std::string(to_string(kind)),
                 .configs = configs.size(),
                 .found = {},
                 .best = {}};
@@ -183,6 +183,26 @@ ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, Strat
   row.worst_fraction = std::ranges::min(fractions);
   row.best = label(std::ranges::max_element(truth.entries, {}, &Truth::Entry::speed)->config);
   return row;
+}
+
+std::optional<ReplayRow> judge(const Truth& truth, const std::string& tune,
+                               const std::string& label, std::size_t measured) {
+  const auto winner = std::ranges::find_if(truth.entries, [&](const Truth::Entry& entry) {
+    return hgemm::label(entry.config) == label;
+  });
+  if (winner == truth.entries.end()) return std::nullopt;
+  const auto best = std::ranges::max_element(truth.entries, {}, &Truth::Entry::speed);
+  const double fraction = winner->speed / best->speed;
+  return ReplayRow{.shape = truth.shape,
+                   .regime = truth.regime,
+                   .gpu_name = truth.environment.gpu_name,
+                   .strategy = tune,
+                   .configs = truth.entries.size(),
+                   .measured = measured,
+                   .best_fraction = fraction,
+                   .worst_fraction = fraction,
+                   .found = label,
+                   .best = hgemm::label(best->config)};
 }
 
 }  // namespace hgemm

@@ -2,6 +2,7 @@
 // would have measured. No GPU.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,7 +44,7 @@ struct ReplayRow {
   Shape shape;
   Regime regime = Regime::kSustained;
   std::string gpu_name;
-  StrategyKind strategy = StrategyKind::kModel;
+  std::string strategy;      ///< its name, or that of the database whose winner is judged
   std::size_t configs = 0;   ///< in the space
   std::size_t measured = 0;  ///< of them, by the search
   double best_fraction = 0;  ///< best of the measured over best of all; of several seeds the median
@@ -58,5 +59,10 @@ struct ReplayRow {
 /// of its budget, as a race does.
 ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, StrategyKind strategy,
                  const Budget& budget, int seeds);
+
+/// What a tune really found, by what is known of all: it measured so many configs and `label` won.
+/// None if the truth does not have that config.
+std::optional<ReplayRow> judge(const Truth& truth, const std::string& tune,
+                               const std::string& label, std::size_t measured);
 
 }  // namespace hgemm

@@ -32,8 +32,7 @@ RacePolicy in_brief(RacePolicy policy, int visits) {
   policy.lt_finalists = 1;
   policy.own_finalists = 2;
   policy.own_lt_finalists = 1;
-  policy.min_rounds = policy.own_min_rounds = 6 * visits;
-  policy.max_rounds = 12 * visits;
+  policy.min_rounds = policy.own_min_rounds = policy.max_rounds = 6 * visits;
   return policy;
 }
 

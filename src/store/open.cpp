@@ -23,12 +23,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kApplicationId = 0x48474d54;  // "HGMT", as in schema.sql
-constexpr int kSchemaVersion = 5;           // as in schema.sql
+constexpr int kSchemaVersion = 6;           // as in schema.sql
 constexpr int kBusyTimeoutMs = 10'000;      // a commit takes milliseconds: this is another program
 
 /// kMigrations[v - 1] is the SQL that takes a database from schema version v to v + 1.
-constexpr std::array<const char*, kSchemaVersion - 1> kMigrations{kMigration1To2, kMigration2To3,
-                                                                  kMigration3To4, kMigration4To5};
+constexpr std::array<const char*, kSchemaVersion - 1> kMigrations{
+    kMigration1To2, kMigration2To3, kMigration3To4, kMigration4To5, kMigration5To6};
 
 InputError bad_file(const std::string& path, std::string_view problem) {
   return InputError(fmt::format("database {}: {}", path, problem));

@@ -202,7 +202,8 @@ std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>
   std::vector<RaceOfRun> races;
   Statement row(db,
                 "SELECT race.id, environment_id, run_id, uid, race.started_utc, m, n, k, dtype, "
-                "layout, lda, ldb, ldd, weight, tag, regime, cold, graph, pdl FROM race "
+                "layout, lda, ldb, ldd, weight, tag, regime, cold, graph, pdl, "
+                "effort = 'brief' FROM race "
                 "JOIN shape ON shape.id = shape_id JOIN run ON run.id = run_id "
                 "ORDER BY race.started_utc, race.id");
   while (row.executeStep()) {
@@ -221,7 +222,8 @@ std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>
                                            .regime = parse_regime(text(row, 15)),
                                            .timing = {.cold = integer(row, 16) != 0,
                                                       .graph = integer(row, 17) != 0,
-                                                      .pdl = integer(row, 18) != 0},
+                                                      .pdl = integer(row, 18) != 0,
+                                                      .brief = integer(row, 19) != 0},
                                            .trials = read_trials(db, id)}}});
   }
   return races;
@@ -231,10 +233,11 @@ std::int64_t add_race(Database& db, std::int64_t run, const RecordedRace& record
   const Race& race = recorded.race;
   return insert(db,
                 "INSERT INTO race (uid, run_id, shape_id, regime, cold, graph, pdl, tag, weight, "
-                "started_utc) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                "started_utc, effort) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
                 recorded.uid, run, shape_id(db, race.shape), std::string(to_string(race.regime)),
                 race.timing.cold, race.timing.graph, race.timing.pdl, race.shape.tag,
-                race.shape.weight, recorded.started_utc);
+                race.shape.weight, recorded.started_utc,
+                std::string(race.timing.brief ? "brief" : "full"));
 }
 
 // ---- Trials ----

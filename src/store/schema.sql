@@ -6,7 +6,7 @@
 -- A change of this file is a new user_version and a migration in src/store/migrations.h.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 5;
+PRAGMA user_version = 6;
 
 -- Where trials ran. Equal environments are one row.
 CREATE TABLE environment (
@@ -109,7 +109,8 @@ CREATE TABLE race (
   pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- all launched with PDL
   tag         TEXT    NOT NULL,  -- tag and weight describe the shape, as given to this race
   weight      REAL    NOT NULL,
-  started_utc TEXT    NOT NULL
+  started_utc TEXT    NOT NULL,
+  effort      TEXT    NOT NULL DEFAULT 'full' CHECK (effort IN ('full', 'brief'))
 ) STRICT;
 CREATE INDEX race_by_shape ON race (shape_id);
 

@@ -181,29 +181,33 @@ void Store::record_build(const BuildFacts& build) {
 }
 
 std::set<std::string> Store::finished(const Environment& environment, const Shape& shape,
-                                      Regime regime, bool with_energy) const {
+                                      Regime regime, const Wanted& wanted) const {
   Database& db = impl_->db;
   return impl_->read([&] {
-    std::set<std::string> labels, weighed;
+    std::set<std::string> labels, weighed, thorough;
     const auto known = find_shape(db, shape);
     if (!known) return labels;
     const auto places = with_conditions(db, environment);
-    Statement row =
-        prepare(db,
-                "SELECT label, environment_id, stage = 'final' AND status = 'ok', window_s NOTNULL "
-                "FROM race JOIN run ON run.id = run_id "
-                "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
-                "LEFT JOIN energy ON trial_id = trial.id "
-                "WHERE shape_id = ? AND regime = ? "
-                "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
-                *known, std::string(to_string(regime)));
+    Statement row = prepare(
+        db,
+        "SELECT label, environment_id, stage = 'final' AND status = 'ok', window_s NOTNULL, "
+        "effort = 'full' "
+        "FROM race JOIN run ON run.id = run_id "
+        "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
+        "LEFT JOIN energy ON trial_id = trial.id "
+        "WHERE shape_id = ? AND regime = ? "
+        "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
+        *known, std::string(to_string(regime)));
     while (row.executeStep()) {
       const std::string label = text(row, 0);
       if (is_baseline(label) || !places.contains(integer64(row, 1))) continue;
       const bool finalist = integer(row, 2) != 0;
       if (integer(row, 3) != 0) weighed.insert(label);
-      // The newest trial decides: who went back for its energy and lost this time is finished.
-      if (with_energy && finalist && !weighed.contains(label)) {
+      if (integer(row, 4) != 0) thorough.insert(label);
+      const bool lacks = (wanted.energy && !weighed.contains(label)) ||
+                         (wanted.full_effort && !thorough.contains(label));
+      // The newest trial decides: who went back for what it lacked and lost this time is finished.
+      if (finalist && lacks) {
         labels.erase(label);
       } else {
         labels.insert(label);

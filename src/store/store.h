@@ -25,6 +25,12 @@ struct RecordedRace {
   Race race;
 };
 
+/// Of a finalist, for it to be finished.
+struct Wanted {
+  bool energy = false;
+  bool full_effort = false;
+};
+
 class Store {
  public:
   enum class Mode { kReadWrite, kReadOnly };
@@ -70,9 +76,10 @@ class Store {
 
   /// Labels that need no further measurement at this shape in this environment and regime: they
   /// ended with any status, in any run (ok but never timed is no end). Baselines are never among
-  /// them. `with_energy`: finalists whose energy was never measured are not among them either.
+  /// them. Nor are finalists that lack what is wanted: `energy` those whose energy was never
+  /// measured, `full_effort` those that were only measured in brief.
   std::set<std::string> finished(const Environment& environment, const Shape& shape, Regime regime,
-                                 bool with_energy = false) const;
+                                 const Wanted& wanted = {}) const;
 
   /// All races with their trials and samples, oldest first; with `environment`, only races whose
   /// environment has the same conditions.

@@ -139,6 +139,7 @@ struct Timing {
   bool graph = true;  ///< graph replays, else launches on a stream
   /// Programmatic dependent launch, of all candidates. A config may have its own.
   bool pdl = false;
+  bool brief = false;  ///< shorter than results are measured (measure/protocol.h, effort)
   bool operator==(const Timing&) const = default;
 };
 

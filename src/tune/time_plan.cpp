@@ -18,7 +18,7 @@ constexpr double kFullSettleS = 3.4;  ///< at the power cap
 constexpr double kLightSettleS = 0.5;
 constexpr double kFullRounds = 2;  ///< of screening that a config sees, most leave after the first
 constexpr double kFullFinalRounds = 15;
-constexpr double kBriefFinalRounds = 8;
+constexpr double kBriefFinalRounds = 6;
 constexpr int kCappedVisits = 2;  ///< of a finalist at full effort
 
 /// After the first.

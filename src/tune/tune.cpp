@@ -29,8 +29,9 @@ constexpr int kSpareCores = 2;
 constexpr double kCompilingShare = 0.6;
 /// Between two looks at what has been compiled.
 constexpr std::chrono::milliseconds kLook{50};
-/// Of the time left, kept back for what takes longer than was thought, and for the end.
+/// Of the time left, kept back for what takes longer than was thought; and for the end.
 constexpr double kReserve = 0.04;
+constexpr double kEndS = 0.3;
 
 /// A race, and the configs that the store has no trial of, those to be raced first in front.
 struct Missing {
@@ -83,9 +84,10 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment) {
   std::vector<Missing> all;
   for (const Regime regime : plan.regimes) {
-    const bool with_energy = plan.energy && regime == Regime::kSustained;
+    const Wanted wanted{.energy = plan.energy && regime == Regime::kSustained,
+                        .full_effort = !(plan.search && plan.search->deadline)};
     for (const Shape& shape : plan.shapes) {
-      std::set<std::string> known = store.finished(environment, shape, regime, with_energy);
+      std::set<std::string> known = store.finished(environment, shape, regime, wanted);
       const Searched searched = configs_for(shape, plan, environment);
       Missing missing{shape, regime, {}, searched.space, searched.launch_us};
       for (const KernelConfig& config : searched.configs) {
@@ -108,7 +110,8 @@ class TimeShares {
   int jobs() const { return jobs_; }  ///< for the compiler
 
   double seconds_left() const {
-    return (1 - kReserve) * std::chrono::duration<double>(deadline_ - Clock::now()).count();
+    const std::chrono::duration<double> left = deadline_ - Clock::now();
+    return (1 - kReserve) * (left.count() - kEndS);
   }
   /// Of the race, if it shares what is left now with these others.
   double share_s(const Missing& race, std::span<const Missing> others) const {

@@ -49,7 +49,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Environment, gpu_name, gpu_uuid, compute_majo
                                    sm_count, l2_bytes, memory_bytes, max_sm_mhz, power_limit_w,
                                    driver, cuda, cublas, nvrtc, kernel_hash, git_revision)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Verdict, correct, error, tolerance, message)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, cold, graph, pdl)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, cold, graph, pdl, brief)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Energy, window_s, power_w, time_us)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Step, doing, label, alone, expected_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MicroFigure, metric, unit, value, low, high, samples)

@@ -196,7 +196,7 @@ TEST_F(MergeTest, WhatIsAddedIsFinishedHereToo) {
   add("all.db", "a.db");
   const Store all = read("all.db");
   for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
-    EXPECT_THAT(all.finished(environment(), kShape, regime, true), ElementsAre(kLabel));
+    EXPECT_THAT(all.finished(environment(), kShape, regime, {.energy = true}), ElementsAre(kLabel));
   }
 }
 

@@ -1,4 +1,4 @@
-// Databases of schema versions 1 to 4 are brought to the present one, and lose nothing.
+// Databases of schema versions 1 to 5 are brought to the present one, and lose nothing.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -227,9 +227,13 @@ TEST_F(MigrationTest, AMigrationThatFailsHalfWayLeavesTheOldDatabase) {
 
 class MigrationOfV2Test : public MigrationTest {
  protected:
-  /// Those that are as they were; config and shape have been given more columns.
+  /// Those that are as they were; config, shape and race have been given more columns.
   inline static const std::vector<std::string> kTables = {
-      "environment", "run", "candidate", "build", "race", "trial", "sample", "energy", "attempt"};
+      "environment", "run", "candidate", "build", "trial", "sample", "energy", "attempt"};
+  static std::vector<std::string> of_full_effort(std::vector<std::string> races) {
+    for (std::string& race : races) race += "full|";
+    return races;
+  }
   static std::vector<std::string> with_leading_dimensions(const std::vector<std::string>& shapes) {
     std::vector<std::string> rows;
     for (const std::string& shape : shapes) {  // id|m|n|k|dtype|layout|
@@ -267,9 +271,11 @@ TEST_F(MigrationOfV2Test, ItsSchemaIsTheOneOfANewDatabase) {
 TEST_F(MigrationOfV2Test, EverythingIsKept) {
   const std::vector<std::string> before = rows(kTables);
   const std::vector<std::string> shapes = with_leading_dimensions(rows({"shape"}));
+  const std::vector<std::string> races = of_full_effort(rows({"race"}));
   { Store store = open(); }
   EXPECT_EQ(rows(kTables), before);
   EXPECT_EQ(rows({"shape"}), shapes);
+  EXPECT_EQ(rows({"race"}), races);
   EXPECT_THAT(rows({"config"}),
               ElementsAre("2|128|128|64|4|1|1|coop|2|1|linear|tma|persist|bf16||"));
 
@@ -330,9 +336,11 @@ TEST_F(MigrationOfV3Test, ConfigsAreGivenTheAxesThatTheyHadNot) {
   tables.push_back("study");
   const std::vector<std::string> before = rows(tables);
   const std::vector<std::string> shapes = with_leading_dimensions(rows({"shape"}));
+  const std::vector<std::string> races = of_full_effort(rows({"race"}));
   { Store store = open(); }
   EXPECT_EQ(rows(tables), before);
   EXPECT_EQ(rows({"shape"}), shapes);
+  EXPECT_EQ(rows({"race"}), races);
   EXPECT_THAT(rows({"config"}),
               ElementsAre("2|128|128|64|4|1|1|coop|2|1|linear|tma|persist|bf16||",
                           "3|64|72|32|7|1|2|coop|1|0|group16|direct|single|fp16||",
@@ -420,6 +428,7 @@ TEST_F(MigrationOfV4Test, StudiesAndTheirFiguresAreKept) {
   for (const std::string& line : rows({"study_sample"})) after.push_back(line);
   EXPECT_EQ(after, before);
   EXPECT_EQ(rows({"shape"}), shapes);
+  EXPECT_EQ(rows({"race"}), races);
 
   const Store store = open(Store::Mode::kReadOnly);
   const auto ladders = store.studies(StudyKind::kLadder);

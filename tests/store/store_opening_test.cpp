@@ -130,7 +130,7 @@ TEST_F(StoreTest, RefusesANewerSchema) {
   for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
     EXPECT_THAT([&] { open(mode); },
                 ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 7"),
-                                                HasSubstr("versions up to 5"),
+                                                HasSubstr("versions up to 6"),
                                                 HasSubstr("use a newer hgemm-tune"))));
   }
 }

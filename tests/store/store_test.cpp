@@ -48,8 +48,9 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
                             .clock_events = {}};
   {
     Store store = open();
-    const auto id = store.begin_race(store.begin_run(environment(), "hgemm-tune"), kShape,
-                                     Regime::kBurst, {.cold = false, .graph = true, .pdl = true});
+    const auto id =
+        store.begin_race(store.begin_run(environment(), "hgemm-tune"), kShape, Regime::kBurst,
+                         {.cold = false, .graph = true, .pdl = true, .brief = true});
     store.record(
         id, std::vector{trial("cublas"), weighed(trial(kLabel, {measured, without_nvml})), failed});
   }
@@ -63,7 +64,8 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
   EXPECT_EQ(races[0].race.shape.tag, "prefill/o");
   EXPECT_EQ(races[0].race.shape.weight, 32);
   EXPECT_EQ(races[0].race.regime, Regime::kBurst);
-  EXPECT_EQ(races[0].race.timing, (Timing{.cold = false, .graph = true, .pdl = true}));
+  EXPECT_EQ(races[0].race.timing,
+            (Timing{.cold = false, .graph = true, .pdl = true, .brief = true}));
 
   const auto& trials = races[0].race.trials;
   ASSERT_THAT(trials, SizeIs(3));
@@ -223,15 +225,27 @@ TEST_F(StoreTest, AFinalistWithoutEnergyIsNotFinishedWhereEnergyIsWanted) {
                                trial(screened, {}, Stage::kScreen),
                                trial(failed, {}, Stage::kFinal, Status::kCrashed)});
   const auto finished = [&](bool with_energy) {
-    return store.finished(environment(), kShape, Regime::kSustained, with_energy);
+    return store.finished(environment(), kShape, Regime::kSustained, {.energy = with_energy});
   };
   EXPECT_THAT(finished(false), UnorderedElementsAre(kLabel, unweighed, screened, failed));
   EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, screened, failed));
 
+  const auto in_brief = store.begin_race(store.begin_run(environment(), "hgemm-tune"), kShape,
+                                         Regime::kSustained, {.brief = true});
+  const std::string hasty = "bm128.bn200.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16";
+  store.record(in_brief, std::vector{trial(hasty), trial(kLabel)});
+  EXPECT_THAT(finished(false), ::testing::Contains(hasty));
+  EXPECT_THAT(store.finished(environment(), kShape, Regime::kSustained, {.full_effort = true}),
+              UnorderedElementsAre(kLabel, unweighed, screened, failed))
+      << "who was a finalist in brief only is to be measured again";
+  store.record(race(store), std::vector{trial(hasty, {}, Stage::kScreen)});
+  EXPECT_THAT(store.finished(environment(), kShape, Regime::kSustained, {.full_effort = true}),
+              ::testing::Contains(hasty));
+
   // It raced again for its energy: either it has one now, or it was no finalist any more.
   const auto again = race(store);
   store.record(again, std::vector{trial(unweighed, {}, Stage::kScreen), trial(kLabel)});
-  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, unweighed, screened, failed));
+  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, unweighed, screened, failed, hasty));
 }
 
 // ---- Attempts ----

@@ -99,6 +99,7 @@ class FakeMeasurer : public Measurer {
     shape_ = shape;
     Opened result;
     result.timing = timing;
+    result.timing.brief = effort == Effort::kBrief;
     for (const std::string& label : launched.back()) {
       const bool fails = in_baseline.contains(label);
       const Status status = fails ? in_baseline.at(label) : Status::kOk;

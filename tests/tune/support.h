@@ -6,12 +6,14 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fake_measurer.h"
@@ -118,12 +120,18 @@ class TuneTest : public testing::Test {
                    const std::function<bool()>& stop = nullptr) {
     const auto compile_all = [this](std::span<const KernelConfig> configs, const CompileOptions&,
                                     const std::function<void(Build)>& done) {
+      if (compiler_throws_) throw InputError("the cache cannot be written");
       for (const KernelConfig& config : configs) compiled_.push_back(label(config));
-      fake_compile(configs, does_not_compile_, done);
+      int count = 0;
+      fake_compile(configs, does_not_compile_, [&](Build build) {
+        if (count++ == compiler_hangs_after_) std::this_thread::sleep_for(std::chrono::seconds(2));
+        done(std::move(build));
+      });
     };
     Store store = Store::open(database_, Store::Mode::kReadWrite);
     const TuneOutcome outcome = tune(plan, gpu, store, compile_all, listener_, stop);
     skipped_shapes_ = outcome.skipped_shapes;
+    late_shapes_ = outcome.late_shapes;
     return outcome.recorded;
   }
 
@@ -162,7 +170,9 @@ class TuneTest : public testing::Test {
   std::string folder_ = fast_folder() / ("hgemm_tune_test." + std::to_string(getpid()));
   std::string database_ = folder_ + "/test.db";
   QuietListener listener_;
-  std::vector<std::string> skipped_shapes_;  ///< of the last run
+  std::vector<std::string> skipped_shapes_, late_shapes_;  ///< of the last run
+  int compiler_hangs_after_ = 1 << 20;                     ///< for two seconds
+  bool compiler_throws_ = false;
   std::set<std::string> does_not_compile_;
   std::vector<std::string> compiled_;
 };

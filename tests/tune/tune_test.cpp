@@ -86,6 +86,76 @@ TEST_F(Tune, ABudgetTakesWhatTheModelLikesAndTheSameAgain) {
   EXPECT_EQ(run(some, gpu), 16) << "the rest";
 }
 
+SearchPlan within(double seconds) {
+  SearchPlan search{.strategy = StrategyKind::kModel, .budget = {}, .devices = {}};
+  search.deadline = std::chrono::steady_clock::now() +
+                    std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  return search;
+}
+
+TEST_F(Tune, AShortTimeIsSpentOnABriefRaceOfTheLikeliest) {
+  TunePlan hasty = plan({kLarge, kLight}, configs(20));
+  hasty.policy = {};
+  hasty.search = within(2);
+  FakeMeasurer gpu;
+  const auto measured = run(hasty, gpu);
+  EXPECT_THAT(gpu.efforts, Each(Effort::kBrief));
+  EXPECT_GE(measured, 16);
+  EXPECT_LT(measured, 40);
+  for (const RecordedRace& race : open().races()) EXPECT_TRUE(race.race.timing.brief);
+  EXPECT_THAT(listener_.races, SizeIs(2)) << "both shapes have their share";
+
+  // Finalists have only been measured in brief: full effort does so again, and all others.
+  hasty.search.reset();
+  FakeMeasurer again;
+  EXPECT_GT(run(hasty, again), 40 - measured);
+  EXPECT_THAT(again.efforts, Each(Effort::kFull));
+  EXPECT_EQ(run(hasty, again), 0);
+}
+
+TEST_F(Tune, AnHourIsSpentOnAllOfThem) {
+  TunePlan patient = plan({kLarge, kLight}, configs(20));
+  patient.search = within(3600);
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(patient, gpu), 40);
+  EXPECT_THAT(gpu.efforts, Each(Effort::kFull));
+}
+
+TEST_F(Tune, RacesThatTheTimeIsNotEnoughForAreNamedAndComeNext) {
+  TunePlan late = plan({kLarge, kLight}, configs(3));
+  late.search = within(-1);
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(late, gpu), 0);
+  EXPECT_EQ(gpu.opened, 0);
+  EXPECT_THAT(late_shapes_, UnorderedElementsAre(to_string(kLarge), to_string(kLight)));
+  late.search = within(60);
+  EXPECT_EQ(run(late, gpu), 6);
+  EXPECT_THAT(late_shapes_, IsEmpty());
+}
+
+TEST_F(Tune, WhatIsNotCompiledInTimeIsLeftOutAndComesNext) {
+  TunePlan hasty = plan({kLight}, configs(6));
+  hasty.search = within(1.5);
+  // The compiler is at the third kernel until long after that.
+  compiler_hangs_after_ = 2;
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(hasty, gpu), 2);
+  EXPECT_THAT(late_shapes_, IsEmpty());
+  compiler_hangs_after_ = 100;
+  hasty.search = within(60);
+  EXPECT_EQ(run(hasty, gpu), 4);
+}
+
+TEST_F(Tune, WhatTheCompilerThrowsEndsTheTune) {
+  compiler_throws_ = true;
+  FakeMeasurer gpu;
+  for (const bool hasty : {false, true}) {
+    TunePlan some = plan({kLight}, configs(2));
+    if (hasty) some.search = within(60);
+    EXPECT_THROW(run(some, gpu), InputError) << hasty;
+  }
+}
+
 // What a space has for other shapes is left out; what was asked for by name is not.
 TEST_F(Tune, MeasuresOnlyWhatSuitsAShapeIfAskedTo) {
   const Shape few{.m = 5, .n = 512, .k = 128, .tag = ""};

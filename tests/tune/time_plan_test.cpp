@@ -1,0 +1,69 @@
+// What a race does with the time it is given.
+#include "tune/time_plan.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace hgemm {
+namespace {
+
+/// Prefill, at the power cap; decode of one row; decode, where the cap may be reached.
+const RaceToCome kRaces[] = {
+    {{.m = 2048, .n = 4096, .k = 4096, .tag = ""}, Regime::kSustained, 100, 3000, 3000},
+    {{.m = 2048, .n = 4096, .k = 4096, .tag = ""}, Regime::kBurst, 90, 3000, 3000},
+    {{.m = 1, .n = 4096, .k = 4096, .tag = ""}, Regime::kSustained, 9, 900, 900},
+    {{.m = 64, .n = 4096, .k = 4096, .tag = ""}, Regime::kSustained, 11, 700, 700},
+    {{.m = 16384, .n = 16384, .k = 16384, .tag = ""}, Regime::kSustained, 12000, 3000, 3000}};
+
+TEST(TimePlan, TakesNoMoreThanItIsGivenUnlessThatIsTooLittleForAnyRace) {
+  for (const RaceToCome& race : kRaces) {
+    const double least_s = duration_s(race, terms_for(race, 0));
+    for (double seconds = 0.1; seconds < 3600; seconds *= 1.3) {
+      const Terms terms = terms_for(race, seconds);
+      EXPECT_LE(duration_s(race, terms), std::max(seconds, least_s))
+          << to_string(race.shape) << " in " << seconds << " s";
+      EXPECT_GE(terms.configs, 1u);
+      EXPECT_LE(terms.configs, race.configs);
+    }
+  }
+}
+
+TEST(TimePlan, MoreTimeIsUsed) {
+  for (const RaceToCome& race : kRaces) {
+    SCOPED_TRACE(to_string(race.shape) + " " + std::string(to_string(race.regime)));
+    EXPECT_EQ(terms_for(race, 0.2).effort, Effort::kBrief);
+    EXPECT_EQ(terms_for(race, 3600).effort, Effort::kFull);
+    EXPECT_EQ(terms_for(race, 3600).configs, race.configs);
+    Terms before = terms_for(race, 0.1);
+    for (double seconds = 0.1; seconds < 3600; seconds *= 1.3) {
+      const Terms terms = terms_for(race, seconds);
+      EXPECT_GE(terms.effort == Effort::kFull, before.effort == Effort::kFull);
+      if (terms.effort == before.effort) {
+        EXPECT_GE(terms.configs, before.configs);
+        EXPECT_GE(terms.visits, before.visits);
+      }
+      before = terms;
+    }
+  }
+}
+
+TEST(TimePlan, AFullRaceScreensWhatASearchNeeds) {
+  for (const RaceToCome& race : kRaces) {
+    double seconds = 0.1;
+    while (terms_for(race, seconds).effort == Effort::kBrief) seconds *= 1.1;
+    const auto configs = static_cast<double>(terms_for(race, seconds).configs);
+    EXPECT_GE(configs + 1, kEnough * static_cast<double>(race.space)) << to_string(race.shape);
+  }
+}
+
+TEST(TimePlan, WhatIsLeftOfASpaceIsRacedWhole) {
+  RaceToCome few = kRaces[2];
+  few.configs = 3;
+  EXPECT_EQ(terms_for(few, 0.1).configs, 3u);
+  EXPECT_EQ(terms_for(few, 60).configs, 3u);
+  EXPECT_EQ(terms_for(few, 60).effort, Effort::kFull);
+}
+
+}  // namespace
+}  // namespace hgemm
