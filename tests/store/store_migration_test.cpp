@@ -428,7 +428,6 @@ TEST_F(MigrationOfV4Test, StudiesAndTheirFiguresAreKept) {
   for (const std::string& line : rows({"study_sample"})) after.push_back(line);
   EXPECT_EQ(after, before);
   EXPECT_EQ(rows({"shape"}), shapes);
-  EXPECT_EQ(rows({"race"}), races);
 
   const Store store = open(Store::Mode::kReadOnly);
   const auto ladders = store.studies(StudyKind::kLadder);
