@@ -126,8 +126,7 @@ inline Selection select(const Problem& problem) {
   const hgemm_tuned_problem c = problem;
   return hgemm_tuned_select(&c);
 }
-inline Selection select(int64_t m, int64_t n, int64_t k,
-                        Dtype dtype = Dtype::kBf16) {
+inline Selection select(int64_t m, int64_t n, int64_t k, Dtype dtype = Dtype::kBf16) {
   return select(Problem{m, n, k, dtype});
 }
 

@@ -13,10 +13,12 @@
 namespace hgemm {
 namespace {
 
-/// Whether a package may have a kernel of that label.
+/// Whether a package may have a kernel of that label. Kernels whose CTAs wait for each other in
+/// memory are launched cooperatively there, which nobody promises to go with dependent launch.
 bool is_exportable(const std::string& label, bool pdl) {
   const KernelConfig config = parse_label(label);
-  return (pdl || !config.pdl) && !config.probe && why_invalid(config) == Rule::kValid;
+  return (!config.pdl || (pdl && !adds_in_workspace(config))) && !config.probe &&
+         why_invalid(config) == Rule::kValid;
 }
 
 /// Baselines, and the configs that `keep` takes.
