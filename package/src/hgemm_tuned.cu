@@ -5,7 +5,6 @@
 #include <cuda.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -13,6 +12,7 @@
 #include <cublas_v2.h>
 #endif
 
+#include "export/fallback.h"
 #include "gpu/launch.h"
 #include "table.h"
 
@@ -81,25 +81,6 @@ struct Choice {
   const Row* row = nullptr;  ///< that it was tuned for
 };
 
-double powers_apart(long long a, long long b) {
-  return std::fabs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
-}
-
-/// How ill a row of the same N and K suits another M: the next larger M within a factor of 4 comes
-/// first, since a tile for fewer rows would read B more than once; then what is nearest by ratio.
-double bucket_distance(const Row& row, const ProblemExtents& p) {
-  const double apart = powers_apart(row.problem.m, p.m);
-  return row.problem.m >= p.m && apart <= 2 ? apart : 4 + apart;
-}
-
-/// How far another shape is, in powers of two; M counts twice, since it decides the kind of kernel.
-double shape_distance(const Row& row, const ProblemExtents& p) {
-  const double m = powers_apart(row.problem.m, p.m);
-  const double n = powers_apart(row.problem.n, p.n);
-  const double k = powers_apart(row.problem.k, p.k);
-  return 2 * m * m + n * n + k * k;
-}
-
 /// Tuned shapes exactly, then N and K with another M, then the nearest shape whose kernel can.
 Choice choose(const ProblemExtents& p, Dtype dtype, const Operands& operands) {
   Choice choice;
@@ -121,12 +102,13 @@ Choice choose(const ProblemExtents& p, Dtype dtype, const Operands& operands) {
   if (choice.row != nullptr) return choice;
   for (const Row& row : kRows) {
     if (row.dtype != dtype || row.problem.n != p.n || row.problem.k != p.k) continue;
-    consider(row, row.general_kernel, HGEMM_TUNED_BUCKET, bucket_distance(row, p));
+    consider(row, row.general_kernel, HGEMM_TUNED_BUCKET, bucket_distance(row.problem.m, p.m));
   }
   if (choice.row != nullptr) return choice;
   for (const Row& row : kRows) {
     if (row.dtype != dtype) continue;
-    consider(row, row.general_kernel, HGEMM_TUNED_NEAREST, shape_distance(row, p));
+    consider(row, row.general_kernel, HGEMM_TUNED_NEAREST,
+             shape_distance(row.problem.m, row.problem.n, row.problem.k, p.m, p.n, p.k));
   }
   return choice;
 }

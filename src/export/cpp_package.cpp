@@ -143,7 +143,7 @@ std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& vali
   for (const EmbeddedFile& file : sources.package) {
     constexpr std::string_view kPackage = "package/";
     std::string path(file.path);
-    // src/gpu/launch.h has the same place there as here.
+    // What is from src/ has the same place there as here.
     if (path.starts_with(kPackage)) path.erase(0, kPackage.size());
     std::string text(file.text);
     if (path == "README.md") {
