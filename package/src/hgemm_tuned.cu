@@ -464,10 +464,10 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
   if (bytes == 0) return HGEMM_TUNED_OK;
   if (workspace == nullptr) return HGEMM_TUNED_NULL_POINTER;
   if (!is_multiple_of(workspace, kWorkspaceUnit)) return HGEMM_TUNED_MISALIGNED_WORKSPACE;
-  if (bytes < kFlagBytes) return HGEMM_TUNED_SMALL_WORKSPACE;
   Device* device = nullptr;
   if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
-  const cudaError_t code = cudaMemsetAsync(workspace, 0, kFlagBytes, stream);
+  const cudaError_t code =
+      cudaMemsetAsync(workspace, 0, bytes < kFlagBytes ? bytes : kFlagBytes, stream);
   return code == cudaSuccess ? HGEMM_TUNED_OK : cuda_failed(code);
 }
 

@@ -41,7 +41,7 @@ struct ExportPlan {
 };
 
 struct ExportAim {
-  std::vector<Shape> shapes;  ///< empty: all that are recorded
+  std::vector<Shape> shapes = {};  ///< empty: all that are recorded
   Regime regime = Regime::kSustained;
   /// Programmatic dependent launch: such kernels read, or ask L2 for, their operands before the
   /// kernel before them in the stream is done, so whoever calls them must keep a rule

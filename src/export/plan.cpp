@@ -48,19 +48,29 @@ ExportRow export_row(BestRow best) {
   return row;
 }
 
-const char* why_none(const BestRow& row, bool pdl) {
-  if (const char* reason = why_unsupported(row.shape)) return reason;
-  if (row.trials == 0) return "never recorded";
+bool has_config(std::span<const RecordedRace> races, const Shape& shape) {
+  return std::ranges::any_of(races, [&shape](const RecordedRace& race) {
+    return race.race.shape.same_problem(shape) &&
+           std::ranges::any_of(race.race.trials,
+                               [](const Trial& trial) { return !is_baseline(trial.label); });
+  });
+}
+
+/// Why there is no row, though `races` have configs of any sort.
+const char* why_none(std::span<const RecordedRace> races, const Shape& shape, bool pdl) {
+  if (const char* reason = why_unsupported(shape)) return reason;
+  if (!has_config(races, shape)) return "never recorded";
   return pdl ? "no config ended ok that the kernel sources still take"
              : "no config without programmatic dependent launch ended ok (--pdl allows it)";
 }
 
-void add_best(ExportPlan& plan, const std::vector<RecordedRace>& races, const ExportAim& aim) {
+void add_best(ExportPlan& plan, const std::vector<RecordedRace>& races,
+              std::span<const RecordedRace> all, const ExportAim& aim) {
   for (BestRow& row : best_rows(races, aim.shapes)) {
     if (row.label && row.verified) {
       plan.rows.push_back(export_row(std::move(row)));
     } else {
-      plan.left_out.push_back({row.shape, why_none(row, aim.pdl)});
+      plan.left_out.push_back({row.shape, why_none(all, row.shape, aim.pdl)});
     }
   }
 }
@@ -121,12 +131,13 @@ std::string ExportRow::command() const {
 
 ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim) {
   std::erase_if(races, [&](const RecordedRace& race) { return race.race.regime != aim.regime; });
+  const std::vector<RecordedRace> all = races;
   keep_trials(races, [&](const std::string& label) { return is_exportable(label, aim.pdl); });
   ExportPlan plan{.regime = aim.regime, .pdl = aim.pdl, .rows = {}, .left_out = {}};
   if (aim.max_kernels > 0) {
     add_portfolio(plan, races, aim);
   } else {
-    add_best(plan, races, aim);
+    add_best(plan, races, all, aim);
   }
   if (plan.rows.empty()) {
     std::string why;
