@@ -28,9 +28,25 @@ struct ExportOptions {
   int max_kernels = 0;
 };
 
+/// Few kernels for many shapes are chosen from all configs and not from winners, as by `best`;
+/// other races of the same shapes may have measured a config to the end that left these.
+std::vector<RecordedRace> races_of_whole_spaces() {
+  std::vector<RecordedRace> races = recorded_races("truth.db");
+  const std::size_t whole = races.size();
+  for (RecordedRace& race : shipped_races()) {
+    const auto same = [&race](const RecordedRace& other) {
+      return other.race.shape.same_problem(race.race.shape);
+    };
+    if (std::any_of(races.begin(), races.begin() + static_cast<std::ptrdiff_t>(whole), same)) {
+      races.push_back(std::move(race));
+    }
+  }
+  return races;
+}
+
 std::vector<RecordedRace> known_races(const ExportOptions& options) {
-  // As `best`: what few kernels lose takes more than the winners of races to say.
-  if (options.recorded) return recorded_races(options.max_kernels > 0 ? "truth.db" : "tune.db");
+  if (options.recorded && options.max_kernels > 0) return races_of_whole_spaces();
+  if (options.recorded) return shipped_races();
   if (std::filesystem::exists(options.db)) {
     return Store::open(options.db, Store::Mode::kReadOnly).races();
   }

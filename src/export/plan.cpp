@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -31,7 +32,7 @@ void keep_trials(std::vector<RecordedRace>& races, const Keep& keep) {
   }
 }
 
-/// The row of one config.
+/// The row of one config: from races that measured it to the end, if there are any.
 BestRow row_of(const std::vector<RecordedRace>& races, const Shape& shape,
                const std::string& config_label) {
   std::vector<RecordedRace> here;
@@ -39,6 +40,13 @@ BestRow row_of(const std::vector<RecordedRace>& races, const Shape& shape,
     return race.race.shape.same_problem(shape);
   });
   keep_trials(here, [&](const std::string& label) { return label == config_label; });
+  const auto is_final = [&](const RecordedRace& race) {
+    return std::ranges::any_of(race.race.trials, [&](const Trial& trial) {
+      return trial.label == config_label && trial.stage == Stage::kFinal &&
+             trial.status == Status::kOk;
+    });
+  };
+  if (std::ranges::any_of(here, is_final)) std::erase_if(here, std::not_fn(is_final));
   return best_rows(here, {&shape, 1}).front();
 }
 
@@ -75,9 +83,18 @@ void add_best(ExportPlan& plan, const std::vector<RecordedRace>& races,
   }
 }
 
-void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races, const ExportAim& aim) {
-  std::vector<Truth> known = truths(races);
+/// `all`: with the configs that may not be exported, beside which the others may have left a race
+/// before its end.
+void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
+                   std::span<const RecordedRace> all, const ExportAim& aim) {
+  std::vector<Truth> known = truths(all);
   keep_shapes(known, aim.shapes);
+  for (Truth& truth : known) {
+    std::erase_if(truth.entries, [&](const Truth::Entry& entry) {
+      return entry.speed <= 0 || !is_exportable(label(entry.config), aim.pdl);
+    });
+  }
+  std::erase_if(known, [](const Truth& truth) { return truth.entries.empty(); });
   const Portfolio portfolio = choose_portfolio(known, aim.max_kernels);
   for (const Portfolio::Choice& choice : portfolio.choices) {
     plan.rows.push_back(export_row(row_of(races, choice.shape, choice.label)));
@@ -135,7 +152,7 @@ ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim) {
   keep_trials(races, [&](const std::string& label) { return is_exportable(label, aim.pdl); });
   ExportPlan plan{.regime = aim.regime, .pdl = aim.pdl, .rows = {}, .left_out = {}};
   if (aim.max_kernels > 0) {
-    add_portfolio(plan, races, aim);
+    add_portfolio(plan, races, all, aim);
   } else {
     add_best(plan, races, all, aim);
   }
