@@ -15,6 +15,6 @@ std::span<const EmbeddedFile> embedded_kernels();  ///< the files of kernels/ it
 std::span<const EmbeddedFile> embedded_study_kernels();  ///< kernels/micro/ and kernels/ladder/
 /// package/ and, from src/, what it shares with this program: what `export --format cpp` copies.
 std::span<const EmbeddedFile> embedded_package();
-std::span<const EmbeddedFile> embedded_schema();         ///< src/store/schema.sql
+std::span<const EmbeddedFile> embedded_schema();  ///< src/store/schema.sql
 
 }  // namespace hgemm
