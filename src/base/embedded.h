@@ -13,6 +13,8 @@ struct EmbeddedFile {
 
 std::span<const EmbeddedFile> embedded_kernels();  ///< the files of kernels/ itself: the kernels
 std::span<const EmbeddedFile> embedded_study_kernels();  ///< kernels/micro/ and kernels/ladder/
-std::span<const EmbeddedFile> embedded_schema();         ///< src/store/schema.sql
+/// package/ and, from src/, what it shares with this program: what `export --format cpp` copies.
+std::span<const EmbeddedFile> embedded_package();
+std::span<const EmbeddedFile> embedded_schema();  ///< src/store/schema.sql
 
 }  // namespace hgemm

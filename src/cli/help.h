@@ -269,6 +269,41 @@ inline constexpr const char* kProbeExamples =
     "\n"
     "Exit code: 0 ok, 1 some failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
 
+inline constexpr const char* kExport = "Write tuned kernels and configs for other projects";
+inline constexpr const char* kExportExamples =
+    "Formats:\n"
+    "  cpp       a source package: a C++ and a C interface, the kernels, CMakeLists.txt; builds "
+    "with\n"
+    "            CUDA 13 alone, and falls back for shapes that were not tuned\n"
+    "  json, csv, md   the table: shape, config, time, ratio to cuBLAS, provenance\n"
+    "  triton    a list of triton.Config and an autotuner's results for a tl.dot matmul\n"
+    "  vllm      N=...,K=...,device_name=...,dtype=....json, a config for each batch size\n"
+    "  cutlass   a kernel filter and the command lines of cutlass_profiler\n"
+    "Each says which GPU, driver and CUDA it was measured on, and for each row the command that\n"
+    "measures it again. Measures nothing; needs no GPU.\n"
+    "\n"
+    "Kernels with programmatic dependent launch are left out unless --pdl allows them: of a chain\n"
+    "of GEMMs they read the weight before the kernel before them is done, so no kernel may write "
+    "it.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune export --format cpp -o hgemm_tuned --recorded --shapes llama7b.yaml\n"
+    "  hgemm-tune export --format cpp -o hgemm_tuned --db mine.db --pdl\n"
+    "  hgemm-tune export --format cpp -o hgemm_tuned --recorded --max-kernels 12\n"
+    "  hgemm-tune export --format vllm -o configs --db mine.db\n"
+    "  hgemm-tune export --format json -o . --recorded --regime burst\n"
+    "\n"
+    "Exit code: 0 ok, 1 failed, 2 bad usage or input.";
+inline constexpr const char* kExportFormat = "cpp, json, csv, md, triton, vllm or cutlass";
+inline constexpr const char* kExportOutput =
+    "The folder that the files go into; created, and files of the same names replaced";
+inline constexpr const char* kExportRegime =
+    "What was measured in which regime: sustained or burst";
+inline constexpr const char* kExportMaxKernels =
+    "So many kernels at most for all shapes together (with --recorded from the whole space)";
+inline constexpr const char* kExportPdl =
+    "Allow kernels with programmatic dependent launch, whose callers must keep a rule";
+
 inline constexpr const char* kDoctor = "Check what tuning needs, and say what to do";
 inline constexpr const char* kDoctorExamples =
     "Driver, GPU, CUDA, NVML, clocks, hardware counters, NVRTC, compile cache, database: each is "

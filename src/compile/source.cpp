@@ -6,88 +6,21 @@
 
 #include "base/hash.h"
 #include "compile/compiler.h"
+#include "space/definition.h"
 #include "space/label.h"
 
 namespace hgemm {
 
-namespace {
-
-struct Body {
-  const char* header;
-  const char* function;
-};
-Body body_of(const KernelConfig& config) {
-  if (is_vector(config)) return {"vector.cuh", "vector"};
-  return is_swapped(config) ? Body{"stream.cuh", "stream"} : Body{"hgemm.cuh", "hgemm"};
-}
-
-}  // namespace
-
 std::string kernel_source(const KernelConfig& config) {
-  // A structured binding names every member: one that is added does not compile until it is written
-  // out below.
-  const auto& [bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, mma_depth, order,
-               group, epilogue, walk, splits, dtype, a_hint, b_hint, d_hint, promotion, ctas_per_sm,
-               pdl, pack, m, n, k, probe] = config;
+  std::string source;
+  for (const std::string& header : kernel_headers(config)) {
+    source += fmt::format("#include \"{}\"\n", header);
+  }
+  source += '\n' + kernel_definition(config, "kConfig", "extern \"C\"");
+  if (!config.probe) return source;
   const std::string cluster_dims =
       cluster_size(config) > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", cluster_size(config))
                                : "";
-  const Body body = body_of(config);
-  KernelConfig plain = config;
-  plain.probe = false;
-  std::string source = fmt::format(
-      R"(#include "{}"
-
-inline constexpr hgemm::KernelConfig kConfig{{
-    .bm = {},
-    .bn = {},
-    .bk = {},
-    .stages = {},
-    .cluster_m = {},
-    .cluster_n = {},
-    .schedule = hgemm::Schedule{{{}}},
-    .consumers = {},
-    .mma_depth = {},
-    .order = hgemm::TileOrder{{{}}},
-    .group = {},
-    .epilogue = hgemm::Epilogue{{{}}},
-    .walk = hgemm::Walk{{{}}},
-    .splits = {},
-    .dtype = hgemm::Dtype{{{}}},
-    .a_hint = hgemm::CacheHint{{{}}},
-    .b_hint = hgemm::CacheHint{{{}}},
-    .d_hint = hgemm::CacheHint{{{}}},
-    .promotion = {},
-    .ctas_per_sm = {},
-    .pdl = {},
-    .pack = {},
-    .m = {},
-    .n = {},
-    .k = {},
-}};
-
-extern "C" __global__ void {}__launch_bounds__({}, {})
-    {}(const __grid_constant__ hgemm::KernelParams params) {{
-  hgemm::{}<kConfig>(params);
-}}
-)",
-      body.header, bm, bn, bk, stages, cluster_m, cluster_n, static_cast<int>(schedule), consumers,
-      mma_depth, static_cast<int>(order), group, static_cast<int>(epilogue), static_cast<int>(walk),
-      splits, static_cast<int>(dtype), static_cast<int>(a_hint), static_cast<int>(b_hint),
-      static_cast<int>(d_hint), promotion, ctas_per_sm, pdl, pack, m, n, k, cluster_dims,
-      threads_per_cta(config), ctas_per_sm, kernel_name(plain), body.function);
-  if (pack) {
-    source += fmt::format(R"(
-#include "pack.cuh"
-
-extern "C" __global__ void __launch_bounds__(hgemm::kPackThreads)
-    {}(const __grid_constant__ hgemm::PackParams params) {{
-  hgemm::pack<kConfig.pdl>(params);
-}}
-)",
-                          pack_kernel_name(config));
-  }
-  if (!probe) return source;
   // Beside the plain kernel, so that what the stamps cost can be measured.
   return source + fmt::format(R"(
 inline constexpr hgemm::KernelConfig kProbed = hgemm::with_probe(kConfig);
@@ -98,7 +31,7 @@ extern "C" __global__ void {}__launch_bounds__({}, {})
   hgemm::hgemm<kProbed>(params, hgemm::CtaProbe<kProbed>(records));
 }}
 )",
-                              cluster_dims, threads_per_cta(config), ctas_per_sm,
+                              cluster_dims, threads_per_cta(config), config.ctas_per_sm,
                               kernel_name(config));
 }
 

@@ -3,29 +3,19 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <filesystem>
 
 #include "gpu/cuda.h"
-#include "gpu/operands.h"
-#include "kernels/params.h"
+#include "gpu/launch.h"
 #include "kernels/probe_records.h"
 #include "space/shape.h"
 
 namespace hgemm {
 
-/// What CTAs of a launch leave for one another: sums of parts of K and their flags, or how many
-/// tiles were taken (KernelParams::partials, ::flags). And A and B with aligned rows, where the
-/// config packs them.
+/// See WorkspaceBytes.
 struct Workspace {
   DeviceMemory partials, flags;
   DeviceMemory packed_a, packed_b;
-};
-
-/// Of one launch. What is packed, if anything, is packed by a launch before it.
-struct LaunchParams {
-  KernelParams kernel;
-  PackParams pack;
 };
 
 class HgemmKernel {
@@ -52,8 +42,6 @@ class HgemmKernel {
               const ProbeRecords& records = {}) const;
 
  private:
-  using Attributes = std::array<cudaLaunchAttribute, 2>;
-  cudaLaunchConfig_t launch_config(int ctas, cudaStream_t stream, Attributes* attributes) const;
   void launch_pack(const PackParams& params, cudaStream_t stream) const;
 
   KernelConfig config_;

@@ -29,13 +29,13 @@ using Sources = std::map<std::string, std::string>;  // path in the project -> t
 const Strings kOrder = {"kernels", "base",    "statistics", "space",   "trial",   "study",
                         "search",  "compile", "gpu",        "problem", "measure", "bench",
                         "worker",  "store",   "model",      "best",    "compare", "replay",
-                        "emit",    "tune",    "cli",        "main"};
+                        "emit",    "export",  "tune",       "cli",     "main"};
 
 /// Modules that must build and run where there is no CUDA, and what else they may see: interfaces
 /// that are free of it.
-const std::set<std::string> kCoreModules = {"base",   "statistics", "space", "trial", "study",
-                                            "search", "store",      "model", "best",  "compare",
-                                            "replay", "emit",       "tune"};
+const std::set<std::string> kCoreModules = {"base",   "statistics", "space",  "trial", "study",
+                                            "search", "store",      "model",  "best",  "compare",
+                                            "replay", "emit",       "export", "tune"};
 const std::set<std::string> kInterfacesForCore = {"compile/compiler.h", "measure/measurer.h",
                                                   "measure/protocol.h"};
 const std::set<std::string> kCudaHalf = {"compile", "gpu", "problem", "measure", "bench", "worker"};

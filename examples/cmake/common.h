@@ -1,0 +1,59 @@
+// What the example's two parts share: operands on the GPU, a simple reference, errors.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <hgemm_tuned.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+inline void require(bool ok, const char* what, const char* why) {
+  if (ok) return;
+  std::fprintf(stderr, "%s: %s\n", what, why);
+  std::exit(1);
+}
+inline void check(cudaError_t code, const char* what) {
+  require(code == cudaSuccess, what, cudaGetErrorString(code));
+}
+inline void check(cublasStatus_t code, const char* what) {
+  require(code == CUBLAS_STATUS_SUCCESS, what, cublasGetStatusString(code));
+}
+inline void check(hgemm_tuned::Status status, const char* what) {
+  require(status == HGEMM_TUNED_OK, what, hgemm_tuned::to_string(status));
+}
+
+/// Device memory.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes) { check(cudaMalloc(&data_, bytes), "allocating"); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  Memory(Memory&& other) noexcept : data_(other.data_) { other.data_ = nullptr; }
+  ~Memory() { cudaFree(data_); }
+  void* get() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
+/// A ~ N(0, 1), B ~ N(0, 1 / K), so that D ~ N(0, 1). Rows without padding.
+struct Operands {
+  Memory a, b, d;
+  Operands(const hgemm_tuned::Problem& problem, unsigned seed);
+};
+
+/// Fills D with NaN.
+void poison(const Operands& operands, const hgemm_tuned::Problem& problem, cudaStream_t stream);
+
+/// The largest |d - reference| / (|reference| + 1), by fp32 sums on CUDA cores; NaN if any d is
+/// one. And what it may be: a rounding to the type, and fp32 sums in another order.
+double error_of(const Operands& operands, const void* d, const hgemm_tuned::Problem& problem);
+double tolerance_of(const hgemm_tuned::Problem& problem);
+
+/// Statuses, fallbacks, odd pointers, graphs and two streams at once: how many things were found
+/// wrong, each with a line on stdout.
+int check_package();

@@ -1,0 +1,277 @@
+// Uses exported kernels as a project would: checks every tuned shape's result, and times it in
+// turns with cublasGemmEx, as hgemm-tune did when it chose the kernels (its
+// src/measure/protocol.h).
+//
+// A sample is one replay of a CUDA graph of many launches, which rotate over input sets that exceed
+// three times the L2 cache, at least 16 where memory is the bound. Before that the GPU is brought
+// to full load. Where arithmetic is the bound the GPU meets its power cap, which sets the clock by
+// what ran before: there each candidate runs alone for kLeadInMs, then is timed for kOwnMs.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "common.h"
+
+using hgemm_tuned::Dtype;
+using hgemm_tuned::Problem;
+
+namespace {
+
+constexpr double kSampleUs = 2000;
+constexpr int kSharedRounds = 60;
+constexpr double kLeadInMs = 100, kOwnMs = 300;
+constexpr int kOwnRounds = 7;
+constexpr double kLightLoad = 40;   // FLOP per byte: memory is the bound
+constexpr double kHeavyLoad = 300;  // the power cap may be
+
+struct Stopwatch {
+  cudaEvent_t start, stop;
+  Stopwatch() {
+    check(cudaEventCreate(&start), "creating an event");
+    check(cudaEventCreate(&stop), "creating an event");
+  }
+  double us() const {
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, start, stop), "timing");
+    return ms * 1e3;
+  }
+};
+
+/// A graph of launches over all input sets.
+class Candidate {
+ public:
+  template <class Launch>
+  Candidate(cudaStream_t stream, int sets, const Launch& launch) {
+    capture(stream, sets, launch);
+    replay(stream);  // not timed: the first one loads
+    Stopwatch watch;
+    check(cudaEventRecord(watch.start, stream), "timing");
+    replay(stream);
+    check(cudaEventRecord(watch.stop, stream), "timing");
+    check(cudaStreamSynchronize(stream), "running");
+    const double us = watch.us() / launches_;
+    const int wanted = static_cast<int>(std::min(4096.0, kSampleUs / us));
+    capture(stream, std::max(sets, (wanted + sets - 1) / sets * sets), launch);
+    replay(stream);
+    check(cudaStreamSynchronize(stream), "running");
+    replay_us_ = us * launches_;
+  }
+  Candidate(const Candidate&) = delete;
+  ~Candidate() { cudaGraphExecDestroy(graph_); }
+
+  void replay(cudaStream_t stream) const {
+    check(cudaGraphLaunch(graph_, stream), "launching a graph");
+  }
+  void replay_for(cudaStream_t stream, double ms) const {
+    for (int i = 0; i < replays_in(ms); ++i) replay(stream);
+  }
+  int replays_in(double ms) const {
+    return std::max(1, static_cast<int>(std::lround(ms * 1e3 / replay_us_)));
+  }
+  int launches() const { return launches_; }
+
+  std::vector<double> us;  ///< of a launch, by round
+
+ private:
+  template <class Launch>
+  void capture(cudaStream_t stream, int launches, const Launch& launch) {
+    if (graph_ != nullptr) check(cudaGraphExecDestroy(graph_), "destroying");
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capturing");
+    for (int i = 0; i < launches; ++i) launch(i);
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(stream, &graph), "capturing");
+    check(cudaGraphInstantiate(&graph_, graph, 0), "instantiating");
+    check(cudaGraphDestroy(graph), "destroying");
+    launches_ = launches;
+  }
+
+  cudaGraphExec_t graph_ = nullptr;
+  int launches_ = 0;
+  double replay_us_ = 0;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// A 95 % interval of the median by order statistics; of few values their range.
+std::pair<double, double> interval(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto n = static_cast<double>(values.size());
+  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - 0.98 * std::sqrt(n))));
+  return {values[low], values[values.size() - 1 - low]};
+}
+
+struct Result {
+  Problem problem;
+  hgemm_tuned::Selection selection;
+  double error = 0, us = 0, their_us = 0, ratio = 0, low = 0, high = 0;
+};
+
+void time_in_turns(cudaStream_t stream, bool heavy, Candidate* candidates[2],
+                   std::mt19937& random) {
+  candidates[1]->replay_for(stream, heavy ? 1000 : 300);  // to full load
+  const int rounds = heavy ? kOwnRounds : kSharedRounds;
+  std::vector<Stopwatch> watches(static_cast<std::size_t>(2 * rounds));
+  std::vector<int> order;
+  for (int round = 0; round < rounds; ++round) {
+    const int first = static_cast<int>(random() % 2);
+    for (const int which : {first, 1 - first}) {
+      const Candidate& candidate = *candidates[which];
+      if (heavy) candidate.replay_for(stream, kLeadInMs);
+      const Stopwatch& watch = watches[order.size()];
+      order.push_back(which);
+      check(cudaEventRecord(watch.start, stream), "timing");
+      if (heavy) {
+        candidate.replay_for(stream, kOwnMs);
+      } else {
+        candidate.replay(stream);
+      }
+      check(cudaEventRecord(watch.stop, stream), "timing");
+    }
+  }
+  check(cudaStreamSynchronize(stream), "running");
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Candidate& candidate = *candidates[order[i]];
+    const int replays = heavy ? candidate.replays_in(kOwnMs) : 1;
+    candidate.us.push_back(watches[i].us() / (candidate.launches() * replays));
+    check(cudaEventDestroy(watches[i].start), "destroying");
+    check(cudaEventDestroy(watches[i].stop), "destroying");
+  }
+}
+
+int rotation_sets(const Problem& p, double bytes, double intensity) {
+  int device = 0;
+  int l2_bytes = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device), "asking for L2");
+  const int exceed = 3.0 * l2_bytes < bytes ? 1 : static_cast<int>(3.0 * l2_bytes / bytes) + 1;
+  return std::min(512, intensity <= kLightLoad || p.m <= 128 ? std::max(16, exceed) : exceed);
+}
+
+Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std::mt19937& random) {
+  Result result{p, hgemm_tuned::select(p)};
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+             k = static_cast<double>(p.k);
+  const double bytes = 2 * (m * k + n * k + m * n);
+  const double intensity = 2 * m * n * k / bytes;
+  const int sets = rotation_sets(p, bytes, intensity);
+  std::vector<Operands> operands;
+  for (int i = 0; i < sets; ++i) operands.emplace_back(p, static_cast<unsigned>(i));
+  std::size_t workspace_bytes = 0;
+  check(hgemm_tuned::workspace_bytes(p, &workspace_bytes), "workspace_bytes");
+  const Memory workspace(workspace_bytes + 1);
+  check(hgemm_tuned::init_workspace(stream, workspace.get(), workspace_bytes), "init_workspace");
+
+  const auto ours = [&](int i) {
+    const Operands& o = operands[static_cast<std::size_t>(i % sets)];
+    check(hgemm_tuned::gemm(stream, p, o.a.get(), o.b.get(), o.d.get(), workspace.get(),
+                            workspace_bytes),
+          "gemm");
+  };
+  const float one = 1, zero = 0;
+  const cudaDataType_t type = p.dtype == Dtype::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
+  const auto theirs = [&](int i) {
+    const Operands& o = operands[static_cast<std::size_t>(i % sets)];
+    check(
+        cublasGemmEx(cublas, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(p.n), static_cast<int>(p.m),
+                     static_cast<int>(p.k), &one, o.b.get(), type, static_cast<int>(p.k), o.a.get(),
+                     type, static_cast<int>(p.k), &zero, o.d.get(), type, static_cast<int>(p.n),
+                     CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmEx");
+  };
+  poison(operands.front(), p, stream);
+  ours(0);
+  check(cudaStreamSynchronize(stream), "running");
+  result.error = error_of(operands.front(), operands.front().d.get(), p);
+
+  Candidate our_candidate(stream, sets, ours);
+  Candidate their_candidate(stream, sets, theirs);
+  Candidate* both[2] = {&our_candidate, &their_candidate};
+  time_in_turns(stream, intensity >= kHeavyLoad, both, random);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < our_candidate.us.size(); ++i) {
+    ratios.push_back(their_candidate.us[i] / our_candidate.us[i]);
+  }
+  result.us = median(our_candidate.us);
+  result.their_us = median(their_candidate.us);
+  result.ratio = median(ratios);
+  std::tie(result.low, result.high) = interval(ratios);
+  return result;
+}
+
+/// One line a shape, how many are wrong. Another card, or its clock, moves all times: the last
+/// column says by how much.
+int print(const std::vector<Result>& results) {
+  std::printf(
+      "\n| shape | config | gain proven | us | tuned us | x cuBLAS | tuned x cuBLAS | error / "
+      "tolerance | tuned us / us | the same of cuBLAS |\n"
+      "|---|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
+  int wrong = 0;
+  double ratios = 0, tuned_ratios = 0, speeds = 0, their_speeds = 0;
+  for (const Result& r : results) {
+    const double tolerance = tolerance_of(r.problem);
+    const bool right = r.error <= tolerance;  // a NaN is not
+    wrong += right ? 0 : 1;
+    std::printf(
+        "| %lldx%lldx%lld | `%s` | %s | %.2f | %.2f | %.3f [%.3f, %.3f] | %.3f [%.3f, %.3f] | "
+        "%.2f%s | %.3f | %.3f |\n",
+        static_cast<long long>(r.problem.m), static_cast<long long>(r.problem.n),
+        static_cast<long long>(r.problem.k), r.selection.label, r.selection.gain ? "yes" : "no",
+        r.us, r.selection.tuned_us, r.ratio, r.low, r.high, r.selection.ratio_cublas,
+        r.selection.ratio_cublas_low, r.selection.ratio_cublas_high, r.error / tolerance,
+        right ? "" : " WRONG", r.selection.tuned_us / r.us,
+        r.selection.tuned_us * r.selection.ratio_cublas / r.their_us);
+    ratios += std::log(r.ratio);
+    tuned_ratios += std::log(r.selection.ratio_cublas);
+    speeds += std::log(r.selection.tuned_us / r.us);
+    their_speeds += std::log(r.selection.tuned_us * r.selection.ratio_cublas / r.their_us);
+  }
+  const auto count = static_cast<double>(results.size());
+  std::printf("| geomean of %zu | | | | | %.3f | %.3f | | %.3f | %.3f |\n", results.size(),
+              std::exp(ratios / count), std::exp(tuned_ratios / count), std::exp(speeds / count),
+              std::exp(their_speeds / count));
+  return wrong;
+}
+
+}  // namespace
+
+int main() {
+  check(hgemm_tuned::prepare(), "prepare");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "asking for the GPU");
+  int driver = 0, runtime = 0;
+  check(cudaDriverGetVersion(&driver), "asking for the driver");
+  check(cudaRuntimeGetVersion(&runtime), "asking for the runtime");
+  std::printf("%s, %d SMs, CUDA %d.%d, driver's CUDA %d.%d\n\n", properties.name,
+              properties.multiProcessorCount, runtime / 1000, runtime % 1000 / 10, driver / 1000,
+              driver % 1000 / 10);
+  int wrong = check_package();
+  std::fflush(stdout);
+
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+  cublasHandle_t cublas = nullptr;
+  check(cublasCreate(&cublas), "starting cuBLAS");
+  const std::size_t cublas_bytes = std::size_t{64} << 20;
+  const Memory cublas_workspace(cublas_bytes);
+  check(cublasSetStream(cublas, stream), "giving cuBLAS a stream");
+  check(cublasSetWorkspace(cublas, cublas_workspace.get(), cublas_bytes), "giving it a workspace");
+
+  std::mt19937 random(1);
+  std::vector<Result> results;
+  for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
+    const hgemm_tuned_problem tuned = hgemm_tuned_shape(i);
+    if (tuned.lda != tuned.k || tuned.ldb != tuned.k || tuned.ldd != tuned.n) continue;
+    results.push_back(measure({tuned.m, tuned.n, tuned.k, static_cast<Dtype>(tuned.dtype)}, stream,
+                              cublas, random));
+  }
+  wrong += print(results);
+  check(cublasDestroy(cublas), "stopping cuBLAS");
+  return wrong == 0 ? 0 : 1;
+}

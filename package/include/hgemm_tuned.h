@@ -1,0 +1,152 @@
+/* GEMMs on Hopper GPUs (sm_90) by kernels that hgemm-tune found to be the fastest.
+ *
+ * D[m x n] = A[m x k] * B[n x k]^T, all row-major: a linear layer with activations A and weight B.
+ * bf16 or fp16 in and out, sums in fp32.
+ *
+ * A call enqueues kernels and nothing else: it allocates nothing, waits for nothing and keeps no
+ * state but what it learned of each device (under no lock). It may be captured into a CUDA graph,
+ * and called from several threads and on several streams at once, if launches that may overlap have
+ * workspaces of their own. hgemm_tuned_prepare() loads the kernels of a device, which CUDA would
+ * otherwise do at each one's first call. README.md has an example, the shapes, and the fallbacks.
+ */
+#ifndef HGEMM_TUNED_H_
+#define HGEMM_TUNED_H_
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  HGEMM_TUNED_OK = 0,
+  HGEMM_TUNED_NULL_POINTER = 1, /* A, B, D, or where to write an answer */
+  HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, or a leading dimension that is
+                                   shorter than a row */
+  HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16 */
+  HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here takes A, B or D at this address */
+  HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and there is no cuBLAS */
+  HGEMM_TUNED_SMALL_WORKSPACE = 6,      /* fewer bytes than hgemm_tuned_workspace_bytes() says */
+  HGEMM_TUNED_MISALIGNED_WORKSPACE = 7, /* not at a multiple of 256 bytes */
+  HGEMM_TUNED_NO_HOPPER_GPU = 8,        /* no driver, no GPU, or the current one is not an sm_90 */
+  HGEMM_TUNED_CUDA_ERROR = 9,           /* hgemm_tuned_last_cuda_error() has CUDA's code */
+  HGEMM_TUNED_CUBLAS_ERROR = 10
+} hgemm_tuned_status;
+
+/* What it means, in English; never null. */
+const char* hgemm_tuned_status_string(hgemm_tuned_status status);
+
+/* Of the last call in this thread that returned HGEMM_TUNED_CUDA_ERROR. */
+cudaError_t hgemm_tuned_last_cuda_error(void);
+
+typedef enum { HGEMM_TUNED_BF16 = 0, HGEMM_TUNED_FP16 = 1 } hgemm_tuned_dtype;
+
+/* Leading dimensions are elements from one row to the next; 0: rows without padding. */
+typedef struct {
+  int64_t m, n, k;
+  hgemm_tuned_dtype dtype;
+  int64_t lda, ldb, ldd;
+} hgemm_tuned_problem;
+
+/* How a kernel was chosen, in the order in which it is looked for. */
+typedef enum {
+  HGEMM_TUNED_EXACT = 0,       /* tuned for this shape */
+  HGEMM_TUNED_BUCKET = 1,      /* tuned for this N and K, with another M */
+  HGEMM_TUNED_NEAREST = 2,     /* tuned for the nearest shape whose kernel computes this one */
+  HGEMM_TUNED_CUBLAS_ONLY = 3, /* no kernel here computes it, but cuBLAS may */
+  HGEMM_TUNED_NONE = 4         /* nothing can: see `status` */
+} hgemm_tuned_source;
+
+typedef struct {
+  hgemm_tuned_status status; /* why there is none, else HGEMM_TUNED_OK */
+  hgemm_tuned_source source;
+  const char* label; /* of the kernel's config; null if there is none */
+  int gain;          /* whether it was measured to be faster than cuBLAS where it was tuned */
+  int uses_cublas;   /* gemm() with a cuBLAS handle calls cuBLAS: no gain, or no kernel */
+  /* The shape that the kernel was tuned for, and what was measured there: the medians of its time
+   * and of its speed over cublasGemmEx's, with the 95 % interval of the latter (NaN: unknown). */
+  int64_t tuned_m, tuned_n, tuned_k;
+  double tuned_us, ratio_cublas, ratio_cublas_low, ratio_cublas_high;
+} hgemm_tuned_selection;
+
+/* What gemm() would run for a problem whose operands are at multiples of 16 bytes. Needs no GPU. */
+hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem);
+
+/* The rows of the table: shapes that were tuned. `index` from 0 to count - 1. */
+int hgemm_tuned_shape_count(void);
+hgemm_tuned_problem hgemm_tuned_shape(int index);
+
+/* Loads all kernels for the current device. Before the first capture, or the first timed call. */
+hgemm_tuned_status hgemm_tuned_prepare(void);
+
+/* Bytes that gemm() needs for it on the current device; often none. The operands are looked at only
+ * for their alignment; null counts as aligned. */
+hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
+                                               const void* b, const void* d, size_t* bytes);
+
+/* Makes `bytes` of memory a workspace, by one memset on the stream: once, before its first use.
+ * Each gemm leaves it ready for the next one, whatever that one's problem. */
+hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspace, size_t bytes);
+
+/* Enqueues it on a stream of the current device. `workspace` may be null if it needs none, and must
+ * not be used by another launch that can overlap this one.
+ *
+ * `cublas`: a cublasHandle_t, or null. If the package was built with HGEMM_TUNED_WITH_CUBLAS,
+ * cuBLAS computes what selection.uses_cublas says. The handle must have `stream` set, and its
+ * pointer mode on the host; its workspace and math mode are its owner's business. Without one, or
+ * without cuBLAS, our kernel runs where there is one. */
+hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
+                                    const void* a, const void* b, void* d, void* workspace,
+                                    size_t workspace_bytes, void* cublas);
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+namespace hgemm_tuned {
+
+using Status = hgemm_tuned_status;
+using Selection = hgemm_tuned_selection;
+enum class Dtype { kBf16 = HGEMM_TUNED_BF16, kFp16 = HGEMM_TUNED_FP16 };
+
+struct Problem {
+  int64_t m = 0, n = 0, k = 0;
+  Dtype dtype = Dtype::kBf16;
+  int64_t lda = 0, ldb = 0, ldd = 0;
+
+  operator hgemm_tuned_problem() const {
+    return {m, n, k, static_cast<hgemm_tuned_dtype>(dtype), lda, ldb, ldd};
+  }
+};
+
+inline const char* to_string(Status status) { return hgemm_tuned_status_string(status); }
+
+inline Selection select(const Problem& problem) {
+  const hgemm_tuned_problem c = problem;
+  return hgemm_tuned_select(&c);
+}
+inline Selection select(int64_t m, int64_t n, int64_t k, Dtype dtype = Dtype::kBf16) {
+  return select(Problem{m, n, k, dtype});
+}
+
+inline Status prepare() { return hgemm_tuned_prepare(); }
+
+inline Status workspace_bytes(const Problem& problem, size_t* bytes) {
+  const hgemm_tuned_problem c = problem;
+  return hgemm_tuned_workspace_bytes(&c, nullptr, nullptr, nullptr, bytes);
+}
+inline Status init_workspace(cudaStream_t stream, void* workspace, size_t bytes) {
+  return hgemm_tuned_init_workspace(stream, workspace, bytes);
+}
+
+inline Status gemm(cudaStream_t stream, const Problem& problem, const void* a, const void* b,
+                   void* d, void* workspace = nullptr, size_t workspace_bytes = 0,
+                   void* cublas = nullptr) {
+  const hgemm_tuned_problem c = problem;
+  return hgemm_tuned_gemm(stream, &c, a, b, d, workspace, workspace_bytes, cublas);
+}
+
+}  // namespace hgemm_tuned
+#endif /* __cplusplus */
+#endif /* HGEMM_TUNED_H_ */

@@ -1,0 +1,489 @@
+// See hgemm_tuned.h. table.h, which hgemm-tune wrote, has the kernels and what was measured of
+// them; gpu/launch.h, its own source for both, how they are launched.
+#include "hgemm_tuned.h"
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+
+#ifdef HGEMM_TUNED_WITH_CUBLAS
+#include <cublas_v2.h>
+#endif
+
+#include "export/fallback.h"
+#include "gpu/launch.h"
+#include "table.h"
+
+namespace {
+
+using namespace hgemm;
+using namespace hgemm_tuned_table;
+
+constexpr std::uintptr_t kWorkspaceUnit = 256;
+/// Flags come first in a workspace, in a region of one size for all kernels: what one of them
+/// leaves zero another one may rely on, and partial sums never lie there.
+constexpr std::size_t kFlagBytes = 64 << 10;
+
+thread_local cudaError_t last_cuda_error = cudaSuccess;
+
+hgemm_tuned_status cuda_failed(cudaError_t code) {
+  cudaGetLastError();  // it is ours, and is reported
+  last_cuda_error = code;
+  return HGEMM_TUNED_CUDA_ERROR;
+}
+
+// ---- What is asked for ----
+
+hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
+  if (problem == nullptr) return HGEMM_TUNED_NULL_POINTER;
+  if (problem->dtype != HGEMM_TUNED_BF16 && problem->dtype != HGEMM_TUNED_FP16) {
+    return HGEMM_TUNED_BAD_DTYPE;
+  }
+  return HGEMM_TUNED_OK;
+}
+
+ProblemExtents extents_of(const hgemm_tuned_problem& p) {
+  return {
+      p.m, p.n, p.k, p.lda != 0 ? p.lda : p.k, p.ldb != 0 ? p.ldb : p.k, p.ldd != 0 ? p.ldd : p.n};
+}
+
+Dtype dtype_of(const hgemm_tuned_problem& p) {
+  return p.dtype == HGEMM_TUNED_FP16 ? Dtype::kFp16 : Dtype::kBf16;
+}
+
+bool same(const ProblemExtents& a, const ProblemExtents& b) {
+  return a.m == b.m && a.n == b.n && a.k == b.k && a.lda == b.lda && a.ldb == b.ldb &&
+         a.ldd == b.ldd;
+}
+
+// ---- Selection ----
+
+/// Why a kernel cannot run it: OK, MISALIGNED or NO_KERNEL.
+hgemm_tuned_status why_not(const Kernel& kernel, const ProblemExtents& p, Dtype dtype,
+                           const Operands& operands) {
+  const KernelConfig& c = kernel.config;
+  if (c.dtype != dtype || why_unsupported(c, p) != nullptr || grid_tiles(c, p) > kMaxTiles) {
+    return HGEMM_TUNED_NO_KERNEL;
+  }
+  // Parts of a tile have a flag each. Those of kStreamK are as many as CTAs, which always fit.
+  if (c.walk == Walk::kSplitK && workspace_bytes(c, p, 0).flags > kFlagBytes) {
+    return HGEMM_TUNED_NO_KERNEL;
+  }
+  return find_misaligned(c, operands).name != nullptr ? HGEMM_TUNED_MISALIGNED : HGEMM_TUNED_OK;
+}
+
+struct Choice {
+  hgemm_tuned_status status = HGEMM_TUNED_NO_KERNEL;
+  hgemm_tuned_source source = HGEMM_TUNED_NONE;
+  int kernel = -1;           ///< index in kKernels
+  const Row* row = nullptr;  ///< that it was tuned for
+};
+
+/// Tuned shapes exactly, then N and K with another M, then the nearest shape whose kernel can.
+Choice choose(const ProblemExtents& p, Dtype dtype, const Operands& operands) {
+  Choice choice;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const Row& row, int kernel, hgemm_tuned_source source,
+                            double distance) {
+    if (kernel < 0) return;
+    const hgemm_tuned_status status = why_not(kKernels[kernel], p, dtype, operands);
+    if (status == HGEMM_TUNED_MISALIGNED && choice.source == HGEMM_TUNED_NONE) {
+      choice.status = HGEMM_TUNED_MISALIGNED;
+    }
+    if (status != HGEMM_TUNED_OK || distance >= least) return;
+    least = distance;
+    choice = {HGEMM_TUNED_OK, source, kernel, &row};
+  };
+  for (const Row& row : kRows) {
+    if (row.dtype == dtype && same(row.problem, p)) consider(row, row.kernel, HGEMM_TUNED_EXACT, 0);
+  }
+  if (choice.row != nullptr) return choice;
+  for (const Row& row : kRows) {
+    if (row.dtype != dtype || row.problem.n != p.n || row.problem.k != p.k) continue;
+    consider(row, row.general_kernel, HGEMM_TUNED_BUCKET, bucket_distance(row.problem.m, p.m));
+  }
+  if (choice.row != nullptr) return choice;
+  for (const Row& row : kRows) {
+    if (row.dtype != dtype) continue;
+    consider(row, row.general_kernel, HGEMM_TUNED_NEAREST,
+             shape_distance(row.problem.m, row.problem.n, row.problem.k, p.m, p.n, p.k));
+  }
+  return choice;
+}
+
+bool prefers_cublas(const Choice& choice) { return choice.row == nullptr || !choice.row->gain; }
+
+constexpr bool kHasCublas =
+#ifdef HGEMM_TUNED_WITH_CUBLAS
+    true;
+#else
+    false;
+#endif
+
+// ---- Devices ----
+
+constexpr int kMaxDevices = 64;
+
+/// What was learned of a kernel on a device: 0 until then. Threads that learn it at the same time
+/// find the same.
+struct Loaded {
+  std::atomic<int> resident{0};  ///< clusters at once
+  std::atomic<int> pack_ctas{0};
+};
+struct Device {
+  std::atomic<int> sm_count{0};
+  std::atomic<int> is_hopper{0};  ///< 1 yes, -1 no
+  Loaded kernels[kKernelCount];
+};
+Device devices[kMaxDevices];
+
+hgemm_tuned_status current_device(Device** found) {
+  int index = 0;
+  if (cudaGetDevice(&index) != cudaSuccess || index >= kMaxDevices) {
+    cudaGetLastError();
+    return HGEMM_TUNED_NO_HOPPER_GPU;
+  }
+  Device& device = devices[index];
+  if (device.is_hopper.load(std::memory_order_acquire) == 0) {
+    int major = 0, minor = 0, sm_count = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index) != cudaSuccess ||
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index) != cudaSuccess ||
+        cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, index) != cudaSuccess) {
+      cudaGetLastError();
+      return HGEMM_TUNED_NO_HOPPER_GPU;
+    }
+    device.sm_count.store(sm_count, std::memory_order_relaxed);
+    device.is_hopper.store(major == 9 && minor == 0 ? 1 : -1, std::memory_order_release);
+  }
+  *found = &device;
+  return device.is_hopper.load(std::memory_order_acquire) == 1 ? HGEMM_TUNED_OK
+                                                               : HGEMM_TUNED_NO_HOPPER_GPU;
+}
+
+hgemm_tuned_status load(const Kernel& kernel, const Device& device, Loaded* loaded) {
+  if (loaded->resident.load(std::memory_order_acquire) != 0) return HGEMM_TUNED_OK;
+  const KernelConfig& c = kernel.config;
+  if (const cudaError_t code = cudaFuncSetAttribute(
+          kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_layout(c).total_bytes);
+      code != cudaSuccess) {
+    return cuda_failed(code);
+  }
+  int resident = 0;
+  LaunchAttributes attributes;
+  const cudaLaunchConfig_t config = launch_config(c, cluster_size(c), nullptr, &attributes);
+  if (const cudaError_t code = cudaOccupancyMaxActiveClusters(&resident, kernel.function, &config);
+      code != cudaSuccess) {
+    return cuda_failed(code);
+  }
+  if (resident < 1) return cuda_failed(cudaErrorLaunchOutOfResources);
+  if (c.pack) {
+    int blocks = 0;
+    if (const cudaError_t code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, kernel.pack_function, kPackThreads, 0);
+        code != cudaSuccess) {
+      return cuda_failed(code);
+    }
+    loaded->pack_ctas.store(blocks * device.sm_count.load(), std::memory_order_relaxed);
+  }
+  loaded->resident.store(resident, std::memory_order_release);
+  return HGEMM_TUNED_OK;
+}
+
+// ---- Workspace ----
+
+struct Layout {
+  std::size_t partials = 0, packed_a = 0, packed_b = 0;  ///< offsets
+  std::size_t total = 0;
+};
+std::size_t rounded(std::size_t bytes) {
+  return (bytes + kWorkspaceUnit - 1) / kWorkspaceUnit * kWorkspaceUnit;
+}
+Layout layout_of(const WorkspaceBytes& bytes) {
+  Layout layout;
+  if (bytes.flags + bytes.packed_b == 0) return layout;
+  layout.partials = kFlagBytes;
+  layout.packed_a = layout.partials + rounded(bytes.partials);
+  layout.packed_b = layout.packed_a + rounded(bytes.packed_a);
+  layout.total = layout.packed_b + rounded(bytes.packed_b);
+  return layout;
+}
+
+// ---- Tensor maps ----
+
+using Encoder = decltype(&cuTensorMapEncodeTiled);
+
+/// From the driver that is there: libcuda is not linked.
+Encoder tensor_map_encoder() {
+  static std::atomic<Encoder> known{nullptr};
+  Encoder encoder = known.load(std::memory_order_acquire);
+  if (encoder != nullptr) return encoder;
+  void* entry = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault,
+                                       &result) != cudaSuccess ||
+      result != cudaDriverEntryPointSuccess) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  encoder = reinterpret_cast<Encoder>(entry);
+  known.store(encoder, std::memory_order_release);
+  return encoder;
+}
+
+CUtensorMapL2promotion promotion_of(int bytes) {
+  switch (bytes) {
+    case 64:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
+    case 128:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
+    case 256:
+      return CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+    default:
+      return CU_TENSOR_MAP_L2_PROMOTION_NONE;
+  }
+}
+
+CUtensorMapSwizzle swizzle_of(int bytes) {
+  if (bytes == 0) return CU_TENSOR_MAP_SWIZZLE_NONE;
+  return bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_128B;
+}
+
+TensorMap encode(Encoder encoder, const MatrixMap& map, bool* ok) {
+  const cuuint64_t extents[] = {static_cast<cuuint64_t>(map.cols),
+                                static_cast<cuuint64_t>(map.rows)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(map.stride_bytes)};
+  const cuuint32_t box[] = {static_cast<cuuint32_t>(map.box_cols),
+                            static_cast<cuuint32_t>(map.box_rows)};
+  const cuuint32_t element_strides[] = {1, 1};
+  const CUtensorMapDataType type = map.dtype == Dtype::kFp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                             : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  CUtensorMap encoded{};
+  *ok &=
+      encoder(&encoded, type, 2, map.data, extents, strides, box, element_strides,
+              CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle_bytes),
+              promotion_of(map.promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  TensorMap result;
+  static_assert(sizeof result == sizeof encoded);
+  std::memcpy(&result, &encoded, sizeof result);
+  return result;
+}
+
+// ---- Launches ----
+
+hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& p,
+                          const Operands& operands, void* workspace, std::size_t bytes) {
+  const Kernel& kernel = kKernels[index];
+  const KernelConfig& c = kernel.config;
+  Device* device = nullptr;
+  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
+  Loaded& loaded = device->kernels[index];
+  if (const auto status = load(kernel, *device, &loaded); status != HGEMM_TUNED_OK) return status;
+  const int ctas = grid_ctas(c, p, loaded.resident.load(std::memory_order_relaxed));
+  const Layout layout = layout_of(workspace_bytes(c, p, ctas));
+  if (layout.total > 0) {
+    if (workspace == nullptr || bytes < layout.total) return HGEMM_TUNED_SMALL_WORKSPACE;
+    if (!is_multiple_of(workspace, kWorkspaceUnit)) return HGEMM_TUNED_MISALIGNED_WORKSPACE;
+  }
+  const Encoder encoder = tensor_map_encoder();
+  if (encoder == nullptr) return cuda_failed(cudaErrorInsufficientDriver);
+  auto* const base = static_cast<unsigned char*>(workspace);
+  WorkspaceAddresses at;
+  if (layout.total > 0) {
+    at = {base + layout.partials, base, base + layout.packed_a, base + layout.packed_b};
+  }
+  bool ok = true;
+  LaunchParams params = make_launch_params(
+      c, p, operands, at, [&](const MatrixMap& map) { return encode(encoder, map, &ok); });
+  if (!ok) return cuda_failed(cudaErrorInvalidValue);
+
+  if (params.pack.matrices[0].rows > 0 || params.pack.matrices[1].rows > 0) {
+    LaunchAttributes attributes;
+    const cudaLaunchConfig_t config = pack_launch_config(
+        c, loaded.pack_ctas.load(std::memory_order_relaxed), stream, &attributes);
+    void* arguments[] = {&params.pack};
+    if (const cudaError_t code = cudaLaunchKernelExC(&config, kernel.pack_function, arguments);
+        code != cudaSuccess) {
+      return cuda_failed(code);
+    }
+  }
+  LaunchAttributes attributes;
+  const cudaLaunchConfig_t config =
+      launch_config(c, ctas, stream, &attributes, adds_in_workspace(c));
+  void* arguments[] = {&params.kernel};
+  if (const cudaError_t code = cudaLaunchKernelExC(&config, kernel.function, arguments);
+      code != cudaSuccess) {
+    return cuda_failed(code);
+  }
+  return HGEMM_TUNED_OK;
+}
+
+#ifdef HGEMM_TUNED_WITH_CUBLAS
+/// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T.
+hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, Dtype dtype,
+                                 const Operands& operands, void* cublas) {
+  const auto handle = static_cast<cublasHandle_t>(cublas);
+  // Setting another stream would take the handle's workspace away.
+  cudaStream_t set = nullptr;
+  if (cublasGetStream(handle, &set) != CUBLAS_STATUS_SUCCESS || set != stream) {
+    return HGEMM_TUNED_CUBLAS_ERROR;
+  }
+  const float one = 1.0f;
+  const float zero = 0.0f;
+  const cudaDataType_t type = dtype == Dtype::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
+  const cublasStatus_t status =
+      cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(p.n), static_cast<int>(p.m),
+                   static_cast<int>(p.k), &one, operands.b, type, static_cast<int>(p.ldb),
+                   operands.a, type, static_cast<int>(p.lda), &zero, operands.d, type,
+                   static_cast<int>(p.ldd), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  return status == CUBLAS_STATUS_SUCCESS ? HGEMM_TUNED_OK : HGEMM_TUNED_CUBLAS_ERROR;
+}
+#else
+hgemm_tuned_status launch_cublas(cudaStream_t, const ProblemExtents&, Dtype, const Operands&,
+                                 void*) {
+  return HGEMM_TUNED_NO_KERNEL;
+}
+#endif
+
+}  // namespace
+
+// ---- The interface ----
+
+const char* hgemm_tuned_status_string(hgemm_tuned_status status) {
+  switch (status) {
+    case HGEMM_TUNED_OK:
+      return "ok";
+    case HGEMM_TUNED_NULL_POINTER:
+      return "a pointer that is needed is null";
+    case HGEMM_TUNED_BAD_PROBLEM:
+      return "M, N, K or a leading dimension is out of range";
+    case HGEMM_TUNED_BAD_DTYPE:
+      return "the type is neither bf16 nor fp16";
+    case HGEMM_TUNED_MISALIGNED:
+      return "no kernel of this package takes an operand at this address: A, B and D must be at "
+             "multiples of 16 bytes";
+    case HGEMM_TUNED_NO_KERNEL:
+      return "no kernel of this package computes this problem, and cuBLAS was not given";
+    case HGEMM_TUNED_SMALL_WORKSPACE:
+      return "the workspace has fewer bytes than hgemm_tuned_workspace_bytes() says";
+    case HGEMM_TUNED_MISALIGNED_WORKSPACE:
+      return "the workspace is not at a multiple of 256 bytes";
+    case HGEMM_TUNED_NO_HOPPER_GPU:
+      return "there is no driver or no GPU, or the current device is not a Hopper GPU (sm_90)";
+    case HGEMM_TUNED_CUDA_ERROR:
+      return "CUDA refused a call: see hgemm_tuned_last_cuda_error()";
+    case HGEMM_TUNED_CUBLAS_ERROR:
+      return "cuBLAS refused the call, or its handle has another stream";
+  }
+  return "an unknown status";
+}
+
+cudaError_t hgemm_tuned_last_cuda_error(void) { return last_cuda_error; }
+
+int hgemm_tuned_shape_count(void) { return kRowCount; }
+
+hgemm_tuned_problem hgemm_tuned_shape(int index) {
+  hgemm_tuned_problem problem{};
+  if (index < 0 || index >= kRowCount) return problem;
+  const Row& row = kRows[index];
+  problem = {row.problem.m,   row.problem.n,
+             row.problem.k,   row.dtype == Dtype::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
+             row.problem.lda, row.problem.ldb,
+             row.problem.ldd};
+  return problem;
+}
+
+hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  hgemm_tuned_selection selection{};
+  selection.source = HGEMM_TUNED_NONE;
+  selection.tuned_us = kUnknown;
+  selection.ratio_cublas = selection.ratio_cublas_low = selection.ratio_cublas_high = kUnknown;
+  selection.status = check(problem);
+  if (selection.status != HGEMM_TUNED_OK) return selection;
+  const ProblemExtents p = extents_of(*problem);
+  if (why_unsupported(p) != nullptr) {
+    selection.status = HGEMM_TUNED_BAD_PROBLEM;
+    return selection;
+  }
+  const Choice choice = choose(p, dtype_of(*problem), {});
+  selection.uses_cublas = kHasCublas && prefers_cublas(choice) ? 1 : 0;
+  if (choice.row == nullptr) {
+    if (kHasCublas) selection.source = HGEMM_TUNED_CUBLAS_ONLY;
+    selection.status = kHasCublas ? HGEMM_TUNED_OK : choice.status;
+    return selection;
+  }
+  const Row& row = *choice.row;
+  selection.source = choice.source;
+  selection.label = kKernels[choice.kernel].label;
+  selection.gain = row.gain ? 1 : 0;
+  selection.tuned_m = row.problem.m;
+  selection.tuned_n = row.problem.n;
+  selection.tuned_k = row.problem.k;
+  selection.tuned_us = row.time_us;
+  selection.ratio_cublas = row.ratio;
+  selection.ratio_cublas_low = row.ratio_low;
+  selection.ratio_cublas_high = row.ratio_high;
+  return selection;
+}
+
+hgemm_tuned_status hgemm_tuned_prepare(void) {
+  Device* device = nullptr;
+  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
+  for (int i = 0; i < kKernelCount; ++i) {
+    if (const auto status = load(kKernels[i], *device, &device->kernels[i]);
+        status != HGEMM_TUNED_OK) {
+      return status;
+    }
+  }
+  return tensor_map_encoder() != nullptr ? HGEMM_TUNED_OK
+                                         : cuda_failed(cudaErrorInsufficientDriver);
+}
+
+hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
+                                               const void* b, const void* d, size_t* bytes) {
+  if (const auto status = check(problem); status != HGEMM_TUNED_OK) return status;
+  if (bytes == nullptr) return HGEMM_TUNED_NULL_POINTER;
+  const ProblemExtents p = extents_of(*problem);
+  if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
+  *bytes = 0;
+  const Choice choice = choose(p, dtype_of(*problem), {a, b, const_cast<void*>(d)});
+  if (choice.row == nullptr) return kHasCublas ? HGEMM_TUNED_OK : choice.status;
+  Device* device = nullptr;
+  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
+  Loaded& loaded = device->kernels[choice.kernel];
+  const Kernel& kernel = kKernels[choice.kernel];
+  if (const auto status = load(kernel, *device, &loaded); status != HGEMM_TUNED_OK) return status;
+  const int ctas = grid_ctas(kernel.config, p, loaded.resident.load(std::memory_order_relaxed));
+  *bytes = layout_of(workspace_bytes(kernel.config, p, ctas)).total;
+  return HGEMM_TUNED_OK;
+}
+
+hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspace, size_t bytes) {
+  if (bytes == 0) return HGEMM_TUNED_OK;
+  if (workspace == nullptr) return HGEMM_TUNED_NULL_POINTER;
+  if (!is_multiple_of(workspace, kWorkspaceUnit)) return HGEMM_TUNED_MISALIGNED_WORKSPACE;
+  Device* device = nullptr;
+  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
+  const cudaError_t code =
+      cudaMemsetAsync(workspace, 0, bytes < kFlagBytes ? bytes : kFlagBytes, stream);
+  return code == cudaSuccess ? HGEMM_TUNED_OK : cuda_failed(code);
+}
+
+hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
+                                    const void* a, const void* b, void* d, void* workspace,
+                                    size_t workspace_bytes, void* cublas) {
+  if (const auto status = check(problem); status != HGEMM_TUNED_OK) return status;
+  if (a == nullptr || b == nullptr || d == nullptr) return HGEMM_TUNED_NULL_POINTER;
+  const ProblemExtents p = extents_of(*problem);
+  if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
+  const Dtype dtype = dtype_of(*problem);
+  const Operands operands{a, b, d};
+  const Choice choice = choose(p, dtype, operands);
+  if (kHasCublas && cublas != nullptr && prefers_cublas(choice)) {
+    return launch_cublas(stream, p, dtype, operands, cublas);
+  }
+  if (choice.row == nullptr) return choice.status;
+  return launch(stream, choice.kernel, p, operands, workspace, workspace_bytes);
+}

@@ -1,0 +1,29 @@
+// What table.h lists.
+#pragma once
+
+#include "kernels/config.h"
+#include "kernels/rules.h"
+
+namespace hgemm_tuned_table {
+
+struct Kernel {
+  const char* label;  ///< of its config
+  hgemm::KernelConfig config;
+  const void* function;
+  const void* pack_function;  ///< null unless the config packs
+};
+
+/// A tuned shape. Times in microseconds; ratios are cublasGemmEx's time over the kernel's, with the
+/// 95 % interval of the median (NaN: too few rounds for one).
+struct Row {
+  hgemm::ProblemExtents problem;
+  hgemm::Dtype dtype;
+  int kernel;          ///< index in kKernels
+  int general_kernel;  ///< for other shapes, which a kernel made for one cannot compute; -1: none
+  bool gain;           ///< the whole interval is above 1
+  double time_us, ratio, ratio_low, ratio_high;
+};
+
+constexpr double kUnknown = __builtin_nan("");
+
+}  // namespace hgemm_tuned_table

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/revision.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/recorded.h"
+#include "cli/shapes.h"
+#include "compile/compiler.h"
+#include "export/export.h"
+
+namespace hgemm::cli {
+namespace {
+
+struct ExportOptions {
+  std::string db = kDefaultDatabase;
+  bool recorded = false;
+  std::string shapes;
+  std::string regime = "sustained";
+  std::string format;
+  std::string output;
+  bool pdl = false;
+  int max_kernels = 0;
+};
+
+/// Few kernels for many shapes are chosen from all configs and not from winners, as by `best`;
+/// other races of the same shapes may have measured a config to the end that left these.
+std::vector<RecordedRace> races_of_whole_spaces() {
+  std::vector<RecordedRace> races = recorded_races("truth.db");
+  const std::size_t whole = races.size();
+  for (RecordedRace& race : shipped_races()) {
+    const auto same = [&race](const RecordedRace& other) {
+      return other.race.shape.same_problem(race.race.shape);
+    };
+    if (std::any_of(races.begin(), races.begin() + static_cast<std::ptrdiff_t>(whole), same)) {
+      races.push_back(std::move(race));
+    }
+  }
+  return races;
+}
+
+std::vector<RecordedRace> known_races(const ExportOptions& options) {
+  if (options.recorded && options.max_kernels > 0) return races_of_whole_spaces();
+  if (options.recorded) return shipped_races();
+  if (std::filesystem::exists(options.db)) {
+    return Store::open(options.db, Store::Mode::kReadOnly).races();
+  }
+  throw InputError(
+      fmt::format("there is no database {}; name one with --db, create it by tuning, or export the "
+                  "results that ship with the program with --recorded",
+                  options.db));
+}
+
+int run_export(const ExportOptions& options) {
+  const ExportFormat format = parse_export_format(options.format);
+  ExportAim aim{.shapes = {},
+                .regime = parse_regime(options.regime),
+                .pdl = options.pdl,
+                .max_kernels = options.max_kernels};
+  if (!options.shapes.empty()) aim.shapes = chosen_shapes(options.shapes);
+  const ExportPlan plan = plan_export(known_races(options), aim);
+  const std::string kernel_hash = kernel_source_hash();
+  const Validity validity = validity_of(plan, kernel_hash, std::string(git_revision()));
+  const auto files = export_files(plan, validity, format);
+  write_export(options.output, files);
+
+  for (const ExportFile& file : files) {
+    fmt::print("{}\n", (std::filesystem::path(options.output) / file.path).string());
+  }
+  const auto gains = std::ranges::count(plan.rows, true, &ExportRow::gain);
+  fmt::print(
+      stderr, "{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n", plan.rows.size(),
+      gains,
+      where_measured(plan.rows.front().best.environment, plan.rows.front().best.started_utc));
+  for (const auto& [shape, reason] : plan.left_out) {
+    fmt::print(stderr, "left out: {}: {}\n", to_string(shape), reason);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& program, Command& chosen) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App* command =
+      program.add_subcommand("export", help::kExport)->footer(help::kExportExamples);
+  command->add_option("--format", options->format, help::kExportFormat)
+      ->type_name("FORMAT")
+      ->required();
+  command->add_option("-o,--output", options->output, help::kExportOutput)
+      ->type_name("DIR")
+      ->required();
+  CLI::Option* db =
+      command->add_option("--db", options->db, help::kDb)->type_name("FILE")->capture_default_str();
+  command->add_flag("--recorded", options->recorded, help::kRecorded)->excludes(db);
+  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  command->add_option("--regime", options->regime, help::kExportRegime)
+      ->type_name("REGIME")
+      ->capture_default_str();
+  command->add_option("--max-kernels", options->max_kernels, help::kExportMaxKernels)
+      ->type_name("K")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--pdl", options->pdl, help::kExportPdl);
+  command->callback([&chosen, options] { chosen = [options] { return run_export(*options); }; });
+}
+
+}  // namespace hgemm::cli
