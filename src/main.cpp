@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
     cli::add_chain(program, command, command_line);
     cli::add_advise(program, command);
     cli::add_replay(program, command);
+    cli::add_report(program, command, command_line);
     cli::add_doctor(program, command);
     cli::add_workers(program, command);
     try {

@@ -27,6 +27,7 @@ void add_ladder(CLI::App& program, Command& chosen, const std::string& command_l
 void add_chain(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_advise(CLI::App& program, Command& chosen);
 void add_replay(CLI::App& program, Command& chosen);
+void add_report(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_doctor(CLI::App& program, Command& chosen);
 /// `worker` and `compile-worker`: how the program runs itself in child processes. Not in --help.
 void add_workers(CLI::App& program, Command& chosen);
