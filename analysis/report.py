@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE))
 import report_inside as inside  # noqa: E402
 import report_search as spaces  # noqa: E402
 import report_speed as speed  # noqa: E402
-from report_style import DARK, FONT, LIGHT, Canvas, css_variables, escaped  # noqa: E402
+from report_style import DARK, FONT, LIGHT, Canvas, css_variables  # noqa: E402
 
 SCHEMA = 1
 
@@ -43,9 +43,11 @@ FIGURES = [
 
 def source_text(source):
     """Where a figure's data are from, in a line."""
+    if not source["environments"]:
+        return "computed, not measured"
     parts = ["; ".join(source["environments"])]
-    if source["regimes"]:
-        parts.append(" and ".join(source["regimes"]))
+    # Cycles and counts have no regime: a clock does not change them.
+    parts.append(" and ".join(reversed(source["regimes"])) or "in cycles, whatever the clock")
     parts.append(source["dates"] or "no date")
     return ", ".join(part for part in parts if part)
 
@@ -70,7 +72,10 @@ def draw(job):
                  else function(data, palette))
         source = section.get("source")
         where = source_text(source) if source else ""
-        command = source["commands"][0] if source and source["commands"] else ""
+        commands = source["commands"] if source else []
+        command = commands[0] if commands else ""
+        if len(commands) > 1:
+            command += f" (and {len(commands) - 1} more: report.html)"
         drawn.canvas.title(drawn.title, ". ".join(t for t in (where, command) if t))
         drawn.canvas.png(folder / f"{name}{suffix}.png")
         if palette is LIGHT:
@@ -127,14 +132,22 @@ def summary_html(data):
             lt = f"{one['cublaslt']:.3f}" if one["cublaslt"] else "-"
             tds += f"<td class=\"ours\">{one['cublas']:.3f}</td><td>{lt}</td>"
         shapes = max(one["shapes"] for one in by_regime.values())
-        lines.append(f"<tr><th scope=\"row\">{html.escape(group)}</th><td>{shapes}</td>{tds}</tr>")
+        lines.append(f"<tr><th scope=\"row\">{html.escape(group)}</th><td class=\"count\">{shapes}</td>{tds}</tr>")
+    newest = max(row["started_utc"][:10] for row in data["best"]["rows"])
+    older = {}
+    for row in data["best"]["rows"]:
+        older.setdefault((row["group"], row["regime"]), set()).add(row["started_utc"][:10])
+    older = [f"{group} in {regime} ({max(dates)})" for (group, regime), dates in older.items()
+             if max(dates) < newest]
+    note = (f'<p class="note">Recorded before the others, by kernels of then: {html.escape(", ".join(older))}.</p>'
+            if older else "")
     return f"""
 <div class="scroll"><table class="summary">
 <caption>How many times faster than cuBLAS, and than the best algorithm of cuBLASLt: geomeans</caption>
-<thead><tr><th rowspan="2">class</th><th rowspan="2">shapes</th><th colspan="2">sustained</th>
+<thead><tr><th rowspan="2">class</th><th rowspan="2" class="count">shapes</th><th colspan="2">sustained</th>
 <th colspan="2">burst</th></tr>
 <tr><th>x cuBLAS</th><th>x cuBLASLt</th><th>x cuBLAS</th><th>x cuBLASLt</th></tr></thead>
-<tbody>{''.join(lines)}</tbody></table></div>"""
+<tbody>{''.join(lines)}</tbody></table></div>{note}"""
 
 
 def number(value, digits):
@@ -166,9 +179,7 @@ def rows_html(data):
 def page(data, results):
     environments = sorted({e for key in {one[2] for one in FIGURES} if "source" in data[key]
                            for e in data[key]["source"]["environments"]})
-    facts = [("GPU", data["gpu"] or "nothing was recorded")]
-    if environments:
-        facts.append(("Environment", "; ".join(environments)))
+    facts = [("Environment", "; ".join(environments) or "nothing was recorded")]
     facts.append(("Databases", ", ".join(data["databases"])))
     if data["other_gpus"]:
         facts.append(("Not in this report", ", ".join(data["other_gpus"]) + ": a report is of one GPU"))
@@ -228,8 +239,6 @@ def main(arguments):
           f"{len(results)} figures" + (f"; not recorded: {', '.join(absent)}" if absent else "")
           + f"; as SVG and PNG in {figures}", flush=True)
 
-
-__all__ = ["escaped"]
 
 if __name__ == "__main__":
     main(sys.argv[1:])

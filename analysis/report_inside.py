@@ -3,7 +3,7 @@
 import numpy as np
 
 from report_speed import Drawn, gap
-from report_style import RAMP, Canvas, outline, ramp, rectangles
+from report_style import RAMP, Canvas, percent, ramp, rectangles
 
 
 def per_k_block(probe, role):
@@ -18,7 +18,7 @@ def per_k_block(probe, role):
 
 PHASES = {  # colour, text on it, name
     "wait_full": ("late-soft", "ink", "wait for data"), "mma_issue": ("ours", "paper", "MMA issue"),
-    "mma_wait": ("ours-mid", "paper", "MMA wait"), "release": ("base-soft", "ink", "release"),
+    "mma_wait": ("ours-mid", "on-mid", "MMA wait"), "release": ("base-soft", "ink", "release"),
     "epilogue": ("base", "paper", "epilogue"), "store": ("base", "paper", "store"),
     "order": ("base-soft", "ink", "order"), "wait_empty": ("late-soft", "ink", "wait for a free stage"),
     "issue": ("ours-soft", "ink", "issue copies"),
@@ -44,7 +44,7 @@ def stacked(canvas, axes, y, parts, whole, height=0.62, names=True):
 
 
 def cycles(data, palette):
-    probes = data["cycles"]["probes"]
+    probes = sorted(data["cycles"]["probes"], key=lambda p: -p["m"] * p["n"] * p["k"])
     steps = []
     if "ladders" in data["ladder"]:
         main = max(data["ladder"]["ladders"], key=lambda o: (o["family"] == "hopper", len(o["steps"])))
@@ -55,7 +55,8 @@ def cycles(data, palette):
     height = 30 + 62 * len(probes) + 30 + (46 + 21 * len(steps) if steps else 0)
     canvas = Canvas(palette, height)
     c = canvas.colour
-    canvas.text(14, 6, "Share of a role's time; numbers are cycles per k block", "muted", 9)
+    canvas.text(14, 6, "Shares of a role's time; numbers are cycles per k block. Grey: release, epilogue, "
+                "store, order", "muted", 8.8)
     stats = {"probes": [], "ladder_steps": len(steps)}
     busiest = []
     for i, probe in enumerate(probes):
@@ -80,8 +81,8 @@ def cycles(data, palette):
         canvas.text(78, top + 25, "consumer", "muted", 8, ha="right", va="center")
         canvas.text(78, top + 45, "producer", "muted", 8, ha="right", va="center")
         if share:
-            canvas.text(706, top + 1, f"tensor cores needed for {share:.1%} of the main loop"
-                        .replace("%", " %"), "ours", 8.5, ha="right", weight="bold")
+            canvas.text(706, top + 1, f"tensor cores busy for {percent(share, 1)} of the main loop",
+                        "ours", 8.5, ha="right", weight="bold")
             busiest.append((share, probe["shape"]))
         stats["probes"].append({"shape": probe["shape"], "label": probe["label"],
                                 "main_loop_cycles": round(loop, 1),
@@ -105,13 +106,14 @@ def cycles(data, palette):
                                                           ("store", store)) if v], whole, 0.66)
     title = "Where the cycles go"
     see = ("In each pair the consumer's time is above, the producer's below: blue multiplies, orange "
-           "waits.")
+           "waits; a producer that waits is ahead, a consumer that waits is starved. \"Busy\" is what the "
+           "wgmmas of a k block take by the model, over the phases of the main loop.")
     if busiest:
         most, least = max(busiest), min(busiest)
-        title = (f"The main loop keeps the tensor cores busy for {most[0]:.1%} of its time at {most[1]}"
-                 .replace("%", " %"))
+        title = (f"The main loop keeps the tensor cores busy for {percent(most[0], 1)} of its time at "
+                 f"{most[1]}")
         if len(busiest) > 1:
-            title += f", for {least[0]:.0%} at {least[1]}".replace("%", " %")
+            title += f", for {percent(least[0])} at {least[1]}"
     return Drawn(canvas, title, see, stats)
 
 
@@ -119,7 +121,7 @@ def cycles(data, palette):
 
 def wgmma(data, palette):
     section = data["wgmma"]
-    devices = sorted(section["devices"], key=lambda d: not d["this_gpu"])[:3]
+    devices = sorted(section["devices"], key=lambda d: (not d["this_gpu"], -(d["threshold"] or 256)))[:3]
     canvas = Canvas(palette, 318)
     c = canvas.colour
     width = (720 - 52 - 24 - 28 * (len(devices) - 1)) / len(devices)
@@ -157,7 +159,7 @@ def wgmma(data, palette):
         k = n.index(at - at % 8)
         axes.text(at, read[k] - top * 0.028, "read", fontsize=8.5, color=c["late"], ha="center",
                   va="top")
-        axes.text(at - 22, compute[k - 3] + top * 0.02, "compute", fontsize=8.5, color=c["ink"], ha="right",
+        axes.text(at - 32, compute[k - 3] + top * 0.02, "compute", fontsize=8.5, color=c["ink"], ha="right",
                   va="bottom")
         axes.set_xlabel("N of m64nNk16", labelpad=2)
     canvas.text(14, 34, "cycles", "muted", 8.5)
@@ -168,10 +170,11 @@ def wgmma(data, palette):
     here = next((d for d in devices if d["this_gpu"]), None)
     title = f"wgmma's cycles at {len(points)} N"
     if errors:
-        title = (f"The larger of reading and computing explains wgmma at all {len(points)} N "
-                 f"within {max(errors):.1%}".replace("%", " %"))
+        how = ("within " + percent(max(errors), 1) if max(errors) >= 5e-4 else
+               "to less than " + percent(5e-4, 2))
+        title = f"The larger of reading and computing gives wgmma's cycles at all {len(points)} N {how}"
     if here and here["threshold"]:
-        title += f"; from N = {here['threshold']} on the tensor cores are the limit"
+        title += f"; from N\u00a0=\u00a0{here['threshold']} on the tensor cores are the limit"
     return Drawn(canvas, title,
                  "Left of the dashed line an instruction waits for its operands from shared memory, "
                  "right of it for the tensor cores; an H20 has the same memory and a quarter of the "
@@ -210,7 +213,7 @@ def tile_order(data, palette):
         steps = np.minimum(RAMP - 1, 1 + wave * (RAMP - 1) // max(1, waves))
         for level in range(RAMP):
             rectangles(axes, runs(steps == level), ramp(c, level))
-        middle = min(waves - 1, max(0, waves // 2 - 1))
+        middle = waves // 3
         rectangles(axes, runs(wave == middle), c["late"])
         canvas.text(left, 252, f"a wave reads {order['wave_bytes'] / 1e6:.0f} MB of A and B", "ink", 8.8)
         hits = counted.get(order["name"], [])
@@ -223,7 +226,7 @@ def tile_order(data, palette):
             canvas.text(left, 267, "L2 hits: not counted", "muted", 8.8)
     canvas.text(14, 300, f"{rows} x {columns} tiles of {section['tile_m']}x{section['tile_n']} at "
                 f"{section['shape']}, computed from kernels/schedule.h for {clusters} clusters at a time; "
-                "light: early, dark: late; orange: one wave", "muted", 8.3)
+                "from pale to strong: early to late; orange: one wave", "muted", 8.3)
     stats = {"tiles": rows * columns, "waves": waves,
              "wave_mb": {o["name"]: round(o["wave_bytes"] / 1e6, 1) for o in section["orders"]},
              "l2_hit_rate": {k: [round(rate, 2) for _, rate in v] for k, v in counted.items()},
@@ -235,14 +238,14 @@ def tile_order(data, palette):
         axes = canvas.axes(14, top + 20, 692, 250, grid=None)
         gap(canvas, axes, "no timeline of a kernel was recorded: hgemm-tune probe --shapes "
             "4096x4096x4096 --trace trace.json")
-    mb = stats["wave_mb"]
+    mb = {o["name"]: o["wave_bytes"] / 1e6 for o in section["orders"]}
     title = "The order of tiles decides what a wave reads"
     if {"linear", "group8", "hilbert"} <= mb.keys():
         title = (f"Bands and Hilbert's curve read {mb['group8']:.0f} and {mb['hilbert']:.0f} MB a wave, "
                  f"rows one after the other {mb['linear']:.0f}")
     group, hilbert = counted.get("group8"), counted.get("hilbert")
     if group and hilbert:
-        title += f"; L2 hits {max(r for _, r in group):.1f} and {max(r for _, r in hilbert):.1f} %"
+        title += f"; L2 hits {max(r for _, r in group):.1f} and {max(r for _, r in hilbert):.1f}\u00a0%"
     return Drawn(canvas, title,
                  "A compact orange block shares rows of A and columns of B, so that its SMs find them in "
                  "L2; below, what a stamped kernel really did.", stats)
@@ -282,9 +285,9 @@ def timeline(canvas, recorded, top):
         if columns <= 20:
             axes.text(cell["column"] + 0.46, cell["row"] + 0.48, str(min(cell["sms"])), ha="center",
                       va="center", fontsize=7,
-                      color=c["paper" if level[cell["position"]] > 4 else "ink"])
+                      color=c[f"on{level[cell['position']]}"])
     canvas.text(14, top + 40 + 254 * min(1, rows / columns) + 5,
-                "tile of D: the number of the SM that took it", "muted", 8)
+                "tile of D: the SM that took it, of a cluster's two the lower", "muted", 8)
     axes = canvas.axes(330, top + 40, 376, 254, grid=None)
     axes.set_xlim(0, end * 1.01)
     axes.set_ylim(len(sms) - 0.5, -0.5)
@@ -294,11 +297,8 @@ def timeline(canvas, recorded, top):
                       height=0.8, color=ramp(c, level[cell["position"]]), linewidth=0)
             axes.text((cell["start_us"] + cell["end_us"]) / 2, sms.index(sm),
                       f"{cell['row']},{cell['column']}", ha="center", va="center", fontsize=7,
-                      color=c["paper" if level[cell["position"]] > 4 else "ink"])
+                      color=c[f"on{level[cell['position']]}"])
     axes.set_yticks(range(len(sms)), [f"SM {sm}" for sm in sms])
     axes.tick_params(labelsize=7.5, length=0)
     axes.spines["left"].set_visible(False)
     canvas.text(706, top + 18, "when, in us; row and column of the tile", "muted", 8.3, ha="right")
-
-
-__all__ = ["cycles", "wgmma", "tile_order", "outline"]

@@ -1,7 +1,7 @@
 """Figures of the space: the best of each tile size, and how soon a search finds the best."""
 
 from report_speed import Drawn
-from report_style import RAMP, Canvas, outline, ramp, rectangles
+from report_style import RAMP, Canvas, outline, percent, ramp, rectangles
 
 LEVELS = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.99]  # between the colours of the ramp
 
@@ -28,7 +28,7 @@ def tiles(data, palette):
     chosen = chosen_spaces(spaces)
     per_row = 2
     lines = -(-len(chosen) // per_row)
-    panel = 170
+    panel = 164
     canvas = Canvas(palette, 44 + panel * lines)
     c = canvas.colour
     canvas.text(14, 8, "speed of the fastest config of a tile, of the fastest of all:", "muted", 8.8)
@@ -49,7 +49,7 @@ def tiles(data, palette):
         canvas.text(left, top, f"{one['shape']}", size=9.5, weight="bold")
         canvas.text(left + 336, top + 1, f"{one['regime']}, {one['configs']} configs", "muted", 8,
                     ha="right")
-        axes = canvas.axes(left + 34, top + 32, 302, 96, grid=None)
+        axes = canvas.axes(left + 34, top + 32, 302, min(96, 22 * len(heights)), grid=None)
         axes.set_xlim(0, len(widths))
         axes.set_ylim(0, len(heights))
         for side in axes.spines.values():
@@ -68,23 +68,22 @@ def tiles(data, palette):
         axes.set_xticks([t + 0.5 for t in ticks], [str(widths[t]) for t in ticks])
         axes.set_yticks([t + 0.5 for t in range(len(heights))], [str(h) for h in heights])
         axes.tick_params(labelsize=7.5, length=0, pad=2)
-        if i % per_row == 0:
-            canvas.text(left, top + 34, "BM", "muted", 8)
-        if i >= len(chosen) - per_row:
-            canvas.text(left + 336, top + 142, "BN", "muted", 8, ha="right")
+        canvas.text(left, top + 34, "BM", "muted", 8)
+        canvas.text(left + 336, top + 34 + min(96, 22 * len(heights)) + 13, "BN", "muted", 8, ha="right")
         near.append({"shape": one["shape"], "regime": one["regime"], "tiles": len(one["cells"]),
                      "best": f"{best['bm']}x{best['bn']}",
                      "within_2_percent": sum(cell["fraction"] >= 0.98 for cell in one["cells"])})
     fewest = min(near, key=lambda n: n["within_2_percent"] / n["tiles"])
     sizes = {n["best"] for n in near}
     title = (f"{len(near)} GEMMs want {len(sizes)} different tiles; at {fewest['shape']} only "
-             f"{fewest['within_2_percent']} of {fewest['tiles']} come within 2 % of the best")
+             f"{fewest['within_2_percent']} of {fewest['tiles']} come within 2\u00a0% of the best")
     if len(near) == 1:
         title = (f"At {fewest['shape']} {fewest['within_2_percent']} of {fewest['tiles']} tiles come "
                  "within 2 % of the best")
     return Drawn(canvas, title,
                  "A cell is the best that any config with this tile reached, whatever else it has: "
-                 "dark ridges are worth searching, pale areas are not.",
+                 "strong ridges are worth searching, pale areas are not, and where there is no cell no "
+                 "config is valid.",
                  {"spaces": len(spaces), "shown": near})
 
 
@@ -92,7 +91,7 @@ def search(data, palette):
     section = data["search"]
     canvas = Canvas(palette, 330)
     c = canvas.colour
-    axes = canvas.axes(56, 30, 560, 254)
+    axes = canvas.axes(56, 30, 648, 254)
     axes.set_xscale("log")
     style = {"model": ("ours", "the cost model's order"), "random": ("base", "a random order")}
     lowest, stats, at = 1, {}, {}
@@ -106,20 +105,21 @@ def search(data, palette):
                   markeredgewidth=0, zorder=4)
         axes.plot(x, least, color=c[colour], linewidth=0.9, linestyle=(0, (3, 3)), zorder=3)
         lowest = min(lowest, min(least))
-        for value, what, weight in ((mean[-1], name, "bold"), (least[-1], "its worst shape", "normal")):
-            if what != name and one["name"] == "model":
-                continue
-            axes.annotate(what, (1, value), xycoords=("axes fraction", "data"), xytext=(6, 0),
-                          textcoords="offset points", fontsize=8.5, va="center",
-                          color=c[colour if what == name else "muted"], weight=weight,
-                          annotation_clip=False)
+        above = one["name"] == "model"
+        axes.annotate(name, (x[1 if above else 3], mean[1 if above else 3]),
+                      xytext=(-4 if above else 4, 14 if above else -14), textcoords="offset points",
+                      fontsize=9, va="center", ha="center" if above else "left", color=c[colour],
+                      weight="bold")
+        if not above:
+            axes.annotate("its worst shape", (x[3], least[3]), xytext=(8, -14), fontsize=8.5,
+                          textcoords="offset points", va="center", color=c["muted"])
         stats[one["name"]] = [[p["budget"], round(p["geomean"], 4), round(p["least"], 4)]
                               for p in one["points"]]
         at[one["name"]] = next((p for p in one["points"] if abs(p["budget"] - 0.01) < 1e-9), None)
     axes.set_ylim(max(0, lowest - 0.04), 1.02)
     axes.axhline(1, color=c["ink"], linewidth=0.8)
     ticks = [t for t in (0.001, 0.01, 0.1, 1) if x[0] * 0.8 <= t <= 1]
-    axes.set_xticks(ticks, [f"{t * 100:g} %" for t in ticks])
+    axes.set_xticks(ticks, [percent(t, 0 if t >= 0.01 else 1) for t in ticks])
     axes.set_xlim(x[0] * 0.9, x[-1] * 1.1)
     axes.minorticks_off()
     axes.set_xlabel("of the space measured", labelpad=2)
@@ -127,9 +127,9 @@ def search(data, palette):
                 "muted", 8.8)
     title = f"Searches replayed on {section['rows']} races of whole spaces"
     if at.get("model") and at.get("random"):
-        title = (f"Measuring 1 % of the space finds {at['model']['geomean']:.1%} of the best speed; "
-                 f"1 % at random finds {at['random']['geomean']:.1%}").replace("%", " %") \
-            .replace("1  %", "1 %")
+        title = (f"Measuring {percent(0.01)} of the space finds {percent(at['model']['geomean'], 1)} of "
+                 f"the best speed; {percent(0.01)} at random finds "
+                 f"{percent(at['random']['geomean'], 1)}")
     return Drawn(canvas, title,
                  f"Each search is played again on {section['rows']} races in which every config was "
                  f"measured (medians of {section['seeds']} seeds); some of the model's constants were "

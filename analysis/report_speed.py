@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from report_style import Canvas, outline, rectangles  # noqa: F401
+from matplotlib.lines import Line2D
+
+from report_style import HEAD, WIDTH, Canvas, percent
 
 
 @dataclass
@@ -70,7 +72,7 @@ def roofline(data, palette):
     y = np.array([r["tflops"] for r in rows] + [r["cublas_tflops"] for r in rows
                                                 if r["cublas_tflops"]])
     low_x, high_x = 10 ** np.floor(np.log10(min(x)) - 0.05), max(max(x) * 2, 2000)
-    low_y = 10 ** np.floor(np.log10(min(y)))
+    low_y = min(y) / 2
     read = best["read_tbps"]
     stats = {"points": len(rows), "regimes": {}}
     sentences = []
@@ -109,9 +111,9 @@ def roofline(data, palette):
         if read:
             if not ceiling:
                 memory(read, c["ink"], linewidth=1.3)
-            at = 10 ** (np.log10(low_y / read) + 0.55)
-            axes.text(max(at, low_x * 1.4) * 1.45, read * max(at, low_x * 1.4), f"{read:g} TB/s read",
-                      color=c["ink"], fontsize=8, va="center")
+            at = max(low_y / read, low_x) * 1.15
+            axes.text(at * 1.5, read * at, f"{read:g} TB/s read", color=c["ink"], fontsize=8,
+                      va="center")
         for r in here:
             if r["cublas_tflops"]:
                 axes.plot([r["intensity"]] * 2, [r["cublas_tflops"], r["tflops"]],
@@ -141,19 +143,19 @@ def roofline(data, palette):
                 one["memory_fraction"] = round(float(np.median(stream)), 4)
         stats["regimes"][regime] = one
         sentences.append((regime, one))
-    canvas.text(56, 382, "●", "ours", 10)
-    canvas.text(69, 383, "ours", "ours", 9, weight="bold")
+    canvas.text(52, 382, "●", "ours", 10)
+    canvas.text(65, 383, "ours", "ours", 9, weight="bold")
     canvas.text(104, 382, "○", "base", 10)
     canvas.text(117, 383, "cuBLAS", "muted", 9)
     known = [(regime, one) for regime, one in sentences if "tensor_fraction" in one]
     if known:
-        title = "Large shapes reach " + listed(
-            [f"{one['tensor_fraction']:.0%} of the tensor cores' ceiling in {regime}"
-             if i == 0 else f"{one['tensor_fraction']:.0%} in {regime}"
-             for i, (regime, one) in enumerate(known)]).replace("%", " %")
-        stream = next((one["memory_fraction"] for _, one in known if "memory_fraction" in one), None)
-        if stream:
-            title += f"; those below the ridge {stream:.0%} of what memory gives".replace("%", " %")
+        regime, one = known[0]
+        title = (f"{regime.capitalize()}, half of the shapes right of the ridge reach "
+                 f"{percent(one['tensor_fraction'])} of what the tensor cores can do")
+        if len(known) > 1:
+            title += f" ({percent(known[1][1]['tensor_fraction'])} in {known[1][0]})"
+        if "memory_fraction" in one:
+            title += f", half of those left of it {percent(one['memory_fraction'])} of what memory can"
     else:
         title = f"{len(rows)} shapes under the roof"
     return Drawn(canvas, title,
@@ -168,7 +170,7 @@ def roofline(data, palette):
 def speedups(data, palette):
     rows = data["best"]["rows"]
     groups = groups_of(rows)
-    row_px, head_px, gap_px = 14, 40, 22
+    row_px, head_px, gap_px = 14, 42, 30
     heights, shapes_of = [], {}
     for g in groups:
         shapes = []
@@ -179,7 +181,7 @@ def speedups(data, palette):
         heights.append(head_px + row_px * len(shapes) + gap_px)
     canvas = Canvas(palette, sum(heights) + 34)
     c = canvas.colour
-    canvas.text(14, 6, "■", "ours", 10)
+    canvas.text(14, 6, "■", "ours-mid", 10)
     canvas.text(27, 7, "x cuBLAS", "ours", 9, weight="bold")
     canvas.text(92, 6, "◆", "base", 10)
     canvas.text(104, 7, "x the best algorithm of cuBLASLt", "muted", 9)
@@ -195,9 +197,9 @@ def speedups(data, palette):
                   default=1)
         log = max(values, default=1) > 2.5
         canvas.text(14, top, g, size=11, weight="bold")
-        canvas.fig.add_artist(__import__("matplotlib").lines.Line2D(
-            [14 / 720, 706 / 720], [1 - (62 + top - 4) / canvas.total] * 2, color=c["grid"],
-            linewidth=0.8))
+        canvas.fig.add_artist(Line2D([14 / WIDTH, 706 / WIDTH],
+                                     [1 - (HEAD + top - 6) / canvas.total] * 2, color=c["grid"],
+                                     linewidth=0.8))
         for i, regime in enumerate(REGIMES):
             left = 152 if i == 0 else 444
             here = {r["shape"]: r for r in rows
@@ -209,11 +211,15 @@ def speedups(data, palette):
                 continue
             mean = geomean([r["ratio_cublas"] for r in here.values()])
             lt = geomean([r["ratio_cublaslt"] for r in here.values()])
-            canvas.text(left, top + 1, f"{regime}: ", "muted", 9)
+            canvas.text(left, top + 1, regime, "ink", 9)
             canvas.text(left + 62, top + 1, f"{mean:.3f}", "ours", 9.5, weight="bold")
             if lt:
-                canvas.text(left + 100, top + 1, f"◆ {lt:.3f}", "muted", 9)
-            canvas.text(left + 156, top + 1, f"geomean of {len(here)}", "muted", 8)
+                canvas.text(left + 102, top + 1, f"◆ {lt:.3f}", "muted", 9)
+            dates = sorted({r["started_utc"][:10] for r in here.values()})
+            kernels = sorted({r["kernel"][:8] for r in here.values()})
+            canvas.text(left, top + 15,
+                        f"geomean of {len(here)}, {dates[-1]}, kernels {', '.join(kernels[:2])}"
+                        + (", ..." if len(kernels) > 2 else ""), "muted", 7.6)
             if log:
                 axes.set_xscale("log")
                 axes.set_xlim(min(0.9, low * 0.97), max(values) * 1.1)
@@ -222,8 +228,8 @@ def speedups(data, palette):
                 axes.minorticks_off()
             else:
                 axes.set_xlim(min(0.94, low - 0.01), max(values) + 0.02)
-                axes.xaxis.set_major_formatter(lambda v, _: f"{v:.2f}".rstrip("0").rstrip(".") + "x")
-                axes.locator_params(axis="x", nbins=6)
+                axes.xaxis.set_major_formatter(lambda v, _: f"{v:g}x")
+                axes.locator_params(axis="x", nbins=5, steps=[1, 2, 5, 10])
             axes.axvline(1, color=c["base"], linewidth=1, zorder=2)
             for j, shape in enumerate(shapes):
                 r = here.get(shape)
@@ -243,34 +249,32 @@ def speedups(data, palette):
                                   [j + 0.36, j + 0.36], color=c["base"], linewidth=0.9, zorder=4)
                     axes.plot([r["ratio_cublaslt"]], [j + 0.36], marker="D", markersize=3.2,
                               color=c["base"], markeredgewidth=0, zorder=6)
-                side = axes.get_xlim()[1]
                 axes.annotate(f"{v:.3f}", (1, j), xycoords=("axes fraction", "data"),
                               xytext=(5, 0), textcoords="offset points", fontsize=8, va="center",
                               color=c["ink" if ahead else "late"], annotation_clip=False)
-                del side
             axes.tick_params(axis="x", labelsize=7.5, length=0)
             axes.spines["left"].set_visible(False)
             axes.spines["bottom"].set_visible(False)
             axes.set_yticks([])
         for j, shape in enumerate(shapes):
-            name = shape if len(shape) < 24 else shape.replace(".ld", "\n.ld", 1).split("\n")[0] + " padded"
+            name = shape if len(shape) < 24 else shape.split(".ld")[0] + " padded"
             canvas.text(144, top + head_px - 4 + row_px * (j + 0.5), name, "ink", 8, ha="right",
                         va="center")
         top += height
     summary = means(rows)
-    parts = []
-    for g in groups:
-        values = [m for m in summary if m["group"] == g and m["shapes"] > 1]
-        if values:
-            parts.append(f"{g} {values[0]['cublas']:.3f}x" +
-                         (f" ({values[1]['cublas']:.3f}x in burst)" if len(values) > 1 else ""))
+    regime = summary[0]["regime"] if summary else ""
+    words = {"square": "squares", "odd": "odd sizes"}
+    parts = [f"{m['cublas']:.3f}x in {words.get(m['group'], m['group'])}" for m in summary
+             if m["regime"] == regime and (m["shapes"] > 1 or len(groups) == 1)]
     behind = sum(r["ratio_cublas"] < 1 for r in rows if r["ratio_cublas"])
     with_pdl = sum(r["pdl"] for r in rows)
     compared = len(ratios(rows, "ratio_cublas"))
-    return Drawn(canvas, "Against cuBLAS: " + (listed(parts) if parts else f"{compared} shapes"),
-                 f"Each bar is the fastest verified kernel of a shape over cublasGemmEx: {compared - behind} "
-                 f"of {compared} are ahead of it or level; {with_pdl} of {len(rows)} winners use "
-                 "programmatic dependent launch, which cuBLAS's API does not offer.",
+    return Drawn(canvas, (f"{regime.capitalize()}, geomeans over cuBLAS are " + listed(parts)) if parts
+                 else f"{len(rows)} shapes, none measured beside cuBLAS",
+                 f"Each bar is how many times faster than cublasGemmEx the fastest verified kernel of a "
+                 f"shape is: at least as fast in {compared - behind} of {compared}; {with_pdl} of "
+                 f"{len(rows)} winners use programmatic dependent launch, which cuBLAS's API does not "
+                 "offer.",
                  {"means": [{**m, "cublas": round(m["cublas"], 4),
                              "cublaslt": m["cublaslt"] and round(m["cublaslt"], 4)} for m in summary],
                   "rows": len(rows), "behind": behind, "with_pdl": with_pdl})
@@ -283,7 +287,7 @@ def sustained(data, palette):
     canvas = Canvas(palette, 428)
     c = canvas.colour
     style = {"ours": (c["ours"], "ours", 3), "cublas": (c["base"], "cuBLAS", 2),
-             "cublaslt": (c["late"], "cuBLASLt's best", 2)}
+             "cublaslt": (c["ink"], "cuBLASLt's best", 2)}
     panels = [("power_w", "power, W"), ("sm_mhz", "SM clock, MHz"), ("time_us", "time of a GEMM, us")]
     rounds = sorted({s["round"] for one in section["candidates"] for s in one["samples"]})
     own = sorted({s["round"] for one in section["candidates"] for s in one["samples"]
@@ -322,7 +326,7 @@ def sustained(data, palette):
             b.append(0)
             if b[0] - a[0] < step:
                 b[0] = a[0] + step
-        for end in ends:
+        for end in ends if key != "power_w" else []:  # all have the same
             axes.annotate(end[2], (1, end[0]), xycoords=("axes fraction", "data"), xytext=(6, 0),
                           textcoords="offset points", fontsize=8.5, va="center", color=end[1],
                           annotation_clip=False)
@@ -331,8 +335,10 @@ def sustained(data, palette):
         axes.tick_params(axis="x", labelbottom=i == 2, labelsize=8)
     axes.set_xlabel("round", labelpad=1)
     if before:
-        axes.set_xlabel(f"round: before {min(own)} samples of 2 ms after idle time; "
-                        "from there on windows at full load", labelpad=2)
+        canvas.text(58 + 560 * (start - rounds[0] + 0.6) / (len(rounds) + 0.2) - 6, 11,
+                    "short samples after idle time", "muted", 8.5, ha="right")
+        canvas.text(58 + 560 * (start - rounds[0] + 0.6) / (len(rounds) + 0.2) + 6, 11,
+                    "windows at full load", "ink", 8.5)
 
     def median(who, key, pace):
         one = next((o for o in section["candidates"] if o["who"] == who), None)
@@ -358,21 +364,25 @@ def sustained(data, palette):
 
 # ---- Ladder ----
 
+BARS = 308  # px, where they begin
+FAMILIES = {"hopper": "Hopper", "cuda_core": "CUDA cores", "tensor_core": "Tensor cores before wgmma"}
+
+
 def ladder(data, palette):
     ladders = data["ladder"]["ladders"]
     main = max(ladders, key=lambda one: (one["family"] == "hopper", len(one["steps"])))
     others = [one for one in ladders if one is not main and one["family"] == "cuda_core"
               and one["dtype"] == "fp32"] or [one for one in ladders if one is not main][:1]
     shown = [main] + others[:1]
-    height = sum(58 + 21 * len(one["steps"]) for one in shown) + 20
+    height = sum(78 + 21 * len(one["steps"]) for one in shown)
     canvas = Canvas(palette, height)
     c = canvas.colour
     top = 0
     for one in shown:
         steps = one["steps"]
-        canvas.text(14, top + 6, f"{one['family'].replace('_', ' ')}, {one['shape']}", size=10.5,
-                    weight="bold")
-        axes = canvas.axes(282, top + 44, 372, 21 * len(steps), grid="x")
+        canvas.text(14, top + 6, f"{FAMILIES.get(one['family'], one['family'])}, {one['shape']}",
+                    size=10.5, weight="bold")
+        axes = canvas.axes(BARS, top + 44, 346, 21 * len(steps), grid="x")
         axes.set_ylim(len(steps) - 0.5, -0.5)
         speeds = [s["tflops"] or 0 for s in steps]
         published = [s["published_tflops"] or 0 for s in steps]
@@ -380,13 +390,13 @@ def ladder(data, palette):
         axes.set_xlim(0, max(speeds + published + [cublas or 0]) * 1.04)
         if cublas and cublas < 1.5 * max(speeds):
             axes.axvline(cublas, color=c["base"], linewidth=1.2)
-            canvas.text(282 + 372 * cublas / axes.get_xlim()[1], top + 28,
+            canvas.text(BARS + 346 * cublas / axes.get_xlim()[1], top + 28,
                         f"cuBLAS {cublas:.{0 if cublas > 100 else 1}f}", "muted", 8.5, ha="center")
         for j, step in enumerate(steps):
             canvas.text(14, top + 44 + 21 * (j + 0.5), step["step"], "ours", 9, va="center",
                         weight="bold")
             name = step["title"]
-            canvas.text(42, top + 44 + 21 * (j + 0.5), name if len(name) < 47 else name[:45] + "…",
+            canvas.text(42, top + 44 + 21 * (j + 0.5), name if len(name) < 58 else name[:56] + "…",
                         "ink", 8.2, va="center")
             if step["tflops"] is None:
                 axes.text(0, j, f"  {step['status'] or 'not measured'}", fontsize=8, va="center",
@@ -405,11 +415,11 @@ def ladder(data, palette):
         axes.spines["left"].set_color(c["base-soft"])
         axes.spines["bottom"].set_visible(False)
         axes.tick_params(axis="x", labelsize=8, length=0)
-        canvas.text(704, top + 28, "TFLOP/s", "muted", 8.5, ha="right")
+        canvas.text(704, top + 8, "TFLOP/s", "muted", 8.2, ha="right")
         sources = sorted({s["published_source"] for s in steps if s["published_source"]})
         if sources:
-            canvas.text(282, top + 8, f"▎published: {sources[0]}", "muted", 8.2)
-        top += 58 + 21 * len(steps)
+            canvas.text(BARS, top + 8, f"▎published: {sources[0]}", "muted", 8.2)
+        top += 78 + 21 * len(steps)
     timed = [s for s in main["steps"] if s["tflops"]]
     first, last = timed[0], max(timed, key=lambda s: s["tflops"])
     gains = [s for s in timed if s["gain"]]
@@ -417,7 +427,7 @@ def ladder(data, palette):
     title = f"From {first['tflops']:.1f} to {last['tflops']:.0f} TFLOP/s in {len(timed)} steps"
     if last["ratio_cublas"]:
         title += f": the last is {last['ratio_cublas']:.3f}x cuBLAS"
-    see = "Each bar is a kernel with one thing changed, the dark line what its author published for it"
+    see = "Each bar is a kernel with one thing changed, the upright line what its author published for it"
     if largest:
         see += (f"; after the first with tensor cores, step {largest[0]['step']} "
                 f"({largest[0]['title']}) gains most, {largest[0]['gain']:.2f}x")

@@ -14,6 +14,7 @@ matplotlib.use("Agg")
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.path import Path  # noqa: E402
 from matplotlib.patches import PathPatch, Rectangle  # noqa: E402
+from PIL import Image  # noqa: E402
 
 # ours: the accent. base: cuBLAS. late: time that is lost. ramp: little to much.
 LIGHT = {
@@ -33,6 +34,11 @@ DARK = {
     "ramp8": "#93c0fa", "ramp9": "#cbe1ff",
 }
 RAMP = 10
+# What is written on a colour. Each has a value of its own, by which its variable is found.
+LIGHT["on-mid"], DARK["on-mid"] = "#fefefa", "#f4f6f9"
+for _level in range(RAMP):
+    LIGHT[f"on{_level}"] = f"#1c21{0x30 + _level:x}" if _level < 5 else f"#fefe{0xf0 + _level:x}"
+    DARK[f"on{_level}"] = DARK["ink"] if _level < 7 else DARK["paper"]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 WIDTH = 720  # px, of every figure
@@ -45,7 +51,7 @@ matplotlib.rcParams.update({
     "svg.fonttype": "none", "axes.linewidth": 0.8, "axes.spines.top": False,
     "axes.spines.right": False, "xtick.major.size": 3, "ytick.major.size": 3,
     "xtick.minor.size": 0, "ytick.minor.size": 0, "xtick.major.pad": 3, "ytick.major.pad": 3,
-    "axes.axisbelow": True, "hatch.linewidth": 0.6,
+    "axes.axisbelow": True, "xtick.labelsize": 8.3, "ytick.labelsize": 8.3, "axes.labelsize": 8.8,
 })
 
 
@@ -92,7 +98,10 @@ class Canvas:
                           color=self.colour["muted"], gid=f"own-source-{i}")
 
     def png(self, path):
-        self.fig.savefig(path, dpi=PNG_DPI, facecolor=self.colour["paper"])
+        out = io.BytesIO()
+        self.fig.savefig(out, format="png", dpi=PNG_DPI, facecolor=self.colour["paper"])
+        # A third of the size: there are few colours, and their edges.
+        Image.open(out).convert("RGB").quantize(128).save(path, optimize=True)
 
     def svg(self, name, alt):
         """Two SVGs of what was drawn with the light palette: for the page, and on its own."""
@@ -107,11 +116,15 @@ class Canvas:
 
 def wrap(text, columns):
     lines = [""]
-    for word in text.split():
+    for word in text.split(" "):  # not at no-break spaces
         if lines[-1] and len(lines[-1]) + 1 + len(word) > columns:
             lines.append("")
         lines[-1] += (" " if lines[-1] else "") + word
     return lines
+
+
+def percent(fraction, digits=0):
+    return f"{fraction * 100:.{digits}f}\u00a0%"
 
 
 def escaped(text):
@@ -151,8 +164,8 @@ def themed(svg, name):
                  svg)
     for one in used:  # a page has many figures
         svg = re.sub(rf'(id="|url\(#|href="#){re.escape(one)}([")])', rf"\g<1>{name}-{one}\2", svg)
-    # Coordinates to a hundredth of a px.
-    svg = re.sub(r"(\d+\.\d\d)\d+", r"\1", svg)
+    # Coordinates to a hundredth of a px; what stands between tags is text.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag.group()), svg)
     return re.sub(r">\s+<", "><", svg)
 
 

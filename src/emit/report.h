@@ -43,9 +43,10 @@ struct ReportInput {
 ///
 /// best.rows: the objects of `best --format json` (emit.h), and group (the tag before '/'),
 /// intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage, pdl,
-/// started_utc. best.ceilings, for each regime that has rows: regime, sm_mhz (median of the rows
-/// that the tensor cores bound), tflops (what they do at that clock), shapes (of how many);
-/// best.read_tbps with read_source: the memory's measured ceiling, null if there is none.
+/// kernel (short hash of its sources), started_utc. best.ceilings, for each regime that has rows:
+/// regime, sm_mhz (median of the rows that the tensor cores bound), tflops (what they do at that
+/// clock), shapes (of how many); best.read_tbps with read_source: the memory's measured ceiling,
+/// null if there is none.
 ///
 /// sustained.candidates: who ("ours", "cublas", "cublaslt"), label, samples of round pace launches
 /// time_us sm_mhz power_w temperature_c.

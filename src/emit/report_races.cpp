@@ -36,6 +36,7 @@ Json rows_json(std::span<const BestRow> rows) {
                         {"cublaslt_tflops", tflops(row.shape, row.cublaslt_time_us)},
                         {"stage", name_of(row.stage)},
                         {"pdl", row.label && parse_label(*row.label).pdl},
+                        {"kernel", row.environment.short_kernel_hash()},
                         {"started_utc", row.started_utc}});
   }
   return list;

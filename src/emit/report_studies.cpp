@@ -179,11 +179,23 @@ std::optional<double> l2_hit_rate(const RecordedStudy& recorded) {
   return std::nullopt;
 }
 
+TileGrid grid_of_orders(const Shape& shape) {
+  return {ceil_div(static_cast<int>(shape.m), kClusterTile),
+          ceil_div(static_cast<int>(shape.n), kClusterTile)};
+}
+
+/// With a wave or two any order is as good as another.
+constexpr int kFewTiles = 160;
+/// Positions in the order are 32-bit.
+constexpr std::int64_t kLargestExtent = 1 << 20;
+
 /// The largest shape whose L2 hits were counted for an order that is drawn, else the largest that
 /// was measured at all.
 std::optional<Shape> shape_of_orders(const Known& known) {
   std::optional<Shape> counted, largest;
   const auto keep = [](std::optional<Shape>& best, const Shape& shape) {
+    if (shape.m > kLargestExtent || shape.n > kLargestExtent) return;
+    if (grid_of_orders(shape).tiles() < kFewTiles) return;
     if (!best || shape.flops() > best->flops()) best = shape;
   };
   for (const RecordedStudy& recorded : known.studies) {
@@ -311,12 +323,11 @@ Json wgmma_section(const Known& known) {
 
 Json tile_order_section(const Known& known) {
   const auto shape = shape_of_orders(known);
-  if (!shape || shape->m > (1 << 20) || shape->n > (1 << 20)) {
-    return missing("Nothing was recorded whose tiles could be shown.",
+  if (!shape) {
+    return missing("No shape was recorded whose tiles take several waves.",
                    "hgemm-tune counters --shapes 8192x8192x8192");
   }
-  const TileGrid grid{ceil_div(static_cast<int>(shape->m), kClusterTile),
-                      ceil_div(static_cast<int>(shape->n), kClusterTile)};
+  const TileGrid grid = grid_of_orders(*shape);
   const int sms = known.device != nullptr ? static_cast<int>(known.device->sms.value) : 132;
   const int clusters = sms / 2;
   Json orders = Json::array();
