@@ -14,7 +14,7 @@ import os
 import pathlib
 import string
 import sys
-import time
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -65,7 +65,6 @@ def draw(job):
     name, data, folder = job
     _, label, key, function = next(one for one in FIGURES if one[0] == name)
     section = data[key]
-    started = time.monotonic()
     result = {"name": name, "label": label, "missing": "missing" in section}
     for palette, suffix in ((LIGHT, ""), (DARK, "-dark")):
         drawn = (missing_figure(section, palette) if result["missing"]
@@ -73,10 +72,10 @@ def draw(job):
         source = section.get("source")
         where = source_text(source) if source else ""
         commands = source["commands"] if source else []
-        command = commands[0] if commands else ""
-        if len(commands) > 1:
-            command += f" (and {len(commands) - 1} more: report.html)"
-        drawn.canvas.title(drawn.title, ". ".join(t for t in (where, command) if t))
+        more = f" and {len(commands) - 1} more" if len(commands) > 1 else ""
+        command = textwrap.shorten(commands[0], 126 - len(more), placeholder=" ...") + more \
+            if commands else ""
+        drawn.canvas.title(drawn.title, [where, command])
         drawn.canvas.png(folder / f"{name}{suffix}.png")
         if palette is LIGHT:
             page, alone = drawn.canvas.svg(name, drawn.title)
@@ -84,7 +83,6 @@ def draw(job):
             result.update(title=drawn.title, see=drawn.see, stats=drawn.stats, svg=page, where=where,
                           commands=source["commands"] if source else [],
                           kernels=source["kernels"] if source else [])
-    result["seconds"] = time.monotonic() - started
     return result
 
 

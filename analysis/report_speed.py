@@ -264,7 +264,7 @@ def speedups(data, palette):
     summary = means(rows)
     regime = summary[0]["regime"] if summary else ""
     words = {"square": "squares", "odd": "odd sizes"}
-    parts = [f"{m['cublas']:.3f}x in {words.get(m['group'], m['group'])}" for m in summary
+    parts = [f"{m['cublas']:.3f}x for {words.get(m['group'], m['group'])}" for m in summary
              if m["regime"] == regime and (m["shapes"] > 1 or len(groups) == 1)]
     behind = sum(r["ratio_cublas"] < 1 for r in rows if r["ratio_cublas"])
     with_pdl = sum(r["pdl"] for r in rows)

@@ -11,6 +11,7 @@ import re
 import matplotlib
 
 matplotlib.use("Agg")
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.path import Path  # noqa: E402
 from matplotlib.patches import PathPatch, Rectangle  # noqa: E402
@@ -89,19 +90,21 @@ class Canvas:
                              color=self.colour[colour], fontsize=size, **how)
 
     def title(self, text, source):
-        """What the figure says and where it is from, for the files of their own."""
+        """What the figure says and where it is from (two lines), for the files of their own."""
         for i, line in enumerate(wrap(text, 84)[:3]):
             self.fig.text(14 / WIDTH, 1 - (12 + 17 * i) / self.total, line, va="top", fontsize=11.5,
                           fontweight="bold", color=self.colour["ink"], gid=f"own-title-{i}")
-        for i, line in enumerate(wrap(source, 122)[:2]):
+        for i, line in enumerate(source[:2]):
             self.fig.text(14 / WIDTH, (24 - 12 * i) / self.total, line, va="bottom", fontsize=7.8,
                           color=self.colour["muted"], gid=f"own-source-{i}")
 
     def png(self, path):
-        out = io.BytesIO()
-        self.fig.savefig(out, format="png", dpi=PNG_DPI, facecolor=self.colour["paper"])
+        self.fig.set_dpi(PNG_DPI)
+        agg = FigureCanvasAgg(self.fig)
+        agg.draw()
         # A third of the size: there are few colours, and their edges.
-        Image.open(out).convert("RGB").quantize(128).save(path, optimize=True)
+        Image.frombuffer("RGBA", agg.get_width_height(), agg.buffer_rgba()).convert("RGB") \
+            .quantize(128).save(path)
 
     def svg(self, name, alt):
         """Two SVGs of what was drawn with the light palette: for the page, and on its own."""
