@@ -122,15 +122,15 @@ def search(data, palette):
     axes.set_xticks(ticks, [percent(t, 0 if t >= 0.01 else 1) for t in ticks])
     axes.set_xlim(x[0] * 0.9, x[-1] * 1.1)
     axes.minorticks_off()
-    axes.set_xlabel("of the space measured", labelpad=2)
+    axes.set_xlabel("of a race's configs measured", labelpad=2)
     canvas.text(14, 8, "speed found, of the fastest config there is: geomean (line) and worst shape (dashed)",
                 "muted", 8.8)
-    title = f"Searches replayed on {section['rows']} races of whole spaces"
+    title = f"Searches replayed on {section['rows']} races"
     if at.get("model") and at.get("random"):
-        title = (f"Measuring {percent(0.01)} of the space finds {percent(at['model']['geomean'], 1)} of "
-                 f"the best speed; {percent(0.01)} at random finds "
+        title = (f"Measuring the likeliest {percent(0.01)} of the configs finds "
+                 f"{percent(at['model']['geomean'], 1)} of the best speed, {percent(0.01)} at random "
                  f"{percent(at['random']['geomean'], 1)}")
     return Drawn(canvas, title,
-                 f"Each search is played again on {section['rows']} races in which every config was "
-                 f"measured (medians of {section['seeds']} seeds); some of the model's constants were "
-                 "chosen with these races in view.", {"rows": section["rows"], "curves": stats})
+                 f"Each search is played again on the configs of {section['rows']} races (medians of "
+                 f"{section['seeds']} seeds); some of the model's constants were chosen with the recorded "
+                 "ones in view.", {"rows": section["rows"], "curves": stats})

@@ -34,7 +34,8 @@ struct ReportInput {
 ///   wgmma         devices, measured            cycles of an instruction by N
 ///   tile_order    grid orders l2 recorded      which tile comes when
 ///   tiles         spaces                       the best config of each tile size
-///   search        strategies                   how near a search comes with how much measuring
+///   search        strategies                   how near a search comes with how much measuring:
+///                                              replayed on races with hundreds of configs
 ///
 /// Each of the last eight is an object with a `source`, or only `missing`: a sentence that says
 /// what was not recorded, and `how`: the command that records it. A source has `environments` (in

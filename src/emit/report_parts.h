@@ -34,8 +34,8 @@ Json missing(const std::string& sentence, const std::string& how);
 /// "prefill" of "prefill/qkv"; "other" without a tag.
 std::string group_of(const Shape& shape);
 
-/// A space so small is measured whole: there is no map of it, and a search in it says nothing.
-inline constexpr std::size_t kFewConfigs = 50;
+/// So few leave holes in a map of tiles.
+inline constexpr std::size_t kFewConfigs = 100;
 
 struct Known {
   std::span<const RecordedRace> races;

@@ -17,6 +17,9 @@ constexpr int kSeeds = 5;
 constexpr StrategyKind kStrategies[] = {StrategyKind::kModel, StrategyKind::kRandom};
 constexpr double kShares[] = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4};
 
+/// A race of fewer was itself a search, or of so small a space that 1 % of it is nothing.
+constexpr std::size_t kSearched = 200;
+
 void add_races(Source& source, std::span<const RecordedRace> races, const Truth& truth) {
   for (const RecordedRace& race : races) {
     if (race.race.regime == truth.regime && race.race.shape.same_problem(truth.shape) &&
@@ -83,7 +86,8 @@ Json tiles_section(const Known& known) {
 }
 
 Json search_section(const Known& known) {
-  const std::span<const Truth> all = known.truths;
+  std::vector<Truth> all(known.truths.begin(), known.truths.end());
+  std::erase_if(all, [](const Truth& truth) { return truth.entries.size() < kSearched; });
   if (all.empty()) {
     return missing("No race of a whole space was recorded, on which a search could be replayed.",
                    "hgemm-tune --shapes square.yaml --space full");
