@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import signal
 import string
 import sys
 import textwrap
@@ -214,6 +215,7 @@ def replace(path, text):
 def main(arguments):
     if len(arguments) != 2:
         sys.exit(__doc__)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends here as it ends whoever started this
     source, folder = map(pathlib.Path, arguments)
     data = json.loads(source.read_text(encoding="utf-8"))
     if data.get("schema") != SCHEMA:

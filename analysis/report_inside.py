@@ -122,6 +122,9 @@ def cycles(data, palette):
 def wgmma(data, palette):
     section = data["wgmma"]
     devices = sorted(section["devices"], key=lambda d: (not d["this_gpu"], -(d["threshold"] or 256)))[:3]
+    if not any(device["this_gpu"] for device in devices):  # one that the model does not know
+        devices = [{"name": data["gpu"], "this_gpu": True, "threshold": None, "n": [], "read": [],
+                    "compute": []}] + devices[:2]
     canvas = Canvas(palette, 318)
     c = canvas.colour
     width = (720 - 52 - 24 - 28 * (len(devices) - 1)) / len(devices)
@@ -134,7 +137,7 @@ def wgmma(data, palette):
         n, read, compute = device["n"], device["read"], device["compute"]
         axes.plot(n, read, color=c["late"], linewidth=1.3, zorder=3)
         axes.plot(n, compute, color=c["ink"], linewidth=1.3, zorder=3)
-        top = max(max(read), max(compute)) * 1.06
+        top = max([*read, *compute] or [p["cycles"] for p in section["measured"]]) * 1.06
         axes.set_ylim(0, top)
         axes.set_xlim(0, 262)
         axes.set_xticks([8, 64, 128, 192, 256])
@@ -155,11 +158,12 @@ def wgmma(data, palette):
         canvas.text(left, 8, device["name"], "ours" if device["this_gpu"] else "ink", 10.5,
                     weight="bold")
         canvas.text(left, 25, "measured here" if device["this_gpu"] else "model only", "muted", 8.5)
-        at = 236
-        k = n.index(at - at % 8)
-        axes.text(at, read[k] - top * 0.028, "read", fontsize=8.5, color=c["late"], ha="center",
-                  va="top")
-        axes.text(at - 32, compute[k - 3] + top * 0.02, "compute", fontsize=8.5, color=c["ink"], ha="right",
+        at = 232
+        if at in n:
+            k = n.index(at)
+            axes.text(at, read[k] - top * 0.028, "read", fontsize=8.5, color=c["late"], ha="center",
+                      va="top")
+            axes.text(at - 30, compute[k - 3] + top * 0.02, "compute", fontsize=8.5, color=c["ink"], ha="right",
                   va="bottom")
         axes.set_xlabel("N of m64nNk16", labelpad=2)
     canvas.text(14, 34, "cycles", "muted", 8.5)

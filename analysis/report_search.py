@@ -106,12 +106,13 @@ def search(data, palette):
         axes.plot(x, least, color=c[colour], linewidth=0.9, linestyle=(0, (3, 3)), zorder=3)
         lowest = min(lowest, min(least))
         above = one["name"] == "model"
-        axes.annotate(name, (x[1 if above else 3], mean[1 if above else 3]),
+        at_point = min(1 if above else 3, len(x) - 1)
+        axes.annotate(name, (x[at_point], mean[at_point]),
                       xytext=(-4 if above else 4, 14 if above else -14), textcoords="offset points",
                       fontsize=9, va="center", ha="center" if above else "left", color=c[colour],
                       weight="bold")
         if not above:
-            axes.annotate("its worst shape", (x[3], least[3]), xytext=(8, -14), fontsize=8.5,
+            axes.annotate("its worst shape", (x[at_point], least[at_point]), xytext=(8, -14), fontsize=8.5,
                           textcoords="offset points", va="center", color=c["muted"])
         stats[one["name"]] = [[p["budget"], round(p["geomean"], 4), round(p["least"], 4)]
                               for p in one["points"]]

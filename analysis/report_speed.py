@@ -114,6 +114,12 @@ def roofline(data, palette):
             at = max(low_y / read, low_x) * 1.15
             axes.text(at * 1.5, read * at, f"{read:g} TB/s read", color=c["ink"], fontsize=8,
                       va="center")
+        # The few rows of A that a decoder's shapes have, where they stand.
+        for m in sorted({r["m"] for r in here if r["group"] == "decode"}):
+            top = max((r for r in here if r["group"] == "decode" and r["m"] == m),
+                      key=lambda r: r["tflops"])
+            axes.annotate(f"M = {m}", (top["intensity"], top["tflops"]), xytext=(-7, 4),
+                          textcoords="offset points", fontsize=7.8, color=c["muted"], ha="right")
         for r in here:
             if r["cublas_tflops"]:
                 axes.plot([r["intensity"]] * 2, [r["cublas_tflops"], r["tflops"]],
@@ -387,7 +393,7 @@ def ladder(data, palette):
         speeds = [s["tflops"] or 0 for s in steps]
         published = [s["published_tflops"] or 0 for s in steps]
         cublas = one["cublas_tflops"]
-        axes.set_xlim(0, max(speeds + published + [cublas or 0]) * 1.04)
+        axes.set_xlim(0, (max(speeds + published + [cublas or 0]) or 1) * 1.04)
         if cublas and cublas < 1.5 * max(speeds):
             axes.axvline(cublas, color=c["base"], linewidth=1.2)
             canvas.text(BARS + 346 * cublas / axes.get_xlim()[1], top + 28,
@@ -421,12 +427,16 @@ def ladder(data, palette):
             canvas.text(BARS, top + 8, f"▎published: {sources[0]}", "muted", 8.2)
         top += 78 + 21 * len(steps)
     timed = [s for s in main["steps"] if s["tflops"]]
-    first, last = timed[0], max(timed, key=lambda s: s["tflops"])
-    gains = [s for s in timed if s["gain"]]
-    largest = sorted((s for s in gains if s["step"] > "02"), key=lambda s: -s["gain"])[:1]
-    title = f"From {first['tflops']:.1f} to {last['tflops']:.0f} TFLOP/s in {len(timed)} steps"
-    if last["ratio_cublas"]:
-        title += f": the last is {last['ratio_cublas']:.3f}x cuBLAS"
+    largest = sorted((s for s in timed if s["gain"] and s["step"] > "02"),
+                     key=lambda s: -s["gain"])[:1]
+    title = f"None of {len(main['steps'])} steps ran"
+    if timed:
+        first, last = timed[0], max(timed, key=lambda s: s["tflops"])
+        title = f"{last['tflops']:.0f} TFLOP/s by step {last['step']}"
+        if len(timed) > 1:
+            title = f"From {first['tflops']:.1f} to {title} of {len(timed)}"
+        if last["ratio_cublas"]:
+            title += f", {last['ratio_cublas']:.3f}x cuBLAS"
     see = "Each bar is a kernel with one thing changed, the upright line what its author published for it"
     if largest:
         see += (f"; after the first with tensor cores, step {largest[0]['step']} "
