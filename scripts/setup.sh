@@ -1,11 +1,12 @@
-# Sourced by quickstart.sh and test.sh: installs the Debian packages that are missing and finds CUDA.
+# Sourced by quickstart.sh and test.sh: installs the Debian packages that are missing, those that
+# `test_packages` names among them, and finds CUDA.
 # Sets `root` (the project folder) and configures the preset `release` into build/.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 packages=(build-essential cmake ninja-build git libcli11-dev libsqlitecpp-dev libsqlite3-dev
   libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev libxxhash-dev
-  clang-format)
+  clang-format python3-matplotlib ${test_packages[@]+"${test_packages[@]}"})
 
 install_missing_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

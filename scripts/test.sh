@@ -2,6 +2,7 @@
 # Sets up, builds everything with warnings as errors, and runs the tests. Those that need a Hopper
 # GPU are skipped by name where there is none. ctest's summary of the CPU tests comes last.
 set -euo pipefail
+test_packages=(chromium)  # the report's page is opened in it
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON \
   -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 

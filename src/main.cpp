@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
     cli::add_advise(program, command);
     cli::add_replay(program, command);
     cli::add_export(program, command);
+    cli::add_report(program, command, command_line);
     cli::add_doctor(program, command);
     cli::add_workers(program, command);
     try {

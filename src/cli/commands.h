@@ -28,6 +28,7 @@ void add_chain(CLI::App& program, Command& chosen, const std::string& command_li
 void add_advise(CLI::App& program, Command& chosen);
 void add_replay(CLI::App& program, Command& chosen);
 void add_export(CLI::App& program, Command& chosen);
+void add_report(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_doctor(CLI::App& program, Command& chosen);
 /// `worker` and `compile-worker`: how the program runs itself in child processes. Not in --help.
 void add_workers(CLI::App& program, Command& chosen);

@@ -161,6 +161,37 @@ inline constexpr const char* kBestExamples =
     "  hgemm-tune best --objective energy                     by joules, where they were measured\n"
     "  hgemm-tune best --recorded --format json               the results that ship with it";
 
+inline constexpr const char* kReport = "Draw what was recorded: a page and its figures";
+inline constexpr const char* kReportExamples =
+    "Writes DIR/report.html, one page that needs nothing else (light and dark, for a screen or a\n"
+    "phone, no network), its figures as DIR/figures/*.svg and *.png, and DIR/report.json, the "
+    "data\n"
+    "that they were drawn from. Measures nothing; needs no GPU.\n"
+    "\n"
+    "What it draws, and which command records that:\n"
+    "  roofline, speed-ups, power     hgemm-tune --shapes FILE --regime both\n"
+    "  tile sizes, search progress    hgemm-tune --shapes FILE --space full\n"
+    "  ladder                         hgemm-tune ladder\n"
+    "  cycles, order of tiles         hgemm-tune probe --trace FILE, hgemm-tune counters\n"
+    "  wgmma                          hgemm-tune micro --only wgmma\n"
+    "What was not recorded is a gap that says so. A report is of one kind of GPU, the one with "
+    "the\n"
+    "newest results, and names the others.\n"
+    "\n"
+    "Examples:\n"
+    "  hgemm-tune report -o report                            of ./hgemm-tune.db\n"
+    "  hgemm-tune report --db run.db -o report\n"
+    "  hgemm-tune report --recorded -o h200                   the results that ship with it\n"
+    "\n"
+    "Needs Python 3 with matplotlib (Debian: apt-get install python3-matplotlib): that of\n"
+    "$HGEMM_TUNE_PYTHON, else of a folder .venv beside the program or above it, else python3 on\n"
+    "PATH, else /usr/bin/python3.\n"
+    "\n"
+    "Exit code: 0 written, 1 no Python that can draw or it failed, 2 bad usage or input.";
+inline constexpr const char* kReportDb = "The database that is drawn; only read";
+inline constexpr const char* kReportOutput =
+    "The folder that it is written to; created if it is not there";
+
 inline constexpr const char* kCompare = "Compare two databases: what became slower";
 inline constexpr const char* kCompareExamples =
     "The winners of two databases side by side, shape by shape and regime by regime: how the "

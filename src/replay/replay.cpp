@@ -170,7 +170,10 @@ ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, Strat
       if (chosen.empty()) break;
       for (const std::size_t index : chosen) {
         const Truth::Entry& entry = truth.entries[index];
-        strategy.tell(index, entry.speed > 0 ? std::optional(1 / entry.speed) : std::nullopt);
+        // Telling costs a look at every config.
+        if (learns(kind)) {
+          strategy.tell(index, entry.speed > 0 ? std::optional(1 / entry.speed) : std::nullopt);
+        }
         if (!fastest || entry.speed > fastest->speed) fastest = &entry;
       }
       measured += chosen.size();

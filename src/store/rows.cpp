@@ -203,7 +203,7 @@ std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>
   Statement row(db,
                 "SELECT race.id, environment_id, run_id, uid, race.started_utc, m, n, k, dtype, "
                 "layout, lda, ldb, ldd, weight, tag, regime, cold, graph, pdl, "
-                "effort = 'brief' FROM race "
+                "effort = 'brief', command_line FROM race "
                 "JOIN shape ON shape.id = shape_id JOIN run ON run.id = run_id "
                 "ORDER BY race.started_utc, race.id");
   while (row.executeStep()) {
@@ -218,6 +218,7 @@ std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>
                                   .uid = text(row, 3),
                                   .environment = place->second,
                                   .started_utc = text(row, 4),
+                                  .command_line = text(row, 20),
                                   .race = {.shape = shape,
                                            .regime = parse_regime(text(row, 15)),
                                            .timing = {.cold = integer(row, 16) != 0,

@@ -21,7 +21,8 @@ struct RecordedRace {
   std::int64_t id = 0;
   std::string uid;  ///< the same in every database that the race was merged into
   Environment environment;
-  std::string started_utc;  ///< ISO 8601
+  std::string started_utc;     ///< ISO 8601
+  std::string command_line{};  ///< of the run that it is a part of
   Race race;
 };
 

@@ -59,6 +59,7 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
   ASSERT_THAT(races, SizeIs(1));
   EXPECT_EQ(races[0].environment, environment());
   EXPECT_THAT(races[0].started_utc, ::testing::MatchesRegex("20..-..-..T..:..:..Z"));
+  EXPECT_EQ(races[0].command_line, "hgemm-tune");
   EXPECT_THAT(races[0].uid, ::testing::MatchesRegex("[0-9a-f]{32}"));
   EXPECT_TRUE(races[0].race.shape.same_problem(kShape));
   EXPECT_EQ(races[0].race.shape.tag, "prefill/o");

@@ -1,0 +1,193 @@
+"""How the figures of a report look: one palette in light and dark, and SVG that follows the page.
+
+A figure is drawn with the light palette. In its SVG every colour of the palette becomes a CSS
+variable of the same name, so that one drawing serves both: inside the page, whose style sheet has
+the variables, and as a file of its own, which brings them along.
+"""
+
+import io
+import re
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.path import Path  # noqa: E402
+from matplotlib.patches import PathPatch, Rectangle  # noqa: E402
+from PIL import Image  # noqa: E402
+
+# ours: the accent. base: cuBLAS. late: time that is lost. ramp: little to much.
+LIGHT = {
+    "paper": "#fefefd", "ink": "#1c2128", "muted": "#5f6875", "grid": "#e4e6e9", "band": "#f3f4f2",
+    "ours": "#1559c7", "ours-mid": "#6f9be6", "ours-soft": "#c3d6f6",
+    "base": "#868e99", "base-soft": "#c4c9d0", "late": "#c4561b", "late-soft": "#eeb995",
+    "ramp0": "#eef1f4", "ramp1": "#dde6f1", "ramp2": "#c6d7ee", "ramp3": "#a8c3e9",
+    "ramp4": "#86abe2", "ramp5": "#6290d8", "ramp6": "#3f73cb", "ramp7": "#2157b5",
+    "ramp8": "#123e8c", "ramp9": "#0a2860",
+}
+DARK = {
+    "paper": "#14171b", "ink": "#e8eaed", "muted": "#a1a9b4", "grid": "#2b3038", "band": "#1c2026",
+    "ours": "#78a9ff", "ours-mid": "#4675c4", "ours-soft": "#2a4573",
+    "base": "#8f98a5", "base-soft": "#4b535f", "late": "#f08a4b", "late-soft": "#7d492b",
+    "ramp0": "#1f242b", "ramp1": "#222d3d", "ramp2": "#263951", "ramp3": "#2a4768",
+    "ramp4": "#2f5885", "ramp5": "#376ca6", "ramp6": "#4783c8", "ramp7": "#659fe6",
+    "ramp8": "#93c0fa", "ramp9": "#cbe1ff",
+}
+RAMP = 10
+# What is written on a colour. Each has a value of its own, by which its variable is found.
+LIGHT["on-mid"], DARK["on-mid"] = "#fefefa", "#f4f6f9"
+for _level in range(RAMP):
+    LIGHT[f"on{_level}"] = f"#1c21{0x30 + _level:x}" if _level < 5 else f"#fefe{0xf0 + _level:x}"
+    DARK[f"on{_level}"] = DARK["ink"] if _level < 7 else DARK["paper"]
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+
+WIDTH = 720  # px, of every figure
+HEAD = 62  # of a figure's own title, which the page leaves away: it has it as text
+FOOT = 40  # of its source
+PNG_DPI = 120
+
+matplotlib.rcParams.update({
+    "font.family": "DejaVu Sans", "font.size": 9.5,
+    "svg.fonttype": "none", "axes.linewidth": 0.8, "axes.spines.top": False,
+    "axes.spines.right": False, "xtick.major.size": 3, "ytick.major.size": 3,
+    "xtick.minor.size": 0, "ytick.minor.size": 0, "xtick.major.pad": 3, "ytick.major.pad": 3,
+    "axes.axisbelow": True, "xtick.labelsize": 8.3, "ytick.labelsize": 8.3, "axes.labelsize": 8.8,
+})
+
+
+def css_variables(palette):
+    return "".join(f"--{name}:{colour};" for name, colour in palette.items())
+
+
+class Canvas:
+    """A figure of WIDTH x height px below its title. Places are px from the top left of the body."""
+
+    def __init__(self, palette, height):
+        self.colour = palette
+        self.height = height
+        self.total = HEAD + height + FOOT
+        self.fig = Figure(figsize=(WIDTH / 72, self.total / 72), dpi=72, facecolor=palette["paper"])
+
+    def axes(self, left, top, width, height, grid="y"):
+        axes = self.fig.add_axes([left / WIDTH, 1 - (HEAD + top + height) / self.total,
+                                  width / WIDTH, height / self.total])
+        c = self.colour
+        axes.set_facecolor("none")
+        for side in axes.spines.values():
+            side.set_color(c["base-soft"])
+        axes.tick_params(colors=c["muted"], labelcolor=c["muted"], which="both")
+        axes.xaxis.label.set_color(c["muted"])
+        axes.yaxis.label.set_color(c["muted"])
+        if grid:
+            axes.grid(True, axis=grid, color=c["grid"], linewidth=0.8)
+        return axes
+
+    def text(self, x, y, text, colour="ink", size=9.5, **how):
+        """At px of the body; y grows downwards. The top of a line is at y."""
+        how.setdefault("va", "top")
+        return self.fig.text(x / WIDTH, 1 - (HEAD + y) / self.total, text,
+                             color=self.colour[colour], fontsize=size, **how)
+
+    def title(self, text, source):
+        """What the figure says and where it is from (two lines), for the files of their own."""
+        for i, line in enumerate(wrap(text, 84)[:3]):
+            self.fig.text(14 / WIDTH, 1 - (12 + 17 * i) / self.total, line, va="top", fontsize=11.5,
+                          fontweight="bold", color=self.colour["ink"], gid=f"own-title-{i}")
+        for i, line in enumerate(source[:2]):
+            self.fig.text(14 / WIDTH, (24 - 12 * i) / self.total, line, va="bottom", fontsize=7.8,
+                          color=self.colour["muted"], gid=f"own-source-{i}")
+
+    def png(self, path):
+        self.fig.set_dpi(PNG_DPI)
+        agg = FigureCanvasAgg(self.fig)
+        agg.draw()
+        # A third of the size: there are few colours, and their edges.
+        Image.frombuffer("RGBA", agg.get_width_height(), agg.buffer_rgba()).convert("RGB") \
+            .quantize(128).save(path)
+
+    def svg(self, name, alt):
+        """Two SVGs of what was drawn with the light palette: for the page, and on its own."""
+        matplotlib.rcParams["svg.hashsalt"] = name  # ids differ from figure to figure
+        out = io.StringIO()
+        self.fig.savefig(out, format="svg", metadata={"Date": None, "Creator": None},
+                         transparent=True)
+        svg = themed(out.getvalue(), name)
+        own = head_of_svg(f"0 0 {WIDTH} {self.total}", alt, alone=True) + svg
+        return inline(svg, self, alt), own
+
+
+def wrap(text, columns):
+    lines = [""]
+    for word in text.split(" "):  # not at no-break spaces
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > columns:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return lines
+
+
+def percent(fraction, digits=0):
+    return f"{fraction * 100:.{digits}f}\u00a0%"
+
+
+def escaped(text):
+    return (text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            .replace('"', "&quot;"))
+
+
+def head_of_svg(view_box, alt, alone):
+    style = ""
+    if alone:
+        style = (f"<style>svg{{{css_variables(LIGHT)}--figure-font:{FONT};background:var(--paper)}}"
+                 f"@media(prefers-color-scheme:dark){{svg{{{css_variables(DARK)}}}}}</style>")
+    width, height = view_box.split()[2:]
+    size = f' width="{width}" height="{height}"' if alone else ""
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+            f'{size} viewBox="{view_box}" role="img" aria-label="{escaped(alt)}">{style}')
+
+
+def inline(svg, canvas, alt):
+    """Without its own title and source."""
+    body = re.sub(r'<g id="own-(?:title|source)-\d+">.*?</g>\s*(?=<g|</g)', "", svg, flags=re.S)
+    return head_of_svg(f"0 {HEAD} {WIDTH} {canvas.height}", alt, alone=False) + body
+
+
+def themed(svg, name):
+    """The content of an SVG with variables for colours, without what nobody refers to."""
+    svg = svg[svg.index("<svg"):]
+    svg = svg[svg.index(">") + 1:]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.S)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.S)
+    by_colour = {colour: f"var(--{key})" for key, colour in LIGHT.items()}
+    svg = re.sub(r"#[0-9a-f]{6}\b", lambda m: by_colour.get(m.group(), m.group()), svg)
+    svg = re.sub(r"font: ((?:[a-z0-9]+ )?[0-9.]+px) [^;\"]*", r"font: \1 var(--figure-font)", svg)
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
+    svg = re.sub(r' id="([^"]+)"',
+                 lambda m: m.group() if m.group(1) in used or m.group(1).startswith("own-") else "",
+                 svg)
+    for one in used:  # a page has many figures
+        svg = re.sub(rf'(id="|url\(#|href="#){re.escape(one)}([")])', rf"\g<1>{name}-{one}\2", svg)
+    # Coordinates to a hundredth of a px; what stands between tags is text.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag.group()), svg)
+    return re.sub(r">\s+<", "><", svg)
+
+
+def ramp(palette, level):
+    """Colour of a level from 0 to RAMP - 1."""
+    return palette[f"ramp{max(0, min(RAMP - 1, level))}"]
+
+
+def rectangles(axes, boxes, colour, **how):
+    """Many (x, y, width, height) in one path: one element of an SVG however many they are."""
+    if not boxes:
+        return
+    vertices, codes = [], []
+    for x, y, w, h in boxes:
+        vertices += [(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)]
+        codes += [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    how.setdefault("linewidth", 0)
+    axes.add_patch(PathPatch(Path(vertices, codes), facecolor=colour, **how))
+
+
+def outline(axes, x, y, w, h, colour, width=1.6):
+    axes.add_patch(Rectangle((x, y), w, h, fill=False, edgecolor=colour, linewidth=width, zorder=5))

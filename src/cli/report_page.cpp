@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "base/error.h"
+#include "base/resources.h"
+#include "cli/commands.h"
+#include "cli/database.h"
+#include "cli/devices.h"
+#include "cli/help.h"
+#include "cli/python.h"
+#include "cli/recorded.h"
+#include "cli/writable.h"
+#include "emit/report.h"
+
+namespace hgemm::cli {
+namespace {
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+struct ReportOptions {
+  std::string db = kDefaultDatabase;
+  bool recorded = false;
+  std::string output;
+  std::string command_line;
+};
+
+double seconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+std::vector<RecordedStudy> all_studies(const Store& store) {
+  std::vector<RecordedStudy> all;
+  for (const StudyKind kind : {StudyKind::kMicro, StudyKind::kProbe, StudyKind::kCounters,
+                               StudyKind::kLadder, StudyKind::kChain}) {
+    std::ranges::move(store.studies(kind), std::back_inserter(all));
+  }
+  return all;
+}
+
+/// "results/h200/tune.db"
+std::string shipped_name(const fs::path& path) {
+  return path.lexically_relative(resource_dir()).string();
+}
+
+ReportInput input_of(const ReportOptions& options) {
+  ReportInput input;
+  input.devices = known_devices();
+  input.command_line = options.command_line;
+  if (!options.recorded) {
+    require_database(options.db);
+    const Store store = Store::open(options.db, Store::Mode::kReadOnly);
+    input.races = store.races();
+    input.studies = all_studies(store);
+    input.databases = {options.db};
+    return input;
+  }
+  input.races = shipped_races();
+  input.spaces = recorded_races("truth.db");
+  for (const char* name : {"tune.db", "truth.db", "study.db"}) {
+    for (const fs::path& path : recorded_databases(name)) {
+      input.databases.push_back(shipped_name(path));
+    }
+  }
+  for (const fs::path& path : recorded_databases("study.db")) {
+    auto studies = all_studies(Store::open(path.string(), Store::Mode::kReadOnly));
+    std::ranges::move(studies, std::back_inserter(input.studies));
+  }
+  return input;
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw Error(fmt::format("{} could not be written", path.string()));
+}
+
+int run_report(const ReportOptions& options) {
+  const auto start = steady_clock::now();
+  const fs::path folder = options.output;
+  if (!can_write_into(folder)) {
+    throw InputError(
+        fmt::format("-o {}: no files can be created there; name a folder that you may write to",
+                    folder.string()));
+  }
+  const fs::path script = resource_dir() / "analysis" / "report.py";
+  if (!fs::exists(script)) {
+    throw Error(
+        fmt::format("{} is not there; build the target `share`, or install the program "
+                    "with `cmake --install`",
+                    script.string()));
+  }
+  const std::string python = find_python();
+  const std::string data = report_data(input_of(options));
+  fs::create_directories(folder);
+  const fs::path json = folder / "report.json";
+  write(json, data);
+  const double read_s = seconds_since(start);
+
+  if (const int exit_code = run_python(python, script, {json.string(), folder.string()});
+      exit_code != 0) {
+    throw Error(fmt::format("{} {} ended with exit code {}; {} has the data that it was to draw",
+                            python, script.string(), exit_code, json.string()));
+  }
+  const double all_s = seconds_since(start);
+  fmt::print("In {:.1f} s: {:.1f} to read, {:.1f} to draw.\n", all_s, read_s, all_s - read_s);
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, Command& chosen, const std::string& command_line) {
+  const auto options = std::make_shared<ReportOptions>();
+  options->command_line = command_line;
+  CLI::App* command =
+      program.add_subcommand("report", help::kReport)->footer(help::kReportExamples);
+  CLI::Option* db = command->add_option("--db", options->db, help::kReportDb)
+                        ->type_name("FILE")
+                        ->capture_default_str();
+  command->add_flag("--recorded", options->recorded, help::kRecorded)->excludes(db);
+  command->add_option("-o,--output", options->output, help::kReportOutput)
+      ->type_name("DIR")
+      ->required();
+  command->callback([&chosen, options] { chosen = [options] { return run_report(*options); }; });
+}
+
+}  // namespace hgemm::cli

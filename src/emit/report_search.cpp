@@ -1,0 +1,129 @@
+// The sections that come from races of whole spaces: tile sizes, and searches played again.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "emit/report_parts.h"
+#include "model/cost.h"
+#include "replay/replay.h"
+#include "space/label.h"
+#include "statistics/statistics.h"
+
+namespace hgemm::report {
+namespace {
+
+constexpr int kSeeds = 5;
+constexpr StrategyKind kStrategies[] = {StrategyKind::kModel, StrategyKind::kRandom};
+constexpr double kShares[] = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4};
+
+/// A race of fewer was itself a search, or of so small a space that 1 % of it is nothing.
+constexpr std::size_t kSearched = 200;
+
+void add_races(Source& source, std::span<const RecordedRace> races, const Truth& truth) {
+  for (const RecordedRace& race : races) {
+    if (race.race.regime == truth.regime && race.race.shape.same_problem(truth.shape) &&
+        race.environment.same_conditions(truth.environment)) {
+      source.add(race);
+    }
+  }
+}
+
+Json cells_json(const Truth& truth) {
+  struct Cell {
+    const Truth::Entry* best = nullptr;
+    int configs = 0;
+  };
+  std::map<std::pair<int, int>, Cell> cells;
+  for (const Truth::Entry& entry : truth.entries) {
+    if (is_vector(entry.config)) continue;  // its bm and bn are no tile
+    Cell& cell = cells[{entry.config.bm, entry.config.bn}];
+    ++cell.configs;
+    if (cell.best == nullptr || entry.speed > cell.best->speed) cell.best = &entry;
+  }
+  const double best = truth.best();
+  Json list = Json::array();
+  for (const auto& [tile, cell] : cells) {
+    if (cell.best->speed <= 0) continue;
+    list.push_back({{"bm", tile.first},
+                    {"bn", tile.second},
+                    {"fraction", cell.best->speed / best},
+                    {"label", label(cell.best->config)},
+                    {"configs", cell.configs}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json tiles_section(const Known& known) {
+  if (known.truths.empty()) {
+    return missing("No race of a whole space was recorded.",
+                   "hgemm-tune --shapes square.yaml --space full");
+  }
+  std::vector<const Truth*> largest_first;
+  for (const Truth& truth : known.truths) largest_first.push_back(&truth);
+  std::ranges::stable_sort(largest_first, std::greater(),
+                           [](const Truth* truth) { return truth->entries.size(); });
+  Source source;
+  Json list = Json::array();
+  for (const Truth* one : largest_first) {
+    const Truth& truth = *one;
+    add_races(source, known.spaces, truth);
+    const auto best = std::ranges::max_element(truth.entries, {}, &Truth::Entry::speed);
+    list.push_back({{"shape", to_string(truth.shape)},
+                    {"m", truth.shape.m},
+                    {"n", truth.shape.n},
+                    {"k", truth.shape.k},
+                    {"dtype", to_string(truth.shape.dtype)},
+                    {"group", group_of(truth.shape)},
+                    {"regime", to_string(truth.regime)},
+                    {"configs", truth.entries.size()},
+                    {"best", label(best->config)},
+                    {"cells", cells_json(truth)}});
+  }
+  return {{"source", source.json()}, {"spaces", list}};
+}
+
+Json search_section(const Known& known) {
+  std::vector<Truth> all(known.truths.begin(), known.truths.end());
+  std::erase_if(all, [](const Truth& truth) { return truth.entries.size() < kSearched; });
+  if (all.empty()) {
+    return missing("No race of a whole space was recorded, on which a search could be replayed.",
+                   "hgemm-tune --shapes square.yaml --space full");
+  }
+  Source source;
+  std::vector<std::vector<double>> predicted_us;
+  for (const Truth& truth : all) {
+    add_races(source, known.spaces, truth);
+    const CostFigures figures = cost_figures(known.devices, truth.environment);
+    std::vector<double>& predicted = predicted_us.emplace_back();
+    for (const Truth::Entry& entry : truth.entries) {
+      predicted.push_back(predict_cost(figures, entry.config, truth.shape).us());
+    }
+  }
+  Json strategies = Json::array();
+  for (const StrategyKind strategy : kStrategies) {
+    Json points = Json::array();
+    for (const double share : kShares) {
+      std::vector<double> fractions;
+      double measured = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const ReplayRow row = replay(all[i], predicted_us[i], strategy, {.share = share}, kSeeds);
+        fractions.push_back(row.best_fraction);
+        measured += row.measured_fraction();
+      }
+      points.push_back({{"budget", share},
+                        {"measured", measured / static_cast<double>(all.size())},
+                        {"geomean", number(geomean(fractions))},
+                        {"least", std::ranges::min(fractions)}});
+    }
+    strategies.push_back({{"name", to_string(strategy)}, {"points", points}});
+  }
+  return {{"source", source.json()},
+          {"rows", all.size()},
+          {"seeds", kSeeds},
+          {"strategies", strategies}};
+}
+
+}  // namespace hgemm::report

@@ -1,0 +1,178 @@
+// `hgemm-tune report` from a database to a page: what it writes, what it says, what is wrong with
+// the page in a browser, and the statistics of what the figures of the recorded results show.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+
+namespace hgemm {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const std::vector<std::string> kFigures = {"speedups",   "roofline", "sustained",
+                                           "ladder",     "cycles",   "wgmma",
+                                           "tile-order", "tiles",    "search"};
+
+/// What differs by more than rounding, as "a.b[3]: 1 instead of 2".
+void compare(const json& now, const json& golden, const std::string& where,
+             std::vector<std::string>& different) {
+  const auto differ = [&] {
+    different.push_back(where + ": " + now.dump() + " instead of " + golden.dump());
+  };
+  if (now.is_number() && golden.is_number()) {
+    const double a = now, b = golden;
+    // What searches find depends on the cost model, too, which is not what is tested here.
+    const double tolerance = where.starts_with(".search") ? 0.03 : 1e-3;
+    if (std::abs(a - b) > tolerance * std::max(1.0, std::abs(b))) differ();
+  } else if (now.type() != golden.type() || now.size() != golden.size()) {
+    differ();
+  } else if (now.is_object()) {
+    for (const auto& [key, value] : golden.items()) {
+      if (now.contains(key)) {
+        compare(now[key], value, where + "." + key, different);
+      } else {
+        different.push_back(where + ": lacks " + key);
+      }
+    }
+  } else if (now.is_array()) {
+    for (std::size_t i = 0; i < golden.size(); ++i) {
+      compare(now[i], golden[i], where + "[" + std::to_string(i) + "]", different);
+    }
+  } else if (now != golden) {
+    differ();
+  }
+}
+
+class ReportCommand : public ProgramTest {
+ protected:
+  json figures(const std::string& folder = "out") const {
+    return json::parse(read_file(this->folder() / folder / "figures/figures.json"));
+  }
+
+  /// What check_page.py says of a page; none if there is no Chromium.
+  std::optional<Outcome> open_in_browser(const fs::path& page,
+                                         const std::vector<std::string>& names) const {
+    if (std::system("command -v chromium >/dev/null") != 0) return std::nullopt;
+    std::string command =
+        "python3 '" HGEMM_SOURCE_DIR "/tests/cli/check_page.py' chromium '" + page.string() + "'";
+    for (const std::string& name : names) command += " " + name;
+    const fs::path out = folder() / "check.txt";
+    const int status = std::system((command + " >'" + out.string() + "' 2>&1").c_str());
+    return Outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), ""};
+  }
+};
+
+TEST_F(ReportCommand, RecordedResultsMakeAPageWithoutFaultWhoseFiguresShowWhatTheyDid) {
+  const Outcome outcome = run("report --recorded -o out");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("9 of 9 figures"), Not(HasSubstr("not recorded")),
+                                 ContainsRegex("In [0-9.]+ s: [0-9.]+ to read, [0-9.]+ to draw")));
+  EXPECT_EQ(outcome.err, "");
+
+  const std::string page = read_file(folder() / "out/report.html");
+  EXPECT_LT(page.size(), 8'000'000u);
+  EXPECT_THAT(page, Not(ContainsRegex("(src|href)=\"(https?:)?//"))) << "it must need no network";
+  json statistics;
+  const json drawn = figures();
+  for (const std::string& name : kFigures) {
+    for (const char* suffix : {".svg", ".png", "-dark.png"}) {
+      EXPECT_GT(fs::file_size(folder() / "out/figures" / (name + suffix)), 5000u) << name << suffix;
+    }
+    const json& figure = drawn.at(name);
+    EXPECT_THAT(figure.at("where").get<std::string>(),
+                AllOf(HasSubstr("NVIDIA H200"), HasSubstr("2026-"),
+                      ContainsRegex("sustained|burst|whatever the clock")))
+        << name;
+    EXPECT_THAT(figure.at("commands").at(0).get<std::string>(), HasSubstr("hgemm-tune ")) << name;
+    EXPECT_THAT(figure.at("see").get<std::string>(), Not(IsEmpty())) << name;
+    statistics[name] = figure.at("stats");
+  }
+  const fs::path golden = HGEMM_SOURCE_DIR "/tests/cli/report_golden.json";
+  std::vector<std::string> different;
+  compare(statistics, json::parse(read_file(golden)), "", different);
+  EXPECT_THAT(different, IsEmpty())
+      << "If results/ was recorded anew, look at the report, then replace " << golden << " by:\n"
+      << statistics.dump(1);
+
+  const auto seen = open_in_browser(folder() / "out/report.html", kFigures);
+  if (!seen) GTEST_SKIP() << "no Chromium here: the page was not opened";
+  EXPECT_EQ(seen->exit_code, 0) << seen->out;
+}
+
+TEST_F(ReportCommand, TheCheckOfAPageSeesFaults) {
+  const fs::path page = folder() / "page.html";
+  write_file(page,
+             "<!doctype html><meta name=viewport content=width=device-width>"
+             "<div style='width:2000px'>x</div><script>console.error('oh no')</script>"
+             "<img src='gone.png'>");
+  const auto seen = open_in_browser(page, {"roofline"});
+  if (!seen) GTEST_SKIP() << "no Chromium here";
+  EXPECT_EQ(seen->exit_code, 1);
+  EXPECT_THAT(seen->out, AllOf(HasSubstr("oh no"), HasSubstr("scrolls sideways"),
+                               HasSubstr("figure roofline is not there"), HasSubstr("gone.png"),
+                               HasSubstr("look the same")));
+}
+
+TEST_F(ReportCommand, ADatabaseWithLittleInItHasLabelledGaps) {
+  record(folder() / "little.db", {race(shape(4096, 4096, 4096)), race(shape(16, 4096, 4096))});
+  const Outcome outcome = run("report --db little.db -o out");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("not recorded: Power and clock, The ladder, Cycles, wgmma, "
+                                     "Tile sizes, Search"));
+  const json drawn = figures();
+  EXPECT_EQ(drawn.at("ladder").at("stats"), json({{"missing", true}}));
+  EXPECT_THAT(drawn.at("ladder").at("see").get<std::string>(), HasSubstr("hgemm-tune ladder"));
+  EXPECT_EQ(drawn.at("roofline").at("stats").at("points"), 2);
+  EXPECT_THAT(read_file(folder() / "out/report.html"),
+              HasSubstr("No step of the ladder was timed"));
+}
+
+TEST_F(ReportCommand, ADatabaseOfStudiesAloneHasLabelledGaps) {
+  Store store = Store::open((folder() / "studies.db").string(), Store::Mode::kReadWrite);
+  Study micro;
+  micro.label = "wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1";
+  micro.micro = {
+      {.metric = "cycles", .unit = "clk", .value = 64, .low = 64, .high = 64, .samples = 5}};
+  store.record_study(store.begin_run(environment(), "hgemm-tune micro"), micro);
+  const Outcome outcome = run("report --db studies.db -o out");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 9 figures; not recorded: Speed-ups, Roofline,"));
+  EXPECT_EQ(figures().at("wgmma").at("stats").at("measured"), 1);
+}
+
+TEST_F(ReportCommand, SaysWhatIsWrongAndWhatToDo) {
+  record(folder() / "some.db", {race(shape(4096, 4096, 4096))});
+
+  const Outcome no_folder = run("report --db some.db");
+  EXPECT_EQ(no_folder.exit_code, 2);
+  EXPECT_THAT(no_folder.err, HasSubstr("--output"));
+
+  const Outcome no_database = run("report --db gone.db -o out");
+  EXPECT_EQ(no_database.exit_code, 2);
+  EXPECT_THAT(no_database.err, HasSubstr("there is no database gone.db"));
+
+  const Outcome both = run("report --db some.db --recorded -o out");
+  EXPECT_EQ(both.exit_code, 2);
+
+  const Outcome file = run("report --db some.db -o some.db");
+  EXPECT_EQ(file.exit_code, 2);
+  EXPECT_THAT(file.err, HasSubstr("-o some.db"));
+
+  const Outcome wrong_python =
+      run("report --db some.db -o out", "export HGEMM_TUNE_PYTHON=/bin/false");
+  EXPECT_EQ(wrong_python.exit_code, 2);
+  EXPECT_THAT(wrong_python.err,
+              AllOf(HasSubstr("$HGEMM_TUNE_PYTHON is /bin/false"), HasSubstr("matplotlib")));
+  EXPECT_FALSE(fs::exists(folder() / "out")) << "nothing is left half-written";
+}
+
+}  // namespace
+}  // namespace hgemm

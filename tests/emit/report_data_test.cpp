@@ -1,0 +1,349 @@
+// What a report shows: every section from made-up recordings, and a labelled gap where there are
+// none.
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <set>
+
+#include "emit/json.h"
+#include "emit/report.h"
+#include "study/ladder.h"
+#include "tests/best/recordings.h"
+
+namespace hgemm {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const std::vector<std::string> kSections = {"best",  "sustained",  "ladder", "cycles",
+                                            "wgmma", "tile_order", "tiles",  "search"};
+const Shape kLarge{.m = 8192, .n = 8192, .k = 8192, .tag = "square"};
+
+ReportInput input() {
+  ReportInput input;
+  input.devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
+  input.databases = {"made-up.db"};
+  input.command_line = "hgemm-tune report -o there";
+  return input;
+}
+
+Json data(const ReportInput& input) { return Json::parse(report_data(input)); }
+
+std::vector<std::string> gaps(const Json& data) {
+  std::vector<std::string> names;
+  for (const std::string& section : kSections) {
+    if (!data.at(section).contains("missing")) {
+      EXPECT_TRUE(data.at(section).contains("source")) << section;
+      continue;
+    }
+    EXPECT_THAT(data.at(section), SizeIs(2)) << section;
+    EXPECT_THAT(data.at(section).at("how").get<std::string>(), HasSubstr("hgemm-tune ")) << section;
+    names.push_back(section);
+  }
+  return names;
+}
+
+/// Ours takes 9 us and cublas 10, in rounds at the own pace where both draw 690 W.
+RecordedRace race(const Shape& shape, const std::string& started_utc = "2026-11-20T10:00:00Z") {
+  const auto powered = [](Trial trial) {
+    for (Sample& sample : trial.samples) sample.power_w = 690;
+    return trial;
+  };
+  RecordedRace race =
+      test::race({powered(test::ok(test::kC, test::samples(9, 3, 9, 0, Pace::kOwn))),
+                  powered(test::ok("cublas", test::samples(10, 3, 9, 1, Pace::kOwn))),
+                  powered(test::ok("cublaslt.2", test::samples(9.5, 3, 9, 2, Pace::kOwn)))},
+                 "580", shape);
+  race.started_utc = started_utc;
+  race.command_line = "hgemm-tune --shapes made-up";
+  race.environment.kernel_hash = "0123456789abcdef";
+  race.environment.power_limit_w = 700;
+  return race;
+}
+
+RecordedStudy study(StudyKind kind, const std::string& label,
+                    const std::optional<Shape>& shape = kLarge) {
+  RecordedStudy recorded;
+  recorded.environment.gpu_name = "NVIDIA H200";
+  recorded.environment.sm_count = 132;
+  recorded.started_utc = "2026-11-21T10:00:00Z";
+  recorded.command_line = "hgemm-tune study";
+  recorded.study.kind = kind;
+  recorded.study.label = label;
+  recorded.study.shape = shape;
+  return recorded;
+}
+
+std::string step_label(const char* name) {
+  return ladder_label({chosen_ladder_steps(name).front(), Dtype::kBf16});
+}
+
+/// A timed step with its L2 hits, a probed config with a timeline, and one wgmma.
+std::vector<RecordedStudy> studies() {
+  std::vector<RecordedStudy> all;
+  RecordedStudy step = study(StudyKind::kLadder, step_label("hopper.11"));
+  step.study.verdict.correct = true;
+  step.study.samples = test::samples(1400, 0, 9, 0, Pace::kRested);
+  step.study.cublas_samples = test::samples(1350, 0, 9, 0, Pace::kRested);
+  all.push_back(step);
+
+  RecordedStudy counted = study(StudyKind::kCounters, step_label("hopper.11"));
+  counted.study.counters = {
+      {.metric = "l2_hit_rate", .unit = "%", .value = 78.5, .source = "lts__"}};
+  all.push_back(counted);
+
+  RecordedStudy probe =
+      study(StudyKind::kProbe, "bm128.bn256.bk64.q4.c2x1.coop2.d0.group8.late.persist.bf16.probe1",
+            Shape{.m = 4096, .n = 4096, .k = 4096, .tag = ""});
+  const auto figure = [](const char* phase, const char* unit, std::int64_t count, double cycles) {
+    return CycleFigure{
+        .role = "consumer", .phase = phase, .unit = unit, .count = count, .cycles = cycles};
+  };
+  probe.study.cycles = {figure("wait_full", "k_block", 10, 1000),
+                        figure("mma_issue", "k_block", 10, 9000), figure("total", "cta", 1, 10500)};
+  probe.study.spans = {{.sm = 6,
+                        .cta = 10,
+                        .role = "consumer 0",
+                        .phase = "main_loop",
+                        .tile = 9,
+                        .start_ns = 2000,
+                        .end_ns = 5000},
+                       {.sm = 7,
+                        .cta = 11,
+                        .role = "consumer 1",
+                        .phase = "main_loop",
+                        .tile = 9,
+                        .start_ns = 1000,
+                        .end_ns = 4000},
+                       {.sm = 6,
+                        .cta = 10,
+                        .role = "producer",
+                        .phase = "drain",
+                        .tile = -1,
+                        .start_ns = 6000,
+                        .end_ns = 7000}};
+  all.push_back(probe);
+
+  RecordedStudy micro =
+      study(StudyKind::kMicro, "wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1", std::nullopt);
+  micro.study.micro = {
+      {.metric = "cycles", .unit = "clk", .value = 64.5, .low = 64, .high = 65, .samples = 5}};
+  all.push_back(micro);
+  return all;
+}
+
+TEST(ReportData, NothingRecordedIsAGapInEverySection) {
+  const Json json = data(input());
+  EXPECT_EQ(json.at("schema"), 1);
+  EXPECT_EQ(gaps(json), kSections);
+  EXPECT_TRUE(json.at("gpu").is_null());
+  EXPECT_TRUE(json.at("device").is_null());
+  EXPECT_THAT(json.at("databases"), ElementsAre("made-up.db"));
+  EXPECT_EQ(json.at("command"), "hgemm-tune report -o there");
+}
+
+TEST(ReportData, StudiesAloneLeaveGapsForRaces) {
+  ReportInput from = input();
+  from.studies = studies();
+  EXPECT_THAT(gaps(data(from)), ElementsAre("best", "sustained", "tiles", "search"));
+}
+
+TEST(ReportData, RacesAloneLeaveGapsForStudies) {
+  ReportInput from = input();
+  from.races = {race(kLarge)};
+  EXPECT_THAT(gaps(data(from)), ElementsAre("ladder", "cycles", "wgmma", "tiles", "search"))
+      << "one config is no space; the order of tiles can be computed";
+}
+
+TEST(ReportData, ARowSaysHowFastWhereWhenAndByWhich) {
+  ReportInput from = input();
+  from.races = {race(kLarge), race({.m = 16, .n = 4096, .k = 4096, .tag = "decode/qkv"})};
+  const Json best = data(from).at("best");
+  ASSERT_THAT(best.at("rows"), SizeIs(2));
+  const Json& row = best.at("rows")[0];
+  EXPECT_EQ(row.at("label"), test::kC);
+  EXPECT_EQ(row.at("group"), "square");
+  EXPECT_EQ(best.at("rows")[1].at("group"), "decode");
+  EXPECT_NEAR(row.at("ratio_cublas"), 10 / 9.0, 0.005);
+  EXPECT_NEAR(row.at("intensity"), 8192 / 3.0, 1e-6);
+  EXPECT_NEAR(row.at("cublas_tflops").get<double>() * row.at("ratio_cublas").get<double>(),
+              row.at("tflops").get<double>(), 0.01 * row.at("tflops").get<double>());
+  EXPECT_EQ(row.at("pdl"), false);
+  EXPECT_EQ(row.at("kernel"), "0123456789ab");
+  const Json& source = best.at("source");
+  EXPECT_THAT(source.at("environments"), ElementsAre(HasSubstr("NVIDIA H200 (132 SMs)")));
+  EXPECT_THAT(source.at("commands"), ElementsAre("hgemm-tune --shapes made-up"));
+  EXPECT_THAT(source.at("regimes"), ElementsAre("sustained"));
+  EXPECT_EQ(source.at("dates"), "2026-11-20");
+}
+
+TEST(ReportData, TheCeilingIsWhatTensorCoresDoAtTheClockOfShapesThatTheyBound) {
+  ReportInput from = input();
+  RecordedRace memory = race({.m = 1, .n = 4096, .k = 4096, .tag = "decode"});
+  for (Trial& trial : memory.race.trials) {
+    for (Sample& sample : trial.samples) sample.sm_mhz = 1980;
+  }
+  from.races = {race(kLarge), memory};
+  const Json best = data(from).at("best");
+  ASSERT_THAT(best.at("ceilings"), SizeIs(1));
+  const Json& ceiling = best.at("ceilings")[0];
+  EXPECT_EQ(ceiling.at("sm_mhz"), 1500) << "not the clock of the shape that memory bounds";
+  EXPECT_EQ(ceiling.at("shapes"), 1);
+  EXPECT_NEAR(ceiling.at("tflops"), 132 * 4096 * 1500e6 * 1e-12, 1e-9);
+  EXPECT_EQ(best.at("read_tbps"), 4.67) << "configs/devices.yaml";
+}
+
+TEST(ReportData, AReportIsOfTheGpuWithTheNewestResults) {
+  ReportInput from = input();
+  RecordedRace other = race(kLarge, "2026-11-22T10:00:00Z");
+  other.environment.gpu_name = "NVIDIA Imaginary";
+  from.races = {race(kLarge), other};
+  const Json json = data(from);
+  EXPECT_EQ(json.at("gpu"), "NVIDIA Imaginary");
+  EXPECT_THAT(json.at("other_gpus"), ElementsAre("NVIDIA H200"));
+  EXPECT_TRUE(json.at("device").is_null());
+  EXPECT_THAT(json.at("best").at("rows"), SizeIs(1));
+  EXPECT_THAT(json.at("best").at("ceilings"), IsEmpty()) << "of an unknown GPU";
+}
+
+TEST(ReportData, ASustainedRunHasTheSamplesOfTheWinnerAndOfBothBaselines) {
+  ReportInput from = input();
+  from.races = {race({.m = 4096, .n = 4096, .k = 4096, .tag = ""}), race(kLarge)};
+  const Json sustained = data(from).at("sustained");
+  EXPECT_EQ(sustained.at("shape"), "8192x8192x8192") << "the largest";
+  EXPECT_EQ(sustained.at("power_limit_w"), 700);
+  std::vector<std::string> who;
+  for (const Json& one : sustained.at("candidates")) {
+    who.push_back(one.at("who"));
+    EXPECT_THAT(one.at("samples"), SizeIs(9));
+    EXPECT_EQ(one.at("samples")[0].at("power_w"), 690);
+  }
+  EXPECT_THAT(who, ElementsAre("ours", "cublas", "cublaslt"));
+
+  for (RecordedRace& one : from.races) {
+    for (Trial& trial : one.race.trials) {
+      for (Sample& sample : trial.samples) sample.power_w.reset();
+    }
+  }
+  EXPECT_THAT(gaps(data(from)), Contains("sustained")) << "without NVML nobody knows the power";
+}
+
+TEST(ReportData, TheLadderHasItsRegimeAndWhatCublasDidBesideIt) {
+  ReportInput from = input();
+  from.studies = studies();
+  const Json ladders = data(from).at("ladder").at("ladders");
+  ASSERT_THAT(ladders, SizeIs(1));
+  EXPECT_EQ(ladders[0].at("family"), "hopper");
+  EXPECT_EQ(ladders[0].at("regime"), "burst") << "rested samples";
+  EXPECT_GT(ladders[0].at("cublas_tflops"), ladders[0].at("steps")[0].at("tflops"));
+  EXPECT_EQ(ladders[0].at("steps")[0].at("l2_hit_rate"), 78.5);
+}
+
+TEST(ReportData, AProbeSaysWhatItsTensorCoresNeed) {
+  ReportInput from = input();
+  from.studies = studies();
+  const Json probes = data(from).at("cycles").at("probes");
+  ASSERT_THAT(probes, SizeIs(1));
+  EXPECT_EQ(probes[0].at("mma_cycles_needed"), 1024) << "2 x 4 wgmmas of 128 cycles: 128x256x64";
+  EXPECT_EQ(probes[0].at("shape"), "4096x4096x4096");
+}
+
+TEST(ReportData, WgmmaHasTheModelOfThreeGpusBesideWhatWasMeasured) {
+  ReportInput from = input();
+  from.studies = studies();
+  const Json wgmma = data(from).at("wgmma");
+  std::map<std::string, int> thresholds;
+  for (const Json& device : wgmma.at("devices")) {
+    thresholds[device.at("name")] = device.at("threshold");
+    EXPECT_THAT(device.at("read"), SizeIs(32));
+    EXPECT_EQ(device.at("this_gpu"), device.at("name") == "H200");
+  }
+  EXPECT_EQ(thresholds, (std::map<std::string, int>{{"H20", 16}, {"H200", 64}, {"H800", 64}}));
+  ASSERT_THAT(wgmma.at("measured"), SizeIs(1));
+  EXPECT_EQ(wgmma.at("measured")[0].at("cycles"), 64.5);
+}
+
+TEST(ReportData, EveryOrderHasEveryTileOnceAndTheHitsThatWereCounted) {
+  ReportInput from = input();
+  from.studies = studies();
+  const Json order = data(from).at("tile_order");
+  std::map<std::string, double> wave_bytes;
+  for (const Json& one : order.at("orders")) {
+    auto positions = one.at("positions").get<std::vector<int>>();
+    std::ranges::sort(positions);
+    std::vector<int> all(32 * 32);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(positions, all) << one.at("name");
+    wave_bytes[one.at("name")] = one.at("wave_bytes");
+  }
+  EXPECT_LT(wave_bytes.at("hilbert"), wave_bytes.at("linear"));
+  EXPECT_LT(wave_bytes.at("group8"), wave_bytes.at("linear"));
+  ASSERT_THAT(order.at("l2"), SizeIs(1));
+  EXPECT_EQ(order.at("l2")[0].at("order"), "hilbert");
+  EXPECT_EQ(order.at("l2")[0].at("hit_rate"), 78.5);
+
+  // Position 9 of bands of 8 rows: the second row of the second column; both SMs of its cluster.
+  ASSERT_THAT(order.at("recorded").at("cells"), SizeIs(1));
+  const Json& cell = order.at("recorded").at("cells")[0];
+  EXPECT_EQ(cell.at("row"), 1);
+  EXPECT_EQ(cell.at("column"), 1);
+  EXPECT_THAT(cell.at("sms"), ElementsAre(6, 7));
+  EXPECT_EQ(cell.at("start_us"), 1);
+  EXPECT_EQ(cell.at("end_us"), 5);
+}
+
+/// 256 configs, two of each tile, in which large tiles are the fastest.
+RecordedRace whole_space() {
+  std::vector<Trial> trials{test::ok("cublas", test::samples(1400, 3, 9))};
+  for (int bn = 8; bn <= 256; bn += 8) {
+    for (int i = 0; i < 8; ++i) {
+      const int bm = 64 + i / 2 * 64;
+      const KernelConfig config{
+          .bm = bm, .bn = bn, .bk = 32 << i % 2, .consumers = bm / 64 > 1 ? 2 : 1};
+      const double time_us = 1300 * (1 + 20000.0 / (bm * bn * config.bk));
+      trials.push_back(test::ok(label(config), test::samples(time_us, 3, 9)));
+    }
+  }
+  return test::race(trials, "580", kLarge);
+}
+
+TEST(ReportData, AWholeSpaceHasTheBestOfEachTileAndSearchesReplayedOnIt) {
+  ReportInput from = input();
+  from.spaces = {whole_space()};
+  const Json json = data(from);
+  const Json spaces = json.at("tiles").at("spaces");
+  ASSERT_THAT(spaces, SizeIs(1));
+  EXPECT_EQ(spaces[0].at("configs"), 256);
+  EXPECT_THAT(spaces[0].at("cells"), SizeIs(128));
+  double best = 0;
+  for (const Json& cell : spaces[0].at("cells")) {
+    best = std::max(best, cell.at("fraction").get<double>());
+    if (cell.at("fraction") != 1) continue;
+    EXPECT_EQ(cell.at("label"), spaces[0].at("best"));
+  }
+  EXPECT_EQ(best, 1);
+  EXPECT_EQ(json.at("search").at("rows"), 1);
+  for (const Json& strategy : json.at("search").at("strategies")) {
+    double before = 0;
+    for (const Json& point : strategy.at("points")) {
+      EXPECT_GE(point.at("measured").get<double>(), before);
+      EXPECT_LE(point.at("least"), point.at("geomean").get<double>() + 1e-12);
+      EXPECT_LE(point.at("geomean"), 1.0);
+      before = point.at("measured");
+    }
+  }
+}
+
+TEST(ReportData, ATagThatIsNotUtf8DoesNotStopIt) {
+  ReportInput from = input();
+  from.races = {race({.m = 512, .n = 512, .k = 512, .tag = "\xff/x"})};
+  EXPECT_THAT(gaps(data(from)), Not(Contains("best")));
+}
+
+}  // namespace
+}  // namespace hgemm
