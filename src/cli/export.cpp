@@ -77,6 +77,15 @@ int run_export(const ExportOptions& options) {
       stderr, "{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n", plan.rows.size(),
       gains,
       where_measured(plan.rows.front().best.environment, plan.rows.front().best.started_utc));
+  const auto brief =
+      std::ranges::count_if(plan.rows, [](const ExportRow& row) { return row.best.brief; });
+  if (brief > 0) {
+    fmt::print(
+        stderr,
+        "{} of them were measured in brief, within a time budget, so that gains of a percent "
+        "or two are not certain; the same tune with --budget all takes its time\n",
+        brief);
+  }
   for (const auto& [shape, reason] : plan.left_out) {
     fmt::print(stderr, "left out: {}: {}\n", to_string(shape), reason);
   }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/table.h"
 #include "emit/text.h"
 #include "export/formats.h"
@@ -43,6 +45,7 @@ Json row_json(const ExportRow& row) {
                    {"gain", row.gain},
                    {"fraction_of_best", number(row.fraction)},
                    {"regime", to_string(best.regime)},
+                   {"effort", best.brief ? "brief" : "full"},
                    {"sm_mhz", number(best.sm_mhz)},
                    {"measured_on", day(best)},
                    {"driver", best.environment.driver},
@@ -114,6 +117,14 @@ std::string rows_markdown(const ExportPlan& plan) {
                           fmt::format("`{}`", row.command())});
   }
   std::string text = render(table, true);
+  const auto brief =
+      std::ranges::count_if(plan.rows, [](const ExportRow& row) { return row.best.brief; });
+  if (brief > 0) {
+    text += fmt::format(
+        "\n{} of {} were measured in brief, within a time budget: times and ratios may be some "
+        "percent off. The commands on the right take their time.\n",
+        brief, plan.rows.size());
+  }
   if (!plan.left_out.empty()) {
     std::vector<std::string> lines;
     for (const auto& [shape, reason] : plan.left_out) {
