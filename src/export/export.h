@@ -26,7 +26,8 @@ struct ExportRow {
   /// Of several kernels for many shapes (--max-kernels): of the best speed at this shape.
   std::optional<double> fraction;
 
-  std::string command() const;  ///< measures it again
+  /// Measures it again, at full effort: what is named by --config has no time budget.
+  std::string command() const;
 };
 
 struct ExportPlan {

@@ -142,8 +142,8 @@ bool is_older(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string ExportRow::command() const {
-  return fmt::format("hgemm-tune --shapes {} --config {} --regime {} --budget all",
-                     to_string(best.shape), *best.label, to_string(best.regime));
+  return fmt::format("hgemm-tune --shapes {} --config {} --regime {}", to_string(best.shape),
+                     *best.label, to_string(best.regime));
 }
 
 ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim) {

@@ -20,7 +20,11 @@ TEST_F(ExportCommand, WritesAPackageOfTheRecordedResults) {
   EXPECT_THAT(done.out, HasSubstr("tuned/src/table.h"));
   EXPECT_THAT(read_file(folder() / "tuned/README.md"), HasSubstr("2048x12288x4096"));
   const json table = json::parse(read_file(folder() / "tuned/hgemm_tuned.json"));
-  EXPECT_THAT(table.at("rows"), SizeIs(25));
+  ASSERT_THAT(table.at("rows"), SizeIs(25));
+  const std::string command = table.at("rows").at(0).at("command");
+  ASSERT_TRUE(command.starts_with("hgemm-tune "));
+  const Outcome again = run(command.substr(command.find(' ')));
+  EXPECT_EQ(again.exit_code, 0) << "a row's command is one: " << again.err;
   EXPECT_THAT(read_file(folder() / "tuned/src/table.h"), testing::Not(HasSubstr(".pdl = true")));
 }
 

@@ -13,11 +13,11 @@
 # hgemm_tune: 0123abcd
 set -euo pipefail
 profiler=${1:?usage: profile.sh PATH_OF_CUTLASS_PROFILER}
-# 256x512x640: bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist.bf16, 15.00 us; again: hgemm-tune --shapes 256x512x640 --config bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist.bf16 --regime sustained --budget all
+# 256x512x640: bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist.bf16, 15.00 us; again: hgemm-tune --shapes 256x512x640 --config bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist.bf16 --regime sustained
 "$profiler" --operation=Gemm --kernels=cutlass3x_sm90_tensorop_gemm_bf16_bf16_f32_void_bf16_128x96x64_2x1x1_0_tnt_align8_warpspecialized_cooperative_epi_tma --m=256 --n=512 --k=640 --raster_order=along_n --swizzle_size=4 --split_k_slices=1
-# 16x512x640: bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128, 10.00 us; again: hgemm-tune --shapes 16x512x640 --config bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128 --regime sustained --budget all
+# 16x512x640: bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128, 10.00 us; again: hgemm-tune --shapes 16x512x640 --config bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128 --regime sustained
 "$profiler" --operation=Gemm --kernels=cutlass3x_sm90_tensorop_gemm_bf16_bf16_f32_void_bf16_64x16x128_1x1x1_0_tnn_align8_warpspecialized_pingpong_epi_tma --m=512 --n=16 --k=640 --raster_order=along_m --swizzle_size=1 --split_k_slices=1
-# 1x512x640: bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.for1x512x640, 10.00 us; again: hgemm-tune --shapes 1x512x640 --config bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.for1x512x640 --regime sustained --budget all
+# 1x512x640: bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.for1x512x640, 10.00 us; again: hgemm-tune --shapes 1x512x640 --config bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.for1x512x640 --regime sustained
 "$profiler" --operation=Gemm --kernels=cutlass3x_sm90_tensorop_gemm_bf16_bf16_f32_void_bf16_64x16x128_1x1x1_0_tnn_align8_warpspecialized_pingpong_epi_tma --m=512 --n=1 --k=640 --raster_order=along_m --swizzle_size=1 --split_k_slices=1
-# 384x256x4096: bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream.bf16, 20.00 us; again: hgemm-tune --shapes 384x256x4096 --config bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream.bf16 --regime sustained --budget all
+# 384x256x4096: bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream.bf16, 20.00 us; again: hgemm-tune --shapes 384x256x4096 --config bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream.bf16 --regime sustained
 "$profiler" --operation=Gemm --kernels=cutlass3x_sm90_tensorop_gemm_bf16_bf16_f32_void_bf16_128x128x64_1x1x1_0_tnt_align8_stream_k_warpspecialized_cooperative_epi_tma --m=384 --n=256 --k=4096 --raster_order=along_m --swizzle_size=1 --split_k_slices=1

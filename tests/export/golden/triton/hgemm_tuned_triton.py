@@ -35,10 +35,10 @@ CONFIGS = [
 
 # (M, N, K, dtype) -> index in CONFIGS
 BY_SHAPE = {
-    (256, 512, 640, "torch.bfloat16"): 0,  # hgemm-tune --shapes 256x512x640 --config bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist.bf16 --regime sustained --budget all
-    (16, 512, 640, "torch.bfloat16"): 1,  # hgemm-tune --shapes 16x512x640 --config bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128 --regime sustained --budget all
-    (1, 512, 640, "torch.bfloat16"): 1,  # hgemm-tune --shapes 1x512x640 --config bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.for1x512x640 --regime sustained --budget all
-    (384, 256, 4096, "torch.bfloat16"): 2,  # hgemm-tune --shapes 384x256x4096 --config bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream.bf16 --regime sustained --budget all
+    (256, 512, 640, "torch.bfloat16"): 0,  # hgemm-tune --shapes 256x512x640 --config bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist.bf16 --regime sustained
+    (16, 512, 640, "torch.bfloat16"): 1,  # hgemm-tune --shapes 16x512x640 --config bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128 --regime sustained
+    (1, 512, 640, "torch.bfloat16"): 1,  # hgemm-tune --shapes 1x512x640 --config bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.for1x512x640 --regime sustained
+    (384, 256, 4096, "torch.bfloat16"): 2,  # hgemm-tune --shapes 384x256x4096 --config bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream.bf16 --regime sustained
 }
 
 
