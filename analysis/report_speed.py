@@ -432,11 +432,11 @@ def ladder(data, palette):
     title = f"None of {len(main['steps'])} steps ran"
     if timed:
         first, last = timed[0], max(timed, key=lambda s: s["tflops"])
-        title = f"{last['tflops']:.0f} TFLOP/s by step {last['step']}"
+        title = f"{last['tflops']:.0f} TFLOP/s"
         if len(timed) > 1:
-            title = f"From {first['tflops']:.1f} to {title} of {len(timed)}"
+            title = f"From {first['tflops']:.1f} to {title} in {len(timed)} steps"
         if last["ratio_cublas"]:
-            title += f", {last['ratio_cublas']:.3f}x cuBLAS"
+            title += f"; the fastest is {last['ratio_cublas']:.3f}x cuBLAS"
     see = "Each bar is a kernel with one thing changed, the upright line what its author published for it"
     if largest:
         see += (f"; after the first with tensor cores, step {largest[0]['step']} "
