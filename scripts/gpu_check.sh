@@ -2,6 +2,9 @@
 # What only a Hopper GPU can show, from a finished build folder: builds nothing, needs no network and
 # no build tools. Writes <output>/gpu-check.json ($1; default results/<GPU>) and fails if a check did.
 #   cmake --build build && scripts/gpu_check.sh
+# With a pattern ($2) only the checks whose names match it run; of the others the outcome that is
+# there stays, if it is about the same kernels:
+#   scripts/gpu_check.sh results/h200 'worker_test|verify'
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)
@@ -159,18 +162,36 @@ verify_winners() { "$program" verify --db "$scratch/fresh.db" --cache-dir "$scra
 
 # ---- Running and recording them ----
 
+only=${2:-}
+kernel_hash=$("$program" doctor --kernel-hash)
+revision=$("$program" --version | sed 's/.*(\(.*\))/\1/')
 entries=()
 passed=true
+
+# The check's line of an earlier run, if that was about these kernels.
+recorded() {
+  local file=$output/gpu-check.json
+  [[ -f $file ]] && grep -qF "\"kernel_hash\": \"$kernel_hash\"," "$file" || return 0
+  grep -F "{\"check\": \"$1\"," "$file" | sed 's/,$//'
+}
+
 check() {
   local name=$1 outcome=ok start=$SECONDS log=$scratch/check.log
   shift
+  if [[ -n $only && ! $name =~ $only ]]; then
+    local line
+    line=$(recorded "$name")
+    [[ $line == *'"outcome": "ok"'* ]] || passed=false
+    entries+=("${line:-    {\"check\": \"$name\", \"outcome\": \"not run\"\}}")
+    return
+  fi
   "$@" >"$log" 2>&1 || { outcome=failed; passed=false; }
   local seconds=$((SECONDS - start))
   printf '%-6s %4d s  %s\n' "$outcome" "$seconds" "$name"
   if [[ $outcome != ok ]]; then tail -n 40 "$log" | sed 's/^/    /'; fi
   local found
   found=$(sed -n 's/^a hung kernel .*/&/p' "$log" | tail -n 1)
-  entries+=("    {\"check\": \"$name\", \"outcome\": \"$outcome\", \"seconds\": $seconds${found:+, \"found\": \"$found\"}}")
+  entries+=("    {\"check\": \"$name\", \"outcome\": \"$outcome\", \"seconds\": $seconds, \"revision\": \"$revision\"${found:+, \"found\": \"$found\"}}")
 }
 
 check "doctor" "$program" doctor --cache-dir "$scratch/cache" --db "$scratch/fresh.db"
@@ -193,7 +214,7 @@ check "energy" energy
 {
   echo '{'
   echo "  \"passed\": $passed,"
-  echo "  \"kernel_hash\": \"$("$program" doctor --kernel-hash)\","
+  echo "  \"kernel_hash\": \"$kernel_hash\","
   echo "  \"date\": \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\","
   echo '  "checks": ['
   for ((i = 0; i < ${#entries[@]}; ++i)); do
