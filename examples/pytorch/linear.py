@@ -57,8 +57,8 @@ class TunedLinear(torch.nn.Module):
 class Candidate:
     """A graph of launches that rotate over all inputs, and its times."""
 
-    def __init__(self, layers, inputs, pool):
-        self.layers, self.inputs, self.pool, self.us = layers, inputs, pool, []
+    def __init__(self, layers, inputs):
+        self.layers, self.inputs, self.us = layers, inputs, []
         self.capture(len(layers))
         self.graph.replay()
         us = self.timed(1)() / self.launches
@@ -72,7 +72,7 @@ class Candidate:
     def capture(self, launches: int) -> None:
         self.graph, self.launches = torch.cuda.CUDAGraph(), launches
         torch.cuda.synchronize()
-        with torch.cuda.graph(self.graph, pool=self.pool):
+        with torch.cuda.graph(self.graph):
             for i in range(launches):
                 self.layers[i % len(self.layers)](self.inputs[i % len(self.inputs)])
 
@@ -148,10 +148,8 @@ def measure(m: int, n: int, k: int, dtype: torch.dtype) -> dict:
     def reference(weight):
         return lambda x: torch.nn.functional.linear(x, weight)
 
-    # One pool, so that both write their outputs to the same place: where that is moves times too.
-    pool = torch.cuda.graph_pool_handle()
-    ours = Candidate(layers, inputs, pool)
-    theirs = Candidate([reference(weight) for weight in weights], inputs, pool)
+    ours = Candidate(layers, inputs)
+    theirs = Candidate([reference(weight) for weight in weights], inputs)
     heavy = 2.0 * m * n * k / (2.0 * (m * k + n * k + m * n)) >= HEAVY_LOAD
     ratios = time_in_turns(ours, theirs, heavy)
     return {

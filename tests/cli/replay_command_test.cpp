@@ -92,7 +92,17 @@ TEST_F(ReplayCommand, ATuneTakesOnlyStrategiesThatNeedNotBeTold) {
   const Outcome local = run("--shapes 512x512x512 --strategy local --budget 3%");
   EXPECT_EQ(local.exit_code, 2);
   EXPECT_THAT(local.err, HasSubstr("choose model or random"));
-  EXPECT_EQ(run("--shapes 512x512x512 --strategy random").exit_code, 2) << "without a budget";
+  for (const char* budget : {"3kg", "0", "-1s", "0s", "60 s", "101%", "1e9h", "s", ""}) {
+    const Outcome wrong = run(fmt::format("--shapes 512x512x512 --budget '{}'", budget));
+    EXPECT_EQ(wrong.exit_code, 2) << budget;
+    EXPECT_THAT(wrong.err, HasSubstr("--budget")) << budget;
+  }
+  for (const char* budget : {"20s", "1.5min", "1h", "3%", "100", "all"}) {
+    EXPECT_EQ(run(fmt::format("--shapes 512x512x512 --budget {}", budget)).exit_code, 0) << budget;
+  }
+  const Outcome weighed = run("--shapes 512x512x512 --objective energy --budget 60s");
+  EXPECT_EQ(weighed.exit_code, 2);
+  EXPECT_THAT(weighed.err, HasSubstr("energy of each finalist"));
   EXPECT_EQ(run("--shapes 512x512x512 --strategy exhaustive --budget 3").exit_code, 2);
   const Outcome named = run("--shapes 512x512x512 --budget 3 --config bm128.bn128");
   EXPECT_EQ(named.exit_code, 2);

@@ -354,7 +354,8 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
                                              "ratio_cublas_cycles",
                                              "cublas_joules",
                                              "cublaslt_joules",
-                                             "clock_events"};
+                                             "clock_events",
+                                             "effort"};
   for (const auto& object : list) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : object.items()) keys.push_back(key);
@@ -437,13 +438,13 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       "ratio_cublas_high,ratio_cublaslt,ratio_cublaslt_low,ratio_cublaslt_high,sm_mhz,"
       "peak_fraction,memory_tbps,joules,gflops_per_joule,verified,ties,cublas_time_us,cublaslt_"
       "time_us,"
-      "cublaslt_label,ratio_cublas_cycles,cublas_joules,cublaslt_joules,clock_events\n"
+      "cublaslt_label,ratio_cublas_cycles,cublas_joules,cublaslt_joules,clock_events,effort\n"
       "2048,32000,4096,bf16,TN,4096,4096,32000,prefill/"
       "logits|all,sustained,bm256.x,100.126,687.25,0.98,0.978,"
       "0.983,0.96,0.958,0.963,1605.4,0.7923,4.094772746339611,,,true,bm128.y "
-      "bm128.z,98.12,96.12,cublaslt.3,,,,0\n"
-      "3,5,7,fp16,TN,7,7,5,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,,false,,,,,,,,\n");
-  EXPECT_THAT(format_best({}, Format::kCsv), ::testing::MatchesRegex("m,n,k[^\n]*,clock_events\n"));
+      "bm128.z,98.12,96.12,cublaslt.3,,,,0,full\n"
+      "3,5,7,fp16,TN,7,7,5,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,,false,,,,,,,,,\n");
+  EXPECT_THAT(format_best({}, Format::kCsv), ::testing::MatchesRegex("m,n,k[^\n]*,effort\n"));
 }
 
 TEST(Formats, AreNamed) {
