@@ -65,11 +65,11 @@ double duration_s(const RaceToCome& race, const Terms& terms) {
   return (full ? kNewWorkerS : 0) + kOpenS + settling + screening + semifinal + final_s;
 }
 
-Terms terms_for(const RaceToCome& race, double seconds) {
+Terms terms_for(const RaceToCome& race, double seconds, double compile_s) {
   const auto within = [&](Effort effort) {
     const double base_s = duration_s(race, {.effort = effort, .configs = 0});
     const double timing_s = duration_s(race, {.effort = effort, .configs = 1}) - base_s;
-    const double configs = std::floor((seconds - base_s) / timing_s);
+    const double configs = std::floor((seconds - base_s) / (timing_s + compile_s));
     return static_cast<std::size_t>(std::max(0.0, configs));
   };
   const auto share = static_cast<std::size_t>(kEnough * static_cast<double>(race.space));
@@ -80,9 +80,10 @@ Terms terms_for(const RaceToCome& race, double seconds) {
   }
   const std::size_t configs = std::clamp(within(Effort::kBrief), kLeastConfigs, enough);
   Terms brief{.effort = Effort::kBrief, .configs = std::min(configs, race.configs)};
-  const double once_s = duration_s(race, brief);
+  const double once_s = duration_s(race, brief) + compile_s * static_cast<double>(brief.configs);
   brief.visits = 2;
-  const double visit_s = duration_s(race, brief) - once_s;
+  const double visit_s =
+      duration_s(race, brief) + compile_s * static_cast<double>(brief.configs) - once_s;
   const double more = std::clamp((seconds - once_s) / visit_s, 0.0, kMostMoreVisits);
   brief.visits = 1 + static_cast<int>(more);
   return brief;

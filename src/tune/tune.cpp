@@ -237,10 +237,14 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
   if (plan.search && plan.search->deadline) {
     shares.emplace(*plan.search->deadline, options.jobs);
     options.jobs = shares->jobs();
-    const double all_s = shares->share_s(all.front(), std::span(all).subspan(1)) /
-                         shares->weight(all.front());  // for each unit of weight
+    // The first race waits for its kernels, the others' are compiled meanwhile; how many are in the
+    // cache is not known yet.
+    const double compile_s = kCompileS / shares->jobs() / static_cast<double>(all.size());
+    const double unit_s =
+        shares->share_s(all.front(), std::span(all).subspan(1)) / shares->weight(all.front());
     for (Missing& race : all) {
-      race.configs.resize(terms_for(race.to_come(), all_s * shares->weight(race)).configs);
+      const double seconds = unit_s * shares->weight(race);
+      race.configs.resize(terms_for(race.to_come(), seconds, compile_s).configs);
     }
   }
   auto needed = needed_builds(all, true);

@@ -57,6 +57,18 @@ TEST(TimePlan, AFullRaceScreensWhatASearchNeeds) {
   }
 }
 
+TEST(TimePlan, WhatMustBeCompiledBeforeLeavesTimeToRaceIt) {
+  constexpr double kCompileS = 0.03;  // of 16 cores
+  for (const RaceToCome& race : kRaces) {
+    for (const double seconds : {20.0, 60.0, 600.0}) {
+      const Terms terms = terms_for(race, seconds, kCompileS);
+      EXPECT_LE(static_cast<double>(terms.configs) * kCompileS + duration_s(race, terms), seconds)
+          << to_string(race.shape);
+      EXPECT_LE(terms.configs, terms_for(race, seconds).configs);
+    }
+  }
+}
+
 TEST(TimePlan, WhatIsLeftOfASpaceIsRacedWhole) {
   RaceToCome few = kRaces[2];
   few.configs = 3;
