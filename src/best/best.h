@@ -92,7 +92,8 @@ struct BestRow {
 /// highest ratio to cublas, which is comparable between races as time is not. With several
 /// environments, the newest that has a config's trial at the shape answers. Of a config that was
 /// measured to the end several times the newest counts, and one whose newest trial in these
-/// conditions is not ok (verify found it wrong) is none.
+/// conditions is not ok (verify found it wrong) is none. Brief races answer only where none of full
+/// effort does.
 ///
 /// Objective kEnergy ranks by joules, over cublas' where they are known; where none were measured
 /// (never in burst) time decides, and the row has no joules.

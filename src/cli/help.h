@@ -80,7 +80,7 @@ inline constexpr const char* kReplayExamples =
     "Answers how much of a space must be measured to come how near to its best, with no GPU: each\n"
     "search proposes configs, and is told what a race found out about them. Strategies:\n"
     "  model       in the cost model's order (`plan --explain`), a tenth of the budget at random\n"
-    "  adaptive    the same to begin with, then corrected by what was measured\n"
+    "  adaptive    in that order to begin with, then corrected by what was measured\n"
     "  local       from the cost model's favourites to whatever is nearest to the best so far\n"
     "  random      in a random order: what any search must beat\n"
     "  exhaustive  all\n"
@@ -394,7 +394,8 @@ inline constexpr const char* kBudget =
 inline constexpr const char* kStrategy =
     "Which these are: model (those that the cost model likes, and a tenth at random) or random; "
     "`replay` says what that costs";
-inline constexpr const char* kJobs = "Kernels compiled at a time (default: one per CPU)";
+inline constexpr const char* kJobs =
+    "Kernels compiled at a time (default: one per CPU and GiB of memory; within a time two fewer)";
 inline constexpr const char* kRegime =
     "sustained (at full load for long), burst (short work after idle time) or both";
 inline constexpr const char* kObjective =

@@ -1,6 +1,7 @@
 #include "replay/replay.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -55,18 +56,33 @@ std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Trut
   for (const std::string& path : options.found) {
     require_database(path);
     const auto races = Store::open(path, Store::Mode::kReadOnly).races();
-    const std::string name = std::filesystem::path(path).stem().string();
+    const auto is_namesake = [stem = std::filesystem::path(path).stem()](const std::string& other) {
+      return std::filesystem::path(other).stem() == stem;
+    };
+    const std::string name = std::ranges::count_if(options.found, is_namesake) > 1
+                                 ? path
+                                 : std::filesystem::path(path).stem().string();
     const std::size_t before = rows.size();
+    std::vector<std::string> unjudged;
     for (const BestRow& winner : best_rows(races)) {
       if (!winner.label) continue;
+      std::optional<ReplayRow> row;
       for (const Truth& truth : known) {
         if (truth.regime != winner.regime || !truth.shape.same_problem(winner.shape) ||
             truth.environment.gpu_name != winner.environment.gpu_name) {
           continue;
         }
-        const auto row = judge(truth, name, *winner.label, static_cast<std::size_t>(winner.trials));
-        if (row) rows.push_back(*row);
+        row = judge(truth, name, *winner.label, static_cast<std::size_t>(winner.trials));
       }
+      if (row) {
+        rows.push_back(*row);
+      } else {
+        unjudged.push_back(fmt::format("{} {}", to_string(winner.shape), to_string(winner.regime)));
+      }
+    }
+    if (!unjudged.empty()) {
+      fmt::print(stderr, "{}: the recorded spaces do not have {}, or its winner there\n", path,
+                 fmt::join(unjudged, ", "));
     }
     if (rows.size() == before) {
       throw Error(
@@ -132,13 +148,14 @@ void add_replay(CLI::App& program, Command& chosen) {
   CLI::Option* budget = command->add_option("--budget", options->budget, help::kReplayBudget)
                             ->type_name("P%|N")
                             ->capture_default_str();
-  command->add_option("--found", options->found, help::kReplayFound)
-      ->type_name("DB[,DB...]")
-      ->delimiter(',')
-      ->excludes(strategy)
-      ->excludes(budget);
+  CLI::Option* found = command->add_option("--found", options->found, help::kReplayFound)
+                           ->type_name("DB[,DB...]")
+                           ->delimiter(',')
+                           ->excludes(strategy)
+                           ->excludes(budget);
   command->add_option("--seeds", options->seeds, help::kReplaySeeds)
       ->check(CLI::Range(1, 1000))
+      ->excludes(found)
       ->capture_default_str();
   command->add_option("--format", options->format, help::kBestFormat)
       ->type_name("FORMAT")

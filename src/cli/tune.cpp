@@ -87,7 +87,15 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
                                   std::chrono::duration<double>(*allowance.seconds));
     return search;
   }
-  if (!allowance.configs) return std::nullopt;
+  if (!allowance.configs) {
+    if (options.strategy != kDefaultStrategy) {
+      throw InputError(
+          fmt::format("--strategy {}: with --budget all it would change nothing; give a share "
+                      "(\"3%\") or a time",
+                      options.strategy));
+    }
+    return std::nullopt;
+  }
   search.budget = *allowance.configs;
   return search;
 }

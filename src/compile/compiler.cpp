@@ -92,8 +92,9 @@ CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
     }
   }
 
-  PoolOptions pool{options.toolchain.worker, options.jobs > 0 ? options.jobs : default_jobs(),
-                   options.timeout};
+  const int jobs =
+      options.jobs > 0 ? options.jobs : std::max(1, default_jobs() - options.spare_jobs);
+  PoolOptions pool{options.toolchain.worker, jobs, options.timeout};
   // Reports each of `batch` that the compiler gave an answer for; returns the others, with what
   // became of their processes as their message.
   const auto compile = [&](std::vector<Missing> batch) {

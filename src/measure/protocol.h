@@ -23,11 +23,10 @@
 //           control loop is slower than a sample: the clock is what the neighbours leave, and what
 //           a kernel costs in power is not seen. Good where the cap is not reached.
 //   own     lead_in_ms of the same candidate, then own_samples samples of it, own_sample_ms each,
-//   for
-//           as many rounds: the clock is its own. The loop needs 40 to 100 ms to follow a change
-//           of kernel, and then swings about its set point: neighbouring samples of 300 ms were
-//           correlated by -0.57, so a candidate's error falls as its window grows, not with the
-//           root of it, and few long windows beat many short ones. Measured (H200, 2026-11-20,
+//           for as many rounds: the clock is its own. The loop needs 40 to 100 ms to follow a
+//           change of kernel, and then swings about its set point: neighbouring samples of 300 ms
+//           were correlated by -0.57, so a candidate's error falls as its window grows, not with
+//           the root of it, and few long windows beat many short ones. Measured (H200, 2026-11-20,
 //           8192^3, 700 W cap): three configs whose shared samples all came to 1.02-1.03x cublas
 //           (cycles alike) ran at 0.87x, 0.94x and 1.01x of it for 1.1 s each, which repeated to
 //           0.2 % (a throw-away harness: analysis/kernel-notes.md, as are the figures for rested).

@@ -16,7 +16,7 @@ namespace hgemm {
 
 enum class StrategyKind : std::uint8_t {
   kModel,       ///< in the cost model's order, and in between some at random
-  kAdaptive,    ///< the same to begin with, then corrected by what was measured
+  kAdaptive,    ///< in the cost model's order to begin with, then corrected by what was measured
   kLocal,       ///< from the cost model's favourites to whatever is nearest to the best so far
   kRandom,      ///< in a random order
   kExhaustive,  ///< all, in the space's order

@@ -262,7 +262,7 @@ INSERT INTO study_sample (study_id, label, round, pace, launches, time_us, sm_mh
 DROP TABLE ladder;
 )sql";
 
-/// Until then every race was of full effort.
+/// Races of brief effort came with this version.
 inline constexpr const char* kMigration5To6 = R"sql(
 ALTER TABLE race ADD COLUMN
   effort TEXT NOT NULL DEFAULT 'full' CHECK (effort IN ('full', 'brief'));

@@ -191,7 +191,7 @@ std::set<std::string> Store::finished(const Environment& environment, const Shap
     Statement row = prepare(
         db,
         "SELECT label, environment_id, stage = 'final' AND status = 'ok', window_s NOTNULL, "
-        "effort = 'full' "
+        "effort = 'full', status = 'ok' "
         "FROM race JOIN run ON run.id = run_id "
         "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
         "LEFT JOIN energy ON trial_id = trial.id "
@@ -204,10 +204,10 @@ std::set<std::string> Store::finished(const Environment& environment, const Shap
       const bool finalist = integer(row, 2) != 0;
       if (integer(row, 3) != 0) weighed.insert(label);
       if (integer(row, 4) != 0) thorough.insert(label);
-      const bool lacks = (wanted.energy && !weighed.contains(label)) ||
-                         (wanted.full_effort && !thorough.contains(label));
+      const bool lacks = (wanted.energy && finalist && !weighed.contains(label)) ||
+                         (wanted.full_effort && integer(row, 5) != 0 && !thorough.contains(label));
       // The newest trial decides: who went back for what it lacked and lost this time is finished.
-      if (finalist && lacks) {
+      if (lacks) {
         labels.erase(label);
       } else {
         labels.insert(label);

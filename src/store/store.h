@@ -26,9 +26,10 @@ struct RecordedRace {
   Race race;
 };
 
-/// Of a finalist, for it to be finished.
+/// What is to be known of a config, for it to be finished.
 struct Wanted {
-  bool energy = false;
+  bool energy = false;  ///< of a finalist
+  /// That it ended ok in brief races only is no end: to lose there says too little.
   bool full_effort = false;
 };
 
@@ -77,8 +78,7 @@ class Store {
 
   /// Labels that need no further measurement at this shape in this environment and regime: they
   /// ended with any status, in any run (ok but never timed is no end). Baselines are never among
-  /// them. Nor are finalists that lack what is wanted: `energy` those whose energy was never
-  /// measured, `full_effort` those that were only measured in brief.
+  /// them, nor who lacks what is wanted.
   std::set<std::string> finished(const Environment& environment, const Shape& shape, Regime regime,
                                  const Wanted& wanted = {}) const;
 

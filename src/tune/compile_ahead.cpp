@@ -71,8 +71,8 @@ void CompileAhead::wait_for(std::span<const KernelConfig> configs, Clock::time_p
   }
 }
 
-void CompileAhead::wait_for_all(const std::function<void()>& poll) {
-  wait_for(configs_, Clock::time_point::max(), poll);
+void CompileAhead::wait_for_all(Clock::time_point until, const std::function<void()>& poll) {
+  wait_for(configs_, until, poll);
 }
 
 const Build* CompileAhead::find(const std::string& label) const {

@@ -35,7 +35,8 @@ class CompileAhead {
   void wait_for(std::span<const KernelConfig> configs, Clock::time_point until,
                 const std::function<void()>& poll);
 
-  void wait_for_all(const std::function<void()>& poll);
+  void wait_for_all(Clock::time_point until, const std::function<void()>& poll);
+  bool is_done() const { return builds_.size() == configs_.size(); }  ///< all are taken
 
   std::size_t total() const { return configs_.size(); }
   /// nullptr: not taken yet. Stays where it is.

@@ -65,7 +65,7 @@ double duration_s(const RaceToCome& race, const Terms& terms) {
   return (full ? kNewWorkerS : 0) + kOpenS + settling + screening + semifinal + final_s;
 }
 
-Terms terms_for(const RaceToCome& race, double seconds, double compile_s) {
+Terms terms_for(const RaceToCome& race, double seconds, double compile_s, Effort most) {
   const auto within = [&](Effort effort) {
     const double base_s = duration_s(race, {.effort = effort, .configs = 0});
     const double timing_s = duration_s(race, {.effort = effort, .configs = 1}) - base_s;
@@ -75,7 +75,7 @@ Terms terms_for(const RaceToCome& race, double seconds, double compile_s) {
   const auto share = static_cast<std::size_t>(kEnough * static_cast<double>(race.space));
   const std::size_t enough = std::max(share, 2 * kLeastConfigs);
   if (const std::size_t configs = within(Effort::kFull);
-      configs >= std::min(enough, race.configs)) {
+      most == Effort::kFull && configs >= std::min(enough, race.configs)) {
     return {.effort = Effort::kFull, .configs = std::min(configs, race.configs)};
   }
   const std::size_t configs = std::clamp(within(Effort::kBrief), kLeastConfigs, enough);

@@ -32,8 +32,10 @@ double duration_s(const RaceToCome& race, const Terms& terms);
 /// The best use of so many seconds: at full effort if it can then screen what a search needs
 /// (kEnough of the space), and as many configs as there is time for; else in brief, with no more
 /// than that, and in more visits if there is time left; with few where even a brief race does not
-/// fit. `compile_s`: what each config costs before the race can begin.
-Terms terms_for(const RaceToCome& race, double seconds, double compile_s = 0);
+/// fit. `compile_s`: what each config costs before the race can begin; `most`: kBrief if it may not
+/// be at full effort.
+Terms terms_for(const RaceToCome& race, double seconds, double compile_s = 0,
+                Effort most = Effort::kFull);
 
 /// Of the space: where replayed searches come within 0.1 % of its best (results/h200/replay.md).
 inline constexpr double kEnough = 0.03;

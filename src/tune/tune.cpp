@@ -20,13 +20,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Core seconds that NVRTC takes for a kernel, beside races: 844 took 14 processes 27.4 s (16
-/// cores, 2026-11-22).
+/// Core seconds that NVRTC takes for a kernel, beside races: 844 took 14 processes 17.3, 21.7 and
+/// 27.4 s (on three machines of 16 cores, 2026-11-22).
 constexpr double kCompileS = 0.45;
 /// Of the cores, while kernels are timed: one for the driver, one for the worker.
 constexpr int kSpareCores = 2;
 /// Of the time, for compiling in the order of the races.
 constexpr double kCompilingShare = 0.6;
+/// Of its time, that a race at full effort waits for the compiler to end.
+constexpr double kPatience = 0.3;
 /// Between two looks at what has been compiled.
 constexpr std::chrono::milliseconds kLook{50};
 /// Of the time left, kept back for what takes longer than was thought; and for the end.
@@ -107,7 +109,7 @@ class TimeShares {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     jobs_ = jobs > 0 ? jobs : std::max(1, cores - kSpareCores);
   }
-  int jobs() const { return jobs_; }  ///< for the compiler
+  int jobs() const { return jobs_; }  ///< that the compiler is thought to have
 
   double seconds_left() const {
     const std::chrono::duration<double> left = deadline_ - Clock::now();
@@ -187,7 +189,7 @@ std::optional<Missing> take_next(std::vector<Missing>& left, const TimeShares* s
     auto next = std::ranges::find_if(left, [&](const Missing& race) {
       return ready_configs(race, context) == race.configs.size();
     });
-    if (next == left.end() && shares->is_tight(left)) {
+    if (next == left.end() && shares && shares->is_tight(left)) {
       next = std::ranges::max_element(left, {}, [&](const Missing& race) {
         return static_cast<double>(ready_configs(race, context)) /
                static_cast<double>(race.configs.size());
@@ -201,6 +203,26 @@ std::optional<Missing> take_next(std::vector<Missing>& left, const TimeShares* s
     }
     context.compiling->wait_for(left.front().configs, Clock::now() + kLook, [] {});
   }
+}
+
+/// What the race does with its time, with those of its kernels that are compiled. At full effort
+/// nothing but the GPU works while there is timing: if the compiler does not end soon, it is brief.
+Terms terms_within(double seconds, Missing& race, TuneContext& context) {
+  const auto is_missing = [&](const KernelConfig& config) {
+    return context.compiling->find(label(config)) == nullptr;
+  };
+  std::erase_if(race.configs, is_missing);
+  const Clock::time_point begin = Clock::now();
+  const auto seconds_left = [&] {
+    return seconds - std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  const Terms terms = terms_for(race.to_come(), seconds);
+  if (terms.effort == Effort::kBrief || context.compiling->is_done()) return terms;
+  const auto patience = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(kPatience * seconds));
+  context.compiling->wait_for_all(begin + patience, [&] { context.poll(); });
+  const Effort most = context.compiling->is_done() ? Effort::kFull : Effort::kBrief;
+  return terms_for(race.to_come(), seconds_left(), 0, most);
 }
 
 void run_race(TuneContext& context, const Missing& missing, const Terms& terms,
@@ -236,7 +258,7 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
   std::optional<TimeShares> shares;
   if (plan.search && plan.search->deadline) {
     shares.emplace(*plan.search->deadline, options.jobs);
-    options.jobs = shares->jobs();
+    options.spare_jobs = kSpareCores;
     // The first race waits for its kernels, the others' are compiled meanwhile; how many are in the
     // cache is not known yet.
     const double compile_s = kCompileS / shares->jobs() / static_cast<double>(all.size());
@@ -260,7 +282,7 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
   counts.total = static_cast<int>(compiling.total());
   context.compiling = &compiling;
   // Else nothing but the GPU works while there is timing.
-  if (!shares) compiling.wait_for_all([&] { context.poll(); });
+  if (!shares) compiling.wait_for_all(Clock::time_point::max(), [&] { context.poll(); });
   context.run = context.store.begin_run(environment, plan.command_line);
 
   const int count = static_cast<int>(all.size());
@@ -275,11 +297,7 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
     if (left_out.contains(shape)) continue;  // in another regime
     Terms terms{.effort = Effort::kFull, .configs = race->configs.size()};
     if (shares) {
-      const double share_s = shares->share_s(*race, all);
-      std::erase_if(race->configs, [&](const KernelConfig& config) {
-        return compiling.find(label(config)) == nullptr;
-      });
-      terms = terms_for(race->to_come(), share_s);
+      terms = terms_within(shares->share_s(*race, all), *race, context);
       race->configs.resize(terms.configs);
     }
     try {

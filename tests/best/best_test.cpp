@@ -390,5 +390,16 @@ TEST(MeasuredSwaps, AreOfTheNewestRaceThatTriedBothWays) {
   EXPECT_FALSE(measured_swap(std::vector{newer}, other));
 }
 
+TEST(Best, BriefRacesAnswerOnlyWhereNoneOfFullEffortDoes) {
+  RecordedRace brief = race({ok("cublas", samples(100, 0, 15)), ok(kA, samples(80, 0, 15, 1))});
+  brief.race.timing.brief = true;
+  EXPECT_TRUE(only_row({brief}).brief);
+  const RecordedRace full =
+      race({ok("cublas", samples(100, 0, 15)), ok(kB, samples(90, 0, 15, 1))});
+  const BestRow row = only_row({full, brief});
+  EXPECT_EQ(row.label, kB) << "though the other is faster in the brief race";
+  EXPECT_FALSE(row.brief);
+}
+
 }  // namespace
 }  // namespace hgemm

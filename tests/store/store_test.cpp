@@ -237,22 +237,24 @@ TEST_F(StoreTest, AFinalistWithoutEnergyIsNotFinishedWhereEnergyIsWanted) {
   EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, unweighed, screened, failed));
 }
 
-TEST_F(StoreTest, AFinalistInBriefIsNotFinishedWhereFullEffortIsWanted) {
+TEST_F(StoreTest, WhatWasRacedInBriefIsNotFinishedWhereFullEffortIsWanted) {
   Store store = open();
   const auto in_brief = store.begin_race(store.begin_run(environment(), "hgemm-tune"), kShape,
                                          Regime::kSustained, {.brief = true});
   const std::string screened = label(KernelConfig{.bn = 96});
+  const std::string failed = label(KernelConfig{.bn = 160});
   store.record(in_brief, std::vector{trial(kLabel), trial(kOther), trial("cublas"),
-                                     trial(screened, {}, Stage::kScreen)});
+                                     trial(screened, {}, Stage::kScreen),
+                                     trial(failed, {}, Stage::kNone, Status::kWrongResult)});
   const auto finished = [&](bool full_effort) {
     return store.finished(environment(), kShape, Regime::kSustained, {.full_effort = full_effort});
   };
-  EXPECT_THAT(finished(false), UnorderedElementsAre(kLabel, kOther, screened));
-  EXPECT_THAT(finished(true), ElementsAre(screened));
+  EXPECT_THAT(finished(false), UnorderedElementsAre(kLabel, kOther, screened, failed));
+  EXPECT_THAT(finished(true), ElementsAre(failed)) << "to lose in brief is no end, to fail is one";
 
-  // They raced again at full effort: one was a finalist there too, the other was not.
+  // Two raced again at full effort: one was a finalist there too, the other was not.
   store.record(race(store), std::vector{trial(kLabel), trial(kOther, {}, Stage::kScreen)});
-  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, kOther, screened));
+  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, kOther, failed));
 }
 
 // ---- Attempts ----
