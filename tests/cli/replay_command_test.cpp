@@ -1,6 +1,7 @@
 // replay and plan --explain as a user runs them, with no GPU.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -88,6 +89,27 @@ TEST_F(ReplayCommand, SaysWhatIsWrong) {
   EXPECT_THAT(nothing.err, HasSubstr("nothing to replay"));
 }
 
+TEST_F(ReplayCommand, JudgesWhatTunesFoundAndNamesWhatItCannotJudge) {
+  const std::string results = HGEMM_SOURCE_DIR "/results/h200/";
+  const Outcome judged =
+      run("replay --format json --found " + results + "budget-20s.db," + results + "random-20s.db");
+  ASSERT_EQ(judged.exit_code, 0) << judged.err;
+  EXPECT_THAT(judged.err, HasSubstr("2048x32000x4096 sustained"));
+  const json rows = json::parse(judged.out);
+  ASSERT_THAT(rows, SizeIs(48));
+  double log_model = 0, log_random = 0;
+  for (const json& row : rows) {
+    const double log_fraction = std::log(row.at("best_fraction").get<double>());
+    (row.at("strategy") == "budget-20s" ? log_model : log_random) += log_fraction / 24;
+  }
+  EXPECT_GT(std::exp(log_model), 0.99);
+  EXPECT_LT(std::exp(log_random), std::exp(log_model));
+
+  EXPECT_EQ(run("replay --found " + results + "budget-20s.db --seeds 3").exit_code, 2);
+  const Outcome strange = run("replay --found " + results + "odd.md");
+  EXPECT_EQ(strange.exit_code, 2);
+}
+
 TEST_F(ReplayCommand, ATuneTakesOnlyStrategiesThatNeedNotBeTold) {
   const Outcome local = run("--shapes 512x512x512 --strategy local --budget 3%");
   EXPECT_EQ(local.exit_code, 2);
@@ -104,6 +126,8 @@ TEST_F(ReplayCommand, ATuneTakesOnlyStrategiesThatNeedNotBeTold) {
   EXPECT_EQ(weighed.exit_code, 2);
   EXPECT_THAT(weighed.err, HasSubstr("energy of each finalist"));
   EXPECT_EQ(run("--shapes 512x512x512 --strategy exhaustive --budget 3").exit_code, 2);
+  EXPECT_THAT(run("--shapes 512x512x512 --strategy random --budget all").err,
+              HasSubstr("would change nothing"));
   const Outcome named = run("--shapes 512x512x512 --budget 3 --config bm128.bn128");
   EXPECT_EQ(named.exit_code, 2);
   EXPECT_THAT(named.err, HasSubstr("excludes"));
