@@ -48,9 +48,9 @@ struct Toolchain {
 struct CompileOptions {
   std::filesystem::path cache_dir;  ///< created if missing; InputError if it cannot be written
   int jobs = 0;                     ///< child processes; 0: one per CPU, at most one per 1 GiB free
-  int spare_jobs = 0;  ///< so many fewer where jobs is 0, for what else is done meanwhile
   std::chrono::seconds timeout{60};  ///< per kernel; then its process counts as lost
   Toolchain toolchain;
+  int spare_jobs = 0;  ///< so many fewer where jobs is 0, for what else is done meanwhile
 };
 
 /// How the builds of one compile_all() or compile_sources() came about.
