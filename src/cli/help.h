@@ -176,7 +176,7 @@ inline constexpr const char* kReportExamples =
     "\n"
     "What it draws, and which command records that:\n"
     "  roofline, speed-ups, power     hgemm-tune --shapes FILE --regime both\n"
-    "  tile sizes, search progress    hgemm-tune --shapes FILE --space full\n"
+    "  tile sizes, search progress    hgemm-tune --shapes FILE --budget all\n"
     "  ladder                         hgemm-tune ladder\n"
     "  cycles, order of tiles         hgemm-tune probe --trace FILE, hgemm-tune counters\n"
     "  wgmma                          hgemm-tune micro --only wgmma\n"

@@ -111,7 +111,7 @@ int run_replay(const ReplayOptions& options) {
   if (known.empty()) {
     throw Error(fmt::format(
         "there is nothing to replay: no race{} in {} was measured to the end; record one with "
-        "`hgemm-tune --shapes {} --space full --db truth.db`",
+        "`hgemm-tune --shapes {} --budget all --db truth.db`",
         shapes.empty() ? "" : " of these shapes",
         options.db.empty() ? "the recorded truth" : options.db,
         shapes.empty() ? "square" : options.shapes));
