@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "gpu/tensor_map.h"
 #include "space/label.h"
 #include "space/space.h"
@@ -44,13 +46,24 @@ TensorMap encode(const MatrixMap& map) {
                           .promotion = tensor_promotion(map.promotion_bytes)});
 }
 
+void* address(const std::shared_ptr<const DeviceMemory>& memory) {
+  return memory ? memory->data() : nullptr;
+}
+
 }  // namespace
+
+std::shared_ptr<const DeviceMemory> WorkspacePool::lend(Use use, std::size_t bytes) {
+  const std::size_t size = std::bit_ceil(bytes);
+  auto& block = blocks_[{use, size}];
+  if (!block) block = std::make_shared<const DeviceMemory>(size);
+  check(cudaMemset(block->data(), 0xff, block->bytes()), "poisoning a workspace");
+  return block;
+}
 
 LaunchParams make_params(const KernelConfig& config, const Shape& shape, const Operands& operands,
                          const Workspace& workspace) {
   const bool keeps_flags = adds_in_workspace(config) || is_dynamic(config);
-  if ((keeps_flags && workspace.flags.bytes() == 0) ||
-      (config.pack && workspace.packed_b.bytes() == 0)) {
+  if ((keeps_flags && workspace.flags.bytes() == 0) || (config.pack && !workspace.packed_b)) {
     throw Error(label(config) + " needs a workspace");
   }
   if (const Misaligned found = find_misaligned(config, operands); found.name != nullptr) {
@@ -59,8 +72,8 @@ LaunchParams make_params(const KernelConfig& config, const Shape& shape, const O
                             found.cure));
   }
   return make_launch_params(config, shape.extents(), operands,
-                            {workspace.partials.data(), workspace.flags.data(),
-                             workspace.packed_a.data(), workspace.packed_b.data()},
+                            {address(workspace.partials), workspace.flags.data(),
+                             address(workspace.packed_a), address(workspace.packed_b)},
                             encode);
 }
 
@@ -116,20 +129,27 @@ int HgemmKernel::grid_ctas(const Shape& shape) const {
   return hgemm::grid_ctas(config_, extents, resident);
 }
 
-Workspace HgemmKernel::make_workspace(const Shape& shape, int ctas) const {
+Workspace HgemmKernel::make_workspace(const Shape& shape, int ctas, WorkspacePool& pool) const {
+  using Use = WorkspacePool::Use;
   const WorkspaceBytes bytes = workspace_bytes(config_, shape.extents(), ctas);
   Workspace workspace;
   if (bytes.packed_b > 0) {
-    workspace.packed_a = DeviceMemory(bytes.packed_a);
-    workspace.packed_b = DeviceMemory(bytes.packed_b);
+    workspace.packed_a = pool.lend(Use::kPackedA, bytes.packed_a);
+    workspace.packed_b = pool.lend(Use::kPackedB, bytes.packed_b);
   }
-  if (bytes.flags == 0) return workspace;
-  workspace.partials = DeviceMemory(bytes.partials);
-  workspace.flags = DeviceMemory(bytes.flags);
-  check(cudaMemset(workspace.flags.data(), 0, workspace.flags.bytes()), "lowering flags");
+  if (bytes.partials > 0) workspace.partials = pool.lend(Use::kPartials, bytes.partials);
+  if (bytes.flags > 0) {
+    workspace.flags = DeviceMemory(bytes.flags);
+    check(cudaMemset(workspace.flags.data(), 0, workspace.flags.bytes()), "lowering flags");
+  }
   // Streams that launch do not wait for the default one.
-  check(cudaStreamSynchronize(cudaStreamLegacy), "lowering flags");
+  check(cudaStreamSynchronize(cudaStreamLegacy), "preparing a workspace");
   return workspace;
+}
+
+Workspace HgemmKernel::make_workspace(const Shape& shape, int ctas) const {
+  WorkspacePool own;
+  return make_workspace(shape, ctas, own);
 }
 
 void HgemmKernel::launch_pack(const PackParams& params, cudaStream_t stream) const {

@@ -3,7 +3,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include "gpu/cuda.h"
 #include "gpu/launch.h"
@@ -12,10 +17,26 @@
 
 namespace hgemm {
 
+/// What a launch writes before it reads it, lent to kernels that take turns: thousands of
+/// candidates are held at once in a race, and at 16384^3 sixteen parts of K are 16 GiB.
+class WorkspacePool {
+ public:
+  enum class Use : std::uint8_t { kPartials, kPackedA, kPackedB };
+
+  /// At least so many bytes, lent to all who ask for about as many for the same use. Every byte of
+  /// a new loan is 0xff, a NaN for each type: no kernel finds what another one, or its own launch
+  /// before, has left there.
+  std::shared_ptr<const DeviceMemory> lend(Use use, std::size_t bytes);
+
+ private:
+  /// By the power of two that they hold, so that all together hold less than twice the largest.
+  std::map<std::pair<Use, std::size_t>, std::shared_ptr<const DeviceMemory>> blocks_;
+};
+
 /// See WorkspaceBytes.
 struct Workspace {
-  DeviceMemory partials, flags;
-  DeviceMemory packed_a, packed_b;
+  std::shared_ptr<const DeviceMemory> partials, packed_a, packed_b;  ///< or none
+  DeviceMemory flags;
 };
 
 class HgemmKernel {
@@ -34,8 +55,10 @@ class HgemmKernel {
   int grid_ctas(const Shape& shape) const;
 
   /// What a launch of `ctas` needs, where the config cuts K, takes tiles from a queue or packs,
-  /// else nothing. Flags are zero; launches that use the same one must follow one another.
-  Workspace make_workspace(const Shape& shape, int ctas) const;
+  /// else nothing. Flags are zero; launches that use the same one, or one of the same pool, must
+  /// follow one another.
+  Workspace make_workspace(const Shape& shape, int ctas, WorkspacePool& pool) const;
+  Workspace make_workspace(const Shape& shape, int ctas) const;  ///< shared with none
 
   /// `records`: of a probed kernel, in zeroed device memory.
   void launch(const LaunchParams& params, int ctas, cudaStream_t stream,

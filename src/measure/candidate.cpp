@@ -8,10 +8,10 @@ namespace {
 class KernelCandidate : public Candidate {
  public:
   KernelCandidate(const KernelConfig& config, const std::filesystem::path& cubin,
-                  const Problem& problem)
+                  const Problem& problem, WorkspacePool& pool)
       : kernel_(config, cubin),
         ctas_(kernel_.grid_ctas(problem.shape())),
-        workspace_(kernel_.make_workspace(problem.shape(), ctas_)) {
+        workspace_(kernel_.make_workspace(problem.shape(), ctas_, pool)) {
     for (int set = 0; set < problem.sets(); ++set) {
       params_.push_back(make_params(config, problem.shape(), problem.operands(set), workspace_));
     }
@@ -66,7 +66,14 @@ class CublasLtCandidate : public Candidate {
 std::unique_ptr<Candidate> make_kernel_candidate(const KernelConfig& config,
                                                  const std::filesystem::path& cubin,
                                                  const Problem& problem) {
-  return std::make_unique<KernelCandidate>(config, cubin, problem);
+  WorkspacePool own;
+  return make_kernel_candidate(config, cubin, problem, own);
+}
+
+std::unique_ptr<Candidate> make_kernel_candidate(const KernelConfig& config,
+                                                 const std::filesystem::path& cubin,
+                                                 const Problem& problem, WorkspacePool& pool) {
+  return std::make_unique<KernelCandidate>(config, cubin, problem, pool);
 }
 
 std::vector<Baseline> make_baselines(const Problem& problem) {

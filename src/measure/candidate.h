@@ -24,10 +24,14 @@ class Candidate {
   virtual int roundings() const { return 1; }
 };
 
-/// Our kernel, with parameters encoded for every set of the problem.
+/// Our kernel, with parameters encoded for every set of the problem, and a workspace of its own or
+/// of a pool, whose candidates must be launched one after another.
 std::unique_ptr<Candidate> make_kernel_candidate(const KernelConfig& config,
                                                  const std::filesystem::path& cubin,
                                                  const Problem& problem);
+std::unique_ptr<Candidate> make_kernel_candidate(const KernelConfig& config,
+                                                 const std::filesystem::path& cubin,
+                                                 const Problem& problem, WorkspacePool& pool);
 
 struct Baseline {
   std::string label;  ///< kCublasLabel, or kCublasLtPrefix and the index in heuristic order

@@ -45,7 +45,7 @@ Prepared Session::prepare(const std::string& label, const KernelConfig& config,
   sampler_.announce("loading", label, 0);
   std::unique_ptr<Candidate> candidate;
   try {
-    candidate = make_kernel_candidate(config, cubin, problem_);
+    candidate = make_kernel_candidate(config, cubin, problem_, workspaces_);
   } catch (const Error& error) {
     return launch_failure(error);
   }
@@ -60,7 +60,7 @@ Prepared Session::restore(const std::string& label, const KernelConfig& config,
                           const std::filesystem::path& cubin, double estimate_us) {
   sampler_.announce("loading", label, 0);
   try {
-    auto candidate = make_kernel_candidate(config, cubin, problem_);
+    auto candidate = make_kernel_candidate(config, cubin, problem_, workspaces_);
     sampler_.add(label, std::move(candidate), estimate_us);
   } catch (const Error& error) {
     return launch_failure(error);

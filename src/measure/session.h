@@ -50,6 +50,7 @@ class Session {
 
   Stream stream_;
   Problem problem_;
+  WorkspacePool workspaces_;  ///< one candidate runs at a time
   Sampler sampler_;
   Measurer::Opened opened_;
 };

@@ -133,6 +133,29 @@ TEST_F(KernelTest, LaunchesInARowDoNotDisturbOneAnother) {
   }
 }
 
+// A race holds thousands of candidates, whose parts of K share memory.
+TEST_F(KernelTest, CandidatesOfAPoolTakeTurns) {
+  const Shape shape{.m = 1000, .n = 1032, .k = 1032, .tag = ""};
+  const Stream stream;
+  const Problem problem(shape, 3, *device_, stream);
+  WorkspacePool pool;
+  std::vector<std::pair<std::string, std::unique_ptr<Candidate>>> candidates;
+  for (const Build& build : compile(smoke_space(Dtype::kBf16, {&shape, 1}))) {
+    ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
+    if (why_unsupported(build.config, shape)) continue;
+    candidates.emplace_back(build.facts.label,
+                            make_kernel_candidate(build.config, build.cubin, problem, pool));
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const auto& [label, candidate] : candidates) {
+      problem.poison(stream);
+      candidate->launch(0, stream.get());
+      const Verdict verdict = problem.verify(stream);
+      EXPECT_TRUE(verdict.correct) << label << ", turn " << turn << ": " << verdict.message;
+    }
+  }
+}
+
 // Layers of a network: each launch reads what the one before it writes, and writes what that one
 // reads. Overlapping launches (pdl) must give what launches one by one give, to the bit.
 TEST_F(KernelTest, EachLaunchReadsWhatTheOneBeforeWrote) {
