@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""What check_export.sh needs of exported tables and of what the examples print.
+
+check_export.py commands TABLE: the commands that measure again the rows of an hgemm_tuned.json
+whose answer is one of our kernels, one a line.
+check_export.py table OUTPUT: tuned times beside those in the examples, as Markdown; from OUTPUT's
+recorded.json (which shapes there are), hgemm_tuned.json (what the examples ran) and the examples'
+cmake.md and pytorch.md. Exit code 1 if the examples timed none of the kernels.
+"""
+
+import json
+import re
+import statistics
+import sys
+from pathlib import Path
+
+LIMIT = 0.01  # an exported kernel should be that near to its tuned time
+# Of each example: its file, the name of its column of ratios, and what it calls that.
+EXAMPLES = {"CMake": ("cmake.md", "x cuBLAS"), "PyTorch": ("pytorch.md", "x F.linear")}
+
+
+def rows_of(path: Path) -> list[dict]:
+    return json.loads(path.read_text())["rows"]
+
+
+def problem(row: dict) -> str:
+    return f"{row['m']}x{row['n']}x{row['k']}"
+
+
+def key(row: dict) -> tuple:
+    """Of a shape."""
+    return tuple(row.get(name) for name in ("m", "n", "k", "dtype", "lda", "ldb", "ldd"))
+
+
+def commands(table: Path) -> list[str]:
+    """A package leaves what is not proven faster to cuBLAS: there is nothing to tune for it."""
+    return [row["command"] for row in rows_of(table) if row["gain"]]
+
+
+def number(cell: str) -> float:
+    """The first in a cell: of an interval its middle, which comes before it."""
+    return float(re.match(r"[-+\d.eE]+", cell).group())
+
+
+def printed(path: Path, ratio_column: str) -> dict:
+    """(shape, label) -> (us, ratio) of our kernels in the table that an example printed. Where the
+    package ran cuBLAS for a shape, the time is none of ours."""
+    found, header = {}, None
+    for line in path.read_text().splitlines() if path.exists() else []:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells[0] == "shape":
+            header = cells
+        elif header and len(cells) == len(header) and re.fullmatch(r"\d+x\d+x\d+", cells[0]):
+            row = dict(zip(header, cells))
+            if row.get("runs", "ours") == "ours":
+                where = (row["shape"], row["config"].strip("`"))
+                found[where] = (number(row["us"]), number(row[ratio_column]))
+    return found
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:+.2f} %"
+
+
+def compare(row: dict, times: dict) -> dict:
+    """Of each example that timed it: its time, its ratio, and by which share it is slower."""
+    seen = {}
+    for example, found in times.items():
+        if (problem(row), row["label"]) not in found:
+            continue
+        us, ratio = found[problem(row), row["label"]]
+        seen[example] = {"us": us, "ratio": ratio, "slower": us / row["time_us"] - 1}
+        if row["ratio_cublas"]:
+            seen[example]["slower_than_cublas"] = row["ratio_cublas"] / ratio - 1
+    return seen
+
+
+def cells(row: dict, seen: dict) -> list[str]:
+    tuned = row["ratio_cublas"]
+    line = [f"{row['time_us']:.2f}", f"{tuned:.3f}" if tuned else "-"]
+    for example in EXAMPLES:
+        if example not in seen:
+            line += ["-"] * 4
+            continue
+        of = seen[example]
+        line += [f"{of['us']:.2f}", percent(of["slower"]), f"{of['ratio']:.3f}"]
+        line += [percent(of["slower_than_cublas"]) if tuned else "-"]
+    return line
+
+
+def summary(example: str, what: str, differences: dict) -> str:
+    """Of differences by shape, which are shares."""
+    if not differences:
+        return f"- {example}, {what}: not known"
+    worst = max(differences, key=lambda shape: abs(differences[shape]))
+    near = sum(round(abs(value), 4) <= LIMIT for value in differences.values())  # as printed
+    return (
+        f"- {example}, {what}: largest {percent(differences[worst])} ({worst}), "
+        f"median {percent(statistics.median(differences.values()))}, "
+        f"within {100 * LIMIT:.0f} % at {near} of {len(differences)}"
+    )
+
+
+def table(output: Path) -> tuple[str, bool]:
+    """Its text, and whether the examples timed any kernel."""
+    times = {name: printed(output / file, column) for name, (file, column) in EXAMPLES.items()}
+    tuned = {key(row): row for row in rows_of(output / "hgemm_tuned.json")}
+    columns = ["shape", "config", "runs", "tuned us", "tuned x cuBLAS"]
+    for name, (_, ratio) in EXAMPLES.items():
+        columns += [f"{name} us", f"{name} slower", f"{name} {ratio}", f"{name} slower to cuBLAS"]
+    lines = ["| " + " | ".join(columns) + " |", "|---|---|---|" + "---:|" * (len(columns) - 3)]
+    differences = {(name, of): {} for name in EXAMPLES for of in ("slower", "slower_than_cublas")}
+    for recorded in rows_of(output / "recorded.json"):
+        shape = problem(recorded)
+        row = tuned.pop(key(recorded), None)
+        if row is None:
+            line = ["-", "not measured" if recorded["gain"] else "cuBLAS"]
+            line += ["-"] * (len(columns) - 3)
+        else:
+            seen = compare(row, times)
+            # Proven faster when it was recorded, and not today: a package then leaves it to cuBLAS.
+            answer = "ours" if row["gain"] else "cuBLAS today" if recorded["gain"] else "cuBLAS"
+            line = [f"`{row['label']}`", answer, *cells(row, seen)]
+            for (name, of), found in differences.items():
+                if of in seen.get(name, {}):
+                    found[shape] = seen[name][of]
+        lines.append("| " + " | ".join([shape, *line]) + " |")
+    lines += ["", "Slower, and slower to cuBLAS, than when it was tuned; a minus is faster.", ""]
+    for (name, of), found in differences.items():
+        lines.append(summary(name, "time" if of == "slower" else "beside cuBLAS", found))
+    return "\n".join(lines) + "\n", any(differences.values())
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 2 or arguments[0] not in ("commands", "table"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    path = Path(arguments[1])
+    if arguments[0] == "commands":
+        chosen = commands(path)
+        if not chosen:
+            sys.exit(f"{path}: no kernel in it is faster than cuBLAS")
+        print(*chosen, sep="\n")
+        return 0
+    text, any_timed = table(path)
+    print(text, end="")
+    return 0 if any_timed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
