@@ -66,29 +66,31 @@ int run_predict(const std::vector<Truth>& known, std::span<const Shape> shapes, 
   }
   const Space space = load_space("full", (resource_dir() / "configs").string());
   const std::vector<Device> devices = known_devices();
-  std::map<std::string, CostFigures> figures;
-  std::set<std::pair<std::string, Regime>> conditions;
+  std::map<std::pair<std::string, Regime>, CostFigures> figures;
   for (const Truth& truth : known) {
-    figures[truth.environment.gpu_name] = cost_figures(devices, truth.environment);
-    conditions.emplace(truth.environment.gpu_name, truth.regime);
+    figures[{truth.environment.gpu_name, truth.regime}] =
+        cost_figures(devices, truth.environment, truth.regime);
+  }
+  std::vector<std::vector<KernelConfig>> candidates;
+  for (const Shape& shape : shapes) {
+    candidates.push_back(enumerate(space, {&shape, 1}).valid);
+    std::erase_if(candidates.back(), [&](const auto& config) { return !suits(config, shape); });
   }
   std::vector<PredictedBest> predictions;
   std::vector<LeftOut> left_out;
-  for (const auto& [gpu_name, of_gpu] : figures) {
-    const Predictor predictor = [&](const KernelConfig& config, const Shape& shape) {
-      return predict_cost(of_gpu, config, shape).us();
+  for (const auto& [conditions, of_gpu] : figures) {
+    const auto& [gpu_name, regime] = conditions;
+    const Predictor predictor = [&figures = of_gpu](const KernelConfig& config,
+                                                    const Shape& shape) {
+      return predict_cost(figures, config, shape).us();
     };
     std::vector<Truth> here;
-    std::ranges::copy_if(known, std::back_inserter(here), [&](const Truth& truth) {
-      return truth.environment.gpu_name == gpu_name;
-    });
-    for (const Shape& shape : shapes) {
-      std::vector<KernelConfig> candidates = enumerate(space, {&shape, 1}).valid;
-      std::erase_if(candidates, [&](const KernelConfig& config) { return !suits(config, shape); });
-      for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
-        if (!conditions.contains({gpu_name, regime})) continue;
-        predictions.push_back(predict_best(here, candidates, shape, regime, gpu_name, predictor));
-      }
+    for (const Truth& truth : known) {
+      if (truth.environment.gpu_name == gpu_name && truth.regime == regime) here.push_back(truth);
+    }
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      predictions.push_back(
+          predict_best(here, candidates[i], shapes[i], regime, gpu_name, predictor));
     }
     std::ranges::move(leave_one_out(here, predictor), std::back_inserter(left_out));
   }

@@ -42,7 +42,7 @@ std::vector<RecordedRace> races_of(const ReplayOptions& options) {
 }
 
 std::vector<double> predictions(const Truth& truth, std::span<const Device> devices) {
-  const CostFigures figures = cost_figures(devices, truth.environment);
+  const CostFigures figures = cost_figures(devices, truth.environment, truth.regime);
   std::vector<double> predicted_us;
   for (const Truth::Entry& entry : truth.entries) {
     predicted_us.push_back(predict_cost(figures, entry.config, truth.shape).us());

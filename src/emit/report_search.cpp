@@ -96,7 +96,7 @@ Json search_section(const Known& known) {
   std::vector<std::vector<double>> predicted_us;
   for (const Truth& truth : all) {
     add_races(source, known.spaces, truth);
-    const CostFigures figures = cost_figures(known.devices, truth.environment);
+    const CostFigures figures = cost_figures(known.devices, truth.environment, truth.regime);
     std::vector<double>& predicted = predicted_us.emplace_back();
     for (const Truth::Entry& entry : truth.entries) {
       predicted.push_back(predict_cost(figures, entry.config, truth.shape).us());

@@ -17,8 +17,11 @@ namespace hgemm {
 /// What the model knows of a GPU. The defaults are an H200's, with their source.
 struct CostFigures {
   int sms = 132;
-  /// Of shapes that the power cap slows. It scales all configs alike (h200: 1.3 to 1.9 GHz).
-  double mhz = 1750;
+  /// Each holds whole clusters (whitepaper: a full GH100 has 8, here of unlike sizes).
+  int gpcs = 8;
+  /// Under load that the power cap does not slow (tune.db: 1800 to 1830 at M = 1 and 16).
+  double mhz = 1830;
+  double l2_bytes = 60 * 1048576.0;
   double smem_bytes_per_clk = 128;  ///< of an SM (micro: contention)
   /// From L2 into one SM. Chosen by hand; micro's contention has 44 where all SMs fetch at once.
   double fill_bytes_per_clk = 62;
@@ -28,11 +31,22 @@ struct CostFigures {
   double start_us = 1.5;
   double launch_us = 1.7;
   double stage_latency_clk = 1100;  ///< from asking for a stage to its arrival, under load
+
+  /// The clock falls until this is kept. 0: it never does, as in short work after idle time.
+  double power_limit_w = 700;
+  /// Whatever it does (h200: 116 W).
+  double idle_w = 120;
+  // Energy at kEnergyMhz, fitted to 449 configs at the cap (analysis/cost-model.md).
+  double pj_per_flop = 0.593;
+  double pj_per_smem_byte = 7.6;
+  double pj_per_l2_byte = 10.3;
+  double pj_per_dram_byte = 72.5;
 };
-CostFigures cost_figures(const Device& device);
+CostFigures cost_figures(const Device& device, Regime regime = Regime::kSustained);
 /// Of the device that the environment names, if it is among these; else an H200's with that number
-/// of SMs.
-CostFigures cost_figures(std::span<const Device> devices, const Environment& environment);
+/// of SMs. The power limit is the environment's.
+CostFigures cost_figures(std::span<const Device> devices, const Environment& environment,
+                         Regime regime);
 
 /// One part of the time, in the order in which they pass. What overlaps counts where it is the
 /// longest: of what the main loop waits for only one takes time.
@@ -45,6 +59,8 @@ struct Cost {
   std::vector<CostTerm> terms;
   std::string_view bound;  ///< what the main loop waits for: "tensor cores", "shared memory",
                            ///< "L2 to SM", "latency", "memory" or "CUDA cores"
+  double mhz = 0;          ///< the clock that the power limit leaves
+  double watts = 0;        ///< at that clock
   double us() const;
 };
 

@@ -53,9 +53,9 @@ struct Searched {
   std::size_t space = 0;
   double launch_us = 0;
 };
-Searched searched(const std::vector<KernelConfig>& configs, const Shape& shape,
+Searched searched(const std::vector<KernelConfig>& configs, const Shape& shape, Regime regime,
                   const SearchPlan& search, const Environment& environment) {
-  const CostFigures figures = cost_figures(search.devices, environment);
+  const CostFigures figures = cost_figures(search.devices, environment, regime);
   std::vector<KernelConfig> able;
   std::vector<double> predicted_us;
   for (const KernelConfig& config : configs) {
@@ -71,14 +71,15 @@ Searched searched(const std::vector<KernelConfig>& configs, const Shape& shape,
   return found;
 }
 
-Searched configs_for(const Shape& shape, const TunePlan& plan, const Environment& environment) {
+Searched configs_for(const Shape& shape, Regime regime, const TunePlan& plan,
+                     const Environment& environment) {
   std::vector<KernelConfig> configs;
   for (const KernelConfig& config : plan.configs) {
     if (plan.only_suitable ? suits(config, shape) : is_made_for(config, shape)) {
       configs.push_back(config);
     }
   }
-  if (plan.search) return searched(configs, shape, *plan.search, environment);
+  if (plan.search) return searched(configs, shape, regime, *plan.search, environment);
   return {configs, configs.size(), 0};
 }
 
@@ -90,7 +91,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                         .full_effort = !(plan.search && plan.search->deadline)};
     for (const Shape& shape : plan.shapes) {
       std::set<std::string> known = store.finished(environment, shape, regime, wanted);
-      const Searched searched = configs_for(shape, plan, environment);
+      const Searched searched = configs_for(shape, regime, plan, environment);
       Missing missing{shape, regime, {}, searched.space, searched.launch_us};
       for (const KernelConfig& config : searched.configs) {
         if (known.insert(label(config)).second) missing.configs.push_back(config);

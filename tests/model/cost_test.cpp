@@ -89,10 +89,10 @@ TEST(CostModel, KnowsTheDeviceByItsNameElseItsNumberOfSms) {
   Environment environment;
   environment.gpu_name = "NVIDIA H20";
   environment.sm_count = 1;  // the name counts
-  EXPECT_EQ(cost_figures(devices, environment).sms, 78);
+  EXPECT_EQ(cost_figures(devices, environment, Regime::kSustained).sms, 78);
   environment.gpu_name = "NVIDIA H300";
   environment.sm_count = 160;
-  EXPECT_EQ(cost_figures(devices, environment).sms, 160);
+  EXPECT_EQ(cost_figures(devices, environment, Regime::kSustained).sms, 160);
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST(Replay, TheModelFindsTheRecordedBestInThreePercent) {
     if (!fs::exists(path)) continue;
     const auto races = Store::open(path.string(), Store::Mode::kReadOnly).races();
     for (const Truth& truth : truths(races)) {
-      const CostFigures figures = cost_figures(devices, truth.environment);
+      const CostFigures figures = cost_figures(devices, truth.environment, truth.regime);
       std::vector<double> predicted;
       for (const Truth::Entry& entry : truth.entries) {
         predicted.push_back(predict_cost(figures, entry.config, truth.shape).us());
