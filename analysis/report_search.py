@@ -1,7 +1,7 @@
 """Figures of the space: the best of each tile size, and how soon a search finds the best."""
 
 from report_speed import Drawn
-from report_style import RAMP, Canvas, outline, percent, ramp, rectangles
+from report_style import RAMP, Canvas, hatched, outline, percent, ramp, rectangles
 
 LEVELS = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.99]  # between the colours of the ramp
 
@@ -23,9 +23,16 @@ def chosen_spaces(spaces, count=6):
     return chosen
 
 
+def how_many(one):
+    """A race that was cut says of how many."""
+    of = f" of {one['valid']}" if one["configs"] < one["valid"] else ""
+    return f"{one['regime']}, {one['configs']}{of} configs"
+
+
 def tiles(data, palette):
     spaces = data["tiles"]["spaces"]
     chosen = chosen_spaces(spaces)
+    any_untimed = any(cell["fraction"] is None for one in chosen for cell in one["cells"])
     per_row = 2
     lines = -(-len(chosen) // per_row)
     panel = 164
@@ -41,26 +48,33 @@ def tiles(data, palette):
         if level:
             legend.text(level, 0.75, f"{LEVELS[level - 1]:g}", ha="center", va="top", fontsize=7.2,
                         color=c["muted"])
+    if any_untimed:
+        sample = canvas.axes(14, 23, 11, 10, grid=None)
+        sample.axis("off")
+        hatched(sample, [(0, 0, 1, 1)], c["muted"])
+        canvas.text(30, 22, "not measured", "muted", 8.8)
     near = []
     for i, one in enumerate(chosen):
         left, top = 14 + 356 * (i % per_row), 40 + panel * (i // per_row)
         heights = sorted({cell["bm"] for cell in one["cells"]})
         widths = sorted({cell["bn"] for cell in one["cells"]})
         canvas.text(left, top, f"{one['shape']}", size=9.5, weight="bold")
-        canvas.text(left + 336, top + 1, f"{one['regime']}, {one['configs']} configs", "muted", 8,
-                    ha="right")
+        canvas.text(left + 336, top + 1, how_many(one), "muted", 8, ha="right")
         axes = canvas.axes(left + 34, top + 32, 302, min(96, 22 * len(heights)), grid=None)
         axes.set_xlim(0, len(widths))
         axes.set_ylim(0, len(heights))
         for side in axes.spines.values():
             side.set_visible(False)
+        timed = [cell for cell in one["cells"] if cell["fraction"] is not None]
         boxes = {}
         for cell in one["cells"]:
-            boxes.setdefault(level_of(cell["fraction"]), []).append(
+            level = None if cell["fraction"] is None else level_of(cell["fraction"])
+            boxes.setdefault(level, []).append(
                 (widths.index(cell["bn"]) + 0.03, heights.index(cell["bm"]) + 0.04, 0.94, 0.92))
+        hatched(axes, boxes.pop(None, []), c["base-soft"])
         for level, some in boxes.items():
             rectangles(axes, some, ramp(c, level))
-        best = max(one["cells"], key=lambda cell: cell["fraction"])
+        best = max(timed, key=lambda cell: cell["fraction"])
         outline(axes, widths.index(best["bn"]), heights.index(best["bm"]), 1, 1, c["late"])
         canvas.text(left, top + 15, f"best {best['bm']}x{best['bn']}", "late", 8.5, weight="bold")
         step = max(1, -(-len(widths) // 10))
@@ -70,20 +84,25 @@ def tiles(data, palette):
         axes.tick_params(labelsize=7.5, length=0, pad=2)
         canvas.text(left, top + 34, "BM", "muted", 8)
         canvas.text(left + 336, top + 34 + min(96, 22 * len(heights)) + 13, "BN", "muted", 8, ha="right")
-        near.append({"shape": one["shape"], "regime": one["regime"], "tiles": len(one["cells"]),
+        near.append({"shape": one["shape"], "regime": one["regime"], "tiles": len(timed),
+                     "not_measured": len(one["cells"]) - len(timed),
                      "best": f"{best['bm']}x{best['bn']}",
-                     "within_2_percent": sum(cell["fraction"] >= 0.98 for cell in one["cells"])})
+                     "within_2_percent": sum(cell["fraction"] >= 0.98 for cell in timed)})
     fewest = min(near, key=lambda n: n["within_2_percent"] / n["tiles"])
     sizes = {n["best"] for n in near}
+    of = f"{fewest['tiles']}{' measured' if fewest['not_measured'] else ''}"
     title = (f"{len(near)} GEMMs want {len(sizes)} different tiles; at {fewest['shape']} only "
-             f"{fewest['within_2_percent']} of {fewest['tiles']} come within 2\u00a0% of the best")
+             f"{fewest['within_2_percent']} of {of} come within 2\u00a0% of the best")
     if len(near) == 1:
-        title = (f"At {fewest['shape']} {fewest['within_2_percent']} of {fewest['tiles']} tiles come "
+        title = (f"At {fewest['shape']} {fewest['within_2_percent']} of {of} tiles come "
                  "within 2 % of the best")
-    return Drawn(canvas, title,
-                 "A cell is the best that any config with this tile reached, whatever else it has: "
-                 "strong ridges are worth searching, pale areas are not, and where there is no cell no "
-                 "config is valid.",
+    space = data["tiles"]["space"]
+    see = ("A cell is the best that any config with this tile reached, whatever else it has: strong "
+           "ridges are worth searching, pale areas are not. ")
+    if any_untimed:
+        see += (f"Hatched: the space {space} has valid configs with this tile, and none was measured. ")
+    see += f"Where there is nothing, no config of the space {space} is valid for the shape."
+    return Drawn(canvas, title, see,
                  {"spaces": len(spaces), "shown": near})
 
 

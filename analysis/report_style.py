@@ -189,5 +189,17 @@ def rectangles(axes, boxes, colour, **how):
     axes.add_patch(PathPatch(Path(vertices, codes), facecolor=colour, **how))
 
 
+def hatched(axes, boxes, colour):
+    """Many (x, y, width, height) with lines across them: one path, as hatches of an SVG are patterns
+    whose colours do not follow the page."""
+    vertices, codes = [], []
+    for x, y, w, h in boxes:
+        for low, high in (((0, 0.5), (0.5, 1)), ((0, 0), (1, 1)), ((0.5, 0), (1, 0.5))):
+            vertices += [(x + w * low[0], y + h * low[1]), (x + w * high[0], y + h * high[1])]
+            codes += [Path.MOVETO, Path.LINETO]
+    if boxes:
+        axes.add_patch(PathPatch(Path(vertices, codes), fill=False, edgecolor=colour, linewidth=0.7))
+
+
 def outline(axes, x, y, w, h, colour, width=1.6):
     axes.add_patch(Rectangle((x, y), w, h, fill=False, edgecolor=colour, linewidth=width, zorder=5))

@@ -1,5 +1,6 @@
 // The sections that come from races of whole spaces: tile sizes, and searches played again.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "model/cost.h"
 #include "replay/replay.h"
 #include "space/label.h"
+#include "space/space.h"
 #include "statistics/statistics.h"
 
 namespace hgemm::report {
@@ -29,14 +31,28 @@ void add_races(Source& source, std::span<const RecordedRace> races, const Truth&
   }
 }
 
-Json cells_json(const Truth& truth) {
+using Tile = std::pair<int, int>;  // bm, bn
+
+/// All that the space has for such a problem.
+std::vector<KernelConfig> configs_for(const Shape& shape, std::span<const KernelConfig> space) {
+  std::vector<KernelConfig> configs;
+  std::ranges::copy_if(space, std::back_inserter(configs),
+                       [&shape](const KernelConfig& config) { return suits(config, shape); });
+  return configs;
+}
+
+/// Of each tile that was measured or that `valid` has.
+Json cells_json(const Truth& truth, std::span<const KernelConfig> valid) {
   struct Cell {
     const Truth::Entry* best = nullptr;
     int configs = 0;
   };
-  std::map<std::pair<int, int>, Cell> cells;
+  std::map<Tile, Cell> cells;
+  for (const KernelConfig& config : valid) {
+    if (!is_vector(config)) cells[{config.bm, config.bn}];  // its bm and bn are no tile
+  }
   for (const Truth::Entry& entry : truth.entries) {
-    if (is_vector(entry.config)) continue;  // its bm and bn are no tile
+    if (is_vector(entry.config)) continue;
     Cell& cell = cells[{entry.config.bm, entry.config.bn}];
     ++cell.configs;
     if (cell.best == nullptr || entry.speed > cell.best->speed) cell.best = &entry;
@@ -44,11 +60,11 @@ Json cells_json(const Truth& truth) {
   const double best = truth.best();
   Json list = Json::array();
   for (const auto& [tile, cell] : cells) {
-    if (cell.best->speed <= 0) continue;
+    const bool timed = cell.best != nullptr && cell.best->speed > 0;
     list.push_back({{"bm", tile.first},
                     {"bn", tile.second},
-                    {"fraction", cell.best->speed / best},
-                    {"label", label(cell.best->config)},
+                    {"fraction", timed ? Json(cell.best->speed / best) : Json()},
+                    {"label", timed ? Json(label(cell.best->config)) : Json()},
                     {"configs", cell.configs}});
   }
   return list;
@@ -65,12 +81,16 @@ Json tiles_section(const Known& known) {
   for (const Truth& truth : known.truths) largest_first.push_back(&truth);
   std::ranges::stable_sort(largest_first, std::greater(),
                            [](const Truth* truth) { return truth->entries.size(); });
+  std::vector<Shape> shapes;
+  for (const Truth& truth : known.truths) shapes.push_back(truth.shape);
+  const std::vector<KernelConfig> space = enumerate(known.space, shapes).valid;
   Source source;
   Json list = Json::array();
   for (const Truth* one : largest_first) {
     const Truth& truth = *one;
     add_races(source, known.spaces, truth);
     const auto best = std::ranges::max_element(truth.entries, {}, &Truth::Entry::speed);
+    const std::vector<KernelConfig> valid = configs_for(truth.shape, space);
     list.push_back({{"shape", to_string(truth.shape)},
                     {"m", truth.shape.m},
                     {"n", truth.shape.n},
@@ -79,10 +99,11 @@ Json tiles_section(const Known& known) {
                     {"group", group_of(truth.shape)},
                     {"regime", to_string(truth.regime)},
                     {"configs", truth.entries.size()},
+                    {"valid", valid.size()},
                     {"best", label(best->config)},
-                    {"cells", cells_json(truth)}});
+                    {"cells", cells_json(truth, valid)}});
   }
-  return {{"source", source.json()}, {"spaces", list}};
+  return {{"source", source.json()}, {"space", known.space.name}, {"spaces", list}};
 }
 
 Json search_section(const Known& known) {
