@@ -106,51 +106,86 @@ def tiles(data, palette):
                  {"spaces": len(spaces), "shown": near})
 
 
+# Colour and what it does; others take the colours that are left, in turns.
+SEARCHES = {
+    "model": ("ours", "in the cost model's order, some at random"),
+    "adaptive": ("line0", "the model's order, corrected by what was measured"),
+    "local": ("line1", "whatever is nearest to the best so far"),
+    "random": ("base", "in a random order"),
+}
+
+
+def styles(strategies):
+    left = ["line2", "line3"]
+    others = [one["name"] for one in strategies if one["name"] not in SEARCHES]
+    return SEARCHES | {name: (left[i % len(left)], "") for i, name in enumerate(others)}
+
+
+def at_budget(strategy, budget):
+    return next((p for p in strategy["points"] if abs(p["budget"] - budget) < 1e-9), None)
+
+
 def search(data, palette):
     section = data["search"]
-    canvas = Canvas(palette, 330)
+    strategies = section["strategies"]
+    style = styles(strategies)
+    row = 17
+    table = 24 + row * len(strategies)
+    canvas = Canvas(palette, table + 300)
     c = canvas.colour
-    axes = canvas.axes(56, 30, 648, 254)
-    axes.set_xscale("log")
-    style = {"model": ("ours", "the cost model's order"), "random": ("base", "a random order")}
-    lowest, stats, at = 1, {}, {}
-    for one in section["strategies"]:
-        colour, name = style[one["name"]]
-        x = [p["measured"] for p in one["points"]]
-        mean = [p["geomean"] for p in one["points"]]
-        least = [p["least"] for p in one["points"]]
-        axes.fill_between(x, least, mean, color=c[colour + "-soft"], alpha=0.45, linewidth=0)
-        axes.plot(x, mean, color=c[colour], linewidth=1.8, marker="o", markersize=4,
-                  markeredgewidth=0, zorder=4)
-        axes.plot(x, least, color=c[colour], linewidth=0.9, linestyle=(0, (3, 3)), zorder=3)
-        lowest = min(lowest, min(least))
-        above = one["name"] == "model"
-        at_point = min(1 if above else 3, len(x) - 1)
-        axes.annotate(name, (x[at_point], mean[at_point]),
-                      xytext=(-4 if above else 4, 14 if above else -14), textcoords="offset points",
-                      fontsize=9, va="center", ha="center" if above else "left", color=c[colour],
-                      weight="bold")
-        if not above:
-            axes.annotate("its worst shape", (x[at_point], least[at_point]), xytext=(8, -14), fontsize=8.5,
-                          textcoords="offset points", va="center", color=c["muted"])
-        stats[one["name"]] = [[p["budget"], round(p["geomean"], 4), round(p["least"], 4)]
-                              for p in one["points"]]
-        at[one["name"]] = next((p for p in one["points"] if abs(p["budget"] - 0.01) < 1e-9), None)
-    axes.set_ylim(max(0, lowest - 0.04), 1.02)
-    axes.axhline(1, color=c["ink"], linewidth=0.8)
-    ticks = [t for t in (0.001, 0.01, 0.1, 1) if x[0] * 0.8 <= t <= 1]
-    axes.set_xticks(ticks, [percent(t, 0 if t >= 0.01 else 1) for t in ticks])
-    axes.set_xlim(x[0] * 0.9, x[-1] * 1.1)
-    axes.minorticks_off()
-    axes.set_xlabel("of a race's configs measured", labelpad=2)
-    canvas.text(14, 8, "speed found, of the fastest config there is: geomean (line) and worst shape (dashed)",
-                "muted", 8.8)
+
+    # The names of the lines, and what they have found by 1 %.
+    canvas.text(14, 6, "speed found, of the fastest config there is", "muted", 8.8)
+    canvas.text(706, 6, f"worst race at {percent(0.01)}", "muted", 8.8, ha="right")
+    canvas.text(580, 6, f"geomean at {percent(0.01)}", "muted", 8.8, ha="right")
+    for i, one in enumerate(strategies):
+        colour, what = style[one["name"]]
+        y = 25 + row * i
+        key = canvas.axes(14, y + 1, 22, 8, grid=None)
+        key.axis("off")
+        key.plot([0, 0.5, 1], [0, 0, 0], color=c[colour], linewidth=1.8, marker="o", markersize=4,
+                 markevery=[1], markeredgewidth=0)
+        canvas.text(44, y, one["name"], colour, 9.2, weight="bold")
+        canvas.text(112, y, what, "muted", 8.8)
+        if point := at_budget(one, 0.01):
+            canvas.text(706, y, percent(point["least"], 1), "ink", 8.8, ha="right")
+            canvas.text(580, y, percent(point["geomean"], 1), "ink", 8.8, ha="right")
+
+    points = [p for one in strategies for p in one["points"]]
+    first, last = min(p["measured"] for p in points), max(p["measured"] for p in points)
+    lowest = min(p["least"] for p in points)
+    for i, (key, name) in enumerate((("geomean", "geomean"), ("least", "worst race"))):
+        axes = canvas.axes(52 + 350 * i, table + 32, 300, 222)
+        canvas.text(52 + 350 * i, table + 12, f"{name} of {section['rows']}", size=9.2, weight="bold")
+        axes.set_xscale("log")
+        axes.set_xlim(first * 0.85, last * 1.15)
+        axes.set_ylim(max(0, lowest - 0.04), 1.02)
+        axes.axhline(1, color=c["ink"], linewidth=0.8)
+        for one in reversed(strategies):  # the first is seen where several are equal
+            axes.plot([p["measured"] for p in one["points"]], [p[key] for p in one["points"]],
+                      color=c[style[one["name"]][0]], linewidth=1.8, marker="o", markersize=3.6,
+                      markeredgewidth=0, zorder=4)
+        ticks = [t for t in (0.001, 0.01, 0.1, 1) if first * 0.8 <= t <= last * 1.2]
+        axes.set_xticks(ticks, [percent(t, 0 if t >= 0.01 else 1) for t in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("of a race's configs measured", labelpad=2)
+
+    known = {one["name"]: at_budget(one, 0.01) for one in strategies}
     title = f"Searches replayed on {section['rows']} races"
-    if at.get("model") and at.get("random"):
+    if known.get("model") and known.get("random"):
         title = (f"Measuring the likeliest {percent(0.01)} of the configs finds "
-                 f"{percent(at['model']['geomean'], 1)} of the best speed, {percent(0.01)} at random "
-                 f"{percent(at['random']['geomean'], 1)}")
-    return Drawn(canvas, title,
-                 f"Each search is played again on the configs of {section['rows']} races (medians of "
-                 f"{section['seeds']} seeds); some of the model's constants were chosen with the recorded "
-                 "ones in view.", {"rows": section["rows"], "curves": stats})
+                 f"{percent(known['model']['geomean'], 1)} of the best speed, {percent(0.01)} at random "
+                 f"{percent(known['random']['geomean'], 1)}")
+    seeds = max(p["seeds"] for p in points)
+    see = (f"Each search is played again on the configs of {section['rows']} races (medians of {seeds} "
+           "seeds); some of the model's constants were chosen with the recorded ones in view.")
+    slow = [one for one in strategies if one["points"][-1]["seeds"] < seeds]
+    if slow:
+        names = " and ".join(one["name"] for one in slow)
+        last_budget = {p["seeds"]: percent(p["budget"]) for p in slow[0]["points"]}
+        have = " and ".join(f"{n} seed{'s' * (n > 1)} up to {share}" for n, share in last_budget.items())
+        see += f" To choose by what was measured so far takes long to play: {names} have {have}, no more."
+    return Drawn(canvas, title, see,
+                 {"rows": section["rows"],
+                  "curves": {one["name"]: [[p["budget"], round(p["geomean"], 4), round(p["least"], 4)]
+                                           for p in one["points"]] for one in strategies}})

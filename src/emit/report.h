@@ -75,8 +75,9 @@ struct ReportInput {
 /// every tile that was measured or that the space has; fraction and label null where none of it was
 /// timed.
 ///
-/// search.strategies: name, points of budget (share of the space) measured (mean share) geomean
-/// least (of best_fraction over the rows); search.rows: how many races, search.seeds.
+/// search.strategies, all that can be replayed with a budget: name, points of budget (share of the
+/// space) seeds (medians of so many) measured (mean share) geomean least (of best_fraction over the
+/// rows); search.rows: how many races.
 std::string report_data(const ReportInput& input);
 
 }  // namespace hgemm

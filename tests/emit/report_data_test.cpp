@@ -7,6 +7,7 @@
 
 #include "emit/json.h"
 #include "emit/report.h"
+#include "search/strategy.h"
 #include "space/label.h"
 #include "space/space.h"
 #include "study/ladder.h"
@@ -339,15 +340,23 @@ TEST(ReportData, AWholeSpaceHasTheBestOfEachTileAndSearchesReplayedOnIt) {
   }
   EXPECT_EQ(best, 1);
   EXPECT_EQ(json.at("search").at("rows"), 1);
+  std::vector<std::string> names;
   for (const Json& strategy : json.at("search").at("strategies")) {
+    names.push_back(strategy.at("name"));
     double before = 0;
     for (const Json& point : strategy.at("points")) {
       EXPECT_GE(point.at("measured").get<double>(), before);
       EXPECT_LE(point.at("least"), point.at("geomean").get<double>() + 1e-12);
       EXPECT_LE(point.at("geomean"), 1.0);
+      EXPECT_GE(point.at("seeds"), 1);
       before = point.at("measured");
     }
   }
+  std::vector<std::string> known;
+  for (const std::string_view name : strategy_names()) {
+    if (name != "exhaustive") known.emplace_back(name);
+  }
+  EXPECT_EQ(names, known) << "whatever can be replayed with a budget";
 }
 
 TEST(ReportData, ATileThatARaceLeftOutIsNotOneThatTheSpaceDoesNotHave) {
