@@ -100,7 +100,7 @@ def tiles(data, palette):
     see = ("A cell is the best that any config with this tile reached, whatever else it has: strong "
            "ridges are worth searching, pale areas are not. ")
     if any_untimed:
-        see += (f"Hatched: the space {space} has valid configs with this tile, and none was measured. ")
+        see += (f"Hatched: the space {space} has valid configs with this tile, and none was measured, or ended ok. ")
     see += f"Where there is nothing, no config of the space {space} is valid for the shape."
     return Drawn(canvas, title, see,
                  {"spaces": len(spaces), "shown": near})
