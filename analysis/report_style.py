@@ -17,11 +17,12 @@ from matplotlib.path import Path  # noqa: E402
 from matplotlib.patches import PathPatch, Rectangle  # noqa: E402
 from PIL import Image  # noqa: E402
 
-# ours: the accent. base: cuBLAS. late: time that is lost. ramp: little to much.
+# ours: the accent. base: cuBLAS. late: time that is lost. line: of several. ramp: little to much.
 LIGHT = {
     "paper": "#fefefd", "ink": "#1c2128", "muted": "#5f6875", "grid": "#e4e6e9", "band": "#f3f4f2",
     "ours": "#1559c7", "ours-mid": "#6f9be6", "ours-soft": "#c3d6f6",
     "base": "#868e99", "base-soft": "#c4c9d0", "late": "#c4561b", "late-soft": "#eeb995",
+    "line0": "#c4561c", "line1": "#0f857a", "line2": "#8748b8", "line3": "#a8790c",
     "ramp0": "#eef1f4", "ramp1": "#dde6f1", "ramp2": "#c6d7ee", "ramp3": "#a8c3e9",
     "ramp4": "#86abe2", "ramp5": "#6290d8", "ramp6": "#3f73cb", "ramp7": "#2157b5",
     "ramp8": "#123e8c", "ramp9": "#0a2860",
@@ -30,6 +31,7 @@ DARK = {
     "paper": "#14171b", "ink": "#e8eaed", "muted": "#a1a9b4", "grid": "#2b3038", "band": "#1c2026",
     "ours": "#78a9ff", "ours-mid": "#4675c4", "ours-soft": "#2a4573",
     "base": "#8f98a5", "base-soft": "#4b535f", "late": "#f08a4b", "late-soft": "#7d492b",
+    "line0": "#f08a4c", "line1": "#45c4b5", "line2": "#c792f2", "line3": "#dcb54a",
     "ramp0": "#1f242b", "ramp1": "#222d3d", "ramp2": "#263951", "ramp3": "#2a4768",
     "ramp4": "#2f5885", "ramp5": "#376ca6", "ramp6": "#4783c8", "ramp7": "#659fe6",
     "ramp8": "#93c0fa", "ramp9": "#cbe1ff",
@@ -187,6 +189,18 @@ def rectangles(axes, boxes, colour, **how):
         codes += [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
     how.setdefault("linewidth", 0)
     axes.add_patch(PathPatch(Path(vertices, codes), facecolor=colour, **how))
+
+
+def hatched(axes, boxes, colour):
+    """Many (x, y, width, height) with lines across them: one path, as hatches of an SVG are patterns
+    whose colours do not follow the page."""
+    vertices, codes = [], []
+    for x, y, w, h in boxes:
+        for low, high in (((0, 0.5), (0.5, 1)), ((0, 0), (1, 1)), ((0.5, 0), (1, 0.5))):
+            vertices += [(x + w * low[0], y + h * low[1]), (x + w * high[0], y + h * high[1])]
+            codes += [Path.MOVETO, Path.LINETO]
+    if boxes:
+        axes.add_patch(PathPatch(Path(vertices, codes), fill=False, edgecolor=colour, linewidth=0.7))
 
 
 def outline(axes, x, y, w, h, colour, width=1.6):

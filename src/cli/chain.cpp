@@ -151,6 +151,7 @@ void add_chain(CLI::App& program, Command& chosen, const std::string& command_li
       ->capture_default_str();
   command->add_option("--config", options->config, help::kChainConfig)->type_name("LABEL");
   add_study_options(*command, options->study);
+  options->study.newest = true;  // older ones had other kernels; `chain` is about those of now
   command->callback([&chosen, options, command_line] {
     chosen = [options, command_line] { return run_chain_command(*options, command_line); };
   });

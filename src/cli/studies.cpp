@@ -93,6 +93,23 @@ std::vector<RecordedStudy> answers_among(const std::vector<RecordedStudy>& known
   return found;
 }
 
+/// Of each request and GPU the newest (they come first) that ended ok, or else the newest.
+std::vector<RecordedStudy> newest_of(const std::vector<RecordedStudy>& studies) {
+  std::vector<RecordedStudy> newest;
+  for (const RecordedStudy& study : studies) {
+    const auto known = std::ranges::find_if(newest, [&](const RecordedStudy& newer) {
+      return key_of(newer.study) == key_of(study.study) &&
+             newer.environment.gpu_name == study.environment.gpu_name;
+    });
+    if (known == newest.end()) {
+      newest.push_back(study);
+    } else if (known->study.status != Status::kOk && study.study.status == Status::kOk) {
+      *known = study;
+    }
+  }
+  return newest;
+}
+
 std::string_view date_of(const RecordedStudy& study) {
   const std::string_view utc = study.started_utc;
   return utc.substr(0, utc.find('T'));
@@ -223,6 +240,7 @@ StudyAnswer answer_from_records(const StudyOptions& options,
   if (options.any_config) requests = recorded_instead(asked_for, all);
   StudyAnswer answer;
   answer.studies = answers_among(all, requests);
+  if (options.newest) answer.studies = newest_of(answer.studies);
 
   answer.first_line = why;
   if (options.db && !fs::exists(*options.db)) {

@@ -31,6 +31,8 @@ struct StudyOptions {
   /// The command chose the configs itself: from records, one that was recorded at a shape answers
   /// where the chosen one was not.
   bool any_config = false;
+  /// From records, of a request only the newest answer of each GPU.
+  bool newest = false;
 };
 
 /// --db --cache-dir --jobs --require-gpu --recorded --format.
@@ -39,7 +41,8 @@ void add_study_options(CLI::App& command, StudyOptions& options);
 struct StudyAnswer {
   /// Only those that answer a request (kind, label and problem of the shape): in the order of the
   /// requests, and for each of them the newest first. Measured: those of this environment, so at
-  /// most one a request. Recorded: one for each environment. With any status: look at it.
+  /// most one a request. Recorded: one for each environment, or each GPU (`newest`). With any
+  /// status: look at it.
   std::vector<RecordedStudy> studies;
   bool measured = false;   ///< here, now or before; else from records
   bool stopped = false;    ///< by a signal, which stderr says: print nothing, return exit_code

@@ -10,12 +10,10 @@
 #include "emit/table.h"
 #include "emit/text.h"
 #include "study/chain.h"
+#include "trial/cold.h"
 
 namespace hgemm {
 namespace {
-
-/// As inputs of a race (measure/protocol.h).
-constexpr double kColdL2s = 3;
 
 std::optional<double> median_us(const std::vector<Sample>& samples) {
   return samples.empty() ? std::nullopt : std::optional(median(times_us(samples)));
@@ -201,7 +199,7 @@ std::vector<ChainRow> chain_rows(std::span<const RecordedStudy> studies,
                  .weight_bytes = weight_bytes(recorded.study.links),
                  .read_tbps = {},
                  .timings = timings_of(recorded.study)};
-    row.cold = row.weight_bytes >= kColdL2s * static_cast<double>(recorded.environment.l2_bytes);
+    row.cold = row.weight_bytes >= cold_bytes(recorded.environment.l2_bytes);
     if (const Device* device = find_device(devices, recorded.environment.gpu_name)) {
       row.read_tbps = device->read_tbps;
     }

@@ -129,6 +129,7 @@ std::string report_data(const ReportInput& input) {
                     .truths = known_spaces,
                     .studies = studies,
                     .devices = input.devices,
+                    .space = input.space,
                     .device = find_device(input.devices, seen.gpu)};
   return Json{
              {"schema", 1},

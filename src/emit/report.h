@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/device.h"
+#include "space/space.h"
 #include "store/store.h"
 
 namespace hgemm {
@@ -16,6 +17,7 @@ struct ReportInput {
   std::vector<RecordedRace> spaces;    ///< races of whole spaces; empty: `races` are all there is
   std::vector<RecordedStudy> studies;  ///< of every kind
   std::vector<Device> devices;         ///< all that is known; those of the report are found by name
+  Space space;                         ///< what there is to measure: tells what a race left out
   std::vector<std::string> databases;  ///< names for people
   std::string command_line;
 };
@@ -67,11 +69,15 @@ struct ReportInput {
 /// what was counted at that shape; recorded (null without a timeline): label, order, m n k,
 /// rows columns, cells of row column position sms start_us end_us.
 ///
-/// tiles.spaces, one for each shape and regime, those with the most configs first: m n k dtype
-/// group regime configs best, cells of bm bn fraction (of the best speed) label configs.
+/// tiles.space: the name of a space. tiles.spaces, one for each shape and regime, those with the
+/// most configs first: m n k dtype group regime configs (that were measured) valid (how many the
+/// space has for that shape) best, cells of bm bn fraction (of the best speed) label configs, for
+/// every tile that was measured or that the space has; fraction and label null where none of it was
+/// timed.
 ///
-/// search.strategies: name, points of budget (share of the space) measured (mean share) geomean
-/// least (of best_fraction over the rows); search.rows: how many races, search.seeds.
+/// search.strategies, all that can be replayed with a budget: name, points of budget (share of the
+/// space) seeds (medians of so many) measured (mean share) geomean least (of best_fraction over the
+/// rows); search.rows: how many races.
 std::string report_data(const ReportInput& input);
 
 }  // namespace hgemm

@@ -9,6 +9,7 @@
 #include "emit/json.h"
 #include "model/device.h"
 #include "replay/replay.h"
+#include "space/space.h"
 #include "store/store.h"
 
 namespace hgemm::report {
@@ -43,6 +44,7 @@ struct Known {
   std::span<const Truth> truths;
   std::span<const RecordedStudy> studies;
   std::span<const Device> devices;
+  const Space& space;
   const Device* device = nullptr;  ///< of this GPU; null if it is not known
 };
 

@@ -1,5 +1,7 @@
 // The sections that come from races of whole spaces: tile sizes, and searches played again.
 #include <algorithm>
+#include <future>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -8,14 +10,20 @@
 #include "model/cost.h"
 #include "replay/replay.h"
 #include "space/label.h"
+#include "space/space.h"
 #include "statistics/statistics.h"
 
 namespace hgemm::report {
 namespace {
 
-constexpr int kSeeds = 5;
-constexpr StrategyKind kStrategies[] = {StrategyKind::kModel, StrategyKind::kRandom};
 constexpr double kShares[] = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4};
+constexpr int kSeeds = 5;
+/// 0: not at all. What a search that learns is told costs a look at every config, so that a budget
+/// costs its square: fewer where chance has less part, and none where little is left to find.
+int seeds_of(StrategyKind strategy, double share) {
+  if (!learns(strategy)) return kSeeds;
+  return share <= 0.01 ? 3 : share <= 0.03 ? 1 : 0;
+}
 
 /// A race of fewer was itself a search, or of so small a space that 1 % of it is nothing.
 constexpr std::size_t kSearched = 200;
@@ -29,14 +37,28 @@ void add_races(Source& source, std::span<const RecordedRace> races, const Truth&
   }
 }
 
-Json cells_json(const Truth& truth) {
+using Tile = std::pair<int, int>;  // bm, bn
+
+/// All that the space has for such a problem.
+std::vector<KernelConfig> configs_for(const Shape& shape, std::span<const KernelConfig> space) {
+  std::vector<KernelConfig> configs;
+  std::ranges::copy_if(space, std::back_inserter(configs),
+                       [&shape](const KernelConfig& config) { return suits(config, shape); });
+  return configs;
+}
+
+/// Of each tile that was measured or that `valid` has.
+Json cells_json(const Truth& truth, std::span<const KernelConfig> valid) {
   struct Cell {
     const Truth::Entry* best = nullptr;
     int configs = 0;
   };
-  std::map<std::pair<int, int>, Cell> cells;
+  std::map<Tile, Cell> cells;
+  for (const KernelConfig& config : valid) {
+    if (!is_vector(config)) cells[{config.bm, config.bn}];  // its bm and bn are no tile
+  }
   for (const Truth::Entry& entry : truth.entries) {
-    if (is_vector(entry.config)) continue;  // its bm and bn are no tile
+    if (is_vector(entry.config)) continue;
     Cell& cell = cells[{entry.config.bm, entry.config.bn}];
     ++cell.configs;
     if (cell.best == nullptr || entry.speed > cell.best->speed) cell.best = &entry;
@@ -44,11 +66,11 @@ Json cells_json(const Truth& truth) {
   const double best = truth.best();
   Json list = Json::array();
   for (const auto& [tile, cell] : cells) {
-    if (cell.best->speed <= 0) continue;
+    const bool timed = cell.best != nullptr && cell.best->speed > 0;
     list.push_back({{"bm", tile.first},
                     {"bn", tile.second},
-                    {"fraction", cell.best->speed / best},
-                    {"label", label(cell.best->config)},
+                    {"fraction", timed ? Json(cell.best->speed / best) : Json()},
+                    {"label", timed ? Json(label(cell.best->config)) : Json()},
                     {"configs", cell.configs}});
   }
   return list;
@@ -65,12 +87,16 @@ Json tiles_section(const Known& known) {
   for (const Truth& truth : known.truths) largest_first.push_back(&truth);
   std::ranges::stable_sort(largest_first, std::greater(),
                            [](const Truth* truth) { return truth->entries.size(); });
+  std::vector<Shape> shapes;
+  for (const Truth& truth : known.truths) shapes.push_back(truth.shape);
+  const std::vector<KernelConfig> space = enumerate(known.space, shapes).valid;
   Source source;
   Json list = Json::array();
   for (const Truth* one : largest_first) {
     const Truth& truth = *one;
     add_races(source, known.spaces, truth);
     const auto best = std::ranges::max_element(truth.entries, {}, &Truth::Entry::speed);
+    const std::vector<KernelConfig> valid = configs_for(truth.shape, space);
     list.push_back({{"shape", to_string(truth.shape)},
                     {"m", truth.shape.m},
                     {"n", truth.shape.n},
@@ -79,11 +105,39 @@ Json tiles_section(const Known& known) {
                     {"group", group_of(truth.shape)},
                     {"regime", to_string(truth.regime)},
                     {"configs", truth.entries.size()},
+                    {"valid", valid.size()},
                     {"best", label(best->config)},
-                    {"cells", cells_json(truth)}});
+                    {"cells", cells_json(truth, valid)}});
   }
-  return {{"source", source.json()}, {"spaces", list}};
+  return {{"source", source.json()}, {"space", known.space.name}, {"spaces", list}};
 }
+
+namespace {
+
+/// Of searches by one strategy on all of `truths`, at every budget.
+Json points_of(StrategyKind strategy, std::span<const Truth> truths,
+               std::span<const std::vector<double>> predicted_us) {
+  Json points = Json::array();
+  for (const double share : kShares) {
+    const int seeds = seeds_of(strategy, share);
+    if (seeds == 0) continue;
+    std::vector<double> fractions;
+    double measured = 0;
+    for (std::size_t i = 0; i < truths.size(); ++i) {
+      const ReplayRow row = replay(truths[i], predicted_us[i], strategy, {.share = share}, seeds);
+      fractions.push_back(row.best_fraction);
+      measured += row.measured_fraction();
+    }
+    points.push_back({{"budget", share},
+                      {"seeds", seeds},
+                      {"measured", measured / static_cast<double>(truths.size())},
+                      {"geomean", number(geomean(fractions))},
+                      {"least", std::ranges::min(fractions)}});
+  }
+  return points;
+}
+
+}  // namespace
 
 Json search_section(const Known& known) {
   std::vector<Truth> all(known.truths.begin(), known.truths.end());
@@ -102,28 +156,19 @@ Json search_section(const Known& known) {
       predicted.push_back(predict_cost(figures, entry.config, truth.shape).us());
     }
   }
-  Json strategies = Json::array();
-  for (const StrategyKind strategy : kStrategies) {
-    Json points = Json::array();
-    for (const double share : kShares) {
-      std::vector<double> fractions;
-      double measured = 0;
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        const ReplayRow row = replay(all[i], predicted_us[i], strategy, {.share = share}, kSeeds);
-        fractions.push_back(row.best_fraction);
-        measured += row.measured_fraction();
-      }
-      points.push_back({{"budget", share},
-                        {"measured", measured / static_cast<double>(all.size())},
-                        {"geomean", number(geomean(fractions))},
-                        {"least", std::ranges::min(fractions)}});
-    }
-    strategies.push_back({{"name", to_string(strategy)}, {"points", points}});
+  std::vector<std::pair<StrategyKind, std::future<Json>>> points;  // seconds each: side by side
+  for (const std::string_view name : strategy_names()) {
+    const StrategyKind strategy = *find_strategy(name);
+    if (strategy == StrategyKind::kExhaustive) continue;  // has no budget, and finds the best
+    points.emplace_back(strategy, std::async(std::launch::async, [&all, &predicted_us, strategy] {
+                          return points_of(strategy, all, predicted_us);
+                        }));
   }
-  return {{"source", source.json()},
-          {"rows", all.size()},
-          {"seeds", kSeeds},
-          {"strategies", strategies}};
+  Json strategies = Json::array();
+  for (auto& [strategy, of_it] : points) {
+    strategies.push_back({{"name", to_string(strategy)}, {"points", of_it.get()}});
+  }
+  return {{"source", source.json()}, {"rows", all.size()}, {"strategies", strategies}};
 }
 
 }  // namespace hgemm::report

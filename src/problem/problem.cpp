@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "problem/kernels.h"
+#include "trial/cold.h"
 
 namespace hgemm {
 namespace {
@@ -17,7 +18,6 @@ constexpr std::int64_t kGuardRows = 64;
 /// Shapes under 0.4 MB would need more to leave L2; they are measured as warm as 512 sets leave
 /// them.
 constexpr int kMaxSets = 512;
-constexpr double kRotationL2s = 3;
 /// FLOP per byte below which memory is the bound on every Hopper GPU (H200: 989 TFLOP/s / 4.8
 /// TB/s).
 constexpr double kMemoryBound = 200;
@@ -53,9 +53,8 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, Dtype dtype) {
 }
 
 int rotation_sets(const Shape& shape, std::int64_t l2_bytes, std::int64_t free_bytes) {
-  const double rotation_bytes = kRotationL2s * static_cast<double>(l2_bytes);
   const int cold =
-      std::clamp(static_cast<int>(std::ceil(rotation_bytes / shape.bytes())), 1, kMaxSets);
+      std::clamp(static_cast<int>(std::ceil(cold_bytes(l2_bytes) / shape.bytes())), 1, kMaxSets);
   if (shape.flops() / shape.bytes() >= kMemoryBound) return cold;
   const double fitting = static_cast<double>(free_bytes) / 2 / bytes_of_set(shape);
   return std::max(cold, static_cast<int>(std::min<double>(kPlacements, fitting)));
@@ -73,7 +72,7 @@ Problem::Problem(const Shape& shape, std::uint64_t seed, const Gpu& device, cons
   const double reference_bytes = 4.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n);
   const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
   const int wanted = rotation_sets(shape, device.l2_bytes, free_bytes);
-  cold_ = wanted * shape.bytes() >= kRotationL2s * static_cast<double>(device.l2_bytes);
+  cold_ = wanted * shape.bytes() >= cold_bytes(device.l2_bytes);
   const double needed = reference_bytes + bytes_of_set(shape) * wanted + kReservedBytes;
   if (needed > static_cast<double>(free_bytes)) {
     throw InputError(fmt::format(

@@ -1,6 +1,7 @@
 // The chain command where there is no GPU, or no wish to use it.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -78,6 +79,36 @@ TEST_F(ChainCommand, WhatWasRecordedAnswers) {
 
   const Outcome other = run("chain --recorded --shapes 1x4096x4096 --length 9");
   EXPECT_THAT(other.out, HasSubstr("Nothing of this was recorded elsewhere."));
+}
+
+TEST_F(ChainCommand, OfSeveralRevisionsTheNewestAnswersOnEachGpu) {
+  install_with_recorded({race(shape(1, 4096, 4096))});
+  {
+    Store store = Store::open(recorded("h200").replace_filename("study.db").string(),
+                              Store::Mode::kReadWrite);
+    const auto record_with = [&](const char* gpu, const char* kernels, double time_us,
+                                 Status status) {
+      Environment where = environment();
+      where.gpu_name = gpu;
+      where.kernel_hash = kernels;
+      Study study = measured_chain();
+      for (Sample& sample : study.samples) sample.time_us = time_us;
+      study.status = status;
+      store.record_study(store.begin_run(where, "hgemm-tune chain"), study);
+    };
+    record_with("NVIDIA H200", "of long ago", 90, Status::kOk);
+    record_with("NVIDIA H200", "newest", 80, Status::kOk);
+    record_with("NVIDIA H200", "failed since", 70, Status::kTimedOut);
+    record_with("NVIDIA H100", "of another", 120, Status::kOk);
+  }
+  const std::string command = "chain --recorded --shapes 1x4096x4096 --length 8";
+  const json rows = json::parse(run(command + " --format json").out);
+  ASSERT_THAT(rows, SizeIs(6)) << "of two GPUs";
+  std::map<std::string, double> times;
+  for (const json& row : rows) {
+    if (row["kernels"] == "pdl_off") times[row["gpu"]] = row["time_us"];
+  }
+  EXPECT_EQ(times, (std::map<std::string, double>{{"NVIDIA H100", 120}, {"NVIDIA H200", 80}}));
 }
 
 TEST_F(ChainCommand, BadInputNamesWhatIsWrong) {

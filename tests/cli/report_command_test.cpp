@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "space/label.h"
 #include "tests/cli/program.h"
 
 namespace hgemm {
@@ -133,6 +134,25 @@ TEST_F(ReportCommand, ADatabaseWithLittleInItHasLabelledGaps) {
   EXPECT_EQ(drawn.at("roofline").at("stats").at("points"), 2);
   EXPECT_THAT(read_file(folder() / "out/report.html"),
               HasSubstr("No step of the ladder was timed"));
+}
+
+TEST_F(ReportCommand, ARaceThatMeasuredAPartOfTheSpaceDoesNotSayThatTheRestIsInvalid) {
+  Race cut = race(shape(4096, 4096, 4096));
+  for (int bn = 8; bn <= 256; bn += 8) {
+    for (const int bm : {64, 128}) {
+      for (const int bk : {32, 64}) {
+        const KernelConfig config{.bm = bm, .bn = bn, .bk = bk, .consumers = bm / 64};
+        cut.trials.push_back(finalist(label(config), 20));
+      }
+    }
+  }
+  record(folder() / "cut.db", {cut});
+  const Outcome outcome = run("report --db cut.db -o out");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json tiles = figures().at("tiles");
+  EXPECT_GT(tiles.at("stats").at("shown").at(0).at("not_measured"), 0);
+  EXPECT_THAT(tiles.at("see").get<std::string>(),
+              HasSubstr("Hatched: the space full has valid configs with this tile, and none"));
 }
 
 TEST_F(ReportCommand, ADatabaseOfStudiesAloneHasLabelledGaps) {

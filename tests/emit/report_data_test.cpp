@@ -7,6 +7,9 @@
 
 #include "emit/json.h"
 #include "emit/report.h"
+#include "search/strategy.h"
+#include "space/label.h"
+#include "space/space.h"
 #include "study/ladder.h"
 #include "tests/best/recordings.h"
 
@@ -27,6 +30,7 @@ const Shape kLarge{.m = 8192, .n = 8192, .k = 8192, .tag = "square"};
 ReportInput input() {
   ReportInput input;
   input.devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
+  input.space = load_space("full", HGEMM_SOURCE_DIR "/configs");
   input.databases = {"made-up.db"};
   input.command_line = "hgemm-tune report -o there";
   return input;
@@ -312,6 +316,14 @@ RecordedRace whole_space() {
   return test::race(trials, "580", kLarge);
 }
 
+std::vector<Json> timed_cells(const Json& space) {
+  std::vector<Json> timed;
+  for (const Json& cell : space.at("cells")) {
+    if (!cell.at("fraction").is_null()) timed.push_back(cell);
+  }
+  return timed;
+}
+
 TEST(ReportData, AWholeSpaceHasTheBestOfEachTileAndSearchesReplayedOnIt) {
   ReportInput from = input();
   from.spaces = {whole_space()};
@@ -319,24 +331,59 @@ TEST(ReportData, AWholeSpaceHasTheBestOfEachTileAndSearchesReplayedOnIt) {
   const Json spaces = json.at("tiles").at("spaces");
   ASSERT_THAT(spaces, SizeIs(1));
   EXPECT_EQ(spaces[0].at("configs"), 256);
-  EXPECT_THAT(spaces[0].at("cells"), SizeIs(128));
+  EXPECT_THAT(timed_cells(spaces[0]), SizeIs(128));
   double best = 0;
-  for (const Json& cell : spaces[0].at("cells")) {
+  for (const Json& cell : timed_cells(spaces[0])) {
     best = std::max(best, cell.at("fraction").get<double>());
     if (cell.at("fraction") != 1) continue;
     EXPECT_EQ(cell.at("label"), spaces[0].at("best"));
   }
   EXPECT_EQ(best, 1);
   EXPECT_EQ(json.at("search").at("rows"), 1);
+  std::vector<std::string> names;
   for (const Json& strategy : json.at("search").at("strategies")) {
+    names.push_back(strategy.at("name"));
     double before = 0;
     for (const Json& point : strategy.at("points")) {
       EXPECT_GE(point.at("measured").get<double>(), before);
       EXPECT_LE(point.at("least"), point.at("geomean").get<double>() + 1e-12);
       EXPECT_LE(point.at("geomean"), 1.0);
+      EXPECT_GE(point.at("seeds"), 1);
       before = point.at("measured");
     }
   }
+  std::vector<std::string> known;
+  for (const std::string_view name : strategy_names()) {
+    if (name != "exhaustive") known.emplace_back(name);
+  }
+  EXPECT_EQ(names, known) << "whatever can be replayed with a budget";
+}
+
+TEST(ReportData, ATileThatARaceLeftOutIsNotOneThatTheSpaceDoesNotHave) {
+  ReportInput from = input();
+  from.spaces = {whole_space()};
+  const auto cell_of = [&](int bm, int bn) -> std::optional<Json> {
+    const Json json = data(from).at("tiles");
+    EXPECT_EQ(json.at("space"), "full");
+    for (const Json& cell : json.at("spaces")[0].at("cells")) {
+      if (cell.at("bm") == bm && cell.at("bn") == bn) return cell;
+    }
+    return std::nullopt;
+  };
+  ASSERT_TRUE(cell_of(384, 128)) << "valid, and no config of the race";
+  EXPECT_TRUE(cell_of(384, 128)->at("fraction").is_null());
+  EXPECT_EQ(cell_of(384, 128)->at("configs"), 0);
+  EXPECT_FALSE(cell_of(384, 256)) << "too large for registers";
+  EXPECT_FALSE(cell_of(8, 64)) << "for 8 rows";
+  EXPECT_GT(data(from).at("tiles").at("spaces")[0].at("valid"), 256);
+
+  for (Trial& trial : from.spaces[0].race.trials) {
+    if (is_baseline(trial.label) || parse_label(trial.label).bm != 128) continue;
+    if (parse_label(trial.label).bn == 128) trial.status = Status::kCompileFailed;
+  }
+  ASSERT_TRUE(cell_of(128, 128));
+  EXPECT_TRUE(cell_of(128, 128)->at("fraction").is_null()) << "none of it ended ok";
+  EXPECT_GT(cell_of(128, 128)->at("configs"), 0);
 }
 
 TEST(ReportData, ATagThatIsNotUtf8DoesNotStopIt) {
