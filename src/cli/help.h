@@ -69,6 +69,10 @@ inline constexpr const char* kExplainConfig =
 inline constexpr const char* kExplainDevice =
     "With --explain: for this GPU of configs/devices.yaml";
 
+inline constexpr const char* kExplainDb =
+    "With --explain: a database of `hgemm-tune micro`, whose figures of this GPU take the place of "
+    "the H200's (a tune takes those that its own database has)";
+
 inline constexpr const char* kPredict =
     "Instead: a config of the space full for shapes that were never measured, by the cost model "
     "corrected with what was measured at others, and how far off such predictions are";

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,12 +11,15 @@
 #include "base/resources.h"
 #include "cli/commands.h"
 #include "cli/configs.h"
+#include "cli/database.h"
 #include "cli/devices.h"
 #include "cli/help.h"
 #include "cli/shapes.h"
 #include "emit/cost.h"
+#include "model/calibration.h"
 #include "space/label.h"
 #include "space/space.h"
+#include "store/store.h"
 
 namespace hgemm::cli {
 namespace {
@@ -27,6 +31,7 @@ struct PlanOptions {
   int top = 5;
   std::vector<std::string> configs;
   std::string device = "H200";
+  std::string db;  ///< whose microbenchmarks calibrate; empty: none
   std::string format = "table";
 };
 
@@ -138,6 +143,23 @@ std::vector<PredictedConfig> explained(const PlanOptions& options, std::span<con
   return predictions;
 }
 
+void calibrate_by(const PlanOptions& options, const Device& device, CostFigures& figures) {
+  require_database(options.db);
+  const auto studies = Store::open(options.db, Store::Mode::kReadOnly).studies(StudyKind::kMicro);
+  int replaced = 0;
+  for (const std::string& gpu_name : device.gpu_names) {
+    replaced += calibrate(figures, studies, gpu_name);
+  }
+  if (replaced == 0) {
+    throw InputError(fmt::format(
+        "--db {}: it has no microbenchmark of a {} that the model can use; measure them on one "
+        "with `hgemm-tune micro --db {} --only {}`",
+        options.db, device.name, options.db, fmt::join(calibrating_labels(), ",")));
+  }
+  fmt::print(stderr, "{} figures of the model are by what micro measured ({})\n", replaced,
+             options.db);
+}
+
 int run_explain(const PlanOptions& options) {
   const Format format = parse_format(options.format);
   if (options.shapes.empty()) {
@@ -145,8 +167,9 @@ int run_explain(const PlanOptions& options) {
   }
   const auto devices = choose_devices(known_devices(), options.device);
   if (devices.size() != 1) throw InputError("--device: choose one device to explain for");
-  const auto predictions =
-      explained(options, chosen_shapes(options.shapes), cost_figures(devices.front()));
+  CostFigures figures = cost_figures(devices.front());
+  if (!options.db.empty()) calibrate_by(options, devices.front(), figures);
+  const auto predictions = explained(options, chosen_shapes(options.shapes), figures);
   fmt::print("{}", format_costs(predictions, format));
   return 0;
 }
@@ -189,6 +212,7 @@ void add_plan(CLI::App& program, Command& chosen) {
       ->type_name("NAME")
       ->needs(explain)
       ->capture_default_str();
+  command->add_option("--db", options->db, help::kExplainDb)->type_name("FILE")->needs(explain);
   command->add_option("--format", options->format, help::kPlanFormat)
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -18,6 +18,7 @@
 #include "cli/search.h"
 #include "cli/shapes.h"
 #include "emit/replay.h"
+#include "model/calibration.h"
 #include "model/cost.h"
 
 namespace hgemm::cli {
@@ -33,6 +34,12 @@ struct ReplayOptions {
   std::string format = "table";
 };
 
+/// Those that calibrate the cost model, where a tune would have had them.
+std::vector<RecordedStudy> studies_of(const ReplayOptions& options) {
+  if (options.db.empty()) return {};
+  return Store::open(options.db, Store::Mode::kReadOnly).studies(StudyKind::kMicro);
+}
+
 std::vector<RecordedRace> races_of(const ReplayOptions& options) {
   if (!options.db.empty()) {
     require_database(options.db);
@@ -41,8 +48,10 @@ std::vector<RecordedRace> races_of(const ReplayOptions& options) {
   return recorded_races("truth.db");
 }
 
-std::vector<double> predictions(const Truth& truth, std::span<const Device> devices) {
-  const CostFigures figures = cost_figures(devices, truth.environment, truth.regime);
+std::vector<double> predictions(const Truth& truth, std::span<const Device> devices,
+                                std::span<const RecordedStudy> studies) {
+  CostFigures figures = cost_figures(devices, truth.environment, truth.regime);
+  calibrate(figures, studies, truth.environment.gpu_name);
   std::vector<double> predicted_us;
   for (const Truth::Entry& entry : truth.entries) {
     predicted_us.push_back(predict_cost(figures, entry.config, truth.shape).us());
@@ -120,8 +129,9 @@ int run_replay(const ReplayOptions& options) {
     fmt::print("{}", format_replay(judged(options, known), format));
     return 0;
   }
+  const std::vector<RecordedStudy> studies = studies_of(options);
   std::vector<std::vector<double>> predicted_us;
-  for (const Truth& truth : known) predicted_us.push_back(predictions(truth, devices));
+  for (const Truth& truth : known) predicted_us.push_back(predictions(truth, devices, studies));
   std::vector<ReplayRow> rows;
   for (const StrategyKind strategy : strategies) {
     for (std::size_t i = 0; i < known.size(); ++i) {

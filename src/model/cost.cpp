@@ -49,7 +49,7 @@ BlockCycles block_cycles(const CostFigures& figures, const KernelConfig& c) {
                                       : static_cast<double>(c.bm) / kMmaM * c.bn / columns;
   const double stage_bytes = a_stage_bytes(c) + b_stage_bytes(c);
   const double operand_bytes = (kMmaM + columns) * kMmaK * kElementBytes;
-  return {.tensor = steps * wgmmas * columns / 2,
+  return {.tensor = steps * wgmmas * 2 * kMmaM * columns * kMmaK / figures.mma_flops_per_clk,
           .smem = (steps * wgmmas * operand_bytes + stage_bytes) / figures.smem_bytes_per_clk,
           .fill = (a_stage_bytes(c) / static_cast<double>(c.cluster_n) +
                    b_stage_bytes(c) / static_cast<double>(c.cluster_m)) /
@@ -176,6 +176,7 @@ CostFigures cost_figures(const Device& device, Regime regime) {
   if (regime == Regime::kBurst) figures.power_limit_w = 0;
   figures.sms = static_cast<int>(device.sms.value);
   figures.mhz *= device.boost_mhz.value / kH200BoostMhz;
+  figures.mma_flops_per_clk = device.flops_per_sm_clk(MmaInput::kBf16);
   figures.l2_bytes = device.l2_mb.value * 1048576;
   figures.smem_bytes_per_clk = device.smem_bytes_per_clk.value;
   figures.read_tbps = (device.read_tbps ? *device.read_tbps : device.memory_tbps).value;

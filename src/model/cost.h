@@ -22,7 +22,8 @@ struct CostFigures {
   /// Under load that the power cap does not slow (tune.db: 1800 to 1830 at M = 1 and 16).
   double mhz = 1830;
   double l2_bytes = 60 * 1048576.0;
-  double smem_bytes_per_clk = 128;  ///< of an SM (micro: contention)
+  double mma_flops_per_clk = 4096;  ///< of an SM (micro: wgmma)
+  double smem_bytes_per_clk = 128;  ///< of an SM (micro: shared-memory loads)
   /// From L2 into one SM. Chosen by hand; micro's contention has 44 where all SMs fetch at once.
   double fill_bytes_per_clk = 62;
   double read_tbps = 4.67;  ///< memory (h200: plain reads of 4 GiB)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/calibration.h"
 #include "model/cost.h"
 #include "space/label.h"
 #include "space/space.h"
@@ -46,6 +47,14 @@ struct Missing {
   RaceToCome to_come() const { return {shape, regime, launch_us, configs.size(), space}; }
 };
 
+/// What the cost model knows of the GPU; what `micro` measured on it is in the same database.
+CostFigures known_figures(const SearchPlan& search, const Store& store,
+                          const Environment& environment, Regime regime) {
+  CostFigures figures = cost_figures(search.devices, environment, regime);
+  calibrate(figures, store.studies(StudyKind::kMicro), environment.gpu_name);
+  return figures;
+}
+
 /// The configs that a search takes, in its order, which is the same for the same space and shape,
 /// whatever the seed of the data: a command that is run again finds its trials.
 struct Searched {
@@ -53,9 +62,8 @@ struct Searched {
   std::size_t space = 0;
   double launch_us = 0;
 };
-Searched searched(const std::vector<KernelConfig>& configs, const Shape& shape, Regime regime,
-                  const SearchPlan& search, const Environment& environment) {
-  const CostFigures figures = cost_figures(search.devices, environment, regime);
+Searched searched(const std::vector<KernelConfig>& configs, const Shape& shape,
+                  const SearchPlan& search, const CostFigures& figures) {
   std::vector<KernelConfig> able;
   std::vector<double> predicted_us;
   for (const KernelConfig& config : configs) {
@@ -71,15 +79,14 @@ Searched searched(const std::vector<KernelConfig>& configs, const Shape& shape, 
   return found;
 }
 
-Searched configs_for(const Shape& shape, Regime regime, const TunePlan& plan,
-                     const Environment& environment) {
+Searched configs_for(const Shape& shape, const TunePlan& plan, const CostFigures& figures) {
   std::vector<KernelConfig> configs;
   for (const KernelConfig& config : plan.configs) {
     if (plan.only_suitable ? suits(config, shape) : is_made_for(config, shape)) {
       configs.push_back(config);
     }
   }
-  if (plan.search) return searched(configs, shape, regime, *plan.search, environment);
+  if (plan.search) return searched(configs, shape, *plan.search, figures);
   return {configs, configs.size(), 0};
 }
 
@@ -89,9 +96,11 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
   for (const Regime regime : plan.regimes) {
     const Wanted wanted{.energy = plan.energy && regime == Regime::kSustained,
                         .full_effort = !(plan.search && plan.search->deadline)};
+    CostFigures figures;
+    if (plan.search) figures = known_figures(*plan.search, store, environment, regime);
     for (const Shape& shape : plan.shapes) {
       std::set<std::string> known = store.finished(environment, shape, regime, wanted);
-      const Searched searched = configs_for(shape, regime, plan, environment);
+      const Searched searched = configs_for(shape, plan, figures);
       Missing missing{shape, regime, {}, searched.space, searched.launch_us};
       for (const KernelConfig& config : searched.configs) {
         if (known.insert(label(config)).second) missing.configs.push_back(config);
