@@ -3,9 +3,11 @@
 
 check_export.py commands TABLE: the commands that measure again the rows of an hgemm_tuned.json
 whose answer is one of our kernels, one a line.
-check_export.py table OUTPUT: tuned times beside those in the examples, as Markdown; from OUTPUT's
-recorded.json (which shapes there are), hgemm_tuned.json (what the examples ran) and the examples'
-cmake.md and pytorch.md. Exit code 1 if the examples timed none of the kernels.
+check_export.py table OUTPUT: tuned times beside those in the examples, as Markdown, and where the
+example read the SM clock also cycles (time x clock), which tell a slower kernel from a slower
+clock; from OUTPUT's recorded.json (which shapes there are), hgemm_tuned.json (what the examples
+ran) and the examples' cmake.md and pytorch.md. Exit code 1 if the examples timed none of the
+kernels.
 """
 
 import json
@@ -15,8 +17,14 @@ import sys
 from pathlib import Path
 
 LIMIT = 0.01  # an exported kernel should be that near to its tuned time
-# Of each example: its file, the name of its column of ratios, and what it calls that.
-EXAMPLES = {"CMake": ("cmake.md", "x cuBLAS"), "PyTorch": ("pytorch.md", "x F.linear")}
+# Of each example: its file, the name of its column of ratios, and whether it reads the SM clock.
+EXAMPLES = {"CMake": ("cmake.md", "x cuBLAS", True), "PyTorch": ("pytorch.md", "x F.linear", False)}
+# What is compared, and what the summary calls it.
+SLOWER = {
+    "slower": "time",
+    "slower_in_cycles": "cycles",
+    "slower_than_cublas": "beside cuBLAS",
+}
 
 
 def rows_of(path: Path) -> list[dict]:
@@ -43,8 +51,8 @@ def number(cell: str) -> float:
 
 
 def printed(path: Path, ratio_column: str) -> dict:
-    """(shape, label) -> (us, ratio) of our kernels in the table that an example printed. Where the
-    package ran cuBLAS for a shape, the time is none of ours."""
+    """(shape, label) -> (us, ratio, SM MHz or None) of our kernels in the table that an example
+    printed. Where the package ran cuBLAS for a shape, the time is none of ours."""
     found, header = {}, None
     for line in path.read_text().splitlines() if path.exists() else []:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -54,7 +62,8 @@ def printed(path: Path, ratio_column: str) -> dict:
             row = dict(zip(header, cells))
             if row.get("runs", "ours") == "ours":
                 where = (row["shape"], row["config"].strip("`"))
-                found[where] = (number(row["us"]), number(row[ratio_column]))
+                mhz = number(row["SM MHz"]) if "SM MHz" in row else None
+                found[where] = (number(row["us"]), number(row[ratio_column]), mhz)
     return found
 
 
@@ -68,23 +77,47 @@ def compare(row: dict, times: dict) -> dict:
     for example, found in times.items():
         if (problem(row), row["label"]) not in found:
             continue
-        us, ratio = found[problem(row), row["label"]]
+        us, ratio, mhz = found[problem(row), row["label"]]
         seen[example] = {"us": us, "ratio": ratio, "slower": us / row["time_us"] - 1}
+        if mhz:
+            seen[example]["mhz"] = mhz
+        if mhz and row.get("sm_mhz"):
+            cycles = us * mhz / (row["time_us"] * row["sm_mhz"])
+            seen[example]["slower_in_cycles"] = cycles - 1
         if row["ratio_cublas"]:
             seen[example]["slower_than_cublas"] = row["ratio_cublas"] / ratio - 1
     return seen
 
 
+def columns() -> list[str]:
+    names = ["shape", "config", "runs", "tuned us", "tuned SM MHz", "tuned x cuBLAS"]
+    for example, (_, ratio, clocked) in EXAMPLES.items():
+        names += [f"{example} us", f"{example} slower"]
+        names += [f"{example} SM MHz", f"{example} slower in cycles"] if clocked else []
+        names += [f"{example} {ratio}", f"{example} slower to cuBLAS"]
+    return names
+
+
 def cells(row: dict, seen: dict) -> list[str]:
-    tuned = row["ratio_cublas"]
-    line = [f"{row['time_us']:.2f}", f"{tuned:.3f}" if tuned else "-"]
-    for example in EXAMPLES:
-        if example not in seen:
-            line += ["-"] * 4
-            continue
-        of = seen[example]
-        line += [f"{of['us']:.2f}", percent(of["slower"]), f"{of['ratio']:.3f}"]
-        line += [percent(of["slower_than_cublas"]) if tuned else "-"]
+    """Those after the first three columns."""
+
+    def text(value, how) -> str:
+        return "-" if value is None else how(value)
+
+    def mhz(value) -> str:
+        return f"{value:.0f}"
+
+    def ratio(value) -> str:
+        return f"{value:.3f}"
+
+    line = [f"{row['time_us']:.2f}"]
+    line += [text(row.get("sm_mhz"), mhz), text(row["ratio_cublas"] or None, ratio)]
+    for example, (_, _, clocked) in EXAMPLES.items():
+        of = seen.get(example, {})
+        line += [text(of.get("us"), "{:.2f}".format), text(of.get("slower"), percent)]
+        if clocked:
+            line += [text(of.get("mhz"), mhz), text(of.get("slower_in_cycles"), percent)]
+        line += [text(of.get("ratio"), ratio), text(of.get("slower_than_cublas"), percent)]
     return line
 
 
@@ -103,19 +136,24 @@ def summary(example: str, what: str, differences: dict) -> str:
 
 def table(output: Path) -> tuple[str, bool]:
     """Its text, and whether the examples timed any kernel."""
-    times = {name: printed(output / file, column) for name, (file, column) in EXAMPLES.items()}
+    times = {
+        name: printed(output / file, column) for name, (file, column, _) in EXAMPLES.items()
+    }
     tuned = {key(row): row for row in rows_of(output / "hgemm_tuned.json")}
-    columns = ["shape", "config", "runs", "tuned us", "tuned x cuBLAS"]
-    for name, (_, ratio) in EXAMPLES.items():
-        columns += [f"{name} us", f"{name} slower", f"{name} {ratio}", f"{name} slower to cuBLAS"]
-    lines = ["| " + " | ".join(columns) + " |", "|---|---|---|" + "---:|" * (len(columns) - 3)]
-    differences = {(name, of): {} for name in EXAMPLES for of in ("slower", "slower_than_cublas")}
+    names = columns()
+    lines = ["| " + " | ".join(names) + " |", "|---|---|---|" + "---:|" * (len(names) - 3)]
+    differences = {
+        (name, of): {}
+        for name, (_, _, clocked) in EXAMPLES.items()
+        for of in SLOWER
+        if clocked or of != "slower_in_cycles"
+    }
     for recorded in rows_of(output / "recorded.json"):
         shape = problem(recorded)
         row = tuned.pop(key(recorded), None)
         if row is None:
             line = ["-", "not measured" if recorded["gain"] else "cuBLAS"]
-            line += ["-"] * (len(columns) - 3)
+            line += ["-"] * (len(names) - 3)
         else:
             seen = compare(row, times)
             # Proven faster when it was recorded, and not today: a package then leaves it to cuBLAS.
@@ -125,9 +163,14 @@ def table(output: Path) -> tuple[str, bool]:
                 if of in seen.get(name, {}):
                     found[shape] = seen[name][of]
         lines.append("| " + " | ".join([shape, *line]) + " |")
-    lines += ["", "Slower, and slower to cuBLAS, than when it was tuned; a minus is faster.", ""]
+    lines += [
+        "",
+        "Slower, slower in SM cycles (time x clock) and slower to cuBLAS than when it was tuned; a "
+        "minus is faster.",
+        "",
+    ]
     for (name, of), found in differences.items():
-        lines.append(summary(name, "time" if of == "slower" else "beside cuBLAS", found))
+        lines.append(summary(name, SLOWER[of], found))
     return "\n".join(lines) + "\n", any(differences.values())
 
 

@@ -79,10 +79,6 @@ std::size_t bytes(std::int64_t rows, std::int64_t cols) {
   return static_cast<std::size_t>(rows * cols) * 2;
 }
 
-std::string text_of(const Problem& p) {
-  return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
-}
-
 struct Checks {
   int wrong = 0, right = 0;
   void expect(bool ok, const std::string& what) {

@@ -26,6 +26,10 @@ inline void check(hgemm_tuned::Status status, const char* what) {
   require(status == HGEMM_TUNED_OK, what, hgemm_tuned::to_string(status));
 }
 
+inline std::string text_of(const hgemm_tuned::Problem& p) {
+  return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+}
+
 /// Device memory.
 class Memory {
  public:

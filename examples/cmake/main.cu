@@ -6,13 +6,20 @@
 // three times the L2 cache, at least 16 where memory is the bound. Before that the GPU is brought
 // to full load. Where arithmetic is the bound the GPU meets its power cap, which sets the clock by
 // what ran before: there each candidate runs alone for kLeadInMs, then is timed for kOwnMs.
+//
+// example [--shape MxNxK]... [--rest MS]
+//   --shape  only this tuned shape; several are measured in the order given
+//   --rest   the GPU idles for so long before each shape, as before a program that starts: the
+//            clock and the power are then those of a fresh start, not of the shape before
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <random>
+#include <thread>
+#include <tuple>
 
+#include "clock.h"
 #include "common.h"
 
 using hgemm_tuned::Dtype;
@@ -73,7 +80,8 @@ class Candidate {
   }
   int launches() const { return launches_; }
 
-  std::vector<double> us;  ///< of a launch, by round
+  std::vector<double> us;   ///< of a launch, by round
+  std::vector<double> mhz;  ///< of the SMs meanwhile
 
  private:
   template <class Launch>
@@ -111,6 +119,7 @@ struct Result {
   Problem problem;
   hgemm_tuned::Selection selection;
   double error = 0, us = 0, their_us = 0, ratio = 0, low = 0, high = 0;
+  double mhz = 0, their_mhz = 0;
 };
 
 void time_in_turns(cudaStream_t stream, bool heavy, Candidate* candidates[2],
@@ -118,14 +127,17 @@ void time_in_turns(cudaStream_t stream, bool heavy, Candidate* candidates[2],
   candidates[1]->replay_for(stream, heavy ? 1000 : 300);  // to full load
   const int rounds = heavy ? kOwnRounds : kSharedRounds;
   std::vector<Stopwatch> watches(static_cast<std::size_t>(2 * rounds));
+  const SmClock clock(2 * rounds);
   std::vector<int> order;
   for (int round = 0; round < rounds; ++round) {
     const int first = static_cast<int>(random() % 2);
     for (const int which : {first, 1 - first}) {
       const Candidate& candidate = *candidates[which];
       if (heavy) candidate.replay_for(stream, kLeadInMs);
+      const int sample = static_cast<int>(order.size());
       const Stopwatch& watch = watches[order.size()];
       order.push_back(which);
+      clock.begin(sample, stream);
       check(cudaEventRecord(watch.start, stream), "timing");
       if (heavy) {
         candidate.replay_for(stream, kOwnMs);
@@ -133,13 +145,16 @@ void time_in_turns(cudaStream_t stream, bool heavy, Candidate* candidates[2],
         candidate.replay(stream);
       }
       check(cudaEventRecord(watch.stop, stream), "timing");
+      clock.end(sample, stream);
     }
   }
   check(cudaStreamSynchronize(stream), "running");
+  const std::vector<double> mhz = clock.mhz();
   for (std::size_t i = 0; i < order.size(); ++i) {
     Candidate& candidate = *candidates[order[i]];
     const int replays = heavy ? candidate.replays_in(kOwnMs) : 1;
     candidate.us.push_back(watches[i].us() / (candidate.launches() * replays));
+    candidate.mhz.push_back(mhz[i]);
     check(cudaEventDestroy(watches[i].start), "destroying");
     check(cudaEventDestroy(watches[i].stop), "destroying");
   }
@@ -200,18 +215,20 @@ Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std
   }
   result.us = median(our_candidate.us);
   result.their_us = median(their_candidate.us);
+  result.mhz = median(our_candidate.mhz);
+  result.their_mhz = median(their_candidate.mhz);
   result.ratio = median(ratios);
   std::tie(result.low, result.high) = interval(ratios);
   return result;
 }
 
-/// One line a shape, how many are wrong. Another card, or its clock, moves all times: the last
-/// column says by how much.
+/// One line a shape; returns how many are wrong. Another card, or its clock, moves all times: the
+/// column before the clocks says by how much.
 int print(const std::vector<Result>& results) {
   std::printf(
       "\n| shape | config | gain proven | us | tuned us | x cuBLAS | tuned x cuBLAS | error / "
-      "tolerance | tuned us / us | the same of cuBLAS |\n"
-      "|---|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
+      "tolerance | tuned us / us | the same of cuBLAS | SM MHz | cuBLAS SM MHz |\n"
+      "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   int wrong = 0;
   double ratios = 0, tuned_ratios = 0, speeds = 0, their_speeds = 0;
   for (const Result& r : results) {
@@ -219,29 +236,73 @@ int print(const std::vector<Result>& results) {
     const bool right = r.error <= tolerance;  // a NaN is not
     wrong += right ? 0 : 1;
     std::printf(
-        "| %lldx%lldx%lld | `%s` | %s | %.2f | %.2f | %.3f [%.3f, %.3f] | %.3f [%.3f, %.3f] | "
-        "%.2f%s | %.3f | %.3f |\n",
-        static_cast<long long>(r.problem.m), static_cast<long long>(r.problem.n),
-        static_cast<long long>(r.problem.k), r.selection.label, r.selection.gain ? "yes" : "no",
-        r.us, r.selection.tuned_us, r.ratio, r.low, r.high, r.selection.ratio_cublas,
+        "| %s | `%s` | %s | %.2f | %.2f | %.3f [%.3f, %.3f] | %.3f [%.3f, %.3f] | "
+        "%.2f%s | %.3f | %.3f | %.0f | %.0f |\n",
+        text_of(r.problem).c_str(), r.selection.label, r.selection.gain ? "yes" : "no", r.us,
+        r.selection.tuned_us, r.ratio, r.low, r.high, r.selection.ratio_cublas,
         r.selection.ratio_cublas_low, r.selection.ratio_cublas_high, r.error / tolerance,
         right ? "" : " WRONG", r.selection.tuned_us / r.us,
-        r.selection.tuned_us * r.selection.ratio_cublas / r.their_us);
+        r.selection.tuned_us * r.selection.ratio_cublas / r.their_us, r.mhz, r.their_mhz);
     ratios += std::log(r.ratio);
     tuned_ratios += std::log(r.selection.ratio_cublas);
     speeds += std::log(r.selection.tuned_us / r.us);
     their_speeds += std::log(r.selection.tuned_us * r.selection.ratio_cublas / r.their_us);
   }
   const auto count = static_cast<double>(results.size());
-  std::printf("| geomean of %zu | | | | | %.3f | %.3f | | %.3f | %.3f |\n", results.size(),
+  std::printf("| geomean of %zu | | | | | %.3f | %.3f | | %.3f | %.3f | | |\n", results.size(),
               std::exp(ratios / count), std::exp(tuned_ratios / count), std::exp(speeds / count),
               std::exp(their_speeds / count));
   return wrong;
 }
 
+struct Arguments {
+  std::vector<Problem> shapes;
+  double rest_ms = 0;
+};
+
+Problem tuned_shape(int index) {
+  const hgemm_tuned_problem p = hgemm_tuned_shape(index);
+  return {p.m, p.n, p.k, static_cast<Dtype>(p.dtype), p.lda, p.ldb, p.ldd};
+}
+
+bool is_padded(const Problem& p) { return p.lda != p.k || p.ldb != p.k || p.ldd != p.n; }
+
+/// Exits with code 2 if they make no sense.
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  const auto refuse = [](const char* what) {
+    std::fprintf(stderr, "%s; usage: example [--shape MxNxK]... [--rest MS]\n", what);
+    std::exit(2);
+  };
+  for (int i = 1; i < argc; i += 2) {
+    const std::string option = argv[i];
+    const char* const value = i + 1 < argc ? argv[i + 1] : "";
+    if (option == "--rest") {
+      char* end = nullptr;
+      arguments.rest_ms = std::strtod(value, &end);
+      if (end == value || *end != '\0' || !(arguments.rest_ms >= 0)) refuse("--rest takes a time");
+    } else if (option == "--shape") {
+      const auto before = arguments.shapes.size();
+      for (int j = 0; j < hgemm_tuned_shape_count(); ++j) {
+        const Problem p = tuned_shape(j);
+        if (!is_padded(p) && text_of(p) == value) arguments.shapes.push_back(p);
+      }
+      if (arguments.shapes.size() == before) refuse("--shape takes one that was tuned, MxNxK");
+    } else {
+      refuse(argv[i]);
+    }
+  }
+  if (!arguments.shapes.empty()) return arguments;
+  for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
+    if (!is_padded(tuned_shape(i))) arguments.shapes.push_back(tuned_shape(i));
+  }
+  return arguments;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const Arguments arguments = parse(argc, argv);
   check(hgemm_tuned::prepare(), "prepare");
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0), "asking for the GPU");
@@ -265,11 +326,9 @@ int main() {
 
   std::mt19937 random(1);
   std::vector<Result> results;
-  for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
-    const hgemm_tuned_problem tuned = hgemm_tuned_shape(i);
-    if (tuned.lda != tuned.k || tuned.ldb != tuned.k || tuned.ldd != tuned.n) continue;
-    results.push_back(measure({tuned.m, tuned.n, tuned.k, static_cast<Dtype>(tuned.dtype)}, stream,
-                              cublas, random));
+  for (const Problem& shape : arguments.shapes) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(arguments.rest_ms));
+    results.push_back(measure(shape, stream, cublas, random));
   }
   wrong += print(results);
   check(cublasDestroy(cublas), "stopping cuBLAS");

@@ -43,11 +43,11 @@ exit "$(cat "$here/code")"
 """
 CMAKE = """NVIDIA H200, 132 SMs
 
-| shape | config | gain proven | us | tuned us | x cuBLAS |
-|---|---|---|---:|---:|---:|
-| 64x64x64 | `fast` | yes | 10.05 | 10.00 | 1.090 [1.080, 1.100] |
-| 128x64x64 | `lost` | no | 20.60 | 20.00 | 0.980 [0.970, 0.990] |
-| geomean of 2 | | | | | 1.034 |
+| shape | config | gain proven | us | tuned us | x cuBLAS | SM MHz | cuBLAS SM MHz |
+|---|---|---|---:|---:|---:|---:|---:|
+| 64x64x64 | `fast` | yes | 10.05 | 10.00 | 1.090 [1.080, 1.100] | 1800 | 1830 |
+| 128x64x64 | `lost` | no | 20.60 | 20.00 | 0.980 [0.970, 0.990] | 1755 | 1790 |
+| geomean of 2 | | | | | 1.034 | | |
 """
 PYTORCH = """NVIDIA H200, PyTorch 2
 
@@ -64,6 +64,7 @@ def row(m, label, time_us, ratio, gain):
     return shape | {
         "label": label,
         "time_us": time_us,
+        "sm_mhz": 1800.0,
         "ratio_cublas": ratio,
         "gain": gain,
         "command": f"hgemm-tune --shapes {m}x64x64 --config {label} --regime sustained",
@@ -130,12 +131,25 @@ class CheckExport(unittest.TestCase):
         lost = table["128x64x64"]
         self.assertEqual(lost["runs"], "cuBLAS today")
         self.assertEqual((lost["CMake slower"], lost["PyTorch us"]), ("+3.00 %", "-"))
+        # At a slower clock: 20.60 us x 1755 MHz beside 20.00 x 1800.
+        self.assertEqual((lost["tuned SM MHz"], lost["CMake SM MHz"]), ("1800", "1755"))
+        self.assertEqual(fast["CMake slower in cycles"], "+0.50 %")
+        self.assertEqual(lost["CMake slower in cycles"], "+0.43 %")
         self.assertEqual(table["256x64x64"]["runs"], "cuBLAS")
         for line in (
             "- CMake, time: largest +3.00 % (128x64x64), median +1.75 %, within 1 % at 1 of 2",
+            "- CMake, cycles: largest +0.50 % (64x64x64), median +0.46 %, within 1 % at 2 of 2",
             "- PyTorch, time: largest -1.00 % (64x64x64), median -1.00 %, within 1 % at 1 of 1",
         ):
             self.assertIn(line, outcome.stdout)
+        self.assertNotIn("PyTorch, cycles", outcome.stdout)
+
+    def test_without_a_clock_cycles_are_not_known(self):
+        self.write("examples/cmake.md", CMAKE.replace("SM MHz", "of before"))
+        outcome = self.check()
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertEqual(self.table()["64x64x64"]["CMake slower in cycles"], "-")
+        self.assertIn("- CMake, cycles: not known", outcome.stdout)
 
     def test_goes_on_in_the_same_database(self):
         self.write("build/broken", "")
@@ -165,8 +179,8 @@ class CheckExport(unittest.TestCase):
             "1x11008x4096",
             "bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.single.bf16.p128",
         )
-        self.assertEqual(cmake[where], (23.12, 1.06))
-        self.assertEqual(pytorch[where], (23.11, 1.065))
+        self.assertEqual(cmake[where], (23.12, 1.06, None))  # it read no clock yet
+        self.assertEqual(pytorch[where], (23.11, 1.065, None))
 
 
 if __name__ == "__main__":
