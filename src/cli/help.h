@@ -82,12 +82,19 @@ inline constexpr const char* kMaxKernels =
 inline constexpr const char* kReplay = "Play a search again on recorded races: how near it came";
 inline constexpr const char* kReplayExamples =
     "Answers how much of a space must be measured to come how near to its best, with no GPU: each\n"
-    "search proposes configs, and is told what a race found out about them. Strategies:\n"
+    "search proposes configs, as a tune of that --strategy and --budget would, and those that "
+    "learn\n"
+    "are told once what a race found out about the first of them. Strategies:\n"
     "  model       in the cost model's order (`plan --explain`), a tenth of the budget at random\n"
-    "  adaptive    in that order to begin with, then corrected by what was measured\n"
-    "  local       from the cost model's favourites to whatever is nearest to the best so far\n"
+    "  staged      so with half of the budget, one of each family: configs that differ in nothing\n"
+    "              but tile order, L2 hints, and being made for the shape; then all of the "
+    "fastest\n"
+    "              families\n"
+    "  adaptive    as model with 40 % of it, then by predictions corrected by what these took\n"
+    "  local       the model's favourites with 15 % of it, then what is nearest to the best of "
+    "these\n"
     "  random      in a random order: what any search must beat\n"
-    "  exhaustive  all\n"
+    "  exhaustive  all, whatever the budget\n"
     "A row's \"of the best\" is the speed of the fastest that was measured over that of the "
     "fastest of\n"
     "all (median of the seeds). What only screening measured counts as no faster than the median\n"
@@ -103,7 +110,7 @@ inline constexpr const char* kReplayFound =
     "Instead of a search: the winners in these databases, judged by what was recorded of all";
 inline constexpr const char* kReplayDb =
     "Races of a whole space (default: the truth that ships with the program)";
-inline constexpr const char* kReplayStrategy = "model, adaptive, local, random, exhaustive";
+inline constexpr const char* kReplayStrategy = "model, staged, adaptive, local, random, exhaustive";
 inline constexpr const char* kReplayBudget =
     "What may be measured: a share of the configs, or so many";
 inline constexpr const char* kReplaySeeds = "Searches of each row, each with other random choices";
@@ -396,8 +403,11 @@ inline constexpr const char* kBudget =
     "as thoroughly as there is time for; a share of the space's configs (3%) or how many at each "
     "shape (100), raced at full effort; or all (default: 60s; where energy is measured 3%)";
 inline constexpr const char* kStrategy =
-    "Which these are: model (those that the cost model likes, and a tenth at random) or random; "
-    "`replay` says what that costs";
+    "Which these are: model (those that the cost model likes, and a tenth at random), random, or "
+    "exhaustive (in the space's order, without --budget all); staged, adaptive and local choose "
+    "the "
+    "rest of a share or number in a second race, by what the first one found. `replay --help` says "
+    "how, `replay` what that costs";
 inline constexpr const char* kJobs =
     "Kernels compiled at a time (default: one per CPU and GiB of memory; within a time two fewer)";
 inline constexpr const char* kRegime =

@@ -57,22 +57,17 @@ struct TuneOptions {
 constexpr const char* kDefaultBudget = "60s";
 constexpr const char* kDefaultBudgetForEnergy = "3%";
 
+std::string default_budget(StrategyKind strategy, bool energy) {
+  if (strategy == StrategyKind::kExhaustive) return "all";
+  return energy ? kDefaultBudgetForEnergy : kDefaultBudget;
+}
+
 /// Which of the space's configs, of those that were named all.
 std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
                                     std::chrono::steady_clock::time_point start) {
   const StrategyKind strategy = parse_strategy(options.strategy);
-  if (strategy == StrategyKind::kExhaustive) {
-    throw InputError("--strategy exhaustive: write --budget all, which measures all configs");
-  }
-  if (learns(strategy)) {
-    throw InputError(fmt::format(
-        "--strategy {}: it must be told what each config took before it chooses the next, which "
-        "only `hgemm-tune replay` can do so far; choose model or random",
-        options.strategy));
-  }
   if (!options.configs.empty()) return std::nullopt;
-  const std::string budget =
-      options.budget.value_or(energy ? kDefaultBudgetForEnergy : kDefaultBudget);
+  const std::string budget = options.budget.value_or(default_budget(strategy, energy));
   const Allowance allowance = parse_allowance(budget);
   SearchPlan search{.strategy = strategy, .budget = {}, .devices = known_devices()};
   if (allowance.seconds) {
@@ -83,16 +78,24 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
                       "of the configs (\"3%\"), or \"all\"",
                       budget));
     }
+    if (learns(strategy)) {
+      throw InputError(fmt::format(
+          "--strategy {}: it chooses most configs by what the first ones took, in a second race "
+          "of each shape. Within a time ({} {}) one of the two may be brief and the other not, and "
+          "such times cannot be compared; give it a share of the configs (--budget 3%) or a number "
+          "(--budget 100)",
+          options.strategy, options.budget ? "--budget" : "the default:", budget));
+    }
     search.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                   std::chrono::duration<double>(*allowance.seconds));
     return search;
   }
   if (!allowance.configs) {
-    if (options.strategy != kDefaultStrategy) {
+    if (options.strategy != kDefaultStrategy && strategy != StrategyKind::kExhaustive) {
       throw InputError(
           fmt::format("--strategy {}: with --budget all it would change nothing; give a share "
-                      "(\"3%\") or a time",
-                      options.strategy));
+                      "(\"3%\"){}",
+                      options.strategy, learns(strategy) ? "" : " or a time"));
     }
     return std::nullopt;
   }

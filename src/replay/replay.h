@@ -28,13 +28,7 @@ struct Truth {
 };
 
 /// One for each GPU, shape and regime that has a config measured to the end, in the order of
-/// recording: from the conditions with the most configs, all their races pooled (of a config with
-/// several trials that went equally far the newest counts).
-///
-/// Of who was in the final the speed is the median of its final rounds. Others have rounds of
-/// screening only, where clocks may be other ones (measure/protocol.h), and left because they were
-/// behind: if the fastest of them seems faster than the median finalist, all of them are scaled
-/// down until it is not.
+/// recording: from the conditions with the most configs, all their races pooled (speeds.h).
 std::vector<Truth> truths(std::span<const RecordedRace> races);
 
 /// Leaves those of these shapes; all if there are none.
@@ -55,8 +49,8 @@ struct ReplayRow {
   double measured_fraction() const;
 };
 
-/// One search for each seed. `predicted_us`: of each entry. A search measures in batches of a tenth
-/// of its budget, as a race does.
+/// One search for each seed. `predicted_us`: of each entry. A search that learns measures in two
+/// stages, as a tune does (tune/choice.h).
 ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, StrategyKind strategy,
                  const Budget& budget, int seeds);
 

@@ -3,25 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 
+#include "space/label.h"
 #include "statistics/statistics.h"
 
 namespace hgemm {
 namespace {
 
-constexpr std::array<std::pair<StrategyKind, std::string_view>, 5> kNames = {{
+constexpr std::array<std::pair<StrategyKind, std::string_view>, 6> kNames = {{
     {StrategyKind::kModel, "model"},
+    {StrategyKind::kStaged, "staged"},
     {StrategyKind::kAdaptive, "adaptive"},
     {StrategyKind::kLocal, "local"},
     {StrategyKind::kRandom, "random"},
     {StrategyKind::kExhaustive, "exhaustive"},
 }};
 
-/// Of the budget, in the model's order before anything is corrected; kLocal needs fewer.
+/// Of the budget, for the first stage.
+constexpr double kStagedShare = 0.5;
 constexpr double kAdaptiveShare = 0.4;
 constexpr double kLocalShare = 0.15;
+/// Fewer teach nothing.
+constexpr std::size_t kLeastFirst = 3;
 /// Distance at which one measurement says half of what it says of its like.
 constexpr double kReach = 1.0;
 /// Weight of "the model is right" against measurements.
@@ -47,7 +56,17 @@ std::vector<std::string_view> strategy_names() {
 }
 
 bool learns(StrategyKind kind) {
-  return kind == StrategyKind::kAdaptive || kind == StrategyKind::kLocal;
+  return kind == StrategyKind::kStaged || kind == StrategyKind::kAdaptive ||
+         kind == StrategyKind::kLocal;
+}
+
+std::size_t first_stage(StrategyKind kind, std::size_t budget) {
+  if (!learns(kind)) return budget;
+  const double share = kind == StrategyKind::kStaged     ? kStagedShare
+                       : kind == StrategyKind::kAdaptive ? kAdaptiveShare
+                                                         : kLocalShare;
+  const auto first = static_cast<std::size_t>(share * static_cast<double>(budget));
+  return std::min(std::max(first, kLeastFirst), budget);
 }
 
 std::size_t Budget::of(std::size_t configs) const {
@@ -77,31 +96,45 @@ double config_distance(const KernelConfig& a, const KernelConfig& b) {
          differ(a.pack, b.pack, 0.5) + differ(a.dtype, b.dtype, 0.3);
 }
 
+KernelConfig family_of(KernelConfig config) {
+  constexpr KernelConfig kPlain;
+  config.order = kPlain.order;
+  config.group = kPlain.group;
+  config.a_hint = config.b_hint = config.d_hint = CacheHint::kNone;
+  config.m = config.n = config.k = 0;
+  return config;
+}
+
 Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double> predicted_us,
                    const StrategyPolicy& policy)
     : configs_(configs.begin(), configs.end()),
       policy_(policy),
       random_(policy.seed),
-      order_(configs.size()),
+      plain_(configs.size()),
       proposed_(configs.size(), false),
       likeness_(configs.size(), 0),
       correction_(configs.size(), 0) {
   for (const double us : predicted_us) predicted_.push_back(std::log(us));
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::iota(plain_.begin(), plain_.end(), std::size_t{0});
   if (policy.kind == StrategyKind::kRandom) {
-    std::ranges::shuffle(order_, random_);
+    std::ranges::shuffle(plain_, random_);
   } else if (policy.kind != StrategyKind::kExhaustive) {
-    std::ranges::stable_sort(order_, {}, [this](std::size_t i) { return predicted_[i]; });
+    std::ranges::stable_sort(plain_, {}, [this](std::size_t i) { return predicted_[i]; });
   }
-  if (policy.kind == StrategyKind::kModel) mix_in_random();
+  order_ = plain_;
+  if (policy.kind == StrategyKind::kModel || policy.kind == StrategyKind::kAdaptive) {
+    order_ = mixed_with_random(plain_);
+  }
+  if (policy.kind == StrategyKind::kStaged) order_ = favourites_first();
 }
 
-void Strategy::mix_in_random() {
-  if (policy_.random_share <= 0) return;
+/// The order with some of it, chosen blindly, brought forward.
+std::vector<std::size_t> Strategy::mixed_with_random(const std::vector<std::size_t>& order) {
+  if (policy_.random_share <= 0) return order;
   const auto every = static_cast<std::size_t>(std::max(2.0, std::round(1 / policy_.random_share)));
-  std::vector<std::size_t> blind = order_;
+  std::vector<std::size_t> blind = order;
   std::ranges::shuffle(blind, random_);
-  std::vector<bool> placed(order_.size(), false);
+  std::vector<bool> placed(configs_.size(), false);
   std::vector<std::size_t> mixed;
   std::size_t next_favourite = 0;
   std::size_t next_blind = 0;
@@ -110,34 +143,36 @@ void Strategy::mix_in_random() {
     placed[from[at]] = true;
     mixed.push_back(from[at]);
   };
-  while (mixed.size() < order_.size()) {
+  while (mixed.size() < order.size()) {
     const bool blindly = mixed.size() % every == every - 1;
-    place_next(blindly ? blind : order_, blindly ? next_blind : next_favourite);
+    place_next(blindly ? blind : order, blindly ? next_blind : next_favourite);
   }
-  order_ = std::move(mixed);
+  return mixed;
+}
+
+/// Brings the model's favourite of each family forward.
+std::vector<std::size_t> Strategy::favourites_first() {
+  std::map<std::string, std::size_t> numbers;
+  std::vector<std::size_t> favourites, others;
+  family_.resize(configs_.size());
+  for (const std::size_t i : plain_) {
+    const auto [at, is_new] = numbers.emplace(label(family_of(configs_[i])), numbers.size());
+    family_[i] = at->second;
+    (is_new ? favourites : others).push_back(i);
+  }
+  family_times_.assign(numbers.size(), std::numeric_limits<double>::infinity());
+  std::vector<std::size_t> order = mixed_with_random(favourites);
+  plain_ = favourites;
+  for (std::vector<std::size_t>* all : {&plain_, &order}) {
+    all->insert(all->end(), others.begin(), others.end());
+  }
+  return order;
 }
 
 std::vector<std::size_t> Strategy::next(std::size_t count) {
-  count = std::min(count, configs_.size() - proposals_);
-  const double share = policy_.kind == StrategyKind::kAdaptive ? kAdaptiveShare : kLocalShare;
-  const std::size_t budget = policy_.budget > 0 ? policy_.budget : configs_.size();
-  const auto in_order =
-      std::max(std::size_t{3}, static_cast<std::size_t>(share * static_cast<double>(budget)));
-  std::bernoulli_distribution blindly(policy_.random_share);
-  std::vector<std::size_t> chosen;
-  while (chosen.size() < count) {
-    std::size_t index = 0;
-    if (!learns(policy_.kind) || proposals_ < in_order || told_.empty()) {
-      index = *std::ranges::find_if(order_, [this](std::size_t i) { return !proposed_[i]; });
-    } else if (policy_.kind == StrategyKind::kAdaptive && blindly(random_)) {
-      index = random_left();
-    } else {
-      index = best_left();
-    }
-    proposed_[index] = true;
-    ++proposals_;
-    chosen.push_back(index);
-  }
+  std::vector<std::size_t> chosen = ranking();
+  chosen.resize(std::min(count, chosen.size()));
+  for (const std::size_t index : chosen) proposed_[index] = true;
   return chosen;
 }
 
@@ -145,6 +180,11 @@ void Strategy::tell(std::size_t index, std::optional<double> time) {
   if (!time) return;
   const double residual = std::log(*time) - predicted_[index];
   told_.push_back({index, residual, *time});
+  if (policy_.kind == StrategyKind::kStaged) {
+    double& fastest = family_times_[family_[index]];
+    fastest = std::min(fastest, *time);
+  }
+  if (policy_.kind != StrategyKind::kAdaptive) return;  // a look at every config is dear
   for (std::size_t i = 0; i < configs_.size(); ++i) {
     const double distance = config_distance(configs_[i], configs_[index]) / kReach;
     const double weight = std::exp2(-distance * distance);
@@ -153,35 +193,36 @@ void Strategy::tell(std::size_t index, std::optional<double> time) {
   }
 }
 
-std::size_t Strategy::best_left() {
-  const auto left = [this](std::size_t i) { return !proposed_[i]; };
-  if (policy_.kind == StrategyKind::kLocal) {
-    const Told& best = *std::ranges::min_element(told_, {}, &Told::time);
-    std::optional<std::pair<double, std::size_t>> nearest;
-    for (const std::size_t i : order_) {
-      if (!left(i)) continue;
-      const double distance = config_distance(configs_[i], configs_[best.index]);
-      if (!nearest || distance < nearest->first) nearest = {distance, i};
-    }
-    return nearest->second;
-  }
+/// All that are left, the most promising first.
+std::vector<std::size_t> Strategy::ranking() const {
+  const bool knows = learns(policy_.kind) && !told_.empty();
+  std::vector<std::size_t> left;
+  std::ranges::copy_if(knows ? plain_ : order_, std::back_inserter(left),
+                       [this](std::size_t i) { return !proposed_[i]; });
+  if (!knows) return left;
+
+  std::vector<double> score(configs_.size());
   const double common = common_residual();
-  std::optional<std::pair<double, std::size_t>> best;
-  for (const std::size_t i : order_) {
-    if (!left(i)) continue;
-    const double score =
-        predicted_[i] + (correction_[i] - common * likeness_[i]) / (likeness_[i] + kTrust);
-    if (!best || score < best->first) best = {score, i};
+  const std::size_t best = std::ranges::min_element(told_, {}, &Told::time)->index;
+  for (const std::size_t i : left) {
+    switch (policy_.kind) {
+      case StrategyKind::kStaged:
+        score[i] = family_times_[family_[i]];
+        break;
+      case StrategyKind::kLocal:
+        score[i] = config_distance(configs_[i], configs_[best]);
+        break;
+      default:
+        score[i] = corrected(i, common);
+    }
   }
-  return best->second;
+  std::ranges::stable_sort(left, {}, [&](std::size_t i) { return score[i]; });
+  return left;
 }
 
-std::size_t Strategy::random_left() {
-  std::uniform_int_distribution<std::size_t> any(0, configs_.size() - proposals_ - 1);
-  std::size_t skip = any(random_);
-  for (std::size_t i = 0;; ++i) {
-    if (!proposed_[i] && skip-- == 0) return i;
-  }
+double Strategy::corrected(std::size_t index, double common) const {
+  return predicted_[index] +
+         (correction_[index] - common * likeness_[index]) / (likeness_[index] + kTrust);
 }
 
 /// Of all that were told: the model's scale, which says nothing of one config.

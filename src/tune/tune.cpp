@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "model/calibration.h"
-#include "model/cost.h"
 #include "space/label.h"
 #include "space/space.h"
+#include "tune/choice.h"
 #include "tune/compile_ahead.h"
 #include "tune/shape_race.h"
 #include "tune/time_plan.h"
@@ -35,81 +34,6 @@ constexpr std::chrono::milliseconds kLook{50};
 /// Of the time left, kept back for what takes longer than was thought; and for the end.
 constexpr double kReserve = 0.04;
 constexpr double kEndS = 0.3;
-
-/// A race, and the configs that the store has no trial of, those to be raced first in front.
-struct Missing {
-  Shape shape;
-  Regime regime;
-  std::vector<KernelConfig> configs;
-  std::size_t space = 0;  ///< configs that could be raced, measured or not
-  double launch_us = 0;   ///< the least that was predicted, if anything was
-
-  RaceToCome to_come() const { return {shape, regime, launch_us, configs.size(), space}; }
-};
-
-/// What the cost model knows of the GPU; what `micro` measured on it is in the same database.
-CostFigures known_figures(const SearchPlan& search, const Store& store,
-                          const Environment& environment, Regime regime) {
-  CostFigures figures = cost_figures(search.devices, environment, regime);
-  calibrate(figures, store.studies(StudyKind::kMicro), environment.gpu_name);
-  return figures;
-}
-
-/// The configs that a search takes, in its order, which is the same for the same space and shape,
-/// whatever the seed of the data: a command that is run again finds its trials.
-struct Searched {
-  std::vector<KernelConfig> configs;
-  std::size_t space = 0;
-  double launch_us = 0;
-};
-Searched searched(const std::vector<KernelConfig>& configs, const Shape& shape,
-                  const SearchPlan& search, const CostFigures& figures) {
-  std::vector<KernelConfig> able;
-  std::vector<double> predicted_us;
-  for (const KernelConfig& config : configs) {
-    if (why_unsupported(config, shape)) continue;
-    able.push_back(config);
-    predicted_us.push_back(predict_cost(figures, config, shape).us());
-  }
-  if (able.empty()) return {};
-  const std::size_t budget = search.deadline ? able.size() : search.budget.of(able.size());
-  Strategy strategy(able, predicted_us, {.kind = search.strategy, .budget = budget});
-  Searched found{{}, able.size(), std::ranges::min(predicted_us)};
-  for (const std::size_t index : strategy.next(budget)) found.configs.push_back(able[index]);
-  return found;
-}
-
-Searched configs_for(const Shape& shape, const TunePlan& plan, const CostFigures& figures) {
-  std::vector<KernelConfig> configs;
-  for (const KernelConfig& config : plan.configs) {
-    if (plan.only_suitable ? suits(config, shape) : is_made_for(config, shape)) {
-      configs.push_back(config);
-    }
-  }
-  if (plan.search) return searched(configs, shape, *plan.search, figures);
-  return {configs, configs.size(), 0};
-}
-
-std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
-                                  const Environment& environment) {
-  std::vector<Missing> all;
-  for (const Regime regime : plan.regimes) {
-    const Wanted wanted{.energy = plan.energy && regime == Regime::kSustained,
-                        .full_effort = !(plan.search && plan.search->deadline)};
-    CostFigures figures;
-    if (plan.search) figures = known_figures(*plan.search, store, environment, regime);
-    for (const Shape& shape : plan.shapes) {
-      std::set<std::string> known = store.finished(environment, shape, regime, wanted);
-      const Searched searched = configs_for(shape, plan, figures);
-      Missing missing{shape, regime, {}, searched.space, searched.launch_us};
-      for (const KernelConfig& config : searched.configs) {
-        if (known.insert(label(config)).second) missing.configs.push_back(config);
-      }
-      if (!missing.configs.empty()) all.push_back(std::move(missing));
-    }
-  }
-  return all;
-}
 
 /// Shares out the time until the deadline: what a race may take is in proportion to what a brief
 /// one of the same number of configs would.
@@ -257,12 +181,33 @@ void run_race(TuneContext& context, const Missing& missing, const Terms& terms,
   context.listener.shape_finished(missing.shape);
 }
 
-/// Adds to `outcome`, which outlives a stop.
-void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outcome) {
-  const TunePlan& plan = context.plan;
-  const Environment environment = context.measurer.environment();
-  auto all = find_missing(plan, context.store, environment);
+/// Lets the context have this compiler for as long as it lives.
+class CompilingNow {
+ public:
+  CompilingNow(TuneContext& context, CompileAhead& compiling) : context_(context) {
+    context.compiling = &compiling;
+  }
+  CompilingNow(const CompilingNow&) = delete;
+  CompilingNow& operator=(const CompilingNow&) = delete;
+  ~CompilingNow() { context_.compiling = nullptr; }
+
+ private:
+  TuneContext& context_;
+};
+
+/// Where a stage's races stand among those of the whole tune.
+struct Numbering {
+  int before = 0;  ///< races of the stage before
+  int after = 0;   ///< of the stage to come, as far as is known
+};
+
+/// Compiles what these races need, together, and runs them. Adds to `outcome`, which outlives a
+/// stop.
+void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& numbering,
+               const Environment& environment, const CompileAll& compile_all,
+               TuneOutcome& outcome) {
   if (all.empty()) return;
+  const TunePlan& plan = context.plan;
 
   CompileOptions options = plan.compile;
   std::optional<TimeShares> shares;
@@ -290,14 +235,14 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
     context.listener.compiling(counts);
   });
   counts.total = static_cast<int>(compiling.total());
-  context.compiling = &compiling;
+  const CompilingNow now(context, compiling);
   // Else nothing but the GPU works while there is timing.
   if (!shares) compiling.wait_for_all(Clock::time_point::max(), [&] { context.poll(); });
-  context.run = context.store.begin_run(environment, plan.command_line);
+  if (context.run == 0) context.run = context.store.begin_run(environment, plan.command_line);
 
-  const int count = static_cast<int>(all.size());
+  const int count = numbering.before + static_cast<int>(all.size()) + numbering.after;
   std::set<std::string> left_out;
-  for (int index = 0; !all.empty(); ++index) {
+  for (int index = numbering.before; !all.empty(); ++index) {
     std::optional<Missing> race = take_next(all, shares ? &*shares : nullptr, context);
     if (!race) {
       for (const Missing& late : all) outcome.late_shapes.push_back(to_string(late.shape));
@@ -318,6 +263,21 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
       left_out.insert(shape);
     }
   }
+}
+
+void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outcome) {
+  const TunePlan& plan = context.plan;
+  const Environment environment = context.measurer.environment();
+  const bool has_second = plan.search && !plan.search->deadline && learns(plan.search->strategy);
+  auto first = find_missing(plan, context.store, environment, SearchStage::kFirst);
+  const auto races = static_cast<int>(first.size());
+  const auto most = static_cast<int>(plan.shapes.size() * plan.regimes.size());
+  run_stage(context, std::move(first), {.after = has_second ? most : 0}, environment, compile_all,
+            outcome);
+  if (!has_second) return;
+  // Nothing was compiled beside the first stage's races, since these are at full effort.
+  run_stage(context, find_missing(plan, context.store, environment, SearchStage::kSecond),
+            {.before = races}, environment, compile_all, outcome);
 }
 
 }  // namespace

@@ -39,11 +39,13 @@ class TuneListener {
 
 /// Which of a shape's configs are measured, where not all are.
 struct SearchPlan {
-  StrategyKind strategy = StrategyKind::kModel;  ///< one that does not learn
+  StrategyKind strategy = StrategyKind::kModel;
   Budget budget;
   std::vector<Device> devices;  ///< what the cost model may know about the GPU
   /// In place of the budget: as many configs, measured as thoroughly, as there is time for. Each
-  /// race has its share of the time that is left when it begins.
+  /// race has its share of the time that is left when it begins. A strategy that learns is told
+  /// nothing then: how a race is measured depends on its time, and what was measured in brief at
+  /// one stage and at full effort at the next cannot be compared.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
@@ -68,7 +70,9 @@ struct TuneOutcome {
 using CompileAll = std::function<void(std::span<const KernelConfig>, const CompileOptions&,
                                       const std::function<void(Build)>&)>;
 
-/// Measures what the store does not have yet. A config is recorded when it has ended (failed,
+/// Measures what the store does not have yet. A search that learns has two stages: all shapes are
+/// raced with what it proposes first, then with what it proposes when it was told what the store
+/// now has of these. A config is recorded when it has ended (failed,
 /// eliminated, or measured to the end), in one transaction with the baselines' samples of its
 /// rounds: whenever the program is killed, what is in the store is complete, and the next call
 /// measures exactly the rest, in a race of its own. Energy is added to what is recorded, window by

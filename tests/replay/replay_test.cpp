@@ -126,6 +126,30 @@ TEST(Replay, ExhaustiveFindsTheBestAndOneTrialFindsThePredictedOne) {
   EXPECT_NEAR(one.measured_fraction(), 1.0 / 3, 1e-9);
 }
 
+// As in a tune: what the first race said decides what is in the second.
+TEST(Replay, ASearchThatLearnsIsToldOnce) {
+  std::vector<Trial> trials = {cublas(100, 9)};
+  const std::vector<int> groups = {1, 2, 4, 8, 16, 32};
+  for (const int bn : {128, 192}) {
+    for (const int group : groups) {
+      const KernelConfig config{.bn = bn, .order = TileOrder::kGroupedRows, .group = group};
+      trials.push_back(test::ok(label(config), test::samples(bn == 128 ? 90 : 80, 0, 9)));
+    }
+  }
+  const RecordedRace race = recorded(std::move(trials));
+  const Truth truth = truths({&race, 1}).front();
+  std::vector<double> predicted;  // likes the slow family
+  for (const Truth::Entry& entry : truth.entries) predicted.push_back(entry.config.bn);
+  const ReplayRow model = replay(truth, predicted, StrategyKind::kModel, {.trials = 5}, 1);
+  EXPECT_NEAR(model.best_fraction, 80.0 / 90, 0.01);
+  const ReplayRow staged = replay(truth, predicted, StrategyKind::kStaged, {.trials = 5}, 1);
+  EXPECT_EQ(staged.measured, 5u);
+  EXPECT_GT(staged.best_fraction, 0.97);
+  for (const StrategyKind kind : {StrategyKind::kAdaptive, StrategyKind::kLocal}) {
+    EXPECT_EQ(replay(truth, predicted, kind, {.trials = 5}, 3).measured, 5u);
+  }
+}
+
 /// What the README says of searching, for every truth that is recorded.
 TEST(Replay, TheModelFindsTheRecordedBestInThreePercent) {
   const fs::path results = fs::path(HGEMM_SOURCE_DIR) / "results";
