@@ -404,10 +404,9 @@ inline constexpr const char* kBudget =
     "shape (100), raced at full effort; or all (default: 60s; where energy is measured 3%)";
 inline constexpr const char* kStrategy =
     "Which these are: model (those that the cost model likes, and a tenth at random), random, or "
-    "exhaustive (in the space's order, without --budget all); staged, adaptive and local choose "
-    "the "
-    "rest of a share or number in a second race, by what the first one found. `replay --help` says "
-    "how, `replay` what that costs";
+    "exhaustive (in the space's order; all, unless --budget says less). With a share or a number "
+    "also staged, adaptive or local, which choose the rest of it in a second race, by what the "
+    "first one found: `replay --help` says how, `replay` how well";
 inline constexpr const char* kJobs =
     "Kernels compiled at a time (default: one per CPU and GiB of memory; within a time two fewer)";
 inline constexpr const char* kRegime =

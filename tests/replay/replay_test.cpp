@@ -133,7 +133,8 @@ TEST(Replay, ASearchThatLearnsIsToldOnce) {
   for (const int bn : {128, 192}) {
     for (const int group : groups) {
       const KernelConfig config{.bn = bn, .order = TileOrder::kGroupedRows, .group = group};
-      trials.push_back(test::ok(label(config), test::samples(bn == 128 ? 90 : 80, 0, 9)));
+      const double time_us = bn == 128 ? 90 : group == 1 ? 85 : 80;
+      trials.push_back(test::ok(label(config), test::samples(time_us, 0, 9)));
     }
   }
   const RecordedRace race = recorded(std::move(trials));
@@ -144,7 +145,7 @@ TEST(Replay, ASearchThatLearnsIsToldOnce) {
   EXPECT_NEAR(model.best_fraction, 80.0 / 90, 0.01);
   const ReplayRow staged = replay(truth, predicted, StrategyKind::kStaged, {.trials = 5}, 1);
   EXPECT_EQ(staged.measured, 5u);
-  EXPECT_GT(staged.best_fraction, 0.97);
+  EXPECT_GT(staged.best_fraction, 0.97) << "the first of its family is at 0.94";
   for (const StrategyKind kind : {StrategyKind::kAdaptive, StrategyKind::kLocal}) {
     EXPECT_EQ(replay(truth, predicted, kind, {.trials = 5}, 3).measured, 5u);
   }

@@ -154,7 +154,7 @@ TEST_F(Stages, EachRegimeLearnsFromItsOwn) {
   const std::vector<int> first = first_families(kSmall);
   const std::vector<std::pair<Regime, int>> fastest = {{Regime::kSustained, first.back()},
                                                        {Regime::kBurst, first.front()}};
-  for (const auto& [regime, fast] : fastest) {  // of other configs in each
+  for (const auto& [regime, fast] : fastest) {
     FamilyMeasurer gpu;
     gpu.families_us = {{to_string(kSmall), {{fast, 100}}}};
     TunePlan one = staged({kSmall});
