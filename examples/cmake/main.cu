@@ -4,9 +4,9 @@
 //
 // A sample is one replay of a CUDA graph of many launches, which rotate over input sets that exceed
 // three times the L2 cache, at least 16 where memory is the bound. Before that the GPU is brought
-// to full load. With more than kLightLoad FLOP per byte (M = 64 and more) it may meet its power cap,
-// which sets the clock by what ran before: there each candidate runs alone for kLeadInMs, then is
-// timed for kOwnMs.
+// to full load. With more than kLightLoad FLOP per byte (M = 64 and more) it may meet its power
+// cap, which sets the clock by what ran before: there each candidate runs alone for kLeadInMs, then
+// is timed for kOwnMs.
 //
 // example [--shape MxNxK]... [--rest MS]
 //   --shape  only this tuned shape; several are measured in the order given
