@@ -109,6 +109,7 @@ def tiles(data, palette):
 # Colour and what it does; others take the colours that are left, in turns.
 SEARCHES = {
     "model": ("ours", "in the cost model's order, some at random"),
+    "staged": ("line2", "one of each family, then all of the best families"),
     "adaptive": ("line0", "the model's order, corrected by what was measured"),
     "local": ("line1", "whatever is nearest to the best so far"),
     "random": ("base", "in a random order"),
@@ -116,7 +117,7 @@ SEARCHES = {
 
 
 def styles(strategies):
-    left = ["line2", "line3"]
+    left = ["line3"]
     others = [one["name"] for one in strategies if one["name"] not in SEARCHES]
     return SEARCHES | {name: (left[i % len(left)], "") for i, name in enumerate(others)}
 
