@@ -18,7 +18,17 @@ Json json_of(const PredictedConfig& prediction) {
   json["label"] = prediction.label;
   json["predicted_us"] = number(prediction.cost.us());
   json["bound"] = prediction.cost.bound;
+  json["sm_mhz"] = number(prediction.cost.mhz);
+  json["power_w"] = prediction.cost.watts > 0 ? number(prediction.cost.watts) : Json();
   return json;
+}
+
+Json traffic_of(const Cost& cost) {
+  if (cost.watts == 0) return {};
+  return {{"flops", number(cost.traffic.flops)},
+          {"smem_bytes", number(cost.traffic.smem_bytes)},
+          {"l2_bytes", number(cost.traffic.l2_bytes)},
+          {"dram_bytes", number(cost.traffic.dram_bytes)}};
 }
 
 Json terms_of(const Cost& cost) {
@@ -37,11 +47,14 @@ std::string table_of(std::span<const PredictedConfig> predictions, bool markdown
       }
     }
   }
-  Table table{.columns = {{"config", false}, {"us"}, {"bound", false}}, .rows = {}};
+  Table table{.columns = {{"config", false}, {"us"}, {"SM MHz"}, {"W"}, {"bound", false}},
+              .rows = {}};
   for (const std::string_view name : names) table.columns.push_back({std::string(name)});
   for (const PredictedConfig& prediction : predictions) {
-    std::vector<std::string> row = {prediction.label, fmt::format("{:.2f}", prediction.cost.us()),
-                                    std::string(prediction.cost.bound)};
+    const Cost& cost = prediction.cost;
+    std::vector<std::string> row = {
+        prediction.label, fmt::format("{:.2f}", cost.us()), fmt::format("{:.0f}", cost.mhz),
+        cost.watts > 0 ? fmt::format("{:.0f}", cost.watts) : "-", std::string(cost.bound)};
     for (const std::string_view name : names) {
       const auto& terms = prediction.cost.terms;
       const auto term = std::ranges::find(terms, name, &CostTerm::name);
@@ -59,7 +72,9 @@ std::string format_costs(std::span<const PredictedConfig> predictions, Format fo
     std::vector<Json> objects;
     for (const PredictedConfig& prediction : predictions) {
       objects.push_back(json_of(prediction));
-      if (format == Format::kJson) objects.back()["terms"] = terms_of(prediction.cost);
+      if (format == Format::kCsv) continue;
+      objects.back()["terms"] = terms_of(prediction.cost);
+      objects.back()["traffic"] = traffic_of(prediction.cost);
     }
     if (format == Format::kJson) return dump(Json(objects));
     return as_csv(json_of({}), objects);

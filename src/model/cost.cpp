@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "model/traffic.h"
-
 namespace hgemm {
 namespace {
 
@@ -284,6 +282,7 @@ Cost predict_cost(const CostFigures& figures, const KernelConfig& c, const Shape
       {memory_us > duration.clk * clk_us ? INFINITY : 0, "memory"},
   }};
   cost.bound = std::ranges::max_element(bounds, {}, [](const auto& b) { return b.first; })->second;
+  cost.traffic = traffic;
   cost.mhz = capped_mhz(figures, traffic, duration);
   cost.watts = watts_at(figures, traffic, duration, cost.mhz);
   const double idle_us = std::max(0.0, loop_clk - even_clk) * clk_us;

@@ -9,6 +9,7 @@
 
 #include "kernels/config.h"
 #include "model/device.h"
+#include "model/traffic.h"
 #include "space/shape.h"
 #include "trial/trial.h"
 
@@ -37,10 +38,10 @@ struct CostFigures {
   double power_limit_w = 700;
   /// Whatever it does (h200: 116 W).
   double idle_w = 120;
-  // Energy at kEnergyMhz, fitted to 449 configs at the cap (analysis/cost-model.md).
+  // At 1500 MHz, fitted to 442 configs at the cap (analysis/energy_fit.py).
   double pj_per_flop = 0.593;
   double pj_per_smem_byte = 7.6;
-  double pj_per_l2_byte = 10.3;
+  double pj_per_l2_byte = 10.2;
   double pj_per_dram_byte = 72.5;
 };
 CostFigures cost_figures(const Device& device, Regime regime = Regime::kSustained);
@@ -61,7 +62,8 @@ struct Cost {
   std::string_view bound;  ///< what the main loop waits for: "tensor cores", "shared memory",
                            ///< "L2 to SM", "latency", "memory" or "CUDA cores"
   double mhz = 0;          ///< the clock that the power limit leaves
-  double watts = 0;        ///< at that clock
+  double watts = 0;        ///< at that clock; 0: not modelled, as of kernels for vectors
+  Traffic traffic;         ///< what the energy goes into; likewise
   double us() const;
 };
 
