@@ -5,10 +5,10 @@
 
 PROGRAM is build/hgemm-tune: `plan --explain` counts what each config multiplies and moves. Of each
 config that was measured alone at the cap (the own pace of src/measure/protocol.h) the energy above
-idling is its power less IDLE_W, times its time. Fitted by least squares of the relative error, none
-negative: pJ per FLOP, byte of shared memory and byte from L2 at REFERENCE_MHZ, growing with the clock
-to EXPONENT, and pJ per byte of memory, whatever the SM clock. Configs that cut K are left out: what
-their sums move is not counted.
+idling is its power less IDLE_W, times its time. Fitted by least squares of the relative error,
+none negative: pJ per FLOP, byte of shared memory and byte from L2 at REFERENCE_MHZ, growing with the
+clock to EXPONENT, and pJ per byte of memory, whatever the SM clock. Configs that cut K are left out:
+what their sums move is not counted.
 """
 
 import json

@@ -148,7 +148,7 @@ void calibrate_by(const PlanOptions& options, const Device& device, CostFigures&
   const auto studies = Store::open(options.db, Store::Mode::kReadOnly).studies(StudyKind::kMicro);
   int replaced = 0;
   for (const std::string& gpu_name : device.gpu_names) {
-    replaced += calibrate(figures, studies, gpu_name);
+    if (replaced == 0) replaced = calibrate(figures, studies, gpu_name);
   }
   if (replaced == 0) {
     throw InputError(fmt::format(

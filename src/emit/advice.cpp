@@ -225,6 +225,7 @@ std::vector<NamedFigure> figures_of(const Device& device) {
           {"read_tbps", device.read_tbps ? &*device.read_tbps : nullptr},
           {"memory_gb", &device.memory_gb},
           {"l2_mb", &device.l2_mb},
+          {"power_w", &device.power_w},
           {"smem_bytes_per_clk", &device.smem_bytes_per_clk}};
 }
 

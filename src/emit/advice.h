@@ -47,7 +47,7 @@ std::string format_wgmma(std::span<const Device> devices, std::span<const Measur
 
 /// The figures of each device, what follows from them, and where they are from.
 /// json: a list of objects with device gpu_names sms tensor_cores_per_sm boost_mhz tensor_mhz
-/// peak_tflops peak_fp8_tflops memory_tbps read_tbps memory_gb l2_mb smem_bytes_per_clk
+/// peak_tflops peak_fp8_tflops memory_tbps read_tbps memory_gb l2_mb power_w smem_bytes_per_clk
 /// derived_flops_per_tc_clk flops_per_tc_clk ridge compute_bound_from_n and sources (csv: without
 /// sources).
 std::string format_devices(std::span<const Device> devices, Format format);

@@ -29,7 +29,7 @@ class WorkspacePool {
   std::shared_ptr<const DeviceMemory> lend(Use use, std::size_t bytes);
 
  private:
-  /// By the power of two that they hold, so that all together hold less than twice the largest.
+  /// By the power of two that they hold, so that all of a use hold less than twice the largest.
   std::map<std::pair<Use, std::size_t>, std::shared_ptr<const DeviceMemory>> blocks_;
 };
 

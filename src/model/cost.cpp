@@ -171,7 +171,7 @@ Cost vector_cost(const CostFigures& figures, const KernelConfig& c, const Shape&
 
 CostFigures cost_figures(const Device& device, Regime regime) {
   CostFigures figures;
-  if (regime == Regime::kBurst) figures.power_limit_w = 0;
+  figures.power_limit_w = regime == Regime::kBurst ? 0 : device.power_w.value;
   figures.sms = static_cast<int>(device.sms.value);
   figures.mhz *= device.boost_mhz.value / kH200BoostMhz;
   figures.mma_flops_per_clk = device.flops_per_sm_clk(MmaInput::kBf16);

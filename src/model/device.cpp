@@ -18,19 +18,11 @@ namespace {
 /// rounded, and the H20's is for a clock that is not published (240 at 1980 MHz, for 256).
 constexpr double kPowerOfTwoTolerance = 0.1;
 
-const std::vector<std::string> kDeviceKeys = {"name",
-                                              "gpu_names",
-                                              "sms",
-                                              "tensor_cores_per_sm",
-                                              "boost_mhz",
-                                              "tensor_mhz",
-                                              "peak_tflops",
-                                              "peak_fp8_tflops",
-                                              "memory_tbps",
-                                              "read_tbps",
-                                              "memory_gb",
-                                              "l2_mb",
-                                              "smem_bytes_per_clk"};
+const std::vector<std::string> kDeviceKeys = {
+    "name",        "gpu_names",         "sms",         "tensor_cores_per_sm",
+    "boost_mhz",   "tensor_mhz",        "peak_tflops", "peak_fp8_tflops",
+    "memory_tbps", "read_tbps",         "memory_gb",   "l2_mb",
+    "power_w",     "smem_bytes_per_clk"};
 
 double nearest_power_of_two(double value) { return std::exp2(std::round(std::log2(value))); }
 
@@ -80,6 +72,7 @@ class DevicesReader {
     if (map.find("read_tbps")) device.read_tbps = figure(map, "read_tbps", 0.01, 1000);
     device.memory_gb = figure(map, "memory_gb", 1, 1e5);
     device.l2_mb = figure(map, "l2_mb", 1, 1e4);
+    device.power_w = figure(map, "power_w", 1, 1e5);
     device.smem_bytes_per_clk = whole(map, "smem_bytes_per_clk", 1, 4096);
     check_rate(map, device, "peak_tflops", MmaInput::kBf16);
     check_rate(map, device, "peak_fp8_tflops", MmaInput::kFp8);

@@ -30,7 +30,8 @@ struct Device {
   Figure memory_tbps;
   std::optional<Figure> read_tbps;  ///< what reading memory was measured to reach
   Figure memory_gb;
-  Figure l2_mb;  ///< MiB
+  Figure l2_mb;    ///< MiB
+  Figure power_w;  ///< the limit that the card is sold with
   Figure smem_bytes_per_clk;
 
   bool is(std::string_view gpu_name) const;

@@ -46,20 +46,21 @@ Candidates candidates_for(const Shape& shape, const TunePlan& plan, const CostFi
   return found;
 }
 
-/// How those that have these labels did in races at full effort.
+/// How those that have these labels did in races at full effort. Races of none of them are those of
+/// the second stage; what else ran beside them says where a final began.
 std::map<std::string, double> speeds_of(const std::set<std::string>& labels, const Shape& shape,
                                         Regime regime, std::span<const RecordedRace> races) {
   KnownSpeeds known;
   for (const RecordedRace& recorded : races) {
     if (recorded.race.regime != regime || !recorded.race.shape.same_problem(shape)) continue;
     if (recorded.race.timing.brief) continue;
-    Race race = recorded.race;
-    std::erase_if(race.trials, [&](const Trial& trial) {
-      return !is_baseline(trial.label) && !labels.contains(trial.label);
-    });
-    known.add(race);
+    const bool has_any = std::ranges::any_of(
+        recorded.race.trials, [&](const Trial& trial) { return labels.contains(trial.label); });
+    if (has_any) known.add(recorded.race);
   }
-  return known.all();
+  std::map<std::string, double> speeds = known.all();
+  std::erase_if(speeds, [&](const auto& item) { return !labels.contains(item.first); });
+  return speeds;
 }
 
 /// One search at one shape in one regime.

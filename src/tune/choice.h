@@ -26,8 +26,8 @@ struct Missing {
 enum class SearchStage : std::uint8_t { kFirst, kSecond };
 
 /// All shapes in one regime, then in the next; races that miss nothing are left out. The same for
-/// the same plan and space, whatever the seed of the data: a command that is run again finds its
-/// trials.
+/// the same plan, space and microbenchmarks in the store, whatever the seed of the data: a command
+/// that is run again finds its trials.
 ///
 /// kSecond: after the first stage's races. What they said is read from the store, of the configs
 /// that the first stage proposes and of no others, so that it proposes the same again however much

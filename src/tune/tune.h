@@ -72,11 +72,13 @@ using CompileAll = std::function<void(std::span<const KernelConfig>, const Compi
 
 /// Measures what the store does not have yet. A search that learns has two stages: all shapes are
 /// raced with what it proposes first, then with what it proposes when it was told what the store
-/// now has of these. A config is recorded when it has ended (failed,
-/// eliminated, or measured to the end), in one transaction with the baselines' samples of its
-/// rounds: whenever the program is killed, what is in the store is complete, and the next call
-/// measures exactly the rest, in a race of its own. Energy is added to what is recorded, window by
-/// window; a finalist that still lacks it is measured again where energy is wanted.
+/// now has of these.
+///
+/// A config is recorded when it has ended (failed, eliminated, or measured to the end), in one
+/// transaction with the baselines' samples of its rounds: whenever the program is killed, what is
+/// in the store is complete, and the next call measures exactly the rest, in a race of its own.
+/// Energy is added to what is recorded, window by window; a finalist that still lacks it is
+/// measured again where energy is wanted.
 ///
 /// A config that took the measurer down is recorded before anything else is tried, and one that
 /// took the whole machine down at a shape is recorded as crashed by the next call: neither runs

@@ -180,6 +180,14 @@ TEST(CostModel, WithoutALimitTheClockStays) {
   EXPECT_GT(in(Regime::kSustained).us(), 1.1 * us);
 }
 
+TEST(CostModel, EveryDeviceKeepsItsOwnLimit) {
+  for (const Device& device : load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml")) {
+    const Cost cost = predict_cost(cost_figures(device), parse_label(kWide), kSquare);
+    EXPECT_LE(cost.watts, device.power_w.value) << device.name;
+    EXPECT_GT(cost.mhz, 500) << device.name;
+  }
+}
+
 // truth.db, 128x4096x4096: 22.8 us by clusters of four, which do not fit in one wave; 12.8 us by
 // clusters of two.
 TEST(CostModel, LargeClustersLeaveSmsIdle) {

@@ -95,6 +95,7 @@ class DevicesFile : public ::testing::Test {
       "    memory_tbps: [3.35, sheet]\n"
       "    memory_gb: [80, sheet]\n"
       "    l2_mb: [50, sheet]\n"
+      "    power_w: [700, sheet]\n"
       "    smem_bytes_per_clk: [128, sheet]\n";
 
   std::vector<Device> load(const std::string& text) {

@@ -1,4 +1,4 @@
-"""energy_fit_test.py PROGRAM: the energies that the cost model has are those that recorded races give."""
+"""energy_fit_test.py PROGRAM: the cost model's energies are those that recorded races give."""
 
 import re
 import subprocess
@@ -18,10 +18,9 @@ class EnergyFit(unittest.TestCase):
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         fitted = dict(re.findall(r"^(\w+) +([0-9.]+) pJ$", printed, re.MULTILINE))
         header = (ROOT / "src/model/cost.h").read_text()
-        names = {"flops": "flop", "smem_bytes": "smem_byte", "l2_bytes": "l2_byte", "dram_bytes": "dram_byte"}
-        self.assertEqual(set(fitted), set(names))
-        for term, name in names.items():
-            in_model = float(re.search(rf"pj_per_{name} = ([0-9.]+);", header)[1])
+        self.assertEqual(set(fitted), {"flops", "smem_bytes", "l2_bytes", "dram_bytes"})
+        for term in fitted:
+            in_model = float(re.search(rf"pj_per_{term[:-1]} = ([0-9.]+);", header)[1])
             self.assertAlmostEqual(in_model / float(fitted[term]), 1, delta=ROUNDED, msg=term)
 
 
