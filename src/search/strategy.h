@@ -51,9 +51,9 @@ struct StrategyPolicy {
 };
 
 /// The config without the axes that say which tile is whose and what L2 is told: order and group,
-/// hints, and whether its extents are constants. Configs of one family differ in nothing else. The
-/// cost model knows next to nothing of these axes, and they are worth little at most shapes: one of
-/// a family tells whether the others are worth measuring.
+/// hints, and whether its extents are constants. Configs of one family differ in nothing else. Of
+/// these axes the cost model knows what an order makes memory move and little more, and they are
+/// worth little at most shapes: one of a family tells whether the others are worth measuring.
 KernelConfig family_of(KernelConfig config);
 
 /// How unlike two configs are: a sum over the axes, about 1 for a tile of twice the size.
