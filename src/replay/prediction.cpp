@@ -26,22 +26,41 @@ double distance_squared(const Shape& a, const Shape& b) {
   return 2 * apart(a.m, b.m) + apart(a.n, b.n) + apart(a.k, b.k);
 }
 
-struct Neighbour {
+/// A truth and what the model says of each of its entries, which is asked for once: it takes longer
+/// than all that is reckoned with it.
+struct Modelled {
   const Truth* truth;
+  std::vector<double> predicted_us;
+};
+
+std::vector<Modelled> model_all(std::span<const Truth> truths, const Predictor& predictor) {
+  std::vector<Modelled> all;
+  for (const Truth& truth : truths) {
+    Modelled& modelled = all.emplace_back(Modelled{&truth, {}});
+    for (const Truth::Entry& entry : truth.entries) {
+      modelled.predicted_us.push_back(predictor(entry.config, truth.shape));
+    }
+  }
+  return all;
+}
+
+struct Neighbour {
+  const Modelled* modelled;
   double distance;    ///< squared, in reaches
   double weight = 1;  ///< of the nearest: 1
 };
 
 /// Nearest first.
-std::vector<Neighbour> neighbours_of(std::span<const Truth> truths, const Shape& shape,
+std::vector<Neighbour> neighbours_of(std::span<const Modelled> all, const Shape& shape,
                                      Regime regime, const std::string& gpu_name) {
   std::vector<Neighbour> neighbours;
-  for (const Truth& truth : truths) {
+  for (const Modelled& modelled : all) {
+    const Truth& truth = *modelled.truth;
     if (truth.regime != regime || truth.environment.gpu_name != gpu_name ||
         truth.shape.dtype != shape.dtype || truth.shape.same_problem(shape)) {
       continue;
     }
-    neighbours.push_back({&truth, distance_squared(truth.shape, shape) / (kReach * kReach)});
+    neighbours.push_back({&modelled, distance_squared(truth.shape, shape) / (kReach * kReach)});
   }
   std::ranges::stable_sort(neighbours, {}, &Neighbour::distance);
   for (Neighbour& neighbour : neighbours) {
@@ -60,13 +79,14 @@ struct Knowledge {
 };
 using Known = std::map<std::string, Knowledge>;
 
-Known known_of(std::span<const Neighbour> neighbours, const Shape& shape,
-               const Predictor& predictor) {
+Known known_of(std::span<const Neighbour> neighbours, const Shape& shape) {
   Known known;
-  for (const auto& [truth, distance, weight] : neighbours) {
-    const auto best = std::ranges::max_element(truth->entries, {}, &Truth::Entry::speed);
-    const double best_us = predictor(best->config, truth->shape);
-    for (const Truth::Entry& entry : truth->entries) {
+  for (const auto& [modelled, distance, weight] : neighbours) {
+    const std::vector<Truth::Entry>& entries = modelled->truth->entries;
+    const auto best = std::ranges::max_element(entries, {}, &Truth::Entry::speed);
+    const double best_us = modelled->predicted_us[static_cast<std::size_t>(best - entries.begin())];
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Truth::Entry& entry = entries[i];
       if (entry.speed <= 0) continue;
       const KernelConfig config =
           is_fixed(entry.config) ? made_for(entry.config, shape) : entry.config;
@@ -74,7 +94,7 @@ Known known_of(std::span<const Neighbour> neighbours, const Shape& shape,
       knowledge.config = config;
       knowledge.weight += weight;
       knowledge.weighted += weight * (std::log(best->speed / entry.speed) -
-                                      std::log(predictor(entry.config, truth->shape) / best_us));
+                                      std::log(modelled->predicted_us[i] / best_us));
     }
   }
   return known;
@@ -95,46 +115,60 @@ double correction_of(const KernelConfig& config, const Known& known) {
   return correction * std::exp2(-nearest * nearest);
 }
 
-}  // namespace
-
-PredictedBest predict_best(std::span<const Truth> truths, std::span<const KernelConfig> candidates,
-                           const Shape& shape, Regime regime, const std::string& gpu_name,
-                           const Predictor& predictor) {
+/// `predicted_us`: of each candidate.
+PredictedBest predict(std::span<const Modelled> all, std::span<const KernelConfig> candidates,
+                      std::span<const double> predicted_us, const Shape& shape, Regime regime,
+                      const std::string& gpu_name) {
   PredictedBest result{
       .shape = shape, .regime = regime, .gpu_name = gpu_name, .label = {}, .measured = {}};
-  const auto neighbours = neighbours_of(truths, shape, regime, gpu_name);
+  const auto neighbours = neighbours_of(all, shape, regime, gpu_name);
   if (neighbours.empty()) return result;
-  const Known known = known_of(neighbours, shape, predictor);
+  const Known known = known_of(neighbours, shape);
   std::optional<double> least;
-  for (const KernelConfig& config : candidates) {
-    if (!is_made_for(config, shape) || why_unsupported(config, shape)) continue;
-    const double score = std::log(predictor(config, shape)) + correction_of(config, known);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double score = std::log(predicted_us[i]) + correction_of(candidates[i], known);
     if (least && score >= *least) continue;
     least = score;
-    result.label = label(config);
+    result.label = label(candidates[i]);
   }
   double weights = 0;
   double logs = 0;
-  for (const auto& [truth, distance, weight] : neighbours) {
+  for (const auto& [modelled, distance, weight] : neighbours) {
     weights += weight;
-    logs += weight * std::log(truth->best());
-    if (result.measured.size() < kShown) result.measured.push_back(truth->shape);
+    logs += weight * std::log(modelled->truth->best());
+    if (result.measured.size() < kShown) result.measured.push_back(modelled->truth->shape);
   }
   result.expected_ratio = std::exp(logs / weights);
   return result;
 }
 
+}  // namespace
+
+PredictedBest predict_best(std::span<const Truth> truths, std::span<const KernelConfig> candidates,
+                           const Shape& shape, Regime regime, const std::string& gpu_name,
+                           const Predictor& predictor) {
+  std::vector<KernelConfig> able;
+  std::vector<double> predicted_us;
+  for (const KernelConfig& config : candidates) {
+    if (!is_made_for(config, shape) || why_unsupported(config, shape)) continue;
+    able.push_back(config);
+    predicted_us.push_back(predictor(config, shape));
+  }
+  return predict(model_all(truths, predictor), able, predicted_us, shape, regime, gpu_name);
+}
+
 std::vector<LeftOut> leave_one_out(std::span<const Truth> truths, const Predictor& predictor) {
+  const std::vector<Modelled> modelled = model_all(truths, predictor);
   std::vector<LeftOut> all;
-  for (const Truth& truth : truths) {
+  for (const auto& [truth, predicted_us] : modelled) {
     std::vector<KernelConfig> candidates;
-    for (const Truth::Entry& entry : truth.entries) candidates.push_back(entry.config);
-    const PredictedBest predicted = predict_best(truths, candidates, truth.shape, truth.regime,
-                                                 truth.environment.gpu_name, predictor);
+    for (const Truth::Entry& entry : truth->entries) candidates.push_back(entry.config);
+    const PredictedBest predicted = predict(modelled, candidates, predicted_us, truth->shape,
+                                            truth->regime, truth->environment.gpu_name);
     if (predicted.label.empty()) continue;  // the only one of its kind
     const auto entry =
-        std::ranges::find(truth.entries, parse_label(predicted.label), &Truth::Entry::config);
-    all.push_back({truth.shape, truth.regime, entry->speed / truth.best()});
+        std::ranges::find(truth->entries, parse_label(predicted.label), &Truth::Entry::config);
+    all.push_back({truth->shape, truth->regime, entry->speed / truth->best()});
   }
   return all;
 }
