@@ -19,6 +19,7 @@
 #include "cli/report.h"
 #include "cli/shapes.h"
 #include "emit/replay.h"
+#include "model/calibration.h"
 #include "model/cost.h"
 #include "space/space.h"
 
@@ -60,16 +61,21 @@ int run_portfolio(const BestOptions& options, std::vector<Truth> known,
 }
 
 /// For every GPU and regime that is known.
-int run_predict(const std::vector<Truth>& known, std::span<const Shape> shapes, Format format) {
+int run_predict(const BestOptions& options, const std::vector<Truth>& known,
+                std::span<const Shape> shapes, Format format) {
   if (shapes.empty()) {
     throw InputError("--predict: for which shapes? Give --shapes, e.g. --shapes 3000x4096x5120");
   }
   const Space space = load_space("full", (resource_dir() / "configs").string());
   const std::vector<Device> devices = known_devices();
+  std::vector<RecordedStudy> studies;
+  if (!options.recorded) {
+    studies = Store::open(options.db, Store::Mode::kReadOnly).studies(StudyKind::kMicro);
+  }
   std::map<std::pair<std::string, Regime>, CostFigures> figures;
   for (const Truth& truth : known) {
     figures[{truth.environment.gpu_name, truth.regime}] =
-        cost_figures(devices, truth.environment, truth.regime);
+        calibrated_figures(devices, truth.environment, truth.regime, studies);
   }
   std::vector<std::vector<KernelConfig>> candidates;
   for (const Shape& shape : shapes) {
@@ -109,7 +115,7 @@ int run_best(const BestOptions& options) {
                     "results that ship with the program with --recorded",
                     options.db));
   }
-  if (options.predict) return run_predict(known_truths(options, aim), shapes, format);
+  if (options.predict) return run_predict(options, known_truths(options, aim), shapes, format);
   if (options.max_kernels > 0) {
     return run_portfolio(options, known_truths(options, aim), shapes, format);
   }

@@ -50,8 +50,7 @@ std::vector<RecordedRace> races_of(const ReplayOptions& options) {
 
 std::vector<double> predictions(const Truth& truth, std::span<const Device> devices,
                                 std::span<const RecordedStudy> studies) {
-  CostFigures figures = cost_figures(devices, truth.environment, truth.regime);
-  calibrate(figures, studies, truth.environment.gpu_name);
+  const CostFigures figures = calibrated_figures(devices, truth.environment, truth.regime, studies);
   std::vector<double> predicted_us;
   for (const Truth::Entry& entry : truth.entries) {
     predicted_us.push_back(predict_cost(figures, entry.config, truth.shape).us());

@@ -54,6 +54,13 @@ int calibrate(CostFigures& figures, std::span<const RecordedStudy> studies,
   return replaced;
 }
 
+CostFigures calibrated_figures(std::span<const Device> devices, const Environment& environment,
+                               Regime regime, std::span<const RecordedStudy> studies) {
+  CostFigures figures = cost_figures(devices, environment, regime);
+  calibrate(figures, studies, environment.gpu_name);
+  return figures;
+}
+
 std::span<const std::string_view> calibrating_labels() { return kLabels; }
 
 }  // namespace hgemm

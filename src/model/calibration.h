@@ -16,6 +16,10 @@ namespace hgemm {
 int calibrate(CostFigures& figures, std::span<const RecordedStudy> studies,
               std::string_view gpu_name);
 
+/// cost_figures(), calibrated by those of `studies` that are of this GPU.
+CostFigures calibrated_figures(std::span<const Device> devices, const Environment& environment,
+                               Regime regime, std::span<const RecordedStudy> studies);
+
 /// Labels of those microbenchmarks, for `hgemm-tune micro --only`.
 std::span<const std::string_view> calibrating_labels();
 

@@ -40,18 +40,10 @@ struct BlockCycles {
 };
 
 BlockCycles block_cycles(const CostFigures& figures, const KernelConfig& c) {
-  const double steps = static_cast<double>(c.bk) / kMmaK;
-  // wgmmas of a k step, and the N of each: it reads 64 rows of A (16 cycles) and N rows of B.
-  const double columns = is_swapped(c) ? c.bm : mma_n(c);
-  const double wgmmas = is_swapped(c) ? static_cast<double>(c.bn) / kMmaM
-                                      : static_cast<double>(c.bm) / kMmaM * c.bn / columns;
-  const double stage_bytes = a_stage_bytes(c) + b_stage_bytes(c);
-  const double operand_bytes = (kMmaM + columns) * kMmaK * kElementBytes;
-  return {.tensor = steps * wgmmas * 2 * kMmaM * columns * kMmaK / figures.mma_flops_per_clk,
-          .smem = (steps * wgmmas * operand_bytes + stage_bytes) / figures.smem_bytes_per_clk,
-          .fill = (a_stage_bytes(c) / static_cast<double>(c.cluster_n) +
-                   b_stage_bytes(c) / static_cast<double>(c.cluster_m)) /
-                  figures.fill_bytes_per_clk};
+  const Traffic block = block_traffic(c);
+  return {.tensor = block.flops / figures.mma_flops_per_clk,
+          .smem = block.smem_bytes / figures.smem_bytes_per_clk,
+          .fill = block.l2_bytes / figures.fill_bytes_per_clk};
 }
 
 /// CTAs that an SM holds. Launches of a CTA for each tile fill it up; others say how many.
@@ -169,9 +161,9 @@ Cost vector_cost(const CostFigures& figures, const KernelConfig& c, const Shape&
 
 }  // namespace
 
-CostFigures cost_figures(const Device& device, Regime regime) {
+CostFigures cost_figures(const Device& device) {
   CostFigures figures;
-  figures.power_limit_w = regime == Regime::kBurst ? 0 : device.power_w.value;
+  figures.power_limit_w = device.power_w.value;
   figures.sms = static_cast<int>(device.sms.value);
   figures.mhz *= device.boost_mhz.value / kH200BoostMhz;
   figures.mma_flops_per_clk = device.flops_per_sm_clk(MmaInput::kBf16);
@@ -185,15 +177,12 @@ CostFigures cost_figures(std::span<const Device> devices, const Environment& env
                          Regime regime) {
   CostFigures figures;
   if (const Device* device = find_device(devices, environment.gpu_name)) {
-    figures = cost_figures(*device, regime);
+    figures = cost_figures(*device);
   } else if (environment.sm_count > 0) {
     figures.sms = environment.sm_count;
   }
-  if (regime == Regime::kBurst) {
-    figures.power_limit_w = 0;
-  } else if (environment.power_limit_w > 0) {
-    figures.power_limit_w = environment.power_limit_w;
-  }
+  if (environment.power_limit_w > 0) figures.power_limit_w = environment.power_limit_w;
+  if (regime == Regime::kBurst) figures.power_limit_w = 0;
   return figures;
 }
 

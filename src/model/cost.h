@@ -44,7 +44,7 @@ struct CostFigures {
   double pj_per_l2_byte = 10.2;
   double pj_per_dram_byte = 72.5;
 };
-CostFigures cost_figures(const Device& device, Regime regime = Regime::kSustained);
+CostFigures cost_figures(const Device& device);  ///< sustained, at its own power limit
 /// Of the device that the environment names, if it is among these; else an H200's with that number
 /// of SMs. The power limit is the environment's.
 CostFigures cost_figures(std::span<const Device> devices, const Environment& environment,

@@ -81,25 +81,29 @@ double operand_bytes_fetched(const TrafficFigures& figures, const KernelConfig& 
 
 }  // namespace
 
-Traffic predict_traffic(const TrafficFigures& figures, const KernelConfig& c, const Shape& shape) {
-  const double k = static_cast<double>(shape.k);
-  const TileGrid grid = tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), c);
-  // Of one CTA's tile, and how many there are.
-  const double tiles = static_cast<double>(grid.m) * c.cluster_m * grid.n * c.cluster_n;
-  const double written = (c.bm + c.bn) * k * kElementBytes;
-  // A wgmma reads 64 rows of one operand and all columns that it has of the other.
-  const double columns = is_swapped(c) ? c.bm : mma_n(c);
-  const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * columns) * k / kMmaK;
-  const double read = wgmmas * (kMmaM + columns) * kMmaK * kElementBytes;
+Traffic block_traffic(const KernelConfig& c) {
+  // A wgmma reads 64 rows of one operand and as many of the other as it is wide.
+  const double width = mma_n(c);
+  const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * c.bk / kMmaK;
+  const double read = wgmmas * (kMmaM + width) * kMmaK * kElementBytes;
+  return {.flops = 2.0 * c.bm * c.bn * c.bk,
+          .smem_bytes = read + a_stage_bytes(c) + b_stage_bytes(c),
+          .l2_bytes = a_stage_bytes(c) / static_cast<double>(c.cluster_n) +
+                      b_stage_bytes(c) / static_cast<double>(c.cluster_m)};
+}
 
+Traffic predict_traffic(const TrafficFigures& figures, const KernelConfig& c, const Shape& shape) {
+  const TileGrid grid = tile_grid(static_cast<int>(shape.m), static_cast<int>(shape.n), c);
+  const double tiles = static_cast<double>(grid.m) * c.cluster_m * grid.n * c.cluster_n;
+  const double blocks = tiles * static_cast<double>(shape.k) / c.bk;
   const double output_bytes =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * kElementBytes;
-  return {.flops = 2 * tiles * c.bm * c.bn * k,
-          .smem_bytes = tiles * (written + read),
-          .l2_bytes =
-              tiles * k * kElementBytes *
-              (c.bm / static_cast<double>(c.cluster_n) + c.bn / static_cast<double>(c.cluster_m)),
-          .dram_bytes = operand_bytes_fetched(figures, c, shape) + output_bytes};
+  Traffic traffic = block_traffic(c);
+  traffic.flops *= blocks;
+  traffic.smem_bytes *= blocks;
+  traffic.l2_bytes *= blocks;
+  traffic.dram_bytes = operand_bytes_fetched(figures, c, shape) + output_bytes;
+  return traffic;
 }
 
 }  // namespace hgemm

@@ -24,6 +24,9 @@ struct Traffic {
   double dram_bytes = 0;  ///< operands, as often as they are fetched, and the output
 };
 
+/// Of one k block of one CTA's tile; memory is left out.
+Traffic block_traffic(const KernelConfig& config);
+
 /// Of a config with tiles, valid and able to compute the shape. Waves of tiles, as many as are
 /// resident, follow one another in the config's order; the CTAs of one read along K together, so
 /// that a row or column of tiles is fetched once a wave, unless it is still in L2 from an earlier

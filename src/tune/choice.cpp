@@ -23,14 +23,6 @@ struct Candidates {
   std::vector<double> predicted_us;  ///< of each, if there is a search
 };
 
-/// What the cost model knows of the GPU; what `micro` measured on it is in the same database.
-CostFigures known_figures(const SearchPlan& search, const Store& store,
-                          const Environment& environment, Regime regime) {
-  CostFigures figures = cost_figures(search.devices, environment, regime);
-  calibrate(figures, store.studies(StudyKind::kMicro), environment.gpu_name);
-  return figures;
-}
-
 Candidates candidates_for(const Shape& shape, const TunePlan& plan, const CostFigures& figures) {
   Candidates found;
   for (const KernelConfig& config : plan.configs) {
@@ -112,12 +104,16 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment, SearchStage stage) {
   std::vector<RecordedRace> races;
   if (stage == SearchStage::kSecond) races = store.races(environment);
+  // What `micro` measured on the GPU is in the same database.
+  const auto studies = store.studies(StudyKind::kMicro);
   const bool full_effort = !(plan.search && plan.search->deadline);
   std::vector<Missing> all;
   for (const Regime regime : plan.regimes) {
     const bool energy = plan.energy && regime == Regime::kSustained;
     CostFigures figures;
-    if (plan.search) figures = known_figures(*plan.search, store, environment, regime);
+    if (plan.search) {
+      figures = calibrated_figures(plan.search->devices, environment, regime, studies);
+    }
     for (const Shape& shape : plan.shapes) {
       std::set<std::string> known = store.finished(environment, shape, regime,
                                                    {.energy = energy, .full_effort = full_effort});
