@@ -140,6 +140,7 @@ void Progress::shape_started(const Shape& shape, Regime regime, int index, int c
   standing_.clear();
   doing_.clear();
   part_ = raced_part_ = 0;
+  rounds_ = 0;
   shape_name_ = to_string(shape);
   if (names_regimes_) shape_name_ += fmt::format(" {}", to_string(regime));
   const std::string tag = shape.tag.empty() ? "" : " " + shape.tag;
@@ -158,10 +159,20 @@ void Progress::preparing(int done, int total) {
              fmt::format("verifying {}/{}", done, total));
 }
 
+double Progress::raced_part(double rounds) {
+  return kPreparingShare + (1 - kPreparingShare) * (1 - std::exp2(-rounds / kHalfRaceRounds));
+}
+
+void Progress::measuring(int done, int total) {
+  show_shape(raced_part(rounds_ + static_cast<double>(done) / total),
+             fmt::format("round {}, {}/{} measured{}{}", rounds_ + 1, done, total,
+                         standing_.empty() ? "" : ", ", standing_));
+}
+
 void Progress::racing(int round, int alive, const std::string& leader, double ratio_cublas) {
   standing_ = fmt::format("{} at {:.3f}x cuBLAS", leader, ratio_cublas);
-  const double raced = 1 - std::exp2(-round / kHalfRaceRounds);
-  raced_part_ = kPreparingShare + (1 - kPreparingShare) * raced;
+  rounds_ = round;
+  raced_part_ = raced_part(round);
   show_shape(raced_part_, fmt::format("round {}, {} in the race, {}", round, alive, standing_));
 }
 

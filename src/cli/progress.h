@@ -26,6 +26,7 @@ class Progress : public TuneListener {
   void shape_started(const Shape& shape, Regime regime, int index, int count,
                      int candidates) override;
   void preparing(int done, int total) override;
+  void measuring(int done, int total) override;
   void racing(int round, int alive, const std::string& leader, double ratio_cublas) override;
   void weighing(int done, int total) override;
   void shape_finished(const Shape& shape) override;
@@ -43,6 +44,7 @@ class Progress : public TuneListener {
   void line(const std::string& text);
 
   void show_shape(double part, const std::string& text);
+  static double raced_part(double rounds);  ///< of a shape, after so many
 
   std::FILE* out_;
   bool terminal_;
@@ -62,6 +64,7 @@ class Progress : public TuneListener {
   std::string shape_name_;  ///< with its regime if that is to be said
   double part_ = 0;         ///< of the current shape
   double raced_part_ = 0;   ///< the same when its last round ended
+  int rounds_ = 0;          ///< of its race that have ended
   std::string doing_;       ///< with it
   std::string standing_;    ///< who leads it
 };

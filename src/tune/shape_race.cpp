@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -19,6 +20,10 @@ namespace {
 /// So many candidates in a row that each took the measurer down, and nothing that worked in
 /// between: then the GPU is suspect rather than they.
 constexpr std::size_t kMaxBlamed = 8;
+
+/// Candidates of a round that are measured in one go where a round may be in parts: 64 samples of
+/// 16384^3 with their rest take three seconds.
+constexpr std::size_t kRestedPart = 64;
 
 }  // namespace
 
@@ -294,9 +299,21 @@ std::vector<ShapeRace::Samples> ShapeRace::measure_together(const std::vector<st
   std::ranges::copy_if(order, std::back_inserter(labels),
                        [this](const auto& label) { return candidates_.at(label).ready; });
   std::vector<Samples> rounds;
-  for (const std::vector<Sample>& timed : context_.measurer.rounds(labels, pace())) {
-    Samples& samples = rounds.emplace_back();
-    for (std::size_t i = 0; i < labels.size(); ++i) samples[labels[i]] = timed.at(i);
+  // Rested samples stand alone, so that a round of thousands, minutes at large shapes, can be asked
+  // for in parts, and stopped between them.
+  const bool in_parts = pace() == Pace::kRested && labels.size() > kRestedPart;
+  const std::size_t most = in_parts ? kRestedPart : std::max<std::size_t>(labels.size(), 1);
+  for (std::size_t begin = 0; begin < labels.size(); begin += most) {
+    const std::size_t count = std::min(most, labels.size() - begin);
+    const auto part = std::span<const std::string>(labels).subspan(begin, count);
+    const auto timed = context_.measurer.rounds(part, pace());
+    rounds.resize(timed.size());
+    for (std::size_t round = 0; round < timed.size(); ++round) {
+      for (std::size_t i = 0; i < count; ++i) rounds[round][part[i]] = timed[round].at(i);
+    }
+    if (!in_parts) continue;
+    context_.listener.measuring(static_cast<int>(begin + count), static_cast<int>(labels.size()));
+    context_.poll();
   }
   return rounds;
 }

@@ -31,6 +31,7 @@ class TuneListener {
   virtual void shape_started(const Shape& shape, Regime regime, int index, int count,
                              int candidates) = 0;
   virtual void preparing(int done, int total) = 0;
+  virtual void measuring(int done, int total) = 0;  ///< of a round that takes a while
   virtual void racing(int round, int alive, const std::string& leader, double ratio_cublas) = 0;
   virtual void weighing(int done, int total) = 0;  ///< energy windows of finalists
   virtual void shape_finished(const Shape& shape) = 0;

@@ -66,6 +66,7 @@ struct Silent : TuneListener {
   void compiling(const Compiling&) override {}
   void shape_started(const Shape&, Regime, int, int, int) override {}
   void preparing(int, int) override {}
+  void measuring(int, int) override {}
   void racing(int, int, const std::string&, double) override {}
   void weighing(int, int) override {}
   void shape_finished(const Shape&) override {}

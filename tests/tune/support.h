@@ -71,6 +71,7 @@ struct QuietListener : TuneListener {
     on_event();
   }
   void preparing(int, int) override { on_event(); }
+  void measuring(int, int) override { on_event(); }
   void racing(int, int, const std::string& leader, double) override {
     leaders.push_back(leader);
     on_event();
