@@ -60,17 +60,18 @@ __global__ void compare(const T* a, const T* b, const T* d, int m, int n, int k,
 }
 
 template <class T>
-void fill(const Operands& o, const Problem& p, unsigned seed) {
+void fill(const Operands& o, const Problem& p, unsigned seed, cudaStream_t stream) {
   const auto sigma = static_cast<float>(1 / std::sqrt(static_cast<double>(p.k)));
-  fill_normal<<<1024, 256>>>(static_cast<T*>(o.a.get()), p.m * p.k, 1.0f, 2 * seed);
-  fill_normal<<<1024, 256>>>(static_cast<T*>(o.b.get()), p.n * p.k, sigma, 2 * seed + 1);
+  fill_normal<<<1024, 256, 0, stream>>>(static_cast<T*>(o.a.get()), p.m * p.k, 1.0f, 2 * seed);
+  fill_normal<<<1024, 256, 0, stream>>>(static_cast<T*>(o.b.get()), p.n * p.k, sigma, 2 * seed + 1);
 }
 
 template <class T>
-void launch_compare(const Operands& o, const void* d, const Problem& p, unsigned* worst) {
+void launch_compare(const Operands& o, const void* d, const Problem& p, unsigned* worst,
+                    cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>((p.n + kTile - 1) / kTile),
                   static_cast<unsigned>((p.m + kTile - 1) / kTile));
-  compare<<<grid, dim3(kTile, kTile)>>>(
+  compare<<<grid, dim3(kTile, kTile), 0, stream>>>(
       static_cast<const T*>(o.a.get()), static_cast<const T*>(o.b.get()), static_cast<const T*>(d),
       static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), worst);
 }
@@ -104,7 +105,7 @@ std::size_t workspace_of(const Problem& p) {
 void check_statuses(Checks& checks, cudaStream_t stream) {
   const hgemm_tuned_problem first = hgemm_tuned_shape(0);
   const Problem p{first.m, first.n, first.k, static_cast<Dtype>(first.dtype)};
-  const Operands o(p, 1);
+  const Operands o(p, 1, stream);
   const auto run = [&](const Problem& problem, const void* a, const void* b, void* d) {
     return hgemm_tuned::gemm(stream, problem, a, b, d, nullptr, 0);
   };
@@ -141,7 +142,7 @@ void check_fallbacks(Checks& checks, cudaStream_t stream) {
   for (const Problem& p : problems) {
     const auto selection = hgemm_tuned::select(p);
     if (selection.label == nullptr) continue;
-    const Operands o(p, 2);
+    const Operands o(p, 2, stream);
     const Workspace workspace(workspace_of(p) + 1, stream);
     if (workspace.bytes > 1) {
       checks.expect(
@@ -154,14 +155,14 @@ void check_fallbacks(Checks& checks, cudaStream_t stream) {
                             workspace.bytes),
           "gemm");
     check(cudaStreamSynchronize(stream), "running");
-    checks.expect(error_of(o, o.d.get(), p) <= tolerance_of(p),
+    checks.expect(error_of(o, o.d.get(), p, stream) <= tolerance_of(p),
                   text_of(p) + " by " + selection.label);
   }
 }
 
 /// All tuned shapes but the largest as graphs on two streams, in opposite orders, replayed at the
 /// same time: different kernels share the GPU, those that wait for each other's sums among them.
-void check_streams(Checks& checks) {
+void check_streams(Checks& checks, cudaStream_t stream) {
   std::vector<Problem> problems;
   std::size_t most = 256 << 10;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
@@ -173,7 +174,7 @@ void check_streams(Checks& checks) {
   }
   std::vector<Operands> operands;
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    operands.emplace_back(problems[i], static_cast<unsigned>(10 + i));
+    operands.emplace_back(problems[i], static_cast<unsigned>(10 + i), stream);
   }
   struct Lane {
     cudaStream_t stream = nullptr;
@@ -209,9 +210,9 @@ void check_streams(Checks& checks) {
   check(cudaDeviceSynchronize(), "running on two streams");
   for (Lane& lane : lanes) {
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      checks.expect(
-          error_of(operands[i], lane.outputs[i].get(), problems[i]) <= tolerance_of(problems[i]),
-          text_of(problems[i]) + " beside another stream");
+      checks.expect(error_of(operands[i], lane.outputs[i].get(), problems[i], stream) <=
+                        tolerance_of(problems[i]),
+                    text_of(problems[i]) + " beside another stream");
     }
     check(cudaGraphExecDestroy(lane.graph), "destroying");
     check(cudaStreamDestroy(lane.stream), "destroying");
@@ -220,32 +221,34 @@ void check_streams(Checks& checks) {
 
 }  // namespace
 
-Operands::Operands(const Problem& p, unsigned seed)
+Operands::Operands(const Problem& p, unsigned seed, cudaStream_t stream)
     : a(bytes(p.m, p.k)), b(bytes(p.n, p.k)), d(bytes(p.m, p.n)) {
   if (p.dtype == Dtype::kFp16) {
-    fill<__half>(*this, p, seed);
+    fill<__half>(*this, p, seed, stream);
   } else {
-    fill<__nv_bfloat16>(*this, p, seed);
+    fill<__nv_bfloat16>(*this, p, seed, stream);
   }
   check(cudaGetLastError(), "filling");
-  check(cudaDeviceSynchronize(), "filling");
+  check(cudaStreamSynchronize(stream), "filling");
 }
 
 void poison(const Operands& operands, const Problem& p, cudaStream_t stream) {
   check(cudaMemsetAsync(operands.d.get(), 0xff, bytes(p.m, p.n), stream), "poisoning");
 }
 
-double error_of(const Operands& operands, const void* d, const Problem& p) {
+double error_of(const Operands& operands, const void* d, const Problem& p, cudaStream_t stream) {
   const Memory worst(sizeof(unsigned));
-  check(cudaMemset(worst.get(), 0, sizeof(unsigned)), "clearing");
+  check(cudaMemsetAsync(worst.get(), 0, sizeof(unsigned), stream), "clearing");
   if (p.dtype == Dtype::kFp16) {
-    launch_compare<__half>(operands, d, p, static_cast<unsigned*>(worst.get()));
+    launch_compare<__half>(operands, d, p, static_cast<unsigned*>(worst.get()), stream);
   } else {
-    launch_compare<__nv_bfloat16>(operands, d, p, static_cast<unsigned*>(worst.get()));
+    launch_compare<__nv_bfloat16>(operands, d, p, static_cast<unsigned*>(worst.get()), stream);
   }
   check(cudaGetLastError(), "comparing");
   float error = 0;
-  check(cudaMemcpy(&error, worst.get(), sizeof error, cudaMemcpyDeviceToHost), "comparing");
+  check(cudaMemcpyAsync(&error, worst.get(), sizeof error, cudaMemcpyDeviceToHost, stream),
+        "comparing");
+  check(cudaStreamSynchronize(stream), "comparing");
   return error;
 }
 
@@ -254,14 +257,11 @@ double tolerance_of(const Problem& p) {
   return rounding + static_cast<double>(p.k) / 16 * 0x1p-23;
 }
 
-int check_package() {
+int check_package(cudaStream_t stream) {
   Checks checks;
-  cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
   check_statuses(checks, stream);
   check_fallbacks(checks, stream);
-  check_streams(checks);
-  check(cudaStreamDestroy(stream), "destroying");
+  check_streams(checks, stream);
   std::printf("checks of statuses, fallbacks, graphs and streams: %d right, %d wrong\n",
               checks.right, checks.wrong);
   return checks.wrong;

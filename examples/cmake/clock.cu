@@ -26,13 +26,13 @@ int multiprocessors() {
 
 }  // namespace
 
-SmClock::SmClock(int samples)
+SmClock::SmClock(int samples, cudaStream_t stream)
     : sms_(multiprocessors()),
       samples_(samples),
       stamps_(static_cast<std::size_t>(2 * samples_ * sms_) * sizeof(Stamp)) {
-  check(cudaMemset(stamps_.get(), 0, static_cast<std::size_t>(2 * samples_ * sms_) * sizeof(Stamp)),
+  check(cudaMemsetAsync(stamps_.get(), 0,
+                        static_cast<std::size_t>(2 * samples_ * sms_) * sizeof(Stamp), stream),
         "clearing clock stamps");
-  check(cudaDeviceSynchronize(), "clearing clock stamps");
 }
 
 void SmClock::stamp(int slot, cudaStream_t stream) const {

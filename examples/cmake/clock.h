@@ -16,7 +16,7 @@
 /// Room for as many samples.
 class SmClock {
  public:
-  explicit SmClock(int samples);
+  SmClock(int samples, cudaStream_t stream);
 
   void begin(int sample, cudaStream_t stream) const { stamp(2 * sample, stream); }
   void end(int sample, cudaStream_t stream) const { stamp(2 * sample + 1, stream); }

@@ -47,7 +47,7 @@ class Memory {
 /// A ~ N(0, 1), B ~ N(0, 1 / K), so that D ~ N(0, 1). Rows without padding.
 struct Operands {
   Memory a, b, d;
-  Operands(const hgemm_tuned::Problem& problem, unsigned seed);
+  Operands(const hgemm_tuned::Problem& problem, unsigned seed, cudaStream_t stream);
 };
 
 /// Fills D with NaN.
@@ -55,9 +55,10 @@ void poison(const Operands& operands, const hgemm_tuned::Problem& problem, cudaS
 
 /// The largest |d - reference| / (|reference| + 1), by fp32 sums on CUDA cores; NaN if any d is
 /// one. And what it may be: a rounding to the type, and fp32 sums in another order.
-double error_of(const Operands& operands, const void* d, const hgemm_tuned::Problem& problem);
+double error_of(const Operands& operands, const void* d, const hgemm_tuned::Problem& problem,
+                cudaStream_t stream);
 double tolerance_of(const hgemm_tuned::Problem& problem);
 
 /// Statuses, fallbacks, odd pointers, graphs and two streams at once: how many things were found
 /// wrong, each with a line on stdout.
-int check_package();
+int check_package(cudaStream_t stream);

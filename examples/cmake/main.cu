@@ -8,10 +8,16 @@
 // cap, which sets the clock by what ran before: there each candidate runs alone for kLeadInMs, then
 // is timed for kOwnMs.
 //
-// example [--shape MxNxK]... [--rest MS]
-//   --shape  only this tuned shape; several are measured in the order given
-//   --rest   the GPU idles for so long before each shape, as before a program that starts: the
-//            clock and the power are then those of a fresh start, not of the shape before
+// Everything that is timed, and what comes before it, runs on one stream, as in hgemm-tune. Once a
+// process has had kernels on two streams at the same time, each of its launches takes 0.3 us longer
+// to follow the one before, cuBLAS's too (H200, driver 580; results/h200/export/two-streams.md).
+//
+// example [--shape MxNxK]... [--rest MS] [--checks-first]
+//   --shape         only this tuned shape; several are measured in the order given
+//   --rest          the GPU idles for so long before each shape, as before a program that starts:
+//                   the clock and the power are then those of a fresh start, not of the shape
+//                   before
+//   --checks-first  the checks of the package, which use two streams at once, before the times
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -128,7 +134,7 @@ void time_in_turns(cudaStream_t stream, bool heavy, Candidate* candidates[2],
   candidates[1]->replay_for(stream, heavy ? 1000 : 300);  // to full load
   const int rounds = heavy ? kOwnRounds : kSharedRounds;
   std::vector<Stopwatch> watches(static_cast<std::size_t>(2 * rounds));
-  const SmClock clock(2 * rounds);
+  const SmClock clock(2 * rounds, stream);
   std::vector<int> order;
   for (int round = 0; round < rounds; ++round) {
     const int first = static_cast<int>(random() % 2);
@@ -178,7 +184,7 @@ Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std
   const double intensity = 2 * m * n * k / bytes;
   const int sets = rotation_sets(p, bytes, intensity);
   std::vector<Operands> operands;
-  for (int i = 0; i < sets; ++i) operands.emplace_back(p, static_cast<unsigned>(i));
+  for (int i = 0; i < sets; ++i) operands.emplace_back(p, static_cast<unsigned>(i), stream);
   std::size_t workspace_bytes = 0;
   check(hgemm_tuned::workspace_bytes(p, &workspace_bytes), "workspace_bytes");
   const Memory workspace(workspace_bytes + 1);
@@ -204,7 +210,7 @@ Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std
   poison(operands.front(), p, stream);
   ours(0);
   check(cudaStreamSynchronize(stream), "running");
-  result.error = error_of(operands.front(), operands.front().d.get(), p);
+  result.error = error_of(operands.front(), operands.front().d.get(), p, stream);
 
   Candidate our_candidate(stream, sets, ours);
   Candidate their_candidate(stream, sets, theirs);
@@ -259,6 +265,7 @@ int print(const std::vector<Result>& results) {
 struct Arguments {
   std::vector<Problem> shapes;
   double rest_ms = 0;
+  bool checks_first = false;
 };
 
 Problem tuned_shape(int index) {
@@ -272,12 +279,17 @@ bool is_padded(const Problem& p) { return p.lda != p.k || p.ldb != p.k || p.ldd 
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   const auto refuse = [](const char* what) {
-    std::fprintf(stderr, "%s; usage: example [--shape MxNxK]... [--rest MS]\n", what);
+    std::fprintf(stderr, "%s; usage: example [--shape MxNxK]... [--rest MS] [--checks-first]\n",
+                 what);
     std::exit(2);
   };
-  for (int i = 1; i < argc; i += 2) {
+  for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
-    const char* const value = i + 1 < argc ? argv[i + 1] : "";
+    if (option == "--checks-first") {
+      arguments.checks_first = true;
+      continue;
+    }
+    const char* const value = i + 1 < argc ? argv[++i] : "";
     if (option == "--rest") {
       char* end = nullptr;
       arguments.rest_ms = std::strtod(value, &end);
@@ -290,7 +302,7 @@ Arguments parse(int argc, char** argv) {
       }
       if (arguments.shapes.size() == before) refuse("--shape takes one that was tuned, MxNxK");
     } else {
-      refuse(argv[i]);
+      refuse(option.c_str());
     }
   }
   if (!arguments.shapes.empty()) return arguments;
@@ -313,9 +325,6 @@ int main(int argc, char** argv) {
   std::printf("%s, %d SMs, CUDA %d.%d, driver's CUDA %d.%d\n\n", properties.name,
               properties.multiProcessorCount, runtime / 1000, runtime % 1000 / 10, driver / 1000,
               driver % 1000 / 10);
-  int wrong = check_package();
-  std::fflush(stdout);
-
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
   cublasHandle_t cublas = nullptr;
@@ -325,6 +334,7 @@ int main(int argc, char** argv) {
   check(cublasSetStream(cublas, stream), "giving cuBLAS a stream");
   check(cublasSetWorkspace(cublas, cublas_workspace.get(), cublas_bytes), "giving it a workspace");
 
+  int wrong = arguments.checks_first ? check_package(stream) : 0;
   std::mt19937 random(1);
   std::vector<Result> results;
   for (const Problem& shape : arguments.shapes) {
@@ -332,6 +342,7 @@ int main(int argc, char** argv) {
     results.push_back(measure(shape, stream, cublas, random));
   }
   wrong += print(results);
+  if (!arguments.checks_first) wrong += check_package(stream);
   check(cublasDestroy(cublas), "stopping cuBLAS");
   return wrong == 0 ? 0 : 1;
 }
