@@ -193,7 +193,7 @@ def tile_order(data, palette):
     section = data["tile_order"]
     recorded = section["recorded"]
     rows, columns, clusters = section["rows"], section["columns"], section["clusters"]
-    canvas = Canvas(palette, 318 + 330)
+    canvas = Canvas(palette, 318 + 330 * max(1, len(recorded)))
     c = canvas.colour
     waves = -(-rows * columns // clusters)
     counted = {}
@@ -234,11 +234,11 @@ def tile_order(data, palette):
     stats = {"tiles": rows * columns, "waves": waves,
              "wave_mb": {o["name"]: round(o["wave_bytes"] / 1e6, 1) for o in section["orders"]},
              "l2_hit_rate": {k: [round(rate, 2) for _, rate in v] for k, v in counted.items()},
-             "recorded_tiles": len(recorded["cells"]) if recorded else 0}
+             "recorded_tiles": {one["order"] or one["label"]: len(one["cells"]) for one in recorded}}
     top = 330
-    if recorded:
-        timeline(canvas, recorded, top)
-    else:
+    for i, one in enumerate(recorded):
+        timeline(canvas, one, top + 330 * i)
+    if not recorded:
         axes = canvas.axes(14, top + 20, 692, 250, grid=None)
         gap(canvas, axes, "no timeline of a kernel was recorded: hgemm-tune probe --shapes "
             "4096x4096x4096 --trace trace.json")

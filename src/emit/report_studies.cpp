@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "emit/ladder.h"
 #include "emit/probe.h"
@@ -167,6 +169,23 @@ bool has_tiles(const RecordedStudy& recorded) {
   return recorded.study.kind == StudyKind::kProbe && recorded.study.shape && !of_ladder(recorded) &&
          std::ranges::any_of(recorded.study.spans,
                              [](const Span& span) { return span.phase == "main_loop"; });
+}
+
+/// The newest timeline, and the newest of another order at its shape.
+std::vector<const RecordedStudy*> timelines_to_compare(const Known& known) {
+  std::vector<const RecordedStudy*> all;
+  for (const RecordedStudy& recorded : known.studies) {
+    if (has_tiles(recorded)) all.push_back(&recorded);
+  }
+  std::ranges::stable_sort(all, std::greater<>(), &RecordedStudy::started_utc);
+  if (all.empty()) return all;
+  const Study& newest = all.front()->study;
+  const auto other = std::ranges::find_if(all, [&](const RecordedStudy* recorded) {
+    return recorded->study.shape->same_problem(*newest.shape) &&
+           order_of(recorded->study.label) != order_of(newest.label);
+  });
+  if (other == all.end()) return {all.front()};
+  return {all.front(), *other};
 }
 
 std::optional<double> l2_hit_rate(const RecordedStudy& recorded) {
@@ -343,27 +362,18 @@ Json tile_order_section(const Known& known) {
     source.add(recorded);
     l2.push_back({{"label", recorded.study.label}, {"order", order}, {"hit_rate", *hit_rate}});
   }
-  const RecordedStudy* timeline = nullptr;
-  for (const RecordedStudy& recorded : known.studies) {
-    if (has_tiles(recorded) &&
-        (timeline == nullptr || recorded.started_utc >= timeline->started_utc)) {
-      timeline = &recorded;
-    }
+  Json timelines = Json::array();
+  for (const RecordedStudy* timeline : timelines_to_compare(known)) {
+    source.add(*timeline);
+    timelines.push_back(recorded_order(*timeline));
   }
-  if (timeline != nullptr) source.add(*timeline);
-  return {{"source", source.json()},
-          {"shape", to_string(*shape)},
-          {"m", shape->m},
-          {"n", shape->n},
-          {"k", shape->k},
-          {"tile_m", kClusterTile},
-          {"tile_n", kClusterTile},
-          {"rows", grid.m},
-          {"columns", grid.n},
-          {"clusters", clusters},
-          {"orders", orders},
-          {"l2", l2},
-          {"recorded", timeline != nullptr ? recorded_order(*timeline) : Json()}};
+  return {{"source", source.json()}, {"shape", to_string(*shape)},
+          {"m", shape->m},           {"n", shape->n},
+          {"k", shape->k},           {"tile_m", kClusterTile},
+          {"tile_n", kClusterTile},  {"rows", grid.m},
+          {"columns", grid.n},       {"clusters", clusters},
+          {"orders", orders},        {"l2", l2},
+          {"recorded", timelines}};
 }
 
 }  // namespace hgemm::report

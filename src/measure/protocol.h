@@ -67,6 +67,10 @@
 // judged by races of full effort (results/h200/, `hgemm-tune replay`). How long a sample was is
 // always on record: its launches times their time.
 //
+// ONE STREAM. All that the process does on the GPU, it does on one stream: once kernels of two
+// streams ran at the same time, each launch starts 0.35 us later after the one before, for the rest
+// of the process, ours and cuBLAS's alike (H200, driver 580; results/h200/export/two-streams.md).
+//
 // A candidate is timed only after it was verified at this shape (problem/problem.h).
 #pragma once
 

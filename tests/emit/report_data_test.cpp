@@ -292,13 +292,43 @@ TEST(ReportData, EveryOrderHasEveryTileOnceAndTheHitsThatWereCounted) {
   EXPECT_EQ(order.at("l2")[0].at("hit_rate"), 78.5);
 
   // Position 9 of bands of 8 rows: the second row of the second column; both SMs of its cluster.
-  ASSERT_THAT(order.at("recorded").at("cells"), SizeIs(1));
-  const Json& cell = order.at("recorded").at("cells")[0];
+  ASSERT_THAT(order.at("recorded"), SizeIs(1));
+  ASSERT_THAT(order.at("recorded")[0].at("cells"), SizeIs(1));
+  const Json& cell = order.at("recorded")[0].at("cells")[0];
   EXPECT_EQ(cell.at("row"), 1);
   EXPECT_EQ(cell.at("column"), 1);
   EXPECT_THAT(cell.at("sms"), ElementsAre(6, 7));
   EXPECT_EQ(cell.at("start_us"), 1);
   EXPECT_EQ(cell.at("end_us"), 5);
+}
+
+TEST(ReportData, TheNewestTimelineIsBesideTheNewestOfAnotherOrderAtItsShape) {
+  ReportInput from = input();
+  from.studies = studies();
+  const auto found = std::ranges::find_if(from.studies, [](const RecordedStudy& recorded) {
+    return recorded.study.kind == StudyKind::kProbe && !recorded.study.spans.empty();
+  });
+  ASSERT_NE(found, from.studies.end());
+  const RecordedStudy probed = *found;
+  const auto add = [&](TileOrder order, std::int64_t m, const char* started_utc) {
+    RecordedStudy other = probed;
+    KernelConfig config = parse_label(other.study.label);
+    config.order = order;
+    config.group = order == TileOrder::kGroupedRows ? 8 : 0;
+    other.study.label = label(config);
+    other.study.shape->m = m;
+    other.started_utc = started_utc;
+    from.studies.push_back(other);
+  };
+  const std::int64_t m = probed.study.shape->m;
+  add(TileOrder::kHilbert, m, "2099-01-03T00:00:00Z");
+  add(TileOrder::kHilbert, m, "2099-01-02T00:00:00Z");
+  add(TileOrder::kLinear, 2 * m, "2099-01-01T00:00:00Z");  // another shape
+  const Json recorded = data(from).at("tile_order").at("recorded");
+  ASSERT_THAT(recorded, SizeIs(2));
+  EXPECT_EQ(recorded[0].at("order"), "hilbert");
+  EXPECT_EQ(recorded[0].at("started_utc"), "2099-01-03T00:00:00Z");
+  EXPECT_EQ(recorded[1].at("order"), "group8");
 }
 
 /// 256 configs, two of each tile, in which large tiles are the fastest.
