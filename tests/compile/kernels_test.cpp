@@ -1,5 +1,4 @@
 // The real kernels, compiled for sm_90a. Needs no GPU.
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -71,18 +70,9 @@ void expect_all_compile(const std::vector<KernelConfig>& configs) {
 
 TEST(Kernels, SmokeCompiles) { expect_all_compile(valid_configs("smoke")); }
 
-/// All tiles take two cores five minutes, so that it is every third of them: which ones depends on
-/// the kernels' sources, so that a series of changes sees all. HGEMM_TUNE_ALL_TILES=1: all at once.
+/// All take two cores five minutes.
 TEST(Kernels, EveryTileOfFullCompiles) {
-  constexpr std::size_t kParts = 3;
-  std::vector<KernelConfig> tiles = one_per_tile(valid_configs("full"));
-  if (std::getenv("HGEMM_TUNE_ALL_TILES") == nullptr) {
-    const std::size_t part = std::stoul(kernel_source_hash().substr(0, 4), nullptr, 16) % kParts;
-    std::vector<KernelConfig> some;
-    for (std::size_t i = part; i < tiles.size(); i += kParts) some.push_back(tiles[i]);
-    tiles = std::move(some);
-  }
-  expect_all_compile(tiles);
+  expect_all_compile(test::in_turn(one_per_tile(valid_configs("full")), 4, embedded_kernels()));
 }
 
 // One at a time, so that what fails names the value.

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,18 @@ __device__ void hgemm(const KernelParams& params) {{ {} }}
   std::string kernel_;
   std::vector<EmbeddedFile> files_;
 };
+
+/// Every `parts`-th of what would take two cores minutes to compile. Which ones depends on
+/// `sources`, so that a series of changes sees all of them. HGEMM_TUNE_COMPILE_ALL=1: all at once.
+template <typename T>
+std::vector<T> in_turn(std::vector<T> all, std::size_t parts,
+                       std::span<const EmbeddedFile> sources) {
+  if (std::getenv("HGEMM_TUNE_COMPILE_ALL") != nullptr) return all;
+  std::vector<T> some;
+  const std::size_t first = std::stoul(kernel_source_hash(sources).substr(0, 4), nullptr, 16);
+  for (std::size_t i = first % parts; i < all.size(); i += parts) some.push_back(all[i]);
+  return some;
+}
 
 struct Outcome {
   std::vector<Build> builds;  ///< in the order of the configs
