@@ -69,6 +69,24 @@ std::vector<std::string> Referee::end_round(const std::map<std::string, Sample>&
   return finished_ || policy_.keep_finalists ? std::vector<std::string>{} : eliminate_slow();
 }
 
+std::set<std::string> Referee::sure_to_leave(const std::map<std::string, Sample>& so_far) const {
+  std::set<std::string> leaving;
+  if (phase_ != Stage::kScreen || rounds_ > 0) return leaving;
+  for (const Group group : {Group::kConfig, Group::kCublasLt}) {
+    std::vector<std::pair<double, const Entry*>> measured;
+    for (const Entry* entry : members(group)) {
+      const auto found = so_far.find(entry->label);
+      if (found != so_far.end()) measured.emplace_back(found->second.time_us, entry);
+    }
+    if (measured.empty()) continue;
+    const double most = most_allowed_us(std::ranges::min_element(measured)->first);
+    for (const auto& [time_us, entry] : measured) {
+      if (time_us > most) leaving.insert(entry->label);
+    }
+  }
+  return leaving;
+}
+
 std::vector<const Referee::Entry*> Referee::members(Group group) const {
   std::vector<const Entry*> out;
   for (const Entry& entry : entries_) {
@@ -120,7 +138,7 @@ std::vector<std::string> Referee::screen() {
     const Entry& leader = *ranked[0];
     if (group == Group::kConfig) update_standing(leader);
 
-    const double most_allowed_us = time_us(&leader) / policy_.screen_keep_ratio;
+    const double most_allowed_us = this->most_allowed_us(time_us(&leader));
     const std::size_t most_kept = this->most_kept(group);
     for (std::size_t i = 0; i < ranked.size(); ++i) {
       const Entry& entry = *ranked[i];

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,6 +76,11 @@ class Referee {
   /// place in the final now.
   std::vector<std::string> end_round(const std::map<std::string, Sample>& samples);
 
+  /// Of a round that is under way, by its samples so far: who will be eliminated at its end
+  /// whatever the others do. In the first round of screening that is who is far slower than the
+  /// fastest so far, since the fastest can only get faster; else nobody is sure to leave.
+  std::set<std::string> sure_to_leave(const std::map<std::string, Sample>& so_far) const;
+
   struct Standing {
     std::string leader;       ///< empty if no config is left
     double ratio_cublas = 0;  ///< median over this phase's rounds of cublas' time / its time
@@ -91,6 +97,7 @@ class Referee {
   };
 
   std::vector<const Entry*> members(Group group) const;
+  double most_allowed_us(double fastest_us) const { return fastest_us / policy_.screen_keep_ratio; }
   const Entry& cublas() const;
   /// Fastest first. By ratio to cublas, not by time: a ratio within a round is free of drift, and
   /// it is what is reported.

@@ -95,11 +95,11 @@ void ShapeRace::run() {
   }
   Referee referee(racers, policy());
   const auto over = [&] { return referee.finished() || configs_alive() == 0; };
-  for (int round = 0; !over();) {
+  while (!over()) {
     context_.poll();
     phase_ = referee.phase();
-    for (Samples& samples : measure(referee.next_round())) {
-      if (!over()) end_round(++round, samples, referee);
+    for (Samples& samples : measure(referee)) {
+      if (!over()) end_round(samples, referee);
     }
   }
   for (auto& [label, candidate] : candidates_) {
@@ -111,20 +111,41 @@ void ShapeRace::run() {
   warn_of_faults();
 }
 
-void ShapeRace::end_round(int round, Samples& samples, Referee& referee) {
+/// Who is sure to leave does so now, and is recorded: a round of thousands may take minutes, and a
+/// kill in the midst of it costs only who was not measured yet.
+void ShapeRace::end_part(const Samples& so_far, const Referee& referee) {
+  if (!so_far.contains(std::string(kCublasLabel))) return;  // what is recorded can be compared
+  const std::set<std::string> leaving = referee.sure_to_leave(so_far);
+  std::vector<std::string> left;
+  for (const auto& [label, sample] : so_far) {
+    const bool leaves = leaving.contains(label);
+    if ((!leaves && !is_baseline(label)) || !taken_early_.insert(label).second) continue;
+    take(label, sample);
+    if (!leaves) continue;
+    leave(label);
+    left.push_back(label);
+  }
+  commit();
+  for (const std::string& label : left) forget(label);
+}
+
+void ShapeRace::leave(const std::string& label) {
+  Candidate& candidate = candidates_.at(label);
+  reach(candidate, Stage::kScreen);
+  candidate.ended = true;
+}
+
+void ShapeRace::end_round(Samples& samples, Referee& referee) {
   // Who failed after its sample, as it was made ready again, has none; nor who left in the round
   // that was measured with this one.
   std::erase_if(samples, [&](const auto& item) { return candidates_.at(item.first).ended; });
-  for (auto& [label, sample] : samples) {
-    sample.round = round;
-    take(label, sample);
+  for (const auto& [label, sample] : samples) {
+    if (!taken_early_.contains(label)) take(label, sample);
   }
+  taken_early_.clear();
+  ++rounds_;
   const auto eliminated = referee.end_round(samples);
-  for (const std::string& label : eliminated) {
-    Candidate& candidate = candidates_.at(label);
-    reach(candidate, Stage::kScreen);
-    candidate.ended = true;
-  }
+  for (const std::string& label : eliminated) leave(label);
   commit();
   for (const std::string& label : eliminated) forget(label);
   if (referee.phase() != phase_) {
@@ -132,12 +153,14 @@ void ShapeRace::end_round(int round, Samples& samples, Referee& referee) {
       if (!is_baseline(label)) candidate.trial.samples.clear();  // screening does not count
     }
   }
-  context_.listener.racing(round, configs_alive(), referee.standing().leader,
+  context_.listener.racing(rounds_, configs_alive(), referee.standing().leader,
                            referee.standing().ratio_cublas);
 }
 
+/// A sample of the round under way.
 void ShapeRace::take(const std::string& label, Sample sample) {
   Candidate& candidate = candidates_.at(label);
+  sample.round = rounds_ + 1;
   if (phase_ == Stage::kFinal) candidate.final_times_us.push_back(sample.time_us);
   clock_events_ |= sample.clock_events.value_or(0);
   candidate.trial.samples.push_back(std::move(sample));
@@ -265,13 +288,15 @@ void ShapeRace::settle() {
 
 // ---- Measuring ----
 
-/// Rounds in this order. Who fails in them is left out.
-std::vector<ShapeRace::Samples> ShapeRace::measure(const std::vector<std::string>& order) {
+/// The next rounds. Who fails in them is left out.
+std::vector<ShapeRace::Samples> ShapeRace::measure(Referee& referee) {
+  const std::vector<std::string> order = referee.next_round();
   while (!one_by_one_) {
     make_ready();
     if (configs_alive() == 0) return {};
     try {
-      auto rounds = measure_together(order);
+      auto rounds =
+          measure_together(order, [&](const Samples& so_far) { end_part(so_far, referee); });
       worked();
       return rounds;
     } catch (const MeasurerLost& loss) {
@@ -281,6 +306,9 @@ std::vector<ShapeRace::Samples> ShapeRace::measure(const std::vector<std::string
         lost();
         one_by_one_ = true;
       }
+      // Who left in it keeps its samples; the others' are taken again, in a round of their own.
+      if (!taken_early_.empty()) ++rounds_;
+      taken_early_.clear();
     }
   }
   std::vector<Samples> rounds;
@@ -294,7 +322,8 @@ std::vector<ShapeRace::Samples> ShapeRace::measure(const std::vector<std::string
   return rounds;
 }
 
-std::vector<ShapeRace::Samples> ShapeRace::measure_together(const std::vector<std::string>& order) {
+std::vector<ShapeRace::Samples> ShapeRace::measure_together(const std::vector<std::string>& order,
+                                                            const OnPart& on_part) {
   std::vector<std::string> labels;
   std::ranges::copy_if(order, std::back_inserter(labels),
                        [this](const auto& label) { return candidates_.at(label).ready; });
@@ -312,6 +341,7 @@ std::vector<ShapeRace::Samples> ShapeRace::measure_together(const std::vector<st
       for (std::size_t i = 0; i < count; ++i) rounds[round][part[i]] = timed[round].at(i);
     }
     if (!in_parts) continue;
+    if (on_part) on_part(rounds.front());
     context_.listener.measuring(static_cast<int>(begin + count), static_cast<int>(labels.size()));
     context_.poll();
   }

@@ -80,9 +80,12 @@ class ShapeRace {
   void settle();
 
   using Samples = std::map<std::string, Sample>;  ///< of a round, by label
-  std::vector<Samples> measure(const std::vector<std::string>& order);
-  std::vector<Samples> measure_together(const std::vector<std::string>& order);
-  void end_round(int round, Samples& samples, Referee& referee);
+  std::vector<Samples> measure(Referee& referee);
+  using OnPart = std::function<void(const Samples& so_far)>;
+  std::vector<Samples> measure_together(const std::vector<std::string>& order,
+                                        const OnPart& on_part = nullptr);
+  void end_part(const Samples& so_far, const Referee& referee);
+  void end_round(Samples& samples, Referee& referee);
   void take(const std::string& label, Sample sample);
   void weigh();
   std::vector<std::string> worth_weighing() const;
@@ -96,6 +99,7 @@ class ShapeRace {
   [[noreturn]] void give_up(const std::string& why);
   void fail(Candidate& candidate, Status status, const std::string& message);
   static void reach(Candidate& candidate, Stage stage);
+  void leave(const std::string& label);  ///< eliminated in screening
   void forget(const std::string& label);
   void commit();
   void warn_of_faults() const;
@@ -108,6 +112,8 @@ class ShapeRace {
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on
   Stage phase_ = Stage::kNone;
+  int rounds_ = 0;                     ///< that have ended
+  std::set<std::string> taken_early_;  ///< whose sample of the round under way is taken already
   bool open_ = false;
   bool attempting_ = false;           ///< the store has a note of it
   std::optional<Pace> settled_for_;   ///< none: not since the shape was opened

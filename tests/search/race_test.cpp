@@ -68,6 +68,32 @@ TEST(Referee, ScreeningEliminatesWhatIsClearlySlowerWithinItsOwnKind) {
   EXPECT_THAT(referee.next_round(), UnorderedElementsAre("cublas", "cublaslt.0", "a"));
 }
 
+TEST(Referee, WhoIsFarSlowerThanTheFastestSoFarIsSureToLeaveTheFirstRound) {
+  const auto samples = [](const Times& times_us) {
+    std::map<std::string, Sample> samples;
+    for (const auto& [label, time_us] : times_us) samples[label].time_us = time_us;
+    return samples;
+  };
+  const Times part{{"cublas", 10}, {"cublaslt.0", 500}, {"a", 100}, {"b", 118}};
+  const Times whole{{"cublas", 10}, {"cublaslt.0", 500}, {"a", 100},
+                    {"b", 118},     {"c", 80},           {"d", 90}};
+  Referee referee(std::vector<std::string>{"cublas", "cublaslt.0", "a", "b", "c", "d"}, {});
+  referee.next_round();
+  EXPECT_THAT(referee.sure_to_leave({}), IsEmpty());
+  EXPECT_THAT(referee.sure_to_leave(samples(part)), UnorderedElementsAre("b"));
+  const auto leaving = referee.sure_to_leave(samples(whole));
+  EXPECT_THAT(leaving, UnorderedElementsAre("a", "b"));  // 80 / 0.85 = 94.1
+  EXPECT_THAT(end_round(referee, whole), UnorderedElementsAreArray(leaving));
+  // Later it is the median of rounds that counts.
+  EXPECT_THAT(referee.sure_to_leave(samples({{"cublas", 10}, {"c", 80}, {"d", 200}})), IsEmpty());
+
+  RacePolicy unscreened;
+  unscreened.screen_rounds = 0;
+  Referee final_only(std::vector<std::string>{"cublas", "a", "b"}, unscreened);
+  final_only.next_round();
+  EXPECT_THAT(final_only.sure_to_leave(samples(part)), IsEmpty());
+}
+
 TEST(Referee, OnlyFinalistsGoOn) {
   Times times = field(30, 100, [](int i) { return 100 + 0.1 * i; });
   for (int i = 2; i < 9; ++i) times[fmt::format("cublaslt.{}", i)] = 101;

@@ -477,36 +477,6 @@ TEST_F(Tune, SaysOnceThatTheGpuHasNoEnergyCounter) {
   EXPECT_EQ(trial(kLight, name(1)).stage, Stage::kFinal);
 }
 
-TEST_F(Tune, MeasuresRestedRoundsOfManyInPartsAndStopsBetweenThem) {
-  std::vector<KernelConfig> many;
-  for (int i = 0; i < 32; ++i) {
-    for (const TileOrder order : {TileOrder::kLinear, TileOrder::kHilbert}) {
-      many.push_back({.bn = 64 + 8 * (i % 8), .stages = 3 + i / 8, .order = order});
-    }
-  }
-  const auto count = static_cast<std::int64_t>(many.size());
-  TunePlan burst = plan({kSmall}, many);
-  burst.regimes = {Regime::kBurst};
-
-  FakeMeasurer stopped;
-  EXPECT_EQ(run(burst, stopped, [&] { return !stopped.asked.empty(); }), 0);
-  EXPECT_THAT(stopped.asked, ElementsAre(SizeIs(64)));
-
-  FakeMeasurer gpu;
-  EXPECT_EQ(run(burst, gpu), count);
-  ASSERT_GE(gpu.asked.size(), 2u);
-  std::set<std::string> first(gpu.asked[0].begin(), gpu.asked[0].end());
-  first.insert(gpu.asked[1].begin(), gpu.asked[1].end());
-  EXPECT_THAT(gpu.asked[0], SizeIs(64));
-  EXPECT_THAT(first, SizeIs(gpu.asked[0].size() + gpu.asked[1].size()));  // each once
-  EXPECT_TRUE(std::ranges::all_of(many, [&](const auto& c) { return first.contains(label(c)); }));
-  EXPECT_TRUE(first.contains("cublas"));
-  // Sustained, samples follow one another with no pause: a round stays whole.
-  FakeMeasurer shared;
-  EXPECT_EQ(run(plan({kLight}, many), shared), count);
-  EXPECT_THAT(shared.asked[0], SizeIs(first.size()));
-}
-
 struct Killed {};  ///< stands for SIGKILL: nothing may be done after it
 
 TEST_F(Tune, AFinalOutlivesItsEnergyWindows) {
