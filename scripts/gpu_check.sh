@@ -2,9 +2,9 @@
 # What only a Hopper GPU can show, from a finished build folder: builds nothing, needs no network and
 # no build tools. Writes <output>/gpu-check.json ($1; default results/<GPU>) and fails if a check did.
 #   cmake --build build && scripts/gpu_check.sh
-# With a pattern ($2) only the checks whose names match it run; of the others the outcome that is
-# there stays, if it is about the same kernels:
-#   scripts/gpu_check.sh results/h200 'worker_test|verify'
+# With a pattern ($2) only the checks whose names match it run (of the sweeps all, if one does); of
+# the others the outcome that is there stays, if it is about the same kernels:
+#   scripts/gpu_check.sh results/h200 'worker_test|kill and resume'
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)
@@ -180,11 +180,12 @@ sweeps=("smoke sweep" "smoke sweep in burst" "kill and resume" "stop, kill the w
   "compare and merge" "verify")
 wanted() {
   [[ -z $only || $1 =~ $only ]] && return
-  local sweep asked=1
+  local sweep asked=false among=false
   for sweep in "${sweeps[@]}"; do
-    [[ $sweep =~ $only ]] && asked=0
+    if [[ $sweep =~ $only ]]; then asked=true; fi
+    if [[ $sweep == "$1" ]]; then among=true; fi
   done
-  ((asked == 0)) && printf '%s\n' "${sweeps[@]}" | grep -qxF "$1"
+  $asked && $among
 }
 
 check() {

@@ -8,9 +8,9 @@
 // cap, which sets the clock by what ran before: there each candidate runs alone for kLeadInMs, then
 // is timed for kOwnMs.
 //
-// Everything that is timed, and what comes before it, runs on one stream, as in hgemm-tune. Once a
-// process has had kernels on two streams at the same time, each of its launches takes 0.3 us longer
-// to follow the one before, cuBLAS's too (H200, driver 580; results/h200/export/two-streams.md).
+// All kernels that are timed, and all before them, run on one stream, as in hgemm-tune. Once a
+// process has had kernels on two streams at the same time, each of its kernels starts 0.35 us later
+// after the one before, cuBLAS's too (H200, driver 580; results/h200/export/two-streams.md).
 //
 // example [--shape MxNxK]... [--rest MS] [--checks-first]
 //   --shape         only this tuned shape; several are measured in the order given
@@ -335,6 +335,7 @@ int main(int argc, char** argv) {
   check(cublasSetWorkspace(cublas, cublas_workspace.get(), cublas_bytes), "giving it a workspace");
 
   int wrong = arguments.checks_first ? check_package(stream) : 0;
+  std::fflush(stdout);
   std::mt19937 random(1);
   std::vector<Result> results;
   for (const Problem& shape : arguments.shapes) {

@@ -177,6 +177,7 @@ std::vector<const RecordedStudy*> timelines_to_compare(const Known& known) {
   for (const RecordedStudy& recorded : known.studies) {
     if (has_tiles(recorded)) all.push_back(&recorded);
   }
+  std::ranges::reverse(all);  // of those of one second the last
   std::ranges::stable_sort(all, std::greater<>(), &RecordedStudy::started_utc);
   if (all.empty()) return all;
   const Study& newest = all.front()->study;

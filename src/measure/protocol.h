@@ -67,9 +67,10 @@
 // judged by races of full effort (results/h200/, `hgemm-tune replay`). How long a sample was is
 // always on record: its launches times their time.
 //
-// ONE STREAM. All that the process does on the GPU, it does on one stream: once kernels of two
-// streams ran at the same time, each launch starts 0.35 us later after the one before, for the rest
-// of the process, ours and cuBLAS's alike (H200, driver 580; results/h200/export/two-streams.md).
+// ONE STREAM. The process never has kernels on two streams at the same time: once it had, each
+// launch starts 0.35 us later after the one before, ours and cuBLAS's alike (H200, driver 580;
+// results/h200/export/two-streams.md). What is cleared on the default stream is so while the other
+// one is idle.
 //
 // A candidate is timed only after it was verified at this shape (problem/problem.h).
 #pragma once

@@ -77,8 +77,9 @@ class Referee {
   std::vector<std::string> end_round(const std::map<std::string, Sample>& samples);
 
   /// Of a round that is under way, by its samples so far: who will be eliminated at its end
-  /// whatever the others do. In the first round of screening that is who is far slower than the
-  /// fastest so far, since the fastest can only get faster; else nobody is sure to leave.
+  /// whatever times the others have. In the first round of screening that is who is far slower than
+  /// the fastest so far, since the fastest can only get faster (should it fail yet, it was fast all
+  /// the same); else nobody is sure to leave.
   std::set<std::string> sure_to_leave(const std::map<std::string, Sample>& so_far) const;
 
   struct Standing {

@@ -111,22 +111,22 @@ void ShapeRace::run() {
   warn_of_faults();
 }
 
-/// Who is sure to leave does so now, and is recorded: a round of thousands may take minutes, and a
-/// kill in the midst of it costs only who was not measured yet.
-void ShapeRace::end_part(const Samples& so_far, const Referee& referee) {
-  if (!so_far.contains(std::string(kCublasLabel))) return;  // what is recorded can be compared
+/// Of a round in parts. Who is sure to leave does so now, and is recorded: a kill in the midst of a
+/// round, which may take minutes, costs only who might have stayed. The measurer forgets them when
+/// the round has ended: should it be lost then, make_ready() comes next.
+void ShapeRace::end_part(const Samples& so_far, std::size_t done, std::size_t total,
+                         const Referee& referee) {
   const std::set<std::string> leaving = referee.sure_to_leave(so_far);
-  std::vector<std::string> left;
   for (const auto& [label, sample] : so_far) {
     const bool leaves = leaving.contains(label);
-    if ((!leaves && !is_baseline(label)) || !taken_early_.insert(label).second) continue;
+    if (leaving.empty() || (!leaves && !is_baseline(label))) continue;
+    if (!taken_early_.insert(label).second) continue;
     take(label, sample);
-    if (!leaves) continue;
-    leave(label);
-    left.push_back(label);
+    if (leaves) leave(label);
   }
   commit();
-  for (const std::string& label : left) forget(label);
+  context_.listener.measuring(static_cast<int>(done), static_cast<int>(total));
+  context_.poll();
 }
 
 void ShapeRace::leave(const std::string& label) {
@@ -136,8 +136,11 @@ void ShapeRace::leave(const std::string& label) {
 }
 
 void ShapeRace::end_round(Samples& samples, Referee& referee) {
+  for (const std::string& label : taken_early_) {
+    if (candidates_.at(label).ended) forget(label);
+  }
   // Who failed after its sample, as it was made ready again, has none; nor who left in the round
-  // that was measured with this one.
+  // that was measured with this one, or in a part of this one.
   std::erase_if(samples, [&](const auto& item) { return candidates_.at(item.first).ended; });
   for (const auto& [label, sample] : samples) {
     if (!taken_early_.contains(label)) take(label, sample);
@@ -288,15 +291,26 @@ void ShapeRace::settle() {
 
 // ---- Measuring ----
 
-/// The next rounds. Who fails in them is left out.
+/// The next rounds. Who fails in them is left out. Rested samples stand alone, so that a round of
+/// thousands, minutes at large shapes, can be in parts.
 std::vector<ShapeRace::Samples> ShapeRace::measure(Referee& referee) {
-  const std::vector<std::string> order = referee.next_round();
+  std::vector<std::string> order = referee.next_round();
+  const bool in_parts = pace() == Pace::kRested && order.size() > kRestedPart;
+  // What is recorded of a part can be compared: the baselines are in the first one.
+  if (in_parts) std::ranges::stable_partition(order, is_baseline);
+  const std::size_t part_size = in_parts ? kRestedPart : std::max<std::size_t>(order.size(), 1);
+  std::vector<Samples> rounds;
   while (!one_by_one_) {
     make_ready();
     if (configs_alive() == 0) return {};
     try {
-      auto rounds =
-          measure_together(order, [&](const Samples& so_far) { end_part(so_far, referee); });
+      rounds.clear();
+      const std::vector<std::string> labels = ready_of(order);
+      for (std::size_t done = 0; done < labels.size();) {
+        const auto part = std::span(labels).subspan(done);
+        done += measure_together(part.first(std::min(part_size, part.size())), rounds);
+        if (in_parts) end_part(rounds.front(), done, labels.size(), referee);
+      }
       worked();
       return rounds;
     } catch (const MeasurerLost& loss) {
@@ -311,41 +325,34 @@ std::vector<ShapeRace::Samples> ShapeRace::measure(Referee& referee) {
       taken_early_.clear();
     }
   }
-  std::vector<Samples> rounds;
-  for (const std::string& label : order) {
-    do_alone(label, [&] {
-      const auto alone = measure_together({label});
-      rounds.resize(alone.size());
-      for (std::size_t i = 0; i < alone.size(); ++i) rounds[i][label] = alone[i].at(label);
-    });
+  rounds.clear();
+  for (std::size_t done = 0; done < order.size();) {
+    const std::string& label = order[done++];
+    if (candidates_.at(label).ended) continue;
+    do_alone(label, [&] { measure_together(std::span(&label, 1), rounds); });
+    if (in_parts && done % kRestedPart == 0 && !rounds.empty()) {
+      end_part(rounds.front(), done, order.size(), referee);
+    }
   }
   return rounds;
 }
 
-std::vector<ShapeRace::Samples> ShapeRace::measure_together(const std::vector<std::string>& order,
-                                                            const OnPart& on_part) {
+std::vector<std::string> ShapeRace::ready_of(const std::vector<std::string>& order) const {
   std::vector<std::string> labels;
   std::ranges::copy_if(order, std::back_inserter(labels),
                        [this](const auto& label) { return candidates_.at(label).ready; });
-  std::vector<Samples> rounds;
-  // Rested samples stand alone, so that a round of thousands, minutes at large shapes, can be asked
-  // for in parts, and stopped between them.
-  const bool in_parts = pace() == Pace::kRested && labels.size() > kRestedPart;
-  const std::size_t most = in_parts ? kRestedPart : std::max<std::size_t>(labels.size(), 1);
-  for (std::size_t begin = 0; begin < labels.size(); begin += most) {
-    const std::size_t count = std::min(most, labels.size() - begin);
-    const auto part = std::span<const std::string>(labels).subspan(begin, count);
-    const auto timed = context_.measurer.rounds(part, pace());
-    rounds.resize(timed.size());
-    for (std::size_t round = 0; round < timed.size(); ++round) {
-      for (std::size_t i = 0; i < count; ++i) rounds[round][part[i]] = timed[round].at(i);
-    }
-    if (!in_parts) continue;
-    if (on_part) on_part(rounds.front());
-    context_.listener.measuring(static_cast<int>(begin + count), static_cast<int>(labels.size()));
-    context_.poll();
+  return labels;
+}
+
+/// Adds the labels' samples to their rounds, and returns how many labels there were.
+std::size_t ShapeRace::measure_together(std::span<const std::string> labels,
+                                        std::vector<Samples>& rounds) {
+  const auto timed = context_.measurer.rounds(labels, pace());
+  rounds.resize(timed.size());
+  for (std::size_t round = 0; round < timed.size(); ++round) {
+    for (std::size_t i = 0; i < labels.size(); ++i) rounds[round][labels[i]] = timed[round].at(i);
   }
-  return rounds;
+  return labels.size();
 }
 
 /// Energy of who reached the end, and of what it is compared with; each is recorded at once.

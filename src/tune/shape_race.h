@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,10 +82,9 @@ class ShapeRace {
 
   using Samples = std::map<std::string, Sample>;  ///< of a round, by label
   std::vector<Samples> measure(Referee& referee);
-  using OnPart = std::function<void(const Samples& so_far)>;
-  std::vector<Samples> measure_together(const std::vector<std::string>& order,
-                                        const OnPart& on_part = nullptr);
-  void end_part(const Samples& so_far, const Referee& referee);
+  std::vector<std::string> ready_of(const std::vector<std::string>& order) const;
+  std::size_t measure_together(std::span<const std::string> labels, std::vector<Samples>& rounds);
+  void end_part(const Samples& so_far, std::size_t done, std::size_t total, const Referee& referee);
   void end_round(Samples& samples, Referee& referee);
   void take(const std::string& label, Sample sample);
   void weigh();
@@ -112,7 +112,7 @@ class ShapeRace {
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on
   Stage phase_ = Stage::kNone;
-  int rounds_ = 0;                     ///< that have ended
+  int rounds_ = 0;                     ///< that have ended, or were lost after some had left
   std::set<std::string> taken_early_;  ///< whose sample of the round under way is taken already
   bool open_ = false;
   bool attempting_ = false;           ///< the store has a note of it

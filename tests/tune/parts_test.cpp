@@ -92,8 +92,8 @@ TEST_F(Parts, ALostRoundHasANumberOfItsOwn) {
   };
   EXPECT_EQ(run(burst(), gpu), 64);
   EXPECT_EQ(gpu.lose_round, 0);
-  ASSERT_THAT(gpu.asked[0], Contains("cublas"));  // or nobody would have left before the loss
-  ASSERT_THAT(gpu.asked[1], Not(Contains("cublas")));
+  ASSERT_THAT(gpu.asked[0], Contains("cublas"));
+  ASSERT_THAT(gpu.asked[1], Not(Contains("cublas")));  // the one that was lost
   const auto cublas = rounds_in_burst("cublas");
   EXPECT_THAT(cublas, SizeIs(std::ranges::count_if(gpu.asked, [](const auto& labels) {
                 return std::ranges::find(labels, "cublas") != labels.end();
@@ -103,6 +103,44 @@ TEST_F(Parts, ALostRoundHasANumberOfItsOwn) {
     ASSERT_THAT(rounds, SizeIs(1)) << name;
     EXPECT_THAT(cublas, Contains(rounds[0])) << name;  // it can be compared
   }
+}
+
+TEST_F(Parts, NobodyIsMissingWhateverIsLost) {
+  const std::string crashing = slow.rbegin()->first;
+  const auto check = [&](const char* what, const auto& prepare, bool crashes = false) {
+    SCOPED_TRACE(what);
+    forget_everything();
+    FakeMeasurer gpu;
+    gpu.model_us = slow;
+    prepare(gpu);
+    EXPECT_EQ(run(burst(), gpu), 64);
+    for (const auto& [name, time_us] : slow) {
+      const bool crashed = crashes && name == crashing;
+      const Trial recorded = trial(kSmall, name, Regime::kBurst);
+      EXPECT_EQ(recorded.status, crashed ? Status::kCrashed : Status::kOk) << name;
+      EXPECT_THAT(recorded.samples, SizeIs(crashed ? 0 : 1)) << name;
+    }
+    EXPECT_EQ(run(burst(), gpu), 0);
+  };
+  check("as one leaves", [](FakeMeasurer& gpu) { gpu.lose_forget = 1; });
+  check("as two leave", [](FakeMeasurer& gpu) { gpu.lose_forget = 2; });
+  check("the first part", [](FakeMeasurer& gpu) { gpu.lose_round = 1; });
+  check(
+      "a kernel",
+      [&](FakeMeasurer& gpu) {
+        gpu.in_round[crashing] = {Status::kCrashed, 9};
+      },
+      true);
+}
+
+TEST_F(Parts, ScreeningAtTheRestedPaceIsInThemTooWhenSustained) {
+  FakeMeasurer gpu;
+  gpu.power_capped = true;
+  gpu.model_us = slow;
+  EXPECT_EQ(run(plan({kLarge}, many), gpu), 64);
+  EXPECT_THAT(gpu.asked[0], SizeIs(64));
+  EXPECT_EQ(gpu.paces[1], Pace::kRested);
+  EXPECT_EQ(gpu.paces.back(), Pace::kOwn);
 }
 
 }  // namespace
