@@ -14,7 +14,9 @@
 //
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
 // order (search/race.h). Ratios are only taken within a round. At the own pace own_samples rounds
-// are taken in one go and share their order.
+// are taken in one go and share their order. A rested round of more than 64 is in parts, the
+// baselines in the first, so that who is far slower than the fastest so far is recorded after each
+// (tune/shape_race.cpp): its samples stand alone, and it may take minutes.
 //
 // What ran before a sample sets its clock, and at the power cap the clock differs between kernels
 // by more than their cycles do. Therefore every sample has a PACE:

@@ -119,8 +119,8 @@ void ShapeRace::end_part(const Samples& so_far, std::size_t done, std::size_t to
   const std::set<std::string> leaving = referee.sure_to_leave(so_far);
   for (const auto& [label, sample] : so_far) {
     const bool leaves = leaving.contains(label);
-    if (leaving.empty() || (!leaves && !is_baseline(label))) continue;
-    if (!taken_early_.insert(label).second) continue;
+    const bool wanted = leaves || (is_baseline(label) && !leaving.empty());
+    if (!wanted || !taken_early_.insert(label).second) continue;
     take(label, sample);
     if (leaves) leave(label);
   }
