@@ -38,10 +38,10 @@ struct CostFigures {
   double power_limit_w = 700;
   /// Whatever it does (h200: 116 W).
   double idle_w = 120;
-  // At 1500 MHz, fitted to 442 configs at the cap (analysis/energy_fit.py).
+  // At 1500 MHz, fitted to 447 configs at the cap (analysis/energy_fit.py).
   double pj_per_flop = 0.593;
-  double pj_per_smem_byte = 7.6;
-  double pj_per_l2_byte = 10.2;
+  double pj_per_smem_byte = 7.5;
+  double pj_per_l2_byte = 10.3;
   double pj_per_dram_byte = 72.5;
 };
 CostFigures cost_figures(const Device& device);  ///< sustained, at its own power limit

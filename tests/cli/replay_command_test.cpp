@@ -106,7 +106,7 @@ TEST_F(ReplayCommand, JudgesWhatTunesFoundAndNamesWhatItCannotJudge) {
 
   const Outcome beyond = run("replay --format json --found " + results + "sustained-again.db");
   EXPECT_EQ(beyond.exit_code, 0) << beyond.err;
-  EXPECT_THAT(beyond.err, HasSubstr("16384x16384x16384 sustained"));
+  EXPECT_THAT(beyond.err, HasSubstr("4096x4096x1024 sustained"));
   EXPECT_EQ(run("replay --found " + results + "budget-20s.db --seeds 3").exit_code, 2);
   const Outcome strange = run("replay --found " + results + "odd.md");
   EXPECT_EQ(strange.exit_code, 2);
