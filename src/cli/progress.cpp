@@ -14,11 +14,6 @@ namespace {
 constexpr int kBarWidth = 20;
 constexpr std::chrono::milliseconds kTerminalInterval{100};
 constexpr std::chrono::seconds kPlainInterval{5};
-/// Share of a shape's time that goes into making its candidates ready; the rest is racing, and then
-/// weighing if that was asked for. Only the estimate of the time left depends on it.
-constexpr double kPreparingShare = 0.4;
-/// Rounds after which half of the racing is thought to be over.
-constexpr double kHalfRaceRounds = 6;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -92,10 +87,9 @@ std::string Progress::compiling_line() const {
 
 std::string Progress::racing_line() const {
   if (!racing_shapes_ || doing_.empty()) return "";
-  const double fraction = (shape_index_ + part_) / shape_count_;
-  const std::string left = time_left(fraction, racing_start_);
+  const std::string left = time_left(advanced_, racing_start_);
   if (!terminal_) return doing_ + (left.empty() ? "" : ", about " + left);
-  return fmt::format("{}{}/{} {}: {}", bar(fraction, left), shape_index_ + 1, shape_count_,
+  return fmt::format("{}{}/{} {}: {}", bar(advanced_, left), shape_index_ + 1, shape_count_,
                      shape_name_, doing_);
 }
 
@@ -139,7 +133,6 @@ void Progress::shape_started(const Shape& shape, Regime regime, int index, int c
   shape_count_ = count;
   standing_.clear();
   doing_.clear();
-  part_ = raced_part_ = 0;
   rounds_ = 0;
   shape_name_ = to_string(shape);
   if (names_regimes_) shape_name_ += fmt::format(" {}", to_string(regime));
@@ -148,37 +141,28 @@ void Progress::shape_started(const Shape& shape, Regime regime, int index, int c
                    candidates));
 }
 
-void Progress::show_shape(double part, const std::string& text) {
-  part_ = part;
+void Progress::show_shape(const std::string& text) {
   doing_ = text;
   show();
 }
 
 void Progress::preparing(int done, int total) {
-  show_shape(total > 0 ? kPreparingShare * done / total : 0,
-             fmt::format("verifying {}/{}", done, total));
-}
-
-double Progress::raced_part(double rounds) {
-  return kPreparingShare + (1 - kPreparingShare) * (1 - std::exp2(-rounds / kHalfRaceRounds));
+  show_shape(fmt::format("verifying {}/{}", done, total));
 }
 
 void Progress::measuring(int done, int total) {
-  show_shape(raced_part(rounds_ + static_cast<double>(done) / total),
-             fmt::format("round {}, {}/{} measured{}{}", rounds_ + 1, done, total,
+  show_shape(fmt::format("round {}, {}/{} measured{}{}", rounds_ + 1, done, total,
                          standing_.empty() ? "" : ", ", standing_));
 }
 
 void Progress::racing(int round, int alive, const std::string& leader, double ratio_cublas) {
   standing_ = fmt::format("{} at {:.3f}x cuBLAS", leader, ratio_cublas);
   rounds_ = round;
-  raced_part_ = raced_part(round);
-  show_shape(raced_part_, fmt::format("round {}, {} in the race, {}", round, alive, standing_));
+  show_shape(fmt::format("round {}, {} in the race, {}", round, alive, standing_));
 }
 
 void Progress::weighing(int done, int total) {
-  show_shape(total > 0 ? raced_part_ + (1 - raced_part_) * done / total : raced_part_,
-             fmt::format("energy {}/{}, {}", done, total, standing_));
+  show_shape(fmt::format("energy {}/{}, {}", done, total, standing_));
 }
 
 void Progress::shape_finished(const Shape&) {

@@ -31,6 +31,7 @@ class Progress : public TuneListener {
   void weighing(int done, int total) override;
   void shape_finished(const Shape& shape) override;
   void warning(const std::string& text) override;
+  void advanced(double share) override { advanced_ = share; }
 
  private:
   /// Shows what is under way, unless that was done a moment ago.
@@ -43,8 +44,7 @@ class Progress : public TuneListener {
   void erase();
   void line(const std::string& text);
 
-  void show_shape(double part, const std::string& text);
-  static double raced_part(double rounds);  ///< of a shape, after so many
+  void show_shape(const std::string& text);
 
   std::FILE* out_;
   bool terminal_;
@@ -62,8 +62,7 @@ class Progress : public TuneListener {
   int shape_index_ = 0;
   int shape_count_ = 1;
   std::string shape_name_;  ///< with its regime if that is to be said
-  double part_ = 0;         ///< of the current shape
-  double raced_part_ = 0;   ///< the same when its last round ended
+  double advanced_ = 0;     ///< of all the races
   int rounds_ = 0;          ///< of its race that have ended
   std::string doing_;       ///< with it
   std::string standing_;    ///< who leads it

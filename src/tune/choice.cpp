@@ -119,7 +119,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                                    {.energy = energy, .full_effort = full_effort});
       const Candidates candidates = candidates_for(shape, plan, figures);
       if (candidates.configs.empty()) continue;
-      Missing missing{shape, regime, {}, candidates.configs.size(), 0};
+      Missing missing{shape, regime, {}, candidates.configs.size(), 0, energy};
       std::vector<KernelConfig> chosen = candidates.configs;
       if (plan.search) {
         missing.launch_us = std::ranges::min(candidates.predicted_us);

@@ -17,8 +17,9 @@ struct Missing {
   std::vector<KernelConfig> configs;
   std::size_t space = 0;  ///< configs that could be raced, measured or not
   double launch_us = 0;   ///< the least that was predicted, if anything was
+  bool energy = false;    ///< is wanted of its finalists
 
-  RaceToCome to_come() const { return {shape, regime, launch_us, configs.size(), space}; }
+  RaceToCome to_come() const { return {shape, regime, launch_us, configs.size(), space, energy}; }
 };
 
 /// A search that learns has two stages, each a race of its own: what it proposes before it knows

@@ -125,6 +125,8 @@ void ShapeRace::end_part(const Samples& so_far, std::size_t done, std::size_t to
     if (leaves) leave(label);
   }
   commit();
+  const double of_round = static_cast<double>(done) / static_cast<double>(total);
+  advance(outlook_.parts.when_raced(phase_, phase_rounds_ + of_round));
   context_.listener.measuring(static_cast<int>(done), static_cast<int>(total));
   context_.poll();
 }
@@ -147,6 +149,7 @@ void ShapeRace::end_round(Samples& samples, Referee& referee) {
   }
   taken_early_.clear();
   ++rounds_;
+  ++phase_rounds_;
   const auto eliminated = referee.end_round(samples);
   for (const std::string& label : eliminated) leave(label);
   commit();
@@ -155,7 +158,9 @@ void ShapeRace::end_round(Samples& samples, Referee& referee) {
     for (auto& [label, candidate] : candidates_) {
       if (!is_baseline(label)) candidate.trial.samples.clear();  // screening does not count
     }
+    phase_rounds_ = 0;
   }
+  advance(outlook_.parts.when_raced(referee.phase(), phase_rounds_));
   context_.listener.racing(rounds_, configs_alive(), referee.standing().leader,
                            referee.standing().ratio_cublas);
 }
@@ -220,7 +225,12 @@ void ShapeRace::prepare_waiting() {
     if (!waits(candidate)) continue;
     context_.poll();
     prepare(candidate);
-    context_.listener.preparing(++done, static_cast<int>(total));
+    ++done;
+    // After a loss it is not the race's beginning.
+    if (phase_ == Stage::kNone) {
+      advance(outlook_.parts.when_prepared(done / static_cast<double>(total)));
+    }
+    context_.listener.preparing(done, static_cast<int>(total));
   }
 }
 
@@ -375,7 +385,9 @@ void ShapeRace::weigh() {
       candidate.due = true;
       commit();
     }
-    context_.listener.weighing(++done, static_cast<int>(labels.size()));
+    ++done;
+    advance(outlook_.parts.when_weighed(done / static_cast<double>(labels.size())));
+    context_.listener.weighing(done, static_cast<int>(labels.size()));
   }
 }
 

@@ -44,8 +44,9 @@ struct TuneContext {
 /// there; make_ready() brings back what the next step needs.
 class ShapeRace {
  public:
-  ShapeRace(TuneContext& context, const Shape& shape, Regime regime, const Terms& terms)
-      : context_(context), shape_(shape), regime_(regime), terms_(terms) {}
+  ShapeRace(TuneContext& context, const Shape& shape, Regime regime, const Terms& terms,
+            const Outlook& outlook)
+      : context_(context), shape_(shape), regime_(regime), terms_(terms), outlook_(outlook) {}
 
   void add(const Build& build);  ///< must outlive the race
   void add_failed(const std::string& label, Status status, const std::string& message);
@@ -103,15 +104,19 @@ class ShapeRace {
   void forget(const std::string& label);
   void commit();
   void warn_of_faults() const;
+  /// The race is so old, in seconds of its parts.
+  void advance(double race_s) const { context_.listener.advanced(outlook_.share(race_s)); }
 
   TuneContext& context_;
   Shape shape_;
   Regime regime_;
   Terms terms_;
+  Outlook outlook_;
   std::optional<Timing> timing_;                 ///< once the shape was opened
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on
   Stage phase_ = Stage::kNone;
+  int phase_rounds_ = 0;               ///< of it, that have ended
   int rounds_ = 0;                     ///< that have ended, or were lost after some had left
   std::set<std::string> taken_early_;  ///< whose sample of the round under way is taken already
   bool open_ = false;

@@ -12,22 +12,35 @@ namespace {
 // Measured in tunes of five shapes of llama7b.yaml (H200, 16 cores, 2026-11-22).
 constexpr double kNewWorkerS = 0.4;
 constexpr double kOpenS = 0.15;
-constexpr double kPrepareS = 0.0035;  ///< load, run, compare, estimate, capture
-constexpr int kBaselines = 9;         ///< cublas and what cuBLASLt usually offers
-constexpr double kFullSettleS = 3.4;  ///< at the power cap
+constexpr double kPrepareS = 0.003;     ///< load, poison, compare, capture
+constexpr double kPrepareLaunches = 2;  ///< to compare and to estimate
+constexpr int kBaselines = 9;           ///< cublas and what cuBLASLt usually offers
+constexpr double kFullSettleS = 3.4;    ///< at the power cap
 constexpr double kLightSettleS = 0.5;
-constexpr double kFullRounds = 2;  ///< of screening that a config sees, most leave after the first
+/// Of screening, that a config sees in the mean at full effort: most leave after the first.
+constexpr double kFullRounds = 2;
 constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 6;
 constexpr int kCappedVisits = 2;  ///< of a finalist at full effort
+constexpr int kWeighedBaselines = 2;
+constexpr double kEnergyS = protocol::kEnergyLeadInMs * 1e-3 + protocol::kEnergyWindowS + 0.1;
+
+/// Of an H200, where nothing was predicted: what a fast config reaches.
+constexpr double kFlopsPerSecond = 750e12;
+constexpr double kBytesPerSecond = 4e12;
 
 /// After the first.
 constexpr double kMostMoreVisits = 9;
 /// Fewer are no race.
 constexpr std::size_t kLeastConfigs = 8;
 
+double launch_s(const RaceToCome& race) {
+  if (race.launch_us > 0) return race.launch_us * 1e-6;
+  return std::max(race.shape.flops() / kFlopsPerSecond, race.shape.bytes() / kBytesPerSecond);
+}
+
 double sample_s(const RaceToCome& race, const protocol::Windows& windows) {
-  const double work_s = std::max(windows.sample_us, race.launch_us) * 1e-6;
+  const double work_s = std::max(windows.sample_us * 1e-6, launch_s(race));
   const bool rests = race.regime == Regime::kBurst || may_be_capped(race.shape, race.regime);
   if (!rests) return work_s;
   return work_s + std::max(windows.rest_ms * 1e-3, protocol::kRestRatio * work_s);
@@ -35,7 +48,7 @@ double sample_s(const RaceToCome& race, const protocol::Windows& windows) {
 
 double own_window_s(const RaceToCome& race, const protocol::Windows& windows) {
   return 1e-3 * (windows.lead_in_ms +
-                 windows.own_samples * std::max(windows.own_sample_ms, race.launch_us * 1e-3));
+                 windows.own_samples * std::max(windows.own_sample_ms, launch_s(race) * 1e3));
 }
 
 }  // namespace
@@ -44,25 +57,55 @@ bool may_be_capped(const Shape& shape, Regime regime) {
   return regime == Regime::kSustained && shape.flops() / shape.bytes() > protocol::kLightLoad;
 }
 
-double duration_s(const RaceToCome& race, const Terms& terms) {
+double RaceParts::when_raced(Stage phase, double rounds) const {
+  const double prepared_s = open_s + prepare_s;
+  const auto share = [](double done, double of) { return of > 0 ? std::min(done / of, 1.0) : 1.0; };
+  if (phase == Stage::kFinal) {
+    return prepared_s + screening_s + semifinal_s + final_s * share(rounds, final_rounds);
+  }
+  const double first_s = screening_rounds > 1 ? screening_s / kFullRounds : screening_s;
+  return prepared_s + first_s * share(rounds, 1) +
+         (screening_s - first_s) * share(std::max(rounds - 1, 0.0), screening_rounds - 1) +
+         semifinal_s * share(std::max(rounds - screening_rounds, 0.0), semifinal_rounds);
+}
+
+RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   const bool full = terms.effort == Effort::kFull;
   const bool capped = may_be_capped(race.shape, race.regime);
   const protocol::Windows& windows = full ? protocol::kFull : protocol::kBrief;
   const RacePolicy policy = full ? RacePolicy{} : in_brief({}, terms.visits);
   const double sample = sample_s(race, windows);
-
   const auto candidates = static_cast<double>(terms.configs) + kBaselines;
-  const double screening = candidates * (kPrepareS + (full ? kFullRounds : 1) * sample);
-  const double semifinal =
-      policy.semifinal_rounds * (policy.semifinalists + policy.lt_semifinalists + 1) * sample;
-  const int finalists = capped ? policy.own_finalists + policy.own_lt_finalists + 1
-                               : policy.finalists + policy.lt_finalists + 1;
-  const double final_s =
-      finalists * (capped ? (full ? kCappedVisits : terms.visits) * own_window_s(race, windows)
-                          : (full ? kFullFinalRounds : terms.visits * kBriefFinalRounds) * sample);
-  const double settling =
+  const int configs_in_final = capped ? policy.own_finalists : policy.finalists;
+  const int algorithms_in_final = capped ? policy.own_lt_finalists : policy.lt_finalists;
+  const int finalists = configs_in_final + algorithms_in_final + 1;
+  const int visits = full ? kCappedVisits : terms.visits;
+  const double settle_s =
       full ? (capped ? kFullSettleS : kLightSettleS) : windows.settle_limit_ms * 1e-3;
-  return (full ? kNewWorkerS : 0) + kOpenS + settling + screening + semifinal + final_s;
+
+  RaceParts parts;
+  parts.open_s = (full ? kNewWorkerS : 0) + kOpenS;
+  parts.prepare_s = candidates * (kPrepareS + kPrepareLaunches * launch_s(race));
+  parts.screening_rounds = policy.screen_rounds;
+  parts.screening_s = candidates * (full ? kFullRounds : 1) * sample;
+  parts.semifinal_rounds = policy.semifinal_rounds;
+  parts.semifinal_s =
+      policy.semifinal_rounds * (policy.semifinalists + policy.lt_semifinalists + 1) * sample;
+  if (capped) {
+    parts.final_rounds = visits * windows.own_samples;
+    parts.final_s = finalists * visits * own_window_s(race, windows);
+  } else {
+    parts.final_rounds = full ? kFullFinalRounds : terms.visits * kBriefFinalRounds;
+    parts.final_s = finalists * parts.final_rounds * sample;
+  }
+  // At the cap it is the final that is settled for.
+  (capped ? parts.final_s : parts.open_s) += settle_s;
+  if (race.energy) parts.energy_s = (configs_in_final + kWeighedBaselines) * kEnergyS;
+  return parts;
+}
+
+double duration_s(const RaceToCome& race, const Terms& terms) {
+  return parts_of(race, terms).sum();
 }
 
 Terms terms_for(const RaceToCome& race, double seconds, double compile_s, Effort most) {

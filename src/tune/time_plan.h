@@ -1,5 +1,5 @@
-// What races take, and so how a time budget is shared out. Arithmetic on predicted times. Private
-// to the module.
+// What races take, and so how a time budget is shared out and how far a tune has come. Arithmetic
+// on predicted times. Private to the module.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@ bool may_be_capped(const Shape& shape, Regime regime);
 struct RaceToCome {
   Shape shape;
   Regime regime = Regime::kSustained;
-  double launch_us = 0;     ///< of a fast config, predicted
+  double launch_us = 0;     ///< of a fast config, predicted; 0: nothing was, guessed here
   std::size_t configs = 0;  ///< that could be raced
   std::size_t space = 0;    ///< that suit the shape, those measured before among them
+  bool energy = false;      ///< is measured of its finalists
 };
 
 /// How a race is run.
@@ -26,8 +27,42 @@ struct Terms {
   int visits = 1;  ///< of a brief race (search/race.h)
 };
 
-/// About how long that takes, compiling left out.
+/// About how long the parts of a race take, compiling left out.
+struct RaceParts {
+  double open_s = 0;
+  double prepare_s = 0;  ///< all candidates
+  double screening_s = 0;
+  double semifinal_s = 0;
+  double final_s = 0;
+  double energy_s = 0;
+  int screening_rounds = 0;
+  int semifinal_rounds = 0;
+  double final_rounds = 0;
+
+  double sum() const { return raced_s() + energy_s; }
+  // Seconds since the race began, when so much of its candidates are prepared or weighed, or so
+  // many rounds of the phase have ended: 2.5 in the midst of the third one.
+  double when_prepared(double share) const { return open_s + share * prepare_s; }
+  double when_raced(Stage phase, double rounds) const;
+  double when_weighed(double share) const { return raced_s() + share * energy_s; }
+
+ private:
+  double raced_s() const { return open_s + prepare_s + screening_s + semifinal_s + final_s; }
+};
+RaceParts parts_of(const RaceToCome& race, const Terms& terms);
+
 double duration_s(const RaceToCome& race, const Terms& terms);
+
+/// A race among those of a tune, each with what it is thought to take.
+struct Outlook {
+  RaceParts parts;
+  double before_s = 0;
+  double own_s = 0;
+  double all_s = 0;
+
+  /// Of the tune, when the race is so many of its parts' seconds old.
+  double share(double race_s) const { return (before_s + own_s * race_s / parts.sum()) / all_s; }
+};
 
 /// The best use of so many seconds: at full effort if it can then screen what a search needs
 /// (kEnough of the space), and as many configs as there is time for; else in brief, with no more

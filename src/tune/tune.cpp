@@ -160,8 +160,8 @@ Terms terms_within(double seconds, Missing& race, TuneContext& context) {
 }
 
 void run_race(TuneContext& context, const Missing& missing, const Terms& terms,
-              const Environment& environment, int index, int count) {
-  ShapeRace race(context, missing.shape, missing.regime, terms);
+              const Outlook& outlook, const Environment& environment, int index, int count) {
+  ShapeRace race(context, missing.shape, missing.regime, terms, outlook);
   const auto fatal = context.store.fatal_attempts(environment, missing.shape);
   for (const KernelConfig& config : missing.configs) {
     const std::string name = label(config);
@@ -199,7 +199,17 @@ class CompilingNow {
 struct Numbering {
   int before = 0;  ///< races of the stage before
   int after = 0;   ///< of the stage to come, as far as is known
+  double before_s = 0;
 };
+
+/// What the races should take, at full effort and compared with each other.
+double seconds_of(std::span<const Missing> races) {
+  double sum = 0;
+  for (const Missing& race : races) {
+    sum += duration_s(race.to_come(), {.effort = Effort::kFull, .configs = race.configs.size()});
+  }
+  return sum;
+}
 
 /// Compiles what these races need, together, and runs them. Adds to `outcome`, which outlives a
 /// stop.
@@ -241,6 +251,10 @@ void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& 
   if (context.run == 0) context.run = context.store.begin_run(environment, plan.command_line);
 
   const int count = numbering.before + static_cast<int>(all.size()) + numbering.after;
+  Outlook outlook;
+  outlook.before_s = numbering.before_s;
+  const double stage_s = seconds_of(all);
+  outlook.all_s = outlook.before_s + stage_s * (numbering.after > 0 ? 2 : 1);
   std::set<std::string> left_out;
   for (int index = numbering.before; !all.empty(); ++index) {
     std::optional<Missing> race = take_next(all, shares ? &*shares : nullptr, context);
@@ -248,6 +262,7 @@ void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& 
       for (const Missing& late : all) outcome.late_shapes.push_back(to_string(late.shape));
       return;
     }
+    outlook.before_s += std::exchange(outlook.own_s, seconds_of({&*race, 1}));
     const std::string shape = to_string(race->shape);
     if (left_out.contains(shape)) continue;  // in another regime
     Terms terms{.effort = Effort::kFull, .configs = race->configs.size()};
@@ -256,7 +271,8 @@ void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& 
       race->configs.resize(terms.configs);
     }
     try {
-      run_race(context, *race, terms, environment, index, count);
+      outlook.parts = parts_of(race->to_come(), terms);
+      run_race(context, *race, terms, outlook, environment, index, count);
     } catch (const DoesNotFit& unfit) {
       context.listener.warning(fmt::format("{} is skipped: {}", shape, unfit.reason));
       outcome.skipped_shapes.push_back(shape);
@@ -271,13 +287,14 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
   const bool has_second = plan.search && !plan.search->deadline && learns(plan.search->strategy);
   auto first = find_missing(plan, context.store, environment, SearchStage::kFirst);
   const auto races = static_cast<int>(first.size());
+  const double first_s = seconds_of(first);
   const auto most = static_cast<int>(plan.shapes.size() * plan.regimes.size());
   run_stage(context, std::move(first), {.after = has_second ? most : 0}, environment, compile_all,
             outcome);
   if (!has_second) return;
   // Nothing was compiled beside the first stage's races, since these are at full effort.
   run_stage(context, find_missing(plan, context.store, environment, SearchStage::kSecond),
-            {.before = races}, environment, compile_all, outcome);
+            {.before = races, .before_s = first_s}, environment, compile_all, outcome);
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ struct Silent : TuneListener {
   void weighing(int, int) override {}
   void shape_finished(const Shape&) override {}
   void warning(const std::string&) override {}
+  void advanced(double) override {}
 };
 
 class HostileTest : public GpuTest {

@@ -88,6 +88,7 @@ class Stages : public TuneTest {
     forget_everything();
     compiled_.clear();
     listener_.races.clear();
+    listener_.shares.clear();
     return {first.begin(), first.end()};
   }
   /// The families of which that has one.
@@ -144,6 +145,8 @@ TEST_F(Stages, EachShapeLearnsFromItsOwnRaceAndKernelsAreCompiledTogether) {
   EXPECT_THAT(listener_.races,
               ElementsAre("0/4 2048x4096x4096 sustained 4", "1/4 256x512x128 sustained 4",
                           "2/4 2048x4096x4096 sustained 4", "3/4 256x512x128 sustained 4"));
+  EXPECT_TRUE(std::ranges::is_sorted(listener_.shares));
+  EXPECT_THAT(listener_.shares, Each(testing::Le(1)));
   const Labels kernels(compiled_.begin(), compiled_.end());
   const auto first = halves(gpu, kLarge)[0];
   EXPECT_THAT(first, IsSubsetOf(Labels(compiled_.begin(), compiled_.begin() + 8)));

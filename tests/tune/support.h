@@ -62,6 +62,7 @@ struct QuietListener : TuneListener {
   std::vector<std::string> races;  ///< "index/count shape regime candidates"
   std::vector<std::string> leaders;
   std::vector<std::string> weighed;  ///< "done/total"
+  std::vector<double> shares;        ///< of the tune that was over, whenever that was told
 
   void compiling(const Compiling&) override { on_event(); }
   void shape_started(const Shape& shape, Regime regime, int index, int count,
@@ -85,6 +86,7 @@ struct QuietListener : TuneListener {
     warnings.push_back(text);
     on_event();
   }
+  void advanced(double share) override { shares.push_back(share); }
 };
 
 /// In memory where that is possible: there are hundreds of short runs, each commit is flushed.

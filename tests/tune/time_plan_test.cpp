@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace hgemm {
 namespace {
@@ -66,6 +67,41 @@ TEST(TimePlan, WhatMustBeCompiledBeforeLeavesTimeToRaceIt) {
           << to_string(race.shape);
       EXPECT_LE(terms.configs, terms_for(race, seconds).configs);
     }
+  }
+}
+
+TEST(TimePlan, PartsFollowOneAnotherAndTogetherAreTheRace) {
+  for (RaceToCome race : kRaces) {
+    race.energy = true;
+    for (const Effort effort : {Effort::kBrief, Effort::kFull}) {
+      const RaceParts parts = parts_of(race, {.effort = effort, .configs = 100});
+      std::vector<double> when{parts.when_prepared(0.5), parts.when_prepared(1),
+                               parts.when_raced(Stage::kScreen, 0.5)};
+      const int screened = parts.screening_rounds + parts.semifinal_rounds;
+      for (int i = 1; i <= screened; ++i) when.push_back(parts.when_raced(Stage::kScreen, i));
+      for (int i = 1; i <= parts.final_rounds; ++i) {
+        when.push_back(parts.when_raced(Stage::kFinal, i));
+      }
+      when.push_back(parts.when_weighed(0.5));
+      when.push_back(parts.when_weighed(1));
+      for (std::size_t i = 1; i < when.size(); ++i) {
+        EXPECT_LT(when[i - 1], when[i]) << to_string(race.shape) << " step " << i;
+      }
+      EXPECT_DOUBLE_EQ(when.back(), parts.sum());
+      EXPECT_DOUBLE_EQ(parts.when_raced(Stage::kFinal, 1000), parts.when_weighed(0));
+      EXPECT_DOUBLE_EQ(parts.sum(), duration_s(race, {.effort = effort, .configs = 100}));
+      race.energy = false;
+      EXPECT_LT(duration_s(race, {.effort = effort, .configs = 100}), parts.sum());
+      race.energy = true;
+    }
+  }
+}
+
+TEST(TimePlan, WhatWasNotPredictedIsGuessed) {
+  for (RaceToCome race : {kRaces[0], kRaces[4]}) {
+    const double predicted_s = duration_s(race, {.configs = 1000});
+    race.launch_us = 0;
+    EXPECT_NEAR(duration_s(race, {.configs = 1000}), predicted_s, 0.2 * predicted_s);
   }
 }
 

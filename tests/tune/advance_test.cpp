@@ -1,0 +1,56 @@
+// How far a tune says it has come: what its progress reckons the time left from.
+#include <algorithm>
+
+#include "support.h"
+
+namespace hgemm {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::Gt;
+using testing::IsEmpty;
+using testing::Le;
+using testing::Not;
+
+struct Advance : TuneTest {
+  FakeMeasurer gpu;
+  std::size_t told_by_second = 0;  ///< shares, when the second race began
+
+  Advance() {
+    listener_.on_event = [this] {
+      if (listener_.races.size() < 2) told_by_second = listener_.shares.size();
+    };
+  }
+  void expect_grows() const {
+    EXPECT_THAT(listener_.shares, AllOf(Not(IsEmpty()), Each(AllOf(Gt(0), Le(1)))));
+    EXPECT_TRUE(std::ranges::is_sorted(listener_.shares));
+  }
+};
+
+TEST_F(Advance, AShapeOfLongLaunchesCountsForMore) {
+  const Shape huge{.m = 16384, .n = 16384, .k = 16384, .tag = ""};
+  run(plan({kLight, huge}, configs(40)), gpu);
+  expect_grows();
+  ASSERT_LT(told_by_second, listener_.shares.size());
+  EXPECT_LT(listener_.shares[told_by_second - 1], 0.2);
+  EXPECT_GT(listener_.shares.back(), 0.7);  // of its final rounds some are not needed
+}
+
+TEST_F(Advance, EndsWithTheLastJoule) {
+  TunePlan weighed = plan({kSmall}, configs(3));
+  weighed.energy = true;
+  run(weighed, gpu);
+  expect_grows();
+  EXPECT_DOUBLE_EQ(listener_.shares.back(), 1);
+}
+
+TEST_F(Advance, DoesNotBeginAgainAfterALoss) {
+  gpu.in_round[name(1)] = {.status = Status::kCrashed};
+  run(plan({kSmall}, configs(5)), gpu);
+  EXPECT_EQ(status(kSmall, 1), Status::kCrashed);
+  expect_grows();
+}
+
+}  // namespace
+}  // namespace hgemm
