@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <random>
 #include <span>
@@ -95,7 +96,7 @@ void ShapeRace::run() {
   }
   Referee referee(racers, policy());
   const auto over = [&] { return referee.finished() || configs_alive() == 0; };
-  while (!over()) {
+  while (!over() && !is_late()) {
     context_.poll();
     phase_ = referee.phase();
     for (Samples& samples : measure(referee)) {
@@ -276,6 +277,13 @@ RacePolicy ShapeRace::policy() const {
     policy.min_rounds = std::min(policy.min_rounds, policy.own_min_rounds);
   }
   return policy;
+}
+
+/// The time is over, and there are rounds for an interval: what a race takes can only be guessed.
+bool ShapeRace::is_late() const {
+  return terms_.effort == Effort::kBrief && phase_ == Stage::kFinal && terms_.until &&
+         phase_rounds_ >= in_brief(context_.plan.policy).min_rounds &&
+         std::chrono::steady_clock::now() >= *terms_.until;
 }
 
 /// Of the next round; measure/protocol.h says why.

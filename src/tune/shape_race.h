@@ -78,6 +78,7 @@ class ShapeRace {
   void end_attempts();
 
   RacePolicy policy() const;
+  bool is_late() const;
   Pace pace() const;
   void settle();
 

@@ -2,7 +2,9 @@
 // on predicted times. Private to the module.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 
 #include "measure/measurer.h"
 
@@ -25,6 +27,8 @@ struct Terms {
   Effort effort = Effort::kFull;
   std::size_t configs = 0;
   int visits = 1;  ///< of a brief race (search/race.h)
+  /// When that is over a brief race is content with one visit.
+  std::optional<std::chrono::steady_clock::time_point> until = {};
 };
 
 /// About how long the parts of a race take, compiling left out.

@@ -33,21 +33,22 @@ constexpr double kPatience = 0.3;
 constexpr std::chrono::milliseconds kLook{50};
 /// Of the time left, kept back for what takes longer than was thought; and for the end.
 constexpr double kReserve = 0.04;
-constexpr double kEndS = 0.3;
+constexpr std::chrono::milliseconds kEnd{300};
 
 /// Shares out the time until the deadline: what a race may take is in proportion to what a brief
 /// one of the same number of configs would.
 class TimeShares {
  public:
-  TimeShares(Clock::time_point deadline, int jobs) : deadline_(deadline) {
+  TimeShares(Clock::time_point deadline, int jobs) : end_(deadline - kEnd) {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     jobs_ = jobs > 0 ? jobs : std::max(1, cores - kSpareCores);
   }
+  Clock::time_point end() const { return end_; }
   int jobs() const { return jobs_; }  ///< that the compiler is thought to have
 
   double seconds_left() const {
-    const std::chrono::duration<double> left = deadline_ - Clock::now();
-    return (1 - kReserve) * (left.count() - kEndS);
+    const std::chrono::duration<double> left = end_ - Clock::now();
+    return (1 - kReserve) * left.count();
   }
   /// Of the race, if it shares what is left now with these others.
   double share_s(const Missing& race, std::span<const Missing> others) const {
@@ -74,7 +75,7 @@ class TimeShares {
   }
 
  private:
-  Clock::time_point deadline_;
+  Clock::time_point end_;
   int jobs_;
 };
 
@@ -268,6 +269,7 @@ void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& 
     Terms terms{.effort = Effort::kFull, .configs = race->configs.size()};
     if (shares) {
       terms = terms_within(shares->share_s(*race, all), *race, context);
+      terms.until = shares->end();
       race->configs.resize(terms.configs);
     }
     try {

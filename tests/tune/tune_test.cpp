@@ -113,6 +113,23 @@ TEST_F(Tune, AShortTimeIsSpentOnABriefRaceOfTheLikeliest) {
   EXPECT_EQ(run(hasty, again), 0);
 }
 
+TEST_F(Tune, AFinalThatTakesLongerThanItsTimeEndsWithEnoughRoundsForAnInterval) {
+  TunePlan hasty = plan({kLight}, configs(8));
+  hasty.policy = {};
+  hasty.search = within(1);
+  std::size_t rounds = 0;
+  listener_.on_event = [&] {  // a GPU that is far slower than was thought
+    if (std::exchange(rounds, listener_.leaders.size()) == listener_.leaders.size()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  };
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(hasty, gpu), 8);
+  const std::vector<int> final_rounds = rounds_of(trial(kLight, "cublas"));
+  EXPECT_GE(rounds, 6u);
+  EXPECT_LT(rounds, 30u) << "60 were planned";
+  EXPECT_GE(final_rounds.size(), 6u);
+}
+
 TEST_F(Tune, AnHourIsSpentOnAllOfThem) {
   TunePlan patient = plan({kLarge, kLight}, configs(20));
   patient.search = within(3600);
