@@ -69,6 +69,7 @@ class Search {
     first_ = strategy_.next(plan_.deadline ? budget_ : first_stage(plan_.strategy, budget_));
     return configs_of(first_);
   }
+  std::size_t left() const { return budget_ - first_.size(); }  ///< of the budget, after the first
   /// By the speeds of the first, by label.
   std::vector<KernelConfig> second(const std::map<std::string, double>& speeds) {
     for (const std::size_t index : first_) {
@@ -125,6 +126,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
         missing.launch_us = std::ranges::min(candidates.predicted_us);
         Search search(*plan.search, candidates);
         chosen = search.first();
+        missing.later = search.left();
         if (stage == SearchStage::kSecond) {
           const std::set<std::string> first = labels_of(chosen);
           // A finalist's energy may be what this GPU cannot say.

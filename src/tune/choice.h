@@ -18,6 +18,7 @@ struct Missing {
   std::size_t space = 0;  ///< configs that could be raced, measured or not
   double launch_us = 0;   ///< the least that was predicted, if anything was
   bool energy = false;    ///< is wanted of its finalists
+  std::size_t later = 0;  ///< configs that the second stage will propose
 
   RaceToCome to_come() const { return {shape, regime, launch_us, configs.size(), space, energy}; }
 };

@@ -112,6 +112,13 @@ void ShapeRace::run() {
   warn_of_faults();
 }
 
+/// To so many seconds of its parts. After a loss steps are taken again, which does not make it
+/// younger.
+void ShapeRace::advance(double race_s) {
+  age_s_ = std::max(age_s_, race_s);
+  context_.listener.advanced(outlook_.share(age_s_));
+}
+
 /// Of a round in parts. Who is sure to leave does so now, and is recorded: a kill in the midst of a
 /// round, which may take minutes, costs only who might have stayed. The measurer forgets them when
 /// the round has ended: should it be lost then, make_ready() comes next.
@@ -227,10 +234,7 @@ void ShapeRace::prepare_waiting() {
     context_.poll();
     prepare(candidate);
     ++done;
-    // After a loss it is not the race's beginning.
-    if (phase_ == Stage::kNone) {
-      advance(outlook_.parts.when_prepared(done / static_cast<double>(total)));
-    }
+    advance(outlook_.parts.when_prepared(done / static_cast<double>(total)));
     context_.listener.preparing(done, static_cast<int>(total));
   }
 }

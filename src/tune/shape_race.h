@@ -105,8 +105,7 @@ class ShapeRace {
   void forget(const std::string& label);
   void commit();
   void warn_of_faults() const;
-  /// The race is so old, in seconds of its parts.
-  void advance(double race_s) const { context_.listener.advanced(outlook_.share(race_s)); }
+  void advance(double race_s);
 
   TuneContext& context_;
   Shape shape_;
@@ -116,6 +115,7 @@ class ShapeRace {
   std::optional<Timing> timing_;                 ///< once the shape was opened
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on
+  double age_s_ = 0;                             ///< in seconds of its parts
   Stage phase_ = Stage::kNone;
   int phase_rounds_ = 0;               ///< of it, that have ended
   int rounds_ = 0;                     ///< that have ended, or were lost after some had left

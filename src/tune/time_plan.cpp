@@ -13,7 +13,7 @@ namespace {
 constexpr double kNewWorkerS = 0.4;
 constexpr double kOpenS = 0.15;
 constexpr double kPrepareS = 0.003;     ///< load, poison, compare, capture
-constexpr double kPrepareLaunches = 2;  ///< to compare and to estimate
+constexpr double kPrepareLaunches = 2;  ///< to compare and to estimate, where they are long
 constexpr int kBaselines = 9;           ///< cublas and what cuBLASLt usually offers
 constexpr double kFullSettleS = 3.4;    ///< at the power cap
 constexpr double kLightSettleS = 0.5;

@@ -27,7 +27,7 @@ struct Terms {
   Effort effort = Effort::kFull;
   std::size_t configs = 0;
   int visits = 1;  ///< of a brief race (search/race.h)
-  /// When that is over a brief race is content with one visit.
+  /// When that is over the final of a brief race is content with one visit.
   std::optional<std::chrono::steady_clock::time_point> until = {};
 };
 

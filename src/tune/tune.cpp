@@ -201,14 +201,16 @@ struct Numbering {
   int before = 0;  ///< races of the stage before
   int after = 0;   ///< of the stage to come, as far as is known
   double before_s = 0;
+  double after_s = 0;
 };
 
+double full_race_s(const Missing& race, std::size_t configs) {
+  return duration_s(race.to_come(), {.effort = Effort::kFull, .configs = configs});
+}
 /// What the races should take, at full effort and compared with each other.
 double seconds_of(std::span<const Missing> races) {
   double sum = 0;
-  for (const Missing& race : races) {
-    sum += duration_s(race.to_come(), {.effort = Effort::kFull, .configs = race.configs.size()});
-  }
+  for (const Missing& race : races) sum += full_race_s(race, race.configs.size());
   return sum;
 }
 
@@ -254,8 +256,7 @@ void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& 
   const int count = numbering.before + static_cast<int>(all.size()) + numbering.after;
   Outlook outlook;
   outlook.before_s = numbering.before_s;
-  const double stage_s = seconds_of(all);
-  outlook.all_s = outlook.before_s + stage_s * (numbering.after > 0 ? 2 : 1);
+  outlook.all_s = numbering.before_s + seconds_of(all) + numbering.after_s;
   std::set<std::string> left_out;
   for (int index = numbering.before; !all.empty(); ++index) {
     std::optional<Missing> race = take_next(all, shares ? &*shares : nullptr, context);
@@ -265,7 +266,11 @@ void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& 
     }
     outlook.before_s += std::exchange(outlook.own_s, seconds_of({&*race, 1}));
     const std::string shape = to_string(race->shape);
-    if (left_out.contains(shape)) continue;  // in another regime
+    const auto takes_no_time = [&] { outlook.all_s -= std::exchange(outlook.own_s, 0); };
+    if (left_out.contains(shape)) {  // in another regime
+      takes_no_time();
+      continue;
+    }
     Terms terms{.effort = Effort::kFull, .configs = race->configs.size()};
     if (shares) {
       terms = terms_within(shares->share_s(*race, all), *race, context);
@@ -279,6 +284,7 @@ void run_stage(TuneContext& context, std::vector<Missing> all, const Numbering& 
       context.listener.warning(fmt::format("{} is skipped: {}", shape, unfit.reason));
       outcome.skipped_shapes.push_back(shape);
       left_out.insert(shape);
+      takes_no_time();
     }
   }
 }
@@ -290,9 +296,14 @@ void run(TuneContext& context, const CompileAll& compile_all, TuneOutcome& outco
   auto first = find_missing(plan, context.store, environment, SearchStage::kFirst);
   const auto races = static_cast<int>(first.size());
   const double first_s = seconds_of(first);
-  const auto most = static_cast<int>(plan.shapes.size() * plan.regimes.size());
-  run_stage(context, std::move(first), {.after = has_second ? most : 0}, environment, compile_all,
-            outcome);
+  Numbering numbering;
+  if (has_second) {
+    numbering.after = static_cast<int>(plan.shapes.size() * plan.regimes.size());
+    for (const Missing& race : first) numbering.after_s += full_race_s(race, race.later);
+    // Races whose first stage has ended before are thought to be like the others.
+    numbering.after_s *= numbering.after / std::max<double>(races, 1);
+  }
+  run_stage(context, std::move(first), numbering, environment, compile_all, outcome);
   if (!has_second) return;
   // Nothing was compiled beside the first stage's races, since these are at full effort.
   run_stage(context, find_missing(plan, context.store, environment, SearchStage::kSecond),

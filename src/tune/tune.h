@@ -36,7 +36,8 @@ class TuneListener {
   virtual void weighing(int done, int total) = 0;  ///< energy windows of finalists
   virtual void shape_finished(const Shape& shape) = 0;
   virtual void warning(const std::string& text) = 0;
-  /// Before any of these: how much of the races' time is over, of 1, by what they should take.
+  /// Before the four that tell of a race's steps: how much of the races' time is over, of 1, by
+  /// what they should take.
   virtual void advanced(double share) = 0;
 };
 

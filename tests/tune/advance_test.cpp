@@ -46,10 +46,20 @@ TEST_F(Advance, EndsWithTheLastJoule) {
 }
 
 TEST_F(Advance, DoesNotBeginAgainAfterALoss) {
+  gpu.in_prepare[name(3)] = {.status = Status::kCrashed};
   gpu.in_round[name(1)] = {.status = Status::kCrashed};
   run(plan({kSmall}, configs(5)), gpu);
   EXPECT_EQ(status(kSmall, 1), Status::kCrashed);
+  EXPECT_EQ(status(kSmall, 3), Status::kCrashed);
   expect_grows();
+}
+
+TEST_F(Advance, AShapeThatDoesNotFitTakesNoTime) {
+  const Shape huge{.m = 16384, .n = 16384, .k = 16384, .tag = ""};
+  gpu.too_large = {to_string(huge)};
+  run(plan({huge, kSmall}, configs(40)), gpu);
+  expect_grows();
+  EXPECT_LT(listener_.shares.front(), 0.2);
 }
 
 }  // namespace

@@ -88,7 +88,6 @@ class Stages : public TuneTest {
     forget_everything();
     compiled_.clear();
     listener_.races.clear();
-    listener_.shares.clear();
     return {first.begin(), first.end()};
   }
   /// The families of which that has one.
@@ -145,12 +144,29 @@ TEST_F(Stages, EachShapeLearnsFromItsOwnRaceAndKernelsAreCompiledTogether) {
   EXPECT_THAT(listener_.races,
               ElementsAre("0/4 2048x4096x4096 sustained 4", "1/4 256x512x128 sustained 4",
                           "2/4 2048x4096x4096 sustained 4", "3/4 256x512x128 sustained 4"));
-  EXPECT_TRUE(std::ranges::is_sorted(listener_.shares));
-  EXPECT_THAT(listener_.shares, Each(testing::Le(1)));
   const Labels kernels(compiled_.begin(), compiled_.end());
   const auto first = halves(gpu, kLarge)[0];
   EXPECT_THAT(first, IsSubsetOf(Labels(compiled_.begin(), compiled_.begin() + 8)));
   for (const Shape& shape : {kLarge, kSmall}) EXPECT_THAT(measured(shape), IsSubsetOf(kernels));
+}
+
+TEST_F(Stages, TheTimeThatIsOverGrowsThroughBothAlsoWhereTheFirstIsResumed) {
+  for (const auto kind : {StrategyKind::kStaged, StrategyKind::kAdaptive, StrategyKind::kLocal}) {
+    FakeMeasurer gpu;
+    const TunePlan learning = staged({kLarge, kSmall}, 20, kind);
+    run(learning, gpu, [&] { return listener_.races.size() == 2; });
+    const double stopped_at = listener_.shares.back();
+    EXPECT_LT(stopped_at, 0.5);
+    listener_.shares.clear();
+    run(learning, gpu);
+    EXPECT_TRUE(std::ranges::is_sorted(listener_.shares))
+        << testing::PrintToString(listener_.shares);
+    EXPECT_LT(listener_.shares.front(), 0.1) << "of what is left";
+    EXPECT_GT(listener_.shares.back(), 0.8);
+    EXPECT_LE(listener_.shares.back(), 1);
+    forget_everything();
+    listener_.races.clear();
+  }
 }
 
 TEST_F(Stages, EachRegimeLearnsFromItsOwn) {

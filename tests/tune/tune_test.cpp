@@ -120,14 +120,11 @@ TEST_F(Tune, AFinalThatTakesLongerThanItsTimeEndsWithEnoughRoundsForAnInterval) 
   std::size_t rounds = 0;
   listener_.on_event = [&] {  // a GPU that is far slower than was thought
     if (std::exchange(rounds, listener_.leaders.size()) == listener_.leaders.size()) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   };
   FakeMeasurer gpu;
   EXPECT_EQ(run(hasty, gpu), 8);
-  const std::vector<int> final_rounds = rounds_of(trial(kLight, "cublas"));
-  EXPECT_GE(rounds, 6u);
-  EXPECT_LT(rounds, 30u) << "60 were planned";
-  EXPECT_GE(final_rounds.size(), 6u);
+  EXPECT_THAT(rounds_of(trial(kLight, listener_.leaders.back())), SizeIs(6)) << "60 were planned";
 }
 
 TEST_F(Tune, AnHourIsSpentOnAllOfThem) {
