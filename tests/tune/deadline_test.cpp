@@ -1,0 +1,102 @@
+// What a tune does with a time that it is given.
+#include <utility>
+
+#include "support.h"
+
+namespace hgemm {
+namespace {
+
+using testing::Each;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+using Deadline = TuneTest;
+
+/// The time is over in so many seconds.
+SearchPlan within(double seconds) {
+  SearchPlan search{.strategy = StrategyKind::kModel, .budget = {}, .devices = {}};
+  search.deadline = std::chrono::steady_clock::now() +
+                    std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  return search;
+}
+
+TEST_F(Deadline, AShortTimeIsSpentOnABriefRaceOfTheLikeliest) {
+  TunePlan hasty = plan({kLarge, kLight}, configs(20));
+  hasty.policy = {};
+  hasty.search = within(2);
+  FakeMeasurer gpu;
+  const auto measured = run(hasty, gpu);
+  EXPECT_THAT(gpu.efforts, Each(Effort::kBrief));
+  EXPECT_GE(measured, 16);
+  EXPECT_LT(measured, 40);
+  for (const RecordedRace& race : open().races()) EXPECT_TRUE(race.race.timing.brief);
+  EXPECT_THAT(listener_.races, SizeIs(2)) << "both shapes have their share";
+
+  // To lose in brief says little: full effort measures all of them.
+  hasty.search.reset();
+  FakeMeasurer again;
+  EXPECT_EQ(run(hasty, again), 40);
+  EXPECT_THAT(again.efforts, Each(Effort::kFull));
+  EXPECT_EQ(run(hasty, again), 0);
+}
+
+TEST_F(Deadline, AFinalThatTakesLongerThanItsTimeEndsWithEnoughRoundsForAnInterval) {
+  TunePlan hasty = plan({kLight}, configs(8));
+  hasty.policy = {};
+  hasty.search = within(1);
+  std::size_t rounds = 0;
+  listener_.on_event = [&] {  // a GPU that is far slower than was thought
+    if (std::exchange(rounds, listener_.leaders.size()) == listener_.leaders.size()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  };
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(hasty, gpu), 8);
+  EXPECT_THAT(rounds_of(trial(kLight, listener_.leaders.back())), SizeIs(6)) << "60 were planned";
+}
+
+TEST_F(Deadline, AnHourIsSpentOnAllOfThem) {
+  TunePlan patient = plan({kLarge, kLight}, configs(20));
+  patient.search = within(3600);
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(patient, gpu), 40);
+  EXPECT_THAT(gpu.efforts, Each(Effort::kFull));
+}
+
+TEST_F(Deadline, RacesThatTheTimeIsNotEnoughForAreNamedAndComeNext) {
+  TunePlan late = plan({kLarge, kLight}, configs(3));
+  late.search = within(-1);
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(late, gpu), 0);
+  EXPECT_EQ(gpu.opened, 0);
+  EXPECT_THAT(late_shapes_, UnorderedElementsAre(to_string(kLarge), to_string(kLight)));
+  late.search = within(60);
+  EXPECT_EQ(run(late, gpu), 6);
+  EXPECT_THAT(late_shapes_, IsEmpty());
+}
+
+TEST_F(Deadline, WhatIsNotCompiledInTimeIsLeftOutAndComesNext) {
+  TunePlan hasty = plan({kLight}, configs(6));
+  hasty.search = within(1.5);
+  // The compiler is at the third kernel until long after that.
+  compiler_hangs_after_ = 2;
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(hasty, gpu), 2);
+  EXPECT_THAT(late_shapes_, IsEmpty());
+  compiler_hangs_after_ = 100;
+  hasty.search = within(60);
+  EXPECT_EQ(run(hasty, gpu), 4);
+}
+
+TEST_F(Deadline, WhatTheCompilerThrowsEndsTheTune) {
+  compiler_throws_ = true;
+  FakeMeasurer gpu;
+  for (const bool hasty : {false, true}) {
+    TunePlan some = plan({kLight}, configs(2));
+    if (hasty) some.search = within(60);
+    EXPECT_THROW(run(some, gpu), InputError) << hasty;
+  }
+}
+
+}  // namespace
+}  // namespace hgemm
