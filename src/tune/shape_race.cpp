@@ -112,11 +112,11 @@ void ShapeRace::run() {
   warn_of_faults();
 }
 
-/// To so many seconds of its parts. After a loss steps are taken again, which does not make it
-/// younger.
+/// To so many seconds of its parts. It does not go back where steps are taken again after a loss,
+/// or more than was thought is still to come.
 void ShapeRace::advance(double race_s) {
-  age_s_ = std::max(age_s_, race_s);
-  context_.listener.advanced(outlook_.share(age_s_));
+  share_ = std::max(share_, outlook_.share(race_s));
+  context_.listener.advanced(share_);
 }
 
 /// Of a round in parts. Who is sure to leave does so now, and is recorded: a kill in the midst of a
@@ -160,6 +160,13 @@ void ShapeRace::end_round(Samples& samples, Referee& referee) {
   ++phase_rounds_;
   const auto eliminated = referee.end_round(samples);
   for (const std::string& label : eliminated) leave(label);
+  if (phase_ == Stage::kScreen && phase_rounds_ == 1) {  // how many stay is known from now on
+    const auto stay =
+        std::ranges::count_if(candidates_, [](const auto& item) { return !item.second.ended; });
+    RaceParts& parts = outlook_.parts;
+    parts.later_round_s =
+        parts.first_round_s * static_cast<double>(stay) / static_cast<double>(candidates_.size());
+  }
   commit();
   for (const std::string& label : eliminated) forget(label);
   if (referee.phase() != phase_) {

@@ -115,7 +115,7 @@ class ShapeRace {
   std::optional<Timing> timing_;                 ///< once the shape was opened
   std::map<std::string, Candidate> candidates_;  ///< by label; baselines too
   std::optional<std::int64_t> race_;             ///< its id in the store, from the first commit on
-  double age_s_ = 0;                             ///< in seconds of its parts
+  double share_ = 0;                             ///< of the tune that is over
   Stage phase_ = Stage::kNone;
   int phase_rounds_ = 0;               ///< of it, that have ended
   int rounds_ = 0;                     ///< that have ended, or were lost after some had left

@@ -17,8 +17,8 @@ constexpr double kPrepareLaunches = 2;  ///< to compare and to estimate, where t
 constexpr int kBaselines = 9;           ///< cublas and what cuBLASLt usually offers
 constexpr double kFullSettleS = 3.4;    ///< at the power cap
 constexpr double kLightSettleS = 0.5;
-/// Of screening, that a config sees in the mean at full effort: most leave after the first.
-constexpr double kFullRounds = 2;
+/// Of those who screen, in each round after the first: most leave in that one.
+constexpr double kLaterShare = 0.5;
 constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 6;
 constexpr int kCappedVisits = 2;  ///< of a finalist at full effort
@@ -58,15 +58,14 @@ bool may_be_capped(const Shape& shape, Regime regime) {
 }
 
 double RaceParts::when_raced(Stage phase, double rounds) const {
-  const double prepared_s = open_s + prepare_s;
   const auto share = [](double done, double of) { return of > 0 ? std::min(done / of, 1.0) : 1.0; };
   if (phase == Stage::kFinal) {
-    return prepared_s + screening_s + semifinal_s + final_s * share(rounds, final_rounds);
+    return screened_s() + semifinal_s + final_s * share(rounds, final_rounds);
   }
-  const double first_s = screening_rounds > 1 ? screening_s / kFullRounds : screening_s;
-  return prepared_s + first_s * share(rounds, 1) +
-         (screening_s - first_s) * share(std::max(rounds - 1, 0.0), screening_rounds - 1) +
-         semifinal_s * share(std::max(rounds - screening_rounds, 0.0), semifinal_rounds);
+  if (rounds <= 1) return open_s + prepare_s + first_round_s * rounds;
+  const double to_come = screening_rounds - rounds;
+  if (to_come > 0) return screened_s() - to_come * later_round_s;
+  return screened_s() + semifinal_s * share(-to_come, semifinal_rounds);
 }
 
 RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
@@ -87,7 +86,8 @@ RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   parts.open_s = (full ? kNewWorkerS : 0) + kOpenS;
   parts.prepare_s = candidates * (kPrepareS + kPrepareLaunches * launch_s(race));
   parts.screening_rounds = policy.screen_rounds;
-  parts.screening_s = candidates * (full ? kFullRounds : 1) * sample;
+  parts.first_round_s = candidates * sample;
+  parts.later_round_s = kLaterShare * parts.first_round_s;
   parts.semifinal_rounds = policy.semifinal_rounds;
   parts.semifinal_s =
       policy.semifinal_rounds * (policy.semifinalists + policy.lt_semifinalists + 1) * sample;

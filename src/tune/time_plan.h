@@ -2,6 +2,7 @@
 // on predicted times. Private to the module.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -34,8 +35,9 @@ struct Terms {
 /// About how long the parts of a race take, compiling left out.
 struct RaceParts {
   double open_s = 0;
-  double prepare_s = 0;  ///< all candidates
-  double screening_s = 0;
+  double prepare_s = 0;      ///< all candidates
+  double first_round_s = 0;  ///< of screening
+  double later_round_s = 0;  ///< each
   double semifinal_s = 0;
   double final_s = 0;
   double energy_s = 0;
@@ -51,7 +53,11 @@ struct RaceParts {
   double when_weighed(double share) const { return raced_s() + share * energy_s; }
 
  private:
-  double raced_s() const { return open_s + prepare_s + screening_s + semifinal_s + final_s; }
+  double screened_s() const {
+    return open_s + prepare_s + (screening_rounds > 0 ? first_round_s : 0) +
+           std::max(screening_rounds - 1, 0) * later_round_s;
+  }
+  double raced_s() const { return screened_s() + semifinal_s + final_s; }
 };
 RaceParts parts_of(const RaceToCome& race, const Terms& terms);
 

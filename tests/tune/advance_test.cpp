@@ -37,6 +37,24 @@ TEST_F(Advance, AShapeOfLongLaunchesCountsForMore) {
   EXPECT_GT(listener_.shares.back(), 0.7);  // of its final rounds some are not needed
 }
 
+TEST_F(Advance, WhoLeftInTheFirstRoundIsNotWaitedFor) {
+  TunePlan burst = plan({kSmall}, configs(40));
+  burst.regimes = {Regime::kBurst};
+  const auto after_the_first_round = [&] {
+    double share = 0;
+    listener_.leaders.clear();
+    listener_.on_event = [&] {
+      if (listener_.leaders.size() == 1) share = listener_.shares.back();
+    };
+    EXPECT_EQ(run(burst, gpu), 40);
+    forget_everything();
+    return share;
+  };
+  const double all_stay = after_the_first_round();
+  for (int i = 1; i < 40; ++i) gpu.model_us[name(i)] = 300;
+  EXPECT_GT(after_the_first_round(), 1.05 * all_stay);
+}
+
 TEST_F(Advance, EndsWithTheLastJoule) {
   TunePlan weighed = plan({kSmall}, configs(3));
   weighed.energy = true;
