@@ -4,8 +4,8 @@
 # the decode shapes in the spaces decode and decode-pdl and every number of rows up to 128 in the space
 # rows (these in both regimes too), the odd sizes, and writes the tables. A recording that was stopped
 # goes on where it was (on the same card), in recording*.db. When all is complete tune.db has
-# everything but the rows (rows.db), decode.db and decode-pdl.db what their spaces gave, repeat-a.db and repeat-b.db
-# the two tunes that are compared.
+# everything but the rows (rows.db), decode.db and decode-pdl.db what their spaces gave, repeat-a.db
+# and repeat-b.db the two tunes that are compared.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

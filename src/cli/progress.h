@@ -57,12 +57,12 @@ class Progress : public TuneListener {
   Clock::time_point compiling_start_;
 
   bool racing_shapes_ = false;
+  double advanced_ = 0;  ///< of all the races' time
   Clock::time_point racing_start_;
   Clock::time_point shape_start_;
   int shape_index_ = 0;
   int shape_count_ = 1;
   std::string shape_name_;  ///< with its regime if that is to be said
-  double advanced_ = 0;     ///< of all the races
   int rounds_ = 0;          ///< of its race that have ended
   std::string doing_;       ///< with it
   std::string standing_;    ///< who leads it

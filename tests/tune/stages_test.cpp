@@ -151,10 +151,12 @@ TEST_F(Stages, EachShapeLearnsFromItsOwnRaceAndKernelsAreCompiledTogether) {
 }
 
 TEST_F(Stages, TheTimeThatIsOverGrowsThroughBothAlsoWhereTheFirstIsResumed) {
+  std::vector<Shape> shapes(4, kLarge);
+  for (int i = 0; i < 4; ++i) shapes[static_cast<std::size_t>(i)].n += 128 * i;
   for (const auto kind : {StrategyKind::kStaged, StrategyKind::kAdaptive, StrategyKind::kLocal}) {
     FakeMeasurer gpu;
-    const TunePlan learning = staged({kLarge, kSmall}, 20, kind);
-    run(learning, gpu, [&] { return listener_.races.size() == 2; });
+    const TunePlan learning = staged(shapes, 20, kind);
+    run(learning, gpu, [&] { return listener_.races.size() == 4; });
     const double stopped_at = listener_.shares.back();
     EXPECT_LT(stopped_at, 0.5);
     listener_.shares.clear();
