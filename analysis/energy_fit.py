@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The energies in src/model/cost.h, fitted to races at the power cap.
+"""The energies in src/families/cost.h, fitted to races at the power cap.
 
   analysis/energy_fit.py PROGRAM DATABASE...
 
-PROGRAM is build/hgemm-tune: `plan --explain` counts what each config multiplies and moves. Of each
-config that was measured alone at the cap (the own pace of src/measure/protocol.h) the energy above
-idling is its power less IDLE_W, times its time. Fitted by least squares of the relative error,
-none negative: pJ per FLOP, byte of shared memory and byte from L2 at REFERENCE_MHZ, growing with the
-clock to EXPONENT, and pJ per byte of memory, whatever the SM clock. Configs that cut K are left out:
-what their sums move is not counted.
+PROGRAM is build/hgemm-tune: `merge` reads databases of any version, and `plan --explain` counts what
+each config multiplies and moves. Of each config that was measured alone at the cap (the own pace of
+src/device/protocol.h) the energy above idling is its power less IDLE_W, times its time. Fitted by
+least squares of the relative error, none negative: pJ per FLOP, byte of shared memory and byte from
+L2 at REFERENCE_MHZ, growing with the clock to EXPONENT, and pJ per byte of memory, whatever the SM
+clock. Configs that cut K are left out: what their sums move is not counted.
 """
 
 import json
@@ -18,7 +18,10 @@ import sqlite3
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
+from contextlib import closing
+from pathlib import Path
 
 IDLE_W = 120.0
 REFERENCE_MHZ = 1500.0
@@ -26,33 +29,41 @@ EXPONENT = 1.5
 TERMS = ("flops", "smem_bytes", "l2_bytes", "dram_bytes")
 CAPPED_W = 0.97  # of the limit: less was not held by the cap
 
+# A library's trials have no kernel.
 FINALISTS = """
-SELECT m, n, k, label, avg(time_us), avg(sm_mhz), avg(power_w)
+SELECT key, label, avg(time_us), avg(sm_mhz), avg(power_w)
 FROM sample JOIN trial ON trial.id = sample.trial_id JOIN race ON race.id = trial.race_id
   JOIN run ON run.id = race.run_id JOIN environment ON environment.id = run.environment_id
-  JOIN shape ON shape.id = race.shape_id JOIN candidate ON candidate.id = trial.candidate_id
-WHERE pace = 'own' AND regime = 'sustained' AND label LIKE 'bm%.bf16%'
+  JOIN problem ON problem.id = race.problem_id JOIN candidate ON candidate.id = trial.candidate_id
+WHERE pace = 'own' AND regime = 'sustained' AND kernel_id IS NOT NULL
+  AND a_dtype = 'bf16' AND d_dtype = 'bf16'
 GROUP BY trial.id HAVING avg(power_w) > ? * max(power_limit_w)
+ORDER BY m, n, k, key
 """
 
 
-def finalists(databases):
-    """By shape: (label, us, MHz, W)."""
-    by_shape = defaultdict(list)
-    for path in databases:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
-            for m, n, k, *rest in connection.execute(FINALISTS, (CAPPED_W,)):
-                by_shape[(m, n, k)].append(tuple(rest))
-    return by_shape
+def output_of(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def traffic_of(program, shape, labels):
+def finalists(program, databases):
+    """By problem: (label, us, MHz, W). In a copy, as this reads only today's tables and labels."""
+    by_problem = defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder:
+        merged = Path(folder) / "merged.db"
+        output_of(program, "merge", "--mixed", *databases, "-o", merged)
+        with closing(sqlite3.connect(merged)) as connection:
+            for problem, *rest in connection.execute(FINALISTS, (CAPPED_W,)):
+                by_problem[problem].append(tuple(rest))
+    return by_problem
+
+
+def traffic_of(program, problem, labels):
     labels = [label for label in labels if not re.search(r"\.(c?split\d+|stream)\b", label)]
     if not labels:
         return {}
     command = [program, "plan", "--explain", "--format", "json"]
-    command += ["--shapes", "x".join(map(str, shape)), "--config", ",".join(sorted(labels))]
-    rows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    rows = json.loads(output_of(*command, "--shapes", problem, "--config", ",".join(sorted(labels))))
     return {row["label"]: row["traffic"] for row in rows if row["traffic"]}
 
 
@@ -83,9 +94,9 @@ def fit(rows):
 
 def main():
     program, databases = sys.argv[1], sys.argv[2:]
-    rows, shapes = [], []
-    for shape, measured in sorted(finalists(databases).items()):
-        traffic = traffic_of(program, shape, {label for label, *_ in measured})
+    rows, problems = [], []
+    for problem, measured in finalists(program, databases).items():
+        traffic = traffic_of(program, problem, {label for label, *_ in measured})
         for label, us, mhz, watts in measured:
             if label not in traffic:
                 continue
@@ -94,19 +105,18 @@ def main():
             scale = (mhz / REFERENCE_MHZ) ** EXPONENT
             factors = (scale, scale, scale, 1.0)
             rows.append([traffic[label][t] * f / energy for t, f in zip(TERMS, factors)])
-            shapes.append(shape)
+            problems.append(problem)
     found = fit(rows)
     errors = [sum(a * b for a, b in zip(row, found)) - 1 for row in rows]
     spread = math.sqrt(statistics.fmean(e * e for e in errors))
-    print(f"{len(rows)} configs at {len(set(shapes))} shapes; relative error {100 * spread:.1f} %")
+    print(f"{len(rows)} configs at {len(set(problems))} shapes; relative error {100 * spread:.1f} %")
     for term, value in zip(TERMS, found):
         print(f"{term:10} {value:8.3g} pJ")
     print("shape, configs, mean error, deviation")
-    for shape in sorted(set(shapes)):
-        of_shape = [e for e, s in zip(errors, shapes) if s == shape]
-        name = "x".join(map(str, shape))
-        mean, deviation = statistics.fmean(of_shape), statistics.pstdev(of_shape)
-        print(f"{name:18} {len(of_shape):3} {100 * mean:+6.1f} % {100 * deviation:5.1f} %")
+    for problem in dict.fromkeys(problems):
+        of_problem = [e for e, p in zip(errors, problems) if p == problem]
+        mean, deviation = statistics.fmean(of_problem), statistics.pstdev(of_problem)
+        print(f"{problem:18} {len(of_problem):3} {100 * mean:+6.1f} % {100 * deviation:5.1f} %")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws a report from the data that `hgemm-tune report` writes (src/emit/report.h says what is in
+"""Draws a report from the data that `hgemm-tune report` writes (src/output/report.h says what is in
 it): report.html, one page that needs nothing else, figures/*.svg and *.png, and
 figures/figures.json, which says what each of them shows. Opens no database and no network.
 

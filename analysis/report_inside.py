@@ -62,7 +62,7 @@ def cycles(data, palette):
     for i, probe in enumerate(probes):
         top = 30 + 62 * i
         parts, total = per_k_block(probe, "consumer")
-        label = probe["label"].replace(".probe1", "").replace(".bf16", "")
+        label = probe["label"].removesuffix(".probe1")
         canvas.text(14, top, probe["shape"], size=9.5, weight="bold")
         canvas.text(160, top + 1, label, "muted", 8)
         axes = canvas.axes(84, top + 15, 622, 40, grid=None)
@@ -229,7 +229,7 @@ def tile_order(data, palette):
         else:
             canvas.text(left, 267, "L2 hits: not counted", "muted", 8.8)
     canvas.text(14, 300, f"{rows} x {columns} tiles of {section['tile_m']}x{section['tile_n']} at "
-                f"{section['shape']}, computed from kernels/schedule.h for {clusters} clusters at a time; "
+                f"{section['shape']}, computed from kernels/tiled/tile_scheduler.h for {clusters} clusters at a time; "
                 "from pale to strong: early to late; orange: one wave", "muted", 8.3)
     stats = {"tiles": rows * columns, "waves": waves,
              "wave_mb": {o["name"]: round(o["wave_bytes"] / 1e6, 1) for o in section["orders"]},

@@ -273,7 +273,7 @@ def speedups(data, palette):
     parts = [f"{m['cublas']:.3f}x for {words.get(m['group'], m['group'])}" for m in summary
              if m["regime"] == regime and (m["shapes"] > 1 or len(groups) == 1)]
     behind = sum(r["ratio_cublas"] < 1 for r in rows if r["ratio_cublas"])
-    with_pdl = sum(r["pdl"] for r in rows)
+    with_pdl = sum(r["pdl"] not in ("off", False) for r in rows)  # False: before it had kinds
     compared = len(ratios(rows, "ratio_cublas"))
     return Drawn(canvas, (f"{regime.capitalize()}, geomeans over cuBLAS are " + listed(parts)) if parts
                  else f"{len(rows)} shapes, none measured beside cuBLAS",

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=$PWD/build/hgemm-tune
 shape=${1:-8192x8192x8192}
-configs=${2:-bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16}
+configs=${2:-bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist}
 ncu=${NCU:-$(command -v ncu || echo "${CUDA_HOME:-/usr/local/cuda}/bin/ncu")}
 [[ -x $ncu ]] || { echo "No ncu here: install Nsight Compute, or name it in \$NCU" >&2; exit 1; }
 

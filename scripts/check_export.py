@@ -32,12 +32,14 @@ def rows_of(path: Path) -> list[dict]:
 
 
 def problem(row: dict) -> str:
-    return f"{row['m']}x{row['n']}x{row['k']}"
+    """As the examples write it: of types all but bf16 are said."""
+    extents = f"{row['m']}x{row['n']}x{row['k']}"
+    return ".".join([extents, *(word for word in row["dtype"].split(".") if word != "bf16")])
 
 
 def key(row: dict) -> tuple:
     """Of a shape."""
-    return tuple(row.get(name) for name in ("m", "n", "k", "dtype", "lda", "ldb", "ldd"))
+    return (problem(row), *(row.get(name) for name in ("lda", "ldb", "ldd")))
 
 
 def commands(table: Path) -> list[str]:
@@ -58,7 +60,7 @@ def printed(path: Path, ratio_column: str) -> dict:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if cells[0] == "shape":
             header = cells
-        elif header and len(cells) == len(header) and re.fullmatch(r"\d+x\d+x\d+", cells[0]):
+        elif header and len(cells) == len(header) and re.fullmatch(r"\d+x\d+x\d+(\.\w+)*", cells[0]):
             row = dict(zip(header, cells))
             if row.get("runs", "ours") == "ours":
                 where = (row["shape"], row["config"].strip("`"))

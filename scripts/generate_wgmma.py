@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes kernels/wgmma.cuh: one wrapper per wgmma shape m64nNk16, fp32 accumulators.
+"""Writes kernels/common/wgmma.cuh: one wrapper per wgmma shape m64nNk16, fp32 accumulators.
 
 The operand list of an asm statement cannot be built by templates, hence the generator.
 Run from anywhere; test with: scripts/generate_wgmma.py --check
@@ -17,11 +17,11 @@ HEADER = '''\
 #pragma once
 
 // clang-format off
-#include "ptx.cuh"
+#include "common/ptx.cuh"
 
 namespace hgemm {
 
-template <int kN, Dtype kDtype>
+template <int kN, DataType kType>
 struct Wgmma;
 '''
 
@@ -52,8 +52,8 @@ def wrapper(n):
         line += piece
     text.append(line)
     out = [
-        "template <Dtype kDtype>",
-        f"struct Wgmma<{n}, kDtype> {{",
+        "template <DataType kType>",
+        f"struct Wgmma<{n}, kType> {{",
         f"  static __device__ __forceinline__ void mma(float (&d)[{count}], u64 a, u64 b,"
         " int accumulate) {",
     ]
@@ -77,7 +77,7 @@ def wrapper(n):
         lines.append('          : "l"(a), "l"(b), "r"(accumulate));')
         return lines
 
-    out.append("    if constexpr (kDtype == Dtype::kBf16) {")
+    out.append("    if constexpr (kType == DataType::kBf16) {")
     out += statement("bf16")
     out.append("    } else {")
     out += statement("f16")
@@ -97,7 +97,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="fail if the file is out of date")
     arguments = parser.parse_args()
-    path = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "wgmma.cuh"
+    path = pathlib.Path(__file__).resolve().parent.parent / "kernels" / "common" / "wgmma.cuh"
     text = generate()
     if arguments.check:
         if path.read_text() != text:

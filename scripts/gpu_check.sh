@@ -97,7 +97,7 @@ smoke_sweep_burst() {
 
 energy() {
   "$program" --shapes 2048x4096x4096 --require-gpu --objective energy --cache-dir "$scratch/cache" \
-    --config bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16 --db "$scratch/energy.db" \
+    --config bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist --db "$scratch/energy.db" \
     --format json | tee "$scratch/energy.json"
   grep -qE '"joules": [0-9]' "$scratch/energy.json" &&
     grep -qE '"cublas_joules": [0-9]' "$scratch/energy.json"

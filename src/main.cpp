@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "base/revision.h"
 #include "cli/commands.h"
-#include "cli/help.h"
+#include "program/help.h"
+#include "studies/registry.h"
 
 namespace {
 
@@ -26,8 +27,8 @@ int fail(int exit_code, std::string message) {
 int main(int argc, char** argv) {
   using namespace hgemm;
   try {
-    CLI::App program(cli::help::kProgram, "hgemm-tune");
-    program.footer(cli::help::kProgramExamples);
+    CLI::App program(cli::help_text("tune", "summary"), "hgemm-tune");
+    program.footer(cli::help_text("tune", "about"));
     program.set_version_flag("--version",
                              fmt::format("hgemm-tune {} ({})", HGEMM_TUNE_VERSION, git_revision()));
     program.require_subcommand(0, 1);
@@ -39,11 +40,7 @@ int main(int argc, char** argv) {
     cli::add_compare(program, command);
     cli::add_merge(program, command);
     cli::add_verify(program, command, command_line);
-    cli::add_micro(program, command, command_line);
-    cli::add_probe(program, command, command_line);
-    cli::add_counters(program, command, command_line);
-    cli::add_ladder(program, command, command_line);
-    cli::add_chain(program, command, command_line);
+    add_studies(program, command, command_line);
     cli::add_advise(program, command);
     cli::add_replay(program, command);
     cli::add_export(program, command);

@@ -8,6 +8,7 @@
 #include "common.h"
 
 using hgemm_tuned::Dtype;
+using hgemm_tuned::Output;
 using hgemm_tuned::Problem;
 
 namespace {
@@ -34,8 +35,8 @@ __global__ void fill_normal(T* data, std::int64_t count, float sigma, std::uint6
 constexpr int kTile = 32;
 
 /// The largest error of each block's outputs, as the bits of a non-negative float.
-template <class T>
-__global__ void compare(const T* a, const T* b, const T* d, int m, int n, int k, unsigned* worst) {
+template <class T, class D>
+__global__ void compare(const T* a, const T* b, const D* d, int m, int n, int k, unsigned* worst) {
   __shared__ float a_tile[kTile][kTile + 1], b_tile[kTile][kTile + 1];
   const int row = static_cast<int>(blockIdx.y) * kTile + threadIdx.y;
   const int col = static_cast<int>(blockIdx.x) * kTile + threadIdx.x;
@@ -66,17 +67,27 @@ void fill(const Operands& o, const Problem& p, unsigned seed, cudaStream_t strea
   fill_normal<<<1024, 256, 0, stream>>>(static_cast<T*>(o.b.get()), p.n * p.k, sigma, 2 * seed + 1);
 }
 
-template <class T>
+template <class T, class D>
 void launch_compare(const Operands& o, const void* d, const Problem& p, unsigned* worst,
                     cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>((p.n + kTile - 1) / kTile),
                   static_cast<unsigned>((p.m + kTile - 1) / kTile));
   compare<<<grid, dim3(kTile, kTile), 0, stream>>>(
-      static_cast<const T*>(o.a.get()), static_cast<const T*>(o.b.get()), static_cast<const T*>(d),
+      static_cast<const T*>(o.a.get()), static_cast<const T*>(o.b.get()), static_cast<const D*>(d),
       static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), worst);
 }
 
-std::size_t bytes(std::int64_t rows, std::int64_t cols) {
+template <class T>
+void launch_compare(const Operands& o, const void* d, const Problem& p, unsigned* worst,
+                    cudaStream_t stream) {
+  if (p.output == Output::kFp32) {
+    launch_compare<T, float>(o, d, p, worst, stream);
+  } else {
+    launch_compare<T, T>(o, d, p, worst, stream);
+  }
+}
+
+std::size_t input_bytes(std::int64_t rows, std::int64_t cols) {
   return static_cast<std::size_t>(rows * cols) * 2;
 }
 
@@ -103,8 +114,8 @@ std::size_t workspace_of(const Problem& p) {
 }
 
 void check_statuses(Checks& checks, cudaStream_t stream) {
-  const hgemm_tuned_problem first = hgemm_tuned_shape(0);
-  const Problem p{first.m, first.n, first.k, static_cast<Dtype>(first.dtype)};
+  Problem p = tuned_problem(0);
+  p.lda = p.ldb = p.ldd = 0;
   const Operands o(p, 1, stream);
   const auto run = [&](const Problem& problem, const void* a, const void* b, void* d) {
     return hgemm_tuned::gemm(stream, problem, a, b, d, nullptr, 0);
@@ -114,6 +125,9 @@ void check_statuses(Checks& checks, cudaStream_t stream) {
   bad.dtype = static_cast<Dtype>(7);
   checks.expect(run(p, nullptr, o.b.get(), o.d.get()) == HGEMM_TUNED_NULL_POINTER, "a null A");
   checks.expect(run(bad, a, o.b.get(), o.d.get()) == HGEMM_TUNED_BAD_DTYPE, "an unknown type");
+  bad = p;
+  bad.output = static_cast<Output>(7);
+  checks.expect(run(bad, a, o.b.get(), o.d.get()) == HGEMM_TUNED_BAD_DTYPE, "an unknown output");
   checks.expect(run({0, 8, 8}, a, o.b.get(), o.d.get()) == HGEMM_TUNED_BAD_PROBLEM, "no rows");
   checks.expect(
       run({8, 8, 16, Dtype::kBf16, 8}, a, o.b.get(), o.d.get()) == HGEMM_TUNED_BAD_PROBLEM,
@@ -130,12 +144,10 @@ void check_statuses(Checks& checks, cudaStream_t stream) {
 void check_fallbacks(Checks& checks, cudaStream_t stream) {
   std::vector<Problem> problems = {{40, 1000, 520}, {300, 264, 1024}, {7, 72, 80}, {1000, 8, 8}};
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
-    const hgemm_tuned_problem tuned = hgemm_tuned_shape(i);
+    const Problem tuned = tuned_problem(i);
     for (const std::int64_t m : {std::int64_t{3}, std::int64_t{100}, tuned.m + 1}) {
-      const Problem p{m, tuned.n, tuned.k, static_cast<Dtype>(tuned.dtype)};
-      const auto same = [&p](const Problem& other) {
-        return other.m == p.m && other.n == p.n && other.k == p.k && other.dtype == p.dtype;
-      };
+      const Problem p{m, tuned.n, tuned.k, tuned.dtype, 0, 0, 0, tuned.output};
+      const auto same = [&p](const Problem& other) { return text_of(other) == text_of(p); };
       if (std::none_of(problems.begin(), problems.end(), same)) problems.push_back(p);
     }
   }
@@ -166,10 +178,9 @@ void check_streams(Checks& checks, cudaStream_t stream) {
   std::vector<Problem> problems;
   std::size_t most = 256 << 10;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
-    const hgemm_tuned_problem tuned = hgemm_tuned_shape(i);
-    const bool padded = tuned.lda != tuned.k || tuned.ldb != tuned.k || tuned.ldd != tuned.n;
-    if (padded || tuned.m * tuned.n > (1 << 27)) continue;
-    problems.push_back({tuned.m, tuned.n, tuned.k, static_cast<Dtype>(tuned.dtype)});
+    const Problem tuned = tuned_problem(i);
+    if (is_padded(tuned) || tuned.m * tuned.n > (1 << 27)) continue;
+    problems.push_back(tuned);
     most = std::max(most, workspace_of(problems.back()));
   }
   std::vector<Operands> operands;
@@ -187,8 +198,8 @@ void check_streams(Checks& checks, cudaStream_t stream) {
     check(cudaStreamCreateWithFlags(&lane.stream, cudaStreamNonBlocking), "creating a stream");
     lane.workspace = std::make_unique<Workspace>(most, lane.stream);
     for (const Problem& p : problems) {
-      lane.outputs.emplace_back(bytes(p.m, p.n));
-      check(cudaMemsetAsync(lane.outputs.back().get(), 0xff, bytes(p.m, p.n), lane.stream),
+      lane.outputs.emplace_back(output_bytes(p));
+      check(cudaMemsetAsync(lane.outputs.back().get(), 0xff, output_bytes(p), lane.stream),
             "poisoning");
     }
     check(cudaStreamBeginCapture(lane.stream, cudaStreamCaptureModeGlobal), "capturing");
@@ -222,7 +233,7 @@ void check_streams(Checks& checks, cudaStream_t stream) {
 }  // namespace
 
 Operands::Operands(const Problem& p, unsigned seed, cudaStream_t stream)
-    : a(bytes(p.m, p.k)), b(bytes(p.n, p.k)), d(bytes(p.m, p.n)) {
+    : a(input_bytes(p.m, p.k)), b(input_bytes(p.n, p.k)), d(output_bytes(p)) {
   if (p.dtype == Dtype::kFp16) {
     fill<__half>(*this, p, seed, stream);
   } else {
@@ -233,7 +244,7 @@ Operands::Operands(const Problem& p, unsigned seed, cudaStream_t stream)
 }
 
 void poison(const Operands& operands, const Problem& p, cudaStream_t stream) {
-  check(cudaMemsetAsync(operands.d.get(), 0xff, bytes(p.m, p.n), stream), "poisoning");
+  check(cudaMemsetAsync(operands.d.get(), 0xff, output_bytes(p), stream), "poisoning");
 }
 
 double error_of(const Operands& operands, const void* d, const Problem& p, cudaStream_t stream) {
@@ -253,7 +264,8 @@ double error_of(const Operands& operands, const void* d, const Problem& p, cudaS
 }
 
 double tolerance_of(const Problem& p) {
-  const double rounding = p.dtype == Dtype::kFp16 ? 0x1p-11 : 0x1p-8;
+  const double to_type = p.dtype == Dtype::kFp16 ? 0x1p-11 : 0x1p-8;
+  const double rounding = p.output == Output::kFp32 ? 0x1p-24 : to_type;
   return rounding + static_cast<double>(p.k) / 16 * 0x1p-23;
 }
 

@@ -26,8 +26,22 @@ inline void check(hgemm_tuned::Status status, const char* what) {
   require(status == HGEMM_TUNED_OK, what, hgemm_tuned::to_string(status));
 }
 
+/// As hgemm-tune writes a problem without padding: "64x4096x4096", "64x4096x4096.fp16.dfp32".
 inline std::string text_of(const hgemm_tuned::Problem& p) {
-  return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+  return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) +
+         (p.dtype == hgemm_tuned::Dtype::kFp16 ? ".fp16" : "") +
+         (p.output == hgemm_tuned::Output::kFp32 ? ".dfp32" : "");
+}
+inline hgemm_tuned::Problem tuned_problem(int index) {
+  const hgemm_tuned_problem p = hgemm_tuned_shape(index);
+  return {p.m,   p.n,   p.k,   static_cast<hgemm_tuned::Dtype>(p.dtype),
+          p.lda, p.ldb, p.ldd, static_cast<hgemm_tuned::Output>(p.output)};
+}
+inline bool is_padded(const hgemm_tuned::Problem& p) {
+  return p.lda != p.k || p.ldb != p.k || p.ldd != p.n;
+}
+inline std::size_t output_bytes(const hgemm_tuned::Problem& p) {
+  return static_cast<std::size_t>(p.m * p.n) * (p.output == hgemm_tuned::Output::kFp32 ? 4 : 2);
 }
 
 /// Device memory.
@@ -54,7 +68,7 @@ struct Operands {
 void poison(const Operands& operands, const hgemm_tuned::Problem& problem, cudaStream_t stream);
 
 /// The largest |d - reference| / (|reference| + 1), by fp32 sums on CUDA cores; NaN if any d is
-/// one. And what it may be: a rounding to the type, and fp32 sums in another order.
+/// one. And what it may be: a rounding to D's type, and fp32 sums in another order.
 double error_of(const Operands& operands, const void* d, const hgemm_tuned::Problem& problem,
                 cudaStream_t stream);
 double tolerance_of(const hgemm_tuned::Problem& problem);

@@ -1,6 +1,6 @@
 // Uses exported kernels as a project would: checks every tuned shape's result, and times it in
 // turns with cublasGemmEx, as hgemm-tune did when it chose the kernels (its
-// src/measure/protocol.h).
+// src/device/protocol.h).
 //
 // A sample is one replay of a CUDA graph of many launches, which rotate over input sets that exceed
 // three times the L2 cache, at least 16 where memory is the bound. Before that the GPU is brought
@@ -12,7 +12,7 @@
 // process has had kernels on two streams at the same time, each of its kernels starts 0.35 us later
 // after the one before, cuBLAS's too (H200, driver 580; results/h200/export/two-streams.md).
 //
-// example [--shape MxNxK]... [--rest MS] [--checks-first]
+// example [--shape MxNxK[.fp16][.dfp32]]... [--rest MS] [--checks-first]
 //   --shape         only this tuned shape; several are measured in the order given
 //   --rest          the GPU idles for so long before each shape, as before a program that starts:
 //                   the clock and the power are then those of a fresh start, not of the shape
@@ -30,6 +30,7 @@
 #include "common.h"
 
 using hgemm_tuned::Dtype;
+using hgemm_tuned::Output;
 using hgemm_tuned::Problem;
 
 namespace {
@@ -180,7 +181,7 @@ Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std
   Result result{p, hgemm_tuned::select(p)};
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
              k = static_cast<double>(p.k);
-  const double bytes = 2 * (m * k + n * k + m * n);
+  const double bytes = 2 * (m * k + n * k) + static_cast<double>(output_bytes(p));
   const double intensity = 2 * m * n * k / bytes;
   const int sets = rotation_sets(p, bytes, intensity);
   std::vector<Operands> operands;
@@ -198,12 +199,13 @@ Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std
   };
   const float one = 1, zero = 0;
   const cudaDataType_t type = p.dtype == Dtype::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
+  const cudaDataType_t output = p.output == Output::kFp32 ? CUDA_R_32F : type;
   const auto theirs = [&](int i) {
     const Operands& o = operands[static_cast<std::size_t>(i % sets)];
     check(
         cublasGemmEx(cublas, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(p.n), static_cast<int>(p.m),
                      static_cast<int>(p.k), &one, o.b.get(), type, static_cast<int>(p.k), o.a.get(),
-                     type, static_cast<int>(p.k), &zero, o.d.get(), type, static_cast<int>(p.n),
+                     type, static_cast<int>(p.k), &zero, o.d.get(), output, static_cast<int>(p.n),
                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx");
   };
@@ -268,19 +270,14 @@ struct Arguments {
   bool checks_first = false;
 };
 
-Problem tuned_shape(int index) {
-  const hgemm_tuned_problem p = hgemm_tuned_shape(index);
-  return {p.m, p.n, p.k, static_cast<Dtype>(p.dtype), p.lda, p.ldb, p.ldd};
-}
-
-bool is_padded(const Problem& p) { return p.lda != p.k || p.ldb != p.k || p.ldd != p.n; }
-
 /// Exits with code 2 if they make no sense.
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   const auto refuse = [](const char* what) {
-    std::fprintf(stderr, "%s; usage: example [--shape MxNxK]... [--rest MS] [--checks-first]\n",
-                 what);
+    std::fprintf(
+        stderr,
+        "%s; usage: example [--shape MxNxK[.fp16][.dfp32]]... [--rest MS] [--checks-first]\n",
+        what);
     std::exit(2);
   };
   for (int i = 1; i < argc; ++i) {
@@ -297,17 +294,19 @@ Arguments parse(int argc, char** argv) {
     } else if (option == "--shape") {
       const auto before = arguments.shapes.size();
       for (int j = 0; j < hgemm_tuned_shape_count(); ++j) {
-        const Problem p = tuned_shape(j);
+        const Problem p = tuned_problem(j);
         if (!is_padded(p) && text_of(p) == value) arguments.shapes.push_back(p);
       }
-      if (arguments.shapes.size() == before) refuse("--shape takes one that was tuned, MxNxK");
+      if (arguments.shapes.size() == before) {
+        refuse("--shape takes one that was tuned, MxNxK[.fp16][.dfp32]");
+      }
     } else {
       refuse(option.c_str());
     }
   }
   if (!arguments.shapes.empty()) return arguments;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
-    if (!is_padded(tuned_shape(i))) arguments.shapes.push_back(tuned_shape(i));
+    if (!is_padded(tuned_problem(i))) arguments.shapes.push_back(tuned_problem(i));
   }
   return arguments;
 }

@@ -57,11 +57,13 @@ std::int64_t workspace_bytes(const at::Tensor& input, const at::Tensor& weight) 
 /// Of the current device: before graphs are captured.
 void prepare() { require(hgemm_tuned::prepare(), "hgemm_tuned::prepare"); }
 
-/// M, N, K and 0 (bf16) or 1 (fp16) of each tuned shape, one after another.
+/// M, N, K and 0 (bf16) or 1 (fp16) of each tuned shape, one after another. A layer's output is of
+/// its input's type: what was tuned for an fp32 output is for others.
 std::vector<std::int64_t> shapes() {
   std::vector<std::int64_t> all;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
     const hgemm_tuned_problem p = hgemm_tuned_shape(i);
+    if (p.output != HGEMM_TUNED_OUTPUT_SAME) continue;
     all.insert(all.end(), {p.m, p.n, p.k, p.dtype});
   }
   return all;

@@ -186,8 +186,9 @@ def main() -> int:
         wrong += not right
         behind += high < 1
         ratios.append(row["ratio"])
+        shape = f"{m}x{n}x{k}{'.fp16' if fp16 else ''}"
         print(
-            f"| {m}x{n}x{k} | `{label}` | {runs} | {row['us']:.2f} | {row['their_us']:.2f} | "
+            f"| {shape} | `{label}` | {runs} | {row['us']:.2f} | {row['their_us']:.2f} | "
             f"{row['ratio']:.3f} [{low:.3f}, {high:.3f}] | "
             f"{row['error'] / row['tolerance']:.2f}{'' if right else ' WRONG'} |",
             flush=True,

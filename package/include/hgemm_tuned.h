@@ -1,7 +1,7 @@
 /* GEMMs on Hopper GPUs (sm_90) by kernels that hgemm-tune found to be the fastest.
  *
  * D[m x n] = A[m x k] * B[n x k]^T, all row-major: a linear layer with activations A and weight B.
- * bf16 or fp16 in and out, sums in fp32.
+ * bf16 or fp16 in, the same or fp32 out, sums in fp32.
  *
  * A call enqueues kernels and nothing else: it allocates nothing, waits for nothing and keeps no
  * state but what it learned of each device (under no lock). It may be captured into a CUDA graph,
@@ -25,7 +25,7 @@ typedef enum {
   HGEMM_TUNED_NULL_POINTER = 1, /* A, B, D, or where to write an answer */
   HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, or a leading dimension that is
                                    shorter than a row */
-  HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16 */
+  HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
   HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here takes A, B or D at this address */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and there is no cuBLAS */
   HGEMM_TUNED_SMALL_WORKSPACE = 6,      /* fewer bytes than hgemm_tuned_workspace_bytes() says */
@@ -41,13 +41,17 @@ const char* hgemm_tuned_status_string(hgemm_tuned_status status);
 /* Of the last call in this thread that returned HGEMM_TUNED_CUDA_ERROR. */
 cudaError_t hgemm_tuned_last_cuda_error(void);
 
+/* Of A and B. */
 typedef enum { HGEMM_TUNED_BF16 = 0, HGEMM_TUNED_FP16 = 1 } hgemm_tuned_dtype;
+/* Of D: that of A and B, or fp32. */
+typedef enum { HGEMM_TUNED_OUTPUT_SAME = 0, HGEMM_TUNED_OUTPUT_FP32 = 1 } hgemm_tuned_output;
 
 /* Leading dimensions are elements from one row to the next; 0: rows without padding. */
 typedef struct {
   int64_t m, n, k;
   hgemm_tuned_dtype dtype;
   int64_t lda, ldb, ldd;
+  hgemm_tuned_output output;
 } hgemm_tuned_problem;
 
 /* How a kernel was chosen, in the order in which it is looked for. */
@@ -109,14 +113,17 @@ namespace hgemm_tuned {
 using Status = hgemm_tuned_status;
 using Selection = hgemm_tuned_selection;
 enum class Dtype { kBf16 = HGEMM_TUNED_BF16, kFp16 = HGEMM_TUNED_FP16 };
+enum class Output { kSame = HGEMM_TUNED_OUTPUT_SAME, kFp32 = HGEMM_TUNED_OUTPUT_FP32 };
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   Dtype dtype = Dtype::kBf16;
   int64_t lda = 0, ldb = 0, ldd = 0;
+  Output output = Output::kSame;
 
   operator hgemm_tuned_problem() const {
-    return {m, n, k, static_cast<hgemm_tuned_dtype>(dtype), lda, ldb, ldd};
+    return {m,   n,   k,   static_cast<hgemm_tuned_dtype>(dtype),
+            lda, ldb, ldd, static_cast<hgemm_tuned_output>(output)};
   }
 };
 

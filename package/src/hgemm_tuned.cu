@@ -1,5 +1,5 @@
 // See hgemm_tuned.h. table.h, which hgemm-tune wrote, has the kernels and what was measured of
-// them; gpu/launch.h, its own source for both, how they are launched.
+// them; families/launch.h, its own source for both, how they are launched.
 #include "hgemm_tuned.h"
 
 #include <cuda.h>
@@ -12,8 +12,8 @@
 #include <cublas_v2.h>
 #endif
 
-#include "export/fallback.h"
-#include "gpu/launch.h"
+#include "families/launch.h"
+#include "output/export/fallback.h"
 #include "table.h"
 
 namespace {
@@ -41,6 +41,9 @@ hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   if (problem->dtype != HGEMM_TUNED_BF16 && problem->dtype != HGEMM_TUNED_FP16) {
     return HGEMM_TUNED_BAD_DTYPE;
   }
+  if (problem->output != HGEMM_TUNED_OUTPUT_SAME && problem->output != HGEMM_TUNED_OUTPUT_FP32) {
+    return HGEMM_TUNED_BAD_DTYPE;
+  }
   return HGEMM_TUNED_OK;
 }
 
@@ -49,29 +52,29 @@ ProblemExtents extents_of(const hgemm_tuned_problem& p) {
       p.m, p.n, p.k, p.lda != 0 ? p.lda : p.k, p.ldb != 0 ? p.ldb : p.k, p.ldd != 0 ? p.ldd : p.n};
 }
 
-Dtype dtype_of(const hgemm_tuned_problem& p) {
-  return p.dtype == HGEMM_TUNED_FP16 ? Dtype::kFp16 : Dtype::kBf16;
+GemmKind kind_of(const hgemm_tuned_problem& p) {
+  const DataType input = p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16;
+  return {.input = input, .output = p.output == HGEMM_TUNED_OUTPUT_FP32 ? DataType::kFp32 : input};
 }
 
-bool same(const ProblemExtents& a, const ProblemExtents& b) {
-  return a.m == b.m && a.n == b.n && a.k == b.k && a.lda == b.lda && a.ldb == b.ldb &&
-         a.ldd == b.ldd;
+bool has_types(const GemmKind& kind, DataType input, DataType output) {
+  return kind.input == input && kind.output == output;
 }
 
 // ---- Selection ----
 
 /// Why a kernel cannot run it: OK, MISALIGNED or NO_KERNEL.
-hgemm_tuned_status why_not(const Kernel& kernel, const ProblemExtents& p, Dtype dtype,
+hgemm_tuned_status why_not(const Kernel& kernel, const ProblemExtents& p, const GemmKind& kind,
                            const Operands& operands) {
-  const KernelConfig& c = kernel.config;
-  if (c.dtype != dtype || why_unsupported(c, p) != nullptr || grid_tiles(c, p) > kMaxTiles) {
+  if (!has_types(hgemm::kind_of(kernel), kind.input, kind.output) ||
+      why_unsupported(kernel, p) != nullptr || grid_tiles(kernel, p) > kMaxTiles) {
     return HGEMM_TUNED_NO_KERNEL;
   }
-  // Parts of a tile have a flag each. Those of kStreamK are as many as CTAs, which always fit.
-  if (c.walk == Walk::kSplitK && workspace_bytes(c, p, 0).flags > kFlagBytes) {
+  if (flags_grow_with_problem(kernel) && workspace_bytes(kernel, p, 0).flags > kFlagBytes) {
     return HGEMM_TUNED_NO_KERNEL;
   }
-  return find_misaligned(c, operands).name != nullptr ? HGEMM_TUNED_MISALIGNED : HGEMM_TUNED_OK;
+  return find_misaligned(kernel, operands).name != nullptr ? HGEMM_TUNED_MISALIGNED
+                                                           : HGEMM_TUNED_OK;
 }
 
 struct Choice {
@@ -81,14 +84,14 @@ struct Choice {
   const Row* row = nullptr;  ///< that it was tuned for
 };
 
-/// Tuned shapes exactly, then N and K with another M, then the nearest shape whose kernel can.
-Choice choose(const ProblemExtents& p, Dtype dtype, const Operands& operands) {
+/// Tuned problems exactly, then N and K with another M, then the nearest problem whose kernel can.
+Choice choose(const ProblemExtents& p, const GemmKind& kind, const Operands& operands) {
   Choice choice;
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](const Row& row, int kernel, hgemm_tuned_source source,
                             double distance) {
     if (kernel < 0) return;
-    const hgemm_tuned_status status = why_not(kKernels[kernel], p, dtype, operands);
+    const hgemm_tuned_status status = why_not(kKernels[kernel].kernel, p, kind, operands);
     if (status == HGEMM_TUNED_MISALIGNED && choice.source == HGEMM_TUNED_NONE) {
       choice.status = HGEMM_TUNED_MISALIGNED;
     }
@@ -97,16 +100,18 @@ Choice choose(const ProblemExtents& p, Dtype dtype, const Operands& operands) {
     choice = {HGEMM_TUNED_OK, source, kernel, &row};
   };
   for (const Row& row : kRows) {
-    if (row.dtype == dtype && same(row.problem, p)) consider(row, row.kernel, HGEMM_TUNED_EXACT, 0);
+    if (!has_types(kind, row.input, row.output) || row.problem != p) continue;
+    consider(row, row.kernel, HGEMM_TUNED_EXACT, 0);
   }
   if (choice.row != nullptr) return choice;
   for (const Row& row : kRows) {
-    if (row.dtype != dtype || row.problem.n != p.n || row.problem.k != p.k) continue;
+    if (!has_types(kind, row.input, row.output)) continue;
+    if (row.problem.n != p.n || row.problem.k != p.k) continue;
     consider(row, row.general_kernel, HGEMM_TUNED_BUCKET, bucket_distance(row.problem.m, p.m));
   }
   if (choice.row != nullptr) return choice;
   for (const Row& row : kRows) {
-    if (row.dtype != dtype) continue;
+    if (!has_types(kind, row.input, row.output)) continue;
     consider(row, row.general_kernel, HGEMM_TUNED_NEAREST,
              shape_distance(row.problem.m, row.problem.n, row.problem.k, p.m, p.n, p.k));
   }
@@ -162,26 +167,27 @@ hgemm_tuned_status current_device(Device** found) {
                                                                : HGEMM_TUNED_NO_HOPPER_GPU;
 }
 
-hgemm_tuned_status load(const Kernel& kernel, const Device& device, Loaded* loaded) {
+hgemm_tuned_status load(const TunedKernel& tuned, const Device& device, Loaded* loaded) {
   if (loaded->resident.load(std::memory_order_acquire) != 0) return HGEMM_TUNED_OK;
-  const KernelConfig& c = kernel.config;
+  const Kernel& kernel = tuned.kernel;
   if (const cudaError_t code = cudaFuncSetAttribute(
-          kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_layout(c).total_bytes);
+          tuned.function, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes(kernel));
       code != cudaSuccess) {
     return cuda_failed(code);
   }
   int resident = 0;
   LaunchAttributes attributes;
-  const cudaLaunchConfig_t config = launch_config(c, cluster_size(c), nullptr, &attributes);
-  if (const cudaError_t code = cudaOccupancyMaxActiveClusters(&resident, kernel.function, &config);
+  const cudaLaunchConfig_t config =
+      launch_config(kernel, cluster_size(kernel), nullptr, &attributes);
+  if (const cudaError_t code = cudaOccupancyMaxActiveClusters(&resident, tuned.function, &config);
       code != cudaSuccess) {
     return cuda_failed(code);
   }
   if (resident < 1) return cuda_failed(cudaErrorLaunchOutOfResources);
-  if (c.pack) {
+  if (packs(kernel)) {
     int blocks = 0;
     if (const cudaError_t code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &blocks, kernel.pack_function, kPackThreads, 0);
+            &blocks, tuned.pack_function, kPackThreads, 0);
         code != cudaSuccess) {
       return cuda_failed(code);
     }
@@ -250,6 +256,17 @@ CUtensorMapSwizzle swizzle_of(int bytes) {
   return bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_128B;
 }
 
+CUtensorMapDataType type_of(DataType type) {
+  switch (type) {
+    case DataType::kFp16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DataType::kFp32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  }
+}
+
 TensorMap encode(Encoder encoder, const MatrixMap& map, bool* ok) {
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(map.cols),
                                 static_cast<cuuint64_t>(map.rows)};
@@ -257,11 +274,9 @@ TensorMap encode(Encoder encoder, const MatrixMap& map, bool* ok) {
   const cuuint32_t box[] = {static_cast<cuuint32_t>(map.box_cols),
                             static_cast<cuuint32_t>(map.box_rows)};
   const cuuint32_t element_strides[] = {1, 1};
-  const CUtensorMapDataType type = map.dtype == Dtype::kFp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                                             : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   CUtensorMap encoded{};
   *ok &=
-      encoder(&encoded, type, 2, map.data, extents, strides, box, element_strides,
+      encoder(&encoded, type_of(map.type), 2, map.data, extents, strides, box, element_strides,
               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle_bytes),
               promotion_of(map.promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
   TensorMap result;
@@ -274,14 +289,14 @@ TensorMap encode(Encoder encoder, const MatrixMap& map, bool* ok) {
 
 hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& p,
                           const Operands& operands, void* workspace, std::size_t bytes) {
-  const Kernel& kernel = kKernels[index];
-  const KernelConfig& c = kernel.config;
+  const TunedKernel& tuned = kKernels[index];
+  const Kernel& kernel = tuned.kernel;
   Device* device = nullptr;
   if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
   Loaded& loaded = device->kernels[index];
-  if (const auto status = load(kernel, *device, &loaded); status != HGEMM_TUNED_OK) return status;
-  const int ctas = grid_ctas(c, p, loaded.resident.load(std::memory_order_relaxed));
-  const Layout layout = layout_of(workspace_bytes(c, p, ctas));
+  if (const auto status = load(tuned, *device, &loaded); status != HGEMM_TUNED_OK) return status;
+  const int ctas = grid_ctas(kernel, p, loaded.resident.load(std::memory_order_relaxed));
+  const Layout layout = layout_of(workspace_bytes(kernel, p, ctas));
   if (layout.total > 0) {
     if (workspace == nullptr || bytes < layout.total) return HGEMM_TUNED_SMALL_WORKSPACE;
     if (!is_multiple_of(workspace, kWorkspaceUnit)) return HGEMM_TUNED_MISALIGNED_WORKSPACE;
@@ -295,24 +310,24 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
   }
   bool ok = true;
   LaunchParams params = make_launch_params(
-      c, p, operands, at, [&](const MatrixMap& map) { return encode(encoder, map, &ok); });
+      kernel, p, operands, at, [&](const MatrixMap& map) { return encode(encoder, map, &ok); });
   if (!ok) return cuda_failed(cudaErrorInvalidValue);
 
   if (params.pack.matrices[0].rows > 0 || params.pack.matrices[1].rows > 0) {
     LaunchAttributes attributes;
     const cudaLaunchConfig_t config = pack_launch_config(
-        c, loaded.pack_ctas.load(std::memory_order_relaxed), stream, &attributes);
+        kernel, loaded.pack_ctas.load(std::memory_order_relaxed), stream, &attributes);
     void* arguments[] = {&params.pack};
-    if (const cudaError_t code = cudaLaunchKernelExC(&config, kernel.pack_function, arguments);
+    if (const cudaError_t code = cudaLaunchKernelExC(&config, tuned.pack_function, arguments);
         code != cudaSuccess) {
       return cuda_failed(code);
     }
   }
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config =
-      launch_config(c, ctas, stream, &attributes, adds_in_workspace(c));
+      launch_config(kernel, ctas, stream, &attributes, waits_in_memory(kernel));
   void* arguments[] = {&params.kernel};
-  if (const cudaError_t code = cudaLaunchKernelExC(&config, kernel.function, arguments);
+  if (const cudaError_t code = cudaLaunchKernelExC(&config, tuned.function, arguments);
       code != cudaSuccess) {
     return cuda_failed(code);
   }
@@ -321,7 +336,12 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
 
 #ifdef HGEMM_TUNED_WITH_CUBLAS
 /// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T.
-hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, Dtype dtype,
+cudaDataType_t cuda_type(DataType type) {
+  if (type == DataType::kFp32) return CUDA_R_32F;
+  return type == DataType::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
+}
+
+hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, const GemmKind& kind,
                                  const Operands& operands, void* cublas) {
   const auto handle = static_cast<cublasHandle_t>(cublas);
   // Setting another stream would take the handle's workspace away.
@@ -331,17 +351,17 @@ hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, D
   }
   const float one = 1.0f;
   const float zero = 0.0f;
-  const cudaDataType_t type = dtype == Dtype::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
-  const cublasStatus_t status =
-      cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(p.n), static_cast<int>(p.m),
-                   static_cast<int>(p.k), &one, operands.b, type, static_cast<int>(p.ldb),
-                   operands.a, type, static_cast<int>(p.lda), &zero, operands.d, type,
-                   static_cast<int>(p.ldd), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  const cudaDataType_t type = cuda_type(kind.input);
+  const cublasStatus_t status = cublasGemmEx(
+      handle, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(p.n), static_cast<int>(p.m),
+      static_cast<int>(p.k), &one, operands.b, type, static_cast<int>(p.ldb), operands.a, type,
+      static_cast<int>(p.lda), &zero, operands.d, cuda_type(kind.output), static_cast<int>(p.ldd),
+      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   return status == CUBLAS_STATUS_SUCCESS ? HGEMM_TUNED_OK : HGEMM_TUNED_CUBLAS_ERROR;
 }
 #else
-hgemm_tuned_status launch_cublas(cudaStream_t, const ProblemExtents&, Dtype, const Operands&,
-                                 void*) {
+hgemm_tuned_status launch_cublas(cudaStream_t, const ProblemExtents&, const GemmKind&,
+                                 const Operands&, void*) {
   return HGEMM_TUNED_NO_KERNEL;
 }
 #endif
@@ -359,7 +379,7 @@ const char* hgemm_tuned_status_string(hgemm_tuned_status status) {
     case HGEMM_TUNED_BAD_PROBLEM:
       return "M, N, K or a leading dimension is out of range";
     case HGEMM_TUNED_BAD_DTYPE:
-      return "the type is neither bf16 nor fp16";
+      return "the type is neither bf16 nor fp16, or the output is neither of that type nor fp32";
     case HGEMM_TUNED_MISALIGNED:
       return "no kernel of this package takes an operand at this address: A, B and D must be at "
              "multiples of 16 bytes";
@@ -387,10 +407,12 @@ hgemm_tuned_problem hgemm_tuned_shape(int index) {
   hgemm_tuned_problem problem{};
   if (index < 0 || index >= kRowCount) return problem;
   const Row& row = kRows[index];
-  problem = {row.problem.m,   row.problem.n,
-             row.problem.k,   row.dtype == Dtype::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
-             row.problem.lda, row.problem.ldb,
-             row.problem.ldd};
+  const ProblemExtents& p = row.problem;
+  problem = {
+      p.m,   p.n,
+      p.k,   row.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
+      p.lda, p.ldb,
+      p.ldd, row.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME};
   return problem;
 }
 
@@ -407,7 +429,7 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
     selection.status = HGEMM_TUNED_BAD_PROBLEM;
     return selection;
   }
-  const Choice choice = choose(p, dtype_of(*problem), {});
+  const Choice choice = choose(p, kind_of(*problem), {});
   selection.uses_cublas = kHasCublas && prefers_cublas(choice) ? 1 : 0;
   if (choice.row == nullptr) {
     if (kHasCublas) selection.source = HGEMM_TUNED_CUBLAS_ONLY;
@@ -448,15 +470,15 @@ hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* proble
   const ProblemExtents p = extents_of(*problem);
   if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
   *bytes = 0;
-  const Choice choice = choose(p, dtype_of(*problem), {a, b, const_cast<void*>(d)});
+  const Choice choice = choose(p, kind_of(*problem), {a, b, const_cast<void*>(d)});
   if (choice.row == nullptr) return kHasCublas ? HGEMM_TUNED_OK : choice.status;
   Device* device = nullptr;
   if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
   Loaded& loaded = device->kernels[choice.kernel];
-  const Kernel& kernel = kKernels[choice.kernel];
-  if (const auto status = load(kernel, *device, &loaded); status != HGEMM_TUNED_OK) return status;
-  const int ctas = grid_ctas(kernel.config, p, loaded.resident.load(std::memory_order_relaxed));
-  *bytes = layout_of(workspace_bytes(kernel.config, p, ctas)).total;
+  const TunedKernel& tuned = kKernels[choice.kernel];
+  if (const auto status = load(tuned, *device, &loaded); status != HGEMM_TUNED_OK) return status;
+  const int ctas = grid_ctas(tuned.kernel, p, loaded.resident.load(std::memory_order_relaxed));
+  *bytes = layout_of(workspace_bytes(tuned.kernel, p, ctas)).total;
   return HGEMM_TUNED_OK;
 }
 
@@ -478,11 +500,11 @@ hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_probl
   if (a == nullptr || b == nullptr || d == nullptr) return HGEMM_TUNED_NULL_POINTER;
   const ProblemExtents p = extents_of(*problem);
   if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
-  const Dtype dtype = dtype_of(*problem);
+  const GemmKind kind = kind_of(*problem);
   const Operands operands{a, b, d};
-  const Choice choice = choose(p, dtype, operands);
+  const Choice choice = choose(p, kind, operands);
   if (kHasCublas && cublas != nullptr && prefers_cublas(choice)) {
-    return launch_cublas(stream, p, dtype, operands, cublas);
+    return launch_cublas(stream, p, kind, operands, cublas);
   }
   if (choice.row == nullptr) return choice.status;
   return launch(stream, choice.kernel, p, operands, workspace, workspace_bytes);

@@ -7,14 +7,16 @@
 namespace hgemm {
 
 struct EmbeddedFile {
-  std::string_view path;  ///< relative to the project folder, e.g. "kernels/hgemm.cuh"
+  std::string_view path;  ///< relative to the project folder, e.g. "kernels/tiled/kernel.cuh"
   std::string_view text;  ///< NUL-terminated: text.data() is a C string
 };
 
-std::span<const EmbeddedFile> embedded_kernels();  ///< the files of kernels/ itself: the kernels
-std::span<const EmbeddedFile> embedded_study_kernels();  ///< kernels/micro/ and kernels/ladder/
+std::span<const EmbeddedFile> embedded_kernels();  ///< kernels/common/ and the families' folders
+std::span<const EmbeddedFile> embedded_study_kernels();  ///< kernels/studies/
 /// package/ and, from src/, what it shares with this program: what `export --format cpp` copies.
 std::span<const EmbeddedFile> embedded_package();
-std::span<const EmbeddedFile> embedded_schema();  ///< src/store/schema.sql
+std::span<const EmbeddedFile> embedded_schema();      ///< src/store/schema.sql
+std::span<const EmbeddedFile> embedded_migrations();  ///< src/store/migrations/
+std::span<const EmbeddedFile> embedded_help();        ///< src/program/help/
 
 }  // namespace hgemm

@@ -12,19 +12,22 @@
 
 #include "base/error.h"
 #include "base/resources.h"
-#include "best/best.h"
 #include "cli/commands.h"
-#include "cli/database.h"
-#include "cli/devices.h"
-#include "cli/help.h"
-#include "cli/recorded.h"
-#include "cli/report.h"
-#include "cli/shapes.h"
-#include "emit/advice.h"
-#include "model/advice.h"
-#include "model/device.h"
-#include "model/wgmma.h"
+#include "gemm/codec.h"
+#include "kernels/common/extents.h"
+#include "program/database.h"
+#include "program/devices.h"
+#include "program/help.h"
+#include "program/recorded.h"
+#include "program/report.h"
+#include "program/shapes.h"
+#include "results/best.h"
+#include "search/devices.h"
 #include "store/store.h"
+#include "studies/advise/advice.h"
+#include "studies/advise/table.h"
+#include "studies/advise/wgmma.h"
+#include "studies/micro/points.h"
 
 namespace hgemm::cli {
 namespace {
@@ -32,7 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct AdviseOptions {
-  std::string shapes;
+  std::string problems;
   bool wgmma = false;
   bool devices = false;
   std::string device = "all";
@@ -65,7 +68,7 @@ std::vector<RecordedRace> all_races(const std::optional<Store>& own) {
 std::vector<RecordedStudy> all_micro_studies(const std::optional<Store>& own) {
   std::vector<RecordedStudy> all;
   const auto add = [&all](const Store& store) {
-    std::ranges::move(store.studies(StudyKind::kMicro), std::back_inserter(all));
+    std::ranges::move(store.studies(kMicroStudy), std::back_inserter(all));
   };
   for (const fs::path& path : recorded_databases("study.db")) {
     add(Store::open(path.string(), Store::Mode::kReadOnly));
@@ -76,20 +79,21 @@ std::vector<RecordedStudy> all_micro_studies(const std::optional<Store>& own) {
 
 /// For each shape its row in the sustained regime, else in burst; none if no config of ours was
 /// timed there, nor cublas.
-std::vector<AdvisedShape> advised(const Device& device, const std::vector<Shape>& shapes,
+std::vector<AdvisedShape> advised(const Device& device, const std::vector<GemmProblem>& problems,
                                   const std::vector<RecordedRace>& races) {
   std::vector<RecordedRace> here;
   std::ranges::copy_if(races, std::back_inserter(here), [&device](const RecordedRace& race) {
     return device.is(race.environment.gpu_name);
   });
   std::vector<BestRow> rows;
-  if (!here.empty()) rows = best_rows(here, shapes);
+  if (!here.empty()) rows = best_rows(here, problems);
   std::vector<AdvisedShape> result;
-  for (const Shape& shape : shapes) {
+  for (const GemmProblem& problem : problems) {
     AdvisedShape one{
-        .advice = advise(device, shape), .measured = {}, .swap = measured_swap(here, shape)};
-    const auto row = std::ranges::find_if(rows, [&shape](const BestRow& candidate) {
-      return candidate.shape.same_problem(shape) && (candidate.time_us || candidate.cublas_time_us);
+        .advice = advise(device, problem), .measured = {}, .swap = measured_swap(here, problem)};
+    const auto row = std::ranges::find_if(rows, [&problem](const BestRow& candidate) {
+      return candidate.problem.same_problem(problem) &&
+             (candidate.time_us || candidate.cublas_time_us);
     });
     if (row != rows.end()) one.measured = *row;
     result.push_back(std::move(one));
@@ -98,18 +102,17 @@ std::vector<AdvisedShape> advised(const Device& device, const std::vector<Shape>
 }
 
 /// The model is one of wgmma: its figures would be wrong for a type that wgmma does not take.
-/// Shapes of other extents than the kernel's are fine.
-void require_wgmma_types(const std::vector<Shape>& shapes) {
-  for (const Shape& shape : shapes) {
-    const Rule rule = why_invalid(KernelConfig{.dtype = shape.dtype});
-    if (rule != Rule::kDtype) continue;
-    throw InputError(fmt::format("no advice on {}: {}", to_string(shape), rule_text(rule).reason));
+/// Problems of other extents than the kernels' are fine.
+void require_wgmma_types(const std::vector<GemmProblem>& problems) {
+  for (const GemmProblem& problem : problems) {
+    if (types_are_supported(problem.kind())) continue;
+    throw InputError(fmt::format("no advice on {}: {}", to_string(problem), kTypesRule.reason));
   }
 }
 
 int run_advise(const AdviseOptions& options) {
   const Format format = parse_format(options.format);
-  const int views = !options.shapes.empty() + options.wgmma + options.devices;
+  const int views = !options.problems.empty() + options.wgmma + options.devices;
   if (views != 1) {
     throw InputError(
         "advise answers one question at a time: name shapes with --shapes FILE|MxNxK, or ask for "
@@ -122,12 +125,12 @@ int run_advise(const AdviseOptions& options) {
   } else if (options.wgmma) {
     text = format_wgmma(devices, measured_wgmma(all_micro_studies(own_database(options))), format);
   } else {
-    const std::vector<Shape> shapes = chosen_shapes(options.shapes);
-    require_wgmma_types(shapes);
+    const std::vector<GemmProblem> problems = chosen_problems(options.problems);
+    require_wgmma_types(problems);
     const std::vector<RecordedRace> races = all_races(own_database(options));
     std::vector<DeviceAdvice> blocks;
     for (const Device& device : devices) {
-      blocks.push_back({.device = device, .shapes = advised(device, shapes, races)});
+      blocks.push_back({.device = device, .problems = advised(device, problems, races)});
     }
     text = format_advice(blocks, format);
   }
@@ -139,16 +142,16 @@ int run_advise(const AdviseOptions& options) {
 
 void add_advise(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<AdviseOptions>();
-  CLI::App* command =
-      program.add_subcommand("advise", help::kAdvise)->footer(help::kAdviseExamples);
-  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
-  command->add_flag("--wgmma", options->wgmma, help::kAdviseWgmma);
-  command->add_flag("--devices", options->devices, help::kAdviseDevices);
-  command->add_option("--device", options->device, help::kAdviseDevice)
+  CLI::App* command = add_command(program, "advise");
+  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
+      ->type_name("FILE|MxNxK");
+  command->add_flag("--wgmma", options->wgmma, help_text("advise", "--wgmma"));
+  command->add_flag("--devices", options->devices, help_text("advise", "--devices"));
+  command->add_option("--device", options->device, help_text("advise", "--device"))
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--db", options->db, help::kAdviseDb)->type_name("FILE");
-  command->add_option("--format", options->format, help::kBestFormat)
+  command->add_option("--db", options->db, help_text("advise", "--db"))->type_name("FILE");
+  command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
   command->callback([&chosen, options] { chosen = [options] { return run_advise(*options); }; });

@@ -10,18 +10,20 @@
 
 #include "base/error.h"
 #include "base/resources.h"
-#include "best/best.h"
-#include "cli/aim.h"
 #include "cli/commands.h"
-#include "cli/devices.h"
-#include "cli/help.h"
-#include "cli/recorded.h"
-#include "cli/report.h"
-#include "cli/shapes.h"
-#include "emit/replay.h"
-#include "model/calibration.h"
-#include "model/cost.h"
-#include "space/space.h"
+#include "output/replay.h"
+#include "program/aim.h"
+#include "program/current.h"
+#include "program/devices.h"
+#include "program/help.h"
+#include "program/recorded.h"
+#include "program/report.h"
+#include "program/shapes.h"
+#include "results/best.h"
+#include "search/calibration.h"
+#include "search/figures.h"
+#include "search/space.h"
+#include "studies/micro/points.h"
 
 namespace hgemm::cli {
 namespace {
@@ -29,7 +31,7 @@ namespace {
 struct BestOptions {
   std::string db = kDefaultDatabase;
   bool recorded = false;
-  std::string shapes;
+  std::string problems;
   AimOptions aim;
   bool predict = false;
   int max_kernels = 0;
@@ -53,8 +55,8 @@ std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
 }
 
 int run_portfolio(const BestOptions& options, std::vector<Truth> known,
-                  std::span<const Shape> shapes, Format format) {
-  keep_shapes(known, shapes);
+                  std::span<const GemmProblem> problems, Format format) {
+  keep_problems(known, problems);
   if (known.empty()) throw Error("--max-kernels: none of these shapes was measured to the end");
   fmt::print("{}", format_portfolio(choose_portfolio(known, options.max_kernels), format));
   return 0;
@@ -62,15 +64,15 @@ int run_portfolio(const BestOptions& options, std::vector<Truth> known,
 
 /// For every GPU and regime that is known.
 int run_predict(const BestOptions& options, const std::vector<Truth>& known,
-                std::span<const Shape> shapes, Format format) {
-  if (shapes.empty()) {
+                std::span<const GemmProblem> problems, Format format) {
+  if (problems.empty()) {
     throw InputError("--predict: for which shapes? Give --shapes, e.g. --shapes 3000x4096x5120");
   }
   const Space space = load_space("full", (resource_dir() / "configs").string());
   const std::vector<Device> devices = known_devices();
   std::vector<RecordedStudy> studies;
   if (!options.recorded) {
-    studies = Store::open(options.db, Store::Mode::kReadOnly).studies(StudyKind::kMicro);
+    studies = Store::open(options.db, Store::Mode::kReadOnly).studies(kMicroStudy);
   }
   std::map<std::pair<std::string, Regime>, CostFigures> figures;
   for (const Truth& truth : known) {
@@ -78,25 +80,25 @@ int run_predict(const BestOptions& options, const std::vector<Truth>& known,
         calibrated_figures(devices, truth.environment, truth.regime, studies);
   }
   std::vector<std::vector<KernelConfig>> candidates;
-  for (const Shape& shape : shapes) {
-    candidates.push_back(enumerate(space, {&shape, 1}).valid);
-    std::erase_if(candidates.back(), [&](const auto& config) { return !suits(config, shape); });
+  for (const GemmProblem& problem : problems) {
+    candidates.push_back(enumerate(space, {&problem, 1}).valid);
+    std::erase_if(candidates.back(), [&](const auto& config) { return !suits(config, problem); });
   }
   std::vector<PredictedBest> predictions;
   std::vector<LeftOut> left_out;
   for (const auto& [conditions, of_gpu] : figures) {
     const auto& [gpu_name, regime] = conditions;
     const Predictor predictor = [&figures = of_gpu](const KernelConfig& config,
-                                                    const Shape& shape) {
-      return predict_cost(figures, config, shape).us();
+                                                    const GemmProblem& problem) {
+      return predict_cost(figures, config, problem).us();
     };
     std::vector<Truth> here;
     for (const Truth& truth : known) {
       if (truth.environment.gpu_name == gpu_name && truth.regime == regime) here.push_back(truth);
     }
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
+    for (std::size_t i = 0; i < problems.size(); ++i) {
       predictions.push_back(
-          predict_best(here, candidates[i], shapes[i], regime, gpu_name, predictor));
+          predict_best(here, candidates[i], problems[i], regime, gpu_name, predictor));
     }
     std::ranges::move(leave_one_out(here, predictor), std::back_inserter(left_out));
   }
@@ -107,22 +109,30 @@ int run_predict(const BestOptions& options, const std::vector<Truth>& known,
 int run_best(const BestOptions& options) {
   const Format format = parse_format(options.format);
   const Aim aim = parse_aim_of_recorded(options.aim);
-  std::vector<Shape> shapes;
-  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
+  std::vector<GemmProblem> problems;
+  if (!options.problems.empty()) problems = chosen_problems(options.problems);
   if (!options.recorded && !std::filesystem::exists(options.db)) {
     throw InputError(
         fmt::format("there is no database {}; name one with --db, create it by tuning, or ask the "
                     "results that ship with the program with --recorded",
                     options.db));
   }
-  if (options.predict) return run_predict(options, known_truths(options, aim), shapes, format);
+  if (options.predict) return run_predict(options, known_truths(options, aim), problems, format);
   if (options.max_kernels > 0) {
-    return run_portfolio(options, known_truths(options, aim), shapes, format);
+    return run_portfolio(options, known_truths(options, aim), problems, format);
   }
-  auto races =
-      options.recorded ? shipped_races() : Store::open(options.db, Store::Mode::kReadOnly).races();
+  std::vector<RecordedRace> races;
+  std::vector<BuildFacts> builds;
+  if (options.recorded) {
+    races = shipped_races();
+    builds = shipped_builds();
+  } else {
+    const Store store = Store::open(options.db, Store::Mode::kReadOnly);
+    races = store.races();
+    builds = store.builds();
+  }
   const bool has_races = !races.empty();
-  auto rows = best_for(aim, races, shapes);
+  auto rows = best_for(aim, races, problems, current_among(builds));
   if (has_races && races.empty() && !for_programs(format)) {
     fmt::print(
         "Nothing is recorded in {} yet. To measure on a Hopper GPU: hgemm-tune --shapes "
@@ -145,18 +155,22 @@ int run_best(const BestOptions& options) {
 
 void add_best(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<BestOptions>();
-  CLI::App* command = program.add_subcommand("best", help::kBest)->footer(help::kBestExamples);
-  CLI::Option* db =
-      command->add_option("--db", options->db, help::kDb)->type_name("FILE")->capture_default_str();
-  command->add_flag("--recorded", options->recorded, help::kRecorded)->excludes(db);
-  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  CLI::App* command = add_command(program, "best");
+  CLI::Option* db = command->add_option("--db", options->db, help_text("common", "--db"))
+                        ->type_name("FILE")
+                        ->capture_default_str();
+  command->add_flag("--recorded", options->recorded, help_text("common", "--recorded"))
+      ->excludes(db);
+  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
+      ->type_name("FILE|MxNxK");
   add_aim(*command, options->aim, "all that is recorded");
-  CLI::Option* predict = command->add_flag("--predict", options->predict, help::kPredict);
-  command->add_option("--max-kernels", options->max_kernels, help::kMaxKernels)
+  CLI::Option* predict =
+      command->add_flag("--predict", options->predict, help_text("best", "--predict"));
+  command->add_option("--max-kernels", options->max_kernels, help_text("best", "--max-kernels"))
       ->type_name("K")
       ->check(CLI::Range(1, 1000))
       ->excludes(predict);
-  command->add_option("--format", options->format, help::kBestFormat)
+  command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
   command->callback([&chosen, options] { chosen = [options] { return run_best(*options); }; });

@@ -1,4 +1,4 @@
-#include "compare/compare.h"
+#include "results/compare.h"
 
 #include <fmt/format.h>
 
@@ -8,17 +8,17 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/database.h"
-#include "cli/help.h"
-#include "cli/shapes.h"
-#include "emit/emit.h"
+#include "output/emit.h"
+#include "program/database.h"
+#include "program/help.h"
+#include "program/shapes.h"
 
 namespace hgemm::cli {
 namespace {
 
 struct CompareOptions {
   std::string a, b;
-  std::string shapes;
+  std::string problems;
   std::string format = "table";
   bool fail_on_regression = false;
 };
@@ -30,14 +30,14 @@ std::vector<RecordedRace> races_of(const std::string& path) {
 
 int run_compare(const CompareOptions& options) {
   const Format format = parse_format(options.format);
-  std::vector<Shape> shapes;
-  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
-  const Comparison comparison = compare(races_of(options.a), races_of(options.b), shapes);
+  std::vector<GemmProblem> problems;
+  if (!options.problems.empty()) problems = chosen_problems(options.problems);
+  const Comparison comparison = compare(races_of(options.a), races_of(options.b), problems);
   if (comparison.rows.empty() && comparison.lost.empty()) {
     throw Error(fmt::format(
         "there is nothing to compare: no shape{} has a winner in the same regime in both {} and "
         "{}; `hgemm-tune best --db` lists what each of them has",
-        shapes.empty() ? "" : " of these", options.a, options.b));
+        problems.empty() ? "" : " of these", options.a, options.b));
   }
   fmt::print("{}", format_comparison(comparison, format));
   const auto slower =
@@ -54,15 +54,16 @@ int run_compare(const CompareOptions& options) {
 
 void add_compare(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App* command =
-      program.add_subcommand("compare", help::kCompare)->footer(help::kCompareExamples);
-  command->add_option("A.db", options->a, help::kCompareA)->required()->type_name("");
-  command->add_option("B.db", options->b, help::kCompareB)->required()->type_name("");
-  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
-  command->add_option("--format", options->format, help::kBestFormat)
+  CLI::App* command = add_command(program, "compare");
+  command->add_option("A.db", options->a, help_text("compare", "A.db"))->required()->type_name("");
+  command->add_option("B.db", options->b, help_text("compare", "B.db"))->required()->type_name("");
+  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
+      ->type_name("FILE|MxNxK");
+  command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
-  command->add_flag("--fail-on-regression", options->fail_on_regression, help::kFailOnRegression);
+  command->add_flag("--fail-on-regression", options->fail_on_regression,
+                    help_text("compare", "--fail-on-regression"));
   command->callback([&chosen, options] { chosen = [options] { return run_compare(*options); }; });
 }
 

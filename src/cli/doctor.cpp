@@ -9,14 +9,14 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "base/revision.h"
-#include "bench/cupti.h"
 #include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/writable.h"
 #include "compile/compiler.h"
-#include "emit/emit.h"
-#include "gpu/probe.h"
+#include "device/findings.h"
+#include "output/emit.h"
+#include "program/help.h"
+#include "program/writable.h"
 #include "store/store.h"
+#include "studies/counters/run_cupti.h"
 #include "worker/remote.h"
 
 namespace hgemm::cli {
@@ -93,10 +93,10 @@ int run_doctor(const DoctorOptions& options) {
     return 0;
   }
   if (options.environment) {
-    fmt::print("{}\n", format_environment(RemoteMeasurer().environment()));
+    fmt::print("{}\n", format_machine(RemoteMeasurer().machine()));
     return 0;
   }
-  std::vector<Finding> findings = probe_gpu();
+  std::vector<Finding> findings = gpu_findings();
   findings.push_back(check_counters());
   findings.push_back(check_nvrtc());
   findings.push_back(check_cache(options.cache_dir));
@@ -122,12 +122,16 @@ int run_doctor(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command =
-      program.add_subcommand("doctor", help::kDoctor)->footer(help::kDoctorExamples);
-  command->add_option("--db", options->db, help::kDb)->type_name("FILE")->capture_default_str();
-  command->add_option("--cache-dir", options->cache_dir, help::kCacheDir)->type_name("FOLDER");
-  CLI::Option* hash = command->add_flag("--kernel-hash", options->kernel_hash, help::kKernelHash);
-  command->add_flag("--environment", options->environment, help::kEnvironment)->excludes(hash);
+  CLI::App* command = add_command(program, "doctor");
+  command->add_option("--db", options->db, help_text("common", "--db"))
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->add_option("--cache-dir", options->cache_dir, help_text("common", "--cache-dir"))
+      ->type_name("FOLDER");
+  CLI::Option* hash = command->add_flag("--kernel-hash", options->kernel_hash,
+                                        help_text("doctor", "--kernel-hash"));
+  command->add_flag("--environment", options->environment, help_text("doctor", "--environment"))
+      ->excludes(hash);
   command->callback([&chosen, options] { chosen = [options] { return run_doctor(*options); }; });
 }
 

@@ -8,11 +8,13 @@
 #include "base/error.h"
 #include "base/revision.h"
 #include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/recorded.h"
-#include "cli/shapes.h"
 #include "compile/compiler.h"
-#include "export/export.h"
+#include "gemm/codec.h"
+#include "output/export/export.h"
+#include "program/current.h"
+#include "program/help.h"
+#include "program/recorded.h"
+#include "program/shapes.h"
 
 namespace hgemm::cli {
 namespace {
@@ -20,7 +22,7 @@ namespace {
 struct ExportOptions {
   std::string db = kDefaultDatabase;
   bool recorded = false;
-  std::string shapes;
+  std::string problems;
   std::string regime = "sustained";
   std::string format;
   std::string output;
@@ -28,14 +30,14 @@ struct ExportOptions {
   int max_kernels = 0;
 };
 
-/// Few kernels for many shapes are chosen from all configs and not from winners, as by `best`;
-/// other races of the same shapes may have measured a config to the end that left these.
+/// Few kernels for many problems are chosen from all configs and not from winners, as by `best`;
+/// other races of the same problems may have measured a config to the end that left these.
 std::vector<RecordedRace> races_of_whole_spaces() {
   std::vector<RecordedRace> races = recorded_races("truth.db");
   const std::size_t whole = races.size();
   for (RecordedRace& race : shipped_races()) {
     const auto same = [&race](const RecordedRace& other) {
-      return other.race.shape.same_problem(race.race.shape);
+      return other.race.problem.same_problem(race.race.problem);
     };
     if (std::any_of(races.begin(), races.begin() + static_cast<std::ptrdiff_t>(whole), same)) {
       races.push_back(std::move(race));
@@ -44,26 +46,29 @@ std::vector<RecordedRace> races_of_whole_spaces() {
   return races;
 }
 
-std::vector<RecordedRace> known_races(const ExportOptions& options) {
-  if (options.recorded && options.max_kernels > 0) return races_of_whole_spaces();
-  if (options.recorded) return shipped_races();
-  if (std::filesystem::exists(options.db)) {
-    return Store::open(options.db, Store::Mode::kReadOnly).races();
+ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
+  if (options.recorded) {
+    return plan_export(options.max_kernels > 0 ? races_of_whole_spaces() : shipped_races(), aim,
+                       current_among(shipped_builds()));
   }
-  throw InputError(
-      fmt::format("there is no database {}; name one with --db, create it by tuning, or export the "
-                  "results that ship with the program with --recorded",
-                  options.db));
+  if (!std::filesystem::exists(options.db)) {
+    throw InputError(
+        fmt::format("there is no database {}; name one with --db, create it by tuning, or export "
+                    "the results that ship with the program with --recorded",
+                    options.db));
+  }
+  const Store store = Store::open(options.db, Store::Mode::kReadOnly);
+  return plan_export(store.races(), aim, current_among(store.builds()));
 }
 
 int run_export(const ExportOptions& options) {
   const ExportFormat format = parse_export_format(options.format);
-  ExportAim aim{.shapes = {},
+  ExportAim aim{.problems = {},
                 .regime = parse_regime(options.regime),
                 .pdl = options.pdl,
                 .max_kernels = options.max_kernels};
-  if (!options.shapes.empty()) aim.shapes = chosen_shapes(options.shapes);
-  const ExportPlan plan = plan_export(known_races(options), aim);
+  if (!options.problems.empty()) aim.problems = chosen_problems(options.problems);
+  const ExportPlan plan = plan_of(options, aim);
   const std::string kernel_hash = kernel_source_hash();
   const Validity validity = validity_of(plan, kernel_hash, std::string(git_revision()));
   const auto files = export_files(plan, validity, format);
@@ -73,10 +78,10 @@ int run_export(const ExportOptions& options) {
     fmt::print("{}\n", (std::filesystem::path(options.output) / file.path).string());
   }
   const auto gains = std::ranges::count(plan.rows, true, &ExportRow::gain);
-  fmt::print(
-      stderr, "{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n", plan.rows.size(),
-      gains,
-      where_measured(plan.rows.front().best.environment, plan.rows.front().best.started_utc));
+  fmt::print(stderr, "{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n",
+             plan.rows.size(), gains,
+             where_measured(plan.rows.front().best.environment, plan.rows.front().best.run,
+                            plan.rows.front().best.started_utc));
   const auto brief =
       std::ranges::count_if(plan.rows, [](const ExportRow& row) { return row.best.brief; });
   if (brief > 0) {
@@ -86,8 +91,8 @@ int run_export(const ExportOptions& options) {
         "or two are not certain; the same tune with --budget all takes its time\n",
         brief);
   }
-  for (const auto& [shape, reason] : plan.left_out) {
-    fmt::print(stderr, "left out: {}: {}\n", to_string(shape), reason);
+  for (const auto& [problem, reason] : plan.left_out) {
+    fmt::print(stderr, "left out: {}: {}\n", to_string(problem), reason);
   }
   return 0;
 }
@@ -96,25 +101,27 @@ int run_export(const ExportOptions& options) {
 
 void add_export(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      program.add_subcommand("export", help::kExport)->footer(help::kExportExamples);
-  command->add_option("--format", options->format, help::kExportFormat)
+  CLI::App* command = add_command(program, "export");
+  command->add_option("--format", options->format, help_text("export", "--format"))
       ->type_name("FORMAT")
       ->required();
-  command->add_option("-o,--output", options->output, help::kExportOutput)
+  command->add_option("-o,--output", options->output, help_text("export", "-o"))
       ->type_name("DIR")
       ->required();
-  CLI::Option* db =
-      command->add_option("--db", options->db, help::kDb)->type_name("FILE")->capture_default_str();
-  command->add_flag("--recorded", options->recorded, help::kRecorded)->excludes(db);
-  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
-  command->add_option("--regime", options->regime, help::kExportRegime)
+  CLI::Option* db = command->add_option("--db", options->db, help_text("common", "--db"))
+                        ->type_name("FILE")
+                        ->capture_default_str();
+  command->add_flag("--recorded", options->recorded, help_text("common", "--recorded"))
+      ->excludes(db);
+  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
+      ->type_name("FILE|MxNxK");
+  command->add_option("--regime", options->regime, help_text("export", "--regime"))
       ->type_name("REGIME")
       ->capture_default_str();
-  command->add_option("--max-kernels", options->max_kernels, help::kExportMaxKernels)
+  command->add_option("--max-kernels", options->max_kernels, help_text("export", "--max-kernels"))
       ->type_name("K")
       ->check(CLI::Range(1, 1000));
-  command->add_flag("--pdl", options->pdl, help::kExportPdl);
+  command->add_flag("--pdl", options->pdl, help_text("export", "--pdl"));
   command->callback([&chosen, options] { chosen = [options] { return run_export(*options); }; });
 }
 

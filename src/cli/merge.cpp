@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/database.h"
-#include "cli/help.h"
+#include "program/database.h"
+#include "program/help.h"
 #include "store/store.h"
 
 namespace hgemm::cli {
@@ -86,12 +86,14 @@ int run_merge(const MergeOptions& options) {
 
 void add_merge(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<MergeOptions>();
-  CLI::App* command = program.add_subcommand("merge", help::kMerge)->footer(help::kMergeExamples);
-  command->add_option("IN.db", options->inputs, help::kMergeInputs)->required()->type_name("");
-  command->add_option("-o,--output", options->output, help::kMergeOutput)
+  CLI::App* command = add_command(program, "merge");
+  command->add_option("IN.db", options->inputs, help_text("merge", "IN.db"))
+      ->required()
+      ->type_name("");
+  command->add_option("-o,--output", options->output, help_text("merge", "-o"))
       ->required()
       ->type_name("OUT.db");
-  command->add_flag("--mixed", options->mixed, help::kMixed);
+  command->add_flag("--mixed", options->mixed, help_text("merge", "--mixed"));
   command->callback([&chosen, options] { chosen = [options] { return run_merge(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-#include "replay/replay.h"
+#include "results/replay.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,24 +9,27 @@
 #include <memory>
 
 #include "base/error.h"
-#include "best/best.h"
 #include "cli/commands.h"
-#include "cli/database.h"
-#include "cli/devices.h"
-#include "cli/help.h"
-#include "cli/recorded.h"
-#include "cli/search.h"
-#include "cli/shapes.h"
-#include "emit/replay.h"
-#include "model/calibration.h"
-#include "model/cost.h"
+#include "gemm/codec.h"
+#include "output/replay.h"
+#include "program/current.h"
+#include "program/database.h"
+#include "program/devices.h"
+#include "program/help.h"
+#include "program/recorded.h"
+#include "program/search.h"
+#include "program/shapes.h"
+#include "results/best.h"
+#include "search/calibration.h"
+#include "search/figures.h"
+#include "studies/micro/points.h"
 
 namespace hgemm::cli {
 namespace {
 
 struct ReplayOptions {
   std::string db;
-  std::string shapes;
+  std::string problems;
   std::vector<std::string> strategies = {"model"};
   std::string budget = "3%";
   std::vector<std::string> found;
@@ -37,7 +40,7 @@ struct ReplayOptions {
 /// Those that calibrate the cost model, where a tune would have had them.
 std::vector<RecordedStudy> studies_of(const ReplayOptions& options) {
   if (options.db.empty()) return {};
-  return Store::open(options.db, Store::Mode::kReadOnly).studies(StudyKind::kMicro);
+  return Store::open(options.db, Store::Mode::kReadOnly).studies(kMicroStudy);
 }
 
 std::vector<RecordedRace> races_of(const ReplayOptions& options) {
@@ -53,7 +56,7 @@ std::vector<double> predictions(const Truth& truth, std::span<const Device> devi
   const CostFigures figures = calibrated_figures(devices, truth.environment, truth.regime, studies);
   std::vector<double> predicted_us;
   for (const Truth::Entry& entry : truth.entries) {
-    predicted_us.push_back(predict_cost(figures, entry.config, truth.shape).us());
+    predicted_us.push_back(predict_cost(figures, entry.config, truth.problem).us());
   }
   return predicted_us;
 }
@@ -63,7 +66,8 @@ std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Trut
   std::vector<ReplayRow> rows;
   for (const std::string& path : options.found) {
     require_database(path);
-    const auto races = Store::open(path, Store::Mode::kReadOnly).races();
+    const Store store = Store::open(path, Store::Mode::kReadOnly);
+    const auto races = store.races();
     const auto is_namesake = [stem = std::filesystem::path(path).stem()](const std::string& other) {
       return std::filesystem::path(other).stem() == stem;
     };
@@ -72,11 +76,12 @@ std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Trut
                                  : std::filesystem::path(path).stem().string();
     const std::size_t before = rows.size();
     std::vector<std::string> unjudged;
-    for (const BestRow& winner : best_rows(races)) {
+    for (const BestRow& winner :
+         best_rows(races, {}, Objective::kTime, current_among(store.builds()))) {
       if (!winner.label) continue;
       std::optional<ReplayRow> row;
       for (const Truth& truth : known) {
-        if (truth.regime != winner.regime || !truth.shape.same_problem(winner.shape) ||
+        if (truth.regime != winner.regime || !truth.problem.same_problem(winner.problem) ||
             truth.environment.gpu_name != winner.environment.gpu_name) {
           continue;
         }
@@ -85,7 +90,8 @@ std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Trut
       if (row) {
         rows.push_back(*row);
       } else {
-        unjudged.push_back(fmt::format("{} {}", to_string(winner.shape), to_string(winner.regime)));
+        unjudged.push_back(
+            fmt::format("{} {}", to_string(winner.problem), to_string(winner.regime)));
       }
     }
     if (!unjudged.empty()) {
@@ -110,19 +116,19 @@ int run_replay(const ReplayOptions& options) {
     const StrategyKind kind = parse_strategy(name);
     if (std::ranges::find(strategies, kind) == strategies.end()) strategies.push_back(kind);
   }
-  std::vector<Shape> shapes;
-  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
+  std::vector<GemmProblem> problems;
+  if (!options.problems.empty()) problems = chosen_problems(options.problems);
 
   const std::vector<Device> devices = known_devices();
   std::vector<Truth> known = truths(races_of(options));
-  keep_shapes(known, shapes);
+  keep_problems(known, problems);
   if (known.empty()) {
     throw Error(fmt::format(
         "there is nothing to replay: no race{} in {} was measured to the end; record one with "
         "`hgemm-tune --shapes {} --budget all --db truth.db`",
-        shapes.empty() ? "" : " of these shapes",
+        problems.empty() ? "" : " of these shapes",
         options.db.empty() ? "the recorded truth" : options.db,
-        shapes.empty() ? "square" : options.shapes));
+        problems.empty() ? "square" : options.problems));
   }
   if (!options.found.empty()) {
     fmt::print("{}", format_replay(judged(options, known), format));
@@ -145,28 +151,30 @@ int run_replay(const ReplayOptions& options) {
 
 void add_replay(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<ReplayOptions>();
-  CLI::App* command =
-      program.add_subcommand("replay", help::kReplay)->footer(help::kReplayExamples);
-  command->add_option("--db", options->db, help::kReplayDb)->type_name("FILE");
-  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  CLI::App* command = add_command(program, "replay");
+  command->add_option("--db", options->db, help_text("replay", "--db"))->type_name("FILE");
+  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
+      ->type_name("FILE|MxNxK");
   CLI::Option* strategy =
-      command->add_option("--strategy", options->strategies, help::kReplayStrategy)
+      command->add_option("--strategy", options->strategies, help_text("replay", "--strategy"))
           ->type_name("NAME[,NAME...]")
           ->delimiter(',')
           ->capture_default_str();
-  CLI::Option* budget = command->add_option("--budget", options->budget, help::kReplayBudget)
-                            ->type_name("P%|N")
-                            ->capture_default_str();
-  CLI::Option* found = command->add_option("--found", options->found, help::kReplayFound)
-                           ->type_name("DB[,DB...]")
-                           ->delimiter(',')
-                           ->excludes(strategy)
-                           ->excludes(budget);
-  command->add_option("--seeds", options->seeds, help::kReplaySeeds)
+  CLI::Option* budget =
+      command->add_option("--budget", options->budget, help_text("replay", "--budget"))
+          ->type_name("P%|N")
+          ->capture_default_str();
+  CLI::Option* found =
+      command->add_option("--found", options->found, help_text("replay", "--found"))
+          ->type_name("DB[,DB...]")
+          ->delimiter(',')
+          ->excludes(strategy)
+          ->excludes(budget);
+  command->add_option("--seeds", options->seeds, help_text("replay", "--seeds"))
       ->check(CLI::Range(1, 1000))
       ->excludes(found)
       ->capture_default_str();
-  command->add_option("--format", options->format, help::kBestFormat)
+  command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
   command->callback([&chosen, options] { chosen = [options] { return run_replay(*options); }; });

@@ -1,38 +1,134 @@
-#include "cli/report.h"
-
 #include <fmt/format.h>
 
-#include <set>
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
 
-#include "space/label.h"
+#include "base/error.h"
+#include "base/resources.h"
+#include "cli/commands.h"
+#include "output/report.h"
+#include "program/database.h"
+#include "program/devices.h"
+#include "program/help.h"
+#include "program/python.h"
+#include "program/recorded.h"
+#include "program/writable.h"
+#include "studies/registry.h"
 
 namespace hgemm::cli {
+namespace {
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
 
-void keep_configs(std::vector<RecordedRace>& races, std::span<const KernelConfig> configs) {
-  std::set<std::string> kept;
-  for (const KernelConfig& config : configs) kept.insert(label(config));
-  for (RecordedRace& race : races) {
-    std::erase_if(race.race.trials, [&](const Trial& trial) {
-      return !is_baseline(trial.label) && !kept.contains(trial.label);
-    });
-  }
+struct ReportOptions {
+  std::string db = kDefaultDatabase;
+  bool recorded = false;
+  std::string output;
+  std::string command_line;
+};
+
+double seconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
 
-bool for_programs(Format format) { return format == Format::kJson || format == Format::kCsv; }
-
-void print_best(std::vector<BestRow> rows, Format format) {
-  std::string impossible;
-  if (!for_programs(format)) {
-    std::erase_if(rows, [&](const BestRow& row) {
-      const char* reason = why_unsupported(row.shape);
-      if (!reason) return false;
-      const std::string line = fmt::format("Impossible: {}: {}\n", to_string(row.shape), reason);
-      if (!impossible.ends_with(line)) impossible += line;  // one regime after the other
-      return true;
-    });
+std::vector<RecordedStudy> all_studies(const Store& store) {
+  std::vector<RecordedStudy> all;
+  for (const auto& module : study_modules()) {
+    std::ranges::move(store.studies(module->name()), std::back_inserter(all));
   }
-  if (!rows.empty() || impossible.empty()) fmt::print("{}", format_best(rows, format));
-  fmt::print("{}", impossible);
+  return all;
+}
+
+/// "results/h200/tune.db"
+std::string shipped_name(const fs::path& path) {
+  return path.lexically_relative(resource_dir()).string();
+}
+
+ReportInput input_of(const ReportOptions& options) {
+  ReportInput input;
+  input.devices = known_devices();
+  input.space = load_space(kDefaultSpace, (resource_dir() / "configs").string());
+  input.command_line = options.command_line;
+  if (!options.recorded) {
+    require_database(options.db);
+    const Store store = Store::open(options.db, Store::Mode::kReadOnly);
+    input.races = store.races();
+    input.studies = all_studies(store);
+    input.databases = {options.db};
+    return input;
+  }
+  input.races = shipped_races();
+  input.spaces = recorded_races("truth.db");
+  for (const char* name : {"tune.db", "truth.db", "study.db"}) {
+    for (const fs::path& path : recorded_databases(name)) {
+      input.databases.push_back(shipped_name(path));
+    }
+  }
+  for (const fs::path& path : recorded_databases("study.db")) {
+    auto studies = all_studies(Store::open(path.string(), Store::Mode::kReadOnly));
+    std::ranges::move(studies, std::back_inserter(input.studies));
+  }
+  return input;
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw Error(fmt::format("{} could not be written", path.string()));
+}
+
+int run_report(const ReportOptions& options) {
+  const auto start = steady_clock::now();
+  const fs::path folder = options.output;
+  if (!can_write_into(folder)) {
+    throw InputError(
+        fmt::format("-o {}: no files can be created there; name a folder that you may write to",
+                    folder.string()));
+  }
+  const fs::path script = resource_dir() / "analysis" / "report.py";
+  if (!fs::exists(script)) {
+    throw Error(
+        fmt::format("{} is not there; build the target `share`, or install the program "
+                    "with `cmake --install`",
+                    script.string()));
+  }
+  const std::string python = find_python();
+  const std::string data = report_data(input_of(options), study_sections);
+  fs::create_directories(folder);
+  const fs::path json = folder / "report.json";
+  write(json, data);
+  const double read_s = seconds_since(start);
+
+  if (const int exit_code = run_python(python, script, {json.string(), folder.string()});
+      exit_code != 0) {
+    throw Error(fmt::format("{} {} ended with exit code {}; {} has the data that it was to draw",
+                            python, script.string(), exit_code, json.string()));
+  }
+  const double all_s = seconds_since(start);
+  fmt::print("In {:.1f} s: {:.1f} to read, {:.1f} to draw.\n", all_s, read_s, all_s - read_s);
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, Command& chosen, const std::string& command_line) {
+  const auto options = std::make_shared<ReportOptions>();
+  options->command_line = command_line;
+  CLI::App* command = add_command(program, "report");
+  CLI::Option* db = command->add_option("--db", options->db, help_text("report", "--db"))
+                        ->type_name("FILE")
+                        ->capture_default_str();
+  command->add_flag("--recorded", options->recorded, help_text("common", "--recorded"))
+      ->excludes(db);
+  command->add_option("-o,--output", options->output, help_text("report", "-o"))
+      ->type_name("DIR")
+      ->required();
+  command->callback([&chosen, options] { chosen = [options] { return run_report(*options); }; });
 }
 
 }  // namespace hgemm::cli

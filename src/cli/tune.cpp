@@ -14,22 +14,24 @@
 
 #include "base/error.h"
 #include "base/resources.h"
-#include "best/best.h"
-#include "cli/aim.h"
 #include "cli/commands.h"
-#include "cli/configs.h"
-#include "cli/devices.h"
-#include "cli/help.h"
-#include "cli/progress.h"
-#include "cli/recorded.h"
-#include "cli/report.h"
-#include "cli/search.h"
-#include "cli/seed.h"
-#include "cli/shapes.h"
-#include "cli/signals.h"
-#include "cli/writable.h"
-#include "space/label.h"
-#include "space/space.h"
+#include "families/family.h"
+#include "gemm/codec.h"
+#include "program/aim.h"
+#include "program/configs.h"
+#include "program/current.h"
+#include "program/devices.h"
+#include "program/help.h"
+#include "program/progress.h"
+#include "program/recorded.h"
+#include "program/report.h"
+#include "program/search.h"
+#include "program/seed.h"
+#include "program/shapes.h"
+#include "program/signals.h"
+#include "program/writable.h"
+#include "results/best.h"
+#include "search/space.h"
 #include "worker/remote.h"
 
 namespace hgemm::cli {
@@ -38,7 +40,7 @@ namespace {
 constexpr const char* kDefaultStrategy = "model";
 
 struct TuneOptions {
-  std::string shapes;
+  std::string problems;
   std::optional<std::string> space;
   std::vector<std::string> configs;
   std::string strategy = kDefaultStrategy;
@@ -104,16 +106,16 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
 }
 
 std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
-                                         std::span<const Shape> shapes) {
+                                         std::span<const GemmProblem> problems) {
   if (options.configs.empty()) {
     const std::string configs_dir = (resource_dir() / "configs").string();
     const Space space = load_space(options.space.value_or(kDefaultSpace), configs_dir);
-    return enumerate(space, shapes).valid;
+    return enumerate(space, problems).valid;
   }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
     configs.push_back(chosen_config(text));
-    if (configs.back().probe) {
+    if (is_probed(configs.back())) {
       throw InputError(fmt::format(
           "--config {}: a build with cycle stamps is not timed against others; leave .probe1 away, "
           "or study it with hgemm-tune probe",
@@ -123,48 +125,41 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
   return configs;
 }
 
-/// Each shape must have configs that are made for it, and where they are a space's, some that suit
+/// Each problem must have configs that can compute it, and where they are a space's, some that suit
 /// it.
-void check_shapes(std::span<const Shape> shapes, std::span<const KernelConfig> configs,
-                  bool only_suitable) {
-  for (const Shape& shape : shapes) {
-    if (const Rule rule = why_invalid({.dtype = shape.dtype}); rule != Rule::kValid) {
-      throw InputError(fmt::format("shape {}: {} (rule {})", to_string(shape),
-                                   rule_text(rule).reason, rule_text(rule).name));
+void check_problems(std::span<const GemmProblem> problems, std::span<const KernelConfig> configs,
+                    bool only_suitable) {
+  for (const GemmProblem& problem : problems) {
+    if (const char* reason = why_no_kernel(problem)) {
+      throw InputError(fmt::format("shape {}: {}", to_string(problem), reason));
     }
-    const auto made_for_it = [&](const KernelConfig& config) { return is_made_for(config, shape); };
-    if (std::ranges::none_of(configs, made_for_it)) {
-      const char* reason = why_unsupported(shape);
-      throw InputError(
-          fmt::format("shape {}: none of the configurations is made for it ({}); "
-                      "choose others with --config or --space",
-                      to_string(shape), reason ? reason : "they are for other types or problems"));
-    }
-    const auto fits = [&](const KernelConfig& config) { return suits(config, shape); };
-    if (only_suitable && std::ranges::none_of(configs, fits)) {
-      const auto able = std::ranges::find_if(configs, [&](const KernelConfig& config) {
-        return is_made_for(config, shape) && !why_unsupported(config, shape);
-      });
-      const KernelConfig& first = *std::ranges::find_if(configs, made_for_it);
+    const auto is_able = [&](const KernelConfig& config) { return !why_not(config, problem); };
+    if (std::ranges::none_of(configs, is_able)) {
       throw InputError(fmt::format(
-          "shape {}: no configuration of the space suits it ({}); choose another --space, or name "
-          "one with --config",
-          to_string(shape),
-          able != configs.end()
-              ? fmt::format("tiles are far taller than its {} rows, or for few rows only", shape.m)
-              : std::string(why_unsupported(first, shape))));
+          "shape {}: none of the configurations can compute it ({}); choose others with --config "
+          "or --space",
+          to_string(problem),
+          configs.empty() ? "there are none" : why_not(configs.front(), problem)));
+    }
+    const auto is_suited = [&](const KernelConfig& config) { return suits(config, problem); };
+    if (only_suitable && std::ranges::none_of(configs, is_suited)) {
+      throw InputError(
+          fmt::format("shape {}: no configuration of the space suits it (tiles are far taller than "
+                      "its {} rows, or for few rows only); choose another --space, or name one "
+                      "with --config",
+                      to_string(problem), problem.m));
     }
   }
 }
 
-/// Some shape that the kernel supports has no verified config in some regime.
+/// Some problem that a kernel can compute has no verified config in some regime.
 bool any_unsolved(std::span<const BestRow> rows) {
   return std::ranges::any_of(
-      rows, [](const BestRow& row) { return !row.label && why_unsupported(row.shape) == nullptr; });
+      rows, [](const BestRow& row) { return !row.label && !why_no_kernel(row.problem); });
 }
 
 /// What did not end ok, by status, with the first case of each: a rejected kernel is a finding too.
-void print_failures(std::span<const RecordedRace> races, std::span<const Shape> shapes) {
+void print_failures(std::span<const RecordedRace> races, std::span<const GemmProblem> problems) {
   struct Failures {
     int count = 0;
     std::string first;
@@ -173,13 +168,13 @@ void print_failures(std::span<const RecordedRace> races, std::span<const Shape> 
   for (const RecordedRace& recorded : races) {
     const Race& race = recorded.race;
     const bool asked_for = std::ranges::any_of(
-        shapes, [&](const Shape& shape) { return shape.same_problem(race.shape); });
+        problems, [&](const GemmProblem& problem) { return problem.same_problem(race.problem); });
     if (!asked_for) continue;
     for (const Trial& trial : race.trials) {
       if (trial.status == Status::kOk || is_baseline(trial.label)) continue;
       Failures& failures = by_status[trial.status];
       if (++failures.count > 1) continue;
-      failures.first = fmt::format("{} at {}: {}", trial.label, to_string(race.shape),
+      failures.first = fmt::format("{} at {}: {}", trial.label, to_string(race.problem),
                                    trial.message.substr(0, trial.message.find('\n')));
     }
   }
@@ -191,7 +186,7 @@ void print_failures(std::span<const RecordedRace> races, std::span<const Shape> 
 
 /// What measures the same on another machine.
 std::string same_command(const TuneOptions& options, const Aim& aim) {
-  std::string command = fmt::format("hgemm-tune --shapes {}", options.shapes);
+  std::string command = fmt::format("hgemm-tune --shapes {}", options.problems);
   if (options.space) command += fmt::format(" --space {}", *options.space);
   if (!options.configs.empty()) {
     command += fmt::format(" --config {}", fmt::join(options.configs, ","));
@@ -220,21 +215,13 @@ void check_db(const std::string& path) {
   }
 }
 
-int run_tune(const TuneOptions& options, const std::string& command_line) {
-  const auto start = std::chrono::steady_clock::now();
-  const Format format = parse_format(options.format);
-  const Aim aim = parse_aim(options.aim, {Regime::kSustained});
-  if (options.energy) check_energy(aim, "--energy");
-  if (options.shapes.empty()) {
-    throw InputError(
-        "which shapes? Give --shapes a YAML file or MxNxK, e.g. --shapes llama7b.yaml; "
-        "--help has more examples");
-  }
+TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& command_line,
+                 std::chrono::steady_clock::time_point start) {
   TunePlan plan;
-  plan.shapes = chosen_shapes(options.shapes);
-  plan.configs = chosen_configs(options, plan.shapes);
+  plan.problems = chosen_problems(options.problems);
+  plan.configs = chosen_configs(options, plan.problems);
   plan.only_suitable = options.configs.empty();
-  check_shapes(plan.shapes, plan.configs, plan.only_suitable);
+  check_problems(plan.problems, plan.configs, plan.only_suitable);
   plan.regimes = aim.regimes;
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
   plan.search = search_of(options, plan.energy, start);
@@ -245,31 +232,80 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   plan.command_line = command_line;
   // Kept, so that a wrong result can be made again.
   if (!options.seed) plan.command_line += fmt::format(" --seed {}", plan.policy.seed);
+  return plan;
+}
+
+/// Whether --space or --config says which kernels may answer.
+bool is_restricted(const TuneOptions& options) { return options.space || !options.configs.empty(); }
+
+int answer_without_gpu(const TuneOptions& options, const Aim& aim, const TunePlan& plan,
+                       Format format, const std::string& reason) {
+  // Neither used nor written here, but what is no database on one machine is none on another.
+  if (options.db && std::filesystem::exists(*options.db)) {
+    Store::open(*options.db, Store::Mode::kReadOnly);
+  }
+  Question question{.problems = plan.problems,
+                    .command = same_command(options, aim),
+                    .aim = aim,
+                    .energy = plan.energy,
+                    .configs = std::nullopt,
+                    .format = format};
+  if (is_restricted(options)) question.configs = plan.configs;
+  answer_from_records(question, reason);
+  return 0;
+}
+
+/// Prints what the database now has of the plan's problems, and what it lacks.
+int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::string& db,
+                  const std::vector<BestRow>& rows, Format format) {
+  int recorded = 0;
+  for (const BestRow& row : rows) recorded += row.trials;
+  fmt::print(stderr, "measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db,
+             recorded);
+  if (const int missing = without_energy(rows); plan.energy && missing > 0) {
+    fmt::print(stderr, "energy is not known for {} of {} shapes\n", missing, plan.problems.size());
+  }
+  print_best(rows, format);
+  if (!outcome.late_problems.empty()) {
+    fmt::print(stderr,
+               "the time was over before {} of {} races began ({}); the same command goes on with "
+               "them, or give it a larger --budget\n",
+               outcome.late_problems.size(), plan.problems.size() * plan.regimes.size(),
+               fmt::join(outcome.late_problems, ", "));
+  }
+  if (!outcome.skipped_problems.empty()) {
+    throw InputError(
+        fmt::format("{} of {} shapes do not fit this GPU and were skipped ({}); the others are "
+                    "recorded in {}",
+                    outcome.skipped_problems.size(), plan.problems.size(),
+                    fmt::join(outcome.skipped_problems, ", "), db));
+  }
+  return any_unsolved(rows) ? 1 : 0;
+}
+
+int run_tune(const TuneOptions& options, const std::string& command_line) {
+  const auto start = std::chrono::steady_clock::now();
+  const Format format = parse_format(options.format);
+  const Aim aim = parse_aim(options.aim, {Regime::kSustained});
+  if (options.energy) check_energy(aim, "--energy");
+  if (options.problems.empty()) {
+    throw InputError(
+        "which shapes? Give --shapes a YAML file or MxNxK, e.g. --shapes llama7b.yaml; "
+        "--help has more examples");
+  }
+  TunePlan plan = plan_of(options, aim, command_line, start);
   // What was not asked for matters only where something is written.
   if (options.db) check_db(*options.db);
   if (options.cache_dir) require_writable_cache(*options.cache_dir);
-  const bool restricted = options.space || !options.configs.empty();
 
   StopSignals stop;
   RemoteMeasurer measurer;
   Environment environment;
   try {
-    environment = measurer.environment();
+    environment = measurer.machine().environment;
   } catch (const NoDevice& reason) {
     if (options.require_gpu) throw;
-    // Neither used nor written here, but what is no database on one machine is none on another.
-    if (options.db && std::filesystem::exists(*options.db)) {
-      Store::open(*options.db, Store::Mode::kReadOnly);
-    }
-    Question question{.shapes = plan.shapes,
-                      .command = same_command(options, aim),
-                      .aim = aim,
-                      .energy = plan.energy,
-                      .configs = std::nullopt,
-                      .format = format};
-    if (restricted) question.configs = plan.configs;
-    answer_from_records(question, reason.what());
-    return 0;
+    return answer_without_gpu(options, aim, plan, format, reason.what());
   }
 
   const std::string db = options.db.value_or(kDefaultDatabase);
@@ -282,7 +318,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   {
     Progress progress(stderr, plan.regimes != std::vector{Regime::kSustained},
                       plan.search ? plan.search->deadline : std::nullopt);
-    outcome = tune(plan, measurer, store, compile_all, progress,
+    outcome = tune(plan, measurer, store, nvrtc_compiler(), progress,
                    [&] { return stop.received().has_value(); });
   }
   if (const auto signal = stop.received()) {
@@ -292,68 +328,50 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
     return 128 + *signal;
   }
   auto races = store.races(environment);
-  if (restricted) keep_configs(races, plan.configs);
-  const auto rows = best_for(aim, races, plan.shapes);
-  print_failures(races, plan.shapes);
-  int recorded = 0;
-  for (const BestRow& row : rows) recorded += row.trials;
-  fmt::print(stderr, "measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db,
-             recorded);
-  if (const int missing = without_energy(rows); plan.energy && missing > 0) {
-    fmt::print(stderr, "energy is not known for {} of {} shapes\n", missing, plan.shapes.size());
-  }
-  print_best(rows, format);
-  if (!outcome.late_shapes.empty()) {
-    fmt::print(stderr,
-               "the time was over before {} of {} races began ({}); the same command goes on with "
-               "them, or give it a larger --budget\n",
-               outcome.late_shapes.size(), plan.shapes.size() * plan.regimes.size(),
-               fmt::join(outcome.late_shapes, ", "));
-  }
-  if (!outcome.skipped_shapes.empty()) {
-    throw InputError(
-        fmt::format("{} of {} shapes do not fit this GPU and were skipped ({}); the others are "
-                    "recorded in {}",
-                    outcome.skipped_shapes.size(), plan.shapes.size(),
-                    fmt::join(outcome.skipped_shapes, ", "), db));
-  }
-  return any_unsolved(rows) ? 1 : 0;
+  if (is_restricted(options)) keep_configs(races, plan.configs);
+  const auto rows = best_for(aim, races, plan.problems, current_among(store.builds()));
+  print_failures(races, plan.problems);
+  return print_outcome(plan, outcome, db, rows, format);
 }
 
 }  // namespace
 
 void add_tune(CLI::App& program, Command& chosen, const std::string& command_line) {
   const auto options = std::make_shared<TuneOptions>();
-  program.add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
-  CLI::Option* space = program.add_option("--space", options->space, help::kSpace)
-                           ->type_name("NAME|FILE")
-                           ->default_str(kDefaultSpace);
-  CLI::Option* config = program.add_option("--config", options->configs, help::kConfig)
-                            ->type_name("LABEL[,LABEL...]")
-                            ->delimiter(',')
-                            ->excludes(space);
-  program.add_option("--budget", options->budget, help::kBudget)
+  program.add_option("--shapes", options->problems, help_text("common", "--shapes"))
+      ->type_name("FILE|MxNxK");
+  CLI::Option* space =
+      program.add_option("--space", options->space, help_text("common", "--space"))
+          ->type_name("NAME|FILE")
+          ->default_str(kDefaultSpace);
+  CLI::Option* config =
+      program.add_option("--config", options->configs, help_text("tune", "--config"))
+          ->type_name("LABEL[,LABEL...]")
+          ->delimiter(',')
+          ->excludes(space);
+  program.add_option("--budget", options->budget, help_text("tune", "--budget"))
       ->type_name("TIME|P%|N|all")
       ->default_str(kDefaultBudget)
       ->excludes(config);
-  program.add_option("--strategy", options->strategy, help::kStrategy)
+  program.add_option("--strategy", options->strategy, help_text("tune", "--strategy"))
       ->type_name("NAME")
       ->excludes(config)
       ->capture_default_str();
-  program.add_option("--db", options->db, help::kDb)
+  program.add_option("--db", options->db, help_text("common", "--db"))
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);
-  program.add_option("--cache-dir", options->cache_dir, help::kCacheDir)->type_name("FOLDER");
-  program.add_option("--jobs", options->jobs, help::kJobs)
+  program.add_option("--cache-dir", options->cache_dir, help_text("common", "--cache-dir"))
+      ->type_name("FOLDER");
+  program.add_option("--jobs", options->jobs, help_text("common", "--jobs"))
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
   add_aim(program, options->aim, "sustained");
-  program.add_flag("--energy", options->energy, help::kEnergy);
-  program.add_option("--format", options->format, help::kBestFormat)
+  program.add_flag("--energy", options->energy, help_text("tune", "--energy"));
+  program.add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
-  program.add_flag("--require-gpu", options->require_gpu, help::kRequireGpu);
-  add_seed(program, options->seed, help::kSeed);
+  program.add_flag("--require-gpu", options->require_gpu, help_text("common", "--require-gpu"));
+  add_seed(program, options->seed, help_text("tune", "--seed"));
   program.callback([&program, &chosen, options, command_line] {
     if (program.get_subcommands().empty()) {
       chosen = [options, command_line] { return run_tune(*options, command_line); };

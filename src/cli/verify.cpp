@@ -11,15 +11,17 @@
 #include <random>
 
 #include "base/error.h"
-#include "cli/aim.h"
 #include "cli/commands.h"
-#include "cli/database.h"
-#include "cli/help.h"
-#include "cli/progress.h"
-#include "cli/seed.h"
-#include "cli/shapes.h"
-#include "cli/signals.h"
-#include "cli/writable.h"
+#include "gemm/codec.h"
+#include "program/aim.h"
+#include "program/current.h"
+#include "program/database.h"
+#include "program/help.h"
+#include "program/progress.h"
+#include "program/seed.h"
+#include "program/shapes.h"
+#include "program/signals.h"
+#include "program/writable.h"
 #include "worker/remote.h"
 
 namespace hgemm::cli {
@@ -29,7 +31,7 @@ using Winner = VerifyPlan::Winner;
 
 struct VerifyOptions {
   std::string db = kDefaultDatabase;
-  std::string shapes;
+  std::string problems;
   AimOptions aim;
   int draws = 3;
   std::optional<std::uint64_t> seed;
@@ -45,15 +47,15 @@ std::vector<std::uint64_t> draw_seeds(std::uint64_t seed, int draws) {
 
 /// Throws InputError that says which environment the database knows instead.
 std::vector<Winner> stored_winners(const Store& store, const Environment& here, const Aim& aim,
-                                   std::span<const Shape> shapes) {
+                                   std::span<const GemmProblem> problems) {
   auto races = store.races(here);
   std::vector<Winner> winners;
   std::vector<std::string> without;
-  for (const BestRow& row : best_for(aim, races, shapes)) {
+  for (const BestRow& row : best_for(aim, races, problems, current_among(store.builds()))) {
     if (row.label) {
-      winners.push_back({row.shape, row.regime, *row.label});
+      winners.push_back({row.problem, row.regime, *row.label});
     } else {
-      without.push_back(to_string(row.shape));
+      without.push_back(to_string(row.problem));
     }
   }
   if (!winners.empty()) {
@@ -63,10 +65,10 @@ std::vector<Winner> stored_winners(const Store& store, const Environment& here, 
 
   const auto environments = store.environments();
   const std::string what =
-      fmt::format("{} has no winner{}{} for this GPU, driver, toolkit and kernel source",
-                  store.path(), shapes.empty() ? "" : " of these shapes",
+      fmt::format("{} has no winner{}{} for this GPU, driver and toolkit", store.path(),
+                  problems.empty() ? "" : " of these shapes",
                   aim.regimes.size() == 1 ? " in " + in_words(aim.regimes) : "");
-  if (environments.empty() || environments.back().same_conditions(here)) {
+  if (environments.empty() || environments.back() == here) {
     throw InputError(what + "; tune first");
   }
   throw InputError(fmt::format("{}: it is from {} (there -> here: {}); tune here first", what,
@@ -74,11 +76,13 @@ std::vector<Winner> stored_winners(const Store& store, const Environment& here, 
                                fmt::join(differences(environments.back(), here), ", ")));
 }
 
-/// compile_all(), shown in `progress`.
-CompileAll compile_with(Progress& progress) {
-  return [&progress](auto configs, const CompileOptions& options, const auto& done) {
-    TuneListener::Compiling counts{.total = static_cast<int>(configs.size())};
-    compile_all(configs, options, [&](Build build) {
+/// NVRTC, shown in `progress`.
+Compiler compile_with(Progress& progress) {
+  Compiler compiler = nvrtc_compiler();
+  compiler.compile_all = [&progress](auto kernels, const CompileOptions& options,
+                                     const auto& done) {
+    TuneListener::Compiling counts{.total = static_cast<int>(kernels.size())};
+    compile_all(kernels, options, [&](Build build) {
       ++counts.done;
       if (build.from_cache) ++counts.from_cache;
       if (build.status != Status::kOk) ++counts.failed;
@@ -86,6 +90,7 @@ CompileAll compile_with(Progress& progress) {
       done(std::move(build));
     });
   };
+  return compiler;
 }
 
 std::string error_text(const Verdict& worst) {
@@ -100,9 +105,9 @@ class Report {
 
   void add(const Recheck& check) {
     const auto& [winner, seed, outcome] = check;
-    const std::string shape = to_string(winner.shape);
+    const std::string problem = to_string(winner.problem);
     const std::string_view regime = to_string(winner.regime);
-    State& state = states_[fmt::format("{} {} {}", shape, regime, winner.label)];
+    State& state = states_[fmt::format("{} {} {}", problem, regime, winner.label)];
     ++state.draws;
     // A NaN is the largest error.
     if (!(outcome.verdict.error <= state.worst.error)) state.worst = outcome.verdict;
@@ -110,7 +115,7 @@ class Report {
     const bool is_ok = outcome.status == Status::kOk;
     if (is_ok && state.draws < draws_) return;
     ++(is_ok ? ok : failed);
-    fmt::print("{:<20} {:<9} {:<62} draw {}/{}  error {}  {}\n", shape, regime, winner.label,
+    fmt::print("{:<20} {:<9} {:<62} draw {}/{}  error {}  {}\n", problem, regime, winner.label,
                state.draws, draws_, error_text(state.worst),
                is_ok ? "ok"
                      : fmt::format("{}: {}", to_string(outcome.status),
@@ -132,7 +137,7 @@ class Report {
 /// Throws NoDevice as an Error that says why a GPU is needed.
 Environment environment_of(Measurer& measurer) {
   try {
-    return measurer.environment();
+    return measurer.machine().environment;
   } catch (const NoDevice& reason) {
     throw Error(
         fmt::format("verify runs the recorded winners again, on a Hopper GPU: {}", reason.what()));
@@ -141,8 +146,8 @@ Environment environment_of(Measurer& measurer) {
 
 int run_verify(const VerifyOptions& options, const std::string& command_line) {
   const Aim aim = parse_aim_of_recorded(options.aim);
-  std::vector<Shape> shapes;
-  if (!options.shapes.empty()) shapes = chosen_shapes(options.shapes);
+  std::vector<GemmProblem> problems;
+  if (!options.problems.empty()) problems = chosen_problems(options.problems);
   require_database(options.db);
   Store::open(options.db, Store::Mode::kReadOnly);  // a bad one is refused, GPU or not
   if (options.cache_dir) require_writable_cache(*options.cache_dir);
@@ -153,7 +158,7 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
   const Environment here = environment_of(measurer);
   Store store = Store::open(options.db, Store::Mode::kReadWrite);
   VerifyPlan plan;
-  plan.winners = stored_winners(store, here, aim, shapes);
+  plan.winners = stored_winners(store, here, aim, problems);
   plan.seeds = draw_seeds(seed, options.draws);
   plan.compile.cache_dir =
       options.cache_dir ? std::filesystem::path(*options.cache_dir) : default_cache_dir();
@@ -196,19 +201,20 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
 
 void add_verify(CLI::App& program, Command& chosen, const std::string& command_line) {
   const auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command =
-      program.add_subcommand("verify", help::kVerify)->footer(help::kVerifyExamples);
-  command->add_option("--db", options->db, help::kVerifyDb)
+  CLI::App* command = add_command(program, "verify");
+  command->add_option("--db", options->db, help_text("verify", "--db"))
       ->type_name("FILE")
       ->capture_default_str();
-  command->add_option("--shapes", options->shapes, help::kShapes)->type_name("FILE|MxNxK");
+  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
+      ->type_name("FILE|MxNxK");
   add_aim(*command, options->aim, "all that is recorded");
-  command->add_option("--draws", options->draws, help::kDraws)
+  command->add_option("--draws", options->draws, help_text("verify", "--draws"))
       ->type_name("N")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  add_seed(*command, options->seed, help::kVerifySeed);
-  command->add_option("--cache-dir", options->cache_dir, help::kCacheDir)->type_name("FOLDER");
+  add_seed(*command, options->seed, help_text("verify", "--seed"));
+  command->add_option("--cache-dir", options->cache_dir, help_text("common", "--cache-dir"))
+      ->type_name("FOLDER");
   command->callback([&chosen, options, command_line] {
     chosen = [options, command_line] { return run_verify(*options, command_line); };
   });

@@ -21,13 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Part of the key: an entry of another layout is another entry.
-constexpr std::string_view kFormat = "hgemm-tune compile cache 1";
+/// Part of the checksum: an entry of another layout counts as damaged.
+constexpr std::string_view kFormat = "hgemm-tune compile cache 2";
 
 std::string checksum(const CompilerOutput& output) {
   const std::string cpu_ms = json(output.cpu_ms).dump();
-  return content_hash(std::vector<std::string_view>{output.succeeded ? "1" : "0", output.log,
-                                                    output.cubin, cpu_ms});
+  return content_hash(std::vector<std::string_view>{kFormat, output.succeeded ? "1" : "0",
+                                                    output.log, output.cubin, cpu_ms});
 }
 
 std::optional<std::string> read_file(const fs::path& path) {
@@ -113,14 +113,6 @@ void Cache::store(const std::string& key, const CompilerOutput& output) const {
     throw Error(fmt::format("Cannot write to the compile cache {}: {}.", folder.string(),
                             std::strerror(errno)));
   }
-}
-
-std::string cache_key(const CompileJob& job) {
-  const std::string compiler = nvrtc_identity();
-  std::vector<std::string_view> texts{kFormat, compiler, job.source};
-  for (const auto& [name, text] : job.headers) texts.insert(texts.end(), {name, text});
-  texts.insert(texts.end(), job.flags.begin(), job.flags.end());
-  return content_hash(texts);
 }
 
 fs::path default_cache_dir() {

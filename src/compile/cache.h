@@ -1,4 +1,4 @@
-// Compiler output on disk, addressed by the content of all that determines it.
+// Compiler output on disk, named by JobMaker::source_key() (source.h).
 //
 //   <dir>/<first 2 hex digits>/<key>.json    what the compiler said, and a checksum over everything
 //   <dir>/<first 2 hex digits>/<key>.cubin
@@ -36,8 +36,5 @@ class Cache {
 
   std::filesystem::path dir_;
 };
-
-/// Key of a job for this compiler.
-std::string cache_key(const CompileJob& job);
 
 }  // namespace hgemm

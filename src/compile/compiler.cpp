@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <fstream>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "compile/cache.h"
+#include "compile/cubin.h"
 #include "compile/judge.h"
 #include "compile/pool.h"
 #include "compile/source.h"
-#include "space/label.h"
+#include "families/family.h"
 
 namespace hgemm {
 namespace {
@@ -34,11 +35,10 @@ int default_jobs() {
   return std::max(1, std::min(cpus, available_memory_gib()));
 }
 
-/// All that is known of any build before it is compiled.
-Build blank_build(std::string label, const Toolchain& toolchain, const std::string& kernel_hash) {
+/// All that is known of any build before it is compiled, but what it is compiled from.
+Build blank_build(std::string name, const Toolchain& toolchain) {
   Build build;
-  build.facts.label = std::move(label);
-  build.facts.kernel_hash = kernel_hash;
+  build.facts.name = std::move(name);
   build.facts.compiler = "nvrtc " + nvrtc_version();
   build.facts.flags = fmt::format("{}", fmt::join(toolchain.flags, " "));
   return build;
@@ -57,29 +57,32 @@ void finish(Build& build, const CompilerOutput& output, const std::filesystem::p
   build.facts.static_smem_bytes = judgement.static_smem_bytes;
   build.facts.compile_ms = output.cpu_ms;
   if (!judgement.objection.empty()) return fail(build, std::move(judgement.objection));
-  build.facts.cubin_hash = content_hash(output.cubin);
+  build.facts.kernel_id = code_hash(output.cubin);
   build.cubin = cubin;
 }
+
+/// Sources to be compiled against one set of headers, and the builds to be made of them.
+struct Request {
+  const JobMaker& jobs;
+  std::size_t count;
+  std::function<Build(std::size_t)> blank;
+  std::function<std::string(std::size_t)> source_of;
+};
 
 struct Missing {
   std::size_t index;
   Build build;
-  std::string key;
 };
 
-/// Compiles `count` jobs: those that are not in the cache in child processes. `blank` and `job_of`
-/// describe the build of an index; jobs are made when they are needed, since each holds all
-/// headers.
-CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
-                           const std::function<Build(std::size_t)>& blank,
-                           const std::function<CompileJob(std::size_t)>& job_of,
-                           const std::function<void(std::size_t, Build)>& done) {
-  const Cache cache(options.cache_dir);
-  CompileCounts counts;
+/// Finishes those that are in the cache; returns the others.
+std::vector<Missing> take_from_cache(const Request& request, const Cache& cache,
+                                     CompileCounts& counts,
+                                     const std::function<void(std::size_t, Build)>& done) {
   std::vector<Missing> missing;
-  for (std::size_t index = 0; index < count; ++index) {
-    Build build = blank(index);
-    const std::string key = cache_key(job_of(index));
+  for (std::size_t index = 0; index < request.count; ++index) {
+    Build build = request.blank(index);
+    build.facts.source_key = request.jobs.source_key(request.source_of(index));
+    const std::string& key = build.facts.source_key;
     const Cache::Found found = cache.find(key);
     if (found.output) {
       finish(build, *found.output, cache.cubin_path(key));
@@ -88,9 +91,19 @@ CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
       done(index, std::move(build));
     } else {
       if (found.damaged) ++counts.repaired;
-      missing.push_back({index, std::move(build), key});
+      missing.push_back({index, std::move(build)});
     }
   }
+  return missing;
+}
+
+/// Those that are not in the cache are compiled in child processes; jobs are made when they are
+/// needed, since each holds its headers.
+CompileCounts compile_jobs(const Request& request, const CompileOptions& options,
+                           const std::function<void(std::size_t, Build)>& done) {
+  const Cache cache(options.cache_dir);
+  CompileCounts counts;
+  std::vector<Missing> missing = take_from_cache(request, cache, counts, done);
 
   const int jobs =
       options.jobs > 0 ? options.jobs : std::max(1, default_jobs() - options.spare_jobs);
@@ -100,9 +113,10 @@ CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
   const auto compile = [&](std::vector<Missing> batch) {
     std::vector<Missing> lost;
     run_in_children(
-        batch.size(), pool, [&](std::size_t i) { return job_of(batch[i].index); },
+        batch.size(), pool,
+        [&](std::size_t i) { return request.jobs.job(request.source_of(batch[i].index)); },
         [&](std::size_t i, Answer answer) {
-          auto& [index, build, key] = batch[i];
+          auto& [index, build] = batch[i];
           if (answer.failure.empty() && answer.message.contains("error")) {
             answer.failure = answer.message.at("error");
           }
@@ -112,8 +126,8 @@ CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
             return;
           }
           const auto output = answer.message.get<CompilerOutput>();
-          cache.store(key, output);
-          finish(build, output, cache.cubin_path(key));
+          cache.store(build.facts.source_key, output);
+          finish(build, output, cache.cubin_path(build.facts.source_key));
           done(index, std::move(build));
         });
     return lost;
@@ -123,7 +137,7 @@ CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
   std::vector<Missing> lost = compile(std::move(missing));
   for (Missing& item : lost) item.build.message.clear();
   pool.children = 1;
-  for (auto& [index, build, key] : compile(std::move(lost))) {
+  for (auto& [index, build] : compile(std::move(lost))) {
     fail(build, fmt::format("lost twice, the second time compiled alone: {}", build.message));
     done(index, std::move(build));
   }
@@ -132,36 +146,39 @@ CompileCounts compile_jobs(std::size_t count, const CompileOptions& options,
 
 }  // namespace
 
-CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
+SourceKeyOf source_keys(const Toolchain& toolchain) {
+  const auto jobs = std::make_shared<const JobMaker>(toolchain.kernel_files, toolchain.flags);
+  return [jobs](const Kernel& kernel) { return jobs->source_key(kernel_source(kernel)); };
+}
+
+Compiler nvrtc_compiler(const Toolchain& toolchain) {
+  return {source_keys(toolchain), compile_all};
+}
+
+CompileCounts compile_all(std::span<const Kernel> kernels, const CompileOptions& options,
                           const std::function<void(Build)>& done) {
   const Toolchain& toolchain = options.toolchain;
-  const std::string kernel_hash = kernel_source_hash(toolchain.kernel_files);
-  return compile_jobs(
-      configs.size(), options,
-      [&](std::size_t i) {
-        Build build = blank_build(label(configs[i]), toolchain, kernel_hash);
-        build.config = configs[i];
-        build.facts.dynamic_smem_bytes = smem_layout(configs[i]).total_bytes;
-        return build;
-      },
-      [&](std::size_t i) {
-        return kernel_job(configs[i], toolchain.kernel_files, toolchain.flags);
-      },
-      [&](std::size_t, Build build) { done(std::move(build)); });
+  const JobMaker jobs(toolchain.kernel_files, toolchain.flags);
+  const auto blank = [&](std::size_t i) {
+    Build build = blank_build(build_name(kernels[i]), toolchain);
+    build.kernel = kernels[i];
+    build.facts.dynamic_smem_bytes = smem_bytes(kernels[i]);
+    return build;
+  };
+  const auto source_of = [&](std::size_t i) { return kernel_source(kernels[i]); };
+  return compile_jobs({jobs, kernels.size(), blank, source_of}, options,
+                      [&](std::size_t, Build build) { done(std::move(build)); });
 }
 
 CompileCounts compile_sources(std::span<const StudySource> sources, const CompileOptions& options,
                               const std::function<void(std::size_t, Build)>& done) {
   const Toolchain& toolchain = options.toolchain;
-  const std::string kernel_hash = kernel_source_hash(toolchain.kernel_files);
-  return compile_jobs(
-      sources.size(), options,
-      [&](std::size_t i) { return blank_build(sources[i].label, toolchain, kernel_hash); },
-      [&](std::size_t i) {
-        return study_job(sources[i].text, toolchain.kernel_files, toolchain.study_files,
-                         toolchain.flags);
-      },
-      done);
+  std::vector<EmbeddedFile> files(toolchain.kernel_files.begin(), toolchain.kernel_files.end());
+  files.insert(files.end(), toolchain.study_files.begin(), toolchain.study_files.end());
+  const JobMaker jobs(files, toolchain.flags);
+  const auto blank = [&](std::size_t i) { return blank_build(sources[i].label, toolchain); };
+  const auto source_of = [&](std::size_t i) { return sources[i].text; };
+  return compile_jobs({jobs, sources.size(), blank, source_of}, options, done);
 }
 
 }  // namespace hgemm

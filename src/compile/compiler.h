@@ -10,15 +10,15 @@
 
 #include "base/child.h"
 #include "base/embedded.h"
-#include "kernels/config.h"
-#include "study/source.h"
-#include "trial/trial.h"
+#include "compile/study_source.h"
+#include "families/family.h"
+#include "record/trial.h"
 
 namespace hgemm {
 
-/// A config compiled by one compiler with one set of flags, or why it could not be.
+/// A kernel compiled by one compiler with one set of flags, or why it could not be.
 struct Build {
-  KernelConfig config;
+  Kernel kernel;                ///< not set for a study's source
   Status status = Status::kOk;  ///< kOk or kCompileFailed
   std::string message;          ///< compiler text if failed (errors, spills, C75xx warnings)
   BuildFacts facts;
@@ -26,8 +26,8 @@ struct Build {
   bool from_cache = false;
 };
 
-/// Hash of kernel files, in any order. That of every file in kernels/ as built into this program
-/// names the kernel in environments, and in builds.
+/// Hash of kernel files without their comments, in any order. That of every file in kernels/ as
+/// built into this program says in a run which sources it had.
 std::string kernel_source_hash(std::span<const EmbeddedFile> kernel_files = embedded_kernels());
 
 /// "13.0": the NVRTC this program runs with.
@@ -63,16 +63,29 @@ struct CompileCounts {
 /// Default cache: $XDG_CACHE_HOME/hgemm-tune, else ~/.cache/hgemm-tune.
 std::filesystem::path default_cache_dir();
 
-/// Compiles all configs; `done` is called in the calling thread as each ends, in any order. A
-/// config whose child crashed, hung or ran out of memory was not rejected by the compiler: it is
+/// Gives BuildFacts::source_key of a kernel's build, without compiling it.
+using SourceKeyOf = std::function<std::string(const Kernel&)>;
+SourceKeyOf source_keys(const Toolchain& toolchain = {});
+
+/// Compiles all kernels; `done` is called in the calling thread as each ends, in any order. A
+/// kernel whose child crashed, hung or ran out of memory was not rejected by the compiler: it is
 /// compiled again after the others, alone, and has failed only if that is lost too; this outcome is
 /// not cached. Several processes may share a cache. Throws InputError if the cache cannot be used,
 /// Error if no child starts.
-CompileCounts compile_all(std::span<const KernelConfig> configs, const CompileOptions& options,
+CompileCounts compile_all(std::span<const Kernel> kernels, const CompileOptions& options,
                           const std::function<void(Build)>& done);
 
-/// The same for study kernels, judged as strictly; `done` gets the index of the source. A build's
-/// `config` is not set, and its facts name no dynamic shared memory: its launcher knows.
+/// What a driver needs of the compiler: source_keys() and compile_all(), but in tests.
+struct Compiler {
+  SourceKeyOf source_key;
+  std::function<void(std::span<const Kernel>, const CompileOptions&,
+                     const std::function<void(Build)>&)>
+      compile_all;
+};
+Compiler nvrtc_compiler(const Toolchain& toolchain = {});
+
+/// As compile_all(), for study kernels, judged as strictly; `done` gets the index of the source. A
+/// build's `kernel` is not set, and its facts name no dynamic shared memory: its launcher knows.
 CompileCounts compile_sources(std::span<const StudySource> sources, const CompileOptions& options,
                               const std::function<void(std::size_t, Build)>& done);
 

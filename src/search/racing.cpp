@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "statistics/statistics.h"
+#include "base/statistics.h"
 
 namespace hgemm {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "space/label.h"
-#include "statistics/statistics.h"
+#include "base/statistics.h"
+#include "families/family.h"
 
 namespace hgemm {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::array<std::pair<StrategyKind, std::string_view>, 6> kNames = {{
     {StrategyKind::kExhaustive, "exhaustive"},
 }};
 
-/// Of the budget, for the first stage.
+/// Share of the budget that the first stage has.
 constexpr double kStagedShare = 0.5;
 constexpr double kAdaptiveShare = 0.4;
 constexpr double kLocalShare = 0.15;
@@ -76,35 +76,6 @@ std::size_t Budget::of(std::size_t configs) const {
   return std::min(static_cast<std::size_t>(std::max(1.0, wanted)), configs);
 }
 
-double config_distance(const KernelConfig& a, const KernelConfig& b) {
-  const auto differ = [](const auto& x, const auto& y, double weight) {
-    return x == y ? 0.0 : weight;
-  };
-  const auto apart = [](int x, int y, double weight) {
-    return weight * std::min(2.0, std::abs(std::log2(static_cast<double>(x) / y)));
-  };
-  return apart(a.bm, b.bm, 1) + apart(a.bn, b.bn, 0.8) + apart(a.bk, b.bk, 0.5) +
-         apart(a.stages, b.stages, 0.5) + differ(a.schedule, b.schedule, 1) +
-         differ(a.consumers, b.consumers, 0.5) + differ(a.cluster_m, b.cluster_m, 0.5) +
-         differ(a.cluster_n, b.cluster_n, 0.5) + differ(a.mma_depth, b.mma_depth, 0.3) +
-         differ(a.order, b.order, 0.3) + differ(a.group, b.group, 0.15) +
-         differ(a.epilogue, b.epilogue, 0.6) + differ(a.walk, b.walk, 0.8) +
-         differ(a.splits, b.splits, 0.5) + differ(a.promotion, b.promotion, 0.3) +
-         differ(a.ctas_per_sm, b.ctas_per_sm, 0.6) + differ(a.pdl, b.pdl, 0.3) +
-         differ(is_fixed(a), is_fixed(b), 0.15) + differ(a.a_hint, b.a_hint, 0.15) +
-         differ(a.b_hint, b.b_hint, 0.15) + differ(a.d_hint, b.d_hint, 0.15) +
-         differ(a.pack, b.pack, 0.5) + differ(a.dtype, b.dtype, 0.3);
-}
-
-KernelConfig family_of(KernelConfig config) {
-  constexpr KernelConfig kPlain;
-  config.order = kPlain.order;
-  config.group = kPlain.group;
-  config.a_hint = config.b_hint = config.d_hint = CacheHint::kNone;
-  config.m = config.n = config.k = 0;
-  return config;
-}
-
 Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double> predicted_us,
                    const StrategyPolicy& policy)
     : configs_(configs.begin(), configs.end()),
@@ -150,17 +121,18 @@ std::vector<std::size_t> Strategy::mixed_with_random(const std::vector<std::size
   return mixed;
 }
 
-/// Brings the model's favourite of each family forward.
+/// Brings the model's favourite of each kin forward.
 std::vector<std::size_t> Strategy::favourites_first() {
   std::map<std::string, std::size_t> numbers;
   std::vector<std::size_t> favourites, others;
-  family_.resize(configs_.size());
+  kin_.resize(configs_.size());
   for (const std::size_t i : plain_) {
-    const auto [at, is_new] = numbers.emplace(label(family_of(configs_[i])), numbers.size());
-    family_[i] = at->second;
+    const auto [at, is_new] =
+        numbers.emplace(label(without_minor_axes(configs_[i])), numbers.size());
+    kin_[i] = at->second;
     (is_new ? favourites : others).push_back(i);
   }
-  family_times_.assign(numbers.size(), std::numeric_limits<double>::infinity());
+  kin_times_.assign(numbers.size(), std::numeric_limits<double>::infinity());
   std::vector<std::size_t> order = mixed_with_random(favourites);
   plain_ = favourites;
   for (std::vector<std::size_t>* all : {&plain_, &order}) {
@@ -181,7 +153,7 @@ void Strategy::tell(std::size_t index, std::optional<double> time) {
   const double residual = std::log(*time) - predicted_[index];
   told_.push_back({index, residual, *time});
   if (policy_.kind == StrategyKind::kStaged) {
-    double& fastest = family_times_[family_[index]];
+    double& fastest = kin_times_[kin_[index]];
     fastest = std::min(fastest, *time);
   }
   if (policy_.kind != StrategyKind::kAdaptive) return;  // a look at every config is dear
@@ -207,7 +179,7 @@ std::vector<std::size_t> Strategy::ranking() const {
   for (const std::size_t i : left) {
     switch (policy_.kind) {
       case StrategyKind::kStaged:
-        score[i] = family_times_[family_[i]];
+        score[i] = kin_times_[kin_[i]];
         break;
       case StrategyKind::kLocal:
         score[i] = config_distance(configs_[i], configs_[best]);

@@ -10,13 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/config.h"
+#include "families/family.h"
 
 namespace hgemm {
 
 enum class StrategyKind : std::uint8_t {
-  kModel,       ///< in the cost model's order, and in between some at random
-  kStaged,      ///< one of each family (below) as kModel would, then all of the fastest families
+  kModel,  ///< in the cost model's order, and in between some at random
+  /// One of each kin (configs that differ in minor axes only) as kModel would, then all of the
+  /// fastest kin.
+  kStaged,
   kAdaptive,    ///< as kModel to begin with, then by predictions that these have corrected
   kLocal,       ///< the cost model's favourites, then whatever is nearest to the best of them
   kRandom,      ///< in a random order
@@ -50,19 +52,10 @@ struct StrategyPolicy {
   std::uint64_t seed = 0;
 };
 
-/// The config without the axes that say which tile is whose and what L2 is told: order and group,
-/// hints, and whether its extents are constants. Configs of one family differ in nothing else. Of
-/// these axes the cost model knows what an order makes memory move and little more, and they are
-/// worth little at most shapes: one of a family tells whether the others are worth measuring.
-KernelConfig family_of(KernelConfig config);
-
-/// How unlike two configs are: a sum over the axes, about 1 for a tile of twice the size.
-double config_distance(const KernelConfig& a, const KernelConfig& b);
-
 /// Proposes configs by index, in an order of its kind: without budget, so that a search with a
 /// larger one goes on where a smaller one ended. One that learns() has another order as soon as it
 /// was told of one config that did not fail:
-///   kStaged    families by the fastest that was told of each; those of which nothing was come last
+///   kStaged    kin by the fastest that was told of each; those of which nothing was come last
 ///   kAdaptive  by prediction times a correction: a mean of what configs took over what was
 ///              predicted for them, weighted by likeness
 ///   kLocal     by likeness to the fastest that was told
@@ -91,9 +84,9 @@ class Strategy {
   std::vector<double> predicted_;  ///< logarithms
   StrategyPolicy policy_;
   std::mt19937_64 random_;
-  std::vector<std::size_t> plain_;   ///< without anything blind: among equals, once it was told
-  std::vector<std::size_t> order_;   ///< before anything was told
-  std::vector<std::size_t> family_;  ///< of each config, by number; kStaged only
+  std::vector<std::size_t> plain_;  ///< without anything blind: among equals, once it was told
+  std::vector<std::size_t> order_;  ///< before anything was told
+  std::vector<std::size_t> kin_;    ///< of each config, by number; kStaged only
   std::vector<bool> proposed_;
   struct Told {
     std::size_t index;
@@ -101,7 +94,7 @@ class Strategy {
     double time;
   };
   std::vector<Told> told_;
-  std::vector<double> family_times_;  ///< the fastest that was told of each
+  std::vector<double> kin_times_;  ///< the fastest that was told of each
   // Of each config over all that were told: weights, and weighted residuals. kAdaptive only.
   std::vector<double> likeness_, correction_;
 };

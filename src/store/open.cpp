@@ -15,7 +15,8 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "store/migrations.h"
+#include "families/legacy_labels.h"
+#include "gemm/problem.h"
 
 namespace hgemm {
 namespace {
@@ -23,12 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kApplicationId = 0x48474d54;  // "HGMT", as in schema.sql
-constexpr int kSchemaVersion = 6;           // as in schema.sql
+constexpr int kSchemaVersion = 7;           // as in schema.sql
 constexpr int kBusyTimeoutMs = 10'000;      // a commit takes milliseconds: this is another program
-
-/// kMigrations[v - 1] is the SQL that takes a database from schema version v to v + 1.
-constexpr std::array<const char*, kSchemaVersion - 1> kMigrations{
-    kMigration1To2, kMigration2To3, kMigration3To4, kMigration4To5, kMigration5To6};
 
 InputError bad_file(const std::string& path, std::string_view problem) {
   return InputError(fmt::format("database {}: {}", path, problem));
@@ -100,21 +97,53 @@ int check(SQLite::Database& db, const std::string& path) {
   return version;
 }
 
-/// content_hash(text), for migrations.
-void sql_content_hash(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
-  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
-  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(values[0]));
-  const std::string hash = content_hash(std::string_view(text, size));
-  sqlite3_result_text(context, hash.data(), static_cast<int>(hash.size()), SQLITE_TRANSIENT);
+// ---- Functions of migrations ----
+
+std::string argument_text(sqlite3_value* value) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+  return std::string(text, static_cast<std::size_t>(sqlite3_value_bytes(value)));
+}
+void return_text(sqlite3_context* context, const std::string& text) {
+  sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+}
+/// A function of one text.
+template <auto function>
+void sql_text_function(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  return_text(context, std::string(function(argument_text(values[0]))));
+}
+std::string hash_of_text(const std::string& text) { return content_hash(text); }
+
+/// problem_key(m, n, k, dtype, lda, ldb, ldd)
+void sql_problem_key(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  GemmProblem problem;
+  problem.m = sqlite3_value_int64(values[0]);
+  problem.n = sqlite3_value_int64(values[1]);
+  problem.k = sqlite3_value_int64(values[2]);
+  if (const auto type = find_data_type(argument_text(values[3]))) problem.set_types(*type);
+  problem.lda = sqlite3_value_int64(values[4]);
+  problem.ldb = sqlite3_value_int64(values[5]);
+  problem.ldd = sqlite3_value_int64(values[6]);
+  return_text(context, to_string(problem));
+}
+
+/// The SQL that takes a database from a version to the next one (src/store/migrations).
+std::string_view migration_from(int version) {
+  const std::string name = fmt::format("/{}_to_{}.sql", version, version + 1);
+  for (const EmbeddedFile& file : embedded_migrations()) {
+    if (file.path.ends_with(name)) return file.text;
+  }
+  throw Error(fmt::format("there is no migration {}; this is a defect of hgemm-tune", name));
 }
 
 void migrate(SQLite::Database& db, int version) {
-  db.createFunction("content_hash", 1, true, nullptr, sql_content_hash);
+  db.createFunction("content_hash", 1, true, nullptr, sql_text_function<hash_of_text>);
+  db.createFunction("modern_label", 1, true, nullptr, sql_text_function<modern_label>);
+  db.createFunction("modern_build_name", 1, true, nullptr, sql_text_function<modern_build_name>);
+  db.createFunction("problem_key", 7, true, nullptr, sql_problem_key);
   db.exec("PRAGMA foreign_keys = OFF");  // tables are replaced; has no effect in a transaction
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  for (const char* migration :
-       std::span(kMigrations).subspan(static_cast<std::size_t>(version - 1))) {
-    db.exec(migration);
+  for (int from = version; from < kSchemaVersion; ++from) {
+    db.exec(migration_from(from).data());  // NUL-terminated
   }
   db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
   transaction.commit();

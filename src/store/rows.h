@@ -6,6 +6,7 @@
 #include <SQLiteCpp/VariadicBind.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Row {
 /// One invocation of the program.
 struct Run {
   Environment environment;
+  RunInfo info;
   std::string started_utc;
   std::string command_line;
 };
@@ -37,6 +39,7 @@ struct RaceOfRun {
 
 double real(const SQLite::Statement& row, int column);  ///< NaN if NULL
 std::string text(const SQLite::Statement& row, int column);
+std::string text_or_none(const SQLite::Statement& row, int column);  ///< empty if NULL
 int integer(const SQLite::Statement& row, int column);
 std::int64_t integer64(const SQLite::Statement& row, int column);
 
@@ -81,12 +84,14 @@ std::vector<BuildFacts> read_builds(SQLite::Database& db);
 
 // ---- The id of what is there, or is added ----
 
+std::optional<std::int64_t> find_environment(SQLite::Database& db, const Environment& environment);
 std::int64_t environment_id(SQLite::Database& db, const Environment& environment);
-std::int64_t shape_id(SQLite::Database& db, const Shape& shape);
-std::optional<std::int64_t> find_shape(SQLite::Database& db, const Shape& shape);
-/// Without weight and tag. Columns from `column` on: m, n, k, dtype, layout, lda, ldb, ldd.
-Shape read_shape(const SQLite::Statement& row, int column);
+std::int64_t problem_id(SQLite::Database& db, const GemmProblem& problem);
+std::optional<std::int64_t> find_problem(SQLite::Database& db, const GemmProblem& problem);
+/// Without weight and tag.
+GemmProblem read_problem(const SQLite::Statement& row, int key_column);
 std::int64_t candidate_id(SQLite::Database& db, const std::string& label);
+std::int64_t kernel_row(SQLite::Database& db, const std::string& identity);
 
 // ---- Adding ----
 
@@ -109,8 +114,12 @@ class TrialWriter {
   int write(std::int64_t race, const Trial& trial);  ///< how many samples were new
 
  private:
+  std::int64_t candidate(const std::string& label);
+  std::int64_t kernel(const std::string& identity);
+
   SQLite::Database& db_;
   SQLite::Statement trial_, sample_, energy_;
+  std::map<std::string, std::int64_t> candidates_, kernels_;  ///< rows that are known
 };
 
 }  // namespace hgemm::sql

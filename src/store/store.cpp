@@ -27,19 +27,12 @@ std::string boot_id() {
   return id;
 }
 
-/// Ids of the environments with these conditions.
-std::set<std::int64_t> with_conditions(Database& db, const Environment& environment) {
-  std::set<std::int64_t> ids;
-  for (const auto& [id, known] : read_environments(db)) {
-    if (known.same_conditions(environment)) ids.insert(id);
-  }
-  return ids;
-}
-
 std::int64_t find_or_add_run(Database& db, const Run& run) {
   Statement known = prepare(
-      db, "SELECT id FROM run WHERE environment_id = ? AND started_utc = ? AND command_line = ?",
-      environment_id(db, run.environment), run.started_utc, run.command_line);
+      db,
+      "SELECT id FROM run WHERE environment_id = ? AND gpu_uuid = ? AND started_utc = ? "
+      "AND command_line = ?",
+      environment_id(db, run.environment), run.info.gpu_uuid, run.started_utc, run.command_line);
   return known.executeStep() ? integer64(known, 0) : add_run(db, run);
 }
 
@@ -57,8 +50,8 @@ bool is_later(const Trial& a, const Trial& b) {
 }
 
 bool same_subject(const Study& a, const Study& b) {
-  return a.kind == b.kind && a.label == b.label && a.shape.has_value() == b.shape.has_value() &&
-         (!a.shape || a.shape->same_problem(*b.shape));
+  return a.kind == b.kind && a.label == b.label && a.problem.has_value() == b.problem.has_value() &&
+         (!a.problem || a.problem->same_problem(*b.problem));
 }
 
 }  // namespace
@@ -110,34 +103,36 @@ Store Store::open(const std::string& path, Mode mode) {
 
 const std::string& Store::path() const { return impl_->path; }
 
-std::int64_t Store::begin_run(const Environment& environment, const std::string& command_line) {
+std::int64_t Store::begin_run(const Machine& machine, const std::string& command_line) {
   Database& db = impl_->db;
   return impl_->write([&] {
     // The runs that left these have ended and the machine is still up: they were killed.
     prepare(db, "DELETE FROM attempt WHERE boot_id = ?", boot_id()).exec();
-    return add_run(db, {environment, now_utc(db), command_line});
+    return add_run(db, {machine.environment, machine.run, now_utc(db), command_line});
   });
 }
 
-std::int64_t Store::begin_race(std::int64_t run, const Shape& shape, Regime regime,
+std::int64_t Store::begin_race(std::int64_t run, const GemmProblem& problem, Regime regime,
                                const Timing& timing) {
   Database& db = impl_->db;
   return impl_->write([&] {
     RecordedRace race;
     race.uid = new_uid(db);
     race.started_utc = now_utc(db);
-    race.race = {.shape = shape, .regime = regime, .timing = timing, .trials = {}};
+    race.race = {.problem = problem, .regime = regime, .timing = timing, .trials = {}};
     return add_race(db, run, race);
   });
 }
 
-void Store::begin_attempt(std::int64_t run, const Shape& shape, const std::string& label) {
+void Store::begin_attempt(std::int64_t run, const GemmProblem& problem,
+                          const TrialKernel& candidate) {
   Database& db = impl_->db;
   impl_->write([&] {
     insert(db,
-           "INSERT OR REPLACE INTO attempt (run_id, shape_id, candidate_id, boot_id, started_utc) "
-           "VALUES (?,?,?,?,?)",
-           run, shape_id(db, shape), candidate_id(db, label), boot_id(), now_utc(db));
+           "INSERT OR REPLACE INTO attempt (run_id, problem_id, candidate_id, kernel_id, boot_id, "
+           "started_utc) VALUES (?,?,?,?,?,?)",
+           run, problem_id(db, problem), candidate_id(db, candidate.label),
+           kernel_row(db, candidate.kernel_id), boot_id(), now_utc(db));
   });
 }
 
@@ -145,26 +140,28 @@ void Store::end_attempts(std::int64_t run) {
   impl_->write([&] { prepare(impl_->db, "DELETE FROM attempt WHERE run_id = ?", run).exec(); });
 }
 
-std::set<std::string> Store::fatal_attempts(const Environment& environment,
-                                            const Shape& shape) const {
+std::set<TrialKernel> Store::fatal_attempts(const Environment& environment,
+                                            const GemmProblem& problem) const {
   Database& db = impl_->db;
   return impl_->read([&] {
-    std::set<std::string> labels;
-    const auto known = find_shape(db, shape);
-    if (!known) return labels;
-    const auto places = with_conditions(db, environment);
+    std::set<TrialKernel> fatal;
+    const auto known = find_problem(db, problem);
+    const auto place = find_environment(db, environment);
+    if (!known || !place) return fatal;
     const std::string now = boot_id();
     Statement row = prepare(db,
-                            "SELECT label, environment_id, boot_id FROM attempt "
+                            "SELECT label, identity, boot_id FROM attempt "
                             "JOIN run ON run.id = run_id "
-                            "JOIN candidate ON candidate.id = candidate_id WHERE shape_id = ?",
-                            *known);
+                            "JOIN candidate ON candidate.id = candidate_id "
+                            "JOIN kernel ON kernel.id = kernel_id "
+                            "WHERE problem_id = ? AND environment_id = ?",
+                            *known, *place);
     while (row.executeStep()) {
       const std::string then = text(row, 2);
       const bool booted_since = !then.empty() && !now.empty() && then != now;
-      if (booted_since && places.contains(integer64(row, 1))) labels.insert(text(row, 0));
+      if (booted_since) fatal.insert({text(row, 0), text(row, 1)});
     }
-    return labels;
+    return fatal;
   });
 }
 
@@ -180,40 +177,40 @@ void Store::record_build(const BuildFacts& build) {
   impl_->write([&] { add_build(impl_->db, build); });
 }
 
-std::set<std::string> Store::finished(const Environment& environment, const Shape& shape,
+std::set<TrialKernel> Store::finished(const Environment& environment, const GemmProblem& problem,
                                       Regime regime, const Wanted& wanted) const {
   Database& db = impl_->db;
   return impl_->read([&] {
-    std::set<std::string> labels, weighed, thorough;
-    const auto known = find_shape(db, shape);
-    if (!known) return labels;
-    const auto places = with_conditions(db, environment);
-    Statement row = prepare(
-        db,
-        "SELECT label, environment_id, stage = 'final' AND status = 'ok', window_s NOTNULL, "
-        "effort = 'full', status = 'ok' "
-        "FROM race JOIN run ON run.id = run_id "
-        "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
-        "LEFT JOIN energy ON trial_id = trial.id "
-        "WHERE shape_id = ? AND regime = ? "
-        "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
-        *known, std::string(to_string(regime)));
+    std::set<TrialKernel> finished, weighed, thorough;
+    const auto known = find_problem(db, problem);
+    const auto place = find_environment(db, environment);
+    if (!known || !place) return finished;
+    Statement row =
+        prepare(db,
+                "SELECT label, identity, stage = 'final' AND status = 'ok', window_s NOTNULL, "
+                "effort = 'full', status = 'ok' "
+                "FROM race JOIN run ON run.id = run_id "
+                "JOIN trial ON race_id = race.id JOIN candidate ON candidate.id = candidate_id "
+                "JOIN kernel ON kernel.id = kernel_id LEFT JOIN energy ON trial_id = trial.id "
+                "WHERE problem_id = ? AND environment_id = ? AND regime = ? "
+                "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
+                *known, *place, std::string(to_string(regime)));
     while (row.executeStep()) {
-      const std::string label = text(row, 0);
-      if (is_baseline(label) || !places.contains(integer64(row, 1))) continue;
+      const TrialKernel candidate{text(row, 0), text(row, 1)};
       const bool finalist = integer(row, 2) != 0;
-      if (integer(row, 3) != 0) weighed.insert(label);
-      if (integer(row, 4) != 0) thorough.insert(label);
-      const bool lacks = (wanted.energy && finalist && !weighed.contains(label)) ||
-                         (wanted.full_effort && integer(row, 5) != 0 && !thorough.contains(label));
-      // The newest trial decides: who went back for what it lacked and lost this time is finished.
+      if (integer(row, 3) != 0) weighed.insert(candidate);
+      if (integer(row, 4) != 0) thorough.insert(candidate);
+      const bool lacks =
+          (wanted.energy && finalist && !weighed.contains(candidate)) ||
+          (wanted.full_effort && integer(row, 5) != 0 && !thorough.contains(candidate));
+      // The newest trial decides: one that went back for what it lacked and lost is finished.
       if (lacks) {
-        labels.erase(label);
+        finished.erase(candidate);
       } else {
-        labels.insert(label);
+        finished.insert(candidate);
       }
     }
-    return labels;
+    return finished;
   });
 }
 
@@ -258,12 +255,11 @@ bool Store::has_study(const Environment& environment, const Study& like, bool wi
     auto rows = read_study_rows(db, like.label);
     const auto newest = std::find_if(rows.rbegin(), rows.rend(), [&](const StudyRow& row) {
       const RecordedStudy& recorded = row.study.recorded;
-      return same_subject(recorded.study, like) &&
-             recorded.environment.same_conditions(environment);
+      return same_subject(recorded.study, like) && recorded.environment == environment;
     });
     if (newest == rows.rend()) return false;
     const Study& known = newest->study.recorded.study;
-    if (known.cubin_hash != like.cubin_hash) return false;
+    if (known.kernel_id != like.kernel_id) return false;
     const bool did_not_compile = known.status == Status::kCompileFailed;
     if (did_not_compile || like.status == Status::kCompileFailed) {
       return known.status == like.status && known.message == like.message;
@@ -272,7 +268,7 @@ bool Store::has_study(const Environment& environment, const Study& like, bool wi
   });
 }
 
-std::vector<RecordedStudy> Store::studies(StudyKind kind) const {
+std::vector<RecordedStudy> Store::studies(std::string_view kind) const {
   Database& db = impl_->db;
   return impl_->read([&] {
     std::vector<RecordedStudy> newest;
@@ -281,11 +277,10 @@ std::vector<RecordedStudy> Store::studies(StudyKind kind) const {
     for (StudyRow& row : rows) {
       RecordedStudy& recorded = row.study.recorded;
       const bool superseded = std::ranges::any_of(newest, [&](const RecordedStudy& later) {
-        return same_subject(later.study, recorded.study) &&
-               later.environment.same_conditions(recorded.environment);
+        return same_subject(later.study, recorded.study) && same_session(later, recorded);
       });
       if (recorded.study.kind != kind || superseded) continue;
-      read_figures(db, row.id, recorded.study);
+      read_findings(db, row.id, recorded.study);
       newest.push_back(std::move(recorded));
     }
     std::reverse(newest.begin(), newest.end());
@@ -305,7 +300,7 @@ Store::Added Store::add_all(const Store& from) {
     Database& db = from.impl_->db;
     Contents contents{read_runs(db), read_races(db), read_builds(db), {}};
     for (StudyRow& row : read_study_rows(db)) {
-      read_figures(db, row.id, row.study.recorded.study);
+      read_findings(db, row.id, row.study.recorded.study);
       contents.studies.push_back(std::move(row.study));
     }
     return contents;

@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "study/study.h"
-#include "trial/trial.h"
+#include "record/environment.h"
+#include "record/study.h"
+#include "record/trial.h"
 
 namespace hgemm {
 
@@ -21,9 +22,17 @@ struct RecordedRace {
   std::int64_t id = 0;
   std::string uid;  ///< the same in every database that the race was merged into
   Environment environment;
+  RunInfo run;
   std::string started_utc;     ///< ISO 8601
   std::string command_line{};  ///< of the run that it is a part of
   Race race;
+};
+
+/// A config's kernel: a label, and Trial::kernel_id.
+struct TrialKernel {
+  std::string label;
+  std::string kernel_id;
+  auto operator<=>(const TrialKernel&) const = default;
 };
 
 /// What is to be known of a config, for it to be finished.
@@ -52,38 +61,39 @@ class Store {
 
   const std::string& path() const;
 
-  /// One invocation of the program in one environment. Equal environments share one row.
-  std::int64_t begin_run(const Environment& environment, const std::string& command_line);
+  /// One invocation of the program on one machine. Equal environments share one row.
+  std::int64_t begin_run(const Machine& machine, const std::string& command_line);
 
   /// A race of that run; trials are added to it as they end.
-  std::int64_t begin_race(std::int64_t run, const Shape& shape, Regime regime,
+  std::int64_t begin_race(std::int64_t run, const GemmProblem& problem, Regime regime,
                           const Timing& timing);
 
-  /// Notes on disk, before it happens, that a config runs for the first time at a shape: if the
+  /// Notes on disk, before it happens, that a kernel runs for the first time at a problem: if the
   /// whole machine goes down with it, the next run knows. One a run: the next call replaces it.
-  void begin_attempt(std::int64_t run, const Shape& shape, const std::string& label);
+  void begin_attempt(std::int64_t run, const GemmProblem& problem, const TrialKernel& candidate);
   void end_attempts(std::int64_t run);  ///< the last one is over too
-  /// Labels whose attempt at this shape, in these conditions, was under way when a machine went
-  /// down: noted in another boot (/proc/sys/kernel/random/boot_id) than now, and never over. Who
-  /// was merely killed in the same boot is not among them: that was not the kernel's doing.
-  std::set<std::string> fatal_attempts(const Environment& environment, const Shape& shape) const;
+  /// Candidates whose attempt at this problem, in this environment, was under way when a machine
+  /// went down: noted in another boot (/proc/sys/kernel/random/boot_id) than now, and never over.
+  /// One that was merely killed in the same boot is not among them: that was not the kernel's
+  /// doing.
+  std::set<TrialKernel> fatal_attempts(const Environment& environment,
+                                       const GemmProblem& problem) const;
 
   /// Adds trials to a race in one transaction. A label that the race already has keeps its row: its
   /// stage, status, message and verdict are brought up to date and samples of new rounds are
   /// appended.
   void record(std::int64_t race, std::span<const Trial> trials);
 
-  /// Facts of a build; the same label, kernel, compiler, flags and cubin hash again is ignored.
+  /// Facts of a build; the same name, kernel, source, compiler and flags again is ignored.
   void record_build(const BuildFacts& build);
 
-  /// Labels that need no further measurement at this shape in this environment and regime: they
-  /// ended with any status, in any run (ok but never timed is no end). Baselines are never among
-  /// them, nor who lacks what is wanted.
-  std::set<std::string> finished(const Environment& environment, const Shape& shape, Regime regime,
-                                 const Wanted& wanted = {}) const;
+  /// Candidates that need no further measurement at this problem in this environment and regime:
+  /// they ended with any status, in any run (ok but never timed is no end). Baselines are never
+  /// among them, nor those that lack what is wanted.
+  std::set<TrialKernel> finished(const Environment& environment, const GemmProblem& problem,
+                                 Regime regime, const Wanted& wanted = {}) const;
 
-  /// All races with their trials and samples, oldest first; with `environment`, only races whose
-  /// environment has the same conditions.
+  /// All races with their trials and samples, oldest first; with `environment`, only races in it.
   std::vector<RecordedRace> races(const std::optional<Environment>& environment = {}) const;
   std::vector<BuildFacts> builds() const;
 
@@ -97,7 +107,7 @@ class Store {
   /// timeline, unless it failed.
   bool has_study(const Environment& environment, const Study& like, bool with_spans = false) const;
   /// All studies of a kind, oldest first; of each label, shape and conditions only the newest.
-  std::vector<RecordedStudy> studies(StudyKind kind) const;
+  std::vector<RecordedStudy> studies(std::string_view kind) const;
 
   struct Added {
     int races = 0;

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "store/rows.h"
-#include "study/chain.h"
 
 namespace hgemm::sql {
 
@@ -21,99 +20,69 @@ bool is_none(const Verdict& verdict) {
          verdict.message.empty();
 }
 
-void add_samples(Database& db, std::int64_t id, const char* label,
-                 const std::vector<Sample>& samples) {
-  for (const Sample& s : samples) {
+void add_samples(Database& db, std::int64_t id, const Series& series) {
+  for (const Sample& s : series.samples) {
     Statement statement = prepare(
         db,
-        "INSERT INTO study_sample (study_id, label, round, pace, launches, time_us, sm_mhz, "
+        "INSERT INTO study_sample (study_id, series, round, pace, launches, time_us, sm_mhz, "
         "power_w, temperature_c, clock_events) VALUES (?,?,?,?,?,?,?, :power, :celsius, :events)",
-        id, std::string(label), s.round, std::string(to_string(s.pace)), s.launches, s.time_us,
-        s.sm_mhz);
+        id, series.name, s.round, std::string(to_string(s.pace)), s.launches, s.time_us, s.sm_mhz);
     bind_what_nvml_said(statement, s);
     statement.exec();
   }
 }
 
-/// The label of Study::samples.
-const char* own_samples(const Study& study) {
-  return study.kind == StudyKind::kChain ? kPdlOff : "step";
-}
-
-std::vector<Sample> read_samples(Database& db, std::int64_t id, const char* label) {
-  std::vector<Sample> samples;
-  Statement row = prepare(db,
-                          "SELECT round, pace, launches, time_us, sm_mhz, power_w, temperature_c, "
-                          "clock_events FROM study_sample WHERE study_id = ? AND label = ? "
-                          "ORDER BY round",
-                          id, std::string(label));
-  while (row.executeStep()) samples.push_back(read_sample(row, 0));
-  return samples;
-}
-
 }  // namespace
 
 std::vector<StudyRow> read_study_rows(Database& db, const std::string& label) {
-  std::map<std::int64_t, Environment> environments;
-  for (auto& [id, known] : read_environments(db)) environments.emplace(id, known);
+  std::map<std::int64_t, Run> runs;
+  for (auto& [id, run] : read_runs(db)) runs.emplace(id, std::move(run));
   std::vector<StudyRow> rows;
   Statement row(db,
-                "SELECT study.id, environment_id, run_id, uid, study.started_utc, command_line, "
-                "kind, label, cubin_hash, status, message, correct, error, tolerance, "
-                "verdict_message, m, n, k, dtype, layout, lda, ldb, ldd FROM study "
-                "JOIN run ON run.id = run_id "
-                "LEFT JOIN shape ON shape.id = shape_id WHERE ?1 = '' OR label = ?1 "
-                "ORDER BY study.started_utc, study.id");
+                "SELECT study.id, run_id, uid, started_utc, kind, label, kernel, status, message, "
+                "correct, error, tolerance, verdict_message, key FROM study "
+                "LEFT JOIN problem ON problem.id = problem_id WHERE ?1 = '' OR label = ?1 "
+                "ORDER BY started_utc, study.id");
   row.bind(1, label);
   while (row.executeStep()) {
-    RecordedStudy recorded;
-    recorded.environment = environments.at(integer64(row, 1));
-    recorded.uid = text(row, 3);
-    recorded.started_utc = text(row, 4);
-    recorded.command_line = text(row, 5);
+    const Run& run = runs.at(integer64(row, 1));
+    RecordedStudy recorded{.uid = text(row, 2),
+                           .environment = run.environment,
+                           .run = run.info,
+                           .started_utc = text(row, 3),
+                           .command_line = run.command_line,
+                           .study = {}};
     Study& study = recorded.study;
-    study.kind = parse_study_kind(text(row, 6));
-    study.label = text(row, 7);
-    study.cubin_hash = text(row, 8);
-    study.status = parse_status(text(row, 9));
-    study.message = text(row, 10);
-    if (const auto correct = integer_or_none(row, 11)) {
+    study.kind = text(row, 4);
+    study.label = text(row, 5);
+    study.kernel_id = text(row, 6);
+    study.status = parse_status(text(row, 7));
+    study.message = text(row, 8);
+    if (const auto correct = integer_or_none(row, 9)) {
       study.verdict = {.correct = *correct != 0,
-                       .error = real(row, 12),
-                       .tolerance = real(row, 13),
-                       .message = text(row, 14)};
+                       .error = real(row, 10),
+                       .tolerance = real(row, 11),
+                       .message = text(row, 12)};
     }
-    if (integer_or_none(row, 15)) study.shape = read_shape(row, 15);
-    rows.push_back({.id = integer64(row, 0),
-                    .environment = integer64(row, 1),
-                    .study = {integer64(row, 2), std::move(recorded)}});
+    if (!row.getColumn(13).isNull()) study.problem = read_problem(row, 13);
+    rows.push_back({.id = integer64(row, 0), .study = {integer64(row, 1), std::move(recorded)}});
   }
   return rows;
 }
 
-void read_figures(Database& db, std::int64_t id, Study& study) {
-  Statement micro = prepare(db,
-                            "SELECT metric, unit, value, low, high, samples FROM micro "
-                            "WHERE study_id = ? ORDER BY metric",
-                            id);
-  while (micro.executeStep()) {
-    study.micro.push_back({.metric = text(micro, 0),
-                           .unit = text(micro, 1),
-                           .value = real(micro, 2),
-                           .low = real(micro, 3),
-                           .high = real(micro, 4),
-                           .samples = integer(micro, 5)});
-  }
-  Statement cycle = prepare(db,
-                            "SELECT role, phase, unit, count, cycles FROM cycle "
-                            "WHERE study_id = ? ORDER BY role, phase",
-                            id);
-  while (cycle.executeStep()) {
-    study.cycles.push_back({.role = text(cycle, 0),
-                            .phase = text(cycle, 1),
-                            .unit = text(cycle, 2),
-                            .count = integer64(cycle, 3),
-                            .cycles = real(cycle, 4)});
+void read_findings(Database& db, std::int64_t id, Study& study) {
+  Statement figure = prepare(db,
+                             "SELECT point, metric, unit, value, low, high, samples FROM figure "
+                             "WHERE study_id = ? ORDER BY id",
+                             id);
+  while (figure.executeStep()) {
+    study.figures.push_back({.point = text(figure, 0),
+                             .metric = text(figure, 1),
+                             .unit = text(figure, 2),
+                             .value = real(figure, 3),
+                             .low = real(figure, 4),
+                             .high = real(figure, 5),
+                             .samples = integer64(figure, 6)});
   }
   Statement span = prepare(db,
                            "SELECT sm, cta, role, phase, tile, start_ns, end_ns FROM span "
@@ -128,28 +97,25 @@ void read_figures(Database& db, std::int64_t id, Study& study) {
                            .start_ns = real(span, 5),
                            .end_ns = real(span, 6)});
   }
-  Statement counter = prepare(db,
-                              "SELECT metric, unit, value, source FROM counter "
-                              "WHERE study_id = ? ORDER BY metric",
-                              id);
-  while (counter.executeStep()) {
-    study.counters.push_back({.metric = text(counter, 0),
-                              .unit = text(counter, 1),
-                              .value = real(counter, 2),
-                              .source = text(counter, 3)});
+  Statement part = prepare(db,
+                           "SELECT position, variant, key, label FROM part "
+                           "JOIN problem ON problem.id = problem_id WHERE study_id = ? "
+                           "ORDER BY position, variant",
+                           id);
+  while (part.executeStep()) {
+    study.parts.push_back({.position = integer(part, 0),
+                           .variant = text(part, 1),
+                           .problem = read_problem(part, 2),
+                           .label = text(part, 3)});
   }
-  Statement link =
-      prepare(db,
-              "SELECT pdl_off, pdl_on, m, n, k, dtype, layout, lda, ldb, ldd FROM link "
-              "JOIN shape ON shape.id = shape_id WHERE study_id = ? ORDER BY position",
-              id);
-  while (link.executeStep()) {
-    study.links.push_back(
-        {.shape = read_shape(link, 2), .pdl_off = text(link, 0), .pdl_on = text(link, 1)});
+  Statement sample = prepare(db,
+                             "SELECT series, round, pace, launches, time_us, sm_mhz, power_w, "
+                             "temperature_c, clock_events FROM study_sample WHERE study_id = ? "
+                             "ORDER BY series, round",
+                             id);
+  while (sample.executeStep()) {
+    study.samples(text(sample, 0)).push_back(read_sample(sample, 1));
   }
-  study.samples = read_samples(db, id, own_samples(study));
-  study.pdl_samples = read_samples(db, id, kPdlOn);
-  study.cublas_samples = read_samples(db, id, "cublas");
 }
 
 bool has_spans(Database& db, std::int64_t id) {
@@ -160,38 +126,14 @@ bool knows_study(Database& db, const std::string& uid) {
   return prepare(db, "SELECT 1 FROM study WHERE uid = ?", uid).executeStep();
 }
 
-void add_study(Database& db, std::int64_t run, const RecordedStudy& recorded) {
-  const Study& study = recorded.study;
-  Statement row = prepare(
-      db,
-      "INSERT INTO study (uid, run_id, kind, label, cubin_hash, status, message, started_utc, "
-      "shape_id, correct, error, tolerance, verdict_message) VALUES (?,?,?,?,?,?,?,?, :shape, "
-      ":correct, :error, :tolerance, :verdict_message)",
-      recorded.uid, run, std::string(to_string(study.kind)), study.label, study.cubin_hash,
-      std::string(to_string(study.status)), study.message, recorded.started_utc);
-  std::optional<std::int64_t> shape;
-  if (study.shape) shape = shape_id(db, *study.shape);
-  bind_or_null(row, ":shape", shape);
-  if (!is_none(study.verdict)) {
-    const Verdict& verdict = study.verdict;
-    row.bind(":correct", verdict.correct ? 1 : 0);
-    if (!std::isnan(verdict.error)) row.bind(":error", verdict.error);
-    row.bind(":tolerance", verdict.tolerance);
-    row.bind(":verdict_message", verdict.message);
-  }
-  row.exec();
-  const std::int64_t id = db.getLastInsertRowid();
+namespace {
 
-  for (const MicroFigure& f : study.micro) {
+void add_findings(Database& db, std::int64_t id, const Study& study) {
+  for (const Figure& f : study.figures) {
     insert(db,
-           "INSERT INTO micro (study_id, metric, unit, value, low, high, samples) "
-           "VALUES (?,?,?,?,?,?,?)",
-           id, f.metric, f.unit, f.value, f.low, f.high, f.samples);
-  }
-  for (const CycleFigure& f : study.cycles) {
-    insert(db,
-           "INSERT INTO cycle (study_id, role, phase, unit, count, cycles) VALUES (?,?,?,?,?,?)",
-           id, f.role, f.phase, f.unit, f.count, f.cycles);
+           "INSERT INTO figure (study_id, point, metric, unit, value, low, high, samples) "
+           "VALUES (?,?,?,?,?,?,?,?)",
+           id, f.point, f.metric, f.unit, f.value, f.low, f.high, f.samples);
   }
   Statement span(db,
                  "INSERT INTO span (study_id, sm, cta, role, phase, tile, start_ns, end_ns) "
@@ -201,19 +143,37 @@ void add_study(Database& db, std::int64_t run, const RecordedStudy& recorded) {
     span.exec();
     span.reset();
   }
-  for (const CounterFigure& f : study.counters) {
-    insert(db, "INSERT INTO counter (study_id, metric, unit, value, source) VALUES (?,?,?,?,?)", id,
-           f.metric, f.unit, f.value, f.source);
-  }
-  for (std::size_t i = 0; i < study.links.size(); ++i) {
-    const ChainLink& link = study.links[i];
+  for (const StudyPart& part : study.parts) {
     insert(db,
-           "INSERT INTO link (study_id, position, shape_id, pdl_off, pdl_on) VALUES (?,?,?,?,?)",
-           id, static_cast<std::int64_t>(i), shape_id(db, link.shape), link.pdl_off, link.pdl_on);
+           "INSERT INTO part (study_id, position, variant, problem_id, label) VALUES (?,?,?,?,?)",
+           id, part.position, part.variant, problem_id(db, part.problem), part.label);
   }
-  add_samples(db, id, own_samples(study), study.samples);
-  add_samples(db, id, kPdlOn, study.pdl_samples);
-  add_samples(db, id, "cublas", study.cublas_samples);
+  for (const Series& series : study.series) add_samples(db, id, series);
+}
+
+}  // namespace
+
+void add_study(Database& db, std::int64_t run, const RecordedStudy& recorded) {
+  const Study& study = recorded.study;
+  Statement row = prepare(
+      db,
+      "INSERT INTO study (uid, run_id, kind, label, kernel, status, message, started_utc, "
+      "problem_id, correct, error, tolerance, verdict_message) VALUES (?,?,?,?,?,?,?,?, :problem, "
+      ":correct, :error, :tolerance, :verdict_message)",
+      recorded.uid, run, study.kind, study.label, study.kernel_id,
+      std::string(to_string(study.status)), study.message, recorded.started_utc);
+  std::optional<std::int64_t> problem;
+  if (study.problem) problem = problem_id(db, *study.problem);
+  bind_or_null(row, ":problem", problem);
+  if (!is_none(study.verdict)) {
+    const Verdict& verdict = study.verdict;
+    row.bind(":correct", verdict.correct ? 1 : 0);
+    if (!std::isnan(verdict.error)) row.bind(":error", verdict.error);
+    row.bind(":tolerance", verdict.tolerance);
+    row.bind(":verdict_message", verdict.message);
+  }
+  row.exec();
+  add_findings(db, db.getLastInsertRowid(), study);
 }
 
 }  // namespace hgemm::sql

@@ -16,16 +16,15 @@ struct StudyOfRun {
   RecordedStudy recorded;
 };
 
-/// A study without its figures.
+/// A study without its findings.
 struct StudyRow {
   std::int64_t id = 0;
-  std::int64_t environment = 0;  ///< its row
   StudyOfRun study;
 };
 
-/// Every study (of a label) without its figures, oldest first.
+/// Every study (of a label) without its findings, oldest first.
 std::vector<StudyRow> read_study_rows(SQLite::Database& db, const std::string& label = {});
-void read_figures(SQLite::Database& db, std::int64_t id, Study& study);
+void read_findings(SQLite::Database& db, std::int64_t id, Study& study);
 bool has_spans(SQLite::Database& db, std::int64_t id);
 
 bool knows_study(SQLite::Database& db, const std::string& uid);

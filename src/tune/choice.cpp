@@ -1,18 +1,17 @@
 #include "tune/choice.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "model/calibration.h"
-#include "model/cost.h"
-#include "replay/speeds.h"
-#include "space/label.h"
-#include "space/space.h"
+#include "families/family.h"
+#include "results/speeds.h"
+#include "search/calibration.h"
+#include "search/figures.h"
+#include "search/space.h"
 
 namespace hgemm {
 namespace {
@@ -23,39 +22,68 @@ struct Candidates {
   std::vector<double> predicted_us;  ///< of each, if there is a search
 };
 
-Candidates candidates_for(const Shape& shape, const TunePlan& plan, const CostFigures& figures) {
+Candidates candidates_for(const GemmProblem& problem, const TunePlan& plan,
+                          const CostFigures& figures) {
   Candidates found;
   for (const KernelConfig& config : plan.configs) {
-    if (plan.only_suitable ? suits(config, shape) : is_made_for(config, shape)) {
-      found.configs.push_back(config);
-    }
+    if (!plan.only_suitable || suits(config, problem)) found.configs.push_back(config);
   }
   if (!plan.search) return found;
-  std::erase_if(found.configs, [&](const auto& c) { return why_unsupported(c, shape); });
+  std::erase_if(found.configs, [&](const auto& c) { return why_not(c, problem) != nullptr; });
   for (const KernelConfig& config : found.configs) {
-    found.predicted_us.push_back(predict_cost(figures, config, shape).us());
+    found.predicted_us.push_back(predict_cost(figures, config, problem).us());
   }
   return found;
 }
 
-/// How those that have these labels did in races at full effort. Races of none of them are those of
-/// the second stage; what else ran beside them says where a final began.
-std::map<std::string, double> speeds_of(const std::set<std::string>& labels, const Shape& shape,
-                                        Regime regime, std::span<const RecordedRace> races) {
+/// Configs whose kernels, as they are now, have ended at a problem.
+class Ended {
+ public:
+  Ended(std::set<TrialKernel> trials, CurrentKernels& kernels, const GemmProblem& problem)
+      : trials_(std::move(trials)), kernels_(kernels), problem_(problem) {}
+
+  bool has(const KernelConfig& config) const {
+    const std::string name = label(config);
+    const auto first = trials_.lower_bound({name, ""});
+    if (first == trials_.end() || first->label != name) return false;  // spares making the source
+    return trials_.contains({name, kernels_.identity(config, problem_)});
+  }
+  bool has_all(std::span<const KernelConfig> configs) const {
+    return std::ranges::all_of(configs, [this](const auto& config) { return has(config); });
+  }
+
+ private:
+  std::set<TrialKernel> trials_;
+  CurrentKernels& kernels_;
+  const GemmProblem& problem_;
+};
+
+/// How configs did in races at full effort, by label. Races of none of them are those of the second
+/// stage; what else ran beside them says where a final began.
+std::map<std::string, double> speeds_of(std::span<const KernelConfig> configs,
+                                        const GemmProblem& problem, Regime regime,
+                                        std::span<const RecordedRace> races,
+                                        CurrentKernels& kernels) {
+  std::set<std::string> labels;
+  for (const KernelConfig& config : configs) labels.insert(label(config));
   KnownSpeeds known;
   for (const RecordedRace& recorded : races) {
-    if (recorded.race.regime != regime || !recorded.race.shape.same_problem(shape)) continue;
+    if (recorded.race.regime != regime || !recorded.race.problem.same_problem(problem)) continue;
     if (recorded.race.timing.brief) continue;
+    Race race = recorded.race;
+    std::erase_if(race.trials, [&](const Trial& trial) {
+      return !is_baseline(trial.label) && !kernels.is_current(trial, problem);
+    });
     const bool has_any = std::ranges::any_of(
-        recorded.race.trials, [&](const Trial& trial) { return labels.contains(trial.label); });
-    if (has_any) known.add(recorded.race);
+        race.trials, [&](const Trial& trial) { return labels.contains(trial.label); });
+    if (has_any) known.add(race);
   }
   std::map<std::string, double> speeds = known.all();
   std::erase_if(speeds, [&](const auto& item) { return !labels.contains(item.first); });
   return speeds;
 }
 
-/// One search at one shape in one regime.
+/// One search at one problem in one regime.
 class Search {
  public:
   Search(const SearchPlan& plan, const Candidates& candidates)
@@ -93,53 +121,79 @@ class Search {
   std::vector<std::size_t> first_;
 };
 
-std::set<std::string> labels_of(std::span<const KernelConfig> configs) {
+/// What the races of all problems are chosen by.
+struct Choice {
+  const TunePlan& plan;
+  const Store& store;
+  const Environment& environment;
+  CurrentKernels& kernels;
+  SearchStage stage;
+  std::vector<RecordedRace> races;  ///< those that the second stage learns from
+
+  Ended ended(const GemmProblem& problem, Regime regime, const Wanted& wanted) const {
+    return {store.finished(environment, problem, regime, wanted), kernels, problem};
+  }
+};
+
+/// What is proposed in this stage; none if the stage before has not ended.
+std::optional<std::vector<KernelConfig>> proposed(const Choice& choice,
+                                                  const Candidates& candidates, Missing& missing) {
+  if (!choice.plan.search) return candidates.configs;
+  Search search(*choice.plan.search, candidates);
+  std::vector<KernelConfig> first = search.first();
+  missing.launch_us = std::ranges::min(candidates.predicted_us);
+  missing.later = search.left();
+  if (choice.stage == SearchStage::kFirst) return first;
+  Wanted told = wanted(choice.plan, missing.regime);
+  told.energy = false;  // of a finalist: it may be what this GPU cannot say
+  if (!choice.ended(missing.problem, missing.regime, told).has_all(first)) return std::nullopt;
+  return search.second(
+      speeds_of(first, missing.problem, missing.regime, choice.races, choice.kernels));
+}
+
+std::optional<Missing> missing_at(const Choice& choice, const GemmProblem& problem, Regime regime,
+                                  const CostFigures& figures) {
+  const Candidates candidates = candidates_for(problem, choice.plan, figures);
+  if (candidates.configs.empty()) return std::nullopt;
+  const Wanted wanted = hgemm::wanted(choice.plan, regime);
+  Missing missing{problem, regime, {}, candidates.configs.size(), 0, wanted.energy};
+  const auto chosen = proposed(choice, candidates, missing);
+  if (!chosen) return std::nullopt;
+  const Ended ended = choice.ended(problem, regime, wanted);
   std::set<std::string> labels;
-  for (const KernelConfig& config : configs) labels.insert(label(config));
-  return labels;
+  for (const KernelConfig& config : *chosen) {
+    if (labels.insert(label(config)).second && !ended.has(config)) {
+      missing.configs.push_back(config);
+    }
+  }
+  if (missing.configs.empty()) return std::nullopt;
+  return missing;
 }
 
 }  // namespace
 
+Wanted wanted(const TunePlan& plan, Regime regime) {
+  return {.energy = plan.energy && regime == Regime::kSustained,
+          .full_effort = !(plan.search && plan.search->deadline)};
+}
+
 std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
-                                  const Environment& environment, SearchStage stage) {
-  std::vector<RecordedRace> races;
-  if (stage == SearchStage::kSecond) races = store.races(environment);
+                                  const Environment& environment, CurrentKernels& kernels,
+                                  SearchStage stage) {
+  Choice choice{plan, store, environment, kernels, stage, {}};
+  if (stage == SearchStage::kSecond) choice.races = store.races(environment);
   // What `micro` measured on the GPU is in the same database.
-  const auto studies = store.studies(StudyKind::kMicro);
-  const bool full_effort = !(plan.search && plan.search->deadline);
+  const auto studies = store.studies("micro");
   std::vector<Missing> all;
   for (const Regime regime : plan.regimes) {
-    const bool energy = plan.energy && regime == Regime::kSustained;
     CostFigures figures;
     if (plan.search) {
       figures = calibrated_figures(plan.search->devices, environment, regime, studies);
     }
-    for (const Shape& shape : plan.shapes) {
-      std::set<std::string> known = store.finished(environment, shape, regime,
-                                                   {.energy = energy, .full_effort = full_effort});
-      const Candidates candidates = candidates_for(shape, plan, figures);
-      if (candidates.configs.empty()) continue;
-      Missing missing{shape, regime, {}, candidates.configs.size(), 0, energy};
-      std::vector<KernelConfig> chosen = candidates.configs;
-      if (plan.search) {
-        missing.launch_us = std::ranges::min(candidates.predicted_us);
-        Search search(*plan.search, candidates);
-        chosen = search.first();
-        missing.later = search.left();
-        if (stage == SearchStage::kSecond) {
-          const std::set<std::string> first = labels_of(chosen);
-          // A finalist's energy may be what this GPU cannot say.
-          const auto ended =
-              store.finished(environment, shape, regime, {.full_effort = full_effort});
-          if (!std::ranges::includes(ended, first)) continue;
-          chosen = search.second(speeds_of(first, shape, regime, races));
-        }
+    for (const GemmProblem& problem : plan.problems) {
+      if (auto missing = missing_at(choice, problem, regime, figures)) {
+        all.push_back(std::move(*missing));
       }
-      for (const KernelConfig& config : chosen) {
-        if (known.insert(label(config)).second) missing.configs.push_back(config);
-      }
-      if (!missing.configs.empty()) all.push_back(std::move(missing));
     }
   }
   return all;

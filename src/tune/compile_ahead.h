@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "tune/tune.h"
+#include "compile/compiler.h"
 
 namespace hgemm {
 
@@ -23,8 +23,8 @@ class CompileAhead {
   using Clock = std::chrono::steady_clock;
 
   /// Compiles in this order, as far as the compiler keeps one. `on_build` is called by take().
-  CompileAhead(const CompileAll& compile_all, std::vector<KernelConfig> configs,
-               const CompileOptions& options, std::function<void(const Build&)> on_build);
+  CompileAhead(const Compiler& compiler, std::vector<Kernel> kernels, const CompileOptions& options,
+               std::function<void(const Build&)> on_build);
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
   ~CompileAhead();  ///< what is not finished is given up
@@ -32,20 +32,20 @@ class CompileAhead {
   /// Takes over what has ended since the last call. Throws what the compiler threw.
   void take();
   /// Takes until all of these are there, or until then; `poll` is called about ten times a second.
-  void wait_for(std::span<const KernelConfig> configs, Clock::time_point until,
+  void wait_for(std::span<const Kernel> kernels, Clock::time_point until,
                 const std::function<void()>& poll);
 
   void wait_for_all(Clock::time_point until, const std::function<void()>& poll);
-  bool is_done() const { return builds_.size() == configs_.size(); }  ///< all are taken
+  bool is_done() const { return builds_.size() == kernels_.size(); }  ///< all are taken
 
-  std::size_t total() const { return configs_.size(); }
+  std::size_t total() const { return kernels_.size(); }
   /// nullptr: not taken yet. Stays where it is.
-  const Build* find(const std::string& label) const;
+  const Build* find(const Kernel& kernel) const;
 
  private:
-  std::vector<KernelConfig> configs_;
+  std::vector<Kernel> kernels_;
   std::function<void(const Build&)> on_build_;
-  std::map<std::string, Build> builds_;  ///< by label
+  std::map<std::string, Build> builds_;  ///< by build_name()
 
   std::mutex mutex_;
   std::condition_variable ended_;

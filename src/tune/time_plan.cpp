@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/protocol.h"
-#include "search/race.h"
+#include "device/protocol.h"
+#include "search/referee.h"
 
 namespace hgemm {
 namespace {
@@ -17,7 +17,7 @@ constexpr double kPrepareLaunches = 2;  ///< to compare and to estimate, where t
 constexpr int kBaselines = 9;           ///< cublas and what cuBLASLt usually offers
 constexpr double kFullSettleS = 3.4;    ///< at the power cap
 constexpr double kLightSettleS = 0.5;
-/// Of those who screen, in each round after the first: most leave in that one.
+/// Share of those in screening that are in each round after the first: most leave in that one.
 constexpr double kLaterShare = 0.5;
 constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 6;
@@ -36,12 +36,12 @@ constexpr std::size_t kLeastConfigs = 8;
 
 double launch_s(const RaceToCome& race) {
   if (race.launch_us > 0) return race.launch_us * 1e-6;
-  return std::max(race.shape.flops() / kFlopsPerSecond, race.shape.bytes() / kBytesPerSecond);
+  return std::max(race.problem.flops() / kFlopsPerSecond, race.problem.bytes() / kBytesPerSecond);
 }
 
 double sample_s(const RaceToCome& race, const protocol::Windows& windows) {
   const double work_s = std::max(windows.sample_us * 1e-6, launch_s(race));
-  const bool rests = race.regime == Regime::kBurst || may_be_capped(race.shape, race.regime);
+  const bool rests = race.regime == Regime::kBurst || may_be_capped(race.problem, race.regime);
   if (!rests) return work_s;
   return work_s + std::max(windows.rest_ms * 1e-3, protocol::kRestRatio * work_s);
 }
@@ -53,8 +53,8 @@ double own_window_s(const RaceToCome& race, const protocol::Windows& windows) {
 
 }  // namespace
 
-bool may_be_capped(const Shape& shape, Regime regime) {
-  return regime == Regime::kSustained && shape.flops() / shape.bytes() > protocol::kLightLoad;
+bool may_be_capped(const GemmProblem& problem, Regime regime) {
+  return regime == Regime::kSustained && problem.flops() / problem.bytes() > protocol::kLightLoad;
 }
 
 double RaceParts::when_raced(Stage phase, double rounds) const {
@@ -70,7 +70,7 @@ double RaceParts::when_raced(Stage phase, double rounds) const {
 
 RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   const bool full = terms.effort == Effort::kFull;
-  const bool capped = may_be_capped(race.shape, race.regime);
+  const bool capped = may_be_capped(race.problem, race.regime);
   const protocol::Windows& windows = full ? protocol::kFull : protocol::kBrief;
   const RacePolicy policy = full ? RacePolicy{} : in_brief({}, terms.visits);
   const double sample = sample_s(race, windows);

@@ -7,19 +7,19 @@
 #include <cstddef>
 #include <optional>
 
-#include "measure/measurer.h"
+#include "device/measurer.h"
 
 namespace hgemm {
 
-/// Whether its final may be at the own pace (measure/protocol.h).
-bool may_be_capped(const Shape& shape, Regime regime);
+/// Whether its final may be at the own pace (device/protocol.h).
+bool may_be_capped(const GemmProblem& problem, Regime regime);
 
 struct RaceToCome {
-  Shape shape;
+  GemmProblem problem;
   Regime regime = Regime::kSustained;
   double launch_us = 0;     ///< of a fast config, predicted; 0: nothing was, guessed here
   std::size_t configs = 0;  ///< that could be raced
-  std::size_t space = 0;    ///< that suit the shape, those measured before among them
+  std::size_t space = 0;    ///< that suit the problem, those measured before among them
   bool energy = false;      ///< is measured of its finalists
 };
 
@@ -27,7 +27,7 @@ struct RaceToCome {
 struct Terms {
   Effort effort = Effort::kFull;
   std::size_t configs = 0;
-  int visits = 1;  ///< of a brief race (search/race.h)
+  int visits = 1;  ///< of a brief race (search/referee.h)
   /// When that is over the final of a brief race is content with one visit.
   std::optional<std::chrono::steady_clock::time_point> until = {};
 };

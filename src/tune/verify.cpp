@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "space/label.h"
+#include "families/family.h"
+#include "gemm/codec.h"
 #include "tune/stop.h"
 
 namespace hgemm {
@@ -17,21 +18,22 @@ namespace {
 
 using Winner = VerifyPlan::Winner;
 
-/// The winners at one shape: they share its inputs and reference.
-struct ShapeWinners {
-  Shape shape;
+/// The winners at one problem: they share its inputs and reference.
+struct ProblemWinners {
+  GemmProblem problem;
   std::vector<Winner> winners;
 };
 
-std::vector<ShapeWinners> by_shape(const std::vector<Winner>& winners) {
-  std::vector<ShapeWinners> all;
+std::vector<ProblemWinners> by_problem(const std::vector<Winner>& winners) {
+  std::vector<ProblemWinners> all;
   for (const Winner& winner : winners) {
-    const auto known = std::ranges::find_if(
-        all, [&](const ShapeWinners& other) { return other.shape.same_problem(winner.shape); });
+    const auto known = std::ranges::find_if(all, [&](const ProblemWinners& other) {
+      return other.problem.same_problem(winner.problem);
+    });
     if (known != all.end()) {
       known->winners.push_back(winner);
     } else {
-      all.push_back({winner.shape, {winner}});
+      all.push_back({winner.problem, {winner}});
     }
   }
   return all;
@@ -44,19 +46,20 @@ class Verifier {
            const std::function<void(const std::string&)>& warn, const std::function<bool()>& stop)
       : plan_(plan), measurer_(measurer), store_(store), done_(done), warn_(warn), stop_(stop) {}
 
-  void compile(const CompileAll& compile_all) {
-    std::set<std::string> labels;
-    std::vector<KernelConfig> configs;
+  void compile(const Compiler& compiler) {
+    std::set<std::string> names;
+    std::vector<Kernel> kernels;
     for (const Winner& winner : plan_.winners) {
-      if (labels.insert(winner.label).second) configs.push_back(parse_label(winner.label));
+      const Kernel kernel = kernel_of(winner);
+      if (names.insert(build_name(kernel)).second) kernels.push_back(kernel);
     }
-    compile_all(configs, plan_.compile, [this](Build build) {
+    compiler.compile_all(kernels, plan_.compile, [this](Build build) {
       poll_stop();
-      builds_.insert_or_assign(label(build.config), std::move(build));
+      builds_.insert_or_assign(build_name(build.kernel), std::move(build));
     });
   }
 
-  void check(const ShapeWinners& at) {
+  void check(const ProblemWinners& at) {
     std::set<const Winner*> failed;
     bad_baselines_.clear();
     for (const std::uint64_t seed : plan_.seeds) {
@@ -65,12 +68,12 @@ class Verifier {
         if (failed.contains(&winner)) continue;
         poll_stop();
         try {
-          open(at.shape, seed);
+          open(at.problem, seed);
         } catch (const InputError& error) {
-          warn_(fmt::format("{} is left out: {}", to_string(at.shape), error.what()));
+          warn_(fmt::format("{} is left out: {}", to_string(at.problem), error.what()));
           return;
         }
-        const Prepared outcome = run(builds_.at(winner.label));
+        const Prepared outcome = run(build_of(winner));
         if (outcome.status != Status::kOk) {
           failed.insert(&winner);
           record_failure(winner, outcome);
@@ -81,21 +84,28 @@ class Verifier {
   }
 
  private:
+  static Kernel kernel_of(const Winner& winner) {
+    return kernel_for(parse_label(winner.label), winner.problem);
+  }
+  const Build& build_of(const Winner& winner) const {
+    return builds_.at(build_name(kernel_of(winner)));
+  }
+
   void poll_stop() const { hgemm::poll_stop(stop_); }
 
   /// With this draw of inputs, unless it is open. An algorithm of cuBLASLt that takes the measurer
   /// down is left out: nobody needs it here.
-  void open(const Shape& shape, std::uint64_t seed) {
+  void open(const GemmProblem& problem, std::uint64_t seed) {
     for (int losses = 0; !opened_;) {
       try {
-        opened_ = measurer_.open(shape, seed, bad_baselines_);
+        opened_ = measurer_.open(problem, seed, bad_baselines_);
       } catch (const MeasurerLost& loss) {
         if (is_cublaslt(loss.culprit) && bad_baselines_.insert(loss.culprit).second) continue;
         if (++losses < 2) continue;
         throw Error(fmt::format(
             "the GPU worker was lost twice in a row while it opened {}: {}; failures until then "
             "are recorded. Check the GPU with `hgemm-tune doctor`, then run the same command again",
-            to_string(shape), loss.what()));
+            to_string(problem), loss.what()));
       }
       timing_ = opened_->timing;
     }
@@ -115,7 +125,7 @@ class Verifier {
       return outcome;
     }
     try {
-      measurer_.forget(label(build.config));
+      measurer_.forget(label(config_of(build.kernel)));
     } catch (const MeasurerLost&) {  // not the config's doing: it had ended
       opened_.reset();
     }
@@ -123,10 +133,11 @@ class Verifier {
   }
 
   void record_failure(const Winner& winner, const Prepared& outcome) {
-    if (!run_) run_ = store_.begin_run(environment_, plan_.command_line);
-    const std::int64_t race = store_.begin_race(*run_, winner.shape, winner.regime, timing_);
+    if (!run_) run_ = store_.begin_run(machine_, plan_.command_line);
+    const std::int64_t race = store_.begin_race(*run_, winner.problem, winner.regime, timing_);
     Trial trial;
     trial.label = winner.label;
+    trial.kernel_id = build_of(winner).facts.identity();
     trial.status = outcome.status;
     trial.message = outcome.message;
     trial.verdict = outcome.verdict;
@@ -139,24 +150,24 @@ class Verifier {
   const std::function<void(const Recheck&)>& done_;
   const std::function<void(const std::string&)>& warn_;
   const std::function<bool()>& stop_;
-  const Environment environment_ = measurer_.environment();
-  std::map<std::string, Build> builds_;
+  const Machine machine_ = measurer_.machine();
+  std::map<std::string, Build> builds_;     ///< by build_name()
   std::optional<Measurer::Opened> opened_;  ///< none: nothing is open, or another draw
   Timing timing_;                           ///< as it was opened last
-  std::set<std::string> bad_baselines_;     ///< at this shape
+  std::set<std::string> bad_baselines_;     ///< at this problem
   std::optional<std::int64_t> run_;
 };
 
 }  // namespace
 
-void verify(const VerifyPlan& plan, Measurer& measurer, Store& store, const CompileAll& compile_all,
+void verify(const VerifyPlan& plan, Measurer& measurer, Store& store, const Compiler& compiler,
             const std::function<void(const Recheck&)>& done,
             const std::function<void(const std::string&)>& warn,
             const std::function<bool()>& stop) {
   Verifier verifier(plan, measurer, store, done, warn, stop);
   try {
-    verifier.compile(compile_all);
-    for (const ShapeWinners& at : by_shape(plan.winners)) verifier.check(at);
+    verifier.compile(compiler);
+    for (const ProblemWinners& at : by_problem(plan.winners)) verifier.check(at);
   } catch (const Stopped&) {
   }
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/child.h"
-#include "measure/measurer.h"
+#include "device/measurer.h"
 
 namespace hgemm {
 

@@ -17,31 +17,6 @@ void read_nullable(const json& json, std::optional<T>& value) {
 
 }  // namespace
 
-void to_json(json& json, const Shape& shape) {
-  json = {{"m", shape.m},
-          {"n", shape.n},
-          {"k", shape.k},
-          {"dtype", to_string(shape.dtype)},
-          {"layout", to_string(shape.layout)},
-          {"lda", shape.lda},
-          {"ldb", shape.ldb},
-          {"ldd", shape.ldd},
-          {"weight", shape.weight},
-          {"tag", shape.tag}};
-}
-void from_json(const json& json, Shape& shape) {
-  json.at("m").get_to(shape.m);
-  json.at("n").get_to(shape.n);
-  json.at("k").get_to(shape.k);
-  shape.dtype = parse_dtype(json.at("dtype").get<std::string>());
-  shape.layout = parse_layout(json.at("layout").get<std::string>());
-  json.at("lda").get_to(shape.lda);
-  json.at("ldb").get_to(shape.ldb);
-  json.at("ldd").get_to(shape.ldd);
-  json.at("weight").get_to(shape.weight);
-  json.at("tag").get_to(shape.tag);
-}
-
 void to_json(json& json, const Prepared& prepared) {
   json = {{"status", to_string(prepared.status)},
           {"message", prepared.message},
@@ -76,65 +51,45 @@ void from_json(const json& json, Sample& sample) {
   read_nullable(json.at("clock_events"), sample.clock_events);
 }
 
-void to_json(json& json, const ChainLink& link) {
-  json = {{"shape", link.shape}, {"pdl_off", link.pdl_off}, {"pdl_on", link.pdl_on}};
-}
-void from_json(const json& json, ChainLink& link) {
-  json.at("shape").get_to(link.shape);
-  json.at("pdl_off").get_to(link.pdl_off);
-  json.at("pdl_on").get_to(link.pdl_on);
-}
-
 void to_json(json& json, const StudyRequest& request) {
-  json = {{"kind", to_string(request.kind)},
-          {"label", request.label},
-          {"shape", nullable(request.shape)},
-          {"links", request.links},
-          {"seed", request.seed},
-          {"timeline", request.timeline}};
+  json = {
+      {"kind", request.kind},   {"label", request.label}, {"problem", nullable(request.problem)},
+      {"parts", request.parts}, {"seed", request.seed},   {"timeline", request.timeline}};
 }
 void from_json(const json& json, StudyRequest& request) {
-  request.kind = parse_study_kind(json.at("kind").get<std::string>());
+  json.at("kind").get_to(request.kind);
   json.at("label").get_to(request.label);
-  read_nullable(json.at("shape"), request.shape);
-  json.at("links").get_to(request.links);
+  read_nullable(json.at("problem"), request.problem);
+  json.at("parts").get_to(request.parts);
   json.at("seed").get_to(request.seed);
   json.at("timeline").get_to(request.timeline);
 }
 
 void to_json(json& json, const Study& study) {
-  json = {{"kind", to_string(study.kind)},
+  json = {{"kind", study.kind},
           {"label", study.label},
-          {"shape", nullable(study.shape)},
-          {"cubin_hash", study.cubin_hash},
+          {"problem", nullable(study.problem)},
+          {"kernel_id", study.kernel_id},
           {"status", to_string(study.status)},
           {"message", study.message},
-          {"micro", study.micro},
-          {"cycles", study.cycles},
+          {"figures", study.figures},
           {"spans", study.spans},
-          {"counters", study.counters},
-          {"links", study.links},
-          {"verdict", study.verdict},
-          {"samples", study.samples},
-          {"pdl_samples", study.pdl_samples},
-          {"cublas_samples", study.cublas_samples}};
+          {"parts", study.parts},
+          {"series", study.series},
+          {"verdict", study.verdict}};
 }
 void from_json(const json& json, Study& study) {
-  study.kind = parse_study_kind(json.at("kind").get<std::string>());
+  json.at("kind").get_to(study.kind);
   json.at("label").get_to(study.label);
-  read_nullable(json.at("shape"), study.shape);
-  json.at("cubin_hash").get_to(study.cubin_hash);
+  read_nullable(json.at("problem"), study.problem);
+  json.at("kernel_id").get_to(study.kernel_id);
   study.status = parse_status(json.at("status").get<std::string>());
   json.at("message").get_to(study.message);
-  json.at("micro").get_to(study.micro);
-  json.at("cycles").get_to(study.cycles);
+  json.at("figures").get_to(study.figures);
   json.at("spans").get_to(study.spans);
-  json.at("counters").get_to(study.counters);
-  json.at("links").get_to(study.links);
+  json.at("parts").get_to(study.parts);
+  json.at("series").get_to(study.series);
   json.at("verdict").get_to(study.verdict);
-  json.at("samples").get_to(study.samples);
-  json.at("pdl_samples").get_to(study.pdl_samples);
-  json.at("cublas_samples").get_to(study.cublas_samples);
 }
 
 }  // namespace hgemm

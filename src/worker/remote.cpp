@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "families/family.h"
 #include "worker/connection.h"
 #include "worker/messages.h"
 
@@ -21,17 +22,17 @@ RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command)
     : impl_(std::make_unique<Impl>(std::move(command))) {}
 RemoteMeasurer::~RemoteMeasurer() = default;
 
-Environment RemoteMeasurer::environment() {
-  return impl_->request({{"call", call::kEnvironment}}, limit::kStart).get<Environment>();
+Machine RemoteMeasurer::machine() {
+  return impl_->request({{"call", call::kMachine}}, limit::kStart).get<Machine>();
 }
 
-Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed,
+Measurer::Opened RemoteMeasurer::open(const GemmProblem& problem, std::uint64_t seed,
                                       const std::set<std::string>& without, Effort effort) {
   const bool brief = effort == Effort::kBrief;
   if (std::exchange(impl_->has_opened, true) && !brief) impl_->restart();
-  impl_->expect_launches_of(shape.flops());
+  impl_->expect_launches_of(problem.flops());
   const json reply = impl_->request({{"call", call::kOpen},
-                                     {"shape", shape},
+                                     {"problem", problem},
                                      {"seed", seed},
                                      {"without", without},
                                      {"brief", brief}},
@@ -42,15 +43,16 @@ Measurer::Opened RemoteMeasurer::open(const Shape& shape, std::uint64_t seed,
 
 Prepared RemoteMeasurer::prepare(const Build& build) {
   return impl_
-      ->request(
-          {{"call", call::kPrepare}, {"label", build.facts.label}, {"cubin", build.cubin.string()}})
+      ->request({{"call", call::kPrepare},
+                 {"label", label(config_of(build.kernel))},
+                 {"cubin", build.cubin.string()}})
       .get<Prepared>();
 }
 
 Prepared RemoteMeasurer::restore(const Build& build, double estimate_us) {
   return impl_
       ->request({{"call", call::kRestore},
-                 {"label", build.facts.label},
+                 {"label", label(config_of(build.kernel))},
                  {"cubin", build.cubin.string()},
                  {"estimate_us", estimate_us}})
       .get<Prepared>();
@@ -90,8 +92,8 @@ RemoteLab::RemoteLab(std::vector<std::string> command)
     : impl_(std::make_unique<Impl>(std::move(command))) {}
 RemoteLab::~RemoteLab() = default;
 
-Environment RemoteLab::environment() {
-  return impl_->request({{"call", call::kEnvironment}}, limit::kStart).get<Environment>();
+Machine RemoteLab::machine() {
+  return impl_->request({{"call", call::kMachine}}, limit::kStart).get<Machine>();
 }
 
 Study RemoteLab::run(const StudyRequest& request, const Cubins& cubins) {

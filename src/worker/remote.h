@@ -6,11 +6,11 @@
 // the parent kills it, throws MeasurerLost with the step and whose it was, and starts a new worker
 // at the next call.
 //
-// Each shape that is measured at full effort has a worker of its own. Where the driver places the
+// Each problem that is measured at full effort has a worker of its own. Where the driver places the
 // inputs moves the time of a memory-bound GEMM by up to some percent, and depends on what the
-// process had allocated before: in fresh processes three shapes came to the same times within 0.1 %
-// each time (H200, 2026-11-20), at the end of long tunes to times up to 3 % apart. But a new worker
-// takes 0.4 s (H200, 2026-11-22), which brief effort does not have.
+// process had allocated before: in fresh processes three problems came to the same times within 0.1
+// % each time (H200, 2026-11-20), at the end of long tunes to times up to 3 % apart. But a new
+// worker takes 0.4 s (H200, 2026-11-22), which brief effort does not have.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,9 @@
 
 #include "base/child.h"
 #include "base/error.h"
-#include "measure/measurer.h"
-#include "study/lab.h"
+#include "device/measurer.h"
+#include "worker/bench.h"
+#include "worker/lab.h"
 
 namespace hgemm {
 
@@ -33,9 +34,9 @@ class RemoteMeasurer : public Measurer {
   ~RemoteMeasurer() override;
 
   /// Throws NoDevice if there is no driver, no GPU, or it is not sm_90.
-  Environment environment() override;
-  Opened open(const Shape& shape, std::uint64_t seed, const std::set<std::string>& without = {},
-              Effort effort = Effort::kFull) override;
+  Machine machine() override;
+  Opened open(const GemmProblem& problem, std::uint64_t seed,
+              const std::set<std::string>& without = {}, Effort effort = Effort::kFull) override;
   Prepared prepare(const Build& build) override;
   Prepared restore(const Build& build, double estimate_us) override;
   void forget(const std::string& label) override;
@@ -55,7 +56,7 @@ class RemoteLab : public Lab {
   explicit RemoteLab(std::vector<std::string> command = {kThisProgram, "worker"});
   ~RemoteLab() override;
 
-  Environment environment() override;
+  Machine machine() override;
   Study run(const StudyRequest& request, const Cubins& cubins) override;
 
  private:
@@ -64,6 +65,6 @@ class RemoteLab : public Lab {
 };
 
 /// Entry of the hidden `worker` subcommand: serves requests on a socket until it closes.
-int worker_main(int socket_fd);
+int worker_main(int socket_fd, const RunStudy& run_study);
 
 }  // namespace hgemm

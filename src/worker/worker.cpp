@@ -1,22 +1,22 @@
 // The worker process: owns the CUDA context, serves one request at a time.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 #include "base/channel.h"
 #include "base/revision.h"
-#include "bench/bench.h"
-#include "bench/ladder.h"
 #include "compile/compiler.h"
-#include "gpu/blas.h"
-#include "gpu/cuda.h"
-#include "gpu/device.h"
-#include "gpu/nvml.h"
-#include "measure/session.h"
-#include "space/label.h"
-#include "study/ladder.h"
+#include "device/blas.h"
+#include "device/cuda.h"
+#include "device/device.h"
+#include "device/nvml.h"
+#include "device/session.h"
+#include "families/family.h"
 #include "worker/messages.h"
 #include "worker/remote.h"
 
@@ -25,10 +25,15 @@ namespace {
 
 using nlohmann::json;
 
-Environment describe_environment(const Gpu& device, const std::optional<Nvml>& nvml) {
-  Environment environment;
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+Machine describe_machine(const Gpu& device, const std::optional<Nvml>& nvml) {
+  Machine machine;
+  Environment& environment = machine.environment;
   environment.gpu_name = device.name;
-  environment.gpu_uuid = device.uuid;
   environment.compute_major = device.compute_major;
   environment.compute_minor = device.compute_minor;
   environment.sm_count = device.sm_count;
@@ -40,15 +45,16 @@ Environment describe_environment(const Gpu& device, const std::optional<Nvml>& n
   if (environment.driver.empty()) environment.driver = "CUDA " + device.driver_cuda_version;
   environment.cuda = cuda_runtime_version();
   environment.cublas = cublas_version();
-  environment.nvrtc = nvrtc_version();
-  environment.kernel_hash = kernel_source_hash();
-  environment.git_revision = git_revision();
-  return environment;
+  machine.run = {.gpu_uuid = device.uuid,
+                 .host = host_name(),
+                 .git_revision = std::string(git_revision()),
+                 .kernel_sources = kernel_source_hash()};
+  return machine;
 }
 
 class Server {
  public:
-  explicit Server(Channel& channel) : channel_(channel) {}
+  Server(Channel& channel, const RunStudy& run_study) : channel_(channel), run_study_(run_study) {}
 
   json handle(const json& request) {
     const auto call = request.at("call").get<std::string>();
@@ -56,10 +62,10 @@ class Server {
       device_ = open_device();
       nvml_ = Nvml::open(device_->pci_bus_id);
     }
-    if (call == call::kEnvironment) return describe_environment(*device_, nvml_);
+    if (call == call::kMachine) return describe_machine(*device_, nvml_);
     if (call == call::kOpen) return open(request);
     if (call == call::kStudy) return study(request);
-    if (!session_) throw Error("no shape is open");
+    if (!session_) throw Error("no problem is open");
     if (call == call::kSettle) {
       return {{"power_capped", session_->settle(pace_of(request)).power_capped}};
     }
@@ -69,10 +75,10 @@ class Server {
     }
     const auto label = request.at("label").get<std::string>();
     if (call == call::kPrepare) {
-      return session_->prepare(label, parse_label(label), request.at("cubin").get<std::string>());
+      return session_->prepare(label, kernel_of(label), request.at("cubin").get<std::string>());
     }
     if (call == call::kRestore) {
-      return session_->restore(label, parse_label(label), request.at("cubin").get<std::string>(),
+      return session_->restore(label, kernel_of(label), request.at("cubin").get<std::string>(),
                                request.at("estimate_us").get<double>());
     }
     if (call == call::kForget) {
@@ -89,9 +95,9 @@ class Server {
  private:
   json open(const json& request) {
     session_.reset();  // frees its memory before the next one asks how much there is
-    session_.emplace(request.at("shape").get<Shape>(), request.at("seed").get<std::uint64_t>(),
-                     *device_, nvml_ ? &*nvml_ : nullptr, on_step_,
-                     request.at("without").get<std::set<std::string>>(),
+    session_.emplace(request.at("problem").get<GemmProblem>(),
+                     request.at("seed").get<std::uint64_t>(), *device_, nvml_ ? &*nvml_ : nullptr,
+                     on_step_, request.at("without").get<std::set<std::string>>(),
                      request.at("brief").get<bool>() ? Effort::kBrief : Effort::kFull);
     const Measurer::Opened& opened = session_->opened();
     return {
@@ -103,8 +109,8 @@ class Server {
     session_.reset();  // frees its memory, and is not to run meanwhile
     const auto what = request.at("request").get<StudyRequest>();
     try {
-      return run_study(what, request.at("cubins").get<Cubins>(),
-                       {*device_, nvml_ ? &*nvml_ : nullptr, on_step_});
+      return run_study_(what, request.at("cubins").get<Cubins>(),
+                        {*device_, nvml_ ? &*nvml_ : nullptr, on_step_});
     } catch (const CudaError& error) {
       if (error.sticky()) throw;
       return failed_launch(what, error);
@@ -116,28 +122,15 @@ class Server {
       return failed_launch(what, error);
     }
   }
-  static Study run_study(const StudyRequest& request, const Cubins& cubins, const Bench& bench) {
-    const auto cubin = cubins.empty() ? std::filesystem::path() : cubins.begin()->second;
-    switch (request.kind) {
-      case StudyKind::kMicro:
-        return run_micro(request, cubin, bench);
-      case StudyKind::kProbe:
-        return parse_ladder_label(request.label) ? run_ladder_probe(request, cubin, bench)
-                                                 : run_probe(request, cubin, bench);
-      case StudyKind::kCounters:
-        return run_counters(request, cubin, bench);
-      case StudyKind::kLadder:
-        return run_ladder(request, cubin, bench);
-      case StudyKind::kChain:
-        return run_chain(request, cubins, bench);
-    }
-    throw std::invalid_argument("a kind of study that does not exist");
+  /// Of the open problem.
+  Kernel kernel_of(const std::string& label) const {
+    return kernel_for(parse_label(label), session_->data().problem());
   }
   static Study failed_launch(const StudyRequest& request, const std::exception& error) {
     Study study;
     study.kind = request.kind;
     study.label = request.label;
-    study.shape = request.shape;
+    study.problem = request.problem;
     study.status = Status::kLaunchFailed;
     study.message = error.what();
     return study;
@@ -147,6 +140,7 @@ class Server {
   }
 
   Channel& channel_;
+  const RunStudy& run_study_;
   const OnStep on_step_ = [this](const Step& step) {
     if (!channel_.send({{"step", step}})) throw ChannelClosed("no parent");
   };
@@ -169,9 +163,9 @@ json failure(const char* kind, const std::exception& error) {
 
 }  // namespace
 
-int worker_main(int socket_fd) {
+int worker_main(int socket_fd, const RunStudy& run_study) {
   Channel channel(socket_fd);
-  Server server(channel);
+  Server server(channel, run_study);
   try {
     while (true) {
       const std::optional<json> request = channel.receive();

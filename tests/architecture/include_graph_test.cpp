@@ -1,66 +1,94 @@
-// The include graph is one-way: each stage sees only what stands before it. The order and the
-// exceptions are data; the rules are tried on made-up files first, then on the real ones.
+// The include graph is one-way: each layer sees only what stands below it, and no folder sees
+// itself through another one. The order and the exceptions are data; the rules are tried on made-up
+// files first, then on the real ones.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tests/architecture/sources.h"
+
+namespace hgemm {
 namespace {
 
 namespace fs = std::filesystem;
+using test::Sources;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 using Strings = std::vector<std::string>;
-using Sources = std::map<std::string, std::string>;  // path in the project -> text
 
-/// A module may include itself and what stands before it. `search` is pure logic on trials.
-/// `compile` to `worker` are the CUDA half, `store` to `emit` the half that runs without CUDA;
-/// `tune` drives both through compile/compiler.h and measure/measurer.h.
-const Strings kOrder = {"kernels", "base",    "statistics", "space",   "trial",   "study",
-                        "search",  "compile", "gpu",        "problem", "measure", "bench",
-                        "worker",  "store",   "model",      "best",    "compare", "replay",
-                        "emit",    "export",  "tune",       "cli",     "main"};
+/// A layer may include itself and what stands before it. A layer is a folder of src/ with what is
+/// below it, but for those that have their own rows in layer_of(). `search` is pure logic on
+/// trials. `compile` to `worker` are the CUDA half, `store` to `output` the half that runs without
+/// CUDA; `tune` drives both through interfaces that are free of it.
+const Strings kOrder = {"kernels",    "base",          "gemm",       "families", "record",
+                        "search",     "compile",       "launch",     "device",   "worker",
+                        "store",      "results",       "tune",       "output",   "package",
+                        "studies",    "study figures", "study runs", "program",  "study commands",
+                        "study list", "cli",           "main"};
 
-/// Modules that must build and run where there is no CUDA, and what else they may see: interfaces
+/// Layers that must build and run where there is no CUDA, and what else they may see: interfaces
 /// that are free of it.
-const std::set<std::string> kCoreModules = {"base",   "statistics", "space",  "trial", "study",
-                                            "search", "store",      "model",  "best",  "compare",
-                                            "replay", "emit",       "export", "tune"};
-const std::set<std::string> kInterfacesForCore = {"compile/compiler.h", "measure/measurer.h",
-                                                  "measure/protocol.h"};
-const std::set<std::string> kCudaHalf = {"compile", "gpu", "problem", "measure", "bench", "worker"};
+const std::set<std::string> kCoreLayers = {"base",   "gemm",    "families",     "record",
+                                           "search", "store",   "results",      "tune",
+                                           "output", "studies", "study figures"};
+const std::set<std::string> kInterfacesForCore = {"compile/compiler.h", "device/measurer.h",
+                                                  "worker/lab.h", "device/protocol.h"};
+const std::set<std::string> kCudaHalf = {"compile", "launch", "device", "worker", "study runs"};
 
-/// Third-party headers (by pattern) and the only modules that may include them.
+/// Third-party headers (by pattern) and the only layers that may include them.
 struct Reserved {
   std::string what;
   std::regex header;
-  std::set<std::string> modules;
+  std::set<std::string> layers;
 };
 const std::vector<Reserved> kReserved = {
     {"SQL", std::regex("SQLiteCpp/.*|sqlite3.*"), {"store"}},
-    {"argv", std::regex("CLI/.*"), {"cli", "main"}},
+    {"YAML", std::regex("yaml-cpp/.*"), {"base", "search"}},
+    {"argv", std::regex("CLI/.*"), {"program", "study commands", "study list", "cli", "main"}},
     {"CUDA",
      std::regex("(cuda|cublas|nvrtc|nvml|cupti).*"),
-     {"compile", "gpu", "problem", "measure", "bench"}},
+     {"compile", "launch", "device", "study runs", "package"}},
 };
 
-constexpr std::ptrdiff_t kMaxLines = 700;
-const std::set<std::string> kGenerated = {"kernels/wgmma.cuh"};
+/// Of src/studies and src/studies/<kind>: what a kind is about, how its findings are shown, how it
+/// is measured, its command, and the list of all kinds.
+std::string layer_of_study(const std::string& stem) {
+  static const std::set<std::string> kFigures = {"table", "figure"};
+  static const std::set<std::string> kCommands = {"answer", "module", "request", "tuned"};
+  if (stem == "run" || stem.starts_with("run_")) return "study runs";
+  if (stem == "registry") return "study list";
+  if (kFigures.contains(stem)) return "study figures";
+  return kCommands.contains(stem) ? "study commands" : "studies";
+}
 
-/// "kernels" of kernels/ptx.cuh, "store" of src/store/open.h, "main" of src/main.cpp.
-std::string module_of(const std::string& path) {
+/// "kernels" of kernels/common/ptx.cuh, "store" of src/store/open.h, "main" of src/main.cpp.
+std::string layer_of(const std::string& path) {
   const fs::path in_src = path.starts_with("src/") ? path.substr(4) : path;
-  return in_src.has_parent_path() ? in_src.begin()->string() : in_src.stem().string();
+  const std::string stem = in_src.stem().string();
+  if (!in_src.has_parent_path()) return stem;
+  const std::string first = in_src.begin()->string();
+  if (first == "studies") return layer_of_study(stem);
+  // Runs on the device's side, of this program and of packages.
+  if (first == "families" && (stem == "launch" || stem == "launch_parts")) return "launch";
+  return first;
+}
+
+/// What must not see itself through others: a layer's part of a folder. A family's folder is a part
+/// of families, to which it is known by name.
+std::string node_of(const std::string& path) {
+  const std::string layer = layer_of(path);
+  if (layer == "families" || layer == "launch") return layer;
+  return fmt::format("{} of {}", layer, fs::path(path).parent_path().string());
 }
 
 struct Includes {
@@ -78,96 +106,115 @@ Includes includes_of(const std::string& text) {
 /// The file that `header` names when `from` includes it; empty if it is not one of ours.
 std::string resolve(const std::string& from, const std::string& header, const Sources& sources) {
   const std::string beside = (fs::path(from).parent_path() / header).lexically_normal().string();
-  for (const std::string& path : {beside, "src/" + header, header}) {
+  // kernels/ is an include folder, too: NVRTC knows its headers by their paths below it.
+  for (const std::string& path : {beside, "src/" + header, header, "kernels/" + header}) {
     if (sources.contains(path)) return path;
-  }
-  // The folders of kernels/ name what they include by its path below kernels/, as NVRTC knows it.
-  if (from.starts_with("kernels/") && sources.contains("kernels/" + header)) {
-    return "kernels/" + header;
   }
   return "";
 }
 
-Strings violations(const Sources& sources) {
-  Strings found;
-  const auto rank = [](const std::string& module) {
-    return std::find(kOrder.begin(), kOrder.end(), module) - kOrder.begin();
+Strings violations_of(const std::string& path, const std::string& text, const Sources& sources) {
+  const auto rank = [](const std::string& layer) {
+    return std::find(kOrder.begin(), kOrder.end(), layer) - kOrder.begin();
   };
-  for (const auto& [path, text] : sources) {
-    const std::string module = module_of(path);
-    if (rank(module) == static_cast<std::ptrdiff_t>(kOrder.size())) {
-      found.push_back(fmt::format("{}: module {} has no place in the order", path, module));
+  const std::string layer = layer_of(path);
+  if (rank(layer) == static_cast<std::ptrdiff_t>(kOrder.size())) {
+    return {fmt::format("{}: layer {} has no place in the order", path, layer)};
+  }
+  Strings found;
+  const Includes includes = includes_of(text);
+  Strings foreign = includes.angled;
+  for (const std::string& header : includes.quoted) {
+    const std::string target = resolve(path, header, sources);
+    if (target.empty()) {
+      foreign.push_back(header);
       continue;
     }
-    const Includes includes = includes_of(text);
-    Strings foreign = includes.angled;
-    for (const std::string& header : includes.quoted) {
-      const std::string target = resolve(path, header, sources);
-      if (target.empty()) {
-        foreign.push_back(header);
-        continue;
-      }
-      const std::string other = module_of(target);
-      if (rank(other) > rank(module)) {
-        found.push_back(
-            fmt::format("{}: includes {}, but {} stands after {}", path, header, other, module));
-      }
-      if (kCoreModules.contains(module) && kCudaHalf.contains(other) &&
-          !kInterfacesForCore.contains(header)) {
-        found.push_back(fmt::format("{}: includes {} of the CUDA half", path, header));
-      }
+    const std::string other = layer_of(target);
+    if (rank(other) > rank(layer)) {
+      found.push_back(
+          fmt::format("{}: includes {}, but {} stands above {}", path, header, other, layer));
     }
-    for (const std::string& header : foreign) {
-      for (const Reserved& reserved : kReserved) {
-        if (std::regex_match(header, reserved.header) && !reserved.modules.contains(module)) {
-          found.push_back(fmt::format("{}: includes {}; {} is not for {}", path, header,
-                                      reserved.what, module));
-        }
-      }
-    }
-    if (!kGenerated.contains(path) && std::count(text.begin(), text.end(), '\n') > kMaxLines) {
-      found.push_back(fmt::format("{}: has more than {} lines", path, kMaxLines));
+    if (kCoreLayers.contains(layer) && kCudaHalf.contains(other) &&
+        !kInterfacesForCore.contains(header)) {
+      found.push_back(fmt::format("{}: includes {} of the CUDA half", path, header));
     }
   }
+  for (const std::string& header : foreign) {
+    for (const Reserved& reserved : kReserved) {
+      if (std::regex_match(header, reserved.header) && !reserved.layers.contains(layer)) {
+        found.push_back(
+            fmt::format("{}: includes {}; {} is not for {}", path, header, reserved.what, layer));
+      }
+    }
+  }
+  return found;
+}
+
+Strings violations(const Sources& sources) {
+  Strings found;
+  for (const auto& [path, text] : sources) {
+    std::ranges::move(violations_of(path, text, sources), std::back_inserter(found));
+  }
+  return found;
+}
+
+/// "a -> b -> a" for each way in which parts of folders include one another in a circle: one for
+/// each include that closes one.
+Strings circles(const Sources& sources) {
+  std::map<std::string, std::set<std::string>> includes;
+  for (const auto& [path, text] : sources) {
+    for (const std::string& header : includes_of(text).quoted) {
+      const std::string target = resolve(path, header, sources);
+      if (!target.empty() && node_of(target) != node_of(path)) {
+        includes[node_of(path)].insert(node_of(target));
+      }
+    }
+  }
+  Strings found, trail;
+  std::set<std::string> done;
+  const auto visit = [&](const auto& self, const std::string& node) -> void {
+    const auto seen = std::ranges::find(trail, node);
+    if (seen != trail.end()) {
+      found.push_back(fmt::format("{} -> {}", fmt::join(seen, trail.end(), " -> "), node));
+      return;
+    }
+    if (done.contains(node)) return;
+    trail.push_back(node);
+    for (const std::string& other : includes[node]) self(self, other);
+    trail.pop_back();
+    done.insert(node);
+  };
+  for (const auto& [path, text] : sources) visit(visit, node_of(path));
   return found;
 }
 
 /// Core files from which a CUDA header can be reached over any number of includes.
 Strings core_files_that_reach_cuda(const Sources& sources) {
+  const std::regex& cuda = kReserved.back().header;
   std::map<std::string, bool> reaches;
   const auto visit = [&](const auto& self, const std::string& path) -> bool {
     if (const auto known = reaches.find(path); known != reaches.end()) return known->second;
     reaches[path] = false;  // ends a cycle
     const Includes includes = includes_of(sources.at(path));
-    bool result = std::ranges::any_of(includes.angled, [](const std::string& header) {
-      return std::regex_match(header, kReserved.back().header);
-    });
+    bool result = std::ranges::any_of(
+        includes.angled, [&](const std::string& header) { return std::regex_match(header, cuda); });
     for (const std::string& header : includes.quoted) {
       const std::string target = resolve(path, header, sources);
-      result |=
-          target.empty() ? std::regex_match(header, kReserved.back().header) : self(self, target);
+      result |= target.empty() ? std::regex_match(header, cuda) : self(self, target);
     }
     return reaches[path] = result;
   };
   Strings found;
   for (const auto& [path, text] : sources) {
-    if (kCoreModules.contains(module_of(path)) && visit(visit, path)) found.push_back(path);
+    if (kCoreLayers.contains(layer_of(path)) && visit(visit, path)) found.push_back(path);
   }
   return found;
 }
 
-Sources project_sources() {
-  static const std::set<std::string> kExtensions = {".h", ".cpp", ".cuh", ".cu"};
-  const fs::path root = HGEMM_SOURCE_DIR;
-  Sources sources;
-  for (const char* folder : {"src", "kernels"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-      if (!kExtensions.contains(entry.path().extension().string())) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      sources[entry.path().lexically_relative(root).string()] =
-          std::string(std::istreambuf_iterator<char>(file), {});
-    }
-  }
+const Sources& project_sources() {
+  static const char* const kFolders[] = {"src", "kernels", "package"};
+  static const Sources sources = test::sources_in(kFolders);
   return sources;
 }
 
@@ -175,39 +222,73 @@ TEST(IncludeGraph, RulesCatchWhatTheyAreFor) {
   EXPECT_THAT(
       violations({{"src/base/error.h", ""}, {"src/store/a.cpp", "#include \"base/error.h\""}}),
       IsEmpty());
-  EXPECT_THAT(violations({{"src/base/a.h", "#pragma once\n#include \"best/best.h\"\n"},
-                          {"src/best/best.h", ""}}),
-              ElementsAre(HasSubstr("best stands after base")));
+  EXPECT_THAT(violations({{"src/base/a.h", "#pragma once\n#include \"results/best.h\"\n"},
+                          {"src/results/best.h", ""}}),
+              ElementsAre(HasSubstr("results stands above base")));
   EXPECT_THAT(
-      violations({{"src/store/a.cpp", "#include \"gpu/probe.h\""}, {"src/gpu/probe.h", ""}}),
+      violations({{"src/store/a.cpp", "#include \"device/cuda.h\""}, {"src/device/cuda.h", ""}}),
       ElementsAre(HasSubstr("CUDA half")));
-  EXPECT_THAT(violations({{"src/tune/a.cpp", "#include \"measure/measurer.h\""},
-                          {"src/measure/measurer.h", ""}}),
+  EXPECT_THAT(violations({{"src/output/a.cpp", "#include \"families/launch.h\""},
+                          {"src/families/launch.h", ""}}),
+              ElementsAre(HasSubstr("CUDA half")));
+  EXPECT_THAT(violations({{"src/tune/a.cpp", "#include \"device/measurer.h\""},
+                          {"src/device/measurer.h", ""}}),
               IsEmpty());
-  EXPECT_THAT(violations({{"src/best/a.cpp", "#include <SQLiteCpp/SQLiteCpp.h>\n"}}),
-              ElementsAre(HasSubstr("SQL is not for best")));
+  EXPECT_THAT(violations({{"src/results/a.cpp", "#include <SQLiteCpp/SQLiteCpp.h>\n"}}),
+              ElementsAre(HasSubstr("SQL is not for results")));
   EXPECT_THAT(violations({{"src/tune/a.cpp", "  #  include <CLI/CLI.hpp>\n"}}),
               ElementsAre(HasSubstr("argv is not for tune")));
-  EXPECT_THAT(violations({{"kernels/a.cuh", "#include <cuda_bf16.h>\n"}}),
+  EXPECT_THAT(violations({{"src/worker/a.cpp", "#include <cuda_runtime_api.h>\n"}}),
+              ElementsAre(HasSubstr("CUDA is not for worker")));
+  EXPECT_THAT(violations({{"kernels/tiled/a.cuh", "#include <cuda_bf16.h>\n"}}),
               ElementsAre(HasSubstr("CUDA is not for kernels")));
-  EXPECT_THAT(violations({{"kernels/micro/a.cuh", "#include \"cuda_core.cuh\"\n"},
+  EXPECT_THAT(violations({{"kernels/studies/micro/a.cuh", "#include \"cuda_core.cuh\"\n"},
                           {"kernels/cuda_core.cuh", ""}}),
               IsEmpty());
-  EXPECT_THAT(violations({{"kernels/ladder/a.cuh", "#include \"cuda_bf16.h\"\n"}}),
+  EXPECT_THAT(violations({{"kernels/studies/ladder/a.cuh", "#include \"cuda_bf16.h\"\n"}}),
               ElementsAre(HasSubstr("CUDA is not for kernels")));
   EXPECT_THAT(violations({{"src/unheard_of/a.h", ""}}), ElementsAre(HasSubstr("no place")));
-  EXPECT_THAT(violations({{"src/base/long.cpp", std::string(701, '\n')}}),
-              ElementsAre(HasSubstr("more than 700 lines")));
-  EXPECT_THAT(core_files_that_reach_cuda({{"src/tune/a.cpp", "#include \"measure/measurer.h\""},
-                                          {"src/measure/measurer.h", "#include \"b.h\""},
-                                          {"src/measure/b.h", "#include <cuda.h>"}}),
+  EXPECT_THAT(core_files_that_reach_cuda({{"src/tune/a.cpp", "#include \"device/measurer.h\""},
+                                          {"src/device/measurer.h", "#include \"b.h\""},
+                                          {"src/device/b.h", "#include <cuda.h>"}}),
               ElementsAre("src/tune/a.cpp"));
 }
 
+TEST(IncludeGraph, StudiesHaveLayersOfTheirOwn) {
+  const auto includes = [](const std::string& from, const std::string& header) {
+    return violations(
+        {{"src/studies/" + from, "#include \"" + header + "\""}, {"src/" + header, ""}});
+  };
+  EXPECT_THAT(includes("micro/module.cpp", "program/help.h"), IsEmpty());
+  EXPECT_THAT(includes("micro/points.cpp", "program/help.h"),
+              ElementsAre(HasSubstr("program stands above studies")));
+  EXPECT_THAT(includes("micro/run_memory.cpp", "device/cuda.h"), IsEmpty());
+  EXPECT_THAT(includes("micro/table.cpp", "device/cuda.h"), ElementsAre(HasSubstr("CUDA half")));
+  EXPECT_THAT(includes("micro/points.cpp", "studies/micro/table.h"),
+              ElementsAre(HasSubstr("study figures stands above studies")));
+  EXPECT_THAT(includes("answer.cpp", "studies/registry.h"),
+              ElementsAre(HasSubstr("study list stands above study commands")));
+}
+
+TEST(IncludeGraph, CirclesAreFound) {
+  EXPECT_THAT(circles({{"src/studies/micro/points.h", "#include \"studies/probe/cycles.h\""},
+                       {"src/studies/probe/cycles.h", ""},
+                       {"src/studies/probe/launch.h", "#include \"studies/micro/points.h\""}}),
+              ElementsAre("studies of src/studies/micro -> studies of src/studies/probe -> "
+                          "studies of src/studies/micro"));
+  EXPECT_THAT(circles({{"src/studies/micro/points.h", "#include \"studies/probe/cycles.h\""},
+                       {"src/studies/probe/cycles.h", ""},
+                       {"src/studies/probe/figure.cpp", "#include \"studies/micro/points.h\""}}),
+              IsEmpty());
+}
+
 TEST(IncludeGraph, ProjectFollowsTheOrder) {
-  const Sources sources = project_sources();
-  ASSERT_GT(sources.size(), 50u) << "the sources were not found";
-  EXPECT_THAT(violations(sources), IsEmpty());
+  ASSERT_GT(project_sources().size(), 50u) << "the sources were not found";
+  EXPECT_THAT(violations(project_sources()), IsEmpty());
+}
+
+TEST(IncludeGraph, NoFolderSeesItselfThroughAnother) {
+  EXPECT_THAT(circles(project_sources()), IsEmpty());
 }
 
 TEST(IncludeGraph, CoreNeverReachesCuda) {
@@ -223,3 +304,4 @@ TEST(IncludeGraph, KernelHeadersStandAlone) {
 }
 
 }  // namespace
+}  // namespace hgemm

@@ -1,11 +1,15 @@
 #include "base/resources.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/embedded.h"
 #include "base/revision.h"
@@ -37,23 +41,59 @@ TEST(Resources, ListTheDatabaseOfEachDevice) {
   EXPECT_EQ(recorded_databases(), expected);
 }
 
-TEST(Embedded, KernelsAreThoseOfTheSourceTree) {
+/// Paths of the files below a folder of the source tree, sorted. `extensions`: all if there are
+/// none.
+std::vector<std::string> files_below(const std::string& folder,
+                                     const std::set<std::string>& extensions = {}) {
   const fs::path root = HGEMM_SOURCE_DIR;
-  std::size_t in_tree = 0;
-  for (const auto& entry : fs::directory_iterator(root / "kernels")) {
-    const auto extension = entry.path().extension();
-    in_tree += extension == ".h" || extension == ".cuh" ? 1 : 0;
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    const fs::path& path = entry.path();
+    if (!entry.is_regular_file()) continue;
+    if (!extensions.empty() && !extensions.contains(path.extension())) continue;
+    paths.push_back(path.lexically_relative(root).string());
   }
-  EXPECT_EQ(embedded_kernels().size(), in_tree);
-  for (const EmbeddedFile& file : embedded_kernels()) {
-    EXPECT_EQ(file.text, read(root / file.path)) << file.path;
-    EXPECT_EQ(file.text.data()[file.text.size()], '\0') << file.path;
-  }
+  std::ranges::sort(paths);
+  return paths;
 }
 
-TEST(Embedded, SchemaIsThatOfTheStore) {
-  ASSERT_EQ(embedded_schema().size(), 1u);
-  EXPECT_EQ(embedded_schema()[0].text, read(fs::path(HGEMM_SOURCE_DIR) / "src/store/schema.sql"));
+void expect_embedded(std::span<const EmbeddedFile> files, const std::vector<std::string>& paths) {
+  std::vector<std::string> embedded;
+  for (const EmbeddedFile& file : files) {
+    embedded.emplace_back(file.path);
+    EXPECT_EQ(file.text, read(fs::path(HGEMM_SOURCE_DIR) / file.path)) << file.path;
+    EXPECT_EQ(file.text.data()[file.text.size()], '\0') << file.path;
+  }
+  EXPECT_THAT(embedded, testing::UnorderedElementsAreArray(paths));
+}
+
+const std::set<std::string> kKernelExtensions = {".h", ".cuh"};
+
+TEST(Embedded, KernelsAreThoseOfTheSourceTree) {
+  std::vector<std::string> paths = files_below("kernels", kKernelExtensions);
+  std::erase_if(paths,
+                [](const std::string& path) { return path.starts_with("kernels/studies/"); });
+  EXPECT_FALSE(paths.empty());
+  expect_embedded(embedded_kernels(), paths);
+}
+
+TEST(Embedded, StudyKernelsAreThoseOfTheSourceTree) {
+  const auto paths = files_below("kernels/studies", kKernelExtensions);
+  EXPECT_FALSE(paths.empty());
+  expect_embedded(embedded_study_kernels(), paths);
+}
+
+TEST(Embedded, SchemaAndMigrationsAreThoseOfTheStore) {
+  expect_embedded(embedded_schema(), {"src/store/schema.sql"});
+  const auto migrations = files_below("src/store/migrations");
+  EXPECT_FALSE(migrations.empty());
+  expect_embedded(embedded_migrations(), migrations);
+}
+
+TEST(Embedded, HelpIsThatOfTheProgram) {
+  const auto texts = files_below("src/program/help");
+  EXPECT_FALSE(texts.empty());
+  expect_embedded(embedded_help(), texts);
 }
 
 TEST(Revision, IsAHashOrSaysThatItIsUnknown) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "studies/micro/points.h"
 #include "tests/cli/program.h"
 
 namespace hgemm {
@@ -24,9 +25,9 @@ class Advise : public ProgramTest {
     return json::parse(outcome.out);
   }
 
-  static Environment on(const std::string& gpu) {
-    Environment where = environment();
-    where.gpu_name = gpu;
+  static Machine on(const std::string& gpu) {
+    Machine where = machine();
+    where.environment.gpu_name = gpu;
     return where;
   }
 };
@@ -51,8 +52,8 @@ TEST_F(Advise, TakesAShapesFileAndOneDevice) {
 }
 
 TEST_F(Advise, PutsBesideItWhatShipsAndWhatTheUserMeasured) {
-  install_with_recorded({race(shape(64, 4096, 4096))});
-  record(folder() / "hgemm-tune.db", {race(shape(2048, 4096, 4096), Regime::kBurst, 80)});
+  install_with_recorded({race(problem(64, 4096, 4096))});
+  record(folder() / "hgemm-tune.db", {race(problem(2048, 4096, 4096), Regime::kBurst, 80)});
   const json answer = objects("--device H200 --shapes 64x4096x4096,2048x4096x4096,512x512x512");
   EXPECT_EQ(answer.at(0).at("time_us"), 9);
   EXPECT_EQ(answer.at(0).at("cublas_time_us"), 10);
@@ -65,8 +66,8 @@ TEST_F(Advise, PutsBesideItWhatShipsAndWhatTheUserMeasured) {
 }
 
 TEST_F(Advise, NeverPutsAnotherGpusResultBesideADevice) {
-  install_with_recorded({race(shape(64, 4096, 4096))});
-  record(folder() / "h20.db", {race(shape(64, 4096, 4096), Regime::kSustained, 33)},
+  install_with_recorded({race(problem(64, 4096, 4096))});
+  record(folder() / "h20.db", {race(problem(64, 4096, 4096), Regime::kSustained, 33)},
          on("NVIDIA H20"));
   const json answer = objects("--shapes 64x4096x4096 --db h20.db");
   ASSERT_EQ(answer.size(), 5u);
@@ -85,12 +86,12 @@ TEST_F(Advise, NeverPutsAnotherGpusResultBesideADevice) {
 TEST_F(Advise, ComparesTheModelWithMicrosCycles) {
   {
     Store store = Store::open((folder() / "run.db").string(), Store::Mode::kReadWrite);
-    const auto run = store.begin_run(environment(), "hgemm-tune micro");
+    const auto run = store.begin_run(machine(), "hgemm-tune micro");
     Study study;
-    study.kind = StudyKind::kMicro;
+    study.kind = kMicroStudy;
     study.label = "wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1";
-    study.cubin_hash = "c0ffee";
-    study.micro = {{"cycles", "clk", 65.5, 65, 66, 9}};
+    study.kernel_id = "c0ffee";
+    study.figures = {{"", "cycles", "clk", 65.5, 65, 66, 9}};
     store.record_study(run, study);
   }
   int compared = 0;

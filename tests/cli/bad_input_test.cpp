@@ -20,8 +20,8 @@ class BadInput : public ProgramTest {
     write_file(folder() / "key.yaml", "shapes:\n  - {m: 8, n: 8, k: 8, tga: x}\n");
     write_file(folder() / "zero.yaml", "shapes:\n  - {m: 0, n: 8, k: 8}\n");
     write_file(folder() / "word.yaml", "shapes:\n  - {m: many, n: 8, k: 8}\n");
-    write_file(folder() / "space.yaml", "grids:\n  - {bm: 128, bn: 128, consumer: 2}\n");
-    write_file(folder() / "tall.yaml", "grids:\n  - {bm: [128, 256], bn: 128, consumers: 2}\n");
+    write_file(folder() / "space.yaml", "grids:\n  - {bm: 128, bn: 128, schedules: coop2}\n");
+    write_file(folder() / "tall.yaml", "grids:\n  - {bm: [128, 256], bn: 128, schedule: coop2}\n");
     write_file(folder() / "text.db", "this is no database, however long it may be");
     record(folder() / "good.db", {});
     std::string bytes = read_file(folder() / "good.db");
@@ -46,15 +46,16 @@ class BadInput : public ProgramTest {
 
 // A build with stamps is slower than what it is a build of: it must never be in a race.
 TEST_F(BadInput, ProbedBuilds) {
-  const std::string label = "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+  const std::string label = "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist";
   expect_refused("--shapes 8x8x8 --config " + label + ".probe1", 2,
                  {"cycle stamps", "hgemm-tune probe", ".probe1"});
   expect_refused("probe", 2, {"--shapes"});
   expect_refused("probe --shapes 8x8x8", 2, {"8x8x8", "--config"});
-  expect_refused("probe --shapes 8x8x12 --config " + label, 2, {"must be multiples of 8"});
+  expect_refused("probe --shapes 8x8x12 --config " + label, 2, {"multiples of 8"});
   expect_refused("probe --shapes 8x8x8.fp32", 2, {"8x8x8.fp32", "fp32 is for the ladder"});
   expect_refused("probe --recorded --db none.db --shapes 8x8x8", 2, {"none.db"});
-  expect_refused("probe --shapes 8x8x8.fp16 --config " + label, 2, {"fp16"});
+  expect_refused("probe --shapes 8x8x8.dfp32 --config " + std::string(kNotForFp32), 2,
+                 {"8x8x8.dfp32", "must leave a consumer thread"});
   expect_refused("probe --shapes 8x8x8 --config bm100", 2, {"config label"});
   expect_refused("probe --shapes 8x8x8,16x16x16 --trace t.json --config " + label, 2,
                  {"--trace", "one shape"});
@@ -64,15 +65,15 @@ TEST_F(BadInput, ProbedBuilds) {
 
 // Stamps are for kernels whose consumers share each tile.
 TEST_F(BadInput, ProbesOfWhatHasNoStamps) {
-  const std::string turns = "bm128.bn176.bk64.q4.c2x1.pp2.d1.group8.tma.persist.bf16";
-  const std::string cut = "bm256.bn192.bk64.q3.c2x1.coop2.d0.group8.tma.stream.bf16";
+  const std::string turns = "bm128.bn176.bk64.q4.c2x1.pp2.d1.group8.tma.persist";
+  const std::string cut = "bm256.bn192.bk64.q3.c2x1.coop2.d0.group8.tma.stream";
   for (const std::string& label : {turns, cut, cut + ".probe1"}) {
     expect_refused(
         "probe --shapes 8x8x8 --config " + label, 2,
         {"--config " + label, "(rule probe)", "another one with --config", "hgemm-tune counters"});
   }
   expect_refused("counters --shapes 8x8x8 --config " + turns + ".probe1", 2, {"(rule probe)"});
-  Race won = race(shape(8, 8, 8));
+  Race won = race(problem(8, 8, 8));
   won.trials.front().label = turns;
   record(folder() / "won.db", {won});
   expect_refused("probe --shapes 8x8x8 --db won.db", 2,
@@ -138,15 +139,15 @@ TEST_F(BadInput, Shapes) {
 
 TEST_F(BadInput, Configs) {
   expect_refused("--shapes 8x8x8 --space nowhere", 2, {"nowhere"});
-  expect_refused("plan --space space.yaml", 2, {"space.yaml:2:", "consumer", "consumers"});
+  expect_refused("plan --space space.yaml", 2, {"space.yaml:2:", "\"schedules\"", "\"schedule\""});
   expect_refused("--shapes 2048x8x8,16x8x8 --space tall.yaml", 2,
                  {"16x8x8", "16 rows", "--config"});
   expect_refused("--shapes 8x8x8 --config bm128", 2, {"bm128"});
-  expect_refused(
-      "--shapes 8x8x8 --config bm128.bn256.bk64.q9.c1x1.coop2.d1.linear.tma.persist.bf16", 2,
-      {"shared_memory"});
-  expect_refused("--shapes 8x8x8.fp16 --config " + std::string(kLabel), 2, {"fp16", "8x8x8"});
-  expect_refused("--shapes 8x8x8,8x8x8.fp32", 2, {"8x8x8.fp32", "bf16 and fp16", "rule dtype"});
+  expect_refused("--shapes 8x8x8 --config bm128.bn256.bk64.q9.c1x1.coop2.d1.linear.tma.persist", 2,
+                 {"shared_memory"});
+  expect_refused("--shapes 8x8x8.dfp32 --config " + std::string(kNotForFp32), 2,
+                 {"8x8x8.dfp32", "must leave a consumer thread"});
+  expect_refused("--shapes 8x8x8,8x8x8.fp32", 2, {"8x8x8.fp32", "bf16 and fp16", "PTX ISA"});
   expect_refused("--shapes 8x8x8 --space smoke --config " + std::string(kLabel), 2,
                  {"--space", "--config"});
 }

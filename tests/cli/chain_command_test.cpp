@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "studies/chain/chain.h"
 #include "tests/cli/program.h"
 
 namespace hgemm {
@@ -15,28 +16,28 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const std::string kPlain = "bm8.bn64.bk128.q5.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128";
-const std::string kOverlapped = "bm8.bn64.bk128.q10.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.pdl";
+const std::string kPlain = "swap_ab.bm8.bn64.bk128.q5.d1.tma.csplit2.p128";
+const std::string kOverlapped = "swap_ab.bm8.bn64.bk128.q10.d1.tma.csplit2.p128.pdl";
 
 using ChainCommand = ProgramTest;
 
 /// A chain of 8 equal links, measured by the program that install_with_recorded() is given.
 Study measured_chain() {
   Study study;
-  study.kind = StudyKind::kChain;
+  study.kind = kChainStudy;
   study.label = "chain.m1.4096x4096.x8.bf16";
   study.verdict.correct = true;
-  for (int i = 0; i < 8; ++i) study.links.push_back({shape(1, 4096, 4096), kPlain, kOverlapped});
+  study.parts = parts_of(std::vector<ChainLink>(8, {problem(1, 4096, 4096), kPlain, kOverlapped}));
   for (int round = 0; round < 9; ++round) {
     Sample sample;
     sample.round = round;
     sample.launches = 10;
     sample.time_us = 80;
-    study.samples.push_back(sample);
+    study.samples(kPdlOff).push_back(sample);
     sample.time_us = 64;
-    study.pdl_samples.push_back(sample);
+    study.samples(kPdlOn).push_back(sample);
     sample.time_us = 96;
-    study.cublas_samples.push_back(sample);
+    study.samples(kCublasLabel).push_back(sample);
   }
   return study;
 }
@@ -60,11 +61,11 @@ TEST_F(ChainCommand, WithoutAGpuItSaysWhatWouldMeasure) {
 }
 
 TEST_F(ChainCommand, WhatWasRecordedAnswers) {
-  install_with_recorded({race(shape(1, 4096, 4096))});
+  install_with_recorded({race(problem(1, 4096, 4096))});
   {
     Store store = Store::open(recorded("h200").replace_filename("study.db").string(),
                               Store::Mode::kReadWrite);
-    store.record_study(store.begin_run(environment(), "hgemm-tune chain"), measured_chain());
+    store.record_study(store.begin_run(machine(), "hgemm-tune chain"), measured_chain());
   }
   const Outcome table = run("chain --recorded --shapes 1x4096x4096 --length 8");
   ASSERT_EQ(table.exit_code, 0) << table.err;
@@ -82,17 +83,17 @@ TEST_F(ChainCommand, WhatWasRecordedAnswers) {
 }
 
 TEST_F(ChainCommand, OfSeveralRevisionsTheNewestAnswersOnEachGpu) {
-  install_with_recorded({race(shape(1, 4096, 4096))});
+  install_with_recorded({race(problem(1, 4096, 4096))});
   {
     Store store = Store::open(recorded("h200").replace_filename("study.db").string(),
                               Store::Mode::kReadWrite);
     const auto record_with = [&](const char* gpu, const char* kernels, double time_us,
                                  Status status) {
-      Environment where = environment();
-      where.gpu_name = gpu;
-      where.kernel_hash = kernels;
+      Machine where = machine();
+      where.environment.gpu_name = gpu;
+      where.run.kernel_sources = kernels;
       Study study = measured_chain();
-      for (Sample& sample : study.samples) sample.time_us = time_us;
+      for (Sample& sample : study.samples(kPdlOff)) sample.time_us = time_us;
       study.status = status;
       store.record_study(store.begin_run(where, "hgemm-tune chain"), study);
     };
@@ -123,18 +124,16 @@ TEST_F(ChainCommand, BadInputNamesWhatIsWrong) {
   refused("--shapes llama7b-decode.yaml --length 33", "--length");
   refused("--shapes llama7b-decode.yaml --m 1,3",
           "--m 3: no shape of llama7b-decode.yaml has so many rows; there are 1, 16, 64, 128");
-  refused("--shapes 1x64x64.fp32", "the kernel cannot compute 1x64x64.fp32");
+  refused("--shapes 1x64x64.fp32", "no kernel can compute 1x64x64.fp32");
   refused("--shapes 3x64x72", "no configuration is known to be the best at 3x64x72");
   refused("--shapes 1x4096x4096 --config nonsense", "nonsense");
-  refused("--shapes 1x4096x4096.fp16 --config " + kPlain,
-          "it is for another type or problem than 1x4096x4096.fp16");
-  refused("--shapes 1x4096x4096 --config bm8.bn64.bk128.q16.c1x1.swap3.d1.linear.tma.single.bf16",
+  refused("--shapes 1x4096x4096.dfp32 --config " + std::string(kNotForFp32),
+          "cannot compute 1x4096x4096.dfp32, a link");
+  refused("--shapes 1x4096x4096 --config swap_ab.bm8.bn64.bk128.q16.d1.tma.single",
           "the kernel cannot run it");
   refused("--shapes 1x4096x4099 --config " + kPlain, "cannot compute 1x4096x4099, a link");
-  refused(
-      "--shapes 16x4099x4099 --config bm16.bn64.bk128.q5.c1x1.swap1.d1.linear.staged.csplit2."
-      "bf16.pack",
-      "the one that packs B, is done (rule pack)");
+  refused("--shapes 16x4099x4099 --config swap_ab.bm16.bn64.bk128.q5.d1.staged.csplit2.pack",
+          "the one that packs B, is done (rule pack)");
   refused("--shapes 1x4096x4096.lda4104", "have none: leave its leading dimensions out");
   refused("--shapes 1x4096x4096 --format xml", "xml");
   refused("--shapes 1x4096x4096 --db none.db", "none.db");

@@ -65,8 +65,9 @@ TEST_F(Commands, PlanCountsTheFullSpace) {
   EXPECT_FALSE(space.at("rejected").empty());
   for (const auto& [rule, count] : space.at("rejected").items()) EXPECT_GT(count, 0) << rule;
   for (const char* axis :
-       {"bm", "bn", "bk", "q", "consumers", "cluster", "order", "epilogue", "dtype", "d",
-        "schedule", "walk", "a_hint", "b_hint", "d_hint", "promotion", "ctas", "pdl"}) {
+       {"bm",       "bn",     "bk",      "q",      "cluster", "order",     "store",     "d",
+        "schedule", "a_hint", "b_hint",  "d_hint", "ctas",    "scheduler", "promotion", "pdl",
+        "pack",     "fixed",  "vectors", "rows",   "step",    "depth",     "warps"}) {
     EXPECT_GE(space.at("axes").at(axis).size(), 2u) << axis << " has nothing to choose from";
   }
   const Outcome table = run("plan --space full");
@@ -80,16 +81,43 @@ TEST_F(Commands, PlanCountsTheFullSpace) {
 TEST_F(Commands, PlanSaysWhatShapesWouldTake) {
   const Outcome plan = run("plan --space smoke --shapes 512x512x512,64x64x16.fp32 --format json");
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
-  const json shapes = json::parse(plan.out).at("shapes");
-  ASSERT_THAT(shapes, SizeIs(2));
-  EXPECT_GT(shapes[0].at("trials"), 0);
-  EXPECT_FALSE(shapes[0].contains("unsupported"));
-  EXPECT_EQ(shapes[1].at("trials"), 0);
-  EXPECT_THAT(shapes[1].at("unsupported"), HasSubstr("fp32"));
+  const json problems = json::parse(plan.out).at("shapes");
+  ASSERT_THAT(problems, SizeIs(2));
+  EXPECT_GT(problems[0].at("trials"), 0);
+  EXPECT_FALSE(problems[0].contains("unsupported"));
+  EXPECT_EQ(problems[1].at("trials"), 0);
+  EXPECT_THAT(problems[1].at("unsupported"), HasSubstr("fp32"));
+}
+
+TEST_F(Commands, AConfigIsForEveryTypeThatItsFamilyTakes) {
+  for (const char* type : {"", ".fp16", ".dfp32", ".fp16.dfp32"}) {
+    SCOPED_TRACE(type);
+    const std::string arguments =
+        std::string("--shapes 512x512x512") + type + " --config " + kLabel;
+    for (const std::string command : {"", "plan --explain ", "probe ", "counters ", "chain "}) {
+      const Outcome outcome = run(command + arguments);
+      EXPECT_EQ(outcome.exit_code, 0) << command << outcome.err;
+    }
+  }
+}
+
+TEST_F(Commands, LabelsOfOldVersionsAreRead) {
+  for (const auto& [old, modern] :
+       {std::pair{"bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.late.persist.bf16",
+                  "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.overlap.persist"},
+        std::pair{"bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.fp16.for512x512x512",
+                  "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.fixed"},
+        std::pair{"bm8.bn128.bk128.q3.c1x1.swap2.d0.linear.tma.single.bf16.p128",
+                  "swap_ab.bm8.bn128.bk128.q3.d0.tma.single.p128"}}) {
+    const Outcome plan =
+        run(std::string("plan --explain --shapes 512x512x512 --format json --config ") + old);
+    ASSERT_EQ(plan.exit_code, 0) << plan.err;
+    EXPECT_EQ(json::parse(plan.out).at(0).at("label"), modern);
+  }
 }
 
 TEST_F(Commands, BestReadsADatabase) {
-  record(folder() / "hgemm-tune.db", {race(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  record(folder() / "hgemm-tune.db", {race(problem(512, 512, 512)), race(problem(1024, 512, 512))});
   const Outcome best = run("best --format json");
   ASSERT_EQ(best.exit_code, 0) << best.err;
   const json rows = json::parse(best.out);
@@ -107,7 +135,7 @@ TEST_F(Commands, BestReadsADatabase) {
 }
 
 TEST_F(Commands, BestOfSomeShapesSaysWhichWereNeverRecorded) {
-  record(folder() / "my.db", {race(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  record(folder() / "my.db", {race(problem(512, 512, 512)), race(problem(1024, 512, 512))});
   const Outcome best = run("best --db my.db --shapes 1024x512x512,8x8x8");
   ASSERT_EQ(best.exit_code, 0) << best.err;
   EXPECT_THAT(best.out, AllOf(HasSubstr("1024x512x512"), HasSubstr("Never recorded: 8x8x8"),
@@ -119,7 +147,7 @@ TEST_F(Commands, BestOfSomeShapesSaysWhichWereNeverRecorded) {
 }
 
 TEST_F(Commands, WithoutAGpuRecordedResultsAnswer) {
-  install_with_recorded({race(shape(512, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
   const auto before = files();
   const Outcome answer = run("--shapes 512x512x512,8x8x8");
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
@@ -140,7 +168,7 @@ TEST_F(Commands, WithoutAGpuRecordedResultsAnswer) {
 }
 
 TEST_F(Commands, WithoutAGpuUnknownShapesAreSaidToBeUnknown) {
-  install_with_recorded({race(shape(512, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
   const Outcome answer = run("--shapes 8x8x8");
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(first_line(answer.out), HasSubstr("None of these shapes was recorded"));
@@ -148,7 +176,7 @@ TEST_F(Commands, WithoutAGpuUnknownShapesAreSaidToBeUnknown) {
 }
 
 TEST_F(Commands, WithoutAGpuShapesAreMeasuredByTheNameThatTheyWereGivenBy) {
-  install_with_recorded({race(shape(512, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
   const Outcome answer = run("--shapes llama7b.yaml");
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(first_line(answer.out),
@@ -157,7 +185,7 @@ TEST_F(Commands, WithoutAGpuShapesAreMeasuredByTheNameThatTheyWereGivenBy) {
 }
 
 TEST_F(Commands, WithoutAGpuNothingNeedsToBeWritable) {
-  install_with_recorded({race(shape(512, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
   // In a folder that is gone nothing can be created, not even by root.
   const std::string in_no_folder = "mkdir gone && cd gone && rmdir ../gone && unset HOME";
   const Outcome answer = run("--shapes 512x512x512", in_no_folder);
@@ -166,7 +194,7 @@ TEST_F(Commands, WithoutAGpuNothingNeedsToBeWritable) {
 }
 
 TEST_F(Commands, WithoutAGpuOnlyTheConfigsThatWereAskedForAnswer) {
-  install_with_recorded({race(shape(512, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
   const std::string other = kOtherLabel;
   const Outcome answer = run("--shapes 512x512x512 --config " + other);
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
@@ -176,7 +204,7 @@ TEST_F(Commands, WithoutAGpuOnlyTheConfigsThatWereAskedForAnswer) {
 }
 
 TEST_F(Commands, ImpossibleShapesComeWithTheReason) {
-  install_with_recorded({race(shape(512, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
   const std::string command = "best --recorded ";
   {
     const Outcome answer = run(command + "--shapes 512x512x512,64x64x16.fp32");
@@ -192,18 +220,18 @@ TEST_F(Commands, ImpossibleShapesComeWithTheReason) {
 
 TEST_F(Commands, TheNewestOfAllShippedDatabasesDecides) {
   install_with_recorded({});
-  Environment driver = environment();
-  driver.driver = "old";
-  record(recorded("z"), {race(shape(512, 512, 512))}, driver);
+  Machine driver = machine();
+  driver.environment.driver = "old";
+  record(recorded("z"), {race(problem(512, 512, 512))}, driver);
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // what is recorded is in seconds
-  driver.driver = "new";
-  record(recorded("a"), {race(shape(512, 512, 512))}, driver);
+  driver.environment.driver = "new";
+  record(recorded("a"), {race(problem(512, 512, 512))}, driver);
   EXPECT_THAT(run("best --recorded").out, AllOf(HasSubstr("driver new"), Not(HasSubstr("old"))));
 }
 
 TEST_F(Commands, ARecordingThatIsNotCompleteIsNotRead) {
-  install_with_recorded({race(shape(512, 512, 512))});
-  record(recorded("h200").parent_path() / "recording.db", {race(shape(1024, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
+  record(recorded("h200").parent_path() / "recording.db", {race(problem(1024, 512, 512))});
   EXPECT_THAT(run("best --recorded").out,
               AllOf(HasSubstr("512x512x512"), Not(HasSubstr("1024x512x512"))));
   EXPECT_THAT(run("doctor").out, HasSubstr("(1 recorded database)"));
@@ -217,7 +245,7 @@ TEST_F(Commands, DoctorReportsThatThereIsNoPlaceForACache) {
 }
 
 TEST_F(Commands, RequireGpuMakesAMissingGpuAnError) {
-  install_with_recorded({race(shape(512, 512, 512))});
+  install_with_recorded({race(problem(512, 512, 512))});
   const Outcome answer = run("--shapes 512x512x512 --require-gpu");
   EXPECT_EQ(answer.exit_code, 1);
   EXPECT_THAT(answer.out, IsEmpty());

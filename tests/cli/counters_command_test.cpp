@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "program.h"
+#include "studies/counters/counter_set.h"
+#include "tests/cli/program.h"
 
 namespace hgemm {
 namespace {
@@ -17,23 +18,23 @@ constexpr const char* kShapes = " --shapes 2048x2048x2048 ";
 
 Study counted(const std::string& label, double hit_rate) {
   Study study;
-  study.kind = StudyKind::kCounters;
+  study.kind = kCountersStudy;
   study.label = label;
-  study.shape = shape(2048, 2048, 2048);
-  study.counters = {{"l2_hit_rate", "%", hit_rate, "lts__t_sector_hit_rate.pct"}};
+  study.problem = problem(2048, 2048, 2048);
+  study.figures = {counter_figure("l2_hit_rate", "%", hit_rate, "lts__t_sector_hit_rate.pct")};
   return study;
 }
 
-void record_studies(const fs::path& path, const Environment& environment,
+void record_studies(const fs::path& path, const Machine& machine,
                     const std::vector<Study>& studies) {
   Store store = Store::open(path.string(), Store::Mode::kReadWrite);
-  const auto run = store.begin_run(environment, "hgemm-tune counters");
+  const auto run = store.begin_run(machine, "hgemm-tune counters");
   for (const Study& study : studies) store.record_study(run, study);
 }
 
 TEST_F(CountersCommand, AnswersFromRecordsForTheBestKnownConfig) {
-  install_with_recorded({race(shape(2048, 2048, 2048))});
-  record_studies(recorded("h200").parent_path() / "study.db", environment(),
+  install_with_recorded({race(problem(2048, 2048, 2048))});
+  record_studies(recorded("h200").parent_path() / "study.db", machine(),
                  {counted("cublas", 70), counted(kLabel, 83), counted(kOtherLabel, 11)});
   const Outcome outcome = run("counters" + std::string(kShapes));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -48,7 +49,7 @@ TEST_F(CountersCommand, AnswersFromRecordsForTheBestKnownConfig) {
 }
 
 TEST_F(CountersCommand, NamesWhatWasNotRecorded) {
-  install_with_recorded({race(shape(2048, 2048, 2048))});
+  install_with_recorded({race(problem(2048, 2048, 2048))});
   const Outcome outcome = run("counters --cublaslt" + std::string(kShapes));
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("To measure on a Hopper GPU: hgemm-tune counters"));
@@ -62,10 +63,10 @@ TEST_F(CountersCommand, AsksForAConfigWhereNoneIsKnown) {
 }
 
 TEST_F(CountersCommand, TakesTheBestConfigFromTheUsersDatabaseUnlessRecordsAreAskedFor) {
-  install_with_recorded({race(shape(2048, 2048, 2048))});
-  record_studies(recorded("h200").parent_path() / "study.db", environment(),
+  install_with_recorded({race(problem(2048, 2048, 2048))});
+  record_studies(recorded("h200").parent_path() / "study.db", machine(),
                  {counted(kLabel, 83), counted(kOtherLabel, 11)});
-  Race own = race(shape(2048, 2048, 2048));
+  Race own = race(problem(2048, 2048, 2048));
   own.trials.front().label = kOtherLabel;
   for (const char* name : {"hgemm-tune.db", "own.db"}) record(folder() / name, {own});
   const auto answer = [&](const std::string& arguments) {
@@ -78,8 +79,8 @@ TEST_F(CountersCommand, TakesTheBestConfigFromTheUsersDatabaseUnlessRecordsAreAs
 }
 
 TEST_F(CountersCommand, AnotherConfigThatWasRecordedAnswersForAChoiceOfItsOwnOnly) {
-  install_with_recorded({race(shape(2048, 2048, 2048))});
-  record_studies(recorded("h200").parent_path() / "study.db", environment(),
+  install_with_recorded({race(problem(2048, 2048, 2048))});
+  record_studies(recorded("h200").parent_path() / "study.db", machine(),
                  {counted("cublas", 70), counted(kOtherLabel, 11)});
   EXPECT_THAT(run("counters" + std::string(kShapes)).out, HasSubstr("11.00"));
   const Outcome named = run("counters" + std::string(kShapes) + "--config " + kLabel);
@@ -87,14 +88,14 @@ TEST_F(CountersCommand, AnotherConfigThatWasRecordedAnswersForAChoiceOfItsOwnOnl
 }
 
 TEST_F(CountersCommand, ShowsTheNewestOfEachEnvironmentOnce) {
-  install_with_recorded({race(shape(2048, 2048, 2048))});
+  install_with_recorded({race(problem(2048, 2048, 2048))});
   const fs::path path = recorded("h200").parent_path() / "study.db";
-  Environment other = environment();
-  other.driver = "590.2";
-  record_studies(path, environment(), {counted("cublas", 70), counted(kLabel, 83)});
+  Machine other = machine();
+  other.environment.driver = "590.2";
+  record_studies(path, machine(), {counted("cublas", 70), counted(kLabel, 83)});
   record_studies(path, other, {counted("cublas", 75)});
-  const std::string shapes = std::string(kShapes) + "--config cublas,cublas," + kLabel;
-  const Outcome outcome = run("counters --format csv" + shapes);
+  const std::string problems = std::string(kShapes) + "--config cublas,cublas," + kLabel;
+  const Outcome outcome = run("counters --format csv" + problems);
   for (const char* figure : {"70", "75", "83"}) {
     const auto at = outcome.out.find("," + std::string(figure));
     EXPECT_NE(at, std::string::npos) << figure << '\n' << outcome.out;
@@ -104,7 +105,7 @@ TEST_F(CountersCommand, ShowsTheNewestOfEachEnvironmentOnce) {
 }
 
 TEST_F(CountersCommand, SaysThatADatabaseIsNotThere) {
-  install_with_recorded({race(shape(2048, 2048, 2048))});
+  install_with_recorded({race(problem(2048, 2048, 2048))});
   const Outcome asked = run("counters --recorded --db none.db" + std::string(kShapes));
   EXPECT_EQ(asked.exit_code, 2);
   EXPECT_THAT(asked.err, HasSubstr("none.db"));
@@ -125,14 +126,18 @@ TEST_F(CountersCommand, RefusesWhatItCannotDo) {
   EXPECT_EQ(run("counters --config bm1.bn2" + std::string(kShapes)).exit_code, 2);
   EXPECT_EQ(run("counters --format xml" + std::string(kShapes)).exit_code, 2);
   const Outcome other_type =
-      run(std::string("counters --shapes 2048x2048x2048.fp16 --config ") + kLabel);
+      run("counters --shapes 2048x2048x2048.fp16 --config ladder.hopper.03_larger_tile.bf16");
   EXPECT_EQ(other_type.exit_code, 2);
-  EXPECT_THAT(other_type.err, HasSubstr("none of --config is made for it"));
+  EXPECT_THAT(other_type.err, HasSubstr("none of --config is for its type"));
+  const Outcome no_room =
+      run(std::string("counters --shapes 2048x2048x2048.dfp32 --config ") + kNotForFp32);
+  EXPECT_EQ(no_room.exit_code, 2);
+  EXPECT_THAT(no_room.err, HasSubstr("cannot compute 2048x2048x2048.dfp32"));
   for (const char* command : {"counters", "probe", "--require-gpu"}) {
-    const Outcome other_problem =
-        run(fmt::format("{} --shapes 2048x2048x2048 --config {}.for512x512x512", command, kLabel));
-    EXPECT_EQ(other_problem.exit_code, 2) << command;
-    EXPECT_THAT(other_problem.err, HasSubstr("made for it")) << command;
+    const Outcome padded =
+        run(fmt::format("{} --shapes 2048x2048x2048.lda2056 --config {}.fixed", command, kLabel));
+    EXPECT_EQ(padded.exit_code, 2) << command;
+    EXPECT_THAT(padded.err, HasSubstr("made for one problem without padding")) << command;
   }
   const Outcome required = run("counters --require-gpu" + std::string(kShapes));
   EXPECT_EQ(required.exit_code, 1);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "studies/micro/points.h"
 #include "tests/cli/program.h"
 
 namespace hgemm {
@@ -21,12 +22,12 @@ using testing::StartsWith;
 class Databases : public ProgramTest {
  protected:
   Databases() {
-    record(folder() / "a.db", {race(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+    record(folder() / "a.db", {race(problem(512, 512, 512)), race(problem(1024, 512, 512))});
     record(folder() / "slower.db",
-           {race(shape(512, 512, 512), Regime::kSustained, 9.5), race(shape(1024, 512, 512))});
-    Environment other = environment();
-    other.driver = "590.2";
-    record(folder() / "other.db", {race(shape(2048, 512, 512))}, other);
+           {race(problem(512, 512, 512), Regime::kSustained, 9.5), race(problem(1024, 512, 512))});
+    Machine other = machine();
+    other.environment.driver = "590.2";
+    record(folder() / "other.db", {race(problem(2048, 512, 512))}, other);
   }
 
   json best(const std::string& database) const {
@@ -94,18 +95,19 @@ TEST_F(Databases, MergeTakesStudiesOverAndSaysSo) {
   {
     Store store = Store::open(folder() / "a.db", Store::Mode::kReadWrite);
     Study study;
+    study.kind = kMicroStudy;
     study.label = "wgmma";
-    store.record_study(store.begin_run(environment(), "hgemm-tune micro"), study);
+    store.record_study(store.begin_run(machine(), "hgemm-tune micro"), study);
   }
   EXPECT_THAT(run("merge a.db -o all.db").out,
               HasSubstr("a.db: 2 races, 6 trials, 54 samples and 1 studies added"));
   EXPECT_THAT(run("merge a.db -o all.db").out, HasSubstr("nothing that all.db does not have"));
   const Store all = Store::open(folder() / "all.db", Store::Mode::kReadOnly);
-  EXPECT_THAT(all.studies(StudyKind::kMicro), SizeIs(1));
+  EXPECT_THAT(all.studies(kMicroStudy), SizeIs(1));
 }
 
 TEST_F(Databases, MergingIsSafeToRepeat) {
-  record(folder() / "b.db", {race(shape(2048, 512, 512))});
+  record(folder() / "b.db", {race(problem(2048, 512, 512))});
   const Outcome first = run("merge a.db b.db -o all.db");
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_THAT(first.out, AllOf(HasSubstr("a.db: 2 races, 6 trials and 54 samples added"),
@@ -121,7 +123,7 @@ TEST_F(Databases, MergingIsSafeToRepeat) {
 }
 
 TEST_F(Databases, MergingAddsWhatTheOutputLacks) {
-  record(folder() / "b.db", {race(shape(2048, 512, 512))});
+  record(folder() / "b.db", {race(problem(2048, 512, 512))});
   const Outcome merge = run("merge b.db -o a.db");
   EXPECT_EQ(merge.exit_code, 0) << merge.err;
   EXPECT_THAT(best("a.db"), SizeIs(3));
@@ -153,7 +155,7 @@ TEST_F(Databases, DifferentEnvironmentsAreMergedOnRequestOnly) {
 }
 
 TEST_F(Databases, WhatAnotherProcessWritesCanBeReadOnly) {
-  record(folder() / "b.db", {race(shape(2048, 512, 512))});
+  record(folder() / "b.db", {race(problem(2048, 512, 512))});
   const Store writer = Store::open((folder() / "a.db").string(), Store::Mode::kReadWrite);
   const auto before = files();
   const Outcome refused = run("merge b.db -o a.db");

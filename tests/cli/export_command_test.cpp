@@ -36,7 +36,7 @@ TEST_F(ExportCommand, FewKernelsForAllShapes) {
 }
 
 TEST_F(ExportCommand, ExportsADatabaseOfMyOwn) {
-  record(folder() / "mine.db", {race(shape(512, 512, 512))});
+  record(folder() / "mine.db", {race(problem(512, 512, 512))});
   const Outcome done = run("export --format vllm -o configs --db mine.db");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_TRUE(fs::exists(folder() / "configs/valid_for.json"));

@@ -35,12 +35,12 @@ inline void write_file(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-inline Shape shape(std::int64_t m, std::int64_t n, std::int64_t k) {
-  Shape shape;
-  shape.m = m;
-  shape.n = n;
-  shape.k = k;
-  return shape;
+inline GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k) {
+  GemmProblem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return problem;
 }
 
 class ProgramTest : public testing::Test {
@@ -83,26 +83,25 @@ class ProgramTest : public testing::Test {
     return results / "tune.db";
   }
 
-  static Environment environment() {
-    Environment e;
-    e.gpu_name = "NVIDIA H200";
-    e.gpu_uuid = "GPU-0";
-    e.compute_major = 9;
-    e.sm_count = 132;
-    e.driver = "580.1";
-    e.cuda = "13.0";
-    e.cublas = "13.1.0";
-    e.nvrtc = "13.0";
-    e.kernel_hash = "0123456789abcdef0123456789abcdef";
-    return e;
+  static Machine machine() {
+    Machine machine;
+    machine.environment.gpu_name = "NVIDIA H200";
+    machine.environment.compute_major = 9;
+    machine.environment.sm_count = 132;
+    machine.environment.driver = "580.1";
+    machine.environment.cuda = "13.0";
+    machine.environment.cublas = "13.1.0";
+    machine.run.gpu_uuid = "GPU-0";
+    machine.run.kernel_sources = "0123456789abcdef0123456789abcdef";
+    return machine;
   }
 
   static void record(const fs::path& path, const std::vector<Race>& races,
-                     const Environment& where = environment()) {
+                     const Machine& where = machine()) {
     Store store = Store::open(path.string(), Store::Mode::kReadWrite);
     const auto run = store.begin_run(where, "hgemm-tune");
     for (const Race& race : races) {
-      store.record(store.begin_race(run, race.shape, race.regime, race.timing), race.trials);
+      store.record(store.begin_race(run, race.problem, race.regime, race.timing), race.trials);
     }
   }
 
@@ -110,6 +109,7 @@ class ProgramTest : public testing::Test {
   static Trial finalist(const std::string& label, double time_us) {
     Trial trial;
     trial.label = label;
+    if (!is_baseline(label)) trial.kernel_id = "fedcba9876543210fedcba9876543210";
     trial.stage = Stage::kFinal;
     trial.verdict.correct = true;
     for (int round = 0; round < 9; ++round) {
@@ -124,18 +124,22 @@ class ProgramTest : public testing::Test {
 
   /// A finished race in which the config takes 9 us (if not said otherwise), cublas 10 us and
   /// cublasLt's best 9.5 us.
-  static Race race(const Shape& shape, Regime regime = Regime::kSustained, double time_us = 9) {
+  static Race race(const GemmProblem& problem, Regime regime = Regime::kSustained,
+                   double time_us = 9) {
     return {
-        .shape = shape,
+        .problem = problem,
         .regime = regime,
         .timing = {},
         .trials = {finalist(kLabel, time_us), finalist("cublas", 10), finalist("cublaslt.0", 9.5)}};
   }
 
-  static constexpr const char* kLabel =
-      "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+  static constexpr const char* kLabel = "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist";
   static constexpr const char* kOtherLabel =
-      "bm128.bn128.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.bf16";
+      "bm128.bn128.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist";
+
+  /// Its tile waits for its store in registers, and there is no room for one of fp32.
+  static constexpr const char* kNotForFp32 =
+      "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.overlap.persist";
 
   /// Everything in the working folder and in HOME.
   std::set<std::string> files() const {

@@ -21,14 +21,14 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 class Regimes : public ProgramTest {
  protected:
   /// Another config is best in burst.
-  static Race burst(const Shape& shape) {
-    Race other = race(shape, Regime::kBurst);
+  static Race burst(const GemmProblem& problem) {
+    Race other = race(problem, Regime::kBurst);
     other.trials[0].label = kOtherLabel;
     return other;
   }
   /// kLabel is faster, kOtherLabel takes less energy.
-  static Race weighed(const Shape& shape) {
-    Race both = race(shape);
+  static Race weighed(const GemmProblem& problem) {
+    Race both = race(problem);
     both.trials.push_back(finalist(kOtherLabel, 9.2));
     for (Trial& trial : both.trials) {
       const double power_w = trial.label == kOtherLabel ? 500 : 700;
@@ -44,8 +44,8 @@ class Regimes : public ProgramTest {
 };
 
 TEST_F(Regimes, BestShowsAllOrTheOneAskedFor) {
-  record(folder() / "hgemm-tune.db",
-         {race(shape(512, 512, 512)), burst(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  record(folder() / "hgemm-tune.db", {race(problem(512, 512, 512)), burst(problem(512, 512, 512)),
+                                      race(problem(1024, 512, 512))});
   EXPECT_THAT(rows("best"), SizeIs(3));
   EXPECT_THAT(rows("best --regime both"), SizeIs(3));
   const json burst_only = rows("best --regime burst");
@@ -63,7 +63,7 @@ TEST_F(Regimes, BestShowsAllOrTheOneAskedFor) {
 }
 
 TEST_F(Regimes, BestSaysIfNothingIsRecordedInTheRegime) {
-  record(folder() / "hgemm-tune.db", {race(shape(512, 512, 512))});
+  record(folder() / "hgemm-tune.db", {race(problem(512, 512, 512))});
   const Outcome best = run("best --regime burst");
   EXPECT_EQ(best.exit_code, 0) << best.err;
   EXPECT_THAT(best.out, AllOf(HasSubstr("in the burst regime"), HasSubstr("--regime burst"),
@@ -72,7 +72,8 @@ TEST_F(Regimes, BestSaysIfNothingIsRecordedInTheRegime) {
 }
 
 TEST_F(Regimes, BestByEnergyIsAnotherConfig) {
-  record(folder() / "hgemm-tune.db", {weighed(shape(512, 512, 512)), burst(shape(512, 512, 512))});
+  record(folder() / "hgemm-tune.db",
+         {weighed(problem(512, 512, 512)), burst(problem(512, 512, 512))});
   const json by_time = rows("best --regime sustained");
   EXPECT_EQ(by_time.at(0).at("label"), kLabel);
   const json by_energy = rows("best --objective energy");
@@ -83,7 +84,8 @@ TEST_F(Regimes, BestByEnergyIsAnotherConfig) {
 }
 
 TEST_F(Regimes, BestByEnergySaysWhereItWasNotMeasured) {
-  record(folder() / "hgemm-tune.db", {weighed(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  record(folder() / "hgemm-tune.db",
+         {weighed(problem(512, 512, 512)), race(problem(1024, 512, 512))});
   const Outcome best = run("best --objective energy");
   EXPECT_EQ(best.exit_code, 0);
   EXPECT_THAT(best.out, HasSubstr(kLabel));
@@ -93,7 +95,7 @@ TEST_F(Regimes, BestByEnergySaysWhereItWasNotMeasured) {
 
 TEST_F(Regimes, WithoutAGpuTheRegimeAskedForAnswers) {
   install_with_recorded(
-      {race(shape(512, 512, 512)), burst(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+      {race(problem(512, 512, 512)), burst(problem(512, 512, 512)), race(problem(1024, 512, 512))});
   const Outcome by_default = run("--shapes 512x512x512,1024x512x512");
   EXPECT_EQ(by_default.exit_code, 0) << by_default.err;
   EXPECT_THAT(by_default.out, AllOf(HasSubstr(kLabel), Not(HasSubstr(kOtherLabel)),
@@ -117,7 +119,7 @@ TEST_F(Regimes, WithoutAGpuTheRegimeAskedForAnswers) {
 }
 
 TEST_F(Regimes, WithoutAGpuTheObjectiveAskedForAnswers) {
-  install_with_recorded({weighed(shape(512, 512, 512)), race(shape(1024, 512, 512))});
+  install_with_recorded({weighed(problem(512, 512, 512)), race(problem(1024, 512, 512))});
   EXPECT_EQ(rows("--shapes 512x512x512").at(0).at("label"), kLabel);
   EXPECT_EQ(rows("--shapes 512x512x512 --objective energy").at(0).at("label"), kOtherLabel);
   EXPECT_THAT(first_line(run("--shapes 512x512x512,1024x512x512 --objective energy").out),
@@ -129,9 +131,9 @@ TEST_F(Regimes, WithoutAGpuTheObjectiveAskedForAnswers) {
 }
 
 TEST_F(Regimes, ImpossibleShapesAreSaidOnce) {
-  install_with_recorded({race(shape(512, 512, 512)), burst(shape(512, 512, 512))});
-  Race impossible = race(shape(64, 64, 16));
-  impossible.shape.dtype = Dtype::kFp32;
+  install_with_recorded({race(problem(512, 512, 512)), burst(problem(512, 512, 512))});
+  Race impossible = race(problem(64, 64, 16));
+  impossible.problem.set_types(DataType::kFp32);
   impossible.trials.resize(1);
   impossible.trials[0].status = Status::kInvalidConfig;
   impossible.trials[0].samples.clear();

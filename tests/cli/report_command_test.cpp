@@ -5,7 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "space/label.h"
+#include "families/family.h"
+#include "studies/micro/points.h"
 #include "tests/cli/program.h"
 
 namespace hgemm {
@@ -123,7 +124,7 @@ TEST_F(ReportCommand, TheCheckOfAPageSeesFaults) {
 }
 
 TEST_F(ReportCommand, ADatabaseWithLittleInItHasLabelledGaps) {
-  record(folder() / "little.db", {race(shape(4096, 4096, 4096)), race(shape(16, 4096, 4096))});
+  record(folder() / "little.db", {race(problem(4096, 4096, 4096)), race(problem(16, 4096, 4096))});
   const Outcome outcome = run("report --db little.db -o out");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("not recorded: Power and clock, The ladder, Cycles, wgmma, "
@@ -137,11 +138,11 @@ TEST_F(ReportCommand, ADatabaseWithLittleInItHasLabelledGaps) {
 }
 
 TEST_F(ReportCommand, ARaceThatMeasuredAPartOfTheSpaceDoesNotSayThatTheRestIsInvalid) {
-  Race cut = race(shape(4096, 4096, 4096));
+  Race cut = race(problem(4096, 4096, 4096));
   for (int bn = 8; bn <= 256; bn += 8) {
     for (const int bm : {64, 128}) {
       for (const int bk : {32, 64}) {
-        const KernelConfig config{.bm = bm, .bn = bn, .bk = bk, .consumers = bm / 64};
+        const TiledConfig config{.bm = bm, .bn = bn, .bk = bk, .consumers = bm / 64};
         cut.trials.push_back(finalist(label(config), 20));
       }
     }
@@ -158,10 +159,16 @@ TEST_F(ReportCommand, ARaceThatMeasuredAPartOfTheSpaceDoesNotSayThatTheRestIsInv
 TEST_F(ReportCommand, ADatabaseOfStudiesAloneHasLabelledGaps) {
   Store store = Store::open((folder() / "studies.db").string(), Store::Mode::kReadWrite);
   Study micro;
+  micro.kind = kMicroStudy;
   micro.label = "wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1";
-  micro.micro = {
-      {.metric = "cycles", .unit = "clk", .value = 64, .low = 64, .high = 64, .samples = 5}};
-  store.record_study(store.begin_run(environment(), "hgemm-tune micro"), micro);
+  micro.figures = {{.point = "",
+                    .metric = "cycles",
+                    .unit = "clk",
+                    .value = 64,
+                    .low = 64,
+                    .high = 64,
+                    .samples = 5}};
+  store.record_study(store.begin_run(machine(), "hgemm-tune micro"), micro);
   const Outcome outcome = run("report --db studies.db -o out");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("1 of 9 figures; not recorded: Speed-ups, Roofline,"));
@@ -169,7 +176,7 @@ TEST_F(ReportCommand, ADatabaseOfStudiesAloneHasLabelledGaps) {
 }
 
 TEST_F(ReportCommand, SaysWhatIsWrongAndWhatToDo) {
-  record(folder() / "some.db", {race(shape(4096, 4096, 4096))});
+  record(folder() / "some.db", {race(problem(4096, 4096, 4096))});
 
   const Outcome no_folder = run("report --db some.db");
   EXPECT_EQ(no_folder.exit_code, 2);

@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "base/channel.h"
+#include "compile/cubin.h"
+#include "compile/source.h"
 #include "tests/compile/support.h"
 
 namespace hgemm {
@@ -20,12 +22,19 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::vector<KernelConfig> configs_of_width(std::initializer_list<int> widths) {
-  std::vector<KernelConfig> configs;
-  for (const int bn : widths) configs.push_back({.bn = bn});
-  return configs;
+std::vector<Kernel> kernels_of_width(std::initializer_list<int> widths) {
+  std::vector<Kernel> kernels;
+  for (const int bn : widths) kernels.push_back(test::kernel_of(TiledConfig{.bn = bn}));
+  return kernels;
 }
-const std::vector<KernelConfig> kThree = configs_of_width({8, 16, 24});
+const std::vector<Kernel> kThree = kernels_of_width({8, 16, 24});
+const std::vector<Kernel> kOne = kernels_of_width({64});
+
+std::string source_key(const Kernel& kernel, const StandIn& stand_in) {
+  Toolchain toolchain;
+  toolchain.kernel_files = stand_in.files();
+  return source_keys(toolchain)(kernel);
+}
 
 CompileOptions options_for(const fs::path& cache_dir, const StandIn& kernel) {
   CompileOptions options{cache_dir, 2, 60s, {}};
@@ -49,78 +58,106 @@ std::vector<fs::path> files_below(const fs::path& folder, const std::string& ext
 TEST(CompileAll, ReportsFactsAndTheCubin) {
   const TemporaryFolder cache;
   const StandIn kernel(
-      "__shared__ int s[32]; s[threadIdx.x % 32] = *params.out; __syncthreads();"
-      "*params.out = s[5];");
-  const Outcome outcome = compile({{.bn = 64}}, options_for(cache.path(), kernel));
+      "__shared__ int s[32]; s[threadIdx.x % 32] = *out; __syncthreads(); *out = s[5];");
+  const Outcome outcome = compile(kOne, options_for(cache.path(), kernel));
   const Build& build = outcome.builds.at(0);
   EXPECT_EQ(build.status, Status::kOk) << build.message;
-  EXPECT_EQ(build.facts.label, "bm128.bn64.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16");
-  EXPECT_EQ(build.facts.kernel_hash, kernel_source_hash(kernel.files()));
-  EXPECT_NE(build.facts.kernel_hash, kernel_source_hash()) << "not the kernel that was compiled";
+  EXPECT_EQ(build.facts.name, "bm128.bn64.bk64.q4.c1x1.coop2.d1.linear.tma.persist of bf16");
+  EXPECT_EQ(build.facts.source_key, source_key(build.kernel, kernel));
+  EXPECT_NE(build.facts.source_key, source_keys()(build.kernel))
+      << "not the kernel that was compiled";
   EXPECT_EQ(build.facts.compiler, "nvrtc " + nvrtc_version());
   EXPECT_THAT(build.facts.flags, HasSubstr("--gpu-architecture=sm_90a"));
   EXPECT_GT(build.facts.registers, 0);
   EXPECT_EQ(build.facts.spill_bytes, 0);
   EXPECT_EQ(build.facts.static_smem_bytes, 128);
-  EXPECT_EQ(build.facts.dynamic_smem_bytes, smem_layout(build.config).total_bytes);
+  EXPECT_EQ(build.facts.dynamic_smem_bytes, smem_bytes(build.kernel));
   EXPECT_GT(build.facts.compile_ms, 0);
   const std::string cubin = test::read_file(build.cubin);
   EXPECT_EQ(cubin.substr(0, 4),
             "\x7f"
             "ELF");
-  EXPECT_EQ(build.facts.cubin_hash, content_hash(cubin));
+  EXPECT_EQ(build.facts.kernel_id, code_hash(cubin));
+  EXPECT_EQ(build.facts.identity(), build.facts.kernel_id);
 }
 
-TEST(CompileAll, PassesEveryFieldOfTheConfig) {
-  const KernelConfig config{192,
-                            48,
-                            32,
-                            7,
-                            1,
-                            2,
-                            Schedule::kColumns,
-                            3,
-                            0,
-                            TileOrder::kSnakeColumns,
-                            5,
-                            Epilogue::kDirect,
-                            Walk::kSplitK,
-                            3,
-                            Dtype::kFp16,
-                            CacheHint::kEvictFirst,
-                            CacheHint::kEvictLast,
-                            CacheHint::kNone,
-                            128,
-                            1,
-                            true};
-  const StandIn kernel(
-      "static_assert(kConfig == KernelConfig{192, 48, 32, 7, 1, 2, Schedule::kColumns, 3, 0, "
-      "TileOrder::kSnakeColumns, 5, Epilogue::kDirect, Walk::kSplitK, 3, Dtype::kFp16, "
-      "CacheHint::kEvictFirst, CacheHint::kEvictLast, CacheHint::kNone, 128, 1, true});");
+/// Every member has another value than by default. (`probe` adds a kernel: kernels_test.)
+TEST(CompileAll, PassesEveryMemberOfAKernel) {
+  GemmProblem problem{.m = 3, .n = 8, .k = 16, .tag = ""};
+  problem.set_types(DataType::kFp16);
+  problem.d_type = DataType::kFp32;
+  const Kernel tiled = kernel_for(TiledConfig{192,
+                                              48,
+                                              32,
+                                              7,
+                                              1,
+                                              2,
+                                              Schedule::kColumns,
+                                              3,
+                                              0,
+                                              TileOrder::kSnakeColumns,
+                                              5,
+                                              StorePath::kDirect,
+                                              TileScheduler::kSplitK,
+                                              3,
+                                              CacheHint::kEvictFirst,
+                                              CacheHint::kEvictLast,
+                                              CacheHint::kEvictFirst,
+                                              128,
+                                              2,
+                                              100,
+                                              true,
+                                              true,
+                                              true},
+                                  problem);
+  const Kernel swap_ab = kernel_for(
+      SwapAbConfig{24, 192, 64, 7, 0, StorePath::kStaged, 3, CacheHint::kEvictFirst,
+                   CacheHint::kEvictLast, CacheHint::kEvictFirst, 128, 2, true, true, true},
+      problem);
+  const Kernel gemv = kernel_for(GemvConfig{4, 32, 512, 1, 12, 3, 2, true, true}, problem);
+  const std::string is_made_for =
+      "static_assert(kKernel.gemm == GemmKind{DataType::kFp16, DataType::kFp32, 3, 8, 16});";
+  const StandIn expects_tiled(
+      "static_assert(TiledConfig(kKernel) == TiledConfig{192, 48, 32, 7, 1, 2, "
+      "Schedule::kColumns, 3, 0, TileOrder::kSnakeColumns, 5, StorePath::kDirect, "
+      "TileScheduler::kSplitK, 3, CacheHint::kEvictFirst, CacheHint::kEvictLast, "
+      "CacheHint::kEvictFirst, 128, 2, 100, true, true, true});" +
+      is_made_for);
+  const StandIn expects_swap_ab(
+      "static_assert(SwapAbConfig(kKernel) == SwapAbConfig{24, 192, 64, 7, 0, "
+      "StorePath::kStaged, 3, CacheHint::kEvictFirst, CacheHint::kEvictLast, "
+      "CacheHint::kEvictFirst, 128, 2, true, true, true});" +
+      is_made_for);
+  const StandIn expects_gemv(
+      "static_assert(GemvConfig(kKernel) == GemvConfig{4, 32, 512, 1, 12, 3, 2, true, true});" +
+      is_made_for);
   const TemporaryFolder cache;
-  const Build build = compile({config}, options_for(cache.path(), kernel)).builds.at(0);
-  EXPECT_EQ(build.status, Status::kOk) << build.message;
+  for (const auto& [kernel, stand_in] :
+       {std::pair{&tiled, &expects_tiled}, {&swap_ab, &expects_swap_ab}, {&gemv, &expects_gemv}}) {
+    const Build build = compile({*kernel}, options_for(cache.path(), *stand_in)).builds.at(0);
+    EXPECT_EQ(build.status, Status::kOk) << build.message;
+  }
 }
 
 TEST(CompileAll, ABrokenSourceFailsWithTheCompilersText) {
   const TemporaryFolder cache;
-  const StandIn kernel("*params.out = no_such_name;");
+  const StandIn kernel("*out = no_such_name;");
   for (const bool from_cache : {false, true}) {
-    const Build build = compile({{.bn = 64}}, options_for(cache.path(), kernel)).builds.at(0);
+    const Build build = compile(kOne, options_for(cache.path(), kernel)).builds.at(0);
     EXPECT_EQ(build.status, Status::kCompileFailed);
     EXPECT_EQ(build.from_cache, from_cache);
     EXPECT_TRUE(build.cubin.empty());
     EXPECT_THAT(build.message,
-                HasSubstr("hgemm.cuh(5): error: identifier \"no_such_name\" is undefined"));
+                HasSubstr("tiled/kernel.cuh(7): error: identifier \"no_such_name\" is undefined"));
   }
 }
 
 TEST(CompileAll, ASpillingKernelFails) {
   const TemporaryFolder cache;
   const StandIn kernel(
-      "int a[300]; for (int i = 0; i < 300; ++i) a[i] = ((volatile int*)params.out)[i];"
-      "for (int i = 0; i < 300; ++i) ((volatile int*)params.out)[i] = a[299 - i];");
-  const Build build = compile({{.bn = 64}}, options_for(cache.path(), kernel)).builds.at(0);
+      "int a[300]; for (int i = 0; i < 300; ++i) a[i] = ((volatile int*)out)[i];"
+      "for (int i = 0; i < 300; ++i) ((volatile int*)out)[i] = a[299 - i];");
+  const Build build = compile(kOne, options_for(cache.path(), kernel)).builds.at(0);
   EXPECT_EQ(build.status, Status::kCompileFailed);
   EXPECT_GT(build.facts.spill_bytes, 0);
   EXPECT_TRUE(build.cubin.empty());
@@ -131,13 +168,13 @@ TEST(CompileAll, ASpillingKernelFails) {
 // ---- Study kernels ----
 
 constexpr const char* kStudySource =
-    "#include \"micro/add.cuh\"\n"
+    "#include \"studies/micro/add.cuh\"\n"
     "extern \"C\" __global__ void study(int* out) { *out = hgemm::micro_add(kSeven); }\n";
 const std::vector<EmbeddedFile> kStudyFiles = {
-    {"kernels/micro/add.cuh",
-     "#pragma once\n#include \"config.h\"\n#include \"ladder/seven.cuh\"\n"
-     "namespace hgemm { __device__ int micro_add(int x) { return x + KernelConfig{}.bn; } }\n"},
-    {"kernels/ladder/seven.cuh", "#pragma once\nconstexpr int kSeven = 7;\n"},
+    {"kernels/studies/micro/add.cuh",
+     "#pragma once\n#include \"tiled/config.h\"\n#include \"studies/ladder/seven.cuh\"\n"
+     "namespace hgemm { __device__ int micro_add(int x) { return x + TiledConfig{}.bn; } }\n"},
+    {"kernels/studies/ladder/seven.cuh", "#pragma once\nconstexpr int kSeven = 7;\n"},
 };
 
 struct Compiled {
@@ -164,9 +201,12 @@ TEST(CompileSources, SeeAllHeadersByTheirPathsBelowKernels) {
   const auto compiled = compile_study({{"micro_add", kStudySource}}, options);
   const Build& build = compiled.builds.at(0);
   ASSERT_EQ(build.status, Status::kOk) << build.message;
-  EXPECT_EQ(build.facts.label, "micro_add");
-  EXPECT_EQ(build.facts.kernel_hash, kernel_source_hash(kernel.files()));
-  EXPECT_EQ(build.facts.cubin_hash, content_hash(test::read_file(build.cubin)));
+  EXPECT_EQ(build.facts.name, "micro_add");
+  std::vector<EmbeddedFile> files(kernel.files().begin(), kernel.files().end());
+  files.insert(files.end(), kStudyFiles.begin(), kStudyFiles.end());
+  EXPECT_EQ(build.facts.source_key,
+            JobMaker(files, options.toolchain.flags).source_key(kStudySource));
+  EXPECT_EQ(build.facts.kernel_id, code_hash(test::read_file(build.cubin)));
   EXPECT_GT(build.facts.registers, 0);
   EXPECT_EQ(compiled.counts.compiled, 1);
 }
@@ -181,16 +221,19 @@ TEST(CompileSources, AreCachedUntilAHeaderOfTheirsChanges) {
   const auto second = compile_study(sources, options);
   EXPECT_EQ(second.counts.from_cache, 1);
   EXPECT_TRUE(second.builds[0].from_cache);
-  EXPECT_EQ(second.builds[0].facts.cubin_hash, first.builds[0].facts.cubin_hash);
+  EXPECT_EQ(second.builds[0].facts.kernel_id, first.builds[0].facts.kernel_id);
   std::vector<EmbeddedFile> changed = kStudyFiles;
+  changed.push_back({"kernels/studies/ladder/not_theirs.cuh", "constexpr int kSeven = 9;\n"});
+  options.toolchain.study_files = changed;
+  EXPECT_EQ(compile_study(sources, options).counts.from_cache, 1);
   changed[1].text = "constexpr int kSeven = 8;\n";
   options.toolchain.study_files = changed;
   const auto third = compile_study(sources, options);
   EXPECT_EQ(third.counts.compiled, 1);
-  EXPECT_NE(third.builds[0].facts.cubin_hash, first.builds[0].facts.cubin_hash);
+  EXPECT_NE(third.builds[0].facts.kernel_id, first.builds[0].facts.kernel_id);
 }
 
-TEST(CompileSources, AreJudgedAsConfigsAre) {
+TEST(CompileSources, AreJudgedAsKernelsAre) {
   const TemporaryFolder cache;
   const StandIn kernel;
   const auto compiled =
@@ -223,7 +266,7 @@ TEST(CompileCache, TheSecondCallCompilesNothing) {
     EXPECT_TRUE(second.builds[i].from_cache);
     EXPECT_EQ(second.builds[i].status, Status::kOk);
     EXPECT_EQ(second.builds[i].cubin, first.builds[i].cubin);
-    EXPECT_EQ(second.builds[i].facts.cubin_hash, first.builds[i].facts.cubin_hash);
+    EXPECT_EQ(second.builds[i].facts.kernel_id, first.builds[i].facts.kernel_id);
     EXPECT_EQ(second.builds[i].facts.registers, first.builds[i].facts.registers);
     EXPECT_EQ(second.builds[i].facts.compile_ms, first.builds[i].facts.compile_ms);
   }
@@ -231,12 +274,12 @@ TEST(CompileCache, TheSecondCallCompilesNothing) {
 
 TEST(CompileCache, ATouchedHeaderOrFlagCompilesAnew) {
   const TemporaryFolder cache;
-  const StandIn kernel, touched("*params.out = kConfig.bn + 1;");
+  const StandIn kernel, touched("*out = kKernel.bn + 1;");
   compile(kThree, options_for(cache.path(), kernel));
   const Outcome anew = compile(kThree, options_for(cache.path(), touched));
   EXPECT_EQ(anew.counts.compiled, 3);
-  EXPECT_EQ(anew.builds[0].facts.kernel_hash, kernel_source_hash(touched.files()));
-  EXPECT_NE(anew.builds[0].facts.kernel_hash, kernel_source_hash(kernel.files()));
+  EXPECT_EQ(anew.builds[0].facts.source_key, source_key(kThree[0], touched));
+  EXPECT_NE(anew.builds[0].facts.source_key, source_key(kThree[0], kernel));
 
   CompileOptions options = options_for(cache.path(), kernel);
   options.toolchain.flags.push_back("--ptxas-options=--register-usage-level=10");
@@ -248,8 +291,8 @@ TEST(CompileCache, DamagedEntriesAreRebuilt) {
   const TemporaryFolder cache;
   const StandIn kernel;
   const CompileOptions options = options_for(cache.path(), kernel);
-  const std::vector<KernelConfig> configs = configs_of_width({8, 16, 24, 32, 40, 48});
-  compile(configs, options);
+  const std::vector<Kernel> kernels = kernels_of_width({8, 16, 24, 32, 40, 48});
+  compile(kernels, options);
 
   const auto cubins = files_below(cache.path(), ".cubin");
   const auto entries = files_below(cache.path(), ".json");
@@ -263,15 +306,15 @@ TEST(CompileCache, DamagedEntriesAreRebuilt) {
   fs::resize_file(entries[3], 20);
   std::ofstream(entries[4]) << R"({"succeeded": "perhaps"})";
 
-  const Outcome rebuilt = compile(configs, options);
+  const Outcome rebuilt = compile(kernels, options);
   EXPECT_EQ(rebuilt.counts.repaired, 5);
   EXPECT_EQ(rebuilt.counts.compiled, 5);
   EXPECT_EQ(rebuilt.counts.from_cache, 1);
   for (const Build& build : rebuilt.builds) {
     EXPECT_EQ(build.status, Status::kOk);
-    EXPECT_EQ(build.facts.cubin_hash, content_hash(test::read_file(build.cubin)));
+    EXPECT_EQ(build.facts.kernel_id, code_hash(test::read_file(build.cubin)));
   }
-  EXPECT_EQ(compile(configs, options).counts.from_cache, 6);
+  EXPECT_EQ(compile(kernels, options).counts.from_cache, 6);
 }
 
 TEST(CompileCache, AFolderThatCannotBeWrittenIsAnInputError) {
@@ -323,7 +366,7 @@ TEST(CompileCache, DefaultFollowsXdg) {
 
 // ---- Children ----
 
-/// The second of three configs meets `role`; the others must not notice.
+/// The second of three kernels meets `role`; the others must not notice.
 void expect_one_casualty(const std::string& role, std::chrono::seconds timeout,
                          const std::string& reason) {
   const TemporaryFolder cache;
@@ -347,15 +390,15 @@ void expect_one_casualty(const std::string& role, std::chrono::seconds timeout,
   EXPECT_FALSE(retried.from_cache);
 }
 
-TEST(CompileChildren, ACrashCostsOneConfig) {
+TEST(CompileChildren, ACrashCostsOneKernel) {
   expect_one_casualty("crash at 16", 60s, "killed by signal 11 (Segmentation fault)");
 }
 
-TEST(CompileChildren, AHangCostsOneConfig) {
+TEST(CompileChildren, AHangCostsOneKernel) {
   expect_one_casualty("hang at 16", 3s, "killed after 3 s");
 }
 
-TEST(CompileChildren, AnInternalErrorCostsOneConfig) {
+TEST(CompileChildren, AnInternalErrorCostsOneKernel) {
   expect_one_casualty("error at 16", 60s, "the compiler ran out of memory");
 }
 
@@ -370,7 +413,7 @@ TEST(CompileChildren, APassingLossIsMadeUpForAfterTheOthers) {
     const auto counts = compile_all(kThree, options, [&](Build b) { builds.push_back(b); });
     EXPECT_TRUE(fs::exists(scratch.path() / "it happened")) << role;
     ASSERT_EQ(builds.size(), 3U) << role;
-    EXPECT_EQ(builds[2].config.bn, 16) << role;
+    EXPECT_EQ(builds[2].kernel, kThree[1]) << role;
     for (const Build& build : builds) {
       EXPECT_EQ(build.status, Status::kOk) << role << ": " << build.message;
       EXPECT_EQ(build.message, "") << role;
@@ -382,7 +425,7 @@ TEST(CompileChildren, APassingLossIsMadeUpForAfterTheOthers) {
 
 TEST(CompileChildren, WhatTheCompilerRejectsIsNotTriedAgain) {
   const TemporaryFolder cache, scratch;
-  const StandIn kernel("static_assert(kConfig.bn != 16);");
+  const StandIn kernel("static_assert(kKernel.bn != 16);");
   CompileOptions options = options_for(cache.path(), kernel);
   options.toolchain.worker = {kThisProgram, "count 16", scratch.path() / "requests"};
   const Build build = compile(kThree, options).builds[1];
@@ -411,7 +454,7 @@ TEST(CompileChildren, AnExceptionOfTheCallerStopsThem) {
 
 // ---- Roles of this program as a child ----
 
-/// Passes requests to a real compile worker, but notes the config with bn = 16 in the file `notes`
+/// Passes requests to a real compile worker, but notes the kernel with bn = 16 in the file `notes`
 /// and misbehaves at it: each time if there is no such file to write, else the first time.
 int misbehave(const std::string& role, const fs::path& notes, int socket_fd) {
   Channel channel(socket_fd);

@@ -3,188 +3,233 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <variant>
 
 #include "base/hash.h"
+#include "compile/nvrtc.h"
 #include "compile/source.h"
-#include "space/label.h"
-#include "space/space.h"
+#include "families/family.h"
+#include "search/space.h"
 #include "tests/compile/support.h"
 
 namespace hgemm {
 namespace {
 
 namespace fs = std::filesystem;
+using test::expect_all_compile;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Kernels that are made for one problem: for one of few k blocks, which the compiler may unroll,
-/// and one of many.
-std::vector<KernelConfig> valid_configs(const std::string& space) {
-  const Shape shapes[] = {{.m = 500, .n = 1000, .k = 520, .tag = ""},
-                          {.m = 20, .n = 1000, .k = 8200, .tag = ""},
-                          {.m = 500, .n = 1000, .k = 8200, .tag = ""},
-                          {.m = 500, .n = 1000, .k = 520, .dtype = Dtype::kFp16, .tag = ""}};
-  return enumerate(load_space(space, HGEMM_SOURCE_DIR "/configs"), shapes).valid;
+GemmProblem of_types(GemmProblem problem, DataType input, DataType output) {
+  problem.set_types(input);
+  problem.d_type = output;
+  return problem;
+}
+
+/// Of each type that there are kernels for; those with constant extents are made for few k blocks,
+/// which the compiler may unroll, and many, and for few rows.
+std::vector<GemmProblem> problems() {
+  const GemmProblem few_blocks{.m = 500, .n = 1000, .k = 520, .tag = ""};
+  std::vector<GemmProblem> problems = {few_blocks,
+                                       {.m = 20, .n = 1000, .k = 8200, .tag = ""},
+                                       {.m = 500, .n = 1000, .k = 8200, .tag = ""},
+                                       {.m = 3, .n = 1000, .k = 8200, .tag = ""}};
+  for (const DataType input : {DataType::kBf16, DataType::kFp16}) {
+    for (const DataType output : {input, DataType::kFp32}) {
+      problems.push_back(of_types(few_blocks, input, output));
+    }
+  }
+  return problems;
+}
+
+/// The kernels of a space for those problems, each once.
+std::vector<Kernel> kernels_of_space(const std::string& space) {
+  const std::vector<GemmProblem> made_for = problems();
+  std::vector<Kernel> kernels;
+  std::set<std::string> known;
+  for (const KernelConfig& config :
+       enumerate(load_space(space, HGEMM_SOURCE_DIR "/configs"), made_for).valid) {
+    for (const GemmProblem& problem : made_for) {
+      const Kernel kernel = kernel_for(config, problem);
+      if (!why_invalid(kernel) && known.insert(build_name(kernel)).second) {
+        kernels.push_back(kernel);
+      }
+    }
+  }
+  return kernels;
 }
 
 /// What decides a kernel's registers, and so whether it compiles without a spill.
-auto registers_key(const KernelConfig& c) {
-  return std::tuple(c.bm, c.bn, c.schedule, c.consumers, c.epilogue, adds_in_workspace(c),
-                    adds_in_cluster(c), c.ctas_per_sm, is_fixed(c), is_dynamic(c));
+std::string registers_key(const TiledKernel& k) {
+  return fmt::format("tiled {} {} {} {} {} {} {} {} {} {} {}", k.bm, k.bn,
+                     static_cast<int>(k.schedule), k.consumers, static_cast<int>(k.store),
+                     adds_in_workspace(k), adds_in_cluster(k), k.ctas_per_sm, k.fixed,
+                     is_dynamic(k), element_bytes(k.gemm.output));
+}
+std::string registers_key(const SwapAbKernel& k) {
+  return fmt::format("swap_ab {} {} {} {} {} {} {}", k.bm, k.bn, static_cast<int>(k.store),
+                     adds_in_cluster(k), k.ctas_per_sm, k.fixed, element_bytes(k.gemm.output));
+}
+std::string registers_key(const GemvKernel& k) {
+  return fmt::format("gemv {} {} {} {} {} {} {}", k.vectors, k.rows, k.warps, k.splits > 1,
+                     k.ctas_per_sm, k.fixed, element_bytes(k.gemm.output));
 }
 
-/// One config of each registers_key(): the first of the first key, the second of the second and so
+/// One kernel of each registers_key(): the first of the first key, the second of the second and so
 /// on around, so that the other axes vary too.
-std::vector<KernelConfig> one_per_tile(const std::vector<KernelConfig>& configs) {
-  std::map<decltype(registers_key({})), std::vector<KernelConfig>> tiles;
-  for (const KernelConfig& config : configs) tiles[registers_key(config)].push_back(config);
-  std::vector<KernelConfig> chosen;
+std::vector<Kernel> one_per_tile(const std::vector<Kernel>& kernels) {
+  std::map<std::string, std::vector<Kernel>> tiles;
+  for (const Kernel& kernel : kernels) {
+    tiles[std::visit([](const auto& k) { return registers_key(k); }, kernel)].push_back(kernel);
+  }
+  std::vector<Kernel> chosen;
   for (const auto& [key, members] : tiles) {
     chosen.push_back(members[chosen.size() % members.size()]);
   }
   return chosen;
 }
 
-void expect_all_compile(const std::vector<KernelConfig>& configs) {
-  ASSERT_FALSE(configs.empty());
-  const test::TemporaryFolder cache;
-  const test::Outcome outcome =
-      test::compile(configs, {cache.path(), 0, std::chrono::seconds(60), {}});
-  for (const Build& build : outcome.builds) {
-    SCOPED_TRACE(build.facts.label);
-    EXPECT_EQ(build.status, Status::kOk) << build.message;
-    EXPECT_EQ(build.facts.spill_bytes, 0);
-    EXPECT_GT(build.facts.registers, 0);
-    EXPECT_LE(build.facts.registers, entry_registers(build.config));
-    // setmaxnreg moves registers from what the CTA starts with, so it must start with all of them.
-    if (moves_registers(build.config)) {
-      EXPECT_EQ(build.facts.registers, entry_registers(build.config));
+TEST(Kernels, SmokeCompiles) { expect_all_compile(kernels_of_space("smoke")); }
+
+/// All take two cores ten minutes.
+TEST(Kernels, EveryTileOfFullCompiles) {
+  expect_all_compile(test::in_turn(one_per_tile(kernels_of_space("full")), 4, embedded_kernels()));
+}
+
+// ---- Every value of the word axes, one at a time, so that what fails names the value ----
+
+class WordAxes : public testing::Test {
+ protected:
+  /// For a problem of that type, and for the same with an fp32 output, if the rules allow it.
+  void add(const KernelConfig& config, DataType type = DataType::kBf16) {
+    const Kernel plain = kernel_for(config, of_types({}, type, type));
+    const auto rejection = why_invalid(plain);
+    EXPECT_FALSE(rejection) << label(config) << ": " << rejection->reason;
+    kernels_.push_back(plain);
+    const Kernel fp32 = kernel_for(config, of_types({}, type, DataType::kFp32));
+    if (!why_invalid(fp32)) kernels_.push_back(fp32);
+  }
+  /// A tile of the tiled family with one change.
+  template <class Set>
+  void add_tile(const Set& set) {
+    TiledConfig config{.bm = 128, .bn = 176, .cluster_m = 2};
+    set(config);
+    add(config);
+  }
+  void TearDown() override { expect_all_compile(kernels_); }
+
+  std::vector<Kernel> kernels_;
+};
+
+constexpr Schedule kSchedules[] = {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong};
+
+TEST_F(WordAxes, EveryStoreOfEverySchedule) {
+  for (const Schedule schedule : kSchedules) {
+    for (const StorePath store :
+         {StorePath::kDirect, StorePath::kTma, StorePath::kStaged, StorePath::kOverlapped}) {
+      add_tile([&](TiledConfig& c) {
+        c.schedule = schedule;
+        c.store = store;
+        if (schedule == Schedule::kPingPong && store == StorePath::kOverlapped) c.bn = 120;
+      });
     }
-    EXPECT_LE(build.facts.static_smem_bytes + build.facts.dynamic_smem_bytes,
-              DeviceLimits{}.smem_bytes_per_cta);
-    EXPECT_EQ(test::read_file(build.cubin).substr(0, 4),
-              "\x7f"
-              "ELF");
   }
 }
 
-TEST(Kernels, SmokeCompiles) { expect_all_compile(valid_configs("smoke")); }
-
-/// All take two cores five minutes.
-TEST(Kernels, EveryTileOfFullCompiles) {
-  expect_all_compile(test::in_turn(one_per_tile(valid_configs("full")), 4, embedded_kernels()));
-}
-
-// One at a time, so that what fails names the value.
-TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
-  std::vector<KernelConfig> configs;
-  const auto add = [&](const auto& set) {
-    KernelConfig config{.bm = 128, .bn = 176, .cluster_m = 2};
-    set(config);
-    EXPECT_EQ(why_invalid(config), Rule::kValid) << label(config);
-    configs.push_back(config);
-  };
-  for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
-    for (const Epilogue epilogue :
-         {Epilogue::kDirect, Epilogue::kTma, Epilogue::kStaged, Epilogue::kLate}) {
-      add([&](KernelConfig& c) {
-        c.schedule = schedule;
-        c.epilogue = epilogue;
-        if (schedule == Schedule::kPingPong && epilogue == Epilogue::kLate) c.bn = 120;
-      });
-    }
-    for (const Walk walk :
-         {Walk::kSingle, Walk::kSplitK, Walk::kStreamK, Walk::kClusterSplit, Walk::kDynamic}) {
+TEST_F(WordAxes, EverySchedulerOfEverySchedule) {
+  using enum TileScheduler;
+  for (const Schedule schedule : kSchedules) {
+    for (const TileScheduler scheduler : {kSingle, kSplitK, kStreamK, kClusterSplitK, kDynamic}) {
       if (schedule == Schedule::kPingPong &&
-          (walk == Walk::kSingle || walk == Walk::kClusterSplit || walk == Walk::kDynamic)) {
+          (scheduler == kSingle || scheduler == kClusterSplitK || scheduler == kDynamic)) {
         continue;
       }
-      add([&](KernelConfig& c) {
+      add_tile([&](TiledConfig& c) {
         c.schedule = schedule;
-        c.walk = walk;
-        c.splits = walk == Walk::kSplitK || walk == Walk::kClusterSplit ? 3 : 1;
-        if (walk == Walk::kClusterSplit) c.cluster_m = 1;
+        c.scheduler = scheduler;
+        c.splits = scheduler == kSplitK || scheduler == kClusterSplitK ? 3 : 1;
+        if (scheduler == kClusterSplitK) c.cluster_m = 1;
       });
     }
   }
-  add([&](KernelConfig& c) { c.pdl = true; });
-  // Staged at the limits of its registers, and with what is added up before.
+  add_tile([&](TiledConfig& c) { c.pdl = true; });
+}
+
+// At the limits of its registers, and with what is added up before.
+TEST_F(WordAxes, StagedStores) {
   for (const auto& [bm, bn] : {std::pair{128, 256}, {256, 192}, {192, 200}}) {
-    add([&, bm = bm, bn = bn](KernelConfig& c) {
+    add_tile([&, bm = bm, bn = bn](TiledConfig& c) {
       c.bm = bm;
       c.bn = bn;
       c.consumers = bm == 192 ? 3 : 2;
       c.stages = 3;
-      c.epilogue = Epilogue::kStaged;
+      c.store = StorePath::kStaged;
       c.pack = true;
       c.pdl = bm == 256;
     });
   }
   for (const int bn : {176, 184}) {
-    add([&](KernelConfig& c) {
+    add_tile([&](TiledConfig& c) {
       c.bn = bn;
       c.schedule = Schedule::kPingPong;
-      c.epilogue = Epilogue::kStaged;
+      c.store = StorePath::kStaged;
       c.pack = true;
     });
   }
-  for (const Walk walk : {Walk::kStreamK, Walk::kClusterSplit, Walk::kDynamic}) {
-    add([&](KernelConfig& c) {
-      c.epilogue = Epilogue::kStaged;
-      c.walk = walk;
-      c.splits = walk == Walk::kClusterSplit ? 3 : 1;
-      if (walk == Walk::kClusterSplit) c.cluster_m = 1;
+  using enum TileScheduler;
+  for (const TileScheduler scheduler : {kStreamK, kClusterSplitK, kDynamic}) {
+    add_tile([&](TiledConfig& c) {
+      c.store = StorePath::kStaged;
+      c.scheduler = scheduler;
+      c.splits = scheduler == kClusterSplitK ? 3 : 1;
+      if (scheduler == kClusterSplitK) c.cluster_m = 1;
     });
   }
-  // For vectors, at the limits of its registers.
-  for (const auto& [bm, bn, bk, stages, ctas] : {std::tuple{1, 8, 2048, 2, 1},
-                                                 {1, 16, 1024, 2, 2},
-                                                 {2, 32, 512, 1, 2},
-                                                 {4, 64, 256, 2, 1},
-                                                 {8, 32, 512, 2, 1},
-                                                 {16, 16, 1024, 2, 1},
-                                                 {16, 8, 512, 2, 2},
-                                                 {8, 8, 1024, 1, 2}}) {
-    const KernelConfig c{.bm = bm,
-                         .bn = bn,
-                         .bk = bk,
-                         .stages = stages,
-                         .schedule = Schedule::kVector,
-                         .mma_depth = 0,
-                         .epilogue = Epilogue::kDirect,
-                         .walk = Walk::kSingle,
-                         .dtype = bm == 8 ? Dtype::kFp16 : Dtype::kBf16,
-                         .ctas_per_sm = ctas,
-                         .pdl = stages == 2};
-    EXPECT_EQ(why_invalid(c), Rule::kValid) << label(c);
-    configs.push_back(c);
+}
+
+// With an fp32 output the tile that waits takes twice the registers.
+TEST_F(WordAxes, OverlappedStoresOfTheWidestTiles) {
+  for (const auto& [bm, bn] : {std::pair{128, 256}, {128, 200}, {256, 128}, {256, 96}}) {
+    add_tile([&, bm = bm, bn = bn](TiledConfig& c) {
+      c.bm = bm;
+      c.bn = bn;
+      c.stages = 3;
+      c.store = StorePath::kOverlapped;
+    });
   }
-  // Finding a tile takes a producer the most registers by these.
-  for (const TileOrder order : {TileOrder::kHilbert, TileOrder::kSnakeColumns}) {
-    for (const bool pdl : {false, true}) {
-      add([&](KernelConfig& c) {
-        c.order = order;
-        c.group = has_bands(order) ? 8 : 0;
-        c.walk = Walk::kDynamic;
-        c.pdl = pdl;
-      });
-    }
+}
+
+// At the limits of its registers.
+TEST_F(WordAxes, Gemv) {
+  for (const auto& [vectors, rows, step, depth, ctas] : {std::tuple{1, 8, 2048, 2, 1},
+                                                         {1, 16, 1024, 2, 2},
+                                                         {2, 32, 512, 1, 2},
+                                                         {4, 64, 256, 2, 1},
+                                                         {8, 32, 512, 2, 1},
+                                                         {16, 16, 1024, 2, 1},
+                                                         {16, 8, 512, 2, 2},
+                                                         {8, 8, 1024, 1, 2}}) {
+    add(GemvConfig{.vectors = vectors,
+                   .rows = rows,
+                   .step = step,
+                   .depth = depth,
+                   .warps = 8,
+                   .ctas_per_sm = ctas,
+                   .pdl = depth == 2},
+        vectors == 8 ? DataType::kFp16 : DataType::kBf16);
   }
-  // The swapped kernel at the limits of its rules, and cut so that a rank has many rows, few or
-  // none.
+}
+
+// At the limits of its rules, and cut so that a rank has many rows, few or none.
+TEST_F(WordAxes, SwapAb) {
   const auto add_swapped = [&](int bm, int consumers, int splits, int ctas_per_sm) {
-    const KernelConfig c{.bm = bm,
-                         .bn = 64 * consumers,
-                         .bk = bm < 64 ? 128 : 64,
-                         .stages = 3,
-                         .schedule = Schedule::kSwapped,
-                         .consumers = consumers,
-                         .walk = splits > 1 ? Walk::kClusterSplit : Walk::kSingle,
-                         .splits = splits,
-                         .ctas_per_sm = ctas_per_sm,
-                         .pdl = splits == 3};
-    EXPECT_EQ(why_invalid(c), Rule::kValid) << label(c);
-    configs.push_back(c);
+    add(SwapAbConfig{.bm = bm,
+                     .bn = 64 * consumers,
+                     .bk = bm < 64 ? 128 : 64,
+                     .stages = 3,
+                     .splits = splits,
+                     .ctas_per_sm = ctas_per_sm,
+                     .pdl = splits == 3});
   };
   for (const int bm : {24, 128}) {
     for (const int consumers : {1, 2, 3}) {
@@ -195,110 +240,138 @@ TEST(Kernels, EveryValueOfTheWordAxesCompiles) {
     add_swapped(128, 1, splits, 2);
     add_swapped(80, 2, splits, 2);
   }
-  // In clusters: the widest tile that the rules leave, in as many parts as shared memory takes.
-  for (const int splits : {2, 4, 7}) {
-    add([&](KernelConfig& c) {
-      c.bn = 256;
+}
+
+// The widest tiles that the rules leave, in as many parts as shared memory takes.
+TEST_F(WordAxes, PartsOfATileInAClusterOrInMemory) {
+  const auto add_split = [&](const auto& set) {
+    add_tile([&](TiledConfig& c) {
       c.cluster_m = 1;
-      c.walk = Walk::kClusterSplit;
+      c.scheduler = TileScheduler::kClusterSplitK;
+      set(c);
+    });
+  };
+  for (const int splits : {2, 4, 7}) {
+    add_split([&](TiledConfig& c) {
+      c.bn = 256;
       c.splits = splits;
     });
   }
-  add([&](KernelConfig& c) {
+  add_split([&](TiledConfig& c) {
     c.bm = 256;
     c.bn = 160;
     c.stages = 3;
-    c.cluster_m = 1;
-    c.walk = Walk::kClusterSplit;
     c.splits = 2;
   });
-  add([&](KernelConfig& c) {
+  add_split([&](TiledConfig& c) {
     c.consumers = 1;
-    c.cluster_m = 1;
-    c.walk = Walk::kClusterSplit;
     c.splits = 8;
   });
-  // Where K is cut: the widest tile that the rules leave, and one whose sums once spilled.
-  add([&](KernelConfig& c) {
-    c.bm = 256;
-    c.bn = 192;
-    c.stages = 3;
-    c.walk = Walk::kStreamK;
-  });
-  add([&](KernelConfig& c) {
-    c.bm = 256;
-    c.bn = 104;
-    c.stages = 3;
-    c.walk = Walk::kStreamK;
-  });
-  add([&](KernelConfig& c) {
+  for (const int bn : {192, 104}) {  // the sums of the narrow one once spilled
+    add_tile([&](TiledConfig& c) {
+      c.bm = 256;
+      c.bn = bn;
+      c.stages = 3;
+      c.scheduler = TileScheduler::kStreamK;
+    });
+  }
+}
+
+TEST_F(WordAxes, TwoCtasOnAnSm) {
+  add_tile([&](TiledConfig& c) {
     c.bn = 64;
     c.stages = 3;
     c.ctas_per_sm = 2;
   });
-  add([&](KernelConfig& c) {
+  add_tile([&](TiledConfig& c) {
     c.bm = 64;
     c.bn = 128;
     c.consumers = 1;
     c.ctas_per_sm = 2;
   });
+}
+
+TEST_F(WordAxes, Orders) {
   for (const TileOrder order :
        {TileOrder::kLinear, TileOrder::kGroupedRows, TileOrder::kGroupedColumns,
         TileOrder::kSnakeRows, TileOrder::kSnakeColumns, TileOrder::kHilbert}) {
-    add([&](KernelConfig& c) {
+    add_tile([&](TiledConfig& c) {
       c.order = order;
       c.group = has_bands(order) ? 8 : 0;
     });
   }
+  // Finding a tile takes a producer the most registers by these.
+  for (const TileOrder order : {TileOrder::kHilbert, TileOrder::kSnakeColumns}) {
+    for (const bool pdl : {false, true}) {
+      add_tile([&](TiledConfig& c) {
+        c.order = order;
+        c.group = has_bands(order) ? 8 : 0;
+        c.scheduler = TileScheduler::kDynamic;
+        c.pdl = pdl;
+      });
+    }
+  }
+}
+
+TEST_F(WordAxes, MemoryHints) {
   for (const CacheHint hint : {CacheHint::kEvictFirst, CacheHint::kEvictLast}) {
-    add([&](KernelConfig& c) { c.a_hint = hint; });
-    add([&](KernelConfig& c) { c.b_hint = hint; });
-    for (const Epilogue epilogue : {Epilogue::kTma, Epilogue::kLate}) {
-      add([&](KernelConfig& c) {
+    add_tile([&](TiledConfig& c) { c.a_hint = hint; });
+    add_tile([&](TiledConfig& c) { c.b_hint = hint; });
+    for (const StorePath store : {StorePath::kTma, StorePath::kOverlapped}) {
+      add_tile([&](TiledConfig& c) {
         c.d_hint = hint;
-        c.epilogue = epilogue;
+        c.store = store;
       });
     }
   }
   for (const int promotion : {64, 128, 256}) {
-    add([&](KernelConfig& c) { c.promotion = promotion; });
+    add_tile([&](TiledConfig& c) { c.promotion = promotion; });
   }
-  expect_all_compile(configs);
+}
+
+// ---- Stamps and clocks ----
+
+TiledConfig probed(TiledConfig config) {
+  config.probe = true;
+  return config;
 }
 
 // What a student looks into must be there with stamps too; tighter tiles may spill with them.
 TEST(Kernels, ProbedTilesCompileWithoutSpills) {
-  std::vector<KernelConfig> configs;
+  std::vector<Kernel> kernels;
   const std::vector<std::pair<int, int>> tiles = {{128, 256}, {256, 128}, {128, 192}, {256, 192}};
   for (const auto& [bm, bn] : tiles) {
-    const KernelConfig alone{.bm = bm, .bn = bn, .stages = 3, .probe = true};
-    KernelConfig pair = alone;
+    const TiledConfig alone = probed({.bm = bm, .bn = bn, .stages = 3});
+    TiledConfig pair = alone;
     (bm < bn ? pair.cluster_m : pair.cluster_n) = 2;
     pair.order = TileOrder::kHilbert;
-    KernelConfig eager = pair;
+    TiledConfig eager = pair;
     eager.mma_depth = 0;
     eager.order = TileOrder::kGroupedRows;
     eager.group = 8;
-    KernelConfig direct = pair;
-    direct.epilogue = Epilogue::kDirect;
-    configs.insert(configs.end(), {alone, pair, eager, direct});
-  }
-  for (KernelConfig config : valid_configs("smoke")) {
-    config.probe = true;
-    if (config.dtype == Dtype::kBf16 && why_invalid(config) == Rule::kValid) {
-      configs.push_back(config);
+    TiledConfig direct = pair;
+    direct.store = StorePath::kDirect;
+    for (const TiledConfig& config : {alone, pair, eager, direct}) {
+      kernels.push_back(test::kernel_of(config));
     }
   }
-  configs.push_back({.bm = 64, .bn = 32, .stages = 8, .consumers = 1, .probe = true});
-  configs.push_back({.bm = 192,
-                     .bn = 128,
-                     .stages = 3,
-                     .cluster_n = 2,
-                     .consumers = 3,
-                     .walk = Walk::kSingle,
-                     .dtype = Dtype::kFp16,
-                     .probe = true});
-  expect_all_compile(configs);
+  for (const Kernel& kernel : kernels_of_space("smoke")) {
+    const auto* const tiled = std::get_if<TiledKernel>(&kernel);
+    if (!tiled || tiled->gemm.input != DataType::kBf16) continue;
+    const Kernel with_stamps = with_probe(*tiled);
+    if (!why_invalid(with_stamps)) kernels.push_back(with_stamps);
+  }
+  kernels.push_back(
+      test::kernel_of(TiledConfig{.bm = 64, .bn = 32, .stages = 8, .consumers = 1, .probe = true}));
+  kernels.push_back(kernel_for(TiledConfig{.bm = 192,
+                                           .bn = 128,
+                                           .stages = 3,
+                                           .cluster_n = 2,
+                                           .consumers = 3,
+                                           .scheduler = TileScheduler::kSingle,
+                                           .probe = true},
+                               of_types({}, DataType::kFp16, DataType::kFp16)));
+  expect_all_compile(kernels);
 }
 
 std::ptrdiff_t count(const std::string& text, const std::string& word) {
@@ -307,55 +380,71 @@ std::ptrdiff_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
+std::string ptx_of(const Kernel& kernel, std::span<const EmbeddedFile> files = embedded_kernels()) {
+  return nvrtc_ptx(JobMaker(files, default_compile_flags()).job(kernel_source(kernel)));
+}
+
 // Rule: instrumentation never runs in a timed launch. %globaltimer bounds waits, on their slow
 // path: two reads and a trap in each.
 TEST(Kernels, ReadNoClock) {
-  for (const KernelConfig& config : valid_configs("smoke")) {
-    if (config.dtype != Dtype::kBf16) continue;  // types differ in what they multiply
-    SCOPED_TRACE(label(config));
-    const std::string ptx =
-        nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
-    if (!is_vector(config)) {
+  for (const Kernel& kernel : kernels_of_space("smoke")) {
+    const GemmKind kind = kind_of(kernel);  // others differ in what they multiply and store
+    if (kind.input != DataType::kBf16 || kind.output != DataType::kBf16) continue;
+    SCOPED_TRACE(build_name(kernel));
+    const std::string ptx = ptx_of(kernel);
+    if (!std::holds_alternative<GemvKernel>(kernel)) {
       EXPECT_THAT(ptx, HasSubstr("wgmma.mma_async"));
     }
     EXPECT_THAT(ptx, Not(HasSubstr("%clock")));
     EXPECT_EQ(count(ptx, "%globaltimer"), count(ptx, "%globaltimer_lo"));
     EXPECT_EQ(count(ptx, "%globaltimer_lo"), 2 * count(ptx, "trap;"));
-    EXPECT_EQ(count(ptx, ".visible .entry"), config.pack ? 2 : 1);
+    EXPECT_EQ(count(ptx, ".visible .entry"), packs(kernel) ? 2 : 1);
   }
-  KernelConfig config{.bm = 128, .bn = 256};
-  config.probe = true;
-  const std::string ptx =
-      nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
+  const std::string ptx = ptx_of(test::kernel_of(probed({.bm = 128, .bn = 256})));
   EXPECT_EQ(count(ptx, ".visible .entry"), 2) << "the plain kernel is beside the probed one";
   EXPECT_GT(count(ptx, "%clock;"), 10);
   EXPECT_GT(count(ptx, "%clock64;"), 4);
   EXPECT_EQ(count(ptx, "%globaltimer;"), 2) << "at entry and finish";
 
-  const test::StandIn probed("*params.out = static_cast<int>(clock64());");
-  EXPECT_THAT(nvrtc_ptx(kernel_job({}, probed.files(), default_compile_flags())),
-              HasSubstr("%clock"));
+  const test::StandIn with_clock("*out = static_cast<int>(clock64());");
+  EXPECT_THAT(ptx_of(test::kernel_of(TiledConfig{}), with_clock.files()), HasSubstr("%clock"));
 }
 
 TEST(Kernels, CarryTheirLaunchShape) {
-  const auto ptx_of = [](const KernelConfig& config) {
-    return nvrtc_ptx(kernel_job(config, embedded_kernels(), default_compile_flags()));
-  };
-  const std::string alone = ptx_of({.bm = 192, .bn = 64, .consumers = 3});
+  const auto ptx = [](const TiledConfig& config) { return ptx_of(test::kernel_of(config)); };
+  const std::string alone = ptx({.bm = 192, .bn = 64, .consumers = 3});
   EXPECT_THAT(alone, HasSubstr(".maxntid 512, 1, 1"));
   EXPECT_THAT(alone, Not(HasSubstr(".reqnctapercluster")));
-  EXPECT_THAT(ptx_of({.bn = 64, .cluster_n = 2}), HasSubstr(".reqnctapercluster 2, 1, 1"));
+  EXPECT_THAT(ptx({.bn = 64, .cluster_n = 2}), HasSubstr(".reqnctapercluster 2, 1, 1"));
 }
 
-TEST(Kernels, TheSourceHashIsThatOfTheFiles) {
-  std::vector<std::string> texts;
-  std::set<fs::path> paths;  // sorted
-  for (const auto& entry : fs::directory_iterator(HGEMM_SOURCE_DIR "/kernels")) {
-    if (entry.is_regular_file()) paths.insert(entry.path());
+// ---- Names of sources ----
+
+/// The kernel files as they lie in the project, but for the studies'.
+std::map<std::string, std::string> files_on_disk() {
+  std::map<std::string, std::string> files;
+  const fs::path project = HGEMM_SOURCE_DIR;
+  for (const auto& entry : fs::recursive_directory_iterator(project / "kernels")) {
+    const std::string path = fs::relative(entry.path(), project).string();
+    if (!entry.is_regular_file() || path.starts_with("kernels/studies/")) continue;
+    files[path] = test::read_file(entry.path());
   }
-  for (const fs::path& path : paths) {
-    texts.push_back("kernels/" + path.filename().string());
-    texts.push_back(test::read_file(path));
+  return files;
+}
+
+TEST(Kernels, TheProgramHasTheFilesOfTheProject) {
+  std::map<std::string, std::string> embedded;
+  for (const EmbeddedFile& file : embedded_kernels()) {
+    embedded[std::string(file.path)] = std::string(file.text);
+  }
+  EXPECT_EQ(embedded, files_on_disk());
+}
+
+TEST(Kernels, TheSourceHashIsThatOfTheFilesWithoutTheirComments) {
+  std::vector<std::string> texts;
+  for (const auto& [path, text] : files_on_disk()) {
+    texts.push_back(path);
+    texts.push_back(without_comments(text));
   }
   EXPECT_EQ(kernel_source_hash(),
             content_hash(std::vector<std::string_view>(texts.begin(), texts.end())));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,11 @@
 
 #include "base/child.h"
 #include "compile/compiler.h"
+#include "compile/cubin.h"
+#include "families/family.h"
+#include "families/gemv/family.h"
+#include "families/swap_ab/family.h"
+#include "families/tiled/family.h"
 #include "tests/support/temporary_folder.h"
 
 namespace hgemm::test {
@@ -27,20 +33,18 @@ inline std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// kernels/config.h as it is, and a stand-in for hgemm.cuh whose kernel does `body`.
+/// The kernel files as they are, but for the kernels themselves: stand-ins of every family, which
+/// do `body`. It knows `kKernel` and writes to `out`.
 class StandIn {
  public:
-  explicit StandIn(const std::string& body = "*params.out = kConfig.bn;")
-      : kernel_(fmt::format(R"(#include "config.h"
-namespace hgemm {{
-struct KernelParams {{ int* out; }};
-template <KernelConfig kConfig>
-__device__ void hgemm(const KernelParams& params) {{ {} }}
-}})",
-                            body)) {
-    const auto config = std::ranges::find(embedded_kernels(), std::string_view("kernels/config.h"),
-                                          &EmbeddedFile::path);
-    files_ = {*config, {"kernels/hgemm.cuh", kernel_}};
+  explicit StandIn(const std::string& body = "*out = kKernel.bn;")
+      : texts_{kernel<TiledConfig>(body), kernel<SwapAbConfig>(body), kernel<GemvConfig>(body)} {
+    for (const EmbeddedFile& file : embedded_kernels()) {
+      if (!file.path.ends_with("/kernel.cuh")) files_.push_back(file);
+    }
+    files_.push_back({"kernels/tiled/kernel.cuh", texts_[0]});
+    files_.push_back({"kernels/swap_ab/kernel.cuh", texts_[1]});
+    files_.push_back({"kernels/gemv/kernel.cuh", texts_[2]});
   }
   StandIn(const StandIn&) = delete;
   StandIn& operator=(const StandIn&) = delete;
@@ -48,9 +52,32 @@ __device__ void hgemm(const KernelParams& params) {{ {} }}
   std::span<const EmbeddedFile> files() const { return files_; }
 
  private:
-  std::string kernel_;
+  template <class Config>
+  static std::string kernel(const std::string& body) {
+    using F = Family<Config>;
+    return fmt::format(R"(#include "common/params.h"
+#include "{}/config.h"
+namespace hgemm {{
+template <{} kKernel>
+__device__ void {}(const KernelParams& params) {{
+  [[maybe_unused]] int* const out = static_cast<int*>(params.d_pointer);
+  {}
+}}
+}})",
+                       F::kName, F::kKernelType, F::kFunction, body);
+  }
+
+  std::array<std::string, 3> texts_;
   std::vector<EmbeddedFile> files_;
 };
+
+/// Made for bf16 problems, whose extents are given at launch.
+inline Kernel kernel_of(const KernelConfig& config) { return kernel_for(config, GemmProblem{}); }
+inline std::vector<Kernel> kernels_of(std::span<const KernelConfig> configs) {
+  std::vector<Kernel> kernels;
+  for (const KernelConfig& config : configs) kernels.push_back(kernel_of(config));
+  return kernels;
+}
 
 /// Every `parts`-th of what would take two cores minutes to compile. Which ones depends on
 /// `sources`, so that a series of changes sees all of them. HGEMM_TUNE_COMPILE_ALL=1: all at once.
@@ -65,23 +92,55 @@ std::vector<T> in_turn(std::vector<T> all, std::size_t parts,
 }
 
 struct Outcome {
-  std::vector<Build> builds;  ///< in the order of the configs
+  std::vector<Build> builds;  ///< in the order of the kernels
   CompileCounts counts;
 };
-inline Outcome compile(const std::vector<KernelConfig>& configs, const CompileOptions& options) {
+inline Outcome compile(const std::vector<Kernel>& kernels, const CompileOptions& options) {
   Outcome outcome;
   std::vector<Build> done;
-  outcome.counts = compile_all(configs, options, [&](Build b) { done.push_back(std::move(b)); });
-  EXPECT_EQ(done.size(), configs.size());
-  for (const KernelConfig& config : configs) {
-    const auto found = std::ranges::find(done, config, &Build::config);
+  outcome.counts = compile_all(kernels, options, [&](Build b) { done.push_back(std::move(b)); });
+  EXPECT_EQ(done.size(), kernels.size());
+  for (const Kernel& kernel : kernels) {
+    const auto found = std::ranges::find(done, kernel, &Build::kernel);
     if (found == done.end()) {
-      ADD_FAILURE() << "a config was not reported";
+      ADD_FAILURE() << build_name(kernel) << " was not reported";
     } else {
       outcome.builds.push_back(*found);
     }
   }
   return outcome;
+}
+
+inline bool moves_registers(const Kernel& kernel) {
+  const auto* const tiled = std::get_if<TiledKernel>(&kernel);
+  return tiled && hgemm::moves_registers(*tiled);
+}
+
+/// Without a spill or a warning about wgmma (Build::status), with registers and shared memory for
+/// them.
+inline void expect_all_compile(const std::vector<Kernel>& kernels) {
+  ASSERT_FALSE(kernels.empty());
+  const TemporaryFolder cache;
+  const Outcome outcome = compile(kernels, {cache.path(), 0, std::chrono::seconds(60), {}});
+  for (const Build& build : outcome.builds) {
+    SCOPED_TRACE(build.facts.name);
+    EXPECT_EQ(build.status, Status::kOk) << build.message;
+    EXPECT_EQ(build.facts.spill_bytes, 0);
+    if (build.status != Status::kOk) continue;
+    EXPECT_GT(build.facts.registers, 0);
+    const int at_entry = std::visit([](const auto& k) { return entry_registers(k); }, build.kernel);
+    EXPECT_LE(build.facts.registers, at_entry);
+    // setmaxnreg moves registers from what the CTA starts with, so it must start with all of them.
+    if (moves_registers(build.kernel)) {
+      EXPECT_EQ(build.facts.registers, at_entry);
+    }
+    EXPECT_LE(build.facts.static_smem_bytes + build.facts.dynamic_smem_bytes,
+              DeviceLimits{}.smem_bytes_per_cta);
+    EXPECT_EQ(read_file(build.cubin).substr(0, 4),
+              "\x7f"
+              "ELF");
+    EXPECT_EQ(build.facts.kernel_id, code_hash(read_file(build.cubin)));
+  }
 }
 
 }  // namespace hgemm::test

@@ -1,31 +1,31 @@
 // Chains on the GPU: links that read what the one before them wrote give correct results while they
 // overlap, and what overlaps and should not is found.
-#include "bench/chain.h"
+#include "studies/chain/run.h"
 
 #include <algorithm>
 
 #include "compile/source.h"
-#include "space/label.h"
-#include "study/chain.h"
+#include "families/family.h"
+#include "studies/chain/chain.h"
 #include "support.h"
 
 namespace hgemm::testing {
 namespace {
 
 /// Few stages, so that many CTAs find room on an SM at once and links overlap as much as they can.
-constexpr const char* kSingle = "bm16.bn64.bk64.q3.c1x1.swap1.d1.linear.tma.single.bf16.p128.pdl";
-constexpr const char* kSplit = "bm16.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.csplit2.bf16.p128.pdl";
-constexpr const char* kTall = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16.pdl";
+constexpr const char* kSingle = "swap_ab.bm16.bn64.bk64.q3.d1.tma.single.p128.pdl";
+constexpr const char* kSplit = "swap_ab.bm16.bn64.bk128.q4.d1.tma.csplit2.p128.pdl";
+constexpr const char* kTall = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.pdl";
 
 std::string without_pdl(const std::string& text) {
-  KernelConfig config = parse_label(text);
-  config.pdl = false;
-  return label(config);
+  return label(with_pdl(parse_label(text), false));
 }
+/// Links differ in their extents alone, which these configs are given at launch.
+Kernel kernel_of(const std::string& text) { return kernel_for(parse_label(text), GemmProblem{}); }
 
 /// The last link but one is not wide enough to feed the last one.
-std::vector<Shape> shapes(std::int64_t m) {
-  std::vector<Shape> shapes;
+std::vector<GemmProblem> problems(std::int64_t m) {
+  std::vector<GemmProblem> problems;
   for (const auto& [n, k] : {std::pair{1024, 2048},
                              {4096, 1024},
                              {2048, 4096},
@@ -34,32 +34,35 @@ std::vector<Shape> shapes(std::int64_t m) {
                              {4096, 512},
                              {512, 4096},
                              {2048, 1024}}) {
-    shapes.push_back({.m = m, .n = n, .k = k, .tag = ""});
+    problems.push_back({.m = m, .n = n, .k = k, .tag = ""});
   }
-  return shapes;
+  return problems;
 }
 
 class ChainTest : public GpuTest {
  protected:
   /// Links take turns with the configs.
   static StudyRequest request(std::int64_t m, const std::vector<std::string>& configs) {
-    StudyRequest request{.kind = StudyKind::kChain, .label = "chain", .shape = std::nullopt};
-    for (const Shape& shape : shapes(m)) {
-      const std::string& pdl_on = configs[request.links.size() % configs.size()];
-      request.links.push_back({.shape = shape, .pdl_off = without_pdl(pdl_on), .pdl_on = pdl_on});
+    std::vector<ChainLink> links;
+    for (const GemmProblem& problem : problems(m)) {
+      const std::string& pdl_on = configs[links.size() % configs.size()];
+      links.push_back({.problem = problem, .pdl_off = without_pdl(pdl_on), .pdl_on = pdl_on});
     }
-    return request;
+    return {.kind = std::string(kChainStudy),
+            .label = "chain",
+            .problem = std::nullopt,
+            .parts = parts_of(links)};
   }
   static Cubins cubins(const std::vector<std::string>& configs) {
-    std::vector<KernelConfig> all;
+    std::vector<Kernel> all;
     for (const std::string& text : configs) {
-      all.push_back(parse_label(text));
-      all.push_back(parse_label(without_pdl(text)));
+      all.push_back(kernel_of(text));
+      all.push_back(kernel_of(without_pdl(text)));
     }
     Cubins cubins;
     for (const Build& build : compile(all)) {
       EXPECT_EQ(build.status, Status::kOk) << build.message;
-      cubins[build.facts.label] = build.cubin;
+      cubins[build.facts.name] = build.cubin;
     }
     return cubins;
   }
@@ -77,16 +80,18 @@ TEST_F(ChainTest, IsVerifiedAndTimedInTurns) {
     EXPECT_TRUE(study.verdict.correct);
     EXPECT_GT(study.verdict.error, 0);
     EXPECT_LE(study.verdict.error, study.verdict.tolerance);
-    EXPECT_EQ(study.links.size(), 8u);
-    ASSERT_EQ(study.samples.size(), 40u) << "decode is light: the shared pace";
-    ASSERT_EQ(study.pdl_samples.size(), 40u);
-    ASSERT_EQ(study.cublas_samples.size(), 40u);
-    for (std::size_t i = 0; i < study.samples.size(); ++i) {
-      for (const auto* samples : {&study.samples, &study.pdl_samples, &study.cublas_samples}) {
-        EXPECT_EQ((*samples)[i].round, static_cast<int>(i));
-        EXPECT_EQ((*samples)[i].pace, Pace::kShared);
-        EXPECT_GT((*samples)[i].time_us, 8) << "of eight GEMMs";
-        EXPECT_GT((*samples)[i].sm_mhz, 0);
+    EXPECT_EQ(links_of(study.parts).size(), 8u);
+    EXPECT_EQ(study.series.size(), 3u);
+    for (const std::string_view name :
+         {std::string_view(kPdlOff), std::string_view(kPdlOn), kCublasLabel}) {
+      SCOPED_TRACE(name);
+      const std::vector<Sample>& samples = std::as_const(study).samples(name);
+      ASSERT_EQ(samples.size(), 40u) << "decode is light: the shared pace";
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        EXPECT_EQ(samples[i].round, static_cast<int>(i));
+        EXPECT_EQ(samples[i].pace, Pace::kShared);
+        EXPECT_GT(samples[i].time_us, 8) << "of eight GEMMs";
+        EXPECT_GT(samples[i].sm_mhz, 0);
       }
     }
   }
@@ -96,20 +101,19 @@ TEST_F(ChainTest, IsVerifiedAndTimedInTurns) {
 // correct, and what a race of single shapes verifies is alone.
 TEST_F(ChainTest, ALinkThatDoesNotWaitIsFound) {
   const Build hasty =
-      compile_edited(parse_label(kSingle), "stream.cuh", "ptx::griddepcontrol_wait();", "");
+      compile_edited(kernel_of(kSingle), "swap_ab/kernel.cuh", "ptx::griddepcontrol_wait();", "");
   ASSERT_EQ(hasty.status, Status::kOk) << hasty.message;
   Cubins broken = cubins({kSingle});
-  broken[kSingle] = hasty.cubin;
+  broken.at(hasty.facts.name) = hasty.cubin;
   const Study study = run_chain(request(16, {kSingle}), broken, bench());
   EXPECT_EQ(study.status, Status::kWrongResult);
   EXPECT_NE(study.message.find("pdl_on: link "), std::string::npos) << study.message;
-  EXPECT_TRUE(study.samples.empty());
-  EXPECT_TRUE(study.cublas_samples.empty());
+  EXPECT_TRUE(study.series.empty());
 }
 
 TEST_F(ChainTest, AWeightThatIsNotTheReferencesIsFoundInItsLink) {
   const Stream stream;
-  const std::vector<Shape> links = shapes(16);
+  const std::vector<GemmProblem> links = problems(16);
   const ChainData data(links, 3, *device_, stream);
   const auto chain =
       make_kernel_chain(std::vector(links.size(), std::string(kSplit)), cubins({kSplit}), data);
@@ -124,7 +128,7 @@ TEST_F(ChainTest, AWeightThatIsNotTheReferencesIsFoundInItsLink) {
 
 TEST_F(ChainTest, LinksReadWhatTheOneBeforeThemWroteWhereItSuffices) {
   const Stream stream;
-  const std::vector<Shape> links = shapes(1);
+  const std::vector<GemmProblem> links = problems(1);
   const ChainData data(links, 3, *device_, stream);
   for (int i = 1; i < data.links(); ++i) {
     const auto at = static_cast<std::size_t>(i);

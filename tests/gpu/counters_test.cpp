@@ -2,10 +2,10 @@
 // counters, the error must say so and what to do: that is what is checked then.
 #include <gmock/gmock.h>
 
-#include "bench/bench.h"
-#include "bench/cupti.h"
-#include "space/label.h"
-#include "study/counter_set.h"
+#include "families/family.h"
+#include "studies/counters/counter_set.h"
+#include "studies/counters/run.h"
+#include "studies/counters/run_cupti.h"
 #include "support.h"
 
 namespace hgemm::testing {
@@ -15,9 +15,9 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Two CTAs of a cluster share B: each fetches half of it and multicasts it to both.
-const KernelConfig kConfig{
+const TiledConfig kConfig{
     .bm = 128, .bn = 256, .bk = 64, .stages = 4, .cluster_m = 2, .consumers = 2};
-const Shape kShape{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
+const GemmProblem kShape{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
 
 class CountersTest : public GpuTest {
  protected:
@@ -39,12 +39,12 @@ class CountersTest : public GpuTest {
   Study count(const std::string& label, const std::filesystem::path& cubin = {}) {
     const OnStep silent;
     StudyRequest request;
-    request.kind = StudyKind::kCounters;
+    request.kind = kCountersStudy;
     request.label = label;
-    request.shape = kShape;
+    request.problem = kShape;
     Study study = run_counters(request, cubin, {*device_, nullptr, silent});
     EXPECT_EQ(study.status, Status::kOk) << label << ": " << study.message;
-    for (const CounterFigure& figure : study.counters) {
+    for (const Figure& figure : study.figures) {
       std::cout << "  " << label.substr(0, 12) << ' ' << figure.metric << " = " << figure.value
                 << ' ' << figure.unit << '\n';
     }
@@ -52,7 +52,7 @@ class CountersTest : public GpuTest {
   }
 
   static double value(const Study& study, const std::string& metric) {
-    for (const CounterFigure& figure : study.counters) {
+    for (const Figure& figure : study.figures) {
       if (figure.metric == metric) return figure.value;
     }
     ADD_FAILURE() << study.label << " has no " << metric;
@@ -80,7 +80,7 @@ class CountersTest : public GpuTest {
     EXPECT_LE(value(study, "flop_per_clk"), 4096 * margin);
     EXPECT_NEAR(value(study, "tensor_work"), 1, 0.001) << "is an FMA two operations?";
     double warp_cycles = 0;
-    for (const CounterFigure& figure : study.counters) {
+    for (const Figure& figure : study.figures) {
       if (is_stall(figure.metric)) warp_cycles += figure.value;
     }
     EXPECT_NEAR(warp_cycles, 100, 5) << "the reasons are not all there, or one is counted twice";
@@ -91,7 +91,7 @@ class CountersTest : public GpuTest {
 
 TEST_F(CountersTest, OurKernelIsWhatWeCountByHand) {
   if (!permitted_) return;
-  const Build build = compile({kConfig}).front();
+  const Build build = compile({kernel_for(kConfig, kShape)}).front();
   ASSERT_EQ(build.status, Status::kOk) << build.message;
   const Study study = count(label(kConfig), build.cubin);
   expect_physical(study);
@@ -102,12 +102,12 @@ TEST_F(CountersTest, OurKernelIsWhatWeCountByHand) {
 
   // A tile of bm x bn takes bm + bn rows of K from L2. Of B, each CTA of the cluster receives all.
   const double tiles = static_cast<double>(kShape.m / kConfig.bm * (kShape.n / kConfig.bn));
-  const double a_bytes = tiles * kConfig.bm * static_cast<double>(kShape.k) * kElementBytes;
-  const double b_bytes = tiles * kConfig.bn * static_cast<double>(kShape.k) * kElementBytes;
+  const double a_bytes = tiles * kConfig.bm * static_cast<double>(kShape.k) * kInputBytes;
+  const double b_bytes = tiles * kConfig.bn * static_cast<double>(kShape.k) * kInputBytes;
   EXPECT_NEAR(value(study, "l2_to_sm_tma") / (a_bytes + b_bytes), 1, 0.02)
       << "multicast bytes are counted where they arrive, or not?";
   EXPECT_NEAR(value(study, "multicast_share"), 100 * b_bytes / (a_bytes + b_bytes), 1);
-  const double d_bytes = static_cast<double>(kShape.m * kShape.n) * kElementBytes;
+  const double d_bytes = kShape.d_bytes();
   EXPECT_NEAR(value(study, "sm_to_l2") / d_bytes, 1, 0.1);
 }
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <thread>
 
-#include "space/label.h"
+#include "families/family.h"
 #include "store/store.h"
 #include "support.h"
 #include "tune/tune.h"
@@ -20,8 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Shape kShape{.m = 2048, .n = 4096, .k = 4096, .tag = ""};
-constexpr const char* kStart = "  const Pipeline<kConfig> pipeline(smem);";
+const GemmProblem kShape{.m = 2048, .n = 4096, .k = 4096, .tag = ""};
+constexpr const char* kStart = "  const TiledPipeline<kKernel> pipeline(smem);";
 
 /// A config that carries an edit of the kernel sources, and how its trial must end.
 struct Hostile {
@@ -38,38 +38,48 @@ std::vector<Hostile> hostile_kernels() {
     return std::string(kStart) + "\n  " + statement;
   };
   const std::string expect =
-      "mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig)";
+      "mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel)";
   return {
-      {"runs for ever", 64, Status::kTimedOut, "the first launch", "hgemm.cuh", kStart,
+      {"runs for ever", 64, Status::kTimedOut, "the first launch", "tiled/kernel.cuh", kStart,
        at_start("while (params.m > 0) asm volatile(\"nanosleep.u32 100;\");")},
-      {"waits for ever", 72, Status::kCrashed, "", "hgemm.cuh", expect, expect + " + 16"},
-      {"illegal address", 80, Status::kCrashed, "", "hgemm.cuh", kStart,
+      {"waits for ever", 72, Status::kCrashed, "", "tiled/producer.cuh", expect, expect + " + 16"},
+      {"illegal address", 80, Status::kCrashed, "", "tiled/kernel.cuh", kStart,
        at_start("*reinterpret_cast<volatile int*>(16) = 1;")},
-      {"misaligned address", 88, Status::kCrashed, "misaligned", "hgemm.cuh", kStart,
+      {"misaligned address", 88, Status::kCrashed, "misaligned", "tiled/kernel.cuh", kStart,
        at_start("*reinterpret_cast<volatile int*>(static_cast<char*>(params.d_pointer) + 2) = 1;")},
-      {"illegal instruction", 96, Status::kCrashed, "", "hgemm.cuh", kStart,
+      {"illegal instruction", 96, Status::kCrashed, "", "tiled/kernel.cuh", kStart,
        at_start("asm volatile(\"trap;\");")},
-      {"too much shared memory", 104, Status::kLaunchFailed, "", "hgemm.cuh", kStart,
+      {"too much shared memory", 104, Status::kLaunchFailed, "", "tiled/kernel.cuh", kStart,
        at_start("__shared__ volatile char extra[40000]; extra[threadIdx.x] = 0;")},
-      {"more memory than there is", 112, Status::kLaunchFailed, "memory", "hgemm.cuh", kStart,
+      {"more memory than there is", 112, Status::kLaunchFailed, "memory", "tiled/kernel.cuh",
+       kStart,
        at_start("static __device__ char huge[1ull << 38]; "
                 "reinterpret_cast<volatile char*>(huge)[threadIdx.x] = 0;")},
-      {"wrong result", 120, Status::kWrongResult, "wrong", "hgemm.cuh", "!is_first);", "1);"},
+      {"wrong result", 120, Status::kWrongResult, "wrong", "tiled/consumer.cuh", "!is_first);",
+       "1);"},
   };
 }
 
 KernelConfig carrier(const Hostile& hostile) {
-  return {.bm = 128, .bn = hostile.bn, .bk = 64, .stages = 6, .consumers = 2};
+  return TiledConfig{.bm = 128, .bn = hostile.bn, .bk = 64, .stages = 6, .consumers = 2};
+}
+
+Build compile_hostile(const Hostile& hostile) {
+  return compile_edited(kernel_for(carrier(hostile), kShape), hostile.file, hostile.text,
+                        hostile.replacement);
+}
+Build compile_good(const KernelConfig& config) {
+  return compile({kernel_for(config, kShape)}).front();
 }
 
 struct Silent : TuneListener {
   void compiling(const Compiling&) override {}
-  void shape_started(const Shape&, Regime, int, int, int) override {}
+  void race_started(const GemmProblem&, Regime, int, int, int) override {}
   void preparing(int, int) override {}
   void measuring(int, int) override {}
   void racing(int, int, const std::string&, double) override {}
   void weighing(int, int) override {}
-  void shape_finished(const Shape&) override {}
+  void race_finished(const GemmProblem&) override {}
   void warning(const std::string&) override {}
   void advanced(double) override {}
 };
@@ -77,19 +87,19 @@ struct Silent : TuneListener {
 class HostileTest : public GpuTest {
  protected:
   std::map<std::string, Trial> tune_with(const std::vector<KernelConfig>& configs) {
-    const auto compile_hostile = [](std::span<const KernelConfig> wanted, const CompileOptions&,
-                                    const std::function<void(Build)>& done) {
-      for (const KernelConfig& config : wanted) {
-        const std::vector<Hostile> all = hostile_kernels();
-        const auto hostile = std::ranges::find_if(
-            all, [&](const Hostile& h) { return label(carrier(h)) == label(config); });
-        done(hostile == all.end()
-                 ? compile({config}).front()
-                 : compile_edited(config, hostile->file, hostile->text, hostile->replacement));
-      }
-    };
+    // As sources are keyed by what they are compiled from, an edited one is by its label too.
+    const Compiler compiler{
+        source_keys(), [](std::span<const Kernel> wanted, const CompileOptions&,
+                          const std::function<void(Build)>& done) {
+          for (const Kernel& kernel : wanted) {
+            const std::vector<Hostile> all = hostile_kernels();
+            const auto hostile = std::ranges::find_if(
+                all, [&](const Hostile& h) { return carrier(h) == config_of(kernel); });
+            done(hostile == all.end() ? compile({kernel}).front() : compile_hostile(*hostile));
+          }
+        }};
     TunePlan plan;
-    plan.shapes = {kShape};
+    plan.problems = {kShape};
     plan.configs = configs;
     plan.policy.seed = 3;
     plan.command_line = "hostile_test";
@@ -97,7 +107,7 @@ class HostileTest : public GpuTest {
     Silent listener;
     const std::string path = (folder_.path() / fmt::format("{}.db", ++databases_)).string();
     Store store = Store::open(path, Store::Mode::kReadWrite);
-    tune(plan, measurer, store, compile_hostile, listener, nullptr);
+    tune(plan, measurer, store, compiler, listener, nullptr);
     std::map<std::string, Trial> trials;
     for (const RecordedRace& race : store.races()) {
       for (const Trial& trial : race.race.trials) trials[trial.label] = trial;
@@ -110,8 +120,8 @@ class HostileTest : public GpuTest {
 };
 
 const std::vector<KernelConfig> kGood = {
-    {.bm = 128, .bn = 128, .bk = 64, .stages = 6, .consumers = 2},
-    {.bm = 128, .bn = 256, .bk = 64, .stages = 4, .cluster_m = 2, .consumers = 2}};
+    TiledConfig{.bm = 128, .bn = 128, .bk = 64, .stages = 6, .consumers = 2},
+    TiledConfig{.bm = 128, .bn = 256, .bk = 64, .stages = 4, .cluster_m = 2, .consumers = 2}};
 
 TEST_F(HostileTest, EachEndsAsTheRightStatusAndCostsNoOther) {
   std::vector<KernelConfig> configs = kGood;
@@ -138,12 +148,14 @@ TEST_F(HostileTest, WhatAHungKernelCosts) {
   std::vector<KernelConfig> configs = kGood;
   for (int bn = 64; bn <= 256; bn += 8) {
     for (const int stages : {3, 4}) {
-      configs.push_back({.bm = 128, .bn = bn, .bk = 64, .stages = stages, .consumers = 2});
+      configs.push_back(
+          TiledConfig{.bm = 128, .bn = bn, .bk = 64, .stages = stages, .consumers = 2});
     }
   }
-  const std::vector<Build> builds = compile(configs);
-  const Hostile hung = hostile_kernels().front();
-  const Build hung_build = compile_edited(carrier(hung), hung.file, hung.text, hung.replacement);
+  std::vector<Kernel> kernels;
+  for (const KernelConfig& config : configs) kernels.push_back(kernel_for(config, kShape));
+  const std::vector<Build> builds = compile(kernels);
+  const Build hung_build = compile_hostile(hostile_kernels().front());
 
   RemoteMeasurer measurer({program(), "worker"});
   measurer.open(kShape, 1);
@@ -151,7 +163,7 @@ TEST_F(HostileTest, WhatAHungKernelCosts) {
   for (const Build& build : builds) {
     const Prepared prepared = measurer.prepare(build);
     ASSERT_EQ(prepared.status, Status::kOk) << prepared.message;
-    estimates_us[build.facts.label] = prepared.estimate_us;
+    estimates_us[label(config_of(build.kernel))] = prepared.estimate_us;
   }
   const auto start = std::chrono::steady_clock::now();
   std::string message;
@@ -164,7 +176,8 @@ TEST_F(HostileTest, WhatAHungKernelCosts) {
   }
   measurer.open(kShape, 1);
   for (const Build& build : builds) {
-    EXPECT_EQ(measurer.restore(build, estimates_us.at(build.facts.label)).status, Status::kOk);
+    const double estimate_us = estimates_us.at(label(config_of(build.kernel)));
+    EXPECT_EQ(measurer.restore(build, estimate_us).status, Status::kOk);
   }
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   const std::size_t at = message.find("within ");
@@ -193,7 +206,7 @@ pid_t child_pid() {
 
 TEST_F(HostileTest, AKilledWorkerIsNamedAndReplaced) {
   const Hostile hung = hostile_kernels().front();
-  const Build build = compile_edited(carrier(hung), hung.file, hung.text, hung.replacement);
+  const Build build = compile_hostile(hung);
   RemoteMeasurer measurer({program(), "worker"});
   measurer.open(kShape, 1);
   const pid_t worker = child_pid();
@@ -207,12 +220,12 @@ TEST_F(HostileTest, AKilledWorkerIsNamedAndReplaced) {
     ADD_FAILURE() << "the worker went on";
   } catch (const MeasurerLost& lost) {
     EXPECT_EQ(lost.status, Status::kCrashed);
-    EXPECT_EQ(lost.culprit, build.facts.label);
+    EXPECT_EQ(lost.culprit, label(carrier(hung)));
     EXPECT_THAT(lost.what(), HasSubstr("killed by signal 9"));
   }
   killer.join();
   measurer.open(kShape, 1);
-  EXPECT_EQ(measurer.prepare(compile({kGood.front()}).front()).status, Status::kOk);
+  EXPECT_EQ(measurer.prepare(compile_good(kGood.front())).status, Status::kOk);
 }
 
 }  // namespace

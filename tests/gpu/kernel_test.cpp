@@ -2,9 +2,10 @@
 // under compute-sanitizer (scripts/gpu_check.sh).
 #include <random>
 
-#include "gpu/hgemm_kernel.h"
-#include "measure/session.h"
-#include "space/label.h"
+#include "device/loaded_kernel.h"
+#include "device/session.h"
+#include "families/family.h"
+#include "gemm/problem_list.h"
 #include "support.h"
 
 namespace hgemm::testing {
@@ -12,57 +13,43 @@ namespace {
 
 using KernelTest = GpuTest;
 
-void expect_correct(const std::vector<Build>& builds, const std::vector<Shape>& shapes,
-                    const Gpu& device) {
-  const Stream stream;
-  for (const Shape& shape : shapes) {
-    const Problem problem(shape, 7, device, stream);  // no baselines: sanitizers are slow enough
-    for (const Build& build : builds) {
-      ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
-      if (build.config.dtype != shape.dtype || why_unsupported(build.config, shape)) continue;
-      const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
-      problem.poison(stream);
-      candidate->launch(0, stream.get());
-      const Verdict verdict = problem.verify(stream);
-      EXPECT_TRUE(verdict.correct)
-          << build.facts.label << " at " << to_string(shape) << ": " << verdict.message;
-    }
-  }
-}
+const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
 
 enum class Kind { kTiles, kSwapped, kAnyRows };
-Kind kind_of(const KernelConfig& config) {
-  if (config.pack || config.epilogue == Epilogue::kStaged || is_vector(config)) {
-    return Kind::kAnyRows;
-  }
-  return is_swapped(config) ? Kind::kSwapped : Kind::kTiles;
+Kind kind_of_problems(const Kernel& kernel) {
+  if (packs(kernel) || std::holds_alternative<GemvKernel>(kernel)) return Kind::kAnyRows;
+  const auto* const tiled = std::get_if<TiledKernel>(&kernel);
+  const auto* const swapped = std::get_if<SwapAbKernel>(&kernel);
+  const StorePath store = tiled ? tiled->store : swapped->store;
+  if (store == StorePath::kStaged) return Kind::kAnyRows;
+  return swapped ? Kind::kSwapped : Kind::kTiles;
 }
 
-/// Of both types.
-std::vector<Build> smoke_builds(Kind kind, std::span<const Shape> shapes) {
-  std::vector<KernelConfig> configs = smoke_space(Dtype::kBf16, shapes);
-  for (const KernelConfig& config : smoke_space(Dtype::kFp16, shapes)) configs.push_back(config);
-  std::erase_if(configs, [&](const KernelConfig& config) { return kind_of(config) != kind; });
-  return compile(configs);
+/// Of all types that the problems have.
+std::vector<Build> smoke_builds(Kind kind, std::span<const GemmProblem> problems) {
+  std::vector<Kernel> kernels = smoke_kernels(problems);
+  std::erase_if(kernels, [&](const Kernel& kernel) { return kind_of_problems(kernel) != kind; });
+  return compile(kernels);
 }
 
 TEST_F(KernelTest, SmokeSpaceIsCorrectAtSmokeShapes) {
-  const std::vector<Shape> shapes = load_shapes("smoke.yaml", configs_dir());
-  expect_correct(smoke_builds(Kind::kTiles, shapes), shapes, without_rotation());
+  const std::vector<GemmProblem> problems = load_problems("smoke.yaml", configs_dir());
+  expect_correct(smoke_builds(Kind::kTiles, problems), problems, without_rotation());
 }
 
 // A shape of so many tiles of 8 rows that a CTA each takes a sanitizer minutes adds nothing.
 TEST_F(KernelTest, SmokeSpaceSwappedIsCorrectAtSmokeShapes) {
-  std::vector<Shape> shapes = load_shapes("smoke.yaml", configs_dir());
-  std::erase_if(shapes, [](const Shape& shape) { return shape.m > 300; });
-  shapes.push_back({.m = 100, .n = 520, .k = 1032, .dtype = Dtype::kFp16, .tag = ""});
-  shapes.push_back({.m = 9, .n = 4104, .k = 328, .tag = ""});
-  expect_correct(smoke_builds(Kind::kSwapped, shapes), shapes, without_rotation());
+  std::vector<GemmProblem> problems = load_problems("smoke.yaml", configs_dir());
+  std::erase_if(problems, [](const GemmProblem& problem) { return problem.m > 300; });
+  problems.push_back({.m = 100, .n = 520, .k = 1032, .tag = ""});
+  problems.back().set_types(DataType::kFp16);
+  problems.push_back({.m = 9, .n = 4104, .k = 328, .tag = ""});
+  expect_correct(smoke_builds(Kind::kSwapped, problems), problems, without_rotation());
 }
 
 TEST_F(KernelTest, SmokeSpaceForAnyRowsIsCorrectAtOddShapes) {
-  const std::vector<Shape> shapes = load_shapes("smoke-odd.yaml", configs_dir());
-  expect_correct(smoke_builds(Kind::kAnyRows, shapes), shapes, without_rotation());
+  const std::vector<GemmProblem> problems = load_problems("smoke-odd.yaml", configs_dir());
+  expect_correct(smoke_builds(Kind::kAnyRows, problems), problems, without_rotation());
 }
 
 TEST_F(KernelTest, RandomShapesAreCorrect) {
@@ -70,43 +57,43 @@ TEST_F(KernelTest, RandomShapesAreCorrect) {
   const auto draw = [&](int limit, int step) {
     return std::uniform_int_distribution<int>(1, limit / step)(random) * step;
   };
-  std::vector<Shape> shapes;
+  std::vector<GemmProblem> problems;
   for (int i = 0; i < 40; ++i) {
-    shapes.push_back({.m = draw(1500, 1), .n = draw(2400, 8), .k = draw(1200, 8), .tag = ""});
+    problems.push_back({.m = draw(1500, 1), .n = draw(2400, 8), .k = draw(1200, 8), .tag = ""});
   }
-  expect_correct(compile(smoke_space(Dtype::kBf16, shapes)), shapes, without_rotation());
+  expect_correct(compile(smoke_kernels(problems)), problems, without_rotation());
 }
 
 TEST_F(KernelTest, LongReductionsStayWithinTolerance) {
-  const std::vector<Shape> shapes{{.m = 130, .n = 264, .k = 65544, .tag = ""}};
-  expect_correct(compile(smoke_space(Dtype::kBf16, shapes)), shapes, without_rotation());
+  const std::vector<GemmProblem> problems{{.m = 130, .n = 264, .k = 65544, .tag = ""}};
+  expect_correct(compile(smoke_kernels(problems)), problems, without_rotation());
 }
 
 // A race shows as an output that moves: the same data many times over, on a grid of several waves.
 TEST_F(KernelTest, OutputsDoNotMoveBetweenRuns) {
-  const Shape shape{.m = 2100, .n = 4104, .k = 1032, .tag = ""};
-  const std::vector<Build> builds = compile(smoke_space(Dtype::kBf16, {&shape, 1}));
+  const GemmProblem problem{.m = 2100, .n = 4104, .k = 1032, .tag = ""};
+  const std::vector<Build> builds = compile(smoke_kernels(problem));
   const Stream stream;
-  const Problem problem(shape, 3, without_rotation(), stream);
-  std::vector<std::uint16_t> first(static_cast<std::size_t>(shape.m * shape.n));
+  const ProblemData data(problem, 3, without_rotation(), stream);
+  std::vector<std::uint16_t> first(static_cast<std::size_t>(problem.m * problem.n));
   std::vector<std::uint16_t> later(first.size());
   const auto run = [&](const Candidate& candidate, std::vector<std::uint16_t>& output) {
-    problem.poison(stream);
+    data.poison(stream);
     candidate.launch(0, stream.get());
     stream.synchronize();
-    check(cudaMemcpy(output.data(), problem.operands(0).d, output.size() * sizeof output[0],
+    check(cudaMemcpy(output.data(), data.operands(0).d, output.size() * sizeof output[0],
                      cudaMemcpyDeviceToHost),
           "reading the output");
   };
   for (const Build& build : builds) {
-    ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
-    if (why_unsupported(build.config, shape)) continue;
-    const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
+    ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+    if (!computes(build.kernel, problem)) continue;
+    const auto candidate = make_kernel_candidate(build.kernel, build.cubin, data);
     run(*candidate, first);
-    EXPECT_TRUE(problem.verify(stream).correct) << build.facts.label;
+    EXPECT_TRUE(data.verify(stream).correct) << build.facts.name;
     for (int i = 1; i < 20; ++i) {
       run(*candidate, later);
-      ASSERT_EQ(first, later) << build.facts.label << ", run " << i;
+      ASSERT_EQ(first, later) << build.facts.name << ", run " << i;
     }
   }
 }
@@ -116,44 +103,44 @@ TEST_F(KernelTest, OutputsDoNotMoveBetweenRuns) {
 TEST_F(KernelTest, LaunchesInARowDoNotDisturbOneAnother) {
   const Stream stream;
   // Several waves, and so few tiles that some CTAs have nothing to do.
-  for (const Shape& shape : {Shape{.m = 2100, .n = 4104, .k = 1032, .tag = ""},
-                             Shape{.m = 200, .n = 136, .k = 1032, .tag = ""}}) {
-    const Problem problem(shape, 3, *device_, stream);
-    ASSERT_GT(problem.sets(), 2);
-    for (const Build& build : compile(smoke_space(Dtype::kBf16, {&shape, 1}))) {
-      ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
-      if (why_unsupported(build.config, shape)) continue;
-      const auto candidate = make_kernel_candidate(build.config, build.cubin, problem);
-      problem.poison(stream);
-      for (int set = problem.sets() - 1; set >= 0; --set) candidate->launch(set, stream.get());
-      const Verdict verdict = problem.verify(stream);
+  for (const GemmProblem& problem : {GemmProblem{.m = 2100, .n = 4104, .k = 1032, .tag = ""},
+                                     GemmProblem{.m = 200, .n = 136, .k = 1032, .tag = ""}}) {
+    const ProblemData data(problem, 3, *device_, stream);
+    ASSERT_GT(data.sets(), 2);
+    for (const Build& build : compile(smoke_kernels(problem))) {
+      ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+      if (!computes(build.kernel, problem)) continue;
+      const auto candidate = make_kernel_candidate(build.kernel, build.cubin, data);
+      data.poison(stream);
+      for (int set = data.sets() - 1; set >= 0; --set) candidate->launch(set, stream.get());
+      const Verdict verdict = data.verify(stream);
       EXPECT_TRUE(verdict.correct)
-          << build.facts.label << " at " << to_string(shape) << ": " << verdict.message;
+          << build.facts.name << " at " << to_string(problem) << ": " << verdict.message;
     }
   }
 }
 
 // A race holds thousands of candidates, whose parts of K share memory.
 TEST_F(KernelTest, CandidatesOfAPoolTakeTurns) {
-  const Shape shape{.m = 1000, .n = 1032, .k = 1032, .tag = ""};
+  const GemmProblem problem{.m = 1000, .n = 1032, .k = 1032, .tag = ""};
   const Stream stream;
-  const Problem problem(shape, 3, *device_, stream);
+  const ProblemData data(problem, 3, *device_, stream);
   WorkspacePool pool;
   std::vector<std::pair<std::string, std::unique_ptr<Candidate>>> candidates;
   int sharing = 0;
-  for (const Build& build : compile(smoke_space(Dtype::kBf16, {&shape, 1}))) {
-    ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
-    if (why_unsupported(build.config, shape)) continue;
-    if (adds_in_workspace(build.config)) ++sharing;
-    candidates.emplace_back(build.facts.label,
-                            make_kernel_candidate(build.config, build.cubin, problem, pool));
+  for (const Build& build : compile(smoke_kernels(problem))) {
+    ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+    if (!computes(build.kernel, problem)) continue;
+    if (waits_in_memory(config_of(build.kernel))) ++sharing;
+    candidates.emplace_back(build.facts.name,
+                            make_kernel_candidate(build.kernel, build.cubin, data, pool));
   }
   ASSERT_GE(sharing, 2) << "the smoke space has too few that leave sums in a workspace";
   for (int turn = 0; turn < 2; ++turn) {
     for (const auto& [label, candidate] : candidates) {
-      problem.poison(stream);
+      data.poison(stream);
       candidate->launch(0, stream.get());
-      const Verdict verdict = problem.verify(stream);
+      const Verdict verdict = data.verify(stream);
       EXPECT_TRUE(verdict.correct) << label << ", turn " << turn << ": " << verdict.message;
     }
   }
@@ -162,28 +149,29 @@ TEST_F(KernelTest, CandidatesOfAPoolTakeTurns) {
 // Layers of a network: each launch reads what the one before it writes, and writes what that one
 // reads. Overlapping launches (pdl) must give what launches one by one give, to the bit.
 TEST_F(KernelTest, EachLaunchReadsWhatTheOneBeforeWrote) {
-  const Shape shape{.m = 1000, .n = 1032, .k = 1032, .tag = ""};
+  const GemmProblem problem{.m = 1000, .n = 1032, .k = 1032, .tag = ""};
   const Stream stream;
-  const Problem problem(shape, 3, *device_, stream);
-  ASSERT_GT(problem.sets(), 2);
-  const auto bytes = static_cast<std::size_t>(shape.m * shape.n) * sizeof(std::uint16_t);
-  const Operands in = problem.operands(0);
+  const ProblemData data(problem, 3, *device_, stream);
+  ASSERT_GT(data.sets(), 2);
+  const auto bytes = static_cast<std::size_t>(problem.m * problem.n) * sizeof(std::uint16_t);
+  const Operands in = data.operands(0);
   const DeviceMemory left(bytes), right(bytes);
-  for (const Build& build : compile(smoke_space(Dtype::kBf16, {&shape, 1}))) {
-    ASSERT_EQ(build.status, Status::kOk) << build.facts.label << ": " << build.message;
-    if (why_unsupported(build.config, shape)) continue;
-    const HgemmKernel kernel(build.config, build.cubin);
-    const int ctas = kernel.grid_ctas(shape);
-    const Workspace workspace = kernel.make_workspace(shape, ctas);
+  for (const Build& build : compile(smoke_kernels(problem))) {
+    ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+    if (!computes(build.kernel, problem)) continue;
+    const LoadedKernel kernel(build.kernel, build.cubin);
+    const int ctas = kernel.grid_ctas(problem);
+    const Workspace workspace = kernel.make_workspace(problem, ctas);
     const auto outputs = [&](bool one_by_one) {
       check(cudaMemcpyAsync(left.data(), in.a, bytes, cudaMemcpyDeviceToDevice, stream.get()),
             "copying the first input");
       for (int layer = 0; layer < 40; ++layer) {
         const DeviceMemory& from = layer % 2 == 0 ? left : right;
         const DeviceMemory& to = layer % 2 == 0 ? right : left;
-        const void* weight = problem.operands(layer % 3).b;
-        kernel.launch(make_params(build.config, shape, {from.data(), weight, to.data()}, workspace),
-                      ctas, stream.get());
+        const void* weight = data.operands(layer % 3).b;
+        kernel.launch(
+            make_params(build.kernel, problem, {from.data(), weight, to.data()}, workspace), ctas,
+            stream.get());
         if (one_by_one) stream.synchronize();
       }
       stream.synchronize();
@@ -194,76 +182,88 @@ TEST_F(KernelTest, EachLaunchReadsWhatTheOneBeforeWrote) {
     };
     const std::vector<std::uint16_t> expected = outputs(true);
     for (int i = 0; i < 5; ++i) {
-      ASSERT_EQ(outputs(false), expected) << build.facts.label << ", run " << i;
+      ASSERT_EQ(outputs(false), expected) << build.facts.name << ", run " << i;
     }
   }
 }
 
 // 64-bit paths: more than 2^31 outputs.
 TEST_F(KernelTest, OutputsBeyondTwoToThe31AreCorrect) {
-  const std::vector<Shape> shapes{{.m = 70000, .n = 32768, .k = 64, .tag = ""}};
-  std::vector<KernelConfig> configs = smoke_space(Dtype::kBf16, shapes);
-  std::erase_if(configs, [](const KernelConfig& config) { return config.bn < 64; });
-  expect_correct(compile(configs), shapes, without_rotation());
+  const std::vector<GemmProblem> problems{{.m = 70000, .n = 32768, .k = 64, .tag = ""}};
+  std::vector<Kernel> kernels = smoke_kernels(problems);
+  std::erase_if(kernels, [](const Kernel& kernel) {  // millions of tiles
+    return std::visit(
+        [](const auto& k) {
+          if constexpr (requires { k.bn; }) return k.bn < 64;
+          return true;
+        },
+        kernel);
+  });
+  expect_correct(compile(kernels), problems, without_rotation());
 }
 
 TEST_F(KernelTest, WhatTheDriverRefusesIsALaunchFailure) {
-  const Build build = compile({{.bm = 128, .bn = 128, .bk = 64, .stages = 4}}).front();
-  KernelConfig too_large = build.config;
-  too_large.stages = 16;  // 512 KB of shared memory
-  const Build unfit = compile_edited(too_large, "config.h", "smem_bytes_per_cta = 232448",
+  const GemmProblem problem{.m = 256, .n = 256, .k = 256, .tag = ""};
+  const Build build = compile({kernel_for(kTile, problem)}).front();
+  TiledConfig too_deep = kTile;
+  too_deep.stages = 16;  // 512 KB of shared memory
+  const Kernel too_large = kernel_for(too_deep, problem);
+  const Build unfit = compile_edited(too_large, "common/types.h", "smem_bytes_per_cta = 232448",
                                      "smem_bytes_per_cta = 999999");
   ASSERT_EQ(unfit.status, Status::kOk) << unfit.message;
-  Session session({.m = 256, .n = 256, .k = 256, .tag = ""}, 1, without_rotation());
-  const Prepared refused = session.prepare(unfit.facts.label, too_large, unfit.cubin);
+  Session session(problem, 1, without_rotation());
+  const Prepared refused = session.prepare(unfit.facts.name, too_large, unfit.cubin);
   EXPECT_EQ(refused.status, Status::kLaunchFailed);
   EXPECT_NE(refused.message.find("shared memory"), std::string::npos) << refused.message;
-  EXPECT_EQ(session.prepare(build.facts.label, build.config, build.cubin).status, Status::kOk)
+  EXPECT_EQ(session.prepare(build.facts.name, build.kernel, build.cubin).status, Status::kOk)
       << "the context is as good as before";
 }
 
 // Rotation: launches in a sample must not find their inputs in L2.
 TEST_F(KernelTest, InputSetsExceedThreeTimesL2) {
-  for (const Shape& shape : {Shape{.m = 1, .n = 4096, .k = 4096, .tag = ""},
-                             Shape{.m = 512, .n = 512, .k = 512, .tag = ""},
-                             Shape{.m = 4096, .n = 4096, .k = 4096, .tag = ""}}) {
+  for (const GemmProblem& problem : {GemmProblem{.m = 1, .n = 4096, .k = 4096, .tag = ""},
+                                     GemmProblem{.m = 512, .n = 512, .k = 512, .tag = ""},
+                                     GemmProblem{.m = 4096, .n = 4096, .k = 4096, .tag = ""}}) {
     const Stream stream;
-    const Problem problem(shape, 1, *device_, stream);
-    EXPECT_GE(problem.sets() * shape.bytes(), 3.0 * static_cast<double>(device_->l2_bytes));
+    const ProblemData data(problem, 1, *device_, stream);
+    EXPECT_GE(data.sets() * problem.bytes(), 3.0 * static_cast<double>(device_->l2_bytes));
     std::vector<std::uint16_t> first(64);
     std::vector<std::uint16_t> second(64);
     const auto read = [&](int set, std::vector<std::uint16_t>& values) {
-      check(cudaMemcpy(values.data(), problem.operands(set).b, values.size() * 2,
+      check(cudaMemcpy(values.data(), data.operands(set).b, values.size() * 2,
                        cudaMemcpyDeviceToHost),
             "reading an input");
     };
     read(0, first);
-    read(problem.sets() - 1, second);
-    if (problem.sets() > 1) {
+    read(data.sets() - 1, second);
+    if (data.sets() > 1) {
       EXPECT_NE(first, second) << "every set has data of its own";
     }
   }
 }
 
+/// With statements at the start of every thread of the kernel.
+void expect_correct_with(const std::string& statements, const Gpu& device) {
+  const GemmProblem problem{.m = 256, .n = 512, .k = 256, .tag = ""};
+  const std::string start = "  const TiledPipeline<kKernel> pipeline(smem);";
+  expect_correct(
+      {compile_edited(kernel_for(kTile, problem), "tiled/kernel.cuh", start, start + statements)},
+      {problem}, device);
+}
+
 // Not tests of ours but of compute-sanitizer, which must report them: gpu_check.sh runs them to
 // know that a clean smoke run means something.
 TEST_F(KernelTest, DISABLED_PlantedWriteToNowhere) {
-  const std::string start = "  const Pipeline<kConfig> pipeline(smem);";
   const std::string write =
       "\n  if (threadIdx.x == 0) *reinterpret_cast<volatile u32*>("
       "static_cast<char*>(params.d_pointer) + (1ull << 40)) = 0;";
-  const KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
-  expect_correct({compile_edited(config, "hgemm.cuh", start, start + write)},
-                 {{.m = 256, .n = 512, .k = 256, .tag = ""}}, without_rotation());
+  expect_correct_with(write, without_rotation());
 }
 
 TEST_F(KernelTest, DISABLED_PlantedRace) {
-  const std::string start = "  const Pipeline<kConfig> pipeline(smem);";
   const std::string race =
       "\n  smem[threadIdx.x] = 1;\n  if (smem[threadIdx.x ^ 64] == 2) asm volatile(\"trap;\");";
-  const KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
-  expect_correct({compile_edited(config, "hgemm.cuh", start, start + race)},
-                 {{.m = 256, .n = 512, .k = 256, .tag = ""}}, without_rotation());
+  expect_correct_with(race, without_rotation());
 }
 
 }  // namespace

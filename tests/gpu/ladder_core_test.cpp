@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "bench/ladder.h"
-#include "measure/session.h"
+#include "device/session.h"
+#include "studies/ladder/run.h"
 #include "support.h"
 
 namespace hgemm::testing {
@@ -14,10 +14,16 @@ namespace {
 
 using LadderCore = GpuTest;
 
+GemmProblem of_type(DataType type, std::int64_t m, std::int64_t n, std::int64_t k) {
+  GemmProblem problem{.m = m, .n = n, .k = k, .tag = ""};
+  problem.set_types(type);
+  return problem;
+}
+
 std::vector<LadderPoint> points() {
   std::vector<LadderPoint> all;
   for (const ladder::Step& step : chosen_ladder_steps("cuda_core,tensor_core")) {
-    for (const Dtype dtype : {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16}) {
+    for (const DataType dtype : {DataType::kFp32, DataType::kFp16, DataType::kBf16}) {
       if (supports(step, dtype)) all.push_back({step, dtype});
     }
   }
@@ -40,17 +46,14 @@ TEST_F(LadderCore, EveryStepInEveryType) {
     const auto& [step, dtype] = all[i];
     ASSERT_EQ(builds[i].status, Status::kOk) << sources[i].label << ": " << builds[i].message;
     for (const auto& [rows, cols, depth] : {std::array{1, 2, 1}, std::array{5, 3, 7}}) {
-      const Shape shape{.m = step.tile_m * rows,
-                        .n = step.tile_n * cols,
-                        .k = step.tile_k * depth,
-                        .dtype = dtype,
-                        .tag = ""};
-      SCOPED_TRACE(sources[i].label + " at " + to_string(shape));
-      const Problem problem(shape, 7, without_rotation(), stream);
-      const auto candidate = make_ladder_candidate(sources[i].label, builds[i].cubin, problem);
-      problem.poison(stream);
+      const GemmProblem problem =
+          of_type(dtype, step.tile_m * rows, step.tile_n * cols, step.tile_k * depth);
+      SCOPED_TRACE(sources[i].label + " at " + to_string(problem));
+      const ProblemData data(problem, 7, without_rotation(), stream);
+      const auto candidate = make_ladder_candidate(sources[i].label, builds[i].cubin, data);
+      data.poison(stream);
       candidate->launch(0, stream.get());
-      const Verdict verdict = problem.verify(stream);
+      const Verdict verdict = data.verify(stream);
       EXPECT_TRUE(verdict.correct)
           << verdict.message << " (error " << verdict.error << " of " << verdict.tolerance << ")";
     }
@@ -59,7 +62,7 @@ TEST_F(LadderCore, EveryStepInEveryType) {
 
 // ---- fp32 ----
 
-const Shape kFp32Shape{.m = 192, .n = 160, .k = 1024, .dtype = Dtype::kFp32, .tag = ""};
+const GemmProblem kFp32Shape = of_type(DataType::kFp32, 192, 160, 1024);
 
 std::vector<float> read_floats(const void* data, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -70,65 +73,63 @@ std::vector<float> read_floats(const void* data, std::int64_t count) {
 
 /// Verdict on the product of the problem's operands, each changed by `change`, with `products` of
 /// each row's K, summed in double precision.
-Verdict verdict_of(const Problem& problem, const Stream& stream, std::int64_t products,
+Verdict verdict_of(const ProblemData& data, const Stream& stream, std::int64_t products,
                    const std::function<float(float)>& change) {
-  const Shape& shape = problem.shape();
-  std::vector<float> a = read_floats(problem.operands(0).a, shape.m * shape.k);
-  std::vector<float> b = read_floats(problem.operands(0).b, shape.n * shape.k);
+  const GemmProblem& problem = data.problem();
+  std::vector<float> a = read_floats(data.operands(0).a, problem.m * problem.k);
+  std::vector<float> b = read_floats(data.operands(0).b, problem.n * problem.k);
   for (std::vector<float>* operand : {&a, &b}) {
     for (float& value : *operand) value = change(value);
   }
   std::vector<float> d;
-  for (std::int64_t row = 0; row < shape.m; ++row) {
-    for (std::int64_t col = 0; col < shape.n; ++col) {
+  for (std::int64_t row = 0; row < problem.m; ++row) {
+    for (std::int64_t col = 0; col < problem.n; ++col) {
       double sum = 0;
       for (std::int64_t k = 0; k < products; ++k) {
-        sum += static_cast<double>(a[static_cast<std::size_t>(row * shape.k + k)]) *
-               static_cast<double>(b[static_cast<std::size_t>(col * shape.k + k)]);
+        sum += static_cast<double>(a[static_cast<std::size_t>(row * problem.k + k)]) *
+               static_cast<double>(b[static_cast<std::size_t>(col * problem.k + k)]);
       }
       d.push_back(static_cast<float>(sum));
     }
   }
-  problem.poison(stream);
+  data.poison(stream);
   stream.synchronize();
-  check(
-      cudaMemcpy(problem.operands(0).d, d.data(), d.size() * sizeof(float), cudaMemcpyHostToDevice),
-      "write");
-  return problem.verify(stream);
+  check(cudaMemcpy(data.operands(0).d, d.data(), d.size() * sizeof(float), cudaMemcpyHostToDevice),
+        "write");
+  return data.verify(stream);
 }
 
 TEST_F(LadderCore, Fp32IsToldFromTf32) {
   const Stream stream;
-  const Problem problem(kFp32Shape, 5, without_rotation(), stream);
+  const ProblemData data(kFp32Shape, 5, without_rotation(), stream);
   const auto exact = [](float value) { return value; };
-  const Verdict right = verdict_of(problem, stream, kFp32Shape.k, exact);
+  const Verdict right = verdict_of(data, stream, kFp32Shape.k, exact);
   EXPECT_TRUE(right.correct) << right.message << ": " << right.error;
   // The reference itself rounds K times: well inside, or the tolerance is too tight.
   EXPECT_LT(right.error, 0.5 * right.tolerance);
   const auto tf32 = [](float value) {  // to nearest, 13 bits off the mantissa
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(value) + 0x1000u) & ~0x1fffu);
   };
-  EXPECT_FALSE(verdict_of(problem, stream, kFp32Shape.k, tf32).correct);
-  EXPECT_FALSE(verdict_of(problem, stream, kFp32Shape.k - 1, exact).correct);
+  EXPECT_FALSE(verdict_of(data, stream, kFp32Shape.k, tf32).correct);
+  EXPECT_FALSE(verdict_of(data, stream, kFp32Shape.k - 1, exact).correct);
 }
 
 TEST_F(LadderCore, Fp32PoisonAndGuardsAreSeen) {
   const Stream stream;
-  const Problem problem(kFp32Shape, 5, without_rotation(), stream);
-  problem.poison(stream);
-  EXPECT_FALSE(problem.verify(stream).correct);  // all NaN
-  verdict_of(problem, stream, kFp32Shape.k, [](float value) { return value; });
-  float* const d = static_cast<float*>(problem.operands(0).d);
+  const ProblemData data(kFp32Shape, 5, without_rotation(), stream);
+  data.poison(stream);
+  EXPECT_FALSE(data.verify(stream).correct);  // all NaN
+  verdict_of(data, stream, kFp32Shape.k, [](float value) { return value; });
+  float* const d = static_cast<float*>(data.operands(0).d);
   check(cudaMemset(d + kFp32Shape.m * kFp32Shape.n, 0, sizeof(float)), "write after D");
-  const Verdict after = problem.verify(stream);
+  const Verdict after = data.verify(stream);
   EXPECT_FALSE(after.correct);
   EXPECT_NE(after.message.find("1 elements outside"), std::string::npos) << after.message;
 }
 
 // The one baseline is SGEMM; it would not pass as TF32.
 TEST_F(LadderCore, Fp32BaselineIsSgemmOnCudaCores) {
-  const Session session({.m = 1024, .n = 1024, .k = 1024, .dtype = Dtype::kFp32, .tag = ""}, 5,
-                        without_rotation());
+  const Session session(of_type(DataType::kFp32, 1024, 1024, 1024), 5, without_rotation());
   ASSERT_EQ(session.opened().baselines, std::vector<std::string>{std::string(kCublasLabel)});
   EXPECT_EQ(session.opened().prepared.front().status, Status::kOk)
       << session.opened().prepared.front().message;

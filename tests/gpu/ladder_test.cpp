@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "bench/ladder.h"
-#include "measure/session.h"
+#include "device/session.h"
+#include "studies/ladder/run.h"
+#include "studies/probe/cycles.h"
 #include "support.h"
 
 namespace hgemm::testing {
@@ -19,8 +20,8 @@ struct Built {
 class LadderTest : public GpuTest {
  protected:
   /// All steps for a type, compiled once for the whole program.
-  static const std::vector<Built>& built(Dtype dtype) {
-    static std::map<Dtype, std::vector<Built>> all;
+  static const std::vector<Built>& built(DataType dtype) {
+    static std::map<DataType, std::vector<Built>> all;
     auto [found, fresh] = all.try_emplace(dtype);
     if (!fresh) return found->second;
     std::vector<Built>& steps = found->second;
@@ -39,24 +40,24 @@ class LadderTest : public GpuTest {
     return steps;
   }
 
-  void expect_correct(const Shape& shape) {
+  void expect_correct(const GemmProblem& problem) {
     const Stream stream;
-    const Problem problem(shape, 7, without_rotation(), stream);
-    for (const Built& step : built(shape.dtype)) {
+    const ProblemData data(problem, 7, without_rotation(), stream);
+    for (const Built& step : built(problem.a_type)) {
       if (step.probe) continue;
-      SCOPED_TRACE(ladder_label(step.point) + " at " + to_string(shape));
-      if (ladder::why_unsupported(step.point.step, shape.m, shape.n, shape.k)) continue;
-      const auto candidate = make_ladder_candidate(ladder_label(step.point), step.cubin, problem);
-      problem.poison(stream);
+      SCOPED_TRACE(ladder_label(step.point) + " at " + to_string(problem));
+      if (ladder::why_unsupported(step.point.step, problem.m, problem.n, problem.k)) continue;
+      const auto candidate = make_ladder_candidate(ladder_label(step.point), step.cubin, data);
+      data.poison(stream);
       candidate->launch(0, stream.get());
-      const Verdict verdict = problem.verify(stream);
+      const Verdict verdict = data.verify(stream);
       EXPECT_TRUE(verdict.correct) << verdict.message;
       ++checked_;
     }
   }
 
   static const Built& last_step() {
-    const std::vector<Built>& steps = built(Dtype::kBf16);
+    const std::vector<Built>& steps = built(DataType::kBf16);
     return *std::ranges::find(steps.rbegin(), steps.rend(), false, &Built::probe);
   }
 
@@ -69,14 +70,14 @@ class LadderTest : public GpuTest {
 // 256 x 256 x 64 is one tile of the largest steps and one stage; 384 and 512 deep wrap around the
 // rings of 3 and 5 stages; 4608 x 5120 gives each persistent CTA several tiles.
 TEST_F(LadderTest, EveryStepIsCorrect) {
-  for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
-    for (const Shape& size : {Shape{.m = 256, .n = 256, .k = 64, .tag = ""},
-                              Shape{.m = 256, .n = 512, .k = 384, .tag = ""},
-                              Shape{.m = 1024, .n = 2048, .k = 512, .tag = ""},
-                              Shape{.m = 4608, .n = 5120, .k = 320, .tag = ""}}) {
-      Shape shape = size;
-      shape.dtype = dtype;
-      expect_correct(shape);
+  for (const DataType dtype : {DataType::kBf16, DataType::kFp16}) {
+    for (const GemmProblem& size : {GemmProblem{.m = 256, .n = 256, .k = 64, .tag = ""},
+                                    GemmProblem{.m = 256, .n = 512, .k = 384, .tag = ""},
+                                    GemmProblem{.m = 1024, .n = 2048, .k = 512, .tag = ""},
+                                    GemmProblem{.m = 4608, .n = 5120, .k = 320, .tag = ""}}) {
+      GemmProblem problem = size;
+      problem.set_types(dtype);
+      expect_correct(problem);
     }
   }
   EXPECT_EQ(checked_, 2 * 4 * 13) << "every step can compute all of these";
@@ -84,20 +85,20 @@ TEST_F(LadderTest, EveryStepIsCorrect) {
 
 // A race shows as an output that moves: the same data many times over, several tiles for each CTA.
 TEST_F(LadderTest, OutputsDoNotMoveBetweenRuns) {
-  const Shape shape{.m = 4608, .n = 5120, .k = 320, .tag = ""};
+  const GemmProblem problem{.m = 4608, .n = 5120, .k = 320, .tag = ""};
   const Stream stream;
-  const Problem problem(shape, 3, without_rotation(), stream);
-  std::vector<std::uint16_t> first(static_cast<std::size_t>(shape.m * shape.n));
+  const ProblemData data(problem, 3, without_rotation(), stream);
+  std::vector<std::uint16_t> first(static_cast<std::size_t>(problem.m * problem.n));
   std::vector<std::uint16_t> later(first.size());
-  for (const Built& step : built(shape.dtype)) {
+  for (const Built& step : built(problem.a_type)) {
     if (step.probe) continue;
     SCOPED_TRACE(ladder_label(step.point));
-    const auto candidate = make_ladder_candidate(ladder_label(step.point), step.cubin, problem);
+    const auto candidate = make_ladder_candidate(ladder_label(step.point), step.cubin, data);
     const auto run = [&](std::vector<std::uint16_t>& output) {
-      problem.poison(stream);
+      data.poison(stream);
       candidate->launch(0, stream.get());
       stream.synchronize();
-      check(cudaMemcpy(output.data(), problem.operands(0).d, output.size() * sizeof output[0],
+      check(cudaMemcpy(output.data(), data.operands(0).d, output.size() * sizeof output[0],
                        cudaMemcpyDeviceToHost),
             "reading the output");
     };
@@ -112,23 +113,23 @@ TEST_F(LadderTest, OutputsDoNotMoveBetweenRuns) {
 // Of the thread that counts products, phases follow one another without a gap, so they must add up
 // to the life of the CTA; a k block's products cannot be faster than the tensor cores.
 TEST_F(LadderTest, StampsAddUpToTheKernel) {
-  const Shape shape{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
-  for (const Built& step : built(shape.dtype)) {
+  const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
+  for (const Built& step : built(problem.a_type)) {
     if (!step.probe) continue;
     const StudyRequest request{
-        .kind = StudyKind::kProbe, .label = ladder_label(step.point), .shape = shape};
+        .kind = std::string(kProbeStudy), .label = ladder_label(step.point), .problem = problem};
     SCOPED_TRACE(request.label);
     const Study study = run_ladder_probe(request, step.cubin, bench());
     ASSERT_EQ(study.status, Status::kOk) << study.message;
     std::map<std::string, CycleFigure> phases;
-    for (const CycleFigure& figure : study.cycles) phases[figure.phase] = figure;
+    for (const CycleFigure& figure : cycles_of(study)) phases[figure.phase] = figure;
     double sum = 0;
     for (const char* phase : {"load", "wait_full", "mma", "store"}) sum += phases[phase].cycles;
     EXPECT_NEAR(sum / phases["kernel"].cycles, 1, 0.05);
     const ladder::Step& what = step.point.step;
-    const std::int64_t tiles = shape.m / what.tile_m * (shape.n / what.tile_n);
+    const std::int64_t tiles = problem.m / what.tile_m * (problem.n / what.tile_n);
     EXPECT_EQ(phases["store"].count, tiles);
-    EXPECT_EQ(phases["mma"].count, tiles * (shape.k / what.tile_k));
+    EXPECT_EQ(phases["mma"].count, tiles * (problem.k / what.tile_k));
     if (what.specialised) {
       EXPECT_EQ(phases["wait_empty"].count, phases["mma"].count);
     }
@@ -141,26 +142,28 @@ TEST_F(LadderTest, StampsAddUpToTheKernel) {
 
 TEST_F(LadderTest, AStepIsTimedBesideCublas) {
   const Built& step = last_step();
-  const StudyRequest request{.kind = StudyKind::kLadder,
+  const StudyRequest request{.kind = std::string(kLadderStudy),
                              .label = ladder_label(step.point),
-                             .shape = Shape{.m = 2048, .n = 2048, .k = 2048, .tag = ""}};
+                             .problem = GemmProblem{.m = 2048, .n = 2048, .k = 2048, .tag = ""}};
   const Study study = run_ladder(request, step.cubin, bench());
   ASSERT_EQ(study.status, Status::kOk) << study.message;
   EXPECT_TRUE(study.verdict.correct);
-  ASSERT_EQ(study.samples.size(), 15u);
-  ASSERT_EQ(study.cublas_samples.size(), 15u);
-  for (std::size_t i = 0; i < study.samples.size(); ++i) {
-    EXPECT_EQ(study.samples[i].round, static_cast<int>(i));
-    EXPECT_EQ(study.cublas_samples[i].round, static_cast<int>(i));
-    EXPECT_EQ(study.samples[i].pace, Pace::kRested);
+  EXPECT_EQ(study.series.size(), 2u);
+  for (const std::string_view name : {kStepSeries, kCublasLabel}) {
+    const std::vector<Sample>& samples = study.samples(name);
+    ASSERT_EQ(samples.size(), 15u) << name;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      EXPECT_EQ(samples[i].round, static_cast<int>(i));
+      EXPECT_EQ(samples[i].pace, Pace::kRested);
+    }
   }
 }
 
 TEST_F(LadderTest, WhatAStepCannotComputeIsSaid) {
   const Built& step = last_step();
-  StudyRequest request{.kind = StudyKind::kLadder,
+  StudyRequest request{.kind = std::string(kLadderStudy),
                        .label = ladder_label(step.point),
-                       .shape = Shape{.m = 2048, .n = 2000, .k = 2048, .tag = ""}};
+                       .problem = GemmProblem{.m = 2048, .n = 2000, .k = 2048, .tag = ""}};
   const Study study = run_ladder(request, step.cubin, bench());
   EXPECT_EQ(study.status, Status::kInvalidConfig);
   EXPECT_NE(study.message.find("N must be"), std::string::npos) << study.message;

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "bench/bench.h"
-#include "bench/micro_kernel.h"
+#include "studies/micro/run.h"
+#include "studies/micro/run_kernel.h"
 #include "tests/gpu/support.h"
 
 namespace hgemm {
@@ -27,7 +27,7 @@ class Micro : public testing::GpuTest {
     std::map<std::string, Study> studies;
     for (const std::string& label : labels) {
       StudyRequest request;
-      request.kind = StudyKind::kMicro;
+      request.kind = kMicroStudy;
       request.label = label;
       studies[label] = run_micro(request, cubins.at(label), {*device_, nullptr, OnStep{}});
       EXPECT_EQ(studies[label].status, Status::kOk) << label << ": " << studies[label].message;
@@ -35,7 +35,7 @@ class Micro : public testing::GpuTest {
     return studies;
   }
   static double value(const Study& study, const std::string& metric) {
-    for (const MicroFigure& figure : study.micro) {
+    for (const Figure& figure : study.figures) {
       if (figure.metric == metric) {
         EXPECT_LE(figure.low, figure.value) << study.label;
         EXPECT_GE(figure.high, figure.value) << study.label;
@@ -76,8 +76,8 @@ TEST_F(Micro, EveryKernelOfTheDefaultPlanRuns) {
       labels.push_back(micro_label(point));
     }
     for (const auto& [label, study] : run(labels)) {
-      EXPECT_FALSE(study.micro.empty()) << label;
-      for (const MicroFigure& figure : study.micro) {
+      EXPECT_FALSE(study.figures.empty()) << label;
+      for (const Figure& figure : study.figures) {
         const bool unfilled =
             figure.metric == "fill_bytes_per_clk" && label.find(".fill0.") != std::string::npos;
         if (unfilled) continue;

@@ -2,9 +2,9 @@
 // up.
 #include <map>
 
-#include "bench/bench.h"
-#include "space/label.h"
-#include "study/probe_launch.h"
+#include "families/family.h"
+#include "studies/probe/launch.h"
+#include "studies/probe/run.h"
 #include "support.h"
 
 namespace hgemm::testing {
@@ -12,15 +12,15 @@ namespace {
 
 class ProbeTest : public GpuTest {
  protected:
-  Study probe(const KernelConfig& plain, const Shape& shape) {
-    KernelConfig config = plain;
+  Study probe(const TiledConfig& plain, const GemmProblem& problem) {
+    TiledConfig config = plain;
     config.probe = true;
-    const Build build = compile({config}).front();
+    const Build build = compile({kernel_for(config, problem)}).front();
     EXPECT_EQ(build.status, Status::kOk) << build.message;
     StudyRequest request;
-    request.kind = StudyKind::kProbe;
+    request.kind = kProbeStudy;
     request.label = label(config);
-    request.shape = shape;
+    request.problem = problem;
     request.timeline = true;
     const Gpu device = without_rotation();
     const OnStep on_step;
@@ -30,13 +30,12 @@ class ProbeTest : public GpuTest {
   }
 };
 
-const CycleFigure& figure(const Study& study, const std::string& role, const std::string& phase) {
-  static const CycleFigure kNone;
-  for (const CycleFigure& known : study.cycles) {
+CycleFigure figure(const Study& study, const std::string& role, const std::string& phase) {
+  for (const CycleFigure& known : cycles_of(study)) {
     if (known.role == role && known.phase == phase) return known;
   }
   ADD_FAILURE() << study.label << " has no figure " << role << " " << phase;
-  return kNone;
+  return {};
 }
 
 double sum(const Study& study, const std::string& role, const std::vector<std::string>& phases) {
@@ -47,10 +46,10 @@ double sum(const Study& study, const std::string& role, const std::vector<std::s
 
 /// run_probe() verifies the result, and refuses records in which a tile was not computed exactly
 /// once or roles disagree; here is what it does not refuse.
-void expect_consistent(const Study& study, const KernelConfig& config, const Shape& shape) {
-  SCOPED_TRACE(study.label + " at " + to_string(shape));
-  ASSERT_FALSE(study.cycles.empty());
-  const auto tiles = static_cast<std::int64_t>(probe_tile_records(config, shape)) /
+void expect_consistent(const Study& study, const TiledConfig& config, const GemmProblem& problem) {
+  SCOPED_TRACE(study.label + " at " + to_string(problem));
+  ASSERT_FALSE(study.figures.empty());
+  const auto tiles = static_cast<std::int64_t>(probe_tile_records(config, problem)) /
                      probe_roles(config);  // of CTAs
   EXPECT_EQ(figure(study, "producer", "order").count, tiles);
   EXPECT_EQ(figure(study, "consumer", "epilogue").count, tiles * config.consumers);
@@ -64,7 +63,7 @@ void expect_consistent(const Study& study, const KernelConfig& config, const Sha
   const double producer_total = figure(study, "producer", "total").cycles;
   EXPECT_LE(producer, producer_total);
   EXPECT_GE(producer, 0.95 * producer_total);
-  for (const CycleFigure& known : study.cycles) {
+  for (const CycleFigure& known : cycles_of(study)) {
     EXPECT_GE(known.cycles, 0) << known.role << " " << known.phase;
   }
   const double cta = figure(study, "kernel", "total").cycles /
@@ -84,39 +83,44 @@ void expect_consistent(const Study& study, const KernelConfig& config, const Sha
 
 // Every axis of the kernel, at odd shapes with tails on every side and several tiles a CTA.
 TEST_F(ProbeTest, SmokeSpaceAddsUpAtOddShapes) {
-  std::vector<KernelConfig> configs = smoke_space(Dtype::kBf16);
-  std::erase_if(configs, [](const KernelConfig& config) {
-    return why_invalid(with_probe(config)) != Rule::kValid;
-  });
-  std::vector<KernelConfig> probed;
-  for (const KernelConfig& config : configs) probed.push_back(with_probe(config));
+  const GemmProblem problem{.m = 2049, .n = 3080, .k = 4104, .tag = ""};
+  std::vector<TiledConfig> configs;
+  std::vector<Kernel> probed;
+  for (const Kernel& kernel : smoke_kernels(problem)) {
+    const auto* const tiled = std::get_if<TiledKernel>(&kernel);
+    if (!tiled || !computes(kernel, problem)) continue;
+    const Kernel with_stamps = with_probe(*tiled);
+    if (why_invalid(with_stamps)) continue;
+    configs.push_back(*tiled);
+    probed.push_back(with_stamps);
+  }
+  ASSERT_GE(configs.size(), 10u);
   compile(probed);  // all at once; probe() finds them in the cache
-  for (const KernelConfig& config : configs) {
-    const Shape shape{.m = 2049, .n = 3080, .k = 4104, .tag = ""};
-    const Study study = probe(config, shape);
+  for (const TiledConfig& config : configs) {
+    const Study study = probe(config, problem);
     if (study.status != Status::kOk) continue;  // probe() has said so
-    expect_consistent(study, config, shape);
+    expect_consistent(study, config, problem);
     EXPECT_FALSE(study.spans.empty()) << study.label;
   }
 }
 
 TEST_F(ProbeTest, ASingleTileAddsUp) {
-  const KernelConfig config{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert};
-  const Shape shape{.m = 3, .n = 8, .k = 4096, .tag = ""};
-  const Study study = probe(config, shape);
+  const TiledConfig config{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert};
+  const GemmProblem problem{.m = 3, .n = 8, .k = 4096, .tag = ""};
+  const Study study = probe(config, problem);
   ASSERT_EQ(study.status, Status::kOk);
   EXPECT_EQ(figure(study, "producer", "order").count, 2);
-  expect_consistent(study, config, shape);
+  expect_consistent(study, config, problem);
 }
 
 // The main loop of 128x256 with two consumers: 8 wgmmas of 128 cycles per k block and SM. More than
 // that is waiting.
 TEST_F(ProbeTest, TheMainLoopTakesWhatItsWgmmasTake) {
-  const KernelConfig config{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert};
-  const Shape shape{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
-  const Study study = probe(config, shape);
+  const TiledConfig config{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert};
+  const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
+  const Study study = probe(config, problem);
   ASSERT_EQ(study.status, Status::kOk);
-  expect_consistent(study, config, shape);
+  expect_consistent(study, config, problem);
   const double loop = sum(study, "consumer", {"wait_full", "mma_issue", "mma_wait", "release"}) /
                       static_cast<double>(figure(study, "consumer", "mma_wait").count);
   EXPECT_GE(loop, 0.9 * 1024) << "while one consumer stores, the other is alone for some blocks";

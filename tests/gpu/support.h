@@ -5,15 +5,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "compile/compiler.h"
-#include "gpu/device.h"
-#include "space/space.h"
+#include "device/candidate.h"
+#include "device/device.h"
+#include "families/family.h"
+#include "search/space.h"
 #include "tests/support/temporary_folder.h"
 
 namespace hgemm::testing {
@@ -35,37 +42,78 @@ inline CompileOptions compile_options() {
   return options;
 }
 
-inline std::vector<Build> compile(const std::vector<KernelConfig>& configs,
+inline std::vector<Build> compile(const std::vector<Kernel>& kernels,
                                   const CompileOptions& options = compile_options()) {
   std::vector<Build> builds;
-  compile_all(configs, options, [&](Build build) { builds.push_back(std::move(build)); });
+  compile_all(kernels, options, [&](Build build) { builds.push_back(std::move(build)); });
   return builds;
 }
 
 /// The real kernel with one edit: the first `text` of kernels/`file` replaced. For kernels that are
 /// wrong, hang or crash in a way that we know.
-inline Build compile_edited(const KernelConfig& config, const std::string& file,
-                            const std::string& text, const std::string& replacement) {
+inline Build compile_edited(const Kernel& kernel, const std::string& file, const std::string& text,
+                            const std::string& replacement) {
   std::vector<EmbeddedFile> files(embedded_kernels().begin(), embedded_kernels().end());
-  std::string edited;
-  for (EmbeddedFile& source : files) {
-    if (source.path != "kernels/" + file) continue;
-    edited = source.text;
-    const std::size_t at = edited.find(text);
-    if (at == std::string::npos) throw Error("kernels/" + file + " no longer says: " + text);
-    edited.replace(at, text.size(), replacement);
-    source.text = edited;
-  }
+  const auto source = std::ranges::find(files, "kernels/" + file, &EmbeddedFile::path);
+  if (source == files.end()) throw Error("there is no kernels/" + file);
+  std::string edited(source->text);
+  const std::size_t at = edited.find(text);
+  if (at == std::string::npos) throw Error("kernels/" + file + " no longer says: " + text);
+  edited.replace(at, text.size(), replacement);
+  source->text = edited;
   CompileOptions options = compile_options();
   options.toolchain.kernel_files = files;
-  return compile({config}, options).front();
+  return compile({kernel}, options).front();
 }
 
-/// Kernels that are made for one problem: for each of `shapes`.
-inline std::vector<KernelConfig> smoke_space(Dtype dtype, std::span<const Shape> shapes = {}) {
-  std::vector<KernelConfig> configs = enumerate(load_space("smoke", configs_dir()), shapes).valid;
-  std::erase_if(configs, [&](const KernelConfig& config) { return config.dtype != dtype; });
-  return configs;
+/// Whether the kernel is made for the problem's types and can compute it.
+inline bool computes(const Kernel& kernel, const GemmProblem& problem) {
+  const GemmKind kind = kind_of(kernel);
+  return kind.input == problem.a_type && kind.output == problem.d_type &&
+         !why_unsupported(kernel, problem.extents());
+}
+
+/// The smoke space's kernels for the types of these problems, each once; where extents are
+/// constants, for each problem that the config can compute.
+inline std::vector<Kernel> smoke_kernels(std::span<const GemmProblem> problems) {
+  std::vector<Kernel> kernels;
+  std::set<std::string> known;
+  for (const KernelConfig& config : enumerate(load_space("smoke", configs_dir()), problems).valid) {
+    for (const GemmProblem& problem : problems) {
+      const Kernel kernel = kernel_for(config, problem);
+      if (why_invalid(kernel)) continue;
+      if (is_fixed(config) && !computes(kernel, problem)) continue;
+      if (known.insert(build_name(kernel)).second) kernels.push_back(kernel);
+    }
+  }
+  return kernels;
+}
+inline std::vector<Kernel> smoke_kernels(const GemmProblem& problem) {
+  return smoke_kernels(std::span(&problem, 1));
+}
+
+/// Runs every build at every problem that it computes, on poisoned output, and compares. Returns
+/// the names of those that computed any.
+inline std::set<std::string> expect_correct(const std::vector<Build>& builds,
+                                            const std::vector<GemmProblem>& problems,
+                                            const Gpu& device) {
+  std::set<std::string> computed;
+  const Stream stream;
+  for (const GemmProblem& problem : problems) {
+    const ProblemData data(problem, 7, device, stream);  // no baselines: sanitizers are slow enough
+    for (const Build& build : builds) {
+      EXPECT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+      if (build.status != Status::kOk || !computes(build.kernel, problem)) continue;
+      computed.insert(build.facts.name);
+      const auto candidate = make_kernel_candidate(build.kernel, build.cubin, data);
+      data.poison(stream);
+      candidate->launch(0, stream.get());
+      const Verdict verdict = data.verify(stream);
+      EXPECT_TRUE(verdict.correct)
+          << build.facts.name << " at " << to_string(problem) << ": " << verdict.message;
+    }
+  }
+  return computed;
 }
 
 /// Skips where there is no Hopper GPU.

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "measure/session.h"
-#include "problem/problem.h"
-#include "space/label.h"
+#include "device/problem_data.h"
+#include "device/session.h"
+#include "families/family.h"
 #include "support.h"
 
 namespace hgemm::testing {
@@ -14,12 +14,12 @@ namespace {
 
 using VerifyTest = GpuTest;
 
-const Shape kShape{.m = 300, .n = 264, .k = 328, .tag = ""};
+const GemmProblem kShape{.m = 300, .n = 264, .k = 328, .tag = ""};
 
 class Problem300 {
  public:
   explicit Problem300(const Gpu& device, std::uint64_t seed = 5)
-      : problem(kShape, seed, device, stream) {}
+      : data(kShape, seed, device, stream) {}
 
   std::vector<float> read(const void* data, std::int64_t count) const {
     std::vector<__nv_bfloat16> raw(static_cast<std::size_t>(count));
@@ -28,7 +28,7 @@ class Problem300 {
   }
   /// The product in double precision, on the CPU.
   std::vector<float> product() const {
-    const Operands operands = problem.operands(0);
+    const Operands operands = data.operands(0);
     const std::vector<float> a = read(operands.a, kShape.m * kShape.k);
     const std::vector<float> b = read(operands.b, kShape.n * kShape.k);
     std::vector<float> d;
@@ -48,72 +48,72 @@ class Problem300 {
   Verdict verdict(const std::vector<float>& d, std::int64_t offset = 0) const {
     std::vector<__nv_bfloat16> raw;
     for (const float value : d) raw.push_back(__float2bfloat16(value));
-    problem.poison(stream);
+    data.poison(stream);
     stream.synchronize();
-    check(cudaMemcpy(static_cast<__nv_bfloat16*>(problem.operands(0).d) + offset, raw.data(),
+    check(cudaMemcpy(static_cast<__nv_bfloat16*>(data.operands(0).d) + offset, raw.data(),
                      raw.size() * sizeof raw[0], cudaMemcpyHostToDevice),
           "write");
-    return problem.verify(stream);
+    return data.verify(stream);
   }
 
   Stream stream;
-  Problem problem;
+  ProblemData data;
 };
 
 TEST_F(VerifyTest, AcceptsTheProductComputedInDoublePrecision) {
-  const Problem300 problem(without_rotation());
-  const Verdict verdict = problem.verdict(problem.product());
+  const Problem300 data(without_rotation());
+  const Verdict verdict = data.verdict(data.product());
   EXPECT_TRUE(verdict.correct) << verdict.message;
   EXPECT_GT(verdict.error, 0.0);
   EXPECT_LE(verdict.error, verdict.tolerance);
 }
 
 TEST_F(VerifyTest, RejectsOneWrongElementAndSaysWhere) {
-  const Problem300 problem(without_rotation());
-  std::vector<float> d = problem.product();
+  const Problem300 data(without_rotation());
+  std::vector<float> d = data.product();
   const std::size_t at = 17 * static_cast<std::size_t>(kShape.n) + 23;
   d[at] += 0.05f * (std::abs(d[at]) + 1.0f);
-  const Verdict verdict = problem.verdict(d);
+  const Verdict verdict = data.verdict(d);
   EXPECT_FALSE(verdict.correct);
   EXPECT_NE(verdict.message.find("row 17, column 23"), std::string::npos) << verdict.message;
 }
 
 TEST_F(VerifyTest, RejectsNan) {
-  const Problem300 problem(without_rotation());
-  std::vector<float> d = problem.product();
+  const Problem300 data(without_rotation());
+  std::vector<float> d = data.product();
   d.back() = std::numeric_limits<float>::quiet_NaN();
-  const Verdict verdict = problem.verdict(d);
+  const Verdict verdict = data.verdict(d);
   EXPECT_FALSE(verdict.correct);
   EXPECT_TRUE(std::isnan(verdict.error));
 }
 
 TEST_F(VerifyTest, RejectsAnElementThatWasNeverWritten) {
-  const Problem300 problem(without_rotation());
-  std::vector<float> d = problem.product();
+  const Problem300 data(without_rotation());
+  std::vector<float> d = data.product();
   d.pop_back();
-  EXPECT_FALSE(problem.verdict(d).correct);
+  EXPECT_FALSE(data.verdict(d).correct);
 }
 
 TEST_F(VerifyTest, RejectsAWriteOutsideTheOutput) {
-  const Problem300 problem(without_rotation());
-  std::vector<float> d = problem.product();
+  const Problem300 data(without_rotation());
+  std::vector<float> d = data.product();
   d.push_back(0.0f);
-  const Verdict after = problem.verdict(d);
+  const Verdict after = data.verdict(d);
   EXPECT_FALSE(after.correct);
   EXPECT_NE(after.message.find("outside"), std::string::npos) << after.message;
   d.pop_back();
   d.insert(d.begin(), 0.0f);
-  EXPECT_FALSE(problem.verdict(d, -1).correct);
+  EXPECT_FALSE(data.verdict(d, -1).correct);
 }
 
 TEST_F(VerifyTest, InputsAreNormalReproducibleAndFresh) {
-  const Problem300 problem(without_rotation(), 5);
+  const Problem300 data(without_rotation(), 5);
   const Problem300 same(without_rotation(), 5);
   const Problem300 other(without_rotation(), 6);
   const std::int64_t count = kShape.m * kShape.k;
-  const std::vector<float> a = problem.read(problem.problem.operands(0).a, count);
-  EXPECT_EQ(a, same.read(same.problem.operands(0).a, count));
-  EXPECT_NE(a, other.read(other.problem.operands(0).a, count));
+  const std::vector<float> a = data.read(data.data.operands(0).a, count);
+  EXPECT_EQ(a, same.read(same.data.operands(0).a, count));
+  EXPECT_NE(a, other.read(other.data.operands(0).a, count));
   double sum = 0;
   double squares = 0;
   for (const float value : a) {
@@ -127,70 +127,89 @@ TEST_F(VerifyTest, InputsAreNormalReproducibleAndFresh) {
 
 // ---- Broken kernels: one edit each to the real sources ----
 
+const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
+const SwapAbConfig kSwapped{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2};
+const GemvConfig kGemv{.vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2};
+
+template <class Set>
+KernelConfig tile_with(const Set& set) {
+  TiledConfig config = kTile;
+  set(config);
+  return config;
+}
+KernelConfig scheduled(TileScheduler scheduler, int splits = 1) {
+  return tile_with([&](TiledConfig& c) {
+    c.scheduler = scheduler;
+    c.splits = splits;
+  });
+}
+
 struct Break {
   const char* name;
   const char* file;
   const char* text;
   const char* replacement;
-  KernelConfig config{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
+  KernelConfig config = kTile;
+  DataType output = DataType::kBf16;
 };
-constexpr KernelConfig kSwappedConfig{.bm = 128,
-                                      .bn = 128,
-                                      .bk = 128,
-                                      .stages = 3,
-                                      .schedule = Schedule::kSwapped,
-                                      .walk = Walk::kClusterSplit,
-                                      .splits = 2};
 const Break kBreaks[] = {
-    {"last K step left out", "hgemm.cuh", "multiply_stage<kConfig>(accumulators, a, b, !is_first);",
-     "if (!is_last) multiply_stage<kConfig>(accumulators, a, b, !is_first);"},
-    {"tile coordinates swapped", "hgemm.cuh", "const int column = origin.n",
+    {"last K step left out", "tiled/consumer.cuh",
+     "multiply_stage<kKernel>(accumulators, a, b, !is_first);",
+     "if (!is_last) multiply_stage<kKernel>(accumulators, a, b, !is_first);"},
+    {"tile coordinates swapped", "tiled/consumer.cuh", "const int column = origin.n",
      "const int column = origin.m"},
-    {"reads the stage before", "hgemm.cuh", "b_base + static_cast<u32>(stage *",
-     "b_base + static_cast<u32>((stage + kConfig.stages - 1) % kConfig.stages *"},
-    {"accumulators not reset", "hgemm.cuh", "!is_first);", "1);"},
-    {"rows of the wrong warp", "hgemm.cuh", "part_row + warp * kStoreRows;",
+    {"reads the stage before", "tiled/consumer.cuh", "b_base + static_cast<u32>(stage *",
+     "b_base + static_cast<u32>((stage + kKernel.stages - 1) % kKernel.stages *"},
+    {"accumulators not reset", "tiled/consumer.cuh", "!is_first);", "1);"},
+    {"rows of the wrong warp", "tiled/consumer.cuh", "part_row + warp * kStoreRows;",
      "part_row + (warp ^ 1) * kStoreRows;"},
-    {"swizzle left out", "epilogue.cuh", "chunk ^ (row % 8) : chunk", "chunk : chunk"},
-    {"last tile never computed", "hgemm.cuh", "grid.tiles(),", "grid.tiles() - 1,"},
-    {"a tile of the queue skipped",
-     "hgemm.cuh",
+    {"swizzle left out", "common/store.cuh", "return chunk ^ (row % kSwizzleRows);",
+     "return chunk;"},
+    {"last tile never computed", "tiled/work.cuh", "grid.tiles(),", "grid.tiles() - 1,"},
+    {"a tile of the queue skipped", "tiled/producer.cuh",
      "return answer + static_cast<u32>(clusters);",
-     "return answer + static_cast<u32>(clusters) + 1;",
-     {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .walk = Walk::kDynamic}},
-    {"a part of K not added",
-     "partial.cuh",
-     "+= sums[j];",
-     "+= 0.0f * sums[j];",
-     {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .walk = Walk::kSplitK, .splits = 2}},
-    {"a late box never stored",
-     "epilogue.cuh",
-     "next = kBox + 1;",
-     "next = kBox + 2;",
-     {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .epilogue = Epilogue::kLate}},
-    {"sums of a peer not added", "cluster_sums.cuh", "+= part[j];", "+= 0.0f * part[j];",
-     kSwappedConfig},
-    {"a box owned by the wrong part",
-     "epilogue.cuh",
-     "box_owner(kConfig, kBox) == part",
-     "box_owner(kConfig, kBox) != part",
-     {.bm = 128, .bn = 128, .bk = 64, .stages = 4, .walk = Walk::kClusterSplit, .splits = 2}},
-    {"rows of the first stage mixed up", "stream.cuh", "(chunk ^ row % 8) * 16", "chunk * 16",
-     kSwappedConfig},
-    {"a group stored in the place of another", "stream.cuh", "part.a_row + group * kGroupRows);",
-     "part.a_row + (group ^ 1) * kGroupRows);", kSwappedConfig},
+     "return answer + static_cast<u32>(clusters) + 1;", scheduled(TileScheduler::kDynamic)},
+    {"a part of K not added", "tiled/workspace_sums.cuh", "+= sums[j];", "+= 0.0f * sums[j];",
+     scheduled(TileScheduler::kSplitK, 2)},
+    {"an overlapped box never stored", "tiled/store.cuh", "next = kBox + 1;", "next = kBox + 2;",
+     tile_with([](TiledConfig& c) { c.store = StorePath::kOverlapped; })},
+    {"sums of a peer not added", "common/cluster_sums.cuh", "+= part[j];", "+= 0.0f * part[j];",
+     kSwapped},
+    {"a box owned by the wrong part", "tiled/store.cuh", "box_owner(kKernel, kBox) == part",
+     "box_owner(kKernel, kBox) != part", scheduled(TileScheduler::kClusterSplitK, 2)},
+    {"rows of the first stage mixed up", "swap_ab/kernel.cuh", "(chunk ^ row % 8) * 16",
+     "chunk * 16", kSwapped},
+    {"a group stored in the place of another", "swap_ab/kernel.cuh",
+     "part.a_row + group * kGroupRows);", "part.a_row + (group ^ 1) * kGroupRows);", kSwapped},
+    {"loose ends left out", "gemv/kernel.cuh", "loose.add_to(sums);", "{}", kGemv},
+    {"a part of a gemv row not added", "gemv/kernel.cuh", "sum += __uint_as_float(",
+     "if (slot == 0) sum += __uint_as_float(", kGemv},
+    // The bytes of an fp32 D that only its own store paths know.
+    {"fp32 swizzle left out", "tiled/store.cuh", "swizzled_chunk(chunk, row) : chunk",
+     "chunk : chunk", kTile, DataType::kFp32},
+    {"fp32 halves of a chunk swapped", "tiled/store.cuh", "lane % 2 * 8", "(lane % 2 ^ 1) * 8",
+     kTile, DataType::kFp32},
+    {"an fp32 pair rounded", "tiled/store.cuh", "return {low, high};",
+     "return {__uint_as_float(__float_as_uint(low) & 0xffff0000u), high};",
+     tile_with([](TiledConfig& c) { c.store = StorePath::kDirect; }), DataType::kFp32},
+    {"an fp32 column of the other atom", "swap_ab/kernel.cuh", "atom * kGroupAtomBytes + row *",
+     "(atom ^ 1) * kGroupAtomBytes + row *", kSwapped, DataType::kFp32},
 };
 
 class BrokenKernels : public GpuTest, public ::testing::WithParamInterface<Break> {};
 
 TEST_P(BrokenKernels, AreCaught) {
   const Break& broken = GetParam();
-  const KernelConfig& config = broken.config;
-  const Build build = compile_edited(config, broken.file, broken.text, broken.replacement);
+  const bool is_gemv = std::holds_alternative<GemvConfig>(broken.config);
+  GemmProblem problem{.m = 2304, .n = 2304, .k = 512, .tag = ""};
+  if (is_gemv) problem = {.m = 3, .n = 2304, .k = 1021, .tag = ""};
+  problem.d_type = broken.output;
+  const Kernel kernel = kernel_for(broken.config, problem);
+  const Build build = compile_edited(kernel, broken.file, broken.text, broken.replacement);
   ASSERT_EQ(build.status, Status::kOk) << build.message;
 
-  Session session({.m = 2304, .n = 2304, .k = 512, .tag = ""}, 11, without_rotation());
-  const Prepared prepared = session.prepare(label(config), config, build.cubin);
+  Session session(problem, 11, without_rotation());
+  const Prepared prepared = session.prepare(label(broken.config), kernel, build.cubin);
   EXPECT_EQ(prepared.status, Status::kWrongResult) << prepared.message;
   EXPECT_FALSE(prepared.message.empty());
 }

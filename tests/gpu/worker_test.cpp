@@ -1,7 +1,7 @@
 // The worker process: measures, and takes kernels that hang or crash down with itself alone.
 #include "worker/remote.h"
 
-#include "space/label.h"
+#include "families/family.h"
 #include "support.h"
 
 namespace hgemm::testing {
@@ -9,21 +9,28 @@ namespace {
 
 using WorkerTest = GpuTest;
 
-const KernelConfig kConfig{.bm = 128, .bn = 128, .bk = 64, .stages = 4, .consumers = 2};
-const Shape kShape{.m = 512, .n = 1024, .k = 512, .tag = ""};
+const TiledConfig kConfig{.bm = 128, .bn = 128, .bk = 64, .stages = 4, .consumers = 2};
+const GemmProblem kShape{.m = 512, .n = 1024, .k = 512, .tag = ""};
+Kernel kernel() { return kernel_for(kConfig, kShape); }
 
 /// Something to put at the start of every thread of the kernel.
 Build build_that_starts_with(const std::string& statement) {
-  const std::string start = "  const Pipeline<kConfig> pipeline(smem);";
-  return compile_edited(kConfig, "hgemm.cuh", start, start + "\n" + statement);
+  const std::string start = "  const TiledPipeline<kKernel> pipeline(smem);";
+  return compile_edited(kernel(), "tiled/kernel.cuh", start, start + "\n" + statement);
 }
 
 TEST_F(WorkerTest, MeasuresInRounds) {
   RemoteMeasurer measurer({program(), "worker"});
-  const Environment environment = measurer.environment();
+  const Machine machine = measurer.machine();
+  const Environment& environment = machine.environment;
+  EXPECT_EQ(environment.gpu_name, device_->name);
   EXPECT_EQ(environment.compute_major, 9);
   EXPECT_EQ(environment.sm_count, device_->sm_count);
-  EXPECT_EQ(environment.kernel_hash, kernel_source_hash());
+  EXPECT_EQ(environment.l2_bytes, device_->l2_bytes);
+  EXPECT_EQ(environment.memory_bytes, device_->memory_bytes);
+  EXPECT_EQ(environment.max_sm_mhz, device_->max_sm_mhz);
+  EXPECT_EQ(machine.run.gpu_uuid, device_->uuid);
+  EXPECT_EQ(machine.run.kernel_sources, kernel_source_hash());
 
   const Measurer::Opened opened = measurer.open(kShape, 1);
   ASSERT_GE(opened.baselines.size(), 2u);
@@ -31,7 +38,7 @@ TEST_F(WorkerTest, MeasuresInRounds) {
   for (const Prepared& baseline : opened.prepared) {
     EXPECT_EQ(baseline.status, Status::kOk) << baseline.message;
   }
-  const Build build = compile({kConfig}).front();
+  const Build build = compile({kernel()}).front();
   EXPECT_EQ(measurer.prepare(build).status, Status::kOk);
   const std::vector<std::string> labels = {label(kConfig), std::string(kCublasLabel)};
   for (const Pace pace : {Pace::kShared, Pace::kRested, Pace::kOwn}) {
@@ -77,14 +84,15 @@ void expect_lost(const Build& build, Status status) {
     EXPECT_EQ(lost.status, status) << lost.what();
   }
   measurer.open(kShape, 1);
-  EXPECT_EQ(measurer.prepare(compile({kConfig}).front()).status, Status::kOk)
+  EXPECT_EQ(measurer.prepare(compile({kernel()}).front()).status, Status::kOk)
       << "a good kernel after it";
 }
 
 TEST_F(WorkerTest, AKernelThatWaitsForEverTraps) {
   const std::string expect =
-      "mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kConfig)";
-  expect_lost(compile_edited(kConfig, "hgemm.cuh", expect, expect + " + 16"), Status::kCrashed);
+      "mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel)";
+  expect_lost(compile_edited(kernel(), "tiled/producer.cuh", expect, expect + " + 16"),
+              Status::kCrashed);
 }
 
 TEST_F(WorkerTest, AKernelThatLoopsForEverIsKilled) {

@@ -59,8 +59,8 @@ PYTORCH = """NVIDIA H200, PyTorch 2
 """
 
 
-def row(m, label, time_us, ratio, gain):
-    shape = {"m": m, "n": 64, "k": 64, "dtype": "bf16", "lda": 64, "ldb": 64, "ldd": 64}
+def row(m, label, time_us, ratio, gain, dtype="bf16"):
+    shape = {"m": m, "n": 64, "k": 64, "dtype": dtype, "lda": 64, "ldb": 64, "ldd": 64}
     return shape | {
         "label": label,
         "time_us": time_us,
@@ -143,6 +143,20 @@ class CheckExport(unittest.TestCase):
         ):
             self.assertIn(line, outcome.stdout)
         self.assertNotIn("PyTorch, cycles", outcome.stdout)
+
+    def test_one_config_may_be_the_answer_of_several_types(self):
+        types = {"bf16": 10.0, "fp16": 11.0, "bf16.dfp32": 12.0}
+        rows = [row(64, "fast", us, 1.1, True, dtype) for dtype, us in types.items()]
+        self.write("build/recorded.json", json.dumps({"rows": rows}))
+        self.write("build/tuned.json", json.dumps({"rows": rows}))
+        header = "| shape | config | us | x cuBLAS |\n|---|---|---:|---:|\n"
+        lines = zip(("64x64x64", "64x64x64.fp16", "64x64x64.dfp32"), types.values())
+        printed = (f"| {shape} | `fast` | {us} | 1.1 |\n" for shape, us in lines)
+        self.write("examples/cmake.md", header + "".join(printed))
+        outcome = self.check()
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        for shape in ("64x64x64", "64x64x64.fp16", "64x64x64.dfp32"):
+            self.assertEqual(self.table()[shape]["CMake slower"], "+0.00 %", shape)
 
     def test_without_a_clock_cycles_are_not_known(self):
         self.write("examples/cmake.md", CMAKE.replace("SM MHz", "of before"))

@@ -17,7 +17,7 @@ class EnergyFit(unittest.TestCase):
         command = [ROOT / "analysis/energy_fit.py", PROGRAM, *RECORDED]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         fitted = dict(re.findall(r"^(\w+) +([0-9.]+) pJ$", printed, re.MULTILINE))
-        header = (ROOT / "src/model/cost.h").read_text()
+        header = (ROOT / "src/families/cost.h").read_text()
         self.assertEqual(set(fitted), {"flops", "smem_bytes", "l2_bytes", "dram_bytes"})
         for term in fitted:
             in_model = float(re.search(rf"pj_per_{term[:-1]} = ([0-9.]+);", header)[1])

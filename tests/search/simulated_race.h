@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "search/race.h"
-#include "statistics/statistics.h"
+#include "base/statistics.h"
+#include "search/referee.h"
 
 namespace hgemm {
 

@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <variant>
+#include <vector>
+
+#include "families/family.h"
 
 namespace hgemm {
 namespace {
@@ -17,17 +23,22 @@ constexpr StrategyKind kAll[] = {StrategyKind::kModel,    StrategyKind::kStaged,
                                  StrategyKind::kAdaptive, StrategyKind::kLocal,
                                  StrategyKind::kRandom,   StrategyKind::kExhaustive};
 
+const TiledConfig& tiled(const KernelConfig& config) { return std::get<TiledConfig>(config); }
+
 /// Tiles of 8 to 256 columns with 2 to 9 stages.
 std::vector<KernelConfig> some_configs() {
   std::vector<KernelConfig> configs;
   for (int bn = 8; bn <= 256; bn += 8) {
-    for (int stages = 2; stages < 10; ++stages) configs.push_back({.bn = bn, .stages = stages});
+    for (int stages = 2; stages < 10; ++stages) {
+      configs.emplace_back(TiledConfig{.bn = bn, .stages = stages});
+    }
   }
   return configs;
 }
 
 /// Fastest at 160 columns and six stages.
-double true_time(const KernelConfig& c) {
+double true_time(const KernelConfig& config) {
+  const TiledConfig& c = tiled(config);
   return 10 + std::abs(std::log2(c.bn / 160.0)) + 0.3 * std::abs(c.stages - 6);
 }
 
@@ -109,7 +120,9 @@ TEST(Strategies, ALargerBudgetGoesOnWhereASmallerOneEnded) {
 TEST(Strategies, LearningMendsAModelThatIsSomewhatWrong) {
   const auto configs = some_configs();
   std::vector<double> wrong;  // it likes narrow tiles, and knows nothing of stages
-  for (const KernelConfig& c : configs) wrong.push_back(10 + std::abs(std::log2(c.bn / 96.0)));
+  for (const KernelConfig& config : configs) {
+    wrong.push_back(10 + std::abs(std::log2(tiled(config).bn / 96.0)));
+  }
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const double by_model = found(StrategyKind::kModel, wrong, 80, seed);
     EXPECT_LT(found(StrategyKind::kAdaptive, wrong, 80, seed), by_model) << seed;
@@ -143,51 +156,65 @@ TEST(Strategies, ModelWithNothingAtRandomIsTheModelsOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(all));
 }
 
-/// Three tiles, each in four tile orders, with hints, and made for a problem.
-std::vector<KernelConfig> three_families() {
+/// Three tiles, each in four tile orders, with a hint, and with extents that are constants.
+std::vector<KernelConfig> three_tiles() {
   std::vector<KernelConfig> configs;
   for (const int bn : {128, 192, 256}) {
-    const KernelConfig tile{.bm = 128, .bn = bn};
+    const TiledConfig tile{.bm = 128, .bn = bn};
     for (const TileOrder order : {TileOrder::kLinear, TileOrder::kHilbert}) {
-      configs.push_back(tile);
-      configs.back().order = order;
+      TiledConfig other = tile;
+      other.order = order;
+      configs.emplace_back(other);
     }
     for (const int group : {4, 8}) {
-      configs.push_back(tile);
-      configs.back().order = TileOrder::kGroupedRows;
-      configs.back().group = group;
+      TiledConfig other = tile;
+      other.order = TileOrder::kGroupedRows;
+      other.group = group;
+      configs.emplace_back(other);
     }
-    configs.push_back(tile);
-    configs.back().b_hint = CacheHint::kEvictLast;
-    configs.push_back(tile);
-    configs.back().m = configs.back().n = configs.back().k = 4096;
+    TiledConfig hinted = tile;
+    hinted.b_hint = CacheHint::kEvictLast;
+    configs.emplace_back(hinted);
+    TiledConfig fixed = tile;
+    fixed.fixed = true;
+    configs.emplace_back(fixed);
   }
   return configs;
 }
 
-TEST(Strategies, AFamilyIsWhatDiffersInOrderHintsAndConstantsOnly) {
-  const auto configs = three_families();
+TEST(Strategies, KinDifferInOrderHintsAndConstantsOnly) {
+  const auto configs = three_tiles();
   std::set<int> widths;
   for (const KernelConfig& a : configs) {
-    widths.insert(family_of(a).bn);
-    for (const KernelConfig& b : configs) EXPECT_EQ(family_of(a) == family_of(b), a.bn == b.bn);
+    widths.insert(tiled(without_minor_axes(a)).bn);
+    for (const KernelConfig& b : configs) {
+      EXPECT_EQ(without_minor_axes(a) == without_minor_axes(b), tiled(a).bn == tiled(b).bn);
+    }
   }
   EXPECT_EQ(widths.size(), 3u);
-  const KernelConfig plain{.bn = 128};
-  for (const KernelConfig& other :
-       {KernelConfig{.bn = 128, .promotion = 128}, KernelConfig{.bn = 128, .pdl = true}}) {
-    EXPECT_NE(family_of(other), family_of(plain));
+  const KernelConfig plain = TiledConfig{.bn = 128};
+  for (const TiledConfig& other :
+       {TiledConfig{.bn = 128, .promotion = 128}, TiledConfig{.bn = 128, .pdl = true}}) {
+    EXPECT_NE(without_minor_axes(other), without_minor_axes(plain));
   }
 }
 
-TEST(Strategies, StagedMeasuresOneOfEachFamilyThenAllOfTheFastest) {
-  const auto configs = three_families();
+TEST(Strategies, KinOfTheOtherFamiliesDifferSoToo) {
+  const SwapAbConfig swapped{
+      .bm = 24, .a_hint = CacheHint::kEvictFirst, .d_hint = CacheHint::kEvictLast, .fixed = true};
+  EXPECT_EQ(without_minor_axes(swapped), KernelConfig(SwapAbConfig{.bm = 24}));
+  const GemvConfig vectors{.vectors = 4, .pdl = true, .fixed = true};
+  EXPECT_EQ(without_minor_axes(vectors), KernelConfig(GemvConfig{.vectors = 4, .pdl = true}));
+}
+
+TEST(Strategies, StagedMeasuresOneOfEachKinThenAllOfTheFastest) {
+  const auto configs = three_tiles();
   std::vector<double> predicted;  // likes wide tiles
-  for (const KernelConfig& c : configs) predicted.push_back(1.0 / c.bn);
+  for (const KernelConfig& config : configs) predicted.push_back(1.0 / tiled(config).bn);
   Strategy strategy(configs, predicted, {.kind = StrategyKind::kStaged});
   const auto first = strategy.next(3);
   std::vector<int> widths;
-  for (const std::size_t i : first) widths.push_back(configs[i].bn);
+  for (const std::size_t i : first) widths.push_back(tiled(configs[i]).bn);
   EXPECT_THAT(widths, ElementsAre(256, 192, 128)) << "in the model's order";
 
   const auto of = [&](int bn) { return first[bn == 256 ? 0 : bn == 192 ? 1 : 2]; };
@@ -197,14 +224,14 @@ TEST(Strategies, StagedMeasuresOneOfEachFamilyThenAllOfTheFastest) {
   std::vector<int> then;
   for (const std::size_t i : strategy.next(100)) {
     EXPECT_THAT(first, Not(testing::Contains(i)));
-    then.push_back(configs[i].bn);
+    then.push_back(tiled(configs[i]).bn);
   }
   EXPECT_THAT(
       then, ElementsAre(192, 192, 192, 192, 192, 128, 128, 128, 128, 128, 256, 256, 256, 256, 256));
 }
 
-TEST(Strategies, StagedTakesATenthOfTheFirstFamiliesAtRandom) {
-  const auto configs = some_configs();  // each a family
+TEST(Strategies, StagedTakesATenthOfTheFirstKinAtRandom) {
+  const auto configs = some_configs();  // no two are kin
   std::vector<double> predicted;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     predicted.push_back(static_cast<double>(i + 1));
@@ -262,13 +289,27 @@ TEST(Strategies, LocalGoesToWhatIsNearestToTheBest) {
 }
 
 TEST(Strategies, DistanceIsNoneToItselfAndGrowsWithTheTile) {
-  const KernelConfig a{.bm = 128, .bn = 128};
-  const KernelConfig near{.bm = 128, .bn = 136};
-  const KernelConfig far{.bm = 64, .bn = 256, .schedule = Schedule::kColumns};
+  const KernelConfig a = TiledConfig{.bm = 128, .bn = 128};
+  const KernelConfig near = TiledConfig{.bm = 128, .bn = 136};
+  const KernelConfig far = TiledConfig{.bm = 64, .bn = 256, .schedule = Schedule::kColumns};
   EXPECT_EQ(config_distance(a, a), 0);
   EXPECT_GT(config_distance(a, near), 0);
   EXPECT_LT(config_distance(a, near), config_distance(a, far));
   EXPECT_DOUBLE_EQ(config_distance(a, far), config_distance(far, a));
+}
+
+TEST(Strategies, DistanceToAnotherFamilyIsAtLeastOneAndGrowsWithTheTile) {
+  const KernelConfig tile = TiledConfig{.bm = 64, .bn = 64, .bk = 128, .consumers = 1};
+  const KernelConfig near = SwapAbConfig{.bm = 64, .bn = 64};
+  const KernelConfig far = SwapAbConfig{.bm = 8, .bn = 64, .pdl = true};
+  const KernelConfig vectors = GemvConfig{};
+  EXPECT_GE(config_distance(tile, near), 1);
+  EXPECT_LT(config_distance(tile, near), config_distance(tile, far));
+  EXPECT_GE(config_distance(near, vectors), 1);
+  for (const KernelConfig& other : {near, far, vectors}) {
+    EXPECT_EQ(config_distance(other, other), 0);
+    EXPECT_DOUBLE_EQ(config_distance(tile, other), config_distance(other, tile));
+  }
 }
 
 TEST(Budgets, AreAShareOrANumberAndNeverNothing) {

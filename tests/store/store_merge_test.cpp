@@ -27,16 +27,17 @@ auto is_added(int races, int trials, int samples) {
 
 /// All that a race says, but for the number that it has in this database.
 std::string text_of(const RecordedRace& r) {
-  const Shape& s = r.race.shape;
-  std::string text = fmt::format("{} driver {} at {}: {}x{}x{} {} weight {} tag {} {} {}{}{}\n",
-                                 r.uid, r.environment.driver, r.started_utc, s.m, s.n, s.k,
-                                 to_string(s.dtype), s.weight, s.tag, to_string(r.race.regime),
-                                 r.race.timing.cold, r.race.timing.graph, r.race.timing.pdl);
+  const GemmProblem& s = r.race.problem;
+  std::string text = fmt::format(
+      "{} driver {} on {} of {} at {}: {} weight {} tag {} {} {}{}{}\n", r.uid,
+      r.environment.driver, r.run.gpu_uuid, r.run.host, r.started_utc, to_string(s), s.weight,
+      s.tag, to_string(r.race.regime), r.race.timing.cold, r.race.timing.graph, r.race.timing.pdl);
   std::set<std::string> trials;  // in any order
   for (const Trial& t : r.race.trials) {
-    std::string line = fmt::format("  {} {} {} '{}' {} {} {} '{}'", t.label, to_string(t.stage),
-                                   to_string(t.status), t.message, t.verdict.correct,
-                                   t.verdict.error, t.verdict.tolerance, t.verdict.message);
+    std::string line =
+        fmt::format("  {} {} {} {} '{}' {} {} {} '{}'", t.label, t.kernel_id, to_string(t.stage),
+                    to_string(t.status), t.message, t.verdict.correct, t.verdict.error,
+                    t.verdict.tolerance, t.verdict.message);
     if (t.energy) {
       line +=
           fmt::format(" {} s {} W {} us", t.energy->window_s, t.energy->power_w, t.energy->time_us);
@@ -61,8 +62,8 @@ class MergeTest : public StoreTest {
     std::multiset<std::string> content;
     for (const RecordedRace& race : store.races()) content.insert(text_of(race));
     for (const BuildFacts& b : store.builds()) {
-      content.insert(fmt::format("build {} {} {} {} {} {} {}", b.label, b.kernel_hash, b.compiler,
-                                 b.flags, b.cubin_hash, b.registers, b.compile_ms));
+      content.insert(fmt::format("build {} {} {} {} {} {} {}", b.name, b.source_key, b.compiler,
+                                 b.flags, b.kernel_id, b.registers, b.compile_ms));
     }
     SQLite::Database db((folder_ / name).string());
     SQLite::Statement run(db,
@@ -85,15 +86,11 @@ class MergeTest : public StoreTest {
   /// A database as a run leaves it: builds, a sustained and a burst race.
   void make(const std::string& name, const std::string& driver, const std::string& tag = "") const {
     Store store = open(name);
-    const auto run = store.begin_run(environment(driver), "hgemm-tune " + name);
-    store.record_build({.label = kLabel,
-                        .kernel_hash = "k1",
-                        .compiler = "nvrtc 13.0",
-                        .flags = "-O3",
-                        .cubin_hash = "c-" + driver});
-    Shape shape = kShape;
-    shape.tag = tag;
-    const auto sustained = store.begin_race(run, shape, Regime::kSustained, Timing{});
+    const auto run = store.begin_run(machine(driver), "hgemm-tune " + name);
+    store.record_build(build(kLabel, "c-" + driver));
+    GemmProblem problem = kProblem;
+    problem.tag = tag;
+    const auto sustained = store.begin_race(run, problem, Regime::kSustained, Timing{});
     Sample measured = sample(3, 7.5);
     measured.pace = Pace::kOwn;
     measured.power_w = 699;
@@ -101,7 +98,7 @@ class MergeTest : public StoreTest {
     measured.clock_events = clock_event::kPowerCap;
     store.record(sustained, std::vector{trial("cublas", {sample(1, 8), sample(2, 8.5), measured}),
                                         weighed(trial(kLabel, {sample(2, 8.25), measured}))});
-    const auto burst = store.begin_race(run, shape, Regime::kBurst, {.cold = false});
+    const auto burst = store.begin_race(run, problem, Regime::kBurst, {.cold = false});
     store.record(burst, std::vector{trial("cublas", {sample(1, 9)}),
                                     trial(kLabel, {}, Stage::kNone, Status::kTimedOut)});
   }
@@ -122,7 +119,7 @@ TEST_F(MergeTest, ThreeDatabasesInAnyOrderAreTheSameUnion) {
   auto expected = content("a.db");
   for (const std::string other : {"b.db", "c.db"}) expected.merge(content(other));
   // The build of a.db and c.db is one.
-  expected.extract(fmt::format("build {} k1 nvrtc 13.0 -O3 c-580.1 0 0", kLabel));
+  expected.extract(fmt::format("build {} s1 nvrtc 13.0 -O3 c-580.1 168 812.5", kLabel));
 
   for (const std::string name : {"a.db", "b.db", "c.db"}) add("abc.db", name);
   for (const std::string name : {"c.db", "a.db", "b.db"}) add("cab.db", name);
@@ -131,6 +128,31 @@ TEST_F(MergeTest, ThreeDatabasesInAnyOrderAreTheSameUnion) {
   EXPECT_THAT(add("abc.db", "cab.db"), is_added(0, 0, 0));
   EXPECT_EQ(read("cab.db").races().size(), 6u);
   EXPECT_THAT(read("cab.db").environments(), SizeIs(2));
+}
+
+TEST_F(MergeTest, RacesOfSeveralCardsAreInOneEnvironmentAndKeepTheirCard) {
+  std::vector<RunInfo> cards;
+  for (const std::string name : {"a.db", "b.db"}) {
+    Machine where = machine();
+    where.run = {.gpu_uuid = "GPU-" + name,
+                 .host = "host of " + name,
+                 .git_revision = "revision of " + name,
+                 .kernel_sources = "sources of " + name};
+    cards.push_back(where.run);
+    Trial measured = trial(kLabel, {sample(1, 5)});
+    measured.kernel_id = "code of " + name;
+    Store store = open(name);
+    store.record(race(store, where), std::vector{measured});
+  }
+  for (const std::string name : {"a.db", "b.db"}) add("all.db", name);
+  const Store all = read("all.db");
+  EXPECT_THAT(all.environments(), ElementsAre(environment()));
+  const auto races = all.races(environment());
+  ASSERT_THAT(races, SizeIs(2));
+  EXPECT_EQ(races[0].run, cards[0]);
+  EXPECT_EQ(races[1].run, cards[1]);
+  EXPECT_EQ(races[0].race.trials.at(0).kernel_id, "code of a.db");
+  EXPECT_EQ(races[1].race.trials.at(0).kernel_id, "code of b.db");
 }
 
 TEST_F(MergeTest, ALaterStateOfARaceIsCaughtUpWithAndAnEarlierOneAddsNothing) {
@@ -149,7 +171,7 @@ TEST_F(MergeTest, ALaterStateOfARaceIsCaughtUpWithAndAnEarlierOneAddsNothing) {
     store.record(1, std::vector{trial("cublas", {sample(2, 8), sample(3, 8)}), failed,
                                 weighed(trial(kLabel, {sample(2, 7), sample(3, 7)}))});
     store.record(1, std::vector{weighed(trial(kOther, {}, Stage::kScreen))});
-    store.begin_race(1, kShape, Regime::kBurst, Timing{});
+    store.begin_race(1, kProblem, Regime::kBurst, Timing{});
   }
   const auto now = content("now.db");
   ASSERT_NE(content("then.db"), now);
@@ -196,7 +218,8 @@ TEST_F(MergeTest, WhatIsAddedIsFinishedHereToo) {
   add("all.db", "a.db");
   const Store all = read("all.db");
   for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
-    EXPECT_THAT(all.finished(environment(), kShape, regime, {.energy = true}), ElementsAre(kLabel));
+    EXPECT_THAT(all.finished(environment(), kProblem, regime, {.energy = true}),
+                ElementsAre(with_kernel(kLabel)));
   }
 }
 
@@ -214,14 +237,15 @@ TEST_F(MergeTest, ADatabaseAddedToItselfStaysAsItIs) {
 TEST_F(MergeTest, AttemptsStayBehind) {
   {
     Store store = open("a.db");
-    const auto run = store.begin_run(environment(), "hgemm-tune");
-    store.begin_attempt(run, kShape, kLabel);
+    const auto run = store.begin_run(machine(), "hgemm-tune");
+    store.begin_attempt(run, kProblem, with_kernel(kLabel));
   }
   SQLite::Database((folder_ / "a.db").string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE attempt SET boot_id = 'the boot before'");
   add("all.db", "a.db");
-  EXPECT_THAT(read("a.db").fatal_attempts(environment(), kShape), ElementsAre(kLabel));
-  EXPECT_THAT(read("all.db").fatal_attempts(environment(), kShape), IsEmpty());
+  EXPECT_THAT(read("a.db").fatal_attempts(environment(), kProblem),
+              ElementsAre(with_kernel(kLabel)));
+  EXPECT_THAT(read("all.db").fatal_attempts(environment(), kProblem), IsEmpty());
 }
 
 TEST_F(MergeTest, WhatCannotBeAddedWhollyIsNotAddedAtAll) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "space/label.h"
+#include "families/family.h"
 #include "tests/store/support.h"
 
 namespace hgemm::test {
@@ -126,11 +126,11 @@ TEST_F(StoreTest, RefusesAnotherProgramsDatabaseAndLeavesItAlone) {
 
 TEST_F(StoreTest, RefusesANewerSchema) {
   { Store store = open(); }
-  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
+  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 8");
   for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
     EXPECT_THAT([&] { open(mode); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 7"),
-                                                HasSubstr("versions up to 6"),
+                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 8"),
+                                                HasSubstr("versions up to 7"),
                                                 HasSubstr("use a newer hgemm-tune"))));
   }
 }
@@ -139,7 +139,7 @@ TEST_F(StoreTest, SaysThatATruncatedOrOverwrittenDatabaseIsDamaged) {
   {
     Store store = open();
     std::vector<Trial> trials;
-    for (int bn = 8; bn <= 256; bn += 8) trials.push_back(trial(label(KernelConfig{.bn = bn})));
+    for (int bn = 8; bn <= 256; bn += 8) trials.push_back(trial(tiled({.bn = bn})));
     store.record(race(store), trials);
   }
   const std::string whole = bytes();

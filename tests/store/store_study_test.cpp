@@ -6,6 +6,11 @@
 #include <cmath>
 #include <set>
 
+#include "studies/chain/chain.h"
+#include "studies/counters/counter_set.h"
+#include "studies/ladder/ladder.h"
+#include "studies/micro/points.h"
+#include "studies/probe/cycles.h"
 #include "tests/store/support.h"
 
 namespace hgemm::test {
@@ -15,24 +20,24 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Study micro(const std::string& label, double cycles = 32, const std::string& cubin = "c1") {
+Study micro(const std::string& label, double cycles = 32, const std::string& kernel_id = "c1") {
   Study study;
-  study.kind = StudyKind::kMicro;
+  study.kind = kMicroStudy;
   study.label = label;
-  study.cubin_hash = cubin;
-  study.micro = {{"cycles", "clk", cycles, cycles - 1, cycles + 2, 9}};
+  study.kernel_id = kernel_id;
+  study.figures = {{"", "cycles", "clk", cycles, cycles - 1, cycles + 2, 9}};
   return study;
 }
 
 Study probe(bool timeline = true) {
   Study study;
-  study.kind = StudyKind::kProbe;
-  study.label = kLabel + ".probe";
-  study.shape = kShape;
-  study.cubin_hash = "p1";
+  study.kind = kProbeStudy;
+  study.label = kLabel + ".probe1";
+  study.problem = kProblem;
+  study.kernel_id = "p1";
   study.message = "a remark";
-  study.cycles = {{"consumer", "wait_full", "k_block", 1 << 20, 1e15 + 0.5},
-                  {"producer", "issue", "k_block", 64, 6400}};
+  study.figures = recorded_cycles({{"consumer", "wait_full", "k_block", 1 << 20, 1e15 + 0.5},
+                                   {"producer", "issue", "k_block", 64, 6400}});
   if (timeline) {
     study.spans = {{131, 7, "producer", "issue", -1, 0.5, 10},
                    {0, 0, "consumer", "mma_wait", 3, 10.25, 20},
@@ -43,10 +48,11 @@ Study probe(bool timeline = true) {
 
 Study ladder() {
   Study study;
-  study.kind = StudyKind::kLadder;
+  study.kind = kLadderStudy;
   study.label = "naive";
-  study.shape = Shape{.m = 64, .n = 128, .k = 256, .dtype = Dtype::kFp16, .tag = ""};
-  study.cubin_hash = "l1";
+  study.problem = GemmProblem{.m = 64, .n = 128, .k = 256, .tag = ""};
+  study.problem->set_types(DataType::kFp16);
+  study.kernel_id = "l1";
   study.verdict = {.correct = true, .error = 1e-3, .tolerance = 1e-2, .message = ""};
   for (int round : {0, 1}) {
     Sample step = sample(round, 500.0 + round);
@@ -54,37 +60,39 @@ Study ladder() {
     step.power_w = 300.5;
     step.temperature_c = 40;
     step.clock_events = clock_event::kIdle;
-    study.samples.push_back(step);
-    study.cublas_samples.push_back(sample(round, 50.0 + round));
+    study.samples(kStepSeries).push_back(step);
+    study.samples(kCublasLabel).push_back(sample(round, 50.0 + round));
   }
   return study;
 }
 
 Study chain() {
   Study study;
-  study.kind = StudyKind::kChain;
+  study.kind = kChainStudy;
   study.label = "chain.m1.64x128+128x64.x8.bf16";
-  study.cubin_hash = "all";
+  study.kernel_id = "all";
   study.verdict = {.correct = true, .error = 1e-3, .tolerance = 1e-2, .message = ""};
-  for (int i = 0; i < 3; ++i) {  // one shape comes twice
-    study.links.push_back(
-        {Shape{.m = 1, .n = 64 + 64 * (i % 2), .k = 128 - 64 * (i % 2), .tag = ""}, "plain",
+  std::vector<ChainLink> links;
+  for (int i = 0; i < 3; ++i) {  // one problem comes twice
+    links.push_back(
+        {GemmProblem{.m = 1, .n = 64 + 64 * (i % 2), .k = 128 - 64 * (i % 2), .tag = ""}, "plain",
          kLabel});
   }
+  study.parts = parts_of(links);
   for (int round : {0, 1}) {
-    study.samples.push_back(sample(round, 60.0 + round));
-    study.pdl_samples.push_back(sample(round, 50.0 + round));
-    study.cublas_samples.push_back(sample(round, 70.0 + round));
+    study.samples(kPdlOff).push_back(sample(round, 60.0 + round));
+    study.samples(kPdlOn).push_back(sample(round, 50.0 + round));
+    study.samples(kCublasLabel).push_back(sample(round, 70.0 + round));
   }
   return study;
 }
 
 Study counters() {
   Study study;
-  study.kind = StudyKind::kCounters;
+  study.kind = kCountersStudy;
   study.label = "cublas";
-  study.shape = kShape;
-  study.counters = {{"l2_hit_rate", "%", 87.5, "lts__t_sector_hit_rate.pct"}};
+  study.problem = kProblem;
+  study.figures = {counter_figure("l2_hit_rate", "%", 87.5, "lts__t_sector_hit_rate.pct")};
   return study;
 }
 
@@ -96,56 +104,53 @@ std::string text_of(const Sample& s) {
 
 /// Everything that a study says.
 std::string text_of(const Study& s) {
-  std::string text = fmt::format("{} {} at {} {} cubin '{}' {} '{}' verdict {} {} {} '{}'",
-                                 to_string(s.kind), s.label, s.shape ? to_string(*s.shape) : "-",
-                                 s.shape ? to_string(s.shape->dtype) : "-", s.cubin_hash,
+  std::string text = fmt::format("{} {} at {} kernel '{}' {} '{}' verdict {} {} {} '{}'", s.kind,
+                                 s.label, s.problem ? to_string(*s.problem) : "-", s.kernel_id,
                                  to_string(s.status), s.message, s.verdict.correct, s.verdict.error,
                                  s.verdict.tolerance, s.verdict.message);
-  for (const auto& f : s.micro) {
-    text += fmt::format("\nmicro {} {} {} {} {} {}", f.metric, f.unit, f.value, f.low, f.high,
-                        f.samples);
-  }
-  for (const auto& f : s.cycles) {
-    text += fmt::format("\ncycle {} {} {} {} {}", f.role, f.phase, f.unit, f.count, f.cycles);
+  for (const auto& f : s.figures) {
+    text += fmt::format("\nfigure {} {} {} {} {} {} {}", f.point, f.metric, f.unit, f.value, f.low,
+                        f.high, f.samples);
   }
   for (const auto& f : s.spans) {
     text += fmt::format("\nspan {} {} {} {} {} {} {}", f.sm, f.cta, f.role, f.phase, f.tile,
                         f.start_ns, f.end_ns);
   }
-  for (const auto& f : s.counters) {
-    text += fmt::format("\ncounter {} {} {} {}", f.metric, f.unit, f.value, f.source);
+  for (const auto& part : s.parts) {
+    text += fmt::format("\npart {} {} {} {}", part.position, part.variant, to_string(part.problem),
+                        part.label);
   }
-  for (const auto& link : s.links) {
-    text += fmt::format("\nlink {} {} {}", to_string(link.shape), link.pdl_off, link.pdl_on);
+  std::set<std::string> samples;  // which series comes first means nothing
+  for (const auto& series : s.series) {
+    for (const auto& sample : series.samples) {
+      samples.insert("\n" + series.name + text_of(sample));
+    }
   }
-  for (const auto& sample : s.samples) text += "\nown" + text_of(sample);
-  for (const auto& sample : s.pdl_samples) text += "\npdl" + text_of(sample);
-  for (const auto& sample : s.cublas_samples) text += "\ncublas" + text_of(sample);
+  for (const std::string& sample : samples) text += sample;
   return text;
 }
 
 class StudyTest : public StoreTest {
  protected:
-  static std::int64_t run(Store& store, const Environment& where = environment()) {
+  static std::int64_t run(Store& store, const Machine& where = machine()) {
     return store.begin_run(where, "hgemm-tune micro");
   }
-  static const std::vector<StudyKind> kKinds;
+  static const std::vector<std::string_view> kKinds;
 
   std::multiset<std::string> content(const std::string& name) const {
     std::multiset<std::string> content;
     const Store store = open(name, Store::Mode::kReadOnly);
-    for (const StudyKind kind : kKinds) {
+    for (const std::string_view kind : kKinds) {
       for (const RecordedStudy& r : store.studies(kind)) {
-        content.insert(fmt::format("{} {} {} {} {}", r.uid, r.environment.driver, r.started_utc,
-                                   r.command_line, text_of(r.study)));
+        content.insert(fmt::format("{} {} {} {} {} {}", r.uid, r.environment.driver, r.run.host,
+                                   r.started_utc, r.command_line, text_of(r.study)));
       }
     }
     return content;
   }
 };
-const std::vector<StudyKind> StudyTest::kKinds = {StudyKind::kMicro, StudyKind::kProbe,
-                                                  StudyKind::kCounters, StudyKind::kLadder,
-                                                  StudyKind::kChain};
+const std::vector<std::string_view> StudyTest::kKinds = {kMicroStudy, kProbeStudy, kCountersStudy,
+                                                         kLadderStudy, kChainStudy};
 
 TEST_F(StudyTest, WhatIsRecordedIsReadBack) {
   const std::vector<Study> all = {micro("wgmma"), probe(), counters(), ladder(), chain()};
@@ -157,9 +162,10 @@ TEST_F(StudyTest, WhatIsRecordedIsReadBack) {
   const Store store = open(Store::Mode::kReadOnly);
   for (const Study& study : all) {
     const auto read = store.studies(study.kind);
-    ASSERT_THAT(read, SizeIs(1)) << to_string(study.kind);
+    ASSERT_THAT(read, SizeIs(1)) << study.kind;
     EXPECT_EQ(text_of(read[0].study), text_of(study));
     EXPECT_EQ(read[0].environment, environment());
+    EXPECT_EQ(read[0].run, machine().run);
     EXPECT_EQ(read[0].command_line, "hgemm-tune micro");
     EXPECT_THAT(read[0].uid, SizeIs(32));
     EXPECT_THAT(read[0].started_utc, SizeIs(20));
@@ -171,11 +177,10 @@ TEST_F(StudyTest, AWrongResultKeepsItsVerdictAndANaN) {
   Study wrong = ladder();
   wrong.status = Status::kWrongResult;
   wrong.verdict = {.correct = false, .error = NAN, .tolerance = 0.01, .message = "a NaN at 3, 4"};
-  wrong.samples.clear();
-  wrong.cublas_samples.clear();
+  wrong.series.clear();
   Store store = open();
   store.record_study(run(store), wrong);
-  const Study read = store.studies(StudyKind::kLadder).at(0).study;
+  const Study read = store.studies(kLadderStudy).at(0).study;
   EXPECT_EQ(read.status, Status::kWrongResult);
   EXPECT_TRUE(std::isnan(read.verdict.error));
   EXPECT_EQ(read.verdict.message, "a NaN at 3, 4");
@@ -189,32 +194,35 @@ TEST_F(StudyTest, WithoutAVerdictThereIsNone) {
   }
   SQLite::Database db(db_.string());
   EXPECT_EQ(db.execAndGet("SELECT COUNT(*) FROM study WHERE correct IS NULL AND error IS NULL AND "
-                          "tolerance IS NULL AND verdict_message IS NULL AND shape_id IS NULL")
+                          "tolerance IS NULL AND verdict_message IS NULL AND problem_id IS NULL")
                 .getInt(),
             1);
 }
 
-TEST_F(StudyTest, OfEachSubjectAndEnvironmentTheNewestIsRead) {
+TEST_F(StudyTest, OfEachSubjectAndSessionTheNewestIsRead) {
   Store store = open();
   const auto here = run(store);
-  const auto there = run(store, environment("590.2"));
+  const auto there = run(store, machine("590.2"));
   store.record_study(here, micro("a", 1));
   store.record_study(here, micro("b", 2));
   store.record_study(there, micro("a", 3));
   store.record_study(here, micro("a", 4, "c2"));
-  Environment same = environment();
-  same.git_revision = "later";
+  Machine same = machine();
+  same.run.git_revision = "later";
   store.record_study(run(store, same), micro("b", 5));
+  Machine other_card = machine();
+  other_card.run.gpu_uuid = "GPU-2";
+  store.record_study(run(store, other_card), micro("b", 6));
 
   std::vector<std::string> read;
-  for (const auto& r : store.studies(StudyKind::kMicro)) {
+  for (const auto& r : store.studies(kMicroStudy)) {
     read.push_back(
-        fmt::format("{} {} {}", r.study.label, r.environment.driver, r.study.micro.at(0).value));
+        fmt::format("{} {} {}", r.study.label, r.environment.driver, r.study.figures.at(0).value));
   }
-  EXPECT_THAT(read, ElementsAre("a 590.2 3", "a 580.1 4", "b 580.1 5"));
+  EXPECT_THAT(read, ElementsAre("a 590.2 3", "a 580.1 4", "b 580.1 5", "b 580.1 6"));
 }
 
-TEST_F(StudyTest, IsFoundAgainByKindLabelShapeCubinAndConditions) {
+TEST_F(StudyTest, IsFoundAgainByKindLabelProblemKernelAndConditions) {
   Store store = open();
   store.record_study(run(store), probe());
   store.record_study(run(store), micro("wgmma"));
@@ -225,16 +233,16 @@ TEST_F(StudyTest, IsFoundAgainByKindLabelShapeCubinAndConditions) {
   EXPECT_FALSE(has(micro("wgmma", 32, "c2"))) << "another kernel";
   EXPECT_FALSE(store.has_study(environment("590.2"), probe())) << "another driver";
   Study other = probe();
-  other.kind = StudyKind::kCounters;
+  other.kind = kCountersStudy;
   EXPECT_FALSE(has(other));
   other = probe();
-  other.shape->k *= 2;
+  other.problem->k *= 2;
   EXPECT_FALSE(has(other));
   other = probe();
-  other.shape.reset();
+  other.problem.reset();
   EXPECT_FALSE(has(other));
   Study retagged = probe();
-  retagged.shape->tag = "other";
+  retagged.problem->tag = "other";
   EXPECT_TRUE(has(retagged)) << "the same problem";
 }
 
@@ -262,7 +270,7 @@ TEST_F(StudyTest, ATimelineIsAskedForApart) {
 
 TEST_F(StudyTest, WhatDidNotCompileIsThereWithTheSameReasonOnly) {
   Study failed = micro("wgmma", 1, "");
-  failed.micro.clear();
+  failed.figures.clear();
   failed.status = Status::kCompileFailed;
   failed.message = "spills";
   Store store = open();
@@ -278,7 +286,7 @@ TEST_F(StudyTest, IsThereWhollyOrNotAtAll) {
     const auto id = run(store);
     store.record_study(id, micro("first"));
     Study twice = micro("second");
-    twice.micro.push_back(twice.micro.front());  // the same metric again
+    twice.figures.push_back(twice.figures.front());  // the same metric again
     try {
       store.record_study(id, twice);
     } catch (const Error&) {
@@ -286,7 +294,7 @@ TEST_F(StudyTest, IsThereWhollyOrNotAtAll) {
     }
   };
   EXPECT_EXIT(child(), ::testing::KilledBySignal(SIGKILL), "");
-  const auto left = open(Store::Mode::kReadOnly).studies(StudyKind::kMicro);
+  const auto left = open(Store::Mode::kReadOnly).studies(kMicroStudy);
   ASSERT_THAT(left, SizeIs(1));
   EXPECT_EQ(left[0].study.label, "first");
 }
@@ -294,7 +302,7 @@ TEST_F(StudyTest, IsThereWhollyOrNotAtAll) {
 TEST_F(StudyTest, DatabasesAreMergedByStudyOnce) {
   for (const std::string name : {"a.db", "b.db"}) {
     Store store = open(name);
-    const auto id = run(store, environment(name == "a.db" ? "580.1" : "590.2"));
+    const auto id = run(store, machine(name == "a.db" ? "580.1" : "590.2"));
     for (const Study& study : {micro("wgmma"), probe(), counters(), ladder()}) {
       store.record_study(id, study);
     }

@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -11,15 +12,17 @@
 #include <set>
 
 #include "base/error.h"
-#include "space/label.h"
+#include "families/family.h"
 #include "tests/store/support.h"
 
 namespace hgemm::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::ThrowsMessage;
 using ::testing::UnorderedElementsAre;
 
 namespace fs = std::filesystem;
@@ -49,7 +52,7 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
   {
     Store store = open();
     const auto id =
-        store.begin_race(store.begin_run(environment(), "hgemm-tune"), kShape, Regime::kBurst,
+        store.begin_race(store.begin_run(machine(), "hgemm-tune"), kProblem, Regime::kBurst,
                          {.cold = false, .graph = true, .pdl = true, .brief = true});
     store.record(
         id, std::vector{trial("cublas"), weighed(trial(kLabel, {measured, without_nvml})), failed});
@@ -58,12 +61,13 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
   const auto races = open(Store::Mode::kReadOnly).races();
   ASSERT_THAT(races, SizeIs(1));
   EXPECT_EQ(races[0].environment, environment());
+  EXPECT_EQ(races[0].run, machine().run);
   EXPECT_THAT(races[0].started_utc, ::testing::MatchesRegex("20..-..-..T..:..:..Z"));
   EXPECT_EQ(races[0].command_line, "hgemm-tune");
   EXPECT_THAT(races[0].uid, ::testing::MatchesRegex("[0-9a-f]{32}"));
-  EXPECT_TRUE(races[0].race.shape.same_problem(kShape));
-  EXPECT_EQ(races[0].race.shape.tag, "prefill/o");
-  EXPECT_EQ(races[0].race.shape.weight, 32);
+  EXPECT_TRUE(races[0].race.problem.same_problem(kProblem));
+  EXPECT_EQ(races[0].race.problem.tag, "prefill/o");
+  EXPECT_EQ(races[0].race.problem.weight, 32);
   EXPECT_EQ(races[0].race.regime, Regime::kBurst);
   EXPECT_EQ(races[0].race.timing,
             (Timing{.cold = false, .graph = true, .pdl = true, .brief = true}));
@@ -71,8 +75,10 @@ TEST_F(StoreTest, ARaceIsReadBackAsItWasRecorded) {
   const auto& trials = races[0].race.trials;
   ASSERT_THAT(trials, SizeIs(3));
   EXPECT_EQ(trials[0].label, "cublas");
+  EXPECT_EQ(trials[0].kernel_id, "");
   EXPECT_FALSE(trials[0].energy);
   EXPECT_EQ(trials[1].label, kLabel);
+  EXPECT_EQ(trials[1].kernel_id, kernel_of(kLabel));
   EXPECT_EQ(trials[1].stage, Stage::kFinal);
   EXPECT_TRUE(trials[1].verdict.correct);
   EXPECT_EQ(trials[1].verdict.error, 1e-3);
@@ -143,54 +149,95 @@ TEST_F(StoreTest, AnEnergyIsAddedOrMeasuredAgainAndNeverLost) {
   EXPECT_EQ(power_after(trial(kLabel)), 510);
 }
 
-TEST_F(StoreTest, TheAxesOfAConfigAreColumns) {
+TEST_F(StoreTest, TheAttributesOfAProblemAreColumns) {
   Store store = open();
-  const std::string hinted = label(KernelConfig{.bn = 72,
-                                                .cluster_m = 2,
-                                                .schedule = Schedule::kPingPong,
-                                                .order = TileOrder::kSnakeColumns,
-                                                .group = 4,
-                                                .epilogue = Epilogue::kLate,
-                                                .a_hint = CacheHint::kEvictLast,
-                                                .promotion = 128});
-  store.record(race(store), std::vector{trial(kOther), trial("cublaslt.0"), trial(hinted)});
+  GemmProblem padded{.m = 512, .n = 1024, .k = 4096, .lda = 4104, .tag = ""};
+  padded.set_types(DataType::kFp16);
+  padded.d_type = DataType::kFp32;
+  const auto run = store.begin_run(machine(), "hgemm-tune");
+  for (const GemmProblem& problem : {kProblem, padded}) {
+    store.begin_race(run, problem, Regime::kSustained, Timing{});
+  }
+  EXPECT_TRUE(store.races().at(1).race.problem.same_problem(padded));
+
   SQLite::Database db(db_.string());
-  SQLite::Statement row(db,
-                        "SELECT bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, "
-                        "mma_depth, tile_order, epilogue, walk, dtype, options FROM config "
-                        "ORDER BY candidate_id");
-  const auto next = [&] {
-    std::string axes;
-    if (!row.executeStep()) return axes;
-    for (int i = 0; i < row.getColumnCount(); ++i) axes += row.getColumn(i).getString() + "|";
-    return axes;
+  EXPECT_THAT(
+      lines(db, "SELECT * FROM problem ORDER BY id"),
+      ElementsAre("1|2048x4096x512|2048|4096|512|bf16|bf16|bf16|none|fp32|TN|512|512|4096|1|"
+                  "none|plain|",
+                  "2|512x1024x4096.fp16.dfp32.lda4104|512|1024|4096|fp16|fp16|fp32|none|"
+                  "fp32|TN|4104|4096|1024|1|none|plain|"));
+}
+
+TEST_F(StoreTest, ACandidateIsItsLabelAndAKernelIsARowOfItsOwn) {
+  Store store = open();
+  Trial rebuilt = trial(kLabel);
+  rebuilt.kernel_id = "other code";
+  store.record(race(store), std::vector{trial("cublaslt.0"), trial(kLabel)});
+  store.record(race(store), std::vector{trial("cublaslt.0"), rebuilt});
+  SQLite::Database db(db_.string());
+  EXPECT_THAT(lines(db, "SELECT label FROM candidate ORDER BY id"),
+              ElementsAre("cublaslt.0|", kLabel + "|"));
+  EXPECT_THAT(lines(db,
+                    "SELECT race_id, label, identity FROM trial "
+                    "JOIN candidate ON candidate.id = candidate_id "
+                    "LEFT JOIN kernel ON kernel.id = kernel_id ORDER BY trial.id"),
+              ElementsAre("1|cublaslt.0||", "1|" + kLabel + "|" + kernel_of(kLabel) + "|",
+                          "2|cublaslt.0||", "2|" + kLabel + "|other code|"));
+}
+
+// Words are for the program to judge, not for a CHECK: a newer program may know more of them.
+TEST_F(StoreTest, AWordThatTheProgramDoesNotKnowIsRefusedWhenItIsRead) {
+  {
+    Store store = open();
+    store.record(race(store), std::vector{trial(kLabel, {sample(0, 5.0)})});
+  }
+  struct Case {
+    const char* table;
+    const char* column;
+    const char* complaint;
   };
-  EXPECT_EQ(next(), "256|128|64|4|1|1|coop|2|1|group8|tma|persist|fp16||");
-  EXPECT_EQ(next(), "128|72|64|4|2|1|pp|2|1|nsnake4|late|persist|bf16|alast.p128|");
-  EXPECT_EQ(next(), "") << "a baseline has no axes";
+  for (const Case& c :
+       {Case{"trial", "status", "unknown status 'odd': expected one of ok, invalid"},
+        Case{"trial", "stage", "unknown stage 'odd'"}, Case{"sample", "pace", "unknown pace 'odd'"},
+        Case{"race", "regime", "unknown regime 'odd'"},
+        Case{"race", "effort", "unknown effort 'odd': expected full or brief"},
+        Case{"problem", "key", "odd"}}) {
+    SQLite::Database db(db_.string(), SQLite::OPEN_READWRITE);
+    const std::string before =
+        db.execAndGet(fmt::format("SELECT {} FROM {}", c.column, c.table)).getString();
+    db.exec(fmt::format("UPDATE {} SET {} = 'odd'", c.table, c.column));
+    EXPECT_THAT([&] { open(Store::Mode::kReadOnly).races(); },
+                ThrowsMessage<InputError>(HasSubstr(c.complaint)))
+        << c.column;
+    db.exec(fmt::format("UPDATE {} SET {} = '{}'", c.table, c.column, before));
+    EXPECT_THAT(open(Store::Mode::kReadOnly).races(), SizeIs(1)) << c.column;
+  }
 }
 
 TEST_F(StoreTest, EqualEnvironmentsAreOneRowAndRacesCanBeAskedByConditions) {
   Store store = open();
-  Environment later = environment();
-  later.git_revision = "def";
-  for (const Environment& e : {environment(), environment("590.2"), environment(), later}) {
-    store.record(race(store, e), std::vector{trial(kLabel)});
+  Machine later = machine();
+  later.run = {.gpu_uuid = "GPU-2", .host = "node2", .git_revision = "def", .kernel_sources = "k2"};
+  for (const Machine& m : {machine(), machine("590.2"), machine(), later}) {
+    store.record(race(store, m), std::vector{trial(kLabel)});
   }
   EXPECT_THAT(store.races(), SizeIs(4));
   EXPECT_EQ(SQLite::Database(db_.string()).execAndGet("SELECT COUNT(*) FROM environment").getInt(),
-            3);
-  EXPECT_THAT(store.races(environment()), SizeIs(3));  // another revision, same conditions
+            2);
+  // Another card, host and revision are the same conditions.
+  EXPECT_THAT(store.races(environment()), SizeIs(3));
+  EXPECT_EQ(store.races(environment()).at(2).run, later.run);
   EXPECT_THAT(store.races(environment("590.2")), SizeIs(1));
   EXPECT_THAT(store.races(environment("600.0")), SizeIs(0));
-  EXPECT_THAT(store.environments(), ElementsAre(environment(), environment("590.2"), later));
+  EXPECT_THAT(store.environments(), ElementsAre(environment(), environment("590.2")));
 }
 
 TEST_F(StoreTest, EveryRaceHasAUidOfItsOwn) {
   Store store = open();
-  const auto run = store.begin_run(environment(), "hgemm-tune");
+  const auto run = store.begin_run(machine(), "hgemm-tune");
   std::set<std::string> uids;
-  for (int i = 0; i < 20; ++i) store.begin_race(run, kShape, Regime::kSustained, Timing{});
+  for (int i = 0; i < 20; ++i) store.begin_race(run, kProblem, Regime::kSustained, Timing{});
   for (const RecordedRace& race : store.races()) uids.insert(race.uid);
   EXPECT_THAT(uids, SizeIs(20));
 }
@@ -198,63 +245,68 @@ TEST_F(StoreTest, EveryRaceHasAUidOfItsOwn) {
 TEST_F(StoreTest, FinishedIsWhateverEndedInTheseConditions) {
   Store store = open();
   const auto id = race(store);
-  const std::string waiting = label(KernelConfig{.bn = 64});
-  const std::string broken = label(KernelConfig{.bn = 96});
+  const std::string waiting = tiled({.bn = 64});
+  const std::string broken = tiled({.bn = 96});
   store.record(id, std::vector{trial(kLabel), trial("cublas"), trial("cublaslt.1"),
                                trial(broken, {}, Stage::kNone, Status::kCompileFailed),
                                trial(waiting, {}, Stage::kNone, Status::kOk)});
-  Environment newer_revision = environment();
-  newer_revision.git_revision = "def";
-  Shape renamed = kShape;
+  GemmProblem renamed = kProblem;
   renamed.tag = "other";
-  EXPECT_THAT(store.finished(newer_revision, renamed, Regime::kSustained),
-              UnorderedElementsAre(kLabel, broken));
-  Shape fp16 = kShape;
-  fp16.dtype = Dtype::kFp16;
+  EXPECT_THAT(store.finished(environment(), renamed, Regime::kSustained),
+              UnorderedElementsAre(with_kernel(kLabel), with_kernel(broken)));
+  GemmProblem fp16 = kProblem;
+  fp16.set_types(DataType::kFp16);
   EXPECT_THAT(store.finished(environment(), fp16, Regime::kSustained), SizeIs(0));
-  EXPECT_THAT(store.finished(environment("590.2"), kShape, Regime::kSustained), SizeIs(0));
-  EXPECT_THAT(store.finished(environment(), kShape, Regime::kBurst), SizeIs(0));
+  EXPECT_THAT(store.finished(environment("590.2"), kProblem, Regime::kSustained), SizeIs(0));
+  EXPECT_THAT(store.finished(environment(), kProblem, Regime::kBurst), SizeIs(0));
 }
 
 TEST_F(StoreTest, AFinalistWithoutEnergyIsNotFinishedWhereEnergyIsWanted) {
   Store store = open();
   const auto id = race(store);
-  const std::string unweighed = label(KernelConfig{.bn = 64});
-  const std::string screened = label(KernelConfig{.bn = 96});
-  const std::string failed = label(KernelConfig{.bn = 160});
+  const std::string unweighed = tiled({.bn = 64});
+  const std::string screened = tiled({.bn = 96});
+  const std::string failed = tiled({.bn = 160});
   store.record(id, std::vector{weighed(trial(kLabel)), trial(unweighed), trial("cublas"),
                                trial(screened, {}, Stage::kScreen),
                                trial(failed, {}, Stage::kFinal, Status::kCrashed)});
   const auto finished = [&](bool with_energy) {
-    return store.finished(environment(), kShape, Regime::kSustained, {.energy = with_energy});
+    return store.finished(environment(), kProblem, Regime::kSustained, {.energy = with_energy});
   };
-  EXPECT_THAT(finished(false), UnorderedElementsAre(kLabel, unweighed, screened, failed));
-  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, screened, failed));
+  EXPECT_THAT(finished(false), UnorderedElementsAre(with_kernel(kLabel), with_kernel(unweighed),
+                                                    with_kernel(screened), with_kernel(failed)));
+  EXPECT_THAT(finished(true), UnorderedElementsAre(with_kernel(kLabel), with_kernel(screened),
+                                                   with_kernel(failed)));
 
   // It raced again for its energy: either it has one now, or it was no finalist any more.
   const auto again = race(store);
   store.record(again, std::vector{trial(unweighed, {}, Stage::kScreen), trial(kLabel)});
-  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, unweighed, screened, failed));
+  EXPECT_THAT(finished(true), UnorderedElementsAre(with_kernel(kLabel), with_kernel(unweighed),
+                                                   with_kernel(screened), with_kernel(failed)));
 }
 
 TEST_F(StoreTest, WhatWasRacedInBriefIsNotFinishedWhereFullEffortIsWanted) {
   Store store = open();
-  const auto in_brief = store.begin_race(store.begin_run(environment(), "hgemm-tune"), kShape,
+  const auto in_brief = store.begin_race(store.begin_run(machine(), "hgemm-tune"), kProblem,
                                          Regime::kSustained, {.brief = true});
-  const std::string screened = label(KernelConfig{.bn = 96});
-  const std::string failed = label(KernelConfig{.bn = 160});
+  const std::string screened = tiled({.bn = 96});
+  const std::string failed = tiled({.bn = 160});
   store.record(in_brief, std::vector{trial(kLabel), trial(kOther), trial("cublas"),
                                      trial(screened, {}, Stage::kScreen),
                                      trial(failed, {}, Stage::kNone, Status::kWrongResult)});
   const auto finished = [&](bool full_effort) {
-    return store.finished(environment(), kShape, Regime::kSustained, {.full_effort = full_effort});
+    return store.finished(environment(), kProblem, Regime::kSustained,
+                          {.full_effort = full_effort});
   };
-  EXPECT_THAT(finished(false), UnorderedElementsAre(kLabel, kOther, screened, failed));
-  EXPECT_THAT(finished(true), ElementsAre(failed)) << "to lose in brief is no end, to fail is one";
+  EXPECT_THAT(finished(false), UnorderedElementsAre(with_kernel(kLabel), with_kernel(kOther),
+                                                    with_kernel(screened), with_kernel(failed)));
+  EXPECT_THAT(finished(true), ElementsAre(with_kernel(failed)))
+      << "to lose in brief is no end, to fail is one";
 
   // Two raced again at full effort: one was a finalist there too, the other was not.
   store.record(race(store), std::vector{trial(kLabel), trial(kOther, {}, Stage::kScreen)});
-  EXPECT_THAT(finished(true), UnorderedElementsAre(kLabel, kOther, failed));
+  EXPECT_THAT(finished(true),
+              UnorderedElementsAre(with_kernel(kLabel), with_kernel(kOther), with_kernel(failed)));
 }
 
 // ---- Attempts ----
@@ -272,106 +324,116 @@ TEST_F(AttemptTest, WhatWasUnderWayWhenTheMachineWentDownIsKnownAfterwards) {
   EXPECT_EXIT(
       {
         Store store = open();
-        const auto run = store.begin_run(environment(), "hgemm-tune");
-        store.begin_attempt(run, kShape, kOther);  // over, since the next one began
-        store.begin_attempt(run, kShape, kLabel);
+        const auto run = store.begin_run(machine(), "hgemm-tune");
+        store.begin_attempt(run, kProblem, with_kernel(kOther));  // over, since the next one began
+        store.begin_attempt(run, kProblem, with_kernel(kLabel));
         raise(SIGKILL);
       },
       ::testing::KilledBySignal(SIGKILL), "");
   reboot();
   Store store = open();
-  store.begin_run(environment(), "hgemm-tune");
-  Environment newer_revision = environment();
-  newer_revision.git_revision = "def";
-  EXPECT_THAT(store.fatal_attempts(newer_revision, kShape), ElementsAre(kLabel));
-  EXPECT_THAT(store.fatal_attempts(environment("590.2"), kShape), IsEmpty());
-  Shape other = kShape;
+  store.begin_run(machine(), "hgemm-tune");
+  EXPECT_THAT(store.fatal_attempts(environment(), kProblem), ElementsAre(with_kernel(kLabel)));
+  EXPECT_THAT(store.fatal_attempts(environment("590.2"), kProblem), IsEmpty());
+  GemmProblem other = kProblem;
   other.m = 4096;
   EXPECT_THAT(store.fatal_attempts(environment(), other), IsEmpty());
-  EXPECT_THAT(open(Store::Mode::kReadOnly).fatal_attempts(environment(), kShape),
-              ElementsAre(kLabel));
+  EXPECT_THAT(open(Store::Mode::kReadOnly).fatal_attempts(environment(), kProblem),
+              ElementsAre(with_kernel(kLabel)));
 }
 
 TEST_F(AttemptTest, WhatIsOverOrWasMerelyKilledIsNotFatal) {
   Store store = open();
-  const auto run = store.begin_run(environment(), "hgemm-tune");
-  store.begin_attempt(run, kShape, kLabel);
-  EXPECT_THAT(store.fatal_attempts(environment(), kShape), IsEmpty()) << "the same boot";
+  const auto run = store.begin_run(machine(), "hgemm-tune");
+  store.begin_attempt(run, kProblem, with_kernel(kLabel));
+  EXPECT_THAT(store.fatal_attempts(environment(), kProblem), IsEmpty()) << "the same boot";
   store.end_attempts(run);
   reboot();
-  EXPECT_THAT(store.fatal_attempts(environment(), kShape), IsEmpty()) << "over";
+  EXPECT_THAT(store.fatal_attempts(environment(), kProblem), IsEmpty()) << "over";
 
-  store.begin_attempt(run, kShape, kLabel);            // killed here, while the machine stays up:
-  store.begin_run(environment(), "hgemm-tune again");  // the next run has seen that
+  store.begin_attempt(run, kProblem,
+                      with_kernel(kLabel));        // killed here, while the machine stays up:
+  store.begin_run(machine(), "hgemm-tune again");  // the next run has seen that
   reboot();
-  EXPECT_THAT(store.fatal_attempts(environment(), kShape), IsEmpty()) << "killed, then a reboot";
+  EXPECT_THAT(store.fatal_attempts(environment(), kProblem), IsEmpty()) << "killed, then a reboot";
 }
 
 // ---- Transactions ----
 
 TEST_F(StoreTest, ABuildIsRecordedOncePerOutcome) {
   Store store = open();
-  BuildFacts facts{.label = kLabel,
-                   .kernel_hash = "k1",
-                   .compiler = "nvrtc 13.0",
-                   .flags = "-O3",
-                   .cubin_hash = "c1",
-                   .registers = 168,
-                   .spill_bytes = 0,
-                   .static_smem_bytes = 16,
-                   .dynamic_smem_bytes = 200000,
-                   .compile_ms = 812.5};
+  BuildFacts facts = build(build_name(kernel_for(TiledConfig{}, kProblem)), "c1");
   store.record_build(facts);
   store.record_build(facts);
-  facts.cubin_hash = "c2";
+  facts.kernel_id = "c2";
   store.record_build(facts);
   const auto builds = store.builds();
   ASSERT_THAT(builds, SizeIs(2));
-  EXPECT_EQ(builds[0].label, kLabel);
-  EXPECT_EQ(builds[0].kernel_hash, "k1");
+  EXPECT_EQ(builds[0].name, kLabel + " of bf16");
+  EXPECT_EQ(builds[0].kernel_id, "c1");
+  EXPECT_EQ(builds[0].source_key, "s1");
   EXPECT_EQ(builds[0].compiler, "nvrtc 13.0");
   EXPECT_EQ(builds[0].flags, "-O3");
   EXPECT_EQ(builds[0].registers, 168);
   EXPECT_EQ(builds[0].dynamic_smem_bytes, 200000);
   EXPECT_EQ(builds[0].compile_ms, 812.5);
-  EXPECT_EQ(builds[1].cubin_hash, "c2");
+  EXPECT_EQ(builds[1].kernel_id, "c2");
+}
+
+TEST_F(StoreTest, ABuildThatFailedIsNamedByItsSource) {
+  Store store = open();
+  const BuildFacts failed = build("a kernel", "");
+  store.record_build(failed);
+  ASSERT_THAT(store.builds(), SizeIs(1));
+  EXPECT_EQ(store.builds()[0].kernel_id, "");
+  EXPECT_EQ(store.builds()[0].identity(), "source:s1");
+  Trial trial_of_it = trial(kLabel, {}, Stage::kNone, Status::kCompileFailed);
+  trial_of_it.kernel_id = failed.identity();
+  store.record(race(store), std::vector{trial_of_it});
+  EXPECT_THAT(store.finished(environment(), kProblem, Regime::kSustained),
+              ElementsAre(TrialKernel{kLabel, "source:s1"}));
 }
 
 TEST_F(StoreTest, ATrialsBuildIsTheOneOfItsKernel) {
   Store store = open();
-  Environment changed = environment();
-  changed.kernel_hash = "k2";
-  for (const Environment& e : {environment(), changed}) {
-    store.record(race(store, e), std::vector{trial(kLabel)});
+  for (const std::string kernel : {"c1", "c2"}) {
+    Trial of_kernel = trial(kLabel);
+    of_kernel.kernel_id = kernel;
+    store.record(race(store), std::vector{of_kernel});
+    store.record_build(build(kLabel, kernel, "s of " + kernel, kernel == "c1" ? 168 : 152));
   }
-  // A change that leaves the cubin as it was is another build all the same.
-  for (const std::string kernel : {"k1", "k2"}) {
-    BuildFacts facts;
-    facts.label = kLabel;
-    facts.kernel_hash = kernel;
-    facts.cubin_hash = "same";
-    facts.registers = kernel == "k1" ? 168 : 152;
-    store.record_build(facts);
-  }
+  // A change of the source that leaves the code as it was is another build of the same kernel.
+  store.record_build(build(kLabel, "c2", "s3", 152));
+  EXPECT_THAT(store.builds(), SizeIs(3));
   SQLite::Database db(db_.string());
-  SQLite::Statement row(db,
-                        "SELECT environment.kernel_hash, registers FROM trial "
-                        "JOIN race ON race.id = race_id JOIN run ON run.id = run_id "
-                        "JOIN environment ON environment.id = environment_id "
-                        "JOIN build ON build.candidate_id = trial.candidate_id "
-                        "AND build.kernel_hash = environment.kernel_hash ORDER BY trial.id");
-  for (const auto& [kernel, registers] : {std::pair{"k1", 168}, std::pair{"k2", 152}}) {
-    ASSERT_TRUE(row.executeStep());
-    EXPECT_EQ(row.getColumn(0).getString(), kernel);
-    EXPECT_EQ(row.getColumn(1).getInt(), registers);
-  }
-  EXPECT_FALSE(row.executeStep()) << "one build per trial";
+  EXPECT_THAT(lines(db,
+                    "SELECT DISTINCT trial.id, identity, registers FROM trial "
+                    "JOIN kernel ON kernel.id = trial.kernel_id "
+                    "JOIN build ON build.kernel_id = kernel.id ORDER BY trial.id"),
+              ElementsAre("1|c1|168|", "2|c2|152|"));
+}
+
+TEST_F(StoreTest, WhatIsFinishedIsAKernelNotALabel) {
+  Store store = open();
+  Trial newer = trial(kLabel);
+  newer.kernel_id = "other code";
+  const auto finished = [&] {
+    return store.finished(environment(), kProblem, Regime::kSustained, {.full_effort = true});
+  };
+  store.record(race(store), std::vector{trial(kLabel)});
+  EXPECT_THAT(finished(), ElementsAre(with_kernel(kLabel)));
+  const auto in_brief = store.begin_race(store.begin_run(machine(), "hgemm-tune"), kProblem,
+                                         Regime::kSustained, {.brief = true});
+  store.record(in_brief, std::vector{newer});
+  EXPECT_THAT(finished(), ElementsAre(with_kernel(kLabel))) << "full effort was another kernel's";
+  store.record(race(store), std::vector{newer});
+  EXPECT_THAT(finished(),
+              UnorderedElementsAre(with_kernel(kLabel), TrialKernel{kLabel, "other code"}));
 }
 
 TEST_F(StoreTest, ARecordIsAllOrNothing) {
   Store store = open();
   const auto id = race(store);
-  EXPECT_THROW(store.record(id, std::vector{trial(kLabel), trial("bm1.bogus")}), InputError);
   EXPECT_THROW(store.record(id, std::vector{trial(kLabel), trial(kOther, {sample(0, -1.0)})}),
                Error);
   EXPECT_THROW(store.record(id + 1, std::vector{trial(kLabel)}), Error) << "no such race";
@@ -383,7 +445,7 @@ TEST_F(StoreTest, ARecordIsAllOrNothing) {
 TEST_F(StoreTest, AFullDiskLosesNothingThatWasCommittedAndTheStoreGoesOn) {
   std::vector<Trial> many;
   for (int bn = 8; bn <= 256; bn += 8) {
-    many.push_back(trial(label(KernelConfig{.bn = bn}), {sample(0, 5.0), sample(1, 6.0)}));
+    many.push_back(trial(tiled({.bn = bn}), {sample(0, 5.0), sample(1, 6.0)}));
   }
   const auto child = [&] {
     Store store = open();
@@ -418,7 +480,8 @@ TEST_F(StoreTest, WhatWasRecordedSurvivesAKilledProcess) {
       ::testing::KilledBySignal(SIGKILL), "");
   EXPECT_THAT(open(Store::Mode::kReadOnly).races().at(0).race.trials, SizeIs(1));
   Store store = open();
-  EXPECT_THAT(store.finished(environment(), kShape, Regime::kSustained), ElementsAre(kLabel));
+  EXPECT_THAT(store.finished(environment(), kProblem, Regime::kSustained),
+              ElementsAre(with_kernel(kLabel)));
 }
 
 // ---- Scale ----
@@ -428,12 +491,12 @@ TEST_F(StoreTest, AFullRunStaysSmallAndIsReadAtOnce) {
   constexpr int kShapes = 37, kConfigs = 250, kSamples = 5;
   {
     Store store = open();
-    const auto run = store.begin_run(environment(), "hgemm-tune --shapes all");
+    const auto run = store.begin_run(machine(), "hgemm-tune --shapes all");
     for (int s = 0; s < kShapes; ++s) {
-      const Shape shape{.m = 64 * (s + 1), .n = 4096, .k = 4096, .tag = "prefill/qkv"};
+      const GemmProblem problem{.m = 64 * (s + 1), .n = 4096, .k = 4096, .tag = "prefill/qkv"};
       std::vector<Trial> trials;
       for (int c = 0; c < kConfigs; ++c) {
-        const KernelConfig config{.bn = 8 * (c % 32 + 1), .stages = 2 + c / 32};
+        const TiledConfig config{.bn = 8 * (c % 32 + 1), .stages = 2 + c / 32};
         Trial one = trial(label(config));
         for (int r = 0; r < kSamples; ++r) {
           Sample s = sample(r, 250.0 + c + 0.1234567 * r);
@@ -445,7 +508,7 @@ TEST_F(StoreTest, AFullRunStaysSmallAndIsReadAtOnce) {
         }
         trials.push_back(std::move(one));
       }
-      store.record(store.begin_race(run, shape, Regime::kSustained, Timing{}), trials);
+      store.record(store.begin_race(run, problem, Regime::kSustained, Timing{}), trials);
     }
   }
   const auto start = std::chrono::steady_clock::now();

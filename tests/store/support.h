@@ -1,6 +1,7 @@
 // What the tests of the store record, and the folder that they do it in.
 #pragma once
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,19 +15,19 @@
 #include <vector>
 
 #include "base/error.h"
-#include "space/label.h"
+#include "families/family.h"
 #include "store/store.h"
 #include "tests/support/temporary_folder.h"
 
 namespace hgemm::test {
 
-inline const std::string kLabel = label(KernelConfig{});
-inline const std::string kOther = label(
-    KernelConfig{.bm = 256, .order = TileOrder::kGroupedRows, .group = 8, .dtype = Dtype::kFp16});
+inline std::string tiled(const TiledConfig& config) { return label(config); }
+
+inline const std::string kLabel = tiled({});
+inline const std::string kOther = tiled({.bm = 256, .order = TileOrder::kGroupedRows, .group = 8});
 
 inline Environment environment(const std::string& driver = "580.1") {
   return {.gpu_name = "NVIDIA H200",
-          .gpu_uuid = "GPU-1",
           .compute_major = 9,
           .compute_minor = 0,
           .sm_count = 132,
@@ -36,13 +37,17 @@ inline Environment environment(const std::string& driver = "580.1") {
           .power_limit_w = 700,
           .driver = driver,
           .cuda = "13.0",
-          .cublas = "13.1.0",
-          .nvrtc = "13.0",
-          .kernel_hash = "k1",
-          .git_revision = "abc"};
+          .cublas = "13.1.0"};
 }
 
-inline const Shape kShape{.m = 2048, .n = 4096, .k = 512, .weight = 32, .tag = "prefill/o"};
+/// A card of that environment, and the program that ran on it.
+inline Machine machine(const std::string& driver = "580.1") {
+  return {
+      .environment = environment(driver),
+      .run = {.gpu_uuid = "GPU-1", .host = "node1", .git_revision = "abc", .kernel_sources = "k1"}};
+}
+
+inline const GemmProblem kProblem{.m = 2048, .n = 4096, .k = 512, .weight = 32, .tag = "prefill/o"};
 
 inline Sample sample(int round, double time_us) {
   return {.round = round,
@@ -55,9 +60,16 @@ inline Sample sample(int round, double time_us) {
           .clock_events = {}};
 }
 
+/// What a config's kernel is called; baselines have none.
+inline std::string kernel_of(const std::string& label) {
+  return is_baseline(label) ? std::string() : "code of " + label;
+}
+inline TrialKernel with_kernel(const std::string& label) { return {label, kernel_of(label)}; }
+
 inline Trial trial(const std::string& label, std::vector<Sample> samples = {},
                    Stage stage = Stage::kFinal, Status status = Status::kOk) {
   return {.label = label,
+          .kernel_id = kernel_of(label),
           .stage = stage,
           .status = status,
           .message = "",
@@ -72,6 +84,20 @@ inline Trial trial(const std::string& label, std::vector<Sample> samples = {},
 inline Trial weighed(Trial trial, double power_w = 690) {
   trial.energy = Energy{.window_s = 2.1, .power_w = power_w, .time_us = 100};
   return trial;
+}
+
+inline BuildFacts build(const std::string& name, const std::string& kernel_id,
+                        const std::string& source_key = "s1", int registers = 168) {
+  return {.name = name,
+          .kernel_id = kernel_id,
+          .source_key = source_key,
+          .compiler = "nvrtc 13.0",
+          .flags = "-O3",
+          .registers = registers,
+          .spill_bytes = 0,
+          .static_smem_bytes = 16,
+          .dynamic_smem_bytes = 200000,
+          .compile_ms = 812.5};
 }
 
 /// Runs `work` in the process that EXPECT_EXIT makes: exit code 0, or 2 (InputError) or 1 (Error)
@@ -104,15 +130,27 @@ class FullDisk {
   rlimit before_{};
 };
 
+/// The rows of a query, each value followed by '|'.
+inline std::vector<std::string> lines(SQLite::Database& db, const std::string& query) {
+  std::vector<std::string> lines;
+  SQLite::Statement row(db, query);
+  while (row.executeStep()) {
+    std::string line;
+    for (int i = 0; i < row.getColumnCount(); ++i) line += row.getColumn(i).getString() + "|";
+    lines.push_back(line);
+  }
+  return lines;
+}
+
 class StoreTest : public ::testing::Test {
  protected:
   Store open(Store::Mode mode = Store::Mode::kReadWrite) const { return Store::open(db_, mode); }
   Store open(const std::string& name, Store::Mode mode = Store::Mode::kReadWrite) const {
     return Store::open(folder_ / name, mode);
   }
-  std::int64_t race(Store& store, const Environment& where = environment(),
+  std::int64_t race(Store& store, const Machine& where = machine(),
                     Regime regime = Regime::kSustained) const {
-    return store.begin_race(store.begin_run(where, "hgemm-tune"), kShape, regime, Timing{});
+    return store.begin_race(store.begin_run(where, "hgemm-tune"), kProblem, regime, Timing{});
   }
   void write(const std::string& text) const { std::ofstream(db_, std::ios::binary) << text; }
   std::string bytes() const {

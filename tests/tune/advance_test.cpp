@@ -29,7 +29,7 @@ struct Advance : TuneTest {
 };
 
 TEST_F(Advance, AShapeOfLongLaunchesCountsForMore) {
-  const Shape huge{.m = 16384, .n = 16384, .k = 16384, .tag = ""};
+  const GemmProblem huge{.m = 16384, .n = 16384, .k = 16384, .tag = ""};
   run(plan({kLight, huge}, configs(40)), gpu);
   expect_grows();
   ASSERT_LT(told_by_second, listener_.shares.size());
@@ -73,7 +73,7 @@ TEST_F(Advance, DoesNotBeginAgainAfterALoss) {
 }
 
 TEST_F(Advance, AShapeThatDoesNotFitTakesNoTime) {
-  const Shape huge{.m = 16384, .n = 16384, .k = 16384, .tag = ""};
+  const GemmProblem huge{.m = 16384, .n = 16384, .k = 16384, .tag = ""};
   gpu.too_large = {to_string(huge)};
   run(plan({huge, kSmall}, configs(40)), gpu);
   expect_grows();

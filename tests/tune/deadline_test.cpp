@@ -69,10 +69,10 @@ TEST_F(Deadline, RacesThatTheTimeIsNotEnoughForAreNamedAndComeNext) {
   FakeMeasurer gpu;
   EXPECT_EQ(run(late, gpu), 0);
   EXPECT_EQ(gpu.opened, 0);
-  EXPECT_THAT(late_shapes_, UnorderedElementsAre(to_string(kLarge), to_string(kLight)));
+  EXPECT_THAT(late_problems_, UnorderedElementsAre(to_string(kLarge), to_string(kLight)));
   late.search = within(60);
   EXPECT_EQ(run(late, gpu), 6);
-  EXPECT_THAT(late_shapes_, IsEmpty());
+  EXPECT_THAT(late_problems_, IsEmpty());
 }
 
 TEST_F(Deadline, WhatIsNotCompiledInTimeIsLeftOutAndComesNext) {
@@ -82,7 +82,7 @@ TEST_F(Deadline, WhatIsNotCompiledInTimeIsLeftOutAndComesNext) {
   compiler_hangs_after_ = 2;
   FakeMeasurer gpu;
   EXPECT_EQ(run(hasty, gpu), 2);
-  EXPECT_THAT(late_shapes_, IsEmpty());
+  EXPECT_THAT(late_problems_, IsEmpty());
   compiler_hangs_after_ = 100;
   hasty.search = within(60);
   EXPECT_EQ(run(hasty, gpu), 4);

@@ -17,18 +17,19 @@
 #include <vector>
 
 #include "base/error.h"
-#include "measure/measurer.h"
-#include "space/label.h"
+#include "device/measurer.h"
+#include "families/family.h"
 
 namespace hgemm {
 
-inline Environment fake_gpu() {
-  Environment environment;
-  environment.gpu_name = "Fake H200";
-  environment.sm_count = 132;
-  environment.power_limit_w = 700;
-  environment.kernel_hash = "k0";
-  return environment;
+inline Machine fake_machine() {
+  Machine machine;
+  machine.environment.gpu_name = "Fake H200";
+  machine.environment.sm_count = 132;
+  machine.environment.power_limit_w = 700;
+  machine.run.gpu_uuid = "GPU-0";
+  machine.run.kernel_sources = "k0";
+  return machine;
 }
 
 class FakeMeasurer : public Measurer {
@@ -53,7 +54,7 @@ class FakeMeasurer : public Measurer {
   std::map<std::string, double> model_us;  ///< default: 100
   std::size_t own_samples = 1;             ///< of a label in one call of rounds() at the own pace
   double noise = 0.002;
-  Environment where = fake_gpu();
+  Machine where = fake_machine();
   Timing timing;
   bool power_capped = true;  ///< at full load
   bool has_energy_counter = true;
@@ -73,17 +74,17 @@ class FakeMeasurer : public Measurer {
   std::vector<std::string> weighed;                ///< labels whose energy was asked for
   std::set<std::string> held;                      ///< configs loaded now
 
-  Environment environment() override {
+  Machine machine() override {
     before_step();
     return where;
   }
 
-  Opened open(const Shape& shape, std::uint64_t seed, const std::set<std::string>& without,
+  Opened open(const GemmProblem& problem, std::uint64_t seed, const std::set<std::string>& without,
               Effort effort) override {
     before_step();
     efforts.push_back(effort);
     close();
-    if (too_large.contains(to_string(shape))) {
+    if (too_large.contains(to_string(problem))) {
       throw InputError("needs 900 GiB, the GPU has 141 GiB");
     }
     need(!without.contains("cublas"), "a shape without cublas");
@@ -96,7 +97,7 @@ class FakeMeasurer : public Measurer {
     }
     ++opened;
     seeds.push_back(seed);
-    shape_ = shape;
+    problem_ = problem;
     Opened result;
     result.timing = timing;
     result.timing.brief = effort == Effort::kBrief;
@@ -113,22 +114,22 @@ class FakeMeasurer : public Measurer {
   Prepared prepare(const Build& build) override {
     before_step();
     const std::string name = load(build, "prepare");
-    prepared.push_back(to_string(*shape_) + " " + name);
+    prepared.push_back(to_string(*problem_) + " " + name);
     if (const Status status = strike(in_prepare, name, name); status != Status::kOk) {
       return {status, "scripted: " + std::string(to_string(status)), {false, 2, 1, ""}, 0};
     }
     ready_.insert(name);
     held.insert(name);
-    verified_.insert(identity(name));
-    return {Status::kOk, "", {true, 0.1, 1, ""}, time_us(*shape_, name, Pace::kShared)};
+    verified_.insert(identity(build));
+    return {Status::kOk, "", {true, 0.1, 1, ""}, time_us(*problem_, name, Pace::kShared)};
   }
 
   Prepared restore(const Build& build, double estimate_us) override {
     before_step();
     const std::string name = load(build, "restore");
-    need(verified_.contains(identity(name)), "restoring " + name + ", which was never verified");
-    need(estimate_us == time_us(*shape_, name, Pace::kShared), "another estimate of " + name);
-    restored.push_back(to_string(*shape_) + " " + name);
+    need(verified_.contains(identity(build)), "restoring " + name + ", which was never verified");
+    need(estimate_us == time_us(*problem_, name, Pace::kShared), "another estimate of " + name);
+    restored.push_back(to_string(*problem_) + " " + name);
     if (const Status status = strike(in_restore, name, name); status != Status::kOk) {
       return {status, "scripted: " + std::string(to_string(status)), {false, 2, 1, ""}, 0};
     }
@@ -139,7 +140,7 @@ class FakeMeasurer : public Measurer {
 
   void forget(const std::string& label) override {
     before_step();
-    need(shape_.has_value(), "forgetting without a shape");
+    need(problem_.has_value(), "forgetting without a shape");
     lose_if(lose_forget, "forget");
     ready_.erase(label);
     held.erase(label);
@@ -147,7 +148,7 @@ class FakeMeasurer : public Measurer {
 
   Settled settle(Pace pace) override {
     before_step();
-    need(shape_.has_value(), "settling without a shape");
+    need(problem_.has_value(), "settling without a shape");
     lose_if(lose_settle, "settle");
     settled.push_back(pace);
     settled_for_ = pace;
@@ -172,14 +173,15 @@ class FakeMeasurer : public Measurer {
         strike(in_round, label, alone ? label : "");
       }
       for (std::vector<Sample>& samples : rounds) {
-        samples.push_back({.round = 0,
-                           .pace = pace,
-                           .launches = 20,
-                           .time_us = time_us(*shape_, label, pace) * (1 + noise * gauss_(random_)),
-                           .sm_mhz = 1700,
-                           .power_w = 650,
-                           .temperature_c = 50,
-                           .clock_events = clock_events});
+        samples.push_back(
+            {.round = 0,
+             .pace = pace,
+             .launches = 20,
+             .time_us = time_us(*problem_, label, pace) * (1 + noise * gauss_(random_)),
+             .sm_mhz = 1700,
+             .power_w = 650,
+             .temperature_c = 50,
+             .clock_events = clock_events});
       }
     }
     return rounds;
@@ -191,12 +193,12 @@ class FakeMeasurer : public Measurer {
     weighed.push_back(label);
     strike(in_energy, label, label);
     if (!has_energy_counter) return std::nullopt;
-    return Energy{.window_s = 2, .power_w = 600, .time_us = time_us(*shape_, label, Pace::kOwn)};
+    return Energy{.window_s = 2, .power_w = 600, .time_us = time_us(*problem_, label, Pace::kOwn)};
   }
 
  protected:
   /// Of one launch, without noise. The pace changes nothing here.
-  virtual double time_us(const Shape&, const std::string& label, Pace) const {
+  virtual double time_us(const GemmProblem&, const std::string& label, Pace) const {
     const auto found = model_us.find(label);
     return found == model_us.end() ? 100 : found->second;
   }
@@ -209,18 +211,20 @@ class FakeMeasurer : public Measurer {
     need(ready_.contains(label), "timing of " + label + ", which is not ready");
   }
   std::string load(const Build& build, const std::string& step) const {
-    const std::string name = label(build.config);
-    need(shape_.has_value(), step + " without a shape");
+    const std::string name = label(config_of(build.kernel));
+    need(problem_.has_value(), step + " without a shape");
     need(build.status == Status::kOk, step + " of a failed build");
+    need(build_name(build.kernel) == build_name(kernel_for(config_of(build.kernel), *problem_)),
+         step + " of a kernel for another problem");
     need(!ready_.contains(name), step + " of " + name + ", which is ready");
     return name;
   }
-  /// A candidate with the data that it was compared on.
-  std::string identity(const std::string& label) const {
-    return fmt::format("{} {} {}", to_string(*shape_), seeds.back(), label);
+  /// A kernel with the data that it was compared on.
+  std::string identity(const Build& build) const {
+    return fmt::format("{} {} {}", to_string(*problem_), seeds.back(), build.facts.kernel_id);
   }
   void close() {
-    shape_.reset();
+    problem_.reset();
     ready_.clear();
     held.clear();
     settled_for_.reset();
@@ -243,7 +247,7 @@ class FakeMeasurer : public Measurer {
     throw MeasurerLost(status, "worker lost to " + label, culprit);
   }
 
-  std::optional<Shape> shape_;  ///< open now
+  std::optional<GemmProblem> problem_;  ///< open now
   std::set<std::string> ready_;
   std::set<std::string> verified_;  ///< by identity(); known to whoever holds this object
   std::optional<Pace> settled_for_;

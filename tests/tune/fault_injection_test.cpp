@@ -19,7 +19,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "best/best.h"
+#include "results/best.h"
 #include "support.h"
 
 namespace hgemm {
@@ -56,15 +56,15 @@ class ScriptedGpu : public FakeMeasurer {
   }
 
  protected:
-  double time_us(const Shape& shape, const std::string& label, Pace pace) const override {
+  double time_us(const GemmProblem& problem, const std::string& label, Pace pace) const override {
     const double per_pace = pace == Pace::kOwn ? 1.1 : pace == Pace::kRested ? 0.9 : 1;
-    return FakeMeasurer::time_us(shape, label, pace) * per_pace * static_cast<double>(shape.m);
+    return FakeMeasurer::time_us(problem, label, pace) * per_pace * static_cast<double>(problem.m);
   }
 };
 
 TunePlan everything() {
   TunePlan plan;
-  plan.shapes = {kSmall, kLight, kOddK};
+  plan.problems = {kSmall, kLight, kOddK};
   plan.configs = configs(14);
   plan.regimes = {Regime::kSustained, Regime::kBurst};
   plan.energy = true;
@@ -83,9 +83,9 @@ std::int64_t tune_everything(
   QuietListener listener;
   gpu.before_step = listener.on_event = on_step;
   Store store = Store::open(database, Store::Mode::kReadWrite);
-  const auto compile = [](std::span<const KernelConfig> configs, const CompileOptions&,
-                          const auto& done) { fake_compile(configs, {name(1)}, done); };
-  return tune(everything(), gpu, store, compile, listener, nullptr).recorded;
+  FakeCompiler compiler;
+  compiler.failing = {name(1)};
+  return tune(everything(), gpu, store, compiler.compiler(), listener, nullptr).recorded;
 }
 
 /// What a run tells the test, in memory that both have.
@@ -198,11 +198,11 @@ Content content(const std::string& database) {
       if (is_baseline(trial.label)) continue;
       const bool weighed = trial.energy || race.race.regime != Regime::kSustained;
       if (trial.stage == Stage::kFinal && !weighed) continue;
-      std::string line =
-          fmt::format("{} {} {}: {} {} \"{}\" {} {} {} \"{}\"", to_string(race.race.shape),
-                      to_string(race.race.regime), trial.label, to_string(trial.status),
-                      to_string(trial.stage), trial.message, trial.verdict.correct,
-                      trial.verdict.error, trial.verdict.tolerance, trial.verdict.message);
+      std::string line = fmt::format(
+          "{} {} {}: {} {} \"{}\" {} {} {} \"{}\" of {}", to_string(race.race.problem),
+          to_string(race.race.regime), trial.label, to_string(trial.status), to_string(trial.stage),
+          trial.message, trial.verdict.correct, trial.verdict.error, trial.verdict.tolerance,
+          trial.verdict.message, trial.kernel_id);
       for (const Sample& s : trial.samples) {
         line += fmt::format(" {}:{}x{}", to_string(s.pace), s.launches, s.time_us);
       }
@@ -221,9 +221,9 @@ Content standings(const std::string& database) {
   for (const BestRow& row : best_rows(Store::open(database, Store::Mode::kReadOnly).races())) {
     const auto elsewhere = static_cast<std::size_t>(
         std::ranges::count_if(row.finalists, [](const Finalist& f) { return !f.winner; }));
-    std::string line = fmt::format("{} {}: {} {} trials, {} failed, {} ties", to_string(row.shape),
-                                   to_string(row.regime), row.label.value_or("nobody"), row.trials,
-                                   row.failed, row.ties.size() + elsewhere);
+    std::string line = fmt::format(
+        "{} {}: {} {} trials, {} failed, {} ties", to_string(row.problem), to_string(row.regime),
+        row.label.value_or("nobody"), row.trials, row.failed, row.ties.size() + elsewhere);
     for (const auto& ratio : {row.cublas, row.cublaslt}) {
       if (!ratio) continue;
       line += fmt::format(" {} [{}, {}]", ratio->value, ratio->interval.low, ratio->interval.high);

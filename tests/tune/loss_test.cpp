@@ -51,18 +51,18 @@ TEST_F(Loss, WhatWasVerifiedBeforeIsOnlyLoadedAgain) {
 
 TEST_F(Loss, ACrashInARoundIsTracedToItsCulprit) {
   // Rested samples run alone, so it is known who it was; shared ones are enqueued together.
-  for (const Shape& shape : {kSmall, kLight}) {
-    const bool named = shape.m == kSmall.m;
+  for (const GemmProblem& problem : {kSmall, kLight}) {
+    const bool named = problem.m == kSmall.m;
     FakeMeasurer gpu;
     gpu.in_round = {{name(1), {Status::kTimedOut}}};
-    EXPECT_EQ(run(plan({shape}, configs(3)), gpu), 3);
-    EXPECT_EQ(status(shape, 1), Status::kTimedOut);
-    EXPECT_EQ(trial(shape, name(1)).stage, Stage::kScreen);
+    EXPECT_EQ(run(plan({problem}, configs(3)), gpu), 3);
+    EXPECT_EQ(status(problem, 1), Status::kTimedOut);
+    EXPECT_EQ(trial(problem, name(1)).stage, Stage::kScreen);
     for (const int other : {0, 2}) {
-      EXPECT_EQ(status(shape, other), Status::kOk);
-      EXPECT_THAT(rounds_of(trial(shape, name(other))), IsSupersetOf({3, 4, 5}));
+      EXPECT_EQ(status(problem, other), Status::kOk);
+      EXPECT_THAT(rounds_of(trial(problem, name(other))), IsSupersetOf({3, 4, 5}));
     }
-    EXPECT_THAT(rounds_of(trial(shape, "cublas")), IsSupersetOf({1, 2, 3, 4, 5}));
+    EXPECT_THAT(rounds_of(trial(problem, "cublas")), IsSupersetOf({1, 2, 3, 4, 5}));
     const auto alone = std::ranges::count_if(gpu.asked, [](auto& r) { return r.size() == 1; });
     EXPECT_EQ(alone == 0, named);
     EXPECT_EQ(gpu.opened, named ? 2 : 3);  // in the round, and alone
@@ -180,13 +180,13 @@ TEST_F(Loss, AnAlgorithmThatHangsWhileTheShapeOpensCostsOneTrial) {
   gpu.timing.cold = false;
   gpu.in_open = {{"cublaslt.0", {Status::kCrashed}}, {"cublaslt.1", {Status::kTimedOut}}};
   EXPECT_EQ(run(plan({kSmall, kLarge}, configs(2)), gpu), 4);
-  for (const Shape& shape : {kSmall, kLarge}) {
-    EXPECT_EQ(trial(shape, "cublaslt.0").status, Status::kCrashed);
-    EXPECT_EQ(trial(shape, "cublaslt.1").status, Status::kTimedOut);
-    EXPECT_EQ(trial(shape, "cublaslt.1").message, "worker lost to cublaslt.1");
-    EXPECT_EQ(trial(shape, "cublaslt.1").stage, Stage::kNone);
-    EXPECT_THAT(trial(shape, "cublaslt.1").samples, IsEmpty());
-    EXPECT_EQ(trial(shape, name(1)).stage, Stage::kFinal);
+  for (const GemmProblem& problem : {kSmall, kLarge}) {
+    EXPECT_EQ(trial(problem, "cublaslt.0").status, Status::kCrashed);
+    EXPECT_EQ(trial(problem, "cublaslt.1").status, Status::kTimedOut);
+    EXPECT_EQ(trial(problem, "cublaslt.1").message, "worker lost to cublaslt.1");
+    EXPECT_EQ(trial(problem, "cublaslt.1").stage, Stage::kNone);
+    EXPECT_THAT(trial(problem, "cublaslt.1").samples, IsEmpty());
+    EXPECT_EQ(trial(problem, name(1)).stage, Stage::kFinal);
   }
   const std::vector<std::string> first{"cublas", "cublaslt.0"}, second{"cublas", "cublaslt.1"},
       third{"cublas"};
@@ -232,7 +232,7 @@ TEST_F(Loss, AShapeThatNoLongerFitsAfterALossIsSkipped) {
   EXPECT_EQ(run(plan({kSmall, kLarge}, {c(0), c(1)}), gpu), 3);
   EXPECT_THAT(listener_.warnings,
               ElementsAre(AllOf(HasSubstr("256x512x128 is skipped"), HasSubstr("900 GiB"))));
-  EXPECT_THAT(skipped_shapes_, ElementsAre("256x512x128"));
+  EXPECT_THAT(skipped_problems_, ElementsAre("256x512x128"));
   EXPECT_EQ(status(kSmall, 1), Status::kCrashed);
   EXPECT_EQ(status(kLarge, 0), Status::kOk);
   FakeMeasurer free;

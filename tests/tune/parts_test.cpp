@@ -20,7 +20,7 @@ struct Parts : TuneTest {
   Parts() {
     for (int i = 0; i < 32; ++i) {
       for (const TileOrder order : {TileOrder::kLinear, TileOrder::kHilbert}) {
-        many.push_back({.bn = 64 + 8 * (i % 8), .stages = 3 + i / 8, .order = order});
+        many.push_back(TiledConfig{.bn = 64 + 8 * (i % 8), .stages = 3 + i / 8, .order = order});
         if (order == TileOrder::kHilbert) slow[label(many.back())] = 300;
       }
     }

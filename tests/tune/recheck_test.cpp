@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "best/best.h"
+#include "results/best.h"
 #include "support.h"
 #include "tests/support/temporary_folder.h"
 
@@ -21,17 +21,20 @@ using testing::ThrowsMessage;
 class Verify : public testing::Test {
  protected:
   Verify() {
-    const auto run = store.begin_run(fake_gpu(), "hgemm-tune test");
-    for (const Shape& shape : {kSmall, kLarge}) {
-      std::vector<Trial> trials{trial("cublas", 110)};
-      for (int i = 0; i < 3; ++i) trials.push_back(trial(name(i), 100 + 10 * i));
-      store.record(store.begin_race(run, shape, Regime::kSustained, Timing{}), trials);
+    const auto run = store.begin_run(fake_machine(), "hgemm-tune test");
+    for (const GemmProblem& problem : {kSmall, kLarge}) {
+      std::vector<Trial> trials{trial({"cublas", ""}, 110)};
+      for (int i = 0; i < 3; ++i) {
+        trials.push_back(trial(compiler.trial_kernel(c(i), problem), 100 + 10 * i));
+      }
+      store.record(store.begin_race(run, problem, Regime::kSustained, Timing{}), trials);
     }
   }
 
-  static Trial trial(const std::string& label, double time_us) {
+  static Trial trial(const TrialKernel& candidate, double time_us) {
     Trial trial;
-    trial.label = label;
+    trial.label = candidate.label;
+    trial.kernel_id = candidate.kernel_id;
     trial.stage = Stage::kFinal;
     trial.verdict.correct = true;
     for (int round = 1; round <= 9; ++round) {
@@ -47,7 +50,7 @@ class Verify : public testing::Test {
   VerifyPlan plan() const {
     VerifyPlan plan;
     for (const BestRow& row : best_rows(store.races())) {
-      plan.winners.push_back({row.shape, row.regime, row.label.value()});
+      plan.winners.push_back({row.problem, row.regime, row.label.value()});
     }
     plan.seeds = {11, 12, 13};
     plan.command_line = "hgemm-tune verify";
@@ -55,23 +58,26 @@ class Verify : public testing::Test {
   }
 
   void run(const VerifyPlan& plan, const std::function<bool()>& stop = nullptr) {
-    const auto compile = [this](std::span<const KernelConfig> configs, const CompileOptions&,
-                                const std::function<void(Build)>& done) {
-      for (const KernelConfig& config : configs) compiled.push_back(label(config));
-      fake_compile(configs, not_compiling, done);
+    Compiler counting = compiler.compiler();
+    counting.compile_all = [this, all = counting.compile_all](std::span<const Kernel> kernels,
+                                                              const CompileOptions& options,
+                                                              const FakeCompiler::Done& done) {
+      for (const Kernel& kernel : kernels) compiled.push_back(label(config_of(kernel)));
+      all(kernels, options, done);
     };
     verify(
-        plan, gpu, store, compile,
+        plan, gpu, store, counting,
         [this](const Recheck& check) {
-          done.push_back(fmt::format("{} {} {} {}", to_string(check.winner.shape),
+          done.push_back(fmt::format("{} {} {} {}", to_string(check.winner.problem),
                                      check.winner.label, check.seed,
                                      to_string(check.outcome.status)));
         },
         [this](const std::string& text) { warnings.push_back(text); }, stop);
   }
 
-  static std::string line(const Shape& shape, int config, int seed, const std::string& status) {
-    return fmt::format("{} {} {} {}", to_string(shape), name(config), seed, status);
+  static std::string line(const GemmProblem& problem, int config, int seed,
+                          const std::string& status) {
+    return fmt::format("{} {} {} {}", to_string(problem), name(config), seed, status);
   }
 
   std::vector<std::string> best_labels() const {
@@ -83,7 +89,7 @@ class Verify : public testing::Test {
   test::TemporaryFolder folder;
   Store store = Store::open((folder.path() / "test.db").string(), Store::Mode::kReadWrite);
   FakeMeasurer gpu;
-  std::set<std::string> not_compiling;
+  FakeCompiler compiler;
   std::vector<std::string> compiled, done, warnings;
 };
 
@@ -120,10 +126,11 @@ TEST_F(Verify, AWrongResultOnTheSecondDrawOnlyIsFoundAndAnotherWins) {
   const auto races = store.races();
   ASSERT_THAT(races, SizeIs(3));
   const Race& race = races.back().race;
-  EXPECT_TRUE(race.shape.same_problem(kSmall));
+  EXPECT_TRUE(race.problem.same_problem(kSmall));
   EXPECT_EQ(race.timing, gpu.timing);
   ASSERT_THAT(race.trials, SizeIs(1));
   EXPECT_EQ(race.trials[0].label, name(0));
+  EXPECT_EQ(race.trials[0].kernel_id, compiler.trial_kernel(c(0), kSmall).kernel_id);
   EXPECT_EQ(race.trials[0].status, Status::kWrongResult);
   EXPECT_EQ(race.trials[0].verdict.error, 2);
   EXPECT_THAT(race.trials[0].message, HasSubstr("scripted"));
@@ -141,7 +148,8 @@ TEST_F(Verify, AFailureIsRecordedInTheRegimeThatWasWon) {
   burst.winners = {{kSmall, Regime::kBurst, name(0)}};
   run(burst);
   EXPECT_EQ(store.races().back().race.regime, Regime::kBurst);
-  EXPECT_THAT(store.finished(fake_gpu(), kSmall, Regime::kBurst), ElementsAre(name(0)));
+  EXPECT_THAT(store.finished(fake_machine().environment, kSmall, Regime::kBurst),
+              ElementsAre(compiler.trial_kernel(c(0), kSmall)));
 }
 
 TEST_F(Verify, AWinnerThatTakesTheMeasurerDownHarmsOnlyItself) {
@@ -165,7 +173,7 @@ TEST_F(Verify, AWinnerThatTakesTheMeasurerDownHarmsOnlyItself) {
 }
 
 TEST_F(Verify, WhoNoLongerCompilesHasFailed) {
-  not_compiling.insert(name(0));
+  compiler.failing.insert(name(0));
   VerifyPlan one = plan();
   one.winners.resize(1);
   run(one);

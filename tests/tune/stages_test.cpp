@@ -8,114 +8,113 @@
 namespace hgemm {
 namespace {
 
-using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::IsSubsetOf;
 using testing::IsSupersetOf;
-using testing::Not;
 using testing::SizeIs;
 
 using Labels = std::set<std::string>;
 
-/// A tile in four orders: what the model cannot tell apart.
-std::vector<KernelConfig> family(int i) {
-  std::vector<KernelConfig> members(4, c(i));
+/// Kin: a tile in four orders, which the model cannot tell apart.
+std::vector<KernelConfig> kin(int i) {
+  std::vector<TiledConfig> members(4, std::get<TiledConfig>(c(i)));
   members[1].order = TileOrder::kHilbert;
   for (const int more : {2, 3}) {
     members[static_cast<std::size_t>(more)].order = TileOrder::kGroupedRows;
     members[static_cast<std::size_t>(more)].group = 4 * more;
   }
-  return members;
+  return {members.begin(), members.end()};
 }
-std::vector<KernelConfig> families(int count) {
+std::vector<KernelConfig> all_kin(int count) {
   std::vector<KernelConfig> all;
-  for (int i = 0; i < count; ++i) std::ranges::copy(family(i), std::back_inserter(all));
+  for (int i = 0; i < count; ++i) std::ranges::copy(kin(i), std::back_inserter(all));
   return all;
 }
-Labels labels_of_family(int i) {
+Labels labels_of_kin(int i) {
   Labels labels;
-  for (const KernelConfig& config : family(i)) labels.insert(label(config));
+  for (const KernelConfig& config : kin(i)) labels.insert(label(config));
   return labels;
 }
-int family_of_label(const std::string& label) { return (parse_label(label).bn - 64) / 8; }
+int kin_of_label(const std::string& label) {
+  return (std::get<TiledConfig>(parse_label(label)).bn - 64) / 8;
+}
 
-constexpr int kFamilies = 6;
+constexpr int kKin = 6;
 constexpr int kBudget = 8;  ///< four in the first stage
 
-/// A time for each family, and at another shape others.
-class FamilyMeasurer : public FakeMeasurer {
+/// A time for each kin, and at another shape others.
+class KinMeasurer : public FakeMeasurer {
  public:
-  std::map<std::string, std::map<int, double>> families_us;  ///< by shape; default: 150
+  std::map<std::string, std::map<int, double>> kin_us;  ///< by shape; default: 150
 
  protected:
-  double time_us(const Shape& shape, const std::string& label, Pace pace) const override {
-    const auto of_shape = families_us.find(to_string(shape));
-    if (is_baseline(label) || of_shape == families_us.end()) {
-      return FakeMeasurer::time_us(shape, label, pace);
+  double time_us(const GemmProblem& problem, const std::string& label, Pace pace) const override {
+    const auto of_shape = kin_us.find(to_string(problem));
+    if (is_baseline(label) || of_shape == kin_us.end()) {
+      return FakeMeasurer::time_us(problem, label, pace);
     }
-    const auto found = of_shape->second.find(family_of_label(label));
+    const auto found = of_shape->second.find(kin_of_label(label));
     return found == of_shape->second.end() ? 150 : found->second;
   }
 };
 
 class Stages : public TuneTest {
  protected:
-  static TunePlan staged(std::vector<Shape> shapes, int budget = kBudget,
+  static TunePlan staged(std::vector<GemmProblem> problems, int budget = kBudget,
                          StrategyKind strategy = StrategyKind::kStaged) {
-    TunePlan some = plan(std::move(shapes), families(kFamilies));
+    TunePlan some = plan(std::move(problems), all_kin(kKin));
     some.search = SearchPlan{strategy, {.trials = budget}, {}};
     return some;
   }
 
   /// What was prepared at the shape, in two halves.
-  static std::vector<Labels> halves(const FakeMeasurer& gpu, const Shape& shape) {
+  static std::vector<Labels> halves(const FakeMeasurer& gpu, const GemmProblem& problem) {
     std::vector<Labels> halves(2);
     std::size_t seen = 0;
     for (const std::string& prepared : gpu.prepared) {
-      if (!prepared.starts_with(to_string(shape) + " ")) continue;
-      halves.at(seen++ / (kBudget / 2)).insert(prepared.substr(to_string(shape).size() + 1));
+      if (!prepared.starts_with(to_string(problem) + " ")) continue;
+      halves.at(seen++ / (kBudget / 2)).insert(prepared.substr(to_string(problem).size() + 1));
     }
     return halves;
   }
 
   /// What the first stage proposes.
-  std::vector<std::string> first_labels(const Shape& shape) {
+  std::vector<std::string> first_labels(const GemmProblem& problem) {
     FakeMeasurer gpu;
-    run(staged({shape}), gpu);
-    const Labels first = halves(gpu, shape)[0];
+    run(staged({problem}), gpu);
+    const Labels first = halves(gpu, problem)[0];
     forget_everything();
     compiled_.clear();
     listener_.races.clear();
     return {first.begin(), first.end()};
   }
-  /// The families of which that has one.
-  std::vector<int> first_families(const Shape& shape) {
+  /// The kin of which that has one.
+  std::vector<int> first_kin(const GemmProblem& problem) {
     std::set<int> found;
-    const std::vector<std::string> first = first_labels(shape);
-    for (const std::string& label : first) found.insert(family_of_label(label));
+    const std::vector<std::string> first = first_labels(problem);
+    for (const std::string& label : first) found.insert(kin_of_label(label));
     EXPECT_THAT(found, SizeIs(kBudget / 2)) << "one of each";
     return {found.begin(), found.end()};
   }
 
-  Labels measured(const Shape& shape) const {
+  Labels measured(const GemmProblem& problem) const {
     Labels labels;
     for (const auto& [key, same] : trials()) {
       EXPECT_THAT(same, SizeIs(1)) << key << " was measured twice";
-      if (key.starts_with(to_string(shape) + " ")) labels.insert(same.front().label);
+      if (key.starts_with(to_string(problem) + " ")) labels.insert(same.front().label);
     }
     return labels;
   }
 };
 
-TEST_F(Stages, TheSecondRaceIsOfTheFamiliesThatWereFastInTheFirst) {
-  const std::vector<int> first = first_families(kLarge);
+TEST_F(Stages, TheSecondRaceIsOfTheKinThatWereFastInTheFirst) {
+  const std::vector<int> first = first_kin(kLarge);
   for (const int fast : first) {
     SCOPED_TRACE(fast);
     forget_everything();
-    FamilyMeasurer gpu;
-    gpu.families_us = {{to_string(kLarge), {{fast, 100}}}};
+    KinMeasurer gpu;
+    gpu.kin_us = {{to_string(kLarge), {{fast, 100}}}};
     EXPECT_EQ(run(staged({kLarge}), gpu), kBudget);
     const auto both = halves(gpu, kLarge);
     EXPECT_THAT(both[0], SizeIs(4));
@@ -123,7 +122,7 @@ TEST_F(Stages, TheSecondRaceIsOfTheFamiliesThatWereFastInTheFirst) {
     Labels all = both[0];
     all.insert(both[1].begin(), both[1].end());
     EXPECT_THAT(all, SizeIs(kBudget)) << "nothing twice";
-    EXPECT_THAT(all, IsSupersetOf(labels_of_family(fast)));
+    EXPECT_THAT(all, IsSupersetOf(labels_of_kin(fast)));
     EXPECT_EQ(gpu.opened, 2);
     EXPECT_THAT(open().races(), SizeIs(2));
     EXPECT_THAT(gpu.efforts, Each(Effort::kFull));
@@ -133,29 +132,30 @@ TEST_F(Stages, TheSecondRaceIsOfTheFamiliesThatWereFastInTheFirst) {
 }
 
 TEST_F(Stages, EachShapeLearnsFromItsOwnRaceAndKernelsAreCompiledTogether) {
-  const auto of_large = first_families(kLarge);
-  const auto of_small = first_families(kSmall);
-  FamilyMeasurer gpu;
-  gpu.families_us = {{to_string(kLarge), {{of_large.front(), 100}}},
-                     {to_string(kSmall), {{of_small.back(), 100}}}};
+  const auto of_large = first_kin(kLarge);
+  const auto of_small = first_kin(kSmall);
+  KinMeasurer gpu;
+  gpu.kin_us = {{to_string(kLarge), {{of_large.front(), 100}}},
+                {to_string(kSmall), {{of_small.back(), 100}}}};
   EXPECT_EQ(run(staged({kLarge, kSmall}), gpu), 2 * kBudget);
-  EXPECT_THAT(measured(kLarge), IsSupersetOf(labels_of_family(of_large.front())));
-  EXPECT_THAT(measured(kSmall), IsSupersetOf(labels_of_family(of_small.back())));
+  EXPECT_THAT(measured(kLarge), IsSupersetOf(labels_of_kin(of_large.front())));
+  EXPECT_THAT(measured(kSmall), IsSupersetOf(labels_of_kin(of_small.back())));
   EXPECT_THAT(listener_.races,
               ElementsAre("0/4 2048x4096x4096 sustained 4", "1/4 256x512x128 sustained 4",
                           "2/4 2048x4096x4096 sustained 4", "3/4 256x512x128 sustained 4"));
   const Labels kernels(compiled_.begin(), compiled_.end());
   const auto first = halves(gpu, kLarge)[0];
   EXPECT_THAT(first, IsSubsetOf(Labels(compiled_.begin(), compiled_.begin() + 8)));
-  for (const Shape& shape : {kLarge, kSmall}) EXPECT_THAT(measured(shape), IsSubsetOf(kernels));
+  for (const GemmProblem& problem : {kLarge, kSmall})
+    EXPECT_THAT(measured(problem), IsSubsetOf(kernels));
 }
 
 TEST_F(Stages, TheTimeThatIsOverGrowsThroughBothAlsoWhereTheFirstIsResumed) {
-  std::vector<Shape> shapes(4, kLarge);
-  for (int i = 0; i < 4; ++i) shapes[static_cast<std::size_t>(i)].n += 128 * i;
+  std::vector<GemmProblem> problems(4, kLarge);
+  for (int i = 0; i < 4; ++i) problems[static_cast<std::size_t>(i)].n += 128 * i;
   for (const auto kind : {StrategyKind::kStaged, StrategyKind::kAdaptive, StrategyKind::kLocal}) {
     FakeMeasurer gpu;
-    const TunePlan learning = staged(shapes, 20, kind);
+    const TunePlan learning = staged(problems, 20, kind);
     run(learning, gpu, [&] { return listener_.races.size() == 4; });
     const double stopped_at = listener_.shares.back();
     EXPECT_LT(stopped_at, 0.5);
@@ -172,16 +172,16 @@ TEST_F(Stages, TheTimeThatIsOverGrowsThroughBothAlsoWhereTheFirstIsResumed) {
 }
 
 TEST_F(Stages, EachRegimeLearnsFromItsOwn) {
-  const std::vector<int> first = first_families(kSmall);
+  const std::vector<int> first = first_kin(kSmall);
   const std::vector<std::pair<Regime, int>> fastest = {{Regime::kSustained, first.back()},
                                                        {Regime::kBurst, first.front()}};
   for (const auto& [regime, fast] : fastest) {
-    FamilyMeasurer gpu;
-    gpu.families_us = {{to_string(kSmall), {{fast, 100}}}};
+    KinMeasurer gpu;
+    gpu.kin_us = {{to_string(kSmall), {{fast, 100}}}};
     TunePlan one = staged({kSmall});
     one.regimes = {regime};
     EXPECT_EQ(run(one, gpu), kBudget);
-    for (const std::string& label : labels_of_family(fast)) trial(kSmall, label, regime);
+    for (const std::string& label : labels_of_kin(fast)) trial(kSmall, label, regime);
   }
   TunePlan both = staged({kSmall});
   both.regimes = {Regime::kSustained, Regime::kBurst};
@@ -190,22 +190,22 @@ TEST_F(Stages, EachRegimeLearnsFromItsOwn) {
 }
 
 TEST_F(Stages, WhoFailedIsNotGood) {
-  const auto first = first_families(kLarge);
+  const auto first = first_kin(kLarge);
   const int broken = first[0];
   const int wrong = first[1];
   const int fast = first[2];
-  for (const KernelConfig& config : family(broken)) does_not_compile_.insert(label(config));
-  FamilyMeasurer gpu;
-  gpu.families_us = {{to_string(kLarge), {{broken, 50}, {wrong, 50}, {fast, 100}}}};
-  for (const std::string& label : labels_of_family(wrong)) {
+  for (const KernelConfig& config : kin(broken)) compiler_.failing.insert(label(config));
+  KinMeasurer gpu;
+  gpu.kin_us = {{to_string(kLarge), {{broken, 50}, {wrong, 50}, {fast, 100}}}};
+  for (const std::string& label : labels_of_kin(wrong)) {
     gpu.in_prepare[label] = {Status::kWrongResult};
   }
   EXPECT_EQ(run(staged({kLarge}), gpu), kBudget);
   const Labels all = measured(kLarge);
-  EXPECT_THAT(all, IsSupersetOf(labels_of_family(fast)));
+  EXPECT_THAT(all, IsSupersetOf(labels_of_kin(fast)));
   for (const int failed : {broken, wrong}) {
     EXPECT_EQ(std::ranges::count_if(
-                  all, [&](const std::string& label) { return family_of_label(label) == failed; }),
+                  all, [&](const std::string& label) { return kin_of_label(label) == failed; }),
               1)
         << failed;
   }
@@ -213,7 +213,7 @@ TEST_F(Stages, WhoFailedIsNotGood) {
 
 TEST_F(Stages, WhatWasMeasuredInBriefTeachesNothingOfFullEffort) {
   const std::vector<std::string> first = first_labels(kLarge);
-  TunePlan brief = plan({kLarge}, families(kFamilies));
+  TunePlan brief = plan({kLarge}, all_kin(kKin));
   brief.policy = {};
   brief.search = SearchPlan{StrategyKind::kModel, {}, {}};
   brief.search->deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
@@ -227,7 +227,7 @@ TEST_F(Stages, WhatWasMeasuredInBriefTeachesNothingOfFullEffort) {
   gpu.model_us = {{first[0], 150}, {first[1], 90}};
   EXPECT_EQ(run(staged({kLarge}), gpu), kBudget);
   const Labels second = halves(gpu, kLarge)[1];
-  for (const std::string& label : labels_of_family(family_of_label(first[1]))) {
+  for (const std::string& label : labels_of_kin(kin_of_label(first[1]))) {
     EXPECT_TRUE(label == first[1] || second.contains(label)) << label;
   }
 }
@@ -238,10 +238,11 @@ class CappedMeasurer : public FakeMeasurer {
   std::map<std::string, double> own_us;
 
  protected:
-  double time_us(const Shape& shape, const std::string& label, Pace pace) const override {
+  double time_us(const GemmProblem& problem, const std::string& label, Pace pace) const override {
     const auto found = own_us.find(label);
-    return pace == Pace::kOwn && found != own_us.end() ? found->second
-                                                       : FakeMeasurer::time_us(shape, label, pace);
+    return pace == Pace::kOwn && found != own_us.end()
+               ? found->second
+               : FakeMeasurer::time_us(problem, label, pace);
   }
 };
 
@@ -249,7 +250,7 @@ class CappedMeasurer : public FakeMeasurer {
 TEST_F(Stages, WhatTheSecondRaceFoundDoesNotChangeWhatIsInIt) {
   const std::vector<std::string> first = first_labels(kLarge);
   CappedMeasurer gpu;
-  for (const std::string& label : labels_of_family(family_of_label(first[0]))) {
+  for (const std::string& label : labels_of_kin(kin_of_label(first[0]))) {
     gpu.model_us[label] = 80;
   }
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -258,7 +259,7 @@ TEST_F(Stages, WhatTheSecondRaceFoundDoesNotChangeWhatIsInIt) {
   }
   EXPECT_EQ(run(staged({kLarge}), gpu), kBudget);
   EXPECT_EQ(trial(kLarge, first[3]).stage, Stage::kScreen);
-  EXPECT_THAT(measured(kLarge), IsSupersetOf(labels_of_family(family_of_label(first[0]))));
+  EXPECT_THAT(measured(kLarge), IsSupersetOf(labels_of_kin(kin_of_label(first[0]))));
   EXPECT_EQ(run(staged({kLarge}), gpu), 0);
 }
 
@@ -291,22 +292,22 @@ TEST_F(Stages, ASmallBudgetHasNoSecondRaceAndALargeOneMeasuresTheRest) {
   FakeMeasurer gpu;
   EXPECT_EQ(run(staged({kLarge}, 1), gpu), 1);
   EXPECT_EQ(gpu.opened, 1);
-  EXPECT_EQ(run(staged({kLarge}, 1000), gpu), 4 * kFamilies - 1);
-  EXPECT_THAT(measured(kLarge), SizeIs(4 * kFamilies));
+  EXPECT_EQ(run(staged({kLarge}, 1000), gpu), 4 * kKin - 1);
+  EXPECT_THAT(measured(kLarge), SizeIs(4 * kKin));
 }
 
 TEST_F(Stages, WithinATimeThereIsOneRaceInTheFirstOrder) {
   TunePlan timed = staged({kLarge});
   timed.search->deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
   FakeMeasurer gpu;
-  EXPECT_EQ(run(timed, gpu), 4 * kFamilies);
+  EXPECT_EQ(run(timed, gpu), 4 * kKin);
   EXPECT_EQ(gpu.opened, 1);
 }
 
 TEST_F(Stages, ExhaustiveGoesInTheSpacesOrder) {
   FakeMeasurer gpu;
   EXPECT_EQ(run(staged({kLarge}, 5, StrategyKind::kExhaustive), gpu), 5);
-  const auto all = families(kFamilies);
+  const auto all = all_kin(kKin);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(compiled_[i], label(all[i]));
   EXPECT_THAT(open().races(), SizeIs(1));
 }
@@ -315,22 +316,20 @@ TEST_F(Stages, AShapeThatDoesNotFitHasNoSecondRace) {
   FakeMeasurer gpu;
   gpu.too_large = {to_string(kLarge)};
   EXPECT_EQ(run(staged({kLarge, kSmall}), gpu), kBudget);
-  EXPECT_THAT(skipped_shapes_, ElementsAre(to_string(kLarge)));
+  EXPECT_THAT(skipped_problems_, ElementsAre(to_string(kLarge)));
   EXPECT_THAT(listener_.warnings, SizeIs(1));
 }
 
 // ---- Interruption and resuming ----
 
-struct Killed {};  ///< stands for SIGKILL: nothing may be done after it
-
 class StagesResume : public Stages {
  protected:
   /// Times far enough apart that noise changes no order; the model's favourites crash.
-  FamilyMeasurer scripted() {
-    FamilyMeasurer gpu;
-    for (const auto& [shape, first] : first_) {
-      gpu.families_us[to_string(shape)] = {{first[3], 100}, {first[1], 115}, {first[2], 140}};
-      for (const std::string& label : labels_of_family(first[0])) {
+  KinMeasurer scripted() {
+    KinMeasurer gpu;
+    for (const auto& [problem, first] : first_) {
+      gpu.kin_us[to_string(problem)] = {{first[3], 100}, {first[1], 115}, {first[2], 140}};
+      for (const std::string& label : labels_of_kin(first[0])) {
         gpu.in_prepare[label] = {Status::kCrashed};
       }
     }
@@ -340,24 +339,24 @@ class StagesResume : public Stages {
   using Measured = std::map<std::string, Labels>;
   Measured all_measured() const {
     Measured all;
-    for (const auto& [shape, first] : first_) all[to_string(shape)] = measured(shape);
+    for (const auto& [problem, first] : first_) all[to_string(problem)] = measured(problem);
     return all;
   }
 
-  std::vector<std::pair<Shape, std::vector<int>>> first_ = {{kLarge, first_families(kLarge)},
-                                                            {kSmall, first_families(kSmall)}};
+  std::vector<std::pair<GemmProblem, std::vector<int>>> first_ = {{kLarge, first_kin(kLarge)},
+                                                                  {kSmall, first_kin(kSmall)}};
 };
 
 TEST_F(StagesResume, AKillAtAnyPointChangesNothing) {
   const TunePlan tuned = staged({kLarge, kSmall});
-  FamilyMeasurer whole = scripted();
+  KinMeasurer whole = scripted();
   EXPECT_EQ(run(tuned, whole), 2 * kBudget);
   const Measured expected = all_measured();
   int point = 0, after_the_first_stage = 0;
   for (bool killed = true; killed; ++point) {
     SCOPED_TRACE(fmt::format("killed at step {}", point));
     forget_everything();
-    FamilyMeasurer gpu = scripted();
+    KinMeasurer gpu = scripted();
     int steps = 0;
     gpu.before_step = listener_.on_event = [&] {
       if (steps++ == point) throw Killed();
@@ -371,7 +370,7 @@ TEST_F(StagesResume, AKillAtAnyPointChangesNothing) {
     listener_.on_event = [] {};
     const auto before = static_cast<std::int64_t>(trials().size());
     if (killed && before >= kBudget) ++after_the_first_stage;
-    FamilyMeasurer rest = scripted();
+    KinMeasurer rest = scripted();
     EXPECT_EQ(run(tuned, rest), 2 * kBudget - before);
     EXPECT_EQ(all_measured(), expected);
     if (HasFailure()) return;

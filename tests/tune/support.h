@@ -1,5 +1,5 @@
-// What the tests of the driver share: configs, shapes, a compiler that compiles nothing, a listener
-// that remembers, and a database in a folder of its own.
+// What the tests of the driver share: configs, problems, a compiler that compiles nothing, a
+// listener that remembers, and a database in a folder of its own.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,22 +11,22 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "fake_measurer.h"
-#include "space/label.h"
+#include "families/family.h"
 #include "store/store.h"
 #include "tune/tune.h"
 
 namespace hgemm {
 
 /// Configs that differ in their tile: c(0), c(1), ...
-inline KernelConfig c(int i, Dtype dtype = Dtype::kBf16) {
-  return {.bn = 64 + 8 * i, .order = TileOrder::kLinear, .dtype = dtype};
-}
+inline KernelConfig c(int i) { return TiledConfig{.bn = 64 + 8 * i}; }
 inline std::string name(int i) { return label(c(i)); }
 inline std::vector<KernelConfig> configs(int count) {
   std::vector<KernelConfig> all;
@@ -34,27 +34,60 @@ inline std::vector<KernelConfig> configs(int count) {
   return all;
 }
 
-inline const Shape kSmall{.m = 256, .n = 512, .k = 128, .tag = ""};
-inline const Shape kLarge{.m = 2048, .n = 4096, .k = 4096, .tag = ""};
-inline const Shape kLight{.m = 16, .n = 512, .k = 128, .tag = ""};  // 14 FLOP per byte
-inline const Shape kOddK{.m = 64, .n = 64, .k = 60, .tag = ""};     // K is no multiple of 8
+inline const GemmProblem kSmall{.m = 256, .n = 512, .k = 128, .tag = ""};
+inline const GemmProblem kLarge{.m = 2048, .n = 4096, .k = 4096, .tag = ""};
+inline const GemmProblem kLight{.m = 16, .n = 512, .k = 128, .tag = ""};  // 14 FLOP per byte
+inline const GemmProblem kOddK{.m = 64, .n = 64, .k = 60, .tag = ""};     // K is no multiple of 8
 
-/// Compiles at once; some labels fail.
-inline void fake_compile(std::span<const KernelConfig> configs,
-                         const std::set<std::string>& failing,
-                         const std::function<void(Build)>& done) {
-  for (const KernelConfig& config : configs) {
+/// Compiles nothing, at once. A kernel has a source and a code of its own, which are edited by its
+/// config's label.
+class FakeCompiler {
+ public:
+  std::set<std::string> failing;         ///< labels of kernels that spill
+  std::map<std::string, int> edits;      ///< how often a source was edited
+  std::map<std::string, int> new_codes;  ///< how often, so that its code became another
+
+  std::string source_key(const Kernel& kernel) const {
+    return fmt::format("{}, edit {}.{}", build_name(kernel), count(edits, kernel),
+                       count(new_codes, kernel));
+  }
+  std::string kernel_id(const Kernel& kernel) const {
+    return fmt::format("{}, code {}", build_name(kernel), count(new_codes, kernel));
+  }
+  /// What trials of the config's kernel for that problem are recorded under.
+  TrialKernel trial_kernel(const KernelConfig& config, const GemmProblem& problem) const {
+    return {label(config), kernel_id(kernel_for(config, problem))};
+  }
+  Build build(const Kernel& kernel) const {
     Build build;
-    build.config = config;
-    build.facts.label = label(config);
+    build.kernel = kernel;
+    build.facts.name = build_name(kernel);
+    build.facts.source_key = source_key(kernel);
     build.facts.compiler = "fake";
-    if (failing.contains(label(config))) {
+    if (failing.contains(label(config_of(kernel)))) {
       build.status = Status::kCompileFailed;
       build.message = "spills 8 bytes";
+    } else {
+      build.facts.kernel_id = kernel_id(kernel);
     }
-    done(build);
+    return build;
   }
-}
+
+  using Done = std::function<void(Build)>;
+  /// Must not outlive this.
+  Compiler compiler() const {
+    return {[this](const Kernel& kernel) { return source_key(kernel); },
+            [this](std::span<const Kernel> kernels, const CompileOptions&, const Done& done) {
+              for (const Kernel& kernel : kernels) done(build(kernel));
+            }};
+  }
+
+ private:
+  static int count(const std::map<std::string, int>& counts, const Kernel& kernel) {
+    const auto found = counts.find(label(config_of(kernel)));
+    return found == counts.end() ? 0 : found->second;
+  }
+};
 
 struct QuietListener : TuneListener {
   std::function<void()> on_event = [] {};
@@ -65,10 +98,10 @@ struct QuietListener : TuneListener {
   std::vector<double> shares;        ///< of the tune that was over, whenever that was told
 
   void compiling(const Compiling&) override { on_event(); }
-  void shape_started(const Shape& shape, Regime regime, int index, int count,
-                     int candidates) override {
-    races.push_back(fmt::format("{}/{} {} {} {}", index, count, to_string(shape), to_string(regime),
-                                candidates));
+  void race_started(const GemmProblem& problem, Regime regime, int index, int count,
+                    int candidates) override {
+    races.push_back(fmt::format("{}/{} {} {} {}", index, count, to_string(problem),
+                                to_string(regime), candidates));
     on_event();
   }
   void preparing(int, int) override { on_event(); }
@@ -81,7 +114,7 @@ struct QuietListener : TuneListener {
     weighed.push_back(fmt::format("{}/{}", done, total));
     on_event();
   }
-  void shape_finished(const Shape&) override { on_event(); }
+  void race_finished(const GemmProblem&) override { on_event(); }
   void warning(const std::string& text) override {
     warnings.push_back(text);
     on_event();
@@ -100,14 +133,16 @@ inline std::vector<int> rounds_of(const Trial& trial) {
   return rounds;
 }
 
+struct Killed {};  ///< stands for SIGKILL: nothing may be done after it
+
 class TuneTest : public testing::Test {
  protected:
   TuneTest() { std::filesystem::create_directories(folder_); }
   ~TuneTest() override { std::filesystem::remove_all(folder_); }
 
-  static TunePlan plan(std::vector<Shape> shapes, std::vector<KernelConfig> configs) {
+  static TunePlan plan(std::vector<GemmProblem> problems, std::vector<KernelConfig> configs) {
     TunePlan plan;
-    plan.shapes = std::move(shapes);
+    plan.problems = std::move(problems);
     plan.configs = std::move(configs);
     plan.policy = {.screen_rounds = 2,
                    .semifinal_rounds = 0,
@@ -121,20 +156,20 @@ class TuneTest : public testing::Test {
 
   std::int64_t run(const TunePlan& plan, FakeMeasurer& gpu,
                    const std::function<bool()>& stop = nullptr) {
-    const auto compile_all = [this](std::span<const KernelConfig> configs, const CompileOptions&,
-                                    const std::function<void(Build)>& done) {
+    Compiler compiler = compiler_.compiler();
+    compiler.compile_all = [this](std::span<const Kernel> kernels, const CompileOptions&,
+                                  const FakeCompiler::Done& done) {
       if (compiler_throws_) throw InputError("the cache cannot be written");
-      for (const KernelConfig& config : configs) compiled_.push_back(label(config));
-      int count = 0;
-      fake_compile(configs, does_not_compile_, [&](Build build) {
+      for (const Kernel& kernel : kernels) compiled_.push_back(label(config_of(kernel)));
+      for (int count = 0; const Kernel& kernel : kernels) {
         if (count++ == compiler_hangs_after_) std::this_thread::sleep_for(std::chrono::seconds(2));
-        done(std::move(build));
-      });
+        done(compiler_.build(kernel));
+      }
     };
     Store store = Store::open(database_, Store::Mode::kReadWrite);
-    const TuneOutcome outcome = tune(plan, gpu, store, compile_all, listener_, stop);
-    skipped_shapes_ = outcome.skipped_shapes;
-    late_shapes_ = outcome.late_shapes;
+    const TuneOutcome outcome = tune(plan, gpu, store, compiler, listener_, stop);
+    skipped_problems_ = outcome.skipped_problems;
+    late_problems_ = outcome.late_problems;
     return outcome.recorded;
   }
 
@@ -149,35 +184,37 @@ class TuneTest : public testing::Test {
     for (const RecordedRace& race : open().races()) {
       for (const Trial& trial : race.race.trials) {
         if (is_baseline(trial.label)) continue;
-        out[key(race.race.shape, trial.label, race.race.regime)].push_back(trial);
+        out[key(race.race.problem, trial.label, race.race.regime)].push_back(trial);
       }
     }
     return out;
   }
-  static std::string key(const Shape& shape, const std::string& label,
+  static std::string key(const GemmProblem& problem, const std::string& label,
                          Regime regime = Regime::kSustained) {
-    return fmt::format("{} {} {}", to_string(shape), to_string(regime), label);
+    return fmt::format("{} {} {}", to_string(problem), to_string(regime), label);
   }
-  Trial trial(const Shape& shape, const std::string& label,
+  Trial trial(const GemmProblem& problem, const std::string& label,
               Regime regime = Regime::kSustained) const {
     for (const RecordedRace& race : open().races()) {
-      if (!race.race.shape.same_problem(shape) || race.race.regime != regime) continue;
+      if (!race.race.problem.same_problem(problem) || race.race.regime != regime) continue;
       for (const Trial& trial : race.race.trials) {
         if (trial.label == label) return trial;
       }
     }
-    throw std::out_of_range("no trial of " + key(shape, label, regime));
+    throw std::out_of_range("no trial of " + key(problem, label, regime));
   }
-  Status status(const Shape& shape, int config) const { return trial(shape, name(config)).status; }
+  Status status(const GemmProblem& problem, int config) const {
+    return trial(problem, name(config)).status;
+  }
 
   std::string folder_ = fast_folder() / ("hgemm_tune_test." + std::to_string(getpid()));
   std::string database_ = folder_ + "/test.db";
   QuietListener listener_;
-  std::vector<std::string> skipped_shapes_, late_shapes_;  ///< of the last run
-  int compiler_hangs_after_ = 1 << 20;                     ///< for two seconds
+  std::vector<std::string> skipped_problems_, late_problems_;  ///< of the last run
+  int compiler_hangs_after_ = 1 << 20;                         ///< for two seconds
   bool compiler_throws_ = false;
-  std::set<std::string> does_not_compile_;
-  std::vector<std::string> compiled_;
+  FakeCompiler compiler_;
+  std::vector<std::string> compiled_;  ///< labels
 };
 
 }  // namespace hgemm

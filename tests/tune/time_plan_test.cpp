@@ -23,7 +23,7 @@ TEST(TimePlan, TakesNoMoreThanItIsGivenUnlessThatIsTooLittleForAnyRace) {
     for (double seconds = 0.1; seconds < 3600; seconds *= 1.3) {
       const Terms terms = terms_for(race, seconds);
       EXPECT_LE(duration_s(race, terms), std::max(seconds, least_s))
-          << to_string(race.shape) << " in " << seconds << " s";
+          << to_string(race.problem) << " in " << seconds << " s";
       EXPECT_GE(terms.configs, 1u);
       EXPECT_LE(terms.configs, race.configs);
     }
@@ -32,7 +32,7 @@ TEST(TimePlan, TakesNoMoreThanItIsGivenUnlessThatIsTooLittleForAnyRace) {
 
 TEST(TimePlan, MoreTimeIsUsed) {
   for (const RaceToCome& race : kRaces) {
-    SCOPED_TRACE(to_string(race.shape) + " " + std::string(to_string(race.regime)));
+    SCOPED_TRACE(to_string(race.problem) + " " + std::string(to_string(race.regime)));
     EXPECT_EQ(terms_for(race, 0.2).effort, Effort::kBrief);
     EXPECT_EQ(terms_for(race, 3600).effort, Effort::kFull);
     EXPECT_EQ(terms_for(race, 3600).configs, race.configs);
@@ -54,7 +54,7 @@ TEST(TimePlan, AFullRaceScreensWhatASearchNeeds) {
     double seconds = 0.1;
     while (terms_for(race, seconds).effort == Effort::kBrief) seconds *= 1.1;
     const auto configs = static_cast<double>(terms_for(race, seconds).configs);
-    EXPECT_GE(configs + 1, kEnough * static_cast<double>(race.space)) << to_string(race.shape);
+    EXPECT_GE(configs + 1, kEnough * static_cast<double>(race.space)) << to_string(race.problem);
   }
 }
 
@@ -64,7 +64,7 @@ TEST(TimePlan, WhatMustBeCompiledBeforeLeavesTimeToRaceIt) {
     for (const double seconds : {20.0, 60.0, 600.0}) {
       const Terms terms = terms_for(race, seconds, kCompileS);
       EXPECT_LE(static_cast<double>(terms.configs) * kCompileS + duration_s(race, terms), seconds)
-          << to_string(race.shape);
+          << to_string(race.problem);
       EXPECT_LE(terms.configs, terms_for(race, seconds).configs);
     }
   }
@@ -85,7 +85,7 @@ TEST(TimePlan, PartsFollowOneAnotherAndTogetherAreTheRace) {
       when.push_back(parts.when_weighed(0.5));
       when.push_back(parts.when_weighed(1));
       for (std::size_t i = 1; i < when.size(); ++i) {
-        EXPECT_LT(when[i - 1], when[i]) << to_string(race.shape) << " step " << i;
+        EXPECT_LT(when[i - 1], when[i]) << to_string(race.problem) << " step " << i;
       }
       EXPECT_DOUBLE_EQ(when.back(), parts.sum());
       EXPECT_DOUBLE_EQ(parts.when_raced(Stage::kFinal, 1000), parts.when_weighed(0));

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "model/cost.h"
+#include "search/figures.h"
 #include "support.h"
 
 namespace hgemm {
@@ -55,14 +55,38 @@ TEST_F(Tune, RacesToTheFastestAndKeepsCleanSamples) {
   EXPECT_THAT(gpu.held, UnorderedElementsAre(name(1), name(2), name(3)));
 }
 
-TEST_F(Tune, MeasuresOnlyConfigsOfTheShapesType) {
-  Shape fp16 = kSmall;
-  fp16.dtype = Dtype::kFp16;
+TEST_F(Tune, EachTypeHasAKernelOfItsOwn) {
+  GemmProblem fp16 = kSmall, fp32_output = kSmall, light = kLight;
+  fp16.set_types(DataType::kFp16);
+  fp32_output.d_type = DataType::kFp32;
   FakeMeasurer gpu;
-  EXPECT_EQ(run(plan({kSmall, fp16}, {c(0), c(1, Dtype::kFp16), c(2, Dtype::kFp16)}), gpu), 3);
-  EXPECT_THAT(gpu.prepared, UnorderedElementsAre("256x512x128 " + name(0),
-                                                 "256x512x128.fp16 " + label(c(1, Dtype::kFp16)),
-                                                 "256x512x128.fp16 " + label(c(2, Dtype::kFp16))));
+  EXPECT_EQ(run(plan({kSmall, fp16, fp32_output, light}, configs(2)), gpu), 8);
+  EXPECT_THAT(gpu.prepared,
+              UnorderedElementsAre("256x512x128 " + name(0), "256x512x128 " + name(1),
+                                   "256x512x128.fp16 " + name(0), "256x512x128.fp16 " + name(1),
+                                   "256x512x128.dfp32 " + name(0), "256x512x128.dfp32 " + name(1),
+                                   "16x512x128 " + name(0), "16x512x128 " + name(1)));
+  EXPECT_THAT(compiled_, SizeIs(6)) << "one for both bf16 problems";
+  std::set<std::string> kernels;
+  for (const GemmProblem& problem : {kSmall, fp16, fp32_output, light}) {
+    for (const int i : {0, 1}) {
+      const std::string id = trial(problem, name(i)).kernel_id;
+      EXPECT_EQ(id, compiler_.trial_kernel(c(i), problem).kernel_id);
+      kernels.insert(id);
+    }
+  }
+  EXPECT_THAT(kernels, SizeIs(6));
+}
+
+TEST_F(Tune, TypesThatNoKernelHasAreRecordedAsInvalid) {
+  GemmProblem fp32 = kSmall;
+  fp32.set_types(DataType::kFp32);
+  FakeMeasurer gpu;
+  EXPECT_EQ(run(plan({fp32}, configs(1)), gpu), 1);
+  EXPECT_EQ(status(fp32, 0), Status::kInvalidConfig);
+  EXPECT_THAT(trial(fp32, name(0)).message, HasSubstr("bf16 and fp16"));
+  EXPECT_EQ(gpu.opened, 0);
+  EXPECT_THAT(compiled_, IsEmpty());
 }
 
 TEST_F(Tune, ABudgetTakesWhatTheModelLikesAndTheSameAgain) {
@@ -88,16 +112,14 @@ TEST_F(Tune, ABudgetTakesWhatTheModelLikesAndTheSameAgain) {
 
 // What a space has for other shapes is left out; what was asked for by name is not.
 TEST_F(Tune, MeasuresOnlyWhatSuitsAShapeIfAskedTo) {
-  const Shape few{.m = 5, .n = 512, .k = 128, .tag = ""};
-  const KernelConfig swapped =
-      parse_label("bm8.bn64.bk128.q4.c1x1.swap1.d1.linear.tma.single.bf16");
-  const KernelConfig tall =
-      parse_label("bm256.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.bf16");
+  const GemmProblem few{.m = 5, .n = 512, .k = 128, .tag = ""};
+  const KernelConfig swapped = SwapAbConfig{.bm = 8};
+  const KernelConfig tall = TiledConfig{.bm = 256};
   TunePlan suitable = plan({kSmall, few}, {swapped, tall});
   FakeMeasurer first, second;
   EXPECT_EQ(run(suitable, second), 4);
-  suitable.shapes = {{.m = 256, .n = 1024, .k = 128, .tag = ""},
-                     {.m = 5, .n = 1024, .k = 128, .tag = ""}};
+  suitable.problems = {{.m = 256, .n = 1024, .k = 128, .tag = ""},
+                       {.m = 5, .n = 1024, .k = 128, .tag = ""}};
   suitable.only_suitable = true;
   EXPECT_EQ(run(suitable, first), 2);
   EXPECT_THAT(first.prepared,
@@ -107,7 +129,7 @@ TEST_F(Tune, MeasuresOnlyWhatSuitsAShapeIfAskedTo) {
 TEST_F(Tune, TheSecondCallHasNothingToDo) {
   FakeMeasurer gpu;
   const TunePlan same = plan({kSmall, kLarge, kOddK}, {c(0), c(1)});
-  does_not_compile_ = {name(1)};
+  compiler_.failing = {name(1)};
   EXPECT_EQ(run(same, gpu), 6);
   compiled_.clear();
   FakeMeasurer again;
@@ -124,8 +146,9 @@ TEST_F(Tune, MeasuresWhatIsNew) {
   EXPECT_THAT(second.prepared,
               UnorderedElementsAre("256x512x128 " + name(2), "2048x4096x4096 " + name(0),
                                    "2048x4096x4096 " + name(1), "2048x4096x4096 " + name(2)));
-  third.where.kernel_hash = "k1";  // another kernel: nothing that is known holds for it
-  EXPECT_EQ(run(plan({kSmall}, {c(0), c(1)}), third), 2);
+  for (const int i : {0, 1}) compiler_.new_codes[name(i)] = 1;
+  EXPECT_EQ(run(plan({kSmall}, {c(0), c(1)}), third), 2)
+      << "other kernels: nothing that is known holds for them";
 }
 
 TEST_F(Tune, TwiceTheSameIsMeasuredOnce) {
@@ -135,15 +158,15 @@ TEST_F(Tune, TwiceTheSameIsMeasuredOnce) {
 }
 
 TEST_F(Tune, CompilesOnceForAllShapesAndRecordsFailuresAtEach) {
-  does_not_compile_ = {name(1)};
+  compiler_.failing = {name(1)};
   FakeMeasurer gpu;
   EXPECT_EQ(run(plan({kSmall, kLarge, kOddK}, {c(0), c(1)}), gpu), 6);
   EXPECT_THAT(compiled_, UnorderedElementsAre(name(0), name(1)));
-  for (const Shape& shape : {kSmall, kLarge}) {
-    EXPECT_EQ(status(shape, 0), Status::kOk);
-    EXPECT_EQ(status(shape, 1), Status::kCompileFailed);
-    EXPECT_EQ(trial(shape, name(1)).message, "spills 8 bytes");
-    EXPECT_THAT(trial(shape, name(1)).samples, IsEmpty());
+  for (const GemmProblem& problem : {kSmall, kLarge}) {
+    EXPECT_EQ(status(problem, 0), Status::kOk);
+    EXPECT_EQ(status(problem, 1), Status::kCompileFailed);
+    EXPECT_EQ(trial(problem, name(1)).message, "spills 8 bytes");
+    EXPECT_THAT(trial(problem, name(1)).samples, IsEmpty());
   }
   EXPECT_THAT(open().builds(), SizeIs(2));
 }
@@ -154,13 +177,13 @@ TEST_F(Tune, AnUnsupportedShapeSaysWhyAndNeedsNoGpu) {
   EXPECT_EQ(gpu.opened, 0);
   EXPECT_THAT(compiled_, IsEmpty());
   EXPECT_EQ(status(kOddK, 1), Status::kInvalidConfig);
-  EXPECT_THAT(trial(kOddK, name(1)).message,
-              HasSubstr("must be multiples of 8, unless the config packs them"));
+  EXPECT_THAT(
+      trial(kOddK, name(1)).message,
+      HasSubstr("must be whole units of 16 bytes (multiples of 8), unless the config packs them"));
 }
 
 TEST_F(Tune, AConfigThatBreaksARuleIsNotCompiled) {
-  KernelConfig too_deep = c(1);
-  too_deep.stages = 16;
+  const KernelConfig too_deep = TiledConfig{.bn = 72, .stages = 16};
   FakeMeasurer gpu;
   EXPECT_EQ(run(plan({kSmall}, {c(0), too_deep}), gpu), 2);
   EXPECT_THAT(compiled_, ElementsAre(name(0)));
@@ -184,7 +207,7 @@ TEST_F(Tune, AShapeThatDoesNotFitDoesNotStopTheOthers) {
   FakeMeasurer gpu;
   gpu.too_large = {to_string(kLarge)};
   EXPECT_EQ(run(plan({kLarge, kSmall}, {c(0)}), gpu), 1);
-  EXPECT_THAT(skipped_shapes_, ElementsAre("2048x4096x4096"));
+  EXPECT_THAT(skipped_problems_, ElementsAre("2048x4096x4096"));
   EXPECT_THAT(listener_.warnings, ElementsAre(HasSubstr("needs 900 GiB")));
   EXPECT_THAT(trials(), UnorderedElementsAre(Key(key(kSmall, name(0)))));
 }
@@ -195,7 +218,7 @@ TEST_F(Tune, AShapeThatDoesNotFitIsSkippedOnce) {
   TunePlan both = plan({kLarge, kSmall}, configs(1));
   both.regimes = {Regime::kSustained, Regime::kBurst};
   EXPECT_EQ(run(both, gpu), 2);
-  EXPECT_THAT(skipped_shapes_, SizeIs(1));
+  EXPECT_THAT(skipped_problems_, SizeIs(1));
   EXPECT_THAT(listener_.warnings, SizeIs(1));
 }
 
@@ -229,7 +252,7 @@ TEST_F(Tune, AClearlySlowerFinalistLeavesTheFinal) {
 // ---- Regimes and paces ----
 
 TEST_F(Tune, RacesAllShapesInOneRegimeThenInTheNext) {
-  does_not_compile_ = {name(1)};
+  compiler_.failing = {name(1)};
   TunePlan both = plan({kSmall, kLight, kOddK}, configs(2));
   both.regimes = {Regime::kSustained, Regime::kBurst};
   FakeMeasurer gpu;
@@ -290,7 +313,7 @@ TEST_F(Tune, EveryRaceHasThePaceOfItsProtocol) {
   struct Case {
     const char* what;
     Regime regime;
-    Shape shape;
+    GemmProblem problem;
     bool power_capped;
     std::vector<Pace> settled, rounds;
   };
@@ -316,14 +339,14 @@ TEST_F(Tune, EveryRaceHasThePaceOfItsProtocol) {
     FakeMeasurer gpu;
     gpu.noise = 0;
     gpu.power_capped = given.power_capped;
-    TunePlan one = plan({given.shape}, configs(2));
+    TunePlan one = plan({given.problem}, configs(2));
     one.regimes = {given.regime};
     EXPECT_EQ(run(one, gpu), 2);
     EXPECT_EQ(gpu.settled, given.settled);
     EXPECT_EQ(gpu.paces, given.rounds);
-    const Trial winner = trial(given.shape, name(0), given.regime);
+    const Trial winner = trial(given.problem, name(0), given.regime);
     EXPECT_EQ(winner.samples.back().pace, given.rounds.back());
-    EXPECT_EQ(trial(given.shape, "cublas", given.regime).samples[0].pace, given.rounds[0]);
+    EXPECT_EQ(trial(given.problem, "cublas", given.regime).samples[0].pace, given.rounds[0]);
   }
 }
 
@@ -407,8 +430,6 @@ TEST_F(Tune, SaysOnceThatTheGpuHasNoEnergyCounter) {
   EXPECT_EQ(trial(kLight, name(1)).stage, Stage::kFinal);
 }
 
-struct Killed {};  ///< stands for SIGKILL: nothing may be done after it
-
 TEST_F(Tune, AFinalOutlivesItsEnergyWindows) {
   std::set<std::size_t> weighed_counts;
   for (const bool kill : {false, true}) {
@@ -450,121 +471,6 @@ TEST_F(Tune, AFinalOutlivesItsEnergyWindows) {
     }
   }
   EXPECT_GT(weighed_counts.size(), 1u);
-}
-
-// ---- Interruption and resuming ----
-
-/// Every fault there is, on two shapes and one that the kernel does not support.
-class Resume : public TuneTest {
- protected:
-  Resume() { does_not_compile_ = {name(1)}; }
-
-  TunePlan everything() {
-    return plan({kSmall, kLarge, kOddK},
-                {c(0), c(1), c(2), c(3), c(4), c(5), c(6), c(0, Dtype::kFp16)});
-  }
-  static void script(FakeMeasurer& gpu) {
-    gpu.in_prepare = {{name(2), {Status::kWrongResult}}, {name(3), {Status::kCrashed}}};
-    gpu.in_round = {{name(4), {Status::kTimedOut}}};
-    gpu.model_us = {{name(0), 99}, {name(5), 140}};
-  }
-
-  /// A recorded candidate can be compared in every round that it has; final trials hold rounds of
-  /// one unbroken final, and nobody is recorded as ok without having been timed.
-  void expect_consistent() const {
-    for (const RecordedRace& race : open().races()) {
-      std::map<std::string, std::set<int>> rounds;
-      for (const Trial& trial : race.race.trials) {
-        const auto list = rounds_of(trial);
-        rounds[trial.label] = {list.begin(), list.end()};
-      }
-      for (const Trial& trial : race.race.trials) {
-        EXPECT_THAT(rounds["cublas"], IsSupersetOf(rounds[trial.label])) << trial.label;
-        if (is_baseline(trial.label)) continue;
-        if (trial.status == Status::kOk) {
-          EXPECT_FALSE(trial.samples.empty()) << trial.label;
-          EXPECT_NE(trial.stage, Stage::kNone) << trial.label;
-        }
-        if (trial.stage == Stage::kFinal) {
-          EXPECT_EQ(*rounds[trial.label].begin(), 3) << trial.label;
-          const auto covered_by = [&](const char* algorithm) {
-            return std::ranges::includes(rounds[algorithm], rounds[trial.label]);
-          };
-          EXPECT_TRUE(covered_by("cublaslt.0") || covered_by("cublaslt.1")) << trial.label;
-        }
-      }
-    }
-  }
-
-  void expect_complete_without_doubles() const {
-    const auto all = trials();
-    EXPECT_THAT(all, SizeIs(3 * 7));
-    for (const auto& [key, same] : all) EXPECT_THAT(same, SizeIs(1)) << key;
-    for (const Shape& shape : {kSmall, kLarge}) {
-      EXPECT_EQ(status(shape, 0), Status::kOk);
-      EXPECT_EQ(status(shape, 1), Status::kCompileFailed);
-      EXPECT_EQ(status(shape, 2), Status::kWrongResult);
-      EXPECT_EQ(status(shape, 3), Status::kCrashed);
-      EXPECT_EQ(status(shape, 4), Status::kTimedOut);
-      EXPECT_EQ(status(shape, 5), Status::kOk);
-      EXPECT_EQ(status(shape, 6), Status::kOk);
-    }
-  }
-
-  /// The second call does the rest and no more.
-  void finish_and_check(std::int64_t recorded_before) {
-    expect_consistent();
-    const auto before = trials();
-    if (recorded_before >= 0) {
-      EXPECT_EQ(static_cast<std::int64_t>(before.size()), recorded_before);
-    }
-    FakeMeasurer gpu;
-    script(gpu);
-    EXPECT_EQ(run(everything(), gpu), 3 * 7 - static_cast<std::int64_t>(before.size()));
-    for (const auto& [key, same] : before) EXPECT_THAT(gpu.prepared, Not(Contains(key)));
-    expect_complete_without_doubles();
-    expect_consistent();
-  }
-};
-
-TEST_F(Resume, AfterAKillAtAnyPoint) {
-  int point = 0;
-  for (bool killed = true; killed; ++point) {
-    SCOPED_TRACE(fmt::format("killed at step {}", point));
-    forget_everything();
-    FakeMeasurer gpu;
-    script(gpu);
-    int steps = 0;
-    gpu.before_step = listener_.on_event = [&] {
-      if (steps++ == point) throw Killed();
-    };
-    killed = false;
-    try {
-      run(everything(), gpu);
-    } catch (const Killed&) {
-      killed = true;
-    }
-    listener_.on_event = [] {};
-    finish_and_check(-1);
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(point, 100);  // the script really was cut at many places
-}
-
-TEST_F(Resume, AfterARequestToStopAtAnyPoll) {
-  int point = 0;
-  for (bool stopped = true; stopped; ++point) {
-    SCOPED_TRACE(fmt::format("stopped at poll {}", point));
-    forget_everything();
-    FakeMeasurer gpu;
-    script(gpu);
-    int polls = 0;
-    stopped = false;
-    const auto recorded = run(everything(), gpu, [&] { return stopped = polls++ == point; });
-    finish_and_check(recorded);
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(point, 30);
 }
 
 }  // namespace

@@ -22,16 +22,17 @@ using testing::ThrowsMessage;
 /// One with every field set to something of its own.
 Study full_study() {
   Study study;
-  study.kind = StudyKind::kLadder;
+  study.kind = "ladder";
   study.label = "step";
-  study.shape = Shape{.m = 1, .n = 2, .k = 3, .weight = 4, .tag = "tag"};
-  study.cubin_hash = "hash";
+  study.problem = GemmProblem{
+      .m = 1, .n = 2, .k = 3, .d_type = DataType::kFp32, .lda = 8, .weight = 4, .tag = "tag"};
+  study.kernel_id = "id";
   study.status = Status::kWrongResult;
   study.message = "message";
-  study.micro = {{"metric", "clk", 5, 4, 6, 7}};
-  study.cycles = {{"role", "phase", "tile", std::int64_t{1} << 40, 8.5}};
+  study.figures = {{"point", "metric", "clk", 5, 4, 6, 7},
+                   {"role.phase", "cycles", "clk/tile", 8.5, 8.25, 8.75, std::int64_t{1} << 40}};
   study.spans = {{1, 2, "role", "phase", -1, 3.5, 4.5}};
-  study.counters = {{"metric", "%", 9.5, "source"}};
+  study.parts = {{0, "off", *study.problem, "one"}, {1, "on", *study.problem, "another"}};
   study.verdict = {.correct = false, .error = NAN, .tolerance = 0.25, .message = "a NaN"};
   Sample sample{.round = 3,
                 .pace = Pace::kRested,
@@ -41,15 +42,33 @@ Study full_study() {
                 .power_w = {},
                 .temperature_c = {},
                 .clock_events = {}};
-  study.links = {{*study.shape, "off", "on"}};
-  study.cublas_samples = {sample};
+  study.samples("cublas") = {sample};
   sample.power_w = 600.5;
   sample.temperature_c = 50;
   sample.clock_events = clock_event::kPowerCap;
-  study.samples = {sample, sample};
+  study.samples("step") = {sample, sample};
   sample.round = 9;
-  study.pdl_samples = {sample};
+  study.samples("pdl_on") = {sample};
   return study;
+}
+
+/// Likewise.
+Machine full_machine() {
+  return {.environment = {.gpu_name = "Fake H200",
+                          .compute_major = 9,
+                          .compute_minor = 1,
+                          .sm_count = 132,
+                          .l2_bytes = std::int64_t{60} << 20,
+                          .memory_bytes = std::int64_t{140} << 30,
+                          .max_sm_mhz = 1980,
+                          .power_limit_w = 700,
+                          .driver = "580",
+                          .cuda = "13.0",
+                          .cublas = "13.1"},
+          .run = {.gpu_uuid = "GPU-1",
+                  .host = "host",
+                  .git_revision = "revision",
+                  .kernel_sources = "sources"}};
 }
 
 void say(Channel& channel, const json& message) {
@@ -68,10 +87,8 @@ int play(int fd) {
   try {
     for (;;) {
       const json request = channel.receive().value();
-      if (request.at("call") == call::kEnvironment) {
-        Environment environment;
-        environment.gpu_name = "Fake H200";
-        say(channel, {{"ok", environment}});
+      if (request.at("call") == call::kMachine) {
+        say(channel, {{"ok", full_machine()}});
         continue;
       }
       const auto what = request.at("request").get<StudyRequest>();
@@ -88,8 +105,8 @@ int play(int fd) {
       } else if (what.label == "echo") {
         Study study;
         study.kind = what.kind;
-        study.shape = what.shape;
-        study.links = what.links;
+        study.problem = what.problem;
+        study.parts = what.parts;
         for (const auto& [label, cubin] : request.at("cubins").get<Cubins>()) {
           study.message += label + " is " + cubin.string() + ", ";
         }
@@ -131,34 +148,49 @@ TEST_F(RemoteLabTest, AStudyArrivesWhole) {
   // NaN is not equal to itself, but reads the same.
   EXPECT_EQ(json(study).dump(), json(full_study()).dump());
   EXPECT_TRUE(std::isnan(study.verdict.error));
-  EXPECT_EQ(study.samples.at(1).clock_events, clock_event::kPowerCap);
-  EXPECT_FALSE(study.cublas_samples.at(0).power_w);
-  EXPECT_EQ(study.cycles.at(0).count, std::int64_t{1} << 40);
+  EXPECT_EQ(study.problem->d_type, DataType::kFp32);
+  EXPECT_EQ(study.problem->tag, "tag");
+  EXPECT_EQ(study.samples("step").at(1).clock_events, clock_event::kPowerCap);
+  EXPECT_FALSE(study.samples("cublas").at(0).power_w);
+  EXPECT_EQ(study.samples("pdl_on").at(0).round, 9);
+  EXPECT_EQ(study.figures.at(1).samples, std::int64_t{1} << 40);
+  EXPECT_EQ(study.parts.at(1).label, "another");
+}
+
+TEST_F(RemoteLabTest, TheMachineArrivesWhole) {
+  const Machine machine = lab_.machine();
+  EXPECT_EQ(machine.environment, full_machine().environment);
+  EXPECT_EQ(machine.run, full_machine().run);
 }
 
 TEST_F(RemoteLabTest, TheRequestArrivesWhole) {
   StudyRequest request;
-  request.kind = StudyKind::kProbe;
+  request.kind = "probe";
   request.label = "echo";
   request.seed = 0xfedcba9876543210;
-  EXPECT_FALSE(lab_.run(request, {}).shape);
-  request.shape = Shape{.m = 64, .n = 128, .k = 256, .dtype = Dtype::kFp16, .tag = ""};
+  EXPECT_FALSE(lab_.run(request, {}).problem);
+  request.problem = GemmProblem{.m = 64, .n = 128, .k = 256, .tag = ""};
+  request.problem->set_types(DataType::kFp16);
   request.timeline = true;
-  request.links = {{*request.shape, "off", "on"}};
+  request.parts = {{0, "pdl_off", *request.problem, "off"}, {0, "pdl_on", *request.problem, "on"}};
   const Study study = lab_.run(request, {{"off", "x.cubin"}, {"on", "y.cubin"}});
-  EXPECT_EQ(study.kind, StudyKind::kProbe);
-  ASSERT_TRUE(study.shape);
-  EXPECT_TRUE(study.shape->same_problem(*request.shape));
+  EXPECT_EQ(study.kind, "probe");
+  ASSERT_TRUE(study.problem);
+  EXPECT_TRUE(study.problem->same_problem(*request.problem));
   EXPECT_EQ(study.message, "off is x.cubin, on is y.cubin, seed 18364758544493064720 timeline");
-  ASSERT_EQ(study.links.size(), 1u);
-  EXPECT_TRUE(study.links[0].shape.same_problem(*request.shape));
-  EXPECT_EQ(study.links[0].pdl_off, "off");
-  EXPECT_EQ(study.links[0].pdl_on, "on");
+  ASSERT_EQ(study.parts.size(), 2u);
+  for (const StudyPart& part : study.parts) {
+    EXPECT_TRUE(part.problem.same_problem(*request.problem));
+    EXPECT_EQ(part.position, 0);
+    EXPECT_EQ(part.variant, "pdl_" + part.label);
+  }
+  EXPECT_EQ(study.parts[0].label, "off");
+  EXPECT_EQ(study.parts[1].label, "on");
 }
 
 TEST_F(RemoteLabTest, AHangIsKilledAtItsDeadlineAndTheNextCallHasAFreshWorker) {
   EXPECT_EQ(loss("hangs", "the launch of subject did not end"), Status::kTimedOut);
-  EXPECT_EQ(lab_.environment().gpu_name, "Fake H200");
+  EXPECT_EQ(lab_.machine().environment.gpu_name, "Fake H200");
   EXPECT_EQ(run("full").label, "step");
 }
 

@@ -1,4 +1,4 @@
-// RemoteMeasurer and a worker that this test plays: which process serves which shape.
+// RemoteMeasurer and a worker that this test plays: which process serves which problem.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -22,10 +22,10 @@ int play(int fd) {
       const json request = channel.receive().value();
       const std::string pid = std::to_string(getpid());
       json reply;
-      if (request.at("call").get<std::string>() == call::kEnvironment) {
-        Environment environment;
-        environment.driver = pid;
-        reply = environment;
+      if (request.at("call").get<std::string>() == call::kMachine) {
+        Machine machine;
+        machine.environment.driver = pid;
+        reply = machine;
       } else {
         reply["baselines"] = std::vector<std::string>{pid};
         reply["prepared"] = std::vector<Prepared>(1);
@@ -38,20 +38,21 @@ int play(int fd) {
   }
 }
 
-Shape some_shape() {
-  Shape shape;
-  shape.m = shape.n = shape.k = 512;
-  return shape;
+GemmProblem some_problem() {
+  GemmProblem problem;
+  problem.m = problem.n = problem.k = 512;
+  return problem;
 }
 
 TEST(RemoteMeasurer, EachShapeHasAFreshWorker) {
   RemoteMeasurer measurer{{kThisProgram, "play"}};
-  const std::string first = measurer.environment().driver;
-  EXPECT_EQ(measurer.open(some_shape(), 1).baselines.front(), first) << "nothing was opened in it";
-  const std::string second = measurer.open(some_shape(), 2).baselines.front();
+  const std::string first = measurer.machine().environment.driver;
+  EXPECT_EQ(measurer.open(some_problem(), 1).baselines.front(), first)
+      << "nothing was opened in it";
+  const std::string second = measurer.open(some_problem(), 2).baselines.front();
   EXPECT_NE(second, first);
-  EXPECT_EQ(measurer.environment().driver, second);
-  EXPECT_NE(measurer.open(some_shape(), 3).baselines.front(), second);
+  EXPECT_EQ(measurer.machine().environment.driver, second);
+  EXPECT_NE(measurer.open(some_problem(), 3).baselines.front(), second);
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+// Tiles whose K a cluster has cut: its CTAs add up their parts through distributed shared memory.
+//
+// Each box of a tile (cluster_split.h) has one owner. The others send theirs to it by st.async, and
+// it adds them to its own in the order of their ranks, not in that of arrival. The same thread of
+// every CTA has the same elements of the tile, in the same registers.
+#pragma once
+
+#include "common/cluster_split.h"
+#include "common/pipeline.cuh"
+#include "common/ptx.cuh"
+
+namespace hgemm {
+
+/// One lane, before pipeline.init(), whose fence is for these barriers too: each awaits all that
+/// peers will send for one consumer.
+template <auto kKernel>
+__device__ __forceinline__ void init_sums(const Pipeline<kKernel>& pipeline, int rank) {
+  const int values = box_value(kKernel, first_box(kKernel, rank + 1)) -
+                     box_value(kKernel, first_box(kKernel, rank));
+#pragma unroll
+  for (int consumer = 0; consumer < consumer_count(kKernel); ++consumer) {
+    ptx::mbarrier_init(pipeline.sums(consumer), 1);
+    if (values > 0) {
+      ptx::mbarrier_arrive_expect_tx(
+          pipeline.sums(consumer),
+          static_cast<u32>((kKernel.splits - 1) * values * kValueSumBytes));
+    }
+  }
+}
+
+/// A thread's value number `index`, in the order of box_value().
+template <int kBlocks, int kValues>
+__device__ __forceinline__ float* value_at(float (&blocks)[kBlocks][kValues], int index) {
+  return &blocks[index / kValues][index % kValues];
+}
+template <int kValues>
+__device__ __forceinline__ float* value_at(float (&values)[kValues], int index) {
+  return &values[index];
+}
+
+/// A consumer of every CTA of the cluster, past its main loop: makes the sums complete in the boxes
+/// that this rank owns; the others are of no use then.
+template <auto kKernel, class Sums>
+__device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKernel>& pipeline,
+                                               int rank, int consumer) {
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
+  // Where a peer's values arrive: those of `receiver` in slot after slot, four of each thread side
+  // by side.
+  const auto received = [&](int slot, int receiver, int value) {
+    const int begin = box_value(kKernel, first_box(kKernel, receiver));
+    return pipeline.smem_base +
+           static_cast<u32>((slot * consumer_count(kKernel) + consumer) * sent_bytes(kKernel) +
+                            (value - begin) * kValueSumBytes + thread * 16);
+  };
+  // Released and acquired: what peers send overwrites stages that this CTA has read, and counts on
+  // barriers that it must have initialised.
+  ptx::cluster_sync();
+#pragma unroll
+  for (int box = 0; box < store_boxes(kKernel); ++box) {
+    const int owner = box_owner(kKernel, box);
+    if (owner == rank) continue;
+    const u32 barrier = ptx::map_to_rank(pipeline.sums(consumer), static_cast<u32>(owner));
+    const int slot = rank < owner ? rank : rank - 1;
+#pragma unroll
+    for (int i = 0; i < box_values(kKernel); i += 4) {  // a fixed length, or it is not unrolled
+      const int value = box_value(kKernel, box) + i;
+      if (value >= box_value(kKernel, box + 1)) continue;
+      ptx::store_async_v4(ptx::map_to_rank(received(slot, owner, value), static_cast<u32>(owner)),
+                          value_at(sums, value), barrier);
+    }
+  }
+  if (first_box(kKernel, rank) == first_box(kKernel, rank + 1)) return;
+  ptx::mbarrier_wait(pipeline.sums(consumer), 0);
+#pragma unroll
+  for (int box = 0; box < store_boxes(kKernel); ++box) {
+    if (box_owner(kKernel, box) != rank) continue;
+#pragma unroll
+    for (int i = 0; i < box_values(kKernel); i += 4) {  // a fixed length, or it is not unrolled
+      const int value = box_value(kKernel, box) + i;
+      if (value >= box_value(kKernel, box + 1)) continue;
+#pragma unroll
+      for (int slot = 0; slot < kKernel.splits - 1; ++slot) {
+        float part[4];
+        ptx::load_shared_v4(part, received(slot, rank, value));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) value_at(sums, value)[j] += part[j];
+      }
+    }
+  }
+}
+
+}  // namespace hgemm

@@ -1,0 +1,81 @@
+// What the rules of all families ask of a problem: its extents, its alignment and its types.
+#pragma once
+
+#include "common/types.h"
+
+namespace hgemm {
+
+/// D[m x n] = A[m x k] * B[n x k]^T. Leading dimensions: elements from one row of A, B and D to the
+/// next.
+struct ProblemExtents {
+  long long m, n, k;
+  long long lda, ldb, ldd;
+
+  constexpr bool operator==(const ProblemExtents&) const = default;
+};
+
+HGEMM_HOST_DEVICE constexpr bool is_packed(const ProblemExtents& p) {
+  return p.lda == p.k && p.ldb == p.k && p.ldd == p.n;
+}
+
+/// Why no kernel can compute a problem, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const ProblemExtents& p) {
+  constexpr long long kMaxExtent = 1LL << 30;  // tile coordinates are 32-bit
+  if (p.m < 1 || p.n < 1 || p.k < 1) return "M, N and K must be at least 1";
+  if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) {
+    return "M, N and K must be at most 2^30";
+  }
+  if (p.lda < p.k || p.ldb < p.k || p.ldd < p.n) {
+    return "a leading dimension is a row's length (K for A and B, N for D) or more";
+  }
+  if (p.lda > kMaxExtent || p.ldb > kMaxExtent || p.ldd > kMaxExtent) {
+    return "leading dimensions must be at most 2^30";
+  }
+  return nullptr;
+}
+
+/// Whether the rows of a matrix begin at multiples of 16 bytes, if there are several and the first
+/// one does.
+HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(long long rows, long long leading,
+                                                  DataType type) {
+  return rows == 1 || leading % unit_elements(type) == 0;
+}
+/// Whether the copy engine can fetch A and B (any K: it fills what lies outside with zeros), and
+/// store D (any M: it clips whole rows).
+HGEMM_HOST_DEVICE constexpr bool inputs_are_aligned(const ProblemExtents& p, DataType input) {
+  return rows_are_aligned(p.m, p.lda, input) && rows_are_aligned(p.n, p.ldb, input);
+}
+HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, DataType output) {
+  return rows_are_aligned(p.m, p.ldd, output) && p.n % unit_elements(output) == 0;
+}
+
+/// Types that the kernels compute: 16-bit operands, and sums stored as they are or rounded back.
+HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
+  return kind.input != DataType::kFp32 &&
+         (kind.output == kind.input || kind.output == DataType::kFp32);
+}
+
+/// A kernel whose extents are constants computes one problem, without padding.
+HGEMM_HOST_DEVICE constexpr const char* why_not_made_for(const GemmKind& kind,
+                                                         const ProblemExtents& p) {
+  const bool same = kind.m == p.m && kind.n == p.n && kind.k == p.k;
+  return same && is_packed(p)
+             ? nullptr
+             : "a kernel with constant extents (fixed) is made for one problem without padding";
+}
+/// What a rule demands, and its source.
+struct RuleText {
+  const char* name;
+  const char* reason;
+};
+inline constexpr RuleText kTypesRule = {
+    "dtype",
+    "the kernels multiply bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, which "
+    "rounds them; fp32 is for the ladder's CUDA-core steps), and store the operands' type or fp32"};
+
+/// The extents of that problem.
+HGEMM_HOST_DEVICE constexpr ProblemExtents fixed_extents(const GemmKind& kind) {
+  return {kind.m, kind.n, kind.k, kind.k, kind.k, kind.n};
+}
+
+}  // namespace hgemm

@@ -1,0 +1,123 @@
+// The ring of shared-memory stages between the producer and the consumers.
+//
+// Each stage has a full barrier (the copy engine's bytes have arrived) and an empty barrier (all
+// consumers that read it have released it).
+#pragma once
+
+#include "common/ptx.cuh"
+#include "common/tiles.h"
+
+namespace hgemm {
+
+/// Shared-memory matrix descriptor of a K-major operand of 16-bit elements at `address` (PTX ISA,
+/// "Matrix Descriptor Format"): start address / 16; the leading offset is not used with a swizzle;
+/// stride offset = 8 rows; layout 1 = 128-byte swizzle, 2 = 64-byte.
+template <int kBk>
+__device__ __forceinline__ u64 smem_descriptor(u32 address) {
+  constexpr u64 kRowBytes = (kBk < kSlabK ? kBk : kSlabK) * kInputBytes;
+  constexpr u64 kStride = 8 * kRowBytes / 16;
+  constexpr u64 kSwizzle = kRowBytes == 128 ? 1 : 2;
+  return static_cast<u64>(address >> 4) | (1ull << 16) | (kStride << 32) | (kSwizzle << 62);
+}
+
+/// Where one role stands on its way around the ring.
+template <int kStages>
+struct PipelineState {
+  int stage = 0;
+  int round = 0;
+
+  /// Of the barriers' phase in this round.
+  __device__ __forceinline__ u32 parity() const { return static_cast<u32>(round) & 1; }
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      ++round;
+    }
+  }
+  /// Past the stages of a tile that another consumer computes.
+  __device__ __forceinline__ void skip(int stages) {
+    const int ahead = stage + stages;
+    stage = ahead % kStages;
+    round += ahead / kStages;
+  }
+};
+
+template <auto kKernel>
+struct Pipeline {
+  static constexpr auto kLayout = smem_layout(kKernel);
+  static constexpr int kSharers = multicast_size(kKernel);
+  using State = PipelineState<kKernel.stages>;
+
+  unsigned char* smem;
+  u32 smem_base;  ///< the same in the shared window
+
+  __device__ __forceinline__ explicit Pipeline(unsigned char* shared)
+      : smem(shared), smem_base(ptx::smem_address(shared)) {}
+
+  __device__ __forceinline__ u32 a_stage(int stage) const {
+    return smem_base + static_cast<u32>(stage * a_stage_bytes(kKernel));
+  }
+  __device__ __forceinline__ u32 b_stage(int stage) const {
+    return smem_base + static_cast<u32>(kLayout.b + stage * b_stage_bytes(kKernel));
+  }
+  __device__ __forceinline__ u32 full(int stage) const {
+    return smem_base + static_cast<u32>(kLayout.full + stage * 8);
+  }
+  __device__ __forceinline__ u32 empty(int stage) const {
+    return smem_base + static_cast<u32>(kLayout.empty + stage * 8);
+  }
+  /// On which the sums of the cluster's other CTAs arrive for a consumer.
+  __device__ __forceinline__ u32 sums(int consumer) const {
+    static_assert(adds_in_cluster(kKernel));
+    return smem_base + static_cast<u32>(kLayout.sums + consumer * 8);
+  }
+
+  /// One thread, once, before any other use. ptx::fence_mbarrier_init() and a CTA or cluster
+  /// barrier must follow.
+  __device__ __forceinline__ void init_stages() const {
+    for (int stage = 0; stage < kKernel.stages; ++stage) {
+      ptx::mbarrier_init(full(stage), 1);
+      // Every warp that reads the stage, in every CTA that our copies reach, releases it to us.
+      ptx::mbarrier_init(empty(stage), readers(kKernel) * 4 * kSharers);
+    }
+  }
+
+  /// Consumer warp, after its last read of the stage: tells every producer that writes to it. Each
+  /// warp speaks for itself, since wgmma.wait_group of one warp says nothing of the other three.
+  __device__ __forceinline__ void release(int stage, int lane) const {
+    if constexpr (kSharers == 1) {
+      if (lane == 0) ptx::mbarrier_arrive(empty(stage));
+    } else {
+      if (lane < kSharers) {
+        ptx::mbarrier_arrive_cluster(empty(stage), static_cast<u32>(lane));
+      }
+    }
+  }
+};
+
+/// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K, each
+/// `tile_rows` rows tall in shared memory, of which the CTA fills rows [slice_row, + slice_rows).
+template <int kTileRows, int kSliceRows, int kBk, CacheHint kHint>
+__device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 full, int k,
+                                           int tile_row, int slice_row, unsigned short mask) {
+  constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
+  constexpr int kBoxRows = box_rows(kSliceRows);
+  constexpr int kRowBytes = kBoxCols * kInputBytes;
+#pragma unroll
+  for (int slab = 0; slab < kBk / kBoxCols; ++slab) {
+#pragma unroll
+    for (int box = 0; box < kSliceRows; box += kBoxRows) {
+      const int row = slice_row + box;
+      const u32 destination =
+          stage + static_cast<u32>(slab * kTileRows * kRowBytes + row * kRowBytes);
+      if constexpr (kSliceRows == kTileRows) {
+        ptx::tma_load<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row);
+      } else {
+        ptx::tma_load_multicast<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row,
+                                       mask);
+      }
+    }
+  }
+}
+
+}  // namespace hgemm

@@ -1,0 +1,427 @@
+// The PTX instructions that the kernel is made of, one function each, named after them.
+// Sources: PTX ISA 9.0, sections named beside each group.
+#pragma once
+
+#include "common/params.h"
+#include "common/types.h"
+
+namespace hgemm {
+
+using u32 = unsigned;
+using u64 = unsigned long long;
+
+/// A mbarrier wait that lasts longer than this is a bug in the kernel: it traps, and the launch
+/// fails, instead of hanging the GPU. Below 2^32, since waits read only the timer's low word: a
+/// producer has no registers to spare.
+inline constexpr u32 kWaitLimitNs = 2'000'000'000;
+
+namespace ptx {
+
+__device__ __forceinline__ u32 smem_address(const void* pointer) {
+  return static_cast<u32>(__cvta_generic_to_shared(pointer));
+}
+
+/// Nanoseconds modulo 2^32.
+__device__ __forceinline__ u32 globaltimer_low_ns() {
+  u32 ns;
+  asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(ns));
+  return ns;
+}
+
+// ---- mbarrier ("Parallel Synchronization and Communication Instructions: mbarrier") ----
+
+__device__ __forceinline__ void mbarrier_init(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+/// Makes initialised barriers visible to the cluster and to the copy engine.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+/// Arrives at the barrier that lies at the same offset in CTA `rank` of the cluster.
+__device__ __forceinline__ void mbarrier_arrive_cluster(u32 barrier, u32 rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(barrier),
+      "r"(rank)
+      : "memory");
+}
+__device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+/// Waits for the phase with this parity to complete; bounded by kWaitLimitNs.
+__device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
+  if (mbarrier_try_wait(barrier, parity)) return;
+  const u32 start_ns = globaltimer_low_ns();
+  while (!mbarrier_try_wait(barrier, parity)) {
+    if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
+  }
+}
+
+// ---- Clusters ("barrier.cluster", special register %cluster_ctarank) ----
+
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+/// Whole warps need not be together at a cluster's barrier, nor all warps at the same place of the
+/// program. Every thread that has not ended arrives, and waits before it arrives again.
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+}
+/// The same where threads only wait for one another: nothing but initialised barriers, which have a
+/// fence of their own (fence_mbarrier_init), is made visible. A release would wait until every
+/// earlier write of the CTA has reached memory.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
+}
+__device__ __forceinline__ void cluster_sync_relaxed() {
+  cluster_arrive_relaxed();
+  cluster_wait();
+}
+/// The same among the threads of a CTA ("barrier").
+__device__ __forceinline__ void cta_sync() { asm volatile("barrier.cta.sync 0;" ::: "memory"); }
+
+/// The address in CTA `rank` of the cluster that lies at the same offset ("mapa").
+__device__ __forceinline__ u32 map_to_rank(u32 address, u32 rank) {
+  u32 remote;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+  return remote;
+}
+/// Four values to another CTA's shared memory; their bytes complete on a barrier there
+/// ("st.async").
+__device__ __forceinline__ void store_async_v4(u32 remote, const float* values,
+                                               u32 remote_barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(remote),
+      "f"(values[0]), "f"(values[1]), "f"(values[2]), "f"(values[3]), "r"(remote_barrier)
+      : "memory");
+}
+
+/// One value likewise.
+__device__ __forceinline__ void store_async(u32 remote, u32 value, u32 remote_barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(remote),
+      "r"(value), "r"(remote_barrier)
+      : "memory");
+}
+
+// ---- Programmatic dependent launch ("griddepcontrol") ----
+
+/// Waits until the kernels before this one have completed, and their writes are visible.
+__device__ __forceinline__ void griddepcontrol_wait() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+__device__ __forceinline__ void griddepcontrol_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+// ---- Bulk tensor copies, TMA ("cp.async.bulk.tensor") ----
+
+__device__ __forceinline__ void prefetch_tensormap(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+/// A cache policy for all lines of a copy ("createpolicy").
+template <CacheHint kHint>
+__device__ __forceinline__ u64 cache_policy() {
+  u64 policy;
+  if constexpr (kHint == CacheHint::kEvictFirst) {
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  } else {
+    static_assert(kHint == CacheHint::kEvictLast);
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  }
+  return policy;
+}
+/// Box at (column, row) to L2 ("cp.async.bulk.prefetch.tensor").
+__device__ __forceinline__ void tma_prefetch(const TensorMap& map, int column, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
+               "r"(column), "r"(row)
+               : "memory");
+}
+/// Box at (column, row) to shared memory; its bytes complete on `barrier`.
+template <CacheHint kHint = CacheHint::kNone>
+__device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, u32 barrier,
+                                         int column, int row) {
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".L2::cache_hint [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "l"(cache_policy<kHint>())
+        : "memory");
+  }
+}
+/// The same box to the same offset in every CTA of `mask`, completing on each one's own barrier.
+template <CacheHint kHint = CacheHint::kNone>
+__device__ __forceinline__ void tma_load_multicast(u32 destination, const TensorMap& map,
+                                                   u32 barrier, int column, int row,
+                                                   unsigned short mask) {
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4}], [%2], %5, %6;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask), "l"(cache_policy<kHint>())
+        : "memory");
+  }
+}
+template <CacheHint kHint = CacheHint::kNone>
+__device__ __forceinline__ void tma_store(const TensorMap& map, u32 source, int column, int row) {
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
+            &map),
+        "r"(source), "r"(column), "r"(row)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint "
+        "[%0, {%2, %3}], [%1], %4;" ::"l"(&map),
+        "r"(source), "r"(column), "r"(row), "l"(cache_policy<kHint>())
+        : "memory");
+  }
+}
+__device__ __forceinline__ void bulk_commit_group() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Waits until at most kPending of this thread's bulk groups still read their shared memory.
+template <int kPending>
+__device__ __forceinline__ void bulk_wait_group_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+/// Orders this thread's ordinary shared-memory writes before later reads by the copy engine.
+__device__ __forceinline__ void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- Copies by threads ("cp.async") ----
+
+/// 16 bytes to shared memory past L1, of which the first `valid` bytes are read and the others are
+/// zeros. L2 fetches 128 bytes where it misses.
+__device__ __forceinline__ void copy_async_16(u32 destination, const void* source, int valid) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
+               "l"(source), "r"(valid)
+               : "memory");
+}
+/// Waits for all of this thread's.
+__device__ __forceinline__ void copy_async_wait_all() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// ---- Named barriers ("bar") ----
+
+/// Waits until `kThreads` threads have arrived at or wait for barrier `id` of the CTA.
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_sync(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+}
+template <int kThreads>
+__device__ __forceinline__ void named_barrier_arrive(int id) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
+}
+
+// ---- wgmma ("Asynchronous Warpgroup Level Matrix Instructions") ----
+
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wgmma_commit_group() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <int kPending>
+__device__ __forceinline__ void wgmma_wait_group() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+// ---- Memory that CTAs share ("Memory Consistency Model") ----
+
+/// To and from L2: what another SM is to read, and what another SM wrote.
+__device__ __forceinline__ void store_v4(float* address, const float* values) {
+  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(values[0]),
+               "f"(values[1]), "f"(values[2]), "f"(values[3])
+               : "memory");
+}
+__device__ __forceinline__ void load_v4(float* values, const float* address) {
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "l"(address)
+               : "memory");
+}
+/// 16 bytes that nobody reads again.
+__device__ __forceinline__ uint4 load_once(const uint4* address) {
+  uint4 value;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(address)
+               : "memory");
+  return value;
+}
+__device__ __forceinline__ void prefetch_l2(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
+}
+/// What this thread wrote, or knows to be written by a barrier, is seen by who sees the flag.
+__device__ __forceinline__ void store_release(u32* flag, u32 value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+__device__ __forceinline__ u32 load_acquire(const u32* flag) {
+  u32 value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+/// Returns the value before. Relaxed: the number itself is all that is asked for.
+__device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
+  u32 before;
+  asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(address), "r"(value)
+               : "memory");
+  return before;
+}
+/// Bounded by kWaitLimitNs.
+__device__ __forceinline__ void wait_until_set(const u32* flag) {
+  const u32 start_ns = globaltimer_low_ns();
+  while (load_acquire(flag) == 0) {
+    if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
+  }
+}
+
+// ---- Registers and output ----
+
+template <int kRegisters>
+__device__ __forceinline__ void setmaxnreg_dec() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void setmaxnreg_inc() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+}
+
+/// Two fp32 values rounded to nearest even and packed, `low` in the low half.
+template <DataType kType>
+__device__ __forceinline__ u32 pack(float low, float high) {
+  static_assert(element_bytes(kType) == 2, "only 16-bit types come in pairs");
+  u32 packed;
+  if constexpr (kType == DataType::kBf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+  }
+  return packed;
+}
+/// The bits of a value, in another register.
+__device__ __forceinline__ u32 copy_bits(float value) {
+  u32 bits;
+  asm volatile("mov.b32 %0, %1;" : "=r"(bits) : "f"(value));
+  return bits;
+}
+/// Back to fp32, exactly.
+template <DataType kType>
+__device__ __forceinline__ void unpack(u32 packed, float& low, float& high) {
+  static_assert(element_bytes(kType) == 2, "only 16-bit types come in pairs");
+  if constexpr (kType == DataType::kBf16) {
+    low = __uint_as_float(packed << 16);
+    high = __uint_as_float(packed & 0xffff0000u);
+  } else {
+    asm("{\n.reg .b16 low, high;\nmov.b32 {low, high}, %2;\ncvt.f32.f16 %0, low;\n"
+        "cvt.f32.f16 %1, high;\n}"
+        : "=f"(low), "=f"(high)
+        : "r"(packed));
+  }
+}
+/// Stores four 8x8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i
+/// / 8.
+__device__ __forceinline__ void stmatrix_x4(u32 address, u32 r0, u32 r1, u32 r2, u32 r3) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(r0), "r"(r1), "r"(r2), "r"(r3)
+               : "memory");
+}
+__device__ __forceinline__ void stmatrix_x2(u32 address, u32 r0, u32 r1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0),
+               "r"(r1)
+               : "memory");
+}
+
+/// Two of them transposed: lane i % 16 gives the address of column i % 8 of matrix i / 8.
+__device__ __forceinline__ void stmatrix_x2_transposed(u32 address, u32 r0, u32 r1) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
+               "r"(r0), "r"(r1)
+               : "memory");
+}
+__device__ __forceinline__ u32 load_shared(u32 address) {
+  u32 value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+__device__ __forceinline__ void store_shared(u32 address, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+__device__ __forceinline__ void store_shared_v2(u32 address, u32 first, u32 second) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(first), "r"(second)
+               : "memory");
+}
+/// To what lies at `address` in CTA `rank` of the cluster.
+__device__ __forceinline__ void store_to_rank(u32 address, u32 rank, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(map_to_rank(address, rank)), "f"(value)
+               : "memory");
+}
+__device__ __forceinline__ uint4 load_shared_unit(u32 address) {
+  uint4 value;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "r"(address)
+               : "memory");
+  return value;
+}
+__device__ __forceinline__ void store_shared_unit(u32 address, const uint4& value) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+__device__ __forceinline__ void load_shared_v4(float* values, u32 address) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(values[0]), "=f"(values[1]), "=f"(values[2]), "=f"(values[3])
+               : "r"(address)
+               : "memory");
+}
+
+}  // namespace ptx
+}  // namespace hgemm

@@ -1,0 +1,70 @@
+// Boxes of D in shared memory, stored by the threads of a warp: the staged store path.
+#pragma once
+
+#include "common/params.h"
+#include "common/ptx.cuh"
+
+namespace hgemm {
+
+/// The 16 bytes of a swizzled box that hold chunk `chunk` of row `row` (128-byte swizzle, PTX ISA
+/// "Shared memory layout"): as the tensor map of D says, and in different banks for the rows of an
+/// 8x8 matrix.
+HGEMM_HOST_DEVICE constexpr int swizzled_chunk(int chunk, int row) {
+  return chunk ^ (row % kSwizzleRows);
+}
+
+/// One warp's box of rows x kCols elements, staged at `source`, to D at (row, column), which may be
+/// any address. Clipped at D's edges. A whole box (128 bytes a row) is swizzled; a narrower one has
+/// plain rows.
+///
+/// 16-bit elements go two a lane, side by side in memory as in the box; but where a row begins
+/// between two words in memory, each lane stores its first element with its left neighbour's
+/// second.
+template <auto kKernel, int kRows, int kCols>
+__device__ __forceinline__ void store_rows_of_box(const KernelParams& params, u32 source, int row,
+                                                  int column, int lane) {
+  constexpr int kBytes = element_bytes(kKernel.gemm.output);
+  constexpr bool kSwizzled = kCols * kBytes == kSwizzleBytes;
+  const int valid = min(kCols, extent_n<kKernel>(params) - column);  // of a row
+  const int rows = min(kRows, extent_m<kKernel>(params) - row);
+  const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
+  const u64 first_element = static_cast<u64>(row) * leading + static_cast<u64>(column);
+  const auto word_at = [&](int r) {  // this lane's four bytes of row r
+    const int chunk = lane / 4;
+    const int placed = kSwizzled ? swizzled_chunk(chunk, r) : chunk;
+    const u32 address = source + static_cast<u32>(r * kCols * kBytes + placed * 16 + lane % 4 * 4);
+    return lane < kCols * kBytes / 4 ? ptx::load_shared(address) : 0;
+  };
+  if constexpr (kBytes == 4) {
+    u32* d = static_cast<u32*>(params.d_pointer) + first_element;
+#pragma unroll 2
+    for (int r = 0; r < rows; ++r, d += leading) {
+      const u32 word = word_at(r);
+      if (lane < valid) d[lane] = word;
+    }
+  } else {
+    unsigned short* d = static_cast<unsigned short*>(params.d_pointer) + first_element;
+#pragma unroll 2
+    for (int r = 0; r < rows; ++r, d += leading) {
+      const u32 word = word_at(r);
+      const u32 left = __shfl_up_sync(~0u, word, 1);
+      const bool shifted = reinterpret_cast<u64>(d) % 4 != 0;
+      const int first = shifted ? 2 * lane - 1 : 2 * lane;
+      const u32 pair = shifted ? __byte_perm(left, word, 0x5432) : word;
+      if (first >= 0 && first + 1 < valid) {
+        *reinterpret_cast<u32*>(d + first) = pair;
+      } else if (first >= 0 && first < valid) {
+        d[first] = static_cast<unsigned short>(pair);
+      } else if (first < 0 && valid > 0) {
+        d[0] = static_cast<unsigned short>(word);
+      }
+      // The last element of a full row, where the lane that would begin with it has none of its
+      // own.
+      if (shifted && kCols == 64 && lane == 31 && valid == kCols) {
+        d[kCols - 1] = static_cast<unsigned short>(word >> 16);
+      }
+    }
+  }
+}
+
+}  // namespace hgemm

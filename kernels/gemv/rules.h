@@ -1,0 +1,104 @@
+// What is valid in the GEMV family: which configs exist, which problems a kernel computes, and why
+// not. The kernel static_asserts the same why_invalid() that the host uses to reject a point.
+//
+// Compiled by the host compiler and by NVRTC.
+#pragma once
+
+#include "common/extents.h"
+#include "gemv/config.h"
+
+namespace hgemm {
+
+/// The named rules. `plan` counts rejections by these names.
+enum class GemvRule : unsigned char {
+  kValid,
+  kVectors,
+  kStep,
+  kDepth,
+  kWarps,
+  kRows,
+  kRegisters,
+  kSplits,
+  kCtasPerSm,
+  kSharedMemory,
+  kTypes,
+  kExtents,
+};
+
+HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
+  switch (rule) {
+    case GemvRule::kValid:
+      return {"valid", "the kernel can be built and launched"};
+    case GemvRule::kVectors:
+      return {"vectors", "1, 2, 4, 8 or 16 vectors (a warp's sums are one for each lane)"};
+    case GemvRule::kStep:
+      return {"step", "a step is 256, 512, 1024 or 2048 elements: 1 to 8 units of 16 bytes a lane"};
+    case GemvRule::kDepth:
+      return {"depth", "1 or 2 steps on their way"};
+    case GemvRule::kWarps:
+      return {"warps", "4, 8 or 12 warps"};
+    case GemvRule::kRows:
+      return {
+          "rows",
+          "rows must divide the warps or be divided by them, and a warp's rows times vectors be "
+          "at most 32"};
+    case GemvRule::kRegisters:
+      return {"registers",
+              "what a thread has on its way, its sums and the elements that it multiplies must fit "
+              "its registers (measured with ptxas 13.0)"};
+    case GemvRule::kSplits:
+      return {"splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"};
+    case GemvRule::kCtasPerSm:
+      return {"ctas_per_sm", "1 or 2 CTAs per SM"};
+    case GemvRule::kSharedMemory:
+      return {"shared_memory", "the vectors and the sums must fit one CTA's limit"};
+    case GemvRule::kTypes:
+      return kTypesRule;
+    case GemvRule::kExtents:
+      return {
+          "extents",
+          "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
+          "padding, and no more than `vectors` rows of A or of B"};
+  }
+  return {"?", "?"};
+}
+
+/// Why a kernel cannot compute a problem of its types, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const GemvKernel& k,
+                                                        const ProblemExtents& p) {
+  if (k.fixed) {
+    if (const char* reason = why_not_made_for(k.gemm, p)) return reason;
+  }
+  if (const char* reason = why_unsupported(p)) return reason;
+  return p.m <= k.vectors || p.n <= k.vectors
+             ? nullptr
+             : "a gemv kernel computes at most as many rows of A or of B as it has vectors";
+}
+
+/// The first rule that the kernel breaks, or kValid. Every kernel that this accepts must compile
+/// without a spill; tests hold it to that.
+HGEMM_HOST_DEVICE constexpr GemvRule why_invalid(const GemvKernel& k,
+                                                 const DeviceLimits& limits = {}) {
+  using Rule = GemvRule;
+  if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (k.vectors < 1 || k.vectors > kMaxVectors || (k.vectors & (k.vectors - 1)) != 0) {
+    return Rule::kVectors;
+  }
+  const int units = k.step / kVectorStep;
+  if (k.step % kVectorStep != 0 || units < 1 || units > 8 || (units & (units - 1)) != 0) {
+    return Rule::kStep;
+  }
+  if (k.depth != 1 && k.depth != 2) return Rule::kDepth;
+  if (k.warps != 4 && k.warps != 8 && k.warps != 12) return Rule::kWarps;
+  if (k.rows < 1 || k.rows * row_sharers(k) != warp_rows(k) * k.warps || warp_sums(k) > 32) {
+    return Rule::kRows;
+  }
+  if (k.splits < 1 || k.splits > kMaxClusterSplits) return Rule::kSplits;
+  if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2) return Rule::kCtasPerSm;
+  if (registers_needed(k) > entry_registers(k, limits)) return Rule::kRegisters;
+  if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;
+  if (k.gemm.m != 0 && why_unsupported(k, fixed_extents(k.gemm))) return Rule::kExtents;
+  return Rule::kValid;
+}
+
+}  // namespace hgemm

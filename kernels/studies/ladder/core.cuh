@@ -1,0 +1,175 @@
+// What the CUDA-core steps and the first tensor-core steps share: elements, where a CTA works, and
+// from the register tiles on how a tile comes into shared memory.
+//
+// The operands are K-major: a row of A and a row of B both lie along K. So a warp reads whole
+// sectors only if its lanes stand next to each other along K, while the products want neighbours
+// along M and N: most of what these steps do is to turn one into the other.
+//
+// Bank conflicts are named by degree: how many of a warp's 32 lanes want different words of one of
+// the 32 four-byte banks, which takes that many turns where one would do.
+#pragma once
+
+#include "studies/ladder/common.cuh"
+
+namespace hgemm::ladder {
+
+template <Element kElement>
+struct StoredAs {
+  using Type = unsigned short;  ///< the bits of a bf16 or fp16
+};
+template <>
+struct StoredAs<Element::kFp32> {
+  using Type = float;
+};
+template <Element kElement>
+using Stored = typename StoredAs<kElement>::Type;
+
+/// Elements in 16 bytes, the most that one thread loads at once.
+template <Element kElement>
+inline constexpr int kPerVector = 16 / static_cast<int>(sizeof(Stored<kElement>));
+
+template <Element kElement>
+__device__ __forceinline__ float to_float(Stored<kElement> value) {
+  if constexpr (kElement == Element::kFp32) {
+    return value;
+  } else {
+    return widened<kElement>(value);
+  }
+}
+template <Element kElement>
+__device__ __forceinline__ Stored<kElement> from_float(float value) {
+  if constexpr (kElement == Element::kFp32) {
+    return value;
+  } else {
+    return rounded<kElement>(value);
+  }
+}
+
+/// The 16 bytes of a vector as fp32, in order.
+template <Element kElement>
+__device__ __forceinline__ void widen(const uint4& vector, float (&wide)[kPerVector<kElement>]) {
+  const u32 words[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (kElement == Element::kFp32) {
+      wide[i] = __uint_as_float(words[i]);
+    } else {
+      wide[2 * i] = to_float<kElement>(static_cast<unsigned short>(words[i]));
+      wide[2 * i + 1] = to_float<kElement>(static_cast<unsigned short>(words[i] >> 16));
+    }
+  }
+}
+
+/// Four neighbouring columns of D in one store: of 16 bytes for fp32, of 8 for the others. In PTX,
+/// since of a float4 the compiler makes four stores where it pleases.
+template <Element kElement>
+__device__ __forceinline__ void store_four(Stored<kElement>* at, const float* values) {
+  const u64 address = __cvta_generic_to_global(at);
+  if constexpr (kElement == Element::kFp32) {
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(values[0]),
+                 "f"(values[1]), "f"(values[2]), "f"(values[3])
+                 : "memory");
+  } else {
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address),
+                 "r"(ptx::pack<kDtype<kElement>>(values[0], values[1])),
+                 "r"(ptx::pack<kDtype<kElement>>(values[2], values[3]))
+                 : "memory");
+  }
+}
+
+/// Where this CTA works: one CTA for each tile of D, row of tiles by row of tiles.
+template <Element kElement, u32 kTileM, u32 kTileN>
+struct Work {
+  const LadderParams& params;
+  u32 row, col;  ///< of D, where the tile begins
+
+  __device__ __forceinline__ explicit Work(const LadderParams& of)
+      : params(of),
+        row(blockIdx.x / (static_cast<u32>(of.n) / kTileN) * kTileM),
+        col(blockIdx.x % (static_cast<u32>(of.n) / kTileN) * kTileN) {}
+
+  __device__ __forceinline__ u32 k() const { return static_cast<u32>(params.k); }
+  /// Elements of A, B and D, counted from where the tile begins.
+  __device__ __forceinline__ const Stored<kElement>* a(u32 tile_row, u32 depth) const {
+    return static_cast<const Stored<kElement>*>(params.a) + u64{row + tile_row} * k() + depth;
+  }
+  __device__ __forceinline__ const Stored<kElement>* b(u32 tile_col, u32 depth) const {
+    return static_cast<const Stored<kElement>*>(params.b) + u64{col + tile_col} * k() + depth;
+  }
+  __device__ __forceinline__ Stored<kElement>* d(u32 tile_row, u32 tile_col) const {
+    return static_cast<Stored<kElement>*>(params.d) +
+           u64{row + tile_row} * static_cast<u32>(params.n) + col + tile_col;
+  }
+};
+
+/// Depth of the tiles in shared memory of the register-tile steps. 16 elements are the 32 bytes of
+/// one sector in the 16-bit types, two sectors in fp32.
+inline constexpr int kCoreDepth = 16;
+
+/// Brings kRows x kCoreDepth elements into a tile that lies the other way, [k][row], where the
+/// kRows of one k are neighbours; as fp32, so that each is converted once and not at every use.
+/// One element a thread at a time. The lanes of a warp write 16 k of two rows, kRows words (a
+/// multiple of 32) apart: a 16-way conflict.
+template <Element kElement, int kRows, int kThreads>
+__device__ __forceinline__ void fill_by_elements(float (&tile)[kCoreDepth * kRows],
+                                                 const Stored<kElement>* source, u32 row_length) {
+  static_assert(kRows * kCoreDepth % kThreads == 0 && kThreads % kCoreDepth == 0);
+  const u32 depth = threadIdx.x % kCoreDepth;
+  const u32 first_row = threadIdx.x / kCoreDepth;
+#pragma unroll
+  for (u32 row = 0; row < kRows; row += kThreads / kCoreDepth) {
+    tile[depth * kRows + first_row + row] =
+        to_float<kElement>(source[u64{first_row + row} * row_length + depth]);
+  }
+}
+
+/// Where fill_by_vectors() puts an element. A thread has one vector, kPerVector elements of one
+/// row, and writes them one k after the other; the 32 lanes of a warp have all kVectors vectors of
+/// 32 / kVectors rows. Rows are neighbours and so in different banks; vectors are a multiple of 32
+/// words apart and so in the same: a conflict of degree kVectors, 4 for fp32 and 2 for the others.
+/// With 32 / kVectors words of padding before each further vector every lane has a bank of its own.
+///
+/// (The usual padding, the same for every k, cannot do that for fp32: 16-byte reads need a multiple
+/// of 4 words, and 4 k of 4 words each set vectors 16 banks apart, so that every other one meets.)
+template <Element kElement, int kRows, bool kPadded>
+struct VectorTile {
+  static constexpr int kVectors = kCoreDepth / kPerVector<kElement>;  ///< of a row
+  static constexpr int kPadding = kPadded ? 32 / kVectors : 0;
+  static constexpr int kFloats = kCoreDepth * kRows + (kVectors - 1) * kPadding;
+
+  alignas(16) float at[kFloats];
+
+  static __device__ __forceinline__ u32 index(u32 depth, u32 row) {
+    return depth * kRows + depth / kPerVector<kElement> * kPadding + row;
+  }
+  __device__ __forceinline__ float4 four(u32 depth, u32 row) const {
+    return *reinterpret_cast<const float4*>(&at[index(depth, row)]);
+  }
+};
+
+/// The same with 16-byte loads. All of a thread's loads are on their way before the first is used.
+template <Element kElement, int kRows, int kThreads, bool kPadded>
+__device__ __forceinline__ void fill_by_vectors(VectorTile<kElement, kRows, kPadded>& tile,
+                                                const Stored<kElement>* source, u32 row_length) {
+  using Tile = VectorTile<kElement, kRows, kPadded>;
+  constexpr int kLoads = kRows * Tile::kVectors / kThreads;
+  static_assert(kLoads * kThreads == kRows * Tile::kVectors && kThreads % Tile::kVectors == 0);
+  const u32 depth = threadIdx.x % Tile::kVectors * kPerVector<kElement>;
+  const u32 first_row = threadIdx.x / Tile::kVectors;
+  uint4 vectors[kLoads];
+#pragma unroll
+  for (u32 i = 0; i < kLoads; ++i) {
+    const u32 row = first_row + i * (kThreads / Tile::kVectors);
+    vectors[i] = *reinterpret_cast<const uint4*>(&source[u64{row} * row_length + depth]);
+  }
+#pragma unroll
+  for (u32 i = 0; i < kLoads; ++i) {
+    const u32 row = first_row + i * (kThreads / Tile::kVectors);
+    float wide[kPerVector<kElement>];
+    widen<kElement>(vectors[i], wide);
+#pragma unroll
+    for (u32 j = 0; j < kPerVector<kElement>; ++j) tile.at[Tile::index(depth + j, row)] = wide[j];
+  }
+}
+
+}  // namespace hgemm::ladder

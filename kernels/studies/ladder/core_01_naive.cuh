@@ -1,0 +1,29 @@
+// Step 01: one thread for one element of D, neighbouring threads in neighbouring rows.
+//
+// The loop of the textbook, and the way of giving out work that comes to mind first: the thread's
+// index counts rows. Then the 32 lanes of a warp read 32 rows of A at the same k. These lie K
+// elements apart, so one load takes 32 sectors of 32 bytes from 32 lines for 32 elements, and what
+// else is in the sectors is of use only if the L1 still has it at the next k. The store has the
+// same fault along N. (B is the same element for all lanes: one sector.) For each multiply-add
+// there are two loads, and one of them is 32 times as expensive as it need be.
+#pragma once
+
+#include "studies/ladder/core.cuh"
+
+namespace hgemm::ladder {
+
+/// 32 x 32 elements of D, 1024 threads.
+template <Element kElement, bool kProbed>
+__device__ __forceinline__ void core_naive(const LadderParams& params) {
+  const Work<kElement, 32, 32> work(params);
+  const u32 row = threadIdx.x % 32;
+  const u32 col = threadIdx.x / 32;
+
+  float sum = 0;
+  for (u32 k = 0; k < work.k(); ++k) {
+    sum = fmaf(to_float<kElement>(*work.a(row, k)), to_float<kElement>(*work.b(col, k)), sum);
+  }
+  *work.d(row, col) = from_float<kElement>(sum);
+}
+
+}  // namespace hgemm::ladder

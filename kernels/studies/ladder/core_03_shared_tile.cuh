@@ -1,0 +1,44 @@
+// Step 03: a tile of A and of B in shared memory, used by the whole CTA.
+//
+// Until now every product fetches its two operands through the caches. Here 1024 threads bring 32 x
+// 32 elements of A and of B into shared memory, side by side along K as in step 02, and each of
+// them is used 32 times from there: global loads go down from two for each multiply-add to one for
+// each
+// 16. A thread has one element of D again, so nothing is added up across lanes.
+//
+// Each multiply-add still takes two reads of shared memory. In the loop, A is one word for all
+// lanes and B 32 neighbouring words: no conflicts. For that B is turned over on the way in, and the
+// 32 lanes, side by side along K, write to one bank: a 32-way conflict, one for each 32 products.
+#pragma once
+
+#include "studies/ladder/core.cuh"
+
+namespace hgemm::ladder {
+
+/// 32 x 32 elements of D, 1024 threads, 32 of K at a time.
+template <Element kElement, bool kProbed>
+__device__ __forceinline__ void core_shared_tile(const LadderParams& params) {
+  __shared__ float a_tile[32][32];  // [row][k]
+  __shared__ float b_tile[32][32];  // [k][column]
+  const Work<kElement, 32, 32> work(params);
+  const u32 x = threadIdx.x % 32;
+  const u32 y = threadIdx.x / 32;
+
+  Stopwatch<kProbed> watch;
+  float sum = 0;
+  for (u32 k = 0; k < work.k(); k += 32) {
+    a_tile[y][x] = to_float<kElement>(*work.a(y, k + x));
+    b_tile[x][y] = to_float<kElement>(*work.b(y, k + x));
+    __syncthreads();
+    watch.stop(Phase::kLoad);
+#pragma unroll
+    for (u32 depth = 0; depth < 32; ++depth) sum = fmaf(a_tile[y][depth], b_tile[depth][x], sum);
+    __syncthreads();
+    watch.stop(Phase::kMma);
+  }
+  *work.d(y, x) = from_float<kElement>(sum);
+  watch.stop(Phase::kStore);
+  watch.write(params, threadIdx.x == 0, true);
+}
+
+}  // namespace hgemm::ladder

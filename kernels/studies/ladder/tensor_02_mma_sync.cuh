@@ -1,0 +1,163 @@
+// Tensor-core step 02: mma.sync, ldmatrix and a pipeline of cp.async: the best of the A100's
+// generation.
+//
+// Three things change. mma.sync.m16n8k16 says which element of its fragments each thread holds, so
+// that rows in shared memory may be permuted at will: the 16-byte units of a 128-byte row are
+// exchanged by the row's number (unit ^ row % 8), and both the way in (eight threads write one row)
+// and ldmatrix (reads one unit of eight rows) touch all 32 banks once: no conflicts, no padding.
+// cp.async copies from global to shared memory past the registers and without waiting: two k blocks
+// are on their way while a third is multiplied, where step 01 stood still for each. And a warp has
+// 64 x 64 elements of D: for 16 of K it reads 4 KB for 65536 multiply-adds. At 128 bytes a clock of
+// shared memory and 2048 multiply-adds a clock of the tensor cores, both 32 clocks: a warp tile as
+// large as registers permit only just feeds them, and that is what wgmma, which reads its operands
+// from shared memory for four warps at once, is for.
+//
+// Fragments of the next 16 of K are loaded while the present ones are multiplied.
+#pragma once
+
+#include "studies/ladder/core.cuh"
+
+namespace hgemm::ladder {
+
+/// 16 bytes to shared memory, not kept in the L1.
+__device__ __forceinline__ void copy_async(u32 destination, const void* source) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(source)
+               : "memory");
+}
+__device__ __forceinline__ void copy_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/// Until at most kPending of this thread's newest groups are on their way.
+template <int kPending>
+__device__ __forceinline__ void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+/// Four 8 x 8 matrices; lane i gives the address of row i % 8 of matrix i / 8, and gets of each
+/// matrix elements 2 (i % 4) and the next of row i / 4.
+__device__ __forceinline__ void ldmatrix_x4(u32 (&r)[4], u32 address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+template <Element kElement>
+__device__ __forceinline__ void mma_m16n8k16(float (&d)[4], const u32 (&a)[4], u32 b_low,
+                                             u32 b_high) {
+  if constexpr (kElement == Element::kBf16) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+  } else {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+  }
+}
+
+/// 128 x 128 elements of D, four warps, 64 of K at a time, three k blocks in shared memory.
+template <Element kElement, bool kProbed>
+__device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
+  constexpr u32 kTile = 128;
+  constexpr u32 kThreads = 128;
+  constexpr u32 kBlock = 64;             // of K
+  constexpr u32 kRowBytes = kBlock * 2;  // all 32 banks once
+  constexpr u32 kTileBytes = kTile * kRowBytes;
+  constexpr u32 kStages = 3;
+  constexpr u32 kSteps = kBlock / 16;
+  extern __shared__ uint4 stages[];  // of each stage A's tile, then B's
+  const Work<kElement, kTile, kTile> work(params);
+  const u32 lane = threadIdx.x % 32;
+  const u32 warp_row = threadIdx.x / 64 * 64;
+  const u32 warp_col = threadIdx.x / 32 % 2 * 64;
+  const u32 smem = ptx::smem_address(stages);
+  const u32 blocks = work.k() / kBlock;
+
+  // A thread copies one unit of every 16th row.
+  const u32 copied_unit = threadIdx.x % 8;
+  const u32 copied_row = threadIdx.x / 8;
+  const u32 copied_to = copied_row * kRowBytes + (copied_unit ^ copied_row % 8) * 16;
+  const Stored<kElement>* const a = work.a(copied_row, copied_unit * 8);
+  const Stored<kElement>* const b = work.b(copied_row, copied_unit * 8);
+  const auto copy = [&](u32 block) {
+    const u32 to = smem + block % kStages * (2 * kTileBytes) + copied_to;
+#pragma unroll
+    for (u32 row = 0; row < kTile; row += kThreads / 8) {
+      copy_async(to + row * kRowBytes, a + u64{row} * work.k() + block * kBlock);
+      copy_async(to + kTileBytes + row * kRowBytes, b + u64{row} * work.k() + block * kBlock);
+    }
+  };
+
+  // What ldmatrix wants of this lane. A: rows l % 16 of 16, unit l / 16 of 2, so that the matrices
+  // are in the order of mma's fragment. B: of 16 columns (rows of B), 0 to 7 with both units, then
+  // 8 to 15: two fragments. All rows are l % 8 modulo 8.
+  const u32 a_from = (warp_row + lane % 16) * kRowBytes;
+  const u32 b_from = kTileBytes + (warp_col + lane / 16 * 8 + lane % 8) * kRowBytes;
+  const u32 a_unit = lane / 16;
+  const u32 b_unit = lane / 8 % 2;
+  u32 a_fragments[2][4][4];
+  u32 b_fragments[2][4][4];
+  const auto load = [&](u32 stage, u32 step) {
+    const u32 a_at = stage + a_from + ((step * 2 + a_unit) ^ lane % 8) * 16;
+    const u32 b_at = stage + b_from + ((step * 2 + b_unit) ^ lane % 8) * 16;
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i) {
+      ldmatrix_x4(a_fragments[step % 2][i], a_at + i * (16 * kRowBytes));
+      ldmatrix_x4(b_fragments[step % 2][i], b_at + i * (16 * kRowBytes));
+    }
+  };
+
+  Stopwatch<kProbed> watch;
+  float sums[4][8][4] = {};
+#pragma unroll
+  for (u32 block = 0; block < kStages - 1; ++block) {
+    if (block < blocks) copy(block);
+    copy_async_commit();
+  }
+  for (u32 block = 0; block < blocks; ++block) {
+    // Of the groups so far, one for each block up to the next, all but the last are complete: this
+    // thread's share of the block. After the barrier all shares are, and nobody reads the stage of
+    // the block before, which the copy then fills.
+    copy_async_wait<kStages - 2>();
+    __syncthreads();
+    watch.stop(Phase::kLoad);
+    if (block + kStages - 1 < blocks) copy(block + kStages - 1);
+    copy_async_commit();  // an empty group too, so that the count above holds
+    const u32 stage = smem + block % kStages * (2 * kTileBytes);
+    load(stage, 0);
+#pragma unroll
+    for (u32 step = 0; step < kSteps; ++step) {
+      if (step + 1 < kSteps) load(stage, step + 1);
+#pragma unroll
+      for (u32 i = 0; i < 4; ++i) {
+#pragma unroll
+        for (u32 j = 0; j < 8; ++j) {
+          mma_m16n8k16<kElement>(sums[i][j], a_fragments[step % 2][i],
+                                 b_fragments[step % 2][j / 2][j % 2 * 2],
+                                 b_fragments[step % 2][j / 2][j % 2 * 2 + 1]);
+        }
+      }
+    }
+    watch.stop(Phase::kMma);
+  }
+  // Lane l holds rows l / 4 and l / 4 + 8 of each 16 x 8 sums, columns 2 (l % 4) and the next.
+  const u32 row = warp_row + lane / 4;
+  const u32 col = warp_col + lane % 4 * 2;
+#pragma unroll
+  for (u32 i = 0; i < 4; ++i) {
+#pragma unroll
+    for (u32 half = 0; half < 2; ++half) {
+      Stored<kElement>* const d = work.d(row + i * 16 + half * 8, col);
+#pragma unroll
+      for (u32 j = 0; j < 8; ++j) {
+        *reinterpret_cast<u32*>(d + j * 8) =
+            ptx::pack<kDtype<kElement>>(sums[i][j][2 * half], sums[i][j][2 * half + 1]);
+      }
+    }
+  }
+  watch.stop(Phase::kStore);
+  watch.write(params, threadIdx.x == 0, true);
+}
+
+}  // namespace hgemm::ladder

@@ -1,0 +1,137 @@
+// The swap-AB family's config: kernels for few rows of A, in which B takes the place of wgmma's
+// 64-row operand. rules.h says which configs are valid.
+//
+// Compiled by the host compiler and by NVRTC.
+#pragma once
+
+#include "common/cluster_split.h"
+#include "common/tiles.h"
+#include "common/types.h"
+
+namespace hgemm {
+
+/// One point of the swap-AB space. All extents are per CTA, in elements.
+struct SwapAbConfig {
+  int bm = 16;        ///< rows of A in the tile: wgmma's N
+  int bn = 64;        ///< rows of B in the tile, 64 for each consumer warpgroup
+  int bk = 64;        ///< depth of one pipeline stage
+  int stages = 4;     ///< QSIZE: pipeline stages in shared memory
+  int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
+  StorePath store = StorePath::kTma;  ///< kTma or kStaged
+  int splits = 1;                     ///< parts of K of a tile, each a CTA of the tile's cluster
+  CacheHint a_hint = CacheHint::kNone;
+  CacheHint b_hint = CacheHint::kNone;  ///< of the copy engine: a CTA's first stage has none
+  CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores
+  /// Bytes that L2 fetches at least where a copy misses: 64, 128 or 256. A CTA's first stage of B
+  /// has 128.
+  int promotion = 256;
+  int ctas_per_sm = 1;  ///< 1 or 2
+  /// Programmatic dependent launch. Until the kernel before it in the stream is done it reads no A,
+  /// but it does read B, which therefore must not be written by any kernel before it, back to the
+  /// last one that was launched without: that kernel, waiting itself, may let this one come while
+  /// its own predecessor still runs.
+  bool pdl = false;
+  bool pack = false;   ///< A and B whose rows are not aligned are copied first, as in TiledConfig
+  bool fixed = false;  ///< the problem's extents are constants in the kernel
+
+  constexpr bool operator==(const SwapAbConfig&) const = default;
+};
+
+/// A config made for a kind of problem: what is compiled.
+struct SwapAbKernel : SwapAbConfig {
+  using Config = SwapAbConfig;
+  GemmKind gemm;
+
+  constexpr bool operator==(const SwapAbKernel&) const = default;
+};
+
+/// Rows of one box of D: a row of A each.
+inline constexpr int kGroupRows = 8;
+
+HGEMM_HOST_DEVICE constexpr int consumer_count(const SwapAbConfig& c) { return c.bn / kMmaM; }
+HGEMM_HOST_DEVICE constexpr bool packs(const SwapAbConfig& c) { return c.pack; }
+HGEMM_HOST_DEVICE constexpr int cluster_size(const SwapAbConfig& c) { return c.splits; }
+HGEMM_HOST_DEVICE constexpr bool adds_in_cluster(const SwapAbConfig& c) { return c.splits > 1; }
+HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const SwapAbConfig& c) {
+  return c.store == StorePath::kTma;
+}
+/// Nothing is multicast: each CTA of a cluster has its own part of K.
+HGEMM_HOST_DEVICE constexpr int multicast_size(const SwapAbConfig&) { return 1; }
+/// Consumers that read each stage.
+HGEMM_HOST_DEVICE constexpr int readers(const SwapAbConfig& c) { return consumer_count(c); }
+/// The producer is a warp: registers stay as they are at entry.
+HGEMM_HOST_DEVICE constexpr int threads_per_cta(const SwapAbConfig& c) {
+  return kWarpgroupThreads * consumer_count(c) + 32;
+}
+HGEMM_HOST_DEVICE constexpr int entry_registers(const SwapAbConfig& c,
+                                                const DeviceLimits& limits = {}) {
+  return entry_registers(threads_per_cta(c), c.ctas_per_sm, limits);
+}
+/// The output in tiles of a cluster, which has one.
+HGEMM_HOST_DEVICE constexpr TileGrid tile_grid(int m, int n, const SwapAbConfig& c) {
+  return {ceil_div(m, c.bm), ceil_div(n, c.bn)};
+}
+HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const SwapAbConfig& c) {
+  return c.bm * kMmaM / kWarpgroupThreads;
+}
+/// Registers that a consumer needs beside its accumulators (measured with ptxas 13.0).
+HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const SwapAbConfig& c) {
+  return c.store == StorePath::kStaged ? 48 : 40;
+}
+
+HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const SwapAbKernel& k) {
+  return k.bm * k.bk * element_bytes(k.gemm.input);
+}
+HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const SwapAbKernel& k) {
+  return k.bn * k.bk * element_bytes(k.gemm.input);
+}
+
+// ---- Boxes of D ----
+
+/// A consumer's part of a tile is stored in boxes of 8 rows of A by its 64 rows of B.
+HGEMM_HOST_DEVICE constexpr int store_boxes(const SwapAbConfig& c) { return c.bm / kGroupRows; }
+HGEMM_HOST_DEVICE constexpr int box_values(const SwapAbConfig&) { return 4; }
+HGEMM_HOST_DEVICE constexpr int box_value(const SwapAbConfig& c, int box) {
+  return box * box_values(c);
+}
+/// Columns that the copy engine stores at once: one 128-byte swizzle atom. A box of 4-byte elements
+/// is two of these, one after the other in shared memory.
+HGEMM_HOST_DEVICE constexpr int store_cols(const SwapAbKernel& k) {
+  return kSwizzleBytes / element_bytes(k.gemm.output);
+}
+inline constexpr int kGroupAtomBytes = kGroupRows * kSwizzleBytes;
+HGEMM_HOST_DEVICE constexpr int atoms_per_box(const SwapAbKernel& k) {
+  return kMmaM / store_cols(k);
+}
+HGEMM_HOST_DEVICE constexpr int box_bytes(const SwapAbKernel& k) {
+  return atoms_per_box(k) * kGroupAtomBytes;
+}
+
+// ---- Shared memory ----
+
+/// Past the main loop, from the start of shared memory on: what peers send, then the output.
+HGEMM_HOST_DEVICE constexpr int output_offset(const SwapAbKernel& k) {
+  return adds_in_cluster(k) ? received_bytes(k) : 0;
+}
+HGEMM_HOST_DEVICE constexpr int epilogue_bytes(const SwapAbKernel& k) {
+  return output_offset(k) + consumer_count(k) * most_boxes(k) * box_bytes(k);
+}
+
+/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, for each stage
+/// its full barrier and its empty barrier, and where a cluster adds up, a barrier for each
+/// consumer.
+struct SwapAbSmem {
+  int b, full, empty, sums, total_bytes;
+};
+HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
+  SwapAbSmem layout{};
+  layout.b = k.stages * a_stage_bytes(k);
+  layout.full = (layout.b + k.stages * b_stage_bytes(k) + 1023) / 1024 * 1024;
+  if (layout.full < epilogue_bytes(k)) layout.full = epilogue_bytes(k);
+  layout.empty = layout.full + k.stages * 8;
+  layout.sums = layout.empty + k.stages * 8;
+  layout.total_bytes = layout.sums + (adds_in_cluster(k) ? consumer_count(k) * 8 : 0);
+  return layout;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,328 @@
+// The swap-AB kernel, for few rows of A (decode): D[m x n] = A[m x k] * B[n x k]^T, where B, the
+// weight, is read once and as fast as memory gives it.
+//
+// The operands are swapped: 64 rows of B are wgmma's M, 8 to 128 rows of A its N, so that a few
+// rows of A take little of shared memory, and what is in flight is B. A CTA has one tile, or a part
+// of K of one, and a cluster adds up the parts of its tile through shared memory: 4096 columns are
+// 64 tiles, too few for 132 SMs, but 128 halves of tiles.
+//
+// A launch may last 10 us, so what comes before the first copy and after the last one counts: the
+// consumers fetch their first stage themselves while the copy engine still fetches its tensor maps
+// (0.3 us, measured: analysis/kernel-notes.md), there is no setmaxnreg, and a cluster meets once.
+//
+// Read top to bottom: producer, consumer, store, kernel. common/cluster_sums.cuh adds up.
+#pragma once
+
+#include "common/cluster_sums.cuh"
+#include "common/params.h"
+#include "common/pipeline.cuh"
+#include "common/ptx.cuh"
+#include "common/store.cuh"
+#include "common/wgmma.cuh"
+#include "swap_ab/rules.h"
+
+namespace hgemm {
+
+/// What a CTA computes: k blocks [first, end) of the tile whose first row of A and of B these are.
+struct SwapAbPart {
+  int a_row, b_row;
+  int first, end;
+};
+
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ SwapAbPart swap_ab_part(const KernelParams& params, int rank) {
+  const TileGrid grid = tile_grid(extent_m<kKernel>(params), extent_n<kKernel>(params), kKernel);
+  const TileCoord tile = linear_tile(static_cast<int>(blockIdx.x) / kKernel.splits, grid);
+  const KRange k = part_of_k(ceil_div(extent_k<kKernel>(params), kKernel.bk), rank, kKernel.splits);
+  return {tile.m * kKernel.bm, tile.n * kKernel.bn, k.first, k.end};
+}
+
+// ---- Producer ----
+
+/// One lane: says what the stage waits for, A's bytes too (load_a must follow), and copies
+/// B. `fetches_b`: not of the first stage, which the consumers fetch.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void load_b(const KernelParams& params,
+                                       const Pipeline<kKernel>& pipeline, int stage, int k_block,
+                                       int row, bool fetches_b) {
+  constexpr int kBytes = a_stage_bytes(kKernel) + b_stage_bytes(kKernel);
+  ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), fetches_b ? kBytes : a_stage_bytes(kKernel));
+  if (!fetches_b) return;
+  load_slice<kKernel.bn, kKernel.bn, kKernel.bk, kKernel.b_hint>(
+      params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+}
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void load_a(const KernelParams& params,
+                                       const Pipeline<kKernel>& pipeline, int stage, int k_block,
+                                       int row) {
+  load_slice<kKernel.bm, kKernel.bm, kKernel.bk, kKernel.a_hint>(
+      params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+}
+
+/// The first ring of copies, by one warp before the CTA meets. No kernel writes B
+/// (SwapAbConfig::pdl), so its copies need not wait for the kernel before this one.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void fill_ring(const KernelParams& params,
+                                          const Pipeline<kKernel>& pipeline, const SwapAbPart& part,
+                                          int lane) {
+  const int filled = min(part.end - part.first, kKernel.stages);
+  if (lane == 0) {
+    for (int i = 0; i < filled; ++i) {
+      load_b(params, pipeline, i, part.first + i, part.b_row, i > 0);
+      if constexpr (!kKernel.pdl) load_a(params, pipeline, i, part.first + i, part.a_row);
+    }
+  }
+  __syncwarp();
+  if constexpr (kKernel.pdl) {
+    ptx::griddepcontrol_launch_dependents();
+    ptx::griddepcontrol_wait();
+    if (lane == 0) {
+      for (int i = 0; i < filled; ++i) {
+        load_a(params, pipeline, i, part.first + i, part.a_row);
+      }
+    }
+    __syncwarp();
+  }
+}
+
+/// All further ones.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void refill_ring(const KernelParams& params,
+                                            const Pipeline<kKernel>& pipeline,
+                                            const SwapAbPart& part) {
+  typename Pipeline<kKernel>::State state{0, 1};
+  for (int k_block = part.first + kKernel.stages; k_block < part.end; ++k_block) {
+    ptx::mbarrier_wait(pipeline.empty(state.stage), state.parity() ^ 1);
+    load_b(params, pipeline, state.stage, k_block, part.b_row, true);
+    load_a(params, pipeline, state.stage, k_block, part.a_row);
+    state.advance();
+  }
+}
+
+// ---- Consumers ----
+
+/// This consumer's 64 rows of B of the first stage, in the layout that the copy engine would give
+/// them (128-byte swizzle). A kernel parameter is at hand at once; a tensor map comes from memory.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void fetch_first_stage(const KernelParams& params,
+                                                  const Pipeline<kKernel>& pipeline,
+                                                  const SwapAbPart& part, int consumer) {
+  if (part.first == part.end) return;
+  constexpr int kChunks = kSlabK * kInputBytes / 16;
+  constexpr int kChunkElements = kUnitBytes / kInputBytes;
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
+  const int chunk = thread % kChunks;
+  const char* const b = static_cast<const char*>(params.b_pointer);
+#pragma unroll
+  for (int slab = 0; slab < kKernel.bk / kSlabK; ++slab) {
+    const int k = part.first * kKernel.bk + slab * kSlabK + chunk * 8;
+#pragma unroll
+    for (int step = 0; step < kMmaM; step += kWarpgroupThreads / kChunks) {
+      const int row = consumer * kMmaM + step + thread / kChunks;
+      const bool inside = part.b_row + row < extent_n<kKernel>(params);
+      const int left = max(0, min(kChunkElements, extent_k<kKernel>(params) - k));
+      const int valid = inside ? left * kInputBytes : 0;
+      const u64 element =
+          static_cast<u64>(part.b_row + row) * static_cast<u64>(leading_b<kKernel>(params)) +
+          static_cast<u64>(k);
+      ptx::copy_async_16(
+          pipeline.b_stage(0) + static_cast<u32>((slab * kKernel.bn + row) * kSlabK * kInputBytes +
+                                                 (chunk ^ row % 8) * 16),
+          b + (valid > 0 ? element * kInputBytes : 0), valid);
+    }
+  }
+}
+
+template <SwapAbKernel kKernel>
+using SwappedAccumulators = float[accumulators_per_thread(kKernel)];
+
+inline constexpr int kConsumerBarrier = 1;  ///< named, + consumer
+inline constexpr int kAllConsumersBarrier = kConsumerBarrier + 3;
+
+/// Multiplies all k blocks of the part. The first stage must have been asked for.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accumulators,
+                                              const Pipeline<kKernel>& pipeline,
+                                              const SwapAbPart& part, int consumer, int lane) {
+  constexpr int kRowUnits = kSlabK * kInputBytes / 16;  // of descriptors
+  if (part.first < part.end) {
+    // What threads wrote, wgmma reads by another way.
+    ptx::copy_async_wait_all();
+    ptx::fence_proxy_async();
+    ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
+  }
+  typename Pipeline<kKernel>::State state;
+  int previous_stage = 0;
+#pragma unroll 1
+  for (int k_block = part.first; k_block < part.end; ++k_block) {
+    const int stage = state.stage;
+    ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+    const u64 b = smem_descriptor<kKernel.bk>(pipeline.b_stage(stage)) +
+                  static_cast<u32>(consumer * kMmaM * kRowUnits);
+    const u64 a = smem_descriptor<kKernel.bk>(pipeline.a_stage(stage));
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < kKernel.bk; k += kMmaK) {
+      const int slab = k / kSlabK;
+      const int k_units = k % kSlabK * kInputBytes / 16;
+      Wgmma<kKernel.bm, kKernel.gemm.input>::mma(
+          accumulators, b + static_cast<u32>(slab * kKernel.bn * kRowUnits + k_units),
+          a + static_cast<u32>(slab * kKernel.bm * kRowUnits + k_units),
+          k > 0 || k_block > part.first ? 1 : 0);
+    }
+    ptx::wgmma_commit_group();
+    ptx::wgmma_wait_group<kKernel.mma_depth>();
+    if constexpr (kKernel.mma_depth == 0) {
+      pipeline.release(stage, lane);
+    } else {
+      if (k_block > part.first) pipeline.release(previous_stage, lane);
+      previous_stage = stage;
+    }
+    state.advance();
+  }
+  ptx::wgmma_wait_group<0>();  // nobody waits for the last stage's release
+  // The compiler does not know that wait_group is what makes the accumulators readable.
+#pragma unroll
+  for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
+    asm volatile("" : "+f"(accumulators[i]));
+  }
+  if (part.first == part.end) {  // K has fewer blocks than parts
+#pragma unroll
+    for (int i = 0; i < accumulators_per_thread(kKernel); ++i) accumulators[i] = 0;
+  }
+}
+
+/// Writes a warp's part of a group, 8 rows of A by 16 rows of B, transposed into the consumer's
+/// box.
+///
+/// The fragment has B's rows along wgmma's M and A's along its N. stmatrix transposes 16-bit
+/// elements: lanes 0..7 address the rows of A of the warp's first 8 columns, lanes 8..15 of its
+/// next
+/// 8. fp32 elements go one by one.
+template <SwapAbKernel kKernel>
+struct GroupWriter {
+  static constexpr bool kPairs = element_bytes(kKernel.gemm.output) == 2;
+  int warp, lane;
+  u32 lane_offset;  ///< that stmatrix is given
+
+  __device__ __forceinline__ GroupWriter(int this_warp, int this_lane)
+      : warp(this_warp), lane(this_lane) {
+    const int row = lane % 8;
+    const int chunk = warp * 2 + lane / 8 % 2;
+    lane_offset = static_cast<u32>(row * kSwizzleBytes + swizzled_chunk(chunk, row) * 16);
+  }
+  __device__ __forceinline__ void write(const float* value, u32 box) const {
+    if constexpr (kPairs) {
+      ptx::stmatrix_x2_transposed(box + lane_offset,
+                                  ptx::pack<kKernel.gemm.output>(value[0], value[1]),
+                                  ptx::pack<kKernel.gemm.output>(value[2], value[3]));
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = 2 * (lane % 4) + i % 2;
+        const int column = warp * 16 + i / 2 * 8 + lane / 4;
+        const int atom = column / store_cols(kKernel);
+        const int chunk = column % store_cols(kKernel) / 4;
+        ptx::store_shared(box + static_cast<u32>(atom * kGroupAtomBytes + row * kSwizzleBytes +
+                                                 swizzled_chunk(chunk, row) * 16 + column % 4 * 4),
+                          value[i]);
+      }
+    }
+  }
+};
+
+/// This rank's groups to D: transposed into shared memory, 8 rows of A by this consumer's 64 rows
+/// of B each, and stored from there, without what lies outside.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>& accumulators,
+                                             const KernelParams& params,
+                                             const Pipeline<kKernel>& pipeline,
+                                             const SwapAbPart& part, int rank, int consumer,
+                                             int lane) {
+  constexpr int kBoxBytes = box_bytes(kKernel);
+  const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+  const int first = first_box(kKernel, rank);
+  const int end = first_box(kKernel, rank + 1);
+  const u32 staging =
+      pipeline.smem_base +
+      static_cast<u32>(output_offset(kKernel) + consumer * most_boxes(kKernel) * kBoxBytes);
+  const GroupWriter<kKernel> writer(warp, lane);
+#pragma unroll
+  for (int group = 0; group < store_boxes(kKernel); ++group) {
+    if (box_owner(kKernel, group) != rank) continue;
+    writer.write(&accumulators[box_value(kKernel, group)],
+                 staging + static_cast<u32>((group - first) * kBoxBytes));
+  }
+  if constexpr (stores_by_tma(kKernel)) ptx::fence_proxy_async();
+  ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
+  const int column = part.b_row + consumer * kMmaM;
+  if constexpr (!stores_by_tma(kKernel)) {
+    for (int group = first + warp; group < end; group += kWarpgroupThreads / 32) {
+#pragma unroll
+      for (int atom = 0; atom < atoms_per_box(kKernel); ++atom) {
+        store_rows_of_box<kKernel, kGroupRows, store_cols(kKernel)>(
+            params,
+            staging + static_cast<u32>((group - first) * kBoxBytes + atom * kGroupAtomBytes),
+            part.a_row + group * kGroupRows, column + atom * store_cols(kKernel), lane);
+      }
+    }
+  } else if (warp == 0 && lane == 0) {
+    for (int group = first; group < end; ++group) {
+#pragma unroll
+      for (int atom = 0; atom < atoms_per_box(kKernel); ++atom) {
+        ptx::tma_store<kKernel.d_hint>(
+            params.d,
+            staging + static_cast<u32>((group - first) * kBoxBytes + atom * kGroupAtomBytes),
+            column + atom * store_cols(kKernel), part.a_row + group * kGroupRows);
+      }
+    }
+    ptx::bulk_commit_group();
+    ptx::bulk_wait_group_read<0>();  // shared memory must outlive the copies that read it
+  }
+}
+
+// ---- Kernel ----
+
+/// Body of the kernel: launched with threads_per_cta(kKernel) threads, smem_layout(kKernel)
+/// .total_bytes of dynamic shared memory, clusters of cluster_size(kKernel), and a cluster for each
+/// tile.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
+  static_assert(why_invalid(kKernel) == SwapAbRule::kValid, "rules.h rejects this config");
+  static_assert(kKernel.fixed == (kKernel.gemm.m != 0), "extents are constants if `fixed` says so");
+  extern __shared__ __align__(1024) unsigned char smem[];
+  const Pipeline<kKernel> pipeline(smem);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  // Broadcast from lane 0, so that the compiler knows the role to be the same for the whole warp.
+  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
+  const int rank = adds_in_cluster(kKernel) ? static_cast<int>(ptx::cluster_rank()) : 0;
+  const SwapAbPart part = swap_ab_part<kKernel>(params, rank);
+
+  if (warp == consumer_count(kKernel) * 4) {
+    if (pipeline.smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
+    if (lane == 0) {  // with a lane for each, racecheck warns that only __syncwarp orders them
+      if constexpr (adds_in_cluster(kKernel)) init_sums(pipeline, rank);
+      pipeline.init_stages();
+      ptx::fence_mbarrier_init();
+    }
+    fill_ring(params, pipeline, part, lane);
+    ptx::cta_sync();
+    if (lane == 0) refill_ring(params, pipeline, part);
+    return;  // a cluster's barrier does not wait for threads that are gone
+  }
+  const int consumer = warp / 4;
+  fetch_first_stage(params, pipeline, part, consumer);
+  ptx::cta_sync();
+  SwappedAccumulators<kKernel> accumulators;
+  multiply_part<kKernel>(accumulators, pipeline, part, consumer, lane);
+  if constexpr (adds_in_cluster(kKernel)) {
+    add_in_cluster<kKernel>(accumulators, pipeline, rank, consumer);
+    if (first_box(kKernel, rank) == first_box(kKernel, rank + 1)) return;
+  } else {
+    // The output is staged where other consumers may still read stages.
+    ptx::named_barrier_sync<consumer_count(kKernel) * kWarpgroupThreads>(kAllConsumersBarrier);
+  }
+  store_groups<kKernel>(accumulators, params, pipeline, part, rank, consumer, lane);
+}
+
+}  // namespace hgemm

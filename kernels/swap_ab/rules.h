@@ -1,0 +1,121 @@
+// What is valid in the swap-AB family: which configs exist, which problems a kernel computes, and
+// why not. The kernel static_asserts the same why_invalid() that the host uses to reject a point.
+//
+// Compiled by the host compiler and by NVRTC.
+#pragma once
+
+#include "common/extents.h"
+#include "swap_ab/config.h"
+
+namespace hgemm {
+
+/// The named rules. `plan` counts rejections by these names.
+enum class SwapAbRule : unsigned char {
+  kValid,
+  kTileM,
+  kTileN,
+  kTileK,
+  kStages,
+  kMmaDepth,
+  kStore,
+  kAccumulators,
+  kSharedMemory,
+  kTypes,
+  kSplits,
+  kMemoryHint,
+  kCtasPerSm,
+  kPack,
+  kExtents,
+};
+
+HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
+  switch (rule) {
+    case SwapAbRule::kValid:
+      return {"valid", "the kernel can be built and launched"};
+    case SwapAbRule::kTileM:
+      return {"tile_m", "bm must be a multiple of 8, in 8..128"};
+    case SwapAbRule::kTileN:
+      return {"tile_n", "bn must be 64, 128 or 192: wgmma's 64 rows for each of 1 to 3 consumers"};
+    case SwapAbRule::kTileK:
+      return {"tile_k", "bk must be 64 or 128 (128-byte swizzle slabs)"};
+    case SwapAbRule::kStages:
+      return {"stages", "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"};
+    case SwapAbRule::kMmaDepth:
+      return {"mma_depth", "0 or 1 wgmma groups may stay in flight"};
+    case SwapAbRule::kStore:
+      return {"store", "the store is tma or staged"};
+    case SwapAbRule::kAccumulators:
+      return {"accumulators",
+              "accumulators must leave a consumer thread 40 registers for the rest, 48 with the "
+              "staged store (measured with ptxas 13.0)"};
+    case SwapAbRule::kSharedMemory:
+      return {"shared_memory", "stages, the output and barriers must fit one CTA's limit"};
+    case SwapAbRule::kTypes:
+      return kTypesRule;
+    case SwapAbRule::kSplits:
+      return {"splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"};
+    case SwapAbRule::kMemoryHint:
+      return {"memory_hint",
+              "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and staged stores "
+              "take no hint"};
+    case SwapAbRule::kCtasPerSm:
+      return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
+    case SwapAbRule::kPack:
+      return {"pack",
+              "with programmatic dependent launch B is read before the kernel before this one, "
+              "which would be the one that packs B, is done"};
+    case SwapAbRule::kExtents:
+      return {"extents",
+              "a kernel that is made for one problem needs an M, an N and a K that it supports, "
+              "without padding: at least 1, at most 2^30, and whole units of 16 bytes where its "
+              "store or its lack of packing demands it"};
+  }
+  return {"?", "?"};
+}
+
+/// Why a kernel cannot compute a problem of its types, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const SwapAbKernel& k,
+                                                        const ProblemExtents& p) {
+  if (k.fixed) {
+    if (const char* reason = why_not_made_for(k.gemm, p)) return reason;
+  }
+  if (const char* reason = why_unsupported(p)) return reason;
+  if (!k.pack && !inputs_are_aligned(p, k.gemm.input)) {
+    return "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
+           "(multiples of 8), unless the config packs them";
+  }
+  if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
+    return "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for 16-bit "
+           "types, of 4 for fp32), unless the store is staged";
+  }
+  return nullptr;
+}
+
+/// The first rule that the kernel breaks, or kValid. Every kernel that this accepts must compile
+/// without a spill; tests hold it to that.
+HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
+                                                   const DeviceLimits& limits = {}) {
+  using Rule = SwapAbRule;
+  if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (k.bm < kGroupRows || k.bm > 128 || k.bm % kGroupRows != 0) return Rule::kTileM;
+  if (k.bn != kMmaM && k.bn != 2 * kMmaM && k.bn != 3 * kMmaM) return Rule::kTileN;
+  if (k.bk != kSlabK && k.bk != 2 * kSlabK) return Rule::kTileK;
+  if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
+  if (k.stages < 2 + k.mma_depth || k.stages > kMaxStages) return Rule::kStages;
+  if (k.store != StorePath::kTma && k.store != StorePath::kStaged) return Rule::kStore;
+  if (k.splits < 1 || k.splits > kMaxClusterSplits) return Rule::kSplits;
+  if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2 || k.ctas_per_sm * consumer_count(k) > 4) {
+    return Rule::kCtasPerSm;
+  }
+  if (k.pack && k.pdl) return Rule::kPack;
+  if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
+  if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
+  if (accumulators_per_thread(k) > entry_registers(k, limits) - accumulator_reserve(k)) {
+    return Rule::kAccumulators;
+  }
+  if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;
+  if (k.gemm.m != 0 && why_unsupported(k, fixed_extents(k.gemm))) return Rule::kExtents;
+  return Rule::kValid;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,298 @@
+// The tiled family's config: one point of its space, and the register and shared-memory arithmetic
+// that follows from it. rules.h says which configs are valid.
+//
+// Compiled by the host compiler and by NVRTC.
+#pragma once
+
+#include "common/cluster_split.h"
+#include "common/tiles.h"
+#include "common/types.h"
+
+namespace hgemm {
+
+/// How the consumers of a CTA cooperate: each has rows of every tile, or columns of it, or they
+/// take whole tiles in turn (ping-pong: one multiplies while the other stores its tile).
+enum class Schedule : unsigned char { kRows, kColumns, kPingPong };
+
+/// Which tile comes when. Grouped orders go through bands of `group` tiles: bands of rows, swept
+/// along N, or of columns, swept along M. A snake sweeps every other band backwards.
+enum class TileOrder : unsigned char {
+  kLinear,
+  kGroupedRows,
+  kGroupedColumns,
+  kSnakeRows,
+  kSnakeColumns,
+  kHilbert,
+};
+HGEMM_HOST_DEVICE constexpr bool has_bands(TileOrder order) {
+  return order != TileOrder::kLinear && order != TileOrder::kHilbert;
+}
+
+/// Which work a CTA gets.
+enum class TileScheduler : unsigned char {
+  kPersistent,  ///< the n CTAs that are resident at once take every n-th tile
+  kSingle,      ///< a CTA for each tile
+  kSplitK,      ///< as kPersistent, every n-th of `splits` parts of a tile along K
+  /// As kPersistent, but the tiles that would fill the last wave only in part are shared evenly,
+  /// cut at any k block.
+  kStreamK,
+  /// A CTA for each of `splits` parts of a tile along K; those of a tile are a cluster, and add up
+  /// in shared memory.
+  kClusterSplitK,
+  kDynamic,  ///< as kPersistent, but a cluster takes the next tile of all when it is ready for one
+};
+
+/// One point of the tiled space. All extents are per CTA, in elements.
+struct TiledConfig {
+  int bm = 128;       ///< rows of the output tile
+  int bn = 128;       ///< columns of the output tile
+  int bk = 64;        ///< depth of one pipeline stage
+  int stages = 4;     ///< QSIZE: pipeline stages in shared memory
+  int cluster_m = 1;  ///< CTAs of a cluster along M; they share (multicast) the B tile
+  int cluster_n = 1;  ///< CTAs of a cluster along N; they share (multicast) the A tile
+  Schedule schedule = Schedule::kRows;
+  int consumers = 2;  ///< consumer warpgroups
+  int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
+  TileOrder order = TileOrder::kLinear;
+  int group = 0;  ///< cluster tiles per band of a grouped or snake order, else 0
+  StorePath store = StorePath::kTma;
+  TileScheduler scheduler = TileScheduler::kPersistent;
+  int splits = 1;  ///< parts of K, for kSplitK and kClusterSplitK, else 1
+  CacheHint a_hint = CacheHint::kNone;
+  CacheHint b_hint = CacheHint::kNone;
+  CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores
+  int promotion = 256;  ///< bytes that L2 fetches at least where a copy misses: 64, 128 or 256
+  int ctas_per_sm = 1;  ///< 1 or 2
+  /// Programmatic dependent launch: the kernel starts while the kernel before it in the stream
+  /// drains, and lets the next one do so. Until that kernel is done it reads neither A nor B, but
+  /// asks L2 for them: they must be mapped by then.
+  bool pdl = false;
+  /// A and B whose rows do not begin at multiples of 16 bytes, where the copy engine cannot fetch
+  /// them, are first copied to where they do (common/pack.cuh), in a launch of its own.
+  bool pack = false;
+  bool fixed = false;  ///< the problem's extents are constants in the kernel
+  bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
+
+  constexpr bool operator==(const TiledConfig&) const = default;
+};
+
+/// A config made for a kind of problem: what is compiled.
+struct TiledKernel : TiledConfig {
+  using Config = TiledConfig;
+  GemmKind gemm;
+
+  constexpr bool operator==(const TiledKernel&) const = default;
+};
+
+HGEMM_HOST_DEVICE constexpr TiledKernel with_probe(TiledKernel k) {
+  k.probe = true;
+  return k;
+}
+
+inline constexpr int kMaxSplits = 16;
+/// A share of stream-K smaller than this costs more to add up than it saves.
+inline constexpr int kMinStreamBlocks = 4;
+
+/// Output is staged per warp in boxes of 16 rows, one 128-byte swizzle atom wide, so that a warp
+/// never waits for another one. Two boxes per warp: one fills while one is stored.
+inline constexpr int kStoreRows = 16;
+inline constexpr int kStoreBuffers = 2;
+
+// ---- What the scheduler implies ----
+
+/// Parts of a tile that several CTAs compute meet in a workspace in memory, or in the shared memory
+/// of their cluster.
+HGEMM_HOST_DEVICE constexpr bool adds_in_workspace(const TiledConfig& c) {
+  return c.scheduler == TileScheduler::kSplitK || c.scheduler == TileScheduler::kStreamK;
+}
+HGEMM_HOST_DEVICE constexpr bool adds_in_cluster(const TiledConfig& c) {
+  return c.scheduler == TileScheduler::kClusterSplitK;
+}
+HGEMM_HOST_DEVICE constexpr bool cuts_k(const TiledConfig& c) {
+  return adds_in_workspace(c) || adds_in_cluster(c);
+}
+HGEMM_HOST_DEVICE constexpr bool is_dynamic(const TiledConfig& c) {
+  return c.scheduler == TileScheduler::kDynamic;
+}
+/// The copy engine stores D.
+HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const TiledConfig& c) {
+  return c.store == StorePath::kTma || c.store == StorePath::kOverlapped;
+}
+/// CTAs that share what they fetch.
+HGEMM_HOST_DEVICE constexpr int multicast_size(const TiledConfig& c) {
+  return c.cluster_m * c.cluster_n;
+}
+HGEMM_HOST_DEVICE constexpr int cluster_size(const TiledConfig& c) {
+  return multicast_size(c) * (adds_in_cluster(c) ? c.splits : 1);
+}
+HGEMM_HOST_DEVICE constexpr int consumer_count(const TiledConfig& c) { return c.consumers; }
+HGEMM_HOST_DEVICE constexpr bool packs(const TiledConfig& c) { return c.pack; }
+/// The producer is a whole warpgroup, since setmaxnreg acts on whole ones.
+HGEMM_HOST_DEVICE constexpr int threads_per_cta(const TiledConfig& c) {
+  return kWarpgroupThreads * (c.consumers + 1);
+}
+
+// ---- A consumer's part of a tile ----
+
+HGEMM_HOST_DEVICE constexpr int consumer_rows(const TiledConfig& c) {
+  return c.schedule == Schedule::kRows ? c.bm / c.consumers : c.bm;
+}
+HGEMM_HOST_DEVICE constexpr int consumer_cols(const TiledConfig& c) {
+  return c.schedule == Schedule::kColumns ? c.bn / c.consumers : c.bn;
+}
+/// Consumers that read each stage.
+HGEMM_HOST_DEVICE constexpr int readers(const TiledConfig& c) {
+  return c.schedule == Schedule::kPingPong ? 1 : c.consumers;
+}
+/// 64-row blocks that one consumer accumulates.
+HGEMM_HOST_DEVICE constexpr int mma_blocks(const TiledConfig& c) {
+  return consumer_rows(c) / kMmaM;
+}
+HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const TiledConfig& c) {
+  return consumer_rows(c) * consumer_cols(c) / kWarpgroupThreads;
+}
+/// fp32 sums that a CTA leaves for another one to add: bytes in the workspace.
+HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
+  return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
+}
+
+// ---- Registers ----
+
+/// Registers of a tile that waits, in the output type, to be stored.
+HGEMM_HOST_DEVICE constexpr int waiting_registers(const TiledKernel& k) {
+  return k.store == StorePath::kOverlapped
+             ? accumulators_per_thread(k) * element_bytes(k.gemm.output) / 4
+             : 0;
+}
+/// Registers that a consumer needs beside its accumulators and waiting values. Measured with ptxas
+/// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores', and
+/// so do a cluster's.
+HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const TiledConfig& c) {
+  if (adds_in_cluster(c)) return 72;
+  if (c.store == StorePath::kStaged) return c.schedule == Schedule::kPingPong ? 56 : 48;
+  return c.store == StorePath::kDirect ? 32 : 40;
+}
+/// Accumulators of fp32 outputs that are added up in the workspace: the sums that were read and
+/// those to be written are both there. Measured with ptxas 13.0 over 1,140 configs, whose spills
+/// are no smooth function of the tile: up to here none of one or two consumers spills; of three
+/// some do at any width.
+HGEMM_HOST_DEVICE constexpr int most_added_fp32_values(const TiledConfig& c) {
+  if (c.consumers > 2) return 0;
+  return c.schedule == Schedule::kPingPong && c.store == StorePath::kDirect ? 136 : 168;
+}
+HGEMM_HOST_DEVICE constexpr bool adds_fp32_outputs(const TiledKernel& k) {
+  return k.gemm.output == DataType::kFp32 && adds_in_workspace(k);
+}
+HGEMM_HOST_DEVICE constexpr int entry_registers(const TiledConfig& c,
+                                                const DeviceLimits& limits = {}) {
+  return entry_registers(threads_per_cta(c), c.ctas_per_sm, limits);
+}
+/// setmaxnreg targets. They share what the CTA was launched with (entry registers x warpgroups):
+/// one register more, and setmaxnreg.inc waits for ever. 40 + 2 * 232 = 24 + 2 * 240 = 3 * 168; 32
+/// + 3 * 160 = 4 * 128. With one consumer the entry count is already the most a thread can have,
+/// unless two CTAs share the SM: 24 + 232 = 2 * 128, and for two consumers 24 + 2 * 104 < 3 * 80.
+///
+/// Two consumers take 240 only for tiles that need it: with 24 registers some producers spill.
+HGEMM_HOST_DEVICE constexpr bool moves_registers(const TiledConfig& c) {
+  return c.consumers > 1 || c.ctas_per_sm > 1;
+}
+HGEMM_HOST_DEVICE constexpr int consumer_registers(const TiledKernel& k) {
+  if (k.ctas_per_sm > 1) return k.consumers == 1 ? 232 : 104;
+  if (k.consumers == 1) return 255;
+  if (k.consumers == 3) return 160;
+  // Finding its work takes the producer more than 24 registers.
+  if (cuts_k(k) || is_dynamic(k)) return 232;
+  const int values = accumulators_per_thread(k) + waiting_registers(k);
+  return values > 232 - accumulator_reserve(k) ? 240 : 232;
+}
+HGEMM_HOST_DEVICE constexpr int producer_registers(const TiledKernel& k) {
+  if (k.ctas_per_sm > 1) return 24;
+  if (k.consumers == 3) return 32;
+  return consumer_registers(k) == 240 ? 24 : 40;
+}
+
+// ---- Operand tiles ----
+
+HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const TiledKernel& k) {
+  return k.bm * k.bk * element_bytes(k.gemm.input);
+}
+HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const TiledKernel& k) {
+  return k.bn * k.bk * element_bytes(k.gemm.input);
+}
+/// Rows of A (B) that one CTA fetches: its share when the tile is multicast to a cluster, in whole
+/// swizzle atoms. Where these do not come out even, the last slice begins early enough to end with
+/// the tile: 8 rows then arrive twice, alike.
+HGEMM_HOST_DEVICE constexpr int slice_rows(int rows, int ctas) {
+  return (rows / kSwizzleRows + ctas - 1) / ctas * kSwizzleRows;
+}
+HGEMM_HOST_DEVICE constexpr int a_slice_rows(const TiledConfig& c) {
+  return slice_rows(c.bm, c.cluster_n);
+}
+HGEMM_HOST_DEVICE constexpr int b_slice_rows(const TiledConfig& c) {
+  return slice_rows(c.bn, c.cluster_m);
+}
+/// Bytes that arrive in one CTA's stage.
+HGEMM_HOST_DEVICE constexpr int arriving_bytes(const TiledKernel& k) {
+  return (a_slice_rows(k) * k.cluster_n + b_slice_rows(k) * k.cluster_m) * k.bk *
+         element_bytes(k.gemm.input);
+}
+HGEMM_HOST_DEVICE constexpr int box_cols(const TiledConfig& c) {
+  return c.bk < kSlabK ? c.bk : kSlabK;
+}
+
+// ---- Boxes of D ----
+
+/// Columns of a whole box.
+HGEMM_HOST_DEVICE constexpr int store_cols(const TiledKernel& k) {
+  return kSwizzleBytes / element_bytes(k.gemm.output);
+}
+inline constexpr int kStoreBufferBytes = kStoreRows * kSwizzleBytes;
+HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const TiledConfig& c) {
+  return c.store == StorePath::kDirect ? 0 : c.consumers * 4 * kStoreBuffers * kStoreBufferBytes;
+}
+/// Boxes in which a consumer's part of a tile is stored, which are runs of each thread's values: 16
+/// rows for each warp by up to store_cols() columns of each 64-row block. The last box of a block
+/// may be narrower.
+HGEMM_HOST_DEVICE constexpr int boxes_per_block(const TiledKernel& k) {
+  return (consumer_cols(k) + store_cols(k) - 1) / store_cols(k);
+}
+HGEMM_HOST_DEVICE constexpr int store_boxes(const TiledKernel& k) {
+  return mma_blocks(k) * boxes_per_block(k);
+}
+/// A thread's values of a whole box.
+HGEMM_HOST_DEVICE constexpr int box_values(const TiledKernel& k) {
+  return (consumer_cols(k) < store_cols(k) ? consumer_cols(k) : store_cols(k)) / 2;
+}
+/// A box's first value; that of the box after the last one is the number of values.
+HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
+  const int block = box / boxes_per_block(k);
+  return (block * consumer_cols(k) + (box - block * boxes_per_block(k)) * store_cols(k)) / 2;
+}
+
+// ---- Shared memory ----
+
+/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging,
+/// for each stage its full barrier, its empty barrier and the origin of the tile that it belongs
+/// to, and where a cluster adds up, a barrier for each consumer: its peers' sums are there. Where a
+/// cluster takes tiles from the queue, the next one, and its full and empty barriers.
+struct TiledSmem {
+  int b, staging, full, empty, origin, sums, next, total_bytes;
+};
+HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
+  TiledSmem layout{};
+  layout.b = k.stages * a_stage_bytes(k);
+  // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
+  layout.staging = (layout.b + k.stages * b_stage_bytes(k) + 1023) / 1024 * 1024;
+  // What peers send overwrites the stages, from the start of shared memory on.
+  const int received = adds_in_cluster(k) ? received_bytes(k) : 0;
+  if (layout.staging < received) layout.staging = received;
+  layout.full = layout.staging + store_staging_bytes(k);
+  layout.empty = layout.full + k.stages * 8;
+  layout.origin = layout.empty + k.stages * 8;
+  layout.sums = layout.origin + k.stages * 8;
+  layout.next = layout.sums + (adds_in_cluster(k) ? k.consumers * 8 : 0);
+  layout.total_bytes = layout.next + (is_dynamic(k) && multicast_size(k) > 1 ? 3 * 8 : 0);
+  return layout;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,223 @@
+// A consumer warpgroup: multiplies its part of every tile with wgmma, adds the sums of other CTAs
+// where K is cut, and writes D.
+#pragma once
+
+#include "common/cluster_sums.cuh"
+#include "common/ptx.cuh"
+#include "common/wgmma.cuh"
+#include "tiled/pipeline.cuh"
+#include "tiled/probe.cuh"
+#include "tiled/store.cuh"
+#include "tiled/work.cuh"
+#include "tiled/workspace_sums.cuh"
+
+namespace hgemm {
+
+/// Issues the wgmmas of one stage for this consumer's part. Offsets are in descriptor units (16 B).
+template <TiledKernel kKernel>
+__device__ __forceinline__ void multiply_stage(Accumulators<kKernel>& accumulators, u64 a, u64 b,
+                                               int accumulate) {
+  constexpr int kCols = box_cols(kKernel);
+  constexpr int kRowUnits = kCols * kInputBytes / 16;
+#pragma unroll
+  for (int k = 0; k < kKernel.bk; k += kMmaK) {
+    const int slab = k / kCols;
+    const int k_units = k % kCols * kInputBytes / 16;
+    const u64 b_k = b + static_cast<u64>(slab * kKernel.bn * kRowUnits + k_units);
+#pragma unroll
+    for (int block = 0; block < mma_blocks(kKernel); ++block) {
+      const u64 a_k =
+          a + static_cast<u64>((slab * kKernel.bm + block * kMmaM) * kRowUnits + k_units);
+      Wgmma<consumer_cols(kKernel), kKernel.gemm.input>::mma(accumulators[block], a_k, b_k,
+                                                             k > 0 ? 1 : accumulate);
+    }
+  }
+}
+
+/// Makes the accumulators readable: the compiler does not know that wgmma.wait_group is what does.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void settle(Accumulators<kKernel>& accumulators) {
+#pragma unroll
+  for (int block = 0; block < mma_blocks(kKernel); ++block) {
+#pragma unroll
+    for (int i = 0; i < consumer_cols(kKernel) / 2; ++i) {
+      asm volatile("" : "+f"(accumulators[block][i]));
+    }
+  }
+}
+
+/// One consumer warpgroup of a CTA, and where it stands.
+template <TiledKernel kKernel>
+struct Consumer {
+  static constexpr bool kPingPong = kKernel.schedule == Schedule::kPingPong;
+  static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
+  static constexpr int kStride =
+      kPingPong ? 2 : 1;  ///< pieces of work from one of its own to the next
+  static constexpr int kRowUnits = box_cols(kKernel) * kInputBytes / 16;  ///< of descriptors
+
+  const KernelParams& params;
+  const TiledPipeline<kKernel>& pipeline;
+  const u32 rank;      ///< among the CTAs that share what they fetch
+  const int part;      ///< of the CTA, among those that share a tile
+  const int consumer;  ///< number of this one
+  const TileGrid grid;
+  const WorkList list;
+  const int lane, warp;
+  const int part_row, part_col;  ///< where this consumer's part of a tile begins
+  const u64 a_base, b_base;      ///< its descriptors in stage 0
+  const Turn<kPingPong> turn;
+  Staging staging;
+  typename TiledPipeline<kKernel>::State state{};
+  bool is_last_tile = false;
+
+  __device__ __forceinline__ Consumer(const KernelParams& kernel_params,
+                                      const TiledPipeline<kKernel>& ring, u32 cluster_rank,
+                                      int cta_part, int number)
+      : params(kernel_params),
+        pipeline(ring),
+        rank(cluster_rank),
+        part(cta_part),
+        consumer(number),
+        grid(tile_grid(extent_m<kKernel>(params), extent_n<kKernel>(params), kKernel)),
+        list(work_list<kKernel>(params, grid, part)),
+        lane(static_cast<int>(threadIdx.x) % 32),
+        warp(static_cast<int>(threadIdx.x) / 32 % 4),
+        part_row(kKernel.schedule == Schedule::kRows ? consumer * consumer_rows(kKernel) : 0),
+        part_col(kKernel.schedule == Schedule::kColumns ? consumer * consumer_cols(kKernel) : 0),
+        a_base(smem_descriptor<kKernel.bk>(pipeline.a_stage(0)) +
+               static_cast<u64>(part_row * kRowUnits)),
+        b_base(smem_descriptor<kKernel.bk>(pipeline.b_stage(0)) +
+               static_cast<u64>(part_col * kRowUnits)),
+        turn(consumer),
+        staging{pipeline.staging(consumer * 4 + warp)} {}
+
+  /// The main loop of one piece of work. Returns where the tile begins in D. `waiting` is the tile
+  /// before, whose boxes are stored meanwhile.
+  template <class... Probe>
+  __device__ __forceinline__ TileOrigin multiply(const Work& work,
+                                                 Accumulators<kKernel>& accumulators,
+                                                 WaitingTile<kKernel>& waiting, Probe&... probe) {
+    TileOrigin origin{};
+    int previous_stage = 0;
+    turn.await();
+    for (int k_block = work.first; k_block < work.end; ++k_block) {
+      const bool is_first = k_block == work.first;
+      const bool is_last = k_block + 1 == work.end;
+      const int stage = state.stage;
+      ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+      (probe.lap(consumer_phase::kWaitFull), ...);
+      if (is_first) {
+        origin = pipeline.read_origin(stage, rank, lane);
+        (probe.ready(work.tile, origin), ...);
+      }
+      if constexpr (is_dynamic(kKernel)) {
+        if (is_last) is_last_tile = pipeline.read_origin(stage, rank, lane).n % 2 != 0;
+        origin.n &= ~1;
+      }
+      const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kKernel) / 16));
+      const u64 b = b_base + static_cast<u32>(stage * (b_stage_bytes(kKernel) / 16));
+      ptx::wgmma_fence();
+      multiply_stage<kKernel>(accumulators, a, b, !is_first);
+      ptx::wgmma_commit_group();
+      (probe.lap(consumer_phase::kMmaIssue), ...);
+      if (kPingPong && is_last) turn.pass();
+      if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
+      ptx::wgmma_wait_group<kKernel.mma_depth>();
+      (probe.lap(consumer_phase::kMmaWait), ...);
+      if constexpr (kKernel.mma_depth == 0) {
+        pipeline.release(stage, lane);
+      } else {
+        if (!is_first) pipeline.release(previous_stage, lane);
+        previous_stage = stage;
+      }
+      state.advance();
+      (probe.lap(consumer_phase::kRelease), ...);
+    }
+    if constexpr (kKernel.mma_depth > 0) {
+      ptx::wgmma_wait_group<0>();
+      (probe.lap(consumer_phase::kMmaWait), ...);
+      pipeline.release(previous_stage, lane);
+      (probe.lap(consumer_phase::kRelease), ...);
+    }
+    return origin;
+  }
+
+  /// A tile whose K a cluster has cut: adds up. Returns where the tile begins in D, which must be
+  /// known without a stage, of which there may be none.
+  __device__ __forceinline__ TileOrigin add_parts_of_cluster(const Work& work,
+                                                             Accumulators<kKernel>& accumulators) {
+    if (work.first == work.end) {  // K has fewer blocks than parts
+#pragma unroll
+      for (int i = 0; i < accumulators_per_thread(kKernel); ++i) *value_at(accumulators, i) = 0;
+    }
+    add_in_cluster<kKernel>(accumulators, pipeline, part, consumer);
+    return Slices<kKernel>(rank).origin(tile_at(kKernel.order, kKernel.group, work.tile, grid));
+  }
+
+  /// A tile whose K is cut in the workspace: leaves the sums there, or adds those of the others.
+  /// Returns whether the tile is complete.
+  __device__ __forceinline__ bool add_parts_in_workspace(const Work& work,
+                                                         Accumulators<kKernel>& accumulators) {
+    const int reader = kPingPong ? 0 : consumer;
+    if (work.parts < 0) {
+      leave_sums<kKernel>(accumulators, {params, work.slot, rank, reader, warp, lane}, lane);
+      return false;
+    }
+    for (int slot = 0; slot < work.parts; ++slot) {
+      add_sums<kKernel>(accumulators, {params, work.slot + slot, rank, reader, warp, lane}, lane);
+    }
+    return true;
+  }
+
+  template <class... Probe>
+  __device__ __forceinline__ void store(const Accumulators<kKernel>& accumulators,
+                                        WaitingTile<kKernel>& waiting, TileOrigin origin,
+                                        Probe&... probe) {
+    const int row = origin.m + part_row + warp * kStoreRows;
+    const int column = origin.n + part_col;
+    if constexpr (kKernel.store == StorePath::kDirect) {
+      store_direct<kKernel>(accumulators, params, row, column, lane);
+    } else if constexpr (kOverlapped) {
+      waiting.take(accumulators, row, column);
+      // No next tile to hide behind. (After the loop over tiles this would make ptxas 13.0 give
+      // consumers the registers of kernel entry, and spill.)
+      if (is_last_tile) waiting.store(params, staging, true, lane);
+    } else {
+      store_staged<kKernel>(accumulators, params, staging, row, column, part, lane, probe...);
+    }
+  }
+};
+
+/// A consumer warpgroup: its rows or columns of every tile of this CTA, or every other tile.
+template <TiledKernel kKernel, class... Probe>
+__device__ __forceinline__ void consume(const KernelParams& params,
+                                        const TiledPipeline<kKernel>& pipeline, u32 rank, int part,
+                                        int number, Probe... probe) {
+  using C = Consumer<kKernel>;
+  C consumer(params, pipeline, rank, part, number);
+  Accumulators<kKernel> accumulators;
+  [[maybe_unused]] WaitingTile<kKernel> waiting;
+  for (int index = C::kPingPong ? number : 0; index < consumer.list.count && !consumer.is_last_tile;
+       index += is_dynamic(kKernel) ? 0 : C::kStride) {
+    const Work work = consumer.list.at(index);
+    if (!is_dynamic(kKernel)) consumer.is_last_tile = index + C::kStride >= consumer.list.count;
+    if (C::kPingPong && index > 0) {
+      const Work other = consumer.list.at(index - 1);
+      consumer.state.skip(other.end - other.first);
+    }
+    (probe.begin_tile(work.tile), ...);
+    TileOrigin origin = consumer.multiply(work, accumulators, waiting, probe...);
+    (probe.end_main_loop(work.tile), ...);
+    settle<kKernel>(accumulators);
+    if constexpr (adds_in_cluster(kKernel)) {
+      origin = consumer.add_parts_of_cluster(work, accumulators);
+    }
+    if constexpr (adds_in_workspace(kKernel)) {
+      if (!consumer.add_parts_in_workspace(work, accumulators)) continue;
+    }
+    consumer.store(accumulators, waiting, origin, probe...);
+    (probe.end_tile(work.tile), ...);
+  }
+}
+
+}  // namespace hgemm

@@ -1,0 +1,92 @@
+// What the tiled kernel's roles share beside the ring of stages: each stage has the origin of the
+// output tile that it belongs to, written by the producer, so that consumers learn what they
+// compute from the data itself; output staging; and the turns of ping-pong consumers.
+#pragma once
+
+#include "common/pipeline.cuh"
+#include "tiled/config.h"
+
+namespace hgemm {
+
+/// A tile's first row and column of D. Columns are multiples of 8: the lowest bit of n is free
+/// (TileScheduler::kDynamic: in the tile's last stage, whether it is the CTA's last tile).
+struct TileOrigin {
+  int m, n;
+};
+
+template <TiledKernel kKernel>
+struct TiledPipeline : Pipeline<kKernel> {
+  using Base = Pipeline<kKernel>;
+  using Base::kLayout, Base::kSharers, Base::smem, Base::smem_base, Base::empty;
+  using typename Base::State;
+
+  __device__ __forceinline__ explicit TiledPipeline(unsigned char* shared) : Base(shared) {}
+
+  /// Where a consumer warp stages its output.
+  __device__ __forceinline__ u32 staging(int consumer_warp) const {
+    return smem_base +
+           static_cast<u32>(kLayout.staging + consumer_warp * kStoreBuffers * kStoreBufferBytes);
+  }
+  __device__ __forceinline__ TileOrigin& origin(int stage) const {
+    return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
+  }
+
+  /// Where the cluster's first CTA leaves the next tile for this one, and the barriers around it.
+  __device__ __forceinline__ u32 next() const { return smem_base + static_cast<u32>(kLayout.next); }
+  __device__ __forceinline__ u32 next_full() const { return next() + 8; }
+  __device__ __forceinline__ u32 next_empty() const { return next() + 16; }
+
+  /// Consumer warp: read by the lane that will release the stage to this CTA's producer, so that
+  /// its own arrival orders the read before the next write (and racecheck sees that it does).
+  __device__ __forceinline__ TileOrigin read_origin(int stage, u32 rank, int lane) const {
+    const int reader = kSharers == 1 ? 0 : static_cast<int>(rank);
+    TileOrigin at{};
+    if (lane == reader) at = origin(stage);
+    return {__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader)};
+  }
+
+  /// One thread, once, before any other use; a CTA or cluster barrier must follow.
+  __device__ __forceinline__ void init() const {
+    Base::init_stages();
+    if constexpr (is_dynamic(kKernel) && kSharers > 1) {
+      ptx::mbarrier_init(next_full(), 1);
+      ptx::mbarrier_init(next_empty(), 1);
+    }
+    ptx::fence_mbarrier_init();
+  }
+
+  /// The producer's lane that copied, past its last copy: waits until every stage that it filled
+  /// was released.
+  __device__ __forceinline__ void await_readers(State state) const {
+#pragma unroll 1
+    for (int i = 0; i < kKernel.stages; ++i) {
+      if (state.round > 0) ptx::mbarrier_wait(empty(state.stage), state.parity() ^ 1);
+      state.advance();
+    }
+  }
+};
+
+/// Ping-pong: consumers multiply in turn. The one whose turn ends has issued all wgmmas of its
+/// tile, so those of the other follow without a gap, and its own tile is stored meanwhile.
+///
+/// Without turns both would multiply at once, each at half the speed, and both would store at once
+/// with the tensor cores idle.
+template <bool kTakesTurns>
+struct Turn {
+  int consumer;
+
+  __device__ __forceinline__ explicit Turn(int this_consumer) : consumer(this_consumer) {
+    if (kTakesTurns && consumer == 1) pass();  // the first turn is consumer 0's
+  }
+  __device__ __forceinline__ void await() const {
+    if constexpr (kTakesTurns) {
+      __syncwarp();  // lane 0 may still be storing the tile before
+      ptx::named_barrier_sync<2 * kWarpgroupThreads>(1 + consumer);
+    }
+  }
+  __device__ __forceinline__ void pass() const {
+    if constexpr (kTakesTurns) ptx::named_barrier_arrive<2 * kWarpgroupThreads>(2 - consumer);
+  }
+};
+
+}  // namespace hgemm

@@ -1,0 +1,219 @@
+// The producer warp: copies the stages of every tile of its CTA by TMA.
+#pragma once
+
+#include "common/ptx.cuh"
+#include "tiled/pipeline.cuh"
+#include "tiled/probe.cuh"
+#include "tiled/work.cuh"
+
+namespace hgemm {
+
+/// What tiles ask L2 for before they may copy it: so many rings full of stages. Two is all of K at
+/// 1024^3; other values were not tried.
+inline constexpr int kPrefetchRounds = 2;
+
+/// Asks L2 for what load_slice will fetch.
+template <int kSliceRows, int kBk>
+__device__ __forceinline__ void prefetch_slice(const TensorMap& map, int k, int row) {
+  constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
+#pragma unroll
+  for (int slab = 0; slab < kBk; slab += kBoxCols) {
+#pragma unroll
+    for (int box = 0; box < kSliceRows; box += box_rows(kSliceRows)) {
+      ptx::tma_prefetch(map, k + slab, row + box);
+    }
+  }
+}
+
+/// The work that comes next: each lane of the producer warp holds one of 32 pieces, so that an
+/// order that takes hundreds of instructions a tile (Hilbert) costs a few and never starves the
+/// pipeline.
+template <TiledKernel kKernel>
+struct LookAhead {
+  TileGrid grid;
+  WorkList list;
+  Work work{};
+  TileCoord tile{};
+
+  __device__ __forceinline__ LookAhead(const KernelParams& params, int part, int lane)
+      : grid(tile_grid(extent_m<kKernel>(params), extent_n<kKernel>(params), kKernel)),
+        list(work_list<kKernel>(params, grid, part)) {
+    look(0, lane);
+  }
+  /// At pieces index to index + 31.
+  __device__ __forceinline__ void look(int index, int lane) {
+    // No lane may fall behind the others: they meet at barriers.
+    const int piece = min(index + lane, list.count - 1);
+    work = list.at(piece > 0 ? piece : 0);
+    // Where there is no work at all, at(0) is a tile outside the grid.
+    tile = tile_at(kKernel.order, kKernel.group, min(work.tile, grid.tiles() - 1), grid);
+  }
+};
+
+/// Before the kernels before this one are done, which may be writing A or B: asks L2 for the bytes
+/// of the first copies. That is safe, since L2 is where those writes arrive: nothing it holds gets
+/// stale. Tiles in a row of the grid read the same A and share the asking, as tiles in a column
+/// share that for B: if all asked for all, 1024^3 would take 1.3 times as long (measured). The
+/// share of a tile that comes in a later wave is not asked for.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void prefetch(const KernelParams& params,
+                                         const LookAhead<kKernel>& ahead, u32 rank) {
+  const Slices<kKernel> slices(rank);
+  const TileOrigin origin = slices.origin(ahead.tile);
+  const int first = ahead.work.first;
+  const int end = min(ahead.work.end, first + kPrefetchRounds * kKernel.stages);
+#pragma unroll 1
+  for (int k_block = first + ahead.tile.n; k_block < end; k_block += ahead.grid.n) {
+    prefetch_slice<a_slice_rows(kKernel), kKernel.bk>(params.a, k_block * kKernel.bk,
+                                                      origin.m + slices.a_row());
+  }
+#pragma unroll 1
+  for (int k_block = first + ahead.tile.m; k_block < end; k_block += ahead.grid.m) {
+    prefetch_slice<b_slice_rows(kKernel), kKernel.bk>(params.b, k_block * kKernel.bk,
+                                                      origin.n + slices.b_row());
+  }
+}
+
+/// One lane: says what the stage waits for, and copies this CTA's slices into it, for all that
+/// share the tile.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void load_stage(const KernelParams& params,
+                                           const TiledPipeline<kKernel>& pipeline,
+                                           const Slices<kKernel>& slices, TileOrigin origin,
+                                           int stage, int k) {
+  // Whoever shares a tile shares it with the whole cluster.
+  constexpr unsigned short kMask = (1 << multicast_size(kKernel)) - 1;
+  ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel));
+  load_slice<kKernel.bm, a_slice_rows(kKernel), kKernel.bk, kKernel.a_hint>(
+      params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, slices.a_row(), kMask);
+  load_slice<kKernel.bn, b_slice_rows(kKernel), kKernel.bk, kKernel.b_hint>(
+      params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, slices.b_row(), kMask);
+}
+
+/// The producer warp. Lane 0 issues all copies; its `state` ends past the last one.
+template <TiledKernel kKernel, class... Probe>
+__device__ __forceinline__ void produce(const KernelParams& params,
+                                        const TiledPipeline<kKernel>& pipeline,
+                                        LookAhead<kKernel>& ahead,
+                                        typename TiledPipeline<kKernel>::State& state, u32 rank,
+                                        int lane, Probe... probe) {
+  const Slices<kKernel> slices(rank);
+
+#pragma unroll 1
+  for (int index = 0; index < ahead.list.count; ++index) {
+    const int source = index % 32;
+    if (source == 0 && index > 0) ahead.look(index, lane);
+    const TileCoord tile = {__shfl_sync(~0u, ahead.tile.m, source),
+                            __shfl_sync(~0u, ahead.tile.n, source)};
+    const TileOrigin origin = slices.origin(tile);
+    const int first = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.first, source) * kKernel.bk : 0;
+    const int end = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.end, source) * kKernel.bk
+                                    : extent_k<kKernel>(params);
+    if (lane == 0) {
+      (probe.begin_load(ahead.list.at(index).tile), ...);
+#pragma unroll 1  // unrolled, the loop needs more registers than a producer has
+      for (int k = first; k < end; k += kKernel.bk) {
+        const int stage = state.stage;
+        if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
+        (probe.lap(producer_phase::kWaitEmpty), ...);
+        if (k == first) pipeline.origin(stage) = origin;
+        load_stage<kKernel>(params, pipeline, slices, origin, stage, k);
+        state.advance();
+        (probe.lap(producer_phase::kIssue), ...);
+      }
+      (probe.end_load(ahead.list.at(index).tile, origin), ...);
+    }
+    __syncwarp();
+  }
+}
+
+// ---- Tiles from a queue ----
+
+/// The queue of tiles that the clusters of a launch share: each takes one when it is ready for it
+/// (TileScheduler::kDynamic). Their first ones are those of their own numbers. For each tile that
+/// is computed one is asked for, so that the count tells which cluster asks last, and that one sets
+/// it back for the next launch (which sees it: a kernel's end, or griddepcontrol.wait, is between).
+/// For lane 0 of the producer warp.
+template <TiledKernel kKernel>
+struct TileQueue {
+  u32* asked;
+  int tiles, clusters;
+  u32 round = 0;
+
+  static_assert(multicast_size(kKernel) <= 2, "send() knows one other CTA");
+
+  /// Rank 0 asks, and goes on while the answer comes; it tells the other one by send().
+  __device__ __forceinline__ u32 ask() const { return ptx::atomic_add(asked, 1); }
+  /// The tile that was given: at least `tiles` if there was none left.
+  __device__ __forceinline__ u32 take(u32 answer) const {
+    if (answer == static_cast<u32>(tiles) - 1) *asked = 0;
+    return answer + static_cast<u32>(clusters);
+  }
+  __device__ __forceinline__ void send(const TiledPipeline<kKernel>& pipeline, u32 tile) {
+    if (round > 0) ptx::mbarrier_wait(pipeline.next_empty(), (round - 1) & 1);
+    ptx::store_async(ptx::map_to_rank(pipeline.next(), 1), tile,
+                     ptx::map_to_rank(pipeline.next_full(), 1));
+    ++round;
+  }
+  __device__ __forceinline__ u32 receive(const TiledPipeline<kKernel>& pipeline) {
+    ptx::mbarrier_arrive_expect_tx(pipeline.next_full(), sizeof(u32));
+    ptx::mbarrier_wait(pipeline.next_full(), round & 1);
+    const u32 tile = ptx::load_shared(pipeline.next());
+    ptx::mbarrier_arrive_cluster(pipeline.next_empty(), 0);
+    ++round;
+    return tile;
+  }
+  /// Rank 0, last: until then the other CTA may have to say that it has received.
+  __device__ __forceinline__ void await_received(const TiledPipeline<kKernel>& pipeline) const {
+    if (round > 0) ptx::mbarrier_wait(pipeline.next_empty(), (round - 1) & 1);
+  }
+};
+
+/// As produce(), with the tiles of a queue: asks for the next one when it begins a tile, and needs
+/// the answer at that one's last stage, which tells the consumers whether there is another. (With
+/// one k block that is at once: each tile then takes as long as an atomic.)
+template <TiledKernel kKernel>
+__device__ __forceinline__ void produce_dynamic(const KernelParams& params,
+                                                const TiledPipeline<kKernel>& pipeline,
+                                                TileGrid grid,
+                                                typename TiledPipeline<kKernel>::State& state,
+                                                u32 rank) {
+  const Slices<kKernel> slices(rank);
+  constexpr bool kShared = multicast_size(kKernel) > 1;
+  const int cluster = static_cast<int>(blockIdx.x) / cluster_size(kKernel);
+  TileQueue<kKernel> queue{params.flags, grid.tiles(),
+                           static_cast<int>(gridDim.x) / cluster_size(kKernel)};
+  u32 tile = static_cast<u32>(cluster);
+#pragma unroll 1
+  while (tile < static_cast<u32>(grid.tiles())) {
+    u32 answer = 0;
+    u32 next = 0;
+    if (!kShared || rank == 0) answer = queue.ask();
+    const TileOrigin origin =
+        slices.origin(tile_at(kKernel.order, kKernel.group, static_cast<int>(tile), grid));
+#pragma unroll 1
+    for (int k = 0; k < extent_k<kKernel>(params); k += kKernel.bk) {
+      const int stage = state.stage;
+      const bool is_last = k + kKernel.bk >= extent_k<kKernel>(params);
+      if (is_last) {
+        if (!kShared || rank == 0) {
+          next = queue.take(answer);
+          if constexpr (kShared) queue.send(pipeline, next);
+        } else {
+          next = queue.receive(pipeline);
+        }
+      }
+      if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
+      if (k == 0 || is_last) {
+        const bool ends = is_last && next >= static_cast<u32>(grid.tiles());
+        pipeline.origin(stage) = {origin.m, origin.n | (ends ? 1 : 0)};
+      }
+      load_stage<kKernel>(params, pipeline, slices, origin, stage, k);
+      state.advance();
+    }
+    tile = next;
+  }
+  if (kShared && rank == 0) queue.await_received(pipeline);
+}
+
+}  // namespace hgemm

@@ -1,0 +1,204 @@
+// What is valid in the tiled family: which configs exist, which problems a kernel computes, and why
+// not. The kernel static_asserts the same why_invalid() that the host uses to reject a point: the
+// two cannot disagree.
+//
+// Compiled by the host compiler and by NVRTC.
+#pragma once
+
+#include "common/extents.h"
+#include "tiled/config.h"
+
+namespace hgemm {
+
+/// The named rules. `plan` counts rejections by these names.
+enum class TiledRule : unsigned char {
+  kValid,
+  kTileM,
+  kTileN,
+  kTileK,
+  kStages,
+  kConsumers,
+  kConsumerShare,
+  kCluster,
+  kMulticastSlice,
+  kMmaDepth,
+  kGroup,
+  kAccumulators,
+  kFp32Sums,
+  kOperandRegisters,
+  kSharedMemory,
+  kTypes,
+  kOverlap,
+  kSplits,
+  kClusterSplit,
+  kMemoryHint,
+  kCtasPerSm,
+  kDynamic,
+  kProbe,
+  kExtents,
+};
+
+HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
+  switch (rule) {
+    case TiledRule::kValid:
+      return {"valid", "the kernel can be built and launched"};
+    case TiledRule::kTileM:
+      return {"tile_m", "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows)"};
+    case TiledRule::kTileN:
+      return {"tile_n", "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16)"};
+    case TiledRule::kTileK:
+      return {"tile_k", "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs)"};
+    case TiledRule::kStages:
+      return {"stages", "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"};
+    case TiledRule::kConsumers:
+      return {"consumers", "1, 2 or 3 consumer warpgroups (4 would leave 104 registers a thread)"};
+    case TiledRule::kConsumerShare:
+      return {"consumer_share",
+              "coop: bm must split into whole 64-row blocks per consumer; cols: two or three "
+              "consumers, and bn into multiples of 8; pp: two consumers, of a CTA with many tiles"};
+    case TiledRule::kCluster:
+      return {"cluster", "cluster must be 1x1, 2x1 or 1x2"};
+    case TiledRule::kMulticastSlice:
+      return {"multicast_slice",
+              "a multicast tile needs 8 rows (a swizzle atom) for each CTA of its cluster"};
+    case TiledRule::kMmaDepth:
+      return {"mma_depth", "0 or 1 wgmma groups may stay in flight"};
+    case TiledRule::kGroup:
+      return {"group", "grouped and snake orders need a group of 1..64, other orders have none"};
+    case TiledRule::kAccumulators:
+      return {"accumulators",
+              "accumulators, and with the overlapped store the tile that waits, must leave a "
+              "consumer thread 40 registers for the rest, 32 with the direct store, 48 with the "
+              "staged one (56 in turns), 72 with scheduler csplit (measured with ptxas 13.0: one "
+              "step of bn more spills)"};
+    case TiledRule::kFp32Sums:
+      return {"fp32_sums",
+              "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
+              "accumulators a thread of one or two consumers (136 of ping-pong ones with direct "
+              "stores): measured spills"};
+    case TiledRule::kOperandRegisters:
+      return {"operand_registers",
+              "one wgmma's N / 2 accumulators + 26 must fit the registers at kernel entry "
+              "(measured: ptxas error C7602)"};
+    case TiledRule::kSharedMemory:
+      return {"shared_memory", "stages, output staging and barriers must fit one CTA's limit"};
+    case TiledRule::kTypes:
+      return kTypesRule;
+    case TiledRule::kOverlap:
+      return {"overlap",
+              "an overlapped store needs a next tile, and leaves no registers for sums of parts of "
+              "K: it goes with scheduler persist or dynamic"};
+    case TiledRule::kSplits:
+      return {"splits",
+              "scheduler split cuts K into 2..16 parts, csplit into 2..8 (a portable cluster); "
+              "other schedulers do not cut it so"};
+    case TiledRule::kClusterSplit:
+      return {"cluster_split",
+              "with scheduler csplit the cluster is the parts of one tile: it goes with cluster "
+              "1x1, the tma or staged store and consumers that share the tile"};
+    case TiledRule::kMemoryHint:
+      return {
+          "memory_hint",
+          "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct and staged "
+          "stores take no hint"};
+    case TiledRule::kCtasPerSm:
+      return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
+    case TiledRule::kDynamic:
+      return {"dynamic",
+              "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at "
+              "most two consumers; and ping-pong ones must know beforehand which tiles are theirs"};
+    case TiledRule::kProbe:
+      return {"probe",
+              "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles "
+              "cut along K or taken from a queue or packed, and need a producer with more than 24 "
+              "registers (two consumers of at most 192 values a thread)"};
+    case TiledRule::kExtents:
+      return {"extents",
+              "a kernel that is made for one problem needs an M, an N and a K that it supports, "
+              "without padding: at least 1, at most 2^30, and whole units of 16 bytes where its "
+              "store or its lack of packing demands it"};
+  }
+  return {"?", "?"};
+}
+
+/// Why a kernel cannot compute a problem of its types, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
+                                                        const ProblemExtents& p) {
+  if (k.fixed) {
+    if (const char* reason = why_not_made_for(k.gemm, p)) return reason;
+  }
+  if (const char* reason = why_unsupported(p)) return reason;
+  if (!k.pack && !inputs_are_aligned(p, k.gemm.input)) {
+    return "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
+           "(multiples of 8), unless the config packs them";
+  }
+  if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
+    return "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for 16-bit "
+           "types, of 4 for fp32), unless the store is staged";
+  }
+  return nullptr;
+}
+
+/// The first rule that the kernel breaks, or kValid. Every kernel that this accepts must compile
+/// without a spill; tests hold it to that.
+HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
+                                                  const DeviceLimits& limits = {}) {
+  using Rule = TiledRule;
+  if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (k.bm < kMmaM || k.bm > 384 || k.bm % kMmaM != 0) return Rule::kTileM;
+  if (k.bn < 8 || k.bn > 256 || k.bn % 8 != 0) return Rule::kTileN;
+  if (k.bk != 32 && k.bk != 64 && k.bk != 128) return Rule::kTileK;
+  if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
+  if (k.stages < 2 + k.mma_depth || k.stages > kMaxStages) return Rule::kStages;
+  if (k.consumers < 1 || k.consumers > 3) return Rule::kConsumers;
+  if (k.schedule == Schedule::kRows && k.bm % (kMmaM * k.consumers) != 0) {
+    return Rule::kConsumerShare;
+  }
+  if (k.schedule != Schedule::kRows && k.consumers < 2) return Rule::kConsumerShare;
+  if (k.schedule == Schedule::kColumns && k.bn % (8 * k.consumers) != 0) {
+    return Rule::kConsumerShare;
+  }
+  if (k.schedule == Schedule::kPingPong &&
+      (k.consumers != 2 || k.scheduler == TileScheduler::kSingle)) {
+    return Rule::kConsumerShare;
+  }
+  if (k.cluster_m < 1 || k.cluster_n < 1 || multicast_size(k) > 2) return Rule::kCluster;
+  if (k.bn < kSwizzleRows * k.cluster_m) return Rule::kMulticastSlice;
+  if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
+  if (k.store == StorePath::kOverlapped && k.scheduler != TileScheduler::kPersistent &&
+      !is_dynamic(k)) {
+    return Rule::kOverlap;
+  }
+  const bool in_parts = k.scheduler == TileScheduler::kSplitK || adds_in_cluster(k);
+  const int most_splits = adds_in_cluster(k) ? kMaxClusterSplits : kMaxSplits;
+  if (in_parts ? (k.splits < 2 || k.splits > most_splits) : k.splits != 1) return Rule::kSplits;
+  if (adds_in_cluster(k) && (multicast_size(k) != 1 || k.store == StorePath::kDirect ||
+                             k.schedule == Schedule::kPingPong)) {
+    return Rule::kClusterSplit;
+  }
+  if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2 || k.ctas_per_sm * k.consumers > 4) {
+    return Rule::kCtasPerSm;
+  }
+  if (is_dynamic(k) && (k.schedule == Schedule::kPingPong || producer_registers(k) < 40)) {
+    return Rule::kDynamic;
+  }
+  if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
+  if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
+  if (accumulators_per_thread(k) + waiting_registers(k) >
+      consumer_registers(k) - accumulator_reserve(k)) {
+    return Rule::kAccumulators;
+  }
+  if (adds_fp32_outputs(k) && accumulators_per_thread(k) > most_added_fp32_values(k)) {
+    return Rule::kFp32Sums;
+  }
+  if (consumer_cols(k) / 2 + 26 > entry_registers(k, limits)) return Rule::kOperandRegisters;
+  if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;
+  if (k.gemm.m != 0 && why_unsupported(k, fixed_extents(k.gemm))) return Rule::kExtents;
+  if (k.probe && (k.schedule == Schedule::kPingPong || cuts_k(k) || is_dynamic(k) || k.pack ||
+                  producer_registers(k) < 32)) {
+    return Rule::kProbe;
+  }
+  return Rule::kValid;
+}
+
+}  // namespace hgemm

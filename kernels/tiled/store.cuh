@@ -1,0 +1,238 @@
+// Accumulators to D, by each store path. All work warp by warp: a warp owns 16 rows of each 64-row
+// block (PTX ISA, wgmma "D fragment": lane l holds columns 8j + 2 (l % 4) + {0, 1} of rows l / 4
+// and l / 4 + 8), so no warp waits for another one.
+#pragma once
+
+#include "common/params.h"
+#include "common/ptx.cuh"
+#include "common/store.cuh"
+#include "tiled/probe.cuh"
+
+namespace hgemm {
+
+template <TiledKernel kKernel>
+using Accumulators = float[mma_blocks(kKernel)][consumer_cols(kKernel) / 2];
+
+/// Two neighbouring elements of D as they lie in memory.
+template <DataType kType>
+struct OutputPair {
+  using Bits = u32;
+  static __device__ __forceinline__ Bits of(float low, float high) {
+    return ptx::pack<kType>(low, high);
+  }
+};
+template <>
+struct OutputPair<DataType::kFp32> {
+  using Bits = float2;
+  static __device__ __forceinline__ Bits of(float low, float high) { return {low, high}; }
+};
+
+/// Straight to memory, two elements per store. No shared memory, so there is room for one more
+/// stage.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void store_direct(const Accumulators<kKernel>& accumulators,
+                                             const KernelParams& params, int warp_row, int column,
+                                             int lane) {
+  using Pair = OutputPair<kKernel.gemm.output>;
+  auto* const d = static_cast<typename Pair::Bits*>(params.d_pointer);
+  const u64 row_pairs = static_cast<u64>(leading_d<kKernel>(params)) / 2;
+  const int lane_column = column + 2 * (lane % 4);
+#pragma unroll
+  for (int block = 0; block < mma_blocks(kKernel); ++block) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = warp_row + block * kMmaM + half * 8 + lane / 4;
+      if (row >= extent_m<kKernel>(params)) continue;
+      auto* const d_row = d + static_cast<u64>(row) * row_pairs;
+#pragma unroll
+      for (int group = 0; group < consumer_cols(kKernel) / 8; ++group) {
+        // N is even (why_unsupported): a pair is inside or outside as a whole.
+        if (lane_column + group * 8 >= extent_n<kKernel>(params)) break;
+        const float* const pair = &accumulators[block][group * 4 + half * 2];
+        d_row[(lane_column + group * 8) / 2] = Pair::of(pair[0], pair[1]);
+      }
+    }
+  }
+}
+
+/// How a warp's part of a tile is cut into boxes of kStoreRows rows for the copy engine:
+/// store_cols(kKernel) columns each, and a narrower one for what is left over.
+template <TiledKernel kKernel>
+struct StoreBoxes {
+  static constexpr int kPerBlock = boxes_per_block(kKernel);
+  static constexpr int kCount = store_boxes(kKernel);
+  HGEMM_HOST_DEVICE static constexpr int block(int box) { return box / kPerBlock; }
+  HGEMM_HOST_DEVICE static constexpr int column(int box) {
+    return box % kPerBlock * store_cols(kKernel);
+  }
+  HGEMM_HOST_DEVICE static constexpr int cols(int box) {
+    const int left = consumer_cols(kKernel) - column(box);
+    return left < store_cols(kKernel) ? left : store_cols(kKernel);
+  }
+};
+
+/// Registers that hold a thread's values of so many columns (four for every eight) in the output
+/// type.
+template <TiledKernel kKernel>
+HGEMM_HOST_DEVICE constexpr int output_words(int cols) {
+  return cols / 2 * element_bytes(kKernel.gemm.output) / 4;
+}
+
+/// A thread's values of kCols columns in the output type. (fp32 values are copied: where a tile may
+/// be left to another CTA, ptxas 13.0 else serialises the wgmmas, C7520.)
+template <TiledKernel kKernel, int kCols>
+__device__ __forceinline__ void convert_box(const float* d, u32* words) {
+#pragma unroll
+  for (int i = 0; i < output_words<kKernel>(kCols); ++i) {
+    if constexpr (kKernel.gemm.output == DataType::kFp32) {
+      words[i] = ptx::copy_bits(d[i]);
+    } else {
+      words[i] = ptx::pack<kKernel.gemm.output>(d[2 * i], d[2 * i + 1]);
+    }
+  }
+}
+
+/// One warp's box of kStoreRows x kCols to shared memory. Whole boxes are swizzled as their tensor
+/// map says; a narrower one has plain rows.
+///
+/// 16-bit elements go by stmatrix: lane l addresses row l % 16, 16-byte chunk l / 16 of each pair
+/// of groups of 8 columns. fp32 elements go two by two, as each lane has them.
+template <TiledKernel kKernel, int kCols>
+__device__ __forceinline__ void stage_box(const u32* words, u32 target, int lane) {
+  constexpr int kBytes = element_bytes(kKernel.gemm.output);
+  constexpr bool kSwizzled = kCols * kBytes == kSwizzleBytes;
+  constexpr int kGroups = kCols / 8;
+  if constexpr (kBytes == 4) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = half * 8 + lane / 4;
+      const u32 row_address = target + static_cast<u32>(row * kCols * kBytes);
+#pragma unroll
+      for (int group = 0; group < kGroups; ++group) {
+        const int chunk = group * 2 + lane % 4 / 2;
+        const int placed = kSwizzled ? swizzled_chunk(chunk, row) : chunk;
+        const u32* const pair = words + group * 4 + half * 2;
+        ptx::store_shared_v2(row_address + static_cast<u32>(placed * 16 + lane % 2 * 8), pair[0],
+                             pair[1]);
+      }
+    }
+  } else {
+    const int row = lane % 16;
+    const u32 row_address = target + static_cast<u32>(row * kCols * kBytes);
+#pragma unroll
+    for (int group = 0; group < kGroups; group += 2) {
+      const int chunk = group + lane / 16;
+      const int placed = kSwizzled ? swizzled_chunk(chunk, row) : chunk;
+      const u32 address = row_address + static_cast<u32>(placed * 16);
+      const u32* const r = words + group * 2;
+      if (group + 1 < kGroups) {
+        ptx::stmatrix_x4(address, r[0], r[1], r[2], r[3]);
+      } else {  // an odd last group: lanes 16..31 address nothing
+        ptx::stmatrix_x2(address, r[0], r[1]);
+      }
+    }
+  }
+}
+
+/// Where one warp stages its boxes: kStoreBuffers buffers, used in turn. One fills while the copy
+/// engine stores the other.
+struct Staging {
+  u32 base;
+  int buffer = 0;  ///< the next to fill
+};
+
+/// Stores box kBox of a warp's part that begins at (row, column) of D.
+template <TiledKernel kKernel, int kBox, class... Probe>
+__device__ __forceinline__ void store_box(const u32* words, const KernelParams& params,
+                                          Staging& staging, int row, int column, int lane,
+                                          Probe&... probe) {
+  using Boxes = StoreBoxes<kKernel>;
+  constexpr int kCols = Boxes::cols(kBox);
+  const TensorMap& map = kCols == store_cols(kKernel) ? params.d : params.d_tail;
+  const int box_row = row + Boxes::block(kBox) * kMmaM;
+  const int box_column = column + Boxes::column(kBox);
+  const u32 target = staging.base + static_cast<u32>(staging.buffer * kStoreBufferBytes);
+  // The copy that last read this buffer must be done. Lane 0 issued it, so only lane 0 can wait for
+  // it, and the others wait for lane 0.
+  if (stores_by_tma(kKernel) && lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
+  __syncwarp();
+  (probe.begin_staging(), ...);
+  stage_box<kKernel, kCols>(words, target, lane);
+  if constexpr (!stores_by_tma(kKernel)) {
+    __syncwarp();
+    (probe.end_staging(), ...);
+    store_rows_of_box<kKernel, kStoreRows, kCols>(params, target, box_row, box_column, lane);
+    staging.buffer = (staging.buffer + 1) % kStoreBuffers;
+    return;
+  }
+  ptx::fence_proxy_async();
+  __syncwarp();
+  (probe.end_staging(), ...);
+  if (lane == 0) {
+    // The copy engine clips boxes at the edges of D; one wholly outside is not worth a copy.
+    if (box_row < extent_m<kKernel>(params) && box_column < extent_n<kKernel>(params)) {
+      ptx::tma_store<kKernel.d_hint>(map, target, box_column, box_row);
+    }
+    ptx::bulk_commit_group();
+  }
+  staging.buffer = (staging.buffer + 1) % kStoreBuffers;
+}
+
+/// Through shared memory: all of this warp's part, box after box from kBox on; of a tile that a
+/// cluster has cut, the boxes that its CTA number `part` has added up.
+template <TiledKernel kKernel, int kBox = 0, class... Probe>
+__device__ __forceinline__ void store_staged(const Accumulators<kKernel>& accumulators,
+                                             const KernelParams& params, Staging& staging, int row,
+                                             int column, int part, int lane, Probe&... probe) {
+  using Boxes = StoreBoxes<kKernel>;
+  if constexpr (kBox < Boxes::kCount) {
+    if (!adds_in_cluster(kKernel) || box_owner(kKernel, kBox) == part) {
+      constexpr int kCols = Boxes::cols(kBox);
+      u32 words[output_words<kKernel>(kCols)];
+      convert_box<kKernel, kCols>(&accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2],
+                                  words);
+      store_box<kKernel, kBox>(words, params, staging, row, column, lane, probe...);
+    }
+    store_staged<kKernel, kBox + 1>(accumulators, params, staging, row, column, part, lane,
+                                    probe...);
+  }
+}
+
+/// The overlapped store: a tile that is computed but not stored yet, in registers, so that the
+/// accumulators are free for the next one. Its boxes leave while that one's wgmmas run.
+template <TiledKernel kKernel>
+struct WaitingTile {
+  using Boxes = StoreBoxes<kKernel>;
+  u32 words[mma_blocks(kKernel)][output_words<kKernel>(consumer_cols(kKernel))];
+  int row, column;
+  int next = Boxes::kCount;  ///< the box to be stored next
+
+  __device__ __forceinline__ void take(const Accumulators<kKernel>& accumulators, int tile_row,
+                                       int tile_column) {
+#pragma unroll
+    for (int block = 0; block < mma_blocks(kKernel); ++block) {
+      convert_box<kKernel, consumer_cols(kKernel)>(accumulators[block], words[block]);
+    }
+    row = tile_row;
+    column = tile_column;
+    next = 0;
+  }
+  /// Stores the next box, if one is left, or all that are. (kBox: which registers are meant must be
+  /// known at compile time.)
+  template <int kBox = 0>
+  __device__ __forceinline__ void store(const KernelParams& params, Staging& staging, bool all,
+                                        int lane) {
+    if constexpr (kBox < Boxes::kCount) {
+      if (next == kBox) {
+        store_box<kKernel, kBox>(
+            &words[Boxes::block(kBox)][output_words<kKernel>(Boxes::column(kBox))], params, staging,
+            row, column, lane);
+        next = kBox + 1;
+        if (!all) return;
+      }
+      store<kBox + 1>(params, staging, all, lane);
+    }
+  }
+};
+
+}  // namespace hgemm

@@ -1,0 +1,236 @@
+// Which output tile comes when, and which cluster computes which part of it: maps a position in the
+// tile order to tile coordinates, and a cluster to its pieces of work.
+//
+// Pure integer functions for host and device, so that a CPU test can show that every order visits
+// every tile of any grid exactly once, and every scheduler every k block of it.
+#pragma once
+
+#include "common/tiles.h"
+#include "tiled/config.h"
+
+namespace hgemm {
+
+/// The output in tiles of a whole cluster: cluster_m * bm rows by cluster_n * bn columns.
+HGEMM_HOST_DEVICE inline TileGrid tile_grid(int m, int n, const TiledConfig& c) {
+  return {ceil_div(m, c.bm * c.cluster_m), ceil_div(n, c.bn * c.cluster_n)};
+}
+
+/// Bands of `group` rows of the grid, swept along N; within a band, down the rows first. A wave
+/// then covers a block of about group x (SMs / group) tiles, and reads fewer distinct bytes the
+/// squarer it is. A snake sweeps every other band backwards: where a band ends, the next one begins
+/// with the columns of B that were read last.
+HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int group,
+                                                bool snake = false) {
+  const int band_tiles = group * grid.n;
+  const int band = index / band_tiles;
+  const int within = index - band * band_tiles;
+  const int rows_left = grid.m - band * group;
+  const int rows = rows_left < group ? rows_left : group;
+  const int column = within / rows;
+  const bool backwards = snake && band % 2 != 0;
+  return {band * group + within % rows, backwards ? grid.n - 1 - column : column};
+}
+
+HGEMM_HOST_DEVICE inline int magnitude(int a) { return a < 0 ? -a : a; }
+HGEMM_HOST_DEVICE inline int direction(int a) { return a < 0 ? -1 : 1; }
+/// Half of a side, rounded away from zero to an even length: even parts join without a diagonal
+/// step.
+HGEMM_HOST_DEVICE inline int even_half(int a) {
+  const int half = a / 2;
+  return half % 2 != 0 && magnitude(a) > 2 ? half + direction(a) : half;
+}
+
+/// A Hilbert curve over any rectangle: every run of consecutive tiles is compact, at every scale,
+/// so one order suits every wave size. The recursion is that of the generalised curve by J. Cerveny
+/// ("gilbert"): a block travelled along side a, with side b across, is cut in two when it is long,
+/// else into a part up along b, a part along a, and a part down again. Here it is walked down to
+/// one tile by index: no table, and few registers, since the producer warp has only 32 a thread.
+HGEMM_HOST_DEVICE inline TileCoord hilbert_tile(int index, TileGrid grid) {
+  TileCoord at = {0, 0};
+  bool a_along_n = grid.n >= grid.m;  // b is along the other axis
+  int a = a_along_n ? grid.n : grid.m;
+  int b = a_along_n ? grid.m : grid.n;
+  while (magnitude(a) > 1 && magnitude(b) > 1) {
+    int move_a = 0;
+    int move_b = 0;
+    bool turn = false;
+    if (2 * magnitude(a) > 3 * magnitude(b)) {
+      const int half = even_half(a);
+      const int first = magnitude(half * b);
+      if (index < first) {
+        a = half;
+      } else {
+        index -= first;
+        move_a = half;
+        a -= half;
+      }
+    } else {
+      const int b_half = even_half(b);
+      const int up = magnitude(a / 2 * b_half);
+      const int along = magnitude(a * (b - b_half));
+      turn = index < up || index >= up + along;
+      if (index >= up) {
+        index -= up;
+        move_b = b_half;
+        if (!turn) b -= b_half;
+      }
+      if (turn) {  // what was across becomes the direction of travel
+        const bool down = move_b != 0;
+        if (down) {
+          index -= along;
+          move_a = a - direction(a);
+          move_b -= direction(b);
+        }
+        b = down ? a / 2 - a : a / 2;
+        a = down ? -b_half : b_half;
+      }
+    }
+    (a_along_n ? at.n : at.m) += move_a;
+    (a_along_n ? at.m : at.n) += move_b;
+    if (turn) a_along_n = !a_along_n;
+  }
+  // A line of tiles is left.
+  const bool along_a = magnitude(b) == 1;
+  (along_a == a_along_n ? at.n : at.m) += direction(along_a ? a : b) * index;
+  return at;
+}
+
+/// The tile at position `index` of the order, 0 <= index < grid.tiles().
+HGEMM_HOST_DEVICE inline TileCoord tile_at(TileOrder order, int group, int index, TileGrid grid) {
+  const bool snake = order == TileOrder::kSnakeRows || order == TileOrder::kSnakeColumns;
+  switch (order) {
+    case TileOrder::kLinear:
+      break;
+    case TileOrder::kGroupedRows:
+    case TileOrder::kSnakeRows:
+      return grouped_tile(index, grid, group, snake);
+    case TileOrder::kGroupedColumns:
+    case TileOrder::kSnakeColumns: {
+      const TileCoord transposed = grouped_tile(index, {grid.n, grid.m}, group, snake);
+      return {transposed.n, transposed.m};
+    }
+    case TileOrder::kHilbert:
+      return hilbert_tile(index, grid);
+  }
+  return linear_tile(index, grid);
+}
+
+// ---- Which work a cluster gets ----
+
+/// K blocks [first, end) of the tile at position `tile` of the order.
+///
+/// The cluster that has the last block of a cut tile adds up and stores; every other part is left
+/// in the workspace, in a slot of its own. Slots of one tile follow one another along K, so that
+/// the sum does not depend on which part is done first.
+struct Work {
+  int tile;
+  int first, end;
+  int slot;   ///< where to leave the sums, or the first slot of the tile to be added
+  int parts;  ///< slots to add; -1: leave the sums
+};
+
+/// A cut in the run of all k blocks of the streamed tiles: `k` blocks into `tile`.
+struct StreamCut {
+  int tile, k;
+};
+/// Where the share of cluster `index` of `clusters` begins.
+HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles, int k_blocks) {
+  const int scaled = index * tiles;
+  const int tile = scaled / clusters;
+  const int rest = scaled - tile * clusters;
+  // rest * k_blocks / clusters, which could exceed 32 bits.
+  const int whole = k_blocks / clusters;
+  return {tile, rest * whole + rest * (k_blocks - whole * clusters) / clusters};
+}
+
+/// What one cluster of a launch does: `count` pieces of work, in this order. Where the cluster is
+/// the parts of a tile (kClusterSplitK), this is what its CTA number `part` does, which may be no k
+/// block of it.
+///
+/// The cluster that adds up a tile comes to it after the parts that it waits for have begun:
+/// streamed parts are done before everything else and in descending order, split parts in ascending
+/// order. So no two clusters wait for each other, and hardly any waits. All clusters must be
+/// resident: an adder that fills its SM waits for CTAs that may need it.
+struct WorkList {
+  int cluster, clusters, tiles, k_blocks, splits;
+  KRange whole;      ///< k blocks of a tile that is not cut in the workspace
+  int streamed = 0;  ///< the first tiles of the order, shared among `sharers` clusters
+  int sharers = 0;
+  StreamCut begin{}, end{};  ///< of this cluster's share
+  int shares = 0;            ///< pieces of work in it
+  int count = 0;
+
+  HGEMM_HOST_DEVICE WorkList(const TiledConfig& c, int this_cluster, int launched_clusters,
+                             int grid_tiles, int blocks, int part = 0)
+      : cluster(this_cluster),
+        clusters(launched_clusters),
+        tiles(grid_tiles),
+        k_blocks(blocks),
+        splits(c.scheduler != TileScheduler::kSplitK ? 1
+               : blocks < c.splits                   ? blocks
+                                                     : c.splits),
+        whole(part_of_k(blocks, part, adds_in_cluster(c) ? c.splits : 1)) {
+    if (c.scheduler == TileScheduler::kStreamK && tiles % clusters != 0) {
+      streamed = tiles < clusters ? tiles : tiles % clusters + clusters;
+      sharers = clusters;
+      const long long fewest = 1LL * streamed * k_blocks / kMinStreamBlocks;
+      if (fewest < sharers) sharers = fewest < 1 ? 1 : static_cast<int>(fewest);
+      if (cluster < sharers) {
+        begin = stream_cut(cluster, sharers, streamed, k_blocks);
+        end = stream_cut(cluster + 1, sharers, streamed, k_blocks);
+        shares = end.tile - begin.tile + (end.k > 0 ? 1 : 0);
+      }
+    }
+    const int units = (tiles - streamed) * splits;
+    count = shares + (units > cluster ? (units - cluster + clusters - 1) / clusters : 0);
+  }
+
+  HGEMM_HOST_DEVICE Work at(int index) const {
+    if (index >= shares) {
+      const int unit = cluster + (index - shares) * clusters;
+      if (splits == 1) return {streamed + unit, whole.first, whole.end, 0, 0};
+      const int tile = unit / splits;
+      const int part = unit - tile * splits;
+      const int slots = tile * (splits - 1);
+      const bool adds = part == splits - 1;
+      const int blocks = k_blocks / splits;  // the first `longer` parts have one more
+      const int longer = k_blocks - blocks * splits;
+      const int first = part * blocks + (part < longer ? part : longer);
+      return {tile, first, first + blocks + (part < longer ? 1 : 0), adds ? slots : slots + part,
+              adds ? splits - 1 : -1};
+    }
+    const int tile = end.tile - (end.k > 0 ? 0 : 1) - index;
+    const int first = tile == begin.tile ? begin.k : 0;
+    if (tile == end.tile) return {tile, first, end.k, cluster, -1};
+    if (first == 0) return {tile, 0, k_blocks, 0, 0};
+    // The cluster in whose share the tile begins. Cuts are rounded down, so the share of the
+    // estimate may end just where the tile begins.
+    int opener = tile * sharers / streamed;
+    const StreamCut next = stream_cut(opener + 1, sharers, streamed, k_blocks);
+    if (next.tile < tile || (next.tile == tile && next.k == 0)) ++opener;
+    return {tile, first, k_blocks, opener, cluster - opener};
+  }
+};
+
+/// Clusters to launch for so many `pieces` of work, where the GPU holds `resident` at once.
+///
+/// With PDL and two CTAs on an SM: whole layers of CTAs, which an idle GPU spreads one to each SM,
+/// though some have nothing to do. What each layer leaves is one place on every SM; with fewer, two
+/// CTAs of the next kernel would share an SM and take twice as long (512^3: 3.15 us against 2.87
+/// with one CTA on an SM; in layers 2.55 against 2.80). Not where K is cut: shares are made for the
+/// clusters that there are.
+HGEMM_HOST_DEVICE inline int grid_clusters(const TiledConfig& c, long long pieces, int resident) {
+  const int clusters = pieces < resident ? static_cast<int>(pieces) : resident;
+  const int layer = resident / c.ctas_per_sm;
+  if (!c.pdl || c.ctas_per_sm == 1 || adds_in_workspace(c) || layer == 0) return clusters;
+  const int whole_layers = ceil_div(clusters, layer) * layer;
+  return whole_layers < resident ? whole_layers : resident;
+}
+
+/// Slots of the workspace that a launch needs.
+HGEMM_HOST_DEVICE inline int partial_slots(const TiledConfig& c, int clusters, int tiles) {
+  if (!adds_in_workspace(c)) return 0;
+  return c.scheduler == TileScheduler::kSplitK ? tiles * (c.splits - 1) : clusters;
+}
+
+}  // namespace hgemm

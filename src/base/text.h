@@ -1,0 +1,44 @@
+// Words and numbers in text that people write.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hgemm {
+
+/// Decimal digits and nothing else; nullopt also if the number does not fit.
+std::optional<std::int64_t> find_number(std::string_view text);
+/// One of at most four digits, as all numbers of a config are.
+std::optional<int> find_small_number(std::string_view text);
+
+/// `text` in double quotes, fit for one line of an error message.
+std::string in_quotes(std::string_view text);
+
+/// A value of an enumeration and how it is written.
+template <class Value>
+struct Word {
+  std::string_view text;
+  Value value;
+};
+/// The value that is written `text`, or nullopt.
+template <class Words>
+auto find_word(const Words& words, std::string_view text)
+    -> std::optional<decltype(std::begin(words)->value)> {
+  for (const auto& word : words) {
+    if (word.text == text) return word.value;
+  }
+  return std::nullopt;
+}
+/// How a value is written; "?" for one outside its enumeration.
+template <class Words, class Value>
+std::string_view word_of(const Words& words, const Value& value) {
+  for (const auto& word : words) {
+    if (word.value == value) return word.text;
+  }
+  return "?";
+}
+
+}  // namespace hgemm

@@ -1,0 +1,156 @@
+#include "device/blas.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+
+namespace hgemm {
+namespace {
+
+constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
+constexpr int kAlgorithmsAskedFor = 64;
+
+void check_blas(cublasStatus_t status, const char* doing) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Error(fmt::format("{}: {}", doing, cublasGetStatusString(status)));
+}
+
+cudaDataType_t data_type(DataType type) {
+  switch (type) {
+    case DataType::kBf16:
+      return CUDA_R_16BF;
+    case DataType::kFp16:
+      return CUDA_R_16F;
+    case DataType::kFp32:
+      return CUDA_R_32F;
+  }
+  throw Error("cuBLAS has no name for this type");
+}
+
+/// Pedantic: without it an environment variable or a later cuBLAS may put fp32 on tensor cores (as
+/// TF32, or emulated), and the baseline of kernels on CUDA cores would be another machine.
+cublasComputeType_t compute_type(const GemmProblem& problem) {
+  return problem.a_type == DataType::kFp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
+}
+
+}  // namespace
+
+std::string cublas_version() {
+  const auto version = static_cast<int>(cublasLtGetVersion());  // 130100 = 13.1.0
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T, with B^T (K x N) transposed
+// and A^T (K x M) as it is; leading dimensions are the same numbers.
+
+Cublas::Cublas() : workspace_(kWorkspaceBytes) {
+  check_blas(cublasCreate(&handle_), "starting cuBLAS");
+}
+
+Cublas::~Cublas() { cublasDestroy(handle_); }
+
+void Cublas::gemm(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) const {
+  const float one = 1.0f;
+  const float zero = 0.0f;
+  const auto m = static_cast<int>(problem.m);
+  const auto n = static_cast<int>(problem.n);
+  const auto k = static_cast<int>(problem.k);
+  const auto lda = static_cast<int>(problem.leading_a());
+  const auto ldb = static_cast<int>(problem.leading_b());
+  const auto ldd = static_cast<int>(problem.leading_d());
+  check_blas(cublasSetStream(handle_, stream), "giving cuBLAS a stream");
+  // Changing the stream resets the workspace to cuBLAS's own.
+  check_blas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()),
+             "giving cuBLAS a workspace");
+  check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, operands.b,
+                          data_type(problem.b_type), ldb, operands.a, data_type(problem.a_type),
+                          lda, &zero, operands.d, data_type(problem.d_type), ldd,
+                          compute_type(problem), CUBLAS_GEMM_DEFAULT),
+             "cublasGemmEx");
+}
+
+CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBytes) {
+  const auto m = static_cast<std::uint64_t>(problem.m);
+  const auto n = static_cast<std::uint64_t>(problem.n);
+  const auto k = static_cast<std::uint64_t>(problem.k);
+  cublasLtMatmulPreference_t preference = nullptr;
+  try {
+    check_blas(cublasLtCreate(&handle_), "starting cuBLASLt");
+    check_blas(cublasLtMatmulDescCreate(&operation_, compute_type(problem), CUDA_R_32F),
+               "cublasLtMatmulDescCreate");
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    check_blas(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                              sizeof transposed),
+               "cublasLtMatmulDescSetAttribute");
+    check_blas(
+        cublasLtMatrixLayoutCreate(&b_, data_type(problem.b_type), k, n, problem.leading_b()),
+        "cublasLtMatrixLayoutCreate");
+    check_blas(
+        cublasLtMatrixLayoutCreate(&a_, data_type(problem.a_type), k, m, problem.leading_a()),
+        "cublasLtMatrixLayoutCreate");
+    check_blas(
+        cublasLtMatrixLayoutCreate(&d_, data_type(problem.d_type), n, m, problem.leading_d()),
+        "cublasLtMatrixLayoutCreate");
+    check_blas(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+    check_blas(
+        cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &kWorkspaceBytes, sizeof kWorkspaceBytes),
+        "cublasLtMatmulPreferenceSetAttribute");
+    results_.resize(kAlgorithmsAskedFor);
+    int found = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(handle_, operation_, b_, a_, d_, d_, preference,
+                                       kAlgorithmsAskedFor, results_.data(), &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+      found = 0;
+    else
+      check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
+    results_.resize(static_cast<std::size_t>(found));
+    std::erase_if(results_, [](const cublasLtMatmulHeuristicResult_t& result) {
+      return result.state != CUBLAS_STATUS_SUCCESS;
+    });
+  } catch (...) {
+    cublasLtMatmulPreferenceDestroy(preference);
+    destroy();
+    throw;
+  }
+  cublasLtMatmulPreferenceDestroy(preference);
+}
+
+CublasLtPlan::~CublasLtPlan() { destroy(); }
+
+void CublasLtPlan::destroy() {
+  cublasLtMatrixLayoutDestroy(d_);
+  cublasLtMatrixLayoutDestroy(a_);
+  cublasLtMatrixLayoutDestroy(b_);
+  cublasLtMatmulDescDestroy(operation_);
+  cublasLtDestroy(handle_);
+}
+
+std::string CublasLtPlan::describe(int algorithm) const {
+  const cublasLtMatmulHeuristicResult_t& result = results_.at(static_cast<std::size_t>(algorithm));
+  const auto read = [&]<typename T>(cublasLtMatmulAlgoConfigAttributes_t attribute, T value) {
+    std::size_t written = 0;
+    cublasLtMatmulAlgoConfigGetAttribute(&result.algo, attribute, &value, sizeof value, &written);
+    return value;
+  };
+  return fmt::format("algo {}, tile {}, stages {}, cluster {}, split-K {}, workspace {} B",
+                     read(CUBLASLT_ALGO_CONFIG_ID, std::int32_t{0}),
+                     read(CUBLASLT_ALGO_CONFIG_TILE_ID, std::uint32_t{0}),
+                     read(CUBLASLT_ALGO_CONFIG_STAGES_ID, std::uint32_t{0}),
+                     read(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, std::uint16_t{0}),
+                     read(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, std::uint32_t{0}), result.workspaceSize);
+}
+
+void CublasLtPlan::gemm(int algorithm, const Operands& operands, cudaStream_t stream) const {
+  const float one = 1.0f;
+  const float zero = 0.0f;
+  check_blas(
+      cublasLtMatmul(handle_, operation_, &one, operands.b, b_, operands.a, a_, &zero, operands.d,
+                     d_, operands.d, d_, &results_.at(static_cast<std::size_t>(algorithm)).algo,
+                     workspace_.data(), workspace_.bytes(), stream),
+      "cublasLtMatmul");
+}
+
+}  // namespace hgemm

@@ -1,0 +1,70 @@
+// The baselines: cublasGemmEx with its default algorithm, and every algorithm that cuBLASLt's
+// heuristic offers for a problem.
+#pragma once
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/cuda.h"
+#include "families/operands.h"
+#include "gemm/problem.h"
+
+namespace hgemm {
+
+/// cuBLAS may by default add up parts of K in the output's type (cublas_v2.h,
+/// CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION forbids it), and at odd sizes it does: 4097^3
+/// is off by 3.1 unit roundoffs (H200, cuBLAS 13.1, results/h200/tune.db). Baselines are timed as
+/// they are by default, so they are held to what that can give: rounded so many times.
+inline constexpr int kLibraryRoundings = 8;
+
+std::string cublas_version();  ///< e.g. "13.1.0"
+
+class Cublas {
+ public:
+  Cublas();
+  Cublas(const Cublas&) = delete;
+  Cublas& operator=(const Cublas&) = delete;
+  ~Cublas();
+
+  /// cublasGemmEx, fp32 accumulate, any types of A, B and D that it has, default algorithm, 64 MiB
+  /// of workspace of our own (so that a captured launch holds no allocation). fp32 operands are
+  /// SGEMM on CUDA cores: no TF32, no emulation.
+  void gemm(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) const;
+
+ private:
+  cublasHandle_t handle_ = nullptr;
+  DeviceMemory workspace_;
+};
+
+/// The algorithms that cuBLASLt's heuristic returns for one problem, in its order. Asked for 64,
+/// with 64 MiB of workspace: it returns 8 or fewer for the problems in results/.
+class CublasLtPlan {
+ public:
+  /// Empty if the heuristic knows none. Throws Error if cuBLASLt fails otherwise.
+  explicit CublasLtPlan(const GemmProblem& problem);
+  CublasLtPlan(const CublasLtPlan&) = delete;
+  CublasLtPlan& operator=(const CublasLtPlan&) = delete;
+  ~CublasLtPlan();
+
+  int algorithms() const { return static_cast<int>(results_.size()); }
+  /// Its ids as in cublasLt.h: "algo 66, tile 23, stages 16, cluster 3, split-K 1, workspace 0 B".
+  std::string describe(int algorithm) const;
+  void gemm(int algorithm, const Operands& operands, cudaStream_t stream) const;
+
+ private:
+  void destroy();
+
+  cublasLtHandle_t handle_ = nullptr;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr;
+  cublasLtMatrixLayout_t b_ = nullptr;
+  cublasLtMatrixLayout_t d_ = nullptr;
+  std::vector<cublasLtMatmulHeuristicResult_t> results_;
+  DeviceMemory workspace_;
+};
+
+}  // namespace hgemm

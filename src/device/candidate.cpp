@@ -1,0 +1,92 @@
+#include "device/candidate.h"
+
+#include <fmt/format.h>
+
+namespace hgemm {
+namespace {
+
+class KernelCandidate : public Candidate {
+ public:
+  KernelCandidate(const Kernel& kernel, const std::filesystem::path& cubin, const ProblemData& data,
+                  WorkspacePool& pool)
+      : kernel_(kernel, cubin),
+        ctas_(kernel_.grid_ctas(data.problem())),
+        workspace_(kernel_.make_workspace(data.problem(), ctas_, pool)) {
+    for (int set = 0; set < data.sets(); ++set) {
+      params_.push_back(make_params(kernel, data.problem(), data.operands(set), workspace_));
+    }
+  }
+  void launch(int set, cudaStream_t stream) const override {
+    kernel_.launch(params_.at(static_cast<std::size_t>(set)), ctas_, stream);
+  }
+
+ private:
+  LoadedKernel kernel_;
+  int ctas_;
+  Workspace workspace_;
+  std::vector<LaunchParams> params_;
+};
+
+class CublasCandidate : public Candidate {
+ public:
+  explicit CublasCandidate(const ProblemData& data) : data_(data) {}
+  void launch(int set, cudaStream_t stream) const override {
+    blas_.gemm(data_.problem(), data_.operands(set), stream);
+  }
+  int roundings() const override { return kLibraryRoundings; }
+  std::string describe() const override {
+    return data_.problem().a_type == DataType::kFp32
+               ? "cublasGemmEx, default algorithm, fp32 arithmetic without tensor cores"
+               : "cublasGemmEx, default algorithm";
+  }
+
+ private:
+  const ProblemData& data_;
+  Cublas blas_;
+};
+
+class CublasLtCandidate : public Candidate {
+ public:
+  CublasLtCandidate(std::shared_ptr<const CublasLtPlan> plan, int algorithm,
+                    const ProblemData& data)
+      : data_(data), plan_(std::move(plan)), algorithm_(algorithm) {}
+  void launch(int set, cudaStream_t stream) const override {
+    plan_->gemm(algorithm_, data_.operands(set), stream);
+  }
+  int roundings() const override { return kLibraryRoundings; }
+  std::string describe() const override { return plan_->describe(algorithm_); }
+
+ private:
+  const ProblemData& data_;
+  std::shared_ptr<const CublasLtPlan> plan_;
+  int algorithm_;
+};
+
+}  // namespace
+
+std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel,
+                                                 const std::filesystem::path& cubin,
+                                                 const ProblemData& data) {
+  WorkspacePool own;
+  return make_kernel_candidate(kernel, cubin, data, own);
+}
+
+std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel,
+                                                 const std::filesystem::path& cubin,
+                                                 const ProblemData& data, WorkspacePool& pool) {
+  return std::make_unique<KernelCandidate>(kernel, cubin, data, pool);
+}
+
+std::vector<Baseline> make_baselines(const ProblemData& data) {
+  std::vector<Baseline> baselines;
+  baselines.push_back({std::string(kCublasLabel), std::make_unique<CublasCandidate>(data)});
+  if (!data.problem().baselines().cublaslt) return baselines;
+  const auto plan = std::make_shared<const CublasLtPlan>(data.problem());
+  for (int algorithm = 0; algorithm < plan->algorithms(); ++algorithm) {
+    baselines.push_back({fmt::format("{}{}", kCublasLtPrefix, algorithm),
+                         std::make_unique<CublasLtCandidate>(plan, algorithm, data)});
+  }
+  return baselines;
+}
+
+}  // namespace hgemm

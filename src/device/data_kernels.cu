@@ -1,0 +1,266 @@
+#include "device/data_kernels.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <type_traits>
+
+#include "device/cuda.h"
+
+namespace hgemm {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kBlocks = 1024;
+
+__device__ std::int64_t global_thread() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ std::int64_t all_threads() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+
+template <typename T>
+__device__ T rounded(float value);
+template <>
+__device__ __nv_bfloat16 rounded(float value) {
+  return __float2bfloat16_rn(value);
+}
+template <>
+__device__ __half rounded(float value) {
+  return __float2half_rn(value);
+}
+template <>
+__device__ float rounded(float value) {
+  return value;
+}
+__device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
+__device__ float widened(__half value) { return __half2float(value); }
+__device__ float widened(float value) { return value; }
+
+/// Calls `run` with a null pointer of the element type that `type` names.
+template <typename Run>
+void with_element(DataType type, const Run& run) {
+  switch (type) {
+    case DataType::kBf16:
+      return run(static_cast<__nv_bfloat16*>(nullptr));
+    case DataType::kFp16:
+      return run(static_cast<__half*>(nullptr));
+    case DataType::kFp32:
+      return run(static_cast<float*>(nullptr));
+  }
+}
+
+/// Philox4x32-10: four random words for each counter (J. Salmon et al., "Parallel Random Numbers:
+/// As Easy as 1, 2, 3", SC 2011: multipliers and Weyl constants of its table 2).
+__device__ uint4 philox(uint4 counter, uint2 key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint32_t high_0 = __umulhi(0xD2511F53u, counter.x);
+    const std::uint32_t low_0 = 0xD2511F53u * counter.x;
+    const std::uint32_t high_1 = __umulhi(0xCD9E8D57u, counter.z);
+    const std::uint32_t low_1 = 0xCD9E8D57u * counter.z;
+    counter = make_uint4(high_1 ^ counter.y ^ key.x, low_1, high_0 ^ counter.w ^ key.y, low_0);
+    key.x += 0x9E3779B9u;
+    key.y += 0xBB67AE85u;
+  }
+  return counter;
+}
+
+/// Two independent N(0, 1) values (Box and Muller 1958).
+__device__ float2 normal_pair(std::uint32_t word_0, std::uint32_t word_1) {
+  const float uniform = (static_cast<float>(word_0) + 0.5f) * 0x1p-32f;
+  const float radius = sqrtf(-2.0f * logf(fminf(uniform, 0x1.fffffep-1f)));
+  float sine = 0;
+  float cosine = 0;
+  sincospif(static_cast<float>(word_1) * 0x1p-31f, &sine, &cosine);
+  return make_float2(radius * cosine, radius * sine);
+}
+
+template <typename T>
+__global__ void fill_normal_kernel(T* data, std::int64_t count, float sigma, std::uint64_t seed,
+                                   std::uint32_t stream_id) {
+  const uint2 key =
+      make_uint2(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  const std::int64_t groups = (count + 3) / 4;
+  for (std::int64_t group = global_thread(); group < groups; group += all_threads()) {
+    const uint4 words = philox(make_uint4(static_cast<std::uint32_t>(group),
+                                          static_cast<std::uint32_t>(group >> 32), stream_id, 0),
+                               key);
+    const float2 first = normal_pair(words.x, words.y);
+    const float2 second = normal_pair(words.z, words.w);
+    const float values[4] = {first.x, first.y, second.x, second.y};
+    for (int i = 0; i < 4 && group * 4 + i < count; ++i) {
+      data[group * 4 + i] = rounded<T>(sigma * values[i]);
+    }
+  }
+}
+
+// The reference: 64 x 64 outputs a block, 4 x 4 a thread, 16 of K at a time through shared memory.
+constexpr int kRefTile = 64;
+constexpr int kRefK = 16;
+constexpr int kRefPerThread = 4;
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    reference_kernel(float* reference, const T* a, const T* b, ProblemExtents extents) {
+  const auto [m, n, k, lda, ldb, ldd] = extents;
+  __shared__ float a_tile[kRefK][kRefTile + 1];
+  __shared__ float b_tile[kRefK][kRefTile + 1];
+  // One grid dimension: the others end at 65,535 blocks, which M or N alone may exceed.
+  const std::int64_t col_tiles = (n + kRefTile - 1) / kRefTile;
+  const std::int64_t row_0 = blockIdx.x / col_tiles * kRefTile;
+  const std::int64_t col_0 = blockIdx.x % col_tiles * kRefTile;
+  const int thread_row = static_cast<int>(threadIdx.x) / 16;
+  const int thread_col = static_cast<int>(threadIdx.x) % 16;
+
+  float sums[kRefPerThread][kRefPerThread] = {};
+  for (std::int64_t k_0 = 0; k_0 < k; k_0 += kRefK) {
+    for (int i = static_cast<int>(threadIdx.x); i < kRefTile * kRefK; i += kThreads) {
+      const int row = i / kRefK;
+      const int depth = i % kRefK;
+      const bool inside = k_0 + depth < k;
+      a_tile[depth][row] =
+          inside && row_0 + row < m ? widened(a[(row_0 + row) * lda + k_0 + depth]) : 0.0f;
+      b_tile[depth][row] =
+          inside && col_0 + row < n ? widened(b[(col_0 + row) * ldb + k_0 + depth]) : 0.0f;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int depth = 0; depth < kRefK; ++depth) {
+#pragma unroll
+      for (int i = 0; i < kRefPerThread; ++i) {
+#pragma unroll
+        for (int j = 0; j < kRefPerThread; ++j) {
+          sums[i][j] = fmaf(a_tile[depth][thread_row + 16 * i], b_tile[depth][thread_col + 16 * j],
+                            sums[i][j]);
+        }
+      }
+    }
+    __syncthreads();
+  }
+  for (int i = 0; i < kRefPerThread; ++i) {
+    for (int j = 0; j < kRefPerThread; ++j) {
+      const std::int64_t row = row_0 + thread_row + 16 * i;
+      const std::int64_t col = col_0 + thread_col + 16 * j;
+      if (row < m && col < n) reference[row * n + col] = sums[i][j];
+    }
+  }
+}
+
+template <typename T>
+__global__ void compare_kernel(Comparison* result, const T* d, const float* reference,
+                               ProblemExtents extents, float tolerance) {
+  float max_error = 0;
+  unsigned long long bad = 0;
+  unsigned long long first_bad = ~0ull;
+  const std::int64_t count = extents.m * extents.n;
+  const bool packed = extents.ldd == extents.n;
+  for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
+    const float expected = reference[i];
+    const std::int64_t at = packed ? i : i / extents.n * extents.ldd + i % extents.n;
+    const float error = fabsf(widened(d[at]) - expected) / (fabsf(expected) + 1.0f);
+    if (!(error <= tolerance)) {  // in the passing direction: NaN is bad
+      ++bad;
+      first_bad = min(first_bad, static_cast<unsigned long long>(i));
+    }
+    max_error = fmaxf(max_error, error);  // ignores NaN, which `bad` has counted
+  }
+  // Non-negative floats order like their bits.
+  atomicMax(reinterpret_cast<int*>(&result->max_error), __float_as_int(max_error));
+  if (bad > 0) {
+    atomicAdd(&result->bad, bad);
+    atomicMin(&result->first_bad, first_bad);
+  }
+}
+
+/// `Word`: the unsigned integer of an element's size; the poison is all ones.
+template <typename Word>
+__global__ void guard_kernel(Comparison* result, const Word* before, const Word* after,
+                             std::int64_t guard) {
+  static_assert(kPoisonByte == 0xff);
+  constexpr auto kPoison = static_cast<Word>(~Word{0});
+  std::uint32_t writes = 0;
+  for (std::int64_t i = global_thread(); i < guard; i += all_threads()) {
+    writes += before[i] != kPoison;
+    writes += after[i] != kPoison;
+  }
+  if (writes > 0) atomicAdd(&result->guard_writes, writes);
+}
+
+template <typename Word>
+__global__ void padding_kernel(Comparison* result, const Word* d, ProblemExtents extents) {
+  constexpr auto kPoison = static_cast<Word>(~Word{0});
+  const std::int64_t gap = extents.ldd - extents.n;
+  std::uint32_t writes = 0;
+  for (std::int64_t i = global_thread(); i < extents.m * gap; i += all_threads()) {
+    writes += d[i / gap * extents.ldd + extents.n + i % gap] != kPoison;
+  }
+  if (writes > 0) atomicAdd(&result->guard_writes, writes);
+}
+
+template <typename Word>
+__global__ void poison_padding_kernel(Word* data, std::int64_t rows, std::int64_t cols,
+                                      std::int64_t leading) {
+  const std::int64_t gap = leading - cols;
+  for (std::int64_t i = global_thread(); i < rows * gap; i += all_threads()) {
+    data[i / gap * leading + cols + i % gap] = static_cast<Word>(~Word{0});
+  }
+}
+
+/// The unsigned integer of an element's size.
+template <typename T>
+using WordOf = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
+
+}  // namespace
+
+void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std::uint64_t seed,
+                 std::uint32_t stream_id, cudaStream_t stream) {
+  with_element(type, [&]<typename T>(T*) {
+    fill_normal_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), count, sigma, seed,
+                                                         stream_id);
+  });
+  check(cudaGetLastError(), "filling inputs");
+}
+
+void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
+                    DataType type, cudaStream_t stream) {
+  static_assert(kPoisonByte == 0xff);
+  if (leading == cols) return;
+  with_element(type, [&]<typename T>(T*) {
+    poison_padding_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<WordOf<T>*>(data), rows,
+                                                            cols, leading);
+  });
+  check(cudaGetLastError(), "poisoning what lies between rows");
+}
+
+void multiply_reference(float* reference, const void* a, const void* b, DataType input,
+                        const ProblemExtents& extents, cudaStream_t stream) {
+  const std::int64_t tiles =
+      (extents.m + kRefTile - 1) / kRefTile * ((extents.n + kRefTile - 1) / kRefTile);
+  const auto grid = static_cast<unsigned>(tiles);
+  with_element(input, [&]<typename T>(T*) {
+    reference_kernel<<<grid, kThreads, 0, stream>>>(reference, static_cast<const T*>(a),
+                                                    static_cast<const T*>(b), extents);
+  });
+  check(cudaGetLastError(), "computing the reference");
+}
+
+void compare(Comparison* result, const void* d, const float* reference,
+             const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,
+             cudaStream_t stream) {
+  const Comparison nothing_yet{0, 0, 0, ~0ull};
+  check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
+        "preparing the comparison");
+  with_element(output, [&]<typename T>(T*) {
+    static_assert(sizeof(T) == sizeof(WordOf<T>));
+    compare_kernel<<<kBlocks, kThreads, 0, stream>>>(result, static_cast<const T*>(d), reference,
+                                                     extents, tolerance);
+    const auto* words = static_cast<const WordOf<T>*>(d);
+    guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard,
+                                                   words + extents.m * extents.ldd, guard);
+    if (extents.ldd > extents.n) {
+      padding_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words, extents);
+    }
+  });
+  check(cudaGetLastError(), "comparing with the reference");
+}
+
+}  // namespace hgemm

@@ -1,0 +1,21 @@
+// What this machine can do for us, each part ok or with what to do about it. For `doctor`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hgemm {
+
+struct Finding {
+  std::string part;  ///< "driver", "GPU", "clocks", "NVML", "counters", ...
+  bool ok = false;
+  std::string detail;    ///< what was found, e.g. "580.159.04 (CUDA 13.0)"
+  std::string advice;    ///< what to do; empty if ok
+  bool required = true;  ///< tuning does not work without it
+};
+
+/// On the driver, the CUDA runtime, the GPU (is it sm_90), clocks and NVML. Never throws: what
+/// cannot be asked is a finding. Creates a CUDA context in this process if there is a driver.
+std::vector<Finding> gpu_findings();
+
+}  // namespace hgemm

@@ -1,0 +1,151 @@
+#include "device/problem_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "device/data_kernels.h"
+#include "record/cold.h"
+
+namespace hgemm {
+namespace {
+
+/// Rows of poison before and after D. A kernel that forgets to clip writes the rows next to D
+/// first.
+constexpr std::int64_t kGuardRows = 64;
+/// Problems under 0.4 MB would need more to leave L2; they are measured as warm as 512 sets leave
+/// them.
+constexpr int kMaxSets = 512;
+/// FLOP per byte below which memory is the bound on every Hopper GPU (H200: 989 TFLOP/s / 4.8
+/// TB/s).
+constexpr double kMemoryBound = 200;
+constexpr int kPlacements = 16;
+/// Left free for cuBLAS's workspaces, loaded kernels and graphs.
+constexpr double kReservedBytes = 1.5e9;
+
+double bytes_of_set(const GemmProblem& problem) {
+  const std::size_t bytes =
+      matrix_bytes(problem.m, problem.leading_a(), problem.a_type) +
+      matrix_bytes(problem.n, problem.leading_b(), problem.b_type) +
+      matrix_bytes(problem.m + 2 * kGuardRows, problem.leading_d(), problem.d_type);
+  return static_cast<double>(bytes);
+}
+
+}  // namespace
+
+std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type) {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) *
+         static_cast<std::size_t>(element_bytes(type));
+}
+
+int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_t free_bytes) {
+  const int cold =
+      std::clamp(static_cast<int>(std::ceil(cold_bytes(l2_bytes) / problem.bytes())), 1, kMaxSets);
+  if (problem.intensity() >= kMemoryBound) return cold;
+  const double fitting = static_cast<double>(free_bytes) / 2 / bytes_of_set(problem);
+  return std::max(cold, static_cast<int>(std::min<double>(kPlacements, fitting)));
+}
+
+ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
+                         const Stream& stream)
+    : problem_(problem), comparison_(sizeof(Comparison)) {
+  const double reference_bytes =
+      4.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n);
+  const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
+  const int wanted = rotation_sets(problem, device.l2_bytes, free_bytes);
+  cold_ = wanted * problem.bytes() >= cold_bytes(device.l2_bytes);
+  const double needed = reference_bytes + bytes_of_set(problem) * wanted + kReservedBytes;
+  if (needed > static_cast<double>(free_bytes)) {
+    throw InputError(fmt::format(
+        "{} needs {:.1f} GB of device memory, and {} has {:.1f} GB free; leave the problem out",
+        to_string(problem), needed * 1e-9, device.name, static_cast<double>(free_bytes) * 1e-9));
+  }
+
+  try {
+    allocate_and_fill(wanted, seed, stream);
+  } catch (const CudaError& error) {
+    if (error.code != cudaErrorMemoryAllocation)
+      throw;  // fragmented, or another process was faster
+    throw InputError(fmt::format("{} does not fit in the memory of {} ({}); leave the problem out",
+                                 to_string(problem), device.name, error.what()));
+  }
+}
+
+void ProblemData::allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream) {
+  const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem_.k)));
+  for (int i = 0; i < sets; ++i) {
+    const std::int64_t a_count = problem_.m * problem_.leading_a();
+    const std::int64_t b_count = problem_.n * problem_.leading_b();
+    Set set{DeviceMemory(matrix_bytes(problem_.m, problem_.leading_a(), problem_.a_type)),
+            DeviceMemory(matrix_bytes(problem_.n, problem_.leading_b(), problem_.b_type)),
+            DeviceMemory(
+                matrix_bytes(problem_.m + 2 * kGuardRows, problem_.leading_d(), problem_.d_type))};
+    const auto stream_id = static_cast<std::uint32_t>(2 * i);
+    fill_normal(set.a.data(), a_count, problem_.a_type, 1.0f, seed, stream_id, stream.get());
+    fill_normal(set.b.data(), b_count, problem_.b_type, sigma_b, seed, stream_id + 1, stream.get());
+    // Whoever multiplies with what is no part of a row gets NaN.
+    poison_padding(set.a.data(), problem_.m, problem_.k, problem_.leading_a(), problem_.a_type,
+                   stream.get());
+    poison_padding(set.b.data(), problem_.n, problem_.k, problem_.leading_b(), problem_.b_type,
+                   stream.get());
+    sets_.push_back(std::move(set));
+  }
+  reference_ = DeviceMemory(static_cast<std::size_t>(problem_.m * problem_.n) * sizeof(float));
+  const Operands first = operands(0);
+  multiply_reference(reference_.as<float>(), first.a, first.b, problem_.a_type, problem_.extents(),
+                     stream.get());
+  stream.synchronize();
+}
+
+Operands ProblemData::operands(int set) const {
+  const Set& chosen = sets_.at(static_cast<std::size_t>(set));
+  return {
+      chosen.a.data(), chosen.b.data(),
+      chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type)};
+}
+
+void ProblemData::poison(const Stream& stream) const {
+  const DeviceMemory& d = sets_.front().d;
+  check(cudaMemsetAsync(d.data(), kPoisonByte, d.bytes(), stream.get()), "poisoning the output");
+}
+
+Verdict ProblemData::verify(const Stream& stream, int roundings) const {
+  return judge_output(operands(0).d, reference_, problem_, kGuardRows, roundings, comparison_,
+                      stream);
+}
+
+Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
+                     std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
+                     const Stream& stream) {
+  Verdict verdict;
+  verdict.tolerance = problem.tolerance(roundings);
+  compare(comparison.as<Comparison>(), d, reference.as<float>(), problem.extents(),
+          guard_rows * problem.leading_d(), problem.d_type, static_cast<float>(verdict.tolerance),
+          stream.get());
+  Comparison found{};
+  check(cudaMemcpyAsync(&found, comparison.data(), sizeof found, cudaMemcpyDeviceToHost,
+                        stream.get()),
+        "reading the comparison");
+  stream.synchronize();
+
+  verdict.error = static_cast<double>(found.max_error);
+  if (found.bad > 0) {
+    const auto index = static_cast<std::int64_t>(found.first_bad);
+    verdict.message =
+        fmt::format("{} of {} elements are wrong, the first at row {}, column {}", found.bad,
+                    problem.m * problem.n, index / problem.n, index % problem.n);
+    if (verdict.error <= verdict.tolerance) {
+      verdict.error = std::numeric_limits<double>::quiet_NaN();
+      verdict.message += " (NaN, or never written)";
+    }
+  } else if (found.guard_writes > 0) {
+    verdict.message =
+        fmt::format("{} elements outside the output were written", found.guard_writes);
+  }
+  verdict.correct = found.bad == 0 && found.guard_writes == 0;
+  return verdict;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,58 @@
+// One problem under measurement in this process: its data, its candidates, the protocol.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/candidate.h"
+#include "device/measurer.h"
+#include "device/nvml.h"
+#include "device/problem_data.h"
+#include "device/sampler.h"
+
+namespace hgemm {
+
+/// In-process half of Measurer: same calls, same contracts, and CudaError where the GPU fails.
+/// worker/remote.h runs it in a process of its own. rounds(), settle() and energy() throw
+/// std::invalid_argument for a label that is not prepared.
+class Session {
+ public:
+  /// Baselines are prepared at once, but those `without`. Without `nvml`, samples have no power,
+  /// temperature and events.
+  Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
+          const Nvml* nvml = nullptr, OnStep on_step = nullptr,
+          const std::set<std::string>& without = {}, Effort effort = Effort::kFull);
+  Session(const Session&) = delete;  // candidates refer to the data
+  Session& operator=(const Session&) = delete;
+
+  const Measurer::Opened& opened() const { return opened_; }
+  const ProblemData& data() const { return data_; }
+  /// Of any kind; it must be made for data().
+  Prepared prepare(const std::string& label, std::unique_ptr<Candidate> candidate);
+  Prepared prepare(const std::string& label, const Kernel& kernel,
+                   const std::filesystem::path& cubin);
+  Prepared restore(const std::string& label, const Kernel& kernel,
+                   const std::filesystem::path& cubin, double estimate_us);
+  void forget(const std::string& label) { sampler_.forget(label); }
+  Measurer::Settled settle(Pace pace) { return sampler_.settle(pace); }
+  std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace) {
+    return sampler_.rounds(labels, pace);
+  }
+  std::optional<Energy> energy(const std::string& label) { return sampler_.energy(label); }
+
+ private:
+  /// Runs once on poisoned output, compares, and hands it to the sampler.
+  Prepared check_candidate(const std::string& label, std::unique_ptr<Candidate> candidate);
+
+  Stream stream_;
+  ProblemData data_;
+  WorkspacePool workspaces_;  ///< one candidate runs at a time
+  Sampler sampler_;
+  Measurer::Opened opened_;
+};
+
+}  // namespace hgemm

@@ -1,0 +1,217 @@
+// The axis table: one row for each axis of a family's config. Labels and their parser, space files,
+// enumeration, the kernel's definition, the distance between configs, plan's table and the
+// reference page are made from it. A test holds that every member of a config has its row.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace hgemm {
+
+/// What people read of an axis.
+struct AxisText {
+  std::string_view name = {};  ///< in space files and tables: "bm"
+  std::string_view field =
+      {};  ///< what its field in a label begins with; "" if its words say enough
+  std::string_view form = {};    ///< how that field looks, for messages: "bm<rows>"
+  std::string_view values = {};  ///< which there are: "64 to 384 by 64"
+  /// The value where a space file leaves the axis out; "": it must be there.
+  std::string_view otherwise = {};
+  std::string_view help = {};
+  /// Where its field stands in a label.
+  enum class InLabel : std::uint8_t {
+    kAlways,
+    kUnlessDefault,  ///< left out where it has the default value of the config
+    kFlag,           ///< the field alone ("pdl") where it is on
+  };
+  InLabel in_label = InLabel::kAlways;
+  bool number = false;    ///< values are numbers: space files may give ranges
+  bool in_spaces = true;  ///< false: not searched, but part of labels (builds with stamps)
+  /// Says only which tile is whose, what L2 is told, or what the compiler knows: configs that
+  /// differ in nothing else are near relatives (search/strategy.h).
+  bool minor = false;
+};
+
+/// A member of a config, as C++ source names it.
+struct AxisMember {
+  std::string_view name;  ///< "stages"
+  std::string_view type;  ///< of an enumeration: "StorePath"; "" for numbers and flags
+};
+
+/// One axis of a config: what people read of it, and how its values are handled.
+template <class Config>
+struct Axis {
+  AxisText text;
+  /// The members that it sets, one or two.
+  std::array<AxisMember, 2> members;
+  std::size_t member_count;
+  std::array<std::int64_t, 2> (*raw)(const Config&);  ///< their values, as numbers
+  std::string (*print)(const Config&);                ///< the value, without the label's field
+  bool (*parse)(Config&, std::string_view word);      ///< false if the word is no value of it
+  void (*copy)(Config& to, const Config& from);       ///< its value alone
+  double (*distance)(const Config&, const Config&);   ///< how unlike two values are; 0 if alike
+
+  /// Orders the values in tables.
+  std::int64_t rank(const Config& c) const {
+    const auto [first, second] = raw(c);
+    return first * 10'000 + second;
+  }
+};
+
+// ---- Rows of common kinds ----
+
+template <class Member>
+struct MemberOf;
+template <class Config, class Value>
+struct MemberOf<Value Config::*> {
+  using ConfigType = Config;
+  using ValueType = Value;
+};
+template <auto member>
+using ConfigOf = typename MemberOf<decltype(member)>::ConfigType;
+template <auto member>
+using ValueOf = typename MemberOf<decltype(member)>::ValueType;
+
+/// A weight that is known at compile time, in thousandths.
+template <int thousandths>
+inline constexpr double kWeight = thousandths / 1000.0;
+
+/// How unlike two sizes are: by their ratio, a factor of two counting 1, four or more 2.
+inline double ratio_distance(double a, double b) {
+  return std::min(2.0, std::abs(std::log2(a / b)));
+}
+
+template <auto member, int weight>
+double differs(const ConfigOf<member>& a, const ConfigOf<member>& b) {
+  return a.*member == b.*member ? 0.0 : kWeight<weight>;
+}
+
+template <auto member>
+std::array<std::int64_t, 2> raw_member(const ConfigOf<member>& c) {
+  return {static_cast<std::int64_t>(c.*member), 0};
+}
+template <auto member>
+void copy_member(ConfigOf<member>& to, const ConfigOf<member>& from) {
+  to.*member = from.*member;
+}
+
+/// A number. `weight`: of its distance, in thousandths; `by_ratio`: else any difference is one.
+template <auto member, int weight, bool by_ratio>
+constexpr Axis<ConfigOf<member>> number_axis(AxisText text, AxisMember named) {
+  using Config = ConfigOf<member>;
+  text.number = true;
+  return {.text = text,
+          .members = {named},
+          .member_count = 1,
+          .raw = raw_member<member>,
+          .print = [](const Config& c) { return fmt::to_string(c.*member); },
+          .parse =
+              [](Config& c, std::string_view word) {
+                const auto number = find_small_number(word);
+                if (number) c.*member = *number;
+                return number.has_value();
+              },
+          .copy = copy_member<member>,
+          .distance =
+              [](const Config& a, const Config& b) {
+                if constexpr (!by_ratio) return differs<member, weight>(a, b);
+                return kWeight<weight> * ratio_distance(a.*member, b.*member);
+              }};
+}
+
+/// One of `words`, a table of Word<ValueOf<member>>.
+template <auto member, const auto& words, int weight>
+constexpr Axis<ConfigOf<member>> word_axis(AxisText text, AxisMember named) {
+  using Config = ConfigOf<member>;
+  return {.text = text,
+          .members = {named},
+          .member_count = 1,
+          .raw = raw_member<member>,
+          .print = [](const Config& c) { return std::string(word_of(words, c.*member)); },
+          .parse =
+              [](Config& c, std::string_view word) {
+                const auto value = find_word(words, word);
+                if (value) c.*member = *value;
+                return value.has_value();
+              },
+          .copy = copy_member<member>,
+          .distance = differs<member, weight>};
+}
+
+/// Off or on: "0" or "1" in space files.
+template <auto member, int weight>
+constexpr Axis<ConfigOf<member>> flag_axis(AxisText text, AxisMember named) {
+  using Config = ConfigOf<member>;
+  text.in_label = AxisText::InLabel::kFlag;
+  text.number = true;
+  return {.text = text,
+          .members = {named},
+          .member_count = 1,
+          .raw = raw_member<member>,
+          .print = [](const Config& c) { return std::string(c.*member ? "1" : "0"); },
+          .parse =
+              [](Config& c, std::string_view word) {
+                if (word != "0" && word != "1") return false;
+                c.*member = word == "1";
+                return true;
+              },
+          .copy = copy_member<member>,
+          .distance = differs<member, weight>};
+}
+
+/// A word with a number behind it where it needs one: "group8", "csplit4", "coop2". `words` is a
+/// table of Word<ValueOf<member>>; `is_numbered` says of which values. `none` is the number of the
+/// others.
+template <auto member, auto number, const auto& words, auto is_numbered, int none>
+struct NumberedWord {
+  using Config = ConfigOf<member>;
+  static std::string print(const Config& c) {
+    const std::string_view word = word_of(words, c.*member);
+    return is_numbered(c.*member) ? fmt::format("{}{}", word, c.*number) : std::string(word);
+  }
+  static bool parse(Config& c, std::string_view text) {
+    const auto digits = std::min(text.find_first_of("0123456789"), text.size());
+    const auto value = find_word(words, text.substr(0, digits));
+    if (!value) return false;
+    const auto given = find_small_number(text.substr(digits));
+    if (is_numbered(*value) ? !given : digits != text.size()) return false;
+    c.*member = *value;
+    c.*number = given.value_or(none);
+    return true;
+  }
+  static std::array<std::int64_t, 2> raw(const Config& c) {
+    return {static_cast<std::int64_t>(c.*member), static_cast<std::int64_t>(c.*number)};
+  }
+  static void copy(Config& to, const Config& from) {
+    to.*member = from.*member;
+    to.*number = from.*number;
+  }
+};
+template <auto member, auto number, const auto& words, auto is_numbered, int none, int word_weight,
+          int number_weight>
+constexpr Axis<ConfigOf<member>> numbered_axis(AxisText text, AxisMember named,
+                                               AxisMember number_named) {
+  using Kind = NumberedWord<member, number, words, is_numbered, none>;
+  using Config = ConfigOf<member>;
+  return {.text = text,
+          .members = {named, number_named},
+          .member_count = 2,
+          .raw = Kind::raw,
+          .print = Kind::print,
+          .parse = Kind::parse,
+          .copy = Kind::copy,
+          .distance = [](const Config& a, const Config& b) {
+            return differs<member, word_weight>(a, b) + differs<number, number_weight>(a, b);
+          }};
+}
+
+}  // namespace hgemm

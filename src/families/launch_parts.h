@@ -1,0 +1,160 @@
+// What the launches of all families are made of. As launch.h, shared with exported packages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "families/operands.h"
+#include "kernels/common/extents.h"
+#include "kernels/common/params.h"
+#include "kernels/common/tiles.h"
+
+namespace hgemm {
+
+/// The parameters of one launch, and of the one before it that packs, if anything is packed.
+struct LaunchParams {
+  KernelParams kernel;
+  PackParams pack;
+};
+
+// ---- Addresses ----
+
+inline bool is_multiple_of(const void* address, std::uintptr_t unit) {
+  return reinterpret_cast<std::uintptr_t>(address) % unit == 0;
+}
+
+/// An operand at an address that a kernel cannot use; none if `name` is null.
+struct Misaligned {
+  const char* name = nullptr;  ///< "A"
+  const void* address = nullptr;
+  int bytes = 0;          ///< it must be a multiple of
+  const char* cure = "";  ///< which configs could
+};
+
+/// `any_input`, `any_output`: A and B, or D, may be at any element; else at units of 16 bytes.
+inline Misaligned find_misaligned(const GemmKind& kind, bool any_input, bool any_output,
+                                  const Operands& operands) {
+  const auto look = [](const char* name, const void* address, bool any, DataType type,
+                       const char* cure) -> Misaligned {
+    const int unit = any ? element_bytes(type) : kUnitBytes;
+    if (is_multiple_of(address, static_cast<std::uintptr_t>(unit))) return {};
+    return {name, address, unit, any ? "" : cure};
+  };
+  constexpr const char* kPacked = "that takes a config with pack";
+  if (const auto a = look("A", operands.a, any_input, kind.input, kPacked); a.name) return a;
+  if (const auto b = look("B", operands.b, any_input, kind.input, kPacked); b.name) return b;
+  return look("D", operands.d, any_output, kind.output,
+              "that takes a config whose store is staged");
+}
+
+// ---- Workspace ----
+
+/// Positions in the tile order are 32-bit, times splits, and schedulers step past the last by a
+/// grid.
+inline constexpr long long kMaxTiles = 1 << 25;
+
+/// What CTAs of a launch leave for one another: sums of parts of K and their flags, or how many
+/// tiles were taken (KernelParams::partials, ::flags). And A and B with aligned rows, where the
+/// config packs them. Flags are zero before the first launch, and left so by each.
+struct WorkspaceBytes {
+  std::size_t partials = 0, flags = 0;
+  std::size_t packed_a = 0, packed_b = 0;
+};
+/// Where these are, each at a multiple of 256 bytes.
+struct WorkspaceAddresses {
+  void* partials = nullptr;
+  void* flags = nullptr;
+  void* packed_a = nullptr;
+  void* packed_b = nullptr;
+};
+
+/// Elements from one row of a packed matrix to the next.
+inline long long packed_leading(long long cols, DataType type) {
+  const int unit = unit_elements(type);
+  return (cols + unit - 1) / unit * unit;
+}
+
+inline void add_packed_bytes(const GemmKind& kind, const ProblemExtents& p, WorkspaceBytes& bytes) {
+  const auto row_bytes =
+      static_cast<std::size_t>(packed_leading(p.k, kind.input) * element_bytes(kind.input));
+  bytes.packed_a = static_cast<std::size_t>(p.m) * row_bytes;
+  bytes.packed_b = static_cast<std::size_t>(p.n) * row_bytes;
+}
+
+// ---- Tensor maps and parameters ----
+
+/// A matrix as the copy engine is to see it: what cuTensorMapEncodeTiled is told of two dimensions.
+struct MatrixMap {
+  const char* name = "";  ///< "A"
+  void* data = nullptr;
+  DataType type = DataType::kBf16;
+  long long cols = 0, rows = 0;
+  long long stride_bytes = 0;  ///< from one row to the next
+  int box_cols = 0, box_rows = 0;
+  int swizzle_bytes = 0;    ///< 0 (none), 64 or 128
+  int promotion_bytes = 0;  ///< 0 (none), 64, 128 or 256
+};
+
+/// Rows that lie `leading` elements apart.
+struct LeadingMatrix {
+  const char* name;
+  void* data;
+  DataType type;
+  long long rows, cols, leading;
+
+  MatrixMap map(int box_cols, int box_rows, int swizzle_bytes, int promotion_bytes) const {
+    // A row alone has no next: any multiple of the unit will do.
+    const long long stride = rows == 1 ? packed_leading(cols, type) : leading;
+    return {name,     data,     type,          cols,           rows, stride * element_bytes(type),
+            box_cols, box_rows, swizzle_bytes, promotion_bytes};
+  }
+};
+
+struct OperandMatrices {
+  LeadingMatrix a, b, d;
+};
+inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p,
+                                   const Operands& operands) {
+  return {{"A", const_cast<void*>(operands.a), kind.input, p.m, p.k, p.lda},
+          {"B", const_cast<void*>(operands.b), kind.input, p.n, p.k, p.ldb},
+          {"D", operands.d, kind.output, p.m, p.n, p.ldd}};
+}
+
+/// Makes `matrix` the packed one, if its rows are not aligned: what is to be done for that.
+inline PackedMatrix pack_if_needed(LeadingMatrix& matrix, void* packed) {
+  if (is_multiple_of(matrix.data, kUnitBytes) &&
+      rows_are_aligned(matrix.rows, matrix.leading, matrix.type)) {
+    return {};
+  }
+  const PackedMatrix work{matrix.data, packed, matrix.leading, static_cast<int>(matrix.rows),
+                          static_cast<int>(matrix.cols)};
+  matrix.data = packed;
+  matrix.leading = packed_leading(matrix.cols, matrix.type);
+  return work;
+}
+
+/// Everything but the tensor maps; packs where the kernel does.
+inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
+                                        OperandMatrices& matrices,
+                                        const WorkspaceAddresses& workspace) {
+  LaunchParams launch{};
+  if (packs) {
+    launch.pack = {pack_if_needed(matrices.a, workspace.packed_a),
+                   pack_if_needed(matrices.b, workspace.packed_b)};
+  }
+  KernelParams& params = launch.kernel;
+  params.a_pointer = matrices.a.data;
+  params.b_pointer = matrices.b.data;
+  params.d_pointer = matrices.d.data;
+  params.partials = static_cast<float*>(workspace.partials);
+  params.flags = static_cast<unsigned*>(workspace.flags);
+  params.m = static_cast<int>(p.m);
+  params.n = static_cast<int>(p.n);
+  params.k = static_cast<int>(p.k);
+  params.lda = static_cast<int>(matrices.a.leading);
+  params.ldb = static_cast<int>(matrices.b.leading);
+  params.ldd = static_cast<int>(matrices.d.leading);
+  return launch;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,45 @@
+// How swap-AB kernels are launched. As families/launch.h, shared with exported packages.
+#pragma once
+
+#include "families/launch_parts.h"
+#include "kernels/swap_ab/rules.h"
+
+namespace hgemm {
+
+inline Misaligned find_misaligned(const SwapAbKernel& k, const Operands& operands) {
+  return find_misaligned(k.gemm, k.pack, k.store == StorePath::kStaged, operands);
+}
+
+inline long long grid_tiles(const SwapAbKernel& k, const ProblemExtents& p) {
+  if ((p.m / k.bm + 1) * (p.n / k.bn + 1) > kMaxTiles) return kMaxTiles + 1;
+  return tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
+}
+constexpr bool has_cluster_per_tile(const SwapAbKernel&) { return true; }
+inline int grid_ctas(const SwapAbKernel& k, const ProblemExtents& p, int /*resident*/) {
+  return static_cast<int>(grid_tiles(k, p)) * cluster_size(k);
+}
+
+constexpr bool waits_in_memory(const SwapAbKernel&) { return false; }
+constexpr bool flags_grow_with_problem(const SwapAbKernel&) { return false; }
+inline WorkspaceBytes workspace_bytes(const SwapAbKernel& k, const ProblemExtents& p,
+                                      int /*ctas*/) {
+  WorkspaceBytes bytes;
+  if (k.pack) add_packed_bytes(k.gemm, p, bytes);
+  return bytes;
+}
+
+template <class Encode>
+LaunchParams make_launch_params(const SwapAbKernel& k, const ProblemExtents& p,
+                                const Operands& operands, const WorkspaceAddresses& workspace,
+                                const Encode& encode) {
+  OperandMatrices matrices = matrices_of(k.gemm, p, operands);
+  LaunchParams launch = params_without_maps(k.pack, p, matrices, workspace);
+  launch.kernel.a = encode(matrices.a.map(kSlabK, k.bm, kSwizzleBytes, k.promotion));
+  launch.kernel.b = encode(matrices.b.map(kSlabK, k.bn, kSwizzleBytes, k.promotion));
+  if (stores_by_tma(k)) {
+    launch.kernel.d = encode(matrices.d.map(store_cols(k), kGroupRows, kSwizzleBytes, 0));
+  }
+  return launch;
+}
+
+}  // namespace hgemm

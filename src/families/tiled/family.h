@@ -1,0 +1,25 @@
+// The tiled family: output tiles of a CTA, wgmma fed by TMA (kernels/tiled).
+#pragma once
+
+#include "families/family.h"
+
+namespace hgemm {
+
+template <>
+struct Family<TiledConfig> {
+  using KernelType = TiledKernel;
+  static constexpr std::string_view kName = "tiled";
+  static constexpr std::string_view kHeader = "tiled/kernel.cuh";
+  static constexpr std::string_view kFunction = "tiled_gemm";
+  static constexpr std::string_view kConfigType = "TiledConfig";
+  static constexpr std::string_view kKernelType = "TiledKernel";
+  static constexpr PdlKind kPdl = PdlKind::kSafe;
+
+  static std::span<const Axis<TiledConfig>> axes();
+  /// Tiles that do not leave whole 64-row blocks empty.
+  static bool suits(const TiledKernel& kernel, const GemmProblem& problem);
+  static Cost predict_cost(const CostFigures& figures, const TiledKernel& kernel,
+                           const GemmProblem& problem);
+};
+
+}  // namespace hgemm

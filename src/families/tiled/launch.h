@@ -1,0 +1,69 @@
+// How tiled kernels are launched. As families/launch.h, shared with exported packages.
+#pragma once
+
+#include "families/launch_parts.h"
+#include "kernels/tiled/rules.h"
+#include "kernels/tiled/tile_scheduler.h"
+
+namespace hgemm {
+
+inline Misaligned find_misaligned(const TiledKernel& k, const Operands& operands) {
+  return find_misaligned(k.gemm, k.pack, k.store == StorePath::kStaged, operands);
+}
+
+inline long long grid_tiles(const TiledKernel& k, const ProblemExtents& p) {
+  if ((p.m / k.bm + 1) * (p.n / k.bn + 1) > kMaxTiles) return kMaxTiles + 1;
+  return tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
+}
+constexpr bool has_cluster_per_tile(const TiledConfig& c) {
+  return c.scheduler == TileScheduler::kSingle || adds_in_cluster(c);
+}
+/// With PDL and two CTAs on an SM some may have no work (grid_clusters).
+inline int grid_ctas(const TiledKernel& k, const ProblemExtents& p, int resident) {
+  const long long tiles = grid_tiles(k, p);
+  if (has_cluster_per_tile(k)) return static_cast<int>(tiles) * cluster_size(k);
+  const int k_blocks = ceil_div(static_cast<int>(p.k), k.bk);
+  const int most = k.splits < k_blocks ? k.splits : k_blocks;
+  const int parts =
+      k.scheduler == TileScheduler::kStreamK ? ceil_div(k_blocks, kMinStreamBlocks) : most;
+  return grid_clusters(k, tiles * parts, resident) * cluster_size(k);
+}
+
+constexpr bool waits_in_memory(const TiledKernel& k) { return adds_in_workspace(k); }
+/// Parts of a tile have a flag each. Those of kStreamK are as many as CTAs, which always fit.
+constexpr bool flags_grow_with_problem(const TiledKernel& k) {
+  return k.scheduler == TileScheduler::kSplitK;
+}
+inline WorkspaceBytes workspace_bytes(const TiledKernel& k, const ProblemExtents& p, int ctas) {
+  WorkspaceBytes bytes;
+  const auto slots = static_cast<std::size_t>(partial_slots(k, ctas / cluster_size(k),
+                                                            static_cast<int>(grid_tiles(k, p)))) *
+                     static_cast<std::size_t>(cluster_size(k));
+  const auto warps = static_cast<std::size_t>(readers(k) * kWarpgroupThreads / 32);
+  bytes.flags = (is_dynamic(k) ? 1 : slots * warps) * sizeof(unsigned);
+  bytes.partials = slots * static_cast<std::size_t>(partial_bytes(k));
+  if (k.pack) add_packed_bytes(k.gemm, p, bytes);
+  return bytes;
+}
+
+template <class Encode>
+LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
+                                const Operands& operands, const WorkspaceAddresses& workspace,
+                                const Encode& encode) {
+  OperandMatrices matrices = matrices_of(k.gemm, p, operands);
+  LaunchParams launch = params_without_maps(k.pack, p, matrices, workspace);
+  const int swizzle = box_cols(k) == kSlabK ? 128 : 64;
+  launch.kernel.a =
+      encode(matrices.a.map(box_cols(k), box_rows(a_slice_rows(k)), swizzle, k.promotion));
+  launch.kernel.b =
+      encode(matrices.b.map(box_cols(k), box_rows(b_slice_rows(k)), swizzle, k.promotion));
+  if (stores_by_tma(k)) {
+    launch.kernel.d = encode(matrices.d.map(store_cols(k), kStoreRows, kSwizzleBytes, 0));
+    if (const int tail = consumer_cols(k) % store_cols(k); tail != 0) {
+      launch.kernel.d_tail = encode(matrices.d.map(tail, kStoreRows, 0, 0));
+    }
+  }
+  return launch;
+}
+
+}  // namespace hgemm

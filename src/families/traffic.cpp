@@ -1,0 +1,115 @@
+// Bytes that tiles move, counted from the tiles and their order.
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "families/tile_cost.h"
+
+namespace hgemm {
+namespace {
+
+/// Tiles of an order that are counted; more repeat what these do. Enough for two bands of eight
+/// rows of 64x256 tiles.
+constexpr int kMostTiles = 8192;
+
+/// Rows, or columns, of the grid of tiles: each is a panel of one operand.
+class Panels {
+ public:
+  Panels(int count, double panel_bytes)
+      : bytes_(panel_bytes),
+        in_wave_(static_cast<std::size_t>(count), false),
+        last_use_(static_cast<std::size_t>(count), -std::numeric_limits<double>::infinity()) {}
+
+  void use(int panel) {
+    if (in_wave_[static_cast<std::size_t>(panel)]) return;
+    in_wave_[static_cast<std::size_t>(panel)] = true;
+    wave_.push_back(static_cast<std::size_t>(panel));
+  }
+  double touched() const { return static_cast<double>(wave_.size()) * bytes_; }
+  /// Ends the wave: bytes of its panels that are no longer in L2. `end`: all that was touched until
+  /// then, of both operands.
+  double fetched(double end, double l2_bytes) {
+    double bytes = 0;
+    for (const std::size_t panel : wave_) {
+      if (end - last_use_[panel] > l2_bytes) bytes += bytes_;
+      last_use_[panel] = end;
+      in_wave_[panel] = false;
+    }
+    wave_.clear();
+    return bytes;
+  }
+
+ private:
+  double bytes_;
+  std::vector<bool> in_wave_;
+  std::vector<double> last_use_;
+  std::vector<std::size_t> wave_;
+};
+
+/// The output in tiles of a whole cluster.
+TileGrid cluster_grid(const TileLaunch& c, const GemmProblem& problem) {
+  return {ceil_div(static_cast<int>(problem.m), c.bm * c.cluster_m),
+          ceil_div(static_cast<int>(problem.n), c.bn * c.cluster_n)};
+}
+
+double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
+                             const GemmProblem& problem) {
+  const double k_bytes = static_cast<double>(problem.k) * c.input_bytes;
+  const double once = static_cast<double>(problem.m + problem.n) * k_bytes;
+  if (once <= figures.l2_bytes) return once;
+
+  const TileGrid grid = cluster_grid(c, problem);
+  const int multicast = c.cluster_m * c.cluster_n;
+  const int at_once =
+      std::max(1, static_cast<int>(figures.sms * figures.ctas_per_sm / (multicast * c.parts)));
+  Panels rows(grid.m, c.bm * c.cluster_m * k_bytes);
+  Panels columns(grid.n, c.bn * c.cluster_n * k_bytes);
+  const int tiles = std::min(grid.tiles(), std::max(kMostTiles, at_once));
+  double touched = 0;
+  double fetched = 0;
+  for (int first = 0; first < tiles; first += at_once) {
+    const int end = std::min(tiles, first + at_once);
+    for (int index = first; index < end; ++index) {
+      const TileCoord tile = c.tile_at(index, grid);
+      rows.use(tile.m);
+      columns.use(tile.n);
+    }
+    touched += rows.touched() + columns.touched();
+    fetched += rows.fetched(touched, figures.l2_bytes) + columns.fetched(touched, figures.l2_bytes);
+  }
+  // The last row and column of tiles reach beyond the operands.
+  const double whole = static_cast<double>(grid.m) * c.bm * c.cluster_m +
+                       static_cast<double>(grid.n) * c.bn * c.cluster_n;
+  const double inside = static_cast<double>(problem.m + problem.n) / whole;
+  return std::max(once, fetched * inside * grid.tiles() / tiles);
+}
+
+}  // namespace
+
+Traffic block_traffic(const TileLaunch& c) {
+  // A wgmma reads 64 rows of one operand and as many of the other as it is wide.
+  const double width = c.mma_n;
+  const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * c.bk / kMmaK;
+  const double read = wgmmas * (kMmaM + width) * kMmaK * c.input_bytes;
+  const double a_bytes = static_cast<double>(c.bm) * c.bk * c.input_bytes;
+  const double b_bytes = static_cast<double>(c.bn) * c.bk * c.input_bytes;
+  return {.flops = 2.0 * c.bm * c.bn * c.bk,
+          .smem_bytes = read + a_bytes + b_bytes,
+          .l2_bytes = a_bytes / c.cluster_n + b_bytes / c.cluster_m};
+}
+
+Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,
+                        const GemmProblem& problem) {
+  const TileGrid grid = cluster_grid(launch, problem);
+  const double tiles = static_cast<double>(grid.m) * launch.cluster_m * grid.n * launch.cluster_n;
+  const double blocks = tiles * static_cast<double>(problem.k) / launch.bk;
+  Traffic traffic = block_traffic(launch);
+  traffic.flops *= blocks;
+  traffic.smem_bytes *= blocks;
+  traffic.l2_bytes *= blocks;
+  traffic.dram_bytes = operand_bytes_fetched(figures, launch, problem) + problem.d_bytes();
+  return traffic;
+}
+
+}  // namespace hgemm

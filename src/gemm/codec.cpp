@@ -1,0 +1,271 @@
+#include "gemm/codec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace hgemm {
+namespace {
+
+constexpr std::string_view kTypes = "bf16, fp16 or fp32";
+
+template <std::int64_t GemmProblem::*extent>
+bool parse_extent(GemmProblem& problem, std::string_view word) {
+  const auto number = find_number(word);
+  if (!number || *number < 1 || *number > kMaxExtent) return false;
+  problem.*extent = *number;
+  return true;
+}
+template <std::int64_t GemmProblem::*extent>
+std::string print_extent(const GemmProblem& problem) {
+  return fmt::to_string(problem.*extent);
+}
+bool never(const GemmProblem&) { return false; }
+
+template <std::int64_t GemmProblem::*extent>
+constexpr ProblemField extent_row(std::string_view name, std::string_view help) {
+  return {.name = name,
+          .prefix = "",
+          .values = "a whole number from 1 to 2^30",
+          .number = true,
+          .help = help,
+          .print = print_extent<extent>,
+          .parse = parse_extent<extent>,
+          .is_default = never};
+}
+
+template <std::int64_t GemmProblem::*leading, std::int64_t (GemmProblem::*in_full)() const,
+          std::int64_t GemmProblem::*row>
+constexpr ProblemField leading_row(std::string_view name, std::string_view help) {
+  return {.name = name,
+          .prefix = name,
+          .values = "a whole number from 1 to 2^30",
+          .number = true,
+          .help = help,
+          .print = [](const GemmProblem& p) { return fmt::to_string((p.*in_full)()); },
+          .parse = parse_extent<leading>,
+          .is_default = [](const GemmProblem& p) { return (p.*in_full)() == p.*row; }};
+}
+
+template <DataType GemmProblem::*type>
+bool parse_type(GemmProblem& problem, std::string_view word) {
+  const auto found = find_data_type(word);
+  if (found) problem.*type = *found;
+  return found.has_value();
+}
+template <DataType GemmProblem::*type>
+std::string print_type(const GemmProblem& problem) {
+  return std::string(to_string(problem.*type));
+}
+/// `alike` is the type that it has unless it is said.
+template <DataType GemmProblem::*type>
+constexpr ProblemField type_row(std::string_view name, std::string_view prefix,
+                                std::string_view help, bool (*is_default)(const GemmProblem&)) {
+  return {.name = name,
+          .prefix = prefix,
+          .values = kTypes,
+          .number = false,
+          .help = help,
+          .print = print_type<type>,
+          .parse = parse_type<type>,
+          .is_default = is_default};
+}
+
+constexpr std::string_view kNoType = "none";
+
+constexpr std::array kFields = {
+    extent_row<&GemmProblem::m>("m", "rows of A and D"),
+    extent_row<&GemmProblem::n>("n", "rows of B, columns of D"),
+    extent_row<&GemmProblem::k>("k", "columns of A and B: the depth of the product"),
+    type_row<&GemmProblem::a_type>(
+        "a_dtype", "", "type of A; alone in a key (\"fp16\") that of A, B and D",
+        [](const GemmProblem& p) { return p.a_type == DataType::kBf16; }),
+    type_row<&GemmProblem::b_type>("b_dtype", "b", "type of B",
+                                   [](const GemmProblem& p) { return p.b_type == p.a_type; }),
+    type_row<&GemmProblem::d_type>("d_dtype", "d", "type of D",
+                                   [](const GemmProblem& p) { return p.d_type == p.a_type; }),
+    ProblemField{.name = "c_dtype",
+                 .prefix = "c",
+                 .values = "none, bf16, fp16 or fp32",
+                 .number = false,
+                 .help = "type of C, which is added; none: there is no C",
+                 .print =
+                     [](const GemmProblem& p) {
+                       return std::string(p.c_type ? to_string(*p.c_type) : kNoType);
+                     },
+                 .parse =
+                     [](GemmProblem& p, std::string_view word) {
+                       const auto found = find_data_type(word);
+                       if (found || word == kNoType) p.c_type = found;
+                       return found || word == kNoType;
+                     },
+                 .is_default = [](const GemmProblem& p) { return !p.c_type; }},
+    type_row<&GemmProblem::accumulator>(
+        "accumulator", "acc", "type of the sums",
+        [](const GemmProblem& p) { return p.accumulator == DataType::kFp32; }),
+    ProblemField{.name = "layout",
+                 .prefix = "layout",
+                 .values = "TN",
+                 .number = false,
+                 .help = "of A and B; TN: both have K contiguous",
+                 .print = [](const GemmProblem& p) { return std::string(to_string(p.layout)); },
+                 .parse =
+                     [](GemmProblem& p, std::string_view word) {
+                       const auto found = find_layout(word);
+                       if (found) p.layout = *found;
+                       return found.has_value();
+                     },
+                 .is_default = [](const GemmProblem& p) { return p.layout == Layout::kTN; }},
+    leading_row<&GemmProblem::lda, &GemmProblem::leading_a, &GemmProblem::k>(
+        "lda", "elements from one row of A to the next; K without padding"),
+    leading_row<&GemmProblem::ldb, &GemmProblem::leading_b, &GemmProblem::k>(
+        "ldb", "elements from one row of B to the next; K without padding"),
+    leading_row<&GemmProblem::ldd, &GemmProblem::leading_d, &GemmProblem::n>(
+        "ldd", "elements from one row of D to the next; N without padding"),
+    ProblemField{.name = "batch",
+                 .prefix = "batch",
+                 .values = "a whole number from 1 to 2^30",
+                 .number = true,
+                 .help = "independent products, one after the other in memory",
+                 .print = print_extent<&GemmProblem::batch>,
+                 .parse = parse_extent<&GemmProblem::batch>,
+                 .is_default = [](const GemmProblem& p) { return p.batch == 1; }},
+    ProblemField{
+        .name = "scaling",
+        .prefix = "scaling-",
+        .values = "none",
+        .number = false,
+        .help = "factors of the operands",
+        .print = [](const GemmProblem& p) { return std::string(to_string(p.scaling)); },
+        .parse = [](GemmProblem& p, std::string_view word) { return word == to_string(p.scaling); },
+        .is_default = [](const GemmProblem&) { return true; }},
+    ProblemField{.name = "epilogue",
+                 .prefix = "epilogue-",
+                 .values = "plain",
+                 .number = false,
+                 .help = "what is computed on the sums before they become D",
+                 .print = [](const GemmProblem& p) { return std::string(to_string(p.epilogue)); },
+                 .parse = [](GemmProblem& p,
+                             std::string_view word) { return word == to_string(p.epilogue); },
+                 .is_default = [](const GemmProblem&) { return true; }},
+};
+constexpr std::size_t kExtents = 3;  ///< the first rows, which begin a key
+
+/// Splits off what comes before the next `separator`; the whole text if there is none.
+std::string_view take(std::string_view& rest, std::string_view separators) {
+  const auto end = std::min(rest.find_first_of(separators), rest.size());
+  const std::string_view piece = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return piece;
+}
+
+/// Reads "MxNxK". False if it is none.
+bool read_extents(std::string_view text, GemmProblem& problem) {
+  if (std::ranges::count_if(text, [](char c) { return c == 'x' || c == 'X'; }) != 2) return false;
+  return std::ranges::all_of(std::span(kFields).first(kExtents), [&](const ProblemField& field) {
+    return field.parse(problem, take(text, "xX"));
+  });
+}
+
+/// Reads the fields after MxNxK, each at most once, in any order; but the type of all operands
+/// comes before that of one.
+bool read_fields(std::string_view text, GemmProblem& problem) {
+  const auto rows = problem_fields().subspan(kExtents);
+  std::vector<std::string_view> known;
+  while (!text.empty()) {
+    const std::string_view field = take(text, ".");
+    if (const auto types = find_data_type(field)) {
+      const auto is_type = [](std::string_view name) { return name.ends_with("dtype"); };
+      if (std::ranges::any_of(known, is_type)) return false;
+      problem.set_types(*types);
+      known.emplace_back("dtype");
+      continue;
+    }
+    const auto row = std::ranges::find_if(rows, [&](const ProblemField& candidate) {
+      return !candidate.prefix.empty() && field.starts_with(candidate.prefix) &&
+             candidate.parse(problem, field.substr(candidate.prefix.size()));
+    });
+    if (row == rows.end()) return false;
+    if (std::ranges::find(known, row->name) != known.end()) return false;
+    known.push_back(row->name);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::span<const ProblemField> problem_fields() { return kFields; }
+
+const ProblemField* find_problem_field(std::string_view name) {
+  const auto found = std::ranges::find(kFields, name, &ProblemField::name);
+  return found == kFields.end() ? nullptr : &*found;
+}
+
+std::string to_string(const GemmProblem& problem) {
+  std::string text;
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    const ProblemField& field = kFields[i];
+    if (field.is_default(problem)) continue;
+    if (i > 0) text += i < kExtents ? "x" : ".";
+    text += field.prefix;
+    text += field.print(problem);
+  }
+  return text;
+}
+
+GemmProblem parse_problem(std::string_view text, DataType types, const std::string& place) {
+  GemmProblem problem;
+  problem.set_types(types);
+  std::string_view rest = text;
+  const std::string_view extents = take(rest, ".");
+  const bool dangling = text.ends_with('.');
+  if (dangling || !read_extents(extents, problem) || !read_fields(rest, problem)) {
+    throw InputError(
+        fmt::format("{}: found {}; expected MxNxK, three whole numbers from 1 to {}; "
+                    "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in "
+                    "fp32) or, with leading dimensions, 4096x4096x1000.lda1024.ldb1024",
+                    place, in_quotes(text), kMaxExtent));
+  }
+  check_padding(problem, place);
+  return problem;
+}
+
+void check_padding(const GemmProblem& problem, const std::string& place) {
+  const auto check = [&](const char* name, std::int64_t leading, const char* row,
+                         std::int64_t length) {
+    if (leading >= length) return;
+    throw InputError(fmt::format(
+        "{}: found {} for {}; expected at least {}, {}, the length of a row; leave it out for rows "
+        "without padding",
+        place, leading, name, row, length));
+  };
+  check("lda", problem.leading_a(), "K", problem.k);
+  check("ldb", problem.leading_b(), "K", problem.k);
+  check("ldd", problem.leading_d(), "N", problem.n);
+}
+
+void to_json(nlohmann::json& json, const GemmProblem& problem) {
+  json = {{"problem", to_string(problem)}, {"tag", problem.tag}, {"weight", problem.weight}};
+  for (const ProblemField& field : kFields) {
+    const std::string word = field.print(problem);
+    if (field.number) {
+      json[field.name] = *find_number(word);
+    } else {
+      json[field.name] = word;
+    }
+  }
+}
+
+void from_json(const nlohmann::json& json, GemmProblem& problem) {
+  problem = parse_problem(json.at("problem").get<std::string>());
+  problem.tag = json.value("tag", "");
+  problem.weight = json.value("weight", 1.0);
+}
+
+}  // namespace hgemm

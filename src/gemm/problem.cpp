@@ -1,0 +1,118 @@
+#include "gemm/problem.h"
+
+#include <cmath>
+
+#include "gemm/codec.h"
+
+namespace hgemm {
+namespace {
+
+/// Of rounding to the type, to nearest.
+double unit_roundoff(DataType type) {
+  switch (type) {
+    case DataType::kBf16:
+      return 0x1p-8;
+    case DataType::kFp16:
+      return 0x1p-11;
+    case DataType::kFp32:
+      return 0x1p-24;
+  }
+  return 0;  // nothing is correct
+}
+
+double elements(std::int64_t rows, std::int64_t cols) {
+  return static_cast<double>(rows) * static_cast<double>(cols);
+}
+
+}  // namespace
+
+bool GemmProblem::same_problem(const GemmProblem& other) const {
+  return extents() == other.extents() && a_type == other.a_type && b_type == other.b_type &&
+         d_type == other.d_type && c_type == other.c_type && accumulator == other.accumulator &&
+         layout == other.layout && batch == other.batch && scaling == other.scaling &&
+         epilogue == other.epilogue;
+}
+
+double GemmProblem::flops() const {
+  return 2.0 * static_cast<double>(batch) * elements(m, n) * static_cast<double>(k);
+}
+double GemmProblem::a_bytes() const {
+  return element_bytes(a_type) * static_cast<double>(batch) * elements(m, k);
+}
+double GemmProblem::b_bytes() const {
+  return element_bytes(b_type) * static_cast<double>(batch) * elements(n, k);
+}
+double GemmProblem::d_bytes() const {
+  return element_bytes(d_type) * static_cast<double>(batch) * elements(m, n);
+}
+
+/// Rounding to the output type gives at most one unit roundoff (bf16: 2^-8, fp16: 2^-11, fp32:
+/// 2^-24). Accumulating K products of 16-bit operands in fp32 in another order than the reference
+/// gives less than K / 16 roundings of 2^-23 (one for each wgmma step).
+///
+/// fp32 operands have no rounding to hide that behind, and FMAs on CUDA cores round K times. On the
+/// way to an output r of variance 1 the partial sums are a random walk from 0 to r, with a mean
+/// square of at most (r^2 + 1) / 3; roundings of 0.6 unit roundoffs u = 2^-24 (uniform: 1 /
+/// sqrt(3)) each, in two orders, differ by a standard deviation of 0.6 u sqrt(2 K / 3) (|r| + 1),
+/// half of u sqrt(K) (|r| + 1). The largest of 2^32 outputs lies 6.5 of these out; with room for
+/// walks that stray, the bound is 8 u sqrt(K) = 2^-21 sqrt(K). Operands rounded to TF32 (2^-11) are
+/// 10 times over it at K = 4096, and one product left out is 300 times.
+///
+/// fp32 outputs of 16-bit operands show both: what the tensor cores round, and the walk of the
+/// reference's own K roundings.
+double GemmProblem::tolerance(int roundings) const {
+  const auto products = static_cast<double>(k);
+  const double walk = std::sqrt(products) * 0x1p-21;
+  const double tensor_cores = products / 16.0 * 0x1p-23;
+  double accumulation = a_type == DataType::kFp32 ? walk : tensor_cores;
+  if (a_type != DataType::kFp32 && d_type == DataType::kFp32) accumulation += walk;
+  return roundings * unit_roundoff(d_type) + accumulation;
+}
+
+GemmProblem::Baselines GemmProblem::baselines() const {
+  // fp32 operands are for studies of CUDA cores, whose one baseline is SGEMM.
+  return {.cublas = true, .cublaslt = a_type != DataType::kFp32};
+}
+
+const char* why_unsupported(const GemmProblem& problem) {
+  if (problem.a_type != problem.b_type) return "A and B must have the same type";
+  if (problem.accumulator != DataType::kFp32) return "sums are accumulated in fp32 only";
+  if (problem.c_type) return "there are no kernels with a C yet: D = A * B^T";
+  if (problem.batch != 1) return "there are no batched kernels yet: batch must be 1";
+  return why_unsupported(problem.extents());
+}
+
+std::string types_text(const GemmProblem& problem) {
+  std::string text(to_string(problem.a_type));
+  if (problem.b_type != problem.a_type) text += ".b" + std::string(to_string(problem.b_type));
+  if (problem.d_type != problem.a_type) text += ".d" + std::string(to_string(problem.d_type));
+  return text;
+}
+
+std::string_view to_string(DataType type) {
+  switch (type) {
+    case DataType::kBf16:
+      return "bf16";
+    case DataType::kFp16:
+      return "fp16";
+    case DataType::kFp32:
+      return "fp32";
+  }
+  return "?";
+}
+std::string_view to_string(Layout) { return "TN"; }
+std::string_view to_string(Scaling) { return "none"; }
+std::string_view to_string(Epilogue) { return "plain"; }
+
+std::optional<DataType> find_data_type(std::string_view word) {
+  for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32}) {
+    if (word == to_string(type)) return type;
+  }
+  return std::nullopt;
+}
+std::optional<Layout> find_layout(std::string_view word) {
+  if (word == to_string(Layout::kTN)) return Layout::kTN;
+  return std::nullopt;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,255 @@
+#include "gemm/problem_list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "gemm/codec.h"
+
+namespace hgemm {
+namespace {
+
+constexpr std::size_t kMaxShapes = 10'000;
+/// Rows from which a model's GEMM is called prefill rather than decode.
+constexpr std::int64_t kPrefillRows = 256;
+
+constexpr const char* kFileHolds = "a map with `shapes:` or `model:`";
+
+class ProblemsReader {
+ public:
+  explicit ProblemsReader(const std::string& path) : file_(YamlFile::read(path, kFileHolds)) {}
+
+  std::vector<GemmProblem> read() {
+    if (file_.root().IsSequence()) {
+      read_list(file_.root());
+      return std::move(problems_);
+    }
+    const YamlMap root = file_.map(file_.root(), "a shapes file", {"shapes", "model", "dtype"});
+    if (const auto dtype = root.find("dtype")) type_ = read_type(*dtype);
+    const auto shapes = root.find("shapes");
+    const auto models = root.find("model");
+    if (!shapes && !models)
+      file_.fail(root.mark(), fmt::format("neither `shapes:` nor `model:`; expected {}; add one of "
+                                          "them",
+                                          kFileHolds));
+    if (shapes) read_list(*shapes);
+    if (models) read_models(*models);
+    return std::move(problems_);
+  }
+
+ private:
+  void read_list(const YAML::Node& list) {
+    if (!list.IsSequence() || list.size() == 0)
+      file_.fail(list.Mark(),
+                 fmt::format("found {} for shapes; expected a list of shapes; write one "
+                             "\"- {{m: 1, n: 4096, k: 4096}}\" per line",
+                             list.IsSequence() ? "an empty list" : describe(list)));
+    for (const YAML::Node& item : list) {
+      if (item.IsScalar())
+        add(item.Mark(), parse_problem(item.Scalar(), type_, file_.place(item.Mark())));
+      else
+        read_product(item);
+    }
+  }
+
+  /// m, n and k have several values each; every other attribute of a problem has one.
+  void read_product(const YAML::Node& node) {
+    std::vector<std::string> keys = {"tag", "weight", "dtype"};
+    for (const ProblemField& field : problem_fields()) keys.emplace_back(field.name);
+    const YamlMap map = file_.map(node, "a shape", keys);
+    GemmProblem problem;
+    problem.set_types(map.find("dtype") ? read_type(map.at("dtype")) : type_);
+    if (const auto tag = map.find("tag")) problem.tag = file_.text(*tag, "tag");
+    if (const auto weight = map.find("weight")) problem.weight = read_weight(*weight);
+    const auto m_values = file_.numbers(map.at("m"), "m", 1, kMaxExtent);
+    const auto n_values = file_.numbers(map.at("n"), "n", 1, kMaxExtent);
+    const auto k_values = file_.numbers(map.at("k"), "k", 1, kMaxExtent);
+    for (const ProblemField& field : problem_fields()) {
+      const bool is_extent = field.name == "m" || field.name == "n" || field.name == "k";
+      const auto value = map.find(std::string(field.name));
+      if (is_extent || !value) continue;
+      if (!value->IsScalar() || !field.parse(problem, value->Scalar())) {
+        file_.fail(value->Mark(), fmt::format("found {} for {}; expected {}; correct it",
+                                              describe(*value), field.name, field.values));
+      }
+    }
+    for (const std::int64_t m : m_values)
+      for (const std::int64_t n : n_values)
+        for (const std::int64_t k : k_values) {
+          problem.m = m;
+          problem.n = n;
+          problem.k = k;
+          check_padding(problem, file_.place(map.mark()));
+          add(map.mark(), problem);
+        }
+  }
+
+  void read_models(const YAML::Node& node) {
+    const std::vector<YAML::Node> models = file_.items(node, "model");
+    for (const YAML::Node& model : models) read_model(model, models.size() > 1);
+  }
+
+  /// The linear layers of a decoder: attention with grouped key/value heads, gated feed-forward.
+  /// Tensor parallelism splits heads, ffn and vocab; hidden stays whole.
+  void read_model(const YAML::Node& node, bool one_of_several) {
+    const YamlMap map = file_.map(node, "a model",
+                                  {"name", "hidden", "ffn", "heads", "kv_heads", "head_dim",
+                                   "vocab", "layers", "tensor_parallel", "m", "dtype"});
+    const auto number = [&](const char* key, std::optional<std::int64_t> otherwise = {}) {
+      const auto value = otherwise ? map.find(key) : map.at(key);
+      return value ? file_.number(*value, key, 1, kMaxExtent) : *otherwise;
+    };
+    const std::int64_t hidden = number("hidden");
+    const std::int64_t ffn = number("ffn");
+    const std::int64_t heads = number("heads");
+    const std::int64_t kv_heads = number("kv_heads", heads);
+    const std::int64_t vocab = number("vocab");
+    const std::int64_t layers = number("layers", 1);
+    const std::int64_t parallel = number("tensor_parallel", 1);
+
+    const auto divide = [&](const char* key, std::int64_t value, const char* by,
+                            std::int64_t divisor) {
+      if (value % divisor != 0)
+        file_.fail(map.find(key).value_or(node).Mark(),
+                   fmt::format("found {} {}, which {} {} does not divide; expected a multiple of "
+                               "{}; change {} or {}",
+                               key, value, by, divisor, divisor, key, by));
+      return value / divisor;
+    };
+    if (!map.find("head_dim")) divide("hidden", hidden, "heads", heads);
+    const std::int64_t head_dim = number("head_dim", hidden / heads);
+    divide("heads", heads, "kv_heads", kv_heads);
+    const std::int64_t rank_heads = divide("heads", heads, "tensor_parallel", parallel);
+    const std::int64_t rank_kv_heads = divide("kv_heads", kv_heads, "tensor_parallel", parallel);
+    const std::int64_t rank_ffn = divide("ffn", ffn, "tensor_parallel", parallel);
+    const std::int64_t rank_vocab = divide("vocab", vocab, "tensor_parallel", parallel);
+
+    const std::string name =
+        one_of_several || map.find("name") ? file_.text(map.at("name"), "name") : "";
+    const std::string prefix = one_of_several ? name + "/" : "";
+    const auto times = static_cast<double>(layers);
+    struct Linear {
+      const char* name;
+      std::int64_t n, k;
+      double weight;
+    };
+    const std::array<Linear, 5> linears = {{
+        {"qkv", (rank_heads + 2 * rank_kv_heads) * head_dim, hidden, times},
+        {"attn_out", hidden, rank_heads * head_dim, times},
+        {"ffn_gate_up", rank_ffn, hidden, 2 * times},
+        {"ffn_down", hidden, rank_ffn, times},
+        {"logits", rank_vocab, hidden, 1},
+    }};
+
+    GemmProblem problem;
+    problem.set_types(map.find("dtype") ? read_type(map.at("dtype")) : type_);
+    for (const std::int64_t m : file_.numbers(map.at("m"), "m", 1, kMaxExtent))
+      for (const Linear& linear : linears) {
+        if (std::max(linear.n, linear.k) > kMaxExtent)
+          file_.fail(node.Mark(), fmt::format("its {} is {} x {}; expected at most {}; check heads "
+                                              "and head_dim",
+                                              linear.name, linear.n, linear.k, kMaxExtent));
+        problem.m = m;
+        problem.n = linear.n;
+        problem.k = linear.k;
+        problem.weight = linear.weight;
+        problem.tag =
+            fmt::format("{}{}/{}", prefix, m >= kPrefillRows ? "prefill" : "decode", linear.name);
+        add(node.Mark(), problem);
+      }
+  }
+
+  DataType read_type(const YAML::Node& node) const {
+    return file_.word(node, "dtype", find_data_type, {"bf16", "fp16", "fp32"});
+  }
+
+  double read_weight(const YAML::Node& node) const {
+    const std::string text = file_.text(node, "weight");
+    double weight = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
+    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(weight) ||
+        weight <= 0)
+      file_.fail(node.Mark(), fmt::format("found {} for weight; expected a number above 0; correct "
+                                          "it",
+                                          in_quotes(text)));
+    return weight;
+  }
+
+  void add(const YAML::Mark& mark, const GemmProblem& problem) {
+    if (problems_.size() == kMaxShapes)
+      file_.fail(mark,
+                 fmt::format("more than {} shapes; expected fewer; split the file", kMaxShapes));
+    problems_.push_back(problem);
+  }
+
+  YamlFile file_;
+  DataType type_ = DataType::kBf16;
+  std::vector<GemmProblem> problems_;
+};
+
+/// Is this meant as "MxNxK,..."? Names of files may start with a digit ("70b", "8x7b.yaml") too.
+bool looks_inline(const std::string& argument) {
+  if (argument.find('/') != std::string::npos || argument.ends_with(".yaml") ||
+      argument.ends_with(".yml"))
+    return false;
+  return argument.find_first_of("0123456789+-, ") == 0 &&
+         (argument.find_first_of("xX,") != std::string::npos ||
+          argument.find_first_not_of("0123456789") == std::string::npos);
+}
+
+std::vector<GemmProblem> parse_inline(const std::string& argument) {
+  std::vector<GemmProblem> problems;
+  for (std::size_t begin = 0; begin <= argument.size();) {
+    const std::size_t end = std::min(argument.find(',', begin), argument.size());
+    const std::size_t first = std::min(argument.find_first_not_of(' ', begin), end);
+    problems.push_back(parse_problem(
+        std::string_view(argument).substr(first, end - first), DataType::kBf16,
+        fmt::format("--shapes, item {} at character {}", problems.size() + 1, first + 1)));
+    begin = end + 1;
+  }
+  return problems;
+}
+
+/// Entries of the same problem become the first of them, with the sum of their weights.
+std::vector<GemmProblem> merge(const std::vector<GemmProblem>& problems) {
+  std::vector<GemmProblem> merged;
+  std::vector<std::vector<std::string>> tags;  // of each merged problem, distinct
+  for (const GemmProblem& problem : problems) {
+    auto same = std::find_if(merged.begin(), merged.end(),
+                             [&](const GemmProblem& other) { return other.same_problem(problem); });
+    if (same == merged.end()) {
+      same = merged.insert(same, problem);
+      tags.emplace_back();
+    } else {
+      same->weight += problem.weight;
+    }
+    auto& of_problem = tags[static_cast<std::size_t>(same - merged.begin())];
+    if (!problem.tag.empty() &&
+        std::find(of_problem.begin(), of_problem.end(), problem.tag) == of_problem.end())
+      of_problem.push_back(problem.tag);
+  }
+  for (std::size_t i = 0; i < merged.size(); ++i)
+    merged[i].tag = fmt::format("{}", fmt::join(tags[i], "+"));
+  return merged;
+}
+
+}  // namespace
+
+std::vector<GemmProblem> load_problems(const std::string& argument,
+                                       const std::string& configs_dir) {
+  if (looks_inline(argument)) return merge(parse_inline(argument));
+  const std::string path =
+      find_yaml(argument, std::filesystem::path(configs_dir) / "shapes", "shapes");
+  return merge(ProblemsReader(path).read());
+}
+
+}  // namespace hgemm

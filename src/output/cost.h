@@ -1,0 +1,24 @@
+// Predictions of the cost model as text, term by term.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "output/emit.h"
+#include "search/figures.h"
+
+namespace hgemm {
+
+struct PredictedConfig {
+  GemmProblem problem;
+  std::string label;
+  Cost cost;
+};
+
+/// json: a list of objects m n k dtype layout lda ldb ldd label predicted_us bound terms (an object
+/// of us by term). csv: the same but terms. table and md: for each shape a table with a column for
+/// each term.
+std::string format_costs(std::span<const PredictedConfig> predictions, Format format);
+
+}  // namespace hgemm

@@ -1,0 +1,179 @@
+// The source package: package/, the kernel headers that its kernels need, and what is written here:
+// src/table.h (the kernels and the rows), the README and the tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "families/family.h"
+#include "gemm/codec.h"
+#include "output/export/formats.h"
+
+namespace hgemm {
+namespace {
+
+/// The kernels of a package, and of each row which one computes it and which one others like it.
+struct Kernels {
+  static constexpr int kNone = -1;
+  std::vector<Kernel> kernels;
+  std::vector<int> of_row, general_of_row;
+
+  int find(const Kernel& kernel) const {
+    const auto found = std::ranges::find(kernels, build_name(kernel), build_name);
+    return found == kernels.end() ? kNone : static_cast<int>(found - kernels.begin());
+  }
+  int add(const Kernel& kernel) {
+    if (find(kernel) == kNone) kernels.push_back(kernel);
+    return find(kernel);
+  }
+};
+
+/// A kernel that is made for one problem computes no other: it brings its general twin along,
+/// unless kernels were to be few.
+Kernels kernels_of(const ExportPlan& plan) {
+  Kernels all;
+  for (const ExportRow& row : plan.rows) {
+    all.of_row.push_back(all.add(kernel_for(parse_label(*row.best.label), row.best.problem)));
+  }
+  for (const ExportRow& row : plan.rows) {
+    const KernelConfig config = without_fixed(parse_label(*row.best.label));
+    const Kernel general = kernel_for(config, row.best.problem);
+    const bool may_add = !row.fraction && !why_invalid(general);
+    all.general_of_row.push_back(may_add ? all.add(general) : all.find(general));
+  }
+  return all;
+}
+
+/// Names in #include "..." of a header.
+std::vector<std::string> included_by(std::string_view text) {
+  constexpr std::string_view kInclude = "#include \"";
+  std::vector<std::string> names;
+  for (auto at = text.find(kInclude); at != std::string_view::npos; at = text.find(kInclude, at)) {
+    at += kInclude.size();
+    names.emplace_back(text.substr(at, text.find('"', at) - at));
+  }
+  return names;
+}
+
+/// What the definitions of these kernels and the package's own sources need, with all that it
+/// includes.
+std::vector<ExportFile> kernel_files(const Kernels& all, const PackageSources& sources) {
+  constexpr std::string_view kFolder = "kernels/";
+  std::vector<std::string> wanted;
+  for (const EmbeddedFile& file : sources.package) {
+    for (const std::string& name : included_by(file.text)) {
+      if (name.starts_with(kFolder)) wanted.push_back(name.substr(kFolder.size()));
+    }
+  }
+  for (const Kernel& kernel : all.kernels) {
+    std::ranges::copy(kernel_headers(kernel), std::back_inserter(wanted));
+  }
+  std::map<std::string, std::string_view> found;
+  while (!wanted.empty()) {
+    const std::string name = wanted.back();
+    wanted.pop_back();
+    if (found.contains(name)) continue;
+    const auto file =
+        std::ranges::find(sources.kernels, std::string(kFolder) + name, &EmbeddedFile::path);
+    if (file == sources.kernels.end()) throw Error(fmt::format("kernels/{} is not embedded", name));
+    found[name] = file->text;
+    std::ranges::move(included_by(file->text), std::back_inserter(wanted));
+  }
+  std::vector<ExportFile> files;
+  for (const auto& [name, text] : found) {
+    files.push_back({std::filesystem::path("src/kernels") / name, std::string(text)});
+  }
+  return files;
+}
+
+std::string number_text(std::optional<double> value) {
+  return value && std::isfinite(*value) ? fmt::format("{:.4f}", *value) : "kUnknown";
+}
+
+std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
+  const BestRow& best = row.best;
+  const ProblemExtents p = best.problem.extents();
+  const auto ratio = [&](double Interval::*bound) {
+    return number_text(best.cublas ? std::optional(best.cublas->interval.*bound) : std::nullopt);
+  };
+  return fmt::format(
+      "    {{{{{}, {}, {}, {}, {}, {}}}, hgemm::DataType{{{}}}, hgemm::DataType{{{}}}, {}, {}, "
+      "{},\n"
+      "     {}, {}, {}, {}}},\n",
+      p.m, p.n, p.k, p.lda, p.ldb, p.ldd, static_cast<int>(best.problem.kind().input),
+      static_cast<int>(best.problem.kind().output), kernel, general_kernel, row.gain,
+      number_text(best.time_us),
+      number_text(best.cublas ? std::optional(best.cublas->value) : std::nullopt),
+      ratio(&Interval::low), ratio(&Interval::high));
+}
+
+std::string table_text(const ExportPlan& plan, const Validity& validity, const Kernels& all) {
+  std::set<std::string> headers;
+  std::string definitions, entries, rows;
+  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
+    const Kernel& kernel = all.kernels[i];
+    const std::string constant = fmt::format("kKernel{}", i);
+    for (const std::string& header : kernel_headers(kernel)) headers.insert(header);
+    definitions += fmt::format("// {}\n{}\n", build_name(kernel),
+                               kernel_definition(kernel, constant, "static"));
+    entries += fmt::format(
+        "    {{\"{}\",\n     {}, reinterpret_cast<const void*>({}), {}}},\n",
+        label(config_of(kernel)), constant, kernel_name(kernel),
+        packs(kernel) ? fmt::format("reinterpret_cast<const void*>({})", pack_kernel_name(kernel))
+                      : "nullptr");
+  }
+  for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+    rows += fmt::format("    // {}\n", to_string(plan.rows[i].best.problem));
+    rows += row_text(plan.rows[i], all.of_row[i], all.general_of_row[i]);
+  }
+  std::string includes;
+  for (const std::string& header : headers) includes += fmt::format("#include \"{}\"\n", header);
+  return fmt::format(
+      "// Written by hgemm-tune {} for {}, {} regime: the kernels, and what was measured of them.\n"
+      "#pragma once\n\n{}#include \"row.h\"\n\nnamespace hgemm_tuned_table {{\n\n{}"
+      "const TunedKernel kKernels[] = {{\n{}}};\n"
+      "constexpr int kKernelCount = {};\n\n"
+      "constexpr Row kRows[] = {{\n{}}};\n"
+      "constexpr int kRowCount = {};\n\n"
+      "}}  // namespace hgemm_tuned_table\n",
+      validity.revision, validity.gpu_name, to_string(plan.regime), includes, definitions, entries,
+      all.kernels.size(), rows, plan.rows.size());
+}
+
+}  // namespace
+
+std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& validity,
+                                    const PackageSources& sources) {
+  const Kernels kernels = kernels_of(plan);
+  std::vector<ExportFile> files = kernel_files(kernels, sources);
+  for (const EmbeddedFile& file : sources.package) {
+    constexpr std::string_view kPackage = "package/";
+    std::string path(file.path);
+    // What is from src/ has the same place there as here.
+    if (path.starts_with(kPackage)) path.erase(0, kPackage.size());
+    std::string text(file.text);
+    if (path == "README.md") {
+      const auto fill = [&text](std::string_view mark, const std::string& with) {
+        const auto at = text.find(mark);
+        if (at == std::string::npos) throw Error(fmt::format("package/README.md has no {}", mark));
+        text.replace(at, mark.size(), with);
+      };
+      fill("@VALIDITY@", validity_markdown(validity));
+      fill("@ROWS@", rows_markdown(plan));
+      fill("@REGIME@", std::string(to_string(plan.regime)));
+      fill("@KERNELS@", std::to_string(kernels.kernels.size()));
+    }
+    files.push_back({path, text});
+  }
+  files.push_back({"src/table.h", table_text(plan, validity, kernels)});
+  files.push_back(table_json(plan, validity));
+  files.push_back(table_csv(plan, validity));
+  std::ranges::sort(files, {}, &ExportFile::path);
+  return files;
+}
+
+}  // namespace hgemm

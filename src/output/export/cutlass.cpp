@@ -1,0 +1,123 @@
+// CUTLASS: which kernels of its library are the nearest to ours, as cutlass_profiler takes them.
+//
+// After NVIDIA/cutlass: names as in media/docs/cpp/profiler.md and the changelog of 3.9; the list
+// of tests (--testlist-file) as python/cutlass_library/heuristics.py writes it, a line for each
+// with operation_name and the problem; raster orders and swizzle as in --help of the profiler.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "families/family.h"
+#include "output/export/formats.h"
+
+namespace hgemm {
+namespace {
+
+/// What the profiler is asked for. Of a swapped kernel it is the transposed problem.
+struct Test {
+  std::string kernel;
+  long long m, n, k;
+  const char* raster_order;
+  int swizzle_size;
+  int split_k_slices;
+};
+
+/// A cooperative kernel has two consumers, each with 64 rows or more; with fewer rows it is
+/// ping-pong, which stream-K does not go with.
+Test test_of(const GemmProblem& problem, bool swapped, int tile_m, int tile_n, int tile_k,
+             const TiledConfig& c) {
+  tile_n = std::max(16, tile_n);
+  if (tile_m > 256) tile_m = 256;
+  if (tile_m == 192) tile_m = 128;  // tiles of M are 64, 128 and 256
+  const bool ping_pong = tile_m == 64 || c.schedule == Schedule::kPingPong;
+  const bool stream_k = c.splits > 1 || c.scheduler == TileScheduler::kStreamK ? !ping_pong : false;
+  const char* type = problem.a_type == DataType::kFp16 ? "f16" : "bf16";
+  const char* output = problem.d_type == DataType::kFp32 ? "f32" : type;
+  const bool by_columns =
+      c.order == TileOrder::kGroupedColumns || c.order == TileOrder::kSnakeColumns;
+  const char* raster = by_columns || c.order == TileOrder::kLinear ? "along_m" : "along_n";
+  if (c.order == TileOrder::kHilbert) raster = "heuristic";
+  const int band = static_cast<int>(std::bit_floor(static_cast<unsigned>(c.group)));
+  return {
+      fmt::format("cutlass3x_sm90_tensorop_gemm_{0}_{0}_f32_void_{9}_{1}x{2}x{3}_{4}x{5}x1_0_"
+                  "{6}_align8{7}_warpspecialized_{8}_epi_tma",
+                  type, tile_m, tile_n, tile_k, c.cluster_m, c.cluster_n, swapped ? "tnn" : "tnt",
+                  stream_k ? "_stream_k" : "", ping_pong ? "pingpong" : "cooperative", output),
+      swapped ? problem.n : problem.m,
+      swapped ? problem.m : problem.n,
+      problem.k,
+      raster,
+      std::clamp(band, 1, 8),
+      stream_k ? c.splits : 1};
+}
+/// None for kernels that multiply by CUDA cores.
+std::optional<Test> test_of(const GemmProblem& problem, const KernelConfig& config) {
+  if (const auto* tiled = std::get_if<TiledConfig>(&config)) {
+    return test_of(problem, false, tiled->bm, tiled->bn, tiled->bk, *tiled);
+  }
+  if (const auto* swapped = std::get_if<SwapAbConfig>(&config)) {
+    return test_of(problem, true, swapped->bn, swapped->bm, swapped->bk,
+                   {.splits = swapped->splits});
+  }
+  return std::nullopt;
+}
+
+std::string comments(const Validity& validity) {
+  std::string text;
+  const Json valid_for = validity_json(validity);
+  for (const auto& [name, value] : valid_for.items()) {
+    text += fmt::format("# {}: {}\n", name,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& validity) {
+  std::string list = "operation_name,m,n,k,batch_count,raster_order,swizzle_size,split_k_slices\n";
+  std::string script = fmt::format(
+      "#!/usr/bin/env bash\n"
+      "# Written by hgemm-tune {}: the kernels of CUTLASS's library that are the nearest to ours. "
+      "A "
+      "swapped\n"
+      "# kernel's problem is the transposed one (m and n exchanged). Build them with\n"
+      "#   cmake .. -DCUTLASS_NVCC_ARCHS=90a -DCUTLASS_LIBRARY_INSTANTIATION_LEVEL=max \\\n"
+      "#     -DCUTLASS_LIBRARY_KERNELS=\"$(paste -sd, kernels.txt)\"\n"
+      "{}set -euo pipefail\n"
+      "profiler=${{1:?usage: profile.sh PATH_OF_CUTLASS_PROFILER}}\n",
+      validity.revision, comments(validity));
+  std::set<std::string> kernels;
+  for (const ExportRow& row : plan.rows) {
+    const GemmProblem& problem = row.best.problem;
+    const KernelConfig config = parse_label(*row.best.label);
+    const std::optional<Test> found = test_of(problem, config);
+    if (!found || !inputs_are_aligned(problem.extents(), problem.a_type) ||
+        !output_is_aligned(problem.extents(), problem.d_type)) {
+      script += fmt::format("# {}: no kernel of CUTLASS's library is like {}\n", to_string(problem),
+                            *row.best.label);
+      continue;
+    }
+    const Test& test = *found;
+    kernels.insert(test.kernel);
+    list += fmt::format("{},{},{},{},1,{},{},{}\n", test.kernel, test.m, test.n, test.k,
+                        test.raster_order, test.swizzle_size, test.split_k_slices);
+    script += fmt::format(
+        "# {}: {}, {:.2f} us; again: {}\n"
+        "\"$profiler\" --operation=Gemm --kernels={} --m={} --n={} --k={} --raster_order={} "
+        "--swizzle_size={} --split_k_slices={}\n",
+        to_string(problem), *row.best.label, *row.best.time_us, row.command(), test.kernel, test.m,
+        test.n, test.k, test.raster_order, test.swizzle_size, test.split_k_slices);
+  }
+  std::string names;
+  for (const std::string& kernel : kernels) names += kernel + '\n';
+  return {{"kernels.txt", names},
+          {"profile.sh", script},
+          {"testlist.csv", list},
+          {"valid_for.json",
+           dump({{"schema", "hgemm-tune cutlass 1"}, {"valid_for", validity_json(validity)}})}};
+}
+
+}  // namespace hgemm

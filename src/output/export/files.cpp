@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "output/export/formats.h"
+
+namespace hgemm {
+
+ExportFormat parse_export_format(std::string_view text) {
+  static const std::vector<std::string> kNames = {"cpp",    "json", "csv",    "md",
+                                                  "triton", "vllm", "cutlass"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (text == kNames[i]) return static_cast<ExportFormat>(i);
+  }
+  throw InputError(
+      fmt::format("unknown export format '{}': {}use cpp, json, csv, md, triton, vllm "
+                  "or cutlass",
+                  text, did_you_mean(text, kNames)));
+}
+
+std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& validity,
+                                     ExportFormat format, const PackageSources& sources) {
+  switch (format) {
+    case ExportFormat::kCpp:
+      return cpp_package(plan, validity, sources);
+    case ExportFormat::kJson:
+      return {table_json(plan, validity)};
+    case ExportFormat::kCsv:
+      return {table_csv(plan, validity)};
+    case ExportFormat::kMarkdown:
+      return {table_markdown(plan, validity)};
+    case ExportFormat::kTriton:
+      return triton_files(plan, validity);
+    case ExportFormat::kVllm:
+      return vllm_files(plan, validity);
+    case ExportFormat::kCutlass:
+      return cutlass_files(plan, validity);
+  }
+  throw Error("an export format outside its enumeration");
+}
+
+void write_export(const std::filesystem::path& folder, std::span<const ExportFile> files) {
+  for (const ExportFile& file : files) {
+    const std::filesystem::path path = folder / file.path;
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    std::ofstream out(path, std::ios::binary);
+    out << file.text;
+    out.close();
+    if (out) continue;
+    throw InputError(
+        fmt::format("{} cannot be written: choose another folder with -o, or free "
+                    "some space",
+                    path.string()));
+  }
+}
+
+}  // namespace hgemm

@@ -1,0 +1,32 @@
+// The formats, one function each. Internal to export.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "output/export/export.h"
+#include "output/json.h"
+
+namespace hgemm {
+
+/// The block that says what the rows are valid for.
+Json validity_json(const Validity& validity);
+/// A row as the table has it in JSON and CSV.
+Json row_json(const ExportRow& row);
+
+ExportFile table_json(const ExportPlan& plan, const Validity& validity);
+ExportFile table_csv(const ExportPlan& plan, const Validity& validity);
+ExportFile table_markdown(const ExportPlan& plan, const Validity& validity);
+
+/// The validity block and the table, for people.
+std::string validity_markdown(const Validity& validity);
+std::string rows_markdown(const ExportPlan& plan);
+
+std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& validity,
+                                    const PackageSources& sources);
+
+std::vector<ExportFile> triton_files(const ExportPlan& plan, const Validity& validity);
+std::vector<ExportFile> vllm_files(const ExportPlan& plan, const Validity& validity);
+std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& validity);
+
+}  // namespace hgemm

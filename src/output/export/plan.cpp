@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <utility>
+
+#include "base/error.h"
+#include "families/family.h"
+#include "gemm/codec.h"
+#include "output/export/export.h"
+#include "results/portfolio.h"
+
+namespace hgemm {
+namespace {
+
+/// Whether a package may have the kernel of that label for the problem. Kernels whose CTAs wait for
+/// each other in memory are launched cooperatively there, which nobody promises to go with
+/// dependent launch.
+bool is_exportable(const std::string& label, const GemmProblem& problem, bool pdl) {
+  const KernelConfig config = parse_label(label);
+  const bool uses_pdl = pdl_kind(config) != PdlKind::kOff;
+  return (!uses_pdl || (pdl && !waits_in_memory(config))) && !is_probed(config) &&
+         why_not(config, problem) == nullptr;
+}
+
+/// Baselines, and the configs that `keep` takes by their label and the problem.
+template <class Keep>
+void keep_trials(std::vector<RecordedRace>& races, const Keep& keep) {
+  for (RecordedRace& race : races) {
+    std::erase_if(race.race.trials, [&](const Trial& trial) {
+      return !is_baseline(trial.label) && !keep(trial.label, race.race.problem);
+    });
+  }
+}
+
+/// The row of one config: from races that measured it to the end, if there are any.
+BestRow row_of(const std::vector<RecordedRace>& races, const GemmProblem& problem,
+               const std::string& config_label) {
+  std::vector<RecordedRace> here;
+  std::ranges::copy_if(races, std::back_inserter(here), [&problem](const RecordedRace& race) {
+    return race.race.problem.same_problem(problem);
+  });
+  keep_trials(here, [&](const std::string& label, const auto&) { return label == config_label; });
+  const auto is_final = [&](const RecordedRace& race) {
+    return std::ranges::any_of(race.race.trials, [&](const Trial& trial) {
+      return trial.label == config_label && trial.stage == Stage::kFinal &&
+             trial.status == Status::kOk;
+    });
+  };
+  if (std::ranges::any_of(here, is_final)) std::erase_if(here, std::not_fn(is_final));
+  return best_rows(here, {&problem, 1}).front();
+}
+
+ExportRow export_row(BestRow best) {
+  ExportRow row{.best = std::move(best), .gain = false, .fraction = {}};
+  row.gain = row.best.cublas && row.best.cublas->interval.low > 1;  // a NaN is not
+  return row;
+}
+
+bool has_config(std::span<const RecordedRace> races, const GemmProblem& problem) {
+  return std::ranges::any_of(races, [&problem](const RecordedRace& race) {
+    return race.race.problem.same_problem(problem) &&
+           std::ranges::any_of(race.race.trials,
+                               [](const Trial& trial) { return !is_baseline(trial.label); });
+  });
+}
+
+/// Why there is no row, though `races` have configs of any sort.
+const char* why_none(std::span<const RecordedRace> races, const GemmProblem& problem, bool pdl) {
+  if (const char* reason = why_no_kernel(problem)) return reason;
+  if (!has_config(races, problem)) return "never recorded";
+  return pdl ? "no config ended ok that the kernel sources still take"
+             : "no config without programmatic dependent launch ended ok (--pdl allows it)";
+}
+
+void add_best(ExportPlan& plan, const std::vector<RecordedRace>& races,
+              std::span<const RecordedRace> all, const ExportAim& aim,
+              const IsCurrent& is_current) {
+  for (BestRow& row : best_rows(races, aim.problems, Objective::kTime, is_current)) {
+    if (row.label && row.verified) {
+      plan.rows.push_back(export_row(std::move(row)));
+    } else {
+      plan.left_out.push_back({row.problem, why_none(all, row.problem, aim.pdl)});
+    }
+  }
+}
+
+/// `all`: with the configs that may not be exported, beside which the others may have left a race
+/// before its end.
+void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
+                   std::span<const RecordedRace> all, const ExportAim& aim) {
+  std::vector<Truth> known = truths(all);
+  keep_problems(known, aim.problems);
+  for (Truth& truth : known) {
+    std::erase_if(truth.entries, [&](const Truth::Entry& entry) {
+      return entry.speed <= 0 || !is_exportable(label(entry.config), truth.problem, aim.pdl);
+    });
+  }
+  std::erase_if(known, [](const Truth& truth) { return truth.entries.empty(); });
+  const Portfolio portfolio = choose_portfolio(known, aim.max_kernels);
+  for (const Portfolio::Choice& choice : portfolio.choices) {
+    plan.rows.push_back(export_row(row_of(races, choice.problem, choice.label)));
+    plan.rows.back().best.problem = choice.problem;
+    plan.rows.back().fraction = choice.fraction;
+  }
+  for (const GemmProblem& problem : portfolio.uncovered) {
+    plan.left_out.push_back({problem, "none of so few kernels computes it"});
+  }
+  for (const GemmProblem& problem : aim.problems) {
+    const auto same = [&problem](const Truth& truth) {
+      return truth.problem.same_problem(problem);
+    };
+    if (std::ranges::none_of(known, same)) {
+      plan.left_out.push_back({problem, "not measured to the end"});
+    }
+  }
+}
+
+void check_one_gpu(const ExportPlan& plan) {
+  const Environment& first = plan.rows.front().best.environment;
+  for (const ExportRow& row : plan.rows) {
+    const Environment& other = row.best.environment;
+    if (other.gpu_name == first.gpu_name && other.sm_count == first.sm_count) continue;
+    throw InputError(fmt::format(
+        "these results are of several GPUs ({} with {} SMs, {} with {}), and an export is for one: "
+        "choose shapes with --shapes, or a database of one GPU with --db",
+        first.gpu_name, first.sm_count, other.gpu_name, other.sm_count));
+  }
+}
+
+/// Of versions as people write them: 580.95 is before 580.159.
+bool is_older(std::string_view a, std::string_view b) {
+  while (!a.empty() || !b.empty()) {
+    int numbers[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      std::string_view& text = i == 0 ? a : b;
+      const auto end = std::min(text.find('.'), text.size());
+      std::from_chars(text.data(), text.data() + end, numbers[i]);
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    if (numbers[0] != numbers[1]) return numbers[0] < numbers[1];
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string ExportRow::command() const {
+  return fmt::format("hgemm-tune --shapes {} --config {} --regime {}", to_string(best.problem),
+                     *best.label, to_string(best.regime));
+}
+
+ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
+                       const IsCurrent& is_current) {
+  std::erase_if(races, [&](const RecordedRace& race) { return race.race.regime != aim.regime; });
+  const std::vector<RecordedRace> all = races;
+  keep_trials(races, [&](const std::string& label, const GemmProblem& problem) {
+    return is_exportable(label, problem, aim.pdl);
+  });
+  ExportPlan plan{.regime = aim.regime, .pdl = aim.pdl, .rows = {}, .left_out = {}};
+  if (aim.max_kernels > 0) {
+    add_portfolio(plan, races, all, aim);
+  } else {
+    add_best(plan, races, all, aim, is_current);
+  }
+  if (plan.rows.empty()) {
+    std::string why;
+    for (const ExportPlan::LeftOut& left_out : plan.left_out) {
+      why += fmt::format("; {}: {}", to_string(left_out.problem), left_out.reason);
+    }
+    throw InputError(
+        fmt::format("there is nothing to export in the {} regime{}", to_string(aim.regime), why));
+  }
+  check_one_gpu(plan);
+  return plan;
+}
+
+Validity validity_of(const ExportPlan& plan, std::string kernel_hash, std::string revision) {
+  const Environment& first = plan.rows.front().best.environment;
+  Validity validity{.gpu_name = first.gpu_name,
+                    .compute_major = first.compute_major,
+                    .compute_minor = first.compute_minor,
+                    .sm_count = first.sm_count,
+                    .driver_min = first.driver,
+                    .driver_max = first.driver,
+                    .cuda_min = first.cuda,
+                    .cuda_max = first.cuda,
+                    .measured_kernels = {},
+                    .kernel_hash = std::move(kernel_hash),
+                    .revision = std::move(revision)};
+  for (const ExportRow& row : plan.rows) {
+    const Environment& e = row.best.environment;
+    if (is_older(e.driver, validity.driver_min)) validity.driver_min = e.driver;
+    if (is_older(validity.driver_max, e.driver)) validity.driver_max = e.driver;
+    if (is_older(e.cuda, validity.cuda_min)) validity.cuda_min = e.cuda;
+    if (is_older(validity.cuda_max, e.cuda)) validity.cuda_max = e.cuda;
+    auto& hashes = validity.measured_kernels;
+    const std::string& hash = row.best.run.kernel_sources;
+    if (std::ranges::find(hashes, hash) == hashes.end()) hashes.push_back(hash);
+  }
+  return validity;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gemm/codec.h"
+#include "output/export/formats.h"
+#include "output/table.h"
+#include "output/text.h"
+
+namespace hgemm {
+namespace {
+
+std::string day(const BestRow& row) { return row.started_utc.substr(0, row.started_utc.find('T')); }
+
+std::string range(const std::string& low, const std::string& high) {
+  return low == high ? low : fmt::format("{} to {}", low, high);
+}
+
+}  // namespace
+
+Json validity_json(const Validity& v) {
+  return {{"gpu", v.gpu_name},
+          {"compute_capability", fmt::format("{}.{}", v.compute_major, v.compute_minor)},
+          {"sm_count", v.sm_count},
+          {"driver", {{"min", v.driver_min}, {"max", v.driver_max}}},
+          {"cuda", {{"min", v.cuda_min}, {"max", v.cuda_max}}},
+          {"measured_kernel_hashes", v.measured_kernels},
+          {"kernel_hash", v.kernel_hash},
+          {"hgemm_tune", v.revision}};
+}
+
+Json row_json(const ExportRow& row) {
+  const BestRow& best = row.best;
+  Json json = problem_of(best.problem);
+  json["problem"] = to_string(best.problem);
+  json["d_dtype"] = to_string(best.problem.d_type);
+  const auto of = [&](double Interval::*bound) {
+    return best.cublas ? number(best.cublas->interval.*bound) : Json();
+  };
+  json.update(Json{{"tag", best.problem.tag},
+                   {"label", *best.label},
+                   {"time_us", number(best.time_us)},
+                   {"tflops", number(best.tflops)},
+                   {"cublas_time_us", number(best.cublas_time_us)},
+                   {"ratio_cublas", best.cublas ? number(best.cublas->value) : Json()},
+                   {"ratio_cublas_low", of(&Interval::low)},
+                   {"ratio_cublas_high", of(&Interval::high)},
+                   {"gain", row.gain},
+                   {"fraction_of_best", number(row.fraction)},
+                   {"regime", to_string(best.regime)},
+                   {"effort", best.brief ? "brief" : "full"},
+                   {"sm_mhz", number(best.sm_mhz)},
+                   {"measured_on", day(best)},
+                   {"driver", best.environment.driver},
+                   {"cuda", best.environment.cuda},
+                   {"cublas", best.environment.cublas},
+                   {"kernel_id", best.kernel_id},
+                   {"kernel_hash", best.run.kernel_sources},
+                   {"command", row.command()}});
+  return json;
+}
+
+ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
+  std::vector<Json> rows, left_out;
+  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row));
+  for (const auto& [problem, reason] : plan.left_out) {
+    left_out.push_back({{"shape", to_string(problem)}, {"reason", reason}});
+  }
+  return {"hgemm_tuned.json", dump({{"schema", "hgemm-tune export 1"},
+                                    {"valid_for", validity_json(validity)},
+                                    {"regime", to_string(plan.regime)},
+                                    {"pdl", plan.pdl},
+                                    {"rows", rows},
+                                    {"left_out", left_out}})};
+}
+
+/// Comment lines first, which readers of CSV can be told to skip.
+ExportFile table_csv(const ExportPlan& plan, const Validity& validity) {
+  std::string text = "# hgemm-tune export 1\n";
+  const Json valid_for = validity_json(validity);
+  for (const auto& [name, value] : valid_for.items()) {
+    text += fmt::format("# {}: {}\n", name,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  std::vector<Json> rows;
+  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row));
+  return {"hgemm_tuned.csv", text + as_csv(rows.front(), rows)};
+}
+
+std::string validity_markdown(const Validity& v) {
+  std::string measured;
+  for (const std::string& hash : v.measured_kernels) {
+    measured += (measured.empty() ? "" : ", ") + hash.substr(0, 12);
+  }
+  return fmt::format(
+      "| valid for | |\n"
+      "|---|---|\n"
+      "| GPU | {}, compute capability {}.{}, {} SMs |\n"
+      "| driver | measured with {} |\n"
+      "| CUDA | measured with {} |\n"
+      "| kernel sources | measured {}; exported {} |\n"
+      "| hgemm-tune | {} |\n",
+      v.gpu_name, v.compute_major, v.compute_minor, v.sm_count, range(v.driver_min, v.driver_max),
+      range(v.cuda_min, v.cuda_max), measured, v.kernel_hash.substr(0, 12), v.revision);
+}
+
+std::string rows_markdown(const ExportPlan& plan) {
+  Table table;
+  table.columns = {{"shape", false}, {"tag", false},      {"config", false},
+                   {"time us"},      {"TFLOP/s"},         {"x cuBLAS"},
+                   {"runs", false},  {"measured", false}, {"again", false}};
+  for (const ExportRow& row : plan.rows) {
+    const BestRow& best = row.best;
+    const std::string ratio =
+        best.cublas ? ratio_text(best.cublas->value, best.cublas->interval, best.stage) : "-";
+    table.rows.push_back({to_string(best.problem), best.problem.tag,
+                          fmt::format("`{}`", *best.label), optional_text(best.time_us, "{:.2f}"),
+                          optional_text(best.tflops, "{:.1f}"), ratio,
+                          row.gain ? "ours" : "cuBLAS if linked",
+                          fmt::format("{} {}", day(best), best.run.short_kernel_sources()),
+                          fmt::format("`{}`", row.command())});
+  }
+  std::string text = render(table, true);
+  const auto brief =
+      std::ranges::count_if(plan.rows, [](const ExportRow& row) { return row.best.brief; });
+  if (brief > 0) {
+    text += fmt::format(
+        "\n{} of {} were measured in brief, within a time budget: times and ratios may be some "
+        "percent off. The commands on the right take their time.\n",
+        brief, plan.rows.size());
+  }
+  if (!plan.left_out.empty()) {
+    std::vector<std::string> lines;
+    for (const auto& [problem, reason] : plan.left_out) {
+      lines.push_back(fmt::format("{}: {}", to_string(problem), reason));
+    }
+    text += '\n' + list_text("Left out:", lines, true);
+  }
+  return text;
+}
+
+ExportFile table_markdown(const ExportPlan& plan, const Validity& validity) {
+  return {"hgemm_tuned.md",
+          fmt::format("# Tuned GEMM kernels, {}\n\n{}\n{}", to_string(plan.regime),
+                      validity_markdown(validity), rows_markdown(plan))};
+}
+
+}  // namespace hgemm

@@ -1,0 +1,56 @@
+#include "output/json.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+namespace hgemm {
+namespace {
+
+std::string csv_field(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_array())
+    return fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), " "));
+  if (!value.is_string()) return value.dump();
+  std::string text = value.get<std::string>();
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+}  // namespace
+
+Json problem_of(const GemmProblem& problem) {
+  return {{"m", problem.m},
+          {"n", problem.n},
+          {"k", problem.k},
+          {"dtype", types_text(problem)},
+          {"layout", to_string(problem.layout)},
+          {"lda", problem.leading_a()},
+          {"ldb", problem.leading_b()},
+          {"ldd", problem.leading_d()}};
+}
+
+std::string dump(const Json& json) {
+  // A tag is a user's text: bytes that are not UTF-8 must not throw here.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string as_csv(const Json& names, std::span<const Json> objects) {
+  std::string out;
+  const auto add_line = [&out](const Json& row, bool of_names) {
+    const char* separator = "";
+    for (const auto& [name, value] : row.items()) {
+      out += separator + (of_names ? name : csv_field(value));
+      separator = ",";
+    }
+    out += '\n';
+  };
+  add_line(names, true);
+  for (const Json& object : objects) add_line(object, false);
+  return out;
+}
+
+}  // namespace hgemm

@@ -1,0 +1,31 @@
+// What programs read: JSON objects, and the same as CSV.
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "gemm/problem.h"
+
+namespace hgemm {
+
+using Json = nlohmann::ordered_json;
+
+/// Null if there is none; JSON has no NaN.
+template <class T>
+Json number(const std::optional<T>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+inline Json number(double value) { return number(std::optional(value)); }
+
+/// m n k dtype layout lda ldb ldd: the problem, without tag and weight.
+Json problem_of(const GemmProblem& problem);
+
+std::string dump(const Json& json);
+
+/// A line of column names, those of `names`, then a line for each object.
+std::string as_csv(const Json& names, std::span<const Json> objects);
+
+}  // namespace hgemm

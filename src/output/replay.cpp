@@ -1,0 +1,189 @@
+#include "output/replay.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "output/json.h"
+#include "output/table.h"
+#include "output/text.h"
+
+namespace hgemm {
+namespace {
+
+Json json_of(const ReplayRow& row) {
+  Json json = problem_of(row.problem);
+  json["regime"] = to_string(row.regime);
+  json["gpu"] = row.gpu_name;
+  json["strategy"] = row.strategy;
+  json["configs"] = row.configs;
+  json["measured"] = row.measured;
+  json["measured_fraction"] = number(row.measured_fraction());
+  json["best_fraction"] = number(row.best_fraction);
+  json["worst_fraction"] = number(row.worst_fraction);
+  json["found"] = row.found;
+  json["best"] = row.best;
+  return json;
+}
+
+std::string fraction(double value) { return fmt::format("{:.4f}", value); }
+
+Table table_of(std::span<const ReplayRow> rows) {
+  Table table{.columns = {{"shape", false},
+                          {"regime", false},
+                          {"strategy", false},
+                          {"configs"},
+                          {"measured"},
+                          {"%"},
+                          {"of the best"},
+                          {"worst seed"},
+                          {"found", false}},
+              .rows = {}};
+  std::vector<std::string> names;
+  for (const ReplayRow& row : rows) {
+    if (std::ranges::find(names, row.strategy) == names.end()) names.push_back(row.strategy);
+    table.rows.push_back({to_string(row.problem), std::string(to_string(row.regime)), row.strategy,
+                          std::to_string(row.configs), std::to_string(row.measured),
+                          fmt::format("{:.1f}", 100 * row.measured_fraction()),
+                          fraction(row.best_fraction), fraction(row.worst_fraction), row.found});
+  }
+  for (const std::string& name : names) {
+    double log_sum = 0;
+    double share = 0;
+    int count = 0;
+    double least = 1;
+    double worst = 1;
+    for (const ReplayRow& row : rows) {
+      if (row.strategy != name) continue;
+      log_sum += std::log(row.best_fraction);
+      share += row.measured_fraction();
+      least = std::min(least, row.best_fraction);
+      worst = std::min(worst, row.worst_fraction);
+      ++count;
+    }
+    table.rows.push_back({"geomean", "", name, fmt::format("{} rows", count), "",
+                          fmt::format("{:.1f}", 100 * share / count),
+                          fraction(std::exp(log_sum / count)), "", ""});
+    table.rows.push_back({"least", "", name, "", "", "", fraction(least), fraction(worst), ""});
+    table.footer += 2;
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string format_replay(std::span<const ReplayRow> rows, Format format) {
+  if (format == Format::kTable || format == Format::kMarkdown) {
+    return render(table_of(rows), format == Format::kMarkdown);
+  }
+  std::vector<Json> objects;
+  for (const ReplayRow& row : rows) objects.push_back(json_of(row));
+  if (format == Format::kJson) return dump(Json(objects));
+  return as_csv(json_of(ReplayRow{}), objects);
+}
+
+std::string format_predictions(std::span<const PredictedBest> predictions,
+                               std::span<const LeftOut> left_out, Format format) {
+  double log_sum = 0;
+  double least = 1;
+  for (const LeftOut& one : left_out) {
+    log_sum += std::log(one.fraction);
+    least = std::min(least, one.fraction);
+  }
+  const double geomean = std::exp(log_sum / static_cast<double>(left_out.size()));
+  std::vector<Json> objects;
+  Table table{.columns = {{"shape", false},
+                          {"regime", false},
+                          {"predicted config", false},
+                          {"expected x cuBLAS"},
+                          {"from", false}},
+              .rows = {}};
+  for (const PredictedBest& one : predictions) {
+    Json json = problem_of(one.problem);
+    json["regime"] = to_string(one.regime);
+    json["gpu"] = one.gpu_name;
+    json["label"] = one.label.empty() ? Json() : Json(one.label);
+    json["expected_ratio_cublas"] = one.label.empty() ? Json() : number(one.expected_ratio);
+    json["predicted"] = true;
+    objects.push_back(std::move(json));
+    std::vector<std::string> nearest;
+    for (const GemmProblem& problem : one.measured) nearest.push_back(to_string(problem));
+    table.rows.push_back({to_string(one.problem), std::string(to_string(one.regime)),
+                          one.label.empty() ? "none that is known can compute it" : one.label,
+                          one.label.empty() ? "-" : fmt::format("{:.3f}", one.expected_ratio),
+                          fmt::format("{}", fmt::join(nearest, " "))});
+  }
+  if (format == Format::kCsv) {
+    Json names = problem_of({});
+    for (const char* name : {"regime", "gpu", "label", "expected_ratio_cublas", "predicted"}) {
+      names[name] = nullptr;
+    }
+    return as_csv(names, objects);
+  }
+  if (format == Format::kJson) {
+    Json json{{"predictions", objects}, {"leave_one_out", nullptr}};
+    if (!left_out.empty()) {
+      json["leave_one_out"] = {
+          {"rows", left_out.size()}, {"geomean", number(geomean)}, {"least", number(least)}};
+    }
+    return dump(json);
+  }
+  std::vector<std::string> pieces = {render(table, format == Format::kMarkdown)};
+  pieces.push_back(
+      left_out.empty()
+          ? "Nothing was measured: tune the shape to know.\n"
+          : fmt::format("Nothing was measured at these shapes. Predicted in the same way from the "
+                        "others, {} recorded rows came to {} of their best (geomean; least {}).\n",
+                        left_out.size(), fraction(geomean), fraction(least)));
+  return joined(pieces, format == Format::kMarkdown);
+}
+
+std::string format_portfolio(const Portfolio& portfolio, Format format) {
+  double log_sum = 0;
+  double least = 1;
+  std::vector<Json> problems;
+  Table table{.columns = {{"shape", false}, {"regime", false}, {"of the best"}, {"kernel", false}},
+              .rows = {}};
+  for (const Portfolio::Choice& choice : portfolio.choices) {
+    log_sum += std::log(choice.fraction);
+    least = std::min(least, choice.fraction);
+    Json json = problem_of(choice.problem);
+    json["regime"] = to_string(choice.regime);
+    json["label"] = choice.label;
+    json["best_fraction"] = number(choice.fraction);
+    problems.push_back(std::move(json));
+    table.rows.push_back({to_string(choice.problem), std::string(to_string(choice.regime)),
+                          fraction(choice.fraction), choice.label});
+  }
+  const double geomean =
+      std::exp(log_sum / std::max(1.0, static_cast<double>(portfolio.choices.size())));
+  std::vector<std::string> uncovered;
+  for (const GemmProblem& problem : portfolio.uncovered) uncovered.push_back(to_string(problem));
+  if (format == Format::kCsv) {
+    Json names = problem_of({});
+    for (const char* name : {"regime", "label", "best_fraction"}) names[name] = nullptr;
+    return as_csv(names, problems);
+  }
+  if (format == Format::kJson) {
+    return dump({{"kernels", portfolio.kernels},
+                 {"geomean", number(geomean)},
+                 {"least", number(least)},
+                 {"shapes", problems},
+                 {"uncovered", uncovered}});
+  }
+  table.rows.push_back(
+      {"geomean", "", fraction(geomean), fmt::format("{} kernels", portfolio.kernels.size())});
+  table.rows.push_back({"least", "", fraction(least), ""});
+  table.footer = 2;
+  std::vector<std::string> pieces = {render(table, format == Format::kMarkdown)};
+  if (!uncovered.empty()) {
+    pieces.push_back(
+        list_text("No kernel of these can compute:", uncovered, format == Format::kMarkdown));
+  }
+  return joined(pieces, format == Format::kMarkdown);
+}
+
+}  // namespace hgemm

@@ -1,0 +1,89 @@
+// What a report shows, as one JSON document: everything that analysis/report.py draws, so that the
+// drawing never opens a database.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "output/report_parts.h"
+#include "search/devices.h"
+#include "search/space.h"
+#include "store/store.h"
+
+namespace hgemm {
+
+struct ReportInput {
+  std::vector<RecordedRace> races;     ///< what `best` answers from, oldest first
+  std::vector<RecordedRace> spaces;    ///< races of whole spaces; empty: `races` are all there is
+  std::vector<RecordedStudy> studies;  ///< of every kind
+  std::vector<Device> devices;         ///< all that is known; those of the report are found by name
+  Space space;                         ///< what there is to measure: tells what a race left out
+  std::vector<std::string> databases;  ///< names for people
+  std::string command_line;
+};
+
+/// A report is of one kind of GPU: the one with the newest race or study; the others are named.
+///
+///   schema        1; a reader refuses others
+///   revision      of the program, command, created_utc, databases: where the report is from
+///   gpu           as the driver names it, null if the databases are empty; other_gpus: left out
+///   device        its figures in configs/devices.yaml: name peak_tflops memory_tbps read_tbps
+///                 ridge sms, each with <name>_source; null if it is not there
+///   best          rows, ceilings               the best config of each shape
+///   sustained     one race at full load: shape power_limit_w candidates
+///   ladder        ladders                      from a naive kernel to the fastest
+///   cycles        probes                       where a kernel's cycles go
+///   wgmma         devices, measured            cycles of an instruction by N
+///   tile_order    grid orders l2 recorded      which tile comes when
+///   tiles         spaces                       the best config of each tile size
+///   search        strategies                   how near a search comes with how much measuring:
+///                                              replayed on races with hundreds of configs
+///
+/// Each of the last eight is an object with a `source`, or only `missing`: a sentence that says
+/// what was not recorded, and `how`: the command that records it. A source has `environments` (in
+/// words), `dates` ("2026-11-20 to 2026-11-22"), `regimes`, `kernels` (the short hashes of their
+/// sources) and `commands`, as they were recorded, without repetition.
+///
+/// best.rows: the objects of `best --format json` (emit.h), and group (the tag before '/'),
+/// intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage, pdl,
+/// kernel (short hash of its sources), started_utc. best.ceilings, for each regime that has rows:
+/// regime, sm_mhz (median of the rows that the tensor cores bound), tflops (what they do at that
+/// clock), shapes (of how many); best.read_tbps with read_source: the memory's measured ceiling,
+/// null if there is none.
+///
+/// sustained.candidates: who ("ours", "cublas", "cublaslt"), label, samples of round pace launches
+/// time_us sm_mhz power_w temperature_c.
+///
+/// ladder.ladders: family, m n k dtype, regime, cublas_tflops, steps: the objects of `ladder
+/// --format json` (ladder.h), from the bottom to the top.
+///
+/// cycles.probes: the objects of `probe --format json` (probe.h) that ended ok, for configs, and
+/// mma_cycles_needed: what the wgmmas of a k block take by the model (null without a device).
+///
+/// wgmma.devices: name, this_gpu, threshold (null: none up to 256), and n, read, compute, lists of
+/// one length, for A in shared memory; wgmma.measured: n cycles a_in_registers, bf16 on this GPU.
+///
+/// tile_order: m n k, tile_m tile_n (of a cluster), rows columns (of the grid), clusters (at work
+/// at a time); orders: name, positions (row by row, when each tile comes), wave_bytes (bytes of A
+/// and B that a wave of clusters reads, the mean over the waves); l2: label, order, hit_rate (%) of
+/// what was counted at that shape; recorded (null without a timeline): label, order, m n k,
+/// rows columns, cells of row column position sms start_us end_us.
+///
+/// tiles.space: the name of a space. tiles.spaces, one for each shape and regime, those with the
+/// most configs first: m n k dtype group regime configs (that were measured) valid (how many the
+/// space has for that shape) best, cells of bm bn fraction (of the best speed) label configs, for
+/// every tile that was measured or that the space has; fraction and label null where none of it was
+/// timed.
+///
+/// search.strategies, all that can be replayed with a budget: name, points of budget (share of the
+/// space) seeds (medians of so many) measured (mean share) geomean least (of best_fraction over the
+/// rows); search.rows: how many races.
+///
+/// `study_sections`: ladder, cycles, wgmma and tile_order, which the studies make
+/// (studies/registry.h).
+using StudySections = std::function<std::vector<report::Section>(const report::Known&)>;
+std::string report_data(const ReportInput& input, const StudySections& study_sections);
+
+}  // namespace hgemm

@@ -1,0 +1,47 @@
+#include "output/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hgemm {
+
+std::string optional_text(const std::optional<double>& value, const char* format, double scale) {
+  return value ? fmt::format(fmt::runtime(format), *value * scale) : "-";
+}
+
+std::string ratio_text(double value, const Interval& interval, Stage stage) {
+  if (stage == Stage::kScreen) return fmt::format("{:.3f} [screened]", value);
+  if (std::isnan(interval.low)) return fmt::format("{:.3f} [few rounds]", value);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", value, interval.low, interval.high);
+}
+
+std::string environment_text(const Environment& e) {
+  return fmt::format("{} ({} SMs), driver {}, CUDA {}, cuBLAS {}", e.gpu_name, e.sm_count, e.driver,
+                     e.cuda, e.cublas);
+}
+
+std::string dates_text(std::span<const BestRow* const> rows) {
+  const auto [first, last] = std::ranges::minmax_element(rows, {}, &BestRow::started_utc);
+  const std::string from = (*first)->started_utc.substr(0, 10);
+  const std::string to = (*last)->started_utc.substr(0, 10);
+  return from == to ? from : from + " to " + to;
+}
+
+std::string shape_text(const GemmProblem& problem) {
+  return problem.tag.empty() ? to_string(problem) : to_string(problem) + " " + problem.tag;
+}
+
+std::string list_text(const std::string& heading, std::span<const std::string> lines,
+                      bool markdown) {
+  std::string text = heading + (markdown ? "\n\n" : "\n");
+  for (const std::string& line : lines) text += "- " + line + '\n';
+  return text;
+}
+
+std::string joined(std::span<const std::string> pieces, bool markdown) {
+  return fmt::format("{}", fmt::join(pieces, markdown ? "\n" : ""));
+}
+
+}  // namespace hgemm

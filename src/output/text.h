@@ -1,0 +1,37 @@
+// The wording that tables for people share.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/best.h"
+
+namespace hgemm {
+
+/// "-" if there is none. `format` is fmt's, e.g. "{:.2f}".
+std::string optional_text(const std::optional<double>& value, const char* format, double scale = 1);
+
+/// "1.020 [1.018, 1.023]"; "1.020 [few rounds]" without an interval, "1.020 [screened]" of a row
+/// that was only screened.
+std::string ratio_text(double value, const Interval& interval, Stage stage);
+
+/// "NVIDIA H200 (132 SMs), driver 580.1, CUDA 13.0, cuBLAS 13.1.0".
+std::string environment_text(const Environment& environment);
+
+/// "2026-11-20" or "2026-11-20 to 2026-11-21"; `rows` must not be empty.
+std::string dates_text(std::span<const BestRow* const> rows);
+
+/// "2048x4096x4096 prefill/qkv"
+std::string shape_text(const GemmProblem& problem);
+
+/// "- a\n- b\n" under a heading, which Markdown needs a blank line after.
+std::string list_text(const std::string& heading, std::span<const std::string> lines,
+                      bool markdown);
+
+/// What people read, piece by piece; each ends with a newline. Markdown separates them by blank
+/// lines.
+std::string joined(std::span<const std::string> pieces, bool markdown);
+
+}  // namespace hgemm

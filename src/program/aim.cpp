@@ -1,0 +1,86 @@
+#include "program/aim.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/error.h"
+#include "program/help.h"
+
+namespace hgemm::cli {
+namespace {
+
+std::vector<Regime> all_regimes() { return {Regime::kSustained, Regime::kBurst}; }
+
+std::vector<Regime> parse_regimes(const std::string& text) {
+  if (text == "sustained") return {Regime::kSustained};
+  if (text == "burst") return {Regime::kBurst};
+  if (text == "both") return all_regimes();
+  throw InputError(fmt::format("--regime {}: use sustained, burst or both", text));
+}
+
+Objective parse_objective(const std::string& text) {
+  if (text == "time") return Objective::kTime;
+  if (text == "energy") return Objective::kEnergy;
+  throw InputError(fmt::format("--objective {}: use time or energy", text));
+}
+
+}  // namespace
+
+void add_aim(CLI::App& command, AimOptions& options, const char* default_regime) {
+  command.add_option("--regime", options.regime, help_text("common", "--regime"))
+      ->type_name("REGIME")
+      ->default_str(default_regime);
+  command.add_option("--objective", options.objective, help_text("common", "--objective"))
+      ->type_name("OBJECTIVE")
+      ->capture_default_str();
+}
+
+Aim parse_aim(const AimOptions& options, std::vector<Regime> regimes) {
+  Aim aim{std::move(regimes), parse_objective(options.objective)};
+  if (!options.regime.empty()) aim.regimes = parse_regimes(options.regime);
+  if (aim.objective == Objective::kEnergy) check_energy(aim, "--objective energy");
+  return aim;
+}
+
+Aim parse_aim_of_recorded(const AimOptions& options) {
+  Aim aim = parse_aim(options, all_regimes());
+  if (aim.objective == Objective::kEnergy && options.regime.empty()) {
+    aim.regimes = {Regime::kSustained};
+  }
+  return aim;
+}
+
+void check_energy(const Aim& aim, const char* option) {
+  if (std::ranges::find(aim.regimes, Regime::kSustained) != aim.regimes.end()) return;
+  throw InputError(
+      fmt::format("{} with --regime burst: energy is measured at full load, which burst never "
+                  "reaches; use --regime sustained or both",
+                  option));
+}
+
+std::string in_words(std::span<const Regime> regimes) {
+  return regimes.size() == 1 ? fmt::format("the {} regime", to_string(regimes.front()))
+                             : "both regimes";
+}
+
+std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
+                              std::span<const GemmProblem> problems, const IsCurrent& is_current) {
+  std::erase_if(races, [&](const RecordedRace& race) {
+    return std::ranges::find(aim.regimes, race.race.regime) == aim.regimes.end();
+  });
+  auto rows = best_rows(races, problems, aim.objective, is_current);
+  for (BestRow& row : rows) {
+    if (row.trials == 0) row.regime = aim.regimes.front();
+  }
+  return rows;
+}
+
+int without_energy(std::span<const BestRow> rows) {
+  return static_cast<int>(std::ranges::count_if(rows, [](const BestRow& row) {
+    return row.label && row.regime == Regime::kSustained && !row.joules;
+  }));
+}
+
+}  // namespace hgemm::cli

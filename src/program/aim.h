@@ -1,0 +1,49 @@
+// Which regimes a command is about, and what it calls best: --regime and --objective.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/best.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hgemm::cli {
+
+struct Aim {
+  std::vector<Regime> regimes;
+  Objective objective = Objective::kTime;
+};
+
+/// As given on the command line.
+struct AimOptions {
+  std::string regime;  ///< empty: the command's default
+  std::string objective = "time";
+};
+
+/// `default_regime` is for --help.
+void add_aim(CLI::App& command, AimOptions& options, const char* default_regime);
+
+/// `regimes` are those of a command that was given none. Throws InputError for unknown words, and
+/// for an objective that is not measured in these regimes.
+Aim parse_aim(const AimOptions& options, std::vector<Regime> regimes);
+/// Of a command that asks what is recorded, in all regimes that the objective is measured in.
+Aim parse_aim_of_recorded(const AimOptions& options);
+
+/// Throws InputError if `option` asks for energy where it is not measured.
+void check_energy(const Aim& aim, const char* option);
+
+/// "the burst regime", "both regimes"
+std::string in_words(std::span<const Regime> regimes);
+
+/// Best rows of the regimes asked for; `races` keeps only those.
+std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
+                              std::span<const GemmProblem> problems, const IsCurrent& is_current);
+
+/// Rows at full load whose winner's energy was not measured.
+int without_energy(std::span<const BestRow> rows);
+
+}  // namespace hgemm::cli

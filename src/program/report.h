@@ -1,0 +1,23 @@
+// Best rows as a command's answer on stdout.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "families/family.h"
+#include "output/emit.h"
+#include "results/best.h"
+
+namespace hgemm::cli {
+
+/// Removes the trials of all other configs; baselines stay.
+void keep_configs(std::vector<RecordedRace>& races, std::span<const KernelConfig> configs);
+
+/// Prints the rows. For people, problems that no kernel can compute come last, each with the
+/// reason, rather than among those that only have to be measured.
+void print_best(std::vector<BestRow> rows, Format format);
+
+/// Whether a program reads the format: then stdout is for the rows alone.
+bool for_programs(Format format);
+
+}  // namespace hgemm::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace hgemm::cli {
+
+/// `--seed N`, a whole number that fits.
+void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help);
+
+}  // namespace hgemm::cli

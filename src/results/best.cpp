@@ -1,0 +1,390 @@
+#include "results/best.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <ranges>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "families/family.h"
+
+namespace hgemm {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+/// Dense 16-bit tensor FLOPs of one Hopper SM per clock: 4 tensor cores x 512 FMAs.
+constexpr double kTensorFlopsPerSmClock = 4096;
+
+struct Group {
+  GemmProblem problem;
+  Regime regime;
+  std::vector<const RecordedRace*> races;  ///< oldest first
+};
+
+bool has_config(const Race& race) {
+  return std::any_of(race.trials.begin(), race.trials.end(),
+                     [](const Trial& trial) { return !is_baseline(trial.label); });
+}
+
+/// Races that ended before any config did say nothing, and must not hide older ones.
+std::vector<Group> group_by_problem(std::span<const RecordedRace> races) {
+  std::vector<Group> groups;
+  for (const RecordedRace& race : races) {
+    if (!has_config(race.race)) continue;
+    const auto known = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return g.regime == race.race.regime && g.problem.same_problem(race.race.problem);
+    });
+    if (known != groups.end()) {
+      known->races.push_back(&race);
+    } else {
+      groups.push_back({race.race.problem, race.race.regime, {&race}});
+    }
+  }
+  return groups;
+}
+
+double median_of(std::span<const Sample> samples, double Sample::*field) {
+  std::vector<double> values;
+  for (const Sample& sample : samples) values.push_back(sample.*field);
+  return median(values);
+}
+
+/// Two candidates of a race in one round.
+struct Pair {
+  const Sample* baseline;
+  const Sample* ours;
+};
+using Pairs = std::vector<Pair>;
+
+/// The rounds that both were in at the same pace. Baselines have been in every round: in screening
+/// too, whose pace may be another, and which finalists have no samples of.
+Pairs paired(const Trial& baseline, const Trial& ours) {
+  Pairs pairs;
+  auto theirs = baseline.samples.begin();
+  for (const Sample& sample : ours.samples) {
+    while (theirs != baseline.samples.end() && theirs->round < sample.round) ++theirs;
+    if (theirs == baseline.samples.end()) break;
+    if (theirs->round == sample.round && theirs->pace == sample.pace) {
+      pairs.push_back({&*theirs, &sample});
+    }
+  }
+  return pairs;
+}
+
+std::vector<double> time_ratios(const Pairs& pairs) {
+  std::vector<double> ratios;
+  for (const auto& [baseline, ours] : pairs) ratios.push_back(baseline->time_us / ours->time_us);
+  return ratios;
+}
+
+std::vector<double> cycle_ratios(const Pairs& pairs) {
+  std::vector<double> ratios;
+  for (const auto& [baseline, ours] : pairs) {
+    if (baseline->cycles() > 0 && ours->cycles() > 0) {
+      ratios.push_back(baseline->cycles() / ours->cycles());
+    }
+  }
+  return ratios;
+}
+
+double baseline_time_us(const Pairs& pairs) {
+  std::vector<double> times_us;
+  for (const Pair& pair : pairs) times_us.push_back(pair.baseline->time_us);
+  return median(times_us);
+}
+
+/// None if they were in no round together.
+std::optional<Ratio> ratio_over(const Pairs& pairs) {
+  if (pairs.empty()) return std::nullopt;
+  const std::vector<double> ratios = time_ratios(pairs);
+  const bool enough = ratios.size() >= static_cast<std::size_t>(kMinIntervalRounds);
+  return Ratio{median(ratios), enough ? median_interval(ratios) : Interval{kNaN, kNaN}};
+}
+
+std::optional<double> joules_of(const Trial* trial) {
+  if (trial == nullptr || !trial->energy) return std::nullopt;
+  return trial->energy->joules();
+}
+
+/// A timed candidate with what it is compared to, all in the same race.
+struct Contender {
+  const RecordedRace* race;
+  const Trial* trial;
+  const Trial* cublas_trial;  ///< null: it failed
+  double time_us;
+  std::optional<Ratio> cublas;
+
+  std::optional<double> joules() const { return joules_of(trial); }
+  std::optional<double> cublas_joules() const { return joules_of(cublas_trial); }
+};
+
+/// Ratios are comparable between races, times are not: they decide only where there is no ratio.
+bool faster(const Contender& a, const Contender& b) {
+  if (a.cublas && b.cublas) return a.cublas->value > b.cublas->value;
+  if (a.cublas || b.cublas) return a.cublas.has_value();
+  return a.time_us < b.time_us;
+}
+
+/// As with times, with joules instead; who was never weighed comes last, by time.
+bool thriftier(const Contender& a, const Contender& b) {
+  const auto cost = [](const Contender& contender) -> std::tuple<int, double> {
+    const auto joules = contender.joules(), cublas_joules = contender.cublas_joules();
+    if (!joules) return {2, 0.0};
+    return cublas_joules ? std::tuple{0, *joules / *cublas_joules} : std::tuple{1, *joules};
+  };
+  if (!a.joules() && !b.joules()) return faster(a, b);
+  return cost(a) < cost(b);
+}
+
+const Trial* find_ok(const Race& race, std::string_view label) {
+  const auto found = std::find_if(
+      race.trials.begin(), race.trials.end(),
+      [label](const Trial& trial) { return trial.label == label && trial.status == Status::kOk; });
+  return found == race.trials.end() ? nullptr : &*found;
+}
+
+/// How each config ended: the newest race that has it says so.
+using Ended = std::map<std::string_view, Status>;
+
+/// The results of one problem and regime that may be pooled: in one environment, of kernels that
+/// belong together.
+class Pool {
+ public:
+  Pool(const Group& group, const IsCurrent& is_current)
+      : group_(group), newest_(*group.races.back()), is_current_(is_current) {
+    std::ranges::copy_if(group.races, std::back_inserter(races_), [this](const auto* race) {
+      return race->environment == newest_.environment;
+    });
+    const auto& trials = newest_.race.trials;
+    by_kernel_ = is_current && std::ranges::all_of(trials, [this](const Trial& trial) {
+                   return is_baseline(trial.label) || is_current_(trial, group_.problem);
+                 });
+  }
+
+  const RecordedRace& newest() const { return newest_; }
+  const std::vector<const RecordedRace*>& races() const { return races_; }  ///< oldest first
+
+  /// Whether a trial of a config in that race counts.
+  bool has(const RecordedRace& race, const Trial& trial) const {
+    if (is_baseline(trial.label)) return false;
+    if (by_kernel_) return is_current_(trial, group_.problem);
+    return race.run.kernel_sources == newest_.run.kernel_sources;
+  }
+
+ private:
+  const Group& group_;
+  const RecordedRace& newest_;
+  const IsCurrent& is_current_;
+  std::vector<const RecordedRace*> races_;
+  bool by_kernel_ = false;
+};
+
+/// The ok configs that reached `stage`, each by its newest race, best first.
+std::vector<Contender> contenders(const Pool& pool, const Ended& ended, Stage stage,
+                                  Objective objective) {
+  std::vector<Contender> all;
+  std::set<std::string_view> known;
+  for (const RecordedRace* recorded : pool.races() | std::views::reverse) {
+    const Trial* cublas = find_ok(recorded->race, kCublasLabel);
+    for (const Trial& trial : recorded->race.trials) {
+      if (trial.status != Status::kOk || trial.stage != stage) continue;
+      if (!pool.has(*recorded, trial)) continue;
+      if (trial.samples.empty() || ended.at(trial.label) != Status::kOk) continue;
+      if (!known.insert(trial.label).second) continue;
+      all.push_back({recorded, &trial, cublas, median_of(trial.samples, &Sample::time_us),
+                     cublas ? ratio_over(paired(*cublas, trial)) : std::nullopt});
+    }
+  }
+  // Before the clock has settled ratios are others, by up to 7 % (results/h200/budget-60s.db).
+  const auto is_brief = [](const Contender& contender) {
+    return contender.race->race.timing.brief;
+  };
+  if (!std::ranges::all_of(all, is_brief)) std::erase_if(all, is_brief);
+  std::stable_sort(all.begin(), all.end(), objective == Objective::kEnergy ? thriftier : faster);
+  return all;
+}
+
+void fill_cublas(BestRow& row, const Contender& winner) {
+  row.cublas_joules = winner.cublas_joules();
+  if (!winner.cublas) return;
+  const Pairs pairs = paired(*winner.cublas_trial, *winner.trial);
+  row.cublas = winner.cublas;
+  row.cublas_time_us = baseline_time_us(pairs);
+  row.rounds.cublas = time_ratios(pairs);
+  const std::vector<double> cycles = cycle_ratios(pairs);
+  if (!cycles.empty()) row.cublas_cycles = median(cycles);
+  for (const Pair& pair : pairs) row.clock_events |= pair.baseline->clock_events.value_or(0);
+}
+
+/// The fastest by ratio within rounds. An algorithm that was eliminated on the way has a few rounds
+/// in common with the winner, and counts only where none was measured to the end.
+void fill_cublaslt(BestRow& row, const Contender& winner) {
+  const Trial* best = nullptr;
+  std::pair<bool, double> best_rank;
+  for (const Trial& trial : winner.race->race.trials) {
+    if (trial.status != Status::kOk || !is_cublaslt(trial.label)) continue;
+    const Pairs pairs = paired(trial, *winner.trial);
+    if (pairs.empty()) continue;
+    const std::pair rank{trial.stage != Stage::kFinal, median(time_ratios(pairs))};
+    if (best != nullptr && rank >= best_rank) continue;
+    best = &trial;
+    best_rank = rank;
+  }
+  if (best == nullptr) return;
+  const Pairs pairs = paired(*best, *winner.trial);
+  row.cublaslt_label = best->label;
+  row.cublaslt = ratio_over(pairs);
+  row.cublaslt_time_us = baseline_time_us(pairs);
+  row.cublaslt_joules = joules_of(best);
+}
+
+/// `ratio` is the finalist's to the winner. What cannot be told apart is a tie: no interval, too.
+bool is_tie(const Contender& winner, const Contender& finalist, const std::optional<Ratio>& ratio,
+            Objective objective) {
+  if (objective == Objective::kEnergy && winner.joules()) {
+    return finalist.joules() && *finalist.joules() < *winner.joules() * (1 + kTieMargin);
+  }
+  const bool slower = ratio && ratio->interval.high * (1 + kTieMargin) <= 1;
+  return !slower;
+}
+
+void fill_finalists(BestRow& row, std::span<const Contender> ranked, Objective objective) {
+  const Contender& winner = ranked.front();
+  for (const Contender& contender : ranked) {
+    Finalist finalist{contender.trial->label, contender.cublas, std::nullopt, contender.joules()};
+    if (contender.race == winner.race) {
+      finalist.winner = ratio_over(paired(*winner.trial, *contender.trial));
+      if (&contender != &winner && is_tie(winner, contender, finalist.winner, objective)) {
+        row.ties.push_back(finalist.label);
+      }
+    }
+    row.finalists.push_back(std::move(finalist));
+  }
+}
+
+void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective objective) {
+  const Contender& winner = ranked.front();
+  const std::vector<Sample>& samples = winner.trial->samples;
+  row.environment = winner.race->environment;
+  row.run = winner.race->run;
+  row.started_utc = winner.race->started_utc;
+  row.kernel_id = winner.trial->kernel_id;
+  row.label = winner.trial->label;
+  row.stage = winner.trial->stage;
+  row.pace = samples.front().pace;
+  row.brief = winner.race->race.timing.brief;
+  row.verified = winner.trial->verdict.correct;
+  row.time_us = winner.time_us;
+  row.tflops = row.problem.flops() / winner.time_us * 1e-6;
+  row.joules = winner.joules();
+  if (const double sm_mhz = median_of(samples, &Sample::sm_mhz); sm_mhz > 0) {
+    row.sm_mhz = sm_mhz;
+    const double peak_tflops =
+        row.environment.sm_count * kTensorFlopsPerSmClock * sm_mhz * 1e-6;  // MHz * 1e6 / 1e12
+    if (peak_tflops > 0) row.peak_fraction = *row.tflops / peak_tflops;
+  }
+  for (const Sample& sample : samples) {
+    row.rounds.time_us.push_back(sample.time_us);
+    if (sample.cycles() > 0) row.rounds.cycles.push_back(sample.cycles());
+    row.clock_events |= sample.clock_events.value_or(0);
+  }
+  fill_cublas(row, winner);
+  fill_cublaslt(row, winner);
+
+  if (row.stage == Stage::kFinal) {
+    fill_finalists(row, ranked, objective);
+    return;
+  }
+  for (std::optional<Ratio>* r : {&row.cublas, &row.cublaslt}) {
+    if (*r) (*r)->interval = {kNaN, kNaN};
+  }
+}
+
+BestRow best_row(const Group& group, Objective objective, const IsCurrent& is_current) {
+  const Pool pool(group, is_current);
+  BestRow row;
+  row.problem = group.problem;
+  row.regime = group.regime;
+  row.environment = pool.newest().environment;
+  row.run = pool.newest().run;
+  row.started_utc = pool.newest().started_utc;
+
+  Ended ended;
+  for (const RecordedRace* race : pool.races()) {
+    for (const Trial& trial : race->race.trials) {
+      if (pool.has(*race, trial)) ended[trial.label] = trial.status;
+    }
+  }
+  row.trials = static_cast<int>(ended.size());
+  row.failed = static_cast<int>(std::count_if(ended.begin(), ended.end(), [](const auto& end) {
+    return end.second != Status::kOk && end.second != Status::kInvalidConfig;
+  }));
+
+  std::vector<Contender> ranked = contenders(pool, ended, Stage::kFinal, objective);
+  if (ranked.empty()) ranked = contenders(pool, ended, Stage::kScreen, objective);
+  if (!ranked.empty()) fill_winner(row, ranked, objective);
+  return row;
+}
+
+}  // namespace
+
+std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
+                               std::span<const GemmProblem> problems, Objective objective,
+                               const IsCurrent& is_current) {
+  const std::vector<Group> groups = group_by_problem(races);
+  std::vector<BestRow> rows;
+  if (problems.empty()) {
+    for (const Group& group : groups) rows.push_back(best_row(group, objective, is_current));
+    return rows;
+  }
+  for (const GemmProblem& problem : problems) {
+    const std::size_t before = rows.size();
+    for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+      for (const Group& group : groups) {
+        if (group.regime != regime || !group.problem.same_problem(problem)) continue;
+        rows.push_back(best_row(group, objective, is_current));
+      }
+    }
+    if (rows.size() == before) rows.emplace_back();
+    for (std::size_t i = before; i < rows.size(); ++i) rows[i].problem = problem;
+  }
+  return rows;
+}
+
+std::optional<MeasuredSwap> measured_swap(std::span<const RecordedRace> races,
+                                          const GemmProblem& problem) {
+  struct Way {
+    std::string label;
+    double ratio = 0;
+  };
+  const RecordedRace* newest = nullptr;
+  Way swapped, as_is;  // of the newest race
+  for (const RecordedRace& recorded : races) {
+    if (!recorded.race.problem.same_problem(problem)) continue;
+    if (newest && recorded.started_utc < newest->started_utc) continue;
+    const Trial* cublas = find_ok(recorded.race, kCublasLabel);
+    if (cublas == nullptr) continue;
+    Way ways[2];
+    for (const Trial& trial : recorded.race.trials) {
+      if (trial.status != Status::kOk || is_baseline(trial.label)) continue;
+      const auto ratio = ratio_over(paired(*cublas, trial));
+      const KernelConfig config = parse_label(trial.label);
+      const bool is_swap_ab = std::holds_alternative<SwapAbConfig>(config);
+      if (!is_swap_ab && !std::holds_alternative<TiledConfig>(config)) continue;
+      Way& way = ways[is_swap_ab ? 1 : 0];
+      if (ratio && ratio->value > way.ratio) way = {trial.label, ratio->value};
+    }
+    if (ways[0].ratio == 0 || ways[1].ratio == 0) continue;
+    newest = &recorded;
+    as_is = std::move(ways[0]);
+    swapped = std::move(ways[1]);
+  }
+  if (newest == nullptr) return std::nullopt;
+  const double speedup = swapped.ratio / as_is.ratio;
+  return MeasuredSwap{std::move(swapped.label), std::move(as_is.label), speedup};
+}
+
+}  // namespace hgemm

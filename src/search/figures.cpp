@@ -1,0 +1,36 @@
+#include "search/figures.h"
+
+namespace hgemm {
+namespace {
+
+/// The boost clock of the GPU that CostFigures' defaults are of (configs/devices.yaml).
+constexpr double kH200BoostMhz = 1980;
+
+}  // namespace
+
+CostFigures cost_figures(const Device& device) {
+  CostFigures figures;
+  figures.power_limit_w = device.power_w.value;
+  figures.sms = static_cast<int>(device.sms.value);
+  figures.mhz *= device.boost_mhz.value / kH200BoostMhz;
+  figures.mma_flops_per_clk = device.flops_per_sm_clk(MmaInput::kBf16);
+  figures.l2_bytes = device.l2_mb.value * 1048576;
+  figures.smem_bytes_per_clk = device.smem_bytes_per_clk.value;
+  figures.read_tbps = (device.read_tbps ? *device.read_tbps : device.memory_tbps).value;
+  return figures;
+}
+
+CostFigures cost_figures(std::span<const Device> devices, const Environment& environment,
+                         Regime regime) {
+  CostFigures figures;
+  if (const Device* device = find_device(devices, environment.gpu_name)) {
+    figures = cost_figures(*device);
+  } else if (environment.sm_count > 0) {
+    figures.sms = environment.sm_count;
+  }
+  if (environment.power_limit_w > 0) figures.power_limit_w = environment.power_limit_w;
+  if (regime == Regime::kBurst) figures.power_limit_w = 0;
+  return figures;
+}
+
+}  // namespace hgemm

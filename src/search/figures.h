@@ -1,0 +1,20 @@
+// The cost model's figures of a GPU: from what is known of a kind of GPU, for an environment and a
+// regime.
+#pragma once
+
+#include <span>
+
+#include "families/cost.h"
+#include "record/environment.h"
+#include "record/trial.h"
+#include "search/devices.h"
+
+namespace hgemm {
+
+CostFigures cost_figures(const Device& device);  ///< sustained, at its own power limit
+/// Of the device that the environment names, if it is among these; else an H200's with that number
+/// of SMs. The power limit is the environment's.
+CostFigures cost_figures(std::span<const Device> devices, const Environment& environment,
+                         Regime regime);
+
+}  // namespace hgemm

@@ -1,0 +1,231 @@
+// Space files: YAML whose keys and values are those of the families' axis tables.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/yaml.h"
+#include "families/shared_axes.h"
+#include "families/visit.h"
+#include "search/legacy_grid.h"
+#include "search/space.h"
+
+namespace hgemm {
+namespace {
+
+/// Far more than anyone compiles; a slip in a range is told rather than enumerated for an hour.
+constexpr std::size_t kMaxPoints = 1'000'000;
+/// Generous bound of every numeric axis: which values are valid is for the rules to say.
+constexpr std::int64_t kMaxAxisValue = 4096;
+
+class SpaceReader {
+ public:
+  /// `includers`: the files whose includes led here.
+  SpaceReader(const std::string& path, std::filesystem::path spaces_dir,
+              std::vector<std::string> includers = {})
+      : file_(YamlFile::read(path, "a map with `name:` and `grids:`")),
+        path_(path),
+        spaces_dir_(std::move(spaces_dir)),
+        includers_(std::move(includers)) {}
+
+  Space read() const {
+    const YamlMap root = file_.map(file_.root(), "a space file", {"name", "include", "grids"});
+    Space space;
+    space.name = root.find("name") ? file_.text(root.at("name"), "name")
+                                   : std::filesystem::path(path_).stem().string();
+    std::size_t points = 0;
+    const auto add = [&](Grid grid, const YAML::Mark& mark) {
+      points += count_points(grid);
+      if (points > kMaxPoints)
+        file_.fail(mark, fmt::format("more than {} points up to here; expected fewer; shorten the "
+                                     "lists",
+                                     kMaxPoints));
+      space.grids.push_back(std::move(grid));
+    };
+    const auto include = root.find("include");
+    if (include) {
+      for (const YAML::Node& item : file_.items(*include, "include")) {
+        for (Grid& grid : read_included(item)) add(std::move(grid), item.Mark());
+      }
+    }
+    if (include && !root.find("grids")) return space;
+    const YAML::Node grids = root.at("grids");
+    if (!grids.IsSequence() || grids.size() == 0)
+      file_.fail(grids.Mark(),
+                 fmt::format("found {} for grids; expected a list of grids; write one "
+                             "\"- {{bm: 128, bn: 256, schedule: coop2}}\" per line",
+                             grids.IsSequence() ? "an empty list" : describe(grids)));
+    for (const YAML::Node& node : grids) {
+      for (Grid& grid : read_grids(node)) add(std::move(grid), node.Mark());
+    }
+    return space;
+  }
+
+ private:
+  std::vector<Grid> read_included(const YAML::Node& item) const {
+    const std::string name = file_.text(item, "include");
+    const auto beside = std::filesystem::path(path_).parent_path() / name;
+    std::string path = beside.string();
+    try {
+      if (!std::filesystem::is_regular_file(beside)) path = find_yaml(name, spaces_dir_, "space");
+    } catch (const InputError& error) {
+      file_.fail(item.Mark(), error.what());
+    }
+    std::vector<std::string> chain = includers_;
+    chain.push_back(path_);
+    for (const std::string& includer : chain) {
+      std::error_code none;  // two files that both exist: they were read
+      if (std::filesystem::equivalent(includer, path, none)) {
+        file_.fail(item.Mark(), fmt::format("found include {}, which leads back to {}; expected a "
+                                            "space that does not include this one; leave it away",
+                                            name, includer));
+      }
+    }
+    return SpaceReader(path, spaces_dir_, std::move(chain)).read().grids;
+  }
+
+  /// One grid; of an older version several, if its schedules are of several families today.
+  std::vector<Grid> read_grids(const YAML::Node& node) const {
+    if (is_legacy_grid(node)) return read_legacy_grids(node);
+    const std::string family = family_of(node);
+    std::vector<std::string> keys = {"family"};
+    for (const AxisText& axis : axes_of(family)) {
+      if (axis.in_spaces) keys.emplace_back(axis.name);
+    }
+    const YamlMap map = file_.map(node, "a grid", keys);
+    return {read_grid(family, [&]<class Config>(const Axis<Config>& axis) {
+      return values_of(
+          map, axis.text.in_spaces ? std::optional(std::string(axis.text.name)) : std::nullopt,
+          axis);
+    })};
+  }
+
+  std::vector<Grid> read_legacy_grids(const YAML::Node& node) const {
+    const YamlMap map = file_.map(node, "a grid", legacy_keys());
+    const auto given = map.find("consumers");
+    const std::vector<std::int64_t> consumers =
+        given ? file_.numbers(*given, "consumers", 1, 3) : std::vector<std::int64_t>{2};
+    std::vector<Grid> grids;
+    for (const std::string_view family : family_names()) {
+      const std::vector<std::string> schedules = legacy_schedules_of(map, family);
+      if (schedules.empty()) continue;
+      grids.push_back(read_grid(std::string(family), [&]<class Config>(const Axis<Config>& axis) {
+        const auto values = legacy_values(family, axis.text.name, schedules, consumers);
+        return values ? *values : values_of(map, legacy_key(family, axis.text.name), axis);
+      }));
+    }
+    return grids;
+  }
+
+  std::vector<std::string> legacy_schedules_of(const YamlMap& map, std::string_view family) const {
+    const auto given = map.find("schedule");
+    if (!given) {
+      return family == legacy_family("coop") ? std::vector<std::string>{"coop"}
+                                             : std::vector<std::string>{};
+    }
+    std::vector<std::string> schedules;
+    for (const YAML::Node& item : file_.items(*given, "schedule")) {
+      const auto of = file_.word(item, "schedule", legacy_family, legacy_schedules());
+      if (of == family) schedules.push_back(item.Scalar());
+    }
+    return schedules;
+  }
+
+  /// `values_of` returns the values of an axis of the family.
+  static Grid read_grid(const std::string& family, const auto& values_of) {
+    Grid grid{.family = family, .values = {}};
+    visit_family(family, [&]<class Config>(const Config&) {
+      for (const Axis<Config>& axis : Family<Config>::axes()) {
+        grid.values.push_back(values_of(axis));
+      }
+    });
+    return grid;
+  }
+
+  std::string family_of(const YAML::Node& node) const {
+    const auto names = family_names();
+    if (!node.IsMap() || !node["family"]) return std::string(names.front());
+    const YAML::Node family = node["family"];
+    const std::string name = file_.text(family, "family");
+    if (std::ranges::find(names, name) == names.end()) {
+      file_.fail(family.Mark(), fmt::format("found {} for family; expected {}; correct it",
+                                            describe(family), fmt::join(names, " or ")));
+    }
+    return name;
+  }
+
+  /// What the grid gives for the axis at `key`; the axis' default where that is nullopt or absent.
+  template <class Config>
+  std::vector<std::string> values_of(const YamlMap& map, const std::optional<std::string>& key,
+                                     const Axis<Config>& axis) const {
+    const AxisText& text = axis.text;
+    const auto node = key ? map.find(*key) : std::nullopt;
+    if (!node) {
+      if (text.otherwise.empty()) map.at(*key);  // says that it is missing
+      return {std::string(text.otherwise)};
+    }
+    std::vector<std::string> values;
+    for (const YAML::Node& item : file_.items(*node, *key)) {
+      if (text.number && is_number_list(item)) {
+        for (const std::int64_t number : file_.numbers(item, *key, 0, kMaxAxisValue)) {
+          values.push_back(value_of(item, fmt::to_string(number), *key, axis));
+        }
+      } else {
+        values.push_back(value_of(item, item.IsScalar() ? item.Scalar() : "", *key, axis));
+      }
+    }
+    return values;
+  }
+
+  /// A number or a range of numbers.
+  static bool is_number_list(const YAML::Node& item) {
+    return item.IsScalar() && !item.Scalar().empty() &&
+           item.Scalar().find_first_not_of("-0123456789:") == std::string::npos;
+  }
+
+  template <class Config>
+  std::string value_of(const YAML::Node& item, const std::string& found, const std::string& key,
+                       const Axis<Config>& axis) const {
+    const std::string word = modern_word(found);
+    if (Config scratch; axis.parse(scratch, word)) return word;
+    file_.fail(item.Mark(),
+               fmt::format("found {} for {}; expected {}; {}correct it",
+                           item.IsScalar() ? in_quotes(found) : describe(item), key,
+                           axis.text.values, did_you_mean(found, words_in(axis.text.values))));
+  }
+
+  /// Those of "linear, hilbert, group1 to group64".
+  static std::vector<std::string> words_in(std::string_view values) {
+    std::vector<std::string> words;
+    while (!values.empty()) {
+      const std::size_t end = std::min(values.find_first_of(" ,;:."), values.size());
+      if (end != 0) words.emplace_back(values.substr(0, end));
+      values.remove_prefix(std::min(end + 1, values.size()));
+    }
+    return words;
+  }
+
+  static std::size_t count_points(const Grid& grid) {
+    std::size_t points = 1;
+    for (const auto& values : grid.values) {
+      points = std::min(points * values.size(), kMaxPoints + 1);  // far below overflow at each step
+    }
+    return points;
+  }
+
+  YamlFile file_;
+  std::string path_;
+  std::filesystem::path spaces_dir_;
+  std::vector<std::string> includers_;
+};
+
+}  // namespace
+
+Space load_space(const std::string& argument, const std::string& configs_dir) {
+  const std::filesystem::path spaces_dir = std::filesystem::path(configs_dir) / "spaces";
+  return SpaceReader(find_yaml(argument, spaces_dir, "space"), spaces_dir).read();
+}
+
+}  // namespace hgemm

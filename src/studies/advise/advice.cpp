@@ -1,0 +1,274 @@
+#include "studies/advise/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "families/family.h"
+
+namespace hgemm {
+namespace {
+
+/// wgmma's least N, and what one mma.m16n8k16 takes: up to here one pass over the weights computes
+/// all tokens without the tensor cores mattering. ONNX Runtime takes its GEMV up to the same M
+/// (pull request 31478).
+constexpr std::int64_t kGemvRows = 8;
+/// Two 64-row blocks. Every decode shape up to here is memory-bound on an H200, and TensorRT-LLM,
+/// SGLang and cuBLAS have kernels of their own up to here (analysis/latency-model.md).
+constexpr std::int64_t kThinRows = 128;
+/// CUTLASS's stream-K gives no unit fewer k tiles than this (tile_scheduler_params.h).
+constexpr double kLeastKBlocks = 8;
+constexpr std::int64_t kBlockK = 64;
+constexpr int kMaxTileRows = 384;  // TiledRule::kTileM
+/// A share waits for the other one's partial sums: written, announced, seen and read are four trips
+/// through L2 one after the other. An assumption: public microbenchmarks put a hit at 200 to 300
+/// cycles.
+constexpr double kSplitLatencyCycles = 4 * 260;
+/// What L2 delivers, as DeepGEMM's cost model has it (heuristics/sm90.hpp): per SM, and in all.
+constexpr double kL2BytesPerClkPerSm = 64;
+constexpr double kL2BytesPerClk = 8e6 / 1.3e3;
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+/// Whether this project's kernel can have the tile, with three stages and some consumers.
+bool can_build(int bm, int bn) {
+  for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
+    for (const int consumers : {1, 2, 3}) {
+      const TiledConfig config{
+          .bm = bm, .bn = bn, .stages = 3, .schedule = schedule, .consumers = consumers};
+      if (!why_invalid(KernelConfig(config))) return true;
+    }
+  }
+  return false;
+}
+
+class Tiling {
+ public:
+  Tiling(const Device& device, const GemmProblem& problem, double memory_us)
+      : device_(device), problem_(problem), memory_us_(memory_us), sms_(device.sms.value) {}
+
+  KernelAdvice best() const {
+    KernelAdvice best;
+    std::vector<TileFit> fits;
+    for (int bm = kWgmmaRows; bm <= kMaxTileRows; bm += kWgmmaRows) {
+      for (int bn = kWgmmaStepN; bn <= kWgmmaMaxN; bn += kWgmmaStepN) {
+        if (!can_build(bm, bn)) continue;
+        fits.push_back(whole(bm, bn));
+        if (const auto us = split_us(bm, bn); us && (best.split_us == 0 || *us < best.split_us))
+          best.split_us = *us;
+      }
+    }
+    // The model cannot tell those within its error apart; the largest moves the fewest bytes.
+    best.whole_us = std::ranges::min_element(fits, {}, &TileFit::us)->us;
+    for (const TileFit& fit : fits) {
+      if (fit.us <= best.whole_us * kModelMargin && fit.bm * fit.bn > best.whole.bm * best.whole.bn)
+        best.whole = fit;
+    }
+    return best;
+  }
+
+ private:
+  TileFit whole(int bm, int bn) const {
+    TileFit fit{.bm = bm, .bn = bn, .tiles = tiles(bm, bn)};
+    const auto sms = static_cast<std::int64_t>(sms_);
+    fit.waves = rounded_up(fit.tiles, sms);
+    fit.efficiency = static_cast<double>(fit.tiles) / static_cast<double>(fit.waves * sms);
+    fit.us = time_us(static_cast<double>(fit.waves) * cycles(bm, bn));
+    return fit;
+  }
+
+  /// Every SM has its share of all tiles' k blocks; one tile of each is shared with another SM, and
+  /// its fp32 partial sums are written and read through L2.
+  std::optional<double> split_us(int bm, int bn) const {
+    const double shares = static_cast<double>(tiles(bm, bn)) / sms_;
+    if (shares * static_cast<double>(rounded_up(problem_.k, kBlockK)) < kLeastKBlocks)
+      return std::nullopt;
+    const double partials = 2.0 * 4.0 * bm * bn / l2_bytes_per_clk(sms_);
+    return time_us(shares * cycles(bm, bn) + partials + kSplitLatencyCycles);
+  }
+
+  std::int64_t tiles(int bm, int bn) const {
+    return rounded_up(problem_.m, bm) * rounded_up(problem_.n, bn);
+  }
+
+  /// Of one tile: its wgmmas, or its operands from L2. With more tiles than SMs clusters of two
+  /// share the larger operand (DeepGEMM: not with a single wave).
+  double cycles(int bm, int bn) const {
+    const auto all = static_cast<double>(tiles(bm, bn));
+    const auto depth = static_cast<double>(rounded_up(problem_.k, kMmaK));
+    const double mma =
+        depth * (static_cast<double>(bm) / kWgmmaRows) * wgmma_cycles(device_, {}, bn).cycles();
+    const double shared = all > sms_ ? 0.5 : 1.0;
+    const double rows = std::min(bm, bn) + shared * std::max(bm, bn);
+    const double bytes =
+        kInputBytes * (rows * depth * kMmaK + static_cast<double>(bm) * static_cast<double>(bn));
+    return std::max(mma, bytes / l2_bytes_per_clk(std::min(all, sms_)));
+  }
+
+  static double l2_bytes_per_clk(double active_sms) {
+    return std::min(kL2BytesPerClkPerSm, kL2BytesPerClk / active_sms);
+  }
+
+  double time_us(double cycles) const { return std::max(memory_us_, cycles / device_.model_mhz()); }
+
+  const Device& device_;
+  const GemmProblem& problem_;
+  double memory_us_;
+  double sms_;
+};
+
+std::string us_text(double us) {
+  return us < 1000 ? fmt::format("{:.3g} us", us) : fmt::format("{:.0f} us", us);
+}
+
+std::string intensity_text(const Roofline& roof) {
+  return fmt::format("{:.1f} FLOP/B against a ridge of {:.0f}", roof.intensity, roof.ridge);
+}
+
+std::string whole_text(const KernelAdvice& advice) {
+  const TileFit& fit = advice.whole;
+  std::string text = fmt::format("{}x{} tiles: {} in {} wave{} ({:.0f} % of the SMs' time), {}",
+                                 fit.bm, fit.bn, fit.tiles, fit.waves, fit.waves == 1 ? "" : "s",
+                                 fit.efficiency * 100, us_text(fit.us));
+  if (us_text(fit.us) != us_text(advice.whole_us))
+    text += fmt::format(" (fastest, with smaller tiles: {})", us_text(advice.whole_us));
+  return text;
+}
+
+KernelAdvice advise_kernel(const Device& device, const GemmProblem& problem, const Roofline& roof,
+                           const SwapAdvice& swap) {
+  KernelAdvice advice = Tiling(device, problem, roof.memory_us).best();
+  const bool thin_m = problem.m <= problem.n;
+  const std::int64_t thin = thin_m ? problem.m : problem.n;
+  const std::int64_t wide = thin_m ? problem.n : problem.m;
+  const char* side = thin_m ? "M" : "N";
+  const bool pays = swap.verdict == SwapVerdict::kPays;
+  if (thin <= kGemvRows && roof.memory_bound()) {
+    advice.kind = KernelKind::kGemv;
+    advice.why = fmt::format("{} = {} <= {}: {}, so reading once and fast is all ({})", side, thin,
+                             kGemvRows, intensity_text(roof), us_text(roof.memory_us));
+  } else if (thin <= kThinRows && (roof.memory_bound() || pays)) {
+    advice.kind = KernelKind::kThin;
+    advice.why = fmt::format("{} = {} <= {}: {}{}", side, thin, kThinRows, intensity_text(roof),
+                             pays ? ", and swap-AB pays" : "");
+  } else if (advice.split_us > 0 && advice.whole_us >= advice.split_us * kModelMargin) {
+    advice.kind = KernelKind::kStreamK;
+    advice.why = fmt::format("whole {}; with K split over all SMs {}", whole_text(advice),
+                             us_text(advice.split_us));
+  } else {
+    advice.kind = KernelKind::kGemm;
+    advice.why = whole_text(advice);
+    advice.why += advice.split_us > 0
+                      ? fmt::format("; splitting K would take {}", us_text(advice.split_us))
+                      : fmt::format("; K is too short to split (a unit needs {:g} blocks of {})",
+                                    kLeastKBlocks, kBlockK);
+  }
+  const std::int64_t blocks = rounded_up(wide, kWgmmaRows);
+  if (advice.kind <= KernelKind::kThin && static_cast<double>(blocks) < device.sms.value) {
+    advice.why += fmt::format("; {} block{} of {} rows cannot keep {:g} SMs reading: split K",
+                              blocks, blocks == 1 ? "" : "s", kWgmmaRows, device.sms.value);
+  }
+  return advice;
+}
+
+}  // namespace
+
+std::string_view to_string(SwapVerdict verdict) {
+  switch (verdict) {
+    case SwapVerdict::kPays:
+      return "pays";
+    case SwapVerdict::kNoMatter:
+      return "does not matter";
+    case SwapVerdict::kDoesNotPay:
+      return "does not pay";
+  }
+  return "";
+}
+
+std::string_view to_string(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kGemv:
+      return "gemv";
+    case KernelKind::kThin:
+      return "thin";
+    case KernelKind::kStreamK:
+      return "stream-k";
+    case KernelKind::kGemm:
+      return "gemm";
+  }
+  return "";
+}
+
+Roofline roofline(const Device& device, const GemmProblem& problem) {
+  return {.intensity = problem.flops() / problem.bytes(),
+          .ridge = device.ridge(),
+          .memory_us = problem.bytes() / (device.memory_tbps.value * 1e6),
+          .compute_us = problem.flops() / (device.peak_tflops.value * 1e6),
+          .fits_l2 = problem.bytes() <= device.l2_mb.value * 1024 * 1024,
+          .fits_memory = problem.bytes() <= device.memory_gb.value * 1e9};
+}
+
+TensorWork tensor_work(const Device& device, const WgmmaForm& form, std::int64_t rows,
+                       std::int64_t columns, std::int64_t k) {
+  TensorWork best;
+  best.us = std::numeric_limits<double>::infinity();
+  const std::int64_t blocks = rounded_up(rows, kWgmmaRows);
+  const std::int64_t depth = rounded_up(k, wgmma_depth(form.input));
+  for (int n = kWgmmaMaxN; n > 0; n -= kWgmmaStepN) {
+    const std::int64_t instructions = blocks * depth * rounded_up(columns, n);
+    const double cycles = static_cast<double>(instructions) / device.sms.value *
+                          wgmma_cycles(device, form, n).cycles();
+    const double us = cycles / device.model_mhz();
+    // Of equals the largest N, which comes first: the fewest instructions.
+    if (us < best.us) best = {.n = n, .blocks = blocks, .instructions = instructions, .us = us};
+  }
+  return best;
+}
+
+SwapAdvice advise_swap(const Device& device, const WgmmaForm& form, std::int64_t m, std::int64_t n,
+                       std::int64_t k, double memory_us) {
+  SwapAdvice advice;
+  advice.as_is = tensor_work(device, form, m, n, k);
+  advice.swapped = tensor_work(device, form, n, m, k);
+  advice.speedup = std::max(memory_us, advice.as_is.us) / std::max(memory_us, advice.swapped.us);
+  if (advice.speedup >= kModelMargin) {
+    advice.verdict = SwapVerdict::kPays;
+  } else if (advice.speedup <= 1 / kModelMargin) {
+    advice.verdict = SwapVerdict::kDoesNotPay;
+  }
+  const int depth = wgmma_depth(form.input);
+  const auto side = [&](const char* name, std::int64_t rows, const TensorWork& work) {
+    return fmt::format("{} = {} on {} x 64 rows, m64n{}k{}: {}", name, rows, work.blocks, work.n,
+                       depth, us_text(work.us));
+  };
+  advice.why =
+      fmt::format("tensor cores as it is ({}), swapped ({}), memory {}", side("M", m, advice.as_is),
+                  side("N", n, advice.swapped), us_text(memory_us));
+  if (advice.verdict == SwapVerdict::kNoMatter) {
+    advice.why += std::max(advice.as_is.us, advice.swapped.us) <= memory_us
+                      ? ": memory is the bound both ways"
+                      : ": the difference is within the model's 5 %";
+  } else if (advice.verdict == SwapVerdict::kPays) {
+    advice.why += fmt::format(": {:.2f}x", advice.speedup);
+  } else {
+    advice.why += fmt::format(": swapping costs {:.2f}x", 1 / advice.speedup);
+  }
+  return advice;
+}
+
+Advice advise(const Device& device, const GemmProblem& problem) {
+  Advice advice;
+  advice.problem = problem;
+  advice.roofline = roofline(device, problem);
+  const WgmmaForm form{.input =
+                           problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16};
+  advice.swap =
+      advise_swap(device, form, problem.m, problem.n, problem.k, advice.roofline.memory_us);
+  advice.kernel = advise_kernel(device, problem, advice.roofline, advice.swap);
+  return advice;
+}
+
+}  // namespace hgemm

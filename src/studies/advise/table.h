@@ -1,0 +1,55 @@
+// The latency model and its advice as text: for people (table, markdown) and for programs (json,
+// csv; stable formats).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "output/emit.h"
+#include "results/best.h"
+#include "studies/advise/advice.h"
+
+namespace hgemm {
+
+struct AdvisedShape {
+  Advice advice;
+  std::optional<BestRow> measured;                  ///< on a GPU of that name; none: never recorded
+  std::optional<MeasuredSwap> swap = std::nullopt;  ///< likewise
+};
+struct DeviceAdvice {
+  Device device;
+  std::vector<AdvisedShape> problems;
+};
+
+/// json: a list of objects with device m n k dtype tag bound intensity ridge memory_us compute_us
+/// floor_us fits_l2 fits_memory swap_ab swap_speedup as_is_n as_is_us swapped_n swapped_us swap_why
+/// kernel tile waves wave_efficiency whole_us split_us kernel_why and, null where nothing was
+/// measured, measured_gpu measured_date regime label time_us floor_fraction cublas_time_us
+/// cublas_floor_fraction swap_measured swap_measured_label as_is_measured_label. csv: the same
+/// columns.
+///
+/// table and md: a block for each device: a line with its figures, a line per shape, and below them
+/// a sentence each for the kernel (with the config that was fastest there) and for swap-AB (with
+/// what it was worth there, and by which configs).
+std::string format_advice(std::span<const DeviceAdvice> devices, Format format);
+
+/// json: a list of objects with device n k form read_cycles compute_cycles predicted_cycles bound
+/// measured_cycles error measured_gpu, for every device, form and N; null where nothing was
+/// measured. csv: the same columns.
+///
+/// table and md: for each device a table of the forms that were measured there (of f32 <- bf16 from
+/// shared memory if none was), with the N from which on computing is the bound and the largest
+/// error.
+std::string format_wgmma(std::span<const Device> devices, std::span<const MeasuredWgmma> measured,
+                         Format format);
+
+/// The figures of each device, what follows from them, and where they are from.
+/// json: a list of objects with device gpu_names sms tensor_cores_per_sm boost_mhz tensor_mhz
+/// peak_tflops peak_fp8_tflops memory_tbps read_tbps memory_gb l2_mb power_w smem_bytes_per_clk
+/// derived_flops_per_tc_clk flops_per_tc_clk ridge compute_bound_from_n and sources (csv: without
+/// sources).
+std::string format_devices(std::span<const Device> devices, Format format);
+
+}  // namespace hgemm

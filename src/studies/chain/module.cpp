@@ -1,0 +1,167 @@
+#include "studies/chain/module.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "compile/source.h"
+#include "families/family.h"
+#include "gemm/codec.h"
+#include "program/configs.h"
+#include "program/devices.h"
+#include "program/help.h"
+#include "program/shapes.h"
+#include "studies/chain/chain.h"
+#include "studies/chain/run.h"
+#include "studies/chain/table.h"
+#include "studies/tuned.h"
+
+namespace hgemm {
+namespace {
+
+struct ChainOptions {
+  std::string problems;
+  std::vector<std::int64_t> rows;
+  int length = 20;
+  std::string config;
+};
+
+/// Those with the rows that were asked for; all if none were.
+std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
+  std::vector<GemmProblem> problems = cli::chosen_problems(options.problems);
+  std::set<std::int64_t> known;
+  for (const GemmProblem& problem : problems) {
+    if (const char* reason = why_no_kernel(problem)) {
+      throw InputError(fmt::format("no kernel can compute {}: {}", to_string(problem), reason));
+    }
+    if (!problem.is_packed()) {
+      throw InputError(
+          fmt::format("{} has padded rows, and the links of a chain have none: leave its leading "
+                      "dimensions out",
+                      to_string(problem)));
+    }
+    known.insert(problem.m);
+  }
+  for (const std::int64_t m : options.rows) {
+    if (known.contains(m)) continue;
+    throw InputError(fmt::format("--m {}: no shape of {} has so many rows; there are {}", m,
+                                 options.problems, fmt::join(known, ", ")));
+  }
+  std::erase_if(problems, [&](const GemmProblem& problem) {
+    return !options.rows.empty() &&
+           std::ranges::find(options.rows, problem.m) == options.rows.end();
+  });
+  return problems;
+}
+
+/// Which configs compute a problem: the best known ones, or the one that was named.
+class Configs {
+ public:
+  Configs(const ChainOptions& options, const cli::StudyOptions& common) {
+    if (options.config.empty()) {
+      tuned_.emplace(common);
+      return;
+    }
+    named_ = cli::chosen_config(options.config);
+  }
+  cli::PdlPair of(const GemmProblem& problem) const {
+    if (!named_) return tuned_->pdl_pair(problem);
+    if (const char* reason = why_not(*named_, problem)) {
+      throw InputError(fmt::format("--config {} cannot compute {}, a link of the chain: {}",
+                                   label(*named_), to_string(problem), reason));
+    }
+    const cli::PdlPair pair = cli::pdl_pair_of(*named_);
+    for (const std::string& text : {pair.off, pair.on}) {
+      const auto rejection = why_invalid(parse_label(text));
+      if (!rejection) continue;
+      throw InputError(
+          fmt::format("--config {}: a chain also runs {}, and the kernel cannot: {} (rule {})",
+                      label(*named_), text, rejection->reason, rejection->rule));
+    }
+    return pair;
+  }
+
+ private:
+  std::optional<cli::Tuned> tuned_;
+  std::optional<KernelConfig> named_;
+};
+
+StudyRequest request_for(const Chain& chain, const Configs& configs) {
+  StudyRequest request{
+      .kind = std::string(kChainStudy), .label = chain.label, .problem = std::nullopt};
+  std::map<std::string, cli::PdlPair> known;  // to look for the best of a problem takes a while
+  std::set<std::string> names;
+  std::vector<ChainLink> links;
+  for (const GemmProblem& problem : chain.links) {
+    const auto [found, fresh] = known.try_emplace(to_string(problem));
+    if (fresh) found->second = configs.of(problem);
+    const cli::PdlPair& pair = found->second;
+    links.push_back({.problem = problem, .pdl_off = pair.off, .pdl_on = pair.on});
+    for (const std::string& text : {pair.off, pair.on}) {
+      const Kernel kernel = kernel_for(parse_label(text), problem);
+      if (!names.insert(build_name(kernel)).second) continue;
+      request.sources.push_back({build_name(kernel), kernel_source(kernel)});
+    }
+  }
+  request.parts = parts_of(links);
+  return request;
+}
+
+class ChainModule : public StudyModule {
+ public:
+  std::string_view name() const override { return kChainStudy; }
+
+  void add_options(CLI::App& command) override {
+    command.add_option("--shapes", options_.problems, cli::help_text("chain", "--shapes"))
+        ->type_name("FILE|MxNxK")
+        ->required();
+    command.add_option("--m", options_.rows, cli::help_text("chain", "--m"))
+        ->type_name("M[,M...]")
+        ->delimiter(',');
+    command.add_option("--length", options_.length, cli::help_text("chain", "--length"))
+        ->type_name("N")
+        ->check(CLI::Range(kMinChainLength, kMaxChainLength))
+        ->capture_default_str();
+    command.add_option("--config", options_.config, cli::help_text("chain", "--config"))
+        ->type_name("LABEL");
+  }
+
+  std::vector<StudyRequest> plan(cli::StudyOptions& common) override {
+    common.newest = true;  // older ones had other kernels; a chain is about those of now
+    const std::vector<GemmProblem> problems = links_asked_for(options_);
+    const Configs configs(options_, common);
+    std::vector<StudyRequest> requests;
+    for (const Chain& chain : chains_of(problems, options_.length)) {
+      for (const GemmProblem& problem : chain.left_out) {
+        fmt::print(stderr, "left out: {} {}: it comes less often than once in a layer\n",
+                   to_string(problem), problem.tag);
+      }
+      requests.push_back(request_for(chain, configs));
+    }
+    return requests;
+  }
+
+  std::string table(const cli::StudyAnswer& answer, Format format) const override {
+    const auto devices = cli::known_devices();
+    return format_chain(chain_rows(answer.studies, devices), format);
+  }
+
+  Study run(const StudyRequest& request, const Cubins& cubins, const Bench& bench) const override {
+    return run_chain(request, cubins, bench);
+  }
+
+ private:
+  ChainOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<StudyModule> chain_module() { return std::make_unique<ChainModule>(); }
+
+}  // namespace hgemm

@@ -1,0 +1,19 @@
+// Whose counters can be read: configs, ladder steps and baselines, by their labels.
+#pragma once
+
+#include <string>
+
+#include "worker/lab.h"
+
+namespace hgemm {
+
+/// Throws InputError, with the rule, for a config that the kernel cannot run.
+void check_counted(const std::string& label);
+
+/// A ladder step is of one type; all others take any.
+bool is_of_type(const std::string& label, const GemmProblem& problem);
+
+/// Throws InputError for a config that cannot compute the problem.
+StudyRequest counters_request(const std::string& label, const GemmProblem& problem);
+
+}  // namespace hgemm

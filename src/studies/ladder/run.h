@@ -1,0 +1,61 @@
+// Steps of the ladder on the GPU.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/candidate.h"
+#include "kernels/studies/ladder/steps.h"
+#include "studies/ladder/ladder.h"
+#include "worker/bench.h"
+
+namespace hgemm {
+
+/// A step's cubin loaded and its grid sized for a problem.
+class LadderKernel {
+ public:
+  /// Throws Error if the step cannot compute the problem, CudaError if the driver refuses the
+  /// cubin.
+  LadderKernel(const ladder::Step& step, const std::filesystem::path& cubin,
+               const GemmProblem& problem);
+  LadderKernel(const LadderKernel&) = delete;
+  LadderKernel& operator=(const LadderKernel&) = delete;
+  ~LadderKernel();
+
+  int ctas() const { return ctas_; }
+  /// `stamps`: of a probed build, 2 * kProbeSlots for each CTA, zeroed; else none.
+  LadderParams params(const Operands& operands, unsigned long long* stamps = nullptr) const;
+  void launch(const LadderParams& params, cudaStream_t stream) const;
+
+ private:
+  cudaLaunchConfig_t launch_config(int ctas, cudaStream_t stream,
+                                   cudaLaunchAttribute* cluster) const;
+  int count_ctas() const;
+
+  ladder::Step step_;
+  GemmProblem problem_;
+  cudaLibrary_t library_ = nullptr;
+  cudaKernel_t kernel_ = nullptr;
+  int ctas_ = 0;
+};
+
+/// A step as a candidate, with parameters for every set of the problem. Throws InputError if the
+/// label is not that of a step.
+std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label,
+                                                 const std::filesystem::path& cubin,
+                                                 const ProblemData& data);
+
+/// A ladder step, verified, then timed in turns with cublas, rested (device/protocol.h).
+Study run_ladder(const StudyRequest& request, const std::filesystem::path& cubin,
+                 const Bench& bench);
+
+/// One launch of a step's probed build, verified: where its cycles went. Roles: "cta" where all
+/// threads do the same, else "producer" and "consumer".
+Study run_ladder_probe(const StudyRequest& request, const std::filesystem::path& cubin,
+                       const Bench& bench);
+
+}  // namespace hgemm

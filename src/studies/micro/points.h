@@ -1,0 +1,147 @@
+// The microbenchmarks that there are, as values: each has a label that names all its axes, and the
+// source of its kernel. Points that differ only in what is an argument of the kernel (data,
+// threads, bytes in flight) share one source text, so that it is compiled once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace hgemm {
+
+inline constexpr std::string_view kMicroStudy = "micro";
+
+/// What an instruction multiplies, into what.
+enum class MmaTypes : std::uint8_t { kF32Bf16, kF32F16, kF16F16, kF32E4m3, kF16E4m3 };
+enum class MicroData : std::uint8_t { kRandom, kZeros };
+/// Issue keeps the pipe full; latency waits for each before the next.
+enum class MicroPace : std::uint8_t { kIssue, kLatency };
+enum class MemoryLevel : std::uint8_t { kL2, kHbm };
+enum class MicroSwizzle : std::uint8_t { kNone, k32, k64, k128 };
+enum class StmatrixRows : std::uint8_t { kSwizzled, kPadded, kPlain };
+enum class SmemOwner : std::uint8_t { kOwn, kPeer };
+/// How a thread waits at a barrier: a poll that returns at once, or one that may suspend it.
+enum class BarrierWait : std::uint8_t { kTest, kTry };
+enum class Extent : std::uint8_t { kOneSm, kAllSms };
+
+/// wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1: cycles per instruction and SM.
+struct WgmmaPoint {
+  int n = 128;
+  MmaTypes types = MmaTypes::kF32Bf16;
+  bool a_from_registers = false;
+  MicroData data = MicroData::kRandom;
+  MicroPace pace = MicroPace::kIssue;
+  int warpgroups = 1;
+  bool operator==(const WgmmaPoint&) const = default;
+};
+/// mma.m16n8k16.f32.bf16.random.issue.w4: cycles per instruction and SM, over all warps.
+struct MmaPoint {
+  MmaTypes types = MmaTypes::kF32Bf16;
+  MicroData data = MicroData::kRandom;
+  MicroPace pace = MicroPace::kIssue;
+  int warps = 4;
+  bool operator==(const MmaPoint&) const = default;
+};
+/// tma.box64x64.sw128.mc1.l2.issue.q4: boxes of bf16 (rows x columns), q of them in flight per CTA;
+/// mc: CTAs that each box goes to.
+struct TmaPoint {
+  int box_rows = 64;
+  int box_columns = 64;
+  MicroSwizzle swizzle = MicroSwizzle::k128;
+  int multicast = 1;
+  MemoryLevel level = MemoryLevel::kL2;
+  MicroPace pace = MicroPace::kIssue;
+  int in_flight = 1;
+  bool operator==(const TmaPoint&) const = default;
+};
+/// bulk.b8192.l2.issue.q4: one-dimensional bulk copies.
+struct BulkPoint {
+  int bytes = 8192;
+  MemoryLevel level = MemoryLevel::kL2;
+  MicroPace pace = MicroPace::kIssue;
+  int in_flight = 1;
+  bool operator==(const BulkPoint&) const = default;
+};
+/// read.l2.t512.u4: u loads of 16 bytes in flight in each of t threads per SM.
+struct ReadPoint {
+  MemoryLevel level = MemoryLevel::kL2;
+  int threads = 512;
+  int unroll = 4;
+  bool operator==(const ReadPoint&) const = default;
+};
+/// mbarrier.own.test: between two warps of a CTA, waiting with test_wait in a loop;
+/// mbarrier.peer.try: between the CTAs of a cluster, waiting with try_wait.
+struct MbarrierPoint {
+  SmemOwner owner = SmemOwner::kOwn;
+  BarrierWait wait = BarrierWait::kTest;
+  bool operator==(const MbarrierPoint&) const = default;
+};
+/// smem.peer.issue.t256: loads of a peer's shared memory (DSMEM), or of the CTA's own.
+struct SmemPoint {
+  SmemOwner owner = SmemOwner::kPeer;
+  MicroPace pace = MicroPace::kIssue;
+  int threads = 32;
+  bool operator==(const SmemPoint&) const = default;
+};
+/// stmatrix.x4.swizzled.w4
+struct StmatrixPoint {
+  StmatrixRows rows = StmatrixRows::kSwizzled;
+  int warps = 4;
+  bool operator==(const StmatrixPoint&) const = default;
+};
+/// contention.m64n256k16.wg2.fill48.one: wgmma (f32 <- bf16, ss, random) while TMA fills other
+/// stages at so many bytes per cycle, if it can.
+struct ContentionPoint {
+  int n = 256;
+  int warpgroups = 2;
+  int fill_bytes_per_clk = 0;
+  Extent extent = Extent::kOneSm;
+  bool operator==(const ContentionPoint&) const = default;
+};
+
+using MicroPoint = std::variant<WgmmaPoint, MmaPoint, TmaPoint, BulkPoint, ReadPoint, MbarrierPoint,
+                                SmemPoint, StmatrixPoint, ContentionPoint>;
+
+/// K of one instruction, the FLOPs it does, and what an SM could do per cycle: peak of the dense
+/// tensor cores.
+int mma_k(MmaTypes types);
+double wgmma_flops(const WgmmaPoint& point);
+double mma_flops();
+double peak_flops_per_clk(MmaTypes types);
+
+std::string micro_label(const MicroPoint& point);
+/// None for what is no label; the point that it names may be one that cannot be.
+std::optional<MicroPoint> read_micro(std::string_view label);
+/// Throws InputError for what is no label, or names a point that cannot be.
+MicroPoint parse_micro(std::string_view label);
+/// Why there cannot be such a point, with the rule.
+std::optional<std::string> why_impossible(const MicroPoint& point);
+
+/// Most warpgroups that a wgmma kernel of this point can be launched with: registers decide.
+int max_warpgroups(const WgmmaPoint& point);
+
+/// NVRTC's input, and the kernel's name in it.
+std::string micro_source(const MicroPoint& point);
+std::string micro_kernel(const MicroPoint& point);
+
+struct MicroPlan {
+  std::vector<MicroPoint> points;
+  struct LeftOut {
+    std::string label;
+    std::string reason;
+  };
+  std::vector<LeftOut> left_out;  ///< of what the plan's axes span
+};
+/// By default every axis is covered for the types that matter; `full` is the cross product of the
+/// axes of each family.
+MicroPlan micro_plan(bool full);
+
+/// The points of the default plan that `only` picks: labels, prefixes of labels or patterns with *
+/// and ?, separated by commas; empty: all. What matches nothing there is looked for in the full
+/// plan. Throws InputError for what matches nothing at all.
+MicroPlan micro_plan(bool full, std::string_view only);
+
+}  // namespace hgemm

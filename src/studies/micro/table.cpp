@@ -1,0 +1,296 @@
+#include "studies/micro/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "output/json.h"
+#include "output/table.h"
+#include "output/text.h"
+#include "studies/micro/points.h"
+
+namespace hgemm {
+namespace {
+
+// ---- What follows from a figure ----
+
+const Figure* find(const Study& study, std::string_view metric) {
+  return find_figure(study.figures, "", metric);
+}
+
+struct Rate {
+  double flops_per_clk = 0;
+  double peak_fraction = 0;
+};
+/// Of tensor-core instructions that were issued back to back.
+std::optional<Rate> rate_of(const MicroPoint& point, const Figure& figure) {
+  if (figure.metric != "cycles" || figure.value <= 0) return std::nullopt;
+  const auto rate = [&figure](double flops, MmaTypes types) {
+    const double per_clk = flops / figure.value;
+    return Rate{per_clk, per_clk / peak_flops_per_clk(types)};
+  };
+  if (const auto* wgmma = std::get_if<WgmmaPoint>(&point)) {
+    if (wgmma->pace == MicroPace::kIssue) return rate(wgmma_flops(*wgmma), wgmma->types);
+  } else if (const auto* mma = std::get_if<MmaPoint>(&point)) {
+    if (mma->pace == MicroPace::kIssue) return rate(mma_flops(), mma->types);
+  } else if (const auto* beside = std::get_if<ContentionPoint>(&point)) {
+    return rate(wgmma_flops({.n = beside->n}), MmaTypes::kF32Bf16);
+  }
+  return std::nullopt;
+}
+
+std::string family_of(const std::string& label) { return label.substr(0, label.find('.')); }
+
+// ---- For programs ----
+
+Json to_json(const RecordedStudy& recorded, const Figure* figure) {
+  const Study& study = recorded.study;
+  std::optional<Rate> rate;
+  if (figure != nullptr) rate = rate_of(parse_micro(study.label), *figure);
+  const auto of_figure = [figure](auto member) {
+    return figure == nullptr ? Json() : Json(figure->*member);
+  };
+  return Json{{"label", study.label},
+              {"family", family_of(study.label)},
+              {"status", to_string(study.status)},
+              {"message", study.message},
+              {"metric", of_figure(&Figure::metric)},
+              {"unit", of_figure(&Figure::unit)},
+              {"value", figure == nullptr ? Json() : number(figure->value)},
+              {"low", figure == nullptr ? Json() : number(figure->low)},
+              {"high", figure == nullptr ? Json() : number(figure->high)},
+              {"samples", of_figure(&Figure::samples)},
+              {"flops_per_clk", rate ? number(rate->flops_per_clk) : Json()},
+              {"peak_fraction", rate ? number(rate->peak_fraction) : Json()},
+              {"gpu", recorded.environment.gpu_name},
+              {"started_utc", recorded.started_utc}};
+}
+
+std::vector<Json> objects_of(std::span<const RecordedStudy> studies) {
+  std::vector<Json> objects;
+  for (const RecordedStudy& recorded : studies) {
+    if (recorded.study.status != Status::kOk || recorded.study.figures.empty()) {
+      objects.push_back(to_json(recorded, nullptr));
+      continue;
+    }
+    for (const Figure& figure : recorded.study.figures) {
+      objects.push_back(to_json(recorded, &figure));
+    }
+  }
+  return objects;
+}
+
+// ---- For people ----
+
+/// Tables with a heading whose rows and columns come up as cells are added.
+class Pivots {
+ public:
+  void add(const std::string& heading, const std::string& corner, const std::string& row,
+           const std::string& column, const std::string& cell) {
+    auto pivot = std::ranges::find(pivots_, heading, &Pivot::heading);
+    if (pivot == pivots_.end()) {
+      pivots_.push_back({heading, {{{corner, false}}, {}, 0}});
+      pivot = std::prev(pivots_.end());
+    }
+    Table& table = pivot->table;
+    auto at_column = std::ranges::find(table.columns, column, &Table::Column::name);
+    if (at_column == table.columns.end()) {
+      table.columns.push_back({column});
+      for (auto& cells : table.rows) cells.emplace_back("-");
+      at_column = std::prev(table.columns.end());
+    }
+    auto at_row = std::ranges::find_if(table.rows,
+                                       [&row](const auto& cells) { return cells.front() == row; });
+    if (at_row == table.rows.end()) {
+      std::vector<std::string> cells(table.columns.size(), "-");
+      cells.front() = row;
+      table.rows.push_back(std::move(cells));
+      at_row = std::prev(table.rows.end());
+    }
+    (*at_row)[static_cast<std::size_t>(at_column - table.columns.begin())] = cell;
+  }
+
+  std::vector<std::string> texts(bool markdown) const {
+    std::vector<std::string> pieces;
+    for (const Pivot& pivot : pivots_) {
+      pieces.push_back(fmt::format(fmt::runtime(markdown ? "**{}**\n\n{}" : "\n{}\n{}"),
+                                   pivot.heading, render(pivot.table, markdown)));
+    }
+    return pieces;
+  }
+
+ private:
+  struct Pivot {
+    std::string heading;
+    Table table;
+  };
+  std::vector<Pivot> pivots_;
+};
+
+/// What stands between the first and the last dot that are counted from the ends of a label.
+std::string middle_of(const std::string& label, int from_front, int from_back) {
+  std::size_t begin = 0;
+  std::size_t end = label.size();
+  for (int i = 0; i < from_front; ++i) begin = label.find('.', begin) + 1;
+  for (int i = 0; i < from_back; ++i) end = label.rfind('.', end - 1);
+  return label.substr(begin, end - begin);
+}
+std::string last_of(const std::string& label) { return label.substr(label.rfind('.') + 1); }
+
+std::string value_of(const Study& study, std::string_view metric, const char* format) {
+  const Figure* figure = find(study, metric);
+  return figure == nullptr ? "-" : fmt::format(fmt::runtime(format), figure->value);
+}
+
+void add(Pivots& tables, const WgmmaPoint& p, const Study& study) {
+  const std::string row = fmt::format("{}", p.n);
+  const std::string column = middle_of(study.label, 2, 3);  // "f32.bf16.ss"
+  const char* data = p.data == MicroData::kRandom ? "random data" : "zeros";
+  if (p.pace == MicroPace::kLatency) {
+    tables.add(
+        fmt::format("wgmma m64nNk16 (fp8: k32) alone, {}: cycles from fence to wait_group 0", data),
+        "N", row, column, value_of(study, "cycles", "{:.1f}"));
+    return;
+  }
+  const std::string of =
+      fmt::format("wgmma m64nNk16 (fp8: k32) back to back, {}, {} warpgroup{} per SM", data,
+                  p.warpgroups, p.warpgroups == 1 ? "" : "s");
+  tables.add(of + ": cycles per instruction and SM", "N", row, column,
+             value_of(study, "cycles", "{:.1f}"));
+  const Figure* cycles = find(study, "cycles");
+  const auto rate = cycles == nullptr ? std::nullopt : rate_of(p, *cycles);
+  if (!rate) return;
+  tables.add(of + ": FLOP/clk/SM (of the peak of 4096, fp8 8192)", "N", row, column,
+             fmt::format("{:.0f} ({:.1f} %)", rate->flops_per_clk, 100 * rate->peak_fraction));
+}
+void add(Pivots& tables, const MmaPoint& p, const Study& study) {
+  if (p.pace == MicroPace::kLatency) {
+    tables.add("mma.sync m16n8k16 in a dependent chain: cycles", "types",
+               middle_of(study.label, 2, 2), "latency", value_of(study, "cycles", "{:.1f}"));
+    return;
+  }
+  const Figure* cycles = find(study, "cycles");
+  const auto rate = cycles == nullptr ? std::nullopt : rate_of(p, *cycles);
+  tables.add(
+      "mma.sync m16n8k16 back to back, warps per SM: cycles per instruction and SM (of the "
+      "peak of 4096 FLOP/clk/SM)",
+      "types", middle_of(study.label, 2, 2), last_of(study.label),
+      rate ? fmt::format("{:.2f} ({:.1f} %)", cycles->value, 100 * rate->peak_fraction) : "-");
+}
+template <class Copy>
+void add_copy(Pivots& tables, const Copy& p, const Study& study, const char* what) {
+  if (p.pace == MicroPace::kLatency) {
+    tables.add(fmt::format("{}: cycles from issue to its barrier's completion", what), "copy",
+               middle_of(study.label, 1, 3), p.level == MemoryLevel::kL2 ? "from L2" : "from HBM",
+               value_of(study, "latency", "{:.0f}"));
+    return;
+  }
+  tables.add(
+      fmt::format("{}, so many in flight per SM, all SMs: B/clk into each SM (TB/s read by all)",
+                  what),
+      "copy", middle_of(study.label, 1, 2), last_of(study.label),
+      value_of(study, "bytes_per_clk", "{:.1f}") + value_of(study, "bandwidth", " ({:.2f})"));
+}
+void add(Pivots& tables, const TmaPoint& p, const Study& study) {
+  add_copy(tables, p, study, "TMA boxes of bf16, rows x columns");
+}
+void add(Pivots& tables, const BulkPoint& p, const Study& study) {
+  add_copy(tables, p, study, "Bulk copies");
+}
+void add(Pivots& tables, const ReadPoint&, const Study& study) {
+  tables.add(
+      "16-byte loads, t threads per SM with u in flight each, all SMs: B/clk/SM (TB/s of all)",
+      "loads", middle_of(study.label, 1, 1), last_of(study.label),
+      value_of(study, "bytes_per_clk", "{:.1f}") + value_of(study, "bandwidth", " ({:.2f})"));
+}
+void add(Pivots& tables, const MbarrierPoint& p, const Study& study) {
+  tables.add("mbarrier round trip: cycles", "between",
+             p.owner == SmemOwner::kOwn ? "two warps of a CTA" : "two CTAs of a cluster",
+             p.wait == BarrierWait::kTest ? "test_wait" : "try_wait",
+             value_of(study, "round_trip", "{:.0f}"));
+}
+void add(Pivots& tables, const SmemPoint& p, const Study& study) {
+  const char* owner = p.owner == SmemOwner::kOwn ? "the CTA's own" : "a peer's (DSMEM)";
+  if (p.pace == MicroPace::kLatency) {
+    tables.add("Shared-memory loads: cycles of one", "memory", owner, "latency",
+               value_of(study, "latency", "{:.1f}"));
+  } else {
+    tables.add("Shared-memory loads of 16 bytes, 4 in flight per thread, threads per SM: B/clk/SM",
+               "memory", owner, last_of(study.label), value_of(study, "bytes_per_clk", "{:.1f}"));
+  }
+}
+void add(Pivots& tables, const StmatrixPoint&, const Study& study) {
+  tables.add("stmatrix.x4, warps per SM: cycles per instruction and SM", "rows",
+             middle_of(study.label, 2, 1), last_of(study.label),
+             value_of(study, "cycles", "{:.2f}"));
+}
+void add(Pivots& tables, const ContentionPoint& p, const Study& study) {
+  tables.add(
+      fmt::format("wgmma m64nNk16 f32.bf16.ss while TMA fills other stages at the B/clk that "
+                  "were asked for, {}: cycles per instruction and SM @ B/clk that came",
+                  p.extent == Extent::kOneSm ? "one SM alone" : "all SMs"),
+      "N, warpgroups", fmt::format("n{} wg{}", p.n, p.warpgroups),
+      fmt::format("fill{}", p.fill_bytes_per_clk),
+      value_of(study, "cycles", "{:.1f}") + value_of(study, "fill_bytes_per_clk", " @ {:.1f}"));
+}
+
+struct Block {
+  const RecordedStudy* first;
+  std::set<std::string> labels;
+  Pivots tables;
+  std::vector<std::string> failed;
+};
+
+std::string for_people(std::span<const RecordedStudy> studies, bool markdown) {
+  std::vector<Block> blocks;
+  for (const RecordedStudy& recorded : studies) {
+    auto block = std::ranges::find_if(
+        blocks, [&recorded](const Block& known) { return same_session(*known.first, recorded); });
+    if (block == blocks.end()) {
+      blocks.push_back({&recorded, {}, {}, {}});
+      block = std::prev(blocks.end());
+    }
+    const Study& study = recorded.study;
+    if (!block->labels.insert(study.label).second) continue;
+    if (study.status != Status::kOk) {
+      block->failed.push_back(
+          fmt::format("{}: {} ({})", study.label, to_string(study.status), study.message));
+      continue;
+    }
+    std::visit([&](const auto& point) { add(block->tables, point, study); },
+               parse_micro(study.label));
+  }
+  std::string out;
+  for (const Block& block : blocks) {
+    std::vector<std::string> pieces = {fmt::format("{}, {}\n",
+                                                   environment_text(block.first->environment),
+                                                   block.first->started_utc.substr(0, 10))};
+    for (std::string& text : block.tables.texts(markdown)) pieces.push_back(std::move(text));
+    if (!block.failed.empty()) pieces.push_back(list_text("Failed:", block.failed, markdown));
+    if (!out.empty()) out += '\n';
+    out += joined(pieces, markdown);
+  }
+  return out.empty() ? "None of these microbenchmarks is recorded.\n" : out;
+}
+
+}  // namespace
+
+std::string format_micro(std::span<const RecordedStudy> studies, Format format) {
+  switch (format) {
+    case Format::kTable:
+      return for_people(studies, false);
+    case Format::kMarkdown:
+      return for_people(studies, true);
+    case Format::kJson:
+      return dump(Json(objects_of(studies)));
+    case Format::kCsv:
+      return as_csv(to_json({}, nullptr), objects_of(studies));
+  }
+  throw Error("an output format outside its enumeration");
+}
+
+}  // namespace hgemm

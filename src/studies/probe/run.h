@@ -1,0 +1,14 @@
+// Cycle stamps of a probed config on the GPU.
+#pragma once
+
+#include <filesystem>
+
+#include "worker/bench.h"
+
+namespace hgemm {
+
+/// `cubin` holds the plain and the probed kernel of the request's config.
+Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
+                const Bench& bench);
+
+}  // namespace hgemm

@@ -1,0 +1,431 @@
+#include "tune/problem_race.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "base/error.h"
+#include "device/protocol.h"
+#include "gemm/codec.h"
+
+namespace hgemm {
+namespace {
+
+/// Candidates of a round that are measured in one go where a round may be in parts: 64 samples of
+/// 16384^3 with their rest take three seconds.
+constexpr std::size_t kRestedPart = 64;
+
+}  // namespace
+
+ProblemRace::ProblemRace(TuneContext& context, const GemmProblem& problem, Regime regime,
+                         const Terms& terms, const Outlook& outlook)
+    : context_(context),
+      problem_(problem),
+      regime_(regime),
+      terms_(terms),
+      recorder_(context, problem, regime),
+      progress_(context.listener, outlook) {
+  context.losses.race_begins();
+}
+
+void ProblemRace::run() {
+  record();  // what failed before the race
+  load();
+  Referee referee(roster_.alive(), policy());
+  while (!is_over(referee) && !is_late()) {
+    context_.poll();
+    progress_.begin_round(referee.phase());
+    for (Samples& samples : measure(referee)) {
+      if (!is_over(referee)) end_round(samples, referee);
+    }
+  }
+  roster_.finish(progress_.phase());
+  record();  // before the windows of seconds, in which a lot can happen
+  if (wants_energy() && roster_.configs_alive() > 0) weigh();
+  warn_of_faults();
+}
+
+RacePolicy ProblemRace::policy() const {
+  RacePolicy policy = context_.plan.policy;
+  if (terms_.effort == Effort::kBrief) policy = in_brief(policy, terms_.visits);
+  if (may_be_capped(problem_, regime_)) {
+    policy.finalists = std::min(policy.finalists, policy.own_finalists);
+    policy.lt_finalists = std::min(policy.lt_finalists, policy.own_lt_finalists);
+    policy.min_rounds = std::min(policy.min_rounds, policy.own_min_rounds);
+  }
+  return policy;
+}
+
+bool ProblemRace::is_over(const Referee& referee) const {
+  return referee.finished() || roster_.configs_alive() == 0;
+}
+
+/// The time is over, and there are rounds for an interval: what a race takes can only be guessed.
+bool ProblemRace::is_late() const {
+  return terms_.effort == Effort::kBrief && progress_.phase() == Stage::kFinal && terms_.until &&
+         progress_.rounds_of_phase() >= in_brief(context_.plan.policy).min_rounds &&
+         std::chrono::steady_clock::now() >= *terms_.until;
+}
+
+// ---- Making ready ----
+
+void ProblemRace::open() {
+  while (!open_ && roster_.configs_alive() > 0) {
+    Measurer::Opened opened;
+    try {
+      opened = context_.measurer.open(problem_, context_.plan.policy.seed,
+                                      roster_.ended_baselines(), terms_.effort);
+    } catch (const MeasurerLost& loss) {
+      // Its first launch: nothing may be known of it yet.
+      if (is_cublaslt(loss.culprit)) roster_.add_baseline(loss.culprit);
+      blame(loss.culprit, loss);
+      continue;
+    } catch (const InputError& error) {
+      throw DoesNotFit{error.what()};
+    }
+    open_ = true;
+    recorder_.set_timing(opened.timing);
+    admit_baselines(opened);
+  }
+}
+
+void ProblemRace::admit_baselines(const Measurer::Opened& opened) {
+  for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
+    const std::string& label = opened.baselines[i];
+    const Prepared& prepared = opened.prepared.at(i);
+    Racer& baseline = roster_.add_baseline(label);
+    baseline.trial.verdict = prepared.verdict;
+    baseline.ready = prepared.status == Status::kOk;
+    if (baseline.ready) {
+      baseline.trial.message = prepared.message;
+    } else if (label != kCublasLabel) {
+      roster_.fail(label, progress_.phase(), prepared.status, prepared.message);
+    } else {
+      throw Error(
+          fmt::format("cublas itself ended with {} at {}: {}; nothing can be compared with it, see "
+                      "`hgemm-tune doctor`",
+                      to_string(prepared.status), to_string(problem_), prepared.message));
+    }
+  }
+}
+
+/// Opens, prepares and settles whatever the last loss or a new pace has undone. Each pass either
+/// succeeds, ends the culprit of a loss, or counts towards giving up.
+void ProblemRace::make_ready() {
+  while (settled_for_ != pace() && roster_.configs_alive() > 0) {
+    load();
+    if (roster_.configs_alive() == 0) return;
+    try {
+      settle();
+    } catch (const MeasurerLost& loss) {
+      lost_unexplained(loss);
+    }
+  }
+}
+
+/// Brings everyone into the measurer who has not ended.
+void ProblemRace::load() {
+  try {
+    do {
+      open();
+      prepare_waiting();
+    } while (!open_ && roster_.configs_alive() > 0);
+  } catch (...) {
+    recorder_.end_attempts();
+    throw;
+  }
+  recorder_.end_attempts();
+}
+
+void ProblemRace::prepare_waiting() {
+  const std::vector<std::string> waiting = roster_.waiting();
+  for (std::size_t done = 0; const std::string& label : waiting) {
+    if (!open_) return;
+    context_.poll();
+    prepare(label);
+    progress_.prepared(++done, waiting.size());
+  }
+}
+
+/// What was verified before the measurer was lost is only loaded again.
+void ProblemRace::prepare(const std::string& label) {
+  Racer& racer = roster_.at(label);
+  const bool again = racer.estimate_us.has_value();
+  Prepared prepared;
+  try {
+    if (again) {
+      prepared = context_.measurer.restore(*racer.build, *racer.estimate_us);
+    } else {
+      recorder_.begin_attempt({label, racer.trial.kernel_id});
+      prepared = context_.measurer.prepare(*racer.build);
+    }
+  } catch (const MeasurerLost& loss) {
+    lost_to(label, loss);
+    return;
+  }
+  racer.ready = prepared.status == Status::kOk;
+  if (!racer.ready || !again) racer.trial.verdict = prepared.verdict;
+  if (!racer.ready) {
+    roster_.fail(label, progress_.phase(), prepared.status, prepared.message);
+    record();
+    forget(label);
+  } else if (!again) {
+    racer.estimate_us = prepared.estimate_us;
+    context_.losses.clear_suspicion();
+  }
+}
+
+void ProblemRace::forget(const std::string& label) {
+  if (!open_ || is_baseline(label)) return;
+  try {
+    context_.measurer.forget(label);
+  } catch (const MeasurerLost& loss) {
+    lost_unexplained(loss);
+  }
+}
+
+/// Of the next round; device/protocol.h says why.
+Pace ProblemRace::pace() const {
+  if (regime_ == Regime::kBurst) return Pace::kRested;
+  if (!may_be_capped(problem_, regime_)) return Pace::kShared;
+  if (progress_.phase() != Stage::kFinal) return Pace::kRested;
+  return power_capped_.value_or(true) ? Pace::kOwn : Pace::kShared;
+}
+
+/// What settling for the own pace finds may call for the shared one.
+void ProblemRace::settle() {
+  while (settled_for_ != pace()) {
+    const Pace next = pace();
+    const Measurer::Settled found = context_.measurer.settle(next);
+    settled_for_ = next;
+    if (next != Pace::kOwn) continue;
+    // Once for all: a race changes its pace with its phase only.
+    if (!power_capped_) power_capped_ = found.power_capped;
+    settled_for_ = pace();  // full load is what the shared pace needs too
+  }
+}
+
+// ---- Measuring ----
+
+/// The next rounds. What fails in them is left out.
+std::vector<ProblemRace::Samples> ProblemRace::measure(Referee& referee) {
+  std::vector<std::string> order = referee.next_round();
+  // What is recorded of a part can be compared: the baselines are in the first one.
+  if (is_in_parts(order)) std::ranges::stable_partition(order, is_baseline);
+  while (!one_by_one_) {
+    if (auto rounds = measure_at_once(order, referee)) return *rounds;
+  }
+  return measure_one_by_one(order, referee);
+}
+
+/// Rested samples stand alone, so that a round of thousands, minutes at large problems, can be in
+/// parts.
+bool ProblemRace::is_in_parts(const std::vector<std::string>& order) const {
+  return pace() == Pace::kRested && order.size() > kRestedPart;
+}
+
+/// None if the measurer was lost.
+std::optional<std::vector<ProblemRace::Samples>> ProblemRace::measure_at_once(
+    const std::vector<std::string>& order, const Referee& referee) {
+  std::vector<Samples> rounds;
+  make_ready();
+  if (roster_.configs_alive() == 0) return rounds;
+  const bool in_parts = is_in_parts(order);
+  try {
+    const std::vector<std::string> labels = roster_.ready_of(order);
+    for (std::size_t done = 0; done < labels.size();) {
+      const auto rest = std::span(labels).subspan(done);
+      const auto part = in_parts ? rest.first(std::min(kRestedPart, rest.size())) : rest;
+      measure_together(part, rounds);
+      done += part.size();
+      if (in_parts) end_part(rounds.front(), done, labels.size(), referee);
+    }
+    context_.losses.worked();
+    return rounds;
+  } catch (const MeasurerLost& loss) {
+    if (!loss.culprit.empty()) {
+      blame(loss.culprit, loss);
+    } else {
+      lost();
+      one_by_one_ = true;
+    }
+    // What left in it keeps its samples; the others' are taken again, in a round of their own.
+    if (!taken_early_.empty()) progress_.lose_round();
+    taken_early_.clear();
+    return std::nullopt;
+  }
+}
+
+std::vector<ProblemRace::Samples> ProblemRace::measure_one_by_one(
+    const std::vector<std::string>& order, const Referee& referee) {
+  std::vector<Samples> rounds;
+  const bool in_parts = is_in_parts(order);
+  for (std::size_t done = 0; done < order.size();) {
+    const std::string& label = order[done++];
+    if (!roster_.takes_part(label)) continue;
+    do_alone(label, [&] { measure_together(std::span(&label, 1), rounds); });
+    if (in_parts && done % kRestedPart == 0 && !rounds.empty()) {
+      end_part(rounds.front(), done, order.size(), referee);
+    }
+  }
+  return rounds;
+}
+
+/// Adds the labels' samples to their rounds.
+void ProblemRace::measure_together(std::span<const std::string> labels,
+                                   std::vector<Samples>& rounds) {
+  const auto timed = context_.measurer.rounds(labels, pace());
+  rounds.resize(timed.size());
+  for (std::size_t round = 0; round < timed.size(); ++round) {
+    for (std::size_t i = 0; i < labels.size(); ++i) rounds[round][labels[i]] = timed[round].at(i);
+  }
+}
+
+/// Of a round in parts. What is sure to leave does so now, and is recorded: a kill in the midst of
+/// a round, which may take minutes, costs only what might have stayed. The measurer forgets them
+/// when the round has ended: should it be lost then, make_ready() comes next.
+void ProblemRace::end_part(const Samples& so_far, std::size_t done, std::size_t total,
+                           const Referee& referee) {
+  const std::set<std::string> leaving = referee.sure_to_leave(so_far);
+  for (const auto& [label, sample] : so_far) {
+    const bool leaves = leaving.contains(label);
+    const bool wanted = leaves || (is_baseline(label) && !leaving.empty());
+    if (!wanted || !taken_early_.insert(label).second) continue;
+    take(label, sample);
+    if (leaves) roster_.eliminate(label);
+  }
+  record();
+  progress_.measured(done, total);
+  context_.poll();
+}
+
+void ProblemRace::end_round(Samples& samples, Referee& referee) {
+  for (const std::string& label : taken_early_) {
+    if (!roster_.takes_part(label)) forget(label);
+  }
+  // What failed after its sample, as it was made ready again, has none; nor what left in the round
+  // that was measured with this one, or in a part of this one.
+  std::erase_if(samples, [&](const auto& item) { return !roster_.takes_part(item.first); });
+  for (const auto& [label, sample] : samples) {
+    if (!taken_early_.contains(label)) take(label, sample);
+  }
+  taken_early_.clear();
+
+  const auto eliminated = referee.end_round(samples);
+  for (const std::string& label : eliminated) roster_.eliminate(label);
+  record();
+  for (const std::string& label : eliminated) forget(label);
+  if (referee.phase() != progress_.phase()) roster_.drop_samples_of_configs();
+  const double staying =
+      static_cast<double>(roster_.alive().size()) / static_cast<double>(roster_.size());
+  progress_.end_round(staying, referee.phase(), roster_.configs_alive(), referee.standing());
+}
+
+/// A sample of the round under way.
+void ProblemRace::take(const std::string& label, Sample sample) {
+  Racer& racer = roster_.at(label);
+  sample.round = progress_.rounds() + 1;
+  if (progress_.phase() == Stage::kFinal) racer.final_times_us.push_back(sample.time_us);
+  clock_events_ |= sample.clock_events.value_or(0);
+  racer.trial.samples.push_back(std::move(sample));
+}
+
+// ---- Energy ----
+
+bool ProblemRace::wants_energy() const {
+  return context_.plan.energy && regime_ == Regime::kSustained;
+}
+
+/// Energy of what reached the end, and of what it is compared with; each is recorded at once.
+void ProblemRace::weigh() {
+  std::vector<std::string> labels = roster_.worth_weighing();
+  std::mt19937_64 random(context_.plan.policy.seed);
+  std::shuffle(labels.begin(), labels.end(), random);
+  for (std::size_t done = 0; const std::string& label : labels) {
+    if (!context_.has_energy_counter) return;
+    context_.poll();
+    Racer& racer = roster_.at(label);
+    std::optional<Energy>& energy = racer.trial.energy;
+    if (do_alone(label, [&] { energy = context_.measurer.energy(label); })) {
+      if (!energy) {
+        context_.has_energy_counter = false;
+        context_.listener.warning(
+            "this GPU has no energy counter that counts: no joules are measured");
+        return;
+      }
+      racer.due = true;
+      record();
+    }
+    progress_.weighed(++done, labels.size());
+  }
+}
+
+/// Runs a step that involves this label alone, again after losses that are not its doing. False if
+/// the label, or the last config, has ended.
+bool ProblemRace::do_alone(const std::string& label, const std::function<void()>& step) {
+  for (;;) {
+    make_ready();
+    if (!roster_.at(label).ready || roster_.configs_alive() == 0) return false;
+    try {
+      step();
+      context_.losses.worked();
+      return true;
+    } catch (const MeasurerLost& loss) {
+      blame(loss.culprit.empty() ? label : loss.culprit, loss);
+    }
+  }
+}
+
+// ---- Losses ----
+
+void ProblemRace::lost() {
+  open_ = false;
+  settled_for_.reset();
+  roster_.lose_all();
+}
+
+/// cublas must stay: without it there are no ratios.
+void ProblemRace::blame(const std::string& label, const MeasurerLost& loss) {
+  if (label == kCublasLabel || !roster_.takes_part(label)) {
+    lost_unexplained(loss);
+  } else {
+    lost_to(label, loss);
+  }
+}
+
+void ProblemRace::lost_unexplained(const MeasurerLost& loss) {
+  lost();
+  go_on_unless(context_.losses.unexplained(loss, problem_));
+}
+
+/// Recorded before anything is tried again: should the machine go down with it, the next call does
+/// not walk into the same kernel. But a race has its timing from the start: while that is not
+/// known, only baselines can be to blame, and their record waits.
+void ProblemRace::lost_to(const std::string& label, const MeasurerLost& loss) {
+  lost();
+  const std::string algorithm = roster_.at(label).trial.message;
+  roster_.fail(label, progress_.phase(), loss.status,
+               algorithm.empty() ? loss.what() : fmt::format("{}: {}", algorithm, loss.what()));
+  if (recorder_.has_timing()) record();
+  go_on_unless(context_.losses.explained(label, loss, problem_));
+}
+
+void ProblemRace::go_on_unless(const std::optional<std::string>& reason_to_give_up) {
+  if (!reason_to_give_up) return;
+  record();
+  throw Error(*reason_to_give_up);
+}
+
+void ProblemRace::warn_of_faults() const {
+  const std::uint64_t faults = clock_events_ & clock_event::kFault;
+  if (faults == 0) return;
+  context_.listener.warning(fmt::format(
+      "{} ({}): cooling or power supply held the clocks back ({}); the times are kept and flagged, "
+      "but they are not what this GPU can do when it is cooled and powered properly",
+      to_string(problem_), to_string(regime_), clock_event_names(faults)));
+}
+
+}  // namespace hgemm

@@ -1,0 +1,64 @@
+#include "tune/time_shares.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace hgemm {
+namespace {
+
+/// Core seconds that NVRTC takes for a kernel, beside races: 844 took 14 processes 17.3, 21.7 and
+/// 27.4 s (on three machines of 16 cores, 2026-11-22).
+constexpr double kCompileS = 0.45;
+/// Fraction of the time left that may pass while kernels are compiled in the order of the races.
+constexpr double kCompilingShare = 0.6;
+/// Fraction of the time left that is kept back for what takes longer than was predicted.
+constexpr double kReserve = 0.04;
+/// Kept back for the end of the program.
+constexpr std::chrono::milliseconds kEnd{300};
+/// Of the race by which weights are compared.
+constexpr std::size_t kTypicalConfigs = 40;
+
+double weight(const Missing& race) {
+  return duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = kTypicalConfigs});
+}
+
+}  // namespace
+
+TimeShares::TimeShares(Clock::time_point deadline, int jobs) : end_(deadline - kEnd) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  jobs_ = jobs > 0 ? jobs : std::max(1, cores - kSpareCores);
+}
+
+double TimeShares::seconds_left() const {
+  const std::chrono::duration<double> left = end_ - Clock::now();
+  return (1 - kReserve) * left.count();
+}
+
+double TimeShares::share_s(const Missing& race, std::span<const Missing> others) const {
+  double sum = weight(race);
+  for (const Missing& other : others) sum += weight(other);
+  return seconds_left() * weight(race) / sum;
+}
+
+void TimeShares::fit(std::vector<Missing>& races) const {
+  const double compile_s = kCompileS / jobs_ / static_cast<double>(races.size());
+  const double unit_s = share_s(races.front(), std::span(races).subspan(1)) / weight(races.front());
+  for (Missing& race : races) {
+    const double seconds = unit_s * weight(race);
+    race.configs.resize(terms_for(race.to_come(), seconds, compile_s).configs);
+  }
+}
+
+bool TimeShares::can_compile(std::size_t kernels) const {
+  return static_cast<double>(kernels) * kCompileS / jobs_ < kCompilingShare * seconds_left();
+}
+
+bool TimeShares::is_tight(std::span<const Missing> races) const {
+  double sum = 0;
+  for (const Missing& race : races) {
+    sum += duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = race.configs.size()});
+  }
+  return sum >= seconds_left();
+}
+
+}  // namespace hgemm

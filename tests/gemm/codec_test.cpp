@@ -1,0 +1,331 @@
+// Problems as text keys, JSON and YAML, and back.
+#include "gemm/codec.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "gemm/problem_list.h"
+#include "tests/support/scratch_files.h"
+
+namespace hgemm {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr DataType kTypes[] = {DataType::kBf16, DataType::kFp16, DataType::kFp32};
+
+/// Any problem that can be written, whether there is a kernel for it or not.
+GemmProblem random_problem(std::mt19937& random) {
+  const auto up_to = [&](std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(1, most)(random);
+  };
+  const auto coin = [&] { return up_to(2) == 1; };
+  const auto type = [&] { return kTypes[up_to(3) - 1]; };
+  GemmProblem problem{.m = up_to(kMaxExtent), .n = up_to(10'000), .k = up_to(100), .tag = ""};
+  problem.set_types(type());
+  if (coin()) problem.a_type = type();
+  if (coin()) problem.b_type = type();
+  if (coin()) problem.d_type = type();
+  if (coin()) problem.c_type = type();
+  if (coin()) problem.accumulator = type();
+  if (coin()) problem.lda = problem.k + up_to(20) - 1;
+  if (coin()) problem.ldb = problem.k + up_to(20) - 1;
+  if (coin()) problem.ldd = problem.n + up_to(20) - 1;
+  if (coin()) problem.batch = up_to(64);
+  if (coin()) problem.weight = 0.5 * static_cast<double>(up_to(100));
+  if (coin()) problem.tag = "prefill/qkv";
+  return problem;
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_problem(text, DataType::kBf16, "list.txt:3");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// ---- The table ----
+
+/// All attributes but tag and weight; a member that is added to GemmProblem must be added here.
+auto attributes(GemmProblem& problem) {
+  auto& [m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling, epilogue, weight,
+         tag] = problem;
+  return std::tie(m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling,
+                  epilogue);
+}
+void change(std::int64_t& number) { number += 8; }
+void change(DataType& type) { type = type == DataType::kFp16 ? DataType::kBf16 : DataType::kFp16; }
+void change(std::optional<DataType>& type) { type = DataType::kFp16; }
+void change(Layout&) {}  // there is one
+void change(Scaling&) {}
+void change(Epilogue&) {}
+
+template <std::size_t i>
+void expect_a_row_of_its_own() {
+  const GemmProblem before = parse_problem("64x48x40.lda48.ldb56.ldd72");
+  GemmProblem after = before;
+  auto& attribute = std::get<i>(attributes(after));
+  change(attribute);
+  using Attribute = std::remove_reference_t<decltype(attribute)>;
+  const bool has_one_value = std::is_same_v<Attribute, Layout> ||
+                             std::is_same_v<Attribute, Scaling> ||
+                             std::is_same_v<Attribute, Epilogue>;
+  for (std::size_t row = 0; row < problem_fields().size(); ++row) {
+    const ProblemField& field = problem_fields()[row];
+    EXPECT_EQ(field.print(before) != field.print(after), row == i && !has_one_value)
+        << "attribute " << i << ", " << field.name;
+  }
+  EXPECT_EQ(before.same_problem(after), has_one_value) << "attribute " << i;
+  EXPECT_EQ(to_string(before) == to_string(after), has_one_value) << "attribute " << i;
+}
+
+TEST(ProblemFields, AreOneForEachAttribute) {
+  constexpr auto kCount = std::tuple_size_v<decltype(attributes(std::declval<GemmProblem&>()))>;
+  ASSERT_EQ(problem_fields().size(), kCount);
+  [&]<std::size_t... i>(std::index_sequence<i...>) { (expect_a_row_of_its_own<i>(), ...); }
+  (std::make_index_sequence<kCount>{});
+}
+
+TEST(ProblemFields, AreFoundByTheirNamesAndExplained) {
+  std::set<std::string_view> names;
+  for (const ProblemField& field : problem_fields()) {
+    EXPECT_TRUE(names.insert(field.name).second) << field.name;
+    EXPECT_EQ(find_problem_field(field.name), &field);
+    EXPECT_FALSE(field.help.empty()) << field.name;
+    EXPECT_FALSE(field.values.empty()) << field.name;
+  }
+  EXPECT_EQ(find_problem_field("dtype"), nullptr) << "three at once";
+  EXPECT_EQ(find_problem_field("tag"), nullptr) << "no attribute of what is computed";
+}
+
+TEST(ProblemFields, ReadWhatTheyPrintAndNothingElse) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const GemmProblem problem = random_problem(random);
+    for (const ProblemField& field : problem_fields()) {
+      const std::string word = field.print(problem);
+      GemmProblem copy = problem;
+      ASSERT_TRUE(field.parse(copy, word)) << field.name << " " << word;
+      ASSERT_TRUE(copy.same_problem(problem)) << field.name << " " << word;
+    }
+  }
+  for (const ProblemField& field : problem_fields()) {
+    for (const char* bad :
+         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "NT", "1073741825", "relu"}) {
+      GemmProblem problem;
+      EXPECT_FALSE(field.parse(problem, bad)) << field.name << " \"" << bad << '"';
+    }
+  }
+}
+
+// ---- Keys ----
+
+TEST(ProblemKey, BeginsWithTheExtentsAndSaysWhatIsNotTheDefault) {
+  GemmProblem problem{.m = 2048, .n = 4096, .k = 4096, .weight = 32, .tag = "prefill/attn_out"};
+  EXPECT_EQ(to_string(problem), "2048x4096x4096");
+  problem.d_type = DataType::kFp32;
+  EXPECT_EQ(to_string(problem), "2048x4096x4096.dfp32");
+  problem.lda = 4104;
+  EXPECT_EQ(to_string(problem), "2048x4096x4096.dfp32.lda4104");
+  problem.set_types(DataType::kFp16);
+  EXPECT_EQ(to_string(problem), "2048x4096x4096.fp16.lda4104") << "of A, B and D";
+  problem.d_type = DataType::kBf16;
+  problem.b_type = DataType::kFp32;
+  problem.lda = 4096;
+  EXPECT_EQ(to_string(problem), "2048x4096x4096.fp16.bfp32.dbf16");
+  problem.set_types(DataType::kBf16);
+  problem.c_type = DataType::kBf16;
+  problem.accumulator = DataType::kFp16;
+  problem.batch = 12;
+  EXPECT_EQ(to_string(problem), "2048x4096x4096.cbf16.accfp16.batch12");
+}
+
+TEST(ProblemKey, RoundTripsEveryProblem) {
+  std::mt19937 random(2);
+  std::map<std::string, GemmProblem> by_key;
+  for (int i = 0; i < 20'000; ++i) {
+    const GemmProblem problem = random_problem(random);
+    const std::string key = to_string(problem);
+    const GemmProblem read = parse_problem(key);
+    ASSERT_TRUE(read.same_problem(problem)) << key;
+    ASSERT_EQ(to_string(read), key);
+    const auto [known, is_new] = by_key.emplace(key, problem);
+    ASSERT_TRUE(known->second.same_problem(problem)) << "two problems have the key " << key;
+    ASSERT_EQ(read.tag, "");
+    ASSERT_EQ(read.weight, 1);
+  }
+}
+
+// As databases, lists and command lines of all versions have them.
+TEST(ProblemKey, OfOlderVersionsReadsTheSame) {
+  struct Old {
+    const char* key;
+    std::int64_t m, n, k;
+    DataType type;
+    std::int64_t lda, ldb, ldd;
+  };
+  const Old all[] = {
+      {"4096x4096x1024", 4096, 4096, 1024, DataType::kBf16, 1024, 1024, 4096},
+      {"384x520x1024.fp16", 384, 520, 1024, DataType::kFp16, 1024, 1024, 520},
+      {"2048x2048x2048.fp32", 2048, 2048, 2048, DataType::kFp32, 2048, 2048, 2048},
+      {"4096x4096x1000.fp16.lda1024", 4096, 4096, 1000, DataType::kFp16, 1024, 1000, 4096},
+      {"130x260x100.lda104.ldb112.ldd264", 130, 260, 100, DataType::kBf16, 104, 112, 264},
+      {"70x131x67.fp16.lda70.ldb77.ldd140", 70, 131, 67, DataType::kFp16, 70, 77, 140},
+      {"7x37x5001.ldd41", 7, 37, 5001, DataType::kBf16, 5001, 5001, 41},
+      {"1x3x1073741824", 1, 3, 1073741824, DataType::kBf16, 1073741824, 1073741824, 3},
+  };
+  for (const Old& old : all) {
+    GemmProblem expected{.m = old.m, .n = old.n, .k = old.k, .tag = ""};
+    expected.set_types(old.type);
+    expected.lda = old.lda;
+    expected.ldb = old.ldb;
+    expected.ldd = old.ldd;
+    const GemmProblem read = parse_problem(old.key);
+    EXPECT_TRUE(read.same_problem(expected)) << old.key;
+    EXPECT_EQ(to_string(read), old.key);
+  }
+}
+
+TEST(ProblemKey, MaySayWhatIsTheDefault) {
+  EXPECT_EQ(to_string(parse_problem("8X9x10.bf16")), "8x9x10");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.dbf16.accfp32.layoutTN.lda10.ldd9.batch1")), "8x9x10");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.cnone.scaling-none.epilogue-plain")), "8x9x10");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.ldb12.dfp32.lda11")), "8x9x10.dfp32.lda11.ldb12")
+      << "in any order";
+  EXPECT_EQ(to_string(parse_problem("8x9x10", DataType::kFp16)), "8x9x10.fp16");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.dfp32", DataType::kFp16)), "8x9x10.fp16.dfp32");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.bf16", DataType::kFp16)), "8x9x10");
+}
+
+TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
+  for (const char* bad : {"",
+                          "8x8",
+                          "8x8x8x8",
+                          "0x8x8",
+                          "8x8x-8",
+                          "8x8x8.",
+                          "8x8x8..",
+                          "8x8x8.relu",
+                          "8x8x8.int8",
+                          "8x8x8.fp64",
+                          "8x8x8.lda",
+                          "8x8x8.ldax",
+                          "8x8x8.lda0",
+                          "8x8x8.ldc9",
+                          "8x8x8.lda9.",
+                          "8x8x8.fp16.bf16",
+                          "8x8x8.lda9.lda10",
+                          "8x8x8.dfp32.dfp32",
+                          "8x8x8.d",
+                          "8x8x8.dfp64",
+                          "8x8x8.afp16",
+                          "8x8x8.dfp32.fp16",
+                          "8x8x8.batch0",
+                          "8x8x8.layoutNT",
+                          "8x8x8.scaling-rows",
+                          "8x8x8.epilogue-relu",
+                          "8x8x1073741825",
+                          "8x8x99999999999999999999",
+                          " 8x8x8",
+                          "8x8x8 "}) {
+    EXPECT_THAT(complaint(bad),
+                AllOf(StartsWith("list.txt:3: found \"" + std::string(bad) + '"'),
+                      HasSubstr("expected MxNxK"), HasSubstr("64x32000x4096.dfp32")))
+        << bad;
+  }
+  EXPECT_THAT(complaint("64x48x40.lda39"),
+              AllOf(StartsWith("list.txt:3: found 39 for lda"), HasSubstr("at least K, 40")));
+  EXPECT_THAT(complaint("64x48x40.ldb39"), StartsWith("list.txt:3: found 39 for ldb"));
+  EXPECT_THAT(complaint("64x48x40.dfp32.ldd47"),
+              AllOf(StartsWith("list.txt:3: found 47 for ldd"), HasSubstr("at least N, 48")));
+}
+
+// ---- JSON ----
+
+TEST(ProblemJson, NamesEveryAttributeInFull) {
+  GemmProblem problem = parse_problem("64x48x40.fp16.dfp32.lda48");
+  problem.tag = "decode/qkv";
+  problem.weight = 32;
+  const nlohmann::json json = problem;
+  EXPECT_EQ(json, nlohmann::json::parse(R"({
+    "problem": "64x48x40.fp16.dfp32.lda48", "tag": "decode/qkv", "weight": 32.0,
+    "m": 64, "n": 48, "k": 40, "a_dtype": "fp16", "b_dtype": "fp16", "d_dtype": "fp32",
+    "c_dtype": "none", "accumulator": "fp32", "layout": "TN", "lda": 48, "ldb": 40, "ldd": 48,
+    "batch": 1, "scaling": "none", "epilogue": "plain"})"));
+}
+
+TEST(ProblemJson, RoundTripsEveryProblem) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 2000; ++i) {
+    const GemmProblem problem = random_problem(random);
+    const auto json = nlohmann::json::parse(nlohmann::json(problem).dump());
+    const auto read = json.get<GemmProblem>();
+    ASSERT_TRUE(read.same_problem(problem)) << json;
+    ASSERT_EQ(read.tag, problem.tag);
+    ASSERT_EQ(read.weight, problem.weight);
+    for (const ProblemField& field : problem_fields()) {
+      const nlohmann::json& value = json.at(std::string(field.name));
+      ASSERT_EQ(field.number ? value.dump() : value.get<std::string>(), field.print(problem));
+    }
+  }
+}
+
+TEST(ProblemJson, NeedsNoMoreThanTheKey) {
+  const auto read = nlohmann::json{{"problem", "64x48x40.dfp32"}}.get<GemmProblem>();
+  EXPECT_EQ(to_string(read), "64x48x40.dfp32");
+  EXPECT_EQ(read.tag, "");
+  EXPECT_EQ(read.weight, 1);
+  const nlohmann::json bad = {{"problem", "64x48x40.relu"}};
+  EXPECT_THROW(bad.get<GemmProblem>(), InputError);
+}
+
+// ---- YAML ----
+
+/// A map of a shapes file, with every attribute in full.
+std::string yaml_of(const GemmProblem& problem) {
+  std::string text = fmt::format("weight: {}", problem.weight);
+  if (!problem.tag.empty()) text += ", tag: " + problem.tag;
+  for (const ProblemField& field : problem_fields()) {
+    text += fmt::format(", {}: {}", field.name, field.print(problem));
+  }
+  return "{" + text + "}";
+}
+
+TEST(ProblemYaml, RoundTripsEveryProblem) {
+  const ScratchFiles files;
+  std::mt19937 random(4);
+  std::vector<GemmProblem> problems;
+  std::set<std::string> keys;  // the same ones would be merged
+  std::string text = "shapes:\n";
+  while (problems.size() < 300) {
+    const GemmProblem problem = random_problem(random);
+    if (!keys.insert(to_string(problem)).second) continue;
+    problems.push_back(problem);
+    text += "  - " + yaml_of(problem) + "\n";
+  }
+  const auto read = load_problems(files.write("all.yaml", text), "");
+  ASSERT_EQ(read.size(), problems.size());
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    EXPECT_TRUE(read[i].same_problem(problems[i])) << to_string(problems[i]);
+    EXPECT_EQ(read[i].tag, problems[i].tag);
+    EXPECT_EQ(read[i].weight, problems[i].weight);
+  }
+}
+
+}  // namespace
+}  // namespace hgemm

@@ -1,0 +1,118 @@
+#include "gemm/problem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "families/family.h"
+#include "gemm/codec.h"
+
+namespace hgemm {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Problem, IsTheSameWhateverItsTagAndWeight) {
+  const GemmProblem problem = parse_problem("64x48x40.fp16.dfp32.lda48");
+  GemmProblem other = problem;
+  other.tag = "decode/qkv";
+  other.weight = 32;
+  EXPECT_TRUE(problem.same_problem(other));
+  // Rows without padding have no leading dimension to speak of.
+  other.ldb = 40;
+  other.ldd = 48;
+  EXPECT_TRUE(problem.same_problem(other));
+  other.ldd = 56;
+  EXPECT_FALSE(problem.same_problem(other));
+}
+
+TEST(Problem, TakesTheWorkAndTheBytesOfItsTypes) {
+  const GemmProblem fp32 = parse_problem("64x32x16.fp32");
+  EXPECT_DOUBLE_EQ(fp32.flops(), 2.0 * 64 * 32 * 16);
+  EXPECT_DOUBLE_EQ(fp32.bytes(), 4 * (64.0 * 16 + 32 * 16 + 64 * 32));
+  EXPECT_DOUBLE_EQ(fp32.intensity(), fp32.flops() / fp32.bytes());
+  const GemmProblem wide_output = parse_problem("64x32x16.dfp32.lda100");
+  EXPECT_DOUBLE_EQ(wide_output.a_bytes(), 2 * 64.0 * 16) << "without padding";
+  EXPECT_DOUBLE_EQ(wide_output.b_bytes(), 2 * 32.0 * 16);
+  EXPECT_DOUBLE_EQ(wide_output.d_bytes(), 4 * 64.0 * 32);
+  const GemmProblem one = parse_problem("64x32x16");
+  const GemmProblem three = parse_problem("64x32x16.batch3");
+  EXPECT_DOUBLE_EQ(three.flops(), 3 * one.flops());
+  EXPECT_DOUBLE_EQ(three.bytes(), 3 * one.bytes());
+}
+
+TEST(Problem, KindIsWhatAnyKernelOfItHasCompiledIn) {
+  EXPECT_EQ(parse_problem("64x32x16").kind(), GemmKind{});
+  EXPECT_EQ(parse_problem("64x32x16.fp16.dfp32").kind(),
+            (GemmKind{DataType::kFp16, DataType::kFp32}));
+}
+
+// The bounds that problem.cpp derives.
+TEST(Problem, ToleranceIsOfRoundingAndAccumulation) {
+  const auto tolerance = [](const char* key, int roundings = 1) {
+    return parse_problem(key).tolerance(roundings);
+  };
+  EXPECT_DOUBLE_EQ(tolerance("8x8x4096"), 0x1p-8 + 256 * 0x1p-23);
+  EXPECT_DOUBLE_EQ(tolerance("8x8x4096.fp16"), 0x1p-11 + 256 * 0x1p-23);
+  EXPECT_DOUBLE_EQ(tolerance("8x8x4096.fp32"), 0x1p-24 + 64 * 0x1p-21);
+  // Nothing hides the reference's own roundings.
+  EXPECT_DOUBLE_EQ(tolerance("8x8x4096.dfp32"), 0x1p-24 + 256 * 0x1p-23 + 64 * 0x1p-21);
+  EXPECT_DOUBLE_EQ(tolerance("8x8x4096.dfp32"), tolerance("8x8x4096.fp16.dfp32"));
+  EXPECT_DOUBLE_EQ(tolerance("8x8x4096", 3), tolerance("8x8x4096") + 2 * 0x1p-8);
+  EXPECT_GT(tolerance("8x8x8192"), tolerance("8x8x4096"));
+}
+
+TEST(Problem, OnlyFp32HasOneBaseline) {
+  for (const char* key : {"8x8x8", "8x8x8.fp16", "8x8x8.dfp32"}) {
+    EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;
+    EXPECT_TRUE(parse_problem(key).baselines().cublaslt) << key;
+  }
+  EXPECT_TRUE(parse_problem("8x8x8.fp32").baselines().cublas);
+  EXPECT_FALSE(parse_problem("8x8x8.fp32").baselines().cublaslt);
+}
+
+std::string reason(const char* text) { return text ? text : ""; }
+
+TEST(Problem, Fp32IsOfStudiesAndNotOfTheKernels) {
+  const GemmProblem problem = parse_problem("64x32x16.fp32");
+  EXPECT_EQ(problem.a_type, DataType::kFp32);
+  EXPECT_EQ(to_string(problem), "64x32x16.fp32");
+  EXPECT_EQ(why_unsupported(problem), nullptr) << "studies compute it";
+  EXPECT_THAT(reason(why_no_kernel(problem)), HasSubstr("fp32"));
+  EXPECT_EQ(why_no_kernel(parse_problem("64x32x16.fp16")), nullptr);
+  EXPECT_EQ(why_no_kernel(parse_problem("64x32x16.dfp32")), nullptr);
+  EXPECT_EQ(why_no_kernel(parse_problem("64x32x16.fp16.dfp32")), nullptr);
+  EXPECT_EQ(why_no_kernel(parse_problem("63x31x17")), nullptr);
+  EXPECT_NE(why_no_kernel(parse_problem("64x32x16.fp16.dbf16")), nullptr);
+}
+
+TEST(Problem, SaysWhichOfItsAttributesNoKernelHas) {
+  const auto why = [](const char* key) { return reason(why_unsupported(parse_problem(key))); };
+  EXPECT_EQ(why("64x32x16.lda24"), "");
+  EXPECT_THAT(why("64x32x16.bfp16"), HasSubstr("the same type"));
+  EXPECT_THAT(why("64x32x16.accfp16"), HasSubstr("fp32"));
+  EXPECT_THAT(why("64x32x16.cbf16"), HasSubstr("C"));
+  EXPECT_THAT(why("64x32x16.batch2"), HasSubstr("batch"));
+  EXPECT_NE(why_unsupported(GemmProblem{.m = 0, .n = 8, .k = 8, .tag = ""}), nullptr);
+  for (const char* key :
+       {"64x32x16.bfp16", "64x32x16.accfp16", "64x32x16.cbf16", "64x32x16.batch2"}) {
+    EXPECT_EQ(reason(why_no_kernel(parse_problem(key))), why(key));
+    EXPECT_EQ(reason(why_not(TiledConfig{}, parse_problem(key))), why(key));
+  }
+}
+
+TEST(ProblemWords, RoundTrip) {
+  for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32}) {
+    EXPECT_EQ(find_data_type(to_string(type)), type);
+  }
+  EXPECT_EQ(find_layout("TN"), Layout::kTN);
+  EXPECT_EQ(find_layout("NT"), std::nullopt);
+  EXPECT_EQ(find_data_type("fp64"), std::nullopt);
+  EXPECT_EQ(types_text(parse_problem("8x8x8")), "bf16");
+  EXPECT_EQ(types_text(parse_problem("8x8x8.fp16.dfp32")), "fp16.dfp32");
+  EXPECT_EQ(types_text(parse_problem("8x8x8.bfp16")), "bf16.bfp16");
+}
+
+}  // namespace
+}  // namespace hgemm

@@ -1,0 +1,40 @@
+// Prints what the package selects for problems given as MxNxK or, with an output in fp32,
+// MxNxK.dfp32, one a line, and the status of running it where there is no GPU; then of what it must
+// refuse.
+#include <hgemm_tuned.h>
+
+#include <cstdio>
+#include <cstring>
+
+extern "C" int selects_in_c(void);
+
+int main(int argc, char** argv) {
+  alignas(256) static char memory[1 << 17];
+  for (int i = 1; i < argc; ++i) {
+    long long m = 0, n = 0, k = 0;
+    if (std::sscanf(argv[i], "%lldx%lldx%lld", &m, &n, &k) != 3) return 2;
+    hgemm_tuned::Problem problem{m, n, k};
+    if (std::strstr(argv[i], ".dfp32") != nullptr) problem.output = hgemm_tuned::Output::kFp32;
+    const hgemm_tuned::Selection s = hgemm_tuned::select(problem);
+    const hgemm_tuned::Status run =
+        hgemm_tuned::gemm(nullptr, problem, memory, memory, memory, memory, sizeof memory);
+    std::printf("%s source=%d gain=%d cublas=%d tuned_m=%lld status=%d run=%d %s\n", argv[i],
+                s.source, s.gain, s.uses_cublas, static_cast<long long>(s.tuned_m), s.status, run,
+                s.label != nullptr ? s.label : "-");
+  }
+  using hgemm_tuned::Dtype;
+  const auto status = [&](const hgemm_tuned::Problem& p, const void* a) {
+    return hgemm_tuned::gemm(nullptr, p, a, memory, memory);
+  };
+  std::size_t bytes = 0;
+  hgemm_tuned::Problem bad_output{16, 512, 640};
+  bad_output.output = hgemm_tuned::Output(9);
+  std::printf(
+      "null=%d dtype=%d output=%d problem=%d leading=%d address=%d prepare=%d bytes=%d c=%d\n",
+      status({16, 512, 640}, nullptr), status({16, 512, 640, Dtype(9)}, memory),
+      status(bad_output, memory), status({0, 512, 640}, memory),
+      status({16, 512, 640, Dtype::kBf16, 639}, memory), status({16, 512, 640}, memory + 2),
+      hgemm_tuned::prepare(), hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes),
+      selects_in_c());
+  return 0;
+}

@@ -1,0 +1,9 @@
+/* The interface as C sees it. */
+#include <hgemm_tuned.h>
+
+int selects_in_c(void) {
+  hgemm_tuned_problem problem = hgemm_tuned_shape(0);
+  return problem.output == HGEMM_TUNED_OUTPUT_SAME &&
+         hgemm_tuned_select(&problem).source == HGEMM_TUNED_EXACT &&
+         hgemm_tuned_select(NULL).status == HGEMM_TUNED_NULL_POINTER;
+}

@@ -1,0 +1,215 @@
+// What is exported, and in which words: every text format against its golden files in golden/.
+// HGEMM_WRITE_GOLDEN=1 writes them anew, for a look at what changed.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "tests/output/export/fixture.h"
+#include "tests/support/temporary_folder.h"
+
+namespace hgemm {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using namespace test;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::vector<std::string> labels(const ExportPlan& plan) {
+  std::vector<std::string> all;
+  for (const ExportRow& row : plan.rows) all.push_back(*row.best.label);
+  return all;
+}
+
+TEST(ExportPlan, PassesOverDependentLaunchUnlessItIsAllowed) {
+  EXPECT_THAT(labels(planned()), Not(testing::Contains(HasSubstr(".pdl"))));
+  EXPECT_THAT(labels(planned(true)), testing::Contains(HasSubstr(".pdl")));
+}
+
+TEST(ExportPlan, AGainIsAnIntervalAboveOne) {
+  const ExportPlan plan = planned();
+  ASSERT_THAT(plan.rows, SizeIs(5));
+  EXPECT_TRUE(plan.rows[0].gain);
+  EXPECT_FALSE(plan.rows[2].gain) << "level with cuBLAS";
+  // Fast, but seen in too few rounds for an interval.
+  Trial cublas = timed(std::string(kCublasLabel), 20);
+  Trial ours = timed(label(kWide), 10);
+  cublas.samples.resize(3);
+  ours.samples.resize(3);
+  const ExportPlan few = plan_export({recorded(export_shape(64, 64, 64), {cublas, ours})}, {});
+  EXPECT_FALSE(few.rows.at(0).gain);
+}
+
+TEST(ExportPlan, SaysWhatIsLeftOutAndWhy) {
+  TiledConfig pdl = kWide;
+  pdl.pdl = true;
+  std::vector<RecordedRace> races = recordings();
+  races.push_back(recorded(export_shape(64, 72, 80),
+                           {timed(std::string(kCublasLabel), 9), timed(label(pdl), 8)}));
+  const ExportPlan plan = plan_export(
+      races,
+      {.problems = {export_shape(16, 512, 640), export_shape(64, 72, 80), export_shape(5, 6, 7)}});
+  EXPECT_THAT(plan.rows, SizeIs(1));
+  ASSERT_THAT(plan.left_out, SizeIs(2));
+  EXPECT_THAT(plan.left_out[0].reason, HasSubstr("--pdl"));
+  EXPECT_EQ(plan.left_out[1].reason, "never recorded");
+}
+
+TEST(ExportPlan, IsForOneGpuAndNeedsSomething) {
+  std::vector<RecordedRace> races = recordings();
+  races.push_back(recorded(export_shape(64, 72, 80),
+                           {timed(std::string(kCublasLabel), 9), timed(label(kWide), 8)}, "580.95",
+                           "NVIDIA H100"));
+  EXPECT_THROW(plan_export(races, {}), InputError);
+  EXPECT_NO_THROW(plan_export(races, {.problems = {export_shape(64, 72, 80)}}));
+  EXPECT_THROW(plan_export(recordings(), {.regime = Regime::kBurst}), InputError);
+}
+
+TEST(ExportPlan, FewKernelsForAllShapes) {
+  std::vector<RecordedRace> races;
+  for (const int m : {64, 128, 256}) {
+    races.push_back(recorded(export_shape(m, 512, 640),
+                             {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12),
+                              timed(label(kStreamK), m == 64 ? 10 : 15)}));
+  }
+  const ExportPlan one = plan_export(races, {.max_kernels = 1});
+  EXPECT_THAT(labels(one), ElementsAre(label(kWide), label(kWide), label(kWide)));
+  EXPECT_NEAR(*one.rows[0].fraction, 10.0 / 12, 1e-9);
+  EXPECT_TRUE(one.rows[0].gain) << "the one that was chosen is faster than cuBLAS there too";
+  EXPECT_NEAR(*one.rows[0].best.time_us, 15, 1e-9) << "its own time: 12 us, and the drift's median";
+}
+
+// Of wider outputs fewer fit the registers.
+TEST(ExportPlan, KernelsAreJudgedForTheTypesOfTheirProblem) {
+  const TiledConfig too_large{.bn = 208, .store = StorePath::kOverlapped};
+  GemmProblem problem = export_shape(256, 512, 640);
+  const auto exported = [&] {
+    return labels(
+        plan_export({recorded(problem, {timed(std::string(kCublasLabel), 20),
+                                        timed(label(too_large), 10), timed(label(kWide), 12)})},
+                    {}));
+  };
+  ASSERT_EQ(why_not(too_large, problem), nullptr);
+  EXPECT_THAT(exported(), ElementsAre(label(too_large)));
+  problem.d_type = DataType::kFp32;
+  ASSERT_NE(why_not(too_large, problem), nullptr);
+  EXPECT_THAT(exported(), ElementsAre(label(kWide)));
+}
+
+TEST(ExportPlan, VersionsAreComparedAsNumbers) {
+  const Validity validity = valid_for(planned());
+  EXPECT_EQ(validity.driver_min, "580.95");
+  EXPECT_EQ(validity.driver_max, "580.159.04");
+}
+
+struct Golden {
+  const char* name;
+  ExportFormat format;
+};
+class ExportGolden : public testing::TestWithParam<Golden> {};
+
+TEST_P(ExportGolden, IsAsRecorded) {
+  const fs::path folder =
+      fs::path(HGEMM_SOURCE_DIR) / "tests/output/export/golden" / GetParam().name;
+  const ExportPlan plan = planned();
+  const auto files = export_files(plan, valid_for(plan), GetParam().format);
+  if (std::getenv("HGEMM_WRITE_GOLDEN") != nullptr) write_export(folder, files);
+  std::vector<std::string> names;
+  for (const ExportFile& file : files) {
+    names.push_back(file.path.string());
+    EXPECT_EQ(file.text, text_of(folder / file.path)) << file.path;
+  }
+  std::vector<std::string> recorded_names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    recorded_names.push_back(entry.path().filename().string());
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAreArray(recorded_names));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, ExportGolden,
+    testing::Values(Golden{"json", ExportFormat::kJson}, Golden{"csv", ExportFormat::kCsv},
+                    Golden{"md", ExportFormat::kMarkdown}, Golden{"triton", ExportFormat::kTriton},
+                    Golden{"vllm", ExportFormat::kVllm}, Golden{"cutlass", ExportFormat::kCutlass}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(ExportPackage, HasWhatItsKernelsNeedAndNoMore) {
+  std::vector<RecordedRace> races = recordings();
+  std::erase_if(races, [](const RecordedRace& race) { return race.race.problem.m != 16; });
+  const ExportPlan plan = plan_export(races, {});
+  const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
+  std::vector<std::string> names;
+  for (const ExportFile& file : files) names.push_back(file.path.string());
+  EXPECT_THAT(names, testing::IsSupersetOf(
+                         {"CMakeLists.txt", "README.md", "hgemm_tuned.csv", "hgemm_tuned.json",
+                          "include/hgemm_tuned.h", "src/hgemm_tuned.cu", "src/table.h",
+                          "src/kernels/swap_ab/kernel.cuh", "src/kernels/common/params.h"}));
+  EXPECT_THAT(names, Not(testing::Contains("src/kernels/tiled/kernel.cuh")));
+  EXPECT_THAT(names, Not(testing::Contains("src/kernels/gemv/kernel.cuh")));
+  for (const ExportFile& file : files) {
+    EXPECT_THAT(file.text, Not(HasSubstr("@"))) << file.path << ": a mark that was not filled in";
+  }
+}
+
+TEST(ExportPackage, HasAKernelForEachTypeOfAConfig) {
+  const ExportPlan plan = planned();
+  for (const ExportFile& file : export_files(plan, valid_for(plan), ExportFormat::kCpp)) {
+    if (file.path != "src/table.h") continue;
+    EXPECT_THAT(file.text, HasSubstr("// " + label(kWide) + " of bf16\n"));
+    EXPECT_THAT(file.text, HasSubstr("// " + label(kWide) + " of bf16.dfp32\n"));
+    EXPECT_THAT(file.text, HasSubstr(".fixed of bf16.1x512x640\n"));
+    EXPECT_THAT(file.text, HasSubstr("constexpr int kKernelCount = 6;")) << "and its general twin";
+    EXPECT_THAT(file.text, HasSubstr("constexpr int kRowCount = 5;"));
+    return;
+  }
+  FAIL() << "no table";
+}
+
+TEST(ExportPlan, TakesWhatIsCurrentOfAllRaces) {
+  std::vector<RecordedRace> races = {
+      recorded(export_shape(256, 512, 640),
+               {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12)}),
+      recorded(export_shape(256, 512, 640),
+               {timed(std::string(kCublasLabel), 15), timed(label(kStreamK), 14)})};
+  races[1].run.kernel_sources = "later";
+  const auto all = [](const Trial&, const GemmProblem&) { return true; };
+  EXPECT_THAT(labels(plan_export(races, {})), ElementsAre(label(kStreamK)));
+  const ExportPlan plan = plan_export(races, {}, all);
+  EXPECT_THAT(labels(plan), ElementsAre(label(kWide)));
+  EXPECT_THAT(valid_for(plan).measured_kernels, ElementsAre("0123456789abcdef0123456789abcdef"));
+}
+
+TEST(ExportFiles, AreWrittenOrSayWhyNot) {
+  const TemporaryFolder temporary;
+  write_export(temporary.path() / "new", std::vector<ExportFile>{{"a/b.txt", "text"}});
+  EXPECT_EQ(text_of(temporary.path() / "new/a/b.txt"), "text");
+  EXPECT_THROW(
+      write_export(temporary.path() / "new/a/b.txt", std::vector<ExportFile>{{"c.txt", "text"}}),
+      InputError);
+}
+
+TEST(ExportFormat, UnknownOnesNameTheNearest) {
+  EXPECT_EQ(parse_export_format("cutlass"), ExportFormat::kCutlass);
+  try {
+    parse_export_format("trition");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("triton"));
+  }
+}
+
+}  // namespace
+}  // namespace hgemm

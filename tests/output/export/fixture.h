@@ -1,0 +1,92 @@
+// A small made-up recording that exports are made of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "families/family.h"
+#include "output/export/export.h"
+
+namespace hgemm::test {
+
+inline GemmProblem export_shape(std::int64_t m, std::int64_t n, std::int64_t k,
+                                const char* tag = "") {
+  return {.m = m, .n = n, .k = k, .tag = tag};
+}
+
+/// The kernel for many rows, for few in a cluster, and one whose sums meet in memory.
+inline const TiledConfig kWide{
+    .bm = 128, .bn = 96, .cluster_m = 2, .order = TileOrder::kGroupedRows, .group = 4};
+inline const SwapAbConfig kSwapAb{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .promotion = 128};
+inline const TiledConfig kStreamK{.bn = 128, .scheduler = TileScheduler::kStreamK};
+
+/// `us` in rounds that drift alike, so that ratios are exact.
+inline Trial timed(const std::string& label, double us, Stage stage = Stage::kFinal) {
+  Trial trial;
+  trial.label = label;
+  trial.stage = stage;
+  trial.verdict = {.correct = true, .error = 0.001, .tolerance = 0.01, .message = ""};
+  for (int round = 0; round < 9; ++round) {
+    Sample sample;
+    sample.round = round;
+    sample.launches = 20;
+    sample.time_us = us * (1 + 0.0625 * round);
+    sample.sm_mhz = 1500;
+    trial.samples.push_back(sample);
+  }
+  return trial;
+}
+
+inline RecordedRace recorded(const GemmProblem& problem, std::vector<Trial> trials,
+                             const std::string& driver = "580.95",
+                             const std::string& gpu_name = "NVIDIA H200") {
+  RecordedRace out;
+  out.environment.gpu_name = gpu_name;
+  out.environment.compute_major = 9;
+  out.environment.sm_count = 132;
+  out.environment.driver = driver;
+  out.environment.cuda = "13.0";
+  out.environment.cublas = "13.1.0";
+  out.run.kernel_sources = "0123456789abcdef0123456789abcdef";
+  out.started_utc = "2026-11-20T10:00:00Z";
+  out.race.problem = problem;
+  out.race.trials = std::move(trials);
+  for (Trial& trial : out.race.trials) {
+    if (is_baseline(trial.label)) continue;
+    trial.kernel_id = content_hash(build_name(kernel_for(parse_label(trial.label), problem)));
+  }
+  return out;
+}
+
+/// Gains at 256 and 16 rows of one weight, none at 1 row, sums that meet in memory, and an output
+/// that is wider than the input.
+inline std::vector<RecordedRace> recordings() {
+  SwapAbConfig pdl = kSwapAb;
+  pdl.pdl = true;
+  SwapAbConfig one_row = kSwapAb;
+  one_row.bm = 8;
+  one_row.fixed = true;
+  GemmProblem fp32_output = export_shape(256, 512, 640, "gate");
+  fp32_output.d_type = DataType::kFp32;
+  return {recorded(export_shape(256, 512, 640, "prefill/a"),
+                   {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12)}),
+          recorded(export_shape(16, 512, 640, "decode/a"),
+                   {timed(std::string(kCublasLabel), 10), timed(label(kSwapAb), 8),
+                    timed(label(pdl), 5)},
+                   "580.159.04"),
+          recorded(export_shape(1, 512, 640, "decode/a"),
+                   {timed(std::string(kCublasLabel), 8), timed(label(one_row), 8)}),
+          recorded(export_shape(384, 256, 4096, "prefill/b"),
+                   {timed(std::string(kCublasLabel), 20), timed(label(kStreamK), 16)}),
+          recorded(fp32_output, {timed(std::string(kCublasLabel), 18), timed(label(kWide), 12)})};
+}
+
+inline ExportPlan planned(bool pdl = false) { return plan_export(recordings(), {.pdl = pdl}); }
+inline Validity valid_for(const ExportPlan& plan) {
+  return validity_of(plan, "fedcba9876543210fedcba9876543210", "0123abcd");
+}
+
+}  // namespace hgemm::test

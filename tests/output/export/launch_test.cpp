@@ -1,0 +1,128 @@
+// How kernels are launched, the arithmetic that this program and exported packages share. No GPU.
+#include "families/launch.h"
+
+#include <gmock/gmock.h>
+
+#include <vector>
+
+#include "tests/output/export/fixture.h"
+
+namespace hgemm {
+namespace {
+
+using testing::SizeIs;
+using namespace test;
+
+/// Made for bf16 problems, whose extents are given at launch.
+Kernel kernel(const KernelConfig& config) { return kernel_for(config, GemmProblem{}); }
+
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+struct Encoded {
+  LaunchParams params;
+  std::vector<MatrixMap> maps;
+};
+Encoded encoded(const KernelConfig& config, const GemmProblem& problem, const Operands& operands,
+                const WorkspaceAddresses& workspace = {}) {
+  Encoded out;
+  out.params = make_launch_params(kernel_for(config, problem), problem.extents(), operands,
+                                  workspace, [&out](const MatrixMap& map) {
+                                    out.maps.push_back(map);
+                                    return TensorMap{};
+                                  });
+  return out;
+}
+
+TEST(Launch, MapsHaveTheBoxesThatTheKernelCopies) {
+  const auto [params, maps] =
+      encoded(kSwapAb, export_shape(16, 512, 640), {at(0), at(256), at(512)});
+  ASSERT_THAT(maps, SizeIs(3));  // no tail: a consumer has 64 columns
+  EXPECT_EQ(maps[0].box_rows, 16);
+  EXPECT_EQ(maps[1].box_rows, 64);
+  EXPECT_EQ(maps[1].stride_bytes, 1280);
+  EXPECT_EQ(maps[1].promotion_bytes, 128);
+  EXPECT_EQ(maps[2].box_rows, kGroupRows);
+  EXPECT_EQ(params.kernel.ldb, 640);
+  // Columns beyond whole boxes have a map of their own, and cluster neighbours share B.
+  const auto wide = encoded(kWide, export_shape(256, 512, 640), {at(0), at(256), at(512)}).maps;
+  ASSERT_THAT(wide, SizeIs(4));
+  EXPECT_EQ(wide[1].box_rows, 48);
+  EXPECT_EQ(wide[3].box_cols, 32);
+  EXPECT_EQ(wide[3].swizzle_bytes, 0);
+}
+
+TEST(Launch, DIsMappedInItsOwnType) {
+  GemmProblem problem = export_shape(256, 512, 640);
+  const auto bf16 = encoded(kWide, problem, {at(0), at(256), at(512)}).maps;
+  problem.d_type = DataType::kFp32;
+  const auto fp32 = encoded(kWide, problem, {at(0), at(256), at(512)}).maps;
+  EXPECT_EQ(bf16.at(2).type, DataType::kBf16);
+  EXPECT_EQ(bf16.at(2).box_cols, 64);
+  EXPECT_EQ(bf16.at(2).stride_bytes, 1024);
+  EXPECT_EQ(fp32.at(2).type, DataType::kFp32);
+  EXPECT_EQ(fp32.at(2).box_cols, 32) << "as many bytes";
+  EXPECT_EQ(fp32.at(2).stride_bytes, 2048);
+  for (const std::size_t input : {0, 1}) {
+    EXPECT_EQ(fp32.at(input).type, DataType::kBf16);
+    EXPECT_EQ(fp32.at(input).box_cols, bf16.at(input).box_cols);
+  }
+}
+
+TEST(Launch, PacksWhatTheCopyEngineCannotFetch) {
+  TiledConfig config = kWide;
+  config.pack = true;
+  config.store = StorePath::kStaged;
+  const GemmProblem problem = export_shape(100, 50, 33);
+  const WorkspaceBytes bytes = workspace_bytes(kernel(config), problem.extents(), 2);
+  EXPECT_EQ(bytes.packed_a, 100u * 40 * 2);
+  EXPECT_EQ(bytes.flags, 0u);
+  const auto [params, maps] =
+      encoded(config, problem, {at(2), at(4), at(6)}, {.packed_a = at(1024), .packed_b = at(2048)});
+  EXPECT_EQ(params.pack.matrices[0].rows, 100);
+  EXPECT_EQ(maps.at(0).data, at(1024));
+  EXPECT_EQ(params.kernel.lda, 40);
+  // Rows that are aligned stay where they are.
+  const auto aligned = encoded(config, export_shape(100, 50, 32), {at(0), at(256), at(2)});
+  EXPECT_EQ(aligned.params.pack.matrices[0].rows, 0);
+}
+
+TEST(Launch, GridAndWorkspaceFollowTheScheduler) {
+  const ProblemExtents p = export_shape(384, 256, 4096).extents();
+  EXPECT_EQ(grid_ctas(kernel(kSwapAb), p, 0), 24 * 4 * 2) << "a cluster of two for each tile";
+  EXPECT_EQ(grid_ctas(kernel(kWide), p, 66), 2 * 3 * 2) << "a cluster for each tile, of two CTAs";
+  EXPECT_EQ(grid_ctas(kernel(kWide), p, 4), 8) << "no more than are resident";
+  EXPECT_EQ(grid_ctas(kernel(kStreamK), p, 132), 96)
+      << "six tiles, in shares of at least four k blocks";
+  const WorkspaceBytes bytes = workspace_bytes(kernel(kStreamK), p, 96);
+  EXPECT_EQ(bytes.partials, 96u * 128 * 128 * 4);
+  EXPECT_EQ(bytes.flags, 96u * 8 * 4);
+  EXPECT_GT(grid_tiles(kernel(kWide), export_shape(1 << 30, 1 << 30, 64).extents()), kMaxTiles);
+}
+
+TEST(Launch, AddressesMustSuitTheKernel) {
+  EXPECT_EQ(find_misaligned(kernel(kWide), {at(16), at(32), at(48)}).name, nullptr);
+  EXPECT_STREQ(find_misaligned(kernel(kWide), {at(8), at(32), at(48)}).name, "A");
+  EXPECT_STREQ(find_misaligned(kernel(kWide), {at(16), at(32), at(2)}).name, "D");
+  TiledConfig config = kWide;
+  config.pack = true;
+  EXPECT_EQ(find_misaligned(kernel(config), {at(2), at(4), at(48)}).name, nullptr);
+  EXPECT_STREQ(find_misaligned(kernel(config), {at(2), at(1), at(48)}).name, "B");
+}
+
+TEST(Launch, OnlyWhatIsAskedForIsCooperativeOrDependent) {
+  LaunchAttributes plain, together;
+  const cudaLaunchConfig_t config = launch_config(kernel(kStreamK), 96, nullptr, &plain);
+  EXPECT_EQ(config.numAttrs, 1u);
+  EXPECT_EQ(config.blockDim.x, 384u);
+  launch_config(kernel(kStreamK), 96, nullptr, &together, true);
+  ASSERT_EQ(together.count, 2u);
+  EXPECT_EQ(together.values[1].id, cudaLaunchAttributeCooperative);
+  SwapAbConfig pdl = kSwapAb;
+  pdl.pdl = true;
+  LaunchAttributes dependent;
+  launch_config(kernel(pdl), 2, nullptr, &dependent);
+  EXPECT_EQ(dependent.values[1].id, cudaLaunchAttributeProgrammaticStreamSerialization);
+}
+
+}  // namespace
+}  // namespace hgemm

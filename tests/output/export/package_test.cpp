@@ -1,0 +1,89 @@
+// An exported package as its user meets it: built with warnings as errors, linked, and asked what
+// it would run, on a machine that may have no GPU.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "tests/output/export/fixture.h"
+#include "tests/support/temporary_folder.h"
+
+namespace hgemm {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using namespace test;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+/// What `command` prints; fails the test with it if its exit code is not 0.
+std::string output_of(const std::string& command, const fs::path& log) {
+  const int code = std::system(("( " + command + " ) >'" + log.string() + "' 2>&1").c_str());
+  std::string text = text_of(log);
+  EXPECT_EQ(code, 0) << command << '\n' << text;
+  return text;
+}
+
+TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
+  const TemporaryFolder temporary;
+  const fs::path package = temporary.path() / "hgemm_tuned";
+  const ExportPlan plan = planned();
+  write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
+  const std::string build = (temporary.path() / "build").string();
+  const fs::path log = temporary.path() / "log";
+  output_of("cmake -S '" HGEMM_SOURCE_DIR "/tests/output/export/consumer' -B '" + build +
+                "' -G Ninja -DCMAKE_CUDA_COMPILER='" HGEMM_NVCC "' -DHGEMM_TUNED_DIR='" +
+                package.string() +
+                "' -DCMAKE_CUDA_FLAGS='-Xcompiler -Wall,-Wextra,-Werror -Werror all-warnings' && "
+                "cmake --build '" +
+                build + "'",
+            log);
+  ASSERT_FALSE(HasFailure());
+
+  const std::string out = output_of("CUDA_VISIBLE_DEVICES= '" + build +
+                                        "/consumer' 256x512x640 16x512x640 1x512x640 384x256x4096 "
+                                        "2x512x640 20x512x640 1000x512x640 300x264x3000 64x512x644 "
+                                        "16x511x640 256x512x640.dfp32 16x512x640.dfp32 "
+                                        "384x256x4096.dfp32",
+                                    log);
+  const auto line = [&](const char* problem, int source, int gain, int tuned_m,
+                        const KernelConfig& config) {
+    return HasSubstr(std::string(problem) + " source=" + std::to_string(source) + " gain=" +
+                     std::to_string(gain) + " cublas=0 tuned_m=" + std::to_string(tuned_m) +
+                     " status=0 run=8 " + label(config) + "\n");
+  };
+  SwapAbConfig one_row = kSwapAb;
+  one_row.bm = 8;
+  SwapAbConfig fixed = one_row;
+  fixed.fixed = true;
+  // Tuned shapes exactly. (8: there is no GPU.)
+  EXPECT_THAT(out, line("256x512x640", 0, 1, 256, kWide));
+  EXPECT_THAT(out, line("16x512x640", 0, 1, 16, kSwapAb));
+  EXPECT_THAT(out, line("1x512x640", 0, 0, 1, fixed));
+  EXPECT_THAT(out, line("384x256x4096", 0, 1, 384, kStreamK));
+  // Others of the same weight: the next larger M within a factor of 4, else the nearest by ratio.
+  // The kernel that is made for one shape is there for others as a general one.
+  EXPECT_THAT(out, line("2x512x640", 1, 0, 1, one_row));
+  EXPECT_THAT(out, line("20x512x640", 1, 1, 16, kSwapAb));
+  EXPECT_THAT(out, line("1000x512x640", 1, 1, 256, kWide));
+  // Of no weight that was tuned: the nearest shape.
+  EXPECT_THAT(out, line("300x264x3000", 2, 1, 384, kStreamK));
+  // Outputs in fp32 have a kernel of their own, of the same config, and nothing else has.
+  EXPECT_THAT(out, line("256x512x640.dfp32", 0, 1, 256, kWide));
+  EXPECT_THAT(out, line("16x512x640.dfp32", 1, 1, 256, kWide));
+  EXPECT_THAT(out, line("384x256x4096.dfp32", 2, 1, 256, kWide));
+  // Rows between units, and an odd N: no kernel here packs or stores such.
+  EXPECT_THAT(out, HasSubstr("64x512x644 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
+  EXPECT_THAT(out, HasSubstr("16x511x640 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
+  EXPECT_THAT(
+      out,
+      HasSubstr("null=1 dtype=3 output=3 problem=2 leading=2 address=4 prepare=8 bytes=8 c=1"));
+}
+
+}  // namespace
+}  // namespace hgemm
