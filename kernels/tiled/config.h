@@ -42,6 +42,11 @@ enum class TileScheduler : unsigned char {
   kDynamic,  ///< as kPersistent, but a cluster takes the next tile of all when it is ready for one
 };
 
+/// Values of TiledConfig::sms that are no number.
+inline constexpr int kAllSms = 0;
+inline constexpr int kFewestSms = -1;
+inline constexpr int kMaxSms = 1024;
+
 /// One point of the tiled space. All extents are per CTA, in elements.
 struct TiledConfig {
   int bm = 128;       ///< rows of the output tile
@@ -63,6 +68,9 @@ struct TiledConfig {
   CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores
   int promotion = 256;  ///< bytes that L2 fetches at least where a copy misses: 64, 128 or 256
   int ctas_per_sm = 1;  ///< 1 or 2
+  /// SMs that a launch takes: all, the fewest on which the tiles need no more waves than on all, or
+  /// at most so many, which leaves the others to kernels beside it (communication).
+  int sms = kAllSms;
   /// Programmatic dependent launch: the kernel starts while the kernel before it in the stream
   /// drains, and lets the next one do so. Until that kernel is done it reads neither A nor B, but
   /// asks L2 for them: they must be mapped by then.
@@ -113,6 +121,10 @@ HGEMM_HOST_DEVICE constexpr bool cuts_k(const TiledConfig& c) {
 }
 HGEMM_HOST_DEVICE constexpr bool is_dynamic(const TiledConfig& c) {
   return c.scheduler == TileScheduler::kDynamic;
+}
+/// A launch has as many CTAs as are resident at once, or fewer.
+HGEMM_HOST_DEVICE constexpr bool is_persistent(const TiledConfig& c) {
+  return c.scheduler != TileScheduler::kSingle && !adds_in_cluster(c);
 }
 /// The copy engine stores D.
 HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const TiledConfig& c) {

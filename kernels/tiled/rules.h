@@ -33,6 +33,7 @@ enum class TiledRule : unsigned char {
   kClusterSplit,
   kMemoryHint,
   kCtasPerSm,
+  kSms,
   kDynamic,
   kProbe,
   kExtents,
@@ -103,6 +104,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
           "stores take no hint"};
     case TiledRule::kCtasPerSm:
       return {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"};
+    case TiledRule::kSms:
+      return {"sms",
+              "a persistent kernel with one CTA on an SM can leave SMs free: at most 1024, and one "
+              "for each CTA of a cluster; few only where whole tiles come in waves, with scheduler "
+              "persist or dynamic"};
     case TiledRule::kDynamic:
       return {"dynamic",
               "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at "
@@ -137,6 +143,14 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
            "types, of 4 for fp32), unless the store is staged";
   }
   return nullptr;
+}
+
+/// A second CTA would go to an SM that is to stay free.
+HGEMM_HOST_DEVICE constexpr bool sms_are_valid(const TiledConfig& c) {
+  if (c.sms == kAllSms) return true;
+  if (!is_persistent(c) || c.ctas_per_sm != 1) return false;
+  if (c.sms == kFewestSms) return !adds_in_workspace(c);
+  return c.sms >= cluster_size(c) && c.sms <= kMaxSms;
 }
 
 /// The first rule that the kernel breaks, or kValid. Every kernel that this accepts must compile
@@ -179,6 +193,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2 || k.ctas_per_sm * k.consumers > 4) {
     return Rule::kCtasPerSm;
   }
+  if (!sms_are_valid(k)) return Rule::kSms;
   if (is_dynamic(k) && (k.schedule == Schedule::kPingPong || producer_registers(k) < 40)) {
     return Rule::kDynamic;
   }

@@ -31,11 +31,11 @@ using InLabel = AxisText::InLabel;
 /// All members of a config, in their order; one that is added must be added here and to kMembers.
 auto members(TiledConfig& c) {
   auto& [bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, mma_depth, order, group,
-         store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm, pdl, pack, fixed,
-         probe] = c;
+         store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm, sms, pdl, pack,
+         fixed, probe] = c;
   return std::tie(bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, mma_depth, order,
                   group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm,
-                  pdl, pack, fixed, probe);
+                  sms, pdl, pack, fixed, probe);
 }
 auto members(SwapAbConfig& c) {
   auto& [bm, bn, bk, stages, mma_depth, store, splits, a_hint, b_hint, d_hint, promotion,
@@ -56,7 +56,7 @@ struct Of<TiledConfig> {
       "bm",          "bn",        "bk",        "stages", "cluster_m", "cluster_n",
       "schedule",    "consumers", "mma_depth", "order",  "group",     "store",
       "scheduler",   "splits",    "a_hint",    "b_hint", "d_hint",    "promotion",
-      "ctas_per_sm", "pdl",       "pack",      "fixed",  "probe"};
+      "ctas_per_sm", "sms",       "pdl",       "pack",   "fixed",     "probe"};
   /// All numbers count: an order without bands has no group.
   static TiledConfig busy() {
     return {.order = TileOrder::kGroupedRows,

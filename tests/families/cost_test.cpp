@@ -56,6 +56,20 @@ TEST(CostModel, OneTileMoreThanAWaveCostsAnotherWave) {
   EXPECT_LT(cost_of(streamed, more).us(), cost_of(one, more).us());
 }
 
+TEST(CostModel, SmsThatALastWaveLeavesIdleAreMissedByNobody) {
+  const std::string all = "bm128.bn128.bk64.q6.c1x1.coop2.d1.linear.tma.persist";
+  const GemmProblem problem{.m = 128 * 12, .n = 128 * 14, .k = 4096, .tag = ""};  // 168 tiles
+  CostFigures cool;
+  cool.power_limit_w = 0;
+  const auto us = [&](const std::string& sms) {
+    return predict_cost(cool, parse_label(all + sms), problem).us();
+  };
+  EXPECT_NEAR(us(".smsfew") / us(""), 1, 0.05) << "two waves on 84 SMs, too";
+  EXPECT_EQ(us(".sms84"), us(".smsfew"));
+  EXPECT_GT(us(".sms80"), 1.3 * us("")) << "three waves";
+  EXPECT_EQ(us(".sms1000"), us("")) << "there are 132";
+}
+
 TEST(CostModel, DecodeIsBoundByMemoryAndOverlappedLaunchesHideTheGap) {
   const std::string swapped = "swap_ab.bm8.bn64.bk128.q4.d1.tma.csplit2.p128";
   const Cost plain = cost_of(swapped, kDecode);

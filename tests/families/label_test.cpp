@@ -98,6 +98,8 @@ TEST(Label, SpellsEveryWord) {
       {{.pdl = true, .fixed = true}, "coop2.d1.linear.tma.persist.pdl.fixed"},
       {{.promotion = 64}, "coop2.d1.linear.tma.persist.p64"},
       {{.ctas_per_sm = 2}, "coop2.d1.linear.tma.persist.cta2"},
+      {{.sms = kFewestSms}, "coop2.d1.linear.tma.persist.smsfew"},
+      {{.sms = 100, .pdl = true}, "coop2.d1.linear.tma.persist.sms100.pdl"},
       {{.a_hint = CacheHint::kEvictLast,
         .b_hint = CacheHint::kEvictFirst,
         .d_hint = CacheHint::kEvictLast,
@@ -113,16 +115,16 @@ TEST(Label, SpellsEveryWord) {
 
 TEST(Label, SpellsEveryWordOfTheOtherFamilies) {
   const std::pair<KernelConfig, const char*> cases[] = {
-      {SwapAbConfig{}, "swap_ab.bm16.bn64.bk128.q4.d1.tma.single"},
+      {SwapAbConfig{}, "swap_ab.bm16.bn64.bk64.q4.d1.tma.single"},
       {SwapAbConfig{.a_hint = CacheHint::kEvictFirst,
                     .b_hint = CacheHint::kEvictLast,
                     .d_hint = CacheHint::kEvictFirst,
                     .promotion = 128,
                     .ctas_per_sm = 2,
                     .pdl = true},
-       "swap_ab.bm16.bn64.bk128.q4.d1.tma.single.afirst.blast.dfirst.p128.cta2.pdl"},
+       "swap_ab.bm16.bn64.bk64.q4.d1.tma.single.afirst.blast.dfirst.p128.cta2.pdl"},
       {SwapAbConfig{.store = StorePath::kStaged, .splits = 8, .pack = true, .fixed = true},
-       "swap_ab.bm16.bn64.bk128.q4.d1.staged.csplit8.pack.fixed"},
+       "swap_ab.bm16.bn64.bk64.q4.d1.staged.csplit8.pack.fixed"},
       {GemvConfig{}, "gemv.v1.r16.s1024.q2.w8.single"},
       {GemvConfig{.splits = 8, .ctas_per_sm = 2, .pdl = true, .fixed = true},
        "gemv.v1.r16.s1024.q2.w8.csplit8.cta2.pdl.fixed"},

@@ -63,6 +63,38 @@ constexpr Axis<C> cluster_axis() {
               }};
 }
 
+/// "all", "few", or a number.
+constexpr Axis<C> sms_axis() {
+  return {.text = {.name = "sms",
+                   .field = "sms",
+                   .form = "smsfew or sms<SMs>",
+                   .values = "all, few, 1 to 1024",
+                   .otherwise = "all",
+                   .help = "SMs that a persistent kernel takes: all, the fewest on which the tiles "
+                           "need no more waves (few), or at most so many, beside other kernels",
+                   .in_label = AxisText::InLabel::kUnlessDefault,
+                   .number = true,
+                   .minor = true},
+          .members = {AxisMember{"sms", ""}},
+          .member_count = 1,
+          .raw = raw_member<&C::sms>,
+          .print = [](const C& c) -> std::string {
+            if (c.sms == kAllSms) return "all";
+            return c.sms == kFewestSms ? "few" : fmt::to_string(c.sms);
+          },
+          .parse =
+              [](C& c, std::string_view word) {
+                const auto number = word == "all"   ? std::optional(kAllSms)
+                                    : word == "few" ? std::optional(kFewestSms)
+                                                    : find_small_number(word);
+                if (!number || (*number == kAllSms && word != "all")) return false;
+                c.sms = *number;
+                return true;
+              },
+          .copy = copy_member<&C::sms>,
+          .distance = differs<&C::sms, 150>};
+}
+
 constexpr std::array kAxes = {
     number_axis<&C::bm, 1000, true>({.name = "bm",
                                      .field = "bm",
@@ -130,6 +162,7 @@ constexpr std::array kAxes = {
     hint_axis<&C::d_hint>("d_hint", "d", "dfirst or dlast", "what L2 is told of D"),
     promotion_axis<&C::promotion>(),
     ctas_axis<&C::ctas_per_sm>(),
+    sms_axis(),
     named_flag_axis<&C::pdl, 300>(
         "pdl",
         "programmatic dependent launch: starts while the kernel before it drains, and asks L2 for "

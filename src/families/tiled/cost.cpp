@@ -31,6 +31,14 @@ double sums_clk(const TiledKernel& k) {
   return 0;
 }
 
+/// SMs that the launch takes; 0: all.
+int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
+  if (k.sms != kFewestSms) return k.sms;
+  const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
+  const int waves = ceil_div(tiles, figures.sms / cluster_size(k));
+  return ceil_div(tiles, waves) * cluster_size(k);
+}
+
 }  // namespace
 
 bool Family<TiledConfig>::suits(const TiledKernel& kernel, const GemmProblem& problem) {
@@ -53,8 +61,9 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .smem_bytes = smem_layout(k).total_bytes,
       .threads = threads_per_cta(k),
       .ctas_per_sm = k.ctas_per_sm,
+      .sms = sms_of(figures, k, problem),
       .streams = k.scheduler == TileScheduler::kStreamK,
-      .cta_per_tile = k.scheduler == TileScheduler::kSingle || adds_in_cluster(k),
+      .cta_per_tile = !is_persistent(k),
       .store_clk = store_clk(k),
       .sums_clk = sums_clk(k),
       .pdl = k.pdl,

@@ -15,8 +15,16 @@ inline long long grid_tiles(const TiledKernel& k, const ProblemExtents& p) {
   if ((p.m / k.bm + 1) * (p.n / k.bn + 1) > kMaxTiles) return kMaxTiles + 1;
   return tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
 }
-constexpr bool has_cluster_per_tile(const TiledConfig& c) {
-  return c.scheduler == TileScheduler::kSingle || adds_in_cluster(c);
+constexpr bool has_cluster_per_tile(const TiledConfig& c) { return !is_persistent(c); }
+/// Of the clusters that the GPU holds at once, those on the SMs that the launch takes.
+inline int clusters_on_sms(const TiledKernel& k, long long tiles, int resident) {
+  if (k.sms == kAllSms || tiles == 0 || resident == 0) return resident;
+  if (k.sms != kFewestSms) {
+    const int most = k.sms / cluster_size(k);
+    return most < resident ? most : resident;
+  }
+  const long long waves = (tiles + resident - 1) / resident;
+  return static_cast<int>((tiles + waves - 1) / waves);
 }
 /// With PDL and two CTAs on an SM some may have no work (grid_clusters).
 inline int grid_ctas(const TiledKernel& k, const ProblemExtents& p, int resident) {
@@ -26,7 +34,8 @@ inline int grid_ctas(const TiledKernel& k, const ProblemExtents& p, int resident
   const int most = k.splits < k_blocks ? k.splits : k_blocks;
   const int parts =
       k.scheduler == TileScheduler::kStreamK ? ceil_div(k_blocks, kMinStreamBlocks) : most;
-  return grid_clusters(k, tiles * parts, resident) * cluster_size(k);
+  const int clusters = clusters_on_sms(k, tiles, resident);
+  return grid_clusters(k, tiles * parts, clusters) * cluster_size(k);
 }
 
 constexpr bool waits_in_memory(const TiledKernel& k) { return adds_in_workspace(k); }

@@ -99,6 +99,23 @@ TEST(Launch, GridAndWorkspaceFollowTheScheduler) {
   EXPECT_GT(grid_tiles(kernel(kWide), export_shape(1 << 30, 1 << 30, 64).extents()), kMaxTiles);
 }
 
+TEST(Launch, TakesNoMoreSmsThanTheConfigSays) {
+  const ProblemExtents p = export_shape(384, 256, 4096).extents();  // six tiles of a cluster of two
+  TiledConfig config = kWide;
+  config.sms = 9;
+  EXPECT_EQ(grid_ctas(kernel(config), p, 66), 8) << "whole clusters";
+  config.sms = 100;
+  EXPECT_EQ(grid_ctas(kernel(config), p, 66), 12) << "a cluster for each tile is enough";
+  EXPECT_EQ(grid_ctas(kernel(config), p, 4), 8) << "no more than are resident";
+  config.sms = kFewestSms;
+  EXPECT_EQ(grid_ctas(kernel(config), p, 66), 12);
+  EXPECT_EQ(grid_ctas(kernel(config), p, 5), 6) << "two waves: three clusters are enough for them";
+  EXPECT_EQ(grid_ctas(kernel(config), p, 2), 4) << "three full waves";
+  TiledConfig streamed = kStreamK;
+  streamed.sms = 50;
+  EXPECT_EQ(grid_ctas(kernel(streamed), p, 132), 50);
+}
+
 TEST(Launch, AddressesMustSuitTheKernel) {
   EXPECT_EQ(find_misaligned(kernel(kWide), {at(16), at(32), at(48)}).name, nullptr);
   EXPECT_STREQ(find_misaligned(kernel(kWide), {at(8), at(32), at(48)}).name, "A");
