@@ -3,19 +3,19 @@
 // A SAMPLE is a CUDA graph of n back-to-back launches, replayed once (at the own pace as often as
 // its time needs, back to back). They rotate over input sets that together exceed 3x L2, so no
 // launch finds its own inputs in cache; at least 16 of them where memory is the bound, so that no
-// single placement in memory decides (device/problem_data.h). n is a multiple of the number of sets,
-// and every replay starts at the same one. Events around the replays give the time. Around the
+// single placement in memory decides (device/problem_data.h). n is a multiple of the number of
+// sets, and every replay starts at the same one. Events around the replays give the time. Around the
 // events, one block per SM reads clock64 and globaltimer: their differences give the SM clock in
 // band, averaged over the SMs, with no NVML. NVML's power, temperature and clock event reasons are
 // read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
 // cycles (time x clock) are what it costs without the clock.
 //
-// Of a chain of GEMMs (studies/chain/run.h) a launch is the whole chain, and its weights are the one
-// set.
+// Of a chain of GEMMs (studies/chain/run.h) a launch is the whole chain, and its weights are the
+// one set.
 //
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
-// order (search/racing.h). Ratios are only taken within a round. At the own pace own_samples rounds
-// are taken in one go and share their order. A rested round of more than 64 is in parts, the
+// order (search/referee.h). Ratios are only taken within a round. At the own pace own_samples
+// rounds are taken in one go and share their order. A rested round of more than 64 is in parts, the
 // baselines in the first, so that who is far slower than the fastest so far is recorded after each
 // (tune/problem_race.cpp): its samples stand alone, and it may take minutes.
 //
@@ -66,7 +66,7 @@
 // over time between the steps, joules of a GEMM are that power times its mean time in the window.
 //
 // EFFORT. Who has a minute for 25 shapes cannot settle for three seconds. At brief effort all of
-// the above is shorter (kBrief), and a race has fewer rounds (search/racing.h): what it finds is
+// the above is shorter (kBrief), and a race has fewer rounds (search/referee.h): what it finds is
 // judged by races of full effort (results/h200/, `hgemm-tune replay`). How long a sample was is
 // always on record: its launches times their time.
 //

@@ -46,8 +46,8 @@ struct ReportInput {
 /// words), `dates` ("2026-11-20 to 2026-11-22"), `regimes`, `kernels` (the short hashes of their
 /// sources) and `commands`, as they were recorded, without repetition.
 ///
-/// best.rows: the objects of `best --format json` (emit.h), and group (the tag before '/'),
-/// intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage, pdl,
+/// best.rows: the objects of `best --format json` (output/emit.h), and group (the tag before '/'),
+/// intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage,
 /// kernel (short hash of its sources), started_utc. best.ceilings, for each regime that has rows:
 /// regime, sm_mhz (median of the rows that the tensor cores bound), tflops (what they do at that
 /// clock), shapes (of how many); best.read_tbps with read_source: the memory's measured ceiling,
@@ -57,10 +57,11 @@ struct ReportInput {
 /// time_us sm_mhz power_w temperature_c.
 ///
 /// ladder.ladders: family, m n k dtype, regime, cublas_tflops, steps: the objects of `ladder
-/// --format json` (ladder.h), from the bottom to the top.
+/// --format json` (studies/ladder/table.h), from the bottom to the top.
 ///
-/// cycles.probes: the objects of `probe --format json` (probe.h) that ended ok, for configs, and
-/// mma_cycles_needed: what the wgmmas of a k block take by the model (null without a device).
+/// cycles.probes: the objects of `probe --format json` (studies/probe/table.h) that ended ok, for
+/// configs, and mma_cycles_needed: what the wgmmas of a k block take by the model (null without a
+/// device).
 ///
 /// wgmma.devices: name, this_gpu, threshold (null: none up to 256), and n, read, compute, lists of
 /// one length, for A in shared memory; wgmma.measured: n cycles a_in_registers, bf16 on this GPU.

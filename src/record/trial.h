@@ -1,5 +1,5 @@
 // The words of the project as value types: what was measured, of what, where, and how it ended.
-// Everything downstream of the GPU (store, best, emit) speaks in these and needs no CUDA.
+// Everything downstream of the GPU (store, results, output) speaks in these and needs no CUDA.
 #pragma once
 
 #include <cstdint>

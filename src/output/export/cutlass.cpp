@@ -15,7 +15,7 @@
 namespace hgemm {
 namespace {
 
-/// What the profiler is asked for. Of a swapped kernel it is the transposed problem.
+/// What the profiler is asked for. Of a swap-AB kernel it is the transposed problem.
 struct Test {
   std::string kernel;
   long long m, n, k;
