@@ -5,7 +5,8 @@ it answers the same: scripts/write_recorded_best.py PROGRAM > tests/data/recorde
 A line for each row of `PROGRAM best`, in its order: the database's name, regime, the problem's
 text key, label, time_us, ratio_cublas, ratio_cublaslt and ties (joined by '+'); "-" is nothing.
 Labels are as the program wrote them, numbers as precise as it did. The databases are copied first:
-a program may bring them to its own schema.
+a program may bring them to its own schema. Those that it cannot read, being newer than it is, are
+left out and named on stderr.
 """
 
 import json
@@ -33,12 +34,11 @@ def problem_key(row: dict) -> str:
 
 
 def rows_of(program: str, database: Path) -> list[dict]:
-    answer = subprocess.run(
-        [program, "best", "--db", str(database), "--format", "json"],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [program, "best", "--db", str(database), "--format", "json"]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if answer.returncode != 0:  # the program has said why
+        print(f"{database.name}: left out", file=sys.stderr)
+        return []
     return json.loads(answer.stdout)
 
 

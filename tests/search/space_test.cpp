@@ -251,6 +251,16 @@ TEST_F(SpaceFile, EveryAxisVaries) {
             "bm64.bn80.bk64.q5.c2x1.pp2.d1.snake2.overlap.persist.alast.bfirst.dlast");
 }
 
+TEST_F(SpaceFile, SmsAreWordsAndRanges) {
+  const Enumeration space = enumerate_text(
+      "grids: [{bm: 64, bn: 64, q: 4, schedule: coop1, sms: [all, few, '64:128:32']}]");
+  EXPECT_TRUE(space.rejected.empty());
+  const std::string all = "bm64.bn64.bk64.q4.c1x1.coop1.d1.linear.tma.persist";
+  EXPECT_THAT(labels(space),
+              ElementsAre(all, all + ".smsfew", all + ".sms64", all + ".sms96", all + ".sms128"));
+  EXPECT_THROW(enumerate_text("grids: [{bm: 64, bn: 64, schedule: coop1, sms: 0}]"), InputError);
+}
+
 TEST_F(SpaceFile, EveryAxisOfTheOtherFamiliesVaries) {
   const Enumeration few_rows = enumerate_text(
       "grids:\n"
