@@ -62,7 +62,7 @@ HGEMM_HOST_DEVICE constexpr int warp_sums(const GemvConfig& c) { return warp_row
 HGEMM_HOST_DEVICE constexpr int registers_needed(const GemvConfig& c) {
   const int rows = warp_rows(c);
   const int units = rows * (c.step / kVectorStep);
-  return units * 4 * c.depth + rows * c.vectors + (rows + 1) * kVectorUnit + 20 + c.vectors * 3 / 2;
+  return units * 4 * c.depth + rows * c.vectors + (rows + 1) * kVectorUnit + 29 + c.vectors * 3 / 2;
 }
 /// Elements of each vector that shared memory holds at a time.
 HGEMM_HOST_DEVICE constexpr int vector_chunk(const GemvConfig& c) { return 16384 / c.vectors; }

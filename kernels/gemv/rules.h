@@ -25,40 +25,40 @@ enum class GemvRule : unsigned char {
   kExtents,
 };
 
+/// A rule and what it demands.
+struct GemvRuleText {
+  GemvRule rule;
+  RuleText text;
+};
+inline constexpr GemvRuleText kGemvRuleTexts[] = {
+    {GemvRule::kValid, {"valid", "the kernel can be built and launched"}},
+    {GemvRule::kVectors,
+     {"vectors", "1, 2, 4, 8 or 16 vectors (a warp's sums are one for each lane)"}},
+    {GemvRule::kStep,
+     {"step", "a step is 256, 512, 1024 or 2048 elements: 1 to 8 units of 16 bytes a lane"}},
+    {GemvRule::kDepth, {"depth", "1 or 2 steps on their way"}},
+    {GemvRule::kWarps, {"warps", "4, 8 or 12 warps"}},
+    {GemvRule::kRows,
+     {"rows",
+      "rows must divide the warps or be divided by them, and a warp's rows times vectors be "
+      "at most 32"}},
+    {GemvRule::kRegisters,
+     {"registers",
+      "what a thread has on its way, its sums and the elements that it multiplies must fit "
+      "its registers (measured with ptxas 13.0)"}},
+    {GemvRule::kSplits, {"splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"}},
+    {GemvRule::kCtasPerSm, {"ctas_per_sm", "1 or 2 CTAs per SM"}},
+    {GemvRule::kSharedMemory,
+     {"shared_memory", "the vectors and the sums must fit one CTA's limit"}},
+    {GemvRule::kTypes, kTypesRule},
+    {GemvRule::kExtents,
+     {"extents",
+      "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
+      "padding, and no more than `vectors` rows of A or of B"}},
+};
 HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
-  switch (rule) {
-    case GemvRule::kValid:
-      return {"valid", "the kernel can be built and launched"};
-    case GemvRule::kVectors:
-      return {"vectors", "1, 2, 4, 8 or 16 vectors (a warp's sums are one for each lane)"};
-    case GemvRule::kStep:
-      return {"step", "a step is 256, 512, 1024 or 2048 elements: 1 to 8 units of 16 bytes a lane"};
-    case GemvRule::kDepth:
-      return {"depth", "1 or 2 steps on their way"};
-    case GemvRule::kWarps:
-      return {"warps", "4, 8 or 12 warps"};
-    case GemvRule::kRows:
-      return {
-          "rows",
-          "rows must divide the warps or be divided by them, and a warp's rows times vectors be "
-          "at most 32"};
-    case GemvRule::kRegisters:
-      return {"registers",
-              "what a thread has on its way, its sums and the elements that it multiplies must fit "
-              "its registers (measured with ptxas 13.0)"};
-    case GemvRule::kSplits:
-      return {"splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"};
-    case GemvRule::kCtasPerSm:
-      return {"ctas_per_sm", "1 or 2 CTAs per SM"};
-    case GemvRule::kSharedMemory:
-      return {"shared_memory", "the vectors and the sums must fit one CTA's limit"};
-    case GemvRule::kTypes:
-      return kTypesRule;
-    case GemvRule::kExtents:
-      return {
-          "extents",
-          "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
-          "padding, and no more than `vectors` rows of A or of B"};
+  for (const GemvRuleText& row : kGemvRuleTexts) {
+    if (row.rule == rule) return row.text;
   }
   return {"?", "?"};
 }

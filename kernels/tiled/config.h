@@ -179,17 +179,21 @@ HGEMM_HOST_DEVICE constexpr int waiting_registers(const TiledKernel& k) {
 /// Registers that a consumer needs beside its accumulators and waiting values. Measured with ptxas
 /// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores', and
 /// so do a cluster's.
-HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const TiledConfig& c) {
-  if (adds_in_cluster(c)) return 72;
-  if (c.store == StorePath::kStaged) return c.schedule == Schedule::kPingPong ? 56 : 48;
-  return c.store == StorePath::kDirect ? 32 : 40;
+HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const TiledKernel& k) {
+  if (adds_in_cluster(k)) {
+    if (k.store == StorePath::kStaged) return k.consumers == 3 ? 88 : 104;
+    return k.consumers == 1 && k.gemm.output == DataType::kFp32 ? 104 : 72;
+  }
+  if (k.store == StorePath::kStaged) return k.schedule == Schedule::kPingPong ? 56 : 48;
+  return k.store == StorePath::kDirect ? 32 : 40;
 }
 /// Accumulators of fp32 outputs that are added up in the workspace: the sums that were read and
 /// those to be written are both there. Measured with ptxas 13.0 over 1,140 configs, whose spills
-/// are no smooth function of the tile: up to here none of one or two consumers spills; of three
-/// some do at any width.
+/// are no smooth function of the tile: up to here none of one or two consumers spills; of three, or
+/// of two where two CTAs share an SM, some do at any width.
 HGEMM_HOST_DEVICE constexpr int most_added_fp32_values(const TiledConfig& c) {
-  if (c.consumers > 2) return 0;
+  if (c.consumers > 2 || c.consumers * c.ctas_per_sm > 2) return 0;
+  if (c.consumers == 1) return 160;
   return c.schedule == Schedule::kPingPong && c.store == StorePath::kDirect ? 136 : 168;
 }
 HGEMM_HOST_DEVICE constexpr bool adds_fp32_outputs(const TiledKernel& k) {
