@@ -1,6 +1,6 @@
-// Stamps: where the cycles of kernel.cuh's kernel go. Functions of the kernel take a pack of probes,
-// which is empty in plain builds: these have not one instruction for it, and do not even differ in
-// the order of instructions (an empty object of an empty class was enough for that).
+// Stamps: where the cycles of kernel.cuh's kernel go. Functions of the kernel take a pack of
+// probes, which is empty in plain builds: these have not one instruction for it, and do not even
+// differ in the order of instructions (an empty object of an empty class was enough for that).
 //
 // A stamp costs one read of the clock and one addition, by all threads of a role; its first thread
 // writes the records. Registers are scarce: a consumer has four sums and the last stamp in its main

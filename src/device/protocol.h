@@ -4,10 +4,10 @@
 // its time needs, back to back). They rotate over input sets that together exceed 3x L2, so no
 // launch finds its own inputs in cache; at least 16 of them where memory is the bound, so that no
 // single placement in memory decides (device/problem_data.h). n is a multiple of the number of
-// sets, and every replay starts at the same one. Events around the replays give the time. Around the
-// events, one block per SM reads clock64 and globaltimer: their differences give the SM clock in
-// band, averaged over the SMs, with no NVML. NVML's power, temperature and clock event reasons are
-// read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
+// sets, and every replay starts at the same one. Events around the replays give the time. Around
+// the events, one block per SM reads clock64 and globaltimer: their differences give the SM clock
+// in band, averaged over the SMs, with no NVML. NVML's power, temperature and clock event reasons
+// are read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
 // cycles (time x clock) are what it costs without the clock.
 //
 // Of a chain of GEMMs (studies/chain/run.h) a launch is the whole chain, and its weights are the
