@@ -25,40 +25,36 @@ enum class GemvRule : unsigned char {
   kExtents,
 };
 
-/// A rule and what it demands.
-struct GemvRuleText {
-  GemvRule rule;
-  RuleText text;
-};
-inline constexpr GemvRuleText kGemvRuleTexts[] = {
-    {GemvRule::kValid, {"valid", "the kernel can be built and launched"}},
-    {GemvRule::kVectors,
-     {"vectors", "1, 2, 4, 8 or 16 vectors (a warp's sums are one for each lane)"}},
-    {GemvRule::kStep,
-     {"step", "a step is 256, 512, 1024 or 2048 elements: 1 to 8 units of 16 bytes a lane"}},
-    {GemvRule::kDepth, {"depth", "1 or 2 steps on their way"}},
-    {GemvRule::kWarps, {"warps", "4, 8 or 12 warps"}},
-    {GemvRule::kRows,
-     {"rows",
-      "rows must divide the warps or be divided by them, and a warp's rows times vectors be "
-      "at most 32"}},
-    {GemvRule::kRegisters,
-     {"registers",
-      "what a thread has on its way, its sums and the elements that it multiplies must fit "
-      "its registers (measured with ptxas 13.0)"}},
-    {GemvRule::kSplits, {"splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"}},
-    {GemvRule::kCtasPerSm, {"ctas_per_sm", "1 or 2 CTAs per SM"}},
-    {GemvRule::kSharedMemory,
-     {"shared_memory", "the vectors and the sums must fit one CTA's limit"}},
-    {GemvRule::kTypes, kTypesRule},
-    {GemvRule::kExtents,
-     {"extents",
-      "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
-      "padding, and no more than `vectors` rows of A or of B"}},
-};
 HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
-  for (const GemvRuleText& row : kGemvRuleTexts) {
-    if (row.rule == rule) return row.text;
+  using Rule = GemvRule;
+  // Local: NVRTC would put a table of the namespace into every cubin.
+  struct Entry {
+    Rule rule;
+    const char *name, *reason;
+  };
+  constexpr Entry kTexts[] = {
+      {Rule::kValid, "valid", "the kernel can be built and launched"},
+      {Rule::kVectors, "vectors", "1, 2, 4, 8 or 16 vectors (a warp's sums are one for each lane)"},
+      {Rule::kStep, "step",
+       "a step is 256, 512, 1024 or 2048 elements: 1 to 8 units of 16 bytes a lane"},
+      {Rule::kDepth, "depth", "1 or 2 steps on their way"},
+      {Rule::kWarps, "warps", "4, 8 or 12 warps"},
+      {Rule::kRows, "rows",
+       "rows must divide the warps or be divided by them, and a warp's rows times vectors be at "
+       "most 32"},
+      {Rule::kRegisters, "registers",
+       "what a thread has on its way, its sums and the elements that it multiplies must fit its "
+       "registers (measured with ptxas 13.0)"},
+      {Rule::kSplits, "splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"},
+      {Rule::kCtasPerSm, "ctas_per_sm", "1 or 2 CTAs per SM"},
+      {Rule::kSharedMemory, "shared_memory", "the vectors and the sums must fit one CTA's limit"},
+      {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
+      {Rule::kExtents, "extents",
+       "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
+       "padding, and no more than `vectors` rows of A or of B"},
+  };
+  for (const Entry& entry : kTexts) {
+    if (entry.rule == rule) return {entry.name, entry.reason};
   }
   return {"?", "?"};
 }

@@ -28,49 +28,45 @@ enum class SwapAbRule : unsigned char {
   kExtents,
 };
 
-/// A rule and what it demands.
-struct SwapAbRuleText {
-  SwapAbRule rule;
-  RuleText text;
-};
-inline constexpr SwapAbRuleText kSwapAbRuleTexts[] = {
-    {SwapAbRule::kValid, {"valid", "the kernel can be built and launched"}},
-    {SwapAbRule::kTileM, {"tile_m", "bm must be a multiple of 8, in 8..128"}},
-    {SwapAbRule::kTileN,
-     {"tile_n", "bn must be 64, 128 or 192: wgmma's 64 rows for each of 1 to 3 consumers"}},
-    {SwapAbRule::kTileK, {"tile_k", "bk must be 64 or 128 (128-byte swizzle slabs)"}},
-    {SwapAbRule::kStages,
-     {"stages", "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"}},
-    {SwapAbRule::kMmaDepth, {"mma_depth", "0 or 1 wgmma groups may stay in flight"}},
-    {SwapAbRule::kStore, {"store", "the store is tma or staged"}},
-    {SwapAbRule::kAccumulators,
-     {"accumulators",
-      "accumulators must leave a consumer thread 40 registers for the rest, 48 with the "
-      "staged store (measured with ptxas 13.0)"}},
-    {SwapAbRule::kSharedMemory,
-     {"shared_memory", "stages, the output and barriers must fit one CTA's limit"}},
-    {SwapAbRule::kTypes, kTypesRule},
-    {SwapAbRule::kSplits,
-     {"splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"}},
-    {SwapAbRule::kMemoryHint,
-     {"memory_hint",
-      "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and staged stores "
-      "take no hint"}},
-    {SwapAbRule::kCtasPerSm,
-     {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"}},
-    {SwapAbRule::kPack,
-     {"pack",
-      "with programmatic dependent launch B is read before the kernel before this one, "
-      "which would be the one that packs B, is done"}},
-    {SwapAbRule::kExtents,
-     {"extents",
-      "a kernel that is made for one problem needs an M, an N and a K that it supports, "
-      "without padding: at least 1, at most 2^30, and whole units of 16 bytes where its "
-      "store or its lack of packing demands it"}},
-};
 HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
-  for (const SwapAbRuleText& row : kSwapAbRuleTexts) {
-    if (row.rule == rule) return row.text;
+  using Rule = SwapAbRule;
+  // Local: NVRTC would put a table of the namespace into every cubin.
+  struct Entry {
+    Rule rule;
+    const char *name, *reason;
+  };
+  constexpr Entry kTexts[] = {
+      {Rule::kValid, "valid", "the kernel can be built and launched"},
+      {Rule::kTileM, "tile_m", "bm must be a multiple of 8, in 8..128"},
+      {Rule::kTileN, "tile_n",
+       "bn must be 64, 128 or 192: wgmma's 64 rows for each of 1 to 3 consumers"},
+      {Rule::kTileK, "tile_k", "bk must be 64 or 128 (128-byte swizzle slabs)"},
+      {Rule::kStages, "stages",
+       "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"},
+      {Rule::kMmaDepth, "mma_depth", "0 or 1 wgmma groups may stay in flight"},
+      {Rule::kStore, "store", "the store is tma or staged"},
+      {Rule::kAccumulators, "accumulators",
+       "accumulators must leave a consumer thread 40 registers for the rest, 48 with the staged "
+       "store (measured with ptxas 13.0)"},
+      {Rule::kSharedMemory, "shared_memory",
+       "stages, the output and barriers must fit one CTA's limit"},
+      {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
+      {Rule::kSplits, "splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"},
+      {Rule::kMemoryHint, "memory_hint",
+       "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and staged stores take no "
+       "hint"},
+      {Rule::kCtasPerSm, "ctas_per_sm",
+       "1 or 2 CTAs per SM, and 2 with at most two consumers each"},
+      {Rule::kPack, "pack",
+       "with programmatic dependent launch B is read before the kernel before this one, which "
+       "would be the one that packs B, is done"},
+      {Rule::kExtents, "extents",
+       "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
+       "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
+       "of packing demands it"},
+  };
+  for (const Entry& entry : kTexts) {
+    if (entry.rule == rule) return {entry.name, entry.reason};
   }
   return {"?", "?"};
 }

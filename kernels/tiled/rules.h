@@ -39,93 +39,80 @@ enum class TiledRule : unsigned char {
   kExtents,
 };
 
-/// A rule and what it demands.
-struct TiledRuleText {
-  TiledRule rule;
-  RuleText text;
-};
-inline constexpr TiledRuleText kTiledRuleTexts[] = {
-    {TiledRule::kValid, {"valid", "the kernel can be built and launched"}},
-    {TiledRule::kTileM, {"tile_m", "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows)"}},
-    {TiledRule::kTileN,
-     {"tile_n", "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16)"}},
-    {TiledRule::kTileK,
-     {"tile_k", "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs)"}},
-    {TiledRule::kStages,
-     {"stages", "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"}},
-    {TiledRule::kConsumers,
-     {"consumers", "1, 2 or 3 consumer warpgroups (4 would leave 104 registers a thread)"}},
-    {TiledRule::kConsumerShare,
-     {"consumer_share",
-      "coop: bm must split into whole 64-row blocks per consumer; cols: two or three "
-      "consumers, and bn into multiples of 8; pp: two consumers, of a CTA with many tiles"}},
-    {TiledRule::kCluster, {"cluster", "cluster must be 1x1, 2x1 or 1x2"}},
-    {TiledRule::kMulticastSlice,
-     {"multicast_slice",
-      "a multicast tile needs 8 rows (a swizzle atom) for each CTA of its cluster"}},
-    {TiledRule::kMmaDepth, {"mma_depth", "0 or 1 wgmma groups may stay in flight"}},
-    {TiledRule::kGroup,
-     {"group", "grouped and snake orders need a group of 1..64, other orders have none"}},
-    {TiledRule::kAccumulators,
-     {"accumulators",
-      "accumulators, and with the overlapped store the tile that waits, must leave a "
-      "consumer thread 40 registers for the rest, 32 with the direct store, 48 with the "
-      "staged one (56 in turns), 72 with scheduler csplit (88 or 104 with its staged store, "
-      "104 for fp32 outputs of one consumer) (measured with ptxas 13.0: one step of bn more "
-      "spills)"}},
-    {TiledRule::kFp32Sums,
-     {"fp32_sums",
-      "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
-      "accumulators a thread of two consumers on an SM (136 of ping-pong ones with direct "
-      "stores), 160 of one: measured spills"}},
-    {TiledRule::kOperandRegisters,
-     {"operand_registers",
-      "one wgmma's N / 2 accumulators + 26 must fit the registers at kernel entry "
-      "(measured: ptxas error C7602)"}},
-    {TiledRule::kSharedMemory,
-     {"shared_memory", "stages, output staging and barriers must fit one CTA's limit"}},
-    {TiledRule::kTypes, kTypesRule},
-    {TiledRule::kOverlap,
-     {"overlap",
-      "an overlapped store needs a next tile, and leaves no registers for sums of parts of "
-      "K: it goes with scheduler persist or dynamic"}},
-    {TiledRule::kSplits,
-     {"splits",
-      "scheduler split cuts K into 2..16 parts, csplit into 2..8 (a portable cluster); "
-      "other schedulers do not cut it so"}},
-    {TiledRule::kClusterSplit,
-     {"cluster_split",
-      "with scheduler csplit the cluster is the parts of one tile: it goes with cluster "
-      "1x1, the tma or staged store and consumers that share the tile"}},
-    {TiledRule::kMemoryHint,
-     {"memory_hint",
-      "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct and staged "
-      "stores take no hint"}},
-    {TiledRule::kCtasPerSm,
-     {"ctas_per_sm", "1 or 2 CTAs per SM, and 2 with at most two consumers each"}},
-    {TiledRule::kSms,
-     {"sms",
-      "a persistent kernel with one CTA on an SM can leave SMs free: at most 1024, and one "
-      "for each CTA of a cluster; few only where whole tiles come in waves, with scheduler "
-      "persist or dynamic"}},
-    {TiledRule::kDynamic,
-     {"dynamic",
-      "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at "
-      "most two consumers; and ping-pong ones must know beforehand which tiles are theirs"}},
-    {TiledRule::kProbe,
-     {"probe",
-      "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles "
-      "cut along K or taken from a queue or packed, and need a producer with more than 24 "
-      "registers (two consumers of at most 192 values a thread)"}},
-    {TiledRule::kExtents,
-     {"extents",
-      "a kernel that is made for one problem needs an M, an N and a K that it supports, "
-      "without padding: at least 1, at most 2^30, and whole units of 16 bytes where its "
-      "store or its lack of packing demands it"}},
-};
 HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
-  for (const TiledRuleText& row : kTiledRuleTexts) {
-    if (row.rule == rule) return row.text;
+  using Rule = TiledRule;
+  // Local: NVRTC would put a table of the namespace into every cubin.
+  struct Entry {
+    Rule rule;
+    const char *name, *reason;
+  };
+  constexpr Entry kTexts[] = {
+      {Rule::kValid, "valid", "the kernel can be built and launched"},
+      {Rule::kTileM, "tile_m", "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows)"},
+      {Rule::kTileN, "tile_n",
+       "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16)"},
+      {Rule::kTileK, "tile_k",
+       "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs)"},
+      {Rule::kStages, "stages",
+       "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"},
+      {Rule::kConsumers, "consumers",
+       "1, 2 or 3 consumer warpgroups (4 would leave 104 registers a thread)"},
+      {Rule::kConsumerShare, "consumer_share",
+       "coop: bm must split into whole 64-row blocks per consumer; cols: two or three consumers, "
+       "and bn into multiples of 8; pp: two consumers, of a CTA with many tiles"},
+      {Rule::kCluster, "cluster", "cluster must be 1x1, 2x1 or 1x2"},
+      {Rule::kMulticastSlice, "multicast_slice",
+       "a multicast tile needs 8 rows (a swizzle atom) for each CTA of its cluster"},
+      {Rule::kMmaDepth, "mma_depth", "0 or 1 wgmma groups may stay in flight"},
+      {Rule::kGroup, "group",
+       "grouped and snake orders need a group of 1..64, other orders have none"},
+      {Rule::kAccumulators, "accumulators",
+       "accumulators, and with the overlapped store the tile that waits, must leave a consumer "
+       "thread 40 registers for the rest, 32 with the direct store, 48 with the staged one (56 in "
+       "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
+       "one consumer) (measured with ptxas 13.0: one step of bn more spills)"},
+      {Rule::kFp32Sums, "fp32_sums",
+       "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
+       "accumulators a thread of two consumers on an SM (136 of ping-pong ones with direct "
+       "stores), 160 of one: measured spills"},
+      {Rule::kOperandRegisters, "operand_registers",
+       "one wgmma's N / 2 accumulators + 26 must fit the registers at kernel entry (measured: "
+       "ptxas error C7602)"},
+      {Rule::kSharedMemory, "shared_memory",
+       "stages, output staging and barriers must fit one CTA's limit"},
+      {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
+      {Rule::kOverlap, "overlap",
+       "an overlapped store needs a next tile, and leaves no registers for sums of parts of K: it "
+       "goes with scheduler persist or dynamic"},
+      {Rule::kSplits, "splits",
+       "scheduler split cuts K into 2..16 parts, csplit into 2..8 (a portable cluster); other "
+       "schedulers do not cut it so"},
+      {Rule::kClusterSplit, "cluster_split",
+       "with scheduler csplit the cluster is the parts of one tile: it goes with cluster 1x1, the "
+       "tma or staged store and consumers that share the tile"},
+      {Rule::kMemoryHint, "memory_hint",
+       "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct and staged "
+       "stores take no hint"},
+      {Rule::kCtasPerSm, "ctas_per_sm",
+       "1 or 2 CTAs per SM, and 2 with at most two consumers each"},
+      {Rule::kSms, "sms",
+       "a persistent kernel with one CTA on an SM can leave SMs free: at most 1024, and one for "
+       "each CTA of a cluster; few only where whole tiles come in waves, with scheduler persist or "
+       "dynamic"},
+      {Rule::kDynamic, "dynamic",
+       "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at most "
+       "two consumers; and ping-pong ones must know beforehand which tiles are theirs"},
+      {Rule::kProbe, "probe",
+       "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
+       "along K or taken from a queue or packed, and need a producer with more than 24 registers "
+       "(two consumers of at most 192 values a thread)"},
+      {Rule::kExtents, "extents",
+       "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
+       "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
+       "of packing demands it"},
+  };
+  for (const Entry& entry : kTexts) {
+    if (entry.rule == rule) return {entry.name, entry.reason};
   }
   return {"?", "?"};
 }

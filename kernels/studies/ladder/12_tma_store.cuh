@@ -5,6 +5,7 @@
 
 #include "common/pipeline.cuh"
 #include "studies/ladder/common.cuh"
+#include "studies/ladder/ring.cuh"
 #include "studies/ladder/tile_list.cuh"
 #include "tiled/tile_scheduler.h"
 
@@ -44,37 +45,99 @@ __device__ __forceinline__ void stage_tile(const float (&d)[1][kHalfCols], u32 b
   }
 }
 
+inline constexpr int kLeft = 128;
+inline constexpr int kRight = 256;
+inline constexpr int kStages = 3;
+inline constexpr int kCluster = 2;
+using StageRing = Ring<kLeft, kRight, kStages, u32>;
+inline constexpr u32 kStagingBytes = kLeft * kRight * 2;  ///< between the stages and the barriers
+
+/// One thread: keeps the ring full, from one tile to the next.
+template <bool kProbe>
+__device__ __forceinline__ void produce(const LadderParams& params, const StageRing& ring,
+                                        const TileList& tiles, int rank, Stopwatch<kProbe>& watch) {
+  constexpr int kShare = kRight / kCluster;  // of the right tile, which both CTAs need
+  PipelineState<kStages> state;
+  for (int position = tiles.first; position < tiles.end(); position += tiles.step) {
+    const TileCoord tile = tiles[position];
+    const int left_row = (tile.m * kCluster + rank) * kLeft;
+    const int right_row = tile.n * kRight + rank * kShare;
+#pragma unroll 1  // unrolled, the loop needs more registers than a producer has
+    for (int k = 0; k < params.k; k += kDepth) {
+      const int stage = state.stage;
+      ptx::mbarrier_wait(ring.empty(stage), state.parity() ^ 1);
+      watch.stop(Phase::kWaitEmpty);
+      ptx::mbarrier_arrive_expect_tx(ring.full(stage), StageRing::kStageBytes);
+      ptx::tma_load(ring.left(stage), params.b_map, ring.full(stage), k, left_row);
+      ptx::tma_load_multicast(ring.right(stage) + static_cast<u32>(rank) * tile_bytes(kShare),
+                              params.a_map, ring.full(stage), k, right_row, 0b11);
+      watch.stop(Phase::kIssue);
+      state.advance();
+    }
+  }
+  watch.write(params, true, false);
+}
+
+/// A warpgroup: multiplies its rows of every tile, and writes them.
+template <Element kElement, bool kProbe>
+__device__ __forceinline__ void consume(const LadderParams& params, const StageRing& ring,
+                                        const TileList& tiles, int rank, int warpgroup, u32 staging,
+                                        Stopwatch<kProbe>& watch) {
+  const int consumer_row = (warpgroup - 1) * kMmaM;
+  const u32 lane = threadIdx.x % 32;
+  const bool issuer = threadIdx.x % 128 == 0;
+  const u32 box = staging + static_cast<u32>(consumer_row * kRight * 2);
+  PipelineState<kStages> state;
+  float d[1][kRight / 2];
+  for (int position = tiles.first; position < tiles.end(); position += tiles.step) {
+    const TileCoord tile = tiles[position];
+    for (int k = 0; k < params.k; k += kDepth) {
+      const int stage = state.stage;
+      ptx::mbarrier_wait(ring.full(stage), state.parity());
+      watch.stop(Phase::kWaitFull);
+      ptx::wgmma_fence();
+      multiply<kElement>(d, ring.left(stage) + tile_bytes(consumer_row), ring.right(stage), k > 0);
+      ptx::wgmma_commit_group();
+      ptx::wgmma_wait_group<0>();
+      if (lane < kCluster) ptx::mbarrier_arrive_cluster(ring.empty(stage), lane);
+      watch.stop(Phase::kMma);
+      state.advance();
+    }
+    settle(d);
+    // The copy that last read the staging must be done. The thread that issued it waits for it,
+    // the others for that thread.
+    if (issuer) ptx::bulk_wait_group_read<0>();
+    consumer_sync(warpgroup - 1);
+    stage_tile<kElement>(d, box);
+    ptx::fence_proxy_async();  // what every thread wrote is to be read by the copy engine
+    consumer_sync(warpgroup - 1);
+    if (issuer) {
+      const int left_row = (tile.m * kCluster + rank) * kLeft + consumer_row;
+      ptx::tma_store(params.d_map, box, left_row, tile.n * kRight);
+      ptx::bulk_commit_group();
+    }
+    watch.stop(Phase::kStore);
+  }
+  watch.write(params, threadIdx.x == 128 + kWatchedThread, true);
+}
+
 /// 384 threads, 256 rows x 128 columns of D at a time, clusters of two.
 template <Element kElement, bool kProbe>
 __device__ __forceinline__ void tma_store(const LadderParams& params) {
-  constexpr int kLeft = 128;
-  constexpr int kRight = 256;
-  constexpr int kStages = 3;
-  constexpr int kCluster = 2;
-  constexpr u32 kStageBytes = tile_bytes(kLeft) + tile_bytes(kRight);
   extern __shared__ __align__(1024) unsigned char smem[];
-  const u32 stages = aligned_smem(smem);
-  const auto left = [&](int stage) { return stages + static_cast<u32>(stage) * kStageBytes; };
-  const auto right = [&](int stage) { return left(stage) + tile_bytes(kLeft); };
-  const u32 staging = stages + kStages * kStageBytes;
-  constexpr u32 kStagingBytes = kLeft * kRight * 2;
-  const auto full = [&](int stage) {
-    return staging + kStagingBytes + static_cast<u32>(stage) * 8;
-  };
-  const auto empty = [&](int stage) { return full(stage) + kStages * 8; };
-
+  const StageRing ring(smem, kStagingBytes);
+  const u32 staging = ring.tiles + StageRing::kTileBytes;
+  const int rank = static_cast<int>(ptx::cluster_rank());
   // In tiles of a whole cluster; its CTAs take turns along the left operand.
   const TileGrid grid = {params.n / (kLeft * kCluster), params.m / kRight};
-  const int rank = static_cast<int>(ptx::cluster_rank());
   const int first = static_cast<int>(blockIdx.x) / kCluster;
   const int step = static_cast<int>(gridDim.x) / kCluster;
-  const TileList tiles(smem + kStages * kStageBytes + kStagingBytes + 2 * kStages * 8, grid, first,
-                       step);
+  const TileList tiles(smem + StageRing::kBytes + kStagingBytes, grid, first, step);
 
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < kStages; ++stage) {
-      ptx::mbarrier_init(full(stage), 1);                  // the producer
-      ptx::mbarrier_init(empty(stage), 2 * 4 * kCluster);  // the consumers' warps of both CTAs
+      ptx::mbarrier_init(ring.full(stage), 1);                  // the producer
+      ptx::mbarrier_init(ring.empty(stage), 2 * 4 * kCluster);  // the consumers' warps of both CTAs
     }
     ptx::fence_mbarrier_init();
   }
@@ -83,67 +146,12 @@ __device__ __forceinline__ void tma_store(const LadderParams& params) {
 
   Stopwatch<kProbe> watch;
   const int warpgroup = warpgroup_index();
-  PipelineState<kStages> state;
-  if (warpgroup == 0) {  // the producer
+  if (warpgroup == 0) {
     ptx::setmaxnreg_dec<kProducerRegisters>();
-    if (threadIdx.x == 0) {
-      constexpr int kShare = kRight / kCluster;  // of the right tile, which both CTAs need
-      for (int position = first; position < grid.tiles(); position += step) {
-        const TileCoord tile = tiles[position];
-        const int left_row = (tile.m * kCluster + rank) * kLeft;
-        const int right_row = tile.n * kRight + rank * kShare;
-#pragma unroll 1  // unrolled, the loop needs more registers than a producer has
-        for (int k = 0; k < params.k; k += kDepth) {
-          const int stage = state.stage;
-          ptx::mbarrier_wait(empty(stage), state.parity() ^ 1);
-          watch.stop(Phase::kWaitEmpty);
-          ptx::mbarrier_arrive_expect_tx(full(stage), kStageBytes);
-          ptx::tma_load(left(stage), params.b_map, full(stage), k, left_row);
-          ptx::tma_load_multicast(right(stage) + static_cast<u32>(rank) * tile_bytes(kShare),
-                                  params.a_map, full(stage), k, right_row, 0b11);
-          watch.stop(Phase::kIssue);
-          state.advance();
-        }
-      }
-      watch.write(params, true, false);
-    }
-  } else {  // a consumer
+    if (threadIdx.x == 0) produce(params, ring, tiles, rank, watch);
+  } else {
     ptx::setmaxnreg_inc<kConsumerRegisters>();
-    const int consumer_row = (warpgroup - 1) * kMmaM;
-    const u32 lane = threadIdx.x % 32;
-    const bool issuer = threadIdx.x % 128 == 0;
-    const u32 box = staging + static_cast<u32>(consumer_row * kRight * 2);
-    float d[1][kRight / 2];
-    for (int position = first; position < grid.tiles(); position += step) {
-      const TileCoord tile = tiles[position];
-      for (int k = 0; k < params.k; k += kDepth) {
-        const int stage = state.stage;
-        ptx::mbarrier_wait(full(stage), state.parity());
-        watch.stop(Phase::kWaitFull);
-        ptx::wgmma_fence();
-        multiply<kElement>(d, left(stage) + tile_bytes(consumer_row), right(stage), k > 0);
-        ptx::wgmma_commit_group();
-        ptx::wgmma_wait_group<0>();
-        if (lane < kCluster) ptx::mbarrier_arrive_cluster(empty(stage), lane);
-        watch.stop(Phase::kMma);
-        state.advance();
-      }
-      settle(d);
-      // The copy that last read the staging must be done. The thread that issued it waits for it,
-      // the others for that thread.
-      if (issuer) ptx::bulk_wait_group_read<0>();
-      consumer_sync(warpgroup - 1);
-      stage_tile<kElement>(d, box);
-      ptx::fence_proxy_async();  // what every thread wrote is to be read by the copy engine
-      consumer_sync(warpgroup - 1);
-      if (issuer) {
-        const int left_row = (tile.m * kCluster + rank) * kLeft + consumer_row;
-        ptx::tma_store(params.d_map, box, left_row, tile.n * kRight);
-        ptx::bulk_commit_group();
-      }
-      watch.stop(Phase::kStore);
-    }
-    watch.write(params, threadIdx.x == 128 + kWatchedThread, true);
+    consume<kElement>(params, ring, tiles, rank, warpgroup, staging, watch);
   }
   ptx::bulk_wait_group_read<0>();  // shared memory must outlive the copies that read it
   // The peer may still copy into this CTA's stages, or arrive at its barriers.

@@ -101,27 +101,58 @@ __device__ __forceinline__ void wmma_store(u32 address, const float (&d)[8], u32
       : "memory");
 }
 
+inline constexpr int kTile = 128;
+inline constexpr int kThreads = 256;
+inline constexpr int kBlock = 32;  ///< of K
+inline constexpr int kRow = 48;    ///< elements from row to row of a tile: 32 and the padding
+inline constexpr int kSums = 24;   ///< floats from row to row of a warp's 16 x 16 sums
+inline constexpr int kRowFragments = 4;
+inline constexpr int kColFragments = 2;
+
+using Tile = unsigned short[kTile * kRow];
+using Sums = float[kRowFragments][kColFragments][8];
+
+/// A warp's sums to D by way of `staged`, 16 x 16 at a time: there a lane finds half a row, eight
+/// elements, which are 16 bytes of D.
+template <Element kElement>
+__device__ __forceinline__ void store_sums(const Sums& sums,
+                                           const Work<kElement, kTile, kTile>& work, float* staged,
+                                           u32 warp_row, u32 warp_col) {
+  const u32 lane = threadIdx.x % 32;
+  const u32 staged_row = lane / 2;
+  const u32 staged_col = lane % 2 * 8;
+#pragma unroll
+  for (u32 i = 0; i < kRowFragments; ++i) {
+#pragma unroll
+    for (u32 j = 0; j < kColFragments; ++j) {
+      wmma_store(ptx::smem_address(staged), sums[i][j], kSums);
+      __syncwarp();
+      const float* const from = &staged[staged_row * kSums + staged_col];
+      uint4 packed;
+      packed.x = ptx::pack<kDtype<kElement>>(from[0], from[1]);
+      packed.y = ptx::pack<kDtype<kElement>>(from[2], from[3]);
+      packed.z = ptx::pack<kDtype<kElement>>(from[4], from[5]);
+      packed.w = ptx::pack<kDtype<kElement>>(from[6], from[7]);
+      *reinterpret_cast<uint4*>(
+          work.d(warp_row + i * 16 + staged_row, warp_col + j * 16 + staged_col)) = packed;
+      __syncwarp();
+    }
+  }
+}
+
 /// 128 x 128 elements of D, 256 threads, 32 of K at a time.
 template <Element kElement, bool kProbed>
 __device__ __forceinline__ void tensor_wmma(const LadderParams& params) {
-  constexpr int kTile = 128;
-  constexpr int kThreads = 256;
-  constexpr int kBlock = 32;  // of K
-  constexpr int kRow = 48;    // elements from row to row of a tile: 32 and the padding
-  constexpr int kSums = 24;   // floats from row to row of a warp's 16 x 16 sums
-  constexpr int kRowFragments = 4;
-  constexpr int kColFragments = 2;
-  __shared__ alignas(128) unsigned short a_tile[kTile * kRow];
-  __shared__ alignas(128) unsigned short b_tile[kTile * kRow];
+  __shared__ alignas(128) Tile a_tile;
+  __shared__ alignas(128) Tile b_tile;
   __shared__ alignas(128) float sums_of_warps[kThreads / 32][16 * kSums];
   const Work<kElement, kTile, kTile> work(params);
   const u32 warp = threadIdx.x / 32;
-  const u32 lane = threadIdx.x % 32;
   const u32 warp_row = warp / 4 * (16 * kRowFragments);
   const u32 warp_col = warp % 4 * (16 * kColFragments);
 
   Stopwatch<kProbed> watch;
-  float sums[kRowFragments][kColFragments][8] = {};
+  Sums sums = {};
   for (u32 k = 0; k < work.k(); k += kBlock) {
     // Four threads bring the 64 bytes of a row.
     const u32 depth = threadIdx.x % 4 * 8;
@@ -166,28 +197,7 @@ __device__ __forceinline__ void tensor_wmma(const LadderParams& params) {
     __syncthreads();
     watch.stop(Phase::kMma);
   }
-  // Sums go by way of shared memory, 16 x 16 at a time: there a lane finds half a row, eight
-  // elements, which are 16 bytes of D.
-  float* const staged = sums_of_warps[warp];
-  const u32 staged_row = lane / 2;
-  const u32 staged_col = lane % 2 * 8;
-#pragma unroll
-  for (u32 i = 0; i < kRowFragments; ++i) {
-#pragma unroll
-    for (u32 j = 0; j < kColFragments; ++j) {
-      wmma_store(ptx::smem_address(staged), sums[i][j], kSums);
-      __syncwarp();
-      const float* const from = &staged[staged_row * kSums + staged_col];
-      uint4 packed;
-      packed.x = ptx::pack<kDtype<kElement>>(from[0], from[1]);
-      packed.y = ptx::pack<kDtype<kElement>>(from[2], from[3]);
-      packed.z = ptx::pack<kDtype<kElement>>(from[4], from[5]);
-      packed.w = ptx::pack<kDtype<kElement>>(from[6], from[7]);
-      *reinterpret_cast<uint4*>(
-          work.d(warp_row + i * 16 + staged_row, warp_col + j * 16 + staged_col)) = packed;
-      __syncwarp();
-    }
-  }
+  store_sums(sums, work, sums_of_warps[warp], warp_row, warp_col);
   watch.stop(Phase::kStore);
   watch.write(params, threadIdx.x == 0, true);
 }

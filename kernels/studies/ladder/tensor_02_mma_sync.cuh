@@ -56,38 +56,87 @@ __device__ __forceinline__ void mma_m16n8k16(float (&d)[4], const u32 (&a)[4], u
   }
 }
 
+inline constexpr u32 kTile = 128;
+inline constexpr u32 kThreads = 128;
+inline constexpr u32 kBlock = 64;             ///< of K
+inline constexpr u32 kRowBytes = kBlock * 2;  ///< all 32 banks once
+inline constexpr u32 kTileBytes = kTile * kRowBytes;
+inline constexpr u32 kStages = 3;
+inline constexpr u32 kSteps = kBlock / 16;
+
+/// A thread's share of the copies of a k block: one unit of every 16th row.
+template <Element kElement>
+struct Copies {
+  const Stored<kElement>* a;
+  const Stored<kElement>* b;
+  u32 row_length;
+  u32 to;  ///< in a stage
+
+  __device__ __forceinline__ explicit Copies(const Work<kElement, kTile, kTile>& work)
+      : row_length(work.k()) {
+    const u32 unit = threadIdx.x % 8;
+    const u32 row = threadIdx.x / 8;
+    to = row * kRowBytes + (unit ^ row % 8) * 16;
+    a = work.a(row, unit * 8);
+    b = work.b(row, unit * 8);
+  }
+  __device__ __forceinline__ void start(u32 stage, u32 block) const {
+#pragma unroll
+    for (u32 row = 0; row < kTile; row += kThreads / 8) {
+      copy_async(stage + to + row * kRowBytes, a + u64{row} * row_length + block * kBlock);
+      copy_async(stage + to + kTileBytes + row * kRowBytes,
+                 b + u64{row} * row_length + block * kBlock);
+    }
+  }
+};
+
+/// A warp's product of 16 of K, added to its sums.
+template <Element kElement>
+__device__ __forceinline__ void multiply_fragments(float (&sums)[4][8][4], const u32 (&a)[4][4],
+                                                   const u32 (&b)[4][4]) {
+#pragma unroll
+  for (u32 i = 0; i < 4; ++i) {
+#pragma unroll
+    for (u32 j = 0; j < 8; ++j) {
+      mma_m16n8k16<kElement>(sums[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+    }
+  }
+}
+
+/// Lane l holds rows l / 4 and l / 4 + 8 of each 16 x 8 sums, columns 2 (l % 4) and the next.
+template <Element kElement>
+__device__ __forceinline__ void store_sums(const float (&sums)[4][8][4],
+                                           const Work<kElement, kTile, kTile>& work, u32 warp_row,
+                                           u32 warp_col) {
+  const u32 lane = threadIdx.x % 32;
+  const u32 row = warp_row + lane / 4;
+  const u32 col = warp_col + lane % 4 * 2;
+#pragma unroll
+  for (u32 i = 0; i < 4; ++i) {
+#pragma unroll
+    for (u32 half = 0; half < 2; ++half) {
+      Stored<kElement>* const d = work.d(row + i * 16 + half * 8, col);
+#pragma unroll
+      for (u32 j = 0; j < 8; ++j) {
+        *reinterpret_cast<u32*>(d + j * 8) =
+            ptx::pack<kDtype<kElement>>(sums[i][j][2 * half], sums[i][j][2 * half + 1]);
+      }
+    }
+  }
+}
+
 /// 128 x 128 elements of D, four warps, 64 of K at a time, three k blocks in shared memory.
 template <Element kElement, bool kProbed>
 __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
-  constexpr u32 kTile = 128;
-  constexpr u32 kThreads = 128;
-  constexpr u32 kBlock = 64;             // of K
-  constexpr u32 kRowBytes = kBlock * 2;  // all 32 banks once
-  constexpr u32 kTileBytes = kTile * kRowBytes;
-  constexpr u32 kStages = 3;
-  constexpr u32 kSteps = kBlock / 16;
   extern __shared__ uint4 stages[];  // of each stage A's tile, then B's
   const Work<kElement, kTile, kTile> work(params);
   const u32 lane = threadIdx.x % 32;
   const u32 warp_row = threadIdx.x / 64 * 64;
   const u32 warp_col = threadIdx.x / 32 % 2 * 64;
   const u32 smem = ptx::smem_address(stages);
+  const auto stage_of = [&](u32 block) { return smem + block % kStages * (2 * kTileBytes); };
   const u32 blocks = work.k() / kBlock;
-
-  // A thread copies one unit of every 16th row.
-  const u32 copied_unit = threadIdx.x % 8;
-  const u32 copied_row = threadIdx.x / 8;
-  const u32 copied_to = copied_row * kRowBytes + (copied_unit ^ copied_row % 8) * 16;
-  const Stored<kElement>* const a = work.a(copied_row, copied_unit * 8);
-  const Stored<kElement>* const b = work.b(copied_row, copied_unit * 8);
-  const auto copy = [&](u32 block) {
-    const u32 to = smem + block % kStages * (2 * kTileBytes) + copied_to;
-#pragma unroll
-    for (u32 row = 0; row < kTile; row += kThreads / 8) {
-      copy_async(to + row * kRowBytes, a + u64{row} * work.k() + block * kBlock);
-      copy_async(to + kTileBytes + row * kRowBytes, b + u64{row} * work.k() + block * kBlock);
-    }
-  };
+  const Copies<kElement> copies(work);
 
   // What ldmatrix wants of this lane. A: rows l % 16 of 16, unit l / 16 of 2, so that the matrices
   // are in the order of mma's fragment. B: of 16 columns (rows of B), 0 to 7 with both units, then
@@ -112,7 +161,7 @@ __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
   float sums[4][8][4] = {};
 #pragma unroll
   for (u32 block = 0; block < kStages - 1; ++block) {
-    if (block < blocks) copy(block);
+    if (block < blocks) copies.start(stage_of(block), block);
     copy_async_commit();
   }
   for (u32 block = 0; block < blocks; ++block) {
@@ -122,40 +171,19 @@ __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
     copy_async_wait<kStages - 2>();
     __syncthreads();
     watch.stop(Phase::kLoad);
-    if (block + kStages - 1 < blocks) copy(block + kStages - 1);
+    const u32 next = block + kStages - 1;
+    if (next < blocks) copies.start(stage_of(next), next);
     copy_async_commit();  // an empty group too, so that the count above holds
-    const u32 stage = smem + block % kStages * (2 * kTileBytes);
+    const u32 stage = stage_of(block);
     load(stage, 0);
 #pragma unroll
     for (u32 step = 0; step < kSteps; ++step) {
       if (step + 1 < kSteps) load(stage, step + 1);
-#pragma unroll
-      for (u32 i = 0; i < 4; ++i) {
-#pragma unroll
-        for (u32 j = 0; j < 8; ++j) {
-          mma_m16n8k16<kElement>(sums[i][j], a_fragments[step % 2][i],
-                                 b_fragments[step % 2][j / 2][j % 2 * 2],
-                                 b_fragments[step % 2][j / 2][j % 2 * 2 + 1]);
-        }
-      }
+      multiply_fragments<kElement>(sums, a_fragments[step % 2], b_fragments[step % 2]);
     }
     watch.stop(Phase::kMma);
   }
-  // Lane l holds rows l / 4 and l / 4 + 8 of each 16 x 8 sums, columns 2 (l % 4) and the next.
-  const u32 row = warp_row + lane / 4;
-  const u32 col = warp_col + lane % 4 * 2;
-#pragma unroll
-  for (u32 i = 0; i < 4; ++i) {
-#pragma unroll
-    for (u32 half = 0; half < 2; ++half) {
-      Stored<kElement>* const d = work.d(row + i * 16 + half * 8, col);
-#pragma unroll
-      for (u32 j = 0; j < 8; ++j) {
-        *reinterpret_cast<u32*>(d + j * 8) =
-            ptx::pack<kDtype<kElement>>(sums[i][j][2 * half], sums[i][j][2 * half + 1]);
-      }
-    }
-  }
+  store_sums(sums, work, warp_row, warp_col);
   watch.stop(Phase::kStore);
   watch.write(params, threadIdx.x == 0, true);
 }

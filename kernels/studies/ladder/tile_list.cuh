@@ -7,27 +7,34 @@
 
 namespace hgemm::ladder {
 
-/// kMaxTilesPerCta entries of shared memory.
+/// Positions first, first + step, ... < end of the order: kMaxTilesPerCta entries of shared memory.
 class TileList {
  public:
-  __device__ __forceinline__ TileList(unsigned char* memory, TileGrid grid, int first, int step)
-      : tiles_(reinterpret_cast<u32*>(memory)), step_(step), first_(first) {
-    for (int i = static_cast<int>(threadIdx.x); first + i * step < grid.tiles();
+  const TileGrid grid;
+  const int first, step;
+
+  __device__ __forceinline__ TileList(unsigned char* memory, TileGrid all, int first_position,
+                                      int step_between)
+      : grid(all),
+        first(first_position),
+        step(step_between),
+        tiles_(reinterpret_cast<u32*>(memory)) {
+    for (int i = static_cast<int>(threadIdx.x); first + i * step < end();
          i += static_cast<int>(blockDim.x)) {
       if (i >= kMaxTilesPerCta) asm volatile("trap;");  // the host launches enough CTAs
       const TileCoord tile = hilbert_tile(first + i * step, grid);
       tiles_[i] = static_cast<u32>(tile.m) << 16 | static_cast<u32>(tile.n);
     }
   }
+  __device__ __forceinline__ int end() const { return grid.tiles(); }
   /// After a barrier of the CTA.
   __device__ __forceinline__ TileCoord operator[](int position) const {
-    const u32 packed = tiles_[(position - first_) / step_];
+    const u32 packed = tiles_[(position - first) / step];
     return {static_cast<int>(packed >> 16), static_cast<int>(packed & 0xffff)};
   }
 
  private:
   u32* tiles_;
-  int step_, first_;
 };
 
 }  // namespace hgemm::ladder
