@@ -153,7 +153,7 @@ TEST_P(Fp32Output, TheWidestSumsInMemory) {
     return config;
   };
   const TiledConfig tall{.bm = 256, .bn = 168};
-  const TiledConfig alone{.bm = 128, .bn = 168, .consumers = 1};
+  const TiledConfig alone{.bm = 128, .bn = 160, .consumers = 1};
   const TiledConfig in_turns{.bm = 128, .bn = 168, .schedule = Schedule::kPingPong};
   std::vector<KernelConfig> widest;
   for (const TileScheduler scheduler : {kSplitK, kStreamK}) {
