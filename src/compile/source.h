@@ -23,10 +23,6 @@ namespace hgemm {
 ///                                            const __grid_constant__ hgemm::ProbeRecords)
 std::string kernel_source(const Kernel& kernel);
 
-/// The text without comments and with each run of white space as one space, but for what is quoted:
-/// what the compiler makes of it, line tables apart, is the same.
-std::string without_comments(std::string_view text);
-
 /// Compile jobs that share one set of files. Each job has the headers that its source includes, and
 /// those that they include, and no others: so that an edit of a header changes what includes it
 /// only.

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "base/cpp_text.h"
 #include "base/error.h"
 #include "compile/cubin.h"
 #include "compile/source.h"

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <variant>
 
+#include "base/cpp_text.h"
 #include "base/hash.h"
 #include "compile/nvrtc.h"
 #include "compile/source.h"

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/cpp_text.h"
 #include "base/error.h"
 #include "families/family.h"
 #include "gemm/codec.h"
@@ -46,17 +47,6 @@ Kernels kernels_of(const ExportPlan& plan) {
     all.general_of_row.push_back(may_add ? all.add(general) : all.find(general));
   }
   return all;
-}
-
-/// Names in #include "..." of a header.
-std::vector<std::string> included_by(std::string_view text) {
-  constexpr std::string_view kInclude = "#include \"";
-  std::vector<std::string> names;
-  for (auto at = text.find(kInclude); at != std::string_view::npos; at = text.find(kInclude, at)) {
-    at += kInclude.size();
-    names.emplace_back(text.substr(at, text.find('"', at) - at));
-  }
-  return names;
 }
 
 /// What the definitions of these kernels and the package's own sources need, with all that it
