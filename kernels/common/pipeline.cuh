@@ -26,7 +26,7 @@ struct PipelineState {
   int stage = 0;
   int round = 0;
 
-  /// Of the barriers' phase in this round.
+  /// The parity of the barriers' phase in this round.
   __device__ __forceinline__ u32 parity() const { return static_cast<u32>(round) & 1; }
   __device__ __forceinline__ void advance() {
     if (++stage == kStages) {

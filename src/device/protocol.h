@@ -10,8 +10,8 @@
 // are read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
 // cycles (time x clock) are what it costs without the clock.
 //
-// Of a chain of GEMMs (studies/chain/run.h) a launch is the whole chain, and its weights are the
-// one set.
+// For a chain of GEMMs (studies/chain/run.h), one launch is the whole chain, and the chain's
+// weights are the only input set.
 //
 // A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
 // order (search/referee.h). Ratios are only taken within a round. At the own pace own_samples

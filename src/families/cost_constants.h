@@ -54,8 +54,8 @@ inline constexpr double kSplitSumsBytesPerClk = 200;  ///< of all parts, through
 // ---- Other ----
 /// Addresses and counts that the compiler knows (analysis/kernel-notes.md: 0.4 to 2 %).
 inline constexpr double kFixedGainUs = 0.1;
-/// Of a GEMV kernel: instructions for each product, its share of widening the elements among them,
-/// lanes of an SM, and threads that its registers let an SM hold.
+/// The arithmetic of a GEMV kernel: instructions for each product (with its share of widening the
+/// elements), lanes of an SM, and threads that an SM's registers can hold.
 inline constexpr double kGemvInstructions = 1.3;
 inline constexpr double kLanesPerSm = 128;
 inline constexpr double kGemvThreadsPerSm = 512;

@@ -124,7 +124,7 @@ std::vector<std::string> kernel_headers(const Kernel& kernel);
 ///   <linkage> __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams)
 /// and, if A and B are packed,
 ///   <linkage> __global__ void <pack_kernel_name>(const __grid_constant__ hgemm::PackParams)
-/// Of a probed config the plain kernel.
+/// A probed config gets the plain kernel here.
 std::string kernel_definition(const Kernel& kernel, const std::string& constant,
                               const std::string& linkage);
 /// The function with cycle stamps beside it; "" unless the config is probed.

@@ -36,7 +36,7 @@ Json row_json(const BestRow& row) {
   const auto high = [](const std::optional<Ratio>& r) {
     return r ? number(r->interval.high) : Json();
   };
-  // Of a problem that was never recorded nothing is known.
+  // A problem that was never recorded has no environment.
   const auto of_environment = [](const std::string& text) {
     return text.empty() ? Json() : Json(text);
   };

@@ -129,7 +129,7 @@ struct BuildFacts {
   std::string identity() const {
     return kernel_id.empty() ? unbuilt_identity(source_key) : kernel_id;
   }
-  /// Of a kernel that did not compile, or was never compiled.
+  /// The identity of a kernel that did not compile, or was never compiled.
   static std::string unbuilt_identity(const std::string& source_key) {
     return "source:" + source_key;
   }

@@ -12,8 +12,9 @@
 namespace hgemm {
 
 CostFigures cost_figures(const Device& device);  ///< sustained, at its own power limit
-/// Of the device that the environment names, if it is among these; else an H200's with that number
-/// of SMs. The power limit is the environment's.
+/// The figures of the device that the environment names. If that device is not among these, the
+/// figures are an H200's with the environment's number of SMs. The power limit is the
+/// environment's.
 CostFigures cost_figures(std::span<const Device> devices, const Environment& environment,
                          Regime regime);
 

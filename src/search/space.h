@@ -15,7 +15,7 @@ namespace hgemm {
 /// The cartesian product of one list of values for each axis of a family.
 struct Grid {
   std::string family;  ///< one of family_names()
-  /// Of each axis of axes_of(family), in that order: words that its row of the table can parse.
+  /// One list for each axis, in the order of axes_of(family): words that the axis can parse.
   std::vector<std::vector<std::string>> values;
 };
 

@@ -16,7 +16,7 @@ inline long long grid_tiles(const TiledKernel& k, const ProblemExtents& p) {
   return tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
 }
 constexpr bool has_cluster_per_tile(const TiledConfig& c) { return !is_persistent(c); }
-/// Of the clusters that the GPU holds at once, those on the SMs that the launch takes.
+/// Clusters that fit on the SMs that the launch takes. `resident`: clusters that fit on all SMs.
 inline int clusters_on_sms(const TiledKernel& k, long long tiles, int resident) {
   if (k.sms == kAllSms || tiles == 0 || resident == 0) return resident;
   if (k.sms != kFewestSms) {

@@ -106,8 +106,8 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmP
   return points;
 }
 
-/// Of which steps the records have no counters; empty if they have all. A step's timing, probe and
-/// counters share its label, so the first line of the timings cannot say it.
+/// Names the steps that have no recorded counters; empty if all have them. A step's timing, probe
+/// and counters share its label, so the first line of the timings cannot say it.
 std::string missing_counters(std::span<const LadderPoint> points,
                              const std::vector<RecordedStudy>& counted) {
   std::vector<std::string> missing;
