@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/revision.h"
 #include "cli/commands.h"
@@ -18,7 +19,7 @@ constexpr int kBadInput = 2;
 int fail(int exit_code, std::string message) {
   while (!message.empty() && message.back() == '\n') message.pop_back();
   std::replace(message.begin(), message.end(), '\n', ' ');
-  fmt::print(stderr, "hgemm-tune: {}\n", message);
+  hgemm::say("hgemm-tune: {}\n", message);
   return exit_code;
 }
 
@@ -26,6 +27,7 @@ int fail(int exit_code, std::string message) {
 
 int main(int argc, char** argv) {
   using namespace hgemm;
+  open_closed_streams();
   try {
     CLI::App program(cli::help_text("tune", "summary"), "hgemm-tune");
     program.footer(cli::help_text("tune", "about"));

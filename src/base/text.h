@@ -17,6 +17,12 @@ std::optional<int> find_small_number(std::string_view text);
 /// `text` in double quotes, fit for one line of an error message.
 std::string in_quotes(std::string_view text);
 
+/// `text` with "?" for each control character but line breaks and tabs, and for each byte that is
+/// not UTF-8: what may be shown on a terminal.
+std::string printable(std::string_view text);
+/// Whether all of it may be shown, on one line: UTF-8 without control characters.
+bool is_one_line(std::string_view text);
+
 /// A value of an enumeration and how it is written.
 template <class Value>
 struct Word {

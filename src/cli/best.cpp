@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/resources.h"
 #include "cli/commands.h"
@@ -142,10 +143,9 @@ int run_best(const BestOptions& options) {
   }
   if (const int missing = without_energy(rows);
       aim.objective == Objective::kEnergy && missing > 0) {
-    fmt::print(stderr,
-               "energy was not measured for the best of {} shapes, which is by time; hgemm-tune "
-               "--shapes ... --objective energy measures it\n",
-               missing);
+    say("energy was not measured for the best of {} shapes, which is by time; hgemm-tune "
+        "--shapes ... --objective energy measures it\n",
+        missing);
   }
   print_best(std::move(rows), format);
   return 0;

@@ -1,4 +1,5 @@
 #include "results/compare.h"
+#include "base/console.h"
 
 #include <fmt/format.h>
 
@@ -44,9 +45,8 @@ int run_compare(const CompareOptions& options) {
       std::ranges::count(comparison.rows, ComparedRow::Verdict::kSlower, &ComparedRow::verdict);
   const auto lost = comparison.lost.size();
   if (!options.fail_on_regression || (slower == 0 && lost == 0)) return 0;
-  fmt::print(stderr,
-             "hgemm-tune: {} of {} rows are slower in {} than in {}, {} have no winner left\n",
-             slower, comparison.rows.size() + lost, options.b, options.a, lost);
+  say("hgemm-tune: {} of {} rows are slower in {} than in {}, {} have no winner left\n", slower,
+      comparison.rows.size() + lost, options.b, options.a, lost);
   return 1;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/revision.h"
 #include "cli/commands.h"
@@ -78,21 +79,18 @@ int run_export(const ExportOptions& options) {
     fmt::print("{}\n", (std::filesystem::path(options.output) / file.path).string());
   }
   const auto gains = std::ranges::count(plan.rows, true, &ExportRow::gain);
-  fmt::print(stderr, "{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n",
-             plan.rows.size(), gains,
-             where_measured(plan.rows.front().best.environment, plan.rows.front().best.run,
-                            plan.rows.front().best.started_utc));
+  say("{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n", plan.rows.size(), gains,
+      where_measured(plan.rows.front().best.environment, plan.rows.front().best.run,
+                     plan.rows.front().best.started_utc));
   const auto brief =
       std::ranges::count_if(plan.rows, [](const ExportRow& row) { return row.best.brief; });
   if (brief > 0) {
-    fmt::print(
-        stderr,
-        "{} of them were measured in brief, within a time budget, so that gains of a percent "
+    say("{} of them were measured in brief, within a time budget, so that gains of a percent "
         "or two are not certain; the same tune with --budget all takes its time\n",
         brief);
   }
   for (const auto& [problem, reason] : plan.left_out) {
-    fmt::print(stderr, "left out: {}: {}\n", to_string(problem), reason);
+    say("left out: {}: {}\n", to_string(problem), reason);
   }
   return 0;
 }

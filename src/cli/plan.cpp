@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/resources.h"
 #include "cli/commands.h"
@@ -150,8 +151,7 @@ void calibrate_by(const PlanOptions& options, const Device& device, CostFigures&
         "with `hgemm-tune micro --db {} --only {}`",
         options.db, device.name, options.db, fmt::join(calibrating_labels(), ",")));
   }
-  fmt::print(stderr, "{} figures of the model are by what micro measured ({})\n", replaced,
-             options.db);
+  say("{} figures of the model are by what micro measured ({})\n", replaced, options.db);
 }
 
 int run_explain(const PlanOptions& options) {

@@ -1,4 +1,5 @@
 #include "results/replay.h"
+#include "base/console.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -95,8 +96,8 @@ std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Trut
       }
     }
     if (!unjudged.empty()) {
-      fmt::print(stderr, "{}: the recorded spaces do not have {}, or its winner there\n", path,
-                 fmt::join(unjudged, ", "));
+      say("{}: the recorded spaces do not have {}, or its winner there\n", path,
+          fmt::join(unjudged, ", "));
     }
     if (rows.size() == before) {
       throw Error(

@@ -1,4 +1,5 @@
 #include "tune/tune.h"
+#include "base/console.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -179,8 +180,7 @@ void print_failures(std::span<const RecordedRace> races, std::span<const GemmPro
     }
   }
   for (const auto& [status, failures] : by_status) {
-    fmt::print(stderr, "failed: {} {}, first {}\n", failures.count, to_string(status),
-               failures.first);
+    say("failed: {} {}, first {}\n", failures.count, to_string(status), failures.first);
   }
 }
 
@@ -260,18 +260,16 @@ int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::s
                   const std::vector<BestRow>& rows, Format format) {
   int recorded = 0;
   for (const BestRow& row : rows) recorded += row.trials;
-  fmt::print(stderr, "measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db,
-             recorded);
+  say("measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db, recorded);
   if (const int missing = without_energy(rows); plan.energy && missing > 0) {
-    fmt::print(stderr, "energy is not known for {} of {} shapes\n", missing, plan.problems.size());
+    say("energy is not known for {} of {} shapes\n", missing, plan.problems.size());
   }
   print_best(rows, format);
   if (!outcome.late_problems.empty()) {
-    fmt::print(stderr,
-               "the time was over before {} of {} races began ({}); the same command goes on with "
-               "them, or give it a larger --budget\n",
-               outcome.late_problems.size(), plan.problems.size() * plan.regimes.size(),
-               fmt::join(outcome.late_problems, ", "));
+    say("the time was over before {} of {} races began ({}); the same command goes on with "
+        "them, or give it a larger --budget\n",
+        outcome.late_problems.size(), plan.problems.size() * plan.regimes.size(),
+        fmt::join(outcome.late_problems, ", "));
   }
   if (!outcome.skipped_problems.empty()) {
     throw InputError(
@@ -322,9 +320,8 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
                    [&] { return stop.received().has_value(); });
   }
   if (const auto signal = stop.received()) {
-    fmt::print(stderr,
-               "stopped; {} trials of this run are in {}. The same command goes on from there.\n",
-               outcome.recorded, db);
+    say("stopped; {} trials of this run are in {}. The same command goes on from there.\n",
+        outcome.recorded, db);
     return 128 + *signal;
   }
   auto races = store.races(environment);

@@ -1,4 +1,5 @@
 #include "tune/verify.h"
+#include "base/console.h"
 
 #include <fmt/format.h>
 
@@ -59,7 +60,7 @@ std::vector<Winner> stored_winners(const Store& store, const Environment& here, 
     }
   }
   if (!winners.empty()) {
-    if (!without.empty()) fmt::print(stderr, "no winner here: {}\n", fmt::join(without, ", "));
+    if (!without.empty()) say("no winner here: {}\n", fmt::join(without, ", "));
     return winners;
   }
 
@@ -177,8 +178,8 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
         [&stop] { return stop.received().has_value(); });
   }
   if (const auto signal = stop.received()) {
-    fmt::print(stderr, "stopped; {} of {} winners were checked, {} failed\n",
-               report.ok + report.failed, plan.winners.size(), report.failed);
+    say("stopped; {} of {} winners were checked, {} failed\n", report.ok + report.failed,
+        plan.winners.size(), report.failed);
     return 128 + *signal;
   }
   if (report.failed > 0) {
@@ -192,8 +193,8 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
     throw Error(fmt::format("{} of {} winners were not checked: see the warnings", unchecked,
                             plan.winners.size()));
   }
-  fmt::print(stderr, "{} winners of {} are correct on {} fresh draws (--seed {})\n", report.ok,
-             options.db, options.draws, seed);
+  say("{} winners of {} are correct on {} fresh draws (--seed {})\n", report.ok, options.db,
+      options.draws, seed);
   return 0;
 }
 

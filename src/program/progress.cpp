@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/console.h"
+#include "base/text.h"
+
 namespace hgemm::cli {
 namespace {
 
@@ -43,8 +46,8 @@ Progress::~Progress() { erase(); }
 
 void Progress::erase() {
   if (!terminal_ || lines_on_screen_ == 0) return;
-  fmt::print(out_, "\r\033[K");
-  for (int i = 1; i < lines_on_screen_; ++i) fmt::print(out_, "\033[A\033[K");
+  write_to(out_, "\r\033[K");
+  for (int i = 1; i < lines_on_screen_; ++i) write_to(out_, "\033[A\033[K");
   lines_on_screen_ = 0;
 }
 
@@ -54,13 +57,14 @@ void Progress::show() {
   last_shown_ = now;
   const std::vector<std::string> lines = status_lines();
   if (!terminal_) {
-    for (const std::string& text : lines) fmt::print(out_, "{}\n", text);
+    for (const std::string& text : lines) write_to(out_, printable(text) + "\n");
     return;
   }
   erase();
   const std::size_t width = columns(out_) - 1;
   for (const std::string& text : lines) {
-    fmt::print(out_, "{}{}", lines_on_screen_++ > 0 ? "\n" : "", text.substr(0, width));
+    if (lines_on_screen_++ > 0) write_to(out_, "\n");
+    write_to(out_, printable(text.substr(0, width)));
   }
   std::fflush(out_);
 }
@@ -106,7 +110,7 @@ std::string Progress::bar(double fraction, const std::string& left) const {
 
 void Progress::line(const std::string& text) {
   erase();
-  fmt::print(out_, "{}\n", text);
+  write_to(out_, printable(text) + "\n");
   last_shown_ = {};
 }
 

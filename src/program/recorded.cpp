@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/console.h"
 #include "base/resources.h"
 #include "compile/compiler.h"
 #include "families/family.h"
@@ -107,7 +108,11 @@ void answer_from_records(const Question& question, const std::string& why_no_gpu
     line += fmt::format(" To measure on a Hopper GPU: {}", question.command);
   }
   const bool alone = for_programs(question.format);
-  fmt::print(alone ? stderr : stdout, "{}\n{}", line, alone ? "" : "\n");
+  if (alone) {
+    say("{}\n", line);
+  } else {
+    fmt::print("{}\n\n", line);
+  }
   print_best(std::move(rows), question.format);
 }
 

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/resources.h"
 #include "compile/compiler.h"
@@ -150,8 +151,8 @@ class Lines : public StudyListener {
   void compiling(int done, int total, int failed) override {
     if (done < total) return;
     const std::string failures = failed > 0 ? fmt::format(", {} failed", failed) : "";
-    fmt::print(stderr, "compiled {} kernels in {:.1f} s{}{}\n", total - from_cache_, seconds(),
-               from_cache_ > 0 ? fmt::format(", {} from the cache", from_cache_) : "", failures);
+    say("compiled {} kernels in {:.1f} s{}{}\n", total - from_cache_, seconds(),
+        from_cache_ > 0 ? fmt::format(", {} from the cache", from_cache_) : "", failures);
   }
   void found_in_cache() { ++from_cache_; }
   void studying(int done, int total, const std::string& /*label*/) override {
@@ -161,9 +162,9 @@ class Lines : public StudyListener {
   void finished(const Study& study) override {
     const std::string name = subject(study.label, study.problem);
     if (study.status == Status::kOk) {
-      fmt::print(stderr, "{}{}: {:.1f} s\n", place_, name, seconds());
+      say("{}{}: {:.1f} s\n", place_, name, seconds());
     } else {
-      fmt::print(stderr, "{}{}: {}\n", place_, name, to_string(study.status));
+      say("{}{}: {}\n", place_, name, to_string(study.status));
     }
     place_.clear();  // what did not compile is not announced
   }
@@ -261,8 +262,8 @@ void print_failures(const std::vector<RecordedStudy>& studies) {
   for (const auto& recorded : studies) {
     const Study& study = recorded.study;
     if (study.status == Status::kOk) continue;
-    fmt::print(stderr, "failed: {}: {}: {}\n", subject(study.label, study.problem),
-               to_string(study.status), first_line_of(study.message));
+    say("failed: {}: {}: {}\n", subject(study.label, study.problem), to_string(study.status),
+        first_line_of(study.message));
   }
 }
 
@@ -330,9 +331,8 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
   if (const auto signal = stop.received()) {
     answer.stopped = true;
     answer.exit_code = 128 + *signal;
-    fmt::print(stderr,
-               "stopped; {} studies of this run are in {}. The same command goes on from there.\n",
-               done.measured, db);
+    say("stopped; {} studies of this run are in {}. The same command goes on from there.\n",
+        done.measured, db);
     return answer;
   }
   std::vector<RecordedStudy> here;
@@ -342,8 +342,7 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
     }
   }
   answer.studies = answers_among(here, requests, is_of_one_environment);
-  fmt::print(stderr, "measured {} studies; {} were already in {}\n", done.measured, done.already,
-             db);
+  say("measured {} studies; {} were already in {}\n", done.measured, done.already, db);
   print_failures(answer.studies);
   const bool failed = std::ranges::any_of(answer.studies, [](const RecordedStudy& recorded) {
     return recorded.study.status != Status::kOk;
@@ -355,7 +354,11 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
 void print_first_line(const StudyAnswer& answer, Format format) {
   if (answer.first_line.empty()) return;
   const bool alone = for_programs(format);
-  fmt::print(alone ? stderr : stdout, "{}\n{}", answer.first_line, alone ? "" : "\n");
+  if (alone) {
+    say("{}\n", answer.first_line);
+  } else {
+    fmt::print("{}\n\n", answer.first_line);
+  }
 }
 
 }  // namespace hgemm::cli

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "compile/source.h"
 #include "families/family.h"
@@ -139,8 +140,8 @@ class ChainModule : public StudyModule {
     std::vector<StudyRequest> requests;
     for (const Chain& chain : chains_of(problems, options_.length)) {
       for (const GemmProblem& problem : chain.left_out) {
-        fmt::print(stderr, "left out: {} {}: it comes less often than once in a layer\n",
-                   to_string(problem), problem.tag);
+        say("left out: {} {}: it comes less often than once in a layer\n", to_string(problem),
+            problem.tag);
       }
       requests.push_back(request_for(chain, configs));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "families/family.h"
 #include "gemm/codec.h"
@@ -102,9 +103,8 @@ class Counters : public StudyModule {
     if (cublaslt_ && !best.cublaslt_label.empty()) {
       add(best.cublaslt_label);
     } else if (cublaslt_) {
-      fmt::print(stderr,
-                 "{}: no cuBLASLt algorithm was measured to the end; name one with --config {}0\n",
-                 to_string(problem), kCublasLtPrefix);
+      say("{}: no cuBLASLt algorithm was measured to the end; name one with --config {}0\n",
+          to_string(problem), kCublasLtPrefix);
     }
     return labels;
   }

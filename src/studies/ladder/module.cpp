@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "gemm/codec.h"
 #include "program/help.h"
@@ -102,7 +103,7 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmP
     throw InputError(
         fmt::format("--steps {} at {}: {}", options.steps, to_string(problem), reason));
   }
-  for (const std::string& line : left_out.lines()) fmt::print(stderr, "left out: {}\n", line);
+  for (const std::string& line : left_out.lines()) say("left out: {}\n", line);
   return points;
 }
 
@@ -199,7 +200,7 @@ class Ladder : public StudyModule {
     } catch (const InputError& error) {
       const std::string why = error.what();
       if (!why.starts_with(kCountersUnavailable)) throw;
-      fmt::print(stderr, "no counters: {}\n", why);
+      say("no counters: {}\n", why);
       return {};
     }
   }

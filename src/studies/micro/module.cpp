@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "program/help.h"
 #include "studies/micro/figure.h"
@@ -62,7 +63,7 @@ class Micro : public StudyModule {
     const MicroPlan plan = micro_plan(full_, only_);
     for (const MicroPoint& point : plan.points) fmt::print("{}\n", micro_label(point));
     for (const auto& [label, reason] : plan.left_out) {
-      fmt::print(stderr, "left out: {}: {}\n", label, reason);
+      say("left out: {}: {}\n", label, reason);
     }
     return 0;
   }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "compile/source.h"
 #include "families/family.h"
@@ -53,9 +54,7 @@ KernelConfig probed_winner(const cli::Tuned& tuned, const GemmProblem& problem) 
     const ProbedConfig probed = with_probe(parse_label(finalist.label));
     if (!probed.config) continue;
     if (finalist.label != best.label) {
-      fmt::print(
-          stderr,
-          "{}: stamps cannot follow the best known config, {} (rule {}); this looks into {}\n",
+      say("{}: stamps cannot follow the best known config, {} (rule {}); this looks into {}\n",
           to_string(problem), *best.label, with_probe(parse_label(*best.label)).rejection.rule,
           finalist.label);
     }
@@ -161,8 +160,7 @@ class Probe : public StudyModule {
                                      found->environment.gpu_name));
     file.close();
     if (!file) throw Error(fmt::format("--trace {}: it could not be written", path));
-    fmt::print(stderr, "{} spans are in {}: open it in ui.perfetto.dev\n", study.spans.size(),
-               path);
+    say("{} spans are in {}: open it in ui.perfetto.dev\n", study.spans.size(), path);
   }
 
   ProbeOptions options_;

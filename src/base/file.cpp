@@ -1,0 +1,111 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace hgemm {
+namespace fs = std::filesystem;
+namespace {
+
+/// A descriptor that is closed in the end.
+class OpenFile {
+ public:
+  explicit OpenFile(int fd) : fd_(fd) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int fd() const { return fd_; }
+  /// False, with errno, if what was written turns out not to be stored.
+  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+InputError unreadable(const fs::path& path, const char* cause) {
+  return InputError(fmt::format("{}: cannot be read: {}; check the path and its permissions",
+                                path.string(), cause));
+}
+
+/// errno says why if false.
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(fd, text.data(), text.size());
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+/// mkostemp() gives 0600; a file that is made by open() has what the umask leaves.
+mode_t default_mode() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& path, std::size_t max_bytes) {
+  // Not blocking: else open() of a pipe waits for someone to write to it.
+  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.fd() < 0) throw unreadable(path, std::strerror(errno));
+  struct stat status;
+  if (fstat(file.fd(), &status) != 0) throw unreadable(path, std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) throw InputError(path.string() + ": a folder, not a file");
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(path.string() + ": not a regular file; copy what it gives to one");
+  }
+  std::string text;
+  // One byte more tells a file that is too long, whatever its size is said to be.
+  text.resize(max_bytes < static_cast<std::size_t>(status.st_size)
+                  ? max_bytes + 1
+                  : static_cast<std::size_t>(status.st_size) + 1);
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = read(file.fd(), text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw unreadable(path, std::strerror(errno));
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+    if (size == text.size() && size <= max_bytes) text.resize(2 * size);  // it grows
+  }
+  if (size > max_bytes) {
+    throw InputError(
+        fmt::format("{}: larger than {} bytes, which is more than such a file can need",
+                    path.string(), max_bytes));
+  }
+  text.resize(size);
+  return text;
+}
+
+void replace_file(const fs::path& path, std::string_view text) {
+  std::string temporary = path.string() + ".XXXXXX";
+  const auto refuse = [&](int error) {
+    return Error(
+        fmt::format("{} cannot be written: {}; check the room on its disk and the "
+                    "permissions of its folder. What was there before is as it was.",
+                    path.string(), std::strerror(error)));
+  };
+  OpenFile file(mkostemp(temporary.data(), O_CLOEXEC));
+  if (file.fd() < 0) throw refuse(errno);
+  if (write_all(file.fd(), text) && fchmod(file.fd(), default_mode()) == 0 &&
+      fsync(file.fd()) == 0 && file.close() && rename(temporary.c_str(), path.c_str()) == 0) {
+    return;
+  }
+  const int error = errno;
+  unlink(temporary.c_str());
+  throw refuse(error);
+}
+
+}  // namespace hgemm
