@@ -29,8 +29,8 @@ hgemm_tuned::Problem problem_of(const at::Tensor& input, const at::Tensor& weigh
   return {input.size(0), weight.size(0), input.size(1), dtype, leading(input), leading(weight), 0};
 }
 
-/// input * weight^T. `workspace`: as many bytes as workspace_bytes() says, zeros at first, and not
-/// that of a call on another stream.
+/// input * weight^T. `workspace`: as many bytes as workspace_bytes() says, which went through
+/// init_workspace(), and not that of a call on another stream.
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& workspace) {
   const c10::cuda::CUDAGuard guard(input.device());
   const hgemm_tuned::Problem problem = problem_of(input, weight);
@@ -52,6 +52,14 @@ std::int64_t workspace_bytes(const at::Tensor& input, const at::Tensor& weight) 
   require(hgemm_tuned::workspace_bytes(problem_of(input, weight), &bytes),
           "hgemm_tuned::workspace_bytes");
   return static_cast<std::int64_t>(bytes);
+}
+
+/// Once for each allocation, on the stream of its calls.
+void init_workspace(const at::Tensor& workspace) {
+  const c10::cuda::CUDAGuard guard(workspace.device());
+  require(hgemm_tuned::init_workspace(at::cuda::getCurrentCUDAStream(), workspace.data_ptr(),
+                                      workspace.nbytes()),
+          "hgemm_tuned::init_workspace");
 }
 
 /// Of the current device: before graphs are captured.
@@ -83,6 +91,7 @@ std::vector<std::string> selected(std::int64_t m, std::int64_t n, std::int64_t k
 TORCH_LIBRARY(hgemm_tuned, library) {
   library.def("linear(Tensor input, Tensor weight, Tensor(a!) workspace) -> Tensor");
   library.def("workspace_bytes(Tensor input, Tensor weight) -> int");
+  library.def("init_workspace(Tensor(a!) workspace) -> ()");
   library.def("prepare() -> ()", prepare);
   library.def("shapes() -> int[]", shapes);
   library.def("selected(int m, int n, int k, int dtype) -> str[]", selected);
@@ -90,5 +99,6 @@ TORCH_LIBRARY(hgemm_tuned, library) {
 TORCH_LIBRARY_IMPL(hgemm_tuned, CUDA, library) {
   library.impl("linear", linear);
   library.impl("workspace_bytes", workspace_bytes);
+  library.impl("init_workspace", init_workspace);
 }
 TORCH_LIBRARY_IMPL(hgemm_tuned, Meta, library) { library.impl("linear", linear_meta); }

@@ -48,7 +48,8 @@ class TunedLinear(torch.nn.Module):
         """Makes room for an input of this shape; before capture."""
         needed = torch.ops.hgemm_tuned.workspace_bytes(x, self.weight)
         if TunedLinear.workspace.numel() < max(needed, 1):
-            TunedLinear.workspace = torch.zeros(max(needed, 1), dtype=torch.uint8, device=x.device)
+            TunedLinear.workspace = torch.empty(max(needed, 1), dtype=torch.uint8, device=x.device)
+            torch.ops.hgemm_tuned.init_workspace(TunedLinear.workspace)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.ops.hgemm_tuned.linear(x, self.weight, TunedLinear.workspace)

@@ -10,10 +10,18 @@ namespace hgemm {
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-/// A mbarrier wait that lasts longer than this is a bug in the kernel: it traps, and the launch
-/// fails, instead of hanging the GPU. Below 2^32, since waits read only the timer's low word: a
-/// producer has no registers to spare.
-inline constexpr u32 kWaitLimitNs = 2'000'000'000;
+/// A wait that lasts longer than this is a bug in the kernel: it traps, and the launch fails,
+/// instead of hanging the GPU. 0: waits have no bound. Below 2^32, since waits read only the
+/// timer's low word: a producer has no registers to spare.
+///
+/// Only builds of the tuner have a bound, by this macro. In a program that uses an exported kernel
+/// a wait may last: a debugger, time slicing or a suspended process holds up the GPU, and a trap
+/// would end the CUDA context of the whole process.
+#ifdef HGEMM_WAIT_LIMIT_NS
+inline constexpr u32 kWaitLimitNs = HGEMM_WAIT_LIMIT_NS;
+#else
+inline constexpr u32 kWaitLimitNs = 0;
+#endif
 
 namespace ptx {
 
@@ -26,6 +34,26 @@ __device__ __forceinline__ u32 globaltimer_low_ns() {
   u32 ns;
   asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(ns));
   return ns;
+}
+
+/// Traps if a wait that began at `start_ns` has lasted too long.
+__device__ __forceinline__ void check_wait(u32 start_ns) {
+  if constexpr (kWaitLimitNs != 0) {
+    if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
+  }
+}
+/// When a wait begins; nothing where waits have no bound.
+__device__ __forceinline__ u32 wait_start_ns() {
+  if constexpr (kWaitLimitNs != 0) return globaltimer_low_ns();
+  return 0;
+}
+
+/// Swizzle atoms of shared memory that begins elsewhere would be split: the sums would be wrong.
+/// CUDA gives it the alignment that it is declared with, so exported builds do not look.
+__device__ __forceinline__ void check_swizzle_alignment(u32 smem_base) {
+  if constexpr (kWaitLimitNs != 0) {
+    if (smem_base % 1024 != 0) asm volatile("trap;");
+  }
 }
 
 // ---- mbarrier ("Parallel Synchronization and Communication Instructions: mbarrier") ----
@@ -68,13 +96,11 @@ __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
       : "memory");
   return done != 0;
 }
-/// Waits for the phase with this parity to complete; bounded by kWaitLimitNs.
+/// Waits for the phase with this parity to complete, for kWaitLimitNs at most.
 __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
   if (mbarrier_try_wait(barrier, parity)) return;
-  const u32 start_ns = globaltimer_low_ns();
-  while (!mbarrier_try_wait(barrier, parity)) {
-    if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
-  }
+  const u32 start_ns = wait_start_ns();
+  while (!mbarrier_try_wait(barrier, parity)) check_wait(start_ns);
 }
 
 // ---- Clusters ("barrier.cluster", special register %cluster_ctarank) ----
@@ -316,12 +342,10 @@ __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
                : "memory");
   return before;
 }
-/// Bounded by kWaitLimitNs.
+/// For kWaitLimitNs at most.
 __device__ __forceinline__ void wait_until_set(const u32* flag) {
-  const u32 start_ns = globaltimer_low_ns();
-  while (load_acquire(flag) == 0) {
-    if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
-  }
+  const u32 start_ns = wait_start_ns();
+  while (load_acquire(flag) == 0) check_wait(start_ns);
 }
 
 // ---- Registers and output ----

@@ -299,7 +299,7 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   const SwapAbPart part = swap_ab_part<kKernel>(params, rank);
 
   if (warp == consumer_count(kKernel) * 4) {
-    if (pipeline.smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
+    ptx::check_swizzle_alignment(pipeline.smem_base);
     if (lane == 0) {  // with a lane for each, racecheck warns that only __syncwarp orders them
       if constexpr (adds_in_cluster(kKernel)) init_sums(pipeline, rank);
       pipeline.init_stages();

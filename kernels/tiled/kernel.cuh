@@ -45,7 +45,7 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
                                         const TiledPipeline<kKernel>& pipeline, int warp, int lane,
                                         int part) {
   if (warp == 1 && lane == 0) {
-    if (pipeline.smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
+    ptx::check_swizzle_alignment(pipeline.smem_base);
     if constexpr (adds_in_cluster(kKernel)) init_sums(pipeline, part);
     pipeline.init();
   }

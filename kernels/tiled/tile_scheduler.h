@@ -212,6 +212,17 @@ struct WorkList {
   }
 };
 
+/// Clusters that fit on the SMs that a launch takes (TiledConfig::sms). `resident`: on all SMs.
+HGEMM_HOST_DEVICE inline int clusters_on_sms(const TiledConfig& c, long long tiles, int resident) {
+  if (c.sms == kAllSms || tiles == 0 || resident == 0) return resident;
+  if (c.sms != kFewestSms) {
+    const int most = c.sms / cluster_size(c);
+    return most < resident ? most : resident;
+  }
+  const long long waves = (tiles + resident - 1) / resident;
+  return static_cast<int>((tiles + waves - 1) / waves);
+}
+
 /// Clusters to launch for so many `pieces` of work, where the GPU holds `resident` at once.
 ///
 /// With PDL and two CTAs on an SM: whole layers of CTAs, which an idle GPU spreads one to each SM,

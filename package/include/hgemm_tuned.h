@@ -4,10 +4,13 @@
  * bf16 or fp16 in, the same or fp32 out, sums in fp32.
  *
  * A call enqueues kernels and nothing else: it allocates nothing, waits for nothing and keeps no
- * state but what it learned of each device (under no lock). It may be captured into a CUDA graph,
+ * state but what it learned in each CUDA context. It may be captured into a CUDA graph,
  * and called from several threads and on several streams at once, if launches that may overlap have
- * workspaces of their own. hgemm_tuned_prepare() loads the kernels of a device, which CUDA would
- * otherwise do at each one's first call. README.md has an example, the shapes, and the fallbacks.
+ * workspaces of their own. Waits inside kernels have no bound and nothing in them traps: whatever
+ * holds up the GPU (a debugger, time slicing, a collective on another rank), a launch ends with the
+ * right result or goes on waiting. hgemm_tuned_prepare() loads the kernels of a device, which CUDA
+ * would otherwise do at each one's first call. README.md has an example, the shapes, and the
+ * fallbacks.
  */
 #ifndef HGEMM_TUNED_H_
 #define HGEMM_TUNED_H_
@@ -32,11 +35,13 @@ typedef enum {
   HGEMM_TUNED_MISALIGNED_WORKSPACE = 7, /* not at a multiple of 256 bytes */
   HGEMM_TUNED_NO_HOPPER_GPU = 8,        /* no driver, no GPU, or the current one is not an sm_90 */
   HGEMM_TUNED_CUDA_ERROR = 9,           /* hgemm_tuned_last_cuda_error() has CUDA's code */
-  HGEMM_TUNED_CUBLAS_ERROR = 10
+  HGEMM_TUNED_CUBLAS_ERROR = 10,
+  /* hgemm_tuned_init_workspace() was not called for this address, or not in this CUDA context */
+  HGEMM_TUNED_WORKSPACE_NOT_INITIALISED = 11
 } hgemm_tuned_status;
 
-/* What it means, in English; never null. */
-const char* hgemm_tuned_status_string(hgemm_tuned_status status);
+/* What a status means, in English; never null, whatever the number. */
+const char* hgemm_tuned_status_string(int status);
 
 /* Of the last call in this thread that returned HGEMM_TUNED_CUDA_ERROR. */
 cudaError_t hgemm_tuned_last_cuda_error(void);
@@ -46,12 +51,13 @@ typedef enum { HGEMM_TUNED_BF16 = 0, HGEMM_TUNED_FP16 = 1 } hgemm_tuned_dtype;
 /* Of D: that of A and B, or fp32. */
 typedef enum { HGEMM_TUNED_OUTPUT_SAME = 0, HGEMM_TUNED_OUTPUT_FP32 = 1 } hgemm_tuned_output;
 
-/* Leading dimensions are elements from one row to the next; 0: rows without padding. */
+/* Leading dimensions are elements from one row to the next; 0: rows without padding. The types are
+ * numbers, not enumerations: any may come from outside, and what is none of theirs is refused. */
 typedef struct {
   int64_t m, n, k;
-  hgemm_tuned_dtype dtype;
+  int32_t dtype; /* hgemm_tuned_dtype */
   int64_t lda, ldb, ldd;
-  hgemm_tuned_output output;
+  int32_t output; /* hgemm_tuned_output */
 } hgemm_tuned_problem;
 
 /* How a kernel was chosen, in the order in which it is looked for. */
@@ -90,8 +96,11 @@ hgemm_tuned_status hgemm_tuned_prepare(void);
 hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
                                                const void* b, const void* d, size_t* bytes);
 
-/* Makes `bytes` of memory a workspace, by one memset on the stream: once, before its first use.
- * Each gemm leaves it ready for the next one, whatever that one's problem. */
+/* Makes `bytes` of memory a workspace, by one memset on the stream. MUST be called once for each
+ * allocation, before its first use, and again for all of them after the device was reset. Each gemm
+ * leaves it ready for the next one, whatever that one's problem. A launch that is aborted may leave
+ * flags raised, by which the next launch would add sums that are not there; CUDA then ends the
+ * context, and in the next context gemm() refuses a workspace until this was called. */
 hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspace, size_t bytes);
 
 /* Enqueues it on a stream of the current device. `workspace` may be null if it needs none, and must
@@ -122,8 +131,7 @@ struct Problem {
   Output output = Output::kSame;
 
   operator hgemm_tuned_problem() const {
-    return {m,   n,   k,   static_cast<hgemm_tuned_dtype>(dtype),
-            lda, ldb, ldd, static_cast<hgemm_tuned_output>(output)};
+    return {m, n, k, static_cast<int32_t>(dtype), lda, ldb, ldd, static_cast<int32_t>(output)};
   }
 };
 

@@ -7,6 +7,10 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 
 #ifdef HGEMM_TUNED_WITH_CUBLAS
 #include <cublas_v2.h>
@@ -127,47 +131,128 @@ constexpr bool kHasCublas =
     false;
 #endif
 
-// ---- Devices ----
+// ---- The driver ----
 
-constexpr int kMaxDevices = 64;
+/// Its functions come from the driver that is there: libcuda is not linked.
+struct Driver {
+  decltype(&cuTensorMapEncodeTiled) encode_tensor_map = nullptr;
+  decltype(&cuCtxGetCurrent) current_context = nullptr;
+  decltype(&cuCtxGetId) context_id = nullptr;
+};
 
-/// What was learned of a kernel on a device: 0 until then. Threads that learn it at the same time
-/// find the same.
+template <class Function>
+bool find_entry(const char* name, Function* function) {
+  constexpr int kSinceCuda12 = 12000;
+  void* entry = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  if (cudaGetDriverEntryPointByVersion(name, &entry, kSinceCuda12, cudaEnableDefault, &result) !=
+          cudaSuccess ||
+      result != cudaDriverEntryPointSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  *function = reinterpret_cast<Function>(entry);
+  return true;
+}
+
+/// Null if there is none, or one older than CUDA 12's.
+const Driver* driver() {
+  static const Driver found = [] {
+    Driver entries;
+    if (!find_entry("cuTensorMapEncodeTiled", &entries.encode_tensor_map) ||
+        !find_entry("cuCtxGetCurrent", &entries.current_context) ||
+        !find_entry("cuCtxGetId", &entries.context_id)) {
+      return Driver{};
+    }
+    return entries;
+  }();
+  return found.context_id != nullptr ? &found : nullptr;
+}
+
+// ---- Contexts ----
+
+/// What was learned of a kernel: 0 until then. Threads that learn it at the same time find the
+/// same.
 struct Loaded {
   std::atomic<int> resident{0};  ///< clusters at once
   std::atomic<int> pack_ctas{0};
 };
-struct Device {
-  std::atomic<int> sm_count{0};
-  std::atomic<int> is_hopper{0};  ///< 1 yes, -1 no
-  Loaded kernels[kKernelCount];
-};
-Device devices[kMaxDevices];
 
-hgemm_tuned_status current_device(Device** found) {
-  int index = 0;
-  if (cudaGetDevice(&index) != cudaSuccess || index >= kMaxDevices) {
+/// What is known in one CUDA context. A device that is reset, as after a launch that was aborted,
+/// has another context then, with another id, of which nothing is known: kernels are loaded anew,
+/// and workspaces, whose flags the aborted launch may have left raised, must be initialised anew.
+struct Context {
+  bool is_hopper = false;
+  int sm_count = 0;
+  Loaded kernels[kKernelCount];
+
+  void add_workspace(const void* address, std::size_t bytes) {
+    const std::unique_lock lock(mutex_);
+    workspaces_[address] = bytes;
+  }
+  bool has_workspace(const void* address, std::size_t bytes) const {
+    const std::shared_lock lock(mutex_);
+    const auto found = workspaces_.find(address);
+    return found != workspaces_.end() && found->second >= bytes;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<const void*, std::size_t> workspaces_;  ///< initialised ones: bytes of each
+};
+
+/// Makes one if there is none yet. 0 if there can be none.
+unsigned long long current_context_id(const Driver& cuda) {
+  const auto find = [&](unsigned long long* id) {
+    CUcontext context = nullptr;
+    return cuda.current_context(&context) == CUDA_SUCCESS && context != nullptr &&
+           cuda.context_id(context, id) == CUDA_SUCCESS;
+  };
+  unsigned long long id = 0;
+  if (find(&id)) return id;
+  if (cudaFree(nullptr) != cudaSuccess) return 0;  // makes the current device's
+  return find(&id) ? id : 0;
+}
+
+/// What is known of the context with this id. Never removed: launches of other threads may look at
+/// it, and a process has few contexts.
+Context& context_of(unsigned long long id) {
+  static std::mutex mutex;
+  static std::unordered_map<unsigned long long, std::unique_ptr<Context>> contexts;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Context>& context = contexts[id];
+  if (context == nullptr) {
+    context = std::make_unique<Context>();
+    int device = 0, major = 0, minor = 0;
+    context->is_hopper =
+        cudaGetDevice(&device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&context->sm_count, cudaDevAttrMultiProcessorCount, device) ==
+            cudaSuccess &&
+        major == 9 && minor == 0;
+  }
+  return *context;
+}
+
+hgemm_tuned_status current_context(Context** found) {
+  static thread_local unsigned long long last_id = 0;
+  static thread_local Context* last = nullptr;
+  const Driver* const cuda = driver();
+  const unsigned long long id = cuda != nullptr ? current_context_id(*cuda) : 0;
+  if (id == 0) {
     cudaGetLastError();
     return HGEMM_TUNED_NO_HOPPER_GPU;
   }
-  Device& device = devices[index];
-  if (device.is_hopper.load(std::memory_order_acquire) == 0) {
-    int major = 0, minor = 0, sm_count = 0;
-    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index) != cudaSuccess ||
-        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index) != cudaSuccess ||
-        cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, index) != cudaSuccess) {
-      cudaGetLastError();
-      return HGEMM_TUNED_NO_HOPPER_GPU;
-    }
-    device.sm_count.store(sm_count, std::memory_order_relaxed);
-    device.is_hopper.store(major == 9 && minor == 0 ? 1 : -1, std::memory_order_release);
+  if (id != last_id) {
+    last = &context_of(id);
+    last_id = id;
   }
-  *found = &device;
-  return device.is_hopper.load(std::memory_order_acquire) == 1 ? HGEMM_TUNED_OK
-                                                               : HGEMM_TUNED_NO_HOPPER_GPU;
+  *found = last;
+  return last->is_hopper ? HGEMM_TUNED_OK : HGEMM_TUNED_NO_HOPPER_GPU;
 }
 
-hgemm_tuned_status load(const TunedKernel& tuned, const Device& device, Loaded* loaded) {
+hgemm_tuned_status load(const TunedKernel& tuned, const Context& context, Loaded* loaded) {
   if (loaded->resident.load(std::memory_order_acquire) != 0) return HGEMM_TUNED_OK;
   const Kernel& kernel = tuned.kernel;
   if (const cudaError_t code = cudaFuncSetAttribute(
@@ -191,7 +276,7 @@ hgemm_tuned_status load(const TunedKernel& tuned, const Device& device, Loaded* 
         code != cudaSuccess) {
       return cuda_failed(code);
     }
-    loaded->pack_ctas.store(blocks * device.sm_count.load(), std::memory_order_relaxed);
+    loaded->pack_ctas.store(blocks * context.sm_count, std::memory_order_relaxed);
   }
   loaded->resident.store(resident, std::memory_order_release);
   return HGEMM_TUNED_OK;
@@ -217,26 +302,6 @@ Layout layout_of(const WorkspaceBytes& bytes) {
 }
 
 // ---- Tensor maps ----
-
-using Encoder = decltype(&cuTensorMapEncodeTiled);
-
-/// From the driver that is there: libcuda is not linked.
-Encoder tensor_map_encoder() {
-  static std::atomic<Encoder> known{nullptr};
-  Encoder encoder = known.load(std::memory_order_acquire);
-  if (encoder != nullptr) return encoder;
-  void* entry = nullptr;
-  cudaDriverEntryPointQueryResult result{};
-  if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault,
-                                       &result) != cudaSuccess ||
-      result != cudaDriverEntryPointSuccess) {
-    cudaGetLastError();
-    return nullptr;
-  }
-  encoder = reinterpret_cast<Encoder>(entry);
-  known.store(encoder, std::memory_order_release);
-  return encoder;
-}
 
 CUtensorMapL2promotion promotion_of(int bytes) {
   switch (bytes) {
@@ -267,7 +332,7 @@ CUtensorMapDataType type_of(DataType type) {
   }
 }
 
-TensorMap encode(Encoder encoder, const MatrixMap& map, bool* ok) {
+TensorMap encode(const Driver& cuda, const MatrixMap& map, bool* ok) {
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(map.cols),
                                 static_cast<cuuint64_t>(map.rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(map.stride_bytes)};
@@ -275,10 +340,10 @@ TensorMap encode(Encoder encoder, const MatrixMap& map, bool* ok) {
                             static_cast<cuuint32_t>(map.box_rows)};
   const cuuint32_t element_strides[] = {1, 1};
   CUtensorMap encoded{};
-  *ok &=
-      encoder(&encoded, type_of(map.type), 2, map.data, extents, strides, box, element_strides,
-              CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map.swizzle_bytes),
-              promotion_of(map.promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  *ok &= cuda.encode_tensor_map(&encoded, type_of(map.type), 2, map.data, extents, strides, box,
+                                element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                swizzle_of(map.swizzle_bytes), promotion_of(map.promotion_bytes),
+                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
   TensorMap result;
   static_assert(sizeof result == sizeof encoded);
   std::memcpy(&result, &encoded, sizeof result);
@@ -291,18 +356,19 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
                           const Operands& operands, void* workspace, std::size_t bytes) {
   const TunedKernel& tuned = kKernels[index];
   const Kernel& kernel = tuned.kernel;
-  Device* device = nullptr;
-  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
-  Loaded& loaded = device->kernels[index];
-  if (const auto status = load(tuned, *device, &loaded); status != HGEMM_TUNED_OK) return status;
+  Context* context = nullptr;
+  if (const auto status = current_context(&context); status != HGEMM_TUNED_OK) return status;
+  Loaded& loaded = context->kernels[index];
+  if (const auto status = load(tuned, *context, &loaded); status != HGEMM_TUNED_OK) return status;
   const int ctas = grid_ctas(kernel, p, loaded.resident.load(std::memory_order_relaxed));
   const Layout layout = layout_of(workspace_bytes(kernel, p, ctas));
   if (layout.total > 0) {
     if (workspace == nullptr || bytes < layout.total) return HGEMM_TUNED_SMALL_WORKSPACE;
     if (!is_multiple_of(workspace, kWorkspaceUnit)) return HGEMM_TUNED_MISALIGNED_WORKSPACE;
+    if (!context->has_workspace(workspace, kFlagBytes)) {
+      return HGEMM_TUNED_WORKSPACE_NOT_INITIALISED;
+    }
   }
-  const Encoder encoder = tensor_map_encoder();
-  if (encoder == nullptr) return cuda_failed(cudaErrorInsufficientDriver);
   auto* const base = static_cast<unsigned char*>(workspace);
   WorkspaceAddresses at;
   if (layout.total > 0) {
@@ -310,7 +376,7 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
   }
   bool ok = true;
   LaunchParams params = make_launch_params(
-      kernel, p, operands, at, [&](const MatrixMap& map) { return encode(encoder, map, &ok); });
+      kernel, p, operands, at, [&](const MatrixMap& map) { return encode(*driver(), map, &ok); });
   if (!ok) return cuda_failed(cudaErrorInvalidValue);
 
   if (params.pack.matrices[0].rows > 0 || params.pack.matrices[1].rows > 0) {
@@ -370,7 +436,7 @@ hgemm_tuned_status launch_cublas(cudaStream_t, const ProblemExtents&, const Gemm
 
 // ---- The interface ----
 
-const char* hgemm_tuned_status_string(hgemm_tuned_status status) {
+const char* hgemm_tuned_status_string(int status) {
   switch (status) {
     case HGEMM_TUNED_OK:
       return "ok";
@@ -393,6 +459,10 @@ const char* hgemm_tuned_status_string(hgemm_tuned_status status) {
       return "there is no driver or no GPU, or the current device is not a Hopper GPU (sm_90)";
     case HGEMM_TUNED_CUDA_ERROR:
       return "CUDA refused a call: see hgemm_tuned_last_cuda_error()";
+    case HGEMM_TUNED_WORKSPACE_NOT_INITIALISED:
+      return "the workspace did not go through hgemm_tuned_init_workspace(), or not since its "
+             "device "
+             "was reset";
     case HGEMM_TUNED_CUBLAS_ERROR:
       return "cuBLAS refused the call, or its handle has another stream";
   }
@@ -451,16 +521,15 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
 }
 
 hgemm_tuned_status hgemm_tuned_prepare(void) {
-  Device* device = nullptr;
-  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
+  Context* context = nullptr;
+  if (const auto status = current_context(&context); status != HGEMM_TUNED_OK) return status;
   for (int i = 0; i < kKernelCount; ++i) {
-    if (const auto status = load(kKernels[i], *device, &device->kernels[i]);
+    if (const auto status = load(kKernels[i], *context, &context->kernels[i]);
         status != HGEMM_TUNED_OK) {
       return status;
     }
   }
-  return tensor_map_encoder() != nullptr ? HGEMM_TUNED_OK
-                                         : cuda_failed(cudaErrorInsufficientDriver);
+  return HGEMM_TUNED_OK;
 }
 
 hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
@@ -472,11 +541,11 @@ hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* proble
   *bytes = 0;
   const Choice choice = choose(p, kind_of(*problem), {a, b, const_cast<void*>(d)});
   if (choice.row == nullptr) return kHasCublas ? HGEMM_TUNED_OK : choice.status;
-  Device* device = nullptr;
-  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
-  Loaded& loaded = device->kernels[choice.kernel];
+  Context* context = nullptr;
+  if (const auto status = current_context(&context); status != HGEMM_TUNED_OK) return status;
+  Loaded& loaded = context->kernels[choice.kernel];
   const TunedKernel& tuned = kKernels[choice.kernel];
-  if (const auto status = load(tuned, *device, &loaded); status != HGEMM_TUNED_OK) return status;
+  if (const auto status = load(tuned, *context, &loaded); status != HGEMM_TUNED_OK) return status;
   const int ctas = grid_ctas(tuned.kernel, p, loaded.resident.load(std::memory_order_relaxed));
   *bytes = layout_of(workspace_bytes(tuned.kernel, p, ctas)).total;
   return HGEMM_TUNED_OK;
@@ -486,11 +555,13 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
   if (bytes == 0) return HGEMM_TUNED_OK;
   if (workspace == nullptr) return HGEMM_TUNED_NULL_POINTER;
   if (!is_multiple_of(workspace, kWorkspaceUnit)) return HGEMM_TUNED_MISALIGNED_WORKSPACE;
-  Device* device = nullptr;
-  if (const auto status = current_device(&device); status != HGEMM_TUNED_OK) return status;
+  Context* context = nullptr;
+  if (const auto status = current_context(&context); status != HGEMM_TUNED_OK) return status;
   const cudaError_t code =
       cudaMemsetAsync(workspace, 0, bytes < kFlagBytes ? bytes : kFlagBytes, stream);
-  return code == cudaSuccess ? HGEMM_TUNED_OK : cuda_failed(code);
+  if (code != cudaSuccess) return cuda_failed(code);
+  context->add_workspace(workspace, bytes);
+  return HGEMM_TUNED_OK;
 }
 
 hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,

@@ -73,8 +73,10 @@ std::string JobMaker::source_key(const std::string& source) const {
 std::vector<std::string> default_compile_flags() {
   // --no-cache: what NVRTC finds in the driver's own cache (~/.nv) comes without ptxas' report of
   // registers and spills, by which we judge a kernel. No line tables: a cubin outlives an edit of
-  // comments, which moves lines.
-  return {"--gpu-architecture=sm_90a", "-std=c++20", "--ptxas-options=-v", "--no-cache"};
+  // comments, which moves lines. A kernel that hangs traps after 2 s (common/ptx.cuh), before the
+  // worker that runs it is killed: so it is told from one that runs for ever.
+  return {"--gpu-architecture=sm_90a", "-std=c++20", "--ptxas-options=-v", "--no-cache",
+          "-DHGEMM_WAIT_LIMIT_NS=2000000000"};
 }
 
 std::string kernel_source_hash(std::span<const EmbeddedFile> kernel_files) {

@@ -188,7 +188,7 @@ TEST_F(Identity, AnEditOfTheCodeIsAnotherKernelWhereTheMachineCodeDiffers) {
   EXPECT_EQ(differ(built.ids, before().ids), std::vector({false, false, false, true}));
 
   KernelFiles waits_longer;  // all that wait at barriers in shared memory
-  waits_longer.replace("common/ptx.cuh", "kWaitLimitNs = 2'000'000'000",
+  waits_longer.replace("common/ptx.cuh", "kWaitLimitNs = HGEMM_WAIT_LIMIT_NS",
                        "kWaitLimitNs = 1'000'000'000");
   built = after(waits_longer);
   EXPECT_EQ(differ(built.keys, before().keys), all(true));

@@ -381,8 +381,9 @@ std::ptrdiff_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
-std::string ptx_of(const Kernel& kernel, std::span<const EmbeddedFile> files = embedded_kernels()) {
-  return nvrtc_ptx(JobMaker(files, default_compile_flags()).job(kernel_source(kernel)));
+std::string ptx_of(const Kernel& kernel, std::span<const EmbeddedFile> files = embedded_kernels(),
+                   const std::vector<std::string>& flags = default_compile_flags()) {
+  return nvrtc_ptx(JobMaker(files, flags).job(kernel_source(kernel)));
 }
 
 // Rule: instrumentation never runs in a timed launch. %globaltimer bounds waits, on their slow
@@ -409,6 +410,27 @@ TEST(Kernels, ReadNoClock) {
 
   const test::StandIn with_clock("*out = static_cast<int>(clock64());");
   EXPECT_THAT(ptx_of(test::kernel_of(TiledConfig{}), with_clock.files()), HasSubstr("%clock"));
+}
+
+// In someone's program a trap would end the CUDA context of the whole process, and a wait may last:
+// packages are compiled without the tuner's bound.
+TEST(Kernels, WithoutTheTunersFlagNeverTrapAndReadNoTimer) {
+  std::vector<std::string> flags = default_compile_flags();
+  ASSERT_EQ(std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("-D"); }),
+            1);
+  for (const KernelConfig& config : std::vector<KernelConfig>{
+           TiledConfig{.cluster_m = 2, .scheduler = TileScheduler::kDynamic, .pdl = true},
+           TiledConfig{.scheduler = TileScheduler::kStreamK},
+           TiledConfig{.scheduler = TileScheduler::kClusterSplitK, .splits = 2},
+           SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true}}) {
+    SCOPED_TRACE(label(config));
+    const std::string bounded = ptx_of(test::kernel_of(config));
+    const std::string unbounded = ptx_of(test::kernel_of(config), embedded_kernels(), flags);
+    EXPECT_GT(count(unbounded, "mbarrier.try_wait"), 0);
+    EXPECT_GT(count(bounded, "trap;"), 0);
+    EXPECT_EQ(count(unbounded, "trap;"), 0);
+    EXPECT_EQ(count(unbounded, "globaltimer"), 0);
+  }
 }
 
 TEST(Kernels, CarryTheirLaunchShape) {

@@ -1,5 +1,6 @@
 // The kernel computes the right thing: every axis, with tails on every side. Smoke tests also run
 // under compute-sanitizer (scripts/gpu_check.sh).
+#include <chrono>
 #include <random>
 
 #include "device/loaded_kernel.h"
@@ -239,6 +240,60 @@ TEST_F(KernelTest, InputSetsExceedThreeTimesL2) {
     if (data.sets() > 1) {
       EXPECT_NE(first, second) << "every set has data of its own";
     }
+  }
+}
+
+/// A kernel that runs for 2.5 s, which is longer than any wait in a kernel of the tuner may last,
+/// and lets the next one begin at once.
+Build slow_kernel(const GemmProblem& problem) {
+  const std::string wait = "    ptx::griddepcontrol_wait();";
+  return compile_edited(
+      kernel_for(GemvConfig{.pdl = true}, problem), "gemv/kernel.cuh", wait,
+      wait +
+          " u64 start; asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(start));"
+          " for (u64 now = start; now < start + 2'500'000'000;"
+          " asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(now)))"
+          " asm volatile(\"nanosleep.u32 1000;\");");
+}
+
+// A kernel that is launched with PDL begins while the one before it runs, however long that takes
+// (a collective may await another rank). It must not take that for a hang of its own.
+TEST_F(KernelTest, PdlOutlastsASlowKernelBefore) {
+  const GemmProblem one_row{.m = 1, .n = 16, .k = 256, .tag = ""};
+  const GemmProblem problem{.m = 16, .n = 512, .k = 1032, .tag = ""};
+  const std::vector<KernelConfig> configs = {
+      TiledConfig{.bm = 64, .bn = 64, .stages = 4, .pdl = true},
+      TiledConfig{.bm = 64, .bn = 64, .stages = 4, .cluster_n = 2, .pdl = true},
+      TiledConfig{.bm = 64,
+                  .bn = 64,
+                  .stages = 4,
+                  .scheduler = TileScheduler::kClusterSplitK,
+                  .splits = 2,
+                  .pdl = true},
+      TiledConfig{
+          .bm = 64, .bn = 64, .stages = 4, .scheduler = TileScheduler::kStreamK, .pdl = true},
+      SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true},
+      GemvConfig{.vectors = 16, .pdl = true}};
+  const Stream stream;
+  const ProblemData small(one_row, 1, without_rotation(), stream);
+  const ProblemData data(problem, 2, without_rotation(), stream);
+  const Build slow = slow_kernel(one_row);
+  ASSERT_EQ(slow.status, Status::kOk) << slow.message;
+  const auto before = make_kernel_candidate(slow.kernel, slow.cubin, small);
+  for (const KernelConfig& config : configs) {
+    SCOPED_TRACE(label(config));
+    ASSERT_FALSE(why_invalid(config)) << why_invalid(config)->reason;
+    const Build build = compile({kernel_for(config, problem)}).front();
+    ASSERT_EQ(build.status, Status::kOk) << build.message;
+    const auto candidate = make_kernel_candidate(build.kernel, build.cubin, data);
+    data.poison(stream);
+    stream.synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    before->launch(0, stream.get());
+    candidate->launch(0, stream.get());
+    const Verdict verdict = data.verify(stream);
+    EXPECT_TRUE(verdict.correct) << verdict.message;
+    EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(2400));
   }
 }
 

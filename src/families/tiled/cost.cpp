@@ -33,10 +33,9 @@ double sums_clk(const TiledKernel& k) {
 
 /// SMs that the launch takes; 0: all.
 int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
-  if (k.sms != kFewestSms) return k.sms;
+  if (k.sms == kAllSms) return 0;
   const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
-  const int waves = ceil_div(tiles, figures.sms / cluster_size(k));
-  return ceil_div(tiles, waves) * cluster_size(k);
+  return clusters_on_sms(k, tiles, figures.sms / cluster_size(k)) * cluster_size(k);
 }
 
 }  // namespace

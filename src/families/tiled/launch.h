@@ -16,16 +16,6 @@ inline long long grid_tiles(const TiledKernel& k, const ProblemExtents& p) {
   return tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
 }
 constexpr bool has_cluster_per_tile(const TiledConfig& c) { return !is_persistent(c); }
-/// Clusters that fit on the SMs that the launch takes. `resident`: clusters that fit on all SMs.
-inline int clusters_on_sms(const TiledKernel& k, long long tiles, int resident) {
-  if (k.sms == kAllSms || tiles == 0 || resident == 0) return resident;
-  if (k.sms != kFewestSms) {
-    const int most = k.sms / cluster_size(k);
-    return most < resident ? most : resident;
-  }
-  const long long waves = (tiles + resident - 1) / resident;
-  return static_cast<int>((tiles + waves - 1) / waves);
-}
 /// With PDL and two CTAs on an SM some may have no work (grid_clusters).
 inline int grid_ctas(const TiledKernel& k, const ProblemExtents& p, int resident) {
   const long long tiles = grid_tiles(k, p);

@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 using namespace test;
 
 std::string text_of(const fs::path& path) {
@@ -83,6 +84,18 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   EXPECT_THAT(
       out,
       HasSubstr("null=1 dtype=3 output=3 problem=2 leading=2 address=4 prepare=8 bytes=8 c=1"));
+
+  // Nothing in a kernel ends the process that it is a guest of: no trap, and no clock for one.
+  const std::string source = package.string() + "/src";
+  const std::string ptx = (temporary.path() / "hgemm_tuned.ptx").string();
+  output_of("'" HGEMM_NVCC "' -std=c++20 -arch=sm_90a -ptx -I '" + package.string() +
+                "/include' -I '" + source + "' -I '" + source + "/kernels' '" + source +
+                "/hgemm_tuned.cu' -o '" + ptx + "'",
+            log);
+  EXPECT_THAT(text_of(ptx), HasSubstr("wgmma.mma_async"));
+  EXPECT_THAT(text_of(ptx), HasSubstr("mbarrier.try_wait"));
+  EXPECT_THAT(text_of(ptx), Not(HasSubstr("trap;")));
+  EXPECT_THAT(text_of(ptx), Not(HasSubstr("globaltimer")));
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+// An exported package in a process of its own (build/tests/hgemm_tuned, which write_package wrote):
+// it computes what it was tuned for, and what happens to the process harms no later result.
+#include <hgemm_tuned.h>
+
+#include "support.h"
+
+namespace hgemm::testing {
+namespace {
+
+GemmProblem problem_of(const hgemm_tuned_problem& p) {
+  GemmProblem problem{.m = p.m, .n = p.n, .k = p.k, .tag = ""};
+  problem.set_types(p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16);
+  if (p.output == HGEMM_TUNED_OUTPUT_FP32) problem.d_type = DataType::kFp32;
+  return problem;
+}
+
+/// A problem of the package's interface with its data, and a workspace that is not initialised.
+struct Call {
+  hgemm_tuned_problem problem;
+  Stream stream;
+  ProblemData data;
+  std::size_t workspace_bytes = 0;
+  DeviceMemory workspace;
+
+  Call(const hgemm_tuned_problem& wanted, const Gpu& device)
+      : problem(wanted), data(problem_of(wanted), 5, device, stream) {
+    EXPECT_EQ(hgemm_tuned_workspace_bytes(&problem, nullptr, nullptr, nullptr, &workspace_bytes),
+              HGEMM_TUNED_OK);
+    if (workspace_bytes == 0) return;
+    workspace = DeviceMemory(workspace_bytes);
+    // What memory may hold: every flag raised.
+    check(cudaMemset(workspace.data(), 0xff, workspace_bytes), "filling a workspace");
+  }
+  hgemm_tuned_status init() {
+    return hgemm_tuned_init_workspace(stream.get(), workspace.data(), workspace_bytes);
+  }
+  hgemm_tuned_status launch() {
+    const Operands o = data.operands(0);
+    return hgemm_tuned_gemm(stream.get(), &problem, o.a, o.b, o.d, workspace.data(),
+                            workspace_bytes, nullptr);
+  }
+  /// Three times in a row: each leaves the workspace ready for the next.
+  void expect_right() {
+    for (int i = 0; i < 3; ++i) {
+      data.poison(stream);
+      ASSERT_EQ(launch(), HGEMM_TUNED_OK) << hgemm_tuned_status_string(launch());
+      const Verdict verdict = data.verify(stream);
+      EXPECT_TRUE(verdict.correct) << verdict.message;
+    }
+  }
+};
+
+/// Whose parts of K meet in memory.
+constexpr hgemm_tuned_problem kSumsInMemory{384, 256, 4096, HGEMM_TUNED_BF16, 0, 0, 0, 0};
+
+class ExportedTest : public GpuTest {};
+
+TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
+  std::vector<hgemm_tuned_problem> problems;
+  for (int i = 0; i < hgemm_tuned_shape_count(); ++i) problems.push_back(hgemm_tuned_shape(i));
+  for (const std::int64_t m : {2, 20, 1000}) {
+    problems.push_back({m, 512, 640, HGEMM_TUNED_BF16, 0, 0, 0, HGEMM_TUNED_OUTPUT_SAME});
+  }
+  for (const hgemm_tuned_problem& problem : problems) {
+    SCOPED_TRACE(to_string(problem_of(problem)));
+    Call call(problem, without_rotation());
+    EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
+    call.expect_right();
+  }
+}
+
+TEST_F(ExportedTest, RefusesAWorkspaceThatWasNotInitialised) {
+  Call call(kSumsInMemory, without_rotation());
+  ASSERT_GT(call.workspace_bytes, 0u);
+  EXPECT_EQ(call.launch(), HGEMM_TUNED_WORKSPACE_NOT_INITIALISED);
+  EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
+  call.expect_right();
+}
+
+TEST_F(ExportedTest, GoesOnAfterADeviceReset) {
+  for (int i = 0; i < 2; ++i) {
+    {
+      Call call(kSumsInMemory, without_rotation());
+      // The allocation has the address of the one before, or not: it is refused either way.
+      EXPECT_EQ(call.launch(), HGEMM_TUNED_WORKSPACE_NOT_INITIALISED) << "turn " << i;
+      EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
+      call.expect_right();
+    }
+    check(cudaDeviceReset(), "resetting the device");
+  }
+}
+
+// Flags that the aborted launch left raised must not be believed: where the process can go on at
+// all, it does so with right results.
+TEST_F(ExportedTest, AnAbortedLaunchSpoilsNothingAfterAReset) {
+  const GemmProblem problem{.m = 256, .n = 256, .k = 256, .tag = ""};
+  const Build build =
+      compile_edited(kernel_for(TiledConfig{.bn = 128}, problem), "tiled/kernel.cuh",
+                     "  const TiledPipeline<kKernel> pipeline(smem);",
+                     "  const TiledPipeline<kKernel> pipeline(smem);\n  asm volatile(\"trap;\");");
+  ASSERT_EQ(build.status, Status::kOk) << build.message;
+  {
+    Call call(kSumsInMemory, without_rotation());
+    EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
+    call.expect_right();
+    const ProblemData data(problem, 1, without_rotation(), call.stream);
+    const auto trap = make_kernel_candidate(build.kernel, build.cubin, data);
+    trap->launch(0, call.stream.get());
+    EXPECT_EQ(call.launch(), HGEMM_TUNED_OK) << "it is enqueued behind the one that traps";
+    EXPECT_NE(cudaStreamSynchronize(call.stream.get()), cudaSuccess);
+    EXPECT_NE(call.launch(), HGEMM_TUNED_OK);
+  }
+  check(cudaDeviceReset(), "resetting the device");
+  Call call(kSumsInMemory, without_rotation());
+  EXPECT_EQ(call.launch(), HGEMM_TUNED_WORKSPACE_NOT_INITIALISED);
+  EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
+  call.expect_right();
+}
+
+}  // namespace
+}  // namespace hgemm::testing

@@ -1,0 +1,21 @@
+// Writes the package of the made-up recording of the tests (fixture.h) to the folder that is named:
+// for the test of a package on a GPU, which has to be built before.
+#include <cstdio>
+#include <exception>
+
+#include "tests/output/export/fixture.h"
+
+int main(int argc, char** argv) {
+  using namespace hgemm;
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: write_package FOLDER\n");
+    return 2;
+  }
+  try {
+    const ExportPlan plan = test::planned(/*pdl=*/true);
+    write_export(argv[1], export_files(plan, test::valid_for(plan), ExportFormat::kCpp));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "write_package: %s\n", error.what());
+    return 1;
+  }
+}
