@@ -247,13 +247,12 @@ TEST_F(KernelTest, InputSetsExceedThreeTimesL2) {
 /// and lets the next one begin at once.
 Build slow_kernel(const GemmProblem& problem) {
   const std::string wait = "    ptx::griddepcontrol_wait();";
-  return compile_edited(
-      kernel_for(GemvConfig{.pdl = true}, problem), "gemv/kernel.cuh", wait,
-      wait +
-          " u64 start; asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(start));"
-          " for (u64 now = start; now < start + 2'500'000'000;"
-          " asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(now)))"
-          " asm volatile(\"nanosleep.u32 1000;\");");
+  const std::string read = " asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(now));";
+  return compile_edited(kernel_for(GemvConfig{.pdl = true}, problem), "gemv/kernel.cuh", wait,
+                        wait + " u64 now;" + read +
+                            " for (const u64 end = now + 2'500'000'000; now < end;) {"
+                            " asm volatile(\"nanosleep.u32 1000;\");" +
+                            read + " }");
 }
 
 // A kernel that is launched with PDL begins while the one before it runs, however long that takes
@@ -262,18 +261,12 @@ TEST_F(KernelTest, PdlOutlastsASlowKernelBefore) {
   const GemmProblem one_row{.m = 1, .n = 16, .k = 256, .tag = ""};
   const GemmProblem problem{.m = 16, .n = 512, .k = 1032, .tag = ""};
   const std::vector<KernelConfig> configs = {
-      TiledConfig{.bm = 64, .bn = 64, .stages = 4, .pdl = true},
-      TiledConfig{.bm = 64, .bn = 64, .stages = 4, .cluster_n = 2, .pdl = true},
-      TiledConfig{.bm = 64,
-                  .bn = 64,
-                  .stages = 4,
-                  .scheduler = TileScheduler::kClusterSplitK,
-                  .splits = 2,
-                  .pdl = true},
-      TiledConfig{
-          .bm = 64, .bn = 64, .stages = 4, .scheduler = TileScheduler::kStreamK, .pdl = true},
+      TiledConfig{.bn = 64, .pdl = true},
+      TiledConfig{.bn = 64, .cluster_n = 2, .pdl = true},
+      TiledConfig{.bn = 64, .scheduler = TileScheduler::kClusterSplitK, .splits = 2, .pdl = true},
+      TiledConfig{.bn = 64, .scheduler = TileScheduler::kStreamK, .pdl = true},
       SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true},
-      GemvConfig{.vectors = 16, .pdl = true}};
+      GemvConfig{.vectors = 16, .rows = 8, .pdl = true}};
   const Stream stream;
   const ProblemData small(one_row, 1, without_rotation(), stream);
   const ProblemData data(problem, 2, without_rotation(), stream);
