@@ -10,6 +10,8 @@
 namespace hgemm {
 namespace {
 
+constexpr std::size_t kLongestWord = 200;  // what is longer was meant to be none of a few words
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -30,6 +32,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  word = word.substr(0, kLongestWord);
   std::string best;
   std::size_t best_distance = std::numeric_limits<std::size_t>::max();
   for (const std::string& candidate : candidates) {
@@ -43,6 +46,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  if (word.size() > kLongestWord) return "";
   const std::string candidate = nearest(word, candidates);
   const std::size_t near = std::max<std::size_t>(2, word.size() / 3);
   if (candidate.empty() || edit_distance(word, candidate) > near) return "";

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
+#include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
 
@@ -18,7 +20,13 @@ namespace hgemm {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 16 << 20;
+/// yaml-cpp keeps 280 bytes for each bracket that is not closed yet. 10,000 shapes are half of
+/// this.
+constexpr std::size_t kMaxFileBytes = 2 << 20;
+/// Values, lists and maps, those of an alias as often as it is used. 10,000 shapes have 200,000.
+constexpr std::size_t kMaxNodes = 500'000;
+/// yaml-cpp recurses, and no file needs more than five.
+constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxListItems = 4096;
 
 std::vector<std::string> yaml_names(const fs::path& folder) {
@@ -36,27 +44,119 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-/// The parser's messages may quote bytes of a file that is not text at all.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < 0x20 || c == 0x7f; }, '?');
+/// Line breaks of Windows stay: the parser knows them.
+bool is_break(std::string_view text, std::size_t at) {
+  return text[at] == '\r' && text.substr(at + 1).starts_with('\n');
+}
+
+/// Where the first character is that is no text, if any is. The parser takes 0x04 for the end of
+/// the file, and other encodings for what they are not.
+std::optional<YAML::Mark> find_no_text(std::string_view text) {
+  const std::string shown = printable(text);
+  YAML::Mark mark;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (shown[i] != text[i] && !is_break(text, i)) return mark;
+    ++mark.column;
+    if (text[i] != '\n') continue;
+    ++mark.line;
+    mark.column = 0;
+  }
+  return std::nullopt;
+}
+
+/// What is in the text from a mark on, to the end of the line.
+std::string_view rest_of_line(std::string_view text, const YAML::Mark& mark) {
+  for (int line = 0; line < mark.line && !text.empty(); ++line) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  text = text.substr(0, text.find_first_of("\r\n"));
+  text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(std::max(mark.column, 0))));
   return text;
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(kMaxFileBytes + 1, '\0');
-  if (!stream)
-    throw InputError(fmt::format("{}: cannot be read: {}; check the path and its permissions", path,
-                                 std::strerror(errno)));
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad())
-    throw InputError(fmt::format("{}: cannot be read to its end; check the disk", path));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kMaxFileBytes)
-    throw InputError(fmt::format("{}: larger than 16 MiB; expected a small YAML file", path));
-  return text;
-}
+/// Looks at a document before its nodes are made: it is not deep, and not large when its aliases
+/// are written out. Then refuses whatever follows it.
+class Examiner : public YAML::EventHandler {
+ public:
+  Examiner(const YamlFile& file, std::string_view text) : file_(file), text_(text) {}
+
+  void expect_end() { at_end_ = true; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add_leaf(mark, anchor); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string&) override {
+    add_leaf(mark, anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto known = sizes_.find(anchor);
+    if (known == sizes_.end())
+      file_.fail(mark,
+                 "found an alias of what it is a part of; expected another one; write out "
+                 "what is meant");
+    add(mark, known->second);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    YAML::anchor_t anchor;
+    std::size_t nodes_before;
+  };
+
+  void add(const YAML::Mark& mark, std::size_t nodes) {
+    if (at_end_) fail_at_end(mark);
+    nodes_ += nodes;
+    if (nodes_ > kMaxNodes)
+      file_.fail(mark, fmt::format("more than {} values up to here, those of aliases counted each "
+                                   "time; expected a smaller file; split it",
+                                   kMaxNodes));
+  }
+  void add_leaf(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    add(mark, 1);
+    if (anchor != YAML::NullAnchor) sizes_[anchor] = 1;
+  }
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    open_.push_back({anchor, nodes_});
+    add(mark, 1);
+    if (open_.size() > kMaxDepth)
+      file_.fail(mark,
+                 fmt::format("more than {} lists and maps within one another; expected a flat "
+                             "file; check the brackets and the indentation",
+                             kMaxDepth));
+  }
+  void close() {
+    const Open closed = open_.back();
+    open_.pop_back();
+    if (closed.anchor != YAML::NullAnchor) sizes_[closed.anchor] = nodes_ - closed.nodes_before;
+  }
+  [[noreturn]] void fail_at_end(const YAML::Mark& mark) const {
+    if (start_.column == 0 && rest_of_line(text_, start_).starts_with("---"))
+      file_.fail(mark, "a second YAML document; expected one; remove the \"---\"");
+    file_.fail(mark,
+               fmt::format("found {} after the end of what the file holds; expected one map or "
+                           "one list; check commas, brackets and indentation",
+                           in_quotes(rest_of_line(text_, mark))));
+  }
+
+  const YamlFile& file_;
+  std::string_view text_;
+  bool at_end_ = false;
+  YAML::Mark start_;
+  std::size_t nodes_ = 0;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, std::size_t> sizes_;  ///< of what is closed
+};
 
 }  // namespace
 
@@ -83,8 +183,11 @@ std::string find_yaml(const std::string& argument, const fs::path& folder,
   }
 
   std::vector<std::string> looked;
-  for (const fs::path& path : tried)
-    looked.push_back(fs::absolute(path).lexically_normal().string());
+  for (const fs::path& path : tried) {
+    std::error_code error;  // the working folder may be gone
+    const fs::path absolute = fs::absolute(path, error);
+    looked.push_back((error ? path : absolute).lexically_normal().string());
+  }
   throw InputError(fmt::format(
       "{}: {}; looked for {}; {}{}", in_quotes(argument),
       is_folder(argument) ? "a folder, not a file" : fmt::format("no such {} file", kind),
@@ -92,14 +195,32 @@ std::string find_yaml(const std::string& argument, const fs::path& folder,
 }
 
 YamlFile YamlFile::read(const std::string& path, const std::string& expected) {
-  const std::string text = read_text(path);
+  return parse(read_file(path, kMaxFileBytes), path, expected);
+}
+
+YamlFile YamlFile::parse(std::string_view text, const std::string& path,
+                         const std::string& expected) {
   YamlFile file;
   file.path_ = path;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.size() > kMaxFileBytes)
+    file.fail(
+        YAML::Mark(),
+        fmt::format("larger than {} bytes; expected a small YAML file; split it", kMaxFileBytes));
+  if (const auto mark = find_no_text(text))
+    file.fail(*mark, fmt::format("found a byte that is no text; expected {} in UTF-8 without "
+                                 "control characters; save the file as such",
+                                 expected));
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1)
-      file.fail(documents[1].Mark(), "a second YAML document; expected one; remove the \"---\"");
-    if (!documents.empty()) file.root_ = documents[0];
+    // Not YAML::LoadAll: it goes on for ever at a comma where a document ends.
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    Examiner examiner(file, text);
+    const bool has_document = parser.HandleNextDocument(examiner);
+    examiner.expect_end();
+    parser.HandleNextDocument(examiner);
+    if (has_document) file.root_ = YAML::Load(std::string(text));
   } catch (const YAML::Exception& error) {
     file.fail(error.mark, fmt::format("not YAML: {}; expected {}; check indentation, colons and "
                                       "brackets there",
@@ -166,8 +287,7 @@ void YamlFile::fail_word(const YAML::Node& node, const std::string& what,
 
 std::string YamlFile::text(const YAML::Node& node, const std::string& what) const {
   const bool good = node.IsScalar() && !node.Scalar().empty() && node.Scalar().size() <= 200 &&
-                    std::none_of(node.Scalar().begin(), node.Scalar().end(),
-                                 [](char c) { return c >= 0 && c < 0x20; });
+                    is_one_line(node.Scalar());
   if (!good)
     fail(node.Mark(), fmt::format("found {} for {}; expected one short line of text; correct it",
                                   describe(node), what));

@@ -24,9 +24,13 @@ class YamlMap;
 
 class YamlFile {
  public:
-  /// Throws InputError if the file cannot be read, is empty, or is not one YAML document.
-  /// `expected` says what such a file holds.
+  /// Throws InputError if the file cannot be read, is empty, or is not one YAML document of text
+  /// that people write: at most 2 MiB, a few lists and maps deep, its aliases written out no more
+  /// than some 10,000 shapes. `expected` says what such a file holds.
   static YamlFile read(const std::string& path, const std::string& expected);
+  /// The same of a text that was read; `path` is for messages.
+  static YamlFile parse(std::string_view text, const std::string& path,
+                        const std::string& expected);
 
   const YAML::Node& root() const { return root_; }
 

@@ -263,9 +263,15 @@ void to_json(nlohmann::json& json, const GemmProblem& problem) {
 }
 
 void from_json(const nlohmann::json& json, GemmProblem& problem) {
-  problem = parse_problem(json.at("problem").get<std::string>());
-  problem.tag = json.value("tag", "");
-  problem.weight = json.value("weight", 1.0);
+  try {
+    problem = parse_problem(json.at("problem").get<std::string>());
+    problem.tag = json.value("tag", "");
+    problem.weight = json.value("weight", 1.0);
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(
+        "a problem in JSON: expected a map with the text \"problem\" (MxNxK), and the text \"tag\" "
+        "and the number \"weight\" if they are there");
+  }
 }
 
 }  // namespace hgemm

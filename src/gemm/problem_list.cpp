@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -19,6 +20,8 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kMaxShapes = 10'000;
+/// Far more than any pass has; sums of such weights, and their products with times, are finite.
+constexpr double kMaxWeight = 1e15;
 /// Rows from which a model's GEMM is called prefill rather than decode.
 constexpr std::int64_t kPrefillRows = 256;
 
@@ -26,7 +29,7 @@ constexpr const char* kFileHolds = "a map with `shapes:` or `model:`";
 
 class ProblemsReader {
  public:
-  explicit ProblemsReader(const std::string& path) : file_(YamlFile::read(path, kFileHolds)) {}
+  explicit ProblemsReader(YamlFile file) : file_(std::move(file)) {}
 
   std::vector<GemmProblem> read() {
     if (file_.root().IsSequence()) {
@@ -177,10 +180,10 @@ class ProblemsReader {
     double weight = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
     if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(weight) ||
-        weight <= 0)
-      file_.fail(node.Mark(), fmt::format("found {} for weight; expected a number above 0; correct "
-                                          "it",
-                                          in_quotes(text)));
+        weight <= 0 || weight > kMaxWeight)
+      file_.fail(node.Mark(), fmt::format("found {} for weight; expected a number above 0, at most "
+                                          "{:g}; correct it",
+                                          in_quotes(text), kMaxWeight));
     return weight;
   }
 
@@ -209,6 +212,9 @@ bool looks_inline(const std::string& argument) {
 std::vector<GemmProblem> parse_inline(const std::string& argument) {
   std::vector<GemmProblem> problems;
   for (std::size_t begin = 0; begin <= argument.size();) {
+    if (problems.size() == kMaxShapes)
+      throw InputError(
+          fmt::format("--shapes: more than {} shapes; expected fewer; split the list", kMaxShapes));
     const std::size_t end = std::min(argument.find(',', begin), argument.size());
     const std::size_t first = std::min(argument.find_first_not_of(' ', begin), end);
     problems.push_back(parse_problem(
@@ -222,17 +228,17 @@ std::vector<GemmProblem> parse_inline(const std::string& argument) {
 /// Entries of the same problem become the first of them, with the sum of their weights.
 std::vector<GemmProblem> merge(const std::vector<GemmProblem>& problems) {
   std::vector<GemmProblem> merged;
-  std::vector<std::vector<std::string>> tags;  // of each merged problem, distinct
+  std::unordered_map<std::string, std::size_t> places;  // of each problem among them, by its key
+  std::vector<std::vector<std::string>> tags;           // of each, distinct
   for (const GemmProblem& problem : problems) {
-    auto same = std::find_if(merged.begin(), merged.end(),
-                             [&](const GemmProblem& other) { return other.same_problem(problem); });
-    if (same == merged.end()) {
-      same = merged.insert(same, problem);
+    const auto [place, is_new] = places.try_emplace(to_string(problem), merged.size());
+    if (is_new) {
+      merged.push_back(problem);
       tags.emplace_back();
     } else {
-      same->weight += problem.weight;
+      merged[place->second].weight += problem.weight;
     }
-    auto& of_problem = tags[static_cast<std::size_t>(same - merged.begin())];
+    auto& of_problem = tags[place->second];
     if (!problem.tag.empty() &&
         std::find(of_problem.begin(), of_problem.end(), problem.tag) == of_problem.end())
       of_problem.push_back(problem.tag);
@@ -249,7 +255,11 @@ std::vector<GemmProblem> load_problems(const std::string& argument,
   if (looks_inline(argument)) return merge(parse_inline(argument));
   const std::string path =
       find_yaml(argument, std::filesystem::path(configs_dir) / "shapes", "shapes");
-  return merge(ProblemsReader(path).read());
+  return merge(ProblemsReader(YamlFile::read(path, kFileHolds)).read());
+}
+
+std::vector<GemmProblem> parse_problems(std::string_view text, const std::string& path) {
+  return merge(ProblemsReader(YamlFile::parse(text, path, kFileHolds)).read());
 }
 
 }  // namespace hgemm

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gemm/problem.h"
@@ -31,5 +32,7 @@ namespace hgemm {
 /// pass. name is needed beside other models, and begins its tags: "some-8b/prefill/qkv" (from 256
 /// rows, else decode). A file may also be just the list of shapes.
 std::vector<GemmProblem> load_problems(const std::string& argument, const std::string& configs_dir);
+/// The same of such a file's text; `path` is for messages.
+std::vector<GemmProblem> parse_problems(std::string_view text, const std::string& path);
 
 }  // namespace hgemm

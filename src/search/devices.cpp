@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -32,20 +33,21 @@ std::string lower(std::string text) {
   return text;
 }
 
+constexpr const char* kFileHolds = "a map with `references:` and `devices:`";
+
 class DevicesReader {
  public:
-  explicit DevicesReader(const std::string& path)
-      : file_(YamlFile::read(path, "a map with `references:` and `devices:`")) {}
+  explicit DevicesReader(YamlFile file) : file_(std::move(file)) {}
 
   std::vector<Device> read() {
     const YamlMap root = file_.map(file_.root(), "a devices file", {"references", "devices"});
-    for (const YAML::Node& node : file_.items(root.at("references"), "references")) {
+    for (const YAML::Node& node : few(root, "references")) {
       const YamlMap map = file_.map(node, "a reference", {"id", "text"});
       references_.push_back(file_.text(map.at("id"), "id"));
       file_.text(map.at("text"), "text");  // for whoever reads the file; must be there
     }
     std::vector<Device> devices;
-    for (const YAML::Node& node : file_.items(root.at("devices"), "devices")) {
+    for (const YAML::Node& node : few(root, "devices")) {
       devices.push_back(read_device(file_.map(node, "a device", kDeviceKeys)));
       const std::string& name = devices.back().name;
       if (std::ranges::count(devices, name, &Device::name) > 1)
@@ -57,6 +59,16 @@ class DevicesReader {
   }
 
  private:
+  std::vector<YAML::Node> few(const YamlMap& root, const std::string& key) const {
+    constexpr std::size_t kMost = 100;
+    const YAML::Node list = root.at(key);
+    std::vector<YAML::Node> items = file_.items(list, key);
+    if (items.size() > kMost)
+      file_.fail(list.Mark(),
+                 fmt::format("found {} {}; expected at most {}", items.size(), key, kMost));
+    return items;
+  }
+
   Device read_device(const YamlMap& map) const {
     Device device;
     device.name = file_.text(map.at("name"), "name");
@@ -159,7 +171,13 @@ double Device::model_mhz() const {
 
 double Device::ridge() const { return peak_tflops.value / memory_tbps.value; }
 
-std::vector<Device> load_devices(const std::string& path) { return DevicesReader(path).read(); }
+std::vector<Device> load_devices(const std::string& path) {
+  return DevicesReader(YamlFile::read(path, kFileHolds)).read();
+}
+
+std::vector<Device> parse_devices(std::string_view text, const std::string& path) {
+  return DevicesReader(YamlFile::parse(text, path, kFileHolds)).read();
+}
 
 std::vector<Device> choose_devices(const std::vector<Device>& devices,
                                    const std::string& argument) {

@@ -54,6 +54,8 @@ struct Device {
 /// unknown or missing keys, for figures without a known source, and where the peak is not within 10
 /// % of a power of two per tensor core and clock.
 std::vector<Device> load_devices(const std::string& path);
+/// The same of a file's text; `path` is for messages.
+std::vector<Device> parse_devices(std::string_view text, const std::string& path);
 
 /// The one that the driver calls so; null if it is not among them.
 const Device* find_device(std::span<const Device> devices, std::string_view gpu_name);

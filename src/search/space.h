@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "families/family.h"
@@ -33,8 +34,12 @@ struct Space {
 /// those of the family's axis table (`hgemm-tune plan --axes`); an axis that is left out has the
 /// value that its row says. Grids of older versions are read as well (space_file.cpp).
 ///
+/// A file that is included more than once counts once. Files include one another at most 32 deep.
+///
 /// Throws InputError with file:line:column; unknown keys name the nearest known one.
 Space load_space(const std::string& argument, const std::string& configs_dir);
+/// The same of a file's text; `path` is for messages, and for what it includes.
+Space parse_space(std::string_view text, const std::string& path, const std::string& configs_dir);
 
 struct Enumeration {
   std::vector<KernelConfig> valid;  ///< distinct, in a stable order

@@ -3,9 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "base/yaml.h"
 #include "families/shared_axes.h"
 #include "families/visit.h"
@@ -19,38 +22,41 @@ namespace {
 constexpr std::size_t kMaxPoints = 1'000'000;
 /// Generous bound of every numeric axis: which values are valid is for the rules to say.
 constexpr std::int64_t kMaxAxisValue = 4096;
+constexpr std::size_t kMaxGrids = 10'000;
+constexpr std::size_t kMaxFiles = 256;
+constexpr std::size_t kMaxDepth = 32;  ///< of files that include one another
+constexpr const char* kFileHolds = "a map with `name:` and `grids:`";
 
+/// What the files of a space add up to.
+struct Sum {
+  std::filesystem::path spaces_dir;
+  std::vector<std::filesystem::path> files = {};  ///< a file that is included again adds nothing
+  std::vector<Grid> grids = {};
+  std::size_t points = 0;
+};
+
+/// Reads one file, and those that it includes.
 class SpaceReader {
  public:
   /// `includers`: the files whose includes led here.
-  SpaceReader(const std::string& path, std::filesystem::path spaces_dir,
-              std::vector<std::string> includers = {})
-      : file_(YamlFile::read(path, "a map with `name:` and `grids:`")),
-        path_(path),
-        spaces_dir_(std::move(spaces_dir)),
+  SpaceReader(YamlFile file, std::filesystem::path path, Sum& sum,
+              std::vector<std::filesystem::path> includers = {})
+      : file_(std::move(file)),
+        path_(std::move(path)),
+        sum_(sum),
         includers_(std::move(includers)) {}
 
-  Space read() const {
+  /// Adds its grids; returns its name.
+  std::string read() {
+    sum_.files.push_back(path_);
     const YamlMap root = file_.map(file_.root(), "a space file", {"name", "include", "grids"});
-    Space space;
-    space.name = root.find("name") ? file_.text(root.at("name"), "name")
-                                   : std::filesystem::path(path_).stem().string();
-    std::size_t points = 0;
-    const auto add = [&](Grid grid, const YAML::Mark& mark) {
-      points += count_points(grid);
-      if (points > kMaxPoints)
-        file_.fail(mark, fmt::format("more than {} points up to here; expected fewer; shorten the "
-                                     "lists",
-                                     kMaxPoints));
-      space.grids.push_back(std::move(grid));
-    };
+    const std::string name =
+        root.find("name") ? file_.text(root.at("name"), "name") : printable(path_.stem().string());
     const auto include = root.find("include");
     if (include) {
-      for (const YAML::Node& item : file_.items(*include, "include")) {
-        for (Grid& grid : read_included(item)) add(std::move(grid), item.Mark());
-      }
+      for (const YAML::Node& item : file_.items(*include, "include")) read_included(item);
     }
-    if (include && !root.find("grids")) return space;
+    if (include && !root.find("grids")) return name;
     const YAML::Node grids = root.at("grids");
     if (!grids.IsSequence() || grids.size() == 0)
       file_.fail(grids.Mark(),
@@ -60,30 +66,54 @@ class SpaceReader {
     for (const YAML::Node& node : grids) {
       for (Grid& grid : read_grids(node)) add(std::move(grid), node.Mark());
     }
-    return space;
+    return name;
   }
 
  private:
-  std::vector<Grid> read_included(const YAML::Node& item) const {
+  void add(Grid grid, const YAML::Mark& mark) {
+    sum_.points += count_points(grid);
+    if (sum_.points > kMaxPoints)
+      file_.fail(mark, fmt::format("more than {} points up to here; expected fewer; shorten the "
+                                   "lists",
+                                   kMaxPoints));
+    sum_.grids.push_back(std::move(grid));
+    if (sum_.grids.size() > kMaxGrids)
+      file_.fail(mark, fmt::format("more than {} grids up to here; expected fewer; write lists of "
+                                   "values in one grid",
+                                   kMaxGrids));
+  }
+
+  void read_included(const YAML::Node& item) {
     const std::string name = file_.text(item, "include");
-    const auto beside = std::filesystem::path(path_).parent_path() / name;
-    std::string path = beside.string();
-    try {
-      if (!std::filesystem::is_regular_file(beside)) path = find_yaml(name, spaces_dir_, "space");
-    } catch (const InputError& error) {
-      file_.fail(item.Mark(), error.what());
-    }
-    std::vector<std::string> chain = includers_;
-    chain.push_back(path_);
-    for (const std::string& includer : chain) {
-      std::error_code none;  // two files that both exist: they were read
-      if (std::filesystem::equivalent(includer, path, none)) {
-        file_.fail(item.Mark(), fmt::format("found include {}, which leads back to {}; expected a "
-                                            "space that does not include this one; leave it away",
-                                            name, includer));
+    std::filesystem::path path = path_.parent_path() / name;
+    std::error_code error;  // of a file that cannot be looked at: it is not there
+    if (!std::filesystem::exists(path, error) || std::filesystem::is_directory(path, error)) {
+      try {
+        path = find_yaml(name, sum_.spaces_dir, "space");
+      } catch (const InputError& missing) {
+        file_.fail(item.Mark(), missing.what());
       }
     }
-    return SpaceReader(path, spaces_dir_, std::move(chain)).read().grids;
+    std::vector<std::filesystem::path> chain = includers_;
+    chain.push_back(path_);
+    for (const auto& includer : chain) {
+      if (std::filesystem::equivalent(includer, path, error))
+        file_.fail(item.Mark(), fmt::format("found include {}, which leads back to {}; expected a "
+                                            "space that does not include this one; leave it away",
+                                            name, includer.string()));
+    }
+    for (const auto& file : sum_.files) {
+      if (std::filesystem::equivalent(file, path, error)) return;
+    }
+    if (chain.size() == kMaxDepth || sum_.files.size() == kMaxFiles)
+      file_.fail(item.Mark(),
+                 fmt::format("found include {} in the last of {}; expected fewer; put "
+                             "their grids into one file",
+                             name,
+                             chain.size() == kMaxDepth
+                                 ? fmt::format("{} files that include one another", kMaxDepth)
+                                 : fmt::format("{} included files", kMaxFiles)));
+    SpaceReader(YamlFile::read(path.string(), kFileHolds), path, sum_, std::move(chain)).read();
   }
 
   /// One grid; of an older version several, if its schedules are of several families today.
@@ -168,6 +198,11 @@ class SpaceReader {
     }
     std::vector<std::string> values;
     for (const YAML::Node& item : file_.items(*node, *key)) {
+      if (values.size() > kMaxPoints)
+        file_.fail(item.Mark(),
+                   fmt::format("more than {} values for {}; expected fewer; shorten the "
+                               "list",
+                               kMaxPoints, *key));
       if (text.number && is_number_list(item)) {
         for (const std::int64_t number : file_.numbers(item, *key, 0, kMaxAxisValue)) {
           values.push_back(value_of(item, fmt::to_string(number), *key, axis));
@@ -216,16 +251,27 @@ class SpaceReader {
   }
 
   YamlFile file_;
-  std::string path_;
-  std::filesystem::path spaces_dir_;
-  std::vector<std::string> includers_;
+  std::filesystem::path path_;
+  Sum& sum_;
+  std::vector<std::filesystem::path> includers_;
 };
+
+Space read_space(YamlFile file, const std::string& path, const std::string& configs_dir) {
+  Sum sum{.spaces_dir = std::filesystem::path(configs_dir) / "spaces"};
+  std::string name = SpaceReader(std::move(file), path, sum).read();
+  return {std::move(name), std::move(sum.grids)};
+}
 
 }  // namespace
 
 Space load_space(const std::string& argument, const std::string& configs_dir) {
-  const std::filesystem::path spaces_dir = std::filesystem::path(configs_dir) / "spaces";
-  return SpaceReader(find_yaml(argument, spaces_dir, "space"), spaces_dir).read();
+  const std::string path =
+      find_yaml(argument, std::filesystem::path(configs_dir) / "spaces", "space");
+  return read_space(YamlFile::read(path, kFileHolds), path, configs_dir);
+}
+
+Space parse_space(std::string_view text, const std::string& path, const std::string& configs_dir) {
+  return read_space(YamlFile::parse(text, path, kFileHolds), path, configs_dir);
 }
 
 }  // namespace hgemm

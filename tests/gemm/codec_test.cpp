@@ -292,6 +292,11 @@ TEST(ProblemJson, NeedsNoMoreThanTheKey) {
   EXPECT_EQ(read.weight, 1);
   const nlohmann::json bad = {{"problem", "64x48x40.relu"}};
   EXPECT_THROW(bad.get<GemmProblem>(), InputError);
+  for (const char* text :
+       {"{}", "[]", "1", "null", R"({"problem": 8})", R"({"problem": "8x8x8", "weight": "2"})",
+        R"({"problem": "8x8x8", "weight": null})", R"({"problem": "8x8x8", "tag": 1})"}) {
+    EXPECT_THROW(nlohmann::json::parse(text).get<GemmProblem>(), InputError) << text;
+  }
 }
 
 // ---- YAML ----

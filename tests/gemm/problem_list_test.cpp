@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -104,6 +105,9 @@ TEST(InlineShapes, HaveLeadingDimensions) {
   EXPECT_THAT(complaint("64x48x40.lda39"),
               AllOf(HasSubstr("found 39 for lda"), HasSubstr("at least K, 40")));
   EXPECT_THAT(complaint("64x48x40.ldd47"), HasSubstr("at least N, 48"));
+  std::string many = "8x8x8";
+  for (int i = 0; i < 10'000; ++i) many += ",8x8x8";
+  EXPECT_THAT(complaint(many), HasSubstr("more than 10000 shapes"));
   for (const char* bad : {"8x8x8.lda", "8x8x8.ldax", "8x8x8.ldc9", "8x8x8.", "8x8x8.lda9.",
                           "8x8x8.fp16.bf16", "8x8x8.lda9.lda10"})
     EXPECT_THAT(complaint(bad), HasSubstr("expected MxNxK")) << bad;
@@ -312,7 +316,7 @@ TEST_F(ShapesFile, SizesMustBeWholeAndSane) {
     EXPECT_THAT(complaint_about(std::string("shapes:\n  - n: 8\n    k: 8\n    m: ") + bad + "\n"),
                 AllOf(StartsWith("4:"), HasSubstr("for m; expected")))
         << bad;
-  for (const char* bad : {"0", "-1", "inf", "nan", "many", "[1]"})
+  for (const char* bad : {"0", "-1", "inf", "nan", "many", "[1]", "1e16", "1e999"})
     EXPECT_THAT(complaint_about(std::string("shapes: [{m: 1, n: 8, k: 8, weight: ") + bad + "}]"),
                 AllOf(StartsWith("1:37: "), HasSubstr("for weight")))
         << bad;
@@ -341,6 +345,31 @@ TEST_F(ShapesFile, WrongStructureIsOneClearLine) {
               StartsWith("2:24: a second \"m\""));
   EXPECT_THAT(complaint_about("shapes: [1x8x8]\n---\nshapes: [2x8x8]\n"),
               StartsWith("3:1: a second YAML document"));
+  // Once five gigabytes in 17 seconds.
+  EXPECT_THAT(complaint_about("[64x64x64], [64x64x64]"),
+              StartsWith("1:11: found \", [64x64x64]\""));
+  EXPECT_THAT(complaint_about(R"(shapes: [{m: 1, n: 8, k: 8, tag: "\e[2J"}])"),
+              AllOf(StartsWith("1:34: "), HasSubstr("for tag; expected one short line")));
+}
+
+TEST_F(ShapesFile, OfOtherSystemsAreRead) {
+  EXPECT_THAT(names(load("\xef\xbb\xbfshapes:\r\n  - 1x8x8\r\n  - 2x8x8\r\n")),
+              ElementsAre("1x8x8", "2x8x8"));
+}
+
+TEST_F(ShapesFile, ThatAreNoRegularFilesAreNotWaitedFor) {
+  const auto pipe = files_.folder() / "pipe.yaml";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(complaint(pipe.string()), HasSubstr("not a regular file"));
+}
+
+TEST_F(ShapesFile, TenThousandAreMergedAtOnce) {
+  std::string text = "shapes:\n";
+  for (int i = 0; i < 10'000; ++i) text += "  - " + std::to_string(i % 5'000 + 1) + "x8x8\n";
+  const auto problems = load(text);
+  EXPECT_EQ(problems.size(), 5'000u);
+  EXPECT_EQ(problems.back().weight, 2);
+  EXPECT_THAT(complaint_about(text + "  - 1x8x8\n"), HasSubstr("more than 10000 shapes"));
 }
 
 // ---- Where files are looked for ----

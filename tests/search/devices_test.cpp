@@ -128,6 +128,15 @@ TEST_F(DevicesFile, IsRead) {
   EXPECT_EQ(devices[0].memory_tbps.value, 3.35);
 }
 
+TEST_F(DevicesFile, IsAsGoodAsItsText) {
+  EXPECT_EQ(parse_devices(kGood, "text").size(), 1u);
+  EXPECT_THROW(parse_devices(std::string(kGood) + "--- []", "text"), InputError);
+  std::string many = "references:\n";
+  for (int i = 0; i < 101; ++i) many += "  - {id: a, text: b}\n";
+  EXPECT_THAT(complaint(std::string(kGood).substr(0, std::string(kGood).find("devices:")), many),
+              HasSubstr("found 101 references; expected at most 100"));
+}
+
 TEST_F(DevicesFile, WithoutATensorClockTheBoostClockCounts) {
   std::string text = kGood;
   text.replace(text.find("    tensor_mhz"), std::string("    tensor_mhz: [1830, sheet]\n").size(),
