@@ -2,10 +2,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <sstream>
+#include <system_error>
 
 #include "base/console.h"
 #include "base/error.h"
 #include "base/revision.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "program/help.h"
 #include "studies/registry.h"
@@ -14,6 +24,7 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
+constexpr int kReaderGone = 128 + SIGPIPE;  ///< as shells say it of a program that the signal ends
 
 /// One line: scripts and people read the last line of stderr.
 int fail(int exit_code, std::string message) {
@@ -23,47 +34,107 @@ int fail(int exit_code, std::string message) {
   return exit_code;
 }
 
+/// `error`: an errno. A reader who has seen enough (`| head`) is told nothing.
+int fail_to_print(int error) {
+  if (error == EPIPE) return kReaderGone;
+  return fail(kFailed, fmt::format("stdout cannot be written: {}; what was recorded is kept",
+                                   std::strerror(error)));
+}
+
+int fail_by_file(const std::filesystem::filesystem_error& error) {
+  return fail(kFailed, fmt::format("{}: {}; check the path and its permissions",
+                                   error.path1().string(), error.code().message()));
+}
+
+int fail_by_defect(const std::string& command_line, const char* what) {
+  return fail(kFailed, fmt::format("internal error: {}; please report it with the command line: {}",
+                                   what, command_line));
+}
+
+/// Says what the exception that is being handled means; returns the exit code.
+int fail_by_exception(const std::string& command_line) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const CLI::ParseError& error) {
+      return fail(kBadInput, error.what());
+    } catch (const hgemm::InputError& error) {
+      return fail(kBadInput, error.what());
+    } catch (const hgemm::Error& error) {
+      return fail(kFailed, error.what());
+    } catch (const std::filesystem::filesystem_error& error) {
+      return fail_by_file(error);
+    } catch (const std::system_error& error) {
+      if (std::ferror(stdout) != 0) return fail_to_print(error.code().value());
+      return fail(kFailed, fmt::format("the system refuses: {}", error.what()));
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      return fail_by_defect(command_line, error.what());
+    } catch (...) {
+      return fail_by_defect(command_line, "an exception without a text");
+    }
+  } catch (...) {
+    hgemm::write_to(stderr, "hgemm-tune: out of memory; free some, or ask for less at a time\n");
+    return kFailed;
+  }
+}
+
+/// Before anything else: what ends other programs in the middle of their work.
+void prepare_process() {
+  // Writes fail instead: a tune whose reader goes away, or that meets a limit, records to its end.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  // What leaves a thread or a destructor.
+  std::set_terminate(
+      [] { std::_Exit(std::current_exception() ? fail_by_exception("(unknown)") : kFailed); });
+  hgemm::open_closed_streams();
+}
+
+int run(int argc, char** argv, const std::string& command_line) {
+  using namespace hgemm;
+  CLI::App program(cli::help_text("tune", "summary"), "hgemm-tune");
+  program.footer(cli::help_text("tune", "about"));
+  program.set_version_flag("--version",
+                           fmt::format("hgemm-tune {} ({})", HGEMM_TUNE_VERSION, git_revision()));
+  program.require_subcommand(0, 1);
+  cli::Command command;
+  cli::add_tune(program, command, command_line);
+  cli::add_plan(program, command);
+  cli::add_best(program, command);
+  cli::add_compare(program, command);
+  cli::add_merge(program, command);
+  cli::add_verify(program, command, command_line);
+  add_studies(program, command, command_line);
+  cli::add_advise(program, command);
+  cli::add_replay(program, command);
+  cli::add_export(program, command);
+  cli::add_report(program, command, command_line);
+  cli::add_doctor(program, command);
+  cli::add_workers(program, command);
+  int exit_code = 0;
+  try {
+    program.parse(argc, argv);
+    exit_code = command();
+  } catch (const CLI::Success& request) {  // --help, --version
+    std::ostringstream text;
+    exit_code = program.exit(request, text, text);
+    fmt::print("{}", text.str());
+  } catch (const CLI::ExtrasError&) {
+    return fail(kBadInput, cli::explain_unknown(program));
+  }
+  return std::fflush(stdout) == 0 ? exit_code : fail_to_print(errno);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace hgemm;
-  open_closed_streams();
+  prepare_process();
+  std::string command_line = "hgemm-tune";
   try {
-    CLI::App program(cli::help_text("tune", "summary"), "hgemm-tune");
-    program.footer(cli::help_text("tune", "about"));
-    program.set_version_flag("--version",
-                             fmt::format("hgemm-tune {} ({})", HGEMM_TUNE_VERSION, git_revision()));
-    program.require_subcommand(0, 1);
-    cli::Command command;
-    const auto command_line = fmt::format("hgemm-tune {}", fmt::join(argv + 1, argv + argc, " "));
-    cli::add_tune(program, command, command_line);
-    cli::add_plan(program, command);
-    cli::add_best(program, command);
-    cli::add_compare(program, command);
-    cli::add_merge(program, command);
-    cli::add_verify(program, command, command_line);
-    add_studies(program, command, command_line);
-    cli::add_advise(program, command);
-    cli::add_replay(program, command);
-    cli::add_export(program, command);
-    cli::add_report(program, command, command_line);
-    cli::add_doctor(program, command);
-    cli::add_workers(program, command);
-    try {
-      program.parse(argc, argv);
-    } catch (const CLI::Success& request) {  // --help, --version
-      return program.exit(request);
-    } catch (const CLI::ExtrasError&) {
-      return fail(kBadInput, cli::explain_unknown(program));
-    }
-    const int exit_code = command();
-    if (std::fflush(stdout) != 0) throw Error("the results could not be written to stdout");
-    return exit_code;
-  } catch (const CLI::ParseError& error) {
-    return fail(kBadInput, error.what());
-  } catch (const InputError& error) {
-    return fail(kBadInput, error.what());
-  } catch (const std::exception& error) {
-    return fail(kFailed, error.what());
+    for (int i = 1; i < argc; ++i) command_line += fmt::format(" {}", hgemm::printable(argv[i]));
+    return run(argc, argv, command_line);
+  } catch (...) {
+    return fail_by_exception(command_line);
   }
 }

@@ -16,7 +16,7 @@ std::string explain_unknown(const CLI::App& program) {
   const std::vector<std::string> unknown = program.remaining(true);
   const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
   const auto first = std::ranges::find_if(unknown, is_option);
-  const std::string word = first != unknown.end() ? *first : unknown.front();
+  const std::string word = first != unknown.end() ? *first : unknown.empty() ? "" : unknown.front();
 
   if (word == "tune" && parsed.empty()) {
     return "tune is the default command and has no name: write hgemm-tune --shapes ...";
