@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "base/console.h"
 #include "base/error.h"
@@ -20,6 +21,7 @@
 #include "program/recorded.h"
 #include "program/report.h"
 #include "program/shapes.h"
+#include "program/slow_work.h"
 #include "results/best.h"
 #include "search/calibration.h"
 #include "search/figures.h"
@@ -63,13 +65,37 @@ int run_portfolio(const BestOptions& options, std::vector<Truth> known,
   return 0;
 }
 
+/// The configs of a space that suit a problem; enumerated once for the types of each.
+class Candidates {
+ public:
+  explicit Candidates(Space space) : space_(std::move(space)) {}
+
+  std::vector<KernelConfig> of(const GemmProblem& problem) {
+    std::vector<KernelConfig> suited;
+    std::ranges::copy_if(of_types(problem), std::back_inserter(suited),
+                         [&](const KernelConfig& config) { return suits(config, problem); });
+    return suited;
+  }
+
+ private:
+  const std::vector<KernelConfig>& of_types(const GemmProblem& problem) {
+    for (const auto& [kind, configs] : known_) {
+      if (kind == problem.kind()) return configs;
+    }
+    return known_.emplace_back(problem.kind(), enumerate(space_, {&problem, 1}).valid).second;
+  }
+
+  Space space_;
+  std::vector<std::pair<GemmKind, std::vector<KernelConfig>>> known_;
+};
+
 /// For every GPU and regime that is known.
 int run_predict(const BestOptions& options, const std::vector<Truth>& known,
                 std::span<const GemmProblem> problems, Format format) {
   if (problems.empty()) {
     throw InputError("--predict: for which shapes? Give --shapes, e.g. --shapes 3000x4096x5120");
   }
-  const Space space = load_space("full", (resource_dir() / "configs").string());
+  Candidates candidates(load_space("full", (resource_dir() / "configs").string()));
   const std::vector<Device> devices = known_devices();
   std::vector<RecordedStudy> studies;
   if (!options.recorded) {
@@ -80,13 +106,9 @@ int run_predict(const BestOptions& options, const std::vector<Truth>& known,
     figures[{truth.environment.gpu_name, truth.regime}] =
         calibrated_figures(devices, truth.environment, truth.regime, studies);
   }
-  std::vector<std::vector<KernelConfig>> candidates;
-  for (const GemmProblem& problem : problems) {
-    candidates.push_back(enumerate(space, {&problem, 1}).valid);
-    std::erase_if(candidates.back(), [&](const auto& config) { return !suits(config, problem); });
-  }
   std::vector<PredictedBest> predictions;
   std::vector<LeftOut> left_out;
+  SlowWork work("predictions", figures.size() * problems.size());
   for (const auto& [conditions, of_gpu] : figures) {
     const auto& [gpu_name, regime] = conditions;
     const Predictor predictor = [&figures = of_gpu](const KernelConfig& config,
@@ -97,9 +119,10 @@ int run_predict(const BestOptions& options, const std::vector<Truth>& known,
     for (const Truth& truth : known) {
       if (truth.environment.gpu_name == gpu_name && truth.regime == regime) here.push_back(truth);
     }
-    for (std::size_t i = 0; i < problems.size(); ++i) {
+    for (const GemmProblem& problem : problems) {
       predictions.push_back(
-          predict_best(here, candidates[i], problems[i], regime, gpu_name, predictor));
+          predict_best(here, candidates.of(problem), problem, regime, gpu_name, predictor));
+      work.one_done();
     }
     std::ranges::move(leave_one_out(here, predictor), std::back_inserter(left_out));
   }

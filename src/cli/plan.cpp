@@ -20,6 +20,7 @@
 #include "program/devices.h"
 #include "program/help.h"
 #include "program/shapes.h"
+#include "program/slow_work.h"
 #include "search/calibration.h"
 #include "search/space.h"
 #include "store/store.h"
@@ -27,6 +28,8 @@
 
 namespace hgemm::cli {
 namespace {
+
+constexpr std::size_t kMostPredictions = 200'000;
 
 struct PlanOptions {
   std::string space = kDefaultSpace;
@@ -49,12 +52,11 @@ struct ProblemPlan {
 
 std::vector<ProblemPlan> plan_problems(std::span<const GemmProblem> problems,
                                        const Enumeration& points) {
+  const std::vector<std::int64_t> configs = count_suited(points.valid, problems);
   std::vector<ProblemPlan> plans;
-  for (const GemmProblem& problem : problems) {
-    const char* reason = why_no_kernel(problem);
-    const auto configs = std::ranges::count_if(
-        points.valid, [&](const KernelConfig& config) { return suits(config, problem); });
-    plans.push_back({problem, reason ? 0 : configs, reason ? reason : ""});
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const char* reason = why_no_kernel(problems[i]);
+    plans.push_back({problems[i], configs[i], reason ? reason : ""});
   }
   return plans;
 }
@@ -114,6 +116,7 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
     configs = enumerate(space, problems).valid;
   }
   std::vector<PredictedConfig> predictions;
+  SlowWork work("shapes", problems.size());
   for (const GemmProblem& problem : problems) {
     std::vector<PredictedConfig> of_shape;
     for (const KernelConfig& config : configs) {
@@ -134,6 +137,13 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
     std::ranges::stable_sort(of_shape, {}, [](const auto& one) { return one.cost.us(); });
     if (all) of_shape.resize(std::min(of_shape.size(), static_cast<std::size_t>(options.top)));
     std::ranges::move(of_shape, std::back_inserter(predictions));
+    if (predictions.size() > kMostPredictions) {
+      throw InputError(
+          fmt::format("--explain: more than {} rows, which nobody reads; give fewer shapes, or a "
+                      "smaller --top",
+                      kMostPredictions));
+    }
+    work.one_done();
   }
   return predictions;
 }

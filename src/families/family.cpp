@@ -27,6 +27,44 @@ GemmKind full_kind(const GemmProblem& problem) {
   return kind;
 }
 
+/// The first rule that the config's kernel breaks for these types, whatever the extents; or
+/// nullptr.
+template <class Config>
+const char* why_not_types(const Config& config, GemmKind kind) {
+  kind.m = kind.n = kind.k = 0;
+  const typename Family<Config>::KernelType kernel{config, kind};
+  const auto rule = why_invalid(kernel);
+  return rule == decltype(rule)::kValid ? nullptr : rule_text(rule).reason;
+}
+
+/// kMaxTiles of families/launch_parts.h, which knows how kernels are launched.
+constexpr long long kMostTiles = (1 << 25) - 1;
+
+/// Whether positions in the tile order, times what they are multiplied by, exceed 32 bits.
+template <class Config>
+bool has_too_many_tiles(const Config& c, const ProblemExtents& p) {
+  if constexpr (requires { c.bm* c.bn; }) {
+    return (p.m / c.bm + 1) * (p.n / c.bn + 1) > kMostTiles;
+  } else {
+    return gemv_grid(c, static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.lda),
+                     static_cast<int>(p.ldb))
+               .blocks() > kMostTiles;
+  }
+}
+
+/// What of the problem's extents the config's kernel cannot compute, or nullptr.
+template <class Config>
+const char* why_not_extents(const Config& config, const GemmProblem& problem) {
+  const ProblemExtents extents = problem.extents();
+  if (const char* reason = why_unsupported(made_for(config, full_kind(problem)), extents)) {
+    return reason;
+  }
+  return has_too_many_tiles(config, extents) ? "the output has 2^25 or more tiles of this config, "
+                                               "and their order is 32-bit; larger "
+                                               "tiles are fewer"
+                                             : nullptr;
+}
+
 /// What only some families have, or false.
 template <class Config>
 bool packs_inputs(const Config& c) {
@@ -86,14 +124,10 @@ std::optional<Rejection> why_invalid(const KernelConfig& config, const DeviceLim
 
 const char* why_not(const KernelConfig& config, const GemmProblem& problem) {
   if (const char* reason = why_unsupported(problem)) return reason;
-  return with(config, [&](const auto& c) -> const char* {
-    // The problem first: a kernel whose constants it cannot have breaks a rule, too.
-    const auto kernel = made_for(c, full_kind(problem));
-    auto of_types = kernel;
-    of_types.gemm.m = of_types.gemm.n = of_types.gemm.k = 0;
-    const auto rule = why_invalid(of_types);
-    if (rule != decltype(rule)::kValid) return rule_text(rule).reason;
-    return why_unsupported(kernel, problem.extents());
+  return with(config, [&](const auto& c) {
+    // Without the extents: a kernel whose constants they cannot be breaks a rule, too.
+    const char* const reason = why_not_types(c, problem.kind());
+    return reason ? reason : why_not_extents(c, problem);
   });
 }
 
@@ -103,9 +137,18 @@ const char* why_no_kernel(const GemmProblem& problem) {
 }
 
 bool suits(const KernelConfig& config, const GemmProblem& problem) {
-  if (why_not(config, problem)) return false;
+  return !why_unsupported(problem) && has_types(config, problem.kind()) &&
+         suits_extents(config, problem);
+}
+
+bool has_types(const KernelConfig& config, const GemmKind& types) {
+  return with(config, [&](const auto& c) { return why_not_types(c, types) == nullptr; });
+}
+
+bool suits_extents(const KernelConfig& config, const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
   return with(config, [&]<class Config>(const Config& c) {
+    if (why_not_extents(c, problem)) return false;
     // What only other problems need costs time.
     if (packs_inputs(c) && inputs_are_aligned(extents, problem.a_type)) return false;
     if (stores_anywhere(c) && output_is_aligned(extents, problem.d_type)) return false;

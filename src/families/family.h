@@ -79,6 +79,10 @@ const char* why_no_kernel(const GemmProblem& problem);
 /// larger than the output, and packing and staged stores are for problems that others cannot
 /// compute. (A config that is asked for by its label is tried wherever it can be.)
 bool suits(const KernelConfig& config, const GemmProblem& problem);
+/// suits() in two halves, for many problems: whether the kernel can have the types, which takes
+/// most of the time and few answers differ in; and, where it can, what the extents say.
+bool has_types(const KernelConfig& config, const GemmKind& types);
+bool suits_extents(const KernelConfig& config, const GemmProblem& problem);
 
 /// What the kernel should take. The config must be valid and able to compute the problem.
 Cost predict_cost(const CostFigures& figures, const KernelConfig& config,

@@ -50,8 +50,8 @@ inline Misaligned find_misaligned(const GemmKind& kind, bool any_input, bool any
 // ---- Workspace ----
 
 /// Positions in the tile order are 32-bit, times splits, and schedulers step past the last by a
-/// grid.
-inline constexpr long long kMaxTiles = 1 << 25;
+/// grid. Orders multiply by their groups of up to 64: with one tile more it is 2^31.
+inline constexpr long long kMaxTiles = (1 << 25) - 1;
 
 /// What CTAs of a launch leave for one another: sums of parts of K and their flags, or how many
 /// tiles were taken (KernelParams::partials, ::flags). And A and B with aligned rows, where the

@@ -13,18 +13,21 @@ namespace {
 /// rows of 64x256 tiles.
 constexpr int kMostTiles = 8192;
 
-/// Rows, or columns, of the grid of tiles: each is a panel of one operand.
+/// Rows, or columns, of the grid of tiles: each is a panel of one operand. Kept up to the last one
+/// that was used: there may be 2^25.
 class Panels {
  public:
-  Panels(int count, double panel_bytes)
-      : bytes_(panel_bytes),
-        in_wave_(static_cast<std::size_t>(count), false),
-        last_use_(static_cast<std::size_t>(count), -std::numeric_limits<double>::infinity()) {}
+  explicit Panels(double panel_bytes) : bytes_(panel_bytes) {}
 
   void use(int panel) {
-    if (in_wave_[static_cast<std::size_t>(panel)]) return;
-    in_wave_[static_cast<std::size_t>(panel)] = true;
-    wave_.push_back(static_cast<std::size_t>(panel));
+    const auto at = static_cast<std::size_t>(panel);
+    if (at >= in_wave_.size()) {
+      in_wave_.resize(at + 1, false);
+      last_use_.resize(at + 1, -std::numeric_limits<double>::infinity());
+    }
+    if (in_wave_[at]) return;
+    in_wave_[at] = true;
+    wave_.push_back(at);
   }
   double touched() const { return static_cast<double>(wave_.size()) * bytes_; }
   /// Ends the wave: bytes of its panels that are no longer in L2. `end`: all that was touched until
@@ -63,8 +66,8 @@ double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
   const int multicast = c.cluster_m * c.cluster_n;
   const int at_once =
       std::max(1, static_cast<int>(figures.sms * figures.ctas_per_sm / (multicast * c.parts)));
-  Panels rows(grid.m, c.bm * c.cluster_m * k_bytes);
-  Panels columns(grid.n, c.bn * c.cluster_n * k_bytes);
+  Panels rows(c.bm * c.cluster_m * k_bytes);
+  Panels columns(c.bn * c.cluster_n * k_bytes);
   const int tiles = std::min(grid.tiles(), std::max(kMostTiles, at_once));
   double touched = 0;
   double fetched = 0;

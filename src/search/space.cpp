@@ -1,6 +1,7 @@
 #include "search/space.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -99,6 +100,30 @@ Enumeration enumerate(const Space& space, std::span<const GemmProblem> problems,
     if (std::ranges::find(kinds, problem.kind()) == kinds.end()) kinds.push_back(problem.kind());
   }
   return enumerate(space, kinds, limits);
+}
+
+std::vector<std::int64_t> count_suited(std::span<const KernelConfig> configs,
+                                       std::span<const GemmProblem> problems) {
+  std::vector<std::pair<GemmKind, std::vector<KernelConfig>>> by_types;
+  const auto with_types = [&](const GemmKind& types) -> const std::vector<KernelConfig>& {
+    for (const auto& [known, of_types] : by_types) {
+      if (known == types) return of_types;
+    }
+    auto& of_types = by_types.emplace_back(types, std::vector<KernelConfig>{}).second;
+    std::ranges::copy_if(configs, std::back_inserter(of_types),
+                         [&](const KernelConfig& config) { return has_types(config, types); });
+    return of_types;
+  };
+  std::vector<std::int64_t> counts;
+  for (const GemmProblem& problem : problems) {
+    counts.push_back(
+        why_no_kernel(problem)
+            ? 0
+            : std::ranges::count_if(with_types(problem.kind()), [&](const KernelConfig& config) {
+                return suits_extents(config, problem);
+              }));
+  }
+  return counts;
 }
 
 std::map<std::string, std::vector<std::string>> axis_values(std::span<const KernelConfig> configs) {

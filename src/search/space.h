@@ -56,6 +56,10 @@ Enumeration enumerate(const Space& space, std::span<const GemmKind> kinds = {},
 Enumeration enumerate(const Space& space, std::span<const GemmProblem> problems,
                       const DeviceLimits& limits = {});
 
+/// How many of the configs suit each problem; 0 for what no kernel can compute.
+std::vector<std::int64_t> count_suited(std::span<const KernelConfig> configs,
+                                       std::span<const GemmProblem> problems);
+
 /// axis -> its distinct values among `configs`, written as in space files, in ascending order. Axes
 /// that several families have are listed once.
 std::map<std::string, std::vector<std::string>> axis_values(std::span<const KernelConfig> configs);

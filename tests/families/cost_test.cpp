@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +56,27 @@ TEST(CostModel, OneTileMoreThanAWaveCostsAnotherWave) {
   // Streamed tiles are shared evenly.
   const std::string streamed = "bm128.bn128.bk64.q6.c1x1.coop2.d1.linear.tma.stream";
   EXPECT_LT(cost_of(streamed, more).us(), cost_of(one, more).us());
+}
+
+// Panels of so many tiles once took 268 MB for each config.
+TEST(CostModel, ExtremeProblemsHaveFiniteCosts) {
+  CostFigures tiny;
+  tiny.sms = 1;
+  for (const char* label : {"bm64.bn8.bk64.q4.c1x1.coop1.d1.ngroup64.tma.persist",
+                            "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist.smsfew",
+                            "swap_ab.bm8.bn64.bk64.q4.d1.tma.single"}) {
+    for (const auto& [m, n, k] :
+         {std::array<std::int64_t, 3>{8, (1 << 28) - 64, 64},
+          std::array<std::int64_t, 3>{8, 1 << 26, 1 << 30},
+          std::array<std::int64_t, 3>{8, 8, 1 << 30}, std::array<std::int64_t, 3>{1, 8, 8}}) {
+      const GemmProblem problem{.m = m, .n = n, .k = k, .tag = ""};
+      ASSERT_EQ(why_not(parse_label(label), problem), nullptr) << label;
+      for (const CostFigures& figures : {CostFigures{}, tiny}) {
+        const double us = predict_cost(figures, parse_label(label), problem).us();
+        EXPECT_TRUE(std::isfinite(us) && us > 0) << label << ": " << us;
+      }
+    }
+  }
 }
 
 TEST(CostModel, SmsThatALastWaveLeavesIdleAreMissedByNobody) {

@@ -1,4 +1,6 @@
 // The cost terms of tiled kernels, and which problems they suit.
+#include <algorithm>
+
 #include "families/cost_constants.h"
 #include "families/tile_cost.h"
 #include "families/tiled/family.h"
@@ -35,7 +37,8 @@ double sums_clk(const TiledKernel& k) {
 int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   if (k.sms == kAllSms) return 0;
   const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
-  return clusters_on_sms(k, tiles, figures.sms / cluster_size(k)) * cluster_size(k);
+  const int at_once = std::max(1, figures.sms / cluster_size(k));
+  return clusters_on_sms(k, tiles, at_once) * cluster_size(k);
 }
 
 }  // namespace

@@ -99,6 +99,47 @@ TEST(Launch, GridAndWorkspaceFollowTheScheduler) {
   EXPECT_GT(grid_tiles(kernel(kWide), export_shape(1 << 30, 1 << 30, 64).extents()), kMaxTiles);
 }
 
+// What one half refuses by extents, the other must not launch.
+TEST(Launch, TooManyTilesAreRefusedBeforeAnyIsCounted) {
+  const std::int64_t sizes[] = {
+      1, 8, 4096, 1 << 20, (1 << 25) - 64, 1 << 25, (1 << 28) - 8, 1 << 28, 1 << 29, 1 << 30};
+  int few = 0, many = 0;
+  for (const char* label :
+       {"bm64.bn8.bk64.q4.c1x1.coop1.d1.ngroup64.tma.persist",
+        "bm64.bn8.bk64.q4.c1x1.coop1.d1.group64.tma.persist",
+        "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist",
+        "swap_ab.bm8.bn64.bk64.q4.d1.tma.single", "gemv.v16.r8.s256.q1.w4.single"}) {
+    const KernelConfig config = parse_label(label);
+    for (const std::int64_t m : sizes) {
+      for (const std::int64_t n : sizes) {
+        const GemmProblem problem = export_shape(m, n, 8);
+        if (why_unsupported(kernel_for(config, problem), problem.extents())) continue;
+        const bool launched =
+            grid_tiles(kernel_for(config, problem), problem.extents()) <= kMaxTiles;
+        EXPECT_EQ(why_not(config, problem) == nullptr, launched)
+            << label << " at " << to_string(problem);
+        ++(launched ? few : many);
+      }
+    }
+  }
+  EXPECT_GT(few, 100);
+  EXPECT_GT(many, 100);
+}
+
+// A band of 64 rows of 2^25 tiles would be 2^31 tiles.
+TEST(Launch, OrdersOfTheMostTilesStayWithin32Bits) {
+  constexpr auto kMost = static_cast<int>(kMaxTiles);
+  for (const TileOrder order : {TileOrder::kGroupedRows, TileOrder::kSnakeColumns}) {
+    for (const TileGrid grid : {TileGrid{1, kMost}, TileGrid{kMost, 1}, TileGrid{64, kMost / 64}}) {
+      for (const int index : {0, 1, grid.tiles() / 2, grid.tiles() - 1}) {
+        const TileCoord at = tile_at(order, 64, index, grid);
+        EXPECT_TRUE(at.m >= 0 && at.m < grid.m && at.n >= 0 && at.n < grid.n)
+            << at.m << " " << at.n;
+      }
+    }
+  }
+}
+
 TEST(Launch, TakesNoMoreSmsThanTheConfigSays) {
   const ProblemExtents p = export_shape(384, 256, 4096).extents();  // six tiles of a cluster of two
   TiledConfig config = kWide;
