@@ -26,8 +26,10 @@ constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 constexpr int kReaderGone = 128 + SIGPIPE;  ///< as shells say it of a program that the signal ends
 
-/// One line: scripts and people read the last line of stderr.
+/// One line: scripts and people read the last line of stderr. Names in it may be of any length.
 int fail(int exit_code, std::string message) {
+  constexpr std::size_t kLongest = 4000;
+  if (message.size() > kLongest) message.replace(kLongest, message.npos, "...");
   while (!message.empty() && message.back() == '\n') message.pop_back();
   std::replace(message.begin(), message.end(), '\n', ' ');
   hgemm::say("hgemm-tune: {}\n", message);
@@ -42,8 +44,12 @@ int fail_to_print(int error) {
 }
 
 int fail_by_file(const std::filesystem::filesystem_error& error) {
-  return fail(kFailed, fmt::format("{}: {}; check the path and its permissions",
-                                   error.path1().string(), error.code().message()));
+  const bool bad_name = error.code() == std::errc::filename_too_long ||
+                        error.code() == std::errc::too_many_symbolic_link_levels ||
+                        error.code() == std::errc::not_a_directory;
+  return fail(bad_name ? kBadInput : kFailed,
+              fmt::format("{}: {}; check the path and its permissions", error.path1().string(),
+                          error.code().message()));
 }
 
 int fail_by_defect(const std::string& command_line, const char* what) {

@@ -152,6 +152,25 @@ TEST_F(BadInput, Configs) {
                  {"--space", "--config"});
 }
 
+// These were the texts of exceptions, or no end of memory.
+TEST_F(BadInput, WhatNobodyMeantIsStillToldInOneLine) {
+  write_file(folder() / "comma.yaml", "[64x64x64], [64x64x64]\n");
+  write_file(folder() / "escape.yaml", "shapes: [{m: 8, n: 8, k: 8, tag: \"\\e[2J\"}]\n");
+  write_file(folder() / "bytes.yaml", "shapes: [8x8x8]\n\x04 lost");
+  expect_refused("plan --shapes comma.yaml", 2, {"comma.yaml:1:11: found \", [64x64x64]\""});
+  expect_refused("plan --space comma.yaml", 2, {"comma.yaml:1:11: found \", [64x64x64]\""});
+  expect_refused("plan --shapes escape.yaml", 2, {"escape.yaml:1:34: ", "one short line of text"});
+  expect_refused("plan --shapes bytes.yaml", 2, {"bytes.yaml:2:1: found a byte that is no text"});
+  expect_refused("plan --shapes /dev/zero", 2, {"/dev/zero", "not a regular file"});
+  expect_refused("plan --space /dev/null", 2, {"/dev/null", "not a regular file"});
+  const std::string name(5000, 'a');
+  for (const std::string command :
+       {"best --db ", "doctor --db ", "verify --db ", "--shapes 8x8x8 --db "}) {
+    expect_refused(command + name, 2, {"aaa...", "\n"});
+  }
+  expect_refused("plan --space " + name, 2, {"no such space file"});
+}
+
 TEST_F(BadInput, Databases) {
   const std::string good = read_file(folder() / "good.db");
   for (const std::string command :
