@@ -3,21 +3,27 @@
 it): report.html, one page that needs nothing else, figures/*.svg and *.png, and
 figures/figures.json, which says what each of them shows. Opens no database and no network.
 
-    report.py report.json DIR
+    report.py report.json DIR [NAME]
+
+NAME is what DIR will be called when it is put in its place.
 """
 
 import concurrent.futures
+import ctypes
 import html
 import json
 import multiprocessing
 import os
 import pathlib
+import re
 import signal
 import string
 import sys
 import textwrap
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Run isolated (python -I) it does not find what lies beside it.
 sys.path.insert(0, str(HERE))
 
 import report_inside as inside  # noqa: E402
@@ -184,7 +190,7 @@ def page(data, results):
         facts.append(("Not in this report", ", ".join(data["other_gpus"]) + ": a report is of one GPU"))
     facts.append(("Written", f"{data['created_utc'].replace('T', ' ').rstrip('Z')} UTC by "
                              f"{data['revision'][:12]}: {data['command']}"))
-    # "</" would end the element that it stands in.
+    # "</script" would end the element that it stands in, "<!--" would change what ends it.
     shown = json.dumps({r["name"]: {k: r[k] for k in ("title", "missing", "stats")} for r in results})
     template = string.Template((HERE / "report.html").read_text(encoding="utf-8"))
     table = rows_html(data)
@@ -202,42 +208,77 @@ def page(data, results):
                          f"{html.escape(label)}</a></li>" for name, label, absent in entries),
         summary=summary_html(data),
         figures="".join(figure_html(r) for r in results), rows=table,
-        shown=shown.replace("</", "<\\/"))
+        shown=shown.replace("<", "\\u003c"))
 
 
-def replace(path, text):
-    """Nobody finds half a file."""
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+# Control characters, marks that turn the order of a line, and what XML cannot hold.
+UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
+                   "\ud800-\udfff]")
+LONGEST_GROUP = 60  # characters, of a heading
 
 
-def main(arguments):
-    if len(arguments) != 2:
-        sys.exit(__doc__)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends here as it ends whoever started this
-    source, folder = map(pathlib.Path, arguments)
-    data = json.loads(source.read_text(encoding="utf-8"))
+def fit(value, key=None):
+    """The data with texts of others made fit for a figure: on one line."""
+    if isinstance(value, str):
+        text = UNFIT.sub("?", value)
+        if key == "group" and len(text) > LONGEST_GROUP:
+            text = text[:LONGEST_GROUP - 1] + "\u2026"
+        return text
+    if isinstance(value, list):
+        return [fit(one) for one in value]
+    if isinstance(value, dict):
+        return {name: fit(one, name) for name, one in value.items()}
+    return value
+
+
+def end_with(parent):
+    """For a process that draws: nobody else would end it if its parent is killed."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def write_report(source, folder, name):
+    data = fit(json.loads(source.read_text(encoding="utf-8")))
     if data.get("schema") != SCHEMA:
         sys.exit(f"report.py: {source} has schema {data.get('schema')}, this program draws {SCHEMA}; "
                  "write it with the hgemm-tune that this file came with")
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    jobs = [(name, data, figures) for name, *_ in FIGURES]
+    jobs = [(one, data, figures) for one, *_ in FIGURES]
     # What was imported is not imported again by those who are forked.
     workers = max(1, min(len(jobs), len(os.sched_getaffinity(0))))
     with concurrent.futures.ProcessPoolExecutor(
-            workers, mp_context=multiprocessing.get_context("fork")) as pool:
+            workers, mp_context=multiprocessing.get_context("fork"), initializer=end_with,
+            initargs=(os.getpid(),)) as pool:
         results = list(pool.map(draw, jobs))
-    replace(folder / "report.html", page(data, results))
-    replace(figures / "figures.json", json.dumps(
+    text = page(data, results)
+    (folder / "report.html").write_text(text, encoding="utf-8")
+    (figures / "figures.json").write_text(json.dumps(
         {r["name"]: {k: r[k] for k in ("title", "see", "where", "commands", "missing", "stats")}
-         for r in results}, indent=1) + "\n")
+         for r in results}, indent=1) + "\n", encoding="utf-8")
     absent = [r["label"] for r in results if r["missing"]]
     size = (folder / "report.html").stat().st_size
-    print(f"{folder / 'report.html'} ({size / 1e6:.1f} MB): {len(results) - len(absent)} of "
+    print(f"{name / 'report.html'} ({size / 1e6:.1f} MB): {len(results) - len(absent)} of "
           f"{len(results)} figures" + (f"; not recorded: {', '.join(absent)}" if absent else "")
-          + f"; as SVG and PNG in {figures}", flush=True)
+          + f"; as SVG and PNG in {name / 'figures'}", flush=True)
+
+
+def main(arguments):
+    if len(arguments) not in (2, 3):
+        sys.exit(__doc__)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends here as it ends whoever started this
+    source, folder = map(pathlib.Path, arguments[:2])
+    try:
+        write_report(source, folder, pathlib.Path(arguments[-1]))
+    except OSError as error:
+        sys.exit(f"report.py: cannot write the report: {error.strerror or error}")
+    except Exception as error:  # of a figure, whose own process had it
+        where = traceback.extract_tb((error.__cause__ or error).__traceback__)
+        at = f" at {pathlib.Path(where[-1].filename).name}:{where[-1].lineno}" if where else ""
+        sys.exit(f"report.py: cannot draw these data ({type(error).__name__}{at}): "
+                 + UNFIT.sub(" ", str(error)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ the variables, and as a file of its own, which brings them along.
 
 import io
 import re
+import warnings
 
 import matplotlib
 
@@ -54,8 +55,14 @@ matplotlib.rcParams.update({
     "svg.fonttype": "none", "axes.linewidth": 0.8, "axes.spines.top": False,
     "axes.spines.right": False, "xtick.major.size": 3, "ytick.major.size": 3,
     "xtick.minor.size": 0, "ytick.minor.size": 0, "xtick.major.pad": 3, "ytick.major.pad": 3,
+    # Tags are texts of others: "$" and "^" are characters there.
+    "text.parse_math": False,
     "axes.axisbelow": True, "xtick.labelsize": 8.3, "ytick.labelsize": 8.3, "axes.labelsize": 8.8,
 })
+
+
+# A character that the font lacks is drawn as a box.
+warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
 
 def css_variables(palette):

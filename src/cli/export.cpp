@@ -2,12 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "base/console.h"
 #include "base/error.h"
 #include "base/revision.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "compile/compiler.h"
 #include "gemm/codec.h"
@@ -62,6 +64,15 @@ ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
   return plan_export(store.races(), aim, current_among(store.builds()));
 }
 
+/// Now and not at the end: whoever reads of a failure has to know that the files are there.
+void print_list(std::string_view list, const std::string& folder) {
+  write_to(stdout, printable(list));
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw Error(fmt::format(
+      "the export in {} is complete, but the list of its files could not be written to stdout",
+      folder));
+}
+
 int run_export(const ExportOptions& options) {
   const ExportFormat format = parse_export_format(options.format);
   ExportAim aim{.problems = {},
@@ -75,9 +86,11 @@ int run_export(const ExportOptions& options) {
   const auto files = export_files(plan, validity, format);
   write_export(options.output, files);
 
+  std::string list;
   for (const ExportFile& file : files) {
-    fmt::print("{}\n", (std::filesystem::path(options.output) / file.path).string());
+    list += (std::filesystem::path(options.output) / file.path).string() + '\n';
   }
+  print_list(list, options.output);
   const auto gains = std::ranges::count(plan.rows, true, &ExportRow::gain);
   say("{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n", plan.rows.size(), gains,
       where_measured(plan.rows.front().best.environment, plan.rows.front().best.run,

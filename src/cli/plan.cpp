@@ -15,6 +15,7 @@
 #include "gemm/codec.h"
 #include "output/axes.h"
 #include "output/cost.h"
+#include "output/escape.h"
 #include "program/configs.h"
 #include "program/database.h"
 #include "program/devices.h"
@@ -69,7 +70,7 @@ void print_table(const Space& space, const Enumeration& points,
   std::int64_t rejections = 0;
   for (const auto& [rule, count] : rejected) rejections += count;
 
-  fmt::print("space {}: {} valid points, {} rejected\n", space.name, points.valid.size(),
+  fmt::print("space {}: {} valid points, {} rejected\n", one_line(space.name), points.valid.size(),
              rejections);
   if (!rejected.empty()) fmt::print("\n{:>9}  {:<18} {}\n", "rejected", "by rule", "because");
   for (const auto& [rule, count] : rejected) {
@@ -85,7 +86,8 @@ void print_table(const Space& space, const Enumeration& points,
   for (const ProblemPlan& plan : plans) {
     trials += plan.configs;
     fmt::print("{:<24} {:>8}  {}\n", to_string(plan.problem), plan.configs,
-               plan.unsupported.empty() ? plan.problem.tag : "invalid_config: " + plan.unsupported);
+               plan.unsupported.empty() ? one_line(plan.problem.tag)
+                                        : "invalid_config: " + plan.unsupported);
   }
   fmt::print("{:<24} {:>8}\n", "together", trials);
 }
@@ -101,7 +103,7 @@ void print_json(const Space& space, const Enumeration& points, std::span<const P
     if (!plan.unsupported.empty()) entry["unsupported"] = plan.unsupported;
     json["shapes"].push_back(std::move(entry));
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// The configs that the cost model likes best at each shape, or those that were asked for.

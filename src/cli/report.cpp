@@ -3,14 +3,15 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 
 #include "base/error.h"
 #include "base/resources.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "output/report.h"
+#include "output/staged_folder.h"
 #include "program/database.h"
 #include "program/devices.h"
 #include "program/help.h"
@@ -75,13 +76,6 @@ ReportInput input_of(const ReportOptions& options) {
   return input;
 }
 
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw Error(fmt::format("{} could not be written", path.string()));
-}
-
 int run_report(const ReportOptions& options) {
   const auto start = steady_clock::now();
   const fs::path folder = options.output;
@@ -99,17 +93,21 @@ int run_report(const ReportOptions& options) {
   }
   const std::string python = find_python();
   const std::string data = report_data(input_of(options), study_sections);
-  fs::create_directories(folder);
-  const fs::path json = folder / "report.json";
-  write(json, data);
+  StagedFolder staged(folder);
+  staged.write("report.json", data);
   const double read_s = seconds_since(start);
 
-  if (const int exit_code = run_python(python, script, {json.string(), folder.string()});
-      exit_code != 0) {
-    throw Error(fmt::format("{} {} ended with exit code {}; {} has the data that it was to draw",
-                            python, script.string(), exit_code, json.string()));
+  const fs::path& drawn = staged.path();
+  const PythonRun done = run_python(
+      python, script, {(drawn / "report.json").string(), drawn.string(), folder.string()});
+  if (done.exit_code != 0) {
+    throw Error(fmt::format(
+        "nothing was written to {}: {} {} ended with exit code {}, and said why before this line",
+        folder.string(), python, script.string(), *done.exit_code));
   }
+  staged.publish();
   const double all_s = seconds_since(start);
+  fmt::print("{}", printable(done.out));
   fmt::print("In {:.1f} s: {:.1f} to read, {:.1f} to draw.\n", all_s, read_s, all_s - read_s);
   return 0;
 }

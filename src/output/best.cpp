@@ -394,7 +394,7 @@ class BestTable {
 };
 
 /// What every number below it depends on.
-std::string context_line(const Block& block) {
+std::string context_line(const Block& block, bool markdown) {
   std::set<std::string_view> cards, sources;
   for (const BestRow* row : block.rows) {
     cards.insert(row->run.gpu_uuid);
@@ -403,7 +403,7 @@ std::string context_line(const Block& block) {
   std::vector<std::string_view> regimes;
   for (const Regime regime : block.regimes) regimes.push_back(to_string(regime));
   return fmt::format(
-      "{}{}, {}, {}{}\n", environment_text(block.rows.front()->environment),
+      "{}{}, {}, {}{}\n", for_reader(environment_text(block.rows.front()->environment), markdown),
       cards.size() > 1 ? fmt::format(", {} cards", cards.size()) : "", dates_text(block.rows),
       fmt::join(regimes, " and "),
       sources.size() > 1 ? fmt::format(", {} states of the kernel sources", sources.size()) : "");
@@ -457,13 +457,13 @@ std::string regimes_note(const Block& block, bool markdown) {
                    different, markdown);
 }
 
-std::string faults_note(const Block& block) {
+std::string faults_note(const Block& block, bool markdown) {
   std::vector<std::string> faults;
   for (const BestRow* row : block.rows) {
     const std::uint64_t events = row->clock_events & clock_event::kFault;
     if (events == 0) continue;
-    faults.push_back(fmt::format("{} in {} ({})", shape_text(row->problem), to_string(row->regime),
-                                 clock_event_names(events)));
+    faults.push_back(fmt::format("{} in {} ({})", for_reader(shape_text(row->problem), markdown),
+                                 to_string(row->regime), clock_event_names(events)));
   }
   if (faults.empty()) return "";
   return fmt::format(
@@ -486,10 +486,10 @@ std::string for_people(std::span<const BestRow> rows, bool markdown) {
   std::string out;
   const auto blocks = blocks_of(rows);
   for (const Block& block : blocks) {
-    std::vector<std::string> pieces = {context_line(block),
+    std::vector<std::string> pieces = {context_line(block, markdown),
                                        render(BestTable(block, rows).table(), markdown)};
     for (const std::string& note :
-         {regimes_note(block, markdown), brief_note(block), faults_note(block)}) {
+         {regimes_note(block, markdown), brief_note(block), faults_note(block, markdown)}) {
       if (!note.empty()) pieces.push_back(note);
     }
     if (!out.empty()) out += '\n';

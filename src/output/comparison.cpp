@@ -105,7 +105,8 @@ std::string as_json(const Comparison& comparison) {
 // ---- For people ----
 
 /// A side's environments, each with its dates.
-std::string context_of(const char* name, const Comparison& comparison, BestRow ComparedRow::*side) {
+std::string context_of(const char* name, const Comparison& comparison, BestRow ComparedRow::*side,
+                       bool markdown) {
   std::vector<std::vector<const BestRow*>> groups;
   for (const ComparedRow& row : comparison.rows) {
     const BestRow& best = row.*side;
@@ -120,7 +121,8 @@ std::string context_of(const char* name, const Comparison& comparison, BestRow C
   }
   std::vector<std::string> texts;
   for (const auto& group : groups) {
-    texts.push_back(environment_text(group.front()->environment) + ", " + dates_text(group));
+    texts.push_back(for_reader(
+        environment_text(group.front()->environment) + ", " + dates_text(group), markdown));
   }
   return fmt::format("{}: {}\n", name, fmt::join(texts, "; "));
 }
@@ -188,10 +190,13 @@ std::string repeatability_line(const Repeatability& r) {
   return line + "\n";
 }
 
-std::string environment_line(const Comparison& comparison) {
+std::string environment_line(const Comparison& comparison, bool markdown) {
   return comparison.environment_changes.empty()
              ? "The environments are the same.\n"
-             : fmt::format("Different: {}\n", fmt::join(comparison.environment_changes, ", "));
+             : for_reader(
+                   fmt::format("Different: {}", fmt::join(comparison.environment_changes, ", ")),
+                   markdown) +
+                   '\n';
 }
 
 std::string for_people(const Comparison& comparison, bool markdown) {
@@ -199,9 +204,10 @@ std::string for_people(const Comparison& comparison, bool markdown) {
   if (comparison.rows.empty()) {
     pieces.push_back("Nothing to compare: no shape has a winner in both, in one regime.\n");
   } else {
-    pieces = {context_of("A", comparison, &ComparedRow::a),
-              context_of("B", comparison, &ComparedRow::b), environment_line(comparison),
-              render(table_of(comparison), markdown), verdicts_line(comparison)};
+    pieces = {context_of("A", comparison, &ComparedRow::a, markdown),
+              context_of("B", comparison, &ComparedRow::b, markdown),
+              environment_line(comparison, markdown), render(table_of(comparison), markdown),
+              verdicts_line(comparison)};
   }
   for (const Repeatability& repeats : comparison.repeatability) {
     pieces.push_back(repeatability_line(repeats));

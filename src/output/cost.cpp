@@ -87,9 +87,9 @@ std::string format_costs(std::span<const PredictedConfig> predictions, Format fo
       ++same;
     }
     const bool markdown = format == Format::kMarkdown;
-    blocks.push_back(
-        fmt::format("{}{}:\n", markdown ? "### " : "", shape_text(predictions[0].problem)) +
-        (markdown ? "\n" : "") + table_of(predictions.first(same), markdown));
+    blocks.push_back(fmt::format("{}{}:\n", markdown ? "### " : "",
+                                 for_reader(shape_text(predictions[0].problem), markdown)) +
+                     (markdown ? "\n" : "") + table_of(predictions.first(same), markdown));
     predictions = predictions.subspan(same);
   }
   return fmt::format("{}", fmt::join(blocks, "\n"));

@@ -1,23 +1,19 @@
 #include "output/json.h"
 
-#include <fmt/format.h>
-
-#include <string_view>
-#include <vector>
+#include "output/escape.h"
 
 namespace hgemm {
 namespace {
 
-std::string csv_field(const Json& value) {
+std::string field_text(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_array())
-    return fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), " "));
-  if (!value.is_string()) return value.dump();
-  std::string text = value.get<std::string>();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
+  if (value.is_string()) return csv_field(value.get_ref<const std::string&>());
+  if (!value.is_array()) return value.dump();
+  std::string words;
+  for (const Json& word : value) {
+    words += (words.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : dump(word));
+  }
+  return csv_field(words);
 }
 
 }  // namespace
@@ -43,7 +39,7 @@ std::string as_csv(const Json& names, std::span<const Json> objects) {
   const auto add_line = [&out](const Json& row, bool of_names) {
     const char* separator = "";
     for (const auto& [name, value] : row.items()) {
-      out += separator + (of_names ? name : csv_field(value));
+      out += separator + (of_names ? name : field_text(value));
       separator = ",";
     }
     out += '\n';

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "output/escape.h"
+
 namespace hgemm {
 namespace {
 
@@ -23,14 +25,14 @@ std::string as_text(const Table& table) {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     std::size_t widest = width(table.columns[c].name);
-    for (const auto& row : table.rows) widest = std::max(widest, width(row[c]));
+    for (const auto& row : table.rows) widest = std::max(widest, width(one_line(row[c])));
     widths.push_back(widest);
   }
   std::string out;
   const auto add_line = [&](const auto& cell) {
     std::string line;
     for (std::size_t c = 0; c < widths.size(); ++c) {
-      line += (c > 0 ? "  " : "") + padded(cell(c), widths[c], table.columns[c].right);
+      line += (c > 0 ? "  " : "") + padded(one_line(cell(c)), widths[c], table.columns[c].right);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + '\n';
@@ -48,21 +50,14 @@ std::string as_text(const Table& table) {
 }
 
 std::string as_markdown(const Table& table) {
-  const auto cell = [](const std::string& text) {
-    std::string escaped;
-    for (const char c : text) {
-      if (c == '|') escaped += '\\';
-      escaped += c == '\n' ? ' ' : c;
-    }
-    return escaped;
-  };
   std::string out = "|";
-  for (const Table::Column& column : table.columns) out += fmt::format(" {} |", column.name);
+  for (const Table::Column& column : table.columns)
+    out += fmt::format(" {} |", markdown_cell(column.name));
   out += "\n|";
   for (const Table::Column& column : table.columns) out += column.right ? "---:|" : "---|";
   for (const auto& row : table.rows) {
     out += "\n|";
-    for (const std::string& text : row) out += fmt::format(" {} |", cell(text));
+    for (const std::string& text : row) out += fmt::format(" {} |", markdown_cell(text));
   }
   return out + "\n";
 }

@@ -18,6 +18,7 @@ struct Table {
   std::size_t footer = 0;
 };
 
+/// Cells may be free text (output/escape.h); Markdown shows it as it is, but for `code`.
 std::string render(const Table& table, bool markdown);
 
 }  // namespace hgemm

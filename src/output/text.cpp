@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
+#include "output/escape.h"
+
 namespace hgemm {
 
 std::string optional_text(const std::optional<double>& value, const char* format, double scale) {
@@ -18,30 +21,35 @@ std::string ratio_text(double value, const Interval& interval, Stage stage) {
 }
 
 std::string environment_text(const Environment& e) {
-  return fmt::format("{} ({} SMs), driver {}, CUDA {}, cuBLAS {}", e.gpu_name, e.sm_count, e.driver,
-                     e.cuda, e.cublas);
+  return one_line(fmt::format("{} ({} SMs), driver {}, CUDA {}, cuBLAS {}", e.gpu_name, e.sm_count,
+                              e.driver, e.cuda, e.cublas));
 }
 
 std::string dates_text(std::span<const BestRow* const> rows) {
   const auto [first, last] = std::ranges::minmax_element(rows, {}, &BestRow::started_utc);
   const std::string from = (*first)->started_utc.substr(0, 10);
   const std::string to = (*last)->started_utc.substr(0, 10);
-  return from == to ? from : from + " to " + to;
+  return one_line(from == to ? from : from + " to " + to);
 }
 
 std::string shape_text(const GemmProblem& problem) {
-  return problem.tag.empty() ? to_string(problem) : to_string(problem) + " " + problem.tag;
+  return problem.tag.empty() ? to_string(problem)
+                             : to_string(problem) + " " + one_line(problem.tag);
+}
+
+std::string for_reader(std::string_view line, bool markdown) {
+  return markdown ? markdown_text(line) : one_line(line);
 }
 
 std::string list_text(const std::string& heading, std::span<const std::string> lines,
                       bool markdown) {
   std::string text = heading + (markdown ? "\n\n" : "\n");
-  for (const std::string& line : lines) text += "- " + line + '\n';
+  for (const std::string& line : lines) text += "- " + for_reader(line, markdown) + '\n';
   return text;
 }
 
 std::string joined(std::span<const std::string> pieces, bool markdown) {
-  return fmt::format("{}", fmt::join(pieces, markdown ? "\n" : ""));
+  return printable(fmt::format("{}", fmt::join(pieces, markdown ? "\n" : "")));
 }
 
 }  // namespace hgemm

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/best.h"
@@ -25,6 +26,9 @@ std::string dates_text(std::span<const BestRow* const> rows);
 
 /// "2048x4096x4096 prefill/qkv"
 std::string shape_text(const GemmProblem& problem);
+
+/// A line with free text as a table's reader may have it (output/escape.h).
+std::string for_reader(std::string_view line, bool markdown);
 
 /// "- a\n- b\n" under a heading, which Markdown needs a blank line after.
 std::string list_text(const std::string& heading, std::span<const std::string> lines,

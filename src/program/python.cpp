@@ -2,67 +2,174 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
+#include <system_error>
+#include <thread>
 
 #include "base/error.h"
-
-extern char** environ;
 
 namespace hgemm::cli {
 namespace {
 namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
 
-/// Owns what posix_spawn is told of the streams.
-class Streams {
+/// A hung interpreter, e.g. on a network file system that is gone, must not hang the program.
+constexpr seconds kProbeLimit{60};
+/// The recorded results take half a minute on two cores.
+constexpr seconds kDrawLimit{1200};
+
+class Pipe {
  public:
-  Streams() { posix_spawn_file_actions_init(&actions_); }
-  Streams(const Streams&) = delete;
-  Streams& operator=(const Streams&) = delete;
-  ~Streams() { posix_spawn_file_actions_destroy(&actions_); }
-  void silence() {
-    for (const int stream : {1, 2}) {
-      posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", O_WRONLY, 0);
+  Pipe() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw std::system_error(errno, std::generic_category(), "pipe2");
     }
   }
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close(ends_[0]);
+    close_writer();
+  }
+  int reader() const { return ends_[0]; }
+  int writer() const { return ends_[1]; }
+  void close_writer() {
+    if (ends_[1] >= 0) close(ends_[1]);
+    ends_[1] = -1;
+  }
 
  private:
-  posix_spawn_file_actions_t actions_{};
+  std::array<int, 2> ends_{};
 };
 
-/// Exit code, 128 + signal, or none if it could not be started (errno says why).
-std::optional<int> run(std::vector<std::string> command, const Streams& streams) {
+/// A Python that dies with this program: by the kernel's signal if this program is killed, with
+/// all that it started if it is given up (it has a process group of its own).
+class Process {
+ public:
+  /// Throws Error if it cannot be run.
+  Process(std::vector<std::string> command, bool silent);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() {
+    if (pid_ <= 0) return;
+    kill(-pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  /// What it wrote to stdout, and its exit code (128 + signal if one ended it); no exit code if it
+  /// was not done by then.
+  PythonRun wait(steady_clock::time_point until);
+
+ private:
+  void read_until_end(std::string& out, steady_clock::time_point until) const;
+
+  Pipe out_;
+  pid_t pid_ = -1;
+};
+
+/// Only async-signal-safe calls: after a fork another thread may have held any lock.
+[[noreturn]] void become(char** argv, pid_t parent, int out, int report, bool silent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // it died before prctl
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  dup2(null, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  if (silent) dup2(null, STDERR_FILENO);
+  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  execvp(argv[0], argv);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(report, &error, sizeof error);
+  _exit(127);
+}
+
+Process::Process(std::vector<std::string> command, bool silent) {
   std::vector<char*> argv;
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
-  pid_t pid = -1;
-  if (const int error =
-          posix_spawnp(&pid, argv.front(), streams.get(), nullptr, argv.data(), environ);
-      error != 0) {
-    errno = error;
-    return std::nullopt;
-  }
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return std::nullopt;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  Pipe report;  // closed by a successful exec; a failed one writes its errno first
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ == 0) become(argv.data(), parent, out_.writer(), report.writer(), silent);
+  if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  out_.close_writer();
+  report.close_writer();
+  int error = 0;
+  ssize_t count = 0;
+  do count = read(report.reader(), &error, sizeof error);
+  while (count < 0 && errno == EINTR);
+  if (count <= 0) return;
+  waitpid(pid_, nullptr, 0);
+  throw Error(fmt::format("{} could not be started: {}", command[0], std::strerror(error)));
 }
+
+void Process::read_until_end(std::string& out, steady_clock::time_point until) const {
+  constexpr std::size_t kMost = 1 << 20;
+  std::array<char, 4096> bytes;
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
+    pollfd readable{.fd = out_.reader(), .events = POLLIN, .revents = 0};
+    const int ready = poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return;
+    const ssize_t count = read(out_.reader(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    if (out.size() < kMost) out.append(bytes.data(), static_cast<std::size_t>(count));
+  }
+}
+
+PythonRun Process::wait(steady_clock::time_point until) {
+  PythonRun result;
+  read_until_end(result.out, until);
+  int status = 0;
+  pid_t ended = 0;
+  while (true) {
+    ended = waitpid(pid_, &status, WNOHANG);
+    if (ended > 0 || (ended < 0 && errno != EINTR)) break;
+    if (steady_clock::now() >= until) return result;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  pid_ = -1;
+  if (ended > 0)
+    result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+PythonRun run(std::vector<std::string> command, bool silent, seconds limit) {
+  return Process(std::move(command), silent).wait(steady_clock::now() + limit);
+}
+
+/// Isolated (-I): neither the working folder nor PYTHON* variables decide which modules it loads.
+/// Nothing is written beside the scripts (-B).
+std::vector<std::string> isolated(const std::string& python) { return {python, "-I", "-B"}; }
 
 /// Looks without importing: matplotlib takes a second to load.
 bool can_draw(const std::string& python) {
-  Streams streams;
-  streams.silence();
-  return run({python, "-c",
-              "import sys, importlib.util as u\n"
-              "sys.exit(not all(map(u.find_spec, ('matplotlib', 'numpy'))))"},
-             streams) == 0;
+  std::vector<std::string> command = isolated(python);
+  command.insert(command.end(), {"-c",
+                                 "import sys, importlib.util as u\n"
+                                 "sys.exit(not all(map(u.find_spec, ('matplotlib', 'numpy'))))"});
+  try {
+    return run(std::move(command), true, kProbeLimit).exit_code == 0;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -89,15 +196,19 @@ std::string find_python() {
       "HGEMM_TUNE_PYTHON=.venv/bin/python3)");
 }
 
-int run_python(const std::string& python, const fs::path& script,
-               const std::vector<std::string>& arguments) {
-  std::vector<std::string> command{python, script.string()};
+PythonRun run_python(const std::string& python, const fs::path& script,
+                     const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = isolated(python);
+  command.push_back(script.string());
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const auto exit_code = run(command, Streams());
-  if (!exit_code) {
-    throw Error(fmt::format("{} could not be started: {}", python, std::strerror(errno)));
+  PythonRun result = run(std::move(command), false, kDrawLimit);
+  if (!result.exit_code) {
+    throw Error(
+        fmt::format("{} was not done with {} after {} minutes and was ended; try once "
+                    "more when the machine is less busy",
+                    python, script.string(), kDrawLimit / std::chrono::minutes(1)));
   }
-  return *exit_code;
+  return result;
 }
 
 }  // namespace hgemm::cli

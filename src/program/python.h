@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,15 @@ namespace hgemm::cli {
 /// variable names one that has not, Error that says how to get it if there is none.
 std::string find_python();
 
-/// Runs `python script arguments...` with the standard streams of this program, and returns its
-/// exit code (128 + signal if one ended it). Throws Error if it cannot be started.
-int run_python(const std::string& python, const std::filesystem::path& script,
-               const std::vector<std::string>& arguments);
+struct PythonRun {
+  std::optional<int> exit_code;  ///< 128 + signal if one ended it
+  std::string out;               ///< what it wrote to stdout
+};
+
+/// Runs `python script arguments...`, isolated from the working folder and the environment, with
+/// this program's stderr; it ends with this program. The exit code is always there. Throws Error if
+/// it cannot be started, or is still not done long after it should be.
+PythonRun run_python(const std::string& python, const std::filesystem::path& script,
+                     const std::vector<std::string>& arguments);
 
 }  // namespace hgemm::cli

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "families/family.h"
 #include "gemm/codec.h"
+#include "output/escape.h"
 #include "output/export/formats.h"
 
 namespace hgemm {
@@ -130,8 +131,8 @@ std::string table_text(const ExportPlan& plan, const Validity& validity, const K
       "constexpr Row kRows[] = {{\n{}}};\n"
       "constexpr int kRowCount = {};\n\n"
       "}}  // namespace hgemm_tuned_table\n",
-      validity.revision, validity.gpu_name, to_string(plan.regime), includes, definitions, entries,
-      all.kernels.size(), rows, plan.rows.size());
+      comment_text(validity.revision), comment_text(validity.gpu_name), to_string(plan.regime),
+      includes, definitions, entries, all.kernels.size(), rows, plan.rows.size());
 }
 
 }  // namespace

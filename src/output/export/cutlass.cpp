@@ -10,6 +10,7 @@
 #include <set>
 
 #include "families/family.h"
+#include "output/escape.h"
 #include "output/export/formats.h"
 
 namespace hgemm {
@@ -64,16 +65,6 @@ std::optional<Test> test_of(const GemmProblem& problem, const KernelConfig& conf
   return std::nullopt;
 }
 
-std::string comments(const Validity& validity) {
-  std::string text;
-  const Json valid_for = validity_json(validity);
-  for (const auto& [name, value] : valid_for.items()) {
-    text += fmt::format("# {}: {}\n", name,
-                        value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& validity) {
@@ -88,7 +79,7 @@ std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& va
       "#     -DCUTLASS_LIBRARY_KERNELS=\"$(paste -sd, kernels.txt)\"\n"
       "{}set -euo pipefail\n"
       "profiler=${{1:?usage: profile.sh PATH_OF_CUTLASS_PROFILER}}\n",
-      validity.revision, comments(validity));
+      comment_text(validity.revision), comment_lines(validity_json(validity)));
   std::set<std::string> kernels;
   for (const ExportRow& row : plan.rows) {
     const GemmProblem& problem = row.best.problem;

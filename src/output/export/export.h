@@ -83,8 +83,11 @@ struct PackageSources {
 std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& validity,
                                      ExportFormat format, const PackageSources& sources = {});
 
-/// Writes all of them or throws Error; creates the folder. Files of the same names are replaced,
-/// others are left alone.
+/// Writes all of them, or throws and leaves what was there as it was; makes the folder. Files of
+/// the same names are replaced. After a kill at any moment a folder that did not exist or that held
+/// nothing but files of these names has all of the old export or all of the new; in one that holds
+/// other files, which stay (those of an older export with other kernels are such, too), each file
+/// is whole, but some may be old and some new (output/staged_folder.h).
 void write_export(const std::filesystem::path& folder, std::span<const ExportFile> files);
 
 }  // namespace hgemm

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
-#include <fstream>
-#include <system_error>
-
 #include "base/error.h"
 #include "base/nearest.h"
 #include "output/export/formats.h"
+#include "output/staged_folder.h"
 
 namespace hgemm {
 
@@ -43,19 +41,9 @@ std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& val
 }
 
 void write_export(const std::filesystem::path& folder, std::span<const ExportFile> files) {
-  for (const ExportFile& file : files) {
-    const std::filesystem::path path = folder / file.path;
-    std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
-    std::ofstream out(path, std::ios::binary);
-    out << file.text;
-    out.close();
-    if (out) continue;
-    throw InputError(
-        fmt::format("{} cannot be written: choose another folder with -o, or free "
-                    "some space",
-                    path.string()));
-  }
+  StagedFolder staged(folder);
+  for (const ExportFile& file : files) staged.write(file.path, file.text);
+  staged.publish();
 }
 
 }  // namespace hgemm

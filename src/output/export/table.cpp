@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gemm/codec.h"
+#include "output/escape.h"
 #include "output/export/formats.h"
 #include "output/table.h"
 #include "output/text.h"
@@ -76,12 +77,7 @@ ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
 
 /// Comment lines first, which readers of CSV can be told to skip.
 ExportFile table_csv(const ExportPlan& plan, const Validity& validity) {
-  std::string text = "# hgemm-tune export 1\n";
-  const Json valid_for = validity_json(validity);
-  for (const auto& [name, value] : valid_for.items()) {
-    text += fmt::format("# {}: {}\n", name,
-                        value.is_string() ? value.get<std::string>() : value.dump());
-  }
+  const std::string text = "# hgemm-tune export 1\n" + comment_lines(validity_json(validity));
   std::vector<Json> rows;
   for (const ExportRow& row : plan.rows) rows.push_back(row_json(row));
   return {"hgemm_tuned.csv", text + as_csv(rows.front(), rows)};
@@ -100,8 +96,10 @@ std::string validity_markdown(const Validity& v) {
       "| CUDA | measured with {} |\n"
       "| kernel sources | measured {}; exported {} |\n"
       "| hgemm-tune | {} |\n",
-      v.gpu_name, v.compute_major, v.compute_minor, v.sm_count, range(v.driver_min, v.driver_max),
-      range(v.cuda_min, v.cuda_max), measured, v.kernel_hash.substr(0, 12), v.revision);
+      markdown_text(v.gpu_name), v.compute_major, v.compute_minor, v.sm_count,
+      markdown_text(range(v.driver_min, v.driver_max)),
+      markdown_text(range(v.cuda_min, v.cuda_max)), markdown_text(measured),
+      v.kernel_hash.substr(0, 12), markdown_text(v.revision));
 }
 
 std::string rows_markdown(const ExportPlan& plan) {

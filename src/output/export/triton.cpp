@@ -12,6 +12,7 @@
 #include <bit>
 
 #include "families/family.h"
+#include "output/escape.h"
 #include "output/export/formats.h"
 #include "output/export/triton_tile.h"
 
@@ -54,9 +55,6 @@ std::string config_text(const TritonTile& t) {
       "\"GROUP_SIZE_M\": {}}}, num_warps={}, num_stages={}, num_ctas=1)",
       t.block_m, t.block_n, t.block_k, t.group_m, t.num_warps, t.num_stages);
 }
-
-/// As Python sees it.
-std::string python_literal(const Json& json) { return json.dump(4); }
 
 constexpr const char* kModule =
     R"(# Written by hgemm-tune {}: configs for a tl.dot matmul, one for each tuned shape.
@@ -152,7 +150,7 @@ std::vector<ExportFile> triton_files(const ExportPlan& plan, const Validity& val
                       {"left_out", left_out}};
   return {{"hgemm_tuned.autotune.json", dump(cache)},
           {"hgemm_tuned_triton.py",
-           fmt::format(fmt::runtime(kModule), validity.revision,
+           fmt::format(fmt::runtime(kModule), comment_text(validity.revision),
                        python_literal(validity_json(validity)), configs, by_shape)}};
 }
 

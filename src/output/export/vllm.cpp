@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <tuple>
 
 #include "families/family.h"
+#include "output/escape.h"
 #include "output/export/fallback.h"
 #include "output/export/formats.h"
 #include "output/export/triton_tile.h"
@@ -22,10 +22,6 @@ namespace {
 
 constexpr long long kBatchSizes[] = {1,  2,   4,   8,   16,   24,   32,   48,   64,
                                      96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096};
-
-std::string device_file_name(const std::string& gpu_name) {
-  return std::regex_replace(gpu_name, std::regex("[\\s/]+"), "_");
-}
 
 /// All fields, so that no default of the reader's is in force.
 Json config_json(const TritonTile& t) {
@@ -69,7 +65,7 @@ std::vector<ExportFile> vllm_files(const ExportPlan& plan, const Validity& valid
                                  {"command", nearest.row->command()}};
     }
     const std::string name = fmt::format("N={},K={},device_name={},dtype={}.json", n, k,
-                                         device_file_name(validity.gpu_name),
+                                         file_name_text(validity.gpu_name),
                                          dtype == DataType::kFp16 ? "float16" : "bfloat16");
     files.push_back({name, configs.dump(4) + "\n"});
     sources[name] = from;
