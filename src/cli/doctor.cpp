@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "base/revision.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "compile/compiler.h"
 #include "device/findings.h"
@@ -107,8 +108,8 @@ int run_doctor(const DoctorOptions& options) {
              kernel_source_hash());
   for (const Finding& finding : findings) {
     const char* mark = finding.ok ? "ok" : finding.required ? "MISSING" : "missing";
-    fmt::print("{:<8} {:<14} {}\n", mark, finding.part, finding.detail);
-    if (!finding.ok) fmt::print("{:<8} {:<14} -> {}\n", "", "", finding.advice);
+    fmt::print("{:<8} {:<14} {}\n", mark, finding.part, printable(finding.detail));
+    if (!finding.ok) fmt::print("{:<8} {:<14} -> {}\n", "", "", printable(finding.advice));
   }
   const bool ready =
       std::ranges::all_of(findings, [](const Finding& f) { return f.ok || !f.required; });

@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -64,13 +66,15 @@ ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
   return plan_export(store.races(), aim, current_among(store.builds()));
 }
 
-/// Now and not at the end: whoever reads of a failure has to know that the files are there.
+/// Now and not at the end: whoever reads of a failure has to know that the files are there. A
+/// reader who has seen enough of the list (`| head`) is no failure.
 void print_list(std::string_view list, const std::string& folder) {
   write_to(stdout, printable(list));
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  throw Error(fmt::format(
-      "the export in {} is complete, but the list of its files could not be written to stdout",
-      folder));
+  if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || errno == EPIPE) return;
+  throw Error(
+      fmt::format("stdout cannot be written: {}; the export in {} is complete, and only "
+                  "the list of its files is missing",
+                  std::strerror(errno), folder));
 }
 
 int run_export(const ExportOptions& options) {

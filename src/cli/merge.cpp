@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "program/database.h"
 #include "program/help.h"
@@ -69,14 +70,15 @@ int run_merge(const MergeOptions& options) {
   for (const Store& input : inputs) {
     const Store::Added added = output.add_all(input);
     if (added.races + added.trials + added.samples + added.studies == 0) {
-      fmt::print("{}: nothing that {} does not have\n", input.path(), output.path());
+      fmt::print("{}: nothing that {} does not have\n", printable(input.path()),
+                 printable(output.path()));
     } else {
       const std::string samples_and_studies =
           added.studies > 0
               ? fmt::format(", {} samples and {} studies", added.samples, added.studies)
               : fmt::format(" and {} samples", added.samples);
-      fmt::print("{}: {} races, {} trials{} added\n", input.path(), added.races, added.trials,
-                 samples_and_studies);
+      fmt::print("{}: {} races, {} trials{} added\n", printable(input.path()), added.races,
+                 added.trials, samples_and_studies);
     }
   }
   return 0;

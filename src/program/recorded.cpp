@@ -7,6 +7,7 @@
 
 #include "base/console.h"
 #include "base/resources.h"
+#include "base/text.h"
 #include "compile/compiler.h"
 #include "families/family.h"
 #include "gemm/codec.h"
@@ -111,7 +112,7 @@ void answer_from_records(const Question& question, const std::string& why_no_gpu
   if (alone) {
     say("{}\n", line);
   } else {
-    fmt::print("{}\n\n", line);
+    fmt::print("{}\n\n", printable(line));
   }
   print_best(std::move(rows), question.format);
 }

@@ -19,6 +19,7 @@
 #include "base/console.h"
 #include "base/error.h"
 #include "base/resources.h"
+#include "base/text.h"
 #include "compile/compiler.h"
 #include "gemm/codec.h"
 #include "program/command.h"
@@ -357,7 +358,7 @@ void print_first_line(const StudyAnswer& answer, Format format) {
   if (alone) {
     say("{}\n", answer.first_line);
   } else {
-    fmt::print("{}\n\n", answer.first_line);
+    fmt::print("{}\n\n", printable(answer.first_line));
   }
 }
 

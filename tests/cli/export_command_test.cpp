@@ -1,6 +1,8 @@
 // export as a user runs it, with no GPU.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.h"
@@ -56,6 +58,51 @@ TEST_F(ExportCommand, BadUsageSaysWhatToDo) {
   write_file(folder() / "file", "");
   EXPECT_EQ(run("export --format json -o file --recorded --shapes 512x512x512").exit_code, 2);
   EXPECT_FALSE(fs::exists(folder() / "somewhere"));
+}
+
+TEST_F(ExportCommand, OnAFullDiskThePreviousExportStays) {
+  const std::string before = "export -o out --recorded --shapes llama7b.yaml --format ";
+  const std::string after = "export -o out --recorded --shapes square.yaml --format ";
+  for (const std::string format : {"json", "cpp", "csv"}) {
+    fs::remove_all(folder() / "out");
+    ASSERT_EQ(run(before + format).exit_code, 0);
+    const auto all = files();
+    const std::string old = read_file(folder() / "out/hgemm_tuned.json") +
+                            read_file(folder() / "out/hgemm_tuned.csv") +
+                            read_file(folder() / "out/src/table.h");
+    const Outcome full = run(after + format, "trap '' XFSZ; ulimit -f 1");
+    EXPECT_EQ(full.exit_code, 1) << format;
+    EXPECT_THAT(full.err, testing::AllOf(testing::StartsWith("hgemm-tune: out/"),
+                                         HasSubstr("cannot be written: File too large")));
+    EXPECT_EQ(std::ranges::count(full.err, '\n'), 1) << full.err;
+    EXPECT_EQ(files(), all) << format << ": nothing is left behind";
+    EXPECT_EQ(read_file(folder() / "out/hgemm_tuned.json") +
+                  read_file(folder() / "out/hgemm_tuned.csv") +
+                  read_file(folder() / "out/src/table.h"),
+              old)
+        << format;
+  }
+}
+
+TEST_F(ExportCommand, AFullStdoutIsSaidAndTheExportComplete) {
+  run("export --format json -o out --recorded --shapes square.yaml >/dev/full 2>err.txt; echo $? "
+      ">code.txt; true");
+  EXPECT_EQ(read_file(folder() / "code.txt"), "1\n");
+  EXPECT_THAT(read_file(folder() / "err.txt"), HasSubstr("the export in out is complete"));
+  EXPECT_NO_THROW(json::parse(read_file(folder() / "out/hgemm_tuned.json")));
+}
+
+TEST_F(ExportCommand, AFullStderrIsNoFailure) {
+  run("export --format json -o out --recorded --shapes square.yaml 2>/dev/full; echo $? "
+      ">code.txt; true");
+  EXPECT_EQ(read_file(folder() / "code.txt"), "0\n");
+}
+
+TEST_F(ExportCommand, APathCannotRewriteTheTerminal) {
+  const Outcome done =
+      run("export --format json -o \"$(printf 'a\\033[2Jb')\" --recorded --shapes square.yaml");
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(done.out, "a?[2Jb/hgemm_tuned.json\n");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // the page in a browser, and the statistics of what the figures of the recorded results show.
 #include <gmock/gmock.h>
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -173,6 +175,82 @@ TEST_F(ReportCommand, ADatabaseOfStudiesAloneHasLabelledGaps) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("1 of 9 figures; not recorded: Speed-ups, Roofline,"));
   EXPECT_EQ(figures().at("wgmma").at("stats").at("measured"), 1);
+}
+
+TEST_F(ReportCommand, DrawsTagsAsTheyAre) {
+  std::vector<Race> races;
+  // What is in a tag before "/" is a heading of a figure.
+  for (const char* tag :
+       {"$x^$", "$\\frac{", "\\frac^_{}$", "<script>alert(1)</script>", "&amp;<!--",
+        "\xf0\x9f\x98\x80", "\xe2\x80\x8f\xd7\x90\xd7\x91", "100% %s {0}", "\" id=\"x\" url(#x)"}) {
+    races.push_back(race(problem(4096, 4096, 512 + 64 * static_cast<int>(races.size()))));
+    races.back().problem.tag = std::string(tag) + "/a";
+  }
+  races.push_back(race(problem(4096, 4096, 8192)));
+  races.back().problem.tag = std::string(900, 'x');
+  record(folder() / "tags.db", races);
+  const Outcome outcome = run("report --db tags.db -o out");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "") << "no warnings";
+  const std::string page = read_file(folder() / "out/report.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("$x^$"), HasSubstr("&lt;script&gt;alert(1)&lt;"),
+                          Not(HasSubstr("<script>alert")), HasSubstr("&amp;amp;&lt;!--"),
+                          Not(HasSubstr("mathdefault"))));
+  const auto seen = open_in_browser(folder() / "out/report.html", {"roofline", "speedups"});
+  if (!seen) return;
+  EXPECT_EQ(seen->exit_code, 0) << seen->out;
+}
+
+TEST_F(ReportCommand, RunsNoPythonOfTheWorkingFolderOrTheEnvironment) {
+  record(folder() / "some.db", {race(problem(4096, 4096, 4096))});
+  for (const char* name : {"matplotlib", "json", "sitecustomize", "usercustomize", "numpy",
+                           "report_style", "importlib"}) {
+    write_file(folder() / (std::string(name) + ".py"),
+               "open('executed', 'w')\nraise SystemExit(3)");
+  }
+  const Outcome outcome = run("report --db some.db -o out", "export PYTHONPATH=\"$PWD\"");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_FALSE(fs::exists(folder() / "executed"));
+}
+
+TEST_F(ReportCommand, AFailureLeavesThePreviousReport) {
+  record(folder() / "some.db", {race(problem(4096, 4096, 4096))});
+  ASSERT_EQ(run("report --db some.db -o out").exit_code, 0);
+  const auto all = files();
+  const std::string page = read_file(folder() / "out/report.html");
+  const std::string data = read_file(folder() / "out/report.json");
+  // A Python that ends after some files, and one that the disk stops.
+  write_file(folder() / "../python",
+             "#!/bin/sh\ncase \"$3\" in -c) exit 0;; esac\n"
+             "echo half >\"$5/report.html\"\nexit 7\n");
+  fs::permissions(folder() / "../python", fs::perms::owner_all);
+  const Outcome broken =
+      run("report --db some.db -o out", "export HGEMM_TUNE_PYTHON=\"$PWD/../python\"");
+  EXPECT_EQ(broken.exit_code, 1);
+  EXPECT_THAT(broken.err, AllOf(HasSubstr("nothing was written to out"), HasSubstr("exit code 7")));
+  const Outcome full = run("report --db some.db -o out", "trap '' XFSZ; ulimit -f 300");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.err, AllOf(HasSubstr("File too large"), Not(HasSubstr("Traceback"))));
+  EXPECT_EQ(files(), all);
+  EXPECT_EQ(read_file(folder() / "out/report.html"), page);
+  EXPECT_EQ(read_file(folder() / "out/report.json"), data);
+}
+
+TEST_F(ReportCommand, PythonEndsWithTheProgram) {
+  record(folder() / "some.db", {race(problem(4096, 4096, 4096))});
+  // Tells its process id and waits; a reader of the pipe sees its end.
+  ASSERT_EQ(mkfifo((folder() / "pipe").c_str(), 0600), 0);
+  write_file(folder() / "python",
+             "#!/bin/sh\ncase \"$3\" in -c) exit 0;; esac\n"
+             "exec 9>pipe; echo drawing >&9; exec sleep 600\n");
+  fs::permissions(folder() / "python", fs::perms::owner_all);
+  for (const char* signal : {"KILL", "TERM"}) {
+    run(std::string("report --db some.db -o out & program=$!; exec 8<pipe; read word <&8; kill -") +
+            signal + " $program; wait $program; timeout 20 cat <&8; echo $? >ended.txt; true",
+        "export HGEMM_TUNE_PYTHON=\"$PWD/python\"");
+    EXPECT_EQ(read_file(folder() / "ended.txt"), "0\n") << "it outlives " << signal;
+    fs::remove(folder() / "ended.txt");
+  }
 }
 
 TEST_F(ReportCommand, SaysWhatIsWrongAndWhatToDo) {

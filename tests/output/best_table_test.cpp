@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -546,6 +547,37 @@ TEST(MachineJson, NamesEveryField) {
   EXPECT_EQ(object["git_revision"], "abc");
   EXPECT_EQ(object["kernel_sources"], "k1");
   EXPECT_EQ(object.size(), 14u);
+}
+
+/// Of a database that somebody else wrote.
+std::vector<BestRow> hostile_rows() {
+  const std::string hostile = "a\nb\x1b[2J|c<d>\xff,\"e\"";
+  BestRow row = measured({.m = 2048, .n = 4096, .k = 4096, .tag = hostile}, kSafeLabel, 1.02, 1.0);
+  row.environment.gpu_name = row.environment.driver = hostile;
+  row.started_utc = row.kernel_id = hostile;
+  row.clock_events = clock_event::kFault;
+  BestRow other = row;
+  other.regime = Regime::kBurst;
+  other.label = label(TiledConfig{});
+  return {row, other};
+}
+
+TEST(BestFormats, TextsOfOthersStayInTheirPlace) {
+  std::vector<BestRow> tame = hostile_rows();
+  for (BestRow& row : tame) {
+    row.problem.tag = row.environment.gpu_name = row.environment.driver = row.started_utc = "tame";
+  }
+  for (const Format format : {Format::kTable, Format::kMarkdown, Format::kCsv}) {
+    const std::string text = format_best(hostile_rows(), format);
+    EXPECT_THAT(text, Not(::testing::ContainsRegex("[\x1b\xff\r\t]")));
+    EXPECT_EQ(std::ranges::count(text, '\n'), std::ranges::count(format_best(tame, format), '\n'))
+        << text;
+  }
+  EXPECT_THAT(format_best(hostile_rows(), Format::kMarkdown),
+              Not(::testing::ContainsRegex("[^\\][|<][cd]")));
+  EXPECT_EQ(json::parse(format_best(hostile_rows(), Format::kJson)).at(0).at("tag"),
+            "a\nb\x1b[2J|c<d>\xef\xbf\xbd,\"e\"")
+      << "programs get all of it";
 }
 
 }  // namespace
