@@ -404,8 +404,8 @@ std::string context_line(const Block& block, bool markdown) {
   for (const Regime regime : block.regimes) regimes.push_back(to_string(regime));
   return fmt::format(
       "{}{}, {}, {}{}\n", for_reader(environment_text(block.rows.front()->environment), markdown),
-      cards.size() > 1 ? fmt::format(", {} cards", cards.size()) : "", dates_text(block.rows),
-      fmt::join(regimes, " and "),
+      cards.size() > 1 ? fmt::format(", {} cards", cards.size()) : "",
+      for_reader(dates_text(block.rows), markdown), fmt::join(regimes, " and "),
       sources.size() > 1 ? fmt::format(", {} states of the kernel sources", sources.size()) : "");
 }
 

@@ -82,7 +82,7 @@ std::string csv_field(std::string_view text) {
 }
 
 std::string markdown_text(std::string_view text) {
-  constexpr std::string_view kMarkup = "\\|`<&";
+  constexpr std::string_view kMarkup = "\\`<&";
   std::string escaped;
   for (const char c : one_line(text)) {
     // "[x](y)" is a link, and with "!" before it a picture that is fetched.
@@ -97,10 +97,11 @@ std::string markdown_cell(std::string_view text) {
   const auto is_code = [](std::string_view cell) {
     return cell.size() > 2 && cell.front() == '`' && cell.find('`', 1) == cell.size() - 1;
   };
-  if (!is_code(text)) return markdown_text(text);
-  std::string code;
-  for (const char c : one_line(text)) code += c == '|' ? "\\|" : std::string(1, c);
-  return code;
+  std::string cell;
+  for (const char c : is_code(text) ? one_line(text) : markdown_text(text)) {
+    cell += c == '|' ? "\\|" : std::string(1, c);
+  }
+  return cell;
 }
 
 std::string file_name_text(std::string_view text) {

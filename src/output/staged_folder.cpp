@@ -62,7 +62,8 @@ bool holds_working_folder(const fs::path& folder) {
 
 StagedFolder::StagedFolder(const fs::path& target) : shown_(target) {
   std::error_code error;
-  target_ = fs::weakly_canonical(fs::absolute(target), error);
+  target_ = fs::absolute(target, error);
+  if (!error) target_ = fs::weakly_canonical(target_, error);
   if (error) refuse(shown_, error.value());
   if (!target_.has_filename()) target_ = target_.parent_path();
   const bool exists = fs::exists(target_, error);

@@ -9,8 +9,9 @@ namespace hgemm::cli {
 namespace fs = std::filesystem;
 
 bool can_write_into(const fs::path& folder) {
-  fs::path existing = fs::absolute(folder);
   std::error_code error;  // a file where a folder should be: not there
+  fs::path existing = fs::absolute(folder, error);
+  if (error) return false;  // the working folder is gone
   while (!fs::exists(existing, error) && existing.has_relative_path()) {
     existing = existing.parent_path();
   }

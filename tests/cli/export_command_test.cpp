@@ -61,31 +61,32 @@ TEST_F(ExportCommand, BadUsageSaysWhatToDo) {
 }
 
 TEST_F(ExportCommand, OnAFullDiskThePreviousExportStays) {
-  const std::string before = "export -o out --recorded --shapes llama7b.yaml --format ";
-  const std::string after = "export -o out --recorded --shapes square.yaml --format ";
-  for (const std::string format : {"json", "cpp", "csv"}) {
+  record(folder() / "old.db", {race(problem(512, 512, 512))});
+  std::vector<Race> many;
+  for (int i = 1; i <= 100; ++i) many.push_back(race(problem(512, 512, 64 * i)));
+  record(folder() / "new.db", many);
+  for (const std::string format : {"json", "cpp"}) {
     fs::remove_all(folder() / "out");
-    ASSERT_EQ(run(before + format).exit_code, 0);
+    const std::string command = "export -o out --format " + format;
+    ASSERT_EQ(run(command + " --db old.db").exit_code, 0);
+    ASSERT_EQ(run(command + " --db new.db --shapes 512x512x512").exit_code, 0);
     const auto all = files();
-    const std::string old = read_file(folder() / "out/hgemm_tuned.json") +
-                            read_file(folder() / "out/hgemm_tuned.csv") +
-                            read_file(folder() / "out/src/table.h");
-    const Outcome full = run(after + format, "trap '' XFSZ; ulimit -f 1");
+    const std::string json = read_file(folder() / "out/hgemm_tuned.json");
+    const std::string table = read_file(folder() / "out/src/table.h");
+    const Outcome full = run(command + " --db new.db", "trap '' XFSZ; ulimit -f 80");
     EXPECT_EQ(full.exit_code, 1) << format;
-    EXPECT_THAT(full.err, testing::AllOf(testing::StartsWith("hgemm-tune: out/"),
+    EXPECT_THAT(full.err, testing::AllOf(testing::StartsWith("hgemm-tune: out/hgemm_tuned."),
                                          HasSubstr("cannot be written: File too large")));
     EXPECT_EQ(std::ranges::count(full.err, '\n'), 1) << full.err;
     EXPECT_EQ(files(), all) << format << ": nothing is left behind";
-    EXPECT_EQ(read_file(folder() / "out/hgemm_tuned.json") +
-                  read_file(folder() / "out/hgemm_tuned.csv") +
-                  read_file(folder() / "out/src/table.h"),
-              old)
-        << format;
+    EXPECT_EQ(read_file(folder() / "out/hgemm_tuned.json"), json);
+    EXPECT_EQ(read_file(folder() / "out/src/table.h"), table);
   }
 }
 
 TEST_F(ExportCommand, AFullStdoutIsSaidAndTheExportComplete) {
-  run("export --format json -o out --recorded --shapes square.yaml >/dev/full 2>err.txt; echo $? "
+  record(folder() / "mine.db", {race(problem(512, 512, 512))});
+  run("export --format json -o out --db mine.db >/dev/full 2>err.txt; echo $? "
       ">code.txt; true");
   EXPECT_EQ(read_file(folder() / "code.txt"), "1\n");
   EXPECT_THAT(read_file(folder() / "err.txt"), HasSubstr("the export in out is complete"));
@@ -93,14 +94,15 @@ TEST_F(ExportCommand, AFullStdoutIsSaidAndTheExportComplete) {
 }
 
 TEST_F(ExportCommand, AFullStderrIsNoFailure) {
-  run("export --format json -o out --recorded --shapes square.yaml 2>/dev/full; echo $? "
+  record(folder() / "mine.db", {race(problem(512, 512, 512))});
+  run("export --format json -o out --db mine.db 2>/dev/full; echo $? "
       ">code.txt; true");
   EXPECT_EQ(read_file(folder() / "code.txt"), "0\n");
 }
 
 TEST_F(ExportCommand, APathCannotRewriteTheTerminal) {
-  const Outcome done =
-      run("export --format json -o \"$(printf 'a\\033[2Jb')\" --recorded --shapes square.yaml");
+  record(folder() / "mine.db", {race(problem(512, 512, 512))});
+  const Outcome done = run("export --format json -o \"$(printf 'a\\033[2Jb')\" --db mine.db");
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_EQ(done.out, "a?[2Jb/hgemm_tuned.json\n");
 }

@@ -228,7 +228,7 @@ TEST_F(ReportCommand, AFailureLeavesThePreviousReport) {
       run("report --db some.db -o out", "export HGEMM_TUNE_PYTHON=\"$PWD/../python\"");
   EXPECT_EQ(broken.exit_code, 1);
   EXPECT_THAT(broken.err, AllOf(HasSubstr("nothing was written to out"), HasSubstr("exit code 7")));
-  const Outcome full = run("report --db some.db -o out", "trap '' XFSZ; ulimit -f 300");
+  const Outcome full = run("report --db some.db -o out", "trap '' XFSZ; ulimit -f 80");
   EXPECT_EQ(full.exit_code, 1);
   EXPECT_THAT(full.err, AllOf(HasSubstr("File too large"), Not(HasSubstr("Traceback"))));
   EXPECT_EQ(files(), all);
@@ -245,7 +245,9 @@ TEST_F(ReportCommand, PythonEndsWithTheProgram) {
              "exec 9>pipe; echo drawing >&9; exec sleep 600\n");
   fs::permissions(folder() / "python", fs::perms::owner_all);
   for (const char* signal : {"KILL", "TERM"}) {
-    run(std::string("report --db some.db -o out & program=$!; exec 8<pipe; read word <&8; kill -") +
+    run(std::string(
+            "--version; '" HGEMM_PROGRAM
+            "' report --db some.db -o out & program=$!; exec 8<pipe; read word <&8; kill -") +
             signal + " $program; wait $program; timeout 20 cat <&8; echo $? >ended.txt; true",
         "export HGEMM_TUNE_PYTHON=\"$PWD/python\"");
     EXPECT_EQ(read_file(folder() / "ended.txt"), "0\n") << "it outlives " << signal;

@@ -41,8 +41,9 @@ TEST(Escape, CsvFields) {
 
 TEST(Escape, MarkdownIsShownAsItIs) {
   EXPECT_EQ(markdown_text("decode/a_b 1.0 [0.9, 1.1] (x)"), "decode/a_b 1.0 [0.9, 1.1] (x)");
-  EXPECT_EQ(markdown_text("a|b\n`c`<d>&\\"), "a\\|b?\\`c\\`\\<d>\\&\\\\");
+  EXPECT_EQ(markdown_text("a|b\n`c`<d>&\\"), "a|b?\\`c\\`\\<d>\\&\\\\");
   EXPECT_EQ(markdown_text("![x](http://y)"), "![x]\\(http://y)");
+  EXPECT_EQ(markdown_cell("a|<b>"), "a\\|\\<b>");
   EXPECT_EQ(markdown_cell("`a.b --c`"), "`a.b --c`");
   EXPECT_EQ(markdown_cell("`a|<`"), "`a\\|<`");
   EXPECT_EQ(markdown_cell("`a` <b> `c`"), "\\`a\\` \\<b> \\`c\\`");

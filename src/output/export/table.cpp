@@ -96,10 +96,10 @@ std::string validity_markdown(const Validity& v) {
       "| CUDA | measured with {} |\n"
       "| kernel sources | measured {}; exported {} |\n"
       "| hgemm-tune | {} |\n",
-      markdown_text(v.gpu_name), v.compute_major, v.compute_minor, v.sm_count,
-      markdown_text(range(v.driver_min, v.driver_max)),
-      markdown_text(range(v.cuda_min, v.cuda_max)), markdown_text(measured),
-      v.kernel_hash.substr(0, 12), markdown_text(v.revision));
+      markdown_cell(v.gpu_name), v.compute_major, v.compute_minor, v.sm_count,
+      markdown_cell(range(v.driver_min, v.driver_max)),
+      markdown_cell(range(v.cuda_min, v.cuda_max)), markdown_cell(measured),
+      v.kernel_hash.substr(0, 12), markdown_cell(v.revision));
 }
 
 std::string rows_markdown(const ExportPlan& plan) {
