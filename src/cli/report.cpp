@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/resources.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@
 #include "program/help.h"
 #include "program/python.h"
 #include "program/recorded.h"
+#include "program/signals.h"
 #include "program/writable.h"
 #include "studies/registry.h"
 
@@ -93,13 +95,19 @@ int run_report(const ReportOptions& options) {
   }
   const std::string python = find_python();
   const std::string data = report_data(input_of(options), study_sections);
+  StopSignals stop;  // which would leave the staged files behind
   StagedFolder staged(folder);
   staged.write("report.json", data);
   const double read_s = seconds_since(start);
 
   const fs::path& drawn = staged.path();
   const PythonRun done = run_python(
-      python, script, {(drawn / "report.json").string(), drawn.string(), folder.string()});
+      python, script, {(drawn / "report.json").string(), drawn.string(), folder.string()},
+      [&stop] { return stop.received().has_value(); });
+  if (const auto signal = stop.received()) {
+    say("stopped; nothing was written to {}\n", folder.string());
+    return 128 + *signal;
+  }
   if (done.exit_code != 0) {
     throw Error(fmt::format(
         "nothing was written to {}: {} {} ended with exit code {}, and said why before this line",

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -71,12 +70,12 @@ class Process {
     }
   }
 
-  /// What it wrote to stdout, and its exit code (128 + signal if one ended it); no exit code if it
-  /// was not done by then.
-  PythonRun wait(steady_clock::time_point until);
+  /// What it wrote to stdout, and its exit code (128 + signal if one ended it); no exit code if
+  /// `give_up` became true before it was done.
+  PythonRun wait(const std::function<bool()>& give_up);
 
  private:
-  void read_until_end(std::string& out, steady_clock::time_point until) const;
+  bool read_some(std::string& out) const;
 
   Pipe out_;
   pid_t pid_ = -1;
@@ -84,6 +83,9 @@ class Process {
 
 /// Only async-signal-safe calls: after a fork another thread may have held any lock.
 [[noreturn]] void become(char** argv, pid_t parent, int out, int report, bool silent) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // StopSignals blocks some
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before prctl
@@ -118,41 +120,37 @@ Process::Process(std::vector<std::string> command, bool silent) {
   throw Error(fmt::format("{} could not be started: {}", command[0], std::strerror(error)));
 }
 
-void Process::read_until_end(std::string& out, steady_clock::time_point until) const {
+/// Waits a moment for output; false at its end.
+bool Process::read_some(std::string& out) const {
   constexpr std::size_t kMost = 1 << 20;
+  constexpr int kMomentMs = 50;
+  pollfd readable{.fd = out_.reader(), .events = POLLIN, .revents = 0};
+  const int ready = poll(&readable, 1, kMomentMs);
+  if (ready <= 0) return ready == 0 || errno == EINTR;
   std::array<char, 4096> bytes;
-  while (true) {
-    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
-    pollfd readable{.fd = out_.reader(), .events = POLLIN, .revents = 0};
-    const int ready = poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return;
-    const ssize_t count = read(out_.reader(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    if (out.size() < kMost) out.append(bytes.data(), static_cast<std::size_t>(count));
-  }
+  const ssize_t count = read(out_.reader(), bytes.data(), bytes.size());
+  if (count <= 0) return count < 0 && errno == EINTR;
+  if (out.size() < kMost) out.append(bytes.data(), static_cast<std::size_t>(count));
+  return true;
 }
 
-PythonRun Process::wait(steady_clock::time_point until) {
+PythonRun Process::wait(const std::function<bool()>& give_up) {
   PythonRun result;
-  read_until_end(result.out, until);
+  while (read_some(result.out)) {
+    if (give_up()) return result;
+  }
   int status = 0;
   pid_t ended = 0;
   while (true) {
     ended = waitpid(pid_, &status, WNOHANG);
     if (ended > 0 || (ended < 0 && errno != EINTR)) break;
-    if (steady_clock::now() >= until) return result;
+    if (give_up()) return result;
     std::this_thread::sleep_for(milliseconds(1));
   }
   pid_ = -1;
   if (ended > 0)
     result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
-}
-
-PythonRun run(std::vector<std::string> command, bool silent, seconds limit) {
-  return Process(std::move(command), silent).wait(steady_clock::now() + limit);
 }
 
 /// Isolated (-I): neither the working folder nor PYTHON* variables decide which modules it loads.
@@ -166,7 +164,9 @@ bool can_draw(const std::string& python) {
                                  "import sys, importlib.util as u\n"
                                  "sys.exit(not all(map(u.find_spec, ('matplotlib', 'numpy'))))"});
   try {
-    return run(std::move(command), true, kProbeLimit).exit_code == 0;
+    const auto until = steady_clock::now() + kProbeLimit;
+    const auto late = [until] { return steady_clock::now() >= until; };
+    return Process(std::move(command), true).wait(late).exit_code == 0;
   } catch (const Error&) {
     return false;
   }
@@ -197,12 +197,18 @@ std::string find_python() {
 }
 
 PythonRun run_python(const std::string& python, const fs::path& script,
-                     const std::vector<std::string>& arguments) {
+                     const std::vector<std::string>& arguments,
+                     const std::function<bool()>& should_stop) {
   std::vector<std::string> command = isolated(python);
   command.push_back(script.string());
   command.insert(command.end(), arguments.begin(), arguments.end());
-  PythonRun result = run(std::move(command), false, kDrawLimit);
-  if (!result.exit_code) {
+  const auto until = steady_clock::now() + kDrawLimit;
+  bool stopped = false;
+  PythonRun result = Process(std::move(command), false).wait([&] {
+    stopped = stopped || should_stop();
+    return stopped || steady_clock::now() >= until;
+  });
+  if (!result.exit_code && !stopped) {
     throw Error(
         fmt::format("{} was not done with {} after {} minutes and was ended; try once "
                     "more when the machine is less busy",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +20,11 @@ struct PythonRun {
 };
 
 /// Runs `python script arguments...`, isolated from the working folder and the environment, with
-/// this program's stderr; it ends with this program. The exit code is always there. Throws Error if
-/// it cannot be started, or is still not done long after it should be.
+/// this program's stderr; it ends with this program. Asks `should_stop` many times a second; once
+/// that is true Python is ended, and only then there is no exit code. Throws Error if it cannot be
+/// started, or is still not done long after it should be.
 PythonRun run_python(const std::string& python, const std::filesystem::path& script,
-                     const std::vector<std::string>& arguments);
+                     const std::vector<std::string>& arguments,
+                     const std::function<bool()>& should_stop);
 
 }  // namespace hgemm::cli

@@ -196,6 +196,10 @@ TEST_F(ReportCommand, DrawsTagsAsTheyAre) {
   EXPECT_THAT(page, AllOf(HasSubstr("$x^$"), HasSubstr("&lt;script&gt;alert(1)&lt;"),
                           Not(HasSubstr("<script>alert")), HasSubstr("&amp;amp;&lt;!--"),
                           Not(HasSubstr("mathdefault"))));
+  const std::string svg = (folder() / "out/figures/speedups.svg").string();
+  EXPECT_EQ(
+      std::system(("python3 -c \"import xml.dom.minidom as m; m.parse('" + svg + "')\"").c_str()),
+      0);
   const auto seen = open_in_browser(folder() / "out/report.html", {"roofline", "speedups"});
   if (!seen) return;
   EXPECT_EQ(seen->exit_code, 0) << seen->out;
@@ -244,14 +248,17 @@ TEST_F(ReportCommand, PythonEndsWithTheProgram) {
              "#!/bin/sh\ncase \"$3\" in -c) exit 0;; esac\n"
              "exec 9>pipe; echo drawing >&9; exec sleep 600\n");
   fs::permissions(folder() / "python", fs::perms::owner_all);
-  for (const char* signal : {"KILL", "TERM"}) {
+  for (const char* signal : {"TERM", "KILL"}) {
     run(std::string(
             "--version; '" HGEMM_PROGRAM
             "' report --db some.db -o out & program=$!; exec 8<pipe; read word <&8; kill -") +
             signal + " $program; wait $program; timeout 20 cat <&8; echo $? >ended.txt; true",
         "export HGEMM_TUNE_PYTHON=\"$PWD/python\"");
     EXPECT_EQ(read_file(folder() / "ended.txt"), "0\n") << "it outlives " << signal;
+    EXPECT_FALSE(fs::exists(folder() / "out"));
     fs::remove(folder() / "ended.txt");
+    if (std::string(signal) == "KILL") continue;
+    EXPECT_THAT(files(), Not(testing::Contains(HasSubstr("hgemm-new")))) << "left behind";
   }
 }
 
