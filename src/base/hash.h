@@ -1,6 +1,7 @@
 // Content addresses. Used for the kernel's provenance, compiler output and cache keys.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,5 +12,8 @@ namespace hgemm {
 /// {"ab", "c"} and {"a", "bc"} differ.
 std::string content_hash(std::span<const std::string_view> texts);
 std::string content_hash(std::string_view text);
+
+/// XXH3-64 of the bytes: for sums of many, where 64 bits are enough.
+std::uint64_t short_hash(std::string_view bytes);
 
 }  // namespace hgemm

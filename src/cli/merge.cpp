@@ -61,8 +61,9 @@ int run_merge(const MergeOptions& options) {
     inputs.push_back(Store::open(path, Store::Mode::kReadOnly));
     if (!options.mixed) environment.add(inputs.back());
   }
-  const bool has_content = fs::exists(options.output) && !fs::is_empty(options.output);
-  if (!options.mixed && has_content) {
+  std::error_code no_file;  // or none that has content: opening it says what it is
+  const auto bytes = fs::file_size(options.output, no_file);
+  if (!options.mixed && !no_file && bytes > 0) {
     environment.add(Store::open(options.output, Store::Mode::kReadOnly));
   }
 

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "base/error.h"
 
 namespace hgemm::cli {
 
 void require_database(const std::string& path) {
-  if (std::filesystem::exists(path)) return;
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return;
+  if (error)
+    throw InputError(fmt::format("database {}: cannot be read: {}", path, error.message()));
   throw InputError(
       fmt::format("there is no database {}; check the name, or create it by tuning "
                   "(hgemm-tune --shapes FILE --db {})",

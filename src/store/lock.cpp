@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace hgemm {
 namespace {
@@ -24,7 +25,7 @@ std::string holder(int fd) {
   const ssize_t size = pread(fd, buffer.data(), buffer.size(), 0);
   std::string_view line(buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   line = line.substr(0, line.find('\n'));
-  return line.empty() ? "" : fmt::format(" ({})", line);
+  return line.empty() ? "" : fmt::format(" ({})", printable(line));
 }
 
 }  // namespace
@@ -39,9 +40,20 @@ WriterLock::WriterLock(const std::string& name, const std::string& database_file
         "room on its disk, or name another file with --db ({}: {})",
         name, path_, std::strerror(error)));
   };
+  // Whoever may write to the folder can have put anything there: only an ordinary file with no
+  // other name is written to. It may be another user's, as in the shared folder of a group.
+  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   for (;;) {
-    fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd_ < 0) throw refuse();
+    fd_ = open(path_.c_str(), kFlags, 0666);
+    if (fd_ < 0 && errno != ELOOP) throw refuse();
+    struct stat facts {};
+    if (fd_ < 0 || fstat(fd_, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_nlink > 1) {
+      if (fd_ >= 0) close(fd_);
+      throw InputError(
+          fmt::format("database {}: cannot be locked for writing: {} is a link or no regular file; "
+                      "remove it if it is nobody's, or name another file with --db",
+                      name, path_));
+    }
     if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) throw refuse();
       const std::string who = holder(fd_);
@@ -70,7 +82,7 @@ WriterLock::~WriterLock() {
 bool WriterLock::at_its_path() const {
   struct stat ours {};
   struct stat there {};
-  return fstat(fd_, &ours) == 0 && stat(path_.c_str(), &there) == 0 &&
+  return fstat(fd_, &ours) == 0 && lstat(path_.c_str(), &there) == 0 &&
          ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
 

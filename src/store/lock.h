@@ -12,7 +12,8 @@ namespace hgemm {
 class WriterLock {
  public:
   /// Locks `database_file` + ".lock". Throws Error that names the holder if another has it (in this
-  /// process too), InputError if there can be no such file. Messages call the database `name`.
+  /// process too), InputError if there can be no such file, or
+  /// what has that name is a link or no regular file. Messages call the database `name`.
   WriterLock(const std::string& name, const std::string& database_file);
   WriterLock(WriterLock&& other) noexcept
       : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}

@@ -4,19 +4,22 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <array>
-#include <cctype>
+#include <chrono>
+#include <exception>
 #include <filesystem>
-#include <fstream>
-#include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 
+#include "base/console.h"
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "families/legacy_labels.h"
 #include "gemm/problem.h"
+#include "store/rest.h"
+#include "store/structure.h"
 
 namespace hgemm {
 namespace {
@@ -24,45 +27,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kApplicationId = 0x48474d54;  // "HGMT", as in schema.sql
-constexpr int kSchemaVersion = 7;           // as in schema.sql
+constexpr int kSchemaVersion = 8;           // as in schema.sql
 constexpr int kBusyTimeoutMs = 10'000;      // a commit takes milliseconds: this is another program
 
 InputError bad_file(const std::string& path, std::string_view problem) {
   return InputError(fmt::format("database {}: {}", path, problem));
-}
-
-enum class FileKind { kMissing, kEmpty, kSqlite };
-
-/// Looks before SQLite does, so that nothing else than a database is ever written to.
-FileKind look_at(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return FileKind::kMissing;
-  if (fs::is_directory(path, ignored)) throw bad_file(path, "is a folder; name a file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw bad_file(path, "cannot be read; check its permissions");
-  std::array<char, 16> magic{};
-  file.read(magic.data(), magic.size());
-  if (file.gcount() == 0) return FileKind::kEmpty;
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  if (std::string_view(magic.data(), static_cast<std::size_t>(file.gcount())) != kMagic) {
-    throw bad_file(path, "is not a hgemm-tune database; name another file");
-  }
-  constexpr std::uintmax_t kSmallestPage = 512;
-  if (fs::file_size(path) < kSmallestPage) {  // SQLite would take it for an empty database
-    throw bad_file(path, "is damaged (cut short); restore it from a copy, or name another file");
-  }
-  return FileKind::kSqlite;
-}
-
-/// A "file:" URI that lets SQLite read without locks, journals or a writable folder.
-std::string immutable_uri(const std::string& path) {
-  std::string uri = "file:";
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = std::isalnum(byte) || c == '/' || c == '.' || c == '-' || c == '_';
-    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
-  }
-  return uri + "?immutable=1";
 }
 
 int pragma(SQLite::Database& db, const char* name) {
@@ -87,12 +56,23 @@ int check(SQLite::Database& db, const std::string& path) {
                                      "{}; use a newer hgemm-tune, or name another file",
                                      version, kSchemaVersion));
   }
-  // Reads every page once, about 10 ms per MB: a damaged file is found before anything is added.
-  const std::string soundness = db.execAndGet("PRAGMA quick_check(1)").getString();
-  if (soundness != "ok" || version < 1) {
+  const std::string wrong = version < 1 ? "has no schema version" : wrong_structure(db, version);
+  if (!wrong.empty()) {
+    throw bad_file(path, fmt::format("{}; restore it from a copy, or name another file", wrong));
+  }
+  // Reads every page once, 5 ms per MB: a damaged file is found before anything is added.
+  const std::string soundness = db.execAndGet("PRAGMA integrity_check(1)").getString();
+  if (soundness != "ok") {
     throw bad_file(path,
                    fmt::format("is damaged ({}); restore it from a copy, or name another file",
-                               version < 1 ? "no schema version" : soundness));
+                               printable(soundness)));
+  }
+  SQLite::Statement orphan(db, "PRAGMA foreign_key_check");
+  if (orphan.executeStep()) {
+    throw bad_file(path,
+                   fmt::format("is damaged (a row of {} refers to a row of {} that is not there); "
+                               "restore it from a copy, or name another file",
+                               orphan.getColumn(0).getString(), orphan.getColumn(2).getString()));
   }
   return version;
 }
@@ -101,20 +81,23 @@ int check(SQLite::Database& db, const std::string& path) {
 
 std::string argument_text(sqlite3_value* value) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
-  return std::string(text, static_cast<std::size_t>(sqlite3_value_bytes(value)));
+  return text == nullptr ? ""
+                         : std::string(text, static_cast<std::size_t>(sqlite3_value_bytes(value)));
 }
 void return_text(sqlite3_context* context, const std::string& text) {
   sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
 }
-/// A function of one text.
+/// A function of one text. No exception may pass through SQLite.
 template <auto function>
-void sql_text_function(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+void sql_text_function(sqlite3_context* context, int /*count*/, sqlite3_value** values) try {
   return_text(context, std::string(function(argument_text(values[0]))));
+} catch (const std::exception& error) {
+  sqlite3_result_error(context, error.what(), -1);
 }
 std::string hash_of_text(const std::string& text) { return content_hash(text); }
 
 /// problem_key(m, n, k, dtype, lda, ldb, ldd)
-void sql_problem_key(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+void sql_problem_key(sqlite3_context* context, int /*count*/, sqlite3_value** values) try {
   GemmProblem problem;
   problem.m = sqlite3_value_int64(values[0]);
   problem.n = sqlite3_value_int64(values[1]);
@@ -124,6 +107,8 @@ void sql_problem_key(sqlite3_context* context, int /*count*/, sqlite3_value** va
   problem.ldb = sqlite3_value_int64(values[5]);
   problem.ldd = sqlite3_value_int64(values[6]);
   return_text(context, to_string(problem));
+} catch (const std::exception& error) {
+  sqlite3_result_error(context, error.what(), -1);
 }
 
 /// The SQL that takes a database from a version to the next one (src/store/migrations).
@@ -135,60 +120,140 @@ std::string_view migration_from(int version) {
   throw Error(fmt::format("there is no migration {}; this is a defect of hgemm-tune", name));
 }
 
-void migrate(SQLite::Database& db, int version) {
+void migrate(SQLite::Database& db, const std::string& path, int version) {
   db.createFunction("content_hash", 1, true, nullptr, sql_text_function<hash_of_text>);
   db.createFunction("modern_label", 1, true, nullptr, sql_text_function<modern_label>);
   db.createFunction("modern_build_name", 1, true, nullptr, sql_text_function<modern_build_name>);
   db.createFunction("problem_key", 7, true, nullptr, sql_problem_key);
   db.exec("PRAGMA foreign_keys = OFF");  // tables are replaced; has no effect in a transaction
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  for (int from = version; from < kSchemaVersion; ++from) {
-    db.exec(migration_from(from).data());  // NUL-terminated
+  try {
+    for (int from = version; from < kSchemaVersion; ++from) {
+      db.exec(migration_from(from).data());  // NUL-terminated
+    }
+  } catch (const SQLite::Exception& error) {
+    const int code = error.getErrorCode();
+    if (code != SQLITE_CONSTRAINT && code != SQLITE_ERROR && code != SQLITE_MISMATCH) throw;
+    throw bad_file(path, fmt::format("is damaged: a value is none that schema version {} has ({}); "
+                                     "restore it from a copy, or name another file",
+                                     version, printable(error.what())));
   }
   db.exec(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
   transaction.commit();
 }
 
-SQLite::Database open_for_reading(const std::string& path, const std::string& file) {
-  const FileKind kind = look_at(file);
-  if (kind != FileKind::kSqlite) {
-    throw bad_file(path, fmt::format("{}; `hgemm-tune --shapes FILE` measures and creates one",
-                                     kind == FileKind::kEmpty ? "is empty" : "does not exist"));
-  }
-  // Without a journal beside it nobody is writing, and the file alone is the database. Recorded
-  // results are opened this way: in a read-only folder, leaving no -shm and -wal files behind.
-  const bool at_rest = !fs::exists(file + "-wal") && !fs::exists(file + "-journal");
-  SQLite::Database db =
-      at_rest ? SQLite::Database(immutable_uri(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI)
-              : SQLite::Database(file, SQLite::OPEN_READONLY, kBusyTimeoutMs);
-  const int version = check(db, path);
-  if (version == kSchemaVersion) return db;
-  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  SQLite::Backup(copy, db).executeStep(-1);
-  migrate(copy, version);
-  copy.exec("PRAGMA query_only = ON");  // what is written to it would be lost
+/// What is written to a copy would be lost.
+SQLite::Database only_read(SQLite::Database copy, const std::string& path, int version) {
+  if (version < kSchemaVersion) migrate(copy, path, version);
+  copy.exec("PRAGMA query_only = ON");
   return copy;
 }
 
-OpenDatabase open_for_writing(const std::string& path, const std::string& file) {
+/// Beside a writer, or one that was killed.
+SQLite::Database read_with_locks(const std::string& path, const std::string& file) {
+  SQLite::Database db(file, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+  distrust(db);
+  SQLite::Transaction one_state(db);
+  const int version = check(db, path);
+  one_state.commit();
+  if (version == kSchemaVersion) return db;
+  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Backup(copy, db).executeStep(-1);
+  distrust(copy);
+  return only_read(std::move(copy), path, version);
+}
+
+SQLite::Database open_for_reading(const std::string& path, const std::string& file,
+                                  const FindNetwork& find_network) {
+  // Writers come and go: what was true when it was looked at may not be when it is opened.
+  for (int tries = 0;; ++tries) {
+    const FoundFile found = look_at(path, file);
+    if (found.kind != FoundFile::Kind::kSqlite) {
+      const bool is_empty = found.kind == FoundFile::Kind::kEmpty;
+      throw bad_file(path, fmt::format("{}; `hgemm-tune --shapes FILE` measures and creates one",
+                                       is_empty ? "is empty" : "does not exist"));
+    }
+    if (!found.has_log) return read_with_locks(path, file);
+    if (is_being_written(file)) {
+      const std::string network = find_network(fs::path(file).parent_path());
+      if (!network.empty()) {
+        throw bad_file(path, fmt::format("is on {} and has a log beside it, which only the host "
+                                         "that writes it can read; read it there, or when it is "
+                                         "written",
+                                         network));
+      }
+      try {
+        return read_with_locks(path, file);
+      } catch (const SQLite::Exception&) {
+        if (is_being_written(file)) throw;
+      }
+    } else if (auto copy = copy_at_rest(file)) {
+      distrust(*copy);
+      const int version = check(*copy, path);
+      return only_read(std::move(*copy), path, version);
+    }
+    constexpr int kMostTries = 500;
+    if (tries == kMostTries) {
+      throw Error(
+          fmt::format("database {}: changes all the time; wait for what writes to it, or "
+                      "read a copy",
+                      path));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// WAL: readers never wait for the tuner. A log of before is taken in on a network file system too:
+/// to hold the file alone needs no memory that is shared with other hosts.
+void choose_journal(SQLite::Database& db, const std::string& path, const std::string& network) {
+  if (!network.empty()) {
+    say("hgemm-tune: warning: database {} is on {}: it is written without a log, and is safe only "
+        "if file locks work there; better tune into a folder of this host, then `hgemm-tune merge`"
+        "\n",
+        path, network);
+  }
+  const std::string wanted = network.empty() ? "wal" : "delete";
+  const std::string mode = db.execAndGet("PRAGMA journal_mode = " + wanted).getString();
+  if (mode != wanted) {
+    throw Error(
+        fmt::format("database {}: cannot be written with journal mode {}; name a file on a "
+                    "disk of this host",
+                    path, wanted));
+  }
+  if (!network.empty()) {
+    db.exec("PRAGMA locking_mode = NORMAL");
+    db.execAndGet("SELECT COUNT(*) FROM sqlite_master");  // which ends it
+  }
+}
+
+OpenDatabase open_for_writing(const std::string& path, const std::string& file,
+                              const FindNetwork& find_network) {
   const fs::path folder = fs::path(file).parent_path();
   if (std::error_code ignored; !fs::is_directory(folder, ignored)) {
     throw bad_file(path, fmt::format("the folder {} does not exist; create it", folder.string()));
   }
+  look_at(path, file);  // no lock beside what can be no database
   WriterLock lock(path, file);
-  const FileKind kind = look_at(file);
-  const int create = kind == FileKind::kMissing ? SQLite::OPEN_CREATE : 0;
+  const FoundFile found = look_at(path, file);
+  if (found.has_many_names) {  // each would have a journal and a lock of its own
+    throw bad_file(path,
+                   "has several names (hard links), and must have one to be written; make a "
+                   "copy (cp) and name that");
+  }
+  const int create = found.kind == FoundFile::Kind::kMissing ? SQLite::OPEN_CREATE : 0;
   SQLite::Database db(file, SQLite::OPEN_READWRITE | create, kBusyTimeoutMs);
+  distrust(db);
   if (sqlite3_db_readonly(db.getHandle(), "main") != 0) {  // SQLite falls back to reading
     throw bad_file(path, "cannot be written; check its permissions, or name another file");
   }
-  if (kind != FileKind::kSqlite) create_schema(db);
-  if (const int version = check(db, path); version < kSchemaVersion) migrate(db, version);
+  const std::string network = find_network(folder);
+  if (!network.empty()) db.exec("PRAGMA locking_mode = EXCLUSIVE");
+  if (found.kind != FoundFile::Kind::kSqlite) create_schema(db);
+  if (const int version = check(db, path); version < kSchemaVersion) migrate(db, path, version);
 
-  // WAL: readers never wait for the tuner. FULL: a commit is on disk when it returns, whatever
-  // becomes of the power; the flush was measured at 0.1 ms on the GPU machine, and is outside
-  // timing.
-  db.exec("PRAGMA journal_mode = WAL");
+  choose_journal(db, path, network);
+  // FULL: a commit is on disk when it returns, whatever becomes of the power; the flush was
+  // measured at 0.1 ms on the GPU machine, and is outside timing.
   db.exec("PRAGMA synchronous = FULL");
   db.exec("PRAGMA foreign_keys = ON");
   return {std::move(lock), std::move(db)};
@@ -206,37 +271,44 @@ std::string file_of(const std::string& path) {
 }  // namespace
 
 void throw_explained(const std::string& path, const SQLite::Exception& error) {
-  const std::string_view what = error.what();
-  const auto say = [&](std::string_view text) {
+  const std::string what = printable(error.what());
+  const auto explained = [&](std::string_view text) {
     return fmt::format("database {}: {} ({})", path, text, what);
   };
   switch (error.getErrorCode()) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      throw InputError(say("is damaged; restore it from a copy, or name another file"));
+    case SQLITE_TOOBIG:
+    case SQLITE_MISMATCH:
+      throw InputError(explained("is damaged; restore it from a copy, or name another file"));
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_READONLY:
       throw InputError(
-          say("cannot be opened or written; check the permissions of the file and its "
-              "folder, or name another file"));
+          explained("cannot be opened or written; check the permissions of the file and its "
+                    "folder, or name another file"));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error(say("another process is writing to it; wait for it, or name another file"));
+      throw Error(explained("another process is writing to it; wait for it, or name another file"));
+    case SQLITE_NOMEM:
+      throw Error(explained("there is not enough memory for it"));
     case SQLITE_FULL:
     case SQLITE_IOERR:
-      throw Error(say("the disk is full or failing; what was committed before is safe"));
+      throw Error(explained("the disk is full or failing; what was committed before is safe"));
     default:
-      throw Error(say("a statement failed; this is a defect of hgemm-tune, please report it"));
+      throw Error(explained(
+          "a statement failed; look at the file with `sqlite3 FILE 'PRAGMA integrity_check'`, "
+          "and report this as a defect of hgemm-tune if that says ok"));
   }
 }
 
-OpenDatabase open_database(const std::string& path, Store::Mode mode) {
+OpenDatabase open_database(const std::string& path, Store::Mode mode,
+                           const FindNetwork& find_network) {
   if (path.empty()) throw InputError("the name of the database is empty; name a file");
   try {
     const std::string file = file_of(path);
-    if (mode == Store::Mode::kReadWrite) return open_for_writing(path, file);
-    return {std::nullopt, open_for_reading(path, file)};
+    if (mode == Store::Mode::kReadWrite) return open_for_writing(path, file, find_network);
+    return {std::nullopt, open_for_reading(path, file, find_network)};
   } catch (const SQLite::Exception& error) {
     throw_explained(path, error);
   }

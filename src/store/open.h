@@ -7,6 +7,7 @@
 #include <string>
 
 #include "store/lock.h"
+#include "store/network.h"
 #include "store/store.h"
 
 namespace hgemm {
@@ -19,8 +20,13 @@ struct OpenDatabase {
   SQLite::Database db;
 };
 
-/// A database of ours at the current schema version, created or migrated if `mode` may write. What
-/// may not be written and has an older version is read as a copy in memory, which is migrated.
-OpenDatabase open_database(const std::string& path, Store::Mode mode);
+/// A database of ours at the current schema version, created or migrated if `mode` may write.
+///
+/// To read, a file that nobody writes to is copied into memory (and migrated there); beside a
+/// writer, SQLite's own locks and log are used. On a network file system, where a log is not safe
+/// (all who use it must be on one host: sqlite.org/wal.html), a writer says so on stderr and uses a
+/// rollback journal, for which the locks of the file system are enough if they work.
+OpenDatabase open_database(const std::string& path, Store::Mode mode,
+                           const FindNetwork& find_network = network_of);
 
 }  // namespace hgemm

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "store/columns.h"
 #include "store/store.h"
 
 namespace hgemm::sql {
@@ -35,16 +36,7 @@ struct RaceOfRun {
   RecordedRace recorded;
 };
 
-// ---- Columns and statements ----
-
-double real(const SQLite::Statement& row, int column);  ///< NaN if NULL
-std::string text(const SQLite::Statement& row, int column);
-std::string text_or_none(const SQLite::Statement& row, int column);  ///< empty if NULL
-int integer(const SQLite::Statement& row, int column);
-std::int64_t integer64(const SQLite::Statement& row, int column);
-
-std::optional<double> real_or_none(const SQLite::Statement& row, int column);
-std::optional<std::int64_t> integer_or_none(const SQLite::Statement& row, int column);
+// ---- Statements ----
 
 template <class Value>
 void bind_or_null(SQLite::Statement& statement, const char* name,
@@ -77,6 +69,9 @@ std::string new_uid(SQLite::Database& db);
 
 std::vector<Row<Environment>> read_environments(SQLite::Database& db);
 std::vector<Row<Run>> read_runs(SQLite::Database& db);
+/// The run that a row of `table` names. Throws InputError if there is none.
+const Run& run_of(const std::map<std::int64_t, Run>& runs, std::int64_t id, const char* column);
+/// Throws InputError that names the race if its rows are not those that were recorded.
 std::vector<RaceOfRun> read_races(SQLite::Database& db,
                                   const std::optional<Environment>& environment = {});
 std::vector<Trial> read_trials(SQLite::Database& db, std::int64_t race);
@@ -88,8 +83,8 @@ std::optional<std::int64_t> find_environment(SQLite::Database& db, const Environ
 std::int64_t environment_id(SQLite::Database& db, const Environment& environment);
 std::int64_t problem_id(SQLite::Database& db, const GemmProblem& problem);
 std::optional<std::int64_t> find_problem(SQLite::Database& db, const GemmProblem& problem);
-/// Without weight and tag.
-GemmProblem read_problem(const SQLite::Statement& row, int key_column);
+/// From problem.key: without weight and tag.
+GemmProblem read_problem(const SQLite::Statement& row, int index);
 std::int64_t candidate_id(SQLite::Database& db, const std::string& label);
 std::int64_t kernel_row(SQLite::Database& db, const std::string& identity);
 
@@ -102,12 +97,18 @@ void add_build(SQLite::Database& db, const BuildFacts& build);  ///< ignored if 
 
 // ---- What samples of trials and of studies share ----
 
-/// round, pace, launches, time_us, sm_mhz, power_w, temperature_c, clock_events from `column` on.
-Sample read_sample(const SQLite::Statement& row, int column);
+/// round, pace, launches, time_us, sm_mhz, power_w, temperature_c, clock_events from `first` on.
+Sample read_sample(const SQLite::Statement& row, int first);
+/// What of it can be read again: a clock or a power that no GPU has is none. Throws Error if it has
+/// no time.
+Sample recordable(const Sample& sample);
 /// Binds :power, :celsius and :events.
 void bind_what_nvml_said(SQLite::Statement& statement, const Sample& sample);
 
-/// Store::record(), trial by trial.
+/// What is read of a verdict: correct, error, tolerance, verdict_message from `first` on.
+Verdict read_verdict(const SQLite::Statement& row, int first);
+
+/// Store::record(), trial by trial. The race's checksum, if it has one, is brought up to date.
 class TrialWriter {
  public:
   explicit TrialWriter(SQLite::Database& db);
@@ -116,9 +117,11 @@ class TrialWriter {
  private:
   std::int64_t candidate(const std::string& label);
   std::int64_t kernel(const std::string& identity);
+  std::uint64_t hash_of_row(std::int64_t race, std::int64_t candidate);
+  void add_to_checksum(std::int64_t race, std::uint64_t difference);
 
   SQLite::Database& db_;
-  SQLite::Statement trial_, sample_, energy_;
+  SQLite::Statement trial_, sample_, energy_, row_;
   std::map<std::string, std::int64_t> candidates_, kernels_;  ///< rows that are known
 };
 

@@ -4,10 +4,17 @@
 --
 -- REAL columns that may be NaN hold NULL instead: SQLite has no NaN. Which words a TEXT column may have
 -- is for the program to say (it refuses others when it reads), so that a new word needs no migration.
+--
+-- A checksum is the sum modulo 2^64 of a hash of each row that is of the race or study (its own, and those
+-- of its trials, samples and energies, or figures, spans, parts and samples; with what they refer to in
+-- words, so that ids may differ between databases). It finds damage: a bit that flipped, a row that is gone.
+-- It is no seal: whoever can change a row can change the sum. A migration that changes what such a row says
+-- must make it NULL.
+--
 -- A change of this file is a new user_version and a file in src/store/migrations.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
 
 -- What results are grouped by: the model of a GPU with its limits, and the software. Equal environments
 -- are one row.
@@ -106,7 +113,8 @@ CREATE TABLE race (
   effort      TEXT    NOT NULL,  -- full, brief
   tag         TEXT    NOT NULL,  -- tag and weight describe the problem, as given to this race
   weight      REAL    NOT NULL,
-  started_utc TEXT    NOT NULL
+  started_utc TEXT    NOT NULL,
+  checksum    INTEGER  -- NULL: recorded before version 8
 ) STRICT;
 CREATE INDEX race_by_problem ON race (problem_id);
 
@@ -179,7 +187,8 @@ CREATE TABLE study (
   error           REAL,              -- largest scaled error; NULL: the output had a NaN, or see above
   tolerance       REAL,
   verdict_message TEXT,
-  started_utc     TEXT    NOT NULL   -- ISO 8601
+  started_utc     TEXT    NOT NULL,  -- ISO 8601
+  checksum        INTEGER            -- NULL: recorded before version 8
 ) STRICT;
 
 -- A finding of a study: a metric of one of its points. `samples` measurements or counted things.

@@ -1,11 +1,14 @@
 #include "store/store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <map>
 #include <type_traits>
 #include <utility>
 
+#include "base/error.h"
 #include "store/lock.h"
 #include "store/open.h"
 #include "store/rows.h"
@@ -33,13 +36,13 @@ std::int64_t find_or_add_run(Database& db, const Run& run) {
       "SELECT id FROM run WHERE environment_id = ? AND gpu_uuid = ? AND started_utc = ? "
       "AND command_line = ?",
       environment_id(db, run.environment), run.info.gpu_uuid, run.started_utc, run.command_line);
-  return known.executeStep() ? integer64(known, 0) : add_run(db, run);
+  return known.executeStep() ? row_id(known, 0) : add_run(db, run);
 }
 
 std::optional<std::int64_t> find_race(Database& db, const std::string& uid) {
   Statement known = prepare(db, "SELECT id FROM race WHERE uid = ?", uid);
   if (!known.executeStep()) return std::nullopt;
-  return integer64(known, 0);
+  return row_id(known, 0);
 }
 
 /// Of two records of one trial in one race, `a` is the later one: it only ever gains rounds and an
@@ -87,6 +90,11 @@ struct Store::Impl {
       }
     } catch (const SQLite::Exception& error) {
       throw_explained(path, error);
+    } catch (const InputError& error) {  // about a value that the database holds
+      throw InputError(fmt::format("database {}: {}; restore it from a copy, or name another file",
+                                   path, error.what()));
+    } catch (const Error& error) {
+      throw Error(fmt::format("database {}: {}", path, error.what()));
     }
   }
 };
@@ -157,9 +165,12 @@ std::set<TrialKernel> Store::fatal_attempts(const Environment& environment,
                             "WHERE problem_id = ? AND environment_id = ?",
                             *known, *place);
     while (row.executeStep()) {
-      const std::string then = text(row, 2);
+      const std::string then = text(row, 2, "attempt.boot_id", Form::kName);
       const bool booted_since = !then.empty() && !now.empty() && then != now;
-      if (booted_since) fatal.insert({text(row, 0), text(row, 1)});
+      if (booted_since) {
+        fatal.insert({text(row, 0, "candidate.label", Form::kName),
+                      text(row, 1, "kernel.identity", Form::kName)});
+      }
     }
     return fatal;
   });
@@ -196,13 +207,14 @@ std::set<TrialKernel> Store::finished(const Environment& environment, const Gemm
                 "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
                 *known, *place, std::string(to_string(regime)));
     while (row.executeStep()) {
-      const TrialKernel candidate{text(row, 0), text(row, 1)};
-      const bool finalist = integer(row, 2) != 0;
-      if (integer(row, 3) != 0) weighed.insert(candidate);
-      if (integer(row, 4) != 0) thorough.insert(candidate);
+      const TrialKernel candidate{text(row, 0, "candidate.label", Form::kName),
+                                  text(row, 1, "kernel.identity", Form::kName)};
+      const bool finalist = flag(row, 2, "trial.stage");
+      if (flag(row, 3, "energy.window_s")) weighed.insert(candidate);
+      if (flag(row, 4, "race.effort")) thorough.insert(candidate);
       const bool lacks =
           (wanted.energy && finalist && !weighed.contains(candidate)) ||
-          (wanted.full_effort && integer(row, 5) != 0 && !thorough.contains(candidate));
+          (wanted.full_effort && flag(row, 5, "trial.status") && !thorough.contains(candidate));
       // The newest trial decides: one that went back for what it lacked and lost is finished.
       if (lacks) {
         finished.erase(candidate);
@@ -262,7 +274,7 @@ bool Store::has_study(const Environment& environment, const Study& like, bool wi
     if (known.kernel_id != like.kernel_id) return false;
     const bool did_not_compile = known.status == Status::kCompileFailed;
     if (did_not_compile || like.status == Status::kCompileFailed) {
-      return known.status == like.status && known.message == like.message;
+      return known.status == like.status && known.message == fitting(like.message, Form::kText);
     }
     return !with_spans || known.status != Status::kOk || has_spans(db, newest->id);
   });
@@ -280,7 +292,7 @@ std::vector<RecordedStudy> Store::studies(std::string_view kind) const {
         return same_subject(later.study, recorded.study) && same_session(later, recorded);
       });
       if (recorded.study.kind != kind || superseded) continue;
-      read_findings(db, row.id, recorded.study);
+      read_findings(db, row);
       newest.push_back(std::move(recorded));
     }
     std::reverse(newest.begin(), newest.end());
@@ -300,7 +312,7 @@ Store::Added Store::add_all(const Store& from) {
     Database& db = from.impl_->db;
     Contents contents{read_runs(db), read_races(db), read_builds(db), {}};
     for (StudyRow& row : read_study_rows(db)) {
-      read_findings(db, row.id, row.study.recorded.study);
+      read_findings(db, row);
       contents.studies.push_back(std::move(row.study));
     }
     return contents;

@@ -48,12 +48,19 @@ class Store {
 
   /// Opens or (kReadWrite) creates a database. Throws InputError if the file is not one of ours, is
   /// damaged, has a newer schema than this program, or cannot be written; nothing is left
-  /// half-written. An empty file is a new database. kReadOnly works in a read-only folder, and then
-  /// assumes that nobody writes to the file unless a journal lies beside it.
+  /// half-written. An empty file is a new database. kReadOnly works in a read-only folder. What is
+  /// read is one state of the file: of one that nobody writes to a copy as it was then, else
+  /// SQLite sees to it.
+  ///
+  /// Nothing that a file holds is believed: its tables must be ours, and every value one that its
+  /// column can have; races and studies have checksums. What reads them throws InputError that
+  /// names the database, and the column or the race.
   ///
   /// One process at a time has a database open for writing, by a lock on `<path>.lock`: two runs
   /// would measure the same trials twice, and disturb each other's times. Throws Error that names
-  /// the other process. The lock goes with its process, however that ends.
+  /// the other process. The lock goes with its process, however that ends. A file with several
+  /// names (hard links) is not written: each name would have its own lock and journal. On a network
+  /// file system the writer warns on stderr (open.h).
   static Store open(const std::string& path, Mode mode);
   ~Store();
   Store(Store&&) noexcept;

@@ -5,6 +5,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "store/store.h"
@@ -19,12 +20,14 @@ struct StudyOfRun {
 /// A study without its findings.
 struct StudyRow {
   std::int64_t id = 0;
+  std::optional<std::uint64_t> checksum;
   StudyOfRun study;
 };
 
 /// Every study (of a label) without its findings, oldest first.
 std::vector<StudyRow> read_study_rows(SQLite::Database& db, const std::string& label = {});
-void read_findings(SQLite::Database& db, std::int64_t id, Study& study);
+/// Adds them. Throws InputError that names the study if it is not as it was recorded.
+void read_findings(SQLite::Database& db, StudyRow& row);
 bool has_spans(SQLite::Database& db, std::int64_t id);
 
 bool knows_study(SQLite::Database& db, const std::string& uid);

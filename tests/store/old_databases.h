@@ -20,7 +20,7 @@
 
 namespace hgemm::test {
 
-inline constexpr int kPresentVersion = 7;
+inline constexpr int kPresentVersion = 8;
 
 inline int version_of(SQLite::Database& db) {
   return db.execAndGet("PRAGMA user_version").getInt();
@@ -41,9 +41,57 @@ inline void make_database(const std::filesystem::path& path, const std::string& 
 /// Rows of the things that a database holds, by their names.
 using Content = std::map<std::string, std::vector<std::string>>;
 
+/// Queries for the content of a migrated database. Version 1 had no uids and no timing: they are
+/// not looked at.
+inline std::map<std::string, std::string> present_queries(int migrated_from) {
+  const bool named = migrated_from >= 2;
+  return {
+      {"runs",
+       "SELECT run.id, gpu_name, compute_major, compute_minor, sm_count, l2_bytes, memory_bytes, "
+       "max_sm_mhz, power_limit_w, driver, cuda, cublas, gpu_uuid, host, git_revision, "
+       "kernel_sources, started_utc, command_line FROM run "
+       "JOIN environment ON environment.id = environment_id ORDER BY run.id"},
+      {"problems",
+       "SELECT id, m, n, k, a_dtype, b_dtype, d_dtype, layout, lda, ldb, ldd FROM problem "
+       "ORDER BY id"},
+      {"races", fmt::format("SELECT id, {}, run_id, problem_id, regime, {}, graph, pdl, effort, "
+                            "tag, weight, started_utc FROM race ORDER BY id",
+                            named ? "uid" : "'not yet'", named ? "cold" : "'not yet'")},
+      {"trials",
+       "SELECT trial.id, race_id, label, identity, stage, status, message, correct, error, "
+       "tolerance, verdict_message FROM trial JOIN candidate ON candidate.id = candidate_id "
+       "LEFT JOIN kernel ON kernel.id = kernel_id ORDER BY trial.id"},
+      {"samples",
+       "SELECT trial_id, round, pace, launches, time_us, sm_mhz, power_w, temperature_c, "
+       "clock_events FROM sample ORDER BY trial_id, round"},
+      {"builds",
+       "SELECT build.id, name, identity, source_key, compiler, flags, registers, spill_bytes, "
+       "static_smem_bytes, dynamic_smem_bytes, compile_ms FROM build "
+       "JOIN kernel ON kernel.id = kernel_id ORDER BY build.id"},
+      {"energies", "SELECT trial_id, window_s, power_w, time_us FROM energy ORDER BY trial_id"},
+      {"attempts",
+       "SELECT run_id, problem_id, label, identity, boot_id, started_utc FROM attempt "
+       "JOIN candidate ON candidate.id = candidate_id JOIN kernel ON kernel.id = kernel_id "
+       "ORDER BY run_id"},
+      {"studies",
+       "SELECT id, uid, run_id, kind, label, problem_id, kernel, status, message, correct, error, "
+       "tolerance, verdict_message, started_utc FROM study ORDER BY id"},
+      {"figures",
+       "SELECT study_id, point, metric, unit, value, low, high, samples FROM figure "
+       "ORDER BY study_id, metric, point"},
+      {"spans", "SELECT * FROM span ORDER BY study_id, rowid"},
+      {"study samples",
+       "SELECT study_id, series, round, pace, launches, time_us, sm_mhz, power_w, temperature_c, "
+       "clock_events FROM study_sample ORDER BY study_id, series, round"},
+      {"parts",
+       "SELECT study_id, position, variant, problem_id, label FROM part "
+       "ORDER BY study_id, position, variant"}};
+}
+
 /// Queries for the content of a database of that version, each with the columns of
 /// present_queries(). Configs are said to be of the kernel that migrated trials have.
 inline std::map<std::string, std::string> old_queries(int version) {
+  if (version >= 7) return present_queries(version);
   const char* uid = version >= 2 ? "uid" : "'not yet'";
   const char* timing = version >= 2 ? "cold, graph, pdl" : "'not yet', 1, 0";
   const char* effort = version >= 6 ? "effort" : "'full'";
@@ -110,52 +158,6 @@ inline std::map<std::string, std::string> old_queries(int version) {
         "FROM link ORDER BY study_id, position, variant";
   }
   return queries;
-}
-
-/// The same of a migrated database. Version 1 had no uids and no timing: they are not looked at.
-inline std::map<std::string, std::string> present_queries(int migrated_from) {
-  const bool named = migrated_from >= 2;
-  return {
-      {"runs",
-       "SELECT run.id, gpu_name, compute_major, compute_minor, sm_count, l2_bytes, memory_bytes, "
-       "max_sm_mhz, power_limit_w, driver, cuda, cublas, gpu_uuid, host, git_revision, "
-       "kernel_sources, started_utc, command_line FROM run "
-       "JOIN environment ON environment.id = environment_id ORDER BY run.id"},
-      {"problems",
-       "SELECT id, m, n, k, a_dtype, b_dtype, d_dtype, layout, lda, ldb, ldd FROM problem "
-       "ORDER BY id"},
-      {"races", fmt::format("SELECT id, {}, run_id, problem_id, regime, {}, graph, pdl, effort, "
-                            "tag, weight, started_utc FROM race ORDER BY id",
-                            named ? "uid" : "'not yet'", named ? "cold" : "'not yet'")},
-      {"trials",
-       "SELECT trial.id, race_id, label, identity, stage, status, message, correct, error, "
-       "tolerance, verdict_message FROM trial JOIN candidate ON candidate.id = candidate_id "
-       "LEFT JOIN kernel ON kernel.id = kernel_id ORDER BY trial.id"},
-      {"samples",
-       "SELECT trial_id, round, pace, launches, time_us, sm_mhz, power_w, temperature_c, "
-       "clock_events FROM sample ORDER BY trial_id, round"},
-      {"builds",
-       "SELECT build.id, name, identity, source_key, compiler, flags, registers, spill_bytes, "
-       "static_smem_bytes, dynamic_smem_bytes, compile_ms FROM build "
-       "JOIN kernel ON kernel.id = kernel_id ORDER BY build.id"},
-      {"energies", "SELECT trial_id, window_s, power_w, time_us FROM energy ORDER BY trial_id"},
-      {"attempts",
-       "SELECT run_id, problem_id, label, identity, boot_id, started_utc FROM attempt "
-       "JOIN candidate ON candidate.id = candidate_id JOIN kernel ON kernel.id = kernel_id "
-       "ORDER BY run_id"},
-      {"studies",
-       "SELECT id, uid, run_id, kind, label, problem_id, kernel, status, message, correct, error, "
-       "tolerance, verdict_message, started_utc FROM study ORDER BY id"},
-      {"figures",
-       "SELECT study_id, point, metric, unit, value, low, high, samples FROM figure "
-       "ORDER BY study_id, metric, point"},
-      {"spans", "SELECT * FROM span ORDER BY study_id, rowid"},
-      {"study samples",
-       "SELECT study_id, series, round, pace, launches, time_us, sm_mhz, power_w, temperature_c, "
-       "clock_events FROM study_sample ORDER BY study_id, series, round"},
-      {"parts",
-       "SELECT study_id, position, variant, problem_id, label FROM part "
-       "ORDER BY study_id, position, variant"}};
 }
 
 template <auto function>

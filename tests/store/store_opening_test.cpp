@@ -126,11 +126,11 @@ TEST_F(StoreTest, RefusesAnotherProgramsDatabaseAndLeavesItAlone) {
 
 TEST_F(StoreTest, RefusesANewerSchema) {
   { Store store = open(); }
-  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 8");
+  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 9");
   for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
     EXPECT_THAT([&] { open(mode); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 8"),
-                                                HasSubstr("versions up to 7"),
+                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 9"),
+                                                HasSubstr("versions up to 8"),
                                                 HasSubstr("use a newer hgemm-tune"))));
   }
 }

@@ -1,0 +1,83 @@
+// Values of a row, checked as they are read: whoever can write to a file can have it hold anything,
+// and what is read goes into scripts, headers and onto terminals. Internal to store.
+//
+// The readers throw InputError that names the column ("sample.time_us holds -5, ..."), and not the
+// database: Store says which it was.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace hgemm::sql {
+
+/// What a TEXT column may hold.
+enum class Form : std::uint8_t {
+  kName,  ///< at most 300 letters, digits, spaces and -_.+*/:,%=@#()[]: harmless wherever it goes
+  kUid,   ///< 32 hexadecimal digits
+  kTime,  ///< UTC, ISO 8601: 2026-01-31T12:00:00Z
+  kLine,  ///< printable UTF-8 on one line
+  kText,  ///< the same with line breaks and tabs
+};
+/// The longest text of that form, in bytes.
+std::size_t most_bytes(Form form);
+
+/// Free text (kLine, kText) made to fit: "?" for what may not be shown, and cut. What is recorded
+/// goes through this, so that it can be read again.
+std::string fitting(std::string_view text, Form form);
+/// The same of names, which cannot be made to fit: throws Error that names the column.
+const std::string& recordable(const std::string& text, const char* column, Form form);
+
+/// Numbers from `least` to `most`, both included.
+template <class Number>
+struct Range {
+  Number least;
+  Number most;
+};
+inline constexpr Range<int> kCount{0, std::numeric_limits<int>::max()};
+inline constexpr Range<std::int64_t> kLongCount{0, std::int64_t{1} << 53};
+inline constexpr Range<std::int64_t> kAnyInteger{std::numeric_limits<std::int64_t>::min(),
+                                                 std::numeric_limits<std::int64_t>::max()};
+inline constexpr Range<double> kTimeUs{1e-4, 1e12};  // to 11 days
+inline constexpr Range<double> kSmMhz{0, 1e5};
+inline constexpr Range<double> kPowerW{0, 1e5};
+
+// ---- Of a row; `column` is "table.column" for messages ----
+
+std::int64_t row_id(const SQLite::Statement& row, int index);
+bool is_null(const SQLite::Statement& row, int index);
+
+std::string text(const SQLite::Statement& row, int index, const char* column, Form form);
+bool flag(const SQLite::Statement& row, int index, const char* column);
+int integer(const SQLite::Statement& row, int index, const char* column, Range<int> range);
+std::int64_t integer64(const SQLite::Statement& row, int index, const char* column,
+                       Range<std::int64_t> range);
+double real(const SQLite::Statement& row, int index, const char* column, Range<double> range);
+
+std::optional<std::int64_t> integer_or_none(const SQLite::Statement& row, int index,
+                                            const char* column, Range<std::int64_t> range);
+std::optional<double> real_or_none(const SQLite::Statement& row, int index, const char* column,
+                                   Range<double> range);
+double real_or_nan(const SQLite::Statement& row, int index, const char* column,
+                   Range<double> range);
+
+/// What `parse` makes of a text, or of several; it throws InputError for a text that is none.
+template <class Parse>
+auto word(const SQLite::Statement& row, int index, const char* column, const Parse& parse) {
+  const std::string value = text(row, index, column, Form::kName);
+  try {
+    return parse(value);
+  } catch (const InputError& error) {
+    throw InputError(std::string(column) + " holds " + in_quotes(value) + " (" + error.what() +
+                     ")");
+  }
+}
+
+}  // namespace hgemm::sql

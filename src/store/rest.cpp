@@ -1,0 +1,147 @@
+#include "store/rest.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace hgemm {
+namespace {
+
+constexpr std::size_t kReadFormatAt = 19;  // of the header: 2 if a log is needed to read it
+constexpr std::size_t kHeaderBytes = 100;
+
+class File {
+ public:
+  /// O_NONBLOCK: to open a pipe would wait for a writer.
+  explicit File(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+  bool is_open() const { return fd_ >= 0; }
+  bool stat(struct stat& facts) const { return fstat(fd_, &facts) == 0; }
+  /// How many bytes from the start were there.
+  std::size_t read(void* to, std::size_t bytes) const {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t got =
+          pread(fd_, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+ private:
+  int fd_;
+};
+
+bool exists(const std::string& path) {
+  struct stat ignored {};
+  return lstat(path.c_str(), &ignored) == 0;
+}
+
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool unchanged(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         same_time(a.st_mtim, b.st_mtim) && same_time(a.st_ctim, b.st_ctim);
+}
+
+/// Written so lately that the clock of the file system (a tick of up to 10 ms) may not tell this
+/// write from the next one.
+bool is_fresh(const struct stat& facts) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::int64_t age_ns = (now.tv_sec - facts.st_mtim.tv_sec) * std::int64_t{1'000'000'000} +
+                              (now.tv_nsec - facts.st_mtim.tv_nsec);
+  return age_ns >= 0 && age_ns < 20'000'000;
+}
+
+}  // namespace
+
+FoundFile look_at(const std::string& path, const std::string& file) {
+  const auto refuse = [&](std::string_view problem) {
+    return InputError(fmt::format("database {}: {}", path, problem));
+  };
+  struct stat facts {};
+  if (stat(file.c_str(), &facts) != 0) {
+    if (errno == ENOENT) return {};
+    throw refuse(
+        fmt::format("cannot be read; check its name and permissions ({})", std::strerror(errno)));
+  }
+  if (S_ISDIR(facts.st_mode)) throw refuse("is a folder; name a file");
+  if (!S_ISREG(facts.st_mode)) throw refuse("is no regular file; name another file");
+  const File opened(file);
+  if (!opened.is_open()) throw refuse("cannot be read; check its permissions");
+  FoundFile found{.kind = FoundFile::Kind::kEmpty, .has_many_names = facts.st_nlink > 1};
+  if (facts.st_size == 0) return found;
+  std::array<char, kHeaderBytes> header{};
+  const std::size_t size = opened.read(header.data(), header.size());
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  if (!std::string_view(header.data(), size).starts_with(kMagic)) {
+    throw refuse("is not a hgemm-tune database; name another file");
+  }
+  constexpr off_t kSmallestPage = 512;
+  if (facts.st_size < kSmallestPage) {  // SQLite would take it for an empty database
+    throw refuse("is damaged (cut short); restore it from a copy, or name another file");
+  }
+  found.kind = FoundFile::Kind::kSqlite;
+  found.has_log = header[kReadFormatAt] == 2;
+  return found;
+}
+
+bool is_being_written(const std::string& file) {
+  return exists(file + "-wal") || exists(file + "-journal");
+}
+
+std::optional<SQLite::Database> copy_at_rest(const std::string& file) {
+  const File opened(file);
+  struct stat before {};
+  if (!opened.is_open() || !opened.stat(before) || is_fresh(before)) return std::nullopt;
+  if (is_being_written(file)) return std::nullopt;
+
+  const auto size = static_cast<std::size_t>(before.st_size);
+  std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
+      static_cast<unsigned char*>(sqlite3_malloc64(size)), &sqlite3_free);
+  if (!bytes) {
+    throw Error(fmt::format("database {}: there is no memory for its {} bytes", file, size));
+  }
+  const std::size_t got = opened.read(bytes.get(), size);
+
+  // In this order: a writer makes its log before it writes, and removes it when all is written.
+  struct stat after {};
+  struct stat there {};
+  const bool at_rest = got == size && !is_being_written(file) && opened.stat(after) &&
+                       unchanged(before, after) && stat(file.c_str(), &there) == 0 &&
+                       unchanged(before, there);
+  if (!at_rest) return std::nullopt;
+
+  bytes.get()[kReadFormatAt - 1] = bytes.get()[kReadFormatAt] = 1;  // no log: it is all here
+  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  const auto length = static_cast<sqlite3_int64>(size);
+  const int result =  // takes the bytes, whatever comes of it
+      sqlite3_deserialize(copy.getHandle(), "main", bytes.release(), length, length,
+                          SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+  if (result != SQLITE_OK) throw SQLite::Exception(copy.getHandle(), result);
+  return copy;
+}
+
+}  // namespace hgemm
