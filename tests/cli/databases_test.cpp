@@ -1,5 +1,6 @@
 // compare, merge and verify: commands about whole databases, driven end to end.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -170,6 +171,48 @@ TEST_F(Databases, WhatAnotherProcessWritesCanBeReadOnly) {
   EXPECT_THAT(best("a.db"), SizeIs(2)) << "reading needs no lock";
   EXPECT_EQ(run("compare a.db slower.db").exit_code, 0);
   EXPECT_EQ(run("merge a.db b.db -o all.db").exit_code, 0);
+}
+
+TEST_F(Databases, NamesOfOneFileAreNotMerged) {
+  fs::create_hard_link(folder() / "a.db", folder() / "hard.db");
+  fs::create_symlink("a.db", folder() / "soft.db");
+  for (const char* output : {"a.db", "hard.db", "soft.db", "./a.db"}) {
+    const Outcome same = run(std::string("merge a.db -o ") + output);
+    EXPECT_EQ(same.exit_code, 2) << output;
+    EXPECT_THAT(same.err, HasSubstr("a.db is both merged and merged into"));
+  }
+  EXPECT_THAT(best("hard.db"), SizeIs(2));
+}
+
+TEST_F(Databases, WhatIsNoFileIsSaidAndNotWaitedFor) {
+  ASSERT_EQ(mkfifo((folder() / "pipe").c_str(), 0600), 0);
+  fs::create_directory(folder() / "folder");
+  const auto before = files();
+  for (const std::string what : {"pipe", "folder"}) {
+    for (const std::string& command :
+         {"best --db " + what, "merge a.db -o " + what, "merge " + what + " -o all.db",
+          "compare a.db " + what, "export --format json -o e --db " + what}) {
+      const Outcome refused = run(command);
+      EXPECT_EQ(refused.exit_code, 2) << command << ": " << refused.err;
+      EXPECT_THAT(refused.err, HasSubstr("database " + what + ": is ")) << command;
+      EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    }
+  }
+  EXPECT_EQ(files(), before);
+}
+
+// Of a limit to file sizes, the signal of which would kill.
+TEST_F(Databases, AFullDiskIsAnErrorThatLosesNothing) {
+  record(folder() / "into.db", {race(problem(2048, 512, 512))});
+  std::vector<Race> many;
+  for (int i = 1; i <= 200; ++i) many.push_back(race(problem(8 * i, 4096, 512)));
+  record(folder() / "many.db", many);
+  const Outcome full = run("merge many.db -o into.db", "ulimit -f 500");  // of 512 bytes
+  EXPECT_EQ(full.exit_code, 1) << full.err;
+  EXPECT_THAT(full.err, AllOf(HasSubstr("into.db"), HasSubstr("the disk is full or failing")));
+  EXPECT_THAT(best("into.db"), SizeIs(1)) << "what was there";
+  EXPECT_EQ(run("merge many.db -o into.db").exit_code, 0);
+  EXPECT_THAT(best("into.db"), SizeIs(201));
 }
 
 TEST_F(Databases, VerifyNeedsAGpu) {

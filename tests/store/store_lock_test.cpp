@@ -3,13 +3,17 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <thread>
+#include <vector>
 
 #include "tests/store/support.h"
 
@@ -108,6 +112,31 @@ TEST_F(LockTest, ASymbolicLinkIsTheSameDatabase) {
   const Store reader = open("elsewhere/link.db", Store::Mode::kReadOnly);
   store.record(id, std::vector{trial(kLabel)});
   EXPECT_THAT(reader.races().at(0).race.trials, SizeIs(1));
+}
+
+// A lock is written to: what is not a file of its own is somebody else's.
+TEST_F(LockTest, ALinkOrAPipeInPlaceOfTheLockIsLeftAlone) {
+  { Store store = open(); }
+  const fs::path other = folder_ / "other";
+  std::ofstream(other) << "dear";
+  const auto content = [&] {
+    std::ifstream file(other);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::vector<std::function<void()>> traps = {
+      [&] { fs::create_symlink(other, lock_); }, [&] { fs::create_hard_link(other, lock_); },
+      [&] { fs::create_symlink(folder_ / "not there", lock_); },
+      [&] { ASSERT_EQ(mkfifo(lock_.c_str(), 0600), 0); }};
+  for (const auto& set_trap : traps) {
+    set_trap();
+    EXPECT_THAT([&] { open(); }, ThrowsMessage<InputError>(AllOf(
+                                     HasSubstr("database " + db_.string()),
+                                     HasSubstr("tune.db.lock is a link or no regular file"))));
+    EXPECT_EQ(content(), "dear");
+    EXPECT_FALSE(fs::exists(folder_ / "not there"));
+    EXPECT_THAT(open(Store::Mode::kReadOnly).races(), SizeIs(0)) << "reading needs no lock";
+    fs::remove(lock_);
+  }
 }
 
 TEST_F(LockTest, IsIndependentOfTheLockOfAnotherDatabase) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/structure.h"
 #include "studies/chain/chain.h"
 #include "studies/counters/counter_set.h"
 #include "studies/ladder/ladder.h"
@@ -255,6 +256,12 @@ TEST_P(MigrationOfAnyTest, ItsSchemaIsTheOneOfANewDatabase) {
   const auto expected = schema_of(folder_ / "fresh.db");
   EXPECT_THAT(expected, Contains(HasSubstr("table_xinfo")));
   EXPECT_EQ(schema_of(db_), expected);
+}
+
+TEST_P(MigrationOfAnyTest, ItsTablesAreKnown) {
+  SQLite::Database db(db_.string());
+  EXPECT_EQ(wrong_structure(db, GetParam().version), "")
+      << "the structure's hash is " << structure_hash(db);
 }
 
 TEST_P(MigrationOfAnyTest, EverythingIsKept) {
