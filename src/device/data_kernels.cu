@@ -157,7 +157,7 @@ __global__ void compare_kernel(Comparison* result, const T* d, const float* refe
     const float expected = reference[i];
     const std::int64_t at = packed ? i : i / extents.n * extents.ldd + i % extents.n;
     const float error = fabsf(widened(d[at]) - expected) / (fabsf(expected) + 1.0f);
-    if (!(error <= tolerance)) {  // in the passing direction: NaN is bad
+    if (!is_within(error, tolerance)) {
       ++bad;
       first_bad = min(first_bad, static_cast<unsigned long long>(i));
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/common/extents.h"
+#include "record/verdict.h"
 
 namespace hgemm {
 
@@ -21,13 +22,6 @@ void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64
 /// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending. A and B are of one type.
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,
                         const ProblemExtents& extents, cudaStream_t stream);
-
-struct Comparison {
-  float max_error;  ///< largest |out - ref| / (|ref| + 1) of the elements that are numbers
-  std::uint32_t guard_writes;    ///< elements of guard rows and padding without the poison
-  unsigned long long bad;        ///< elements that are NaN or over the tolerance
-  unsigned long long first_bad;  ///< the lowest index of one; all ones if there is none
-};
 
 /// Compares D[m x n] with the reference, and looks for writes in `guard` elements before its first
 /// row and after its last, and in what lies between its rows. `result` is device memory.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "device/data_kernels.h"
 #include "record/cold.h"
@@ -119,33 +118,15 @@ Verdict ProblemData::verify(const Stream& stream, int roundings) const {
 Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
                      std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
                      const Stream& stream) {
-  Verdict verdict;
-  verdict.tolerance = problem.tolerance(roundings);
   compare(comparison.as<Comparison>(), d, reference.as<float>(), problem.extents(),
-          guard_rows * problem.leading_d(), problem.d_type, static_cast<float>(verdict.tolerance),
-          stream.get());
+          guard_rows * problem.leading_d(), problem.d_type,
+          static_cast<float>(problem.tolerance(roundings)), stream.get());
   Comparison found{};
   check(cudaMemcpyAsync(&found, comparison.data(), sizeof found, cudaMemcpyDeviceToHost,
                         stream.get()),
         "reading the comparison");
   stream.synchronize();
-
-  verdict.error = static_cast<double>(found.max_error);
-  if (found.bad > 0) {
-    const auto index = static_cast<std::int64_t>(found.first_bad);
-    verdict.message =
-        fmt::format("{} of {} elements are wrong, the first at row {}, column {}", found.bad,
-                    problem.m * problem.n, index / problem.n, index % problem.n);
-    if (verdict.error <= verdict.tolerance) {
-      verdict.error = std::numeric_limits<double>::quiet_NaN();
-      verdict.message += " (NaN, or never written)";
-    }
-  } else if (found.guard_writes > 0) {
-    verdict.message =
-        fmt::format("{} elements outside the output were written", found.guard_writes);
-  }
-  verdict.correct = found.bad == 0 && found.guard_writes == 0;
-  return verdict;
+  return judge(found, problem, roundings);
 }
 
 }  // namespace hgemm

@@ -1,0 +1,37 @@
+#include "record/verdict.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "gemm/problem.h"
+#include "record/trial.h"
+
+namespace hgemm {
+
+Verdict judge(const Comparison& found, const GemmProblem& problem, int roundings) {
+  Verdict verdict;
+  verdict.tolerance = problem.tolerance(roundings);
+  verdict.error = static_cast<double>(found.max_error);
+  const bool within = is_within(found.max_error, static_cast<float>(verdict.tolerance));
+  if (found.bad > 0) {
+    const auto index = static_cast<std::int64_t>(found.first_bad);
+    verdict.message =
+        fmt::format("{} of {} elements are wrong, the first at row {}, column {}", found.bad,
+                    problem.m * problem.n, index / problem.n, index % problem.n);
+    if (within) {
+      verdict.error = std::numeric_limits<double>::quiet_NaN();
+      verdict.message += " (NaN, or never written)";
+    }
+  } else if (found.guard_writes > 0) {
+    verdict.message =
+        fmt::format("{} elements outside the output were written", found.guard_writes);
+  } else if (!within) {
+    verdict.message =
+        fmt::format("an error of {} is over the tolerance of {}", verdict.error, verdict.tolerance);
+  }
+  verdict.correct = verdict.message.empty();
+  return verdict;
+}
+
+}  // namespace hgemm
