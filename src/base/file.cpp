@@ -7,30 +7,13 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "base/error.h"
+#include "base/open_file.h"
 
 namespace hgemm {
 namespace fs = std::filesystem;
 namespace {
-
-/// A descriptor that is closed in the end.
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int fd() const { return fd_; }
-  /// False, with errno, if what was written turns out not to be stored.
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
 
 InputError unreadable(const fs::path& path, const char* cause) {
   return InputError(fmt::format("{}: cannot be read: {}; check the path and its permissions",
@@ -89,7 +72,7 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   return text;
 }
 
-void replace_file(const fs::path& path, std::string_view text) {
+void replace_file(const fs::path& path, std::string_view text, std::optional<mode_t> mode) {
   std::string temporary = path.string() + ".XXXXXX";
   const auto refuse = [&](int error) {
     return Error(
@@ -99,7 +82,7 @@ void replace_file(const fs::path& path, std::string_view text) {
   };
   OpenFile file(mkostemp(temporary.data(), O_CLOEXEC));
   if (file.fd() < 0) throw refuse(errno);
-  if (write_all(file.fd(), text) && fchmod(file.fd(), default_mode()) == 0 &&
+  if (write_all(file.fd(), text) && fchmod(file.fd(), mode ? *mode : default_mode()) == 0 &&
       fsync(file.fd()) == 0 && file.close() && rename(temporary.c_str(), path.c_str()) == 0) {
     return;
   }

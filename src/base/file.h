@@ -1,8 +1,11 @@
 // Files that are read whole, and files that are replaced whole.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +18,9 @@ std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
 /// Makes `path` a file with this text, or leaves what is there as it is: the text is written to a
 /// temporary file beside it, synchronised to disk and renamed. A process that is killed between
-/// leaves a file "<name>.XXXXXX". Throws Error that names the path and the cause.
-void replace_file(const std::filesystem::path& path, std::string_view text);
+/// leaves a file "<name>.XXXXXX". Its permissions are `mode`, or what the umask leaves of 0666.
+/// Throws Error that names the path and the cause.
+void replace_file(const std::filesystem::path& path, std::string_view text,
+                  std::optional<mode_t> mode = {});
 
 }  // namespace hgemm

@@ -19,6 +19,7 @@
 #include "families/family.h"
 #include "gemm/codec.h"
 #include "program/aim.h"
+#include "program/cache.h"
 #include "program/configs.h"
 #include "program/current.h"
 #include "program/devices.h"
@@ -47,7 +48,7 @@ struct TuneOptions {
   std::string strategy = kDefaultStrategy;
   std::optional<std::string> budget;
   std::optional<std::string> db;
-  std::optional<std::string> cache_dir;
+  CacheOptions cache;
   int jobs = 0;
   AimOptions aim;
   bool energy = false;
@@ -294,7 +295,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   TunePlan plan = plan_of(options, aim, command_line, start);
   // What was not asked for matters only where something is written.
   if (options.db) check_db(*options.db);
-  if (options.cache_dir) require_writable_cache(*options.cache_dir);
+  check_cache(options.cache);
 
   StopSignals stop;
   RemoteMeasurer measurer;
@@ -308,9 +309,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
 
   const std::string db = options.db.value_or(kDefaultDatabase);
   check_db(db);
-  plan.compile.cache_dir =
-      options.cache_dir ? std::filesystem::path(*options.cache_dir) : default_cache_dir();
-  require_writable_cache(plan.compile.cache_dir);
+  use_cache(options.cache, plan.compile);
   Store store = Store::open(db, Store::Mode::kReadWrite);
   TuneOutcome outcome;
   {
@@ -357,8 +356,7 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
   program.add_option("--db", options->db, help_text("common", "--db"))
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);
-  program.add_option("--cache-dir", options->cache_dir, help_text("common", "--cache-dir"))
-      ->type_name("FOLDER");
+  add_cache(program, options->cache);
   program.add_option("--jobs", options->jobs, help_text("common", "--jobs"))
       ->type_name("N")
       ->check(CLI::Range(1, 1024));

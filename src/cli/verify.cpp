@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "gemm/codec.h"
 #include "program/aim.h"
+#include "program/cache.h"
 #include "program/current.h"
 #include "program/database.h"
 #include "program/help.h"
@@ -22,7 +23,6 @@
 #include "program/seed.h"
 #include "program/shapes.h"
 #include "program/signals.h"
-#include "program/writable.h"
 #include "worker/remote.h"
 
 namespace hgemm::cli {
@@ -36,7 +36,7 @@ struct VerifyOptions {
   AimOptions aim;
   int draws = 3;
   std::optional<std::uint64_t> seed;
-  std::optional<std::string> cache_dir;
+  CacheOptions cache;
 };
 
 std::vector<std::uint64_t> draw_seeds(std::uint64_t seed, int draws) {
@@ -151,7 +151,7 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
   require_database(options.db);
   Store::open(options.db, Store::Mode::kReadOnly);  // a bad one is refused, GPU or not
-  if (options.cache_dir) require_writable_cache(*options.cache_dir);
+  check_cache(options.cache);
   const std::uint64_t seed = options.seed ? *options.seed : std::random_device()();
 
   StopSignals stop;
@@ -161,9 +161,7 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
   VerifyPlan plan;
   plan.winners = stored_winners(store, here, aim, problems);
   plan.seeds = draw_seeds(seed, options.draws);
-  plan.compile.cache_dir =
-      options.cache_dir ? std::filesystem::path(*options.cache_dir) : default_cache_dir();
-  require_writable_cache(plan.compile.cache_dir);
+  use_cache(options.cache, plan.compile);
   plan.command_line = command_line;
   // Kept, so that a wrong result can be made again.
   if (!options.seed) plan.command_line += fmt::format(" --seed {}", seed);
@@ -214,8 +212,7 @@ void add_verify(CLI::App& program, Command& chosen, const std::string& command_l
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   add_seed(*command, options->seed, help_text("verify", "--seed"));
-  command->add_option("--cache-dir", options->cache_dir, help_text("common", "--cache-dir"))
-      ->type_name("FOLDER");
+  add_cache(*command, options->cache);
   command->callback([&chosen, options, command_line] {
     chosen = [options, command_line] { return run_verify(*options, command_line); };
   });

@@ -20,9 +20,9 @@ int run_launch(const std::string& problem_text, const std::string& label) {
   if (problems.size() != 1) throw InputError("launch takes one shape");
   check_counted(label);
   const StudyRequest request = counters_request(label, problems.front());
-  std::filesystem::path cubin;
+  CompileOptions options;
+  Cubin cubin;
   if (!request.sources.empty()) {
-    CompileOptions options;
     options.cache_dir = default_cache_dir();
     compile_sources(request.sources, options, [&cubin](std::size_t, const Build& build) {
       if (build.status != Status::kOk) throw Error(build.message);

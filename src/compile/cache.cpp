@@ -1,18 +1,17 @@
 #include "compile/cache.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <utility>
 #include <vector>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/trusted_file.h"
 #include "compile/compiler.h"
 
 namespace hgemm {
@@ -22,97 +21,115 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 /// Part of the checksum: an entry of another layout counts as damaged.
-constexpr std::string_view kFormat = "hgemm-tune compile cache 2";
+constexpr std::string_view kFormat = "hgemm-tune compile cache 3";
+/// What a compiler says of one kernel is some kilobytes.
+constexpr std::size_t kMaxEntryBytes = std::size_t{1} << 24;
 
-std::string checksum(const CompilerOutput& output) {
+std::string checksum(std::string_view key, const CompilerOutput& output) {
   const std::string cpu_ms = json(output.cpu_ms).dump();
-  return content_hash(std::vector<std::string_view>{kFormat, output.succeeded ? "1" : "0",
+  return content_hash(std::vector<std::string_view>{kFormat, key, output.succeeded ? "1" : "0",
                                                     output.log, output.cubin, cpu_ms});
 }
 
-std::optional<std::string> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+/// Keys are hashes; anything else might name a file elsewhere.
+void check_key(std::string_view key) {
+  if (key.size() == 32 && key.find_first_not_of("0123456789abcdef") == key.npos) return;
+  throw Error(fmt::format("\"{}\" is no key of the compile cache", key));
 }
 
-/// Writes all of `text` under a temporary name and renames it; errno is set if false.
-bool write_file(const fs::path& path, std::string_view text) {
-  std::string temporary = path.string() + ".XXXXXX";
-  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return false;
-  bool written = true;
-  while (written && !text.empty()) {
-    const ssize_t count = write(fd, text.data(), text.size());
-    if (count > 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    } else {
-      written = count < 0 && errno == EINTR;
-    }
-  }
-  written = written && fsync(fd) == 0;
-  int error = errno;
-  close(fd);
-  if (written && rename(temporary.c_str(), path.c_str()) == 0) return true;
-  if (written) error = errno;
-  unlink(temporary.c_str());
-  errno = error;
-  return false;
+fs::path entry_path(const fs::path& dir, const std::string& key, const char* extension) {
+  return dir / key.substr(0, 2) / (key + extension);
+}
+
+Cache::Found find_in(const fs::path& dir, const std::string& key, uid_t owner) {
+  const auto text = read_trusted_file(entry_path(dir, key, ".json"), kMaxEntryBytes, owner);
+  if (!text) return {};
+  const fs::path path = entry_path(dir, key, ".cubin");
+  auto bytes = read_trusted_file(path, kMaxCubinBytes, owner);
+  if (!bytes) return {.output = {}, .cubin = {}, .damaged = true};
+  Cubin cubin{path, content_hash(*bytes), owner};
+  auto output = parse_entry(key, *text, std::move(*bytes));
+  const bool damaged = !output;
+  return {std::move(output), std::move(cubin), damaged};
+}
+
+Cubin store_in(const fs::path& dir, const std::string& key, const CompilerOutput& output) {
+  const fs::path cubin = entry_path(dir, key, ".cubin");
+  // The entry last: it vouches for the cubin.
+  write_trusted_file(cubin, output.cubin);
+  write_trusted_file(entry_path(dir, key, ".json"), entry_text(key, output));
+  return {cubin, content_hash(output.cubin), geteuid()};
 }
 
 }  // namespace
 
-Cache::Cache(fs::path dir) : dir_(std::move(dir)) {
-  const auto refuse = [&](const char* cause) {
-    return InputError(fmt::format(
-        "Cannot write the compile cache {}: {}. Choose another folder with --cache-dir.",
-        dir_.string(), cause));
-  };
-  std::error_code error;
-  fs::create_directories(dir_, error);
-  if (error) throw refuse(error.message().c_str());
-  const fs::path probe = dir_ / "writable";
-  if (!write_file(probe, "")) throw refuse(std::strerror(errno));
-  fs::remove(probe, error);
-}
-
-fs::path Cache::entry_path(const std::string& key, const char* extension) const {
-  return dir_ / key.substr(0, 2) / (key + extension);
-}
-
-fs::path Cache::cubin_path(const std::string& key) const { return entry_path(key, ".cubin"); }
-
-Cache::Found Cache::find(const std::string& key) const {
-  const std::optional<std::string> text = read_file(entry_path(key, ".json"));
-  if (!text) return {};
-  const Found damaged{std::nullopt, true};
-  const json entry = json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  std::optional<std::string> cubin = read_file(cubin_path(key));
-  if (!entry.is_object() || !cubin) return damaged;
-  try {
-    CompilerOutput output{entry.at("succeeded"), entry.at("log"), std::move(*cubin),
-                          entry.at("cpu_ms")};
-    if (checksum(output) != entry.at("checksum").get<std::string>()) return damaged;
-    return {std::move(output), false};
-  } catch (const json::exception&) {
-    return damaged;
-  }
-}
-
-void Cache::store(const std::string& key, const CompilerOutput& output) const {
+std::string entry_text(std::string_view key, const CompilerOutput& output) {
   const json entry = {{"succeeded", output.succeeded},
                       {"log", output.log},
                       {"cpu_ms", output.cpu_ms},
-                      {"checksum", checksum(output)}};
-  const fs::path folder = entry_path(key, "").parent_path();
-  std::error_code error;
-  fs::create_directories(folder, error);
-  // The entry last: it vouches for the cubin.
-  if (!write_file(cubin_path(key), output.cubin) ||
-      !write_file(entry_path(key, ".json"), entry.dump(1) + "\n")) {
-    throw Error(fmt::format("Cannot write to the compile cache {}: {}.", folder.string(),
-                            std::strerror(errno)));
+                      {"checksum", checksum(key, output)}};
+  return entry.dump(1) + "\n";
+}
+
+std::optional<CompilerOutput> parse_entry(std::string_view key, std::string_view text,
+                                          std::string cubin) {
+  const json entry = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!entry.is_object()) return std::nullopt;
+  try {
+    CompilerOutput output{entry.at("succeeded").get<bool>(), entry.at("log").get<std::string>(),
+                          std::move(cubin), entry.at("cpu_ms").get<double>()};
+    if (checksum(key, output) != entry.at("checksum").get<std::string>()) return std::nullopt;
+    if (output.succeeded) static_cast<void>(code_hash(output.cubin));
+    return output;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  } catch (const Error&) {  // whoever wrote it had no kernel
+    return std::nullopt;
   }
+}
+
+Cache::Cache(fs::path dir, fs::path shared, std::shared_ptr<TemporaryFolders> overflow)
+    : dir_(std::move(dir)), shared_(std::move(shared)), overflow_(std::move(overflow)) {
+  if (!shared_.empty()) shared_owner_ = owner_of_trusted_folder(shared_);
+  std::error_code unwritable;  // store() says so, if there is anything to be stored
+  fs::create_directories(dir_, unwritable);
+}
+
+Cache::Found Cache::find(const std::string& key) const {
+  check_key(key);
+  Found found = find_in(dir_, key, geteuid());
+  bool damaged = found.damaged;
+  for (const fs::path& folder : overflow_->made()) {
+    if (!found.output) found = find_in(folder, key, geteuid());
+  }
+  if (!found.output && !shared_.empty()) found = find_in(shared_, key, shared_owner_);
+  found.damaged = !found.output && (found.damaged || damaged);
+  return found;
+}
+
+Cubin Cache::store(const std::string& key, const CompilerOutput& output) const {
+  check_key(key);
+  std::string causes;
+  try {
+    return store_in(dir_, key, output);
+  } catch (const Error& error) {
+    causes = error.what();
+  }
+  for (std::size_t place = 0; place < TemporaryFolders::kPlaces; ++place) {
+    try {
+      const TemporaryFolders::Made made = overflow_->at(place);
+      Cubin cubin = store_in(made.folder, key, output);
+      if (made.is_new) {
+        say("the compile cache {} is done without: {}\nWhat it cannot take is kept in {} until "
+            "this run ends; choose another folder with --cache-dir.\n",
+            dir_.string(), causes, made.folder.string());
+      }
+      return cubin;
+    } catch (const Error& error) {
+      causes += fmt::format("; {}", error.what());
+    }
+  }
+  throw Error(fmt::format("There is no room for compiled kernels: {}.", causes));
 }
 
 fs::path default_cache_dir() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -50,7 +51,8 @@ void fail(Build& build, std::string message) {
 }
 
 /// What the compiler's output makes of a build.
-void finish(Build& build, const CompilerOutput& output, const std::filesystem::path& cubin) {
+/// Throws Error if it has no code.
+void finish(Build& build, const CompilerOutput& output, Cubin cubin) {
   Judgement judgement = judge(output.succeeded, output.log);
   build.facts.registers = judgement.registers;
   build.facts.spill_bytes = judgement.spill_bytes;
@@ -58,7 +60,25 @@ void finish(Build& build, const CompilerOutput& output, const std::filesystem::p
   build.facts.compile_ms = output.cpu_ms;
   if (!judgement.objection.empty()) return fail(build, std::move(judgement.objection));
   build.facts.kernel_id = code_hash(output.cubin);
-  build.cubin = cubin;
+  build.cubin = std::move(cubin);
+}
+
+/// What a child's message says; none if it is no compiler's output, with why in `failure`.
+std::optional<CompilerOutput> output_from(const nlohmann::json& message, std::string& failure) {
+  try {
+    if (message.contains("error")) {
+      failure = message.at("error").get<std::string>();
+      return std::nullopt;
+    }
+    auto output = message.get<CompilerOutput>();
+    if (output.succeeded) static_cast<void>(code_hash(output.cubin));
+    return output;
+  } catch (const nlohmann::json::exception&) {
+    failure = "the compile process's answer was not understood";
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  return std::nullopt;
 }
 
 /// Sources to be compiled against one set of headers, and the builds to be made of them.
@@ -83,9 +103,9 @@ std::vector<Missing> take_from_cache(const Request& request, const Cache& cache,
     Build build = request.blank(index);
     build.facts.source_key = request.jobs.source_key(request.source_of(index));
     const std::string& key = build.facts.source_key;
-    const Cache::Found found = cache.find(key);
+    Cache::Found found = cache.find(key);
     if (found.output) {
-      finish(build, *found.output, cache.cubin_path(key));
+      finish(build, *found.output, std::move(found.cubin));
       build.from_cache = true;
       ++counts.from_cache;
       done(index, std::move(build));
@@ -101,13 +121,14 @@ std::vector<Missing> take_from_cache(const Request& request, const Cache& cache,
 /// needed, since each holds its headers.
 CompileCounts compile_jobs(const Request& request, const CompileOptions& options,
                            const std::function<void(std::size_t, Build)>& done) {
-  const Cache cache(options.cache_dir);
+  const Cache cache(options.cache_dir, options.shared_cache, options.overflow);
   CompileCounts counts;
   std::vector<Missing> missing = take_from_cache(request, cache, counts, done);
 
   const int jobs =
       options.jobs > 0 ? options.jobs : std::max(1, default_jobs() - options.spare_jobs);
-  PoolOptions pool{options.toolchain.worker, jobs, options.timeout};
+  PoolOptions pool{
+      .command = options.toolchain.worker, .children = jobs, .timeout = options.timeout};
   // Reports each of `batch` that the compiler gave an answer for; returns the others, with what
   // became of their processes as their message.
   const auto compile = [&](std::vector<Missing> batch) {
@@ -117,17 +138,14 @@ CompileCounts compile_jobs(const Request& request, const CompileOptions& options
         [&](std::size_t i) { return request.jobs.job(request.source_of(batch[i].index)); },
         [&](std::size_t i, Answer answer) {
           auto& [index, build] = batch[i];
-          if (answer.failure.empty() && answer.message.contains("error")) {
-            answer.failure = answer.message.at("error");
-          }
-          if (!answer.failure.empty()) {
+          std::optional<CompilerOutput> output;
+          if (answer.failure.empty()) output = output_from(answer.message, answer.failure);
+          if (!output) {
             build.message = std::move(answer.failure);
             lost.push_back(std::move(batch[i]));
             return;
           }
-          const auto output = answer.message.get<CompilerOutput>();
-          cache.store(build.facts.source_key, output);
-          finish(build, output, cache.cubin_path(build.facts.source_key));
+          finish(build, *output, cache.store(build.facts.source_key, *output));
           done(index, std::move(build));
         });
     return lost;

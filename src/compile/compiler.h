@@ -4,12 +4,15 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/child.h"
 #include "base/embedded.h"
+#include "base/temporary_folders.h"
+#include "compile/cubin.h"
 #include "compile/study_source.h"
 #include "families/family.h"
 #include "record/trial.h"
@@ -22,7 +25,7 @@ struct Build {
   Status status = Status::kOk;  ///< kOk or kCompileFailed
   std::string message;          ///< compiler text if failed (errors, spills, C75xx warnings)
   BuildFacts facts;
-  std::filesystem::path cubin;  ///< in the cache; empty if failed
+  Cubin cubin;  ///< in a cache; none if failed
   bool from_cache = false;
 };
 
@@ -46,11 +49,14 @@ struct Toolchain {
 };
 
 struct CompileOptions {
-  std::filesystem::path cache_dir;  ///< created if missing; InputError if it cannot be written
+  std::filesystem::path cache_dir;  ///< created if missing
   int jobs = 0;                     ///< child processes; 0: one per CPU, at most one per 1 GiB free
   std::chrono::seconds timeout{60};  ///< per kernel; then its process counts as lost
   Toolchain toolchain;
   int spare_jobs = 0;  ///< so many fewer where jobs is 0, for what else is done meanwhile
+  std::filesystem::path shared_cache = {};  ///< read only (compile/cache.h); empty: none
+  /// Where cubins go that the cache cannot take: there as long as a copy of these options is.
+  std::shared_ptr<TemporaryFolders> overflow = std::make_shared<TemporaryFolders>();
 };
 
 /// How the builds of one compile_all() or compile_sources() came about.
@@ -70,8 +76,9 @@ SourceKeyOf source_keys(const Toolchain& toolchain = {});
 /// Compiles all kernels; `done` is called in the calling thread as each ends, in any order. A
 /// kernel whose child crashed, hung or ran out of memory was not rejected by the compiler: it is
 /// compiled again after the others, alone, and has failed only if that is lost too; this outcome is
-/// not cached. Several processes may share a cache. Throws InputError if the cache cannot be used,
-/// Error if no child starts.
+/// not cached. Several processes may share a cache. One that cannot be written, or no longer, is
+/// done without, and that is said on stderr. Throws InputError if the shared cache cannot be
+/// trusted, Error if no child starts or there is no room for a cubin anywhere.
 CompileCounts compile_all(std::span<const Kernel> kernels, const CompileOptions& options,
                           const std::function<void(Build)>& done);
 

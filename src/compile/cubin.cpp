@@ -1,6 +1,7 @@
 #include "compile/cubin.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/trusted_file.h"
 
 namespace hgemm {
 namespace {
@@ -24,6 +26,15 @@ Value read_at(std::string_view file, std::uint64_t offset) {
 }
 
 }  // namespace
+
+std::string read_cubin(const Cubin& cubin) {
+  const auto bytes = read_trusted_file(cubin.path, kMaxCubinBytes, cubin.owner);
+  if (bytes && content_hash(*bytes) == cubin.hash) return *bytes;
+  throw InputError(fmt::format(
+      "the compiled kernel {} {} since it was compiled; nothing of it was run. Leave the cache "
+      "alone while a run uses it, then run the same command again: it compiles it anew",
+      cubin.path.string(), bytes ? "was changed" : "was removed, or its permissions changed,"));
+}
 
 std::string code_hash(std::string_view cubin) {
   if (!cubin.starts_with(std::string_view(ELFMAG, SELFMAG))) {

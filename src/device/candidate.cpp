@@ -7,7 +7,7 @@ namespace {
 
 class KernelCandidate : public Candidate {
  public:
-  KernelCandidate(const Kernel& kernel, const std::filesystem::path& cubin, const ProblemData& data,
+  KernelCandidate(const Kernel& kernel, const Cubin& cubin, const ProblemData& data,
                   WorkspacePool& pool)
       : kernel_(kernel, cubin),
         ctas_(kernel_.grid_ctas(data.problem())),
@@ -64,15 +64,13 @@ class CublasLtCandidate : public Candidate {
 
 }  // namespace
 
-std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel,
-                                                 const std::filesystem::path& cubin,
+std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
                                                  const ProblemData& data) {
   WorkspacePool own;
   return make_kernel_candidate(kernel, cubin, data, own);
 }
 
-std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel,
-                                                 const std::filesystem::path& cubin,
+std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
                                                  const ProblemData& data, WorkspacePool& pool) {
   return std::make_unique<KernelCandidate>(kernel, cubin, data, pool);
 }

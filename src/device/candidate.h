@@ -3,7 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,11 +25,9 @@ class Candidate {
 
 /// Our kernel, with parameters encoded for every set of the problem, and a workspace of its own or
 /// of a pool, whose candidates must be launched one after another.
-std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel,
-                                                 const std::filesystem::path& cubin,
+std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
                                                  const ProblemData& data);
-std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel,
-                                                 const std::filesystem::path& cubin,
+std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
                                                  const ProblemData& data, WorkspacePool& pool);
 
 struct Baseline {

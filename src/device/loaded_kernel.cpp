@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "device/library.h"
 #include "device/tensor_map.h"
 #include "families/family.h"
 #include "gemm/codec.h"
@@ -87,10 +88,8 @@ LaunchParams make_params(const Kernel& kernel, const GemmProblem& problem, const
                             encode);
 }
 
-LoadedKernel::LoadedKernel(const Kernel& kernel, const std::filesystem::path& cubin)
-    : kernel_(kernel) {
-  check(cudaLibraryLoadFromFile(&library_, cubin.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-        "loading a cubin");
+LoadedKernel::LoadedKernel(const Kernel& kernel, const Cubin& cubin) : kernel_(kernel) {
+  library_ = load_library(cubin);
   try {
     const std::string name = kernel_name(kernel);
     check(cudaLibraryGetKernel(&function_, library_, name.c_str()), "looking for its kernel");

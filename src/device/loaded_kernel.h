@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "compile/cubin.h"
 #include "device/cuda.h"
 #include "families/launch.h"
 #include "gemm/problem.h"
@@ -43,7 +43,7 @@ class LoadedKernel {
  public:
   /// The kernel of a probed config is the one with stamps; the same cubin has the plain one too.
   /// Throws CudaError if the cubin cannot be loaded or its shared memory is refused.
-  LoadedKernel(const Kernel& kernel, const std::filesystem::path& cubin);
+  LoadedKernel(const Kernel& kernel, const Cubin& cubin);
   LoadedKernel(const LoadedKernel&) = delete;
   LoadedKernel& operator=(const LoadedKernel&) = delete;
   ~LoadedKernel();

@@ -10,10 +10,12 @@ namespace hgemm {
 namespace {
 
 /// To be called in a handler. What CUDA or a library refused is the candidate's own failure, unless
-/// the context is lost with it: then the error goes on.
+/// the context is lost with it: then the error goes on. So does an InputError: that its cubin was
+/// changed says nothing about the candidate, and must not be recorded as if it did.
 Prepared launch_failure(const Error& error) {
   const auto* const cuda_error = dynamic_cast<const CudaError*>(&error);
   if (cuda_error != nullptr && cuda_error->sticky()) throw;
+  if (dynamic_cast<const InputError*>(&error) != nullptr) throw;
   return {.status = Status::kLaunchFailed, .message = error.what(), .verdict = {}};
 }
 
@@ -41,8 +43,7 @@ Session::Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& devi
   }
 }
 
-Prepared Session::prepare(const std::string& label, const Kernel& kernel,
-                          const std::filesystem::path& cubin) {
+Prepared Session::prepare(const std::string& label, const Kernel& kernel, const Cubin& cubin) {
   sampler_.announce("loading", label, 0);
   std::unique_ptr<Candidate> candidate;
   try {
@@ -57,8 +58,8 @@ Prepared Session::prepare(const std::string& label, std::unique_ptr<Candidate> c
   return check_candidate(label, std::move(candidate));
 }
 
-Prepared Session::restore(const std::string& label, const Kernel& kernel,
-                          const std::filesystem::path& cubin, double estimate_us) {
+Prepared Session::restore(const std::string& label, const Kernel& kernel, const Cubin& cubin,
+                          double estimate_us) {
   sampler_.announce("loading", label, 0);
   try {
     auto candidate = make_kernel_candidate(kernel, cubin, data_, workspaces_);

@@ -33,10 +33,9 @@ class Session {
   const ProblemData& data() const { return data_; }
   /// Of any kind; it must be made for data().
   Prepared prepare(const std::string& label, std::unique_ptr<Candidate> candidate);
-  Prepared prepare(const std::string& label, const Kernel& kernel,
-                   const std::filesystem::path& cubin);
-  Prepared restore(const std::string& label, const Kernel& kernel,
-                   const std::filesystem::path& cubin, double estimate_us);
+  Prepared prepare(const std::string& label, const Kernel& kernel, const Cubin& cubin);
+  Prepared restore(const std::string& label, const Kernel& kernel, const Cubin& cubin,
+                   double estimate_us);
   void forget(const std::string& label) { sampler_.forget(label); }
   Measurer::Settled settle(Pace pace) { return sampler_.settle(pace); }
   std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace) {

@@ -7,7 +7,4 @@ namespace hgemm::cli {
 /// Whether files can be created in `folder`, which may itself have to be created. Creates nothing.
 bool can_write_into(const std::filesystem::path& folder);
 
-/// Throws InputError if the folder of compiled kernels cannot be written.
-void require_writable_cache(const std::filesystem::path& folder);
-
 }  // namespace hgemm::cli

@@ -28,7 +28,6 @@
 #include "program/recorded.h"
 #include "program/report.h"
 #include "program/signals.h"
-#include "program/writable.h"
 #include "record/trial.h"
 #include "store/store.h"
 #include "studies/carry_out.h"
@@ -274,8 +273,7 @@ void add_study_options(CLI::App& command, StudyOptions& options) {
   command.add_option("--db", options.db, help_text("study", "--db"))
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);
-  command.add_option("--cache-dir", options.cache_dir, help_text("common", "--cache-dir"))
-      ->type_name("FOLDER");
+  add_cache(command, options.cache);
   command.add_option("--jobs", options.jobs, help_text("common", "--jobs"))
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
@@ -291,7 +289,7 @@ void add_study_options(CLI::App& command, StudyOptions& options) {
 StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> requests,
                   const std::string& command_line) {
   parse_format(options.format);  // refused before anything is measured
-  if (options.cache_dir) require_writable_cache(*options.cache_dir);
+  check_cache(options.cache);
   if (options.recorded) {
     if (options.db) require_database(*options.db);
     return answer_from_records(options, requests, command_line, options.why_recorded);
@@ -311,9 +309,8 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
 
   const std::string db = options.db.value_or(kDefaultDatabase);
   CompileOptions compile;
-  compile.cache_dir = options.cache_dir ? fs::path(*options.cache_dir) : default_cache_dir();
+  use_cache(options.cache, compile);
   compile.jobs = options.jobs;
-  require_writable_cache(compile.cache_dir);
   Store store = Store::open(db, Store::Mode::kReadWrite);
   Lines lines;
   const auto compile_with_lines = [&lines](auto sources, const CompileOptions& how,

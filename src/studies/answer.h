@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "output/emit.h"
+#include "program/cache.h"
 #include "record/study.h"
 #include "worker/lab.h"
 
@@ -19,7 +20,7 @@ namespace hgemm::cli {
 
 struct StudyOptions {
   std::optional<std::string> db;  ///< none: kDefaultDatabase
-  std::optional<std::string> cache_dir;
+  CacheOptions cache;
   int jobs = 0;
   bool require_gpu = false;
   bool recorded = false;  ///< the shipped results, GPU or not
@@ -32,7 +33,7 @@ struct StudyOptions {
   bool newest = false;
 };
 
-/// --db --cache-dir --jobs --require-gpu --recorded --format.
+/// --db --cache-dir --shared-cache --jobs --require-gpu --recorded --format.
 void add_study_options(CLI::App& command, StudyOptions& options);
 
 struct StudyAnswer {

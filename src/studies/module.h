@@ -60,9 +60,9 @@ class StudyModule {
   virtual std::vector<report::Section> sections(const report::Known&) const { return {}; }
 };
 
-/// The cubin of a request that has one source, or an empty path.
-inline std::filesystem::path only_cubin(const Cubins& cubins) {
-  return cubins.empty() ? std::filesystem::path() : cubins.begin()->second;
+/// The cubin of a request that has one source, or none.
+inline Cubin only_cubin(const Cubins& cubins) {
+  return cubins.empty() ? Cubin() : cubins.begin()->second;
 }
 
 }  // namespace hgemm

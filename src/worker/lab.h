@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compile/cubin.h"
 #include "compile/study_source.h"
 #include "record/environment.h"
 #include "record/study.h"
@@ -30,7 +30,7 @@ struct StudyRequest {
 };
 
 /// The compiled sources of a request, by their labels.
-using Cubins = std::map<std::string, std::filesystem::path>;
+using Cubins = std::map<std::string, Cubin>;
 
 /// Every call may throw MeasurerLost (device/measurer.h); Error where the GPU cannot be used.
 class Lab {

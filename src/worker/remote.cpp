@@ -45,7 +45,7 @@ Prepared RemoteMeasurer::prepare(const Build& build) {
   return impl_
       ->request({{"call", call::kPrepare},
                  {"label", label(config_of(build.kernel))},
-                 {"cubin", build.cubin.string()}})
+                 {"cubin", build.cubin}})
       .get<Prepared>();
 }
 
@@ -53,7 +53,7 @@ Prepared RemoteMeasurer::restore(const Build& build, double estimate_us) {
   return impl_
       ->request({{"call", call::kRestore},
                  {"label", label(config_of(build.kernel))},
-                 {"cubin", build.cubin.string()},
+                 {"cubin", build.cubin},
                  {"estimate_us", estimate_us}})
       .get<Prepared>();
 }

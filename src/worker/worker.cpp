@@ -75,10 +75,10 @@ class Server {
     }
     const auto label = request.at("label").get<std::string>();
     if (call == call::kPrepare) {
-      return session_->prepare(label, kernel_of(label), request.at("cubin").get<std::string>());
+      return session_->prepare(label, kernel_of(label), request.at("cubin").get<Cubin>());
     }
     if (call == call::kRestore) {
-      return session_->restore(label, kernel_of(label), request.at("cubin").get<std::string>(),
+      return session_->restore(label, kernel_of(label), request.at("cubin").get<Cubin>(),
                                request.at("estimate_us").get<double>());
     }
     if (call == call::kForget) {

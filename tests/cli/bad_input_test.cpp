@@ -197,5 +197,16 @@ TEST_F(BadInput, CacheThatCannotBeWritten) {
   expect_refused("--shapes 8x8x8 --cache-dir text.db/cache", 2, {"text.db/cache", "--cache-dir"});
 }
 
+TEST_F(BadInput, SharedCacheThatCannotBeTrusted) {
+  expect_refused("--shapes 8x8x8 --shared-cache nowhere", 2, {"nowhere", "--shared-cache"});
+  std::filesystem::create_directory(folder() / "open");
+  std::filesystem::permissions(folder() / "open", std::filesystem::perms::all);
+  expect_refused("--shapes 8x8x8 --shared-cache open", 2, {"open", "--shared-cache", "go-w"});
+  expect_refused("micro --recorded --shared-cache open", 2, {"open", "--shared-cache", "go-w"});
+  const char* named = "export HGEMM_TUNE_SHARED_CACHE=open";
+  EXPECT_THAT(run("--shapes 8x8x8", named).err, HasSubstr("go-w"));
+  EXPECT_EQ(run("best --recorded", named).exit_code, 0) << "it compiles nothing";
+}
+
 }  // namespace
 }  // namespace hgemm

@@ -6,6 +6,7 @@
 
 #include "base/channel.h"
 #include "compile/cubin.h"
+#include "compile/nvrtc.h"
 #include "compile/source.h"
 #include "tests/compile/support.h"
 
@@ -73,7 +74,7 @@ TEST(CompileAll, ReportsFactsAndTheCubin) {
   EXPECT_EQ(build.facts.static_smem_bytes, 128);
   EXPECT_EQ(build.facts.dynamic_smem_bytes, smem_bytes(build.kernel));
   EXPECT_GT(build.facts.compile_ms, 0);
-  const std::string cubin = test::read_file(build.cubin);
+  const std::string cubin = test::read_file(build.cubin.path);
   EXPECT_EQ(cubin.substr(0, 4),
             "\x7f"
             "ELF");
@@ -146,7 +147,7 @@ TEST(CompileAll, ABrokenSourceFailsWithTheCompilersText) {
     const Build build = compile(kOne, options_for(cache.path(), kernel)).builds.at(0);
     EXPECT_EQ(build.status, Status::kCompileFailed);
     EXPECT_EQ(build.from_cache, from_cache);
-    EXPECT_TRUE(build.cubin.empty());
+    EXPECT_TRUE(build.cubin.path.empty());
     EXPECT_THAT(build.message,
                 HasSubstr("tiled/kernel.cuh(7): error: identifier \"no_such_name\" is undefined"));
   }
@@ -160,7 +161,7 @@ TEST(CompileAll, ASpillingKernelFails) {
   const Build build = compile(kOne, options_for(cache.path(), kernel)).builds.at(0);
   EXPECT_EQ(build.status, Status::kCompileFailed);
   EXPECT_GT(build.facts.spill_bytes, 0);
-  EXPECT_TRUE(build.cubin.empty());
+  EXPECT_TRUE(build.cubin.path.empty());
   EXPECT_THAT(build.message, HasSubstr("spills registers"));
   EXPECT_THAT(build.message, HasSubstr(" bytes spill stores"));
 }
@@ -206,7 +207,7 @@ TEST(CompileSources, SeeAllHeadersByTheirPathsBelowKernels) {
   files.insert(files.end(), kStudyFiles.begin(), kStudyFiles.end());
   EXPECT_EQ(build.facts.source_key,
             JobMaker(files, options.toolchain.flags).source_key(kStudySource));
-  EXPECT_EQ(build.facts.kernel_id, code_hash(test::read_file(build.cubin)));
+  EXPECT_EQ(build.facts.kernel_id, code_hash(test::read_file(build.cubin.path)));
   EXPECT_GT(build.facts.registers, 0);
   EXPECT_EQ(compiled.counts.compiled, 1);
 }
@@ -265,7 +266,8 @@ TEST(CompileCache, TheSecondCallCompilesNothing) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(second.builds[i].from_cache);
     EXPECT_EQ(second.builds[i].status, Status::kOk);
-    EXPECT_EQ(second.builds[i].cubin, first.builds[i].cubin);
+    EXPECT_EQ(second.builds[i].cubin.path, first.builds[i].cubin.path);
+    EXPECT_EQ(second.builds[i].cubin.hash, first.builds[i].cubin.hash);
     EXPECT_EQ(second.builds[i].facts.kernel_id, first.builds[i].facts.kernel_id);
     EXPECT_EQ(second.builds[i].facts.registers, first.builds[i].facts.registers);
     EXPECT_EQ(second.builds[i].facts.compile_ms, first.builds[i].facts.compile_ms);
@@ -312,25 +314,35 @@ TEST(CompileCache, DamagedEntriesAreRebuilt) {
   EXPECT_EQ(rebuilt.counts.from_cache, 1);
   for (const Build& build : rebuilt.builds) {
     EXPECT_EQ(build.status, Status::kOk);
-    EXPECT_EQ(build.facts.kernel_id, code_hash(test::read_file(build.cubin)));
+    EXPECT_EQ(build.facts.kernel_id, code_hash(test::read_file(build.cubin.path)));
   }
   EXPECT_EQ(compile(kernels, options).counts.from_cache, 6);
 }
 
-TEST(CompileCache, AFolderThatCannotBeWrittenIsAnInputError) {
+TEST(CompileCache, AFolderThatCannotBeWrittenIsDoneWithout) {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "file";
   std::ofstream(file) << "in the way";
   const StandIn kernel;
-  for (const fs::path& unwritable : {file, file / "below", fs::path("/proc/cache")}) {
-    try {
-      compile_all(kThree, options_for(unwritable, kernel), [](Build) { FAIL(); });
-      FAIL() << unwritable << " was written";
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(unwritable.string()));
-      EXPECT_THAT(error.what(), HasSubstr("--cache-dir"));
+  fs::path temporary;
+  {
+    const CompileOptions options = options_for(file / "below", kernel);
+    testing::internal::CaptureStderr();
+    const Outcome first = compile(kThree, options);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(said, AllOf(HasSubstr((file / "below").string()), HasSubstr("--cache-dir")));
+    EXPECT_EQ(said.find("done without"), said.rfind("done without")) << "said twice";
+    EXPECT_EQ(first.counts.compiled, 3);
+    for (const Build& build : first.builds) {
+      EXPECT_EQ(build.status, Status::kOk) << build.message;
+      EXPECT_EQ(code_hash(read_cubin(build.cubin)), build.facts.kernel_id);
     }
+    temporary = first.builds[0].cubin.path.parent_path().parent_path();
+    EXPECT_EQ(fs::status(temporary).permissions(), fs::perms::owner_all);
+    EXPECT_EQ(compile(kThree, options).counts.from_cache, 3) << "while the options are there";
   }
+  EXPECT_FALSE(fs::exists(temporary));
+  EXPECT_EQ(test::read_file(file), "in the way");
 }
 
 TEST(CompileCache, ProcessesMayShareOne) {
@@ -380,7 +392,7 @@ void expect_one_casualty(const std::string& role, std::chrono::seconds timeout,
     EXPECT_EQ(builds[0].status, Status::kOk) << builds[0].message;
     EXPECT_EQ(builds[1].status, Status::kCompileFailed);
     EXPECT_THAT(builds[1].message, AllOf(StartsWith("lost twice"), HasSubstr(reason)));
-    EXPECT_TRUE(builds[1].cubin.empty());
+    EXPECT_TRUE(builds[1].cubin.path.empty());
     EXPECT_EQ(builds[2].status, Status::kOk) << builds[2].message;
   }
   // Not the source's fault, so not in the cache.
@@ -400,6 +412,11 @@ TEST(CompileChildren, AHangCostsOneKernel) {
 
 TEST(CompileChildren, AnInternalErrorCostsOneKernel) {
   expect_one_casualty("error at 16", 60s, "the compiler ran out of memory");
+}
+
+TEST(CompileChildren, AnAnswerThatMakesNoSenseCostsOneKernel) {
+  expect_one_casualty("nonsense at 16", 60s, "answer was not understood");
+  expect_one_casualty("empty at 16", 60s, "a cubin is no ELF file");
 }
 
 TEST(CompileChildren, APassingLossIsMadeUpForAfterTheOthers) {
@@ -472,6 +489,12 @@ int misbehave(const std::string& role, const fs::path& notes, int socket_fd) {
         if (!channel.send(worker.channel().receive().value())) return 1;
       } else if (role == "crash at 16") {
         raise(SIGSEGV);
+      } else if (role == "nonsense at 16") {
+        if (!channel.send({{"succeeded", "perhaps"}})) return 1;
+      } else if (role == "empty at 16") {
+        CompilerOutput empty;
+        empty.succeeded = true;
+        if (!channel.send(empty)) return 1;
       } else if (role == "hang at 16") {
         for (;;) pause();
       } else if (!channel.send({{"error", "the compiler ran out of memory"}})) {

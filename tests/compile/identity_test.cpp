@@ -244,7 +244,7 @@ TEST(KernelId, WhatIsNoCubinIsRefused) {
   options.toolchain.kernel_files = stand_in.files();
   const Build build = test::compile({kTiled}, options).builds.at(0);
   ASSERT_EQ(build.status, Status::kOk) << build.message;
-  const std::string cubin = test::read_file(build.cubin);
+  const std::string cubin = test::read_file(build.cubin.path);
   EXPECT_EQ(code_hash(cubin), build.facts.kernel_id);
   EXPECT_THROW(code_hash(""), Error);
   EXPECT_THROW(code_hash("a text that is no ELF file"), Error);

@@ -136,10 +136,10 @@ inline void expect_all_compile(const std::vector<Kernel>& kernels) {
     }
     EXPECT_LE(build.facts.static_smem_bytes + build.facts.dynamic_smem_bytes,
               DeviceLimits{}.smem_bytes_per_cta);
-    EXPECT_EQ(read_file(build.cubin).substr(0, 4),
+    EXPECT_EQ(read_file(build.cubin.path).substr(0, 4),
               "\x7f"
               "ELF");
-    EXPECT_EQ(build.facts.kernel_id, code_hash(read_file(build.cubin)));
+    EXPECT_EQ(build.facts.kernel_id, code_hash(read_file(build.cubin.path)));
   }
 }
 

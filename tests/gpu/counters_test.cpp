@@ -36,7 +36,7 @@ class CountersTest : public GpuTest {
     }
   }
 
-  Study count(const std::string& label, const std::filesystem::path& cubin = {}) {
+  Study count(const std::string& label, const Cubin& cubin = {}) {
     const OnStep silent;
     StudyRequest request;
     request.kind = kCountersStudy;

@@ -14,7 +14,7 @@ namespace {
 struct Built {
   LadderPoint point;
   bool probe = false;
-  std::filesystem::path cubin;
+  Cubin cubin;
 };
 
 class LadderTest : public GpuTest {

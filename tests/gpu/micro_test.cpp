@@ -18,7 +18,7 @@ class Micro : public testing::GpuTest {
     for (const std::string& label : labels) {
       sources.push_back({label, micro_source(parse_micro(label))});
     }
-    std::map<std::string, std::filesystem::path> cubins;
+    std::map<std::string, Cubin> cubins;
     compile_sources(
         sources, testing::compile_options(), [&](std::size_t index, const Build& build) {
           EXPECT_EQ(build.status, Status::kOk) << sources[index].label << ": " << build.message;
@@ -124,7 +124,7 @@ TEST_F(Micro, TheFillerReachesTheRateThatItIsAskedFor) {
 TEST_F(Micro, TwiceTheRoundsTakeTwiceTheTime) {
   const MicroPoint point = parse_micro("wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1");
   const auto& wgmma = std::get<WgmmaPoint>(point);
-  std::filesystem::path cubin;
+  Cubin cubin;
   const std::vector<StudySource> sources = {{micro_label(point), micro_source(point)}};
   compile_sources(sources, testing::compile_options(),
                   [&](std::size_t, const Build& build) { cubin = build.cubin; });

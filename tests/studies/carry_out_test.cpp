@@ -50,7 +50,7 @@ class FakeLab : public Lab {
   }
   Study run(const StudyRequest& request, const Cubins& cubins) override {
     std::vector<std::string> paths;
-    for (const auto& [label, cubin] : cubins) paths.push_back(cubin.string());
+    for (const auto& [label, cubin] : cubins) paths.push_back(cubin.path.string());
     ran.push_back(fmt::format("{} {}", request.label, fmt::join(paths, ", ")));
     if (const auto found = lost.find(request.label); found != lost.end()) {
       throw MeasurerLost(found->second, "lost in " + request.label);
@@ -88,7 +88,7 @@ class StudiesTest : public testing::Test {
           build.message = "the compiler on " + sources[i].text;
         } else {
           build.facts.kernel_id = content_hash(sources[i].text);
-          build.cubin = "cubin of " + sources[i].text;
+          build.cubin.path = "cubin of " + sources[i].text;
         }
         done(i, build);
       }

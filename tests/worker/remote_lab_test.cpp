@@ -108,7 +108,7 @@ int play(int fd) {
         study.problem = what.problem;
         study.parts = what.parts;
         for (const auto& [label, cubin] : request.at("cubins").get<Cubins>()) {
-          study.message += label + " is " + cubin.string() + ", ";
+          study.message += label + " is " + cubin.path.string() + " " + cubin.hash + ", ";
         }
         study.message += "seed " + std::to_string(what.seed) + (what.timeline ? " timeline" : "");
         say(channel, {{"ok", study}});
@@ -128,7 +128,7 @@ class RemoteLabTest : public testing::Test {
   Study run(const std::string& label) {
     StudyRequest request;
     request.label = label;
-    return lab_.run(request, {{label, "some.cubin"}});
+    return lab_.run(request, {{label, Cubin{"some.cubin", "hash", 0}}});
   }
   Status loss(const std::string& label, const std::string& expected) {
     try {
@@ -173,11 +173,12 @@ TEST_F(RemoteLabTest, TheRequestArrivesWhole) {
   request.problem->set_types(DataType::kFp16);
   request.timeline = true;
   request.parts = {{0, "pdl_off", *request.problem, "off"}, {0, "pdl_on", *request.problem, "on"}};
-  const Study study = lab_.run(request, {{"off", "x.cubin"}, {"on", "y.cubin"}});
+  const Study study =
+      lab_.run(request, {{"off", {"x.cubin", "h", 0}}, {"on", {"y.cubin", "i", 0}}});
   EXPECT_EQ(study.kind, "probe");
   ASSERT_TRUE(study.problem);
   EXPECT_TRUE(study.problem->same_problem(*request.problem));
-  EXPECT_EQ(study.message, "off is x.cubin, on is y.cubin, seed 18364758544493064720 timeline");
+  EXPECT_EQ(study.message, "off is x.cubin h, on is y.cubin i, seed 18364758544493064720 timeline");
   ASSERT_EQ(study.parts.size(), 2u);
   for (const StudyPart& part : study.parts) {
     EXPECT_TRUE(part.problem.same_problem(*request.problem));

@@ -19,8 +19,7 @@
 namespace hgemm {
 namespace {
 
-std::unique_ptr<Candidate> make_candidate(const std::string& label,
-                                          const std::filesystem::path& cubin,
+std::unique_ptr<Candidate> make_candidate(const std::string& label, const Cubin& cubin,
                                           const ProblemData& data) {
   if (parse_ladder_label(label)) return make_ladder_candidate(label, cubin, data);
   if (!is_baseline(label)) {
@@ -35,7 +34,7 @@ std::unique_ptr<Candidate> make_candidate(const std::string& label,
 
 class Counting {
  public:
-  Counting(const StudyRequest& request, const std::filesystem::path& cubin, const Bench& bench)
+  Counting(const StudyRequest& request, const Cubin& cubin, const Bench& bench)
       : bench_(bench),
         label_(request.label),
         problem_(request.problem.value()),
@@ -138,8 +137,7 @@ class Counting {
 
 }  // namespace
 
-Study run_counters(const StudyRequest& request, const std::filesystem::path& cubin,
-                   const Bench& bench) {
+Study run_counters(const StudyRequest& request, const Cubin& cubin, const Bench& bench) {
   if (!request.problem) throw std::invalid_argument("counters are read at a problem");
   Study study;
   study.kind = request.kind;
@@ -149,8 +147,7 @@ Study run_counters(const StudyRequest& request, const std::filesystem::path& cub
   return study;
 }
 
-void launch_for_profiler(const StudyRequest& request, const std::filesystem::path& cubin,
-                         const Bench& bench) {
+void launch_for_profiler(const StudyRequest& request, const Cubin& cubin, const Bench& bench) {
   Counting(request, cubin, bench).launch_for_profiler();
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/cuda.h"
+#include "device/library.h"
 #include "device/session.h"
 #include "device/tensor_map.h"
 #include "gemm/codec.h"
@@ -97,8 +98,7 @@ TensorMap tensor_map(const char* name, const void* data, std::int64_t rows, std:
 
 class LadderCandidate : public Candidate {
  public:
-  LadderCandidate(const ladder::Step& step, const std::filesystem::path& cubin,
-                  const ProblemData& data)
+  LadderCandidate(const ladder::Step& step, const Cubin& cubin, const ProblemData& data)
       : kernel_(step, cubin, data.problem()) {
     for (int set = 0; set < data.sets(); ++set) {
       params_.push_back(kernel_.params(data.operands(set)));
@@ -137,14 +137,12 @@ std::vector<CycleFigure> figures_of(const ladder::Step& step,
 
 // ---- The kernel ----
 
-LadderKernel::LadderKernel(const ladder::Step& step, const std::filesystem::path& cubin,
-                           const GemmProblem& problem)
+LadderKernel::LadderKernel(const ladder::Step& step, const Cubin& cubin, const GemmProblem& problem)
     : step_(step), problem_(problem) {
   if (const char* reason = ladder::why_unsupported(step, problem.m, problem.n, problem.k)) {
     throw Error(fmt::format("{}: {}", to_string(problem), reason));
   }
-  check(cudaLibraryLoadFromFile(&library_, cubin.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-        "loading a cubin");
+  library_ = load_library(cubin);
   try {
     check(cudaLibraryGetKernel(&kernel_, library_, "ladder_kernel"), "looking for ladder_kernel");
     if (step_.smem_bytes > 0) {
@@ -227,14 +225,12 @@ void LadderKernel::launch(const LadderParams& params, cudaStream_t stream) const
 
 // ---- Studies ----
 
-std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label,
-                                                 const std::filesystem::path& cubin,
+std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label, const Cubin& cubin,
                                                  const ProblemData& data) {
   return std::make_unique<LadderCandidate>(point_of(label).step, cubin, data);
 }
 
-Study run_ladder(const StudyRequest& request, const std::filesystem::path& cubin,
-                 const Bench& bench) {
+Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& bench) {
   const LadderPoint point = point_of(request.label);
   const GemmProblem& problem = problem_of(request);
   Study study = blank_study(request);
@@ -273,8 +269,7 @@ Study run_ladder(const StudyRequest& request, const std::filesystem::path& cubin
   return study;
 }
 
-Study run_ladder_probe(const StudyRequest& request, const std::filesystem::path& cubin,
-                       const Bench& bench) {
+Study run_ladder_probe(const StudyRequest& request, const Cubin& cubin, const Bench& bench) {
   const LadderPoint point = point_of(request.label);
   const GemmProblem& problem = problem_of(request);
   Study study = blank_study(request);

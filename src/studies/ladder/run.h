@@ -3,7 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +19,7 @@ class LadderKernel {
  public:
   /// Throws Error if the step cannot compute the problem, CudaError if the driver refuses the
   /// cubin.
-  LadderKernel(const ladder::Step& step, const std::filesystem::path& cubin,
-               const GemmProblem& problem);
+  LadderKernel(const ladder::Step& step, const Cubin& cubin, const GemmProblem& problem);
   LadderKernel(const LadderKernel&) = delete;
   LadderKernel& operator=(const LadderKernel&) = delete;
   ~LadderKernel();
@@ -45,17 +43,14 @@ class LadderKernel {
 
 /// A step as a candidate, with parameters for every set of the problem. Throws InputError if the
 /// label is not that of a step.
-std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label,
-                                                 const std::filesystem::path& cubin,
+std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label, const Cubin& cubin,
                                                  const ProblemData& data);
 
 /// A ladder step, verified, then timed in turns with cublas, rested (device/protocol.h).
-Study run_ladder(const StudyRequest& request, const std::filesystem::path& cubin,
-                 const Bench& bench);
+Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& bench);
 
 /// One launch of a step's probed build, verified: where its cycles went. Roles: "cta" where all
 /// threads do the same, else "producer" and "consumer".
-Study run_ladder_probe(const StudyRequest& request, const std::filesystem::path& cubin,
-                       const Bench& bench);
+Study run_ladder_probe(const StudyRequest& request, const Cubin& cubin, const Bench& bench);
 
 }  // namespace hgemm

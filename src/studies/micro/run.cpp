@@ -6,8 +6,7 @@
 
 namespace hgemm {
 
-Study run_micro(const StudyRequest& request, const std::filesystem::path& cubin,
-                const Bench& bench) {
+Study run_micro(const StudyRequest& request, const Cubin& cubin, const Bench& bench) {
   const MicroPoint point = parse_micro(request.label);
   // A source of 1 GiB to fill, and ten launches of at most some milliseconds.
   constexpr double kExpectedMs = 300;

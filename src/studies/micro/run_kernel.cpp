@@ -6,6 +6,7 @@
 
 #include "base/statistics.h"
 #include "device/data_kernels.h"
+#include "device/library.h"
 #include "device/tensor_map.h"
 
 namespace hgemm {
@@ -31,10 +32,8 @@ cudaLaunchConfig_t launch_config(const MicroLaunch& launch, cudaStream_t stream,
 
 }  // namespace
 
-MicroKernel::MicroKernel(const std::filesystem::path& cubin, const std::string& name,
-                         int smem_bytes) {
-  check(cudaLibraryLoadFromFile(&library_, cubin.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-        "loading a cubin");
+MicroKernel::MicroKernel(const Cubin& cubin, const std::string& name, int smem_bytes) {
+  library_ = load_library(cubin);
   try {
     check(cudaLibraryGetKernel(&kernel_, library_, name.c_str()), ("looking for " + name).c_str());
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -4,7 +4,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +26,7 @@ struct MicroLaunch {
 class MicroKernel {
  public:
   /// Throws CudaError if the cubin, or the kernel in it, cannot be loaded.
-  MicroKernel(const std::filesystem::path& cubin, const std::string& name, int smem_bytes);
+  MicroKernel(const Cubin& cubin, const std::string& name, int smem_bytes);
   MicroKernel(const MicroKernel&) = delete;
   MicroKernel& operator=(const MicroKernel&) = delete;
   ~MicroKernel();
@@ -83,7 +82,7 @@ Figure figure(const std::string& metric, const std::string& unit,
 /// What a runner gets, and what it finds out. `wrong` says what of the kernel's results cannot be.
 struct MicroTask {
   const StudyRequest& request;
-  const std::filesystem::path& cubin;
+  const Cubin& cubin;
   const Bench& bench;
   const Stream& stream;
 };

@@ -25,8 +25,7 @@ constexpr double kLongestLaunchUs = 1e6;
 /// The kernel with stamps, and where it writes them.
 class ProbedKernel : public Candidate {
  public:
-  ProbedKernel(const TiledConfig& config, const std::filesystem::path& cubin,
-               const ProblemData& data)
+  ProbedKernel(const TiledConfig& config, const Cubin& cubin, const ProblemData& data)
       : config_(config),
         problem_(data.problem()),
         kernel_(kernel_for(config, problem_), cubin),
@@ -75,7 +74,7 @@ class ProbedKernel : public Candidate {
 /// The plain and the probed kernel at one problem, at the rested pace (device/protocol.h).
 class ProbeBench {
  public:
-  ProbeBench(const StudyRequest& request, const std::filesystem::path& cubin, const Bench& bench)
+  ProbeBench(const StudyRequest& request, const Cubin& cubin, const Bench& bench)
       : request_(request),
         bench_(bench),
         config_(std::get<TiledConfig>(parse_label(request.label))),
@@ -216,8 +215,7 @@ class ProbeBench {
 
 }  // namespace
 
-Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
-                const Bench& bench) {
+Study run_probe(const StudyRequest& request, const Cubin& cubin, const Bench& bench) {
   if (!request.problem) throw Error("a probe needs a problem");
   const KernelConfig config = parse_label(request.label);
   if (!is_probed(config)) {

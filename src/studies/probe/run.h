@@ -1,14 +1,11 @@
 // Cycle stamps of a probed config on the GPU.
 #pragma once
 
-#include <filesystem>
-
 #include "worker/bench.h"
 
 namespace hgemm {
 
 /// `cubin` holds the plain and the probed kernel of the request's config.
-Study run_probe(const StudyRequest& request, const std::filesystem::path& cubin,
-                const Bench& bench);
+Study run_probe(const StudyRequest& request, const Cubin& cubin, const Bench& bench);
 
 }  // namespace hgemm
