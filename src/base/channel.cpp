@@ -17,7 +17,32 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kHeaderBytes = sizeof(std::uint64_t);
-constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
+/// The largest that was seen, a study with its timeline, has some 10 MB.
+constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 28;
+constexpr int kMaxDepth = 64;
+
+/// Goes through a message without keeping anything of it, and stops where it is nested too deeply.
+class DepthCheck : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool start_array(std::size_t) override { return ++depth_ <= kMaxDepth; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+
+ private:
+  int depth_ = 0;
+};
 
 /// Waits until `fd` is ready for `events`; false if the deadline passes first.
 bool wait_ready(int fd, short events, Deadline deadline) {
@@ -42,7 +67,20 @@ bool must_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK || er
   throw ChannelClosed(fmt::format("{}: the other process has ended", action));
 }
 
+[[noreturn]] void throw_not_a_message() {
+  throw NotAMessage("receive: the bytes are not a message");
+}
+
 }  // namespace
+
+nlohmann::json parse_message(std::string_view bytes) {
+  using nlohmann::json;
+  DepthCheck depth_check;
+  if (!json::sax_parse(bytes, &depth_check, json::input_format_t::cbor)) throw_not_a_message();
+  json message = json::from_cbor(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  if (message.is_discarded()) throw_not_a_message();
+  return message;
+}
 
 Channel::~Channel() {
   if (fd_ >= 0) close(fd_);
@@ -77,23 +115,28 @@ bool Channel::send(const nlohmann::json& message, Deadline deadline) {
 }
 
 std::optional<nlohmann::json> Channel::receive(Deadline deadline) {
-  for (;;) {
+  for (bool came = false;;) {
     if (received_.size() >= kHeaderBytes) {
       std::uint64_t size;
       std::memcpy(&size, received_.data(), kHeaderBytes);
-      if (size > kMaxMessageBytes) throw Error("receive: the bytes are not a message");
-      if (received_.size() >= kHeaderBytes + size) {
-        const auto begin = received_.begin() + kHeaderBytes;
-        const auto end = begin + static_cast<std::ptrdiff_t>(size);
-        nlohmann::json message = nlohmann::json::from_cbor(begin, end);
-        received_.erase(received_.begin(), end);
+      if (size > kMaxMessageBytes) throw_not_a_message();
+      if (received_.size() - kHeaderBytes >= size) {
+        const auto length = static_cast<std::size_t>(size);
+        nlohmann::json message =
+            parse_message(std::string_view(received_).substr(kHeaderBytes, length));
+        received_.erase(0, kHeaderBytes + length);
         return message;
       }
+    }
+    // Whoever sends without end must not keep us here.
+    if (came && deadline != kNever && std::chrono::steady_clock::now() >= deadline) {
+      return std::nullopt;
     }
     std::array<char, 1 << 16> chunk;
     const ssize_t count = recv(fd_, chunk.data(), chunk.size(), MSG_DONTWAIT);
     if (count > 0) {
       received_.append(chunk.data(), static_cast<std::size_t>(count));
+      came = true;
     } else if (count == 0 || !must_wait(errno)) {
       throw_closed("receive");
     } else if (!wait_ready(fd_, POLLIN, deadline)) {

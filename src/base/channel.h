@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -20,6 +21,17 @@ class ChannelClosed : public Error {
  public:
   using Error::Error;
 };
+
+/// What the other end sent is not a message: there is no telling where the next one would begin, so
+/// the channel is of no more use.
+class NotAMessage : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What a message holds, from its bytes behind the length. Throws NotAMessage for any others;
+/// values nested deeper than 64 are none (reading them recurses).
+nlohmann::json parse_message(std::string_view bytes);
 
 class Channel {
  public:
@@ -36,7 +48,8 @@ class Channel {
   /// use. Throws ChannelClosed.
   [[nodiscard]] bool send(const nlohmann::json& message, Deadline deadline = kNever);
 
-  /// The next message, or none by the deadline (it may be asked for again). Throws ChannelClosed.
+  /// The next message, or none by the deadline (it may be asked for again), however many bytes keep
+  /// coming. Throws ChannelClosed, and NotAMessage.
   std::optional<nlohmann::json> receive(Deadline deadline = kNever);
 
   int fd() const { return fd_; }  ///< readable when receive() would make progress

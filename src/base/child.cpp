@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,10 +13,42 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 namespace hgemm {
+namespace {
+
+/// How the process ended; none if it has not within the limit.
+std::optional<int> reap(pid_t pid, std::chrono::milliseconds limit) {
+  const auto give_up = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended > 0) return status;
+    if (ended < 0 && errno != EINTR) return std::nullopt;  // not ours to wait for
+    if (std::chrono::steady_clock::now() >= give_up) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+/// The errno that a child whose program could not be run wrote to the pipe; 0 once it runs, none if
+/// neither happens within the limit.
+std::optional<int> exec_error(int pipe, std::chrono::milliseconds limit) {
+  pollfd entry{pipe, POLLIN, 0};
+  int ready = 0;
+  do ready = poll(&entry, 1, static_cast<int>(limit.count()));
+  while (ready < 0 && errno == EINTR);
+  if (ready <= 0) return std::nullopt;
+  int error = 0;
+  ssize_t count = 0;
+  do count = read(pipe, &error, sizeof error);
+  while (count < 0 && errno == EINTR);
+  return count > 0 ? error : 0;
+}
+
+}  // namespace
 
 Child::Child(std::vector<std::string> command) : Child(std::move(command), Channel::make_pair()) {}
 
@@ -48,17 +81,13 @@ Child::Child(std::vector<std::string> command, std::pair<Channel, Channel> ends)
   }
   const int fork_error = errno;
   close(report[1]);
-  int exec_error = 0;
-  ssize_t count = 0;
-  if (pid_ > 0) {
-    do count = read(report[0], &exec_error, sizeof exec_error);
-    while (count < 0 && errno == EINTR);
-  }
+  const std::optional<int> error = pid_ > 0 ? exec_error(report[0], kStartLimit) : 0;
   close(report[0]);
   if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "fork");
-  if (count > 0) {
-    wait();
-    throw Error(fmt::format("Cannot run {}: {}", command[0], std::strerror(exec_error)));
+  if (error != 0) {
+    wait(std::chrono::milliseconds(0));
+    throw Error(fmt::format("Cannot run {}: {}", command[0],
+                            error ? std::strerror(*error) : "its program does not start"));
   }
 }
 
@@ -73,23 +102,23 @@ void Child::kill() {
   killed_ = true;
 }
 
-std::string Child::wait() {
+std::string Child::wait(std::chrono::milliseconds grace) {
   if (pid_ <= 0) return end_;
-  const auto give_up = std::chrono::steady_clock::now() + kReapLimit;
-  int status = 0;
-  pid_t ended = 0;
-  do {
-    ended = waitpid(pid_, &status, killed_ ? WNOHANG : 0);
-    if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  } while ((ended < 0 && errno == EINTR) ||
-           (ended == 0 && std::chrono::steady_clock::now() < give_up));
+  std::optional<int> status = killed_ ? std::nullopt : reap(pid_, grace);
+  const bool hung = !status && !killed_;
+  if (!status) {
+    ::kill(pid_, SIGKILL);
+    status = reap(pid_, kReapLimit);
+  }
   pid_ = -1;
-  if (ended <= 0) {
+  if (!status) {
     end_ = "still not gone long after it was killed: a driver holds it";
-  } else if (WIFSIGNALED(status)) {
-    end_ = fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  } else if (hung && WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL) {
+    end_ = fmt::format("it did not end by itself within {} ms and was killed", grace.count());
+  } else if (WIFSIGNALED(*status)) {
+    end_ = fmt::format("killed by signal {} ({})", WTERMSIG(*status), strsignal(WTERMSIG(*status)));
   } else {
-    end_ = fmt::format("exit code {}", WEXITSTATUS(status));
+    end_ = fmt::format("exit code {}", WEXITSTATUS(*status));
   }
   return end_;
 }

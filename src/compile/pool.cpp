@@ -7,8 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/child.h"
-
 namespace hgemm {
 namespace {
 
@@ -32,8 +30,13 @@ Answer timed_out(Slot& slot, const PoolOptions& options) {
                                    std::chrono::duration<double>(options.timeout).count()));
 }
 
-Answer ended(Slot& slot) {
-  return give_up(slot, fmt::format("the compile process ended: {}", slot.child->wait()));
+Answer garbled(Slot& slot) {
+  return give_up(slot, "the compile process's answer was not understood");
+}
+
+Answer ended(Slot& slot, const PoolOptions& options) {
+  return give_up(slot,
+                 fmt::format("the compile process ended: {}", slot.child->wait(options.grace)));
 }
 
 /// Gives the slot a request; an answer only if that failed.
@@ -46,7 +49,7 @@ std::optional<Answer> start(Slot& slot, std::size_t request, const nlohmann::jso
     if (!slot.child->channel().send(message, slot.deadline)) return timed_out(slot, options);
     return std::nullopt;
   } catch (const ChannelClosed&) {
-    return ended(slot);
+    return ended(slot, options);
   }
 }
 
@@ -58,7 +61,9 @@ std::optional<Answer> poll_answer(Slot& slot, const PoolOptions& options) {
       return Answer{std::move(*message), ""};
     }
   } catch (const ChannelClosed&) {
-    return ended(slot);
+    return ended(slot, options);
+  } catch (const NotAMessage&) {
+    return garbled(slot);
   }
   if (steady_clock::now() >= slot.deadline) return timed_out(slot, options);
   return std::nullopt;

@@ -7,17 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "base/child.h"
+
 namespace hgemm {
 
 struct PoolOptions {
   std::vector<std::string> command;  ///< see Child; answers each message on its socket with one
   int children = 1;
   std::chrono::milliseconds timeout{60'000};  ///< per request
+  /// For one that closed its socket to end by itself; then it is killed (base/child.h).
+  std::chrono::milliseconds grace = Child::kGrace;
 };
 
 struct Answer {
   nlohmann::json message;
-  std::string failure;  ///< why there is no message: the child ended or was too slow; else empty
+  std::string failure;  ///< why there is no message: the child ended, was too slow or sent none;
+                        ///< else empty
 };
 
 /// Has requests 0..count-1 answered, each child working on one at a time; `make_request` and `done`

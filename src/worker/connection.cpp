@@ -2,75 +2,90 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 #include "worker/messages.h"
 
 namespace hgemm {
-namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr double kStepFactor = 10;  ///< times what the worker expects of a step
-/// Where it does not know yet: far slower than any launch. The slowest config of results/h200 (64x8
-/// at 16384^3) does 38e12.
-constexpr double kLeastFlopsPerSecond = 1e12;
+namespace {
 
-milliseconds milliseconds_of(double ms) { return milliseconds(static_cast<std::int64_t>(ms)); }
+std::string name_of(const Step& step) {
+  return step.label.empty() ? step.doing : fmt::format("{} of {}", step.doing, step.label);
+}
+
+std::string culprit_of(const Step& step) { return step.alone ? step.label : std::string(); }
 
 }  // namespace
 
-void Connection::expect_launches_of(double flops) {
-  launch_limit_ = milliseconds_of(flops / kLeastFlopsPerSecond * 1e3);
-}
-
-json Connection::request(const json& message, milliseconds limit) {
+json Connection::ask(const json& message, milliseconds limit) {
   if (!worker_) worker_.emplace(command_);
-  Step step{.doing = message.at("call").get<std::string>(), .label = {}, .alone = true};
-  const auto culprit = [&step] { return step.alone ? step.label : std::string(); };
-  const auto named = [&step] {
-    return step.label.empty() ? step.doing : fmt::format("{} of {}", step.doing, step.label);
-  };
-  auto deadline = std::chrono::steady_clock::now() + limit;
+  step_ = {.doing = message.at("call").get<std::string>(), .label = {}, .alone = true};
   try {
-    std::optional<json> reply;
-    if (worker_->channel().send(message, deadline)) reply = worker_->channel().receive(deadline);
-    while (reply && reply->contains("step")) {
-      reply->at("step").get_to(step);
-      limit = limit::kStep + (step.expected_ms > 0 ? milliseconds_of(kStepFactor * step.expected_ms)
-                                                   : launch_limit_);
-      deadline = std::chrono::steady_clock::now() + limit;
-      reply = worker_->channel().receive(deadline);
-    }
-    if (reply) return unpack(std::move(*reply), culprit());
+    if (auto reply = converse(message, limit)) return unpack(std::move(*reply));
   } catch (const ChannelClosed&) {
-    const std::string end = worker_->wait();
+    const std::string end = worker_->wait(limits_.end);
     worker_.reset();
     throw MeasurerLost(Status::kCrashed,
-                       fmt::format("the worker process ended during {}: {}", named(), end),
-                       culprit());
+                       fmt::format("the worker process ended during {}: {}", name_of(step_), end),
+                       culprit_of(step_));
+  } catch (const NotAMessage&) {
+    lose_to_nonsense();
+  } catch (const json::exception&) {
+    lose_to_nonsense();
   }
   worker_.reset();  // kills it; the driver takes the GPU back
   // Samples end in order: what the worker waited for is what hangs.
-  throw MeasurerLost(
-      Status::kTimedOut,
-      fmt::format("{} did not end within {} ms: the worker was killed", named(), limit.count()),
-      step.label);
+  throw MeasurerLost(Status::kTimedOut,
+                     fmt::format("{} did not end within {} ms: the worker was killed",
+                                 name_of(step_), limit.count()),
+                     step_.label);
 }
 
-json Connection::unpack(json reply, const std::string& culprit) {
+std::optional<json> Connection::converse(const json& message, milliseconds& limit) {
+  const auto last = std::chrono::steady_clock::now() + limits_.request;
+  const auto deadline = [&] {
+    const auto at = std::chrono::steady_clock::now() + limit;
+    if (at > last) limit = limits_.request;
+    return std::min(at, last);
+  };
+  auto until = deadline();
+  if (!worker_->channel().send(message, until)) return std::nullopt;
+  for (;;) {
+    // Steps without end must not hold us up, even if each is in time.
+    if (std::chrono::steady_clock::now() >= last) return std::nullopt;
+    std::optional<json> reply = worker_->channel().receive(until);
+    if (!reply || !reply->contains("step")) return reply;
+    step_ = reply->at("step").get<Step>();
+    limit = step_limit(limits_, step_.expected_ms, launch_limit_);
+    until = deadline();
+  }
+}
+
+json Connection::unpack(json reply) {
   if (reply.contains("ok")) return std::move(reply.at("ok"));
   const auto error = reply.at("error").get<std::string>();
   const auto error_kind = reply.at("kind").get<std::string>();
   if (error_kind == kind::kContext) {
     worker_.reset();
-    throw MeasurerLost(Status::kCrashed, error, culprit);
+    throw MeasurerLost(Status::kCrashed, error, culprit_of(step_));
   }
   if (error_kind == kind::kNoDevice) throw NoDevice(error);
   if (error_kind == kind::kInput) throw InputError(error);
   throw Error(error);
+}
+
+void Connection::lose_to_nonsense() {
+  worker_.reset();
+  throw MeasurerLost(
+      Status::kCrashed,
+      fmt::format("the worker's reply during {} was not understood: it was killed", name_of(step_)),
+      culprit_of(step_));
 }
 
 }  // namespace hgemm

@@ -4,48 +4,66 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/child.h"
+#include "base/error.h"
 #include "device/measurer.h"
+#include "device/sampler.h"
+#include "worker/limits.h"
 
 namespace hgemm {
-
-// Deadlines: far above what was seen, since to pass one costs the worker.
-namespace limit {
-using std::chrono::milliseconds;
-inline constexpr milliseconds kStart{60'000};  ///< context, libraries
-inline constexpr milliseconds kOpen{30'000};   ///< allocation, data, fp32 reference
-/// From one word of the worker to the next. Above the kernel's own bound on barrier waits
-/// (kWaitLimitNs, 2 s), so that a kernel that deadlocks is told from one that runs for ever.
-inline constexpr milliseconds kStep{4'000};
-}  // namespace limit
 
 /// A worker is started by the first request, and by the first after one was lost.
 class Connection {
  public:
-  explicit Connection(std::vector<std::string> command) : command_(std::move(command)) {}
+  Connection(std::vector<std::string> command, const WorkerLimits& limits)
+      : command_(std::move(command)), limits_(limits) {}
 
+  const WorkerLimits& limits() const { return limits_; }
   /// What a step takes of which nothing is known: a launch of so much, by a slow kernel.
-  void expect_launches_of(double flops);
+  void expect_launches_of(double flops) { launch_limit_ = hgemm::launch_limit(flops); }
   std::chrono::milliseconds launch_limit() const { return launch_limit_; }
 
-  /// The reply. `limit` is that of the time before the first step; each step sets the next
-  /// deadline. Throws MeasurerLost if one passes or the worker ends, and what the worker reported:
-  /// NoDevice, InputError, Error.
-  nlohmann::json request(const nlohmann::json& message,
-                         std::chrono::milliseconds limit = limit::kStep);
+  /// The reply, read by `read`. `limit` is that of the time before the first step; each step sets
+  /// the next deadline. Throws MeasurerLost if one passes, if the worker ends, or if what it says
+  /// makes no sense (`read` throws json::exception, InputError or std::out_of_range); and what the
+  /// worker reported: NoDevice, InputError, Error.
+  template <class Read>
+  auto request(const nlohmann::json& message, std::chrono::milliseconds limit, Read read) {
+    const nlohmann::json reply = ask(message, limit);
+    try {
+      return read(reply);
+    } catch (const nlohmann::json::exception&) {
+    } catch (const InputError&) {  // a word that is none of ours
+    } catch (const std::out_of_range&) {
+    }
+    lose_to_nonsense();
+  }
+  template <class Value>
+  Value request(const nlohmann::json& message, std::chrono::milliseconds limit) {
+    return request(message, limit, [](const nlohmann::json& reply) { return reply.get<Value>(); });
+  }
 
   /// Ends the worker, if there is one: the next request has a fresh one.
   void restart() { worker_.reset(); }
 
  private:
-  nlohmann::json unpack(nlohmann::json reply, const std::string& culprit);
+  nlohmann::json ask(const nlohmann::json& message, std::chrono::milliseconds limit);
+  /// The worker's last word, or none by a deadline; `limit` is then the one that passed.
+  std::optional<nlohmann::json> converse(const nlohmann::json& message,
+                                         std::chrono::milliseconds& limit);
+  nlohmann::json unpack(nlohmann::json reply);
+  [[noreturn]] void lose_to_nonsense();
 
   std::vector<std::string> command_;
+  WorkerLimits limits_;
   std::optional<Child> worker_;
   std::chrono::milliseconds launch_limit_{0};
+  Step step_;  ///< under way; before the first one, the call
 };
 
 }  // namespace hgemm

@@ -1,6 +1,8 @@
 #include "worker/remote.h"
 
+#include <cmath>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "families/family.h"
@@ -11,6 +13,26 @@ namespace hgemm {
 
 using nlohmann::json;
 
+namespace {
+
+// What nobody could go on with throws std::out_of_range, as if it had not been understood.
+
+void check_size(std::size_t size, std::size_t expected) {
+  if (size != expected) throw std::out_of_range("as many as were asked for");
+}
+
+void check_time(double time) {
+  if (!std::isfinite(time) || time < 0) throw std::out_of_range("a time");
+}
+
+Prepared prepared_from(const json& reply) {
+  auto prepared = reply.get<Prepared>();
+  check_time(prepared.estimate_us);
+  return prepared;
+}
+
+}  // namespace
+
 // ---- Trials ----
 
 struct RemoteMeasurer::Impl : Connection {
@@ -18,12 +40,12 @@ struct RemoteMeasurer::Impl : Connection {
   bool has_opened = false;
 };
 
-RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command)
-    : impl_(std::make_unique<Impl>(std::move(command))) {}
+RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command, const WorkerLimits& limits)
+    : impl_(std::make_unique<Impl>(std::move(command), limits)) {}
 RemoteMeasurer::~RemoteMeasurer() = default;
 
 Machine RemoteMeasurer::machine() {
-  return impl_->request({{"call", call::kMachine}}, limit::kStart).get<Machine>();
+  return impl_->request<Machine>({{"call", call::kMachine}}, impl_->limits().start);
 }
 
 Measurer::Opened RemoteMeasurer::open(const GemmProblem& problem, std::uint64_t seed,
@@ -31,55 +53,70 @@ Measurer::Opened RemoteMeasurer::open(const GemmProblem& problem, std::uint64_t 
   const bool brief = effort == Effort::kBrief;
   if (std::exchange(impl_->has_opened, true) && !brief) impl_->restart();
   impl_->expect_launches_of(problem.flops());
-  const json reply = impl_->request({{"call", call::kOpen},
-                                     {"problem", problem},
-                                     {"seed", seed},
-                                     {"without", without},
-                                     {"brief", brief}},
-                                    limit::kStart + limit::kOpen + impl_->launch_limit());
-  return {reply.at("baselines").get<std::vector<std::string>>(),
-          reply.at("prepared").get<std::vector<Prepared>>(), reply.at("timing").get<Timing>()};
+  const WorkerLimits& limits = impl_->limits();
+  return impl_->request({{"call", call::kOpen},
+                         {"problem", problem},
+                         {"seed", seed},
+                         {"without", without},
+                         {"brief", brief}},
+                        limits.start + limits.open + impl_->launch_limit(), [](const json& reply) {
+                          Opened opened{reply.at("baselines").get<std::vector<std::string>>(),
+                                        {},
+                                        reply.at("timing").get<Timing>()};
+                          for (const json& one : reply.at("prepared")) {
+                            opened.prepared.push_back(prepared_from(one));
+                          }
+                          check_size(opened.prepared.size(), opened.baselines.size());
+                          return opened;
+                        });
 }
 
 Prepared RemoteMeasurer::prepare(const Build& build) {
-  return impl_
-      ->request({{"call", call::kPrepare},
-                 {"label", label(config_of(build.kernel))},
-                 {"cubin", build.cubin}})
-      .get<Prepared>();
+  return impl_->request(
+      {{"call", call::kPrepare}, {"label", label(config_of(build.kernel))}, {"cubin", build.cubin}},
+      impl_->limits().step, prepared_from);
 }
 
 Prepared RemoteMeasurer::restore(const Build& build, double estimate_us) {
-  return impl_
-      ->request({{"call", call::kRestore},
-                 {"label", label(config_of(build.kernel))},
-                 {"cubin", build.cubin},
-                 {"estimate_us", estimate_us}})
-      .get<Prepared>();
+  return impl_->request({{"call", call::kRestore},
+                         {"label", label(config_of(build.kernel))},
+                         {"cubin", build.cubin},
+                         {"estimate_us", estimate_us}},
+                        impl_->limits().step, prepared_from);
 }
 
 void RemoteMeasurer::forget(const std::string& label) {
-  impl_->request({{"call", call::kForget}, {"label", label}});
+  impl_->request<json>({{"call", call::kForget}, {"label", label}}, impl_->limits().step);
 }
 
 Measurer::Settled RemoteMeasurer::settle(Pace pace) {
-  const json reply = impl_->request({{"call", call::kSettle}, {"pace", to_string(pace)}});
-  return {reply.at("power_capped").get<bool>()};
+  return impl_->request(
+      {{"call", call::kSettle}, {"pace", to_string(pace)}}, impl_->limits().step,
+      [](const json& reply) { return Settled{reply.at("power_capped").get<bool>()}; });
 }
 
 std::vector<std::vector<Sample>> RemoteMeasurer::rounds(std::span<const std::string> labels,
                                                         Pace pace) {
-  return impl_
-      ->request({{"call", call::kRounds},
-                 {"labels", std::vector<std::string>(labels.begin(), labels.end())},
-                 {"pace", to_string(pace)}})
-      .get<std::vector<std::vector<Sample>>>();
+  return impl_->request({{"call", call::kRounds},
+                         {"labels", std::vector<std::string>(labels.begin(), labels.end())},
+                         {"pace", to_string(pace)}},
+                        impl_->limits().step, [&](const json& reply) {
+                          auto rounds = reply.get<std::vector<std::vector<Sample>>>();
+                          if (rounds.empty()) throw std::out_of_range("a round at least");
+                          for (const std::vector<Sample>& round : rounds) {
+                            check_size(round.size(), labels.size());
+                            for (const Sample& sample : round) check_time(sample.time_us);
+                          }
+                          return rounds;
+                        });
 }
 
 std::optional<Energy> RemoteMeasurer::energy(const std::string& label) {
-  const json reply = impl_->request({{"call", call::kEnergy}, {"label", label}});
-  if (reply.is_null()) return std::nullopt;
-  return reply.get<Energy>();
+  return impl_->request({{"call", call::kEnergy}, {"label", label}}, impl_->limits().step,
+                        [](const json& reply) -> std::optional<Energy> {
+                          if (reply.is_null()) return std::nullopt;
+                          return reply.get<Energy>();
+                        });
 }
 
 // ---- Studies ----
@@ -88,20 +125,18 @@ struct RemoteLab::Impl : Connection {
   using Connection::Connection;
 };
 
-RemoteLab::RemoteLab(std::vector<std::string> command)
-    : impl_(std::make_unique<Impl>(std::move(command))) {}
+RemoteLab::RemoteLab(std::vector<std::string> command, const WorkerLimits& limits)
+    : impl_(std::make_unique<Impl>(std::move(command), limits)) {}
 RemoteLab::~RemoteLab() = default;
 
 Machine RemoteLab::machine() {
-  return impl_->request({{"call", call::kMachine}}, limit::kStart).get<Machine>();
+  return impl_->request<Machine>({{"call", call::kMachine}}, impl_->limits().start);
 }
 
 Study RemoteLab::run(const StudyRequest& request, const Cubins& cubins) {
   impl_->expect_launches_of(request.flops());
-  return impl_
-      ->request({{"call", call::kStudy}, {"request", request}, {"cubins", cubins}},
-                limit::kOpen + impl_->launch_limit())
-      .get<Study>();
+  return impl_->request<Study>({{"call", call::kStudy}, {"request", request}, {"cubins", cubins}},
+                               impl_->limits().open + impl_->launch_limit());
 }
 
 }  // namespace hgemm

@@ -24,13 +24,15 @@
 #include "device/measurer.h"
 #include "worker/bench.h"
 #include "worker/lab.h"
+#include "worker/limits.h"
 
 namespace hgemm {
 
 class RemoteMeasurer : public Measurer {
  public:
   /// `command` runs this program's `worker`.
-  explicit RemoteMeasurer(std::vector<std::string> command = {kThisProgram, "worker"});
+  explicit RemoteMeasurer(std::vector<std::string> command = {kThisProgram, "worker"},
+                          const WorkerLimits& limits = {});
   ~RemoteMeasurer() override;
 
   /// Throws NoDevice if there is no driver, no GPU, or it is not sm_90.
@@ -53,7 +55,8 @@ class RemoteMeasurer : public Measurer {
 /// one: nothing that is studied is timed in a trial.
 class RemoteLab : public Lab {
  public:
-  explicit RemoteLab(std::vector<std::string> command = {kThisProgram, "worker"});
+  explicit RemoteLab(std::vector<std::string> command = {kThisProgram, "worker"},
+                     const WorkerLimits& limits = {});
   ~RemoteLab() override;
 
   Machine machine() override;

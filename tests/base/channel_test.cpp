@@ -77,7 +77,40 @@ TEST(Channel, SaysThatTheOtherEndIsGone) {
 TEST(Channel, RefusesWhatIsNotAMessage) {
   auto [here, there] = Channel::make_pair();
   ASSERT_EQ(send(here.fd(), "printed text", 12, 0), 12);
-  EXPECT_THROW(static_cast<void>(there.receive()), Error);
+  EXPECT_THROW(static_cast<void>(there.receive()), NotAMessage);
+}
+
+TEST(Channel, AMessageWithoutEndIsLeftAtTheDeadline) {
+  auto [here, there] = Channel::make_pair();
+  std::jthread sender([&here = here](const std::stop_token& stop) {
+    // A length of 200 MiB, and then bytes for as long as someone takes them.
+    const std::string length("\0\0\x80\x0c\0\0\0\0", 8), bytes(1 << 16, 'x');
+    EXPECT_EQ(send(here.fd(), length.data(), length.size(), 0), 8);
+    while (!stop.stop_requested()) {
+      send(here.fd(), bytes.data(), 1 << 10, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+  });
+  EXPECT_EQ(there.receive(steady_clock::now() + milliseconds(50)), std::nullopt);
+}
+
+TEST(ParseMessage, GivesBackWhatCborHolds) {
+  const json value = {{"list", {1, 2.5, "three", nullptr}}, {"deep", {{"er", {true}}}}};
+  const auto bytes = json::to_cbor(value);
+  EXPECT_EQ(parse_message({reinterpret_cast<const char*>(bytes.data()), bytes.size()}), value);
+}
+
+TEST(ParseMessage, RefusesAnythingElseWithoutRecursingIntoIt) {
+  using std::string;
+  for (const string& bytes : {string(), string("\xff"), string("\x81"), string("\x18"),
+                              string("\x00\x00", 2), string("\x9b\xff\xff\xff\xff\xff\xff\xff\xff"),
+                              string("\x7b\xff\xff\xff\xff\xff\xff\xff\xff"), string("\x62\xc3", 2),
+                              string("\xa1\x01\x02"), string(100, '\x81') + "\x01",
+                              string(16 << 20, '\x81'), string(16 << 20, '\x9f')}) {
+    EXPECT_THROW(parse_message(bytes), NotAMessage) << bytes.size();
+  }
+  string objects;
+  for (int i = 0; i < 1'000'000; ++i) objects += "\xa1\x61x";
+  EXPECT_THROW(parse_message(objects), NotAMessage);
 }
 
 }  // namespace

@@ -28,6 +28,15 @@ int play(const std::string& role, int socket_fd) {
     }
   }
   if (role == "segfault") raise(SIGSEGV);
+  if (role == "stop") raise(SIGSTOP);
+  if (role == "close and hang" || role == "close and end") {
+    close(socket_fd);
+    if (role == "close and end") {
+      usleep(50'000);
+      _exit(7);
+    }
+    for (;;) pause();
+  }
   if (role == "hang") {
     for (;;) pause();
   }
@@ -69,6 +78,24 @@ TEST(Child, AHungOneIsKilledAtOnce) {
     Child killed_by_its_destructor({kThisProgram, "hang"});
   }
   EXPECT_LT(steady_clock::now() - start, 10s);
+}
+
+TEST(Child, AHungOneIsWaitedForWithinABoundOnly) {
+  Child child({kThisProgram, "close and hang"});
+  EXPECT_THROW(static_cast<void>(child.channel().receive()), ChannelClosed);
+  EXPECT_EQ(child.wait(100ms), "it did not end by itself within 100 ms and was killed");
+}
+
+TEST(Child, AStoppedOneIsKilledToo) {
+  Child child({kThisProgram, "stop"});
+  EXPECT_EQ(child.channel().receive(steady_clock::now() + 100ms), std::nullopt);
+  EXPECT_EQ(child.wait(0ms), "it did not end by itself within 0 ms and was killed");
+}
+
+TEST(Child, OneThatClosedItsSocketHasTimeToEndByItself) {
+  Child child({kThisProgram, "close and end"});
+  EXPECT_THROW(static_cast<void>(child.channel().receive()), ChannelClosed);
+  EXPECT_EQ(child.wait(), "exit code 7");
 }
 
 TEST(Child, InheritsNoFileButItsSocket) {

@@ -140,7 +140,7 @@ class RemoteLabTest : public testing::Test {
     ADD_FAILURE() << "not lost";
     return Status::kOk;
   }
-  RemoteLab lab_{{kThisProgram, "play"}};
+  RemoteLab lab_{{kThisProgram, "play"}, {.step = std::chrono::milliseconds(500)}};
 };
 
 TEST_F(RemoteLabTest, AStudyArrivesWhole) {
