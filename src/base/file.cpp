@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <ios>
 
 #include "base/error.h"
 #include "base/open_file.h"
@@ -30,11 +32,15 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// mkostemp() gives 0600; a file that is made by open() has what the umask leaves.
+/// mkostemp() gives 0600; a file that is made by open() has what the umask leaves. umask() would tell
+/// it only by setting it, and another thread may be making a file.
 mode_t default_mode() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
+  std::ifstream status("/proc/self/status");
+  for (std::string field; status >> field;) {
+    mode_t mask = 0;
+    if (field == "Umask:" && status >> std::oct >> mask) return 0666 & ~mask;
+  }
+  return 0600;
 }
 
 }  // namespace
