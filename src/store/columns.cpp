@@ -40,6 +40,8 @@ bool fits(std::string_view text, Form form) {
   switch (form) {
     case Form::kName:
       return is_name(text);
+    case Form::kLabel:
+      return !text.empty() && is_name(text);
     case Form::kUid:
       return is_uid(text);
     case Form::kTime:
@@ -55,6 +57,8 @@ bool fits(std::string_view text, Form form) {
 std::string_view in_words(Form form) {
   switch (form) {
     case Form::kName:
+      return "a name (letters, digits and a few marks)";
+    case Form::kLabel:
       return "a name (letters, digits and a few marks)";
     case Form::kUid:
       return "32 hexadecimal digits";

@@ -20,11 +20,12 @@ namespace hgemm::sql {
 
 /// What a TEXT column may hold.
 enum class Form : std::uint8_t {
-  kName,  ///< at most 300 letters, digits, spaces and -_.+*/:,%=@#()[]: harmless wherever it goes
-  kUid,   ///< 32 hexadecimal digits
-  kTime,  ///< UTC, ISO 8601: 2026-01-31T12:00:00Z
-  kLine,  ///< printable UTF-8 on one line
-  kText,  ///< the same with line breaks and tabs
+  kName,   ///< at most 300 letters, digits, spaces and -_.+*/:,%=@#()[]: harmless wherever it goes
+  kLabel,  ///< the same, and not empty
+  kUid,    ///< 32 hexadecimal digits
+  kTime,   ///< UTC, ISO 8601: 2026-01-31T12:00:00Z
+  kLine,   ///< printable UTF-8 on one line
+  kText,   ///< the same with line breaks and tabs
 };
 /// The longest text of that form, in bytes.
 std::size_t most_bytes(Form form);

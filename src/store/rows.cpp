@@ -6,10 +6,12 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "families/family.h"
 #include "gemm/codec.h"
 #include "store/checksum.h"
 
@@ -162,14 +164,14 @@ std::int64_t candidate_id(Database& db, const std::string& label) {
   Statement known = prepare(db, "SELECT id FROM candidate WHERE label = ?", label);
   if (known.executeStep()) return row_id(known, 0);
   return insert(db, "INSERT INTO candidate (label) VALUES (?)",
-                recordable(label, "candidate.label", Form::kName));
+                recordable(label, "candidate.label", Form::kLabel));
 }
 
 std::int64_t kernel_row(Database& db, const std::string& identity) {
   Statement known = prepare(db, "SELECT id FROM kernel WHERE identity = ?", identity);
   if (known.executeStep()) return row_id(known, 0);
   return insert(db, "INSERT INTO kernel (identity) VALUES (?)",
-                recordable(identity, "kernel.identity", Form::kName));
+                recordable(identity, "kernel.identity", Form::kLabel));
 }
 
 std::vector<BuildFacts> read_builds(Database& db) {
@@ -179,9 +181,9 @@ std::vector<BuildFacts> read_builds(Database& db) {
                 "static_smem_bytes, dynamic_smem_bytes, compile_ms FROM build "
                 "JOIN kernel ON kernel.id = kernel_id ORDER BY build.id");
   while (row.executeStep()) {
-    BuildFacts build{.name = text(row, 0, "build.name", Form::kName),
-                     .kernel_id = text(row, 1, "kernel.identity", Form::kName),
-                     .source_key = text(row, 2, "build.source_key", Form::kName),
+    BuildFacts build{.name = text(row, 0, "build.name", Form::kLabel),
+                     .kernel_id = text(row, 1, "kernel.identity", Form::kLabel),
+                     .source_key = text(row, 2, "build.source_key", Form::kLabel),
                      .compiler = text(row, 3, "build.compiler", Form::kLine),
                      .flags = text(row, 4, "build.flags", Form::kLine),
                      .registers = integer(row, 5, "build.registers", kFew),
@@ -200,8 +202,8 @@ void add_build(Database& db, const BuildFacts& build) {
          "INSERT INTO build (name, kernel_id, source_key, compiler, flags, registers, spill_bytes, "
          "static_smem_bytes, dynamic_smem_bytes, compile_ms) VALUES (?,?,?,?,?,?,?,?,?,?) "
          "ON CONFLICT (name, kernel_id, source_key, compiler, flags) DO NOTHING",
-         recordable(build.name, "build.name", Form::kName), kernel_row(db, build.identity()),
-         recordable(build.source_key, "build.source_key", Form::kName),
+         recordable(build.name, "build.name", Form::kLabel), kernel_row(db, build.identity()),
+         recordable(build.source_key, "build.source_key", Form::kLabel),
          fitting(build.compiler, Form::kLine), fitting(build.flags, Form::kLine), build.registers,
          build.spill_bytes, build.static_smem_bytes, build.dynamic_smem_bytes, build.compile_ms);
 }
@@ -218,11 +220,27 @@ bool is_brief(const std::string& effort) {
   throw InputError(fmt::format("unknown effort '{}': expected full or brief", effort));
 }
 
+/// Those of trials are baselines or configs of ours: nothing that reads a race needs to ask again.
+void check_labels(const std::vector<Trial>& trials, std::set<std::string>& known) {
+  for (const Trial& trial : trials) {
+    if (is_baseline(trial.label) || !known.insert(trial.label).second) continue;
+    try {
+      parse_label(trial.label);
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("candidate.label holds {}, which this version of hgemm-tune does "
+                      "not know ({})",
+                      in_quotes(trial.label), error.what()));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>& environment) {
   std::map<std::int64_t, Run> runs;
   for (auto& [id, run] : read_runs(db)) runs.emplace(id, std::move(run));
+  std::set<std::string> known_labels;
   std::vector<RaceOfRun> races;
   Statement row(db,
                 "SELECT race.id, run_id, uid, race.started_utc, key, weight, tag, regime, cold, "
@@ -249,6 +267,7 @@ std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>
                                               .pdl = flag(row, 10, "race.pdl"),
                                               .brief = word(row, 11, "race.effort", is_brief)},
                                    .trials = read_trials(db, id)}};
+    check_labels(recorded.race.trials, known_labels);
     if (!is_null(row, 12) && static_cast<std::uint64_t>(row_id(row, 12)) != checksum(recorded)) {
       throw InputError(
           fmt::format("the race {} of {} is not as it was recorded: a value in it or "
@@ -342,14 +361,14 @@ constexpr const char* kTrialColumns =
 
 /// A row of kTrialColumns: a trial without its samples.
 Trial read_trial(const Statement& row) {
-  Trial trial{.label = text(row, 1, "candidate.label", Form::kName),
+  Trial trial{.label = text(row, 1, "candidate.label", Form::kLabel),
               .stage = word(row, 3, "trial.stage", parse_stage),
               .status = word(row, 4, "trial.status", parse_status),
               .message = text(row, 5, "trial.message", Form::kText),
               .verdict = read_verdict(row, 6),
               .samples = {},
               .energy = {}};
-  if (!is_null(row, 13)) trial.kernel_id = text(row, 2, "kernel.identity", Form::kName);
+  if (!is_null(row, 13)) trial.kernel_id = text(row, 2, "kernel.identity", Form::kLabel);
   if (!is_null(row, 10)) {
     trial.energy = Energy{.window_s = real(row, 10, "energy.window_s", {1e-6, 1e9}),
                           .power_w = real(row, 11, "energy.power_w", kPowerW),

@@ -168,8 +168,8 @@ std::set<TrialKernel> Store::fatal_attempts(const Environment& environment,
       const std::string then = text(row, 2, "attempt.boot_id", Form::kName);
       const bool booted_since = !then.empty() && !now.empty() && then != now;
       if (booted_since) {
-        fatal.insert({text(row, 0, "candidate.label", Form::kName),
-                      text(row, 1, "kernel.identity", Form::kName)});
+        fatal.insert({text(row, 0, "candidate.label", Form::kLabel),
+                      text(row, 1, "kernel.identity", Form::kLabel)});
       }
     }
     return fatal;
@@ -207,8 +207,8 @@ std::set<TrialKernel> Store::finished(const Environment& environment, const Gemm
                 "AND NOT (status = 'ok' AND stage = 'none') ORDER BY race.started_utc, race.id",
                 *known, *place, std::string(to_string(regime)));
     while (row.executeStep()) {
-      const TrialKernel candidate{text(row, 0, "candidate.label", Form::kName),
-                                  text(row, 1, "kernel.identity", Form::kName)};
+      const TrialKernel candidate{text(row, 0, "candidate.label", Form::kLabel),
+                                  text(row, 1, "kernel.identity", Form::kLabel)};
       const bool finalist = flag(row, 2, "trial.stage");
       if (flag(row, 3, "energy.window_s")) weighed.insert(candidate);
       if (flag(row, 4, "race.effort")) thorough.insert(candidate);

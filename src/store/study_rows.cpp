@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "store/checksum.h"
@@ -22,6 +23,11 @@ namespace {
 bool is_none(const Verdict& verdict) {
   return !verdict.correct && verdict.error == 0 && verdict.tolerance == 0 &&
          verdict.message.empty();
+}
+
+/// What shows studies of these kinds takes it for granted.
+bool is_of_one_problem(std::string_view kind) {
+  return kind == "probe" || kind == "counters" || kind == "ladder";
 }
 
 void add_samples(Database& db, std::int64_t id, const Series& series) {
@@ -57,13 +63,17 @@ std::vector<StudyRow> read_study_rows(Database& db, const std::string& label) {
                            .command_line = run.command_line,
                            .study = {}};
     Study& study = recorded.study;
-    study.kind = text(row, 4, "study.kind", Form::kName);
-    study.label = text(row, 5, "study.label", Form::kName);
+    study.kind = text(row, 4, "study.kind", Form::kLabel);
+    study.label = text(row, 5, "study.label", Form::kLabel);
     study.kernel_id = text(row, 6, "study.kernel", Form::kName);
     study.status = word(row, 7, "study.status", parse_status);
     study.message = text(row, 8, "study.message", Form::kText);
     if (!is_null(row, 9)) study.verdict = read_verdict(row, 9);
     if (!is_null(row, 15)) study.problem = read_problem(row, 13);
+    if (!study.problem && is_of_one_problem(study.kind)) {
+      throw InputError(
+          fmt::format("study.problem_id holds nothing, and a {} is of one problem", study.kind));
+    }
     std::optional<std::uint64_t> sum;
     if (!is_null(row, 14)) sum = static_cast<std::uint64_t>(row_id(row, 14));
     rows.push_back({.id = row_id(row, 0),
@@ -84,7 +94,7 @@ void read_findings(Database& db, StudyRow& row) {
                              row.id);
   while (figure.executeStep()) {
     study.figures.push_back({.point = text(figure, 0, "figure.point", Form::kName),
-                             .metric = text(figure, 1, "figure.metric", Form::kName),
+                             .metric = text(figure, 1, "figure.metric", Form::kLabel),
                              .unit = text(figure, 2, "figure.unit", Form::kName),
                              .value = real(figure, 3, "figure.value", kValue),
                              .low = real(figure, 4, "figure.low", kValue),
@@ -111,9 +121,9 @@ void read_findings(Database& db, StudyRow& row) {
                            row.id);
   while (part.executeStep()) {
     study.parts.push_back({.position = integer(part, 0, "part.position", kCount),
-                           .variant = text(part, 1, "part.variant", Form::kName),
+                           .variant = text(part, 1, "part.variant", Form::kLabel),
                            .problem = read_problem(part, 2),
-                           .label = text(part, 3, "part.label", Form::kName)});
+                           .label = text(part, 3, "part.label", Form::kLabel)});
   }
   Statement sample = prepare(db,
                              "SELECT series, round, pace, launches, time_us, sm_mhz, power_w, "
@@ -121,7 +131,7 @@ void read_findings(Database& db, StudyRow& row) {
                              "ORDER BY series, round",
                              row.id);
   while (sample.executeStep()) {
-    study.samples(text(sample, 0, "study_sample.series", Form::kName))
+    study.samples(text(sample, 0, "study_sample.series", Form::kLabel))
         .push_back(read_sample(sample, 1));
   }
   if (row.checksum && *row.checksum != checksum(row.study.recorded)) {
@@ -175,12 +185,12 @@ Study as_read(const Study& study) {
   for (Series& series : fit.series) {
     for (Sample& sample : series.samples) sample = recordable(sample);
   }
-  recordable(study.kind, "study.kind", Form::kName);
-  recordable(study.label, "study.label", Form::kName);
+  recordable(study.kind, "study.kind", Form::kLabel);
+  recordable(study.label, "study.label", Form::kLabel);
   recordable(study.kernel_id, "study.kernel", Form::kName);
   for (const Figure& figure : study.figures) {
     recordable(figure.point, "figure.point", Form::kName);
-    recordable(figure.metric, "figure.metric", Form::kName);
+    recordable(figure.metric, "figure.metric", Form::kLabel);
     recordable(figure.unit, "figure.unit", Form::kName);
   }
   for (const Span& span : study.spans) {
@@ -188,11 +198,11 @@ Study as_read(const Study& study) {
     recordable(span.phase, "span.phase", Form::kName);
   }
   for (const StudyPart& part : study.parts) {
-    recordable(part.variant, "part.variant", Form::kName);
-    recordable(part.label, "part.label", Form::kName);
+    recordable(part.variant, "part.variant", Form::kLabel);
+    recordable(part.label, "part.label", Form::kLabel);
   }
   for (const Series& series : study.series) {
-    recordable(series.name, "study_sample.series", Form::kName);
+    recordable(series.name, "study_sample.series", Form::kLabel);
   }
   return fit;
 }

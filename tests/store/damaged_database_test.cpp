@@ -154,6 +154,8 @@ std::vector<Value> bad_values() {
   add("energy", {"power_w"}, {"-1", "9e999"});
   add("study", {"kind", "label", "kernel"}, {line_break});
   add("study", {"status"}, {"'odd'"});
+  add("study", {"problem_id"}, {"NULL"});
+  add("candidate", {"label"}, {"'of a later version'", "''"});
   add("figure", {"point", "metric", "unit"}, no_names);
   add("figure", {"value", "low", "high"}, {"9e999"});
   add("span", {"role", "phase"}, {line_break});

@@ -59,20 +59,26 @@ TEST_F(ReadingTest, WhatWasOpenedStaysAsItWasWhateverIsWrittenMeanwhile) {
 
 // Opening falls into every moment of a writer that comes and goes.
 TEST_F(ReadingTest, AWholeDatabaseIsFoundAtEveryMomentOfAWriter) {
+  const std::vector<Trial> many = many_trials();
+  const std::vector<Trial> trials(many.begin(), many.begin() + 4);
   add_a_race();
   const pid_t writer = fork();
   if (writer == 0) {
     run_and_exit([&] {
-      for (;;) add_a_race();
+      for (;;) {
+        Store store = open();
+        store.record(race(store), trials);
+      }
     });
   }
   std::size_t known = 0;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 25; ++i) {
     const auto races = open(Store::Mode::kReadOnly).races();
     EXPECT_GE(races.size(), known);
     known = races.size();
     for (const RecordedRace& race : races) {
-      EXPECT_TRUE(race.race.trials.empty() || race.race.trials.size() == many_trials().size());
+      const std::size_t size = race.race.trials.size();
+      EXPECT_TRUE(size == 0 || size == trials.size() || size == many.size()) << size;
     }
   }
   kill(writer, SIGKILL);
