@@ -122,6 +122,7 @@ Json recorded_order(const RecordedStudy& recorded) {
 bool has_tiles(const RecordedStudy& recorded) {
   return recorded.study.kind == kProbeStudy && recorded.study.problem &&
          !parse_ladder_label(recorded.study.label) &&
+         std::holds_alternative<TiledConfig>(parse_label(recorded.study.label)) &&
          std::ranges::any_of(recorded.study.spans,
                              [](const Span& span) { return span.phase == "main_loop"; });
 }
