@@ -27,8 +27,6 @@ std::string content_hash(std::span<const std::string_view> texts) {
 
 std::string content_hash(std::string_view text) { return content_hash(std::span(&text, 1)); }
 
-std::uint64_t short_hash(std::string_view bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
+std::uint64_t short_hash(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 }  // namespace hgemm
