@@ -268,6 +268,33 @@ TEST(ReportData, AProbeSaysWhatItsTensorCoresNeed) {
   EXPECT_EQ(probes[0].at("shape"), "4096x4096x4096");
 }
 
+// As a database of others may have them.
+TEST(ReportData, StudiesThatNoProbeMakesAreNotDrawn) {
+  ReportInput from = input();
+  from.studies = studies();
+  const Json good = data(from);
+  for (RecordedStudy& recorded : studies()) {
+    if (recorded.study.kind != kProbeStudy) continue;
+    recorded.started_utc = "2099-01-03T00:00:00Z";
+    for (Span& span : recorded.study.spans) span.tile = 1 << 30;
+    from.studies.push_back(recorded);
+    recorded.study.figures.clear();
+    from.studies.push_back(recorded);
+    for (const std::string& other : {label(SwapAbConfig{}), std::string("no label")}) {
+      recorded.study.label = other;
+      recorded.study.figures = recorded_cycles(
+          {{.role = "consumer", .phase = "mma_issue", .unit = "k_block", .count = 1, .cycles = 1}});
+      from.studies.push_back(recorded);
+    }
+  }
+  ASSERT_GT(from.studies.size(), studies().size());
+  const Json mixed = data(from);
+  EXPECT_EQ(mixed.at("tile_order").at("recorded"), good.at("tile_order").at("recorded"));
+  for (const Json& probe : mixed.at("cycles").at("probes")) {
+    EXPECT_EQ(probe.at("label"), good.at("cycles").at("probes")[0].at("label"));
+  }
+}
+
 TEST(ReportData, WgmmaHasTheModelOfThreeGpusBesideWhatWasMeasured) {
   ReportInput from = input();
   from.studies = studies();

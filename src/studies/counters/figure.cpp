@@ -80,20 +80,29 @@ Json order_json(const Order& order, TileGrid grid, int clusters, const GemmProbl
           {"wave_bytes", wave_bytes(order, grid, clusters, problem)}};
 }
 
+TileGrid grid_of(const Study& study) {
+  return tile_grid(static_cast<int>(study.problem->m), static_cast<int>(study.problem->n),
+                   std::get<TiledConfig>(parse_label(study.label)));
+}
+
+bool is_of_tile(const Span& span, TileGrid grid) {
+  return span.phase == "main_loop" && span.tile >= 0 && span.tile < grid.tiles();
+}
+
 /// Which SM computed which tile when, of the SMs that a timeline holds.
 Json recorded_order(const RecordedStudy& recorded) {
   const Study& study = recorded.study;
   auto config = std::get<TiledConfig>(parse_label(study.label));
   config.probe = false;
   const GemmProblem& problem = *study.problem;
-  const TileGrid grid = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), config);
+  const TileGrid grid = grid_of(study);
   struct Cell {
     std::set<int> sms;
     double start_ns = 0, end_ns = 0;
   };
   std::map<int, Cell> cells;
   for (const Span& span : study.spans) {
-    if (span.tile < 0 || span.phase != "main_loop") continue;
+    if (!is_of_tile(span, grid)) continue;
     const auto [cell, fresh] = cells.try_emplace(span.tile);
     cell->second.sms.insert(span.sm);
     cell->second.start_ns = fresh ? span.start_ns : std::min(cell->second.start_ns, span.start_ns);
@@ -120,11 +129,13 @@ Json recorded_order(const RecordedStudy& recorded) {
 }
 
 bool has_tiles(const RecordedStudy& recorded) {
-  return recorded.study.kind == kProbeStudy && recorded.study.problem &&
-         !parse_ladder_label(recorded.study.label) &&
-         std::holds_alternative<TiledConfig>(parse_label(recorded.study.label)) &&
-         std::ranges::any_of(recorded.study.spans,
-                             [](const Span& span) { return span.phase == "main_loop"; });
+  const Study& study = recorded.study;
+  if (study.kind != kProbeStudy || !study.problem || parse_ladder_label(study.label) ||
+      study.spans.empty() || !has_stamped_config(study)) {
+    return false;
+  }
+  const TileGrid grid = grid_of(study);
+  return std::ranges::any_of(study.spans, [&](const Span& span) { return is_of_tile(span, grid); });
 }
 
 /// The newest timeline, and the newest of another order at its problem.

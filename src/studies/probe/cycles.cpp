@@ -1,5 +1,10 @@
 #include "studies/probe/cycles.h"
 
+#include <variant>
+
+#include "base/error.h"
+#include "families/family.h"
+
 namespace hgemm {
 namespace {
 
@@ -35,6 +40,14 @@ std::vector<CycleFigure> cycles_of(const Study& study) {
                       .cycles = figure.value * static_cast<double>(figure.samples)});
   }
   return cycles;
+}
+
+bool has_stamped_config(const Study& study) {
+  try {
+    return std::holds_alternative<TiledConfig>(parse_label(study.label));
+  } catch (const InputError&) {
+    return false;
+  }
 }
 
 }  // namespace hgemm

@@ -28,4 +28,7 @@ struct CycleFigure {
 std::vector<Figure> recorded_cycles(const std::vector<CycleFigure>& cycles);
 std::vector<CycleFigure> cycles_of(const Study& study);
 
+/// Whether the study is of a config that has stamps: a database of others may name anything.
+bool has_stamped_config(const Study& study);
+
 }  // namespace hgemm

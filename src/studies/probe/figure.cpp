@@ -18,8 +18,7 @@ namespace {
 bool is_wanted(const RecordedStudy& recorded) {
   const Study& study = recorded.study;
   return study.kind == kProbeStudy && study.status == Status::kOk && study.problem &&
-         !parse_ladder_label(study.label) && !study.figures.empty() &&
-         std::holds_alternative<TiledConfig>(parse_label(study.label));
+         !parse_ladder_label(study.label) && !study.figures.empty() && has_stamped_config(study);
 }
 
 }  // namespace
