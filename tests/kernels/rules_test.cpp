@@ -1,6 +1,7 @@
 // The rules: each one rejects what it names, and says why.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 #include <span>
 #include <string>
@@ -369,6 +370,30 @@ TEST(Problems, WhatNoKernelComputesHasAReason) {
   EXPECT_NE(why_unsupported({8, 8, 8, 7, 8, 8}), nullptr);
   EXPECT_NE(why_unsupported({8, 8, 8, 8, 8, 7}), nullptr);
   EXPECT_NE(why_unsupported({8, 8, 8, 8, 1LL << 31, 8}), nullptr);
+}
+
+TEST(Problems, EachExtentIsBoundedByItself) {
+  constexpr long long kLargest = 1LL << 30;
+  const auto reason = [](const ProblemExtents& extents) {
+    const char* text = why_unsupported(extents);
+    return std::string(text != nullptr ? text : "");
+  };
+  EXPECT_EQ(reason(without_padding(kLargest, kLargest, kLargest)), "");
+  EXPECT_EQ(reason({1, 1, 1, kLargest, kLargest, kLargest}), "");
+  for (const auto& [m, n, k] :
+       {std::array{kLargest + 1, 1LL, 1LL}, {1LL, kLargest + 1, 1LL}, {1LL, 1LL, kLargest + 1}}) {
+    // Not what is said of the leading dimensions, which are too long then as well.
+    EXPECT_EQ(reason(without_padding(m, n, k)), "M, N and K must be at most 2^30")
+        << m << "x" << n << "x" << k;
+  }
+  const std::string leading = "leading dimensions must be at most 2^30";
+  EXPECT_EQ(reason({1, 1, 1, kLargest + 1, 1, 1}), leading);
+  EXPECT_EQ(reason({1, 1, 1, 1, kLargest + 1, 1}), leading);
+  EXPECT_EQ(reason({1, 1, 1, 1, 1, kLargest + 1}), leading);
+  for (const auto& [m, n, k] :
+       {std::array{0LL, 1LL, 1LL}, {1LL, 0LL, 1LL}, {1LL, 1LL, 0LL}, {1LL, 1LL, -1LL}}) {
+    EXPECT_EQ(reason(without_padding(m, n, k)), "M, N and K must be at least 1");
+  }
 }
 
 std::string reason(const Kernel& kernel, const ProblemExtents& extents) {
