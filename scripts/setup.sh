@@ -1,6 +1,7 @@
 # Sourced by quickstart.sh and test.sh: installs the Debian packages that are missing, those that
 # `test_packages` names among them, and finds CUDA.
-# Sets `root` (the project folder) and configures the preset `release` into build/.
+# Sets `root` (the project folder) and configures a preset, `release` into build/ unless `preset`
+# names another.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -57,4 +58,4 @@ EOF
 install_missing_packages
 find_cuda
 cd "$root"
-cmake --preset release -DCUDAToolkit_ROOT="$cuda_home" -DCMAKE_CUDA_COMPILER="$cuda_home/bin/nvcc" "$@"
+cmake --preset "${preset:-release}" -DCUDAToolkit_ROOT="$cuda_home" -DCMAKE_CUDA_COMPILER="$cuda_home/bin/nvcc" "$@"

@@ -10,6 +10,7 @@ FMT_BEGIN_NAMESPACE
 namespace detail {
 template thousands_sep_result<char> thousands_sep_impl<char>(locale_ref);
 template char decimal_point_impl(locale_ref);
+template std::locale locale_ref::get<std::locale>() const;
 template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
 template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
 }  // namespace detail

@@ -29,6 +29,8 @@ struct Word {
   std::string_view text;
   Value value;
 };
+template <class Value>
+Word(std::string_view, Value) -> Word<Value>;  // clang 16 does not find it by itself
 /// The value that is written `text`, or nullopt.
 template <class Words>
 auto find_word(const Words& words, std::string_view text)

@@ -26,7 +26,7 @@ Budget parse_budget(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   const bool percent = rest != end && *rest == '%' && rest + 1 == end;
   const bool count = rest == end && value >= 1 && value == std::floor(value) && value <= 1e6;
-  if (error != std::errc() || !(percent ? value > 0 && value <= 100 : count)) {
+  if (error != std::errc() || !(percent ? value / 100 > 0 && value <= 100 : count)) {
     throw InputError(fmt::format(
         "--budget {}: expected a share of the configs (\"3%\") or how many (\"100\")", text));
   }

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Fuzzes the parsers: scripts/fuzz.sh [seconds=3600] [target...]
+# Each target (tests/fuzz/<target>_fuzz.cpp; default: all) runs for so many seconds, as many at once
+# as there are CPUs. Inputs that reach new code are kept in build-fuzz/corpus/<target>/. What breaks
+# one is written to build-fuzz/crashes/, and said with the command that reproduces it; copied into
+# tests/fuzz/corpus/<target>/ it is a test from then on. Exit code 1 if any did.
+set -euo pipefail
+seconds=${1:-3600}
+if [[ ! $seconds =~ ^[1-9][0-9]*$ ]]; then
+  echo "usage: scripts/fuzz.sh [seconds] [target...]" >&2
+  exit 2
+fi
+targets=("${@:2}")
+
+# The sources need clang 16: parenthesised initialisation of aggregates.
+find_clang() {
+  local candidate major
+  for candidate in clang++ clang++-{20,19,18,17,16}; do
+    major=$("$candidate" -dumpversion 2>/dev/null) || continue
+    if ((${major%%.*} >= 16)); then
+      command -v "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
+test_packages=()
+clang=$(find_clang) || {
+  test_packages=(clang-16 libclang-rt-16-dev)  # Debian 12's
+  clang=clang++-16
+}
+preset=fuzz
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DCMAKE_CXX_COMPILER="$clang" >/dev/null
+cmake --build --preset fuzz
+
+build=build-fuzz
+if ((${#targets[@]} == 0)); then
+  for source in tests/fuzz/*_fuzz.cpp; do
+    targets+=("$(basename "$source" _fuzz.cpp)")
+  done
+fi
+for target in "${targets[@]}"; do
+  if [[ ! -x $build/tests/fuzz/${target}_fuzz ]]; then
+    echo "There is no fuzz target $target: see tests/fuzz/" >&2
+    exit 2
+  fi
+done
+
+memory=/dev/shm
+[[ -w $memory ]] || memory=${TMPDIR:-/tmp}
+scratch=$(mktemp -d "$memory/hgemm_fuzz.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$build/crashes"
+
+# More than 5 s for one input, or 1 GB, is a failure as a crash is.
+fuzz() {
+  local target=$1 seeds=tests/fuzz/corpus/$1 found=$build/corpus/$1 outcome=0 dictionary=()
+  [[ ! -e tests/fuzz/$target.dict ]] || dictionary=("-dict=tests/fuzz/$target.dict")
+  mkdir -p "$found"
+  TMPDIR=$scratch "$build/tests/fuzz/${target}_fuzz" ${dictionary[@]+"${dictionary[@]}"} \
+    -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=1024 -max_len=4096 \
+    -artifact_prefix="$build/crashes/$target-" -close_fd_mask=1 -print_final_stats=1 \
+    "$found" "$seeds" >"$scratch/$target.log" 2>&1 || outcome=$?
+  local runs
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/$target.log")
+  if ((outcome == 0)); then
+    echo "fuzz $target: $runs inputs in $seconds s, none broke it"
+    return
+  fi
+  cp "$scratch/$target.log" "$build/crashes/$target.log"
+  local input
+  input=$(sed -n 's/.*Test unit written to //p' "$scratch/$target.log" | tail -n 1)
+  echo "fuzz $target: FAILED (log: $build/crashes/$target.log); to reproduce:"
+  echo "  $build/tests/fuzz/${target}_fuzz -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=1024 ${input:-?}"
+  return 1
+}
+
+running=0
+failed=0
+for target in "${targets[@]}"; do
+  if ((running == $(nproc))); then
+    wait -n || failed=1
+    running=$((running - 1))
+  fi
+  fuzz "$target" &
+  running=$((running + 1))
+done
+while ((running > 0)); do
+  wait -n || failed=1
+  running=$((running - 1))
+done
+exit "$failed"

@@ -1,0 +1,1 @@
+UPDATE problem SET key = '64x64'

@@ -1,0 +1,1 @@
+UPDATE race SET tag = '$..$'

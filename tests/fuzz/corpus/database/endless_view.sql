@@ -1,0 +1,1 @@
+ALTER TABLE environment RENAME TO other; CREATE VIEW environment AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, gpu_name, compute_major, compute_minor, sm_count, l2_bytes, memory_bytes, max_sm_mhz, power_limit_w, driver, cuda, cublas FROM n, other

@@ -1,0 +1,1 @@
+ALTER TABLE sample ADD COLUMN g AS (time_us * 2)

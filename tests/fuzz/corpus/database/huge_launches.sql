@@ -1,0 +1,1 @@
+UPDATE sample SET launches = 4294967297

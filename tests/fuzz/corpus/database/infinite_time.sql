@@ -1,0 +1,1 @@
+UPDATE sample SET time_us = 9e999

@@ -1,0 +1,1 @@
+UPDATE sample SET round = -1

@@ -1,0 +1,1 @@
+UPDATE candidate SET label = 'a' || char(10) || char(27) || '[2J'

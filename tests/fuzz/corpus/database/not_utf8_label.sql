@@ -1,0 +1,1 @@
+UPDATE candidate SET label = CAST(x'fffe' AS TEXT)

@@ -1,0 +1,1 @@
+UPDATE candidate SET label = 'a' || char(0) || 'b'

@@ -1,0 +1,1 @@
+UPDATE problem SET m = 7

@@ -1,0 +1,1 @@
+UPDATE trial SET status = 'fine'

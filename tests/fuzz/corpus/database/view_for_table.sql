@@ -1,0 +1,1 @@
+ALTER TABLE race RENAME TO other; CREATE VIEW race AS SELECT * FROM other

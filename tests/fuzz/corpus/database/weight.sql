@@ -1,0 +1,1 @@
+UPDATE race SET weight = -9e999
