@@ -53,14 +53,15 @@ scratch=$(mktemp -d "$memory/hgemm_fuzz.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$build/crashes"
 
-# More than 5 s for one input, or 1 GB, is a failure as a crash is.
+# More than 5 s for one input, or 1 GB, is a failure as a crash is. libFuzzer's alarm may interrupt an
+# allocation, and then waits for ever to allocate in its report: hence a limit from outside.
 fuzz() {
   local target=$1 seeds=tests/fuzz/corpus/$1 found=$build/corpus/$1 outcome=0 dictionary=()
   [[ ! -e tests/fuzz/$target.dict ]] || dictionary=("-dict=tests/fuzz/$target.dict")
   mkdir -p "$found"
-  TMPDIR=$scratch "$build/tests/fuzz/${target}_fuzz" ${dictionary[@]+"${dictionary[@]}"} \
+  TMPDIR=$scratch timeout --kill-after=10 $((seconds + 120)) "$build/tests/fuzz/${target}_fuzz" ${dictionary[@]+"${dictionary[@]}"} \
     -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=1024 -max_len=4096 \
-    -artifact_prefix="$build/crashes/$target-" -close_fd_mask=1 -print_final_stats=1 \
+    -artifact_prefix="$build/crashes/$target-" -print_final_stats=1 \
     "$found" "$seeds" >"$scratch/$target.log" 2>&1 || outcome=$?
   local runs
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$scratch/$target.log")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds everything with warnings as errors, and runs the tests. Those that need a Hopper
-# GPU are skipped by name where there is none. ctest's summary of the CPU tests comes last.
+# GPU are skipped by name where there is none. Each parser is fuzzed for HGEMM_FUZZ_SECONDS (60; 0:
+# not at all). ctest's summary of the CPU tests comes last.
 set -euo pipefail
 test_packages=(chromium)  # the report's page is opened in it
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON \
@@ -66,5 +67,9 @@ cmake --build --preset release
 check_recorded_gpu_checks
 outcome=0
 run_gpu_tests || outcome=1
+fuzz_seconds=${HGEMM_FUZZ_SECONDS:-60}
+if ((fuzz_seconds > 0)); then
+  scripts/fuzz.sh "$fuzz_seconds" || outcome=1
+fi
 ctest --preset cpu -j "$(nproc)" || outcome=1
 exit $outcome
