@@ -163,9 +163,23 @@ SQLite::Database read_with_locks(const std::string& path, const std::string& fil
   return only_read(std::move(copy), path, version);
 }
 
+/// Has SQLite take back what a killed process had not committed, which needs a connection that may
+/// write. A journal in use is left alone: its writer holds a lock.
+void take_back_killed_write(const std::string& file) {
+  if (std::error_code ignored; !fs::exists(file + "-journal", ignored)) return;
+  try {
+    SQLite::Database db(file, SQLite::OPEN_READWRITE, kBusyTimeoutMs);
+    distrust(db);
+    pragma(db, "page_count");
+  } catch (const SQLite::Exception&) {  // who opens it for reading then says why it cannot be read
+  }
+}
+
 SQLite::Database open_for_reading(const std::string& path, const std::string& file,
                                   const FindNetwork& find_network) {
   // Writers come and go: what was true when it was looked at may not be when it is opened.
+  look_at(path, file);  // nothing else than a database is opened
+  take_back_killed_write(file);
   for (int tries = 0;; ++tries) {
     const FoundFile found = look_at(path, file);
     if (found.kind != FoundFile::Kind::kSqlite) {
@@ -248,7 +262,9 @@ OpenDatabase open_for_writing(const std::string& path, const std::string& file,
   }
   const std::string network = find_network(folder);
   if (!network.empty()) db.exec("PRAGMA locking_mode = EXCLUSIVE");
-  if (found.kind != FoundFile::Kind::kSqlite) create_schema(db);
+  // Nothing is left of one that was being created when its process was killed.
+  const bool is_new = found.kind != FoundFile::Kind::kSqlite || pragma(db, "page_count") == 0;
+  if (is_new) create_schema(db);
   if (const int version = check(db, path); version < kSchemaVersion) migrate(db, path, version);
 
   choose_journal(db, path, network);
