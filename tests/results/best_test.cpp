@@ -266,6 +266,15 @@ TEST(Best, RacesOfOneEnvironmentArePooledByRatioNotByTime) {
   EXPECT_EQ(row.failed, 1);
 }
 
+TEST(Best, WhereNothingWasFoundItSaysWhoLooked) {
+  auto looked = race({ok("cublas", samples(100, 0, 12)), failed(kA, Status::kCrashed)});
+  looked.run.git_revision = "abc";
+  const BestRow row = only_row({looked});
+  EXPECT_EQ(row.label, std::nullopt);
+  EXPECT_EQ(row.run.git_revision, "abc");
+  EXPECT_EQ(row.started_utc, looked.started_utc);
+}
+
 TEST(Best, OfAConfigThatWasMeasuredAgainTheNewestCounts) {
   // For its energy, say; the first time it was lucky.
   const auto cublas = ok("cublas", samples(100, 0, 12));
