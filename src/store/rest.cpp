@@ -46,6 +46,12 @@ class File {
     }
     return done;
   }
+  /// Whether it has so many bytes; the last of them.
+  bool read_end(const struct stat& facts, void* to, std::size_t bytes) const {
+    const auto size = static_cast<off_t>(bytes);
+    return facts.st_size >= size &&
+           pread(fd_, to, bytes, facts.st_size - size) == static_cast<ssize_t>(size);
+  }
 
  private:
   int fd_;
@@ -75,12 +81,45 @@ bool is_fresh(const struct stat& facts) {
   return age_ns >= 0 && age_ns < 20'000'000;
 }
 
+/// SQLite ends its journal with the name of another file if several databases were written at once,
+/// and may delete that file when it takes the write back. We never write so: it is no journal of
+/// ours. ("The Super-Journal File Name" of SQLite's atomiccommit.html; the layout is that of its
+/// fileformat.html and pager.c: length, checksum, magic.)
+bool names_another_file(const std::string& journal) {
+  constexpr std::array<unsigned char, 8> kMagic = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+  const File file(journal);
+  struct stat facts {};
+  if (!file.is_open() || !file.stat(facts)) return false;
+  std::array<unsigned char, kMagic.size()> end{};
+  return file.read_end(facts, end.data(), end.size()) && end == kMagic;
+}
+
+/// What is wrong with a file beside the database that SQLite would read, write and remove; empty if
+/// nothing is, or there is none. A link would lead it to a file of another name.
+std::string wrong_companion(const std::string& file) {
+  for (const char* suffix : {"-journal", "-wal", "-shm"}) {
+    const std::string companion = file + suffix;
+    struct stat facts {};
+    if (lstat(companion.c_str(), &facts) != 0) continue;
+    if (!S_ISREG(facts.st_mode) || facts.st_nlink > 1) {
+      return companion + " beside it is a link or no regular file";
+    }
+  }
+  if (names_another_file(file + "-journal")) {
+    return file + "-journal beside it names another file, as none of hgemm-tune does";
+  }
+  return "";
+}
+
 }  // namespace
 
 FoundFile look_at(const std::string& path, const std::string& file) {
   const auto refuse = [&](std::string_view problem) {
     return InputError(fmt::format("database {}: {}", path, problem));
   };
+  if (const std::string wrong = wrong_companion(file); !wrong.empty()) {
+    throw refuse(fmt::format("{}; move that away, or name another database", wrong));
+  }
   struct stat facts {};
   if (stat(file.c_str(), &facts) != 0) {
     if (errno == ENOENT) return {};

@@ -11,8 +11,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <thread>
 
@@ -155,9 +153,7 @@ void compile_into(const std::string& cache) {
   options.toolchain.worker = {kThisProgram, "compile-worker", cache};
   compile_all(kernels, options, [](const Build& build) {
     if (build.status != Status::kOk) throw Error(build.facts.name + ": " + build.message);
-    std::ifstream file(build.cubin, std::ios::binary);
-    const std::string cubin(std::istreambuf_iterator<char>(file), {});
-    tell(fmt::format("{} {}", build.facts.name, content_hash(cubin)));
+    tell(fmt::format("{} {}", build.facts.name, content_hash(read_cubin(build.cubin))));
   });
 }
 
