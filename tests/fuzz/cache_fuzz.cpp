@@ -14,12 +14,14 @@ using namespace hgemm;
 constexpr const char* kKey = "ab00000000000000000000000000cdef";
 constexpr const char* kOtherKey = "ab00000000000000000000000000cdee";
 
-void store_and_find(const CompilerOutput& output) {
-  const auto found = parse_entry(kKey, entry_text(kKey, output), output.cubin);
-  fuzz::require(found && found->log == output.log && found->cubin == output.cubin,
-                "what was stored is found");
-  fuzz::require(!parse_entry(kOtherKey, entry_text(kKey, output), output.cubin),
-                "an entry is of one key");
+/// `is_kernel`: whether the cubin is one; else an entry that says that it was compiled is damaged.
+void store_and_find(const CompilerOutput& output, bool is_kernel) {
+  const std::string entry = entry_text(kKey, output);
+  const auto found = parse_entry(kKey, entry, output.cubin);
+  fuzz::require(found.has_value() == (is_kernel || !output.succeeded), "what was stored is found");
+  fuzz::require(!found || (found->log == output.log && found->cubin == output.cubin),
+                "what is found is what was stored");
+  fuzz::require(!parse_entry(kOtherKey, entry, output.cubin), "an entry is of one key");
 }
 
 }  // namespace
@@ -33,11 +35,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // A log is UTF-8 (compile/nvrtc.h): here as ASCII.
   std::string log(entry);
   for (char& byte : log) byte = static_cast<char>(byte & 0x7f);
-  fuzz::accepts([&] {
-    store_and_find({.succeeded = true, .log = log, .cubin = std::string(cubin), .cpu_ms = 1});
-  });
+  const bool is_kernel = fuzz::accepts([&] { code_hash(cubin); });
+  for (const bool succeeded : {true, false}) {
+    store_and_find({.succeeded = succeeded, .log = log, .cubin = std::string(cubin), .cpu_ms = 1},
+                   is_kernel);
+  }
   fuzz::accepts([&] { judge(true, entry); });
   fuzz::accepts([&] { judge(false, entry); });
-  fuzz::accepts([&] { code_hash(cubin); });
   return 0;
 }
