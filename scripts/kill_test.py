@@ -23,6 +23,7 @@ import argparse
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -211,11 +212,14 @@ class Export(Scenario):
     def write(self, which, folder):
         run([self.program, *self.arguments(which), "-o", folder])
 
+    def content(self, folder):
+        return content_of(folder)
+
     def prepare(self):
         self.known = {}
         for which in ("old", "new"):
             self.write(which, self.folder / which)
-            self.known[which] = content_of(self.folder / which)
+            self.known[which] = self.content(self.folder / which)
         check(self.known["old"] != self.known["new"], "both are the same")
         self.same_files = self.known["old"].keys() == self.known["new"].keys()
 
@@ -226,7 +230,7 @@ class Export(Scenario):
         return [self.program, *self.arguments("new"), "-o", place / "out"]
 
     def look(self, place, said, killed):
-        content = content_of(place / "out")
+        content = self.content(place / "out")
         check(content is not None, "the folder is gone")
         check(self.same_files, "old and new have other files: nothing can be said of the whole")
         for name, text in content.items():
@@ -235,7 +239,7 @@ class Export(Scenario):
         check(content in self.known.values(), "a part of the files is old and a part is new")
 
     def complete(self, place):
-        check(content_of(place / "out") == self.known["new"], "what is written again is not complete")
+        check(self.content(place / "out") == self.known["new"], "what is written again is not complete")
         beside = {path.name for path in place.iterdir()} - {"out", "said", "errors"}
         check(not beside, f"left beside it: {beside}")
 
@@ -243,6 +247,13 @@ class Export(Scenario):
 class Report(Export):
     def arguments(self, which):
         return ["report", "--db", self.results / ("sms.db" if which == "old" else "hundred.db")]
+
+    def content(self, folder):
+        """Without what is of one run: when it was, and the folder in its command line."""
+        content = content_of(folder)
+        own = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|"
+                         + re.escape(str(self.folder).encode()) + rb"[\w./]*")
+        return content and {name: own.sub(b"", text) for name, text in content.items()}
 
 
 class Compile(Scenario):

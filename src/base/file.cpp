@@ -32,8 +32,8 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// mkostemp() gives 0600; a file that is made by open() has what the umask leaves. umask() would tell
-/// it only by setting it, and another thread may be making a file.
+/// mkostemp() gives 0600; a file that is made by open() has what the umask leaves. umask() would
+/// tell it only by setting it, and another thread may be making a file.
 mode_t default_mode() {
   std::ifstream status("/proc/self/status");
   for (std::string field; status >> field;) {
