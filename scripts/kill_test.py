@@ -159,7 +159,7 @@ class Tune(Scenario):
         database = place / "tune.db"
         trials = {}
         if database.exists() and database.stat().st_size > 0:
-            # Of one that was being created nothing may be left: then it is empty, and a new one.
+            # A kill during creation may leave an empty file, which counts as a new database.
             try:
                 trials = self.trials(database)
             except Found:

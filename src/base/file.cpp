@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -55,19 +56,15 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   if (!S_ISREG(status.st_mode)) {
     throw InputError(path.string() + ": not a regular file; copy what it gives to one");
   }
-  std::string text;
   // One byte more tells a file that is too long, whatever its size is said to be.
-  text.resize(max_bytes < static_cast<std::size_t>(status.st_size)
-                  ? max_bytes + 1
-                  : static_cast<std::size_t>(status.st_size) + 1);
+  std::string text(std::min(max_bytes, static_cast<std::size_t>(status.st_size)) + 1, '\0');
   std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count = read(file.fd(), text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR) continue;
+  for (;;) {
+    const ssize_t count = file.read(text.data() + size, text.size() - size);
     if (count < 0) throw unreadable(path, std::strerror(errno));
-    if (count == 0) break;
     size += static_cast<std::size_t>(count);
-    if (size == text.size() && size <= max_bytes) text.resize(2 * size);  // it grows
+    if (size < text.size() || size > max_bytes) break;
+    text.resize(std::min(max_bytes, 2 * size) + 1);  // it grows
   }
   if (size > max_bytes) {
     throw InputError(

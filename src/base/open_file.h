@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <utility>
 
 namespace hgemm {
@@ -16,6 +18,18 @@ class OpenFile {
     if (fd_ >= 0) ::close(fd_);
   }
   int fd() const { return fd_; }
+  /// Reads on, until there are so many bytes or the file ends: how many there were; -1, with errno,
+  /// if it cannot be read.
+  ssize_t read(void* to, std::size_t bytes) const {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t count = ::read(fd_, static_cast<char*>(to) + done, bytes - done);
+      if (count < 0 && errno != EINTR) return -1;
+      if (count == 0) break;
+      if (count > 0) done += static_cast<std::size_t>(count);
+    }
+    return static_cast<ssize_t>(done);
+  }
   /// False, with errno, if what was written turns out not to be stored.
   bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
 

@@ -62,6 +62,13 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string one_line(std::string_view text) {
+  std::string line = printable(text);
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\t'; }, '?');
+  return line;
+}
+
 bool is_one_line(std::string_view text) {
   while (!text.empty()) {
     const std::size_t size = character_bytes(text);
@@ -73,10 +80,7 @@ bool is_one_line(std::string_view text) {
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 60;
-  std::string shown = printable(text.substr(0, kLongest));
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\t'; }, '?');
-  return '"' + shown + (text.size() > kLongest ? "...\"" : "\"");
+  return '"' + one_line(text.substr(0, kLongest)) + (text.size() > kLongest ? "...\"" : "\"");
 }
 
 }  // namespace hgemm

@@ -14,12 +14,19 @@ std::optional<std::int64_t> find_number(std::string_view text);
 /// One of at most four digits, as all numbers of a config are.
 std::optional<int> find_small_number(std::string_view text);
 
+/// The ASCII ones, whatever the locale.
+constexpr bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 /// `text` in double quotes, fit for one line of an error message.
 std::string in_quotes(std::string_view text);
 
 /// `text` with "?" for each control character but line breaks and tabs, and for each byte that is
 /// not UTF-8: what may be shown on a terminal.
 std::string printable(std::string_view text);
+/// The same on one line: "?" for line breaks and tabs too.
+std::string one_line(std::string_view text);
 /// Whether all of it may be shown, on one line: UTF-8 without control characters.
 bool is_one_line(std::string_view text);
 

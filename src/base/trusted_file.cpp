@@ -45,12 +45,7 @@ std::optional<std::string> read_trusted_file(const fs::path& path, std::size_t m
     return std::nullopt;
   }
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  for (std::size_t size = 0; size < text.size();) {
-    const ssize_t count = read(file.fd(), text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return std::nullopt;  // it became shorter, or cannot be read
-    size += static_cast<std::size_t>(count);
-  }
+  if (file.read(text.data(), text.size()) != status.st_size) return std::nullopt;  // it became less
   return text;
 }
 

@@ -9,15 +9,7 @@
 namespace hgemm {
 namespace {
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 bool is_one_of(std::string_view marks, char c) { return marks.find(c) != std::string_view::npos; }
-
-std::string json_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// printable() leaves valid UTF-8, all of which but these may stand in a Python string.
 std::string python_string(std::string_view text) {
@@ -33,7 +25,7 @@ std::string python_value(const Json& json, int depth) {
   if (json.is_string()) return python_string(json.get_ref<const std::string&>());
   if (json.is_null()) return "None";
   if (json.is_boolean()) return json.get<bool>() ? "True" : "False";
-  if (!json.is_structured()) return json_text(json);
+  if (!json.is_structured()) return compact(json);
   const std::string outer(static_cast<std::size_t>(4 * depth), ' ');
   std::string members;
   for (const auto& [name, value] : json.items()) {
@@ -47,13 +39,6 @@ std::string python_value(const Json& json, int depth) {
 
 }  // namespace
 
-std::string one_line(std::string_view text) {
-  std::string line = printable(text);
-  std::ranges::replace_if(
-      line, [](char c) { return c == '\n' || c == '\t'; }, '?');
-  return line;
-}
-
 std::string comment_text(std::string_view text) {
   constexpr std::string_view kMarks = " ._+-:,/()[]{}\"";
   std::string comment = one_line(text);
@@ -65,7 +50,7 @@ std::string comment_text(std::string_view text) {
 std::string comment_lines(const Json& object) {
   std::string lines;
   for (const auto& [name, value] : object.items()) {
-    const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
+    const std::string text = value.is_string() ? value.get<std::string>() : compact(value);
     lines += fmt::format("# {}: {}\n", comment_text(name), comment_text(text));
   }
   return lines;

@@ -6,12 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "output/json.h"
 
 namespace hgemm {
-
-/// Valid UTF-8 on one line: "?" for control characters, line breaks and tabs too.
-std::string one_line(std::string_view text);
 
 /// For a line comment of C++, shell, Python or CSV: letters, digits and a few marks that mean
 /// nothing there, "?" for all else. A backslash would carry a C++ comment into the next line.

@@ -8,10 +8,11 @@ namespace {
 std::string field_text(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return csv_field(value.get_ref<const std::string&>());
-  if (!value.is_array()) return value.dump();
+  if (!value.is_array()) return compact(value);
   std::string words;
   for (const Json& word : value) {
-    words += (words.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : dump(word));
+    words +=
+        (words.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : compact(word));
   }
   return csv_field(words);
 }
@@ -27,6 +28,10 @@ Json problem_of(const GemmProblem& problem) {
           {"lda", problem.leading_a()},
           {"ldb", problem.leading_b()},
           {"ldd", problem.leading_d()}};
+}
+
+std::string compact(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string dump(const Json& json) {

@@ -24,6 +24,8 @@ inline Json number(double value) { return number(std::optional(value)); }
 Json problem_of(const GemmProblem& problem);
 
 std::string dump(const Json& json);
+/// On one line, without a line break.
+std::string compact(const Json& json);
 
 /// A line of column names, those of `names`, then a line for each object.
 std::string as_csv(const Json& names, std::span<const Json> objects);

@@ -145,7 +145,7 @@ std::string report_data(const ReportInput& input, const StudySections& study_sec
   for (Section& section : study_sections(known)) data[section.name] = std::move(section.content);
   data["tiles"] = tiles_section(known);
   data["search"] = search_section(known);
-  return data.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return compact(data) + "\n";
 }
 
 }  // namespace hgemm

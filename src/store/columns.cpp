@@ -10,11 +10,6 @@ namespace {
 
 using SQLite::Statement;
 
-/// The ASCII ones, whatever the locale.
-bool is_letter_or_digit(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_name(std::string_view text) {
   constexpr std::string_view kMarks = " -_.+*/:,%=@#()[]";
   return std::ranges::all_of(text, [&](char c) {
@@ -57,7 +52,6 @@ bool fits(std::string_view text, Form form) {
 std::string_view in_words(Form form) {
   switch (form) {
     case Form::kName:
-      return "a name (letters, digits and a few marks)";
     case Form::kLabel:
       return "a name (letters, digits and a few marks)";
     case Form::kUid:

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/open_file.h"
 
 namespace hgemm {
 namespace {
@@ -22,40 +23,10 @@ namespace {
 constexpr std::size_t kReadFormatAt = 19;  // of the header: 2 if a log is needed to read it
 constexpr std::size_t kHeaderBytes = 100;
 
-class File {
- public:
-  /// O_NONBLOCK: to open a pipe would wait for a writer.
-  explicit File(const std::string& path)
-      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  bool is_open() const { return fd_ >= 0; }
-  bool stat(struct stat& facts) const { return fstat(fd_, &facts) == 0; }
-  /// How many bytes from the start were there.
-  std::size_t read(void* to, std::size_t bytes) const {
-    std::size_t done = 0;
-    while (done < bytes) {
-      const ssize_t got =
-          pread(fd_, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
-  }
-  /// Whether it has so many bytes; the last of them.
-  bool read_end(const struct stat& facts, void* to, std::size_t bytes) const {
-    const auto size = static_cast<off_t>(bytes);
-    return facts.st_size >= size &&
-           pread(fd_, to, bytes, facts.st_size - size) == static_cast<ssize_t>(size);
-  }
-
- private:
-  int fd_;
-};
+/// O_NONBLOCK: to open a pipe would wait for a writer.
+OpenFile open_for_looking(const std::string& path) {
+  return OpenFile(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
 
 bool exists(const std::string& path) {
   struct stat ignored {};
@@ -87,11 +58,10 @@ bool is_fresh(const struct stat& facts) {
 /// fileformat.html and pager.c: length, checksum, magic.)
 bool names_another_file(const std::string& journal) {
   constexpr std::array<unsigned char, 8> kMagic = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-  const File file(journal);
-  struct stat facts {};
-  if (!file.is_open() || !file.stat(facts)) return false;
+  const OpenFile file = open_for_looking(journal);
   std::array<unsigned char, kMagic.size()> end{};
-  return file.read_end(facts, end.data(), end.size()) && end == kMagic;
+  return file.fd() >= 0 && lseek(file.fd(), -static_cast<off_t>(end.size()), SEEK_END) >= 0 &&
+         file.read(end.data(), end.size()) == static_cast<ssize_t>(end.size()) && end == kMagic;
 }
 
 /// What is wrong with a file beside the database that SQLite would read, write and remove; empty if
@@ -128,14 +98,15 @@ FoundFile look_at(const std::string& path, const std::string& file) {
   }
   if (S_ISDIR(facts.st_mode)) throw refuse("is a folder; name a file");
   if (!S_ISREG(facts.st_mode)) throw refuse("is no regular file; name another file");
-  const File opened(file);
-  if (!opened.is_open()) throw refuse("cannot be read; check its permissions");
+  const OpenFile opened = open_for_looking(file);
+  if (opened.fd() < 0) throw refuse("cannot be read; check its permissions");
   FoundFile found{.kind = FoundFile::Kind::kEmpty, .has_many_names = facts.st_nlink > 1};
   if (facts.st_size == 0) return found;
   std::array<char, kHeaderBytes> header{};
-  const std::size_t size = opened.read(header.data(), header.size());
+  const ssize_t size = opened.read(header.data(), header.size());
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  if (!std::string_view(header.data(), size).starts_with(kMagic)) {
+  if (size < 0 ||
+      !std::string_view(header.data(), static_cast<std::size_t>(size)).starts_with(kMagic)) {
     throw refuse("is not a hgemm-tune database; name another file");
   }
   constexpr off_t kSmallestPage = 512;
@@ -152,9 +123,9 @@ bool is_being_written(const std::string& file) {
 }
 
 std::optional<SQLite::Database> copy_at_rest(const std::string& file) {
-  const File opened(file);
+  const OpenFile opened = open_for_looking(file);
   struct stat before {};
-  if (!opened.is_open() || !opened.stat(before) || is_fresh(before)) return std::nullopt;
+  if (opened.fd() < 0 || fstat(opened.fd(), &before) != 0 || is_fresh(before)) return std::nullopt;
   if (is_being_written(file)) return std::nullopt;
 
   const auto size = static_cast<std::size_t>(before.st_size);
@@ -163,14 +134,14 @@ std::optional<SQLite::Database> copy_at_rest(const std::string& file) {
   if (!bytes) {
     throw Error(fmt::format("database {}: there is no memory for its {} bytes", file, size));
   }
-  const std::size_t got = opened.read(bytes.get(), size);
+  const ssize_t got = opened.read(bytes.get(), size);
 
   // In this order: a writer makes its log before it writes, and removes it when all is written.
   struct stat after {};
   struct stat there {};
-  const bool at_rest = got == size && !is_being_written(file) && opened.stat(after) &&
-                       unchanged(before, after) && stat(file.c_str(), &there) == 0 &&
-                       unchanged(before, there);
+  const bool at_rest = got == before.st_size && !is_being_written(file) &&
+                       fstat(opened.fd(), &after) == 0 && unchanged(before, after) &&
+                       stat(file.c_str(), &there) == 0 && unchanged(before, there);
   if (!at_rest) return std::nullopt;
 
   bytes.get()[kReadFormatAt - 1] = bytes.get()[kReadFormatAt] = 1;  // no log: it is all here

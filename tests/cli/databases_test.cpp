@@ -201,7 +201,7 @@ TEST_F(Databases, WhatIsNoFileIsSaidAndNotWaitedFor) {
   EXPECT_EQ(files(), before);
 }
 
-// Of a limit to file sizes, the signal of which would kill.
+// A process that exceeds a limit of file sizes gets a signal, which would kill it.
 TEST_F(Databases, AFullDiskIsAnErrorThatLosesNothing) {
   record(folder() / "into.db", {race(problem(2048, 512, 512))});
   std::vector<Race> many;

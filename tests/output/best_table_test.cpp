@@ -549,7 +549,7 @@ TEST(MachineJson, NamesEveryField) {
   EXPECT_EQ(object.size(), 14u);
 }
 
-/// Of a database that somebody else wrote.
+/// A database that somebody else wrote may hold such texts.
 std::vector<BestRow> hostile_rows() {
   const std::string hostile = "a\nb\x1b[2J|c<d>\xff,\"e\"";
   BestRow row = measured({.m = 2048, .n = 4096, .k = 4096, .tag = hostile}, kSafeLabel, 1.02, 1.0);
