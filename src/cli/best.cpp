@@ -48,11 +48,19 @@ std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
   }
   auto known = truths(options.recorded ? recorded_races("truth.db")
                                        : Store::open(options.db, Store::Mode::kReadOnly).races());
+  for (Truth& truth : known) {
+    std::erase_if(truth.entries,
+                  [&](const Truth::Entry& entry) { return !allows(aim, entry.config); });
+  }
   std::erase_if(known, [&](const Truth& truth) {
-    return std::ranges::find(aim.regimes, truth.regime) == aim.regimes.end();
+    return std::ranges::find(aim.regimes, truth.regime) == aim.regimes.end() ||
+           truth.entries.empty() || truth.best() <= 0;
   });
   if (known.empty()) {
-    throw Error(fmt::format("no shape was measured to the end in {}", in_words(aim.regimes)));
+    throw Error(fmt::format("no shape was measured to the end in {}{}", in_words(aim.regimes),
+                            aim.pdl == PdlKind::kWeights
+                                ? ""
+                                : fmt::format(" by a kernel of PDL kind {}", options.aim.pdl)));
   }
   return known;
 }

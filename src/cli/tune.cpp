@@ -107,16 +107,23 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
   return search;
 }
 
-std::vector<KernelConfig> chosen_configs(const TuneOptions& options,
+std::vector<KernelConfig> chosen_configs(const TuneOptions& options, const Aim& aim,
                                          std::span<const GemmProblem> problems) {
   if (options.configs.empty()) {
     const std::string configs_dir = (resource_dir() / "configs").string();
     const Space space = load_space(options.space.value_or(kDefaultSpace), configs_dir);
-    return enumerate(space, problems).valid;
+    std::vector<KernelConfig> configs = enumerate(space, problems).valid;
+    std::erase_if(configs, [&](const KernelConfig& config) { return !allows(aim, config); });
+    return configs;
   }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
     configs.push_back(chosen_config(text));
+    if (!allows(aim, configs.back())) {
+      throw InputError(fmt::format(
+          "--config {}: its PDL kind is {}, and --pdl {} does not allow it; leave one of them away",
+          text, to_string(pdl_kind(configs.back())), options.aim.pdl));
+    }
     if (is_probed(configs.back())) {
       throw InputError(fmt::format(
           "--config {}: a build with cycle stamps is not timed against others; leave .probe1 away, "
@@ -197,6 +204,7 @@ std::string same_command(const TuneOptions& options, const Aim& aim) {
   }
   if (options.budget) command += fmt::format(" --budget {}", *options.budget);
   if (!options.aim.regime.empty()) command += fmt::format(" --regime {}", options.aim.regime);
+  if (aim.pdl != PdlKind::kWeights) command += fmt::format(" --pdl {}", to_string(aim.pdl));
   if (aim.objective == Objective::kEnergy) {
     command += " --objective energy";
   } else if (options.energy) {
@@ -220,7 +228,7 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
                  std::chrono::steady_clock::time_point start) {
   TunePlan plan;
   plan.problems = chosen_problems(options.problems);
-  plan.configs = chosen_configs(options, plan.problems);
+  plan.configs = chosen_configs(options, aim, plan.problems);
   plan.only_suitable = options.configs.empty();
   check_problems(plan.problems, plan.configs, plan.only_suitable);
   plan.regimes = aim.regimes;

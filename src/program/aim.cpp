@@ -26,6 +26,13 @@ Objective parse_objective(const std::string& text) {
   throw InputError(fmt::format("--objective {}: use time or energy", text));
 }
 
+PdlKind parse_pdl(const std::string& text) {
+  for (const PdlKind kind : {PdlKind::kOff, PdlKind::kSafe, PdlKind::kWeights}) {
+    if (text == to_string(kind)) return kind;
+  }
+  throw InputError(fmt::format("--pdl {}: use off, safe or weights", text));
+}
+
 }  // namespace
 
 void add_aim(CLI::App& command, AimOptions& options, const char* default_regime) {
@@ -35,10 +42,13 @@ void add_aim(CLI::App& command, AimOptions& options, const char* default_regime)
   command.add_option("--objective", options.objective, help_text("common", "--objective"))
       ->type_name("OBJECTIVE")
       ->capture_default_str();
+  command.add_option("--pdl", options.pdl, help_text("common", "--pdl"))
+      ->type_name("KIND")
+      ->capture_default_str();
 }
 
 Aim parse_aim(const AimOptions& options, std::vector<Regime> regimes) {
-  Aim aim{std::move(regimes), parse_objective(options.objective)};
+  Aim aim{std::move(regimes), parse_objective(options.objective), parse_pdl(options.pdl)};
   if (!options.regime.empty()) aim.regimes = parse_regimes(options.regime);
   if (aim.objective == Objective::kEnergy) check_energy(aim, "--objective energy");
   return aim;
@@ -65,11 +75,20 @@ std::string in_words(std::span<const Regime> regimes) {
                              : "both regimes";
 }
 
+bool allows(const Aim& aim, const KernelConfig& config) { return pdl_kind(config) <= aim.pdl; }
+
 std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
                               std::span<const GemmProblem> problems, const IsCurrent& is_current) {
   std::erase_if(races, [&](const RecordedRace& race) {
     return std::ranges::find(aim.regimes, race.race.regime) == aim.regimes.end();
   });
+  if (aim.pdl != PdlKind::kWeights) {
+    for (RecordedRace& race : races) {
+      std::erase_if(race.race.trials, [&](const Trial& trial) {
+        return !is_baseline(trial.label) && !allows(aim, parse_label(trial.label));
+      });
+    }
+  }
   auto rows = best_rows(races, problems, aim.objective, is_current);
   for (BestRow& row : rows) {
     if (row.trials == 0) row.regime = aim.regimes.front();

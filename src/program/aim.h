@@ -1,10 +1,12 @@
-// Which regimes a command is about, and what it calls best: --regime and --objective.
+// Which regimes and kernels a command is about, and what it calls best: --regime, --pdl and
+// --objective.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
+#include "families/family.h"
 #include "results/best.h"
 
 namespace CLI {
@@ -16,12 +18,14 @@ namespace hgemm::cli {
 struct Aim {
   std::vector<Regime> regimes;
   Objective objective = Objective::kTime;
+  PdlKind pdl = PdlKind::kWeights;  ///< the most that a kernel may do; weights: anything
 };
 
 /// As given on the command line.
 struct AimOptions {
   std::string regime;  ///< empty: the command's default
   std::string objective = "time";
+  std::string pdl = "weights";
 };
 
 /// `default_regime` is for --help.
@@ -39,7 +43,10 @@ void check_energy(const Aim& aim, const char* option);
 /// "the burst regime", "both regimes"
 std::string in_words(std::span<const Regime> regimes);
 
-/// Best rows of the regimes asked for; `races` keeps only those.
+/// Whether the PDL kind of a config is allowed: off is by every kind, safe by safe and weights.
+bool allows(const Aim& aim, const KernelConfig& config);
+
+/// Best rows of the regimes and PDL kinds asked for; `races` keeps only those.
 std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
                               std::span<const GemmProblem> problems, const IsCurrent& is_current);
 

@@ -130,6 +130,26 @@ TEST_F(Regimes, WithoutAGpuTheObjectiveAskedForAnswers) {
   EXPECT_THAT(first_line(run("--shapes 512x512x512 --energy").out), Not(HasSubstr("To measure")));
 }
 
+TEST_F(Regimes, PdlNamesTheMostThatAKernelMayDo) {
+  Race both = race(problem(512, 512, 512), Regime::kSustained, 8);
+  both.trials[0].label = std::string(kLabel) + ".pdl";
+  both.trials.push_back(finalist(kOtherLabel, 9));
+  record(folder() / "hgemm-tune.db", {both});
+  EXPECT_EQ(rows("best").at(0).at("pdl"), "safe");
+  EXPECT_EQ(rows("best --pdl safe").at(0).at("pdl"), "safe");
+  const json off = rows("best --pdl off");
+  EXPECT_EQ(off.at(0).at("label"), kOtherLabel);
+  EXPECT_EQ(off.at(0).at("pdl"), "off");
+  const Outcome unknown = run("best --pdl on");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--pdl on: use off, safe or weights"));
+  const Outcome contradiction =
+      run(std::string("--shapes 512x512x512 --pdl off --config ") + kLabel + ".pdl");
+  EXPECT_EQ(contradiction.exit_code, 2);
+  EXPECT_THAT(contradiction.err,
+              HasSubstr("its PDL kind is safe, and --pdl off does not allow it"));
+}
+
 TEST_F(Regimes, ImpossibleShapesAreSaidOnce) {
   install_with_recorded({race(problem(512, 512, 512)), burst(problem(512, 512, 512))});
   Race impossible = race(problem(64, 64, 16));
