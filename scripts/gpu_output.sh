@@ -1,7 +1,9 @@
-# Sourced by gpu_check.sh and record_*.sh, with their arguments: goes to the project folder and sets `program` (of the finished build), `environment` (JSON) and `output`, the results folder that
-# is about this GPU ($1; default results/<GPU>, e.g. results/h200). Fails where there is no Hopper GPU.
+# Sourced by gpu_check.sh and record_*.sh, with their arguments. Goes to the project folder `root` and sets
+# `program` (of the finished build), `environment` (JSON) and `output`, the results folder of this GPU
+# ($1; default results/<GPU>, e.g. results/h200). Fails where there is no Hopper GPU.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
 program=$PWD/build/hgemm-tune
 environment=$("$program" doctor --environment)
 gpu=$(sed -n 's/^ *"gpu_name": *"\(NVIDIA \)\?\([^"]*\)".*/\2/p' <<<"$environment")

@@ -36,17 +36,8 @@ done
 mv recording.db tune.db
 for space in decode decode-pdl; do
   mv "recording-$space.db" "$space.db"
-  "$program" best --db "$space.db" --format md >"$space.md"
-  # Where there is no GPU the program answers from tune.db alone.
-  "$program" merge "$space.db" -o tune.db
+  "$program" merge "$space.db" -o tune.db  # where there is no GPU the program answers from tune.db alone
 done
 rm recording-repeat.db
 mv recording-rows.db rows.db  # of one kind of config: not among those that answer
-"$program" best --db rows.db --format md >rows.md
-"$program" best --db tune.db --shapes odd.yaml --format md >odd.md
-
-printf '%s\n' "$environment" >environment.json
-"$program" best --db tune.db --format md >best.md
-"$program" best --db tune.db --format csv >best.csv
-"$program" compare repeat-a.db repeat-b.db --format md >repeatability.md
-cat best.md repeatability.md
+"$root/scripts/write_results.py" .

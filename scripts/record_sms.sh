@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records results/<GPU>/sms.db and sms.md ($1: another folder) on this machine, from a finished build
+# Records results/<GPU>/sms.db ($1: another folder) on this machine, from a finished build
 # folder: three tiles on all SMs and on the fewest, and one on 120 and 100 SMs, at the shapes that the
 # power cap bounds. Takes four minutes on an H200; what was stopped goes on where it was.
 #   cmake --build build && scripts/record_sms.sh
@@ -13,4 +13,4 @@ squares=4096x4096x4096,8192x8192x8192
 prefill=2048x12288x4096,2048x4096x4096,2048x32000x4096,2048x4096x11008,2048x11008x4096
 "$program" --require-gpu --db "$output/sms.db" --shapes "$squares,$prefill" --config \
   "$wide,$wide.smsfew,$tall,$tall.smsfew,$hilbert,$hilbert.smsfew,$wide.sms120,$wide.sms100"
-python3 -B analysis/sms_axis.py "$output/sms.db" | tee "$output/sms.md"
+scripts/write_results.py "$output"

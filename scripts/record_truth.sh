@@ -13,4 +13,4 @@ for shapes in square llama7b-prefill llama7b-decode; do tune --shapes "$shapes.y
 squares=512x512x512,1024x1024x1024,2048x2048x2048,4096x4096x4096
 tune --regime burst --shapes "$squares,2048x4096x4096,2048x11008x4096"
 mv recording-truth.db truth.db
-"$program" replay --db truth.db --strategy model,staged,adaptive,local,random --format md | tee replay.md
+"$root/scripts/write_results.py" .
