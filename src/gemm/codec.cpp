@@ -14,6 +14,9 @@ namespace hgemm {
 namespace {
 
 constexpr std::string_view kTypes = "bf16, fp16 or fp32";
+constexpr std::string_view kExamples =
+    "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in fp32) or, with "
+    "leading dimensions, 4096x4096x1000.lda1024.ldb1024";
 
 template <std::int64_t GemmProblem::*extent>
 bool parse_extent(GemmProblem& problem, std::string_view word) {
@@ -174,15 +177,15 @@ bool read_extents(std::string_view text, GemmProblem& problem) {
 }
 
 /// Reads the fields after MxNxK, each at most once, in any order; but the type of all operands
-/// comes before that of one.
-bool read_fields(std::string_view text, GemmProblem& problem) {
+/// comes before that of one. Returns the first field that it could not read, or none.
+std::optional<std::string_view> read_fields(std::string_view text, GemmProblem& problem) {
   const auto rows = problem_fields().subspan(kExtents);
   std::vector<std::string_view> known;
   while (!text.empty()) {
     const std::string_view field = take(text, ".");
     if (const auto types = find_data_type(field)) {
       const auto is_type = [](std::string_view name) { return name.ends_with("dtype"); };
-      if (std::ranges::any_of(known, is_type)) return false;
+      if (std::ranges::any_of(known, is_type)) return field;
       problem.set_types(*types);
       known.emplace_back("dtype");
       continue;
@@ -191,11 +194,10 @@ bool read_fields(std::string_view text, GemmProblem& problem) {
       return !candidate.prefix.empty() && field.starts_with(candidate.prefix) &&
              candidate.parse(problem, field.substr(candidate.prefix.size()));
     });
-    if (row == rows.end()) return false;
-    if (std::ranges::find(known, row->name) != known.end()) return false;
+    if (row == rows.end() || std::ranges::find(known, row->name) != known.end()) return field;
     known.push_back(row->name);
   }
-  return true;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -225,12 +227,17 @@ GemmProblem parse_problem(std::string_view text, DataType types, const std::stri
   std::string_view rest = text;
   const std::string_view extents = take(rest, ".");
   const bool dangling = text.ends_with('.');
-  if (dangling || !read_extents(extents, problem) || !read_fields(rest, problem)) {
+  if (dangling || !read_extents(extents, problem)) {
     throw InputError(
-        fmt::format("{}: found {}; expected MxNxK, three whole numbers from 1 to {}; "
-                    "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in "
-                    "fp32) or, with leading dimensions, 4096x4096x1000.lda1024.ldb1024",
-                    place, in_quotes(text), kMaxExtent));
+        fmt::format("{}: found {}; expected MxNxK, three whole numbers from 1 to {}; {}", place,
+                    in_quotes(text), kMaxExtent, kExamples));
+  }
+  if (const auto unknown = read_fields(rest, problem)) {
+    throw InputError(fmt::format(
+        "{}: found {}, whose {} is not supported there; expected MxNxK, the type of A and B (bf16, "
+        "which is the default, or fp16), that of D if it is another one (fp32), and other fields, "
+        "each once; {}",
+        place, in_quotes(text), in_quotes(*unknown), kExamples));
   }
   check_padding(problem, place);
   return problem;

@@ -248,6 +248,10 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                       HasSubstr("expected MxNxK"), HasSubstr("64x32000x4096.dfp32")))
         << bad;
   }
+  EXPECT_THAT(complaint("8x8x8.fp8"),
+              AllOf(HasSubstr("whose \"fp8\" is not supported"), HasSubstr("bf16"),
+                    HasSubstr("or fp16"), HasSubstr("(fp32)")));
+  EXPECT_THAT(complaint("8x8x8.fp16.de4m3"), HasSubstr("whose \"de4m3\" is not supported"));
   EXPECT_THAT(complaint("64x48x40.lda39"),
               AllOf(StartsWith("list.txt:3: found 39 for lda"), HasSubstr("at least K, 40")));
   EXPECT_THAT(complaint("64x48x40.ldb39"), StartsWith("list.txt:3: found 39 for ldb"));
