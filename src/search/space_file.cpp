@@ -83,17 +83,31 @@ class SpaceReader {
                                    kMaxGrids));
   }
 
-  void read_included(const YAML::Node& item) {
-    const std::string name = file_.text(item, "include");
-    std::filesystem::path path = path_.parent_path() / name;
-    std::error_code error;  // of a file that cannot be looked at: it is not there
-    if (!std::filesystem::exists(path, error) || std::filesystem::is_directory(path, error)) {
-      try {
-        path = find_yaml(name, sum_.spaces_dir, "space");
-      } catch (const InputError& missing) {
-        file_.fail(item.Mark(), missing.what());
+  /// Beside this file, else among the spaces that ship with the program; ".yaml" may be left out.
+  std::filesystem::path find_included(const std::string& name, const YAML::Mark& mark) const {
+    for (const auto& folder : {path_.parent_path(), sum_.spaces_dir}) {
+      for (const std::string& file : {name, name + ".yaml"}) {
+        const std::filesystem::path path = folder / file;
+        std::error_code error;  // of a file that cannot be looked at: it is not there
+        if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error)) {
+          return path;
+        }
       }
     }
+    try {
+      find_yaml(name, sum_.spaces_dir, "space");  // says what there is
+    } catch (const InputError& missing) {
+      file_.fail(mark, missing.what());
+    }
+    file_.fail(mark, fmt::format("found include {}, which is in the working folder, but neither "
+                                 "beside {} nor a space of the program; write its path from there",
+                                 name, path_.string()));
+  }
+
+  void read_included(const YAML::Node& item) {
+    const std::string name = file_.text(item, "include");
+    const std::filesystem::path path = find_included(name, item.Mark());
+    std::error_code error;  // of a file that cannot be looked at: it is another one
     std::vector<std::filesystem::path> chain = includers_;
     chain.push_back(path_);
     for (const auto& includer : chain) {

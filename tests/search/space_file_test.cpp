@@ -114,6 +114,13 @@ TEST_F(SpaceText, IncludesOtherSpaces) {
   files_.write("left.yaml", "include: one.yaml");
   files_.write("right.yaml", "include: [one.yaml]");
   EXPECT_EQ(count(files_.write("diamond.yaml", "include: [left.yaml, right.yaml]")), 2u);
+  files_.write("bare.yaml", "include: one");
+  EXPECT_EQ(count((files_.folder() / "bare.yaml").string()), 2u) << "without .yaml";
+  files_.write("sub/one.yaml", "grids: [{bm: 64, bn: 64, schedule: coop1}]\n");
+  EXPECT_EQ(count(files_.write("sub/own.yaml", "include: one")), 1u) << "its own neighbour";
+  files_.write("sub/quick.yaml", "include: one");
+  EXPECT_EQ(count(files_.write("sub/mine.yaml", "include: quick")), 1u)
+      << "a neighbour comes before a space of the program";
   files_.write("a.yaml", "include: b.yaml");
   const std::string circle = files_.write("b.yaml", "include: a.yaml");
   try {
@@ -122,6 +129,21 @@ TEST_F(SpaceText, IncludesOtherSpaces) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("a.yaml:1:10: found include b.yaml, which leads back"));
   }
+}
+
+TEST_F(SpaceText, DoesNotIncludeWhatLiesInTheWorkingFolderByChance) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  files_.write("work/stray.yaml", "grids: [{bm: 64, bn: 64, schedule: coop1}]\n");
+  const std::string space = files_.write("spaces/mine.yaml", "include: stray");
+  std::filesystem::current_path(files_.folder() / "work");
+  try {
+    load_space(space, kConfigs);
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("mine.yaml:1:10: found include stray, which is in the "
+                                        "working folder"));
+  }
+  std::filesystem::current_path(before);
 }
 
 // Without care the first of these is a billion grids, and the second a stack that overflows.
