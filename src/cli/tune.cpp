@@ -54,6 +54,8 @@ struct TuneOptions {
   bool energy = false;
   std::string format = "table";
   bool require_gpu = false;
+  bool recorded = false;
+  bool names_strategy = false;  ///< --strategy was given
   std::optional<std::uint64_t> seed;
 };
 
@@ -247,11 +249,37 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
 /// Whether --space or --config says which kernels may answer.
 bool is_restricted(const TuneOptions& options) { return options.space || !options.configs.empty(); }
 
-int answer_without_gpu(const TuneOptions& options, const Aim& aim, const TunePlan& plan,
-                       Format format, const std::string& reason) {
-  // Neither used nor written here, but what is no database on one machine is none on another.
+/// The options that only a measurement can obey: where to keep it, how long it may take, how it
+/// searches. Recorded results were made without them.
+std::vector<std::string> options_of_measurements(const TuneOptions& options) {
+  std::vector<std::string> given;
+  if (options.db) given.push_back(fmt::format("--db {}", *options.db));
+  if (options.budget) given.push_back(fmt::format("--budget {}", *options.budget));
+  if (options.names_strategy) given.push_back(fmt::format("--strategy {}", options.strategy));
+  return given;
+}
+
+/// What is no database on one machine is none on another, whether it is used or not.
+void check_content_of_db(const TuneOptions& options) {
   if (options.db && std::filesystem::exists(*options.db)) {
     Store::open(*options.db, Store::Mode::kReadOnly);
+  }
+}
+
+/// Throws Error if the command asks for what only a measurement gives.
+void check_answerable(const TuneOptions& options, const std::string& why_no_gpu) {
+  const auto given = options_of_measurements(options);
+  if (given.empty()) return;
+  throw Error(fmt::format(
+      "no Hopper GPU here ({}), and {} ask{} for a measurement; run the same command on a machine "
+      "with one, or add --recorded to see the results that ship with the program",
+      why_no_gpu, fmt::join(given, ", "), given.size() == 1 ? "s" : ""));
+}
+
+int answer_without_measuring(const TuneOptions& options, const Aim& aim, const TunePlan& plan,
+                             Format format, const std::string& reason) {
+  if (const auto unused = options_of_measurements(options); !unused.empty()) {
+    say("recorded results answer: {} changes nothing\n", fmt::join(unused, ", "));
   }
   Question question{.problems = plan.problems,
                     .command = same_command(options, aim),
@@ -305,6 +333,12 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   if (options.db) check_db(*options.db);
   check_cache(options.cache);
 
+  if (options.recorded) {
+    check_content_of_db(options);
+    return answer_without_measuring(options, aim, plan, format,
+                                    "Nothing is measured now, as asked for.");
+  }
+
   StopSignals stop;
   RemoteMeasurer measurer;
   Environment environment;
@@ -312,7 +346,11 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
     environment = measurer.machine().environment;
   } catch (const NoDevice& reason) {
     if (options.require_gpu) throw;
-    return answer_without_gpu(options, aim, plan, format, reason.what());
+    check_content_of_db(options);
+    check_answerable(options, reason.what());
+    return answer_without_measuring(
+        options, aim, plan, format,
+        fmt::format("No Hopper GPU here ({}): nothing is measured now.", reason.what()));
   }
 
   const std::string db = options.db.value_or(kDefaultDatabase);
@@ -357,10 +395,11 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
       ->type_name("TIME|P%|N|all")
       ->default_str(kDefaultBudget)
       ->excludes(config);
-  program.add_option("--strategy", options->strategy, help_text("tune", "--strategy"))
-      ->type_name("NAME")
-      ->excludes(config)
-      ->capture_default_str();
+  CLI::Option* strategy =
+      program.add_option("--strategy", options->strategy, help_text("tune", "--strategy"))
+          ->type_name("NAME")
+          ->excludes(config)
+          ->capture_default_str();
   program.add_option("--db", options->db, help_text("common", "--db"))
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);
@@ -373,10 +412,14 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
   program.add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
-  program.add_flag("--require-gpu", options->require_gpu, help_text("common", "--require-gpu"));
+  CLI::Option* require =
+      program.add_flag("--require-gpu", options->require_gpu, help_text("common", "--require-gpu"));
+  program.add_flag("--recorded", options->recorded, help_text("tune", "--recorded"))
+      ->excludes(require);
   add_seed(program, options->seed, help_text("tune", "--seed"));
-  program.callback([&program, &chosen, options, command_line] {
+  program.callback([&program, &chosen, options, strategy, command_line] {
     if (program.get_subcommands().empty()) {
+      options->names_strategy = strategy->count() > 0;
       chosen = [options, command_line] { return run_tune(*options, command_line); };
       return;
     }

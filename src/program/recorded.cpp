@@ -89,7 +89,7 @@ std::string where_measured(const Environment& environment, const RunInfo& run,
   return where;
 }
 
-void answer_from_records(const Question& question, const std::string& why_no_gpu) {
+void answer_from_records(const Question& question, const std::string& why) {
   auto races = shipped_races();
   if (question.configs) keep_configs(races, *question.configs);
   auto rows = best_for(question.aim, races, question.problems, current_among(shipped_builds()));
@@ -101,7 +101,7 @@ void answer_from_records(const Question& question, const std::string& why_no_gpu
   }
   const bool possible = std::ranges::any_of(
       question.problems, [](const GemmProblem& problem) { return !why_no_kernel(problem); });
-  std::string line = fmt::format("No Hopper GPU here ({}): nothing is measured now.", why_no_gpu);
+  std::string line = why;
   if (!places.empty()) line += fmt::format(" Recorded on {}.", fmt::join(places, "; "));
   const auto missing = what_is_missing(question, rows, places.empty());
   if (!missing.empty()) line += fmt::format(" {}", fmt::join(missing, " "));

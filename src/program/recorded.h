@@ -36,9 +36,10 @@ struct Question {
   Format format = Format::kTable;
 };
 
-/// Answers from them, on stdout, why nothing is measured (`why_no_gpu`) in the first line: which
-/// GPU, driver and date the numbers are from, and how to measure what is missing (by regime). json
-/// and csv are for programs and stand alone; that line then goes to stderr.
-void answer_from_records(const Question& question, const std::string& why_no_gpu);
+/// Answers from them, on stdout. The first line begins with `why`, a sentence that says why nothing
+/// is measured; then: which GPU, driver and date the numbers are from, and how to measure what is
+/// missing (by regime). json and csv are for programs and stand alone; that line then goes to
+/// stderr.
+void answer_from_records(const Question& question, const std::string& why);
 
 }  // namespace hgemm::cli

@@ -167,6 +167,25 @@ TEST_F(Commands, WithoutAGpuRecordedResultsAnswer) {
   EXPECT_THAT(run("best --recorded").out, HasSubstr(kLabel));
 }
 
+TEST_F(Commands, WithoutAGpuWhatAsksForAMeasurementFails) {
+  install_with_recorded({race(problem(512, 512, 512))});
+  const auto before = files();
+  for (const std::string option : {"--db mine.db", "--budget 20s", "--strategy random"}) {
+    const Outcome failed = run("--shapes 512x512x512 " + option);
+    EXPECT_EQ(failed.exit_code, 1) << option;
+    EXPECT_THAT(failed.out, IsEmpty()) << option;
+    EXPECT_THAT(failed.err,
+                AllOf(StartsWith("hgemm-tune: no Hopper GPU"),
+                      HasSubstr(option + " asks for a measurement"), HasSubstr("--recorded")));
+    const Outcome recorded = run("--shapes 512x512x512 --recorded " + option);
+    EXPECT_EQ(recorded.exit_code, 0) << recorded.err;
+    EXPECT_THAT(recorded.out, AllOf(HasSubstr("as asked for"), HasSubstr(kLabel)));
+    EXPECT_THAT(recorded.err, HasSubstr(option + " changes nothing"));
+  }
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(run("--shapes 512x512x512 --recorded --require-gpu").exit_code, 2);
+}
+
 TEST_F(Commands, WithoutAGpuUnknownShapesAreSaidToBeUnknown) {
   install_with_recorded({race(problem(512, 512, 512))});
   const Outcome answer = run("--shapes 8x8x8");

@@ -15,7 +15,13 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class ReplayCommand : public ProgramTest {};
+class ReplayCommand : public ProgramTest {
+ protected:
+  /// Whether a tune with these options would begin where there is a GPU.
+  bool is_understood(const std::string& options) const {
+    return run("--shapes 512x512x512 --recorded " + options).exit_code == 0;
+  }
+};
 
 TEST_F(ReplayCommand, AnswersFromTheRecordedTruth) {
   const Outcome replay = run("replay --shapes 512x512x512 --budget 3% --format json");
@@ -32,7 +38,8 @@ TEST_F(ReplayCommand, AnswersFromTheRecordedTruth) {
 
 TEST_F(ReplayCommand, ComparesStrategiesOnADatabaseOfMyOwn) {
   record(folder() / "mine.db", {race(problem(512, 512, 512))});
-  const Outcome replay = run("replay --db mine.db --strategy model,random --budget 1 --seeds 3");
+  const Outcome replay =
+      run("replay --db mine.db --strategy model,random --budget 1 --seeds 3");
   ASSERT_EQ(replay.exit_code, 0) << replay.err;
   EXPECT_THAT(replay.out, AllOf(HasSubstr("512x512x512"), HasSubstr("random"), HasSubstr("geomean"),
                                 HasSubstr("least")));
@@ -80,7 +87,8 @@ TEST_F(ReplayCommand, SaysWhatIsWrong) {
   const Outcome unknown = run("replay --strategy bayes");
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("expected one of model, staged, adaptive, local, random"));
-  for (const std::string budget : {"0", "-1", "0%", "101%", "3.5", "many", "3%%"}) {
+  for (const std::string budget :
+       {"0", "-1", "0%", "101%", "3.5", "many", "3%%"}) {
     const Outcome bad = run("replay --budget=" + budget);
     EXPECT_EQ(bad.exit_code, 2) << budget;
     EXPECT_THAT(bad.err, HasSubstr("--budget " + budget + ": expected")) << budget;
@@ -115,16 +123,14 @@ TEST_F(ReplayCommand, JudgesWhatTunesFoundAndNamesWhatItCannotJudge) {
 
 TEST_F(ReplayCommand, ATuneTakesEveryStrategyWithANumberOrAShare) {
   for (const char* name : {"model", "staged", "adaptive", "local", "random", "exhaustive"}) {
-    for (const char* budget : {"3%", "100"}) {
-      EXPECT_EQ(run(fmt::format("--shapes 512x512x512 --strategy {} --budget {}", name, budget))
-                    .exit_code,
-                0)
+    for (const char* budget : {"--budget 3%", "--budget 100"}) {
+      EXPECT_TRUE(is_understood(fmt::format("--strategy {} {}", name, budget)))
           << name << " " << budget;
     }
   }
-  EXPECT_EQ(run("--shapes 512x512x512 --strategy exhaustive").exit_code, 0) << "all";
-  EXPECT_EQ(run("--shapes 512x512x512 --strategy exhaustive --budget all").exit_code, 0);
-  EXPECT_EQ(run("--shapes 512x512x512 --strategy staged --energy").exit_code, 0) << "3 %";
+  EXPECT_TRUE(is_understood("--strategy exhaustive")) << "all";
+  EXPECT_TRUE(is_understood("--strategy exhaustive --budget all"));
+  EXPECT_TRUE(is_understood("--strategy staged --energy")) << "3 %";
   EXPECT_THAT(run("--shapes 512x512x512 --strategy bayes").err, HasSubstr("staged, adaptive"));
   // Those that learn have two races, which must be alike.
   for (const char* name : {"staged", "adaptive", "local"}) {
@@ -145,7 +151,7 @@ TEST_F(ReplayCommand, ATuneSaysWhichBudgetsThereAre) {
     EXPECT_THAT(wrong.err, HasSubstr("--budget")) << budget;
   }
   for (const char* budget : {"20s", "1.5min", "1h", "3%", "100", "all"}) {
-    EXPECT_EQ(run(fmt::format("--shapes 512x512x512 --budget {}", budget)).exit_code, 0) << budget;
+    EXPECT_TRUE(is_understood(fmt::format("--budget {}", budget))) << budget;
   }
   const Outcome weighed = run("--shapes 512x512x512 --objective energy --budget 60s");
   EXPECT_EQ(weighed.exit_code, 2);
