@@ -89,7 +89,7 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
           "--strategy {}: it chooses most configs by what the first ones took, in a second race "
           "of each shape. Within a time ({} {}) one of the two may be brief and the other not, and "
           "such times cannot be compared; give it a share of the configs (--budget 3%) or a number "
-          "(--budget 100)",
+          "of them (--budget 100configs)",
           options.strategy, options.budget ? "--budget" : "the default:", budget));
     }
     search.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -392,7 +392,7 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
           ->delimiter(',')
           ->excludes(space);
   program.add_option("--budget", options->budget, help_text("tune", "--budget"))
-      ->type_name("TIME|P%|N|all")
+      ->type_name("TIME|P%|Nconfigs|all")
       ->default_str(kDefaultBudget)
       ->excludes(config);
   CLI::Option* strategy =

@@ -39,7 +39,7 @@ TEST_F(ReplayCommand, AnswersFromTheRecordedTruth) {
 TEST_F(ReplayCommand, ComparesStrategiesOnADatabaseOfMyOwn) {
   record(folder() / "mine.db", {race(problem(512, 512, 512))});
   const Outcome replay =
-      run("replay --db mine.db --strategy model,random --budget 1 --seeds 3");
+      run("replay --db mine.db --strategy model,random --budget 1configs --seeds 3");
   ASSERT_EQ(replay.exit_code, 0) << replay.err;
   EXPECT_THAT(replay.out, AllOf(HasSubstr("512x512x512"), HasSubstr("random"), HasSubstr("geomean"),
                                 HasSubstr("least")));
@@ -88,7 +88,7 @@ TEST_F(ReplayCommand, SaysWhatIsWrong) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("expected one of model, staged, adaptive, local, random"));
   for (const std::string budget :
-       {"0", "-1", "0%", "101%", "3.5", "many", "3%%"}) {
+       {"0", "-1", "0%", "101%", "3.5", "many", "3%%", "3", "3.5configs"}) {
     const Outcome bad = run("replay --budget=" + budget);
     EXPECT_EQ(bad.exit_code, 2) << budget;
     EXPECT_THAT(bad.err, HasSubstr("--budget " + budget + ": expected")) << budget;
@@ -123,7 +123,7 @@ TEST_F(ReplayCommand, JudgesWhatTunesFoundAndNamesWhatItCannotJudge) {
 
 TEST_F(ReplayCommand, ATuneTakesEveryStrategyWithANumberOrAShare) {
   for (const char* name : {"model", "staged", "adaptive", "local", "random", "exhaustive"}) {
-    for (const char* budget : {"--budget 3%", "--budget 100"}) {
+    for (const char* budget : {"--budget 3%", "--budget 100configs"}) {
       EXPECT_TRUE(is_understood(fmt::format("--strategy {} {}", name, budget)))
           << name << " " << budget;
     }
@@ -150,7 +150,7 @@ TEST_F(ReplayCommand, ATuneSaysWhichBudgetsThereAre) {
     EXPECT_EQ(wrong.exit_code, 2) << budget;
     EXPECT_THAT(wrong.err, HasSubstr("--budget")) << budget;
   }
-  for (const char* budget : {"20s", "1.5min", "1h", "3%", "100", "all"}) {
+  for (const char* budget : {"20s", "1.5min", "1h", "3%", "100configs", "all"}) {
     EXPECT_TRUE(is_understood(fmt::format("--budget {}", budget))) << budget;
   }
   const Outcome weighed = run("--shapes 512x512x512 --objective energy --budget 60s");
@@ -161,6 +161,17 @@ TEST_F(ReplayCommand, ATuneSaysWhichBudgetsThereAre) {
   const Outcome named = run("--shapes 512x512x512 --budget 3 --config bm128.bn128");
   EXPECT_EQ(named.exit_code, 2);
   EXPECT_THAT(named.err, HasSubstr("excludes"));
+}
+
+TEST_F(ReplayCommand, ABudgetWithoutAUnitIsAskedBackForOne) {
+  const Outcome tune = run("--shapes 512x512x512 --budget 60");
+  EXPECT_EQ(tune.exit_code, 2);
+  EXPECT_THAT(tune.err, AllOf(HasSubstr("60s, 60min or 60h (a time)"), HasSubstr("60% (a share"),
+                              HasSubstr("60configs (so many")));
+  const Outcome replay = run("replay --budget 60");
+  EXPECT_EQ(replay.exit_code, 2);
+  EXPECT_THAT(replay.err, AllOf(HasSubstr("60% (a share"), HasSubstr("60configs (so many"),
+                                testing::Not(HasSubstr("60s"))));
 }
 
 TEST_F(ReplayCommand, PlanExplainsTermByTerm) {
