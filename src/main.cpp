@@ -11,6 +11,7 @@
 #include <new>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
 #include "base/console.h"
 #include "base/error.h"
@@ -97,8 +98,17 @@ void prepare_process() {
   hgemm::open_closed_streams();
 }
 
+/// The arguments without the name of the default command: `hgemm-tune tune ...` is `hgemm-tune
+/// ...`.
+std::vector<char*> without_default_command(int argc, char** argv) {
+  std::vector<char*> arguments(argv, argv + argc);
+  if (argc > 1 && std::strcmp(argv[1], "tune") == 0) arguments.erase(arguments.begin() + 1);
+  return arguments;
+}
+
 int run(int argc, char** argv, const std::string& command_line) {
   using namespace hgemm;
+  const std::vector<char*> arguments = without_default_command(argc, argv);
   CLI::App program(cli::help_text("tune", "summary"), "hgemm-tune");
   program.footer(cli::help_text("tune", "about"));
   program.set_version_flag("--version",
@@ -120,7 +130,12 @@ int run(int argc, char** argv, const std::string& command_line) {
   cli::add_workers(program, command);
   int exit_code = 0;
   try {
-    program.parse(argc, argv);
+    const int count = static_cast<int>(arguments.size());
+    program.parse(count, arguments.data());
+    if (const auto chosen = program.get_subcommands(); count < argc && !chosen.empty()) {
+      throw InputError(fmt::format("tune and {} are two commands; leave one of them out",
+                                   chosen.front()->get_name()));
+    }
     exit_code = command();
   } catch (const CLI::Success& request) {  // --help, --version
     std::ostringstream text;

@@ -19,7 +19,7 @@ std::string explain_unknown(const CLI::App& program) {
   const std::string word = first != unknown.end() ? *first : unknown.empty() ? "" : unknown.front();
 
   if (word == "tune" && parsed.empty()) {
-    return "tune is the default command and has no name: write hgemm-tune --shapes ...";
+    return "tune stands before its options: write hgemm-tune tune --shapes ...";
   }
   std::vector<std::string> known;
   if (is_option(word)) {

@@ -186,6 +186,18 @@ TEST_F(Commands, WithoutAGpuWhatAsksForAMeasurementFails) {
   EXPECT_EQ(run("--shapes 512x512x512 --recorded --require-gpu").exit_code, 2);
 }
 
+TEST_F(Commands, TheDefaultCommandHasAName) {
+  install_with_recorded({race(problem(512, 512, 512))});
+  const Outcome plain = run("--shapes 512x512x512");
+  const Outcome named = run("tune --shapes 512x512x512");
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_EQ(named.out, plain.out);
+  EXPECT_EQ(run("tune --help").out, run("--help").out);
+  const Outcome two = run("tune best --recorded");
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_THAT(two.err, HasSubstr("tune and best are two commands"));
+}
+
 TEST_F(Commands, WithoutAGpuUnknownShapesAreSaidToBeUnknown) {
   install_with_recorded({race(problem(512, 512, 512))});
   const Outcome answer = run("--shapes 8x8x8");
