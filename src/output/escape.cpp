@@ -89,20 +89,4 @@ std::string markdown_cell(std::string_view text) {
   return cell;
 }
 
-std::string file_name_text(std::string_view text) {
-  constexpr std::string_view kMarks = "._+-()";
-  constexpr std::size_t kLongest = 100;
-  std::string name;
-  for (const char c : text.substr(0, kLongest)) {
-    const bool stays =
-        is_letter_or_digit(c) || (is_one_of(kMarks, c) && !(c == '.' && name.ends_with('.')));
-    if (stays) {
-      name += c;
-    } else if (!name.ends_with('_')) {
-      name += '_';
-    }
-  }
-  return name.empty() ? "_" : name;
-}
-
 }  // namespace hgemm

@@ -28,8 +28,4 @@ std::string markdown_text(std::string_view text);
 /// The same as a table's cell. A text between two backticks stays code.
 std::string markdown_cell(std::string_view text);
 
-/// A part of a file name: letters, digits and "._+-()", with one "_" for each run of others, and
-/// for the second of two dots. At most 100 characters, at least one.
-std::string file_name_text(std::string_view text);
-
 }  // namespace hgemm

@@ -49,16 +49,5 @@ TEST(Escape, MarkdownIsShownAsItIs) {
   EXPECT_EQ(markdown_cell("`a` <b> `c`"), "\\`a\\` \\<b> \\`c\\`");
 }
 
-TEST(Escape, FileNames) {
-  EXPECT_EQ(file_name_text("NVIDIA H200"), "NVIDIA_H200");
-  EXPECT_EQ(file_name_text("NVIDIA \t/ H200"), "NVIDIA_H200");
-  EXPECT_EQ(file_name_text(""), "_");
-  const std::string name = file_name_text(kHostile);
-  EXPECT_THAT(name, Not(testing::ContainsRegex("[^A-Za-z0-9._+()-]")));
-  EXPECT_THAT(file_name_text("../../etc"), Not(HasSubstr("..")));
-  EXPECT_LE(file_name_text(std::string(50'000, ' ') + "x").size(), 100u);
-  EXPECT_LE(file_name_text(std::string(50'000, 'x')).size(), 100u);
-}
-
 }  // namespace
 }  // namespace hgemm

@@ -67,7 +67,7 @@ struct Validity {
 };
 Validity validity_of(const ExportPlan& plan, std::string kernel_hash, std::string revision);
 
-enum class ExportFormat { kCpp, kJson, kCsv, kMarkdown, kTriton, kVllm, kCutlass };
+enum class ExportFormat { kCpp, kJson, kCsv, kMarkdown, kTriton, kCutlass };
 ExportFormat parse_export_format(std::string_view text);  ///< throws InputError
 
 /// A file of an export, by its path in the export's folder.

@@ -1,5 +1,5 @@
-// Which tuned shape stands in for one that was not tuned. One source for packages, which have a
-// copy, and for formats that list more batch sizes than were tuned: it includes nothing of ours.
+// Which tuned shape stands in for one that was not tuned. Packages have a copy of this file: it
+// includes nothing of ours.
 #pragma once
 
 #include <cmath>

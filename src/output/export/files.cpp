@@ -8,15 +8,13 @@
 namespace hgemm {
 
 ExportFormat parse_export_format(std::string_view text) {
-  static const std::vector<std::string> kNames = {"cpp",    "json", "csv",    "md",
-                                                  "triton", "vllm", "cutlass"};
+  static const std::vector<std::string> kNames = {"cpp", "json", "csv", "md", "triton", "cutlass"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (text == kNames[i]) return static_cast<ExportFormat>(i);
   }
   throw InputError(
-      fmt::format("unknown export format '{}': {}use cpp, json, csv, md, triton, vllm "
-                  "or cutlass",
-                  text, did_you_mean(text, kNames)));
+      fmt::format("unknown export format '{}': {}use cpp, json, csv, md, triton or cutlass", text,
+                  did_you_mean(text, kNames)));
 }
 
 std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& validity,
@@ -32,8 +30,6 @@ std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& val
       return {table_markdown(plan, validity)};
     case ExportFormat::kTriton:
       return triton_files(plan, validity);
-    case ExportFormat::kVllm:
-      return vllm_files(plan, validity);
     case ExportFormat::kCutlass:
       return cutlass_files(plan, validity);
   }

@@ -26,7 +26,6 @@ std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& vali
                                     const PackageSources& sources);
 
 std::vector<ExportFile> triton_files(const ExportPlan& plan, const Validity& validity);
-std::vector<ExportFile> vllm_files(const ExportPlan& plan, const Validity& validity);
 std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& validity);
 
 }  // namespace hgemm

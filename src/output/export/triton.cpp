@@ -10,14 +10,23 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "families/family.h"
 #include "output/escape.h"
 #include "output/export/formats.h"
-#include "output/export/triton_tile.h"
 
 namespace hgemm {
 namespace {
+
+/// A config as Triton has it.
+struct TritonTile {
+  int block_m = 0, block_n = 0, block_k = 0;
+  int group_m = 0;  ///< tiles along M of a band
+  int num_warps = 0, num_stages = 0;
+
+  bool operator==(const TritonTile&) const = default;
+};
 
 /// Shared memory of one CTA, less what Triton itself takes.
 constexpr int kSmemBytes = DeviceLimits{}.smem_bytes_per_cta - 1024;
@@ -84,8 +93,7 @@ def seed(autotuner):
         autotuner.cache[(m, n, k, inputs, inputs, output)] = CONFIGS[index]
 )";
 
-}  // namespace
-
+/// None for kernels that multiply by CUDA cores.
 std::optional<TritonTile> triton_tile(const KernelConfig& c) {
   TritonTile tile;
   if (const auto* tiled = std::get_if<TiledConfig>(&c)) {
@@ -109,6 +117,8 @@ std::optional<TritonTile> triton_tile(const KernelConfig& c) {
   tile.num_stages = std::clamp(kSmemBytes / stage_bytes, 1, tile.num_stages);
   return tile;
 }
+
+}  // namespace
 
 std::vector<ExportFile> triton_files(const ExportPlan& plan, const Validity& validity) {
   std::vector<TritonTile> tiles;

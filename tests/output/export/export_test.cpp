@@ -139,12 +139,13 @@ TEST_P(ExportGolden, IsAsRecorded) {
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(recorded_names));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Formats, ExportGolden,
-    testing::Values(Golden{"json", ExportFormat::kJson}, Golden{"csv", ExportFormat::kCsv},
-                    Golden{"md", ExportFormat::kMarkdown}, Golden{"triton", ExportFormat::kTriton},
-                    Golden{"vllm", ExportFormat::kVllm}, Golden{"cutlass", ExportFormat::kCutlass}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Formats, ExportGolden,
+                         testing::Values(Golden{"json", ExportFormat::kJson},
+                                         Golden{"csv", ExportFormat::kCsv},
+                                         Golden{"md", ExportFormat::kMarkdown},
+                                         Golden{"triton", ExportFormat::kTriton},
+                                         Golden{"cutlass", ExportFormat::kCutlass}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ExportPackage, HasWhatItsKernelsNeedAndNoMore) {
   std::vector<RecordedRace> races = recordings();

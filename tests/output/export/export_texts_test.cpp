@@ -67,8 +67,7 @@ TEST_P(HostileExport, HasNoControlCharactersAndNoFileElsewhere) {
 INSTANTIATE_TEST_SUITE_P(Formats, HostileExport,
                          testing::Values(ExportFormat::kCpp, ExportFormat::kJson,
                                          ExportFormat::kCsv, ExportFormat::kMarkdown,
-                                         ExportFormat::kTriton, ExportFormat::kVllm,
-                                         ExportFormat::kCutlass));
+                                         ExportFormat::kTriton, ExportFormat::kCutlass));
 
 class HostileCode : public HostileExport {
  protected:
@@ -121,13 +120,6 @@ TEST_F(HostileCode, ATableHasItsLines) {
             lines(export_files(tame, valid_for(tame), ExportFormat::kCsv).front().text));
   EXPECT_THAT(page, Not(HasSubstr(" |a|"))) << "a cell ends where it should not";
   EXPECT_THAT(page, Not(ContainsRegex("[^\\]<script>")));
-}
-
-TEST_F(HostileCode, ALongNameIsNoCrash) {
-  std::vector<RecordedRace> races = recordings();
-  for (RecordedRace& race : races) race.environment.gpu_name = std::string(50'000, ' ') + "H200";
-  const ExportPlan plan = plan_export(races, {});
-  EXPECT_NO_THROW(write_export(folder_, export_files(plan, valid_for(plan), ExportFormat::kVllm)));
 }
 
 }  // namespace
