@@ -36,8 +36,9 @@ struct ExportOptions {
 };
 
 /// Few kernels for many problems are chosen from all configs and not from winners, as by `best`;
-/// other races of the same problems may have measured a config to the end that left these.
-std::vector<RecordedRace> races_of_whole_spaces() {
+/// other races of the same problems may have measured a config to the end that left these. Shapes
+/// of which only such races are recorded go to `others`.
+std::vector<RecordedRace> races_of_whole_spaces(std::vector<GemmProblem>& others, Regime regime) {
   std::vector<RecordedRace> races = recorded_races("truth.db");
   const std::size_t whole = races.size();
   for (RecordedRace& race : shipped_races()) {
@@ -46,15 +47,32 @@ std::vector<RecordedRace> races_of_whole_spaces() {
     };
     if (std::any_of(races.begin(), races.begin() + static_cast<std::ptrdiff_t>(whole), same)) {
       races.push_back(std::move(race));
+    } else if (race.race.regime == regime &&
+               std::ranges::none_of(others, [&race](const GemmProblem& other) {
+                 return other.same_problem(race.race.problem);
+               })) {
+      others.push_back(race.race.problem);
     }
   }
   return races;
 }
 
+ExportPlan plan_of_few_recorded(const ExportAim& aim) {
+  std::vector<GemmProblem> others;
+  const auto races = races_of_whole_spaces(others, aim.regime);
+  ExportPlan plan = plan_export(races, aim, current_among(shipped_builds()));
+  if (!aim.problems.empty()) return plan;
+  for (const GemmProblem& problem : others) {
+    plan.left_out.push_back(
+        {problem, "its whole space was not recorded; without --max-kernels it has a row"});
+  }
+  return plan;
+}
+
 ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
+  if (options.recorded && aim.max_kernels > 0) return plan_of_few_recorded(aim);
   if (options.recorded) {
-    return plan_export(options.max_kernels > 0 ? races_of_whole_spaces() : shipped_races(), aim,
-                       current_among(shipped_builds()));
+    return plan_export(shipped_races(), aim, current_among(shipped_builds()));
   }
   if (!std::filesystem::exists(options.db)) {
     throw InputError(
@@ -106,9 +124,7 @@ int run_export(const ExportOptions& options) {
         "or two are not certain; the same tune with --budget all takes its time\n",
         brief);
   }
-  for (const auto& [problem, reason] : plan.left_out) {
-    say("left out: {}: {}\n", to_string(problem), reason);
-  }
+  for (const std::string& line : losses(plan, format)) say("{}\n", line);
   return 0;
 }
 

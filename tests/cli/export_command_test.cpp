@@ -11,7 +11,9 @@ namespace hgemm {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 class ExportCommand : public ProgramTest {};
@@ -35,6 +37,18 @@ TEST_F(ExportCommand, FewKernelsForAllShapes) {
       run("export --format cpp -o few --recorded --shapes llama7b.yaml --max-kernels 4");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(read_file(folder() / "few/src/table.h"), HasSubstr("kKernelCount = 4;"));
+}
+
+TEST_F(ExportCommand, SaysWhatItLacksOfTheTunedTable) {
+  const Outcome off = run("export --format csv -o off --recorded");
+  ASSERT_EQ(off.exit_code, 0) << off.err;
+  EXPECT_THAT(off.err, AllOf(HasSubstr("not the fastest kernel at "), HasSubstr("--pdl"),
+                             HasSubstr("of its speed (geomean")));
+  EXPECT_THAT(run("export --format csv -o on --recorded --pdl").err,
+              Not(HasSubstr("which --pdl allows")));
+  const Outcome few = run("export --format csv -o few --recorded --pdl --max-kernels 2");
+  EXPECT_THAT(few.err, AllOf(HasSubstr("(--max-kernels)"), HasSubstr("left out: "),
+                             HasSubstr("without --max-kernels")));
 }
 
 TEST_F(ExportCommand, ExportsADatabaseOfMyOwn) {

@@ -67,6 +67,16 @@ std::optional<Test> test_of(const GemmProblem& problem, const KernelConfig& conf
 
 }  // namespace
 
+const char* why_not_in_cutlass(const ExportRow& row) {
+  const GemmProblem& problem = row.best.problem;
+  if (!test_of(problem, parse_label(*row.best.label))) return "a GEMV kernel, on CUDA cores";
+  if (!inputs_are_aligned(problem.extents(), problem.a_type) ||
+      !output_is_aligned(problem.extents(), problem.d_type)) {
+    return "rows that are not aligned to 16 bytes";
+  }
+  return nullptr;
+}
+
 std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& validity) {
   std::string list = "operation_name,m,n,k,batch_count,raster_order,swizzle_size,split_k_slices\n";
   std::string script = fmt::format(
@@ -84,14 +94,12 @@ std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& va
   for (const ExportRow& row : plan.rows) {
     const GemmProblem& problem = row.best.problem;
     const KernelConfig config = parse_label(*row.best.label);
-    const std::optional<Test> found = test_of(problem, config);
-    if (!found || !inputs_are_aligned(problem.extents(), problem.a_type) ||
-        !output_is_aligned(problem.extents(), problem.d_type)) {
-      script += fmt::format("# {}: no kernel of CUTLASS's library is like {}\n", to_string(problem),
-                            *row.best.label);
+    if (const char* reason = why_not_in_cutlass(row)) {
+      script += fmt::format("# {}: no kernel of CUTLASS's library is like {}: {}\n",
+                            to_string(problem), *row.best.label, reason);
       continue;
     }
-    const Test& test = *found;
+    const Test test = *test_of(problem, config);
     kernels.insert(test.kernel);
     list += fmt::format("{},{},{},{},1,{},{},{}\n", test.kernel, test.m, test.n, test.k,
                         test.raster_order, test.swizzle_size, test.split_k_slices);

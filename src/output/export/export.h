@@ -38,7 +38,16 @@ struct ExportPlan {
     GemmProblem problem;
     std::string reason;
   };
-  std::vector<LeftOut> left_out;  ///< problems that were asked for
+  /// Problems without a row: of those that were asked for, or of all that are recorded.
+  std::vector<LeftOut> left_out;
+  /// A row whose kernel is not the fastest one recorded at its problem.
+  struct Replaced {
+    GemmProblem problem;
+    std::string winner;              ///< label of the fastest
+    std::string reason;              ///< a verb and what follows: why that one is not in the row
+    std::optional<double> fraction;  ///< the row's ratio to cublas over the winner's
+  };
+  std::vector<Replaced> replaced;
 };
 
 struct ExportAim {
@@ -82,6 +91,10 @@ struct PackageSources {
 };
 std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& validity,
                                      ExportFormat format, const PackageSources& sources = {});
+
+/// What the files of that format lack of the tuned table, a line each, with counts and the option
+/// that changes it: kernels that stand in for faster ones, and shapes without a row.
+std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format);
 
 /// Writes all of them, or throws and leaves what was there as it was; makes the folder. Files of
 /// the same names are replaced. After a kill at any moment a folder that did not exist or that held

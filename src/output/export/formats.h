@@ -25,6 +25,10 @@ std::string rows_markdown(const ExportPlan& plan);
 std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& validity,
                                     const PackageSources& sources);
 
+/// Why the format has no place for a row; null if it has.
+const char* why_not_in_triton(const ExportRow& row);
+const char* why_not_in_cutlass(const ExportRow& row);
+
 std::vector<ExportFile> triton_files(const ExportPlan& plan, const Validity& validity);
 std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& validity);
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,14 +15,27 @@
 namespace hgemm {
 namespace {
 
-/// Whether a package may have the kernel of that label for the problem. Kernels whose CTAs wait for
-/// each other in memory are launched cooperatively there, which nobody promises to go with
-/// dependent launch.
-bool is_exportable(const std::string& label, const GemmProblem& problem, bool pdl) {
+constexpr const char* kNoWholeSpace =
+    "few kernels are chosen from whole spaces, and none was measured there; it may have a row "
+    "without --max-kernels";
+
+/// Why a package may not have the kernel of that label for the problem: a verb and what follows.
+/// Null if it may. Kernels whose CTAs wait for each other in memory are launched cooperatively
+/// there, which nobody promises to go with dependent launch.
+const char* why_not_exportable(const std::string& label, const GemmProblem& problem, bool pdl) {
   const KernelConfig config = parse_label(label);
-  const bool uses_pdl = pdl_kind(config) != PdlKind::kOff;
-  return (!uses_pdl || (pdl && !waits_in_memory(config))) && !is_probed(config) &&
-         why_not(config, problem) == nullptr;
+  if (is_probed(config)) return "has cycle stamps";
+  if (why_not(config, problem) != nullptr) return "is one that the kernel sources no longer take";
+  if (pdl_kind(config) == PdlKind::kOff) return nullptr;
+  if (!pdl) return "uses programmatic dependent launch, which --pdl allows";
+  if (waits_in_memory(config)) {
+    return "joins programmatic dependent launch with CTAs that wait for each other in memory";
+  }
+  return nullptr;
+}
+
+bool is_exportable(const std::string& label, const GemmProblem& problem, bool pdl) {
+  return why_not_exportable(label, problem, pdl) == nullptr;
 }
 
 /// Baselines, and the configs that `keep` takes by their label and the problem.
@@ -66,7 +80,7 @@ bool has_config(std::span<const RecordedRace> races, const GemmProblem& problem)
   });
 }
 
-/// Why there is no row, though `races` have configs of any sort.
+/// Why there is no row; `races` are those of the regime, with configs of any sort.
 const char* why_none(std::span<const RecordedRace> races, const GemmProblem& problem, bool pdl) {
   if (const char* reason = why_no_kernel(problem)) return reason;
   if (!has_config(races, problem)) return "never recorded";
@@ -97,7 +111,11 @@ void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
       return entry.speed <= 0 || !is_exportable(label(entry.config), truth.problem, aim.pdl);
     });
   }
-  std::erase_if(known, [](const Truth& truth) { return truth.entries.empty(); });
+  std::erase_if(known, [&](const Truth& truth) {
+    if (!truth.entries.empty()) return false;
+    plan.left_out.push_back({truth.problem, why_none(all, truth.problem, aim.pdl)});
+    return true;
+  });
   const Portfolio portfolio = choose_portfolio(known, aim.max_kernels);
   for (const Portfolio::Choice& choice : portfolio.choices) {
     plan.rows.push_back(export_row(row_of(races, choice.problem, choice.label)));
@@ -108,12 +126,59 @@ void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
     plan.left_out.push_back({problem, "none of so few kernels computes it"});
   }
   for (const GemmProblem& problem : aim.problems) {
-    const auto same = [&problem](const Truth& truth) {
-      return truth.problem.same_problem(problem);
-    };
-    if (std::ranges::none_of(known, same)) {
-      plan.left_out.push_back({problem, "not measured to the end"});
+    const auto same = [&problem](const auto& one) { return one.problem.same_problem(problem); };
+    if (std::ranges::none_of(known, same) && std::ranges::none_of(plan.left_out, same)) {
+      plan.left_out.push_back({problem, kNoWholeSpace});
     }
+  }
+}
+
+/// Which rows have another kernel than the fastest that is recorded, and why.
+void find_replaced(ExportPlan& plan, std::span<const RecordedRace> all, const ExportAim& aim,
+                   const IsCurrent& is_current) {
+  std::vector<GemmProblem> problems;
+  for (const ExportRow& row : plan.rows) problems.push_back(row.best.problem);
+  for (const BestRow& winner : best_rows(all, problems, Objective::kTime, is_current)) {
+    const auto row = std::ranges::find_if(plan.rows, [&winner](const ExportRow& candidate) {
+      return candidate.best.problem.same_problem(winner.problem);
+    });
+    if (!winner.label || !winner.verified || winner.label == row->best.label) continue;
+    const char* reason = why_not_exportable(*winner.label, winner.problem, aim.pdl);
+    if (reason == nullptr && aim.max_kernels == 0) continue;
+    std::optional<double> fraction;
+    if (winner.cublas && row->best.cublas) {
+      fraction = row->best.cublas->value / winner.cublas->value;
+    }
+    plan.replaced.push_back({winner.problem, *winner.label,
+                             reason ? reason : "is not among so few kernels (--max-kernels)",
+                             fraction});
+  }
+}
+
+/// Nothing that is recorded is dropped without a word, where all of it was asked for.
+/// `recorded`: all races; `all`: those of the regime.
+void find_left_out(ExportPlan& plan, std::span<const RecordedRace> recorded,
+                   std::span<const RecordedRace> all, const ExportAim& aim) {
+  if (!aim.problems.empty()) return;
+  const auto is_known = [&plan](const GemmProblem& problem) {
+    const auto is_row = [&](const ExportRow& row) {
+      return row.best.problem.same_problem(problem);
+    };
+    const auto is_out = [&](const auto& out) { return out.problem.same_problem(problem); };
+    return std::ranges::any_of(plan.rows, is_row) || std::ranges::any_of(plan.left_out, is_out);
+  };
+  const auto in_regime = [&](const GemmProblem& problem) {
+    return std::ranges::any_of(
+        all, [&](const RecordedRace& race) { return race.race.problem.same_problem(problem); });
+  };
+  for (const RecordedRace& race : recorded) {
+    const GemmProblem& problem = race.race.problem;
+    if (is_known(problem) || !has_config(recorded, problem)) continue;
+    std::string reason = aim.max_kernels > 0 ? kNoWholeSpace : why_none(all, problem, aim.pdl);
+    if (!in_regime(problem)) {
+      reason = fmt::format("recorded in {0} only (--regime {0})", to_string(race.race.regime));
+    }
+    plan.left_out.push_back({problem, std::move(reason)});
   }
 }
 
@@ -153,26 +218,27 @@ std::string ExportRow::command() const {
 
 ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
                        const IsCurrent& is_current) {
+  const std::vector<RecordedRace> recorded = races;
   std::erase_if(races, [&](const RecordedRace& race) { return race.race.regime != aim.regime; });
   const std::vector<RecordedRace> all = races;
   keep_trials(races, [&](const std::string& label, const GemmProblem& problem) {
     return is_exportable(label, problem, aim.pdl);
   });
-  ExportPlan plan{.regime = aim.regime, .pdl = aim.pdl, .rows = {}, .left_out = {}};
+  ExportPlan plan{.regime = aim.regime, .pdl = aim.pdl, .rows = {}, .left_out = {}, .replaced = {}};
   if (aim.max_kernels > 0) {
     add_portfolio(plan, races, all, aim);
   } else {
     add_best(plan, races, all, aim, is_current);
   }
+  find_left_out(plan, recorded, all, aim);
   if (plan.rows.empty()) {
-    std::string why;
-    for (const ExportPlan::LeftOut& left_out : plan.left_out) {
-      why += fmt::format("; {}: {}", to_string(left_out.problem), left_out.reason);
-    }
-    throw InputError(
-        fmt::format("there is nothing to export in the {} regime{}", to_string(aim.regime), why));
+    const auto why = losses(plan, ExportFormat::kJson);
+    throw InputError(fmt::format("there is nothing to export in the {} regime{}{}",
+                                 to_string(aim.regime), why.empty() ? "" : ": ",
+                                 fmt::join(why, "; ")));
   }
   check_one_gpu(plan);
+  find_replaced(plan, all, aim, is_current);
   return plan;
 }
 

@@ -62,16 +62,23 @@ Json row_json(const ExportRow& row) {
 }
 
 ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
-  std::vector<Json> rows, left_out;
+  std::vector<Json> rows, left_out, replaced;
   for (const ExportRow& row : plan.rows) rows.push_back(row_json(row));
   for (const auto& [problem, reason] : plan.left_out) {
     left_out.push_back({{"shape", to_string(problem)}, {"reason", reason}});
+  }
+  for (const ExportPlan::Replaced& one : plan.replaced) {
+    replaced.push_back({{"shape", to_string(one.problem)},
+                        {"winner", one.winner},
+                        {"reason", one.reason},
+                        {"fraction_of_winner", number(one.fraction)}});
   }
   return {"hgemm_tuned.json", dump({{"schema", "hgemm-tune export 1"},
                                     {"valid_for", validity_json(validity)},
                                     {"regime", to_string(plan.regime)},
                                     {"pdl", plan.pdl},
                                     {"rows", rows},
+                                    {"replaced", replaced},
                                     {"left_out", left_out}})};
 }
 

@@ -120,6 +120,13 @@ std::optional<TritonTile> triton_tile(const KernelConfig& c) {
 
 }  // namespace
 
+const char* why_not_in_triton(const ExportRow& row) {
+  if (!triton_tile(parse_label(*row.best.label))) return "a GEMV kernel, without tl.dot's tiles";
+  if (!row.best.problem.is_packed())
+    return "padded rows: leading dimensions are no part of the key";
+  return nullptr;
+}
+
 std::vector<ExportFile> triton_files(const ExportPlan& plan, const Validity& validity) {
   std::vector<TritonTile> tiles;
   std::string by_shape;
@@ -127,13 +134,11 @@ std::vector<ExportFile> triton_files(const ExportPlan& plan, const Validity& val
   Json left_out = Json::array();
   for (const ExportRow& row : plan.rows) {
     const GemmProblem& problem = row.best.problem;
-    const auto tile = triton_tile(parse_label(*row.best.label));
-    if (!tile || !problem.is_packed()) {
-      left_out.push_back({{"shape", to_string(problem)},
-                          {"reason", tile ? "leading dimensions are no part of the key"
-                                          : "a kernel without tl.dot's tiles"}});
+    if (const char* reason = why_not_in_triton(row)) {
+      left_out.push_back({{"shape", to_string(problem)}, {"reason", reason}});
       continue;
     }
+    const auto tile = triton_tile(parse_label(*row.best.label));
     auto found = std::ranges::find(tiles, *tile);
     if (found == tiles.end()) found = tiles.insert(found, *tile);
     const std::string inputs = torch_dtype(problem.a_type);

@@ -23,6 +23,10 @@ using testing::Not;
 using testing::SizeIs;
 using namespace test;
 
+constexpr ExportFormat kAllFormats[] = {ExportFormat::kCpp,    ExportFormat::kJson,
+                                        ExportFormat::kCsv,    ExportFormat::kMarkdown,
+                                        ExportFormat::kTriton, ExportFormat::kCutlass};
+
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
@@ -66,6 +70,70 @@ TEST(ExportPlan, SaysWhatIsLeftOutAndWhy) {
   ASSERT_THAT(plan.left_out, SizeIs(2));
   EXPECT_THAT(plan.left_out[0].reason, HasSubstr("--pdl"));
   EXPECT_EQ(plan.left_out[1].reason, "never recorded");
+}
+
+TEST(ExportLosses, NameWhatReplacedTheFastestKernelAndTheOptionThatChangesIt) {
+  const ExportPlan plan = planned();
+  ASSERT_THAT(plan.replaced, SizeIs(1));
+  EXPECT_EQ(plan.replaced[0].problem.m, 16);
+  EXPECT_THAT(plan.replaced[0].winner, HasSubstr(".pdl"));
+  EXPECT_NEAR(*plan.replaced[0].fraction, 5.0 / 8, 1e-9);
+  for (const ExportFormat format : kAllFormats) {
+    EXPECT_THAT(losses(plan, format),
+                testing::Contains(AllOf(HasSubstr("1 of 5 shapes (16x512x640)"), HasSubstr("--pdl"),
+                                        HasSubstr("0.625"))));
+  }
+  EXPECT_THAT(planned(true).replaced, IsEmpty());
+}
+
+TEST(ExportLosses, NameRowsThatAFormatHasNoPlaceFor) {
+  const GemvConfig gemv;
+  GemmProblem padded = export_shape(256, 512, 640);
+  padded.lda = 648;
+  GemmProblem odd = export_shape(256, 513, 641);
+  std::vector<RecordedRace> races;
+  for (const GemmProblem& problem : {padded, odd}) {
+    races.push_back(recorded(
+        problem, {timed(std::string(kCublasLabel), 15),
+                  timed(label(TiledConfig{.store = StorePath::kStaged, .pack = true}), 12)}));
+  }
+  races.push_back(recorded(export_shape(1, 512, 640),
+                           {timed(std::string(kCublasLabel), 9), timed(label(gemv), 8)}));
+  const ExportPlan plan = plan_export(races, {});
+  ASSERT_THAT(plan.rows, SizeIs(3));
+  EXPECT_THAT(losses(plan, ExportFormat::kTriton),
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("1 of 3 shapes (256x512x640.lda648)"), HasSubstr("padded rows"),
+                        HasSubstr("--format cpp")),
+                  AllOf(HasSubstr("1 of 3 shapes (1x512x640)"), HasSubstr("GEMV"))));
+  EXPECT_THAT(losses(plan, ExportFormat::kCutlass),
+              testing::UnorderedElementsAre(
+                  AllOf(HasSubstr("1 of 3 shapes (256x513x641)"), HasSubstr("not aligned")),
+                  AllOf(HasSubstr("1 of 3 shapes (1x512x640)"), HasSubstr("GEMV"))));
+  for (const ExportFormat format :
+       {ExportFormat::kCpp, ExportFormat::kJson, ExportFormat::kCsv, ExportFormat::kMarkdown}) {
+    EXPECT_THAT(losses(plan, format), IsEmpty());
+  }
+}
+
+TEST(ExportLosses, NameShapesWhoseKernelsMayAllNotBeExported) {
+  TiledConfig pdl = kWide;
+  pdl.pdl = true;
+  std::vector<RecordedRace> races = recordings();
+  races.push_back(recorded(export_shape(64, 72, 80),
+                           {timed(std::string(kCublasLabel), 9), timed(label(pdl), 8)}));
+  EXPECT_THAT(losses(plan_export(races, {}), ExportFormat::kCsv),
+              testing::Contains(AllOf(HasSubstr("left out: 1 of 6 shapes (64x72x80)"),
+                                      HasSubstr("--pdl allows it"))));
+}
+
+TEST(ExportLosses, NameShapesOfTheOtherRegime) {
+  std::vector<RecordedRace> races = recordings();
+  races.push_back(recorded(export_shape(64, 72, 80),
+                           {timed(std::string(kCublasLabel), 9), timed(label(kWide), 8)}));
+  races.back().race.regime = Regime::kBurst;
+  EXPECT_THAT(losses(plan_export(races, {}), ExportFormat::kCsv),
+              testing::Contains(AllOf(HasSubstr("64x72x80"), HasSubstr("--regime burst"))));
 }
 
 TEST(ExportPlan, IsForOneGpuAndNeedsSomething) {

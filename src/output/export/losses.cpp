@@ -1,0 +1,84 @@
+// What an export lacks of the tuned table: said to whoever made it, with the flag that changes it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/statistics.h"
+#include "gemm/codec.h"
+#include "output/export/formats.h"
+
+namespace hgemm {
+namespace {
+
+/// Values by their reason, in the order in which the reasons come first.
+template <class Value>
+using ByReason = std::vector<std::pair<std::string, std::vector<Value>>>;
+
+template <class Value>
+void add(ByReason<Value>& groups, const std::string& reason, Value value) {
+  auto group =
+      std::ranges::find(groups, reason, &std::pair<std::string, std::vector<Value>>::first);
+  if (group == groups.end()) group = groups.insert(group, {reason, {}});
+  group->second.push_back(std::move(value));
+}
+
+/// "3 of 25 shapes: 1x2x3, 4x5x6, ..."
+std::string named(std::vector<std::string> shapes, std::size_t of_all) {
+  constexpr std::size_t kNamed = 8;
+  const std::size_t count = shapes.size();
+  shapes.resize(std::min(count, kNamed));
+  return fmt::format("{} of {} shapes ({}{})", count, of_all, fmt::join(shapes, ", "),
+                     count > kNamed ? ", ..." : "");
+}
+
+/// " They have 0.967 of the speed (geomean; least 0.890).": where it is known.
+std::string speed_kept(std::span<const ExportPlan::Replaced* const> replaced) {
+  std::vector<double> fractions;
+  for (const ExportPlan::Replaced* one : replaced) {
+    if (one->fraction) fractions.push_back(*one->fraction);
+  }
+  if (fractions.empty()) return "";
+  return fmt::format("; what stands in has {:.3f} of its speed (geomean; least {:.3f})",
+                     geomean(fractions), std::ranges::min(fractions));
+}
+
+}  // namespace
+
+const char* why_not_in(ExportFormat format, const ExportRow& row) {
+  if (format == ExportFormat::kTriton) return why_not_in_triton(row);
+  if (format == ExportFormat::kCutlass) return why_not_in_cutlass(row);
+  return nullptr;  // these have all rows
+}
+
+std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
+  const std::size_t all = plan.rows.size() + plan.left_out.size();
+  std::vector<std::string> lines;
+
+  ByReason<const ExportPlan::Replaced*> replaced;
+  for (const ExportPlan::Replaced& one : plan.replaced) add(replaced, one.reason, &one);
+  for (const auto& [reason, group] : replaced) {
+    std::vector<std::string> shapes;
+    for (const ExportPlan::Replaced* one : group) shapes.push_back(to_string(one->problem));
+    lines.push_back(fmt::format("not the fastest kernel at {}: it {}{}",
+                                named(std::move(shapes), all), reason, speed_kept(group)));
+  }
+
+  ByReason<std::string> left_out;
+  for (const auto& [problem, reason] : plan.left_out) {
+    add(left_out, reason, to_string(problem));
+  }
+  for (const ExportRow& row : plan.rows) {
+    if (const char* reason = why_not_in(format, row)) {
+      add(left_out, std::string(reason) + " (--format cpp, json, csv and md have such rows)",
+          to_string(row.best.problem));
+    }
+  }
+  for (auto& [reason, shapes] : left_out) {
+    lines.push_back(fmt::format("left out: {}: {}", named(std::move(shapes), all), reason));
+  }
+  return lines;
+}
+
+}  // namespace hgemm
