@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# Fuzzes the parsers: scripts/fuzz.sh [seconds=3600] [target...]
+# Fuzzes the parsers: scripts/fuzz.sh [seconds=3600 | --total seconds] [target...]
 # Each target (tests/fuzz/<target>_fuzz.cpp; default: all) runs for so many seconds, as many at once
-# as there are CPUs. Inputs that reach new code are kept in build-fuzz/corpus/<target>/. What breaks
+# as there are CPUs; with --total, these seconds are shared out among the targets. Inputs that reach new code are kept in build-fuzz/corpus/<target>/. What breaks
 # one is written to build-fuzz/crashes/, and said with the command that reproduces it; copied into
 # tests/fuzz/corpus/<target>/ it is a test from then on. Exit code 1 if any did.
 set -euo pipefail
+total=0
+if [[ ${1:-} == --total ]]; then
+  total=1
+  shift
+fi
 seconds=${1:-3600}
 if [[ ! $seconds =~ ^[1-9][0-9]*$ ]]; then
-  echo "usage: scripts/fuzz.sh [seconds] [target...]" >&2
+  echo "usage: scripts/fuzz.sh [seconds | --total seconds] [target...]" >&2
   exit 2
 fi
 targets=("${@:2}")
@@ -31,7 +36,12 @@ clang=$(find_clang) || {
   clang=clang++-16
 }
 preset=fuzz
-source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DCMAKE_CXX_COMPILER="$clang" >/dev/null
+launchers=()
+if command -v ccache >/dev/null; then
+  launchers=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+fi
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DCMAKE_CXX_COMPILER="$clang" \
+  ${launchers[@]+"${launchers[@]}"} >/dev/null
 cmake --build --preset fuzz
 
 build=build-fuzz
@@ -39,6 +49,9 @@ if ((${#targets[@]} == 0)); then
   for source in tests/fuzz/*_fuzz.cpp; do
     targets+=("$(basename "$source" _fuzz.cpp)")
   done
+fi
+if ((total)); then
+  seconds=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 fi
 for target in "${targets[@]}"; do
   if [[ ! -x $build/tests/fuzz/${target}_fuzz ]]; then

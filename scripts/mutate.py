@@ -23,11 +23,11 @@ import hashlib
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -51,6 +51,9 @@ TESTED = {
     "kernels/swap_ab/rules.h": ["tests/kernels/rules_test.cpp", "tests/kernels/config_test.cpp"],
     "kernels/gemv/rules.h": ["tests/kernels/rules_test.cpp", "tests/kernels/config_test.cpp"],
 }
+
+# Headers that all sources include, and whose tests call them: only the tests are built again.
+ALONE = ("kernels/",)
 
 # Operators: what is found in code (binary operators stand between spaces), and what it becomes.
 SWAPS = [
@@ -155,25 +158,37 @@ class Tree:
     """A copy of the tree with a build folder, in which one file at a time is changed."""
 
     def __init__(self, work, jobs):
-        self.tree, self.build, self.jobs = work / "tree", work / "build", jobs
+        self.tree, self.build, self.jobs = work / "tree", work / "tree/build", jobs
         self.seconds = {}
+        self.noticed = {}  # by test, and by file and test: how many faults it was the first to notice
+        memory = pathlib.Path("/dev/shm")  # tests that write wait for disks most of their time
+        self.folder = tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None)
+        self.scratch = pathlib.Path(self.folder.name)
+        self.scratch.chmod(0o755)  # some tests go on as another user
 
     def set_up(self):
-        """Copies what git knows (as it is now), and configures."""
+        """Copies what git knows (as it is now), and configures.
+
+        The build folder lies in the tree, as it does in a checkout, and has test.sh's flags: so
+        ccache has most of it.
+        """
         names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                                cwd=ROOT, check=True, capture_output=True, text=True).stdout
         wanted = {name for name in names.split("\0") if name and (ROOT / name).is_file()}
         for name in wanted:
             self.write(name, (ROOT / name).read_bytes())
-        for file in self.tree.rglob("*"):
-            if file.is_file() and str(file.relative_to(self.tree)) not in wanted:
-                file.unlink()
+        for place in self.tree.iterdir():
+            for file in [] if place == self.build else [place, *place.rglob("*")]:
+                if file.is_file() and str(file.relative_to(self.tree)) not in wanted:
+                    file.unlink()
         if not (self.build / "build.ninja").exists():
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", "-DCMAKE_CUDA_COMPILER_LAUNCHER=ccache"]
             nvcc = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                                                         "bin/nvcc")
             subprocess.run(["cmake", "-G", "Ninja", "-S", self.tree, "-B", self.build,
-                            "-DBUILD_TESTING=ON", f"-DCMAKE_CUDA_COMPILER={nvcc}",
+                            "-DBUILD_TESTING=ON", "-DCMAKE_COMPILE_WARNING_AS_ERROR=ON",
+                            "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST",
+                            f"-DCMAKE_CUDA_COMPILER={nvcc}",
                             *(launcher if shutil.which("ccache") else [])],
                            check=True, stdout=subprocess.DEVNULL)
 
@@ -199,29 +214,63 @@ class Tree:
         try:
             done = subprocess.run([self.build / "tests" / stem, "--gtest_brief=1", "--gtest_fail_fast"],
                                   timeout=limit, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  cwd=self.build / "tests")
+                                  cwd=self.build / "tests", env={**os.environ, "TMPDIR": str(self.scratch)})
         except subprocess.TimeoutExpired:
             return "timed out"
+        finally:
+            for left in self.scratch.iterdir():
+                shutil.rmtree(left, ignore_errors=True)
         self.seconds.setdefault(stem, time.monotonic() - began)
         return "passed" if done.returncode == 0 else "failed"
 
+    def compile_alone(self, stem):
+        """Only the test itself, with the library as it was."""
+        commands = subprocess.run(["ninja", "-C", str(self.build), "-t", "commands", f"tests/{stem}"],
+                                  check=True, capture_output=True, text=True).stdout.splitlines()
+        mine = [command for command in commands
+                if f" -o tests/CMakeFiles/{stem}.dir/" in command or f" -o tests/{stem} " in command]
+        return subprocess.run(" && ".join(mine), shell=True, cwd=self.build, capture_output=True).returncode == 0
+
+    def forget_alone(self, stem):
+        """What compile_alone() wrote: ninja does not know what it was made from."""
+        (self.build / "tests" / stem).unlink(missing_ok=True)
+        for file in (self.build / f"tests/CMakeFiles/{stem}.dir").rglob("*.o"):
+            file.unlink()
+
     def judge(self, mutant):
-        stems = tests_of(mutant["file"])
-        original = (ROOT / mutant["file"]).read_bytes()
+        """The tests one by one, those first that noticed most so far: most faults need only one."""
+        stems = sorted(tests_of(mutant["file"]),
+                       key=lambda stem: (-self.noticed.get((mutant["file"], stem), 0),
+                                         -self.noticed.get(stem, 0), self.seconds.get(stem, 6)))
+        alone = mutant["file"].startswith(ALONE)
+        file = self.tree / mutant["file"]
+        original, times = file.read_bytes(), file.stat()
         lines = original.decode().split("\n")
         lines[mutant["line"] - 1] = mutant["new"]
         self.write(mutant["file"], "\n".join(lines).encode())
         try:
-            compiled, _ = self.compile(stems)
-            if not compiled:
-                return "not compiled", ""
-            for stem in stems:
+            for number, stem in enumerate(stems):
+                if alone:
+                    compiled = self.compile_alone(stem)
+                elif number < 2:  # the first; then all others at once
+                    compiled, _ = self.compile(stems[number:number + 1] if number == 0 else stems[1:])
+                if not compiled:
+                    return "not compiled", ""
                 outcome = self.run(stem, max(20, 10 * self.seconds.get(stem, 6)))
                 if outcome != "passed":
+                    self.count(mutant["file"], stem)
                     return ("killed" if outcome == "failed" else outcome), stem
             return "survived", ""
         finally:
             self.write(mutant["file"], original)
+            if alone:
+                os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+                for stem in stems:
+                    self.forget_alone(stem)
+
+    def count(self, file, stem):
+        for key in ((file, stem), stem):
+            self.noticed[key] = self.noticed.get(key, 0) + 1
 
 
 def report(results, path):
@@ -268,7 +317,9 @@ def main():
             print(f"{sum(m['file'] == file for m in mutants):5} {file}")
         print(f"{len(mutants):5} in all")
         return 0
-    random.Random(options.seed).shuffle(mutants)
+    # An order that one edited line does not change for the others.
+    mutants.sort(key=lambda mutant: hashlib.sha256(
+        json.dumps([options.seed, mutant["file"], mutant["old"], mutant["new"]]).encode()).digest())
     chosen = mutants[:options.count] if options.count else mutants
 
     options.work.mkdir(parents=True, exist_ok=True)
@@ -293,6 +344,9 @@ def main():
             if tree.run(stem, 600) != "passed":
                 print(f"{stem} fails without any fault: mend it first", file=sys.stderr)
                 return 1
+        for result in known.values():
+            if result["by"]:
+                tree.count(result["file"], result["by"])
         for number, mutant in enumerate(missing, 1):
             began = time.monotonic()
             outcome, by = tree.judge(mutant)
@@ -302,6 +356,7 @@ def main():
             print(f"[{number}/{len(missing)}] {outcome:12} {mutant['file']}:{mutant['line']} "
                   f"{mutant['operator']} {by} ({time.monotonic() - began:.0f} s)", flush=True)
         tree.compile(stems)
+        tree.folder.cleanup()
     results = [known[key_of(mutant)] for mutant in chosen]
     summary, survivors = report(results, options.work / "report.md")
     print("\n".join(summary))

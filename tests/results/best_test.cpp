@@ -125,6 +125,36 @@ TEST(Best, CyclesTellAKernelFromItsClock) {
   EXPECT_TRUE(row.cublas.has_value());
 }
 
+TEST(Best, WithoutAClockThereIsNoShareOfThePeakAndThereAreNoCycles) {
+  auto trials = std::vector{ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9))};
+  for (Sample& sample : trials[1].samples) sample.sm_mhz = 0;
+  BestRow row = only_row({race(trials)});
+  EXPECT_EQ(row.label, kA);
+  EXPECT_EQ(row.sm_mhz, std::nullopt);
+  EXPECT_EQ(row.peak_fraction, std::nullopt);
+  EXPECT_EQ(row.cublas_cycles, std::nullopt);
+  EXPECT_THAT(row.rounds.cycles, IsEmpty());
+
+  RecordedRace unknown = race({ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9))});
+  unknown.environment.sm_count = 0;
+  row = only_row({unknown});
+  EXPECT_EQ(row.sm_mhz, 1500);
+  EXPECT_EQ(row.peak_fraction, std::nullopt) << "of a GPU whose size nobody recorded";
+}
+
+TEST(Best, OfEqualsTheFirstIsNamedAndTheOtherIsATie) {
+  const BestRow row =
+      only_row({race({ok("cublas", samples(100, 0, 9)), ok("cublaslt.0", samples(95, 0, 9)),
+                      ok("cublaslt.1", samples(95, 0, 9)), ok(kA, samples(90, 0, 9)),
+                      ok(kB, samples(90, 0, 9))})});
+  EXPECT_EQ(row.label, kA);
+  EXPECT_THAT(row.ties, ElementsAre(kB));
+  EXPECT_EQ(row.cublaslt_label, "cublaslt.0");
+
+  const BestRow alone = only_row({race({ok(kA, samples(90, 0, 9)), ok(kB, samples(90, 0, 9))})});
+  EXPECT_EQ(alone.label, kA) << "without cuBLAS, too";
+}
+
 TEST(Best, ClockEventsAreThoseOfTheSamplesCompared) {
   auto trials = std::vector{ok("cublas", samples(100, 0, 12)), ok(kA, samples(90, 3, 9)),
                             ok(kB, samples(99, 3, 9))};
@@ -395,6 +425,14 @@ TEST(MeasuredSwaps, AreOfTheNewestRaceThatTriedBothWays) {
   GemmProblem other = kProblem;
   other.m = 8;
   EXPECT_FALSE(measured_swap(std::vector{newer}, other));
+}
+
+TEST(MeasuredSwaps, OfRacesOfOneSecondTheLaterRecordedCounts) {
+  const auto first = race({ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9)),
+                           ok(kSwapped, samples(45, 0, 9))});
+  const auto second = race({ok("cublas", samples(100, 0, 9)), ok(kA, samples(90, 0, 9)),
+                            ok(kSwapped, samples(60, 0, 9))});
+  EXPECT_THAT(measured_swap(std::vector{first, second}, kProblem)->speedup, DoubleNear(1.5, 0.01));
 }
 
 TEST(Best, BriefRacesAnswerOnlyWhereNoneOfFullEffortDoes) {

@@ -36,6 +36,18 @@ TEST(Figures, KnowsTheDeviceByItsNameElseItsNumberOfSms) {
   EXPECT_EQ(cost_figures(devices, environment, Regime::kSustained).sms, 160);
 }
 
+TEST(Figures, SizesAreInTheUnitsOfTheModel) {
+  // A table in MB and MHz; the model counts bytes and multiples of the H200's clock.
+  Device device;
+  device.sms.value = 100;
+  device.boost_mhz.value = 990;
+  device.l2_mb.value = 50;
+  const CostFigures figures = cost_figures(device);
+  EXPECT_EQ(figures.sms, 100);
+  EXPECT_DOUBLE_EQ(figures.l2_bytes, 50.0 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(figures.mhz, CostFigures{}.mhz / 2);
+}
+
 TEST(Figures, WithoutALimitTheClockStays) {
   const std::vector<Device> devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
   Environment environment;

@@ -1,5 +1,6 @@
 #include "search/referee.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -15,6 +16,40 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
+
+/// Of all finals at that pace in the recorded results: the most configs and algorithms that one
+/// had, and the fewest rounds of a finalist. (Baselines have been in screening too, which was
+/// rested where the final was at the own pace: the pace of a trial is the first by its name.)
+struct RecordedFinals {
+  int configs = 0, algorithms = 0, rounds = 0;
+};
+RecordedFinals recorded_finals(const std::string& pace) {
+  SQLite::Database db("file:" HGEMM_SOURCE_DIR "/results/h200/tune.db?immutable=1",
+                      SQLite::OPEN_READONLY | SQLite::OPEN_URI);
+  SQLite::Statement row(db, R"(
+      SELECT MAX(configs), MAX(algorithms), MIN(rounds) FROM (
+        SELECT SUM(label NOT LIKE 'cublas%') AS configs, SUM(label LIKE 'cublaslt.%') AS algorithms,
+               MIN(samples) AS rounds
+        FROM trial JOIN candidate ON candidate.id = candidate_id
+             JOIN (SELECT trial_id, MIN(pace) AS pace, COUNT(*) AS samples FROM sample
+                   GROUP BY trial_id) ON trial_id = trial.id
+        WHERE stage = 'final' AND status = 'ok' AND pace = ? GROUP BY race_id))");
+  row.bind(1, pace);
+  row.executeStep();
+  return {row.getColumn(0).getInt(), row.getColumn(1).getInt(), row.getColumn(2).getInt()};
+}
+
+TEST(RacePolicy, DefaultsAreTheProtocolOfTheRecordedResults) {
+  // Results of other finals could not be compared with those.
+  const RacePolicy policy;
+  const RecordedFinals own = recorded_finals("own"), rested = recorded_finals("rested");
+  EXPECT_EQ(policy.finalists, rested.configs);
+  EXPECT_EQ(policy.lt_finalists, rested.algorithms);
+  EXPECT_EQ(policy.min_rounds, rested.rounds);
+  EXPECT_EQ(policy.own_finalists, own.configs);
+  EXPECT_EQ(policy.own_lt_finalists, own.algorithms);
+  EXPECT_EQ(policy.own_min_rounds, own.rounds);
+}
 
 TEST(Referee, VisitsEveryoneOnceARoundInAnOrderThatChanges) {
   Model model(field(20, 100, [](int) { return 100.0; }), normal_noise(0));

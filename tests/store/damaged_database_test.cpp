@@ -310,6 +310,17 @@ TEST_F(StoreTest, WhatCannotBeShownIsRecordedAsQuestionMarks) {
   EXPECT_FALSE(read.race.trials.at(1).samples.at(0).power_w);
 }
 
+TEST_F(StoreTest, NamesHaveAtMost300Bytes) {
+  Store store = open();
+  Machine named = machine();
+  named.environment.gpu_name = std::string(300, 'x');
+  store.begin_race(store.begin_run(named, "hgemm-tune"), kProblem, Regime::kSustained, Timing{});
+  EXPECT_EQ(store.races().at(0).environment, named.environment);
+  named.environment.gpu_name += 'x';
+  EXPECT_THAT([&] { store.begin_run(named, "hgemm-tune"); },
+              ThrowsMessage<Error>(HasSubstr("environment.gpu_name")));
+}
+
 TEST_F(StoreTest, ANameThatNoneHasIsNotRecorded) {
   Store store = open();
   Machine odd = machine();
