@@ -8,9 +8,12 @@ figures/figures.json, which says what each of them shows. Opens no database and 
 NAME is what DIR will be called when it is put in its place.
 """
 
+import base64
 import concurrent.futures
 import ctypes
+import hashlib
 import html
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -29,9 +32,10 @@ sys.path.insert(0, str(HERE))
 import report_inside as inside  # noqa: E402
 import report_search as spaces  # noqa: E402
 import report_speed as speed  # noqa: E402
-from report_style import DARK, FONT, LIGHT, Canvas, css_variables  # noqa: E402
+from report_style import (DARK, FONT, LIGHT, PANEL, Drawn, Panel, css_variables,  # noqa: E402
+                          panel_svgs, svg_file, whole, write_png)
 
-SCHEMA = 1
+SCHEMA = 2
 
 # name, what it is called in the table of contents, the section of the data, what draws it. The
 # longest to draw first would be faster by little; this is the order of the page.
@@ -59,12 +63,12 @@ def source_text(source):
     return ", ".join(part for part in parts if part)
 
 
-def missing_figure(section, palette):
-    canvas = Canvas(palette, 150)
-    axes = canvas.axes(14, 10, 692, 130, grid=None)
-    speed.gap(canvas, axes, f"{section['missing']}\nTo record it: {section['how']}")
-    return speed.Drawn(canvas, f"Not recorded: {section['missing']}",
-                       f"To record it: {section['how']}", {"missing": True})
+def missing_figure(section):
+    text = f"{section['missing']}\nTo record it: {section['how']}"
+    return Drawn([Panel(130, lambda canvas: speed.gap(canvas, canvas.axes(0, 0, PANEL, 130, grid=None),
+                                                      text))],
+                 f"Not recorded: {section['missing']}", f"To record it: {section['how']}",
+                 {"missing": True})
 
 
 def draw(job):
@@ -72,25 +76,21 @@ def draw(job):
     name, data, folder = job
     _, label, key, function = next(one for one in FIGURES if one[0] == name)
     section = data[key]
-    result = {"name": name, "label": label, "missing": "missing" in section}
+    missing = "missing" in section
+    drawn = missing_figure(section) if missing else function(data)
+    source = section.get("source")
+    where = source_text(source) if source else ""
+    commands = source["commands"] if source else []
+    more = f" and {len(commands) - 1} more" if len(commands) > 1 else ""
+    command = textwrap.shorten(commands[0], 100, placeholder=" ...") + more if commands else ""
+    below = [line for line in (where, command) if line]
     for palette, suffix in ((LIGHT, ""), (DARK, "-dark")):
-        drawn = (missing_figure(section, palette) if result["missing"]
-                 else function(data, palette))
-        source = section.get("source")
-        where = source_text(source) if source else ""
-        commands = source["commands"] if source else []
-        more = f" and {len(commands) - 1} more" if len(commands) > 1 else ""
-        command = textwrap.shorten(commands[0], 126 - len(more), placeholder=" ...") + more \
-            if commands else ""
-        drawn.canvas.title(drawn.title, [where, command])
-        drawn.canvas.png(folder / f"{name}{suffix}.png")
-        if palette is LIGHT:
-            page, alone = drawn.canvas.svg(name, drawn.title)
-            (folder / f"{name}.svg").write_text(alone, encoding="utf-8")
-            result.update(title=drawn.title, see=drawn.see, stats=drawn.stats, svg=page, where=where,
-                          commands=source["commands"] if source else [],
-                          kernels=source["kernels"] if source else [])
-    return result
+        write_png(whole(drawn, palette, below), folder / f"{name}{suffix}.png")
+    (folder / f"{name}.svg").write_text(svg_file(whole(drawn, LIGHT, below), name, drawn.title),
+                                        encoding="utf-8")
+    return {"name": name, "label": label, "missing": missing, "title": drawn.title, "see": drawn.see,
+            "stats": drawn.stats, "svgs": panel_svgs(drawn, name), "where": where,
+            "commands": commands, "kernels": source["kernels"] if source else []}
 
 
 def commands_html(result):
@@ -102,103 +102,101 @@ def commands_html(result):
             + "".join(f'<p class="command">{line}</p>' for line in lines) + "</details>")
 
 
-def figure_html(result):
+def panels_html(result):
+    return "".join(f'<div class="panel still">{svg}</div>' for svg in result["svgs"])
+
+
+def caption_html(result):
     kernels = f", kernels {', '.join(result['kernels'])}" if result["kernels"] else ""
     caption = (f'<p class="source">{html.escape(result["where"] + kernels)}</p>'
                if result["where"] else "")
+    return f"<figcaption>{caption}{commands_html(result)}</figcaption>"
+
+
+def figure_html(result):
     missing = ' class="missing"' if result["missing"] else ""
     return f"""
 <section id="{result['name']}"{missing}>
 <p class="eyebrow">{html.escape(result['label'])}</p>
 <h2>{html.escape(result['title'])}</h2>
 <p class="see">{html.escape(result['see'])}</p>
-<figure data-figure="{result['name']}">
-<div class="plot" tabindex="0">{result['svg']}</div>
-<figcaption>{caption}{commands_html(result)}</figcaption>
-</figure>
+<figure data-figure="{result['name']}"><div class="panels">{panels_html(result)}</div>
+{caption_html(result)}</figure>
 </section>"""
 
 
-def summary_html(data):
-    """A line per class: what its kernels gain."""
-    if "rows" not in data["best"]:
-        return ""
-    cells = {}
-    for one in speed.means(data["best"]["rows"]):
-        cells.setdefault(one["group"], {})[one["regime"]] = one
-    lines = []
-    for group, by_regime in cells.items():
-        tds = ""
-        for regime in speed.REGIMES:
-            one = by_regime.get(regime)
-            if one is None:
-                tds += '<td class="none">-</td><td class="none">-</td>'
-                continue
-            lt = f"{one['cublaslt']:.3f}" if one["cublaslt"] else "-"
-            tds += f"<td class=\"ours\">{one['cublas']:.3f}</td><td>{lt}</td>"
-        shapes = max(one["shapes"] for one in by_regime.values())
-        lines.append(f"<tr><th scope=\"row\">{html.escape(group)}</th><td class=\"count\">{shapes}</td>{tds}</tr>")
-    newest = max(row["started_utc"][:10] for row in data["best"]["rows"])
-    older = {}
-    for row in data["best"]["rows"]:
-        older.setdefault((row["group"], row["regime"]), set()).add(row["started_utc"][:10])
-    older = [f"{group} in {regime} ({max(dates)})" for (group, regime), dates in older.items()
-             if max(dates) < newest]
-    note = (f'<p class="note">Recorded before the others, by kernels of then: {html.escape(", ".join(older))}.</p>'
-            if older else "")
-    return f"""
-<div class="scroll"><table class="summary">
-<caption>How many times faster than cuBLAS, and than the best algorithm of cuBLASLt: geomeans</caption>
-<thead><tr><th rowspan="2">class</th><th rowspan="2" class="count">shapes</th><th colspan="2">sustained</th>
-<th colspan="2">burst</th></tr>
-<tr><th>x cuBLAS</th><th>x cuBLASLt</th><th>x cuBLAS</th><th>x cuBLASLt</th></tr></thead>
-<tbody>{''.join(lines)}</tbody></table></div>{note}"""
+# Where D3 is: Debian's node-d3, else the copy that the Python package mpld3 has. It is put into the
+# page as it is, with its notice; none of it is part of this project.
+D3_OF_DEBIAN = pathlib.Path("/usr/share/nodejs/d3/dist/d3.min.js")
+D3_NOTICE = re.compile(r"\s*(//|/\*)[ !]*https://d3js\.org v[567]\.")
 
 
-def number(value, digits):
-    return "-" if value is None else f"{value:.{digits}f}"
+def find_d3():
+    """The text of D3, None if there is none."""
+    places = [D3_OF_DEBIAN]
+    if package := importlib.util.find_spec("mpld3"):
+        places += sorted(pathlib.Path(package.origin).parent.glob("js/d3.v[567].min.js"))
+    for place in places:
+        try:
+            text = place.read_text(encoding="utf-8")
+        except OSError:
+            continue
+        if D3_NOTICE.match(text):
+            return text
+    return None
 
 
-def rows_html(data):
-    """Every row behind the first two figures."""
-    if "rows" not in data["best"]:
-        return ""
-    lines = []
-    for row in data["best"]["rows"]:
-        interval = ("" if row["ratio_cublas_low"] is None else
-                    f" [{row['ratio_cublas_low']:.3f}, {row['ratio_cublas_high']:.3f}]")
-        lines.append(
-            f"<tr><td>{html.escape(row['shape'])}</td><td>{row['regime']}</td>"
-            f"<td>{number(row['time_us'], 2)}</td><td>{number(row['tflops'], 1)}</td>"
-            f"<td>{number(row['ratio_cublas'], 3)}{interval}</td>"
-            f"<td>{number(row['ratio_cublaslt'], 3)}</td><td>{number(row['sm_mhz'], 0)}</td>"
-            f"<td class=\"label\"><code>{html.escape(row['label'])}</code></td></tr>")
-    return f"""
-<section id="rows"><p class="eyebrow">Table</p><h2>Every shape</h2>
-<details><summary>{len(lines)} rows</summary><div class="scroll"><table>
-<thead><tr><th>shape</th><th>regime</th><th>us</th><th>TFLOP/s</th><th>x cuBLAS</th><th>x cuBLASLt</th>
-<th>SM MHz</th><th>config</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div></details>
-</section>"""
+def shown(data):
+    """What the page's scripts read, as JSON that no text in it can end."""
+    best, configs = data["best"], data["configs"]
+    content = {"rows": best.get("all", []), "ceilings": best.get("ceilings", []),
+               "read_tbps": best.get("read_tbps"), "device": data["device"],
+               "configs": {} if "missing" in configs else configs, "comparison": data["comparison"]}
+    # "</script" would end the element that it stands in, "<!--" would change what ends it.
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def page(data, results):
+def scripts_html(d3):
+    """The scripts, and the policy by which the browser runs nothing else: whatever a text of a
+    database may be taken for, it is no script of this page."""
+    names = ["report.js", "report_race.js"] + (["report_charts.js"] if d3 else [])
+    texts = ([d3.replace("</script", "<\\/script")] if d3 else [])
+    texts += [(HERE / name).read_text(encoding="utf-8") for name in names] + ["start();"]
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
+    policy = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src "
+              + " ".join(f"'sha256-{one}'" for one in hashes))
+    return "\n".join(f"<script>{text}</script>" for text in texts), policy
+
+
+def page(data, results, d3):
     environments = sorted({e for key in {one[2] for one in FIGURES} if "source" in data[key]
                            for e in data[key]["source"]["environments"]})
     facts = [("Environment", "; ".join(environments) or "nothing was recorded")]
     facts.append(("Databases", ", ".join(data["databases"])))
+    if data["comparison"]:
+        facts.append(("Compared with", data["comparison"]["names"][0]))
     if data["other_gpus"]:
         facts.append(("Not in this report", ", ".join(data["other_gpus"]) + ": a report is of one GPU"))
     facts.append(("Written", f"{data['created_utc'].replace('T', ' ').rstrip('Z')} UTC by "
                              f"{data['revision'][:12]}: {data['command']}"))
-    # "</script" would end the element that it stands in, "<!--" would change what ends it.
-    shown = json.dumps({r["name"]: {k: r[k] for k in ("title", "missing", "stats")} for r in results})
+    rows = data["best"].get("all", [])
+    by_name = {r["name"]: r for r in results}
+    # The charts that follow what is chosen stand for these two.
+    drawn_by_scripts = ("speedups", "roofline") if rows else ()
+    explorer = string.Template((HERE / "report_explorer.html").read_text(encoding="utf-8")).substitute(
+        {name: "" if d3 else panels_html(by_name[name]) for name in ("speedups", "roofline")})
+    for name in drawn_by_scripts:
+        explorer = explorer.replace(f'<figcaption id="{name}-source"></figcaption>',
+                                    caption_html(by_name[name]))
+    entries = [("gain", "What do I gain?", False), ("rows", "Table", False)] if rows else []
+    if data["comparison"]:
+        entries.append(("compared", "Before and after", False))
+    entries += [(r["name"], r["label"], r["missing"]) for r in results]
+    entries.append(("about", "About", False))
+    scripts, policy = scripts_html(d3)
     template = string.Template((HERE / "report.html").read_text(encoding="utf-8"))
-    table = rows_html(data)
-    entries = [(r["name"], r["label"], r["missing"]) for r in results]
-    if table:
-        entries.append(("rows", "Every shape", False))
     return template.substitute(
-        title=html.escape(f"hgemm-tune on {data['gpu'] or 'no GPU'}"),
+        policy=policy, title=html.escape(f"hgemm-tune on {data['gpu'] or 'no GPU'}"),
         light=css_variables(LIGHT), dark=css_variables(DARK), font=FONT,
         style=(HERE / "report.css").read_text(encoding="utf-8"),
         gpu=html.escape(data["gpu"] or "nothing recorded"),
@@ -206,9 +204,9 @@ def page(data, results):
                       for k, v in facts),
         contents="".join(f'<li{" class=absent" if absent else ""}><a href="#{name}">'
                          f"{html.escape(label)}</a></li>" for name, label, absent in entries),
-        summary=summary_html(data),
-        figures="".join(figure_html(r) for r in results), rows=table,
-        shown=shown.replace("<", "\\u003c"))
+        explorer=explorer if rows else "",
+        figures="".join(figure_html(r) for r in results if r["name"] not in drawn_by_scripts),
+        data=shown(data), scripts=scripts)
 
 
 # Control characters, marks that turn the order of a line, and what XML cannot hold.
@@ -244,6 +242,11 @@ def write_report(source, folder, name):
     if data.get("schema") != SCHEMA:
         sys.exit(f"report.py: {source} has schema {data.get('schema')}, this program draws {SCHEMA}; "
                  "write it with the hgemm-tune that this file came with")
+    if "rows" in data["best"]:
+        # Figures show what is best of all; the page's own table and charts have the other kinds.
+        data["best"]["all"] = data["best"]["rows"]
+        data["best"]["rows"] = [row for row in data["best"]["all"] if "weights" in row["levels"]]
+    d3 = find_d3()
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     jobs = [(one, data, figures) for one, *_ in FIGURES]
@@ -253,7 +256,7 @@ def write_report(source, folder, name):
             workers, mp_context=multiprocessing.get_context("fork"), initializer=end_with,
             initargs=(os.getpid(),)) as pool:
         results = list(pool.map(draw, jobs))
-    text = page(data, results)
+    text = page(data, results, d3)
     (folder / "report.html").write_text(text, encoding="utf-8")
     (figures / "figures.json").write_text(json.dumps(
         {r["name"]: {k: r[k] for k in ("title", "see", "where", "commands", "missing", "stats")}
@@ -263,6 +266,10 @@ def write_report(source, folder, name):
     print(f"{name / 'report.html'} ({size / 1e6:.1f} MB): {len(results) - len(absent)} of "
           f"{len(results)} figures" + (f"; not recorded: {', '.join(absent)}" if absent else "")
           + f"; as SVG and PNG in {name / 'figures'}", flush=True)
+    if not d3:
+        print("The page has its table, and no charts that answer to the pointer: there is no D3 here; "
+              "install it (Debian: apt-get install node-d3; else pip install mpld3 into the Python that "
+              "draws)", flush=True)
 
 
 def main(arguments):

@@ -7,7 +7,10 @@ the variables, and as a file of its own, which brings them along.
 
 import io
 import re
+import textwrap
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import matplotlib
 
@@ -45,19 +48,19 @@ for _level in range(RAMP):
     DARK[f"on{_level}"] = DARK["ink"] if _level < 7 else DARK["paper"]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
-WIDTH = 720  # px, of every figure
-HEAD = 62  # of a figure's own title, which the page leaves away: it has it as text
-FOOT = 40  # of its source
+PANEL = 350  # px, the width of every panel: a phone's
+MARGIN, GAP = 14, 34  # px, around and between the panels of a file
 PNG_DPI = 120
+SMALL, TEXT, LARGE = 12, 12.5, 14  # px of letters: none is smaller
 
 matplotlib.rcParams.update({
-    "font.family": "DejaVu Sans", "font.size": 9.5,
+    "font.family": "DejaVu Sans", "font.size": SMALL,
     "svg.fonttype": "none", "axes.linewidth": 0.8, "axes.spines.top": False,
     "axes.spines.right": False, "xtick.major.size": 3, "ytick.major.size": 3,
     "xtick.minor.size": 0, "ytick.minor.size": 0, "xtick.major.pad": 3, "ytick.major.pad": 3,
     # Tags are texts of others: "$" and "^" are characters there.
     "text.parse_math": False,
-    "axes.axisbelow": True, "xtick.labelsize": 8.3, "ytick.labelsize": 8.3, "axes.labelsize": 8.8,
+    "axes.axisbelow": True, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.labelsize": SMALL,
 })
 
 
@@ -69,18 +72,33 @@ def css_variables(palette):
     return "".join(f"--{name}:{colour};" for name, colour in palette.items())
 
 
-class Canvas:
-    """A figure of WIDTH x height px below its title. Places are px from the top left of the body."""
+@dataclass
+class Panel:
+    """A part of a figure, PANEL px wide, which the page puts beside or below the others."""
+    height: int  # px
+    draw: Callable  # of a Canvas
 
-    def __init__(self, palette, height):
-        self.colour = palette
-        self.height = height
-        self.total = HEAD + height + FOOT
-        self.fig = Figure(figsize=(WIDTH / 72, self.total / 72), dpi=72, facecolor=palette["paper"])
+
+@dataclass
+class Drawn:
+    panels: list
+    title: str  # the finding, in words and numbers of the data
+    see: str  # one sentence: what to look at
+    stats: dict = field(default_factory=dict)  # of the data that was drawn: what tests compare
+    columns: int = 3  # of panels, in a file of its own
+
+
+class Canvas:
+    """Where a panel is drawn: places are px from its top left."""
+
+    def __init__(self, fig, palette, left=0, top=0):
+        self.fig, self.colour, self.left, self.top = fig, palette, left, top
+        self.width, self.height = (size * 72 for size in fig.get_size_inches())
 
     def axes(self, left, top, width, height, grid="y"):
-        axes = self.fig.add_axes([left / WIDTH, 1 - (HEAD + top + height) / self.total,
-                                  width / WIDTH, height / self.total])
+        axes = self.fig.add_axes([(self.left + left) / self.width,
+                                  1 - (self.top + top + height) / self.height,
+                                  width / self.width, height / self.height])
         c = self.colour
         axes.set_facecolor("none")
         for side in axes.spines.values():
@@ -92,38 +110,70 @@ class Canvas:
             axes.grid(True, axis=grid, color=c["grid"], linewidth=0.8)
         return axes
 
-    def text(self, x, y, text, colour="ink", size=9.5, **how):
-        """At px of the body; y grows downwards. The top of a line is at y."""
+    def text(self, x, y, text, colour="ink", size=SMALL, **how):
+        """y grows downwards. The top of a line is at y."""
         how.setdefault("va", "top")
-        return self.fig.text(x / WIDTH, 1 - (HEAD + y) / self.total, text,
+        return self.fig.text((self.left + x) / self.width, 1 - (self.top + y) / self.height, text,
                              color=self.colour[colour], fontsize=size, **how)
 
-    def title(self, text, source):
-        """What the figure says and where it is from (two lines), for the files of their own."""
-        for i, line in enumerate(wrap(text, 84)[:3]):
-            self.fig.text(14 / WIDTH, 1 - (12 + 17 * i) / self.total, line, va="top", fontsize=11.5,
-                          fontweight="bold", color=self.colour["ink"], gid=f"own-title-{i}")
-        for i, line in enumerate(source[:2]):
-            self.fig.text(14 / WIDTH, (24 - 12 * i) / self.total, line, va="bottom", fontsize=7.8,
-                          color=self.colour["muted"], gid=f"own-source-{i}")
 
-    def png(self, path):
-        self.fig.set_dpi(PNG_DPI)
-        agg = FigureCanvasAgg(self.fig)
-        agg.draw()
-        # A third of the size: there are few colours, and their edges.
-        Image.frombuffer("RGBA", agg.get_width_height(), agg.buffer_rgba()).convert("RGB") \
-            .quantize(128).save(path)
+def new_figure(palette, width, height):
+    return Figure(figsize=(width / 72, height / 72), dpi=72, facecolor=palette["paper"])
 
-    def svg(self, name, alt):
-        """Two SVGs of what was drawn with the light palette: for the page, and on its own."""
-        matplotlib.rcParams["svg.hashsalt"] = name  # ids differ from figure to figure
-        out = io.StringIO()
-        self.fig.savefig(out, format="svg", metadata={"Date": None, "Creator": None},
-                         transparent=True)
-        svg = themed(out.getvalue(), name)
-        own = head_of_svg(f"0 0 {WIDTH} {self.total}", alt, alone=True) + svg
-        return inline(svg, self, alt), own
+
+def svg_of(fig, name):
+    matplotlib.rcParams["svg.hashsalt"] = name  # ids differ from figure to figure
+    out = io.StringIO()
+    fig.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    return themed(out.getvalue(), name)
+
+
+def panel_svgs(drawn, name):
+    """One SVG for each panel, for the page."""
+    svgs = []
+    for i, panel in enumerate(drawn.panels):
+        fig = new_figure(LIGHT, PANEL, panel.height)
+        panel.draw(Canvas(fig, LIGHT))
+        svgs.append(head_of_svg(f"0 0 {PANEL} {panel.height}", f"{drawn.title}, part {i + 1}", False)
+                    + svg_of(fig, f"{name}-{i}"))
+    return svgs
+
+
+def whole(drawn, palette, source):
+    """All panels in one figure with its title and its source, for a file of its own."""
+    columns = min(drawn.columns, len(drawn.panels))
+    rows = [drawn.panels[i:i + columns] for i in range(0, len(drawn.panels), columns)]
+    heights = [max(panel.height for panel in row) for row in rows]
+    width = columns * (PANEL + GAP) - GAP + 2 * MARGIN
+    lines = wrap(drawn.title, max(30, width // 8))
+    head, foot = 20 + 20 * len(lines), 24 + 17 * len(source)
+    fig = new_figure(palette, width, head + sum(heights) + GAP * (len(rows) - 1) + foot)
+    around = Canvas(fig, palette)
+    for i, line in enumerate(lines):
+        around.text(MARGIN, 10 + 20 * i, line, size=15, fontweight="bold")
+    top = head
+    for row, height in zip(rows, heights):
+        for i, panel in enumerate(row):
+            panel.draw(Canvas(fig, palette, MARGIN + i * (PANEL + GAP), top))
+        top += height + GAP
+    for i, line in enumerate(source):
+        around.text(MARGIN, around.height - 12 - 17 * (len(source) - i),
+                    textwrap.shorten(line, width // 7, placeholder=" ..."), "muted")
+    return fig
+
+
+def write_png(fig, path):
+    fig.set_dpi(PNG_DPI)
+    agg = FigureCanvasAgg(fig)
+    agg.draw()
+    # A third of the size: there are few colours, and their edges.
+    Image.frombuffer("RGBA", agg.get_width_height(), agg.buffer_rgba()).convert("RGB") \
+        .quantize(128).save(path)
+
+
+def svg_file(fig, name, alt):
+    width, height = (round(size * 72) for size in fig.get_size_inches())
+    return head_of_svg(f"0 0 {width} {height}", alt, alone=True) + svg_of(fig, name)
 
 
 def wrap(text, columns):
@@ -155,12 +205,6 @@ def head_of_svg(view_box, alt, alone):
             f'{size} viewBox="{view_box}" role="img" aria-label="{escaped(alt)}">{style}')
 
 
-def inline(svg, canvas, alt):
-    """Without its own title and source."""
-    body = re.sub(r'<g id="own-(?:title|source)-\d+">.*?</g>\s*(?=<g|</g)', "", svg, flags=re.S)
-    return head_of_svg(f"0 {HEAD} {WIDTH} {canvas.height}", alt, alone=False) + body
-
-
 def themed(svg, name):
     """The content of an SVG with variables for colours, without what nobody refers to."""
     svg = svg[svg.index("<svg"):]
@@ -172,13 +216,25 @@ def themed(svg, name):
     svg = re.sub(r"font: ((?:[a-z0-9]+ )?[0-9.]+px) [^;\"]*", r"font: \1 var(--figure-font)", svg)
     used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
     svg = re.sub(r' id="([^"]+)"',
-                 lambda m: m.group() if m.group(1) in used or m.group(1).startswith("own-") else "",
-                 svg)
+                 lambda m: m.group() if m.group(1) in used else "", svg)
     for one in used:  # a page has many figures
         svg = re.sub(rf'(id="|url\(#|href="#){re.escape(one)}([")])', rf"\g<1>{name}-{one}\2", svg)
     # Coordinates to a hundredth of a px; what stands between tags is text.
     svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag.group()), svg)
     return re.sub(r">\s+<", "><", svg)
+
+
+def flow(canvas, x, y, words, columns, colour="muted", size=SMALL, step=16, **how):
+    """Text on as many lines as it needs; returns where the next one begins."""
+    for line in wrap(words, columns):
+        canvas.text(x, y, line, colour, size, **how)
+        y += step
+    return y
+
+
+def broken(label, columns):
+    """A label as lines that end at its fields."""
+    return wrap(label.replace(".", ". "), columns)
 
 
 def ramp(palette, level):

@@ -30,6 +30,7 @@ using std::chrono::steady_clock;
 struct ReportOptions {
   std::string db = kDefaultDatabase;
   bool recorded = false;
+  std::string before;
   std::string output;
   std::string command_line;
 };
@@ -56,6 +57,11 @@ ReportInput input_of(const ReportOptions& options) {
   input.devices = known_devices();
   input.space = load_space(kDefaultSpace, (resource_dir() / "configs").string());
   input.command_line = options.command_line;
+  if (!options.before.empty()) {
+    require_database(options.before);
+    input.before =
+        ReportBefore{Store::open(options.before, Store::Mode::kReadOnly).races(), options.before};
+  }
   if (!options.recorded) {
     require_database(options.db);
     const Store store = Store::open(options.db, Store::Mode::kReadOnly);
@@ -131,6 +137,8 @@ void add_report(CLI::App& program, Command& chosen, const std::string& command_l
                         ->capture_default_str();
   command->add_flag("--recorded", options->recorded, help_text("common", "--recorded"))
       ->excludes(db);
+  command->add_option("--before", options->before, help_text("report", "--before"))
+      ->type_name("FILE");
   command->add_option("-o,--output", options->output, help_text("report", "-o"))
       ->type_name("DIR")
       ->required();

@@ -132,16 +132,19 @@ std::string report_data(const ReportInput& input, const StudySections& study_sec
                     .devices = input.devices,
                     .space = input.space,
                     .device = find_device(input.devices, seen.gpu)};
-  Json data{{"schema", 1},
+  Json data{{"schema", 2},
             {"revision", git_revision()},
             {"command", input.command_line},
             {"created_utc", now_utc()},
             {"databases", input.databases},
             {"gpu", seen.gpu.empty() ? Json() : Json(seen.gpu)},
             {"other_gpus", others},
-            {"device", device_json(known.device)},
-            {"best", best_section(known)},
-            {"sustained", sustained_section(known)}};
+            {"device", device_json(known.device)}};
+  for (Section& section : best_sections(known)) data[section.name] = std::move(section.content);
+  data["comparison"] = input.before ? comparison_section(input.before->races, races,
+                                                         {input.before->name, input.databases[0]})
+                                    : Json();
+  data["sustained"] = sustained_section(known);
   for (Section& section : study_sections(known)) data[section.name] = std::move(section.content);
   data["tiles"] = tiles_section(known);
   data["search"] = search_section(known);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,24 +15,34 @@
 
 namespace hgemm {
 
+/// Recordings that a report is compared with.
+struct ReportBefore {
+  std::vector<RecordedRace> races;
+  std::string name;  ///< for people
+};
+
 struct ReportInput {
   std::vector<RecordedRace> races;     ///< what `best` answers from, oldest first
   std::vector<RecordedRace> spaces;    ///< races of whole spaces; empty: `races` are all there is
   std::vector<RecordedStudy> studies;  ///< of every kind
   std::vector<Device> devices;         ///< all that is known; those of the report are found by name
   Space space;                         ///< what there is to measure: tells what a race left out
-  std::vector<std::string> databases;  ///< names for people
+  std::vector<std::string> databases;  ///< names for people, at least one
+  std::optional<ReportBefore> before;
   std::string command_line;
 };
 
 /// A report is of one kind of GPU: the one with the newest race or study; the others are named.
 ///
-///   schema        1; a reader refuses others
+///   schema        2; a reader refuses others
 ///   revision      of the program, command, created_utc, databases: where the report is from
 ///   gpu           as the driver names it, null if the databases are empty; other_gpus: left out
 ///   device        its figures in configs/devices.yaml: name peak_tflops memory_tbps read_tbps
 ///                 ridge sms, each with <name>_source; null if it is not there
 ///   best          rows, ceilings               the best config of each shape
+///   configs       labels axes races            all configs of the races that the rows are from
+///   comparison    null, or what `compare --format json` says (output/emit.h) of the recordings
+///                 before and these, and names: of the two. Its rows have shape and group
 ///   sustained     one race at full load: shape power_limit_w candidates
 ///   ladder        ladders                      from a naive kernel to the fastest
 ///   cycles        probes                       where a kernel's cycles go
@@ -41,17 +52,32 @@ struct ReportInput {
 ///   search        strategies                   how near a search comes with how much measuring:
 ///                                              replayed on races with hundreds of configs
 ///
-/// Each of the last eight is an object with a `source`, or only `missing`: a sentence that says
-/// what was not recorded, and `how`: the command that records it. A source has `environments` (in
-/// words), `dates` ("2026-11-20 to 2026-11-22"), `regimes`, `kernels` (the short hashes of their
-/// sources) and `commands`, as they were recorded, without repetition.
+/// Each of `best` and of those from `sustained` on is an object with a `source`, or only `missing`:
+/// a sentence that says what was not recorded, and `how`: the command that records it. A source has
+/// `environments` (in words), `dates` ("2026-11-20 to 2026-11-22"), `regimes`, `kernels` (the short
+/// hashes of their sources) and `commands`, as they were recorded, without repetition.
 ///
 /// best.rows: the objects of `best --format json` (output/emit.h), and group (the tag before '/'),
 /// intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage,
-/// kernel (short hash of its sources), started_utc. best.ceilings, for each regime that has rows:
+/// kernel (short hash of its sources), started_utc, race (its place in configs.races; null if it is
+/// not there), levels. A shape and regime has a row for each PDL kind (`pdl`) of which a config was
+/// measured, with the best of that kind; `levels` has each of off, safe and weights for which the
+/// row is the best when no kind beyond it is allowed. So the rows with `weights` are what `best`
+/// answers. best.ceilings, for each regime that has rows:
 /// regime, sm_mhz (median of the rows that the tensor cores bound), tflops (what they do at that
 /// clock), shapes (of how many); best.read_tbps with read_source: the memory's measured ceiling,
 /// null if there is none.
+///
+/// configs.labels: every label that a race has, once. configs.axes: by the name of an axis (those
+/// of the families, where pdl is the PDL kind; family; tile, which is bm and bn) its values in
+/// order, and `of`: for each label the place of its value, -1 where its family lacks the axis.
+/// configs.races: winner (of this race alone), command, measured (configs that were timed),
+/// not_timed (how many, by status), and columns with an entry for each config, fastest first:
+/// config (its place in labels), speed (cublas' time over its own, null without cublas; of configs
+/// that were not measured to the end as results/speeds.h has it), time_us and sm_mhz (medians of
+/// its samples), final (1: measured to the end), low, high (95 % interval of speed; null if not
+/// final), tie (1: not to be told from the winner). Of a race with more than configs.most_of_race
+/// configs the fastest half of so many are there, and of the others as many, evenly by rank.
 ///
 /// sustained.candidates: who ("ours", "cublas", "cublaslt"), label, samples of round pace launches
 /// time_us sm_mhz power_w temperature_c.

@@ -1,11 +1,13 @@
 // What the sections of report data are made from and of (report.h says what is in each).
 #pragma once
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "families/kernel.h"
 #include "output/json.h"
 #include "results/replay.h"
 #include "search/devices.h"
@@ -54,7 +56,14 @@ struct Section {
   Json content;
 };
 
-Json best_section(const Known& known);
+/// The config of a label in a database; none if no family of this program reads it.
+std::optional<KernelConfig> find_config(const std::string& label);
+
+std::vector<Section> best_sections(const Known& known);  ///< best, configs
+Json configs_section(std::span<const RecordedRace* const> races);
+/// What changed from other recordings to these, by their names.
+Json comparison_section(std::span<const RecordedRace> before, std::span<const RecordedRace> after,
+                        const std::vector<std::string>& names);
 Json sustained_section(const Known& known);
 Json tiles_section(const Known& known);
 Json search_section(const Known& known);

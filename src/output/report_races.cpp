@@ -2,9 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 
+#include "base/error.h"
 #include "base/statistics.h"
+#include "families/family.h"
 #include "gemm/codec.h"
 #include "output/emit.h"
 #include "output/report_parts.h"
@@ -21,11 +27,98 @@ const char* name_of(Stage stage) {
   return stage == Stage::kFinal ? "final" : stage == Stage::kScreen ? "screen" : "none";
 }
 
+constexpr std::array kPdlKinds = {PdlKind::kOff, PdlKind::kSafe, PdlKind::kWeights};
+
+/// The races with the configs of some PDL kinds only; baselines stay.
+class RacesByKind {
+ public:
+  explicit RacesByKind(std::span<const RecordedRace> races) : races_(races) {
+    for (const RecordedRace& race : races) {
+      for (const Trial& trial : race.race.trials) {
+        if (is_baseline(trial.label) || kinds_.contains(trial.label)) continue;
+        const auto config = find_config(trial.label);
+        if (config) kinds_[trial.label] = pdl_kind(*config);
+      }
+    }
+  }
+
+  std::vector<RecordedRace> with(PdlKind first, PdlKind last) const {
+    std::vector<RecordedRace> kept;
+    for (const RecordedRace& race : races_) {
+      RecordedRace& copy = kept.emplace_back(race);
+      std::erase_if(copy.race.trials, [&](const Trial& trial) {
+        if (is_baseline(trial.label)) return false;
+        const auto kind = kinds_.find(trial.label);
+        return kind == kinds_.end() || kind->second < first || kind->second > last;
+      });
+    }
+    return kept;
+  }
+
+ private:
+  std::span<const RecordedRace> races_;
+  std::map<std::string, PdlKind> kinds_;
+};
+
+std::vector<BestRow> rows_with_winner(std::span<const RecordedRace> races) {
+  std::vector<BestRow> rows = best_rows(races);
+  std::erase_if(rows, [](const BestRow& row) { return !row.label; });
+  return rows;
+}
+
+bool is_same_result(const BestRow& a, const BestRow& b) {
+  return a.label == b.label && a.started_utc == b.started_utc && a.regime == b.regime &&
+         a.problem.same_problem(b.problem);
+}
+
+/// A row of the report, and which PDL kinds may be allowed for it to be the answer.
+struct Answer {
+  BestRow row;
+  std::vector<std::string> levels;
+};
+
+/// Of each problem and regime: what is best with no PDL, with `safe` allowed, and with all allowed
+/// (which `best` answers); and the best config of each kind. In the order of `best`.
+std::vector<Answer> answers_of(std::span<const RecordedRace> races) {
+  const RacesByKind by_kind(races);
+  std::vector<Answer> found;
+  const auto add = [&found](const std::vector<BestRow>& rows, std::string_view level) {
+    for (const BestRow& row : rows) {
+      auto known = std::ranges::find_if(
+          found, [&row](const Answer& answer) { return is_same_result(answer.row, row); });
+      if (known == found.end()) known = found.insert(known, {row, {}});
+      if (!level.empty()) known->levels.emplace_back(level);
+    }
+  };
+  const std::vector<BestRow> all = rows_with_winner(races);
+  for (const PdlKind level : kPdlKinds) {
+    const bool whole = level == PdlKind::kWeights;
+    add(whole ? all : rows_with_winner(by_kind.with(PdlKind::kOff, level)), to_string(level));
+  }
+  for (const PdlKind kind : kPdlKinds) add(rows_with_winner(by_kind.with(kind, kind)), "");
+
+  const auto place = [&all](const Answer& answer) {
+    const auto row = std::ranges::find_if(all, [&answer](const BestRow& candidate) {
+      return candidate.regime == answer.row.regime &&
+             candidate.problem.same_problem(answer.row.problem);
+    });
+    return std::pair{row - all.begin(), pdl_kind(parse_label(*answer.row.label))};
+  };
+  std::ranges::stable_sort(found, {}, place);
+  return found;
+}
+
+/// The place of a row's race among those whose configs the report has.
+using RaceIndex = std::function<std::optional<std::size_t>(const BestRow&)>;
+
 /// Rows and their JSON have the same order.
-Json rows_json(std::span<const BestRow> rows) {
+Json rows_json(std::span<const Answer> answers, const RaceIndex& race_index) {
+  std::vector<BestRow> rows;
+  for (const Answer& answer : answers) rows.push_back(answer.row);
   Json list = Json::parse(format_best(rows, Format::kJson));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const BestRow& row = rows[i];
+    const auto race = race_index(row);
     list[i].update(Json{{"shape", to_string(row.problem)},
                         {"group", group_of(row.problem)},
                         {"intensity", row.problem.intensity()},
@@ -33,7 +126,9 @@ Json rows_json(std::span<const BestRow> rows) {
                         {"cublaslt_tflops", tflops(row.problem, row.cublaslt_time_us)},
                         {"stage", name_of(row.stage)},
                         {"kernel", row.run.short_kernel_sources()},
-                        {"started_utc", row.started_utc}});
+                        {"started_utc", row.started_utc},
+                        {"levels", answers[i].levels},
+                        {"race", race ? Json(*race) : Json()}});
   }
   return list;
 }
@@ -113,20 +208,41 @@ Json samples_json(const Trial& trial) {
 
 }  // namespace
 
-Json best_section(const Known& known) {
-  std::vector<BestRow> rows = best_rows(known.races);
-  std::erase_if(rows, [](const BestRow& row) { return !row.label; });
-  if (rows.empty()) {
-    return missing("No verified kernel was recorded at any shape.",
-                   "hgemm-tune --shapes square.yaml --regime both");
+std::optional<KernelConfig> find_config(const std::string& label) {
+  try {
+    return parse_label(label);
+  } catch (const InputError&) {
+    return std::nullopt;  // of a version that is not known
+  }
+}
+
+std::vector<Section> best_sections(const Known& known) {
+  const std::vector<Answer> answers = answers_of(known.races);
+  if (answers.empty()) {
+    const Json gap = missing("No verified kernel was recorded at any shape.",
+                             "hgemm-tune --shapes square.yaml --regime both");
+    return {{"best", gap}, {"configs", gap}};
   }
   Source source;
-  for (const BestRow& row : rows) {
-    if (const RecordedRace* race = race_of(row, known.races)) source.add(*race);
+  std::vector<BestRow> best;  // of everything
+  std::vector<const RecordedRace*> races;
+  for (const Answer& answer : answers) {
+    if (std::ranges::count(answer.levels, to_string(PdlKind::kWeights)) > 0) {
+      best.push_back(answer.row);
+    }
+    const RecordedRace* race = race_of(answer.row, known.races);
+    if (race == nullptr) continue;
+    source.add(*race);
+    if (std::ranges::find(races, race) == races.end()) races.push_back(race);
   }
+  const RaceIndex race_index = [&](const BestRow& row) -> std::optional<std::size_t> {
+    const auto race = std::ranges::find(races, race_of(row, known.races));
+    if (race == races.end()) return std::nullopt;
+    return static_cast<std::size_t>(race - races.begin());
+  };
   Json json{{"source", source.json()},
-            {"rows", rows_json(rows)},
-            {"ceilings", ceilings(rows, known.device)}};
+            {"rows", rows_json(answers, race_index)},
+            {"ceilings", ceilings(best, known.device)}};
   const auto measured = measured_read_tbps(known.studies);
   if (known.device != nullptr && known.device->read_tbps) {
     json["read_tbps"] = known.device->read_tbps->value;
@@ -135,7 +251,7 @@ Json best_section(const Known& known) {
     json["read_tbps"] = number(measured);
     json["read_source"] = measured ? Json("micro, the best way to read memory") : Json();
   }
-  return json;
+  return {{"best", std::move(json)}, {"configs", configs_section(races)}};
 }
 
 Json sustained_section(const Known& known) {
