@@ -22,8 +22,8 @@ function element(tag, attributes = {}, ...children) {
 }
 
 /// A label that may be broken after each field.
-function breakable(label) {
-  const code = element("code");
+function breakable(label, tag = "code") {
+  const code = element(tag);
   label.split(".").forEach((field, i, all) => {
     code.append(field + (i + 1 < all.length ? "." : ""), element("wbr"));
   });
@@ -55,8 +55,8 @@ for (const row of ROWS) {
 const GROUPS = [...new Set(ROWS.map(row => row.group))];
 
 /// What counts: the best of each shape in the regime that is chosen, with the PDL that is allowed.
-function answers() {
-  return ROWS.filter(row => row.regime === state.regime && row.levels.includes(state.pdl));
+function answers(level = state.pdl) {
+  return ROWS.filter(row => row.regime === state.regime && row.levels.includes(level));
 }
 
 function rowFacts(row) {
@@ -118,13 +118,23 @@ function choose(changes, step = false) {
 
 // ---- Tooltips, and what is looked at ----
 
+let tipAt = null;  // the element that the tooltip is about
+
 /// Lines of [name, value]; the first is a heading.
-function showTip(lines, box) {
+function showTip(lines, at) {
   const tip = byId("tip");
+  tipAt = at;
   tip.replaceChildren(...lines.map(([name, value], i) => i === 0 ?
     element("p", {}, element("b", {}, name), value ? ` ${value}` : "") :
     element("p", {}, element("span", {}, name), ` ${value}`)));
   tip.hidden = false;
+  placeTip();
+}
+
+function placeTip() {
+  if (!tipAt) return;
+  if (!tipAt.isConnected) return hideTip();
+  const tip = byId("tip"), box = tipAt.getBoundingClientRect();
   const {width, height} = tip.getBoundingClientRect();
   const left = Math.max(8, Math.min(box.right + 10, document.documentElement.clientWidth - width - 8));
   const below = box.bottom + 10 + height < innerHeight;
@@ -133,6 +143,7 @@ function showTip(lines, box) {
 }
 
 function hideTip() {
+  tipAt = null;
   byId("tip").hidden = true;
 }
 
@@ -151,14 +162,16 @@ function interactive(container, attribute, facts, open) {
     const at = mark(event);
     if (!at) return;
     light(attribute, at.getAttribute(attribute));
-    showTip(facts(at), at.getBoundingClientRect());
+    showTip(facts(at), at);
   };
   const leave = () => { hideTip(); light(attribute, null); };
   container.addEventListener("pointerover", look);
   container.addEventListener("focusin", look);
   container.addEventListener("pointerout", leave);
   container.addEventListener("focusout", leave);
-  container.addEventListener("click", event => { if (mark(event)) open(mark(event)); });
+  container.addEventListener("click", event => {
+    if (mark(event) && !event.target.closest("button")) open(mark(event));
+  });
   container.addEventListener("keydown", event => {
     const at = mark(event);
     if (!at || event.target !== at) return;
@@ -217,17 +230,19 @@ function fillTable(table, columns, rows, sorting, first, attributes) {
   return sorted;
 }
 
+/// Few samples at another clock: not to be read as the others.
+const screened = (row, text) => isFinal(row) ? text : element("small", {}, text);
 const ratioCell = row => element("span", {}, element("b", {class: row.ratio_cublas < 1 ? "behind" : null},
   fixed(row.ratio_cublas, 3)), element("small", {}, interval(row.ratio_cublas_low, row.ratio_cublas_high) ||
     (row.ratio_cublas === null ? "" : ` ${whyNoInterval(row)}`)));
 const COLUMNS = [
-  {name: "shape", key: "shape", value: row => row.m * row.n * row.k, cell: row => row.shape, class: "shape"},
+  {name: "shape", key: "shape", value: row => row.m * row.n * row.k, cell: row => breakable(row.shape, "span"), class: "shape"},
   {name: "class", key: "group", value: row => row.group, cell: row => row.group},
   {name: "regime", key: "regime", value: row => row.regime, cell: row => row.regime},
   {name: "PDL", key: "pdl", value: row => LEVELS.indexOf(row.pdl), cell: row => row.pdl},
   {name: "config", key: "label", value: row => row.label, cell: row => breakable(row.label), class: "label"},
-  {name: "us", key: "time_us", value: row => row.time_us, cell: row => significant(row.time_us), number: true},
-  {name: "TFLOP/s", key: "tflops", value: row => row.tflops, cell: row => fixed(row.tflops, 1), number: true},
+  {name: "us", key: "time_us", value: row => row.time_us, cell: row => screened(row, significant(row.time_us)), number: true},
+  {name: "TFLOP/s", key: "tflops", value: row => row.tflops, cell: row => screened(row, fixed(row.tflops, 1)), number: true},
   {name: "x cuBLAS", key: "ratio_cublas", value: row => row.ratio_cublas, cell: ratioCell, number: true, class: "ratio"},
   {name: "x cuBLASLt", key: "ratio_cublaslt", value: row => row.ratio_cublaslt, cell: row => fixed(row.ratio_cublaslt, 3), number: true},
   {name: "SM MHz", key: "sm_mhz", value: row => row.sm_mhz, cell: row => fixed(row.sm_mhz, 0), number: true},
@@ -253,51 +268,54 @@ function renderTable() {
 
 // ---- The first box ----
 
-function means(rows) {
-  return GROUPS.map(group => {
-    const all = rows.filter(row => row.group === group);
-    const known = all.filter(row => isFinal(row) && row.ratio_cublas);
-    const lt = known.filter(row => row.ratio_cublaslt);
-    const ratios = known.map(row => row.ratio_cublas);
-    return known.length === 0 ? null : {
-      group, shapes: known.length, screened: all.length - known.length, cublas: geomean(ratios),
-      cublaslt: lt.length ? geomean(lt.map(row => row.ratio_cublaslt)) : null,
-      least: Math.min(...ratios), most: Math.max(...ratios),
-      behind: ratios.filter(ratio => ratio < 1).length};
-  }).filter(Boolean);
+/// What counts of a class, as far as it was measured to the end beside cuBLAS.
+function meansOf(rows, group) {
+  const known = rows.filter(row => row.group === group && isFinal(row) && row.ratio_cublas);
+  const ratios = known.map(row => row.ratio_cublas), lt = known.map(row => row.ratio_cublaslt).filter(Boolean);
+  return known.length === 0 ? null : {
+    shapes: known.length, cublas: geomean(ratios), cublaslt: lt.length ? geomean(lt) : null,
+    least: Math.min(...ratios), most: Math.max(...ratios), behind: ratios.filter(ratio => ratio < 1).length};
 }
 
-const WORDS = {off: "without PDL", safe: "with PDL of the safe kind", weights: "with any PDL"};
+const WORDS = {off: "without PDL", safe: "with PDL up to safe", weights: "with any PDL"};
+const MANY = {square: "squares", odd: "odd sizes"};
 
 function renderGain() {
   for (const input of document.querySelectorAll("#gain input")) input.checked = state[input.name] === input.value;
   const rows = answers();
-  const found = means(rows);
-  const all = rows.filter(row => isFinal(row) && row.ratio_cublas).map(row => row.ratio_cublas);
-  const answer = all.length ? `${geomean(all).toFixed(3)}x cuBLAS over ${all.length} shapes, ${WORDS[state.pdl]}, ${state.regime}` :
-    `Nothing was measured ${WORDS[state.pdl]} in ${state.regime}`;
-  byId("gain-answer").textContent = answer;
+  const classes = GROUPS.map(group => [group, meansOf(rows, group)]).filter(([, mean]) => mean);
+  const said = classes.filter(([, mean]) => mean.shapes > 1 || classes.length === 1).slice(0, 5)
+    .map(([group, mean]) => `${mean.cublas.toFixed(2)}x for ${MANY[group] || group}`);
+  byId("gain-answer").textContent = said.length ? `Over cuBLAS, ${WORDS[state.pdl]}, ${state.regime}: ${said.join(", ")}` :
+    `Nothing was measured ${WORDS[state.pdl]}, ${state.regime}`;
   const table = byId("gain-table");
-  table.caption.textContent = "Geometric means of how many times faster than cublasGemmEx, and than the best algorithm of cuBLASLt, the best kernels are";
-  const head = ["class", "shapes", "x cuBLAS", "x cuBLASLt", "least to most", "slower"];
+  table.caption.textContent = "Geometric means over the shapes of a class: how many times faster than cublasGemmEx the best kernels are, by the PDL that is allowed; then, with what is chosen above, than the best algorithm of cuBLASLt, the least and the most, and at how many shapes cuBLAS is ahead";
+  const head = ["class", "shapes", "no PDL", "safe", "weights", "x cuBLASLt", "least to most", "cuBLAS ahead"];
+  const chosen = 2 + LEVELS.indexOf(state.pdl);
   table.tHead.replaceChildren(element("tr", {}, ...head.map((name, i) => element("th", {scope: "col", class: i ? "number" : null}, name))));
-  table.tBodies[0].replaceChildren(...found.map(one => element("tr", {},
-    element("th", {scope: "row"}, one.group), ...[
-      [String(one.shapes), ""], [one.cublas.toFixed(3), "ours"], [fixed(one.cublaslt, 3), ""],
-      [`${one.least.toFixed(2)} – ${one.most.toFixed(2)}`, ""], [String(one.behind), ""],
-    ].map(([text, kind], i) => element("td", {class: `number ${kind}`, "data-name": head[i + 1]}, text)))));
-  const notes = ["slower: shapes at which cuBLAS is ahead."];
-  if (state.pdl !== "off") {
-    notes.push("cuBLAS's API has no PDL (programmatic dependent launch): it lets a kernel start before the one ahead of it ends." +
-      (state.pdl === "weights" ? " The kind weights also reads B early: no kernel before it may write B." : ""));
+  table.tBodies[0].replaceChildren(...classes.map(([group, mean]) => {
+    const byLevel = LEVELS.map(level => meansOf(answers(level), group));
+    const cells = [String(mean.shapes), ...byLevel.map(one => one === null ? "–" : one.cublas.toFixed(3) + (one.shapes === mean.shapes ? "" : ` (${one.shapes})`)),
+      fixed(mean.cublaslt, 3), `${mean.least.toFixed(2)} – ${mean.most.toFixed(2)}`, String(mean.behind)];
+    return element("tr", {}, element("th", {scope: "row"}, group), ...cells.map((text, i) =>
+      element("td", {class: `number ${i + 1 === chosen ? "ours chosen" : ""}`, "data-name": head[i + 1]}, text)));
+  }));
+  byId("gain-note").textContent = gainNotes(rows).join(" ");
+}
+
+function gainNotes(rows) {
+  const notes = ["PDL (programmatic dependent launch) lets a kernel start before the one ahead of it ends; cuBLAS's API has none, so no PDL is the like-for-like column. " +
+    "Safe kernels read nothing early; weights kernels read B early, which no kernel before them may write."];
+  const left = rows.filter(row => !isFinal(row) || !row.ratio_cublas).length;
+  if (left) notes.push(`${left} of ${rows.length} shapes were not measured to the end beside cuBLAS ${WORDS[state.pdl]}, and are left out.`);
+  if (byId("gain-table").tBodies[0].textContent.includes("(")) {
+    notes.push("(n): a mean over another number of shapes, as others were only screened with that PDL; do not compare it along its line.");
   }
-  const screened = rows.length - all.length;
-  if (screened) notes.push(`${screened} of ${rows.length} shapes have no result that was measured to the end ${WORDS[state.pdl]}, and are left out here.`);
   const newest = rows.map(row => row.date).sort().pop();
   const older = GROUPS.map(group => [group, rows.filter(row => row.group === group).map(row => row.date).sort().pop()])
     .filter(([, date]) => date && date < newest).map(([group, date]) => `${group} (${date})`);
-  if (older.length) notes.push(`Measured on ${newest}; before that: ${older.join(", ")}.`);
-  byId("gain-note").textContent = notes.join(" ");
+  if (older.length) notes.push(`Recorded before ${newest}: ${older.join(", ")}.`);
+  return notes;
 }
 
 // ---- Before and after ----
@@ -380,7 +398,7 @@ function start() {
   const again = () => { readHash(); render(); };
   addEventListener("popstate", again);
   addEventListener("keydown", event => { if (event.key === "Escape") hideTip(); });
-  addEventListener("scroll", hideTip, {passive: true});
+  addEventListener("scroll", placeTip, {passive: true});
   again();
   const place = state.row ? "race" : state.at;
   if (place && byId(place)) byId(place).scrollIntoView();

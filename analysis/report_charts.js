@@ -50,7 +50,7 @@ function bars(container, rows, spec) {
   const mark = marks(svg.append("g").selectAll("g").data(rows).join("g"), spec.attribute, spec.id, spec.name)
     .attr("transform", (_, i) => `translate(0,${top + ROW_PX * i})`).classed("chosen", row => spec.id(row) === state.row);
   mark.append("rect").attr("class", "ground").attr("width", width).attr("height", ROW_PX);
-  mark.append("text").attr("class", "end").attr("x", left - 8).attr("y", 15).text(row => shortened(row.shape, 21));
+  mark.append("text").attr("class", "end").attr("x", left - 8).attr("y", 15).text(row => shortened(row.shape, 19));
   mark.append("rect").attr("class", row => spec.value(row) >= 1 ? "bar" : "bar behind")
     .attr("x", row => Math.min(x(1), x(spec.value(row)))).attr("width", row => Math.abs(x(spec.value(row)) - x(1))).attr("y", 5).attr("height", 11);
   mark.filter(row => spec.low(row)).append("line").attr("class", "interval").attr("x1", row => x(spec.low(row)))
@@ -159,7 +159,7 @@ function drawRoofline() {
   legend.append("text").attr("x", 74).text("cuBLAS");
   const share = ceiling && read ? rows.filter(row => row.intensity > ceiling.tflops / read).map(row => row.tflops / ceiling.tflops) : [];
   byId("roofline-title").textContent = share.length ?
-    `Right of the ridge half of the shapes reach ${(d3.median(share) * 100).toFixed(0)} % of what the tensor cores can do, ${state.regime}` :
+    `Right of the ridge half of the shapes reach ${(d3.median(share) * 100).toFixed(0)}\u00a0% of what the tensor cores can do, ${state.regime}` :
     `${rows.length} shapes under the roof, ${state.regime}`;
 }
 
@@ -199,7 +199,8 @@ function drawStrip() {
   }
   svg.append("g").attr("class", "axis").attr("transform", "translate(48,0)").call(d3.axisLeft(y).ticks(6).tickSize(-(width - 56)));
   if (race.beside && y.domain()[0] < 1 && y.domain()[1] > 1) svg.append("line").attr("class", "base").attr("x1", 48).attr("x2", width - 8).attr("y1", y(1)).attr("y2", y(1));
-  const names = svg.append("g").selectAll("text").data(values).join("text").attr("class", turned ? "end" : "middle").text(String);
+  const every = turned ? Math.ceil(14 / (width / values.length)) : 1;
+  const names = svg.append("g").selectAll("text").data(values.filter((_, i) => i % every === 0)).join("text").attr("class", turned ? "end" : "middle").text(String);
   names.attr("transform", value => turned ? `translate(${x(value) + x.bandwidth() / 2 + 4},${height - bottom + 8}) rotate(-90)` :
     `translate(${x(value) + x.bandwidth() / 2},${height - bottom + 18})`);
   const area = d3.brush().extent([[48, 30], [width - 8, height - bottom]]).on("end", function () {
@@ -223,7 +224,7 @@ function drawParallel() {
   const configs = race.configs, container = byId("parallel"), narrow = container.clientWidth < NARROW_PX;
   const axes = narrow ? MAIN_AXES.filter(axis => DATA.configs.axes[axis]) : axesOf(configs);
   const {width, height, svg} = canvas(container, narrow ? 520 : 420, "Parallel coordinates of all configs");
-  const places = d3.scalePoint().domain([...axes, "speed"]).range([narrow ? 46 : 64, width - (narrow ? 22 : 60)]);
+  const places = d3.scalePoint().domain([...axes, "speed"]).range([narrow ? 62 : 70, width - (narrow ? 26 : 60)]);
   const top = 40, scales = {speed: speedScale([height - 16, top], configs)};
   for (const axis of axes) scales[axis] = d3.scalePoint().domain(valuesOf(axis, configs)).range([height - 16, top]).padding(0.3);
   const at = (axis, one) => scales[axis](axis === "speed" ? one.speed : one.of(axis));
@@ -239,7 +240,7 @@ function drawParallel() {
     group.append("line").attr("class", "base").attr("y1", top).attr("y2", height - 16);
     const name = axis === "speed" ? race.unit : axisName(axis);
     const last = axis === "speed";
-    const row = narrow && axes.indexOf(axis) % 2 === 1 ? 28 : 13;
+    const row = narrow && [...axes, "speed"].indexOf(axis) % 2 === 1 ? 28 : 13;
     group.append("text").attr("class", last ? "end strong" : "middle strong").attr("x", last ? (narrow ? 20 : 30) : 0).attr("y", row).text(name);
     const room = Math.max(1, Math.ceil(14 * values.length / (height - top - 16)));
     group.selectAll(".value").data(values.filter((_, i) => i % room === 0)).join("text").attr("class", "value end").attr("x", -8)

@@ -78,7 +78,7 @@ def draw_steps(canvas, main, steps):
     for j, (step, load, mma, store) in enumerate(steps):
         y = 62 + 40 * j
         canvas.text(0, y, step["step"], "ours", weight="bold")
-        canvas.text(26, y, step["name"].replace("_", " "))
+        canvas.text(32, y, step["name"].replace("_", " "))
         parts = [(p, v) for p, v in (("load", load), ("mma", mma), ("store", store)) if v]
         stacked(canvas, 0, y + 16, PANEL, 18, parts, whole)
 
@@ -261,8 +261,7 @@ def tile_order(data):
     panels = [Panel(order_height(section), lambda canvas, order=order: draw_order(
         canvas, section, order, counted.get(order["name"], []))) for order in section["orders"]]
     for one in recorded:
-        panels.append(Panel(400, lambda canvas, one=one: draw_map(canvas, one)))
-        panels.append(Panel(400, lambda canvas, one=one: draw_times(canvas, one)))
+        panels.append(Panel(map_height(one) + 376, lambda canvas, one=one: draw_timeline(canvas, one)))
     if not recorded:
         panels.append(Panel(200, lambda canvas: gap(
             canvas, canvas.axes(0, 0, PANEL, 200, grid=None), "no timeline of a kernel was recorded: "
@@ -301,17 +300,22 @@ def levels(recorded):
             for cell in recorded["cells"]}, end
 
 
-def head_of_timeline(canvas, recorded, what):
-    canvas.text(0, 2, f"{recorded['shape']}, order {recorded['order'] or 'of its label'}: {what}",
+def map_height(recorded):
+    return round(320 * min(1, recorded["rows"] / recorded["columns"])) + 84
+
+
+def draw_timeline(canvas, recorded):
+    canvas.text(0, 2, f"{recorded['shape']}, order {recorded['order'] or 'of its label'}",
                 size=LARGE, weight="bold")
+    draw_map(canvas, recorded)
+    draw_times(canvas, recorded, map_height(recorded))
 
 
 def draw_map(canvas, recorded):
     c = canvas.colour
     rows, columns = recorded["rows"], recorded["columns"]
     level, _ = levels(recorded)
-    head_of_timeline(canvas, recorded, "where")
-    canvas.text(0, 22, "tiles of D that the stamped SMs took", "muted")
+    canvas.text(0, 22, "where: tiles of D that the stamped SMs took", "muted")
     size = 320 * min(1, rows / columns)
     axes = canvas.axes(0, 44, 320, size, grid=None)
     axes.set_xlim(0, columns)
@@ -324,13 +328,12 @@ def draw_map(canvas, recorded):
     ramp_key(canvas, 44 + size + 8, "early", "late")
 
 
-def draw_times(canvas, recorded):
+def draw_times(canvas, recorded, top):
     c = canvas.colour
     level, end = levels(recorded)
     sms = sorted({sm for cell in recorded["cells"] for sm in cell["sms"]})
-    head_of_timeline(canvas, recorded, "when")
-    canvas.text(0, 22, f"time in us, of {len(sms)} SMs", "muted")
-    axes = canvas.axes(50, 44, PANEL - 56, 320, grid=None)
+    canvas.text(0, top, f"when: time in us, of {len(sms)} SMs", "muted")
+    axes = canvas.axes(50, top + 22, PANEL - 68, 320, grid=None)
     axes.set_xlim(0, end * 1.01)
     axes.set_ylim(len(sms) - 0.5, -0.5)
     for cell in recorded["cells"]:

@@ -87,7 +87,7 @@ const configColumns = () => [
   {name: "config", key: "label", value: one => one.label, cell: one => breakable(one.label), class: "label"},
   {name: race.unit, key: "speed", value: one => one.speed, number: true, class: "ratio", cell: one => element("span", {},
     element("b", {}, one.speed.toFixed(3)), element("small", {}, interval(one.low, one.high) || " screened"))},
-  {name: "us", key: "time_us", value: one => one.time_us, cell: one => significant(one.time_us), number: true},
+  {name: "us", key: "time_us", value: one => one.time_us, cell: one => one.final ? significant(one.time_us) : element("small", {}, significant(one.time_us)), number: true},
   {name: "SM MHz", key: "sm_mhz", value: one => one.sm_mhz, cell: one => one.sm_mhz ? one.sm_mhz.toFixed(0) : "–", number: true},
   {name: "tie", key: "tie", value: one => one.tie ? 1 : 0, cell: one => one.label === race.winner ? "winner" : one.tie ? "tie" : ""},
   {name: "copy", cell: one => element("span", {class: "buttons"}, copyButton("label", "label", one.label),
@@ -158,9 +158,9 @@ const configAt = at => race.configs.find(one => String(one.i) === at.getAttribut
 
 /// A config that is chosen is ringed in the charts, and part of the link to this page.
 function chooseConfig(at) {
-  const config = configAt(at);
+  const config = configAt(at), chart = at.closest("[id]").id;  // `at` is drawn anew
   choose({config: state.config === config.label ? "" : config.label});
-  const again = document.querySelector(`#${at.closest("[id]").id} [data-config="${config.i}"]`);
+  const again = document.querySelector(`#${chart} [data-config="${config.i}"]`);
   if (again) again.focus();
 }
 

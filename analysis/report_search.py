@@ -39,7 +39,7 @@ def draw_tiles(canvas, one):
     canvas.text(PANEL, 3, f"best {best['bm']}x{best['bn']}", "late", ha="right", weight="bold")
     canvas.text(0, 22, how_many(one), "muted")
     high = min(120, 26 * len(heights))
-    axes = canvas.axes(36, 48, PANEL - 40, high, grid=None)
+    axes = canvas.axes(36, 48, PANEL - 50, high, grid=None)
     axes.set_xlim(0, len(widths))
     axes.set_ylim(0, len(heights))
     for side in axes.spines.values():
@@ -63,7 +63,7 @@ def draw_tiles(canvas, one):
     axes.tick_params(length=0, pad=2)
     canvas.text(0, 48 + high + 3, "BM", "muted")
     canvas.text(36, 48 + high + 18, "BN", "muted")
-    key = canvas.axes(64, 48 + high + 22, PANEL - 68, 30, grid=None)
+    key = canvas.axes(64, 48 + high + 22, PANEL - 78, 30, grid=None)
     key.axis("off")
     key.set_xlim(0, RAMP)
     key.set_ylim(0, 3)
@@ -110,7 +110,7 @@ def tiles(data):
 SEARCHES = {
     "model": ("ours", "in the cost model's order, some at random"),
     "staged": ("line2", "one of each family, then all of the best families"),
-    "adaptive": ("line0", "the model's order, corrected by what was measured"),
+    "adaptive": ("line0", "in the model's order, corrected on the way"),
     "local": ("line1", "whatever is nearest to the best so far"),
     "random": ("base", "in a random order"),
 }
@@ -131,8 +131,8 @@ MARKERS = ["o", "s", "^", "D", "v"]
 
 
 def look_of(place, of):
-    return {"linewidth": 1.4 + 2.2 * (of - 1 - place), "marker": MARKERS[place % len(MARKERS)],
-            "markersize": 4 + 2.6 * (of - 1 - place), "markeredgewidth": 0}
+    return {"linewidth": 1.4 + 1.3 * (of - 1 - place), "marker": MARKERS[place % len(MARKERS)],
+            "markersize": 4 + 1.8 * (of - 1 - place), "markeredgewidth": 0}
 
 
 def draw_strategies(canvas, strategies, style):

@@ -320,9 +320,9 @@ def draw_ladder(canvas, one):
     sources = sorted({s["published_source"] for s in steps if s["published_source"]})
     known = []
     if cublas:
-        known.append(f"grey line: cuBLAS, {cublas:.{0 if cublas > 100 else 1}f}")
+        known.append(f"line: cuBLAS, {cublas:.{0 if cublas > 100 else 1}f}")
     if sources:
-        known.append("black mark: as published")
+        known.append("mark: as published")
     canvas.text(0, 22, "TFLOP/s" + "".join(f"; {one}" for one in known), "muted")
     axes = canvas.axes(0, 46, PANEL - 50, STEP * len(steps), grid="x")
     axes.set_ylim(len(steps) - 0.5, -0.5)
@@ -333,7 +333,7 @@ def draw_ladder(canvas, one):
         y = 46 + STEP * j
         canvas.text(0, y + 3, step["step"], "ours", weight="bold")
         name = step["title"]
-        canvas.text(26, y + 3, name if len(name) < 49 else name[:47] + "…",
+        canvas.text(32, y + 3, name if len(name) < 47 else name[:45] + "…",
                     bbox={"facecolor": c["paper"], "edgecolor": "none", "pad": 0.5})
         if step["tflops"] is None:
             canvas.text(26, y + 19, step["status"] or "not measured", "late")

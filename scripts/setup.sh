@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 packages=(build-essential cmake ninja-build git libcli11-dev libsqlitecpp-dev libsqlite3-dev
   libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev libxxhash-dev
-  clang-format python3-matplotlib ${test_packages[@]+"${test_packages[@]}"})
+  clang-format python3-matplotlib node-d3 ${test_packages[@]+"${test_packages[@]}"})
 
 install_missing_packages() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Opens a page in headless Chromium, as a phone and as a wide screen, light and dark, and names what
 is wrong with it: errors on the console, requests beyond the file itself, figures that are not there
-or have no size, anything that makes the page scroll sideways. Exit code 1 if anything is.
+or have no size, letters below 12 px, anything that makes the page scroll sideways. Exit code 1 if
+anything is.
 
     check_page.py CHROMIUM PAGE [FIGURE...]
 
 Speaks the DevTools protocol over the pipe that Chromium offers, so that nothing but Python is needed.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -16,6 +18,7 @@ import sys
 import tempfile
 
 WIDTHS = (390, 1440)
+SMALLEST_PX = 12
 # Sections by what they hold; boxes wider than the page must scroll by themselves.
 LOOK = """(() => {
   const of = name => document.querySelector(`[data-figure="${name}"] svg`);
@@ -24,7 +27,16 @@ LOOK = """(() => {
     const box = element.getBoundingClientRect();
     return [box.width, box.height, element.querySelectorAll("path, text").length];
   };
-  return {inner: innerWidth, scroll: document.documentElement.scrollWidth,
+  const small = new Map();  // texts that are seen, by the size that they are seen in
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.data.trim(), parent = walker.currentNode.parentElement;
+    if (!text || parent.closest("script, style, title, noscript, .unseen") || !parent.getClientRects().length) continue;
+    const matrix = parent.getScreenCTM ? parent.getScreenCTM() : null;
+    const px = parseFloat(getComputedStyle(parent).fontSize) * (matrix ? Math.hypot(matrix.a, matrix.b) : 1);
+    if (px < SMALLEST - 0.05) small.set(text, px);
+  }
+  return {inner: innerWidth, small: [...small].slice(0, 5), scroll: document.documentElement.scrollWidth,
           dark: matchMedia("(prefers-color-scheme: dark)").matches,
           paper: getComputedStyle(document.body).backgroundColor,
           ink: getComputedStyle(document.body).color,
@@ -84,7 +96,9 @@ def complaints_of_events(events, address):
     for event in events:
         method, what = event.get("method"), event.get("params", {})
         if method == "Runtime.exceptionThrown":
-            found.append(f"exception: {what['exceptionDetails'].get('text')}")
+            details = what["exceptionDetails"]
+            said = details.get("exception", {}).get("description", details.get("text"))
+            found.append(f"exception: {said}")
         elif method == "Runtime.consoleAPICalled" and what["type"] in ("error", "warning", "assert"):
             found.append(f"console: {[a.get('value') for a in what['args']]}")
         elif method == "Log.entryAdded" and what["entry"]["level"] in ("error", "warning"):
@@ -96,22 +110,29 @@ def complaints_of_events(events, address):
     return found
 
 
+def become(browser, session, width, dark):
+    """A screen of that width."""
+    browser.call("Emulation.setDeviceMetricsOverride", session, width=width, height=900,
+                 deviceScaleFactor=1, mobile=width < 500)
+    browser.call("Emulation.setEmulatedMedia", session, features=[
+        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+
 def look(browser, session, address, figures, width, dark):
     call = browser.call
-    call("Emulation.setDeviceMetricsOverride", session, width=width, height=900,
-         deviceScaleFactor=1, mobile=width < 500)
-    call("Emulation.setEmulatedMedia", session, features=[
-        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+    become(browser, session, width, dark)
     browser.events.clear()
     call("Page.navigate", session, url=address)
     browser.until("Page.loadEventFired")
     seen = call("Runtime.evaluate", session, returnByValue=True,
-                expression=LOOK.replace("NAMES", json.dumps(figures)))["result"]["value"]
+                expression=LOOK.replace("NAMES", json.dumps(figures))
+                .replace("SMALLEST", str(SMALLEST_PX)))["result"]["value"]
     found = complaints_of_events(browser.events, address)
     if seen["inner"] != width:
         found.append(f"laid out for {seen['inner']} px")
     if seen["scroll"] > seen["inner"]:
         found.append(f"scrolls sideways: {seen['scroll']} px wide")
+    found += [f"letters of {px:.1f} px: {text[:40]}" for text, px in seen["small"]]
     if seen["dark"] != dark:
         found.append("the colour scheme was not followed")
     for name, size in seen["figures"].items():
@@ -122,12 +143,9 @@ def look(browser, session, address, figures, width, dark):
     return found, (seen["paper"], seen["ink"])
 
 
-def main(arguments):
-    if len(arguments) < 2:
-        sys.exit(__doc__)
-    program, page, *figures = arguments
-    address = pathlib.Path(page).resolve().as_uri()
-    wrong = []
+@contextlib.contextmanager
+def opened(program):
+    """A browser with one page: the browser, and the session of the page."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
         try:
@@ -136,17 +154,27 @@ def main(arguments):
                                    flatten=True)["sessionId"]
             for domain in ("Page", "Runtime", "Log", "Network"):
                 browser.call(f"{domain}.enable", session)
-            for width in WIDTHS:
-                colours = []
-                for dark in (False, True):
-                    found, colour = look(browser, session, address, figures, width, dark)
-                    colours.append(colour)
-                    wrong += [f"{width} px, {'dark' if dark else 'light'}: {one}" for one in found]
-                if colours[0] == colours[1]:
-                    wrong.append(f"{width} px: light and dark look the same")
+            yield browser, session
         finally:
             browser.process.kill()
             browser.process.wait()
+
+
+def main(arguments):
+    if len(arguments) < 2:
+        sys.exit(__doc__)
+    program, page, *figures = arguments
+    address = pathlib.Path(page).resolve().as_uri()
+    wrong = []
+    with opened(program) as (browser, session):
+        for width in WIDTHS:
+            colours = []
+            for dark in (False, True):
+                found, colour = look(browser, session, address, figures, width, dark)
+                colours.append(colour)
+                wrong += [f"{width} px, {'dark' if dark else 'light'}: {one}" for one in found]
+            if colours[0] == colours[1]:
+                wrong.append(f"{width} px: light and dark look the same")
     print("\n".join(wrong) or f"{len(figures)} figures at {WIDTHS} px, light and dark: ok")
     return 1 if wrong else 0
 
