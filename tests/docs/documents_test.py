@@ -9,7 +9,6 @@ import concurrent.futures
 import csv
 import io
 import json
-import math
 import os
 import re
 import shutil
@@ -22,6 +21,8 @@ from pathlib import Path
 import markdown
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "analysis"))
+import headline  # noqa: E402
 PROGRAM = None
 NVCC = None
 
@@ -301,7 +302,7 @@ class Checks(unittest.TestCase):
                              "[`code`](gone.h) <img src=\"gone.png\"> [w](https://a.b)\n")
         self.assertEqual([one.split(": ", 1)[1].split(":")[0]
                           for one in broken_links(page, SOURCE / "made-up.md")],
-                         ["#gone", "gone.md", "gone.png", "gone.h"])
+                         ["#gone", "gone.md", "gone.h", "gone.png"])
 
     def test_sentences(self):
         page = markdown.Page("Some. Of these, none.\n- Of those\n\n| Of a | Off |\nfull. Often.\n")
@@ -381,26 +382,23 @@ class Documents(unittest.TestCase):
 
 
 class Headline(unittest.TestCase):
-    """The numbers of the front page are those of the databases."""
+    """The numbers of the front page are those that its two commands print."""
 
-    def ratios(self, *arguments):
-        done = subprocess.run([PROGRAM, "best", "--regime", "sustained", "--format", "csv", *arguments],
-                              capture_output=True, text=True, check=True, cwd=SOURCE)
+    def ratios(self, command):
+        words = command.split()[1:] + ["--format", "csv"]
+        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=True, cwd=SOURCE)
         return list(csv.DictReader(io.StringIO(done.stdout)))
 
     def setUp(self):
         self.text = (SOURCE / "README.md").read_text()
-        self.without = self.ratios("--db", "results/h200/decode.db")
-        self.allowed = self.ratios("--recorded", "--shapes", "llama7b.yaml")
-        self.assertTrue(all(row["pdl"] == "off" for row in self.without))
-        prefill = [row for row in self.allowed if row["m"] == "2048"]
-        self.assertTrue(all(row["pdl"] == "off" for row in prefill))
-        self.without += prefill
+        by_pdl = {command.split()[-1]: command for block in markdown.Page(self.text).blocks
+                  for command in markdown.commands(block.text) if " --pdl " in command}
+        self.without, self.allowed = (self.ratios(by_pdl[kind]) for kind in ("off", "weights"))
+        self.assertEqual({row["pdl"] for row in self.without}, {"off"})
 
     @staticmethod
     def geomean(rows, m, column):
-        values = [float(row[column]) for row in rows if row["m"] == m]
-        return f"{math.exp(math.fsum(map(math.log, values)) / len(values)):.3f}"
+        return f"{headline.geomean([float(row[column]) for row in rows if row['m'] == m]):.3f}"
 
     def test_geomeans(self):
         lines = re.findall(r"^\| (\d+) \| (.*) \|$", self.text, re.M)
@@ -410,10 +408,16 @@ class Headline(unittest.TestCase):
                 self.geomean(rows, m, column) for rows in (self.without, self.allowed)
                 for column in ("ratio_cublas", "ratio_cublaslt")], f"M = {m}")
 
+    def test_the_figure_shows_the_same(self):
+        rows = {"off": self.without, "weights": self.allowed}
+        for name in ("headline.png", "headline-dark.png"):
+            picture = (SOURCE / "results/h200" / name).read_bytes()
+            self.assertIn(b"tEXtDescription\0" + headline.summary(rows).encode(), picture,
+                          f"{name} is stale: run analysis/headline.py")
+
     def test_shapes_where_cublas_is_ahead_are_named(self):
         text = " ".join(self.text.split())
-        for without, allowed in zip(self.without, sorted(
-                self.allowed, key=lambda row: row["m"] == "2048")):
+        for without, allowed in zip(self.without, self.allowed, strict=True):
             self.assertEqual(without["problem"], allowed["problem"])
             ratios = [float(row["ratio_cublas"]) for row in (without, allowed)]
             if min(ratios) < 1:

@@ -1,0 +1,122 @@
+"""The front page's figure: speed over cuBLAS without and with programmatic dependent launch (PDL).
+
+headline.py PROGRAM FOLDER [arguments of `best`]
+
+writes FOLDER/headline.png and FOLDER/headline-dark.png from what `PROGRAM best` prints. Each dot is a shape,
+each bar the geometric mean of the shapes with the same M. The PNGs say in their text what they were drawn from.
+Needs Python 3 with matplotlib.
+"""
+
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+ARGUMENTS = ["--recorded", "--shapes", "llama7b.yaml", "--regime", "sustained"]
+KINDS = {"off": "without PDL", "weights": "PDL allowed"}
+
+LIGHT = {"paper": "#fefefd", "ink": "#1c2128", "muted": "#5f6875", "grid": "#e4e6e9", "off": "#c3d6f6",
+         "weights": "#6f9be6", "dot": "#1559c7", "line": "#1c2128"}
+DARK = {"paper": "#14171b", "ink": "#e8eaed", "muted": "#a1a9b4", "grid": "#2b3038", "off": "#2a4573",
+        "weights": "#4675c4", "dot": "#a8c8ff", "line": "#e8eaed"}
+
+
+def recorded(program, arguments):
+    """PDL kind -> rows of `best`, as CSV has them."""
+    rows = {}
+    for kind in KINDS:
+        done = subprocess.run([program, "best", *arguments, "--pdl", kind, "--format", "csv"],
+                              check=True, capture_output=True, text=True)
+        rows[kind] = list(csv.DictReader(io.StringIO(done.stdout)))
+    return rows
+
+
+def geomean(values):
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def ratios(rows):
+    """PDL kind -> M -> the ratios to cuBLAS of its shapes."""
+    found = {}
+    for kind, of_kind in rows.items():
+        for row in of_kind:
+            found.setdefault(kind, {}).setdefault(int(row["m"]), []).append(
+                float(row["ratio_cublas"]))
+    return found
+
+
+def summary(rows):
+    """What a PNG says that it shows: geometric means to three digits, as JSON."""
+    means = {kind: {str(m): f"{geomean(values):.3f}" for m, values in sorted(by_m.items())}
+             for kind, by_m in ratios(rows).items()}
+    return json.dumps(means, sort_keys=True)
+
+
+def source(rows):
+    every = [row for of_kind in rows.values() for row in of_kind]
+
+    def said(name):
+        return " and ".join(sorted({row[name] for row in every}))
+
+    dates = sorted({row["date"][:10] for row in every})
+    return (f"{said('gpu')}, driver {said('driver')}, CUDA {said('cuda')}, cuBLAS {said('cublas')}, "
+            f"{said('regime')}, {' to '.join(dict.fromkeys([dates[0], dates[-1]]))}")
+
+
+def draw(rows, palette, path):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 3.3), dpi=150, facecolor=palette["paper"])
+    axes = figure.add_axes((0.075, 0.19, 0.91, 0.62), facecolor=palette["paper"])
+    by_kind = ratios(rows)
+    sizes = sorted(by_kind["off"])
+    every = [value for by_m in by_kind.values() for values in by_m.values() for value in values]
+    lowest = min(every) - 0.06
+    width = 0.36
+    for side, kind in ((-1, "off"), (1, "weights")):
+        for place, m in enumerate(sizes):
+            values = sorted(by_kind[kind][m])
+            mean, middle = geomean(values), place + side * width / 2
+            axes.bar(middle, mean - 1, width * 0.94, bottom=1, color=palette[kind],
+                     label=KINDS[kind] if place == 0 else None)
+            spread = [middle + width * 0.5 * (i / (len(values) - 1) - 0.5) if len(values) > 1
+                      else middle for i in range(len(values))]
+            axes.plot(spread, values, "o", markersize=3.2, color=palette["dot"], zorder=3)
+            axes.text(middle, lowest, f"{mean:.3f}", ha="center", va="bottom", fontsize=8.5,
+                      color=palette["ink"])
+    axes.axhline(1, color=palette["line"], linewidth=1)
+    axes.set_xticks(range(len(sizes)), [f"M = {m}" for m in sizes])
+    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    axes.set_ylim(lowest, max(every) + 0.03)
+    axes.yaxis.grid(True, color=palette["grid"], linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=palette["muted"], labelsize=8.5, length=0)
+    for name, spine in axes.spines.items():
+        spine.set_visible(False)
+    figure.text(0.02, 0.945, "Speed over cuBLAS: Llama 2 7B's GEMMs, bf16", fontsize=11, weight="bold",
+                color=palette["ink"], va="center")
+    legend = figure.legend(loc="upper left", bbox_to_anchor=(0.01, 0.925), ncol=2, frameon=False,
+                           fontsize=8.5, labelcolor=palette["ink"], handlelength=1.2)
+    legend.set_in_layout(False)
+    figure.text(0.36, 0.868, "bar and number: geometric mean; dot: one shape; 1.0: cuBLAS", fontsize=8.5, color=palette["muted"],
+                va="center")
+    figure.text(0.02, 0.04, source(rows), fontsize=7.5, color=palette["muted"], va="center")
+    figure.savefig(path, metadata={"Description": summary(rows), "Software": None})
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    rows = recorded(sys.argv[1], sys.argv[3:] or ARGUMENTS)
+    folder = Path(sys.argv[2])
+    draw(rows, LIGHT, folder / "headline.png")
+    draw(rows, DARK, folder / "headline-dark.png")
+
+
+if __name__ == "__main__":
+    main()
