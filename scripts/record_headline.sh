@@ -1,23 +1,19 @@
 #!/usr/bin/env bash
-# Records what the README shows, from a finished build folder on a machine with a Hopper GPU: the
-# layers of Llama-2 7B and square shapes, tuned with any kernel (headline.db) and without programmatic
-# dependent launch (headline-pdl-off.db), at full effort. A recording that was stopped goes on.
-#   scripts/record_headline.sh [OUTPUT [REGIME...]]      # REGIME: sustained or burst; default: sustained
+# Records results/<GPU>/headline.db, what the README shows, from a finished build folder on a machine with a
+# Hopper GPU: the layers of Llama 2 7B and squares, tuned at full effort with any kernel and once more
+# without programmatic dependent launch. Takes 17 minutes on an H200; a recording that was stopped goes
+# on where it was, in recording-headline*.db.
+#   scripts/record_headline.sh [OUTPUT]
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
-shift $(($# > 0))
-regimes=("$@")
-[[ $# -gt 0 ]] || regimes=(sustained)
 cd "$output"
 
-for regime in "${regimes[@]}"; do
-  for pdl in weights off; do
-    db=headline.db
-    [[ $pdl == weights ]] || db=headline-pdl-off.db
-    for shapes in llama7b square; do
-      "$program" --shapes $shapes.yaml --regime "$regime" --pdl $pdl --budget 2% --require-gpu \
-        --db $db >/dev/null
-    done
+for pdl in weights off; do
+  for shapes in llama7b square; do
+    "$program" --shapes $shapes.yaml --pdl $pdl --budget 2% --require-gpu \
+      --db recording-headline-$pdl.db >/dev/null
   done
 done
+"$program" merge recording-headline-weights.db recording-headline-off.db -o headline.db
+rm recording-headline-weights.db recording-headline-off.db
 "$root/scripts/write_results.py" .
