@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "gemm/codec.h"
+#include "gemm/decoder.h"
 
 namespace hgemm {
 namespace {
@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kMaxShapes = 10'000;
 /// Far more than any pass has; sums of such weights, and their products with times, are finite.
 constexpr double kMaxWeight = 1e15;
-/// Rows from which a model's GEMM is called prefill rather than decode.
-constexpr std::int64_t kPrefillRows = 256;
+/// As the recorded results have it: gate and up apart, the logits of every token.
+constexpr Execution kExecution = {.fused_gate_up = false, .last_logits = false, .pad_vocab = false};
 
 constexpr const char* kFileHolds = "a map with `shapes:` or `model:`";
 
@@ -36,6 +36,7 @@ class ProblemsReader {
       read_list(file_.root());
       return std::move(problems_);
     }
+    check_no_config(file_.root());
     const YamlMap root = file_.map(file_.root(), "a shapes file", {"shapes", "model", "dtype"});
     if (const auto dtype = root.find("dtype")) type_ = read_type(*dtype);
     const auto shapes = root.find("shapes");
@@ -50,6 +51,15 @@ class ProblemsReader {
   }
 
  private:
+  /// A config.json is YAML too.
+  void check_no_config(const YAML::Node& root) const {
+    if (!root.IsMap() || !(root["model_type"] || root["architectures"])) return;
+    file_.fail(root.Mark(),
+               fmt::format("found the config.json of a Hugging Face model; expected {};"
+                           " give it with --model instead of --shapes",
+                           kFileHolds));
+  }
+
   void read_list(const YAML::Node& list) {
     if (!list.IsSequence() || list.size() == 0)
       file_.fail(list.Mark(),
@@ -101,8 +111,7 @@ class ProblemsReader {
     for (const YAML::Node& model : models) read_model(model, models.size() > 1);
   }
 
-  /// The linear layers of a decoder: attention with grouped key/value heads, gated feed-forward.
-  /// Tensor parallelism splits heads, ffn and vocab; hidden stays whole.
+  /// A decoder with grouped key/value heads and gated feed-forward.
   void read_model(const YAML::Node& node, bool one_of_several) {
     const YamlMap map = file_.map(node, "a model",
                                   {"name", "hidden", "ffn", "heads", "kv_heads", "head_dim",
@@ -111,64 +120,57 @@ class ProblemsReader {
       const auto value = otherwise ? map.find(key) : map.at(key);
       return value ? file_.number(*value, key, 1, kMaxExtent) : *otherwise;
     };
-    const std::int64_t hidden = number("hidden");
-    const std::int64_t ffn = number("ffn");
-    const std::int64_t heads = number("heads");
-    const std::int64_t kv_heads = number("kv_heads", heads);
-    const std::int64_t vocab = number("vocab");
-    const std::int64_t layers = number("layers", 1);
-    const std::int64_t parallel = number("tensor_parallel", 1);
-
-    const auto divide = [&](const char* key, std::int64_t value, const char* by,
-                            std::int64_t divisor) {
-      if (value % divisor != 0)
-        file_.fail(map.find(key).value_or(node).Mark(),
-                   fmt::format("found {} {}, which {} {} does not divide; expected a multiple of "
-                               "{}; change {} or {}",
-                               key, value, by, divisor, divisor, key, by));
-      return value / divisor;
-    };
-    if (!map.find("head_dim")) divide("hidden", hidden, "heads", heads);
-    const std::int64_t head_dim = number("head_dim", hidden / heads);
-    divide("heads", heads, "kv_heads", kv_heads);
-    const std::int64_t rank_heads = divide("heads", heads, "tensor_parallel", parallel);
-    const std::int64_t rank_kv_heads = divide("kv_heads", kv_heads, "tensor_parallel", parallel);
-    const std::int64_t rank_ffn = divide("ffn", ffn, "tensor_parallel", parallel);
-    const std::int64_t rank_vocab = divide("vocab", vocab, "tensor_parallel", parallel);
+    Decoder decoder;
+    decoder.hidden = number("hidden");
+    decoder.ffn = number("ffn");
+    decoder.heads = number("heads");
+    decoder.kv_heads = number("kv_heads", decoder.heads);
+    decoder.vocab = number("vocab");
+    decoder.layers = number("layers", 1);
+    decoder.dense_layers = decoder.layers;
+    if (!map.find("head_dim") && decoder.hidden % decoder.heads != 0)
+      fail_uneven(map, "hidden", decoder.hidden, "heads", decoder.heads);
+    decoder.head_dim = number("head_dim", decoder.hidden / decoder.heads);
+    Execution execution = kExecution;
+    execution.tensor_parallel = number("tensor_parallel", 1);
+    if (const auto uneven = find_uneven(decoder, execution))
+      fail_uneven(map, key_of(uneven->dimension), uneven->value,
+                  uneven->by_kv_heads ? "kv_heads" : "tensor_parallel", uneven->divisor);
 
     const std::string name =
         one_of_several || map.find("name") ? file_.text(map.at("name"), "name") : "";
-    const std::string prefix = one_of_several ? name + "/" : "";
-    const auto times = static_cast<double>(layers);
-    struct Linear {
-      const char* name;
-      std::int64_t n, k;
-      double weight;
-    };
-    const std::array<Linear, 5> linears = {{
-        {"qkv", (rank_heads + 2 * rank_kv_heads) * head_dim, hidden, times},
-        {"attn_out", hidden, rank_heads * head_dim, times},
-        {"ffn_gate_up", rank_ffn, hidden, 2 * times},
-        {"ffn_down", hidden, rank_ffn, times},
-        {"logits", rank_vocab, hidden, 1},
-    }};
-
-    GemmProblem problem;
-    problem.set_types(map.find("dtype") ? read_type(map.at("dtype")) : type_);
+    const DataType type = map.find("dtype") ? read_type(map.at("dtype")) : type_;
     for (const std::int64_t m : file_.numbers(map.at("m"), "m", 1, kMaxExtent))
-      for (const Linear& linear : linears) {
-        if (std::max(linear.n, linear.k) > kMaxExtent)
+      for (GemmProblem& problem : gemms_of(decoder, execution, m, type)) {
+        if (std::max(problem.n, problem.k) > kMaxExtent)
           file_.fail(node.Mark(), fmt::format("its {} is {} x {}; expected at most {}; check heads "
                                               "and head_dim",
-                                              linear.name, linear.n, linear.k, kMaxExtent));
-        problem.m = m;
-        problem.n = linear.n;
-        problem.k = linear.k;
-        problem.weight = linear.weight;
-        problem.tag =
-            fmt::format("{}{}/{}", prefix, m >= kPrefillRows ? "prefill" : "decode", linear.name);
+                                              problem.tag, problem.n, problem.k, kMaxExtent));
+        if (one_of_several) problem.tag = fmt::format("{}/{}", name, problem.tag);
         add(node.Mark(), problem);
       }
+  }
+
+  [[noreturn]] void fail_uneven(const YamlMap& map, const char* key, std::int64_t value,
+                                const char* by, std::int64_t divisor) const {
+    const auto node = map.find(key);
+    file_.fail(node ? node->Mark() : map.mark(),
+               fmt::format("found {} {}, which {} {} does not divide; expected a multiple of "
+                           "{}; change {} or {}",
+                           key, value, by, divisor, divisor, key, by));
+  }
+
+  static const char* key_of(Dimension dimension) {
+    switch (dimension) {
+      case Dimension::kHeads:
+        return "heads";
+      case Dimension::kKvHeads:
+        return "kv_heads";
+      case Dimension::kVocab:
+        return "vocab";
+      default:
+        return "ffn";
+    }
   }
 
   DataType read_type(const YAML::Node& node) const {
@@ -225,8 +227,9 @@ std::vector<GemmProblem> parse_inline(const std::string& argument) {
   return problems;
 }
 
-/// Entries of the same problem become the first of them, with the sum of their weights.
-std::vector<GemmProblem> merge(const std::vector<GemmProblem>& problems) {
+}  // namespace
+
+std::vector<GemmProblem> merge_problems(std::span<const GemmProblem> problems) {
   std::vector<GemmProblem> merged;
   std::unordered_map<std::string, std::size_t> places;  // of each problem among them, by its key
   std::vector<std::vector<std::string>> tags;           // of each, distinct
@@ -248,18 +251,16 @@ std::vector<GemmProblem> merge(const std::vector<GemmProblem>& problems) {
   return merged;
 }
 
-}  // namespace
-
 std::vector<GemmProblem> load_problems(const std::string& argument,
                                        const std::string& configs_dir) {
-  if (looks_inline(argument)) return merge(parse_inline(argument));
+  if (looks_inline(argument)) return merge_problems(parse_inline(argument));
   const std::string path =
       find_yaml(argument, std::filesystem::path(configs_dir) / "shapes", "shapes");
-  return merge(ProblemsReader(YamlFile::read(path, kFileHolds)).read());
+  return merge_problems(ProblemsReader(YamlFile::read(path, kFileHolds)).read());
 }
 
 std::vector<GemmProblem> parse_problems(std::string_view text, const std::string& path) {
-  return merge(ProblemsReader(YamlFile::parse(text, path, kFileHolds)).read());
+  return merge_problems(ProblemsReader(YamlFile::parse(text, path, kFileHolds)).read());
 }
 
 }  // namespace hgemm

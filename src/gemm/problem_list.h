@@ -1,6 +1,7 @@
 // Lists of problems as people write them: "MxNxK,..." and YAML files.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,16 @@ namespace hgemm {
 /// inclusive ranges "start:end:step", and give their product. The other keys of a map are the names
 /// of problem_fields() (gemm/codec.h), and dtype, the type of A, B and D. A model needs hidden,
 /// ffn, heads, vocab and m; kv_heads is heads, head_dim is hidden / heads, layers and
-/// tensor_parallel are 1 if left out. Its weights count how often a problem occurs in one forward
+/// tensor_parallel are 1 if left out. gemm/decoder.h has its GEMMs: gate and up are apart, logits
+/// are of all rows. Its weights count how often a problem occurs in one forward
 /// pass. name is needed beside other models, and begins its tags: "some-8b/prefill/qkv" (from 256
 /// rows, else decode). A file may also be just the list of shapes.
 std::vector<GemmProblem> load_problems(const std::string& argument, const std::string& configs_dir);
 /// The same of such a file's text; `path` is for messages.
 std::vector<GemmProblem> parse_problems(std::string_view text, const std::string& path);
+
+/// Each problem once: the first of those that are the same, with the sum of their weights and their
+/// distinct tags, joined with '+'.
+std::vector<GemmProblem> merge_problems(std::span<const GemmProblem> problems);
 
 }  // namespace hgemm

@@ -280,10 +280,10 @@ TEST_F(ShapesFile, SeveralModelsPrefixTheirTags) {
 TEST_F(ShapesFile, ModelMustDivide) {
   const std::string rest = ", ffn: 1024, vocab: 1000, m: 1";
   EXPECT_THAT(
-      complaint_about("model: {hidden: 512, heads: 8, kv_heads: 2, tensor_parallel: 4" + rest +
+      complaint_about("model: {hidden: 528, heads: 12, kv_heads: 3, tensor_parallel: 2" + rest +
                       "}"),
-      StartsWith("1:42: found kv_heads 2, which tensor_parallel 4 does not divide; expected a "
-                 "multiple of 4; change"));
+      StartsWith("1:43: found kv_heads 3, which tensor_parallel 2 does not divide; expected a "
+                 "multiple of 2; change"));
   EXPECT_THAT(complaint_about("model: {hidden: 500, heads: 8" + rest + "}"),
               StartsWith("1:17: found hidden 500, which heads 8 does not divide"));
   EXPECT_THAT(complaint_about("model: {hidden: 512, heads: 8, kv_heads: 3" + rest + "}"),
@@ -292,6 +292,21 @@ TEST_F(ShapesFile, ModelMustDivide) {
               HasSubstr("found vocab 1000, which tensor_parallel 16 does not divide"));
   EXPECT_THAT(complaint_about("model: {hidden: 512, heads: 8, layers: 0" + rest + "}"),
               StartsWith("1:40: found \"0\" for layers"));
+}
+
+TEST_F(ShapesFile, MoreRanksThanKvHeadsHaveCopiesOfThem) {
+  const auto problems = load(
+      "model: {hidden: 512, heads: 8, kv_heads: 2, tensor_parallel: 4, ffn: 1024, vocab: 1000,\n"
+      "        m: 1}\n");
+  EXPECT_EQ(to_string(problems[0]), "1x256x512") << "2 heads, and one of keys and of values";
+}
+
+TEST_F(ShapesFile, AConfigJsonPointsToModel) {
+  EXPECT_THAT(
+      complaint_about("{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 4096}\n"),
+      AllOf(HasSubstr("config.json of a Hugging Face model"), HasSubstr("--model")));
+  EXPECT_THAT(complaint_about("{\n  \"hidden_size\": 4096,\n  \"model_type\": \"llama\"\n}\n"),
+              HasSubstr("--model"));
 }
 
 // ---- Bad input ----
