@@ -35,7 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct AdviseOptions {
-  std::string problems;
+  ShapeOptions problems;
   bool wgmma = false;
   bool devices = false;
   std::string device = "all";
@@ -143,8 +143,7 @@ int run_advise(const AdviseOptions& options) {
 void add_advise(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<AdviseOptions>();
   CLI::App* command = add_command(program, "advise");
-  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(*command, options->problems);
   command->add_flag("--wgmma", options->wgmma, help_text("advise", "--wgmma"));
   command->add_flag("--devices", options->devices, help_text("advise", "--devices"));
   command->add_option("--device", options->device, help_text("advise", "--device"))

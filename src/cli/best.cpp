@@ -34,7 +34,7 @@ namespace {
 struct BestOptions {
   std::string db = kDefaultDatabase;
   bool recorded = false;
-  std::string problems;
+  ShapeOptions problems;
   AimOptions aim;
   bool predict = false;
   int max_kernels = 0;
@@ -192,8 +192,7 @@ void add_best(CLI::App& program, Command& chosen) {
                         ->capture_default_str();
   command->add_flag("--recorded", options->recorded, help_text("common", "--recorded"))
       ->excludes(db);
-  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(*command, options->problems);
   add_aim(*command, options->aim, "all that is recorded");
   CLI::Option* predict =
       command->add_flag("--predict", options->predict, help_text("best", "--predict"));

@@ -19,7 +19,7 @@ namespace {
 
 struct CompareOptions {
   std::string a, b;
-  std::string problems;
+  ShapeOptions problems;
   std::string format = "table";
   bool fail_on_regression = false;
 };
@@ -57,8 +57,7 @@ void add_compare(CLI::App& program, Command& chosen) {
   CLI::App* command = add_command(program, "compare");
   command->add_option("A.db", options->a, help_text("compare", "A.db"))->required()->type_name("");
   command->add_option("B.db", options->b, help_text("compare", "B.db"))->required()->type_name("");
-  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(*command, options->problems);
   command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -27,7 +27,7 @@ namespace {
 struct ExportOptions {
   std::string db = kDefaultDatabase;
   bool recorded = false;
-  std::string problems;
+  ShapeOptions problems;
   std::string regime = "sustained";
   std::string format;
   std::string output;
@@ -144,8 +144,7 @@ void add_export(CLI::App& program, Command& chosen) {
                         ->capture_default_str();
   command->add_flag("--recorded", options->recorded, help_text("common", "--recorded"))
       ->excludes(db);
-  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(*command, options->problems);
   command->add_option("--regime", options->regime, help_text("export", "--regime"))
       ->type_name("REGIME")
       ->capture_default_str();

@@ -34,7 +34,7 @@ constexpr std::size_t kMostPredictions = 200'000;
 
 struct PlanOptions {
   std::string space = kDefaultSpace;
-  std::string problems;
+  ShapeOptions problems;
   bool axes = false;
   bool explain = false;
   int top = 5;
@@ -82,10 +82,11 @@ void print_table(const Space& space, const Enumeration& points,
   }
   if (plans.empty()) return;
   std::int64_t trials = 0;
-  fmt::print("\n{:<24} {:>8}\n", "shape", "trials");
+  fmt::print("\n{:<24} {:>8} {:>8}  tag\n", "shape", "trials", "weight");
   for (const ProblemPlan& plan : plans) {
     trials += plan.configs;
-    fmt::print("{:<24} {:>8}  {}\n", to_string(plan.problem), plan.configs,
+    fmt::print("{:<24} {:>8} {:>8}  {}\n", to_string(plan.problem), plan.configs,
+               plan.problem.weight,
                plan.unsupported.empty() ? one_line(plan.problem.tag)
                                         : "invalid_config: " + plan.unsupported);
   }
@@ -99,7 +100,10 @@ void print_json(const Space& space, const Enumeration& points, std::span<const P
                       {"axes", axis_values(points.valid)}};
   for (const auto& [rule, count] : points.rejected) json["rejected"][rule] = count;
   for (const ProblemPlan& plan : plans) {
-    nlohmann::json entry{{"shape", to_string(plan.problem)}, {"trials", plan.configs}};
+    nlohmann::json entry{{"shape", to_string(plan.problem)},
+                         {"trials", plan.configs},
+                         {"tag", plan.problem.tag},
+                         {"weight", plan.problem.weight}};
     if (!plan.unsupported.empty()) entry["unsupported"] = plan.unsupported;
     json["shapes"].push_back(std::move(entry));
   }
@@ -169,7 +173,8 @@ void calibrate_by(const PlanOptions& options, const Device& device, CostFigures&
 int run_explain(const PlanOptions& options) {
   const Format format = parse_format(options.format);
   if (options.problems.empty()) {
-    throw InputError("--explain: which shapes? Give --shapes, e.g. --shapes 4096x4096x4096");
+    throw InputError(
+        "--explain: which shapes? Give --shapes, e.g. --shapes 4096x4096x4096, or --model");
   }
   const auto devices = choose_devices(known_devices(), options.device);
   if (devices.size() != 1) throw InputError("--device: choose one device to explain for");
@@ -207,8 +212,7 @@ void add_plan(CLI::App& program, Command& chosen) {
       command->add_option("--space", options->space, help_text("common", "--space"))
           ->type_name("NAME|FILE")
           ->capture_default_str();
-  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(*command, options->problems);
   CLI::Option* axes = command->add_flag("--axes", options->axes, help_text("plan", "--axes"));
   axes->excludes(space);
   CLI::Option* explain =

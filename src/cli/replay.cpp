@@ -30,7 +30,7 @@ namespace {
 
 struct ReplayOptions {
   std::string db;
-  std::string problems;
+  ShapeOptions problems;
   std::vector<std::string> strategies = {"model"};
   std::string budget = "3%";
   std::vector<std::string> found;
@@ -126,10 +126,10 @@ int run_replay(const ReplayOptions& options) {
   if (known.empty()) {
     throw Error(fmt::format(
         "there is nothing to replay: no race{} in {} was measured to the end; record one with "
-        "`hgemm-tune --shapes {} --budget all --db truth.db`",
+        "`hgemm-tune {} --budget all --db truth.db`",
         problems.empty() ? "" : " of these shapes",
         options.db.empty() ? "the recorded truth" : options.db,
-        problems.empty() ? "square" : options.problems));
+        problems.empty() ? "--shapes square" : options.problems.arguments()));
   }
   if (!options.found.empty()) {
     fmt::print("{}", format_replay(judged(options, known), format));
@@ -154,8 +154,7 @@ void add_replay(CLI::App& program, Command& chosen) {
   const auto options = std::make_shared<ReplayOptions>();
   CLI::App* command = add_command(program, "replay");
   command->add_option("--db", options->db, help_text("replay", "--db"))->type_name("FILE");
-  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(*command, options->problems);
   CLI::Option* strategy =
       command->add_option("--strategy", options->strategies, help_text("replay", "--strategy"))
           ->type_name("NAME[,NAME...]")

@@ -42,7 +42,7 @@ namespace {
 constexpr const char* kDefaultStrategy = "model";
 
 struct TuneOptions {
-  std::string problems;
+  ShapeOptions problems;
   std::optional<std::string> space;
   std::vector<std::string> configs;
   std::string strategy = kDefaultStrategy;
@@ -196,7 +196,7 @@ void print_failures(std::span<const RecordedRace> races, std::span<const GemmPro
 
 /// What measures the same on another machine.
 std::string same_command(const TuneOptions& options, const Aim& aim) {
-  std::string command = fmt::format("hgemm-tune --shapes {}", options.problems);
+  std::string command = fmt::format("hgemm-tune {}", options.problems.arguments());
   if (options.space) command += fmt::format(" --space {}", *options.space);
   if (!options.configs.empty()) {
     command += fmt::format(" --config {}", fmt::join(options.configs, ","));
@@ -323,11 +323,6 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   const Format format = parse_format(options.format);
   const Aim aim = parse_aim(options.aim, {Regime::kSustained});
   if (options.energy) check_energy(aim, "--energy");
-  if (options.problems.empty()) {
-    throw InputError(
-        "which shapes? Give --shapes a YAML file or MxNxK, e.g. --shapes llama7b.yaml; "
-        "--help has more examples");
-  }
   TunePlan plan = plan_of(options, aim, command_line, start);
   // What was not asked for matters only where something is written.
   if (options.db) check_db(*options.db);
@@ -380,8 +375,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
 
 void add_tune(CLI::App& program, Command& chosen, const std::string& command_line) {
   const auto options = std::make_shared<TuneOptions>();
-  program.add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(program, options->problems);
   CLI::Option* space =
       program.add_option("--space", options->space, help_text("common", "--space"))
           ->type_name("NAME|FILE")

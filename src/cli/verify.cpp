@@ -32,7 +32,7 @@ using Winner = VerifyPlan::Winner;
 
 struct VerifyOptions {
   std::string db = kDefaultDatabase;
-  std::string problems;
+  ShapeOptions problems;
   AimOptions aim;
   int draws = 3;
   std::optional<std::uint64_t> seed;
@@ -204,8 +204,7 @@ void add_verify(CLI::App& program, Command& chosen, const std::string& command_l
   command->add_option("--db", options->db, help_text("verify", "--db"))
       ->type_name("FILE")
       ->capture_default_str();
-  command->add_option("--shapes", options->problems, help_text("common", "--shapes"))
-      ->type_name("FILE|MxNxK");
+  add_shapes(*command, options->problems);
   add_aim(*command, options->aim, "all that is recorded");
   command->add_option("--draws", options->draws, help_text("verify", "--draws"))
       ->type_name("N")

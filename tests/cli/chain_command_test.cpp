@@ -119,7 +119,7 @@ TEST_F(ChainCommand, BadInputNamesWhatIsWrong) {
     EXPECT_THAT(outcome.err, HasSubstr(because)) << arguments;
     EXPECT_THAT(outcome.out, IsEmpty()) << arguments;
   };
-  refused("", "--shapes is required");
+  refused("", "which shapes? Give --shapes");
   refused("--shapes llama7b-decode.yaml --length 7", "--length: Value 7 not in range 8 to 32");
   refused("--shapes llama7b-decode.yaml --length 33", "--length");
   refused("--shapes llama7b-decode.yaml --m 1,3",

@@ -27,8 +27,7 @@ namespace hgemm {
 namespace {
 
 struct ChainOptions {
-  std::string problems;
-  std::vector<std::int64_t> rows;
+  cli::ShapeOptions problems;
   int length = 20;
   std::string config;
 };
@@ -49,14 +48,16 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
     }
     known.insert(problem.m);
   }
-  for (const std::int64_t m : options.rows) {
+  // The rows of a model are those of its pass, and not all of its GEMMs have them.
+  if (!options.problems.model.empty()) return problems;
+  const std::vector<std::int64_t>& rows = options.problems.rows;
+  for (const std::int64_t m : rows) {
     if (known.contains(m)) continue;
     throw InputError(fmt::format("--m {}: no shape of {} has so many rows; there are {}", m,
-                                 options.problems, fmt::join(known, ", ")));
+                                 options.problems.shapes, fmt::join(known, ", ")));
   }
   std::erase_if(problems, [&](const GemmProblem& problem) {
-    return !options.rows.empty() &&
-           std::ranges::find(options.rows, problem.m) == options.rows.end();
+    return !rows.empty() && std::ranges::find(rows, problem.m) == rows.end();
   });
   return problems;
 }
@@ -119,12 +120,10 @@ class ChainModule : public StudyModule {
   std::string_view name() const override { return kChainStudy; }
 
   void add_options(CLI::App& command) override {
-    command.add_option("--shapes", options_.problems, cli::help_text("chain", "--shapes"))
-        ->type_name("FILE|MxNxK")
-        ->required();
-    command.add_option("--m", options_.rows, cli::help_text("chain", "--m"))
-        ->type_name("M[,M...]")
-        ->delimiter(',');
+    cli::add_shapes(command, options_.problems);
+    CLI::Option* rows = command.get_option("--m");
+    rows->remove_needs(command.get_option("--model"));
+    rows->description(cli::help_text("chain", "--m"))->default_str("");
     command.add_option("--length", options_.length, cli::help_text("chain", "--length"))
         ->type_name("N")
         ->check(CLI::Range(kMinChainLength, kMaxChainLength))

@@ -28,9 +28,7 @@ class Counters : public StudyModule {
   std::string_view name() const override { return kCountersStudy; }
 
   void add_options(CLI::App& command) override {
-    command.add_option("--shapes", problems_, cli::help_text("counters", "--shapes"))
-        ->type_name("FILE|MxNxK")
-        ->required();
+    cli::add_shapes(command, problems_);
     command.add_option("--config", configs_, cli::help_text("counters", "--config"))
         ->type_name("LABEL[,LABEL...]")
         ->delimiter(',');
@@ -109,7 +107,7 @@ class Counters : public StudyModule {
     return labels;
   }
 
-  std::string problems_;
+  cli::ShapeOptions problems_;
   std::vector<std::string> configs_;
   bool cublaslt_ = false;
 };

@@ -29,7 +29,7 @@ namespace hgemm {
 namespace {
 
 struct ProbeOptions {
-  std::string problems;
+  cli::ShapeOptions problems;
   std::vector<std::string> configs;
   std::string trace;
 };
@@ -69,9 +69,7 @@ class Probe : public StudyModule {
   std::string_view name() const override { return kProbeStudy; }
 
   void add_options(CLI::App& command) override {
-    command.add_option("--shapes", options_.problems, cli::help_text("probe", "--shapes"))
-        ->type_name("FILE|MxNxK")
-        ->required();
+    cli::add_shapes(command, options_.problems);
     command.add_option("--config", options_.configs, cli::help_text("probe", "--config"))
         ->type_name("LABEL[,LABEL...]")
         ->delimiter(',');
