@@ -18,6 +18,7 @@ Exit code 0; 1 if the tests fail without any fault.
 """
 
 import argparse
+import contextlib
 import difflib
 import hashlib
 import json
@@ -25,6 +26,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -211,17 +213,21 @@ class Tree:
     def run(self, stem, limit):
         """"passed", "failed" or "timed out"."""
         began = time.monotonic()
+        child = subprocess.Popen([self.build / "tests" / stem, "--gtest_brief=1", "--gtest_fail_fast"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.build / "tests",
+                                 env={**os.environ, "TMPDIR": str(self.scratch)}, start_new_session=True)
         try:
-            done = subprocess.run([self.build / "tests" / stem, "--gtest_brief=1", "--gtest_fail_fast"],
-                                  timeout=limit, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  cwd=self.build / "tests", env={**os.environ, "TMPDIR": str(self.scratch)})
+            code = child.wait(limit)
         except subprocess.TimeoutExpired:
             return "timed out"
         finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # what it started, too
+            child.wait()
             for left in self.scratch.iterdir():
                 shutil.rmtree(left, ignore_errors=True)
         self.seconds.setdefault(stem, time.monotonic() - began)
-        return "passed" if done.returncode == 0 else "failed"
+        return "passed" if code == 0 else "failed"
 
     def compile_alone(self, stem):
         """Only the test itself, with the library as it was."""

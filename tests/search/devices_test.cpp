@@ -128,6 +128,15 @@ TEST_F(DevicesFile, IsRead) {
   EXPECT_EQ(devices[0].memory_tbps.value, 3.35);
 }
 
+TEST_F(DevicesFile, MemoryMayBeSlow) {
+  std::string text = std::string(kGood) + "    read_tbps: [0.25, sheet]\n";
+  text.replace(text.find("3.35"), 4, "0.3");
+  const Device device = load(text)[0];
+  EXPECT_EQ(device.memory_tbps.value, 0.3);
+  ASSERT_TRUE(device.read_tbps);
+  EXPECT_EQ(device.read_tbps->value, 0.25);
+}
+
 TEST_F(DevicesFile, IsAsGoodAsItsText) {
   EXPECT_EQ(parse_devices(kGood, "text").size(), 1u);
   EXPECT_THROW(parse_devices(std::string(kGood) + "--- []", "text"), InputError);

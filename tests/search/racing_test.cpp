@@ -72,6 +72,7 @@ TEST(RatioNoise, OfTooFewIsUnknown) {
   EXPECT_TRUE(std::isinf(of(1, 40)));
   EXPECT_TRUE(std::isinf(of(3, 2)));
   EXPECT_TRUE(std::isinf(of(3, 4)));
+  EXPECT_TRUE(std::isinf(of(8, 2)));
   EXPECT_LT(of(3, 5), 0.01);
   EXPECT_LT(of(9, 2), 0.01);
 }

@@ -146,6 +146,19 @@ TEST(Strategies, WhatIsChosenLastIsNotChosenBlindly) {
   EXPECT_LT(right[then.back()], slowest) << "one of the first was a blind one";
 }
 
+TEST(Strategies, AModelThatIsWrongByOneFactorIsRight) {
+  // All take ten times as long as it says: that says nothing of one config more than of another.
+  const auto configs = some_configs();
+  std::vector<double> predicted;
+  for (const KernelConfig& config : configs) predicted.push_back(true_time(config));
+  Strategy strategy(configs, predicted, {.kind = StrategyKind::kAdaptive});
+  for (const std::size_t i : strategy.next(40)) strategy.tell(i, 10 * predicted[i]);
+  const auto then = strategy.next(configs.size());
+  for (std::size_t i = 1; i < then.size(); ++i) {
+    EXPECT_LE(predicted[then[i - 1]], predicted[then[i]] + 1e-9);
+  }
+}
+
 TEST(Strategies, ModelWithNothingAtRandomIsTheModelsOrder) {
   const auto configs = some_configs();
   std::vector<double> predicted;
@@ -272,6 +285,8 @@ TEST(Strategies, TheFirstStageIsAPartOfTheBudgetForThoseThatLearn) {
     }
     EXPECT_EQ(first_stage(kind, 104) < 104, learns(kind));
   }
+  EXPECT_EQ(first_stage(StrategyKind::kLocal, 20), 3u) << "15 %";
+  EXPECT_EQ(first_stage(StrategyKind::kLocal, 10), 3u) << "fewer teach nothing";
 }
 
 TEST(Strategies, LocalGoesToWhatIsNearestToTheBest) {

@@ -17,8 +17,10 @@ namespace hgemm::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::ThrowsMessage;
 
 Study micro(const std::string& label, double cycles = 32, const std::string& kernel_id = "c1") {
   Study study;
@@ -185,6 +187,47 @@ TEST_F(StudyTest, AWrongResultKeepsItsVerdictAndANaN) {
   EXPECT_TRUE(std::isnan(read.verdict.error));
   EXPECT_EQ(read.verdict.message, "a NaN at 3, 4");
   EXPECT_EQ(read.verdict.tolerance, 0.01);
+}
+
+TEST_F(StudyTest, WhatCouldNotBeReadBackIsNotRecorded) {
+  Store store = open();
+  const auto id = run(store);
+  const auto expect_refused = [&](const std::string& column, const Study& odd) {
+    EXPECT_THAT([&] { store.record_study(id, odd); },
+                ThrowsMessage<Error>(HasSubstr("cannot be recorded as " + column)));
+    EXPECT_THAT(store.studies(odd.kind), IsEmpty());
+  };
+  const std::string odd = "a\nb";
+  Study study = chain();
+  study.label = odd;
+  expect_refused("study.label", study);
+  study = chain();
+  study.kernel_id = odd;
+  expect_refused("study.kernel", study);
+  study = chain();
+  study.parts[1].variant = odd;
+  expect_refused("part.variant", study);
+  study = chain();
+  study.parts[1].label = odd;
+  expect_refused("part.label", study);
+  study = chain();
+  study.series[0].name = odd;
+  expect_refused("study_sample.series", study);
+  study = probe();
+  study.figures[1].point = odd;
+  expect_refused("figure.point", study);
+  study = probe();
+  study.figures[1].metric = odd;
+  expect_refused("figure.metric", study);
+  study = probe();
+  study.figures[1].unit = odd;
+  expect_refused("figure.unit", study);
+  study = probe();
+  study.spans[1].role = odd;
+  expect_refused("span.role", study);
+  study = probe();
+  study.spans[1].phase = odd;
+  expect_refused("span.phase", study);
 }
 
 TEST_F(StudyTest, WithoutAVerdictThereIsNone) {

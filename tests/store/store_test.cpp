@@ -283,6 +283,11 @@ TEST_F(StoreTest, AFinalistWithoutEnergyIsNotFinishedWhereEnergyIsWanted) {
   store.record(again, std::vector{trial(unweighed, {}, Stage::kScreen), trial(kLabel)});
   EXPECT_THAT(finished(true), UnorderedElementsAre(with_kernel(kLabel), with_kernel(unweighed),
                                                    with_kernel(screened), with_kernel(failed)));
+
+  // Another lost in screening first, and was a finalist the next time, without energy.
+  store.record(race(store), std::vector{trial(screened)});
+  EXPECT_THAT(finished(true), UnorderedElementsAre(with_kernel(kLabel), with_kernel(unweighed),
+                                                   with_kernel(failed)));
 }
 
 TEST_F(StoreTest, WhatWasRacedInBriefIsNotFinishedWhereFullEffortIsWanted) {
