@@ -1,6 +1,7 @@
 #include "program/recorded.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,7 @@
 #include "studies/advise/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
