@@ -222,10 +222,11 @@ TEST(ExportPackage, HasWhatItsKernelsNeedAndNoMore) {
   const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
   std::vector<std::string> names;
   for (const ExportFile& file : files) names.push_back(file.path.string());
-  EXPECT_THAT(names, testing::IsSupersetOf(
-                         {"CMakeLists.txt", "README.md", "hgemm_tuned.csv", "hgemm_tuned.json",
-                          "include/hgemm_tuned.h", "src/hgemm_tuned.cu", "src/table.h",
-                          "src/kernels/swap_ab/kernel.cuh", "src/kernels/common/params.h"}));
+  EXPECT_THAT(names,
+              testing::IsSupersetOf(
+                  {"CMakeLists.txt", "LICENSE", "README.md", "hgemm_tuned.csv", "hgemm_tuned.json",
+                   "include/hgemm_tuned.h", "src/hgemm_tuned.cu", "src/table.h",
+                   "src/kernels/swap_ab/kernel.cuh", "src/kernels/common/params.h"}));
   EXPECT_THAT(names, Not(testing::Contains("src/kernels/tiled/kernel.cuh")));
   EXPECT_THAT(names, Not(testing::Contains("src/kernels/gemv/kernel.cuh")));
   for (const ExportFile& file : files) {
