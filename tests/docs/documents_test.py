@@ -28,6 +28,8 @@ NVCC = None
 
 PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(
     (SOURCE / "docs").rglob("*.md"))
+# Findings: their links and paths are checked, and what they print is not run again.
+FINDINGS = sorted((SOURCE / "analysis").glob("*.md"))
 
 # What the commands of a page find in the folder that they run in.
 DATABASES = {
@@ -346,7 +348,7 @@ class Checks(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def each(self, check):
-        found = [f"{path.relative_to(SOURCE)}:{one}" for path in PAGES
+        found = [f"{path.relative_to(SOURCE)}:{one}" for path in PAGES + FINDINGS
                  for one in check(markdown.Page(path.read_text()), path)]
         self.assertFalse(found, "\n" + "\n".join(found))
 
@@ -365,6 +367,13 @@ class Documents(unittest.TestCase):
 
     def test_every_link_leads_somewhere(self):
         self.each(broken_links)
+
+    def test_every_entry_of_the_notebook_is_in_its_index(self):
+        page = markdown.Page((SOURCE / "analysis/kernel-notes.md").read_text())
+        entries = sorted(name for name in page.anchors if name[0].isdigit())
+        linked = sorted(target[1:] for _, target in page.links() if target.startswith("#"))
+        self.assertTrue(entries)
+        self.assertEqual(entries, linked)
 
     def test_no_sentence_begins_with_of(self):
         self.each(lambda page, path: bad_sentences(page))
