@@ -1,9 +1,9 @@
 """The front page's figure: speed over cuBLAS without and with programmatic dependent launch (PDL).
 
-headline.py PROGRAM FOLDER [arguments of `best`]
+headline.py PROGRAM FOLDER [arguments of `best`; default: results/h200/headline.db]
 
 writes FOLDER/headline.png and FOLDER/headline-dark.png from what `PROGRAM best` prints. Each dot is a shape,
-each bar the geometric mean of the shapes with the same M. The PNGs say in their text what they were drawn from.
+each bar the geometric mean of the shapes with the same M, or of the squares. The PNGs say in their text what they were drawn from.
 Needs Python 3 with matplotlib.
 """
 
@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ARGUMENTS = ["--recorded", "--shapes", "llama7b.yaml", "--regime", "sustained"]
+ARGUMENTS = ["--db", str(Path(__file__).resolve().parents[1] / "results/h200/headline.db")]
 KINDS = {"off": "without PDL", "weights": "PDL allowed"}
 
 LIGHT = {"paper": "#fefefd", "ink": "#1c2128", "muted": "#5f6875", "grid": "#e4e6e9", "off": "#c3d6f6",
@@ -38,20 +38,25 @@ def geomean(values):
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
+def groups(rows):
+    """"M = 1", ..., and "squares", each with its rows of `best`."""
+    squares = [row for row in rows if row["tag"] == "square"]
+    others = [row for row in rows if row["tag"] != "square"]
+    found = {f"M = {m}": [row for row in others if int(row["m"]) == m]
+             for m in sorted({int(row["m"]) for row in others})}
+    return found | ({"squares": squares} if squares else {})
+
+
 def ratios(rows):
-    """PDL kind -> M -> the ratios to cuBLAS of its shapes."""
-    found = {}
-    for kind, of_kind in rows.items():
-        for row in of_kind:
-            found.setdefault(kind, {}).setdefault(int(row["m"]), []).append(
-                float(row["ratio_cublas"]))
-    return found
+    """PDL kind -> group -> the ratios to cuBLAS of its shapes."""
+    return {kind: {name: [float(row["ratio_cublas"]) for row in group]
+                   for name, group in groups(of_kind).items()} for kind, of_kind in rows.items()}
 
 
 def summary(rows):
     """What a PNG says that it shows: geometric means to three digits, as JSON."""
-    means = {kind: {str(m): f"{geomean(values):.3f}" for m, values in sorted(by_m.items())}
-             for kind, by_m in ratios(rows).items()}
+    means = {kind: {name: f"{geomean(values):.3f}" for name, values in by_group.items()}
+             for kind, by_group in ratios(rows).items()}
     return json.dumps(means, sort_keys=True)
 
 
@@ -74,13 +79,14 @@ def draw(rows, palette, path):
     figure = Figure(figsize=(7.2, 3.3), dpi=150, facecolor=palette["paper"])
     axes = figure.add_axes((0.075, 0.19, 0.91, 0.62), facecolor=palette["paper"])
     by_kind = ratios(rows)
-    sizes = sorted(by_kind["off"])
-    every = [value for by_m in by_kind.values() for values in by_m.values() for value in values]
+    names = list(by_kind["off"])
+    every = [value for by_group in by_kind.values() for values in by_group.values()
+             for value in values]
     lowest = min(every) - 0.06
     width = 0.36
     for side, kind in ((-1, "off"), (1, "weights")):
-        for place, m in enumerate(sizes):
-            values = sorted(by_kind[kind][m])
+        for place, name in enumerate(names):
+            values = sorted(by_kind[kind][name])
             mean, middle = geomean(values), place + side * width / 2
             axes.bar(middle, mean - 1, width * 0.94, bottom=1, color=palette[kind],
                      label=KINDS[kind] if place == 0 else None)
@@ -90,15 +96,15 @@ def draw(rows, palette, path):
             axes.text(middle, lowest, f"{mean:.3f}", ha="center", va="bottom", fontsize=8.5,
                       color=palette["ink"])
     axes.axhline(1, color=palette["line"], linewidth=1)
-    axes.set_xticks(range(len(sizes)), [f"M = {m}" for m in sizes])
-    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(lowest, max(every) + 0.03)
     axes.yaxis.grid(True, color=palette["grid"], linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(colors=palette["muted"], labelsize=8.5, length=0)
-    for name, spine in axes.spines.items():
+    for spine in axes.spines.values():
         spine.set_visible(False)
-    figure.text(0.02, 0.945, "Speed over cuBLAS: Llama 2 7B's GEMMs, bf16", fontsize=11, weight="bold",
+    figure.text(0.02, 0.945, "Speed over cuBLAS: Llama 2 7B's GEMMs and squares, bf16", fontsize=11, weight="bold",
                 color=palette["ink"], va="center")
     legend = figure.legend(loc="upper left", bbox_to_anchor=(0.01, 0.925), ncol=2, frameon=False,
                            fontsize=8.5, labelcolor=palette["ink"], handlelength=1.2)
