@@ -41,10 +41,11 @@ DATABASES = {
 }
 FOLDERS = ("configs", "examples", "results", "scripts")
 
-# How a command says that it needs a GPU. docs/guide.md has the same words.
-NO_GPU = re.compile(r"no NVIDIA driver|Hopper GPU")
+# How a command says that it needs a GPU; docs/guide.md has the longest form.
+NO_GPU = re.compile(r"no Hopper GPU|on a Hopper GPU|no NVIDIA driver|NVIDIA driver .*finds no GPU")
 
-TOP_FOLDERS = "analysis|cmake|configs|docs|examples|kernels|package|results|scripts|src|tests"
+TOP_FOLDERS = ("analysis|cmake|configs|docs|examples|kernels|package|packaging|results|scripts|src|"
+               "tests")
 PATH = re.compile(rf"(?<![\w./-])(?:{TOP_FOLDERS})/[\w./*<>+-]*[\w/*>]")
 TEST_FILE = re.compile(r"^[a-z]+/(?:[a-z]+/)*\w+_(?:test|fuzz)\.(?:cpp|py)$")
 OTHER_TOOLS = {"apt-get", "cpack", "docker", "dpkg", "export", "man", "podman", "source", "sudo"}
@@ -389,6 +390,32 @@ class Documents(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             found = [one for page in pool.map(run_page, PAGES) for one in page]
         self.assertFalse(found, "\n" + "\n".join(found))
+
+
+class WithoutAGpu(unittest.TestCase):
+    """docs/guide.md quotes the error and the first line that users meet there."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="documents.")
+        self.addCleanup(scratch.cleanup)
+        self.folder = Folder(Path(scratch.name))
+
+    @staticmethod
+    def without_reason(text):
+        return " ".join(re.sub(r"\([^)]*\)", "()", text).split())
+
+    def test_the_error_is_as_documented(self):
+        done = self.folder.run("build/hgemm-tune tune --shapes llama7b.yaml --budget 20s")
+        self.assertEqual(done.returncode, 1)
+        guide = markdown.Page((SOURCE / "docs/guide.md").read_text())
+        self.assertIn(self.without_reason(done.stderr),
+                      [self.without_reason(block.text) for block in guide.blocks])
+
+    def test_the_first_line_of_an_answer_says_so(self):
+        done = self.folder.run("build/hgemm-tune tune --shapes 8192x8192x8192")
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.startswith("No Hopper GPU here"), done.stdout[:200])
+        self.assertIn("`No Hopper GPU here`", (SOURCE / "docs/guide.md").read_text())
 
 
 class Headline(unittest.TestCase):
