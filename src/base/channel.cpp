@@ -17,11 +17,11 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kHeaderBytes = sizeof(std::uint64_t);
-/// The largest that was seen, a study with its timeline, has some 10 MB.
+/// The largest message seen so far, a study with its timeline, has about 10 MB.
 constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 28;
 constexpr int kMaxDepth = 64;
 
-/// Goes through a message without keeping anything of it, and stops where it is nested too deeply.
+/// Walks through a message without storing it, and stops where it is nested too deeply.
 class DepthCheck : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }
@@ -128,7 +128,7 @@ std::optional<nlohmann::json> Channel::receive(Deadline deadline) {
         return message;
       }
     }
-    // Whoever sends without end must not keep us here.
+    // A peer that sends bytes without end must not block this call past its deadline.
     if (came && deadline != kNever && std::chrono::steady_clock::now() >= deadline) {
       return std::nullopt;
     }

@@ -22,15 +22,15 @@ class ChannelClosed : public Error {
   using Error::Error;
 };
 
-/// What the other end sent is not a message: there is no telling where the next one would begin, so
-/// the channel is of no more use.
+/// The bytes from the other end are not a message. The start of the next message is unknown, so the
+/// channel cannot be used any more.
 class NotAMessage : public Error {
  public:
   using Error::Error;
 };
 
-/// What a message holds, from its bytes behind the length. Throws NotAMessage for any others;
-/// values nested deeper than 64 are none (reading them recurses).
+/// Decodes a message from the bytes behind its length. Throws NotAMessage if they are not valid
+/// CBOR, or if values are nested deeper than 64 levels (the decoder recurses).
 nlohmann::json parse_message(std::string_view bytes);
 
 class Channel {
@@ -41,15 +41,15 @@ class Channel {
   Channel& operator=(Channel&&) = delete;
   ~Channel();
 
-  /// Two connected ends, closed on exec.
+  /// Two connected ends. Both descriptors are closed on exec. Throws Error if the system refuses.
   static std::pair<Channel, Channel> make_pair();
 
-  /// False if the deadline passed before the other end took all of it: the channel is of no more
-  /// use. Throws ChannelClosed.
+  /// Sends one message. Returns false if the deadline passed before the other end took all of it;
+  /// the channel cannot be used any more then. Throws ChannelClosed.
   [[nodiscard]] bool send(const nlohmann::json& message, Deadline deadline = kNever);
 
-  /// The next message, or none by the deadline (it may be asked for again), however many bytes keep
-  /// coming. Throws ChannelClosed, and NotAMessage.
+  /// The next message, or none if it is not complete by the deadline (the call may be repeated).
+  /// The deadline holds even if bytes keep coming. Throws ChannelClosed and NotAMessage.
   std::optional<nlohmann::json> receive(Deadline deadline = kNever);
 
   int fd() const { return fd_; }  ///< readable when receive() would make progress

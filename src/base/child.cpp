@@ -20,7 +20,7 @@
 namespace hgemm {
 namespace {
 
-/// How the process ended; none if it has not within the limit.
+/// How the process ended; none if it has not ended within the limit.
 std::optional<int> reap(pid_t pid, std::chrono::milliseconds limit) {
   const auto give_up = std::chrono::steady_clock::now() + limit;
   for (;;) {
@@ -33,8 +33,8 @@ std::optional<int> reap(pid_t pid, std::chrono::milliseconds limit) {
   }
 }
 
-/// The errno that a child whose program could not be run wrote to the pipe; 0 once it runs, none if
-/// neither happens within the limit.
+/// The errno that a child wrote to the pipe because its program could not be run; 0 once the
+/// program runs; none if neither happens within the limit.
 std::optional<int> exec_error(int pipe, std::chrono::milliseconds limit) {
   pollfd entry{pipe, POLLIN, 0};
   int ready = 0;
@@ -71,7 +71,7 @@ Child::Child(std::vector<std::string> command, std::pair<Channel, Channel> ends)
     // Only async-signal-safe calls: another thread may have held any lock at the fork.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);  // it died before prctl
+    if (getppid() != parent) _exit(127);  // the parent died before prctl
     close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     fcntl(socket_fd, F_SETFD, 0);
     execv(argv[0], argv.data());

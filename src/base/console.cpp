@@ -16,7 +16,7 @@ void say_text(std::string_view text) { write_to(stderr, printable(text)); }
 void open_closed_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
-    // The lowest free number is this stream's: those before it are open.
+    // open() takes the lowest free number. Those before it are open, so it must be this stream's.
     if (open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY) != stream) return;
   }
 }

@@ -1,4 +1,4 @@
-// What is said to people beside the results: on stderr.
+// Messages for people, beside the results: on stderr.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,13 +9,13 @@
 
 namespace hgemm {
 
-/// Writes `text` as it is. What cannot be written (a full disk, a closed terminal) is lost: nothing
-/// that is said may end a run, and results go elsewhere.
+/// Writes `text` unchanged. Text that cannot be written (a full disk, a closed terminal) is lost: a
+/// message must never end a run, and results are written elsewhere.
 void write_to(std::FILE* file, std::string_view text) noexcept;
 
-/// Writes to stderr, without the control characters that files and databases of others may have
-/// brought into the text (they could rewrite what stands on a terminal). Never throws for a
-/// stderr that cannot be written.
+/// Writes to stderr without the control characters that foreign files and databases may have
+/// brought into the text (they could rewrite lines of the terminal). Never throws if stderr cannot
+/// be written.
 void say_text(std::string_view text);
 
 template <class... Args>
@@ -23,8 +23,9 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
   say_text(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Opens /dev/null as each standard stream that is closed: else the next file that is opened would
-/// get its number, and be written what is meant for people. For the start of the program.
+/// Opens /dev/null for each standard stream that is closed. Otherwise the next file to be opened
+/// would get the stream's number, and messages would be written into it. Call it at the start of
+/// the program.
 void open_closed_streams();
 
 }  // namespace hgemm

@@ -7,7 +7,7 @@ namespace hgemm {
 
 std::string without_comments(std::string_view text) {
   std::string result;
-  bool gap = false;  // white space or a comment since the last character
+  bool gap = false;  // white space or a comment was read since the last character
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at);
     const char c = rest.front();

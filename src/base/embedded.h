@@ -13,7 +13,8 @@ struct EmbeddedFile {
 
 std::span<const EmbeddedFile> embedded_kernels();  ///< kernels/common/ and the families' folders
 std::span<const EmbeddedFile> embedded_study_kernels();  ///< kernels/studies/
-/// package/ and, from src/, what it shares with this program: what `export --format cpp` copies.
+/// package/ and the files of src/ that packages share with this program: `export --format cpp`
+/// copies them.
 std::span<const EmbeddedFile> embedded_package();
 std::span<const EmbeddedFile> embedded_schema();      ///< src/store/schema.sql
 std::span<const EmbeddedFile> embedded_migrations();  ///< src/store/migrations/

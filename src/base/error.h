@@ -1,4 +1,4 @@
-// The kinds of failure a user can meet. Each carries one complete sentence: cause, place, next
+// The kinds of failure that a user can meet. Each carries one complete sentence: cause, place, next
 // step. They are caught once, in main (or per trial in the tune driver).
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace hgemm {
 
-/// Something failed that was asked for correctly: exit code 1.
+/// A correct request failed: exit code 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -19,7 +19,7 @@ class InputError : public Error {
   using Error::Error;
 };
 
-/// There is no GPU here that can run the kernels; what() says what is missing.
+/// No GPU of this machine can run the kernels; what() says what is missing.
 class NoDevice : public Error {
  public:
   using Error::Error;

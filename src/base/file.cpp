@@ -23,7 +23,7 @@ InputError unreadable(const fs::path& path, const char* cause) {
                                 path.string(), cause));
 }
 
-/// errno says why if false.
+/// Writes all of the text. Returns false on an error, with errno set.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(fd, text.data(), text.size());
@@ -33,8 +33,9 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// mkostemp() gives 0600; a file that is made by open() has what the umask leaves. umask() would
-/// tell it only by setting it, and another thread may be making a file.
+/// The permissions that open() would give a new file (0666 less the umask), because mkostemp()
+/// gives 0600. umask() could tell them only by setting the mask, and another thread may be making a
+/// file.
 mode_t default_mode() {
   std::ifstream status("/proc/self/status");
   for (std::string field; status >> field;) {
@@ -47,7 +48,7 @@ mode_t default_mode() {
 }  // namespace
 
 std::string read_file(const fs::path& path, std::size_t max_bytes) {
-  // Not blocking: else open() of a pipe waits for someone to write to it.
+  // Not blocking: otherwise open() of a pipe waits until a process writes to it.
   const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.fd() < 0) throw unreadable(path, std::strerror(errno));
   struct stat status;
@@ -56,7 +57,7 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   if (!S_ISREG(status.st_mode)) {
     throw InputError(path.string() + ": not a regular file; copy what it gives to one");
   }
-  // One byte more tells a file that is too long, whatever its size is said to be.
+  // One byte more than allowed shows that a file is too long, whatever size it reports.
   std::string text(std::min(max_bytes, static_cast<std::size_t>(status.st_size)) + 1, '\0');
   std::size_t size = 0;
   for (;;) {
@@ -64,7 +65,7 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
     if (count < 0) throw unreadable(path, std::strerror(errno));
     size += static_cast<std::size_t>(count);
     if (size < text.size() || size > max_bytes) break;
-    text.resize(std::min(max_bytes, 2 * size) + 1);  // it grows
+    text.resize(std::min(max_bytes, 2 * size) + 1);  // the file is growing
   }
   if (size > max_bytes) {
     throw InputError(

@@ -11,15 +11,15 @@
 
 namespace hgemm {
 
-/// All of a regular file of at most `max_bytes`. Throws InputError that names the path and says
-/// what is wrong: it is not there, may not be read, is larger, or is no regular file (to read a
+/// The whole content of a regular file of at most `max_bytes` bytes. Throws InputError with the
+/// path and the cause: the file is missing, unreadable, too large, or not a regular file (reading a
 /// pipe may wait forever).
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
-/// Makes `path` a file with this text, or leaves what is there as it is: the text is written to a
-/// temporary file beside it, synchronised to disk and renamed. A process that is killed between
-/// leaves a file "<name>.XXXXXX". Its permissions are `mode`, or what the umask leaves of 0666.
-/// Throws Error that names the path and the cause.
+/// Replaces `path` by a file with this text, atomically: the text is written to a temporary file
+/// beside it, synchronised to disk and renamed. If that fails, the old file stays. A process that
+/// is killed in between leaves a file "<name>.XXXXXX". The permissions are `mode`, or 0666 less the
+/// umask. Throws Error with the path and the cause.
 void replace_file(const std::filesystem::path& path, std::string_view text,
                   std::optional<mode_t> mode = {});
 

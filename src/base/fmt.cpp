@@ -1,8 +1,8 @@
-// The compiled part of {fmt}, once. Header-only, every file that formats a string compiled it
-// again: 6.9 s instead of 1.0 for one call, and half of the build. There is no static library of it
-// on Debian, and the program links no shared one that a machine with CUDA may lack. These are the
-// definitions that the headers of fmt 9 leave to the library; other versions stay header-only
-// (CMakeLists.txt).
+// The compiled part of {fmt}, once for the whole program. With header-only fmt, every file that
+// formats a string compiled it again: 6.9 s instead of 1.0 s for one call, and half of the build.
+// Debian has no static library of fmt, and the program links no shared library that a machine with
+// CUDA may lack. These are the definitions that the headers of fmt 9 leave to the library; other
+// versions stay header-only (CMakeLists.txt).
 #ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 

@@ -1,4 +1,4 @@
-// Content addresses. Used for the kernel's provenance, compiler output and cache keys.
+// Content hashes: for kernel ids, compiler output and cache keys.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace hgemm {
 
 /// XXH3-128 of the texts in order, as 32 hex digits; the same on every machine. Boundaries count:
-/// {"ab", "c"} and {"a", "bc"} differ.
+/// {"ab", "c"} and {"a", "bc"} give different hashes.
 std::string content_hash(std::span<const std::string_view> texts);
 std::string content_hash(std::string_view text);
 
-/// XXH3-64 of the bytes: for sums of many, where 64 bits are enough.
+/// XXH3-64 of the bytes, for checksums of many values, where 64 bits are enough.
 std::uint64_t short_hash(std::string_view bytes);
 
 }  // namespace hgemm

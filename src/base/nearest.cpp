@@ -10,7 +10,7 @@
 namespace hgemm {
 namespace {
 
-constexpr std::size_t kLongestWord = 200;  // what is longer was meant to be none of a few words
+constexpr std::size_t kLongestWord = 200;  // a longer word is no misspelling of a short one
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 

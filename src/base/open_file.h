@@ -8,7 +8,7 @@
 
 namespace hgemm {
 
-/// A descriptor that is closed in the end; negative if opening failed.
+/// Owns a file descriptor and closes it; the descriptor is negative if opening failed.
 class OpenFile {
  public:
   explicit OpenFile(int fd) : fd_(fd) {}
@@ -18,8 +18,8 @@ class OpenFile {
     if (fd_ >= 0) ::close(fd_);
   }
   int fd() const { return fd_; }
-  /// Reads on, until there are so many bytes or the file ends: how many there were; -1, with errno,
-  /// if it cannot be read.
+  /// Reads until `bytes` bytes were read or the file ends. Returns the number of bytes read, or -1
+  /// with errno set on an error.
   ssize_t read(void* to, std::size_t bytes) const {
     std::size_t done = 0;
     while (done < bytes) {
@@ -30,7 +30,8 @@ class OpenFile {
     }
     return static_cast<ssize_t>(done);
   }
-  /// False, with errno, if what was written turns out not to be stored.
+  /// Closes the file. Returns false, with errno set, if the system reports that written data was
+  /// not stored.
   bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:

@@ -7,12 +7,13 @@
 
 namespace hgemm {
 
-/// <folder of the program>/share/hgemm-tune (a build folder), else
-/// <folder of the program>/../share/hgemm-tune (an installation). Throws Error if there is neither.
+/// The folder of shipped files: <folder of the program>/share/hgemm-tune (in a build folder) or, if
+/// there is none, <folder of the program>/../share/hgemm-tune (in an installation). Throws Error if
+/// neither exists.
 std::filesystem::path resource_dir();
 
-/// The databases that ship as resource_dir()/results/<device>/<name>, sorted by path: tune.db holds
-/// races, study.db studies. Others beside them are recordings that are not complete.
+/// Paths of the shipped databases resource_dir()/results/<device>/<name>, sorted. tune.db holds
+/// races, study.db holds studies. Databases with other names beside them are incomplete recordings.
 std::vector<std::filesystem::path> recorded_databases(const std::string& name = "tune.db");
 
 }  // namespace hgemm

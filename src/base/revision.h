@@ -4,7 +4,7 @@
 
 namespace hgemm {
 
-/// Git revision that this program was built from, "-dirty" appended for uncommitted changes.
+/// Git revision from which this program was built, with "-dirty" appended for uncommitted changes.
 std::string_view git_revision();
 
 }  // namespace hgemm

@@ -37,8 +37,8 @@ Interval median_interval(std::span<const double> values, double confidence) {
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
 
-  // The true median lies below the value of this rank (from 0) if at most `rank` values do, each of
-  // which does with probability 1/2. In logs, as 2^-n underflows.
+  // The true median lies below the value of this rank (from 0) if at most `rank` values lie below
+  // it. Each value does so with probability 1/2. Computed in logs, because 2^-n underflows.
   const auto n = static_cast<double>(sorted.size());
   const auto probability = [n](double below) {
     return std::exp(std::lgamma(n + 1) - std::lgamma(below + 1) - std::lgamma(n - below + 1) -

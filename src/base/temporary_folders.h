@@ -1,4 +1,4 @@
-// Room for what is of use to this process only.
+// Temporary folders for files of this process.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace hgemm {
 
-/// Folders of this user's alone, each made when it is first asked for, all removed with this
-/// object (not if the process is killed). May be used from several threads.
+/// Folders that only this user can enter. Each is made on first use; all are removed with this
+/// object (not if the process is killed). Thread-safe.
 class TemporaryFolders {
  public:
   TemporaryFolders() = default;
@@ -18,16 +18,18 @@ class TemporaryFolders {
   TemporaryFolders& operator=(const TemporaryFolders&) = delete;
   ~TemporaryFolders();
 
-  /// One is in $TMPDIR (/tmp), one in memory (/dev/shm), for when disks are full.
+  /// The first place is in $TMPDIR (/tmp), the second in memory (/dev/shm), for when disks are
+  /// full.
   static constexpr std::size_t kPlaces = 2;
 
   struct Made {
     std::filesystem::path folder;
-    bool is_new = false;  ///< by this call
+    bool is_new = false;  ///< true if this call made the folder
   };
-  /// Throws Error if it cannot be made.
+  /// The folder at `place` (0 to kPlaces - 1), made if necessary. Throws Error if it cannot be
+  /// made.
   Made at(std::size_t place);
-  /// Those that were made.
+  /// The folders that were made so far.
   std::vector<std::filesystem::path> made() const;
 
  private:

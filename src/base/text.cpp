@@ -22,8 +22,8 @@ std::optional<int> find_small_number(std::string_view text) {
 
 namespace {
 
-/// How many bytes the UTF-8 character at the front of `text` has; 0 if it has none there, or a
-/// control character.
+/// Number of bytes of the UTF-8 character at the start of `text`; 0 if there is no valid one, or if
+/// it is a control character.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f;
@@ -37,7 +37,7 @@ std::size_t character_bytes(std::string_view text) {
   constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool is_surrogate = code >= 0xd800 && code < 0xe000;
   const bool is_control = code < 0xa0;
-  // Marks that turn the order of what follows: a line would read other than it is.
+  // Bidirectional control characters: they would make a line read differently from its bytes.
   const bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
   const bool is_character = code >= kLeast[size] && code <= 0x10ffff && !is_surrogate;
   return is_character && !is_control && !turns ? size : 0;

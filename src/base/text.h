@@ -11,10 +11,10 @@ namespace hgemm {
 
 /// Decimal digits and nothing else; nullopt also if the number does not fit.
 std::optional<std::int64_t> find_number(std::string_view text);
-/// One of at most four digits, as all numbers of a config are.
+/// The same for a number of at most four digits: every number of a config has at most four.
 std::optional<int> find_small_number(std::string_view text);
 
-/// The ASCII ones, whatever the locale.
+/// ASCII letters and digits only, whatever the locale.
 constexpr bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -22,23 +22,23 @@ constexpr bool is_letter_or_digit(char c) {
 /// `text` in double quotes, fit for one line of an error message.
 std::string in_quotes(std::string_view text);
 
-/// `text` with "?" for each control character but line breaks and tabs, and for each byte that is
-/// not UTF-8: what may be shown on a terminal.
+/// `text` with "?" for each byte that is not UTF-8 and for each control character except line
+/// breaks and tabs: safe to show on a terminal.
 std::string printable(std::string_view text);
-/// The same on one line: "?" for line breaks and tabs too.
+/// The same on one line: line breaks and tabs become "?" too.
 std::string one_line(std::string_view text);
-/// Whether all of it may be shown, on one line: UTF-8 without control characters.
+/// Whether `text` can be shown unchanged on one line: UTF-8 without control characters.
 bool is_one_line(std::string_view text);
 
-/// A value of an enumeration and how it is written.
+/// A value of an enumeration with its spelling.
 template <class Value>
 struct Word {
   std::string_view text;
   Value value;
 };
 template <class Value>
-Word(std::string_view, Value) -> Word<Value>;  // clang 16 does not find it by itself
-/// The value that is written `text`, or nullopt.
+Word(std::string_view, Value) -> Word<Value>;  // clang 16 does not deduce it without this guide
+/// The value whose spelling is `text`, or nullopt.
 template <class Words>
 auto find_word(const Words& words, std::string_view text)
     -> std::optional<decltype(std::begin(words)->value)> {
@@ -47,7 +47,7 @@ auto find_word(const Words& words, std::string_view text)
   }
   return std::nullopt;
 }
-/// How a value is written; "?" for one outside its enumeration.
+/// The spelling of a value; "?" for a value outside its enumeration.
 template <class Words, class Value>
 std::string_view word_of(const Words& words, const Value& value) {
   for (const auto& word : words) {

@@ -20,12 +20,13 @@ namespace hgemm {
 namespace fs = std::filesystem;
 namespace {
 
-/// yaml-cpp keeps 280 bytes for each bracket that is not closed yet. 10,000 shapes are half of
-/// this.
+/// Largest file, in bytes. yaml-cpp needs 280 bytes of memory for each bracket that is not closed
+/// yet. 10,000 shapes take half of this size.
 constexpr std::size_t kMaxFileBytes = 2 << 20;
-/// Values, lists and maps, those of an alias as often as it is used. 10,000 shapes have 200,000.
+/// Largest number of values, lists and maps; those of an alias count each time it is used. 10,000
+/// shapes have 200,000.
 constexpr std::size_t kMaxNodes = 500'000;
-/// yaml-cpp recurses, and no file needs more than five.
+/// Deepest nesting: yaml-cpp recurses, and no file needs more than five levels.
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxListItems = 4096;
 
@@ -44,13 +45,13 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-/// Line breaks of Windows stay: the parser knows them.
+/// Carriage returns stay: the parser knows the line breaks of Windows.
 bool is_break(std::string_view text, std::size_t at) {
   return text[at] == '\r' && text.substr(at + 1).starts_with('\n');
 }
 
-/// Where the first character is that is no text, if any is. The parser takes 0x04 for the end of
-/// the file, and other encodings for what they are not.
+/// Position of the first character that is not text, if there is one. The parser would take 0x04
+/// for the end of the file, and would misread other encodings.
 std::optional<YAML::Mark> find_no_text(std::string_view text) {
   const std::string shown = printable(text);
   YAML::Mark mark;
@@ -64,7 +65,7 @@ std::optional<YAML::Mark> find_no_text(std::string_view text) {
   return std::nullopt;
 }
 
-/// What is in the text from a mark on, to the end of the line.
+/// The text from a mark to the end of its line.
 std::string_view rest_of_line(std::string_view text, const YAML::Mark& mark) {
   for (int line = 0; line < mark.line && !text.empty(); ++line) {
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
@@ -74,8 +75,8 @@ std::string_view rest_of_line(std::string_view text, const YAML::Mark& mark) {
   return text;
 }
 
-/// Looks at a document before its nodes are made: it is not deep, and not large when its aliases
-/// are written out. Then refuses whatever follows it.
+/// Checks a document before its nodes are built: nesting and size, with its aliases written out.
+/// Then refuses any document behind it.
 class Examiner : public YAML::EventHandler {
  public:
   Examiner(const YamlFile& file, std::string_view text) : file_(file), text_(text) {}
@@ -155,7 +156,7 @@ class Examiner : public YAML::EventHandler {
   YAML::Mark start_;
   std::size_t nodes_ = 0;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, std::size_t> sizes_;  ///< of what is closed
+  std::map<YAML::anchor_t, std::size_t> sizes_;  ///< nodes below each finished anchor
 };
 
 }  // namespace
@@ -184,7 +185,7 @@ std::string find_yaml(const std::string& argument, const fs::path& folder,
 
   std::vector<std::string> looked;
   for (const fs::path& path : tried) {
-    std::error_code error;  // the working folder may be gone
+    std::error_code error;  // ignored: the working folder may be gone
     const fs::path absolute = fs::absolute(path, error);
     looked.push_back((error ? path : absolute).lexically_normal().string());
   }
@@ -213,7 +214,7 @@ YamlFile YamlFile::parse(std::string_view text, const std::string& path,
                                  "control characters; save the file as such",
                                  expected));
   try {
-    // Not YAML::LoadAll: it goes on for ever at a comma where a document ends.
+    // Not YAML::LoadAll: it loops forever at a comma where a document ends.
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     Examiner examiner(file, text);
@@ -234,7 +235,7 @@ YamlFile YamlFile::parse(std::string_view text, const std::string& path,
 }
 
 std::string YamlFile::place(const YAML::Mark& mark) const {
-  // A null mark (an error of the whole file) has -1 for both.
+  // An error of the whole file has a null mark, with -1 for both.
   return fmt::format("{}:{}:{}", path_, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
 }
 
@@ -311,7 +312,7 @@ std::vector<std::int64_t> YamlFile::numbers(const YAML::Node& node, const std::s
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find(':', begin), text.size());
       const auto part = find_number(std::string_view(text).substr(begin, end - begin));
-      // The step of a range may be smaller than the numbers that it makes.
+      // The step of a range may be below the limits of its numbers.
       if (!part || *part > high || *part < (parts.size() == 2 ? 1 : low)) reject(describe(item));
       parts.push_back(*part);
       begin = end + 1;

@@ -1,5 +1,5 @@
-// YAML files for people: every complaint is one line "file:line:column: what was found; what was
-// expected; next step". For this module, and for model, whose devices are a YAML file too.
+// YAML files that people write. Every error is one line "file:line:column: what was found; what was
+// expected; next step". Used by the readers of this program's YAML files.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -14,8 +14,8 @@
 
 namespace hgemm {
 
-/// The file that `argument` names: a path, or a bare name looked up in the working folder and then
-/// in `folder`; ".yaml" may be left out. Throws InputError that says where it was looked for and
+/// The file that `argument` names: a path, or a bare name that is looked up in the working folder
+/// and then in `folder`; ".yaml" may be left out. Throws InputError that says where it looked and
 /// which names `folder` has. `kind` is a word for the message: "shapes", "space".
 std::string find_yaml(const std::string& argument, const std::filesystem::path& folder,
                       const std::string& kind);
@@ -24,11 +24,11 @@ class YamlMap;
 
 class YamlFile {
  public:
-  /// Throws InputError if the file cannot be read, is empty, or is not one YAML document of text
-  /// that people write: at most 2 MiB, a few lists and maps deep, its aliases written out no more
-  /// than some 10,000 shapes. `expected` says what such a file holds.
+  /// Reads a file. Throws InputError if the file cannot be read, is empty, or is not one YAML
+  /// document within the limits: at most 2 MiB of text, at most 32 levels deep, at most 500,000
+  /// nodes with its aliases written out. `expected` says in messages what such a file holds.
   static YamlFile read(const std::string& path, const std::string& expected);
-  /// The same of a text that was read; `path` is for messages.
+  /// The same for text that is in memory; `path` is for messages.
   static YamlFile parse(std::string_view text, const std::string& path,
                         const std::string& expected);
 
@@ -38,14 +38,15 @@ class YamlFile {
   std::string place(const YAML::Mark& mark) const;
   [[noreturn]] void fail(const YAML::Mark& mark, const std::string& problem) const;
 
-  /// `node` as a map with some of `keys`; `what` names it in messages ("a shape").
+  /// `node` as a map whose keys are all among `keys`; `what` names it in messages ("a shape").
+  /// Throws InputError, as all of these do.
   YamlMap map(const YAML::Node& node, const std::string& what,
               const std::vector<std::string>& keys) const;
 
-  /// The items of a list, at least one; any other node is its own only item.
+  /// The items of a list, at least one; a node that is not a list counts as its own only item.
   std::vector<YAML::Node> items(const YAML::Node& node, const std::string& what) const;
 
-  /// One of a few words, read by `find`; `words` spells them for messages.
+  /// One of a few words. `find` reads it; `words` lists them for messages.
   template <class Value>
   Value word(const YAML::Node& node, const std::string& what,
              std::optional<Value> (*find)(std::string_view),
@@ -55,7 +56,7 @@ class YamlFile {
     fail_word(node, what, words);
   }
 
-  /// One line of text, not empty.
+  /// A single line of text that is not empty.
   std::string text(const YAML::Node& node, const std::string& what) const;
 
   /// Whole numbers within [low, high]: one, a list, or an inclusive range "start:end:step" (which
@@ -76,7 +77,7 @@ class YamlFile {
   YAML::Node root_;
 };
 
-/// A map whose keys are known to be right.
+/// A map whose keys have been checked.
 class YamlMap {
  public:
   YamlMap(const YamlFile& file, YAML::Node node, std::string what,
@@ -85,7 +86,7 @@ class YamlMap {
 
   YAML::Mark mark() const { return node_.Mark(); }
   std::optional<YAML::Node> find(const std::string& key) const;
-  /// Throws InputError if the key is not there.
+  /// The node of a key. Throws InputError if the key is missing.
   YAML::Node at(const std::string& key) const;
 
  private:
@@ -95,7 +96,7 @@ class YamlMap {
   std::map<std::string, YAML::Node> values_;
 };
 
-/// What a node is, for "found ...": its text in quotes, "nothing", "a list" or "a map".
+/// Describes a node for "found ...": its text in quotes, "nothing", "a list" or "a map".
 std::string describe(const YAML::Node& node);
 
 }  // namespace hgemm
