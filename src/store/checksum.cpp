@@ -11,8 +11,9 @@
 namespace hgemm::sql {
 namespace {
 
-/// The bytes that a row's hash is of. Each value has its length or one of its own, so that none can
-/// pass into the next one; what SQLite gives back otherwise than it got it (-0, NaN) is one here.
+/// Collects the bytes that are hashed for one row. Each value is written with its length or at a
+/// fixed size, so that two rows with the same bytes in a row have the same values. Values that
+/// SQLite does not give back as they were stored (-0, NaN) are written in one form.
 class Content {
  public:
   explicit Content(std::string_view table) { add(table); }

@@ -1,7 +1,7 @@
-// The checksums of races and studies (schema.sql says what for). Internal to store.
+// The checksums of races and studies; schema.sql says what they are for. Internal to store.
 //
-// A sum of hashes of rows: one that is added, or takes the place of another, changes the sum by
-// what is known of it alone, and the order of rows has no meaning.
+// A checksum is a sum of hashes of rows. So adding or replacing a row changes the sum by a
+// difference that follows from this row alone, and the order of rows does not matter.
 #pragma once
 
 #include <cstdint>

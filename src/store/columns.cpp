@@ -70,7 +70,7 @@ std::string_view in_words(Form form) {
   throw InputError(fmt::format("{} holds {}, which is not {}", column, value, expected));
 }
 
-/// A value for a message.
+/// A value as messages show it.
 std::string shown(const Statement& row, int index) {
   const SQLite::Column value = row.getColumn(index);
   switch (value.getType()) {
@@ -93,13 +93,14 @@ int type_of(const Statement& row, int index) { return row.getColumn(index).getTy
 
 std::size_t most_bytes(Form form) {
   constexpr std::size_t kLongestLine = 64 << 10;   // a list of a thousand problems as arguments
-  constexpr std::size_t kLongestText = 256 << 10;  // what compilers say of one kernel
+  constexpr std::size_t kLongestText = 256 << 10;  // the output of a compiler for one kernel
   return form == Form::kLine ? kLongestLine : form == Form::kText ? kLongestText : 300;
 }
 
 std::string fitting(std::string_view text, Form form) {
   if (fits(text, form)) return std::string(text);
-  std::string fitted = printable(text.substr(0, most_bytes(form)));  // "?" for half a character
+  // A character that is cut in half becomes "?".
+  std::string fitted = printable(text.substr(0, most_bytes(form)));
   if (form == Form::kLine) {
     std::ranges::replace_if(
         fitted, [](char c) { return c == '\n' || c == '\t'; }, ' ');

@@ -1,8 +1,8 @@
-// Values of a row, checked as they are read: whoever can write to a file can have it hold anything,
-// and what is read goes into scripts, headers and onto terminals. Internal to store.
+// Checked values of a row. Anyone who can write to a file can put any value into it, and these
+// values go into scripts, headers and terminals. Internal to store.
 //
-// The readers throw InputError that names the column ("sample.time_us holds -5, ..."), and not the
-// database: Store says which it was.
+// The readers throw InputError that names the column ("sample.time_us holds -5, ..."), but not the
+// database: Store adds its name.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -27,13 +27,14 @@ enum class Form : std::uint8_t {
   kLine,   ///< printable UTF-8 on one line
   kText,   ///< the same with line breaks and tabs
 };
-/// The longest text of that form, in bytes.
+/// The largest size of a text of that form, in bytes.
 std::size_t most_bytes(Form form);
 
-/// Free text (kLine, kText) made to fit: "?" for what may not be shown, and cut. What is recorded
-/// goes through this, so that it can be read again.
+/// Free text (kLine, kText) that fits its column: characters that may not be shown become "?", and
+/// the rest is cut. Texts are recorded through this function, so that they can be read again.
 std::string fitting(std::string_view text, Form form);
-/// The same of names, which cannot be made to fit: throws Error that names the column.
+/// Returns `text` if its column may hold it. Names cannot be made to fit: throws Error that names
+/// the column.
 const std::string& recordable(const std::string& text, const char* column, Form form);
 
 /// Numbers from `least` to `most`, both included.
@@ -50,7 +51,7 @@ inline constexpr Range<double> kTimeUs{1e-4, 1e12};  // to 11 days
 inline constexpr Range<double> kSmMhz{0, 1e5};
 inline constexpr Range<double> kPowerW{0, 1e5};
 
-// ---- Of a row; `column` is "table.column" for messages ----
+// ---- Readers of a row's values; `column` is "table.column" for messages ----
 
 std::int64_t row_id(const SQLite::Statement& row, int index);
 bool is_null(const SQLite::Statement& row, int index);
@@ -69,7 +70,8 @@ std::optional<double> real_or_none(const SQLite::Statement& row, int index, cons
 double real_or_nan(const SQLite::Statement& row, int index, const char* column,
                    Range<double> range);
 
-/// What `parse` makes of a text, or of several; it throws InputError for a text that is none.
+/// The value that `parse` makes of a text. `parse` throws InputError for a text that it does not
+/// know.
 template <class Parse>
 auto word(const SQLite::Statement& row, int index, const char* column, const Parse& parse) {
   const std::string value = text(row, index, column, Form::kName);

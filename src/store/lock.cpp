@@ -40,8 +40,9 @@ WriterLock::WriterLock(const std::string& name, const std::string& database_file
         "room on its disk, or name another file with --db ({}: {})",
         name, path_, std::strerror(error)));
   };
-  // Whoever may write to the folder can have put anything there: only an ordinary file with no
-  // other name is written to. It may be another user's, as in the shared folder of a group.
+  // Anyone who may write to the folder can have put anything there, so only an ordinary file with
+  // one name is written to. The file may belong to another user, as in the shared folder of a
+  // group.
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   for (;;) {
     fd_ = open(path_.c_str(), kFlags, 0666);
@@ -64,18 +65,21 @@ WriterLock::WriterLock(const std::string& name, const std::string& database_file
           name, who));
     }
     if (at_its_path()) break;
-    close(fd_);  // its holder removed it between our open() and flock(): it locks nothing any more
+    // Its holder removed it between our open() and flock(): this file locks nothing any more.
+    close(fd_);
   }
   const std::string line =
       fmt::format("process {} since {:%FT%TZ}\n", getpid(), fmt::gmtime(std::time(nullptr)));
-  // On a full disk there is none: the lock is as good, and what it tells others is less.
+  // This line is missing on a full disk. The lock holds all the same; others only learn less about
+  // it.
   [[maybe_unused]] const bool told =
       ftruncate(fd_, 0) == 0 && pwrite(fd_, line.data(), line.size(), 0) > 0;
 }
 
 WriterLock::~WriterLock() {
   if (fd_ < 0) return;
-  if (at_its_path()) unlink(path_.c_str());  // before it is free: it is nobody else's
+  // Before the lock is released: until then no other process can hold it.
+  if (at_its_path()) unlink(path_.c_str());
   close(fd_);
 }
 

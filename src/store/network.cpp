@@ -8,7 +8,7 @@
 namespace hgemm {
 
 std::string_view network_name(long file_system_type) {
-  // linux/magic.h, and for Lustre, BeeGFS, GPFS and CephFS their own sources.
+  // Sources: linux/magic.h; for Lustre, BeeGFS, GPFS and CephFS their own source code.
   struct Network {
     std::uint32_t type;
     std::string_view name;
@@ -25,7 +25,7 @@ std::string_view network_name(long file_system_type) {
       Network{0x5346414f, "AFS"},
       Network{0x7461636f, "OCFS2"},
       Network{0x01161970, "GFS2"},
-      Network{0x65735546, "FUSE"},  // sshfs, s3fs and others: what is behind it cannot be told
+      Network{0x65735546, "FUSE"},  // sshfs, s3fs and others: the storage behind it is unknown
   };
   for (const auto& [type, name] : kNetworks) {
     if (type == static_cast<std::uint32_t>(file_system_type)) return name;

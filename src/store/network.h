@@ -7,14 +7,14 @@
 
 namespace hgemm {
 
-/// "NFS", of the magic number of a file system (statfs(2), f_type); empty if it is of this host
-/// alone.
+/// The name of a network file system, such as "NFS", from its magic number (statfs(2), f_type);
+/// empty for a file system of this host alone.
 std::string_view network_name(long file_system_type);
 
-/// The same of the file system that a folder is on; empty if that cannot be found out.
+/// The same for the file system of a folder; empty if it cannot be found out.
 std::string network_of(const std::string& folder);
 
-/// network_of() or, in tests, what stands for it.
+/// network_of() or, in tests, a substitute.
 using FindNetwork = std::function<std::string(const std::string& folder)>;
 
 }  // namespace hgemm

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr int kApplicationId = 0x48474d54;  // "HGMT", as in schema.sql
 constexpr int kSchemaVersion = 8;           // as in schema.sql
-constexpr int kBusyTimeoutMs = 10'000;      // a commit takes milliseconds: this is another program
+constexpr int kBusyTimeoutMs = 10'000;      // a commit takes milliseconds
 
 InputError bad_file(const std::string& path, std::string_view problem) {
   return InputError(fmt::format("database {}: {}", path, problem));
@@ -45,7 +45,8 @@ void create_schema(SQLite::Database& db) {
   transaction.commit();
 }
 
-/// Throws unless the database is ours, sound, and of a version that we know; returns the version.
+/// Throws unless the database is one of this program, undamaged, and of a known version. Returns
+/// the version.
 int check(SQLite::Database& db, const std::string& path) {
   if (pragma(db, "application_id") != kApplicationId) {
     throw bad_file(path, "is a database of another program; name another file");
@@ -87,7 +88,7 @@ std::string argument_text(sqlite3_value* value) {
 void return_text(sqlite3_context* context, const std::string& text) {
   sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
 }
-/// A function of one text. No exception may pass through SQLite.
+/// Wraps a function of one text for SQLite. No exception may pass through SQLite.
 template <auto function>
 void sql_text_function(sqlite3_context* context, int /*count*/, sqlite3_value** values) try {
   return_text(context, std::string(function(argument_text(values[0]))));
@@ -111,7 +112,7 @@ void sql_problem_key(sqlite3_context* context, int /*count*/, sqlite3_value** va
   sqlite3_result_error(context, error.what(), -1);
 }
 
-/// The SQL that takes a database from a version to the next one (src/store/migrations).
+/// The SQL that migrates a database from `version` to the next one (src/store/migrations).
 std::string_view migration_from(int version) {
   const std::string name = fmt::format("/{}_to_{}.sql", version, version + 1);
   for (const EmbeddedFile& file : embedded_migrations()) {
@@ -125,7 +126,7 @@ void migrate(SQLite::Database& db, const std::string& path, int version) {
   db.createFunction("modern_label", 1, true, nullptr, sql_text_function<modern_label>);
   db.createFunction("modern_build_name", 1, true, nullptr, sql_text_function<modern_build_name>);
   db.createFunction("problem_key", 7, true, nullptr, sql_problem_key);
-  db.exec("PRAGMA foreign_keys = OFF");  // tables are replaced; has no effect in a transaction
+  db.exec("PRAGMA foreign_keys = OFF");  // tables are replaced; no effect in a transaction
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
   try {
     for (int from = version; from < kSchemaVersion; ++from) {
@@ -142,14 +143,14 @@ void migrate(SQLite::Database& db, const std::string& path, int version) {
   transaction.commit();
 }
 
-/// What is written to a copy would be lost.
+/// Migrates a copy and makes it read-only: changes to a copy would be lost.
 SQLite::Database only_read(SQLite::Database copy, const std::string& path, int version) {
   if (version < kSchemaVersion) migrate(copy, path, version);
   copy.exec("PRAGMA query_only = ON");
   return copy;
 }
 
-/// Beside a writer, or one that was killed.
+/// For a database that a process is writing to, or that a killed writer left.
 SQLite::Database read_with_locks(const std::string& path, const std::string& file) {
   SQLite::Database db(file, SQLite::OPEN_READONLY, kBusyTimeoutMs);
   distrust(db);
@@ -163,22 +164,22 @@ SQLite::Database read_with_locks(const std::string& path, const std::string& fil
   return only_read(std::move(copy), path, version);
 }
 
-/// Has SQLite take back what a killed process had not committed, which needs a connection that may
-/// write. A journal in use is left alone: its writer holds a lock.
+/// Makes SQLite roll back an uncommitted transaction of a killed process, which needs a connection
+/// that may write. A journal in use is left alone, because its writer holds a lock.
 void take_back_killed_write(const std::string& file) {
   if (std::error_code ignored; !fs::exists(file + "-journal", ignored)) return;
   try {
     SQLite::Database db(file, SQLite::OPEN_READWRITE, kBusyTimeoutMs);
     distrust(db);
     pragma(db, "page_count");
-  } catch (const SQLite::Exception&) {  // who opens it for reading then says why it cannot be read
+  } catch (const SQLite::Exception&) {  // the reader that opens it next reports the cause
   }
 }
 
 SQLite::Database open_for_reading(const std::string& path, const std::string& file,
                                   const FindNetwork& find_network) {
-  // Writers come and go: what was true when it was looked at may not be when it is opened.
-  look_at(path, file);  // nothing else than a database is opened
+  // Writers come and go: the state of the file may change between looking at it and opening it.
+  look_at(path, file);  // never opens a file that is not a database
   take_back_killed_write(file);
   for (int tries = 0;; ++tries) {
     const FoundFile found = look_at(path, file);
@@ -217,8 +218,9 @@ SQLite::Database open_for_reading(const std::string& path, const std::string& fi
   }
 }
 
-/// WAL: readers never wait for the tuner. A log of before is taken in on a network file system too:
-/// to hold the file alone needs no memory that is shared with other hosts.
+/// Chooses WAL, with which readers never wait for the tuner. On a network file system a log from
+/// before is still merged into the file: with exclusive access to the file, this needs no memory
+/// shared with other hosts.
 void choose_journal(SQLite::Database& db, const std::string& path, const std::string& network) {
   if (!network.empty()) {
     say("hgemm-tune: warning: database {} is on {}: it is written without a log, and is safe only "
@@ -236,7 +238,7 @@ void choose_journal(SQLite::Database& db, const std::string& path, const std::st
   }
   if (!network.empty()) {
     db.exec("PRAGMA locking_mode = NORMAL");
-    db.execAndGet("SELECT COUNT(*) FROM sqlite_master");  // which ends it
+    db.execAndGet("SELECT COUNT(*) FROM sqlite_master");  // ends the exclusive lock
   }
 }
 
@@ -246,10 +248,10 @@ OpenDatabase open_for_writing(const std::string& path, const std::string& file,
   if (std::error_code ignored; !fs::is_directory(folder, ignored)) {
     throw bad_file(path, fmt::format("the folder {} does not exist; create it", folder.string()));
   }
-  look_at(path, file);  // no lock beside what can be no database
+  look_at(path, file);  // no lock file beside a file that is not a database
   WriterLock lock(path, file);
   const FoundFile found = look_at(path, file);
-  if (found.has_many_names) {  // each would have a journal and a lock of its own
+  if (found.has_many_names) {  // each name would have its own journal and lock
     throw bad_file(path,
                    "has several names (hard links), and must have one to be written; make a "
                    "copy (cp) and name that");
@@ -262,21 +264,21 @@ OpenDatabase open_for_writing(const std::string& path, const std::string& file,
   }
   const std::string network = find_network(folder);
   if (!network.empty()) db.exec("PRAGMA locking_mode = EXCLUSIVE");
-  // Nothing is left of one that was being created when its process was killed.
+  // A process that was killed while it created the database leaves an empty file.
   const bool is_new = found.kind != FoundFile::Kind::kSqlite || pragma(db, "page_count") == 0;
   if (is_new) create_schema(db);
   if (const int version = check(db, path); version < kSchemaVersion) migrate(db, path, version);
 
   choose_journal(db, path, network);
-  // FULL: a commit is on disk when it returns, whatever becomes of the power; the flush was
-  // measured at 0.1 ms on the GPU machine, and is outside timing.
+  // FULL: a commit is on disk when it returns, also after a power failure. The flush took 0.1 ms on
+  // the GPU machine, and happens outside timing.
   db.exec("PRAGMA synchronous = FULL");
   db.exec("PRAGMA foreign_keys = ON");
   return {std::move(lock), std::move(db)};
 }
 
-/// Absolute, so that names such as ":memory:" or "file:x" are files too, and with no symbolic link:
-/// journals and locks lie beside the file itself.
+/// An absolute path, so that names such as ":memory:" or "file:x" mean files too; without symbolic
+/// links, because journals and locks lie beside the file itself.
 std::string file_of(const std::string& path) {
   const fs::path absolute = fs::absolute(path);
   std::error_code error;

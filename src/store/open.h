@@ -1,4 +1,4 @@
-// Opening a database file, and saying in words what is wrong with it. Internal to store.
+// Opens a database file, and explains in words what is wrong with it. Internal to store.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -12,20 +12,21 @@
 
 namespace hgemm {
 
-/// Throws InputError or Error that explains what SQLite said about the file.
+/// Throws InputError or Error with an explanation of what SQLite said about the file.
 [[noreturn]] void throw_explained(const std::string& path, const SQLite::Exception& error);
 
 struct OpenDatabase {
-  std::optional<WriterLock> lock;  ///< of a writer; before `db`, which is thus closed first
+  /// of a writer; declared before `db`, so that `db` is closed first
+  std::optional<WriterLock> lock;
   SQLite::Database db;
 };
 
-/// A database of ours at the current schema version, created or migrated if `mode` may write.
+/// A database of this program at the current schema version. kReadWrite creates or migrates it.
 ///
-/// To read, a file that nobody writes to is copied into memory (and migrated there); beside a
-/// writer, SQLite's own locks and log are used. On a network file system, where a log is not safe
-/// (all who use it must be on one host: sqlite.org/wal.html), a writer says so on stderr and uses a
-/// rollback journal, for which the locks of the file system are enough if they work.
+/// For reading, a file that no process is writing to is copied into memory and migrated there. If
+/// there is a writer, SQLite's own locks and log are used. On a network file system a log is not
+/// safe (all its users must be on one host: sqlite.org/wal.html). There a writer says so on stderr
+/// and uses a rollback journal, which needs only working file locks.
 OpenDatabase open_database(const std::string& path, Store::Mode mode,
                            const FindNetwork& find_network = network_of);
 

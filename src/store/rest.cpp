@@ -20,10 +20,10 @@
 namespace hgemm {
 namespace {
 
-constexpr std::size_t kReadFormatAt = 19;  // of the header: 2 if a log is needed to read it
+constexpr std::size_t kReadFormatAt = 19;  // in the header: 2 if reading needs the log
 constexpr std::size_t kHeaderBytes = 100;
 
-/// O_NONBLOCK: to open a pipe would wait for a writer.
+/// O_NONBLOCK, because opening a pipe would wait for a writer.
 OpenFile open_for_looking(const std::string& path) {
   return OpenFile(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
@@ -42,8 +42,8 @@ bool unchanged(const struct stat& a, const struct stat& b) {
          same_time(a.st_mtim, b.st_mtim) && same_time(a.st_ctim, b.st_ctim);
 }
 
-/// Written so lately that the clock of the file system (a tick of up to 10 ms) may not tell this
-/// write from the next one.
+/// Whether the file was written so recently that its time stamp may not distinguish this write from
+/// the next one (the clock of a file system ticks every 10 ms or less).
 bool is_fresh(const struct stat& facts) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -52,10 +52,10 @@ bool is_fresh(const struct stat& facts) {
   return age_ns >= 0 && age_ns < 20'000'000;
 }
 
-/// SQLite ends its journal with the name of another file if several databases were written at once,
-/// and may delete that file when it takes the write back. We never write so: it is no journal of
-/// ours. ("The Super-Journal File Name" of SQLite's atomiccommit.html; the layout is that of its
-/// fileformat.html and pager.c: length, checksum, magic.)
+/// Whether a journal ends with the name of another file. SQLite writes such a name if one
+/// transaction covers several databases, and may delete that file when it rolls back. This program
+/// never does so; such a journal is not its own. ("The Super-Journal File Name" in SQLite's
+/// atomiccommit.html; the layout is in fileformat.html and pager.c: length, checksum, magic.)
 bool names_another_file(const std::string& journal) {
   constexpr std::array<unsigned char, 8> kMagic = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
   const OpenFile file = open_for_looking(journal);
@@ -64,8 +64,8 @@ bool names_another_file(const std::string& journal) {
          file.read(end.data(), end.size()) == static_cast<ssize_t>(end.size()) && end == kMagic;
 }
 
-/// What is wrong with a file beside the database that SQLite would read, write and remove; empty if
-/// nothing is, or there is none. A link would lead it to a file of another name.
+/// What is wrong with the files beside the database that SQLite would read, write and remove; empty
+/// if they are fine or missing. A link would make SQLite use a file of another name.
 std::string wrong_companion(const std::string& file) {
   for (const char* suffix : {"-journal", "-wal", "-shm"}) {
     const std::string companion = file + suffix;
@@ -136,7 +136,8 @@ std::optional<SQLite::Database> copy_at_rest(const std::string& file) {
   }
   const ssize_t got = opened.read(bytes.get(), size);
 
-  // In this order: a writer makes its log before it writes, and removes it when all is written.
+  // The order of these checks matters: a writer creates its log before it writes, and removes it
+  // after all is written.
   struct stat after {};
   struct stat there {};
   const bool at_rest = got == before.st_size && !is_being_written(file) &&
@@ -144,10 +145,10 @@ std::optional<SQLite::Database> copy_at_rest(const std::string& file) {
                        stat(file.c_str(), &there) == 0 && unchanged(before, there);
   if (!at_rest) return std::nullopt;
 
-  bytes.get()[kReadFormatAt - 1] = bytes.get()[kReadFormatAt] = 1;  // no log: it is all here
+  bytes.get()[kReadFormatAt - 1] = bytes.get()[kReadFormatAt] = 1;  // no log: the file is complete
   SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   const auto length = static_cast<sqlite3_int64>(size);
-  const int result =  // takes the bytes, whatever comes of it
+  const int result =  // takes ownership of the bytes, also if it fails
       sqlite3_deserialize(copy.getHandle(), "main", bytes.release(), length, length,
                           SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
   if (result != SQLITE_OK) throw SQLite::Exception(copy.getHandle(), result);

@@ -1,4 +1,4 @@
-// A database that nobody writes to is read without a trace. Internal to store.
+// Reads a database that no process is writing to, without leaving files behind. Internal to store.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -8,23 +8,24 @@
 
 namespace hgemm {
 
-/// What lies at a path, seen before SQLite looks.
+/// What is at a path, found out before SQLite opens it.
 struct FoundFile {
   enum class Kind { kMissing, kEmpty, kSqlite };
   Kind kind = Kind::kMissing;
   bool has_log = false;         ///< its header says that it is written through a log (WAL)
   bool has_many_names = false;  ///< hard links
 };
-/// Throws InputError if it can be no database of ours: nothing but a database is ever opened, let
-/// alone written to. Messages call it `path`.
+/// Throws InputError if the file cannot be a database of this program: only databases are ever
+/// opened, let alone written to. Messages call the file `path`.
 FoundFile look_at(const std::string& path, const std::string& file);
 
-/// Whether a journal or a log lies beside it: somebody writes to it, or was killed as they did.
+/// Whether a journal or a log lies beside the file: a process is writing to it, or was killed while
+/// it did.
 bool is_being_written(const std::string& file);
 
-/// The database as a copy in memory, which needs no locks, no folder that can be written and leaves
-/// no files behind; nothing if somebody wrote to the file meanwhile. Of a file that has_log only:
-/// with a rollback journal, locks are needed and leave nothing.
+/// The database as a copy in memory, which needs no locks and no writable folder, and leaves no
+/// files behind; none if the file was written meanwhile. Call it only for a file with `has_log`: a
+/// file with a rollback journal is read with locks, which leave nothing behind.
 std::optional<SQLite::Database> copy_at_rest(const std::string& file);
 
 }  // namespace hgemm

@@ -220,7 +220,8 @@ bool is_brief(const std::string& effort) {
   throw InputError(fmt::format("unknown effort '{}': expected full or brief", effort));
 }
 
-/// Those of trials are baselines or configs of ours: nothing that reads a race needs to ask again.
+/// Checks that the labels of trials are baselines or configs of this program, so that no reader of
+/// a race has to check again.
 void check_labels(const std::vector<Trial>& trials, std::set<std::string>& known) {
   for (const Trial& trial : trials) {
     if (is_baseline(trial.label) || !known.insert(trial.label).second) continue;
@@ -319,7 +320,7 @@ Sample read_sample(const Statement& row, int first) {
 }
 
 Verdict read_verdict(const Statement& row, int first) {
-  // An output that is infinite is infinitely wrong.
+  // The error is infinite if the output is.
   constexpr Range<double> kError{0, std::numeric_limits<double>::infinity()};
   return {.correct = flag(row, first, "trial.correct"),
           .error = real_or_nan(row, first + 1, "trial.error", kError),
@@ -359,7 +360,7 @@ constexpr const char* kTrialColumns =
     "JOIN candidate ON candidate.id = candidate_id LEFT JOIN kernel ON kernel.id = kernel_id "
     "LEFT JOIN energy ON trial_id = trial.id ";
 
-/// A row of kTrialColumns: a trial without its samples.
+/// A row of kTrialColumns as a trial without its samples.
 Trial read_trial(const Statement& row) {
   Trial trial{.label = text(row, 1, "candidate.label", Form::kLabel),
               .stage = word(row, 3, "trial.stage", parse_stage),
@@ -379,7 +380,7 @@ Trial read_trial(const Statement& row) {
 
 }  // namespace
 
-/// All trials of a race with their samples: two queries.
+/// All trials of a race with their samples, by two queries.
 std::vector<Trial> read_trials(Database& db, std::int64_t race) {
   static const std::string kTrials =
       std::string(kTrialColumns) + "WHERE race_id = ? ORDER BY trial.id";
@@ -398,7 +399,7 @@ std::vector<Trial> read_trials(Database& db, std::int64_t race) {
                              race);
   while (sample.executeStep()) {
     const auto trial = at.find(row_id(sample, 0));
-    if (trial == at.end()) continue;  // of a trial without a candidate, which was refused
+    if (trial == at.end()) continue;  // a trial without a candidate, which was refused above
     trials[trial->second].samples.push_back(read_sample(sample, 1));
   }
   return trials;
@@ -435,7 +436,8 @@ std::int64_t TrialWriter::kernel(const std::string& identity) {
   return known->second;
 }
 
-/// The part that a trial's row and its energy have in the race's checksum; 0 if there is no row.
+/// The contribution of a trial's row and its energy to the checksum of the race; 0 if there is no
+/// row.
 std::uint64_t TrialWriter::hash_of_row(std::int64_t race, std::int64_t candidate) {
   row_.bind(1, race);
   row_.bind(2, candidate);
@@ -449,7 +451,7 @@ std::uint64_t TrialWriter::hash_of_row(std::int64_t race, std::int64_t candidate
   return sum;
 }
 
-/// Races of before version 8 have no checksum, and get none.
+/// Changes the checksum of a race. Races recorded before version 8 have none, and get none.
 void TrialWriter::add_to_checksum(std::int64_t race, std::uint64_t difference) {
   Statement known =
       prepare(db_, "SELECT checksum FROM race WHERE id = ? AND checksum NOTNULL", race);

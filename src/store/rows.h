@@ -1,5 +1,5 @@
-// Values to rows of the database, and back. Internal to store. All of it runs in a transaction of
-// its caller.
+// Converts values to rows of the database, and back. Internal to store. The caller opens the
+// transaction.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -16,7 +16,7 @@
 
 namespace hgemm::sql {
 
-/// A row's id and what it says.
+/// A row: its id and its value.
 template <class Value>
 struct Row {
   std::int64_t id = 0;
@@ -69,21 +69,21 @@ std::string new_uid(SQLite::Database& db);
 
 std::vector<Row<Environment>> read_environments(SQLite::Database& db);
 std::vector<Row<Run>> read_runs(SQLite::Database& db);
-/// The run that a row of `table` names. Throws InputError if there is none.
+/// The run with this id. Throws InputError that names `column` if there is none.
 const Run& run_of(const std::map<std::int64_t, Run>& runs, std::int64_t id, const char* column);
-/// Throws InputError that names the race if its rows are not those that were recorded.
+/// Throws InputError that names the race if its rows do not have the recorded checksum.
 std::vector<RaceOfRun> read_races(SQLite::Database& db,
                                   const std::optional<Environment>& environment = {});
 std::vector<Trial> read_trials(SQLite::Database& db, std::int64_t race);
 std::vector<BuildFacts> read_builds(SQLite::Database& db);
 
-// ---- The id of what is there, or is added ----
+// ---- Ids of rows: found, or added if missing ----
 
 std::optional<std::int64_t> find_environment(SQLite::Database& db, const Environment& environment);
 std::int64_t environment_id(SQLite::Database& db, const Environment& environment);
 std::int64_t problem_id(SQLite::Database& db, const GemmProblem& problem);
 std::optional<std::int64_t> find_problem(SQLite::Database& db, const GemmProblem& problem);
-/// From problem.key: without weight and tag.
+/// Reads problem.key; weight and tag are not part of it.
 GemmProblem read_problem(const SQLite::Statement& row, int index);
 std::int64_t candidate_id(SQLite::Database& db, const std::string& label);
 std::int64_t kernel_row(SQLite::Database& db, const std::string& identity);
@@ -91,28 +91,30 @@ std::int64_t kernel_row(SQLite::Database& db, const std::string& identity);
 // ---- Adding ----
 
 std::int64_t add_run(SQLite::Database& db, const Run& run);
-/// Without its trials.
+/// Adds a race without its trials.
 std::int64_t add_race(SQLite::Database& db, std::int64_t run, const RecordedRace& recorded);
 void add_build(SQLite::Database& db, const BuildFacts& build);  ///< ignored if it is there
 
 // ---- What samples of trials and of studies share ----
 
-/// round, pace, launches, time_us, sm_mhz, power_w, temperature_c, clock_events from `first` on.
+/// Reads round, pace, launches, time_us, sm_mhz, power_w, temperature_c and clock_events, from
+/// column `first` on.
 Sample read_sample(const SQLite::Statement& row, int first);
-/// What of it can be read again: a clock or a power that no GPU has is none. Throws Error if it has
-/// no time.
+/// The sample as it can be read again: a clock or a power that no GPU can have is dropped. Throws
+/// Error if the time is not a possible one.
 Sample recordable(const Sample& sample);
 /// Binds :power, :celsius and :events.
 void bind_what_nvml_said(SQLite::Statement& statement, const Sample& sample);
 
-/// What is read of a verdict: correct, error, tolerance, verdict_message from `first` on.
+/// Reads correct, error, tolerance and verdict_message, from column `first` on.
 Verdict read_verdict(const SQLite::Statement& row, int first);
 
-/// Store::record(), trial by trial. The race's checksum, if it has one, is brought up to date.
+/// Implements Store::record() for one trial at a time, and updates the checksum of the race if it
+/// has one.
 class TrialWriter {
  public:
   explicit TrialWriter(SQLite::Database& db);
-  int write(std::int64_t race, const Trial& trial);  ///< how many samples were new
+  int write(std::int64_t race, const Trial& trial);  ///< returns the number of new samples
 
  private:
   std::int64_t candidate(const std::string& label);
@@ -122,7 +124,7 @@ class TrialWriter {
 
   SQLite::Database& db_;
   SQLite::Statement trial_, sample_, energy_, row_;
-  std::map<std::string, std::int64_t> candidates_, kernels_;  ///< rows that are known
+  std::map<std::string, std::int64_t> candidates_, kernels_;  ///< rows that were already looked up
 };
 
 }  // namespace hgemm::sql

@@ -1,23 +1,26 @@
--- Schema of a hgemm-tune database. src/store is the only code that writes it; anything may read it.
--- Rows are only ever added, except that a trial is brought up to date while its race runs,
--- and that an attempt goes when it is over.
+-- Schema of a hgemm-tune database. src/store is the only code that writes it; any program may read
+-- it. Rows are only added, with two exceptions: a trial is updated while its race runs, and an
+-- attempt is deleted when it is over.
 --
--- REAL columns that may be NaN hold NULL instead: SQLite has no NaN. Which words a TEXT column may have
--- is for the program to say (it refuses others when it reads), so that a new word needs no migration.
+-- REAL columns that may be NaN hold NULL instead, because SQLite has no NaN. The program decides
+-- which words a TEXT column may hold (it refuses others when it reads), so that a new word needs no
+-- migration.
 --
--- A checksum is the sum modulo 2^64 of a hash of each row that is of the race or study (its own, and those
--- of its trials, samples and energies, or figures, spans, parts and samples; with what they refer to in
--- words, so that ids may differ between databases). It finds damage: a bit that flipped, a row that is gone.
--- It is no seal: whoever can change a row can change the sum. A migration that changes what such a row says
--- must make it NULL.
+-- A checksum is the sum modulo 2^64 of a hash of each row that belongs to the race or study: its
+-- own row and those of its trials, samples and energies, or of its figures, spans, parts and
+-- samples. Rows that these refer to are hashed by content, so that ids may differ between
+-- databases. The checksum finds damage: a flipped bit, a lost row. It is no seal, because anyone
+-- who can change a row can change the sum. A migration that changes the content of such a row must
+-- set the checksum to NULL.
 --
--- A change of this file is a new user_version and a file in src/store/migrations.
+-- Each change of this file, except of comments, needs a new user_version and a file in
+-- src/store/migrations.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
 PRAGMA user_version = 8;
 
--- What results are grouped by: the model of a GPU with its limits, and the software. Equal environments
--- are one row.
+-- Results are grouped by environment: the model of a GPU with its limits, and the software. Equal
+-- environments share one row.
 CREATE TABLE environment (
   id            INTEGER PRIMARY KEY,
   gpu_name      TEXT    NOT NULL,
@@ -27,7 +30,7 @@ CREATE TABLE environment (
   l2_bytes      INTEGER NOT NULL,
   memory_bytes  INTEGER NOT NULL,
   max_sm_mhz    INTEGER NOT NULL,
-  power_limit_w REAL    NOT NULL,  -- 0: NVML was not there
+  power_limit_w REAL    NOT NULL,  -- 0: NVML was not available
   driver        TEXT    NOT NULL,
   cuda          TEXT    NOT NULL,
   cublas        TEXT    NOT NULL,
@@ -47,8 +50,8 @@ CREATE TABLE run (
   command_line   TEXT    NOT NULL
 ) STRICT;
 
--- A GEMM problem. `key` says everything; the other columns repeat it for queries by hand. Leading
--- dimensions are elements from one row of A, B and D to the next.
+-- A GEMM problem. `key` is complete; the other columns repeat it for queries by hand. Leading
+-- dimensions are the elements from one row of A, B or D to the next.
 CREATE TABLE problem (
   id          INTEGER PRIMARY KEY,
   key         TEXT    NOT NULL UNIQUE,
@@ -69,15 +72,15 @@ CREATE TABLE problem (
   epilogue    TEXT    NOT NULL
 ) STRICT;
 
--- What is timed: the label of a config of ours, or a library's algorithm ("cublas", "cublaslt.<index>").
--- A label names the config's family and its value of each axis.
+-- Something that is timed: the label of a config, or of a library's algorithm ("cublas",
+-- "cublaslt.<index>"). A config's label names its family and its value of each axis.
 CREATE TABLE candidate (
   id    INTEGER PRIMARY KEY,
   label TEXT    NOT NULL UNIQUE
 ) STRICT;
 
--- What ran: the hash of a cubin's code; "source:<key>" of a kernel that was not built; "sources:<hash>"
--- of all kernels of a state of kernels/, in what was recorded before version 7.
+-- Identity of the code that ran: the hash of a cubin's code; "source:<key>" for a kernel that was
+-- not built; before version 7 "sources:<hash>" of all files in kernels/.
 CREATE TABLE kernel (
   id       INTEGER PRIMARY KEY,
   identity TEXT    NOT NULL UNIQUE
@@ -88,7 +91,7 @@ CREATE TABLE build (
   id                 INTEGER PRIMARY KEY,
   name               TEXT    NOT NULL,  -- label, types, and extents where they are constants
   kernel_id          INTEGER NOT NULL REFERENCES kernel (id),
-  source_key         TEXT    NOT NULL,  -- hash of all that was compiled, without comments
+  source_key         TEXT    NOT NULL,  -- hash of all compiled sources, without comments
   compiler           TEXT    NOT NULL,
   flags              TEXT    NOT NULL,
   registers          INTEGER NOT NULL,
@@ -107,9 +110,9 @@ CREATE TABLE race (
   run_id      INTEGER NOT NULL REFERENCES run (id),
   problem_id  INTEGER NOT NULL REFERENCES problem (id),
   regime      TEXT    NOT NULL,  -- sustained, burst
-  cold        INTEGER NOT NULL CHECK (cold IN (0, 1)),   -- 0: inputs were found in L2
-  graph       INTEGER NOT NULL CHECK (graph IN (0, 1)),  -- 0: launches on a stream
-  pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- all launched with PDL
+  cold        INTEGER NOT NULL CHECK (cold IN (0, 1)),   -- 0: inputs were in L2
+  graph       INTEGER NOT NULL CHECK (graph IN (0, 1)),  -- 0: launched on a stream
+  pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- 1: all launched with PDL
   effort      TEXT    NOT NULL,  -- full, brief
   tag         TEXT    NOT NULL,  -- tag and weight describe the problem, as given to this race
   weight      REAL    NOT NULL,
@@ -118,16 +121,16 @@ CREATE TABLE race (
 ) STRICT;
 CREATE INDEX race_by_problem ON race (problem_id);
 
--- A candidate in a race, ended in one status.
+-- A candidate in a race; it ends in one status.
 CREATE TABLE trial (
   id              INTEGER PRIMARY KEY,
   race_id         INTEGER NOT NULL REFERENCES race (id),
   candidate_id    INTEGER NOT NULL REFERENCES candidate (id),
-  kernel_id       INTEGER REFERENCES kernel (id),  -- NULL: a library's
+  kernel_id       INTEGER REFERENCES kernel (id),  -- NULL: a library's kernel
   stage           TEXT    NOT NULL,  -- none, screen, final
   status          TEXT    NOT NULL,  -- ok, invalid_config, compile_failed, launch_failed, wrong_result,
                                      -- timed_out, crashed
-  message         TEXT    NOT NULL,  -- why not ok, or a cuBLASLt algorithm in words
+  message         TEXT    NOT NULL,  -- why not ok, or a description of a cuBLASLt algorithm
   correct         INTEGER NOT NULL CHECK (correct IN (0, 1)),
   error           REAL,              -- largest scaled error; NULL: the output had a NaN
   tolerance       REAL,
@@ -135,15 +138,16 @@ CREATE TABLE trial (
   UNIQUE (race_id, candidate_id)
 ) STRICT;
 
--- One timed batch of a trial. A round visits every candidate of the race that is still in it once.
--- power_w, temperature_c and clock_events (bits of NVML's reasons) are NULL where NVML was not there.
+-- One timed batch of a trial. A round visits once each candidate that is still in the race.
+-- power_w, temperature_c and clock_events (bits of NVML's reasons) are NULL if NVML was not
+-- available.
 CREATE TABLE sample (
   trial_id      INTEGER NOT NULL REFERENCES trial (id),
   round         INTEGER NOT NULL CHECK (round >= 0),
   pace          TEXT    NOT NULL,  -- shared, own, rested
   launches      INTEGER NOT NULL CHECK (launches > 0),
   time_us       REAL    NOT NULL CHECK (time_us > 0),  -- of one launch
-  sm_mhz        REAL    NOT NULL,                      -- 0: no clock was read
+  sm_mhz        REAL    NOT NULL,                      -- 0: the clock was not read
   power_w       REAL,
   temperature_c INTEGER,
   clock_events  INTEGER,
@@ -151,7 +155,7 @@ CREATE TABLE sample (
   PRIMARY KEY (trial_id, round)
 ) STRICT, WITHOUT ROWID;
 
--- A trial's candidate run alone at full load for a window of seconds.
+-- One candidate running alone at full load for a window of seconds.
 CREATE TABLE energy (
   trial_id INTEGER PRIMARY KEY REFERENCES trial (id),
   window_s REAL NOT NULL CHECK (window_s > 0),
@@ -160,38 +164,42 @@ CREATE TABLE energy (
   joules   REAL GENERATED ALWAYS AS (power_w * time_us * 1e-6) VIRTUAL  -- of one launch
 ) STRICT;
 
--- The first launch of a kernel at a problem that is under way; what a run left here when it ended took
--- the machine down with it, if that has booted since. Not merged: it is about one machine's present.
+-- The first launch of a kernel at a problem, while it is under way. If a run left a row here and
+-- the machine has booted since, that launch took the machine down. Not merged: a row is about the
+-- present of one machine.
 CREATE TABLE attempt (
   run_id       INTEGER PRIMARY KEY REFERENCES run (id),
   problem_id   INTEGER NOT NULL REFERENCES problem (id),
   candidate_id INTEGER NOT NULL REFERENCES candidate (id),
   kernel_id    INTEGER NOT NULL REFERENCES kernel (id),
-  boot_id      TEXT    NOT NULL,  -- of Linux: another one at every boot
+  boot_id      TEXT    NOT NULL,  -- of Linux: changes at every boot
   started_utc  TEXT    NOT NULL
 ) STRICT;
 
--- What a study command (micro, probe, counters, ladder, chain) found out about one subject, ended in
--- one status. A study is recorded once, whole.
+-- A finding of a study command (micro, probe, counters, ladder, chain) about one subject; it ends
+-- in one status. A study is recorded at once, complete.
 CREATE TABLE study (
   id              INTEGER PRIMARY KEY,
   uid             TEXT    NOT NULL UNIQUE CHECK (length(uid) = 32),  -- the same in every database
   run_id          INTEGER NOT NULL REFERENCES run (id),
-  kind            TEXT    NOT NULL,  -- the name of a study in the program's registry
+  kind            TEXT    NOT NULL,  -- name of a study in the program's registry
   label           TEXT    NOT NULL,  -- of a microbenchmark, config, ladder step, baseline or chain
-  problem_id      INTEGER REFERENCES problem (id),  -- NULL: it has none, or, a chain, several
-  kernel          TEXT    NOT NULL,  -- hash of the code that ran; empty: a library's, or not compiled
-  status          TEXT    NOT NULL,  -- as of a trial
+  problem_id      INTEGER REFERENCES problem (id),  -- NULL: it has no problem or, as a chain,
+                                                    -- several
+  kernel          TEXT    NOT NULL,  -- hash of the code that ran; empty: a library's kernel, or not
+                                     -- compiled
+  status          TEXT    NOT NULL,  -- one of the statuses of a trial
   message         TEXT    NOT NULL,  -- why not ok, or a remark
   correct         INTEGER CHECK (correct IN (0, 1)),  -- NULL: no output was compared
-  error           REAL,              -- largest scaled error; NULL: the output had a NaN, or see above
+  error           REAL,              -- largest scaled error; NULL: the output had a NaN, or none
+                                     -- was compared
   tolerance       REAL,
   verdict_message TEXT,
   started_utc     TEXT    NOT NULL,  -- ISO 8601
   checksum        INTEGER            -- NULL: recorded before version 8
 ) STRICT;
 
--- A finding of a study: a metric of one of its points. `samples` measurements or counted things.
+-- A finding of a study: one metric of one of its points. `samples` counts measurements or items.
 CREATE TABLE figure (
   id       INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id),
@@ -199,13 +207,14 @@ CREATE TABLE figure (
   metric   TEXT    NOT NULL,
   unit     TEXT    NOT NULL,
   value    REAL    NOT NULL,
-  low      REAL    NOT NULL,  -- the interval of the value; low = value = high where there is none
+  low      REAL    NOT NULL,  -- interval of the value; low = value = high if there is none
   high     REAL    NOT NULL,
   samples  INTEGER NOT NULL,
   UNIQUE (study_id, point, metric)
 ) STRICT;
 
--- A raw trace, kept apart from figures. A stretch of time of one role of one CTA: a line of a timeline.
+-- A raw trace, kept apart from figures. A span is a stretch of time of one role of one CTA: a bar
+-- in a timeline.
 CREATE TABLE span (
   study_id INTEGER NOT NULL REFERENCES study (id),
   sm       INTEGER NOT NULL,
@@ -213,12 +222,13 @@ CREATE TABLE span (
   role     TEXT    NOT NULL,
   phase    TEXT    NOT NULL,
   tile     INTEGER NOT NULL,  -- position in the tile order; -1: not about one tile
-  start_ns REAL    NOT NULL,  -- since the first stamp of the launch
+  start_ns REAL    NOT NULL,  -- since the first time stamp of the launch
   end_ns   REAL    NOT NULL
 ) STRICT;
 CREATE INDEX span_by_study ON span (study_id);
 
--- One of several problems that a study is of, and what computes it in a variant of the study.
+-- One of the problems of a study with several, and the candidate that computes it in a variant of
+-- the study.
 CREATE TABLE part (
   study_id   INTEGER NOT NULL REFERENCES study (id),
   position   INTEGER NOT NULL CHECK (position >= 0),
@@ -228,8 +238,8 @@ CREATE TABLE part (
   PRIMARY KEY (study_id, position, variant)
 ) STRICT, WITHOUT ROWID;
 
--- One timed batch of one of the things that a study compares in rounds ("step", "cublas", "pdl_on").
--- Columns as in sample.
+-- One timed batch of one of the things that a study compares in rounds ("step", "cublas",
+-- "pdl_on"). Columns have the same meaning as in sample.
 CREATE TABLE study_sample (
   study_id      INTEGER NOT NULL REFERENCES study (id),
   series        TEXT    NOT NULL,

@@ -23,7 +23,7 @@ namespace {
 using SQLite::Database;
 using SQLite::Statement;
 
-/// Of the Linux that runs now, another one at every boot; empty where there is none.
+/// Boot id of the running Linux, different at every boot; empty on other systems.
 std::string boot_id() {
   std::string id;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
@@ -45,8 +45,8 @@ std::optional<std::int64_t> find_race(Database& db, const std::string& uid) {
   return row_id(known, 0);
 }
 
-/// Of two records of one trial in one race, `a` is the later one: it only ever gains rounds and an
-/// energy, and fails once.
+/// Whether `a` is the later of two records of one trial in one race: a trial only gains rounds and
+/// an energy, and fails at most once.
 bool is_later(const Trial& a, const Trial& b) {
   return a.samples.size() > b.samples.size() || (a.energy && !b.energy) ||
          (a.status != Status::kOk && b.status == Status::kOk);
@@ -61,7 +61,7 @@ bool same_subject(const Study& a, const Study& b) {
 
 struct Store::Impl {
   std::string path;
-  std::optional<WriterLock> lock;  // before `db`, which is thus closed first
+  std::optional<WriterLock> lock;  // declared before `db`, so that `db` is closed first
   Database db;
 
   /// Runs `work` in one transaction, so that it sees one state of the database.
@@ -69,7 +69,8 @@ struct Store::Impl {
   auto read(const Work& work) {
     return transact(SQLite::TransactionBehavior::DEFERRED, work);
   }
-  /// Takes the write lock first: a transaction that turns into a writer half-way can fail as busy.
+  /// Takes the write lock at the start: a transaction that begins as a reader can fail as busy when
+  /// it starts to write.
   template <class Work>
   auto write(const Work& work) {
     return transact(SQLite::TransactionBehavior::IMMEDIATE, work);
@@ -90,7 +91,7 @@ struct Store::Impl {
       }
     } catch (const SQLite::Exception& error) {
       throw_explained(path, error);
-    } catch (const InputError& error) {  // about a value that the database holds
+    } catch (const InputError& error) {  // thrown for a value in the database
       throw InputError(fmt::format("database {}: {}; restore it from a copy, or name another file",
                                    path, error.what()));
     } catch (const Error& error) {
@@ -114,7 +115,8 @@ const std::string& Store::path() const { return impl_->path; }
 std::int64_t Store::begin_run(const Machine& machine, const std::string& command_line) {
   Database& db = impl_->db;
   return impl_->write([&] {
-    // The runs that left these have ended and the machine is still up: they were killed.
+    // The runs that left these attempts have ended, and the machine did not go down: they were
+    // killed.
     prepare(db, "DELETE FROM attempt WHERE boot_id = ?", boot_id()).exec();
     return add_run(db, {machine.environment, machine.run, now_utc(db), command_line});
   });
@@ -215,7 +217,8 @@ std::set<TrialKernel> Store::finished(const Environment& environment, const Gemm
       const bool lacks =
           (wanted.energy && finalist && !weighed.contains(candidate)) ||
           (wanted.full_effort && flag(row, 5, "trial.status") && !thorough.contains(candidate));
-      // The newest trial decides: one that went back for what it lacked and lost is finished.
+      // The newest trial decides. A config that was tried again for a missing energy or effort, and
+      // lost, is finished.
       if (lacks) {
         finished.erase(candidate);
       } else {
@@ -307,7 +310,7 @@ Store::Added Store::add_all(const Store& from) {
     std::vector<BuildFacts> builds;
     std::vector<StudyOfRun> studies;
   };
-  // Read first: `from` may be this very database.
+  // Reads before it writes, because `from` may be this very database.
   const Contents theirs = from.impl_->read([&] {
     Database& db = from.impl_->db;
     Contents contents{read_runs(db), read_races(db), read_builds(db), {}};

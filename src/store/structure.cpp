@@ -18,8 +18,8 @@
 namespace hgemm {
 namespace {
 
-/// By version - 1: structure_hash() of what the last program of that version made, new or migrated.
-/// tests/store has their schemas; version 5 is in results/h200/rows.db.
+/// Index: version - 1. structure_hash() of the databases that the last program of that version
+/// made, new or migrated. tests/store has their schemas; version 5 is in results/h200/rows.db.
 constexpr std::array<std::string_view, 7> kOldStructures = {
     "f1cccafaae8af59edff00b915e99b515", "d30b56dc8c5096c8392d8571830d03b4",
     "c7f5418916c21734c60afda8a618f3c5", "0684a09298481a447be2e952fc077c09",
@@ -27,8 +27,8 @@ constexpr std::array<std::string_view, 7> kOldStructures = {
     "562b1efc7fa0f9ec4f4cf5cc091e8990",
 };
 
-/// SQL as it was written, without white space, comments and quotes around plain names: what
-/// ALTER TABLE changes in the text of a table. Texts that differ in more stay different.
+/// SQL without white space, comments and quotes around plain names. ALTER TABLE changes these in
+/// the text of a table; any other difference remains.
 std::string plain_sql(std::string_view sql) {
   std::string plain;
   while (!sql.empty()) {
@@ -53,7 +53,7 @@ std::string plain_sql(std::string_view sql) {
   return plain;
 }
 
-/// "table race": its SQL.
+/// From the type and name of an object ("table race") to its SQL.
 using Objects = std::map<std::string, std::string>;
 
 Objects objects_of(SQLite::Database& db) {
@@ -84,7 +84,7 @@ Objects present_objects() {
 }  // namespace
 
 void distrust(SQLite::Database& db) {
-  constexpr int kLargestRow = 4 << 20;  // 16 times the longest text that is read
+  constexpr int kLargestRow = 4 << 20;  // 16 times the longest text that may be read
   sqlite3* const handle = db.getHandle();
   for (const auto& [setting, value] :
        {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1}, std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},

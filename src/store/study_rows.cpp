@@ -19,19 +19,19 @@ using SQLite::Statement;
 
 namespace {
 
-/// A verdict that says nothing: no output was compared.
+/// Whether the verdict is empty: no output was compared.
 bool is_none(const Verdict& verdict) {
   return !verdict.correct && verdict.error == 0 && verdict.tolerance == 0 &&
          verdict.message.empty();
 }
 
-/// What shows studies of these kinds takes it for granted.
+/// Tables and figures of these kinds rely on having one problem.
 bool is_of_one_problem(std::string_view kind) {
   return kind == "probe" || kind == "counters" || kind == "ladder";
 }
 
 void add_samples(Database& db, std::int64_t id, const Series& series) {
-  for (const Sample& s : series.samples) {  // made recordable() before
+  for (const Sample& s : series.samples) {  // recordable() was applied before
     Statement statement = prepare(
         db,
         "INSERT INTO study_sample (study_id, series, round, pace, launches, time_us, sm_mhz, "
@@ -176,7 +176,8 @@ void add_findings(Database& db, std::int64_t id, const Study& study) {
   for (const Series& series : study.series) add_samples(db, id, series);
 }
 
-/// As it will be read: free text that fits, and samples in the order of their series.
+/// The study as it will be read again: free text that fits, and samples in the order of their
+/// series.
 Study as_read(const Study& study) {
   Study fit = study;
   fit.message = fitting(study.message, Form::kText);

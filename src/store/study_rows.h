@@ -1,5 +1,5 @@
-// Studies to rows of the database, and back. Internal to store. All of it runs in a transaction of
-// its caller.
+// Converts studies to rows of the database, and back. Internal to store. The caller opens the
+// transaction.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -24,9 +24,10 @@ struct StudyRow {
   StudyOfRun study;
 };
 
-/// Every study (of a label) without its findings, oldest first.
+/// Every study (with `label`, if given) without its findings, oldest first.
 std::vector<StudyRow> read_study_rows(SQLite::Database& db, const std::string& label = {});
-/// Adds them. Throws InputError that names the study if it is not as it was recorded.
+/// Adds the findings to `row`. Throws InputError that names the study if its checksum does not
+/// match.
 void read_findings(SQLite::Database& db, StudyRow& row);
 bool has_spans(SQLite::Database& db, std::int64_t id);
 

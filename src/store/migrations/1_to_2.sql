@@ -1,8 +1,8 @@
--- A table cannot be given another CHECK, nor a column in its midst: it is made anew and takes the
--- old one's name, which leaves the references to it as they are while foreign keys are off.
+-- SQLite can neither change the CHECK of a table nor add a column in its middle. So the table is
+-- made anew and takes the old one's name; references to it stay valid while foreign keys are off.
 --
--- The uid of a race comes from what it is, so that copies of one database still agree on it.
--- Inputs were cold unless the 512 sets that they rotated over did not fill 3x L2.
+-- The uid of a race is derived from its content, so that copies of one database still agree on it.
+-- Inputs count as cold unless the 512 sets that they rotated over did not fill 3x L2.
 
 CREATE TABLE race_2 (
   id          INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
--- Studies, and shapes in fp32, which their ladder starts from.
+-- Adds studies, and fp32 problems, which the first steps of their ladder compute.
 
 CREATE TABLE shape_3 (
   id     INTEGER PRIMARY KEY,

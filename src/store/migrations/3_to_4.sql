@@ -1,5 +1,5 @@
--- Configs with more axes, all of which had one value before, and words that are the label's alone
--- to judge.
+-- Adds axes to configs; older configs had one value of each. Drops the check of words that the
+-- label alone decides.
 
 CREATE TABLE config_4 (
   candidate_id INTEGER PRIMARY KEY REFERENCES candidate (id),

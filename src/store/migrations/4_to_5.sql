@@ -1,5 +1,5 @@
--- Leading dimensions; and chains: another kind of study, its links, and samples that are of a
--- ladder's step or of a chain.
+-- Adds leading dimensions; chains (another kind of study) with their links; and samples of ladder
+-- steps and of chains.
 
 CREATE TABLE shape_5 (
   id     INTEGER PRIMARY KEY,

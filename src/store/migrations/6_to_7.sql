@@ -1,9 +1,11 @@
--- Kernels are named by what runs, environments by the model of the GPU; problems have types for each
--- operand and a key; configs have families, so that their axes are in their labels alone; studies state
--- their findings in rows of one form; and words that will grow are judged by the program.
+-- Kernels are identified by their code, environments by the model of the GPU. Problems get a type
+-- for each operand, and a key. Configs get families, so their axes are in their labels alone.
+-- Studies state their findings in rows of one form. Words of which there will be more are checked
+-- by the program.
 --
--- Functions of the program: modern_label(text), modern_build_name(text), and problem_key(m, n, k, dtype,
--- lda, ldb, ldd). Kernels of old databases are named by the hash of all kernel sources.
+-- Calls functions of the program: modern_label(text), modern_build_name(text), and problem_key(m,
+-- n, k, dtype, lda, ldb, ldd). Kernels of old databases are identified by the hash of all kernel
+-- sources.
 
 CREATE TABLE environment_7 (
   id            INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
--- Races and studies have a checksum from now on; nobody can say one for what was recorded before.
+-- Adds the checksum of races and studies; it stays NULL for those recorded before.
 
 ALTER TABLE race ADD COLUMN checksum INTEGER;
 ALTER TABLE study ADD COLUMN checksum INTEGER;
