@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Part of the checksum: an entry of another layout counts as damaged.
+/// Part of the checksum, so that an entry of another layout counts as damaged.
 constexpr std::string_view kFormat = "hgemm-tune compile cache 3";
-/// What a compiler says of one kernel is some kilobytes.
+/// Largest size of an entry; a compiler writes some kilobytes about a kernel.
 constexpr std::size_t kMaxEntryBytes = std::size_t{1} << 24;
 
 std::string checksum(std::string_view key, const CompilerOutput& output) {
@@ -31,7 +31,7 @@ std::string checksum(std::string_view key, const CompilerOutput& output) {
                                                     output.log, output.cubin, cpu_ms});
 }
 
-/// Keys are hashes; anything else might name a file elsewhere.
+/// Throws unless the key is a hash: any other text might name a file outside the cache.
 void check_key(std::string_view key) {
   if (key.size() == 32 && key.find_first_not_of("0123456789abcdef") == key.npos) return;
   throw Error(fmt::format("\"{}\" is no key of the compile cache", key));
@@ -55,7 +55,7 @@ Cache::Found find_in(const fs::path& dir, const std::string& key, uid_t owner) {
 
 Cubin store_in(const fs::path& dir, const std::string& key, const CompilerOutput& output) {
   const fs::path cubin = entry_path(dir, key, ".cubin");
-  // The entry last: it vouches for the cubin.
+  // The .json is written last: its presence says that the cubin is complete.
   write_trusted_file(cubin, output.cubin);
   write_trusted_file(entry_path(dir, key, ".json"), entry_text(key, output));
   return {cubin, content_hash(output.cubin), geteuid()};
@@ -83,7 +83,7 @@ std::optional<CompilerOutput> parse_entry(std::string_view key, std::string_view
     return output;
   } catch (const json::exception&) {
     return std::nullopt;
-  } catch (const Error&) {  // whoever wrote it had no kernel
+  } catch (const Error&) {  // the writer of this entry had no valid cubin
     return std::nullopt;
   }
 }
@@ -91,7 +91,7 @@ std::optional<CompilerOutput> parse_entry(std::string_view key, std::string_view
 Cache::Cache(fs::path dir, fs::path shared, std::shared_ptr<TemporaryFolders> overflow)
     : dir_(std::move(dir)), shared_(std::move(shared)), overflow_(std::move(overflow)) {
   if (!shared_.empty()) shared_owner_ = owner_of_trusted_folder(shared_);
-  std::error_code unwritable;  // store() says so, if there is anything to be stored
+  std::error_code unwritable;  // ignored here: store() reports it, if there is anything to store
   fs::create_directories(dir_, unwritable);
 }
 
@@ -137,7 +137,7 @@ fs::path default_cache_dir() {
     const char* value = std::getenv(name);
     return fs::path(value != nullptr ? value : "");
   };
-  // The XDG specification: a relative path is invalid and to be ignored.
+  // XDG Base Directory Specification: a relative path is invalid and must be ignored.
   if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) {
     return cache / "hgemm-tune";
   }

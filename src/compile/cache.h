@@ -1,25 +1,26 @@
 // Compiler output on disk, named by JobMaker::source_key() (source.h).
 //
-//   <dir>/<first 2 hex digits>/<key>.json    what the compiler said, and a checksum over everything
+//   <dir>/<first 2 hex digits>/<key>.json    the compiler's output, and a checksum over everything
 //   <dir>/<first 2 hex digits>/<key>.cubin
 //
 // A file appears complete under its name or not at all. An entry counts only if its checksum, which
-// covers its key, holds, so whatever else happens to the files costs a recompilation, never a wrong
-// kernel.
+// covers its key, is right. So any damage to the files costs a recompilation, and never gives a
+// wrong kernel.
 //
-// A checksum anyone can compute: it says nothing about who wrote the entry, and an entry is code
-// that runs. So a file is taken only if it belongs to this user (or root), as does the folder that
-// it is in, and if nobody else may write either (base/trusted_file.h). What another user has put
-// there counts as missing.
+// Anyone can compute the checksum, so it does not tell who wrote the entry, and an entry is code
+// that runs. Therefore a file is used only if the file and its folder belong to this user (or root)
+// and nobody else may write to either (base/trusted_file.h). A file from another user counts as
+// missing.
 //
-// The shared cache is for clusters: someone fills it as their --cache-dir, everybody else names it
-// and thereby trusts its owner. It is never written here; what it lacks is compiled into the user's
-// own. There is none that several people write: each of them could run code as all the others.
+// The shared cache is for clusters: one user fills it as their --cache-dir; the others name it, and
+// thereby trust its owner. This program never writes to a shared cache; entries that it lacks are
+// compiled into the user's own cache. There is no cache that several users write to, because each
+// of them could then run code as all the others.
 //
-// On NFS: rename() within a folder replaces a file at once for everyone who opens it afterwards,
-// and nothing else is relied on. No locks, no O_TMPFILE. A server that gives files to another user
-// than the one who writes them (squashed ids) makes a cache that is never taken from; it is then
-// as if it could not be written.
+// On NFS the cache relies on one property only: rename() within a folder replaces a file at once
+// for everyone who opens it afterwards. It uses no locks and no O_TMPFILE. If a server gives files
+// to another user than the one who writes them (squashed ids), entries are never used, and the
+// cache behaves as one that cannot be written.
 #pragma once
 
 #include <sys/types.h>
@@ -36,30 +37,30 @@
 
 namespace hgemm {
 
-/// The text of an entry's .json.
+/// The text of the .json file of an entry.
 std::string entry_text(std::string_view key, const CompilerOutput& output);
 
-/// What the two files of an entry say; none if they are damaged, or of another key. Never throws
-/// for what they hold.
+/// The output that the two files of an entry hold; none if they are damaged, or belong to another
+/// key. Never throws because of their content.
 std::optional<CompilerOutput> parse_entry(std::string_view key, std::string_view text,
                                           std::string cubin);
 
 class Cache {
  public:
-  /// Throws InputError if `shared`, unless empty, is no folder or others than its owner may write
-  /// into it.
+  /// `shared` may be empty. Throws InputError if it is not a folder, or if users other than its
+  /// owner may write into it.
   Cache(std::filesystem::path dir, std::filesystem::path shared,
         std::shared_ptr<TemporaryFolders> overflow);
 
   struct Found {
-    std::optional<CompilerOutput> output;  ///< none: missing, damaged, or not to be trusted
+    std::optional<CompilerOutput> output;  ///< none: missing, damaged, or not trusted
     Cubin cubin;
     bool damaged = false;
   };
   Found find(const std::string& key) const;
 
-  /// In the overflow if the cache cannot be written: that is said at the first time. Throws Error
-  /// if nothing can be.
+  /// Writes an entry and returns its cubin. If the cache cannot be written, the entry goes to
+  /// `overflow`, with a message on stderr the first time. Throws Error if neither can be written.
   Cubin store(const std::string& key, const CompilerOutput& output) const;
 
  private:

@@ -36,7 +36,7 @@ int default_jobs() {
   return std::max(1, std::min(cpus, available_memory_gib()));
 }
 
-/// All that is known of any build before it is compiled, but what it is compiled from.
+/// A build before it is compiled: everything except what depends on its source.
 Build blank_build(std::string name, const Toolchain& toolchain) {
   Build build;
   build.facts.name = std::move(name);
@@ -50,8 +50,7 @@ void fail(Build& build, std::string message) {
   build.message = std::move(message);
 }
 
-/// What the compiler's output makes of a build.
-/// Throws Error if it has no code.
+/// Sets the results of a build from the compiler's output. Throws Error if the output has no code.
 void finish(Build& build, const CompilerOutput& output, Cubin cubin) {
   Judgement judgement = judge(output.succeeded, output.log);
   build.facts.registers = judgement.registers;
@@ -63,7 +62,7 @@ void finish(Build& build, const CompilerOutput& output, Cubin cubin) {
   build.cubin = std::move(cubin);
 }
 
-/// What a child's message says; none if it is no compiler's output, with why in `failure`.
+/// The compiler output in a child's message; none if there is none, with the reason in `failure`.
 std::optional<CompilerOutput> output_from(const nlohmann::json& message, std::string& failure) {
   try {
     if (message.contains("error")) {
@@ -81,7 +80,7 @@ std::optional<CompilerOutput> output_from(const nlohmann::json& message, std::st
   return std::nullopt;
 }
 
-/// Sources to be compiled against one set of headers, and the builds to be made of them.
+/// Sources to compile against one set of headers, and the builds that they become.
 struct Request {
   const JobMaker& jobs;
   std::size_t count;
@@ -94,7 +93,7 @@ struct Missing {
   Build build;
 };
 
-/// Finishes those that are in the cache; returns the others.
+/// Completes the builds that are in the cache; returns the others.
 std::vector<Missing> take_from_cache(const Request& request, const Cache& cache,
                                      CompileCounts& counts,
                                      const std::function<void(std::size_t, Build)>& done) {
@@ -117,8 +116,8 @@ std::vector<Missing> take_from_cache(const Request& request, const Cache& cache,
   return missing;
 }
 
-/// Those that are not in the cache are compiled in child processes; jobs are made when they are
-/// needed, since each holds its headers.
+/// Compiles in child processes the builds that are not in the cache. Jobs are made when they are
+/// needed, because each holds its headers.
 CompileCounts compile_jobs(const Request& request, const CompileOptions& options,
                            const std::function<void(std::size_t, Build)>& done) {
   const Cache cache(options.cache_dir, options.shared_cache, options.overflow);
@@ -129,8 +128,8 @@ CompileCounts compile_jobs(const Request& request, const CompileOptions& options
       options.jobs > 0 ? options.jobs : std::max(1, default_jobs() - options.spare_jobs);
   PoolOptions pool{
       .command = options.toolchain.worker, .children = jobs, .timeout = options.timeout};
-  // Reports each of `batch` that the compiler gave an answer for; returns the others, with what
-  // became of their processes as their message.
+  // Reports the builds of `batch` for which the compiler gave an answer. Returns the others; their
+  // message says how their processes ended.
   const auto compile = [&](std::vector<Missing> batch) {
     std::vector<Missing> lost;
     run_in_children(

@@ -14,7 +14,7 @@
 namespace hgemm {
 namespace {
 
-/// A value at a place of the file.
+/// Reads a value at an offset of the file.
 template <class Value>
 Value read_at(std::string_view file, std::uint64_t offset) {
   if (offset > file.size() || file.size() - offset < sizeof(Value)) {

@@ -13,7 +13,8 @@ namespace {
 struct Advisory {
   std::string_view code, meaning;
 };
-/// What ptxas (13.0) reports of a kernel that runs correctly but not as it was written.
+/// Advisories of ptxas (13.0) about kernels that give correct results but are not compiled as
+/// written.
 constexpr std::array kAdvisories = {
     Advisory{"C7504", "setmaxnreg is ignored"},
     Advisory{"C7508", "setmaxnreg is ignored"},
@@ -34,7 +35,7 @@ std::vector<std::string_view> split_lines(std::string_view text) {
   return lines;
 }
 
-/// Sum of all integers that stand right before `phrase`, as in "8 bytes spill stores".
+/// Sum of all integers directly before `phrase`, as in "8 bytes spill stores".
 int sum_before(std::string_view text, std::string_view phrase) {
   int sum = 0;
   for (std::size_t at = text.find(phrase); at != text.npos; at = text.find(phrase, at + 1)) {
@@ -47,8 +48,8 @@ int sum_before(std::string_view text, std::string_view phrase) {
   return sum;
 }
 
-/// `reason`, then the log from the first line that `relevant` picks on: what came before it is
-/// noise. A template error can fill pages, so the rest is cut.
+/// `reason`, followed by the log from the first line that `relevant` selects; the lines before it
+/// do not help. The text is cut, because a template error can fill pages.
 template <typename Relevant>
 std::string explain(std::string_view reason, std::string_view log, Relevant relevant) {
   constexpr std::size_t kMaxLines = 20;
@@ -72,7 +73,7 @@ auto contains(std::string_view word) {
 
 Judgement judge(bool succeeded, std::string_view log) {
   Judgement result;
-  // Of several kernels, such as one and the one that packs for it, the most.
+  // A source may have several kernels, such as one with its packing kernel: report the maximum.
   constexpr std::string_view kUsed = "Used ";
   for (std::size_t at = log.find(kUsed); at != log.npos; at = log.find(kUsed, at + 1)) {
     int registers = 0;

@@ -1,5 +1,5 @@
-// From the compiler's log to a verdict on the build. Judging is apart from compiling, and the cache
-// keeps logs rather than verdicts, so a changed rule applies to what is already compiled.
+// Judges a build by the compiler's log. This is separate from compiling, and the cache keeps logs
+// rather than verdicts, so that a changed rule also applies to cached builds.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 namespace hgemm {
 
 struct Judgement {
-  std::string objection;  ///< why the kernel must not be used, with the compiler's text; else empty
-  int registers = 0;      ///< per thread, at entry; of several kernels the most
-  int spill_bytes = 0;    ///< stores and loads
+  /// why the kernel must not be used, with the compiler's text; empty if it may be
+  std::string objection;
+  int registers = 0;    ///< per thread, at entry; the maximum of several kernels
+  int spill_bytes = 0;  ///< bytes of spill stores and loads
   int static_smem_bytes = 0;
 };
 
-/// `log` is of one translation unit compiled with --ptxas-options=-v.
+/// `log` must come from one translation unit compiled with --ptxas-options=-v.
 Judgement judge(bool succeeded, std::string_view log);
 
 }  // namespace hgemm

@@ -38,7 +38,7 @@ Program create(const CompileJob& job) {
   return Program(program);
 }
 
-/// False if the source does not compile.
+/// Returns false if the source does not compile.
 bool compile(const Program& program, const std::vector<std::string>& flags) {
   std::vector<const char*> options;
   for (const std::string& flag : flags) options.push_back(flag.c_str());
@@ -49,7 +49,7 @@ bool compile(const Program& program, const std::vector<std::string>& flags) {
   return true;
 }
 
-/// NVRTC hands out each text by a pair of calls.
+/// Calls the pair of functions with which NVRTC returns each text: its size, then the text.
 template <typename GetSize, typename Get>
 std::string fetch(const Program& program, GetSize get_size, Get get, const char* call) {
   std::size_t size = 0;
@@ -62,8 +62,8 @@ std::string fetch(const Program& program, GetSize get_size, Get get, const char*
 std::string fetch_log(const Program& program) {
   std::string log =
       fetch(program, nvrtcGetProgramLogSize, nvrtcGetProgramLog, "nvrtcGetProgramLog");
-  while (log.ends_with('\0')) log.pop_back();  // it may end in more than one
-  // It quotes source in whatever encoding; what is not UTF-8 is replaced.
+  while (log.ends_with('\0')) log.pop_back();  // the log may end in several NULs
+  // The log quotes source text in any encoding; bytes that are not UTF-8 are replaced.
   using nlohmann::json;
   return json::parse(json(log).dump(-1, ' ', false, json::error_handler_t::replace));
 }
@@ -102,7 +102,7 @@ std::string nvrtc_version() {
 }
 
 std::string nvrtc_identity() {
-  // The library's size tells patch releases apart, and is the same on another machine.
+  // The size of the library file distinguishes patch releases, and is equal on all machines.
   Dl_info info{};
   std::uintmax_t bytes = 0;
   if (dladdr(reinterpret_cast<const void*>(&nvrtcVersion), &info) != 0) {

@@ -1,4 +1,4 @@
-// One translation unit through NVRTC, in this process. Runs in the compile workers.
+// Compiles one translation unit with NVRTC, in this process. The compile workers use it.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ struct CompileJob {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompileJob, source, headers, flags)
 
-/// What the compiler said. The outcome is the same whenever the same job is run.
+/// The compiler's output. Equal jobs give equal output, except for cpu_ms.
 struct CompilerOutput {
   bool succeeded = false;
   std::string log;    ///< UTF-8: errors, or with --ptxas-options=-v the resources used
@@ -24,14 +24,15 @@ struct CompilerOutput {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CompilerOutput, succeeded, log, cubin, cpu_ms)
 
-/// Throws Error if the compiler itself is at fault (out of memory, internal error), which says
+/// Throws Error if the compiler itself fails (out of memory, internal error): such a failure says
 /// nothing about the source.
 CompilerOutput run_nvrtc(const CompileJob& job);
 
-/// PTX of the same job.
+/// PTX of the same job, for inspection.
 std::string nvrtc_ptx(const CompileJob& job);
 
-/// Version for cache keys: finer than nvrtc_version(), which patch releases share.
+/// Identifies the compiler in cache keys; patch releases that share an nvrtc_version() differ in
+/// it.
 std::string nvrtc_identity();
 
 }  // namespace hgemm

@@ -13,12 +13,12 @@ namespace {
 using std::chrono::steady_clock;
 
 struct Slot {
-  std::unique_ptr<Child> child;        // none: not started yet, or its predecessor failed
+  std::unique_ptr<Child> child;        // none: not started yet, or the previous child failed
   std::optional<std::size_t> request;  // none: idle
   Deadline deadline{};
 };
 
-/// Ends the child, which owes an answer.
+/// Ends a child that owes an answer.
 Answer give_up(Slot& slot, const std::string& reason) {
   slot.child.reset();
   slot.request.reset();
@@ -39,7 +39,7 @@ Answer ended(Slot& slot, const PoolOptions& options) {
                  fmt::format("the compile process ended: {}", slot.child->wait(options.grace)));
 }
 
-/// Gives the slot a request; an answer only if that failed.
+/// Sends the slot a request. Returns an answer only if that failed.
 std::optional<Answer> start(Slot& slot, std::size_t request, const nlohmann::json& message,
                             const PoolOptions& options) {
   if (!slot.child) slot.child = std::make_unique<Child>(options.command);
@@ -53,7 +53,7 @@ std::optional<Answer> start(Slot& slot, std::size_t request, const nlohmann::jso
   }
 }
 
-/// The slot's answer or failure, if it has come to one.
+/// The slot's answer or failure; none while it is still working.
 std::optional<Answer> poll_answer(Slot& slot, const PoolOptions& options) {
   try {
     if (auto message = slot.child->channel().receive(steady_clock::now())) {
@@ -69,7 +69,7 @@ std::optional<Answer> poll_answer(Slot& slot, const PoolOptions& options) {
   return std::nullopt;
 }
 
-/// Sleeps until a busy child has something to say or the first deadline passes.
+/// Sleeps until a busy child has sent something or the first deadline passes.
 void wait_for_any(const std::vector<Slot>& slots) {
   std::vector<pollfd> entries;
   Deadline first = kNever;

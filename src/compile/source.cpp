@@ -12,7 +12,7 @@
 namespace hgemm {
 namespace {
 
-/// Part of every key: one made in another way is another one.
+/// Part of every key: a change of how the source is made changes all keys.
 constexpr std::string_view kFormat = "hgemm-tune source 1";
 
 }  // namespace
@@ -23,7 +23,7 @@ std::string kernel_source(const Kernel& kernel) {
     source += fmt::format("#include \"{}\"\n", header);
   }
   source += '\n' + kernel_definition(kernel, "kKernel", "extern \"C\"");
-  // Beside the plain kernel, so that what the stamps cost can be measured.
+  // The plain kernel is built too, so that the cost of the time stamps can be measured.
   return source + probed_definition(kernel, "kKernel", "extern \"C\"");
 }
 
@@ -44,7 +44,7 @@ std::set<std::string> JobMaker::reached_from(std::vector<std::string> names) con
   while (!names.empty()) {
     const auto header = headers_.find(names.back());
     names.pop_back();
-    // What is missing is for the compiler to say.
+    // a missing header is for the compiler to report
     if (header == headers_.end() || !reached.insert(header->first).second) continue;
     std::ranges::copy(header->second.includes, std::back_inserter(names));
   }
@@ -71,10 +71,11 @@ std::string JobMaker::source_key(const std::string& source) const {
 }
 
 std::vector<std::string> default_compile_flags() {
-  // --no-cache: what NVRTC finds in the driver's own cache (~/.nv) comes without ptxas' report of
-  // registers and spills, by which we judge a kernel. No line tables: a cubin outlives an edit of
-  // comments, which moves lines. A kernel that hangs traps after 2 s (common/ptx.cuh), before the
-  // worker that runs it is killed: so it is told from one that runs for ever.
+  // --no-cache: NVRTC would return a kernel from the driver's own cache (~/.nv) without ptxas'
+  // report of registers and spills, by which kernels are judged. No line tables: a cubin then does
+  // not depend on edits of comments, which move lines. HGEMM_WAIT_LIMIT_NS: a kernel that deadlocks
+  // traps after 2 s (common/ptx.cuh), before its worker is killed; so a deadlock can be
+  // distinguished from an endless loop.
   return {"--gpu-architecture=sm_90a", "-std=c++20", "--ptxas-options=-v", "--no-cache",
           "-DHGEMM_WAIT_LIMIT_NS=2000000000"};
 }

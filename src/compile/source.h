@@ -1,4 +1,4 @@
-// From a kernel, or a study's source, to what the compiler is given, and what names it.
+// Makes the compiler's input from a kernel or a study's source, and the key that identifies it.
 #pragma once
 
 #include <map>
@@ -14,25 +14,25 @@
 
 namespace hgemm {
 
-/// The translation unit that instantiates the kernel, as
+/// The translation unit that instantiates the kernel as
 ///   extern "C" __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams)
-/// if it packs, before it
+/// If the kernel packs, there is before it
 ///   extern "C" __global__ void <pack_kernel_name>(const __grid_constant__ hgemm::PackParams)
-/// and, if it is probed, the plain one's beside it and in its own
+/// If it is probed, the definition of the plain kernel, and as its own
 ///   extern "C" __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams,
 ///                                            const __grid_constant__ hgemm::ProbeRecords)
 std::string kernel_source(const Kernel& kernel);
 
-/// Compile jobs that share one set of files. Each job has the headers that its source includes, and
-/// those that they include, and no others: so that an edit of a header changes what includes it
-/// only.
+/// Compile jobs that share one set of files. Each job contains only the headers that its source
+/// includes, directly or indirectly, so that an edit of a header changes only the jobs that include
+/// it.
 class JobMaker {
  public:
   /// Headers are named by their path below kernels/, as the kernels include each other.
   JobMaker(std::span<const EmbeddedFile> files, std::span<const std::string> flags);
 
   CompileJob job(const std::string& source) const;
-  /// Names what the job of this source compiles: the hash of its flags, of the compiler, and of the
+  /// Identifies what the job of this source compiles: the hash of its flags, the compiler, and the
   /// source and its headers without comments.
   std::string source_key(const std::string& source) const;
 
@@ -42,7 +42,7 @@ class JobMaker {
     std::string code_hash;  ///< of the text without comments
     std::vector<std::string> includes;
   };
-  /// The headers that are reached from these names.
+  /// All headers that are included, directly or indirectly, from these names.
   std::set<std::string> reached_from(std::vector<std::string> names) const;
 
   std::map<std::string, Header> headers_;  ///< by name

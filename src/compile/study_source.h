@@ -1,4 +1,4 @@
-// What is compiled for a study.
+// The source of a study kernel.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 namespace hgemm {
 
 int compile_worker_main(int socket_fd) {
-  // What the user does meanwhile goes first.
+  // The user's other processes have priority.
   [[maybe_unused]] const int niceness = nice(5);
   Channel channel(socket_fd);
   try {
