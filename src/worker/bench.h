@@ -1,4 +1,4 @@
-// What a study needs of the process that owns the GPU.
+// The interface between a study and the process that owns the GPU.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,18 @@
 
 namespace hgemm {
 
-/// `on_step` announces what is about to run and for how long, so that a hang is told from long
-/// work.
+/// The resources of a study. It calls `on_step` before each step, with the expected duration, so
+/// that a hang can be distinguished from long work.
 struct Bench {
   const Gpu& device;
-  const Nvml* nvml;  ///< nullptr where it is not there
+  const Nvml* nvml;  ///< nullptr if NVML is not available
   const OnStep& on_step;
 };
 
-/// Carries out one request in this process. What fails in a way that may have cost the CUDA context
-/// is a CudaError. Any other Error becomes a study with the status launch_failed and its message;
-/// but InputError, for what is not the study's fault and would meet others too (no permission, no
-/// room), ends the whole run.
+/// Carries out one study request in this process. Throws CudaError for a failure that may have
+/// destroyed the CUDA context. Any other Error becomes a study with status launch_failed and its
+/// message. The exception is InputError, which ends the whole run: it is for causes that are not
+/// the study's fault and would affect other studies too (no permission, no memory).
 using RunStudy = std::function<Study(const StudyRequest&, const Cubins&, const Bench&)>;
 
 }  // namespace hgemm

@@ -40,7 +40,7 @@ json Connection::ask(const json& message, milliseconds limit) {
     lose_to_nonsense();
   }
   worker_.reset();  // kills it; the driver takes the GPU back
-  // Samples end in order: what the worker waited for is what hangs.
+  // Samples end in order, so the step that the worker waited for is the one that hangs.
   throw MeasurerLost(Status::kTimedOut,
                      fmt::format("{} did not end within {} ms: the worker was killed",
                                  name_of(step_), limit.count()),
@@ -57,7 +57,7 @@ std::optional<json> Connection::converse(const json& message, milliseconds& limi
   auto until = deadline();
   if (!worker_->channel().send(message, until)) return std::nullopt;
   for (;;) {
-    // Steps without end must not hold us up, even if each is in time.
+    // Steps without end must not block this call, even if each one is in time.
     if (std::chrono::steady_clock::now() >= last) return std::nullopt;
     std::optional<json> reply = worker_->channel().receive(until);
     if (!reply || !reply->contains("step")) return reply;

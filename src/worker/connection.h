@@ -17,28 +17,29 @@
 
 namespace hgemm {
 
-/// A worker is started by the first request, and by the first after one was lost.
+/// Starts a worker for the first request, and for the first request after a worker was lost.
 class Connection {
  public:
   Connection(std::vector<std::string> command, const WorkerLimits& limits)
       : command_(std::move(command)), limits_(limits) {}
 
   const WorkerLimits& limits() const { return limits_; }
-  /// What a step takes of which nothing is known: a launch of so much, by a slow kernel.
+  /// Sets the time allowed for a step of unknown duration: one launch of `flops` by a slow kernel.
   void expect_launches_of(double flops) { launch_limit_ = hgemm::launch_limit(flops); }
   std::chrono::milliseconds launch_limit() const { return launch_limit_; }
 
-  /// The reply, read by `read`. `limit` is that of the time before the first step; each step sets
-  /// the next deadline. Throws MeasurerLost if one passes, if the worker ends, or if what it says
-  /// makes no sense (`read` throws json::exception, InputError or std::out_of_range); and what the
-  /// worker reported: NoDevice, InputError, Error.
+  /// Sends a request and returns the reply as `read` gives it. `limit` bounds the time to the first
+  /// step; each step sets the next deadline. Throws MeasurerLost if a deadline passes, if the
+  /// worker ends, or if its reply is invalid (`read` throws json::exception, InputError or
+  /// std::out_of_range). Also throws the error that the worker reports: NoDevice, InputError or
+  /// Error.
   template <class Read>
   auto request(const nlohmann::json& message, std::chrono::milliseconds limit, Read read) {
     const nlohmann::json reply = ask(message, limit);
     try {
       return read(reply);
     } catch (const nlohmann::json::exception&) {
-    } catch (const InputError&) {  // a word that is none of ours
+    } catch (const InputError&) {  // an unknown word
     } catch (const std::out_of_range&) {
     }
     lose_to_nonsense();
@@ -48,12 +49,12 @@ class Connection {
     return request(message, limit, [](const nlohmann::json& reply) { return reply.get<Value>(); });
   }
 
-  /// Ends the worker, if there is one: the next request has a fresh one.
+  /// Ends the worker, if there is one; the next request starts another.
   void restart() { worker_.reset(); }
 
  private:
   nlohmann::json ask(const nlohmann::json& message, std::chrono::milliseconds limit);
-  /// The worker's last word, or none by a deadline; `limit` is then the one that passed.
+  /// The worker's reply, or none if a deadline passed; `limit` is then that deadline's time.
   std::optional<nlohmann::json> converse(const nlohmann::json& message,
                                          std::chrono::milliseconds& limit);
   nlohmann::json unpack(nlohmann::json reply);
@@ -63,7 +64,7 @@ class Connection {
   WorkerLimits limits_;
   std::optional<Child> worker_;
   std::chrono::milliseconds launch_limit_{0};
-  Step step_;  ///< under way; before the first one, the call
+  Step step_;  ///< the step under way; before the first one, the call
 };
 
 }  // namespace hgemm

@@ -1,5 +1,5 @@
-// Carries out studies on a GPU. The interface keeps the commands testable without one; the real one
-// is worker/remote.h.
+// Carries out studies on a GPU. The interface lets the commands be tested without a GPU; the real
+// implementation is in worker/remote.h.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,33 @@
 
 namespace hgemm {
 
-/// What is to be found out.
+/// One subject of a study.
 struct StudyRequest {
   std::string kind;  ///< name of a study in the registry (studies/registry.h)
   std::string label;
   std::optional<GemmProblem> problem;
-  std::vector<StudySource> sources = {};  ///< compiled, each label once; none: nothing of ours
-  std::vector<StudyPart> parts = {};      ///< if it is of several problems
-  std::uint64_t seed = 1;                 ///< of the inputs
-  bool timeline = false;                  ///< keep spans, if the study has any
+  /// compiled; each label once; empty if no code of this program runs
+  std::vector<StudySource> sources = {};
+  std::vector<StudyPart> parts = {};  ///< if it has several problems
+  std::uint64_t seed = 1;             ///< seed of the input data
+  bool timeline = false;              ///< keep spans, if the study has any
 
-  /// Of one launch of all that it is about: an upper bound; 0 where no problem says it.
+  /// Upper bound of the floating-point operations of one launch of everything in the request; 0 if
+  /// no problem tells it.
   double flops() const;
 };
 
 /// The compiled sources of a request, by their labels.
 using Cubins = std::map<std::string, Cubin>;
 
-/// Every call may throw MeasurerLost (device/measurer.h); Error where the GPU cannot be used.
+/// Every call may throw MeasurerLost (device/measurer.h), or Error if the GPU cannot be used.
 class Lab {
  public:
   virtual ~Lab() = default;
   virtual Machine machine() = 0;
-  /// What fails in the study itself is a status and a message, not an exception. Throws InputError
-  /// for what is not its fault and would meet others too, such as a missing permission.
+  /// Carries out a study. A failure of the study itself is returned as a status and a message, not
+  /// thrown. Throws InputError for causes that are not its fault and would affect other studies
+  /// too, such as a missing permission.
   virtual Study run(const StudyRequest& request, const Cubins& cubins) = 0;
 };
 

@@ -9,13 +9,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr double kStepFactor = 10;  ///< times what the worker expects of a step
-/// Where it does not know yet: far slower than any launch. The slowest config of results/h200 (64x8
-/// at 16384^3) does 38e12.
+constexpr double kStepFactor = 10;  ///< times the duration that the worker expects of a step
+/// For a step of unknown duration: slower than any launch. The slowest config of results/h200 (64x8
+/// at 16384^3) reaches 38e12.
 constexpr double kLeastFlopsPerSecond = 1e12;
 constexpr double kDayMs = 86'400'000;
 
-/// Of any number: none is too large to be counted, and what is no time is none.
+/// Converts any number: large ones are capped; negative numbers and NaN count as 0.
 milliseconds milliseconds_of(double ms) {
   if (!(ms > 0)) return milliseconds(0);
   return milliseconds(static_cast<std::int64_t>(std::min(ms, kDayMs)));

@@ -1,15 +1,15 @@
-// Every wait of the parent for a worker process, and its bound.
+// All waits of the parent for a worker process, with their limits.
 //
 //   the program starts                         Child::kStartLimit (base/child.h)
-//   a request is taken, then a first word      what the request is given: start, open, step
-//   each next word                             step_limit() of what the worker said it is doing
-//   all of a request, whatever the worker says request
+//   a request is taken, then a first message   the limit of that request: start, open or step
+//   each next message                          step_limit() of the step that the worker announced
+//   a request with all its steps               request
 //   the end of one that closed its socket      end, then it is killed
 //   the end of one that was killed             Child::kReapLimit, then it is left behind
 //   an answer of a compile process, its end    PoolOptions (compile/pool.h)
 //
-// Whoever passes one is killed; to sleep, stop, send half a message or messages without end helps
-// nobody over it.
+// A worker that exceeds a limit is killed. The limits hold also if it sleeps, is stopped, sends
+// half a message or sends messages without end.
 #pragma once
 
 #include <chrono>
@@ -18,24 +18,26 @@
 
 namespace hgemm {
 
-/// Far above what was seen, since to pass one costs the worker. Tests have shorter ones.
+/// Limits far above the durations seen, because exceeding one costs the worker. Tests use shorter
+/// ones.
 struct WorkerLimits {
   using milliseconds = std::chrono::milliseconds;
   milliseconds start{60'000};  ///< context, libraries
   milliseconds open{30'000};   ///< allocation, data, fp32 reference
-  /// From one word of the worker to the next. Above the kernel's own bound on barrier waits
-  /// (kWaitLimitNs, 2 s), so that a kernel that deadlocks is told from one that runs for ever.
+  /// From one message of the worker to the next. It is longer than the kernel's own limit for
+  /// barrier waits (kWaitLimitNs, 2 s), so that a deadlock can be distinguished from an endless
+  /// loop.
   milliseconds step{4'000};
-  milliseconds longest_step{600'000};  ///< whatever the worker expects
+  milliseconds longest_step{600'000};  ///< whatever duration the worker expects
   milliseconds request{3'600'000};     ///< with all its steps; the longest seen took minutes
-  milliseconds end = Child::kGrace;    ///< after the socket: the driver takes its memory back
+  milliseconds end = Child::kGrace;    ///< after the socket closed: the driver frees the memory
 };
 
-/// For one launch of a kernel of which nothing is known.
+/// For one launch of `flops` by a kernel of unknown speed.
 std::chrono::milliseconds launch_limit(double flops);
 
-/// For a step that the worker expects to take `expected_ms`; 0, or what is no time, if it does not
-/// know: then for `launch`.
+/// For a step that the worker expects to take `expected_ms`. If that is 0, negative or NaN, the
+/// duration is unknown and `launch` is allowed for it.
 std::chrono::milliseconds step_limit(const WorkerLimits& limits, double expected_ms,
                                      std::chrono::milliseconds launch);
 

@@ -1,6 +1,6 @@
-// What parent and worker say to each other (base/channel.h). Requests are objects with "call";
-// replies are objects with "ok", or "error" and "kind". Before its reply the worker sends objects
-// with "step": what it is about to do, each with a deadline of its own.
+// The messages between parent and worker (base/channel.h). Requests are objects with "call";
+// replies are objects with "ok", or with "error" and "kind". Before its reply the worker sends an
+// object with "step" for each step that it is about to do; each has its own deadline.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ inline constexpr const char* kEnergy = "energy";
 inline constexpr const char* kStudy = "study";  ///< any StudyRequest; closes the open problem
 }  // namespace call
 
-/// Kinds of error: which exception the parent throws.
+/// Kinds of error; they select the exception that the parent throws.
 namespace kind {
 inline constexpr const char* kNoDevice = "no_device";
 inline constexpr const char* kInput = "input";      ///< the problem does not fit

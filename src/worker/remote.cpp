@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-// What nobody could go on with throws std::out_of_range, as if it had not been understood.
+// A reply with impossible values throws std::out_of_range, which counts as an invalid reply.
 
 void check_size(std::size_t size, std::size_t expected) {
   if (size != expected) throw std::out_of_range("as many as were asked for");

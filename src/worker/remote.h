@@ -1,16 +1,16 @@
-// The measurer in a process of its own: a kernel that hangs or crashes costs one trial.
+// The measurer in a process of its own, so that a kernel that hangs or crashes costs one trial.
 //
-// The parent never touches CUDA. It runs this program again as `hgemm-tune worker` over a socket
-// pair, one JSON request at a time. The worker announces each step of a request (loading a kernel,
-// its first launch, a sample), and each step has a deadline. When one passes or the worker dies,
-// the parent kills it, throws MeasurerLost with the step and whose it was, and starts a new worker
-// at the next call.
+// The parent never calls CUDA. It runs this program again as `hgemm-tune worker`, and sends it one
+// JSON request at a time over a socket pair. The worker announces each step of a request (loading a
+// kernel, its first launch, a sample), and each step has a deadline. When a deadline passes or the
+// worker dies, the parent kills it, throws MeasurerLost with the step and its candidate, and starts
+// a new worker at the next call.
 //
-// Each problem that is measured at full effort has a worker of its own. Where the driver places the
-// inputs moves the time of a memory-bound GEMM by up to some percent, and depends on what the
-// process had allocated before: in fresh processes three problems came to the same times within 0.1
-// % each time (H200, 2026-11-20), at the end of long tunes to times up to 3 % apart. But a new
-// worker takes 0.4 s (H200, 2026-11-22), which brief effort does not have.
+// Each problem that is measured at full effort gets a new worker. The addresses at which the driver
+// places the inputs change the time of a memory-bound GEMM by up to some percent, and they depend
+// on the earlier allocations of the process. In fresh processes three problems had the same times
+// within 0.1 % each time (H200, 2026-11-20); at the end of long tunes their times were up to 3 %
+// apart. Brief effort keeps its worker, because a new one takes 0.4 s (H200, 2026-11-22).
 #pragma once
 
 #include <chrono>
@@ -30,12 +30,12 @@ namespace hgemm {
 
 class RemoteMeasurer : public Measurer {
  public:
-  /// `command` runs this program's `worker`.
+  /// `command` runs the `worker` subcommand of this program.
   explicit RemoteMeasurer(std::vector<std::string> command = {kThisProgram, "worker"},
                           const WorkerLimits& limits = {});
   ~RemoteMeasurer() override;
 
-  /// Throws NoDevice if there is no driver, no GPU, or it is not sm_90.
+  /// Throws NoDevice if there is no driver or no GPU, or if the GPU is not sm_90.
   Machine machine() override;
   Opened open(const GemmProblem& problem, std::uint64_t seed,
               const std::set<std::string>& without = {}, Effort effort = Effort::kFull) override;
@@ -51,8 +51,8 @@ class RemoteMeasurer : public Measurer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Studies in a process of their own, with the same deadlines. The measurer's worker is another
-/// one: nothing that is studied is timed in a trial.
+/// Runs studies in a process of their own, with the same deadlines. Trials are timed in another
+/// worker, the measurer's.
 class RemoteLab : public Lab {
  public:
   explicit RemoteLab(std::vector<std::string> command = {kThisProgram, "worker"},

@@ -63,7 +63,7 @@ class Server {
                       nvml_ ? nvml_->driver_version() : std::string());
   }
   json open(const json& request) {
-    session_.reset();  // frees its memory before the next one asks how much there is
+    session_.reset();  // frees its memory before the next session asks how much is free
     session_.emplace(request.at("problem").get<GemmProblem>(),
                      request.at("seed").get<std::uint64_t>(), *device_, nvml_ ? &*nvml_ : nullptr,
                      on_step_, request.at("without").get<std::set<std::string>>(),
@@ -73,14 +73,14 @@ class Server {
         {"baselines", opened.baselines}, {"prepared", opened.prepared}, {"timing", opened.timing}};
   }
   Study study(const json& request) {
-    session_.reset();  // frees its memory, and is not to run meanwhile
+    session_.reset();  // frees its memory, and must not run during a study
     const auto what = request.at("request").get<StudyRequest>();
     return carried_out(what, [&] {
       return run_study_(what, request.at("cubins").get<Cubins>(),
                         {*device_, nvml_ ? &*nvml_ : nullptr, on_step_});
     });
   }
-  /// Of the open problem.
+  /// The kernel of a label at the open problem.
   Kernel kernel_of(const std::string& label) const {
     return kernel_for(parse_label(label), session_->data().problem());
   }
