@@ -28,8 +28,9 @@ cudaDataType_t data_type(DataType type) {
   throw Error("cuBLAS has no name for this type");
 }
 
-/// Pedantic: without it an environment variable or a later cuBLAS may put fp32 on tensor cores (as
-/// TF32, or emulated), and the baseline of kernels on CUDA cores would be another machine.
+/// The pedantic compute type for fp32. Without it, an environment variable or a later cuBLAS may
+/// put fp32 on tensor cores (as TF32, or emulated); kernels on CUDA cores would then be compared
+/// with other hardware.
 cublasComputeType_t compute_type(const GemmProblem& problem) {
   return problem.a_type == DataType::kFp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
 }
@@ -42,7 +43,7 @@ std::string cublas_version() {
 }
 
 // cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T, with B^T (K x N) transposed
-// and A^T (K x M) as it is; leading dimensions are the same numbers.
+// and A^T (K x M) as it is; the leading dimensions are the same.
 
 Cublas::Cublas() : workspace_(kWorkspaceBytes) {
   check_blas(cublasCreate(&handle_), "starting cuBLAS");

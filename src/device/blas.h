@@ -15,10 +15,11 @@
 
 namespace hgemm {
 
-/// cuBLAS may by default add up parts of K in the output's type (cublas_v2.h,
-/// CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION forbids it), and at odd sizes it does: 4097^3
-/// is off by 3.1 unit roundoffs (H200, cuBLAS 13.1, results/h200/tune.db). Baselines are timed as
-/// they are by default, so they are held to what that can give: rounded so many times.
+/// How often a baseline may round an output. By default cuBLAS may add up parts of K in the
+/// output's type (cublas_v2.h: CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION forbids it). It
+/// does so at odd sizes: 4097^3 is off by 3.1 unit roundoffs (H200, cuBLAS 13.1,
+/// results/h200/tune.db). Baselines are timed with the defaults, so their tolerance allows for this
+/// many roundings.
 inline constexpr int kLibraryRoundings = 8;
 
 std::string cublas_version();  ///< e.g. "13.1.0"
@@ -30,9 +31,10 @@ class Cublas {
   Cublas& operator=(const Cublas&) = delete;
   ~Cublas();
 
-  /// cublasGemmEx, fp32 accumulate, any types of A, B and D that it has, default algorithm, 64 MiB
-  /// of workspace of our own (so that a captured launch holds no allocation). fp32 operands are
-  /// SGEMM on CUDA cores: no TF32, no emulation.
+  /// Runs cublasGemmEx with its default algorithm, fp32 accumulation, and any types of A, B and D
+  /// that it supports. It uses a workspace of 64 MiB that this object owns, so that a captured
+  /// launch contains no allocation. fp32 operands run as SGEMM on CUDA cores: no TF32, no
+  /// emulation.
   void gemm(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) const;
 
  private:
@@ -40,18 +42,20 @@ class Cublas {
   DeviceMemory workspace_;
 };
 
-/// The algorithms that cuBLASLt's heuristic returns for one problem, in its order. Asked for 64,
-/// with 64 MiB of workspace: it returns 8 or fewer for the problems in results/.
+/// The algorithms that cuBLASLt's heuristic returns for one problem, in its order. At most 64 are
+/// requested, with 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:
-  /// Empty if the heuristic knows none. Throws Error if cuBLASLt fails otherwise.
+  /// The plan is empty if the heuristic returns none. Throws Error if cuBLASLt fails for another
+  /// reason.
   explicit CublasLtPlan(const GemmProblem& problem);
   CublasLtPlan(const CublasLtPlan&) = delete;
   CublasLtPlan& operator=(const CublasLtPlan&) = delete;
   ~CublasLtPlan();
 
   int algorithms() const { return static_cast<int>(results_.size()); }
-  /// Its ids as in cublasLt.h: "algo 66, tile 23, stages 16, cluster 3, split-K 1, workspace 0 B".
+  /// The ids of cuBLASLt (cublasLt.h): "algo 66, tile 23, stages 16, cluster 3, split-K 1,
+  /// workspace 0 B".
   std::string describe(int algorithm) const;
   void gemm(int algorithm, const Operands& operands, cudaStream_t stream) const;
 

@@ -1,4 +1,4 @@
-// What can be launched and timed at a problem.
+// Candidates: objects that can be launched and timed at a problem.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,15 +16,15 @@ namespace hgemm {
 class Candidate {
  public:
   virtual ~Candidate() = default;
-  /// Enqueues D = A B^T of one input set.
+  /// Enqueues D = A B^T for one input set (0 to the number of sets - 1).
   virtual void launch(int set, cudaStream_t stream) const = 0;
   virtual std::string describe() const { return {}; }
-  /// How often an output may be rounded to its type on the way (ProblemData::verify).
+  /// How often an output may be rounded to its type during the computation (ProblemData::verify).
   virtual int roundings() const { return 1; }
 };
 
-/// Our kernel, with parameters encoded for every set of the problem, and a workspace of its own or
-/// of a pool, whose candidates must be launched one after another.
+/// One of our kernels, with parameters encoded for every input set. Its workspace is its own or
+/// comes from a pool; candidates that share a pool must be launched one after another.
 std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
                                                  const ProblemData& data);
 std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
@@ -34,8 +34,8 @@ struct Baseline {
   std::string label;  ///< kCublasLabel, or kCublasLtPrefix and the index in heuristic order
   std::unique_ptr<Candidate> candidate;
 };
-/// cublasGemmEx first, then every algorithm of cuBLASLt's heuristic: those of
-/// GemmProblem::baselines().
+/// The candidates of GemmProblem::baselines(): cublasGemmEx first, then every algorithm of
+/// cuBLASLt's heuristic.
 std::vector<Baseline> make_baselines(const ProblemData& data);
 
 }  // namespace hgemm

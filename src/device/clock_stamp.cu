@@ -51,7 +51,7 @@ std::vector<double> ClockStamps::mhz_between_pairs(int pairs) const {
     double sum = 0;
     int seen = 0;
     for (std::size_t sm = 0; sm < sms; ++sm) {
-      if (before[sm].ns == 0 || after[sm].ns <= before[sm].ns) continue;  // no block ran there
+      if (before[sm].ns == 0 || after[sm].ns <= before[sm].ns) continue;  // no block ran on this SM
       sum += static_cast<double>(after[sm].cycles - before[sm].cycles) /
              static_cast<double>(after[sm].ns - before[sm].ns) * 1e3;
       ++seen;

@@ -40,7 +40,8 @@ bool CudaError::sticky() const {
 
 void check(cudaError_t code, const char* doing) {
   if (code == cudaSuccess) return;
-  cudaGetLastError();  // an error that is not sticky must not surface again in the next call
+  // clears an error that is not sticky, so that the next call does not report it
+  cudaGetLastError();
   throw CudaError(
       code, fmt::format("{}: {} ({})", doing, cudaGetErrorName(code), cudaGetErrorString(code)));
 }
@@ -82,7 +83,7 @@ Graph Graph::end(const Stream& stream) {
   cudaGraphDestroy(graph);
   check(code, "instantiating a graph");
   Graph result(executable);
-  // Else the first replay uploads it, between the events that time it.
+  // Otherwise the first replay uploads the graph, between the events that time it.
   check(cudaGraphUpload(executable, stream.get()), "uploading a graph");
   return result;
 }

@@ -1,4 +1,4 @@
-// CUDA's handles as values that free themselves, and its error codes as exceptions.
+// CUDA handles that free themselves, and CUDA error codes as exceptions.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,15 +15,15 @@ class CudaError : public Error {
  public:
   CudaError(cudaError_t code, const std::string& what) : Error(what), code(code) {}
 
-  /// The context may be lost: later calls fail too, and only a new process helps. True for every
-  /// code that is not known to be harmless, since a false "lost" costs a second, and a false
-  /// "harmless" fails all candidates that come after.
+  /// Whether the context may be lost: later calls then fail too, and only a new process helps. True
+  /// for every code that is not known to be harmless: a false "lost" costs a second, a false
+  /// "harmless" makes all later candidates fail.
   bool sticky() const;
 
   cudaError_t code;
 };
 
-/// Throws CudaError "<doing>: <CUDA's name and text>" unless `code` is cudaSuccess.
+/// Throws CudaError with "<doing>: <CUDA's name and text>" unless `code` is cudaSuccess.
 void check(cudaError_t code, const char* doing);
 
 class Stream {
@@ -89,10 +89,10 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
-/// What was enqueued on a stream during the life of a capture, as one launch.
+/// A captured sequence of operations, launched as one.
 class Graph {
  public:
-  /// Records what `enqueue` puts on `stream`.
+  /// Captures the operations that `enqueue` puts on `stream`.
   template <typename Enqueue>
   static Graph capture(const Stream& stream, const Enqueue& enqueue) {
     begin(stream);

@@ -36,7 +36,7 @@ __device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); 
 __device__ float widened(__half value) { return __half2float(value); }
 __device__ float widened(float value) { return value; }
 
-/// Calls `run` with a null pointer of the element type that `type` names.
+/// Calls `run` with a null pointer to the element type that `type` names.
 template <typename Run>
 void with_element(DataType type, const Run& run) {
   switch (type) {
@@ -93,7 +93,8 @@ __global__ void fill_normal_kernel(T* data, std::int64_t count, float sigma, std
   }
 }
 
-// The reference: 64 x 64 outputs a block, 4 x 4 a thread, 16 of K at a time through shared memory.
+// The reference kernel: a block computes 64 x 64 outputs, a thread 4 x 4; 16 elements of K at a
+// time go through shared memory.
 constexpr int kRefTile = 64;
 constexpr int kRefK = 16;
 constexpr int kRefPerThread = 4;
@@ -104,7 +105,8 @@ __global__ void __launch_bounds__(kThreads)
   const auto [m, n, k, lda, ldb, ldd] = extents;
   __shared__ float a_tile[kRefK][kRefTile + 1];
   __shared__ float b_tile[kRefK][kRefTile + 1];
-  // One grid dimension: the others end at 65,535 blocks, which M or N alone may exceed.
+  // Only the first grid dimension is used: the others end at 65,535 blocks, which M or N may
+  // exceed.
   const std::int64_t col_tiles = (n + kRefTile - 1) / kRefTile;
   const std::int64_t row_0 = blockIdx.x / col_tiles * kRefTile;
   const std::int64_t col_0 = blockIdx.x % col_tiles * kRefTile;
@@ -161,9 +163,9 @@ __global__ void compare_kernel(Comparison* result, const T* d, const float* refe
       ++bad;
       first_bad = min(first_bad, static_cast<unsigned long long>(i));
     }
-    max_error = fmaxf(max_error, error);  // ignores NaN, which `bad` has counted
+    max_error = fmaxf(max_error, error);  // ignores NaN, which `bad` counts
   }
-  // Non-negative floats order like their bits.
+  // Non-negative floats have the same order as their bit patterns.
   atomicMax(reinterpret_cast<int*>(&result->max_error), __float_as_int(max_error));
   if (bad > 0) {
     atomicAdd(&result->bad, bad);
@@ -171,7 +173,7 @@ __global__ void compare_kernel(Comparison* result, const T* d, const float* refe
   }
 }
 
-/// `Word`: the unsigned integer of an element's size; the poison is all ones.
+/// `Word` is the unsigned integer of an element's size. The poison has all bits set.
 template <typename Word>
 __global__ void guard_kernel(Comparison* result, const Word* before, const Word* after,
                              std::int64_t guard) {

@@ -1,4 +1,4 @@
-// The GPU that this process works on: the first visible one.
+// The GPU of this process: the first visible one.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace hgemm {
 
-/// The GPU that is used. (search/devices.h has what is known of a kind of GPU.)
+/// Properties of the GPU. (search/devices.h has the known data of each GPU model.)
 struct Gpu {
   std::string name;
   std::string uuid;        ///< "GPU-xxxxxxxx-..."
@@ -24,15 +24,15 @@ struct Gpu {
   std::string driver_cuda_version;  ///< the newest CUDA that the driver supports, e.g. "13.0"
 };
 
-/// Creates this process's CUDA context on device 0. Throws NoDevice if there is no driver, no GPU,
-/// or it is not sm_90.
+/// Creates this process's CUDA context on device 0. Throws NoDevice if there is no driver or no
+/// GPU, or if it is not sm_90.
 Gpu open_device();
 
-/// CUDA runtime that the program was built with, e.g. "13.0".
+/// CUDA runtime with which the program was built, e.g. "13.0".
 std::string cuda_runtime_version();
 std::string cuda_version_text(int version);  ///< 13000 -> "13.0"
 
-/// Bytes of device memory that are free now.
+/// Bytes of device memory that are free at this moment.
 std::size_t free_device_bytes();
 
 }  // namespace hgemm

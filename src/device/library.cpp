@@ -7,7 +7,7 @@
 namespace hgemm {
 
 cudaLibrary_t load_library(const Cubin& cubin) {
-  // The driver keeps a copy of its own (it would not with cudaLibraryBinaryIsPreserved).
+  // The driver copies the bytes (with cudaLibraryBinaryIsPreserved it would not).
   const std::string bytes = read_cubin(cubin);
   cudaLibrary_t library = nullptr;
   check(cudaLibraryLoadData(&library, bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),

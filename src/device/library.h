@@ -6,8 +6,9 @@
 
 namespace hgemm {
 
-/// Loads a compiled kernel, for cudaLibraryUnload(): of the file just the bytes that were checked
-/// (read_cubin(), which throws InputError). Throws CudaError if the driver refuses them.
+/// Loads a compiled kernel; the caller frees it with cudaLibraryUnload(). It loads exactly the
+/// bytes that read_cubin() checked (which throws InputError). Throws CudaError if the driver
+/// refuses them.
 cudaLibrary_t load_library(const Cubin& cubin);
 
 }  // namespace hgemm

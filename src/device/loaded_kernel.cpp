@@ -71,7 +71,7 @@ std::shared_ptr<const DeviceMemory> WorkspacePool::lend(Use use, std::size_t byt
 
 LaunchParams make_params(const Kernel& kernel, const GemmProblem& problem, const Operands& operands,
                          const Workspace& workspace) {
-  // Sizes do not depend on a launch's CTAs where they are none.
+  // Whether workspaces are needed does not depend on the number of CTAs.
   const WorkspaceBytes needed = workspace_bytes(kernel, problem.extents(), 1);
   if ((needed.flags > 0 && workspace.flags.bytes() == 0) ||
       (needed.packed_b > 0 && !workspace.packed_b)) {
@@ -153,7 +153,7 @@ Workspace LoadedKernel::make_workspace(const GemmProblem& problem, int ctas,
     workspace.flags = DeviceMemory(bytes.flags);
     check(cudaMemset(workspace.flags.data(), 0, workspace.flags.bytes()), "lowering flags");
   }
-  // Streams that launch do not wait for the default one.
+  // The launching streams do not wait for the default stream, so wait here.
   check(cudaStreamSynchronize(cudaStreamLegacy), "preparing a workspace");
   return workspace;
 }
@@ -177,7 +177,7 @@ void LoadedKernel::launch(const LaunchParams& params, int ctas, cudaStream_t str
   }
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config = launch_config(kernel_, ctas, stream, &attributes);
-  // As many are read as the kernel has parameters.
+  // The launch reads as many arguments as the kernel has parameters.
   void* arguments[] = {const_cast<KernelParams*>(&params.kernel),
                        const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, function_, arguments), "launching the kernel");

@@ -85,7 +85,7 @@ std::optional<Nvml> Nvml::open(const std::string& pci_bus_id, std::string* why) 
 
 namespace {
 
-/// The value that `function` writes through its last argument, if there is one.
+/// The value that `function` writes through its last argument; none if the call fails.
 template <typename Value = unsigned, typename Function, typename... Arguments>
 std::optional<Value> ask(Function* function, Arguments... arguments) {
   Value value = 0;

@@ -11,13 +11,13 @@
 namespace hgemm {
 namespace {
 
-/// Rows of poison before and after D. A kernel that forgets to clip writes the rows next to D
-/// first.
+/// Rows of poison before and after D. A kernel that does not clip at the edges writes first to the
+/// rows next to D.
 constexpr std::int64_t kGuardRows = 64;
-/// Problems under 0.4 MB would need more to leave L2; they are measured as warm as 512 sets leave
-/// them.
+/// Problems below 0.4 MB would need more sets to exceed L2; they are measured with partly warm
+/// inputs.
 constexpr int kMaxSets = 512;
-/// FLOP per byte below which memory is the bound on every Hopper GPU (H200: 989 TFLOP/s / 4.8
+/// FLOP per byte below which memory is the limit on every Hopper GPU (H200: 989 TFLOP/s / 4.8
 /// TB/s).
 constexpr double kMemoryBound = 200;
 constexpr int kPlacements = 16;
@@ -66,7 +66,7 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
     allocate_and_fill(wanted, seed, stream);
   } catch (const CudaError& error) {
     if (error.code != cudaErrorMemoryAllocation)
-      throw;  // fragmented, or another process was faster
+      throw;  // memory is fragmented, or another process took it
     throw InputError(fmt::format("{} does not fit in the memory of {} ({}); leave the problem out",
                                  to_string(problem), device.name, error.what()));
   }
@@ -84,7 +84,7 @@ void ProblemData::allocate_and_fill(int sets, std::uint64_t seed, const Stream& 
     const auto stream_id = static_cast<std::uint32_t>(2 * i);
     fill_normal(set.a.data(), a_count, problem_.a_type, 1.0f, seed, stream_id, stream.get());
     fill_normal(set.b.data(), b_count, problem_.b_type, sigma_b, seed, stream_id + 1, stream.get());
-    // Whoever multiplies with what is no part of a row gets NaN.
+    // A kernel that multiplies with padding gets NaN.
     poison_padding(set.a.data(), problem_.m, problem_.k, problem_.leading_a(), problem_.a_type,
                    stream.get());
     poison_padding(set.b.data(), problem_.n, problem_.k, problem_.leading_b(), problem_.b_type,

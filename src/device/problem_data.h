@@ -15,42 +15,44 @@ namespace hgemm {
 
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type);
 
-/// How many sets of A, B and D launches rotate over: enough to exceed 3x L2, so that no launch
-/// finds its own inputs in cache (at most 512: the smallest problems stay in L2). Where memory is
-/// the bound, at least 16, if they fit in half of `free_bytes`: where the driver happens to place a
-/// matrix moves what reading it costs, and a rotation averages over that. Seen with 1 to 3 sets,
-/// two processes on one H200 (2026-11-20): 64x32000x4096 cublas 68.6 and 70.9 us, 16x11008x4096 a
-/// config with bn = 88 26.7 and 27.4 us, each within 0.3 % throughout its process, while others did
-/// not move.
+/// Number of sets of A, B and D that launches rotate over. The sets exceed 3x L2, so that no launch
+/// finds its own inputs in cache (at most 512 sets: the smallest problems stay in L2). If memory is
+/// the limit, there are at least 16 sets, if these fit in half of `free_bytes`: the address of a
+/// matrix changes the time to read it, and a rotation averages over addresses. With 1 to 3 sets,
+/// two processes on one H200 (2026-11-20) measured 68.6 and 70.9 us for cublas at 64x32000x4096,
+/// and 26.7 and 27.4 us for a config with bn = 88 at 16x11008x4096. Each time was stable to 0.3 %
+/// throughout its process, and other candidates did not move.
 int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_t free_bytes);
 
-/// Compares D with a reference: every element within the problem's tolerance (NaN never is), and
-/// around D, `guard_rows` before its first row and after its last, and in all padding, the poison
-/// (data_kernels.h) untouched. `comparison`: room for one. Waits for the stream.
+/// Compares D with a reference. D is correct if every element is within the problem's tolerance
+/// (NaN never is) and the poison around D (data_kernels.h) is untouched: in `guard_rows` before its
+/// first row and after its last, and in all padding. `comparison` has room for one Comparison.
+/// Waits for the stream.
 Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
                      std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
                      const Stream& stream);
 
-/// Inputs: A ~ N(0, 1), B ~ N(0, 1 / K), from a counter-based generator on the GPU (Philox4x32-10,
-/// Salmon et al. 2011), so that outputs are N(0, 1) and a fresh process makes the same data again;
-/// what lies between padded rows is NaN. There are rotation_sets() of them.
+/// Inputs A ~ N(0, 1) and B ~ N(0, 1 / K), so that outputs are N(0, 1). A counter-based generator
+/// on the GPU makes them (Philox4x32-10, Salmon et al. 2011), so that another process with the same
+/// seed has the same data. Padding between rows is NaN. There are rotation_sets() sets.
 class ProblemData {
  public:
-  /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of our own (no
-  /// tensor cores, no library). Throws InputError if the problem does not fit in device memory.
+  /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of this
+  /// program (no tensor cores, no library). Throws InputError if the problem does not fit in device
+  /// memory.
   ProblemData(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
               const Stream& stream);
 
   const GemmProblem& problem() const { return problem_; }
   int sets() const { return static_cast<int>(sets_.size()); }
-  bool cold() const { return cold_; }  ///< the sets exceed 3x L2
+  bool cold() const { return cold_; }  ///< true: the sets exceed 3x L2
   Operands operands(int set) const;
 
-  /// Fills D of set 0, what lies between its rows, and the guard rows before and after it, with
+  /// Fills D of set 0, the padding between its rows, and the guard rows before and after it with
   /// NaN.
   void poison(const Stream& stream) const;
 
-  /// judge_output() of set 0.
+  /// judge_output() for set 0.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
  private:

@@ -1,86 +1,94 @@
-// How a time is taken. The one place that says so; results/ and README refer to it.
+// The measurement protocol: how a time is taken. No other place defines it; results/ and README
+// refer to this comment.
 //
-// A SAMPLE is a CUDA graph of n back-to-back launches, replayed once (at the own pace as often as
-// its time needs, back to back). They rotate over input sets that together exceed 3x L2, so no
-// launch finds its own inputs in cache; at least 16 of them where memory is the bound, so that no
-// single placement in memory decides (device/problem_data.h). n is a multiple of the number of
-// sets, and every replay starts at the same one. Events around the replays give the time. Around
-// the events, one block per SM reads clock64 and globaltimer: their differences give the SM clock
-// in band, averaged over the SMs, with no NVML. NVML's power, temperature and clock event reasons
-// are read when the sample's end is seen. Nothing is discarded: a throttled sample says so, and its
-// cycles (time x clock) are what it costs without the clock.
+// A SAMPLE is a CUDA graph of n back-to-back launches. It is replayed once; at the own pace it is
+// replayed back to back until its time is filled. The launches rotate over input sets that together
+// exceed 3x L2, so that no launch finds its own inputs in cache. If memory is the limit, there are
+// at least 16 sets, so that no single address decides (device/problem_data.h). n is a multiple of
+// the number of sets, and every replay starts at the same set. CUDA events around the replays give
+// the time. Around the events, one block per SM reads clock64 and globaltimer; their differences
+// give the SM clock in band, averaged over the SMs, without NVML. NVML's power, temperature and
+// clock event reasons are read when the host sees the end of the sample. No sample is discarded: a
+// throttled sample records that it was throttled, and its cycles (time x clock) are its cost
+// without the effect of the clock.
 //
 // For a chain of GEMMs (studies/chain/run.h), one launch is the whole chain, and the chain's
 // weights are the only input set.
 //
-// A ROUND is one sample of every candidate in the race, baselines among them, in a fresh random
-// order (search/referee.h). Ratios are only taken within a round. At the own pace own_samples
-// rounds are taken in one go and share their order. A rested round of more than 64 is in parts, the
-// baselines in the first, so that who is far slower than the fastest so far is recorded after each
-// (tune/problem_race.cpp): its samples stand alone, and it may take minutes.
+// A ROUND is one sample of every candidate in the race, including the baselines, in a fresh random
+// order (search/referee.h). Ratios are taken only within a round. At the own pace, own_samples
+// rounds are taken together and share their order. A rested round of more than 64 candidates is
+// taken in parts, the baselines in the first part, because it may take minutes; its samples stand
+// alone. After each part the candidates that are far slower than the fastest so far are recorded
+// (tune/problem_race.cpp).
 //
-// What ran before a sample sets its clock, and at the power cap the clock differs between kernels
-// by more than their cycles do. Therefore every sample has a PACE:
+// The work before a sample sets its clock. At the power cap, clocks differ between kernels by more
+// than their cycles do. Therefore every sample has a PACE:
 //
-//   shared  about sample_us long (or one launch), one after another with no pause. The cap's
-//           control loop is slower than a sample: the clock is what the neighbours leave, and what
-//           a kernel costs in power is not seen. Good where the cap is not reached.
-//   own     lead_in_ms of the same candidate, then own_samples samples of it, own_sample_ms each,
-//           for as many rounds: the clock is its own. The loop needs 40 to 100 ms to follow a
-//           change of kernel, and then swings about its set point: neighbouring samples of 300 ms
-//           were correlated by -0.57, so a candidate's error falls as its window grows, not with
-//           the root of it, and few long windows beat many short ones. Measured (H200, 2026-11-20,
-//           8192^3, 700 W cap): three configs whose shared samples all came to 1.02-1.03x cublas
-//           (cycles alike) ran at 0.87x, 0.94x and 1.01x of it for 1.1 s each, which repeated to
-//           0.2 % (a throw-away harness: analysis/kernel-notes.md, as are the figures for rested).
-//   rested  at least rest_ms and kRestRatio times the sample's length idle, then about sample_us
-//           timed: at most a quarter of the time is work, so the cap is never reached. The clock
-//           still differs between kernels (at 8192^3 1403 to 1606 MHz: it falls within a sample
-//           with what a kernel draws). More idle time changes nothing: 1x and 25x gave times within
-//           0.7 %.
+//   shared  Samples of about sample_us (or one launch) follow one another without a pause. The
+//           control loop of the power cap is slower than a sample, so the clock is the one that the
+//           neighbours leave, and the power that a kernel draws has no effect on its time. This
+//           pace is good where the cap is not reached.
+//   own     lead_in_ms of the same candidate, then own_samples samples of it of own_sample_ms each,
+//           for as many rounds: the clock is the candidate's own. The control loop needs 40 to 100
+//           ms to follow a change of kernel, and then swings around its set point: neighbouring
+//           samples of 300 ms had a correlation of -0.57. So the error falls in proportion to the
+//           length of the window, not to its square root, and few long windows beat many short
+//           ones. Measured on an H200 (2026-11-20, 8192^3, 700 W cap): the shared samples of three
+//           configs all gave 1.02-1.03x cublas (with equal cycles), but for 1.1 s each they ran at
+//           0.87x, 0.94x and 1.01x of it, repeatable to 0.2 % (with a temporary harness:
+//           analysis/kernel-notes.md; so are the figures for rested).
+//   rested  The GPU idles for at least rest_ms and kRestRatio times the length of the sample; then
+//           about sample_us are timed. At most a quarter of the time is work, so the cap is never
+//           reached. The clock still differs between kernels (1403 to 1606 MHz at 8192^3), because
+//           it falls within a sample with the power that a kernel draws. More idle time has no
+//           effect: 1x and 25x gave times within 0.7 %.
 //
-// A sample at the own pace has as many replays as own_sample_ms holds at the time that they took in
-// the later half of its lead-in. At the cap that is longer than at the rested clock, by which the
-// lead-in itself is counted (samples that were counted so lasted 413 ms: results/h200/hundred.db).
-// The lead-in's last kSizingMs are not timed: they keep the GPU busy while the host counts
-// (device/window.h).
+// At the own pace, the number of replays of a sample follows from own_sample_ms and from the time
+// that a replay took in the later half of the lead-in. At the cap that time is longer than at the
+// rested clock, which sizes the lead-in itself (samples sized by the rested clock lasted 413 ms:
+// results/h200/hundred.db). The last kSizingMs of the lead-in are not timed: they keep the GPU busy
+// while the host computes the number (device/window.h).
 //
-// REGIME burst: rested, from screening to the end.
-// REGIME sustained: what long runs see. Shapes of at most kLightLoad FLOP per byte are measured at
-// the shared pace. Others are screened rested, since rested samples, unlike shared ones, show what
-// a kernel draws; their final is at the own pace if the GPU was found at its power cap, else
-// shared.
+// REGIME burst: rested from screening to the end.
 //
-// SETTLING. For shared and own: cublasGemmEx at full load until the clock is settled: at least
-// settle_long_ms, or settle_short_ms for light shapes, then until two successive windows of
-// settle_window_ms differ by less than kSettledDrift, at most settle_limit_ms. The power cap counts
-// as reached if NVML names it as a clock event, or, without NVML, on every shape that is not light.
-// For rested: idle until the clock event is gone, then rested samples of cublas until the medians
-// of two successive groups of kRestedGroup differ by less than kSettledDrift, at most
-// settle_limit_ms. Shared rounds follow one another; after a pause longer than kPauseMs (candidates
-// that left are freed), cublasGemmEx runs for resume_ms first, since an idle GPU returns to a
-// higher clock within milliseconds.
+// REGIME sustained: times as long runs see them. Problems of at most kLightLoad FLOP per byte are
+// measured at the shared pace. Other problems are screened rested, because rested samples, unlike
+// shared ones, show the effect of the power that a kernel draws. Their final is at the own pace if
+// the GPU was found at its power cap, and otherwise at the shared pace.
 //
-// ENERGY of a finalist: it alone, back to back. After kEnergyLeadInMs, from one step of NVML's
-// energy counter (they come every 100 ms) to the first step after kEnergyWindowS: power is energy
-// over time between the steps, joules of a GEMM are that power times its mean time in the window.
+// SETTLING before shared and own: cublasGemmEx runs at full load until the clock is settled. That
+// takes at least settle_long_ms (settle_short_ms for light problems), then until two successive
+// windows of settle_window_ms differ by less than kSettledDrift, and at most settle_limit_ms. The
+// power cap counts as reached if NVML reports it as a clock event; without NVML, it does on every
+// problem that is not light. Before rested: the GPU idles until the clock event is gone; then
+// cublas takes rested samples until the medians of two successive groups of kRestedGroup differ by
+// less than kSettledDrift, for at most settle_rested_limit_ms. Shared rounds follow one another.
+// After a pause longer than kPauseMs (in which candidates that left the race are freed),
+// cublasGemmEx first runs for resume_ms, because an idle GPU returns to a higher clock within
+// milliseconds.
 //
-// EFFORT. Who has a minute for 25 shapes cannot settle for three seconds. At brief effort all of
-// the above is shorter (kBrief), and a race has fewer rounds (search/referee.h): what it finds is
-// judged by races of full effort (results/h200/, `hgemm-tune replay`). How long a sample was is
-// always on record: its launches times their time.
+// ENERGY of a finalist: it runs alone, back to back. After kEnergyLeadInMs, the window lasts from
+// one step of NVML's energy counter (there is one every 100 ms) to the first step after
+// kEnergyWindowS. Power is the energy between the steps divided by the time between them; the
+// joules of a GEMM are this power times its mean time in the window.
 //
-// ONE STREAM. The process never has kernels on two streams at the same time: once it had, each
-// launch starts 0.35 us later after the one before, ours and cuBLAS's alike (H200, driver 580;
-// results/h200/export/two-streams.md). What is cleared on the default stream is so while the other
-// one is idle.
+// EFFORT. A user with one minute for 25 shapes cannot wait three seconds for each to settle. At
+// brief effort all the times above are shorter (kBrief), and a race has fewer rounds
+// (search/referee.h). Races of full effort judge its results (results/h200/, `hgemm-tune replay`).
+// The length of each sample is on record: its launches times their time.
 //
-// A candidate is timed only after it was verified at this shape (device/problem_data.h).
+// ONE STREAM. The process never runs kernels on two streams at the same time. After it has done so
+// once, each launch starts 0.35 us later after the one before, for our kernels and cuBLAS's alike
+// (H200, driver 580; results/h200/export/two-streams.md). Memory is cleared on the default stream
+// only while the other stream is idle.
+//
+// A candidate is timed only after it was verified at this problem (device/problem_data.h).
 #pragma once
 
 namespace hgemm::protocol {
 
-/// What depends on the effort.
+/// The times that depend on the effort; see above for their meaning.
 struct Windows {
   double sample_us;
   double rest_ms;
@@ -92,7 +100,8 @@ struct Windows {
   double settle_short_ms;
   double settle_window_ms;
   double settle_limit_ms;
-  double settle_rested_limit_ms;  ///< of the samples; until the cap is left it may always take long
+  /// for the samples; the wait until the power cap is left has its own limit
+  double settle_rested_limit_ms;
   double resume_ms;
 };
 inline constexpr Windows kFull{.sample_us = 2000,
@@ -119,7 +128,8 @@ inline constexpr Windows kBrief{.sample_us = 1000,
                                 .resume_ms = 20};
 
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
-inline constexpr double kLightLoad = 40;            ///< FLOP per byte; M = 64 and more exceed it
+/// FLOP per byte; problems with M >= 64 exceed it
+inline constexpr double kLightLoad = 40;
 
 inline constexpr double kSizingMs = 5;
 inline constexpr double kRestRatio = 3;

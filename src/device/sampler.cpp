@@ -20,7 +20,7 @@ double ms_since(SteadyClock::time_point start) {
   return Milliseconds(SteadyClock::now() - start).count();
 }
 
-/// For how long the GPU rests before it works for `work_ms`.
+/// Idle time before work of `work_ms`, in ms.
 double rest_before(double work_ms, const protocol::Windows& windows) {
   return std::max(windows.rest_ms, protocol::kRestRatio * work_ms);
 }
@@ -47,7 +47,8 @@ double Sampler::estimate_us(const Candidate& candidate) const {
     stream_.synchronize();
     return end.us_since(start);
   };
-  // One launch from the host takes several us whatever the kernel does: short kernels need a graph.
+  // One launch from the host takes several us whatever the kernel does, so short kernels need a
+  // graph.
   constexpr double kLongUs = 200;
   constexpr int kLaunches = 16;
   const double single_us = time_us([&] { candidate.launch(0, stream_.get()); });
@@ -70,7 +71,7 @@ void Sampler::add(const std::string& label, std::unique_ptr<Candidate> candidate
   });
   timed_.emplace(label,
                  Timed{label, std::move(candidate), std::move(replay), launches, estimate_us});
-  idle_since_ = SteadyClock::now();  // it was launched for the estimate
+  idle_since_ = SteadyClock::now();  // the estimate ran on the GPU
 }
 
 void Sampler::forget(const std::string& label) { timed_.erase(label); }
@@ -167,8 +168,8 @@ std::vector<std::vector<Sample>> Sampler::rounds(std::span<const std::string> la
 
 std::vector<Sample> Sampler::run_shared(std::span<const Timed* const> order) {
   reserve_slots(order.size());
-  // The driver's queue of launches is bounded: to enqueue a round of thousands takes almost as long
-  // as to run it.
+  // The driver's queue of launches is bounded, so enqueueing a round of thousands of samples takes
+  // almost as long as running it.
   double round_ms = 0;
   for (const Timed* timed : order) round_ms += timed->replay_ms();
   announce("enqueueing samples", "", round_ms, false);
@@ -196,7 +197,7 @@ std::vector<Sample> Sampler::run_own(const Timed& timed) {
   const auto replay = [&](int times) {
     for (int i = 0; i < times; ++i) timed.replay.launch(stream_);
   };
-  Event& start = starts_.front();  // the first sample's, before it needs them
+  Event& start = starts_.front();  // the first sample's events, which are free until that sample
   Event& end = ends_.front();
   replay(lead_in.before);
   start.record(stream_);
@@ -223,7 +224,8 @@ Sample Sampler::run_rested(const Timed& timed) {
   std::this_thread::sleep_for(Milliseconds(rest_ms - ms_since(idle_since_)));
   enqueue(timed, 1, 0);
   ends_.front().synchronize();
-  idle_since_ = SteadyClock::now();  // to ask NVML takes a millisecond or two, which are rest too
+  // a query of NVML takes a millisecond or two, during which the GPU already rests
+  idle_since_ = SteadyClock::now();
   Sample sample = await(timed, 1, 0, Pace::kRested);
   stream_.synchronize();
   sample.sm_mhz = stamps_->mhz_between_pairs(1).front();
@@ -268,7 +270,7 @@ Sample Sampler::await(const Timed& timed, int replays, std::size_t slot, Pace pa
 std::optional<Energy> Sampler::energy(const std::string& label) {
   if (nvml_ == nullptr || !nvml_->energy_j()) return std::nullopt;
   const Timed& candidate = timed(label);
-  // While the host asks NVML, which takes 4 ms, the GPU must not run dry.
+  // The GPU must have work while the host queries NVML, which takes 4 ms.
   constexpr double kChunkMs = 20;
   constexpr std::size_t kChunksAhead = 3;
   const double window_ms = protocol::kEnergyWindowS * 1e3;
@@ -276,7 +278,7 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
   announce("an energy window", label, limit_ms);
 
   const int replays = replays_in(kChunkMs, candidate.replay_ms());
-  std::vector<Event> boundaries(1);  // of chunks
+  std::vector<Event> boundaries(1);  // between chunks
   boundaries.front().record(stream_);
   const auto add_chunk = [&] {
     for (int i = 0; i < replays; ++i) candidate.replay.launch(stream_);
@@ -286,7 +288,7 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
   struct Step {
     SteadyClock::time_point time;
     double joules;
-    std::size_t chunk;  ///< that was running
+    std::size_t chunk;  ///< chunk that was running
   };
   std::optional<Step> first;
   std::optional<Step> last;
@@ -307,7 +309,7 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
     }
   }
   stream_.synchronize();
-  if (!last) return std::nullopt;  // the counter stands still
+  if (!last) return std::nullopt;  // the counter does not advance
 
   Energy energy;
   energy.window_s = std::chrono::duration<double>(last->time - first->time).count();

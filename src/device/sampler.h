@@ -1,5 +1,5 @@
-// Samples of candidates that are known to be correct, as device/protocol.h says. What they compute
-// is not its business: one GEMM (device/session.h) or a chain of them (studies/chain/run.h).
+// Takes samples of verified candidates as device/protocol.h describes. A candidate may be one GEMM
+// (device/session.h) or a chain of them (studies/chain/run.h).
 #pragma once
 
 #include <chrono>
@@ -20,32 +20,34 @@
 
 namespace hgemm {
 
-/// What the GPU is about to do, and for how long if all is well: so that whoever waits for it can
-/// tell a hang, and whose it is.
+/// A step that the GPU is about to do, and its expected duration, so that the waiting process can
+/// detect a hang and knows the candidate.
 struct Step {
   std::string doing;  ///< "the first launch"
-  std::string label;  ///< of the candidate; empty if it is none
-  bool alone = true;  ///< nothing else is enqueued: whatever fails now is its fault
+  std::string label;  ///< of the candidate; empty if the step is about none
+  bool alone = true;  ///< nothing else is enqueued, so a failure is this candidate's fault
   double expected_ms = 0;
 };
 using OnStep = std::function<void(const Step&)>;
 
-/// One of the candidates is cublas: it is what loads the GPU. settle(), rounds() and energy() are
-/// those of Measurer, and throw std::invalid_argument for a label that was not added.
+/// Samples candidates. One of them must be cublas, which is used to load the GPU. settle(),
+/// rounds() and energy() have the contract of Measurer, and throw std::invalid_argument for a label
+/// that was not added.
 class Sampler {
  public:
   struct Work {
-    int sets = 1;        ///< that launches rotate over
-    bool light = false;  ///< of at most protocol::kLightLoad FLOP per byte
+    int sets = 1;        ///< input sets that launches rotate over
+    bool light = false;  ///< at most protocol::kLightLoad FLOP per byte
     Effort effort = Effort::kFull;
   };
-  /// `stream` must outlive it. Without `nvml`, samples have no power, temperature and events.
+  /// `stream` must outlive this object. Without `nvml`, samples have no power, temperature and
+  /// events.
   Sampler(const Stream& stream, const Work& work, const Gpu& device, const Nvml* nvml,
           OnStep on_step);
 
-  /// Of one launch, by a short timing.
+  /// Time of one launch in microseconds, by a short timing.
   double estimate_us(const Candidate& candidate) const;
-  /// In place of who had the label before.
+  /// Adds a candidate; it replaces an earlier one with the same label.
   void add(const std::string& label, std::unique_ptr<Candidate> candidate, double estimate_us);
   void forget(const std::string& label);
 
@@ -61,7 +63,7 @@ class Sampler {
     std::string label;
     std::unique_ptr<Candidate> candidate;
     Graph replay;
-    int launches = 0;        ///< of one replay
+    int launches = 0;        ///< in one replay
     double estimate_us = 0;  ///< of one launch
 
     double replay_ms() const { return estimate_us * launches * 1e-3; }
@@ -73,7 +75,7 @@ class Sampler {
 
   Measurer::Settled settle_at_full_load();
   void settle_rested();
-  /// Full load: about `duration_ms` of cublas. Returns what was measured meanwhile.
+  /// Runs cublas at full load for about `duration_ms`. Returns the samples of that time.
   std::vector<Sample> load(double duration_ms);
 
   std::vector<Sample> run_shared(std::span<const Timed* const> order);
@@ -82,7 +84,7 @@ class Sampler {
 
   /// Enqueues a sample of `replays` replays between the events and stamps of `slot`.
   void enqueue(const Timed& timed, int replays, std::size_t slot);
-  /// Waits for the end of the sample in `slot`; its clock is still unknown.
+  /// Waits for the end of the sample in `slot`. The sample has no clock yet.
   Sample await(const Timed& timed, int replays, std::size_t slot, Pace pace);
   void reserve_slots(std::size_t count);
 

@@ -9,9 +9,10 @@
 namespace hgemm {
 namespace {
 
-/// To be called in a handler. What CUDA or a library refused is the candidate's own failure, unless
-/// the context is lost with it: then the error goes on. So does an InputError: that its cubin was
-/// changed says nothing about the candidate, and must not be recorded as if it did.
+/// Converts the exception being handled into a failed candidate; call it in a handler. A refusal by
+/// CUDA or a library is the candidate's own failure. If the context is lost, the error is rethrown.
+/// So is an InputError: a changed cubin says nothing about the candidate, and must not be recorded
+/// as its failure.
 Prepared launch_failure(const Error& error) {
   const auto* const cuda_error = dynamic_cast<const CudaError*>(&error);
   if (cuda_error != nullptr && cuda_error->sticky()) throw;

@@ -1,4 +1,4 @@
-// One problem under measurement in this process: its data, its candidates, the protocol.
+// Measures one problem in this process: holds its data, its candidates and its sampler.
 #pragma once
 
 #include <memory>
@@ -16,22 +16,22 @@
 
 namespace hgemm {
 
-/// In-process half of Measurer: same calls, same contracts, and CudaError where the GPU fails.
-/// worker/remote.h runs it in a process of its own. rounds(), settle() and energy() throw
-/// std::invalid_argument for a label that is not prepared.
+/// The in-process part of Measurer: the same calls with the same contracts, but CudaError if the
+/// GPU fails. worker/remote.h runs it in a process of its own. rounds(), settle() and energy()
+/// throw std::invalid_argument for a label that is not prepared.
 class Session {
  public:
-  /// Baselines are prepared at once, but those `without`. Without `nvml`, samples have no power,
+  /// Prepares all baselines, except those in `without`. Without `nvml`, samples have no power,
   /// temperature and events.
   Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
           const Nvml* nvml = nullptr, OnStep on_step = nullptr,
           const std::set<std::string>& without = {}, Effort effort = Effort::kFull);
-  Session(const Session&) = delete;  // candidates refer to the data
+  Session(const Session&) = delete;  // candidates hold references to the data
   Session& operator=(const Session&) = delete;
 
   const Measurer::Opened& opened() const { return opened_; }
   const ProblemData& data() const { return data_; }
-  /// Of any kind; it must be made for data().
+  /// Prepares a candidate of any kind; it must be made for data().
   Prepared prepare(const std::string& label, std::unique_ptr<Candidate> candidate);
   Prepared prepare(const std::string& label, const Kernel& kernel, const Cubin& cubin);
   Prepared restore(const std::string& label, const Kernel& kernel, const Cubin& cubin,
@@ -44,12 +44,12 @@ class Session {
   std::optional<Energy> energy(const std::string& label) { return sampler_.energy(label); }
 
  private:
-  /// Runs once on poisoned output, compares, and hands it to the sampler.
+  /// Runs it once on poisoned output, compares the output, and adds it to the sampler.
   Prepared check_candidate(const std::string& label, std::unique_ptr<Candidate> candidate);
 
   Stream stream_;
   ProblemData data_;
-  WorkspacePool workspaces_;  ///< one candidate runs at a time
+  WorkspacePool workspaces_;  ///< shared, because one candidate runs at a time
   Sampler sampler_;
   Measurer::Opened opened_;
 };

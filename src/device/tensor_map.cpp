@@ -13,7 +13,8 @@ namespace {
 
 static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
 
-/// libcuda is not linked, so that the program starts without a driver.
+/// Gets the function at run time: libcuda is not linked, so that the program starts without a
+/// driver.
 decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult result{};
