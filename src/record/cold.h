@@ -1,12 +1,11 @@
-// When data comes from memory and not from the L2 cache: races and chains mean the same by "cold".
+// The definition of "cold" data (read from memory, not from L2), shared by races and chains.
 #pragma once
 
 #include <cstdint>
 
 namespace hgemm {
 
-/// Times L2 that the data must exceed which is read over and over, before none of it is found
-/// there.
+/// Multiple of L2's size that repeatedly read data must exceed so that none of it is found in L2.
 inline constexpr double kColdL2s = 3;
 
 inline double cold_bytes(std::int64_t l2_bytes) { return kColdL2s * static_cast<double>(l2_bytes); }

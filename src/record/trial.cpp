@@ -11,7 +11,7 @@
 namespace hgemm {
 namespace {
 
-// The words of the database and of every output.
+// The words that the database and every output use.
 constexpr std::array kStatusWords{
     Word{"ok", Status::kOk},
     Word{"invalid_config", Status::kInvalidConfig},

@@ -1,5 +1,5 @@
-// The words of the project as value types: what was measured, of what, where, and how it ended.
-// Everything downstream of the GPU (store, results, output) speaks in these and needs no CUDA.
+// The basic value types: what was measured, of which candidate, where, and how it ended. Everything
+// downstream of the GPU (store, results, output) uses them and needs no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace hgemm {
 
-/// How a trial ended. There is no other way for one to end, and no trial that is not recorded.
+/// How a trial ended. Every trial ends in one of these, and every trial is recorded.
 enum class Status : std::uint8_t {
   kOk,
   kInvalidConfig,  ///< the kernel cannot compute this shape
   kCompileFailed,  ///< compiler error, spill, or serialised wgmma
   kLaunchFailed,   ///< the driver refused the launch
   kWrongResult,    ///< the verdict was not "correct"
-  kTimedOut,       ///< hung past its deadline; the worker was killed
-  kCrashed,        ///< took the worker process or its CUDA context down
+  kTimedOut,       ///< exceeded its deadline; the worker was killed
+  kCrashed,        ///< ended the worker process or destroyed its CUDA context
 };
 std::string_view to_string(Status status);  ///< "ok", "invalid_config", ...
 Status parse_status(std::string_view text);
 
-/// Power and clock state that timing happens in; see device/protocol.h.
+/// Power and clock state of the GPU during timing; see device/protocol.h.
 enum class Regime : std::uint8_t {
-  kSustained,  ///< at full load for long: the power cap sets the clock
+  kSustained,  ///< long at full load: the power cap sets the clock
   kBurst,      ///< short work after idle time
 };
 std::string_view to_string(Regime regime);  ///< "sustained", "burst"
 Regime parse_regime(std::string_view text);
 
-/// What ran on the GPU right before a sample, and so set its clock; see device/protocol.h.
+/// What the GPU did right before a sample, which sets its clock; see device/protocol.h.
 enum class Pace : std::uint8_t {
-  kShared,  ///< other candidates, with no pause: the clock is what they leave
-  kOwn,     ///< the same candidate, until the clock was its own
-  kRested,  ///< nothing: the GPU was idle
+  kShared,  ///< ran other candidates without a pause: the clock is what they leave
+  kOwn,     ///< ran the same candidate, until the clock was its own
+  kRested,  ///< was idle
 };
 std::string_view to_string(Pace pace);  ///< "shared", "own", "rested"
 Pace parse_pace(std::string_view text);
@@ -45,7 +45,7 @@ Pace parse_pace(std::string_view text);
 /// How far a trial went in the race before it ended.
 enum class Stage : std::uint8_t {
   kNone,    ///< never timed
-  kScreen,  ///< eliminated before the end: in screening, or as clearly slower in the final
+  kScreen,  ///< left before the end: in screening, or clearly slower in the final
   kFinal,   ///< measured to the end against both baselines
 };
 std::string_view to_string(Stage stage);
@@ -68,22 +68,23 @@ inline constexpr std::uint64_t kThermal = 0x20;
 inline constexpr std::uint64_t kHardwareThermal = 0x40;
 inline constexpr std::uint64_t kPowerBrake = 0x80;
 inline constexpr std::uint64_t kDisplay = 0x100;
-/// The machine's cooling or supply is at fault, not the work: times are not what this GPU can do.
+/// Caused by the machine's cooling or supply, not by the work: times are worse than this GPU
+/// allows.
 inline constexpr std::uint64_t kFault =
     kHardwareSlowdown | kThermal | kHardwareThermal | kPowerBrake;
 }  // namespace clock_event
-/// "power_cap thermal": the names of the bits that are set, unknown ones in hexadecimal.
+/// Names of the bits that are set, such as "power_cap thermal"; unknown bits in hexadecimal.
 std::string clock_event_names(std::uint64_t events);
 
-/// One timed batch of back-to-back launches. Samples taken while the GPU was throttled are kept and
-/// say so; cycles() is the cost with the clock taken out.
+/// One timed batch of back-to-back launches. Samples from a throttled GPU are kept, and
+/// clock_events says so; cycles() is the cost without the effect of the clock.
 struct Sample {
   int round = 0;  ///< rounds visit every candidate once; ratios are taken within a round
   Pace pace = Pace::kShared;
   int launches = 0;
   double time_us = 0;  ///< per launch
   double sm_mhz = 0;   ///< SM clock in band: clock64 over globaltimer around the batch
-  // By NVML, as soon as the batch had ended; none without NVML.
+  // From NVML, right after the end of the batch; none without NVML.
   std::optional<double> power_w;  ///< the driver's average over about a second
   std::optional<int> temperature_c;
   std::optional<std::uint64_t> clock_events;
@@ -91,7 +92,7 @@ struct Sample {
   double cycles() const { return time_us * sm_mhz; }  ///< of one launch; 0 if no clock was read
 };
 
-/// A candidate run alone at full load, back to back, for a window of seconds.
+/// One candidate running alone at full load, back to back, for a window of seconds.
 struct Energy {
   double window_s = 0;
   double power_w = 0;  ///< mean over the window, from the energy counter
@@ -104,18 +105,18 @@ struct Verdict {
   bool correct = false;
   double error = 0;      ///< largest |out - ref| / (|ref| + scale); NaN if all wrong ones are NaN
   double tolerance = 0;  ///< error must be <= this
-  std::string message;   ///< empty if correct, else why not and where
+  std::string message;   ///< empty if correct; otherwise why not, and where
 };
 
 /// What the compiler said about a build: a kernel compiled from one state of its sources by one
 /// compiler with one set of flags.
 struct BuildFacts {
   std::string name;  ///< build_name() of the kernel, or a study source's label
-  /// Names what runs: the hash of the cubin's code. Comments, line tables and headers that nothing
-  /// is used of leave it as it is. Empty if there is no cubin.
+  /// Identifies the code that runs: the hash of the cubin's code. It does not depend on comments,
+  /// line tables and unused headers. Empty if there is no cubin.
   std::string kernel_id;
-  /// Names what was compiled: the hash of the source and of all that it includes, without comments,
-  /// of the flags and of the compiler.
+  /// Identifies the compiler's input: the hash of the source and everything it includes, without
+  /// comments, of the flags and of the compiler.
   std::string source_key;
   std::string compiler;  ///< e.g. "nvrtc 13.0"
   std::string flags;
@@ -125,40 +126,43 @@ struct BuildFacts {
   int dynamic_smem_bytes = 0;
   double compile_ms = 0;
 
-  /// What a trial of it is recorded under: the kernel_id, or where there is none the source.
+  /// The kernel id under which its trials are recorded: kernel_id, or one made of source_key if
+  /// there is no cubin.
   std::string identity() const {
     return kernel_id.empty() ? unbuilt_identity(source_key) : kernel_id;
   }
-  /// The identity of a kernel that did not compile, or was never compiled.
+  /// identity() of a kernel that did not compile, or was never compiled.
   static std::string unbuilt_identity(const std::string& source_key) {
     return "source:" + source_key;
   }
 };
 
-/// Candidate x problem x environment x regime, ended in one status. Baselines are candidates too.
+/// A candidate at a problem in an environment and a regime, with one status at its end. Baselines
+/// are candidates too.
 struct Trial {
   std::string label;
-  std::string kernel_id = {};  ///< BuildFacts::identity() of its build; empty of a baseline
+  std::string kernel_id = {};  ///< BuildFacts::identity() of its build; empty for a baseline
   Stage stage = Stage::kNone;
   Status status = Status::kOk;
-  std::string message;  ///< why not ok; for a cuBLASLt candidate, its algorithm in words
+  std::string message;  ///< why not ok; for a cuBLASLt candidate, a description of its algorithm
   Verdict verdict;
-  std::vector<Sample> samples;  ///< by ascending round
+  std::vector<Sample> samples;  ///< in ascending order of rounds
   std::optional<Energy> energy;
 };
 
 /// How all samples of a race were launched.
 struct Timing {
-  bool cold = true;   ///< inputs rotated past 3x L2, else they were found in L2
-  bool graph = true;  ///< graph replays, else launches on a stream
-  /// Programmatic dependent launch, of all candidates. A config may have its own.
+  bool cold = true;   ///< inputs rotated over more than 3x L2; false: they were in L2
+  bool graph = true;  ///< replays of a graph; false: launches on a stream
+  /// All candidates are launched with programmatic dependent launch. A config may also use it by
+  /// itself.
   bool pdl = false;
-  bool brief = false;  ///< shorter than results are measured (device/protocol.h, effort)
+  bool brief = false;  ///< measured for a shorter time than results are (device/protocol.h, EFFORT)
   bool operator==(const Timing&) const = default;
 };
 
 /// Trials measured together: one interleaved measurement of candidates and baselines at one
-/// problem. Ratios are only ever taken between samples of the same round of the same race.
+/// problem. Ratios are taken only between samples of the same round of the same race.
 struct Race {
   GemmProblem problem;
   Regime regime = Regime::kSustained;

@@ -1,4 +1,4 @@
-// From what was counted in an output to its verdict. Read by device code too.
+// Makes a verdict from the counts of a comparison. Device code includes it too.
 #pragma once
 
 #include "kernels/common/types.h"
@@ -8,22 +8,22 @@ namespace hgemm {
 struct GemmProblem;
 struct Verdict;
 
-/// In the passing direction: NaN is over any tolerance.
+/// The comparison is written so that NaN fails.
 HGEMM_HOST_DEVICE constexpr bool is_within(float error, float tolerance) {
   return error <= tolerance;
 }
 
-/// What a comparison with the reference counts on the GPU.
+/// Counts of a comparison with the reference on the GPU.
 struct Comparison {
-  float max_error;         ///< largest |out - ref| / (|ref| + 1) of the elements that are numbers
-  unsigned guard_writes;   ///< elements of guard rows and padding without the poison
-  unsigned long long bad;  ///< elements that are not is_within() the tolerance
-  unsigned long long first_bad;  ///< the lowest index of one; all ones if there is none
+  float max_error;         ///< largest |out - ref| / (|ref| + 1) over the elements that are numbers
+  unsigned guard_writes;   ///< elements of guard rows and padding where the poison was overwritten
+  unsigned long long bad;  ///< elements for which is_within() is false
+  unsigned long long first_bad;  ///< the lowest index of a bad element; all ones if there is none
 };
 
-/// Correct if no element is bad, nothing else was written and the largest error is within the
-/// problem's tolerance for outputs that are rounded so often: what the GPU was given to count with
-/// is not relied on.
+/// Correct if no element is bad, nothing else was written, and the largest error is within the
+/// problem's tolerance for outputs that are rounded `roundings` times. The error is checked again
+/// here, so that the verdict does not depend on the tolerance that the GPU was given.
 Verdict judge(const Comparison& found, const GemmProblem& problem, int roundings);
 
 }  // namespace hgemm
