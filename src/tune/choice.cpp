@@ -16,10 +16,10 @@
 namespace hgemm {
 namespace {
 
-/// What a search may choose from.
+/// The configs that a search may choose from.
 struct Candidates {
   std::vector<KernelConfig> configs;
-  std::vector<double> predicted_us;  ///< of each, if there is a search
+  std::vector<double> predicted_us;  ///< for each config, if there is a search
 };
 
 Candidates candidates_for(const GemmProblem& problem, const TunePlan& plan,
@@ -36,7 +36,7 @@ Candidates candidates_for(const GemmProblem& problem, const TunePlan& plan,
   return found;
 }
 
-/// Configs whose kernels, as they are now, have ended at a problem.
+/// The configs whose present kernels have ended at a problem.
 class Ended {
  public:
   Ended(std::set<TrialKernel> trials, CurrentKernels& kernels, const GemmProblem& problem)
@@ -45,7 +45,8 @@ class Ended {
   bool has(const KernelConfig& config) const {
     const std::string name = label(config);
     const auto first = trials_.lower_bound({name, ""});
-    if (first == trials_.end() || first->label != name) return false;  // spares making the source
+    // returns early, without making the kernel's source
+    if (first == trials_.end() || first->label != name) return false;
     return trials_.contains({name, kernels_.identity(config, problem_)});
   }
   bool has_all(std::span<const KernelConfig> configs) const {
@@ -58,8 +59,9 @@ class Ended {
   const GemmProblem& problem_;
 };
 
-/// How configs did in races at full effort, by label. Races of none of them are those of the second
-/// stage; what else ran beside them says where a final began.
+/// Speeds of configs in races at full effort, by label. A race with none of these configs belongs
+/// to the second stage and is ignored. The other configs of a race show at which round its final
+/// began.
 std::map<std::string, double> speeds_of(std::span<const KernelConfig> configs,
                                         const GemmProblem& problem, Regime regime,
                                         std::span<const RecordedRace> races,
@@ -97,8 +99,9 @@ class Search {
     first_ = strategy_.next(plan_.deadline ? budget_ : first_stage(plan_.strategy, budget_));
     return configs_of(first_);
   }
-  std::size_t left() const { return budget_ - first_.size(); }  ///< of the budget, after the first
-  /// By the speeds of the first, by label.
+  /// configs of the budget that the first stage leaves
+  std::size_t left() const { return budget_ - first_.size(); }
+  /// The second stage's configs, given the speeds of the first stage's configs by label.
   std::vector<KernelConfig> second(const std::map<std::string, double>& speeds) {
     for (const std::size_t index : first_) {
       const auto found = speeds.find(label(candidates_.configs[index]));
@@ -121,21 +124,21 @@ class Search {
   std::vector<std::size_t> first_;
 };
 
-/// What the races of all problems are chosen by.
+/// The inputs of the choice for all races.
 struct Choice {
   const TunePlan& plan;
   const Store& store;
   const Environment& environment;
   CurrentKernels& kernels;
   SearchStage stage;
-  std::vector<RecordedRace> races;  ///< those that the second stage learns from
+  std::vector<RecordedRace> races;  ///< the races from which the second stage learns
 
   Ended ended(const GemmProblem& problem, Regime regime, const Wanted& wanted) const {
     return {store.finished(environment, problem, regime, wanted), kernels, problem};
   }
 };
 
-/// What is proposed in this stage; none if the stage before has not ended.
+/// The configs proposed in this stage; none if the stage before has not ended.
 std::optional<std::vector<KernelConfig>> proposed(const Choice& choice,
                                                   const Candidates& candidates, Missing& missing) {
   if (!choice.plan.search) return candidates.configs;
@@ -145,7 +148,7 @@ std::optional<std::vector<KernelConfig>> proposed(const Choice& choice,
   missing.later = search.left();
   if (choice.stage == SearchStage::kFirst) return first;
   Wanted told = wanted(choice.plan, missing.regime);
-  told.energy = false;  // of a finalist: it may be what this GPU cannot say
+  told.energy = false;  // not required: this GPU may have no energy counter
   if (!choice.ended(missing.problem, missing.regime, told).has_all(first)) return std::nullopt;
   return search.second(
       speeds_of(first, missing.problem, missing.regime, choice.races, choice.kernels));
@@ -182,7 +185,7 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   SearchStage stage) {
   Choice choice{plan, store, environment, kernels, stage, {}};
   if (stage == SearchStage::kSecond) choice.races = store.races(environment);
-  // What `micro` measured on the GPU is in the same database.
+  // The same database holds the results of `micro` on this GPU.
   const auto studies = store.studies("micro");
   std::vector<Missing> all;
   for (const Regime regime : plan.regimes) {

@@ -1,5 +1,5 @@
-// Kernels compiled in a thread of its own while the driver's thread does something else. Private to
-// the module.
+// Compiles kernels in a thread of its own while the driver's thread does other work. Private to the
+// module.
 #pragma once
 
 #include <chrono>
@@ -17,29 +17,31 @@
 
 namespace hgemm {
 
-/// The driver's thread sees nothing but what take() hands over.
+/// The driver's thread sees only builds that take() has handed over.
 class CompileAhead {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Compiles in this order, as far as the compiler keeps one. `on_build` is called by take().
+  /// Compiles in this order, as far as the compiler keeps an order. take() calls `on_build`.
   CompileAhead(const Compiler& compiler, std::vector<Kernel> kernels, const CompileOptions& options,
                std::function<void(const Build&)> on_build);
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
-  ~CompileAhead();  ///< what is not finished is given up
+  ~CompileAhead();  ///< abandons kernels that are not finished
 
-  /// Takes over what has ended since the last call. Throws what the compiler threw.
+  /// Takes over the builds that have ended since the last call. Throws what the compiler threw.
   void take();
-  /// Takes until all of these are there, or until then; `poll` is called about ten times a second.
+  /// Takes builds until all of these kernels are there or the time is `until`; calls `poll` about
+  /// ten times a second.
   void wait_for(std::span<const Kernel> kernels, Clock::time_point until,
                 const std::function<void()>& poll);
 
   void wait_for_all(Clock::time_point until, const std::function<void()>& poll);
-  bool is_done() const { return builds_.size() == kernels_.size(); }  ///< all are taken
+  /// whether all builds were taken
+  bool is_done() const { return builds_.size() == kernels_.size(); }
 
   std::size_t total() const { return kernels_.size(); }
-  /// nullptr: not taken yet. Stays where it is.
+  /// The build of a kernel; nullptr if it was not taken yet. The pointer stays valid.
   const Build* find(const Kernel& kernel) const;
 
  private:
@@ -54,7 +56,7 @@ class CompileAhead {
   std::exception_ptr failure_;
   bool finished_ = false;
 
-  std::jthread thread_;  ///< the last member: it uses the others
+  std::jthread thread_;  ///< last member, because it uses the others
 };
 
 }  // namespace hgemm

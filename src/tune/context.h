@@ -1,4 +1,4 @@
-// What the races of one tune share. Private to the module.
+// State that the races of one tune share. Private to the module.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace hgemm {
 
-/// Thrown where the GPU cannot hold the problem, or no longer.
+/// Thrown if the GPU's memory cannot hold the problem, or no longer can.
 struct DoesNotFit {
   std::string reason;
 };
@@ -27,13 +27,13 @@ struct TuneContext {
   CurrentKernels& kernels;
   Machine machine;
 
-  std::int64_t run = 0;               ///< its id in the store; 0: nothing to measure was found yet
-  std::int64_t recorded = 0;          ///< configs' trials
+  std::int64_t run = 0;               ///< id in the store; 0: nothing to measure was found so far
+  std::int64_t recorded = 0;          ///< number of recorded trials of configs
   LossPolicy losses = {};             ///< of the measurer
-  bool has_energy_counter = true;     ///< as far as is known
-  CompileAhead* compiling = nullptr;  ///< none yet
+  bool has_energy_counter = true;     ///< false once the GPU is known to have none
+  CompileAhead* compiling = nullptr;  ///< nullptr: compiling has not begun
 
-  /// Between steps: stops if that is asked for, and takes over what was compiled meanwhile.
+  /// Call it between steps: stops if that was requested, and takes over finished builds.
   void poll() const {
     poll_stop(stop);
     if (compiling) compiling->take();

@@ -8,8 +8,8 @@
 namespace hgemm {
 namespace {
 
-/// This many candidates in a row each took the measurer down, and nothing worked in between: the
-/// GPU is suspect rather than they.
+/// If this many candidates in a row each take the measurer down and no step works in between, the
+/// GPU is at fault rather than the candidates.
 constexpr std::size_t kMaxBlamed = 8;
 constexpr int kMaxUnexplained = 2;
 

@@ -14,8 +14,8 @@
 namespace hgemm {
 namespace {
 
-/// Candidates of a round that are measured in one go where a round may be in parts: 64 samples of
-/// 16384^3 with their rest take three seconds.
+/// Number of candidates that are measured by one call in a round that may be taken in parts: 64
+/// samples of 16384^3 with their rest take three seconds.
 constexpr std::size_t kRestedPart = 64;
 
 }  // namespace
@@ -32,7 +32,7 @@ ProblemRace::ProblemRace(TuneContext& context, const GemmProblem& problem, Regim
 }
 
 void ProblemRace::run() {
-  record();  // what failed before the race
+  record();  // candidates that failed before the race
   load();
   Referee referee(roster_.alive(), policy());
   while (!is_over(referee) && !is_late()) {
@@ -43,7 +43,7 @@ void ProblemRace::run() {
     }
   }
   roster_.finish(progress_.phase());
-  record();  // before the windows of seconds, in which a lot can happen
+  record();  // before the energy windows, which take seconds
   if (wants_energy() && roster_.configs_alive() > 0) weigh();
   warn_of_faults();
 }
@@ -63,7 +63,8 @@ bool ProblemRace::is_over(const Referee& referee) const {
   return referee.finished() || roster_.configs_alive() == 0;
 }
 
-/// The time is over, and there are rounds for an interval: what a race takes can only be guessed.
+/// Whether the time is over and there are enough rounds for an interval; the duration of a race is
+/// only an estimate.
 bool ProblemRace::is_late() const {
   return terms_.effort == Effort::kBrief && progress_.phase() == Stage::kFinal && terms_.until &&
          progress_.rounds_of_phase() >= in_brief(context_.plan.policy).min_rounds &&
@@ -79,7 +80,7 @@ void ProblemRace::open() {
       opened = context_.measurer.open(problem_, context_.plan.policy.seed,
                                       roster_.ended_baselines(), terms_.effort);
     } catch (const MeasurerLost& loss) {
-      // Its first launch: nothing may be known of it yet.
+      // nothing may be known of it yet: this is its first launch
       if (is_cublaslt(loss.culprit)) roster_.add_baseline(loss.culprit);
       blame(loss.culprit, loss);
       continue;
@@ -112,7 +113,7 @@ void ProblemRace::admit_baselines(const Measurer::Opened& opened) {
   }
 }
 
-/// Opens, prepares and settles whatever the last loss or a new pace has undone. Each pass either
+/// Opens, prepares and settles again whatever the last loss or a new pace has undone. Each pass
 /// succeeds, ends the culprit of a loss, or counts towards giving up.
 void ProblemRace::make_ready() {
   while (settled_for_ != pace() && roster_.configs_alive() > 0) {
@@ -126,7 +127,7 @@ void ProblemRace::make_ready() {
   }
 }
 
-/// Brings everyone into the measurer who has not ended.
+/// Loads every candidate that has not ended into the measurer.
 void ProblemRace::load() {
   try {
     do {
@@ -150,7 +151,7 @@ void ProblemRace::prepare_waiting() {
   }
 }
 
-/// What was verified before the measurer was lost is only loaded again.
+/// A candidate that was verified before the measurer was lost is only loaded again.
 void ProblemRace::prepare(const std::string& label) {
   Racer& racer = roster_.at(label);
   const bool again = racer.estimate_us.has_value();
@@ -187,7 +188,7 @@ void ProblemRace::forget(const std::string& label) {
   }
 }
 
-/// Of the next round; device/protocol.h says why.
+/// The pace of the next round; device/protocol.h gives the reasons.
 Pace ProblemRace::pace() const {
   if (regime_ == Regime::kBurst) return Pace::kRested;
   if (!may_be_capped(problem_, regime_)) return Pace::kShared;
@@ -195,25 +196,25 @@ Pace ProblemRace::pace() const {
   return power_capped_.value_or(true) ? Pace::kOwn : Pace::kShared;
 }
 
-/// What settling for the own pace finds may call for the shared one.
+/// Settling for the own pace may find that the shared pace is the right one.
 void ProblemRace::settle() {
   while (settled_for_ != pace()) {
     const Pace next = pace();
     const Measurer::Settled found = context_.measurer.settle(next);
     settled_for_ = next;
     if (next != Pace::kOwn) continue;
-    // Once for all: a race changes its pace with its phase only.
+    // Set only once: the pace of a race changes only with its phase.
     if (!power_capped_) power_capped_ = found.power_capped;
-    settled_for_ = pace();  // full load is what the shared pace needs too
+    settled_for_ = pace();  // the shared pace needs full load too
   }
 }
 
 // ---- Measuring ----
 
-/// The next rounds. What fails in them is left out.
+/// Samples of the next rounds. Candidates that fail have none.
 std::vector<ProblemRace::Samples> ProblemRace::measure(Referee& referee) {
   std::vector<std::string> order = referee.next_round();
-  // What is recorded of a part can be compared: the baselines are in the first one.
+  // The baselines are in the first part, so that each part can be compared when it is recorded.
   if (is_in_parts(order)) std::ranges::stable_partition(order, is_baseline);
   while (!one_by_one_) {
     if (auto rounds = measure_at_once(order, referee)) return *rounds;
@@ -221,8 +222,8 @@ std::vector<ProblemRace::Samples> ProblemRace::measure(Referee& referee) {
   return measure_one_by_one(order, referee);
 }
 
-/// Rested samples stand alone, so that a round of thousands, minutes at large problems, can be in
-/// parts.
+/// Whether the round is measured in parts. A round of thousands of candidates takes minutes at
+/// large problems. Only rested samples allow it, because they do not depend on their neighbours.
 bool ProblemRace::is_in_parts(const std::vector<std::string>& order) const {
   return pace() == Pace::kRested && order.size() > kRestedPart;
 }
@@ -252,7 +253,8 @@ std::optional<std::vector<ProblemRace::Samples>> ProblemRace::measure_at_once(
       lost();
       one_by_one_ = true;
     }
-    // What left in it keeps its samples; the others' are taken again, in a round of their own.
+    // Candidates that left in this round keep their samples; the others are sampled again in a new
+    // round.
     if (!taken_early_.empty()) progress_.lose_round();
     taken_early_.clear();
     return std::nullopt;
@@ -274,7 +276,7 @@ std::vector<ProblemRace::Samples> ProblemRace::measure_one_by_one(
   return rounds;
 }
 
-/// Adds the labels' samples to their rounds.
+/// Adds the samples of `labels` to their rounds.
 void ProblemRace::measure_together(std::span<const std::string> labels,
                                    std::vector<Samples>& rounds) {
   const auto timed = context_.measurer.rounds(labels, pace());
@@ -284,9 +286,9 @@ void ProblemRace::measure_together(std::span<const std::string> labels,
   }
 }
 
-/// Of a round in parts. What is sure to leave does so now, and is recorded: a kill in the midst of
-/// a round, which may take minutes, costs only what might have stayed. The measurer forgets them
-/// when the round has ended: should it be lost then, make_ready() comes next.
+/// Ends a part of a round. Candidates that are sure to leave do so now and are recorded, so that a
+/// kill during a round of minutes loses only the samples of those that might have stayed. The
+/// measurer frees them at the end of the round: if it is lost before, make_ready() comes next.
 void ProblemRace::end_part(const Samples& so_far, std::size_t done, std::size_t total,
                            const Referee& referee) {
   const std::set<std::string> leaving = referee.sure_to_leave(so_far);
@@ -306,8 +308,9 @@ void ProblemRace::end_round(Samples& samples, Referee& referee) {
   for (const std::string& label : taken_early_) {
     if (!roster_.takes_part(label)) forget(label);
   }
-  // What failed after its sample, as it was made ready again, has none; nor what left in the round
-  // that was measured with this one, or in a part of this one.
+  // Drops samples of candidates that do not take part any more: those that failed after their
+  // sample (when they were made ready again), and those that left in a part of this round, or in
+  // another round that was measured with it.
   std::erase_if(samples, [&](const auto& item) { return !roster_.takes_part(item.first); });
   for (const auto& [label, sample] : samples) {
     if (!taken_early_.contains(label)) take(label, sample);
@@ -324,7 +327,7 @@ void ProblemRace::end_round(Samples& samples, Referee& referee) {
   progress_.end_round(staying, referee.phase(), roster_.configs_alive(), referee.standing());
 }
 
-/// A sample of the round under way.
+/// Adds a sample of the round under way.
 void ProblemRace::take(const std::string& label, Sample sample) {
   Racer& racer = roster_.at(label);
   sample.round = progress_.rounds() + 1;
@@ -339,7 +342,7 @@ bool ProblemRace::wants_energy() const {
   return context_.plan.energy && regime_ == Regime::kSustained;
 }
 
-/// Energy of what reached the end, and of what it is compared with; each is recorded at once.
+/// Measures the energy of the finalists and of the baselines for comparison; records each at once.
 void ProblemRace::weigh() {
   std::vector<std::string> labels = roster_.worth_weighing();
   std::mt19937_64 random(context_.plan.policy.seed);
@@ -363,8 +366,8 @@ void ProblemRace::weigh() {
   }
 }
 
-/// Runs a step that involves this label alone, again after losses that are not its doing. False if
-/// the label, or the last config, has ended.
+/// Runs a step that involves only this label, and repeats it after losses that the label did not
+/// cause. Returns false if the label, or the last config, has ended.
 bool ProblemRace::do_alone(const std::string& label, const std::function<void()>& step) {
   for (;;) {
     make_ready();
@@ -387,7 +390,7 @@ void ProblemRace::lost() {
   roster_.lose_all();
 }
 
-/// cublas must stay: without it there are no ratios.
+/// cublas must stay, because there are no ratios without it.
 void ProblemRace::blame(const std::string& label, const MeasurerLost& loss) {
   if (label == kCublasLabel || !roster_.takes_part(label)) {
     lost_unexplained(loss);
@@ -401,9 +404,9 @@ void ProblemRace::lost_unexplained(const MeasurerLost& loss) {
   go_on_unless(context_.losses.unexplained(loss, problem_));
 }
 
-/// Recorded before anything is tried again: should the machine go down with it, the next call does
-/// not walk into the same kernel. But a race has its timing from the start: while that is not
-/// known, only baselines can be to blame, and their record waits.
+/// Records the loss before anything is tried again: if the machine goes down next, the next call
+/// does not run the same kernel. A race is recorded with its timing, so the record waits until that
+/// is known; before, only baselines can be the culprit.
 void ProblemRace::lost_to(const std::string& label, const MeasurerLost& loss) {
   lost();
   const std::string algorithm = roster_.at(label).trial.message;

@@ -1,5 +1,5 @@
-// One race, of one problem in one regime: from making candidates ready to the last record. Private
-// to the module.
+// One race of one problem in one regime, from preparing candidates to the last record. Private to
+// the module.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@
 
 namespace hgemm {
 
-/// The measurer may be lost at any step and then holds nothing any more. Whichever candidate is to
-/// blame ends there; make_ready() brings back what the next step needs.
+/// Runs a race. The measurer may be lost at any step, and its state with it. The candidate that
+/// caused the loss ends there; make_ready() restores what the next step needs.
 class ProblemRace {
  public:
   ProblemRace(TuneContext& context, const GemmProblem& problem, Regime regime, const Terms& terms,
@@ -29,12 +29,12 @@ class ProblemRace {
 
   /// Opens the problem if there is anything to measure. Throws DoesNotFit.
   void open();
-  /// From preparing the candidates to the record of the winner. Throws DoesNotFit if a problem that
-  /// was lost cannot be opened again; what has ended is recorded.
+  /// Runs the race, from preparing the candidates to recording the winner. Throws DoesNotFit if a
+  /// problem cannot be opened again after a loss; candidates that have ended are recorded.
   void run();
 
  private:
-  using Samples = std::map<std::string, Sample>;  ///< of a round, by label
+  using Samples = std::map<std::string, Sample>;  ///< of one round, by label
 
   void admit_baselines(const Measurer::Opened& opened);
   void make_ready();
@@ -81,17 +81,18 @@ class ProblemRace {
   RaceRecorder recorder_;
   RaceProgress progress_;
 
-  // The measurer's state.
+  // State of the measurer.
   bool open_ = false;
   std::optional<Pace> settled_for_;   ///< none: not since the problem was opened
-  std::optional<bool> power_capped_;  ///< at full load, once that is known
-  /// Once a round was lost and nobody knows to whom, every label is measured by a call of its own,
-  /// so that the next loss has a culprit. The samples stay comparable: the order is the same, only
-  /// pauses grow.
+  std::optional<bool> power_capped_;  ///< at full load; none: not known yet
+  /// Set when a round was lost without a culprit: from then on every label is measured by a call of
+  /// its own, so that the next loss has a culprit. The samples stay comparable, because the order
+  /// is the same and only the pauses grow.
   bool one_by_one_ = false;
 
-  std::set<std::string> taken_early_;  ///< whose sample of the round under way is taken already
-  std::uint64_t clock_events_ = 0;     ///< of all samples
+  /// labels whose sample of the round under way was already taken
+  std::set<std::string> taken_early_;
+  std::uint64_t clock_events_ = 0;  ///< of all samples
 };
 
 }  // namespace hgemm

@@ -11,8 +11,8 @@ double share_of(std::size_t done, std::size_t total) {
 
 }  // namespace
 
-/// To so many seconds of the race's parts. The share does not fall where steps are taken again
-/// after a loss, or where more than was thought is still to come.
+/// Advances to `race_s`, in seconds of the race's parts. The share never decreases, although steps
+/// may be repeated after a loss, or more of them may be left than was predicted.
 void RaceProgress::advance(double race_s) {
   share_ = std::max(share_, outlook_.share(race_s));
   listener_.advanced(share_);
@@ -32,7 +32,7 @@ void RaceProgress::end_round(double staying, Stage next, int alive,
                              const Referee::Standing& standing) {
   ++rounds_;
   ++phase_rounds_;
-  if (phase_ == Stage::kScreen && phase_rounds_ == 1) {  // how many stay is known from now on
+  if (phase_ == Stage::kScreen && phase_rounds_ == 1) {  // from now on it is known how many stay
     outlook_.parts.later_round_s = outlook_.parts.first_round_s * staying;
   }
   if (next != phase_) phase_rounds_ = 0;

@@ -1,4 +1,4 @@
-// Where a race stands: its phase, its rounds, and how much of the tune is over. Private to the
+// Progress of a race: its phase, its rounds, and the share of the tune that is over. Private to the
 // module.
 #pragma once
 
@@ -15,18 +15,18 @@ class RaceProgress {
   RaceProgress(TuneListener& listener, const Outlook& outlook)
       : listener_(listener), outlook_(outlook) {}
 
-  /// kNone until the first round begins.
+  /// Phase of the race; kNone until the first round begins.
   Stage phase() const { return phase_; }
   int rounds_of_phase() const { return phase_rounds_; }  ///< that have ended
-  /// Of the race, that have ended, or were lost after some racers had left.
+  /// Rounds of the race that have ended, or were lost after some candidates had left in them.
   int rounds() const { return rounds_; }
 
   void prepared(std::size_t done, std::size_t total);
   void begin_round(Stage phase) { phase_ = phase; }
-  void measured(std::size_t done, std::size_t total);  ///< of the round under way
-  /// What was measured of the round under way cannot be completed.
+  void measured(std::size_t done, std::size_t total);  ///< in the round under way
+  /// The round under way was lost: its samples cannot be completed.
   void lose_round() { ++rounds_; }
-  /// `staying`: the share of racers that are left; `next`: the phase of the round that follows.
+  /// `staying`: the share of candidates that are left; `next`: the phase of the next round.
   void end_round(double staying, Stage next, int alive, const Referee::Standing& standing);
   void weighed(std::size_t done, std::size_t total);
 
@@ -38,7 +38,7 @@ class RaceProgress {
   Stage phase_ = Stage::kNone;
   int phase_rounds_ = 0;
   int rounds_ = 0;
-  double share_ = 0;  ///< of the tune that is over
+  double share_ = 0;  ///< share of the tune that is over, from 0 to 1
 };
 
 }  // namespace hgemm

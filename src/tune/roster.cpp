@@ -81,7 +81,8 @@ void Roster::fail(const std::string& label, Stage phase, Status status,
   Racer& racer = at(label);
   racer.trial.status = status;
   racer.trial.message = message;
-  racer.trial.stage = std::min(phase, Stage::kScreen);  // kFinal: measured to the end
+  // kFinal is only for candidates that are measured to the end
+  racer.trial.stage = std::min(phase, Stage::kScreen);
   racer.ended = true;
   racer.due = true;
   racer.ready = false;

@@ -17,12 +17,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Fraction of a race's time that it waits for the compiler to end, to be at full effort.
+/// To run at full effort, a race waits at most this fraction of its time for the compiler to end.
 constexpr double kPatience = 0.3;
-/// Between two looks at what has been compiled.
+/// Time between two checks for finished builds.
 constexpr std::chrono::milliseconds kLook{50};
 
-/// Kernels of those configs that can compute the problem, in their order.
+/// Kernels of the configs that can compute the problem, in their order.
 std::vector<Kernel> kernels_of(const Missing& race) {
   std::vector<Kernel> kernels;
   for (const KernelConfig& config : race.configs) {
@@ -31,7 +31,7 @@ std::vector<Kernel> kernels_of(const Missing& race) {
   return kernels;
 }
 
-/// What any race needs: race by race, or first what each likes best.
+/// The kernels of all races, each once: race by race, or ordered by their rank within their race.
 std::vector<Kernel> needed_kernels(std::span<const Missing> races, bool race_by_race) {
   struct Need {
     std::size_t rank;
@@ -52,7 +52,7 @@ std::vector<Kernel> needed_kernels(std::span<const Missing> races, bool race_by_
   return kernels;
 }
 
-/// Lets the context have this compiler for as long as it lives.
+/// Makes `compiling` available in the context during the lifetime of this object.
 class CompilingNow {
  public:
   CompilingNow(TuneContext& context, CompileAhead& compiling) : context_(context) {
@@ -66,7 +66,7 @@ class CompilingNow {
   TuneContext& context_;
 };
 
-/// The races of a stage, one after another.
+/// Runs the races of a stage, one after another.
 class Races {
  public:
   Races(TuneContext& context, std::vector<Missing> races, const TimeShares* shares,
@@ -94,7 +94,7 @@ class Races {
   bool can_be_raced(const KernelConfig& config, const GemmProblem& problem) const {
     return why_not(config, problem) || context_.compiling->find(kernel_for(config, problem));
   }
-  /// Fraction of the race's configs that can be raced now; without a deadline all can, as they are.
+  /// Fraction of the race's configs that can be raced now; always 1 without a deadline.
   double ready_share(const Missing& race) const {
     const auto ready = std::ranges::count_if(
         race.configs, [&](const auto& config) { return can_be_raced(config, race.problem); });
@@ -114,12 +114,12 @@ class Races {
   TuneOutcome& outcome_;
   int index_, count_;
   Outlook outlook_;
-  std::set<std::string> left_out_;  ///< problems that do not fit
+  std::set<std::string> left_out_;  ///< problems that do not fit in memory
 };
 
-/// Takes out the race that is next: the first whose kernels are all there. Waits for them, but not
-/// so long that there is no time for the others: then the one that has the most. None: the time is
-/// over.
+/// Removes and returns the next race: the first one whose kernels are all compiled. It waits for
+/// them; but if the time gets short for the other races, it returns the race with the largest share
+/// of compiled kernels. None: the time is over.
 std::optional<Missing> Races::take_next() {
   const auto share = [this](const Missing& race) { return ready_share(race); };
   for (;;) {
@@ -139,8 +139,9 @@ std::optional<Missing> Races::take_next() {
   }
 }
 
-/// What the race does with its time, with those of its kernels that are compiled. At full effort
-/// nothing but the GPU works while there is timing: if the compiler does not end soon, it is brief.
+/// Decides how a race uses its time, with those of its kernels that are compiled. At full effort
+/// nothing but the GPU may work during timing; if the compiler does not end soon, the race is
+/// brief.
 Terms Races::terms_within(double seconds, Missing& race) {
   std::erase_if(race.configs, [&](const KernelConfig& config) {
     return !context_.compiling->find(kernel_for(config, race.problem));
@@ -158,8 +159,8 @@ Terms Races::terms_within(double seconds, Missing& race) {
   return terms_for(race.to_come(), seconds_left(), 0, most);
 }
 
-/// Now that the kernels are compiled: an edit of their source may have left their code, and so
-/// their results, as they were.
+/// Removes configs whose compiled kernel has results already: an edit of the source may have left
+/// the code unchanged.
 void Races::leave_out_measured(Missing& race) const {
   const auto finished = context_.store.finished(context_.machine.environment, race.problem,
                                                 race.regime, wanted(context_.plan, race.regime));
@@ -250,7 +251,7 @@ void run_stage(TuneContext& context, std::vector<Missing> races, const Numbering
     context.listener.compiling(counts);
   });
   const CompilingNow now(context, compiling);
-  // Else nothing but the GPU works while there is timing.
+  // At full effort nothing but the GPU may work during timing.
   if (!shares) compiling.wait_for_all(Clock::time_point::max(), [&] { context.poll(); });
   if (context.run == 0) context.run = context.store.begin_run(context.machine, plan.command_line);
   Races(context, std::move(races), shares ? &*shares : nullptr, numbering, outcome).run();

@@ -5,7 +5,7 @@
 
 namespace hgemm {
 
-/// Thrown where `stop` said so.
+/// Thrown when `stop` returned true.
 struct Stopped {};
 
 inline void poll_stop(const std::function<bool()>& stop) {

@@ -9,29 +9,31 @@
 namespace hgemm {
 namespace {
 
-// Measured in tunes of five shapes of llama7b.yaml (H200, 16 cores, 2026-11-22).
+// Durations measured in tunes of five shapes of llama7b.yaml (H200, 16 cores, 2026-11-22).
 constexpr double kNewWorkerS = 0.4;
 constexpr double kOpenS = 0.15;
 constexpr double kPrepareS = 0.003;     ///< load, poison, compare, capture
-constexpr double kPrepareLaunches = 2;  ///< to compare and to estimate, where they are long
-constexpr int kBaselines = 9;           ///< cublas and what cuBLASLt usually offers
-constexpr double kFullSettleS = 3.4;    ///< at the power cap
+constexpr double kPrepareLaunches = 2;  ///< to compare and to estimate; matters for long launches
+/// cublas and as many algorithms as cuBLASLt usually offers
+constexpr int kBaselines = 9;
+constexpr double kFullSettleS = 3.4;  ///< at the power cap
 constexpr double kLightSettleS = 0.5;
-/// Share of those in screening that are in each round after the first: most leave in that one.
+/// Share of the candidates that each screening round after the first still has: most leave in the
+/// first.
 constexpr double kLaterShare = 0.5;
 constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 6;
-constexpr int kCappedVisits = 2;  ///< of a finalist at full effort
+constexpr int kCappedVisits = 2;  ///< visits of a finalist at full effort
 constexpr int kWeighedBaselines = 2;
 constexpr double kEnergyS = protocol::kEnergyLeadInMs * 1e-3 + protocol::kEnergyWindowS + 0.1;
 
-/// Of an H200, where nothing was predicted: what a fast config reaches.
+/// Rates of a fast config on an H200, used if there is no prediction.
 constexpr double kFlopsPerSecond = 750e12;
 constexpr double kBytesPerSecond = 4e12;
 
-/// After the first.
+/// Visits beside the first.
 constexpr double kMostMoreVisits = 9;
-/// Fewer are no race.
+/// Least number of configs of a race.
 constexpr std::size_t kLeastConfigs = 8;
 
 double launch_s(const RaceToCome& race) {
@@ -98,7 +100,7 @@ RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
     parts.final_rounds = full ? kFullFinalRounds : terms.visits * kBriefFinalRounds;
     parts.final_s = finalists * parts.final_rounds * sample;
   }
-  // At the cap it is the final that is settled for.
+  // At the power cap, settling comes before the final.
   (capped ? parts.final_s : parts.open_s) += settle_s;
   if (race.energy) parts.energy_s = (configs_in_final + kWeighedBaselines) * kEnergyS;
   return parts;

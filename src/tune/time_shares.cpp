@@ -6,16 +6,17 @@
 namespace hgemm {
 namespace {
 
-/// Core seconds that NVRTC takes for a kernel, beside races: 844 took 14 processes 17.3, 21.7 and
-/// 27.4 s (on three machines of 16 cores, 2026-11-22).
+/// Core seconds of NVRTC for one kernel, while races run: with 14 processes, 844 kernels took 17.3,
+/// 21.7 and 27.4 s (on three machines of 16 cores, 2026-11-22).
 constexpr double kCompileS = 0.45;
-/// Fraction of the time left that may pass while kernels are compiled in the order of the races.
+/// Kernels are compiled in the order of the races if this takes at most this fraction of the time
+/// left.
 constexpr double kCompilingShare = 0.6;
-/// Fraction of the time left that is kept back for what takes longer than was predicted.
+/// Fraction of the time left that is reserved for steps that take longer than predicted.
 constexpr double kReserve = 0.04;
-/// Kept back for the end of the program.
+/// Reserved for the end of the program.
 constexpr std::chrono::milliseconds kEnd{300};
-/// Of the race by which weights are compared.
+/// Number of configs of the brief race whose duration is the weight of a race.
 constexpr std::size_t kTypicalConfigs = 40;
 
 double weight(const Missing& race) {

@@ -1,4 +1,4 @@
-// A tune's time until its deadline, shared out among its races. Private to the module.
+// Shares out a tune's time until its deadline among its races. Private to the module.
 #pragma once
 
 #include <chrono>
@@ -13,29 +13,29 @@ namespace hgemm {
 /// Cores that do not compile while kernels are timed: one for the driver, one for the worker.
 inline constexpr int kSpareCores = 2;
 
-/// What a race may take is in proportion to what a brief one of the same number of configs would.
+/// The time of a race is in proportion to the time of a brief race with a fixed number of configs.
 class TimeShares {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `jobs`: compile processes; 0: what the machine has.
+  /// `jobs`: number of compile processes; 0: one per core except kSpareCores.
   TimeShares(Clock::time_point deadline, int jobs);
 
   Clock::time_point end() const { return end_; }
   double seconds_left() const;
-  /// Of the race, if it shares what is left now with these others.
+  /// Seconds for `race` if it shares the time that is left now with `others`.
   double share_s(const Missing& race, std::span<const Missing> others) const;
-  /// Takes out configs that there will be no time for. The first race waits for its kernels, the
-  /// others' are compiled meanwhile; how many are in the cache is not known yet.
+  /// Removes configs that there is no time for. The first race waits for its kernels; those of the
+  /// others are compiled meanwhile. How many are in the cache is not known at this point.
   void fit(std::vector<Missing>& races) const;
-  /// To compile so many kernels, if none is in the cache, leaves time to race what is compiled.
+  /// Whether compiling so many kernels, none of them in the cache, leaves time to race them.
   bool can_compile(std::size_t kernels) const;
-  /// Races as planned would take what is left.
+  /// Whether brief races of all these configs would take the time that is left.
   bool is_tight(std::span<const Missing> races) const;
 
  private:
   Clock::time_point end_;
-  int jobs_;  ///< that the compiler is thought to have
+  int jobs_;  ///< assumed number of compile processes
 };
 
 }  // namespace hgemm

@@ -23,12 +23,12 @@ void run(TuneContext& context, const Compiler& compiler, TuneOutcome& outcome) {
   if (has_second) {
     numbering.after = static_cast<int>(plan.problems.size() * plan.regimes.size());
     for (const Missing& race : first) numbering.after_s += full_race_s(race, race.later);
-    // Races whose first stage has ended before are thought to be like the others.
+    // Races whose first stage ended in an earlier run are assumed to take as long as the others.
     numbering.after_s *= numbering.after / std::max<double>(races, 1);
   }
   run_stage(context, std::move(first), numbering, compiler, outcome);
   if (!has_second) return;
-  // Nothing was compiled beside the first stage's races, since these are at full effort.
+  // Nothing was compiled during the first stage's races, because these run at full effort.
   run_stage(context, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
             compiler, outcome);
 }

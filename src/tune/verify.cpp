@@ -18,7 +18,7 @@ namespace {
 
 using Winner = VerifyPlan::Winner;
 
-/// The winners at one problem: they share its inputs and reference.
+/// The winners at one problem, which share its inputs and reference.
 struct ProblemWinners {
   GemmProblem problem;
   std::vector<Winner> winners;
@@ -93,8 +93,8 @@ class Verifier {
 
   void poll_stop() const { hgemm::poll_stop(stop_); }
 
-  /// With this draw of inputs, unless it is open. An algorithm of cuBLASLt that takes the measurer
-  /// down is left out: nobody needs it here.
+  /// Opens the problem with these inputs, unless it is open. A cuBLASLt algorithm that takes the
+  /// measurer down is left out, because verification does not need it.
   void open(const GemmProblem& problem, std::uint64_t seed) {
     for (int losses = 0; !opened_;) {
       try {
@@ -126,7 +126,7 @@ class Verifier {
     }
     try {
       measurer_.forget(label(config_of(build.kernel)));
-    } catch (const MeasurerLost&) {  // not the config's doing: it had ended
+    } catch (const MeasurerLost&) {  // not the config's fault: its run had ended
       opened_.reset();
     }
     return outcome;
@@ -152,8 +152,8 @@ class Verifier {
   const std::function<bool()>& stop_;
   const Machine machine_ = measurer_.machine();
   std::map<std::string, Build> builds_;     ///< by build_name()
-  std::optional<Measurer::Opened> opened_;  ///< none: nothing is open, or another draw
-  Timing timing_;                           ///< as it was opened last
+  std::optional<Measurer::Opened> opened_;  ///< none: no problem is open, or one with other inputs
+  Timing timing_;                           ///< of the last opened problem
   std::set<std::string> bad_baselines_;     ///< at this problem
   std::optional<std::int64_t> run_;
 };

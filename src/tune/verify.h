@@ -1,4 +1,4 @@
-// Stored winners checked again, with data that they have not seen.
+// Checks stored winners again, with new input data.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,29 @@ namespace hgemm {
 struct VerifyPlan {
   struct Winner {
     GemmProblem problem;
-    Regime regime = Regime::kSustained;  ///< in which it won: where a failure is recorded
+    Regime regime = Regime::kSustained;  ///< in which it won; a failure is recorded for this regime
     std::string label;
   };
   std::vector<Winner> winners;
-  std::vector<std::uint64_t> seeds;  ///< one draw of inputs for each
+  std::vector<std::uint64_t> seeds;  ///< each gives one set of inputs
   CompileOptions compile;
   std::string command_line;
 };
 
-/// A winner on one draw of inputs. One that does not compile ends so on its first draw.
+/// A winner with one set of inputs. A winner that does not compile has one recheck only.
 struct Recheck {
   VerifyPlan::Winner winner;
   std::uint64_t seed = 0;
   Prepared outcome;
 };
 
-/// Compiles the winners from this program's kernel sources and runs each on one draw after another;
-/// `done` hears of each recheck as it ends. A winner that does not end ok is recorded as a trial of
-/// a race of its own, with its status, so that best no longer counts it, and is not run again.
-/// Nothing else is written. One that takes the measurer down harms only itself. Problems that do
-/// not fit are left out, with a warning. `stop` as in tune(). Throws Error if the measurer is lost
-/// while it opens a problem, twice in a row, and it was not a cuBLASLt algorithm's doing.
+/// Compiles the winners from this program's kernel sources and runs each with one set of inputs
+/// after another; calls `done` after each recheck. A winner that does not end ok is recorded as a
+/// trial in a race of its own, with its status, so that best no longer counts it; it is not run
+/// again. Nothing else is written. A winner that takes the measurer down does not affect the
+/// others. Problems that do not fit in memory are left out with a warning. `stop` works as in
+/// tune(). Throws Error if the measurer is lost twice in a row while it opens a problem, and not
+/// because of a cuBLASLt algorithm.
 void verify(const VerifyPlan& plan, Measurer& measurer, Store& store, const Compiler& compiler,
             const std::function<void(const Recheck&)>& done,
             const std::function<void(const std::string&)>& warn, const std::function<bool()>& stop);
