@@ -11,7 +11,7 @@ struct Source {
   std::string_view metric;
   double on_h200;  ///< results/h200/study.db, 2026-11-20
   double CostFigures::*figure;
-  bool inverse = false;  ///< cycles, of what is a rate
+  bool inverse = false;  ///< the metric is in cycles, the figure is a rate
 };
 constexpr std::array<Source, 5> kSources = {{
     {"wgmma.m64n256k16.f32.bf16.ss.random.issue.wg1", "cycles", 128.0,

@@ -15,8 +15,9 @@
 namespace hgemm {
 namespace {
 
-/// How far peak / (SMs x tensor cores x clock) may be from a power of two: stated peaks are
-/// rounded, and the H20's is for a clock that is not published (240 at 1980 MHz, for 256).
+/// Relative tolerance between peak / (SMs x tensor cores x clock) and a power of two. Stated peaks
+/// are rounded, and the clock of the H20's peak is not published (its 240 at 1980 MHz stands for
+/// 256).
 constexpr double kPowerOfTwoTolerance = 0.1;
 
 const std::vector<std::string> kDeviceKeys = {
@@ -44,7 +45,7 @@ class DevicesReader {
     for (const YAML::Node& node : few(root, "references")) {
       const YamlMap map = file_.map(node, "a reference", {"id", "text"});
       references_.push_back(file_.text(map.at("id"), "id"));
-      file_.text(map.at("text"), "text");  // for whoever reads the file; must be there
+      file_.text(map.at("text"), "text");  // required, for people who read the file
     }
     std::vector<Device> devices;
     for (const YAML::Node& node : few(root, "devices")) {

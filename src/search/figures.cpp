@@ -3,7 +3,7 @@
 namespace hgemm {
 namespace {
 
-/// The boost clock of the GPU that CostFigures' defaults are of (configs/devices.yaml).
+/// Boost clock of the H200, for which CostFigures' defaults hold (configs/devices.yaml).
 constexpr double kH200BoostMhz = 1980;
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The cost model's figures of a GPU: from what is known of a kind of GPU, for an environment and a
-// regime.
+// The cost model's figures of a GPU, made from its known data for an environment and a regime.
 #pragma once
 
 #include <span>
@@ -11,10 +10,9 @@
 
 namespace hgemm {
 
-CostFigures cost_figures(const Device& device);  ///< sustained, at its own power limit
-/// The figures of the device that the environment names. If that device is not among these, the
-/// figures are an H200's with the environment's number of SMs. The power limit is the
-/// environment's.
+CostFigures cost_figures(const Device& device);  ///< sustained, at the device's default power limit
+/// The figures of the device that the environment names. If it is not among `devices`, these are an
+/// H200's figures with the environment's number of SMs. The power limit is the environment's.
 CostFigures cost_figures(std::span<const Device> devices, const Environment& environment,
                          Regime regime);
 

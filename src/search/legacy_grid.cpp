@@ -14,7 +14,7 @@ constexpr std::array kKeys = {"bm",        "bn",       "bk",        "q",     "cl
                               "b_hint",    "d_hint",   "promotion", "walk",  "epilogue",
                               "ctas",      "pack",     "pdl",       "fixed", "dtype"};
 
-/// A schedule, and the family of today whose kernels had it.
+/// A schedule of old grids, and the present family of its kernels.
 struct OldSchedule {
   std::string_view word, family;
 };
@@ -22,7 +22,7 @@ constexpr std::array kSchedules = {OldSchedule{"coop", "tiled"}, OldSchedule{"co
                                    OldSchedule{"pp", "tiled"}, OldSchedule{"swap", "swap_ab"},
                                    OldSchedule{"vec", "gemv"}};
 
-/// An axis of today whose key was another one. `family` "": of every family.
+/// A present axis that had another key in old grids. `family` "": in every family.
 struct OldKey {
   std::string_view family, axis, key;
 };

@@ -10,30 +10,32 @@
 namespace hgemm {
 namespace {
 
-/// Deviations beyond this share may be outliers. Not half, as in a MAD: that overlooks a second
-/// mode which is visited now and then, and two visits in a row would look like a slow candidate.
+/// Share of deviations that may be outliers. It is not half, as in a MAD: that would overlook a
+/// second mode that is visited now and then, and two visits in a row would look like a slow
+/// candidate.
 constexpr double kOutliers = 0.1;
-/// Of the absolute value of a standard normal, at 1 - kOutliers.
+/// Quantile of the absolute value of a standard normal variable, at 1 - kOutliers.
 constexpr double kNormalQuantile = 1.6449;
-/// With fewer the estimate is too often far too small. Two rounds of nine candidates suffice; fewer
-/// candidates take more rounds, but then there is less to save.
+/// With fewer deviations the estimate is too often far too small. Two rounds of nine candidates
+/// suffice; with fewer candidates it takes more rounds, but there is also less to save.
 constexpr std::size_t kMinDeviations = 8;
-/// Two rounds that happen to agree do not prove a quieter GPU than was ever measured.
+/// Lower bound of the noise: two rounds that agree by chance do not prove a quieter GPU than any
+/// measured.
 constexpr double kLeastNoise = 0.001;
 
-/// The leader is the luckiest of several, and there is a look after every round: so more than the 2
-/// or 3 of a single comparison. At 1 % noise, four rounds still tell 5 %; both rates are measured
-/// in tests/search/simulation_test.cpp.
+/// More than the 2 or 3 standard errors of a single comparison, because the leader is the luckiest
+/// of several and the test is repeated after every round. At 1 % noise, four rounds still detect 5
+/// %; tests/search/simulation_test.cpp measures both error rates.
 constexpr double kStandardErrors = 4;
-/// Of a median, over the standard deviation and the root of the count.
+/// Standard error of a median, in units of the standard deviation over the root of the count.
 constexpr double kMedianError = 1.2533;
 
 }  // namespace
 
 double ratio_noise(std::span<const std::vector<double>> times_us) {
   if (times_us.size() < 2) return std::numeric_limits<double>::infinity();
-  // From round to round: a candidate's speed drops out, whatever it is. Then the median over
-  // candidates: what drifts for all (clock, temperature) drops out.
+  // Changes from round to round do not depend on a candidate's speed. Subtracting the median over
+  // candidates removes drift that all share (clock, temperature).
   const std::size_t rounds = times_us[0].size();
   std::vector<double> deviations;
   for (std::size_t round = 1; round < rounds; ++round) {
@@ -41,7 +43,8 @@ double ratio_noise(std::span<const std::vector<double>> times_us) {
     for (const auto& times : times_us) steps.push_back(std::log(times[round] / times[round - 1]));
     const double common = median(steps);
     for (double& step : steps) step = std::abs(step - common);
-    // The candidate in the middle, or one of two, gave the median and so has no deviation.
+    // The candidate in the middle (or one of two) gave the median, so its deviation is no
+    // information.
     steps.erase(std::ranges::min_element(steps));
     deviations.insert(deviations.end(), steps.begin(), steps.end());
   }
@@ -54,8 +57,8 @@ double ratio_noise(std::span<const std::vector<double>> times_us) {
 }
 
 bool is_clearly_slower(std::span<const double> ratios, double noise, double margin) {
-  // The lower median, not the mean of the middle two: of two rounds both must say so, since one
-  // sample may be an outlier of several percent, which no estimate foresees.
+  // The lower median, not the mean of the middle two: of two rounds both must agree, because one
+  // sample may be an outlier of several percent, which no estimate predicts.
   std::vector<double> sorted(ratios.begin(), ratios.end());
   std::ranges::sort(sorted);
   const double lower_median = sorted[(sorted.size() - 1) / 2];

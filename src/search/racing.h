@@ -1,4 +1,4 @@
-// Racing: who leaves the semifinal or the final before its end. Pure functions of times.
+// Racing: decides which candidates leave the semifinal or the final early. Pure functions of times.
 #pragma once
 
 #include <span>
@@ -6,13 +6,14 @@
 
 namespace hgemm {
 
-/// Standard deviation of one per-round ratio between two candidates, relative, from times_us[c][r]
-/// of candidate c in round r: one value for all, since a candidate's own few rounds are no
-/// estimate. Infinite while the times are too few to tell.
+/// Relative standard deviation of one per-round ratio between two candidates. times_us[c][r] is the
+/// time of candidate c in round r. There is one value for all candidates, because the few rounds of
+/// one candidate are no estimate. Infinite while there are too few times.
 double ratio_noise(std::span<const std::vector<double>> times_us);
 
-/// Whether the rounds exclude that a candidate is within `margin` of the leader. `ratios` are its
-/// times over the leader's, one a round, and `noise` is the standard deviation of one.
+/// Whether the rounds exclude that a candidate is within `margin` (relative) of the leader.
+/// `ratios` are its times over the leader's, one per round; `noise` is the standard deviation of
+/// one ratio.
 bool is_clearly_slower(std::span<const double> ratios, double noise, double margin);
 
 }  // namespace hgemm

@@ -14,7 +14,7 @@ namespace {
 
 double half_width(const Interval& interval) { return (interval.high - interval.low) / 2; }
 
-/// Round by round.
+/// The ratio of each round.
 std::vector<double> ratios(const std::vector<double>& of, const std::vector<double>& to) {
   std::vector<double> out(of.size());
   std::ranges::transform(of, to, out.begin(), std::divides<>());
@@ -65,7 +65,7 @@ std::vector<std::string> Referee::end_round(const std::map<std::string, Sample>&
 
   for (const auto& [label, sample] : samples) final_s_ += sample.time_us * 1e-6 * sample.launches;
   finished_ = is_decided();
-  // Whoever was there in the last round was measured to the end.
+  // Candidates of the last round count as measured to the end.
   return finished_ || policy_.keep_finalists ? std::vector<std::string>{} : eliminate_slow();
 }
 
@@ -189,8 +189,9 @@ std::vector<std::string> Referee::eliminate_slow() {
   return eliminated;
 }
 
-/// More rounds would not change what is reported: the leader's ratios to both baselines are known,
-/// and the leader is either told from the runner-up or known to be as good. Or a limit is reached.
+/// Whether more rounds would not change the reported result: the leader's ratios to both baselines
+/// are known, and the leader is either distinguished from the runner-up or known to be equal. Also
+/// true if a limit is reached.
 bool Referee::is_decided() {
   const auto ranked = ranked_by_ratio(Group::kConfig);
   if (ranked.empty()) return true;
@@ -201,7 +202,7 @@ bool Referee::is_decided() {
   if (final_s_ >= policy_.max_final_s) return true;
 
   std::vector<const Entry*> baselines{&cublas()};
-  // The fastest algorithm is the other baseline that is reported.
+  // The fastest cuBLASLt algorithm is the second baseline in reports.
   if (const auto algorithms = ranked_by_ratio(Group::kCublasLt); !algorithms.empty()) {
     baselines.push_back(algorithms[0]);
   }

@@ -14,12 +14,12 @@ namespace {
 
 template <class Config>
 typename Family<Config>::KernelType kernel_of(const Config& config, GemmKind kind) {
-  kind.m = kind.n = kind.k = 0;  // given at launch, or known later
+  kind.m = kind.n = kind.k = 0;  // given at launch, or not known yet
   return {config, kind};
 }
 
-/// The same config with the most stages that fit, if its number of stages asks for that; with the
-/// fewest if not even those are valid, so that why_invalid() names the reason.
+/// If the config asks for the most stages, the same config with the largest number that fits; with
+/// the smallest number if not even that is valid, so that why_invalid() names the reason.
 template <class Config>
 Config with_most_stages(Config config, const GemmKind& kind, const DeviceLimits& limits) {
   if constexpr (requires { config.stages; }) {
@@ -34,7 +34,7 @@ Config with_most_stages(Config config, const GemmKind& kind, const DeviceLimits&
   return config;
 }
 
-/// Calls `visit` with `config` varied to every point of the product of the axes from `axis` on; the
+/// Calls `visit` with `config` set to every point of the product of the axes from `axis` on; the
 /// last axis varies fastest.
 template <class Config, class Visit>
 void for_each_point(const std::vector<std::vector<Config>>& values, std::size_t axis,
@@ -47,7 +47,7 @@ void for_each_point(const std::vector<std::vector<Config>>& values, std::size_t 
   }
 }
 
-/// The values of each axis, each as a config that has it.
+/// The values of each axis, each as a config with that value.
 template <class Config>
 std::vector<std::vector<Config>> parsed(const Grid& grid) {
   std::vector<std::vector<Config>> values;
@@ -73,7 +73,7 @@ Enumeration enumerate(const Space& space, std::span<const GemmKind> kinds,
     visit_family(grid.family, [&]<class Config>(const Config& base) {
       for_each_point(parsed<Config>(grid), 0, base, [&](const Config& point) {
         std::optional<Rejection> rejection;
-        std::string rejected;  // the label that the first kind rejects
+        std::string rejected;  // label that the rules of the first kind reject
         for (const GemmKind& kind : kinds) {
           const Config config = with_most_stages(point, kind, limits);
           const auto why = why_invalid(Kernel(kernel_of(config, kind)), limits);
@@ -127,7 +127,7 @@ std::vector<std::int64_t> count_suited(std::span<const KernelConfig> configs,
 }
 
 std::map<std::string, std::vector<std::string>> axis_values(std::span<const KernelConfig> configs) {
-  // Families that share an axis may rank its values differently: the least rank counts.
+  // Families that share an axis may rank its values differently: the smallest rank counts.
   std::map<std::string, std::map<std::string, std::int64_t>> ranks;
   for (const KernelConfig& config : configs) {
     for (AxisValue& value : axis_values(config)) {

@@ -1,4 +1,4 @@
-// Space files: YAML whose keys and values are those of the families' axis tables.
+// Reads space files: YAML whose keys and values are those of the families' axis tables.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,16 +18,17 @@
 namespace hgemm {
 namespace {
 
-/// Far more than anyone compiles; a slip in a range is told rather than enumerated for an hour.
+/// Far more points than anyone compiles; a mistake in a range is reported rather than enumerated
+/// for an hour.
 constexpr std::size_t kMaxPoints = 1'000'000;
-/// Generous bound of every numeric axis: which values are valid is for the rules to say.
+/// Generous bound of every numeric axis; the rules decide which values are valid.
 constexpr std::int64_t kMaxAxisValue = 4096;
 constexpr std::size_t kMaxGrids = 10'000;
 constexpr std::size_t kMaxFiles = 256;
 constexpr std::size_t kMaxDepth = 32;  ///< of files that include one another
 constexpr const char* kFileHolds = "a map with `name:` and `grids:`";
 
-/// What the files of a space add up to.
+/// The sum of a space's files.
 struct Sum {
   std::filesystem::path spaces_dir;
   std::vector<std::filesystem::path> files = {};  ///< a file that is included again adds nothing
@@ -35,10 +36,10 @@ struct Sum {
   std::size_t points = 0;
 };
 
-/// Reads one file, and those that it includes.
+/// Reads one file, and the files that it includes.
 class SpaceReader {
  public:
-  /// `includers`: the files whose includes led here.
+  /// `includers`: the files whose includes led to this one.
   SpaceReader(YamlFile file, std::filesystem::path path, Sum& sum,
               std::vector<std::filesystem::path> includers = {})
       : file_(std::move(file)),
@@ -46,7 +47,7 @@ class SpaceReader {
         sum_(sum),
         includers_(std::move(includers)) {}
 
-  /// Adds its grids; returns its name.
+  /// Adds the file's grids; returns its name.
   std::string read() {
     sum_.files.push_back(path_);
     const YamlMap root = file_.map(file_.root(), "a space file", {"name", "include", "grids"});
@@ -130,7 +131,8 @@ class SpaceReader {
     SpaceReader(YamlFile::read(path.string(), kFileHolds), path, sum_, std::move(chain)).read();
   }
 
-  /// One grid; of an older version several, if its schedules are of several families today.
+  /// The grid of a node. An old grid becomes several if its schedules now belong to several
+  /// families.
   std::vector<Grid> read_grids(const YAML::Node& node) const {
     if (is_legacy_grid(node)) return read_legacy_grids(node);
     const std::string family = family_of(node);
@@ -200,14 +202,15 @@ class SpaceReader {
     return name;
   }
 
-  /// What the grid gives for the axis at `key`; the axis' default where that is nullopt or absent.
+  /// The values that the grid gives for the axis at `key`; the default of the axis if `key` is
+  /// nullopt or missing.
   template <class Config>
   std::vector<std::string> values_of(const YamlMap& map, const std::optional<std::string>& key,
                                      const Axis<Config>& axis) const {
     const AxisText& text = axis.text;
     const auto node = key ? map.find(*key) : std::nullopt;
     if (!node) {
-      if (text.otherwise.empty()) map.at(*key);  // says that it is missing
+      if (text.otherwise.empty()) map.at(*key);  // throws, because the key is missing
       return {std::string(text.otherwise)};
     }
     std::vector<std::string> values;
@@ -228,7 +231,7 @@ class SpaceReader {
     return values;
   }
 
-  /// A number or a range of numbers.
+  /// Whether the item is a number or a range of numbers.
   static bool is_number_list(const YAML::Node& item) {
     return item.IsScalar() && !item.Scalar().empty() &&
            item.Scalar().find_first_not_of("-0123456789:") == std::string::npos;
@@ -245,7 +248,7 @@ class SpaceReader {
                            axis.text.values, did_you_mean(found, words_in(axis.text.values))));
   }
 
-  /// Those of "linear, hilbert, group1 to group64".
+  /// The words of a text such as "linear, hilbert, group1 to group64".
   static std::vector<std::string> words_in(std::string_view values) {
     std::vector<std::string> words;
     while (!values.empty()) {

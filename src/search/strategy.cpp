@@ -25,15 +25,15 @@ constexpr std::array<std::pair<StrategyKind, std::string_view>, 6> kNames = {{
     {StrategyKind::kExhaustive, "exhaustive"},
 }};
 
-/// Share of the budget that the first stage has.
+/// Share of the budget that the first stage measures, for each strategy that learns.
 constexpr double kStagedShare = 0.5;
 constexpr double kAdaptiveShare = 0.4;
 constexpr double kLocalShare = 0.15;
-/// Fewer teach nothing.
+/// Fewer measurements teach nothing.
 constexpr std::size_t kLeastFirst = 3;
-/// Distance at which one measurement says half of what it says of its like.
+/// Distance between configs at which the weight of a measurement is one half.
 constexpr double kReach = 1.0;
-/// Weight of "the model is right" against measurements.
+/// Weight of "the prediction is right" against measurements.
 constexpr double kTrust = 0.5;
 
 }  // namespace
@@ -99,7 +99,7 @@ Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double
   if (policy.kind == StrategyKind::kStaged) order_ = favourites_first();
 }
 
-/// The order with some of it, chosen blindly, brought forward.
+/// The order with some configs, chosen at random, brought forward.
 std::vector<std::size_t> Strategy::mixed_with_random(const std::vector<std::size_t>& order) {
   if (policy_.random_share <= 0) return order;
   const auto every = static_cast<std::size_t>(std::max(2.0, std::round(1 / policy_.random_share)));
@@ -121,7 +121,7 @@ std::vector<std::size_t> Strategy::mixed_with_random(const std::vector<std::size
   return mixed;
 }
 
-/// Brings the model's favourite of each kin forward.
+/// Brings the config of each kin that the model ranks first to the front.
 std::vector<std::size_t> Strategy::favourites_first() {
   std::map<std::string, std::size_t> numbers;
   std::vector<std::size_t> favourites, others;
@@ -156,7 +156,7 @@ void Strategy::tell(std::size_t index, std::optional<double> time) {
     double& fastest = kin_times_[kin_[index]];
     fastest = std::min(fastest, *time);
   }
-  if (policy_.kind != StrategyKind::kAdaptive) return;  // a look at every config is dear
+  if (policy_.kind != StrategyKind::kAdaptive) return;  // the loop over all configs is expensive
   for (std::size_t i = 0; i < configs_.size(); ++i) {
     const double distance = config_distance(configs_[i], configs_[index]) / kReach;
     const double weight = std::exp2(-distance * distance);
@@ -165,7 +165,7 @@ void Strategy::tell(std::size_t index, std::optional<double> time) {
   }
 }
 
-/// All that are left, the most promising first.
+/// All configs that are left, the most promising first.
 std::vector<std::size_t> Strategy::ranking() const {
   const bool knows = learns(policy_.kind) && !told_.empty();
   std::vector<std::size_t> left;
@@ -197,7 +197,8 @@ double Strategy::corrected(std::size_t index, double common) const {
          (correction_[index] - common * likeness_[index]) / (likeness_[index] + kTrust);
 }
 
-/// Of all that were told: the model's scale, which says nothing of one config.
+/// Median residual of all measurements: the scale of the model, which says nothing about one
+/// config.
 double Strategy::common_residual() const {
   std::vector<double> residuals;
   for (const Told& told : told_) residuals.push_back(told.residual);

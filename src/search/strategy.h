@@ -1,5 +1,5 @@
-// Which configs of a space to measure, in which order, where not all of them can be. Pure logic,
-// fed numbers: no GPU, no clock, no store. `hgemm-tune replay` compares the strategies on recorded
+// Chooses which configs of a space to measure, and in which order, if not all can be measured. Pure
+// logic on numbers: no GPU, clock or store. `hgemm-tune replay` compares the strategies on recorded
 // data.
 #pragma once
 
@@ -15,62 +15,62 @@
 namespace hgemm {
 
 enum class StrategyKind : std::uint8_t {
-  kModel,  ///< in the cost model's order, and in between some at random
-  /// One of each kin (configs that differ in minor axes only) as kModel would, then all of the
-  /// fastest kin.
+  kModel,  ///< the order of the cost model, with some random configs in between
+  /// One config of each kin (configs that differ in minor axes only) in the order of kModel, then
+  /// all of the fastest kin.
   kStaged,
-  kAdaptive,    ///< as kModel to begin with, then by predictions that these have corrected
-  kLocal,       ///< the cost model's favourites, then whatever is nearest to the best of them
-  kRandom,      ///< in a random order
-  kExhaustive,  ///< all, in the space's order
+  kAdaptive,    ///< first as kModel, then by predictions that the measurements have corrected
+  kLocal,       ///< the cost model's favourites, then the configs nearest to the best of them
+  kRandom,      ///< a random order
+  kExhaustive,  ///< all configs, in the order of the space
 };
 std::string_view to_string(StrategyKind kind);  ///< "model", "staged", "adaptive", ...
 std::optional<StrategyKind> find_strategy(std::string_view name);
 std::vector<std::string_view> strategy_names();
 
-/// Whether it needs to be told what was measured. Others can choose all at once.
+/// Whether a strategy uses measurements. Others can choose all configs at once.
 bool learns(StrategyKind kind);
 
-/// How much of a budget is measured before the rest of it is chosen: all, unless it learns. More
-/// stages than these two would teach it more, but each is a race of its own, with baselines and a
-/// final, and a batch of kernels to wait for.
+/// Number of configs that are measured before the rest of the budget is chosen: all, unless the
+/// strategy learns. More than two stages would teach it more, but each stage is a race of its own,
+/// with baselines, a final, and a batch of kernels to wait for.
 std::size_t first_stage(StrategyKind kind, std::size_t budget);
 
-/// What may be measured of a space: a share of its configs, or so many.
+/// The part of a space that may be measured: a share of its configs, or a number of them.
 struct Budget {
-  double share = 0;  ///< used if it is not 0
+  double share = 0;  ///< used unless it is 0
   int trials = 0;
   std::size_t of(std::size_t configs) const;  ///< at least 1, at most all
 };
 
 struct StrategyPolicy {
   StrategyKind kind = StrategyKind::kModel;
-  /// Of what kModel proposes, and kStaged and kAdaptive before they are told anything: what is
-  /// chosen blindly, so that what the model has wrong can be found. What is found in the last stage
-  /// teaches nothing: there is nothing blind in it.
+  /// Share of configs that are chosen at random, so that errors of the model can be found. It
+  /// applies to kModel, and to kStaged and kAdaptive before they are told anything. The last stage
+  /// has no random configs, because nothing is learned from it.
   double random_share = 0.1;
   std::uint64_t seed = 0;
 };
 
-/// Proposes configs by index, in an order of its kind: without budget, so that a search with a
-/// larger one goes on where a smaller one ended. One that learns() has another order as soon as it
-/// was told of one config that did not fail:
-///   kStaged    kin by the fastest that was told of each; those of which nothing was come last
-///   kAdaptive  by prediction times a correction: a mean of what configs took over what was
-///              predicted for them, weighted by likeness
-///   kLocal     by likeness to the fastest that was told
-/// Only ratios of times matter, to each other and to the predictions, so that times may be in any
-/// unit, or over a baseline's.
+/// Proposes configs by index, in an order that its kind defines. The order does not depend on the
+/// budget, so that a search with a larger budget continues where a smaller one ended. A strategy
+/// that learns() changes its order as soon as it was told of one config that did not fail:
+///   kStaged    by the fastest time of each kin; kin without a measurement come last
+///   kAdaptive  by prediction times a correction: the mean of measured over predicted times,
+///              weighted by likeness
+///   kLocal     by likeness to the fastest config so far
+/// Only ratios of times to each other and to the predictions matter, so times may be in any unit,
+/// or relative to a baseline's.
 class Strategy {
  public:
   Strategy(std::span<const KernelConfig> configs, std::span<const double> predicted_us,
            const StrategyPolicy& policy);
 
-  /// At most `count` that were not proposed before, the most promising first; fewer only if no more
-  /// are left.
+  /// At most `count` configs that were not proposed before, the most promising first; fewer only if
+  /// fewer are left.
   std::vector<std::size_t> next(std::size_t count);
 
-  /// How long it took; none: it failed.
+  /// Tells the time of a config; none: it failed.
   void tell(std::size_t index, std::optional<double> time);
 
  private:
@@ -84,9 +84,10 @@ class Strategy {
   std::vector<double> predicted_;  ///< logarithms
   StrategyPolicy policy_;
   std::mt19937_64 random_;
-  std::vector<std::size_t> plain_;  ///< without anything blind: among equals, once it was told
-  std::vector<std::size_t> order_;  ///< before anything was told
-  std::vector<std::size_t> kin_;    ///< of each config, by number; kStaged only
+  /// order without random configs; breaks ties once it was told a time
+  std::vector<std::size_t> plain_;
+  std::vector<std::size_t> order_;  ///< order before it was told a time
+  std::vector<std::size_t> kin_;    ///< number of the kin of each config; kStaged only
   std::vector<bool> proposed_;
   struct Told {
     std::size_t index;
@@ -94,8 +95,9 @@ class Strategy {
     double time;
   };
   std::vector<Told> told_;
-  std::vector<double> kin_times_;  ///< the fastest that was told of each
-  // Of each config over all that were told: weights, and weighted residuals. kAdaptive only.
+  std::vector<double> kin_times_;  ///< fastest time of each kin
+  // For each config, over all measurements: sum of weights, and of weighted residuals. kAdaptive
+  // only.
   std::vector<double> likeness_, correction_;
 };
 
