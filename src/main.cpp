@@ -127,6 +127,7 @@ int run(int argc, char** argv, const std::string& command_line) {
   cli::add_export(program, command);
   cli::add_report(program, command, command_line);
   cli::add_doctor(program, command);
+  cli::add_help(program, command);
   cli::add_workers(program, command);
   int exit_code = 0;
   try {

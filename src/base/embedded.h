@@ -19,5 +19,6 @@ std::span<const EmbeddedFile> embedded_package();
 std::span<const EmbeddedFile> embedded_schema();      ///< src/store/schema.sql
 std::span<const EmbeddedFile> embedded_migrations();  ///< src/store/migrations/
 std::span<const EmbeddedFile> embedded_help();        ///< src/program/help/
+std::span<const EmbeddedFile> embedded_completion();  ///< src/program/completion/
 
 }  // namespace hgemm

@@ -25,6 +25,8 @@ void add_replay(CLI::App& program, Command& chosen);
 void add_export(CLI::App& program, Command& chosen);
 void add_report(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_doctor(CLI::App& program, Command& chosen);
+/// `help`, and `complete`, which shells ask (not in --help).
+void add_help(CLI::App& program, Command& chosen);
 /// `worker`, `compile-worker` and `launch`: how the program runs itself in child processes, and one
 /// launch for another profiler. Not in --help.
 void add_workers(CLI::App& program, Command& chosen);

@@ -13,6 +13,9 @@
 namespace hgemm {
 namespace {
 
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
@@ -174,6 +177,137 @@ TEST_F(Help, EveryCommandHasATextOfItsOwn) {
     ASSERT_TRUE(files.contains(command)) << command;
     const auto entries = entries_of(files.at(command));
     EXPECT_TRUE(entries.contains("summary") && entries.contains("about")) << command;
+  }
+}
+
+TEST_F(Help, HelpOfACommandIsItsHelpOption) {
+  for (const auto& [command, help] : helps()) {
+    EXPECT_EQ(run(command == "tune" ? "help" : "help " + command).out, help) << command;
+  }
+  const Outcome unknown = run("help bets");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean best?"));
+}
+
+TEST_F(Help, ReferencePageIsCurrent) {
+  EXPECT_EQ(read_file(fs::path(HGEMM_SOURCE_DIR) / "docs/reference/commands.md"),
+            run("help --format md").out)
+      << "run scripts/write_reference.sh";
+}
+
+TEST_F(Help, ManPageHasEveryOptionOfEveryCommand) {
+  const std::string page = run("help --format man").out;
+  EXPECT_TRUE(page.starts_with(".TH HGEMM\\-TUNE 1 ")) << page.substr(0, 80);
+  for (const auto& [command, help] : helps()) {
+    if (command != "tune") {
+      EXPECT_THAT(page, HasSubstr("\n.SS hgemm\\-tune " + command + " "));
+    }
+    for (const DescribedOption& option : options_in(help)) {
+      const std::string last = option.names.substr(option.names.rfind(',') + 1);
+      const std::string escaped = std::regex_replace(last, std::regex("-"), "\\-");
+      EXPECT_TRUE(page.find(escaped + "\\fR") != page.npos) << command << ' ' << option.names;
+    }
+  }
+  // A line that begins with one of these, and is no request, would be lost.
+  static const std::regex kRequest(R"re(\.(TH|SH|SS|TP|PP|RS|RE|nf|fi|br|nh|ad)( .*)?)re");
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_FALSE(line.starts_with('\'')) << line;
+    EXPECT_TRUE(!line.starts_with('.') || std::regex_match(line, kRequest)) << line;
+  }
+}
+
+/// What completes the last word of a command line, without what it means.
+class Completion : public Help {
+ protected:
+  std::vector<std::string> completed(const std::string& words) const {
+    const Outcome outcome = run("complete -- " + words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::vector<std::string> found;
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);)
+      found.push_back(line.substr(0, line.find('\t')));
+    return found;
+  }
+};
+
+TEST_F(Completion, KnowsEveryCommandAndOption) {
+  const auto commands = completed("''");
+  for (const auto& [command, help] : helps()) {
+    if (command != "tune") {
+      EXPECT_THAT(commands, Contains(command));
+    }
+    const auto options = completed(command == "tune" ? "-" : command + " -");
+    for (const DescribedOption& option : options_in(help)) {
+      if (!option.names.starts_with('-')) continue;
+      EXPECT_THAT(options, Contains(option.names.substr(option.names.rfind(',') + 1))) << command;
+    }
+  }
+  EXPECT_THAT(commands, Not(Contains("worker"))) << "it is not for people";
+}
+
+TEST_F(Completion, CompletesValues) {
+  EXPECT_THAT(completed("best --regime b"), ElementsAre("burst", "both"));
+  EXPECT_THAT(completed("export --recorded --format c"), ElementsAre("cpp", "csv", "cutlass"));
+  EXPECT_THAT(completed("--space dec"), ElementsAre("decode", "decode-pdl", "@files"));
+  EXPECT_THAT(completed("plan --shapes llama7b-p"), ElementsAre("llama7b-prefill", "@files"));
+  EXPECT_THAT(completed("replay --strategy model,stag"), ElementsAre("model,staged"));
+  EXPECT_THAT(completed("advise --device h"), IsEmpty());
+  EXPECT_THAT(completed("advise --device H20"), ElementsAre("H20", "H200"));
+  EXPECT_THAT(completed("best --db ''"), ElementsAre("@files"));
+  EXPECT_THAT(completed("report -o ''"), ElementsAre("@folders"));
+  EXPECT_THAT(completed("merge a.db ''"), ElementsAre("@files"));
+  EXPECT_THAT(completed("help pl"), ElementsAre("plan"));
+  EXPECT_THAT(completed("--budget 20s be"), ElementsAre("best"));
+  EXPECT_THAT(completed("best --format=js"), ElementsAre("--format=json"));
+  EXPECT_THAT(completed("best --format = js"), ElementsAre("json")) << "as bash splits it";
+  EXPECT_THAT(completed("best --nonsense=js"), IsEmpty());
+}
+
+/// Each word that is offered for an option is one that the program knows: what it says of a wrong
+/// one names them all.
+TEST_F(Completion, OffersTheWordsThatThereAre) {
+  const std::pair<const char*, const char*> kLines[] = {
+      {"best", "--format"},
+      {"best", "--regime"},
+      {"best", "--objective"},
+      {"export -o x", "--format"},
+      {"export -o x --format md", "--regime"},
+      {"help", "--format"},
+      {"replay", "--strategy"},
+      {"advise --shapes 64x64x64", "--device"},
+      {"plan --shapes 64x64x64 --explain", "--device"}};
+  for (const auto& [line, option] : kLines) {
+    SCOPED_TRACE(std::string(line) + " " + option);
+    const auto words = completed(std::string(line) + " " + option + " ''");
+    EXPECT_THAT(words, SizeIs(testing::Ge(2u)));
+    const Outcome refused = run(std::string(line) + " " + option + " nonsense");
+    EXPECT_EQ(refused.exit_code, 2);
+    for (const std::string& word : words) EXPECT_THAT(refused.err, HasSubstr(word));
+  }
+}
+
+TEST_F(Completion, WorksInBash) {
+  if (std::system("command -v bash >/dev/null") != 0) GTEST_SKIP() << "no bash here";
+  const std::string program = HGEMM_PROGRAM;
+  const auto completed_by_bash = [&](const std::string& words) {
+    write_file(folder() / "try.sh",
+               "source <('" + program + "' help --format bash)\n" + "COMP_WORDS=(" + program + " " +
+                   words + ") COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n" + "_hgemm_tune '" + program +
+                   "'\n" + "printf '%s\\n' \"${COMPREPLY[@]}\" >words\n");
+    EXPECT_EQ(std::system(("cd '" + folder().string() + "' && bash try.sh").c_str()), 0);
+    return read_file(folder() / "words");
+  };
+  write_file(folder() / "my shapes.yaml", "");
+  EXPECT_EQ(completed_by_bash("best --reg"), "--regime\n");
+  EXPECT_EQ(completed_by_bash("best --regime = bu"), "burst\n");
+  EXPECT_EQ(completed_by_bash("--shapes my"), "my shapes.yaml\n");
+  EXPECT_EQ(completed_by_bash("--shapes squ"), "square\n");
+}
+
+TEST_F(Completion, ScriptsAskTheProgram) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_THAT(run(std::string("help --format ") + shell).out, HasSubstr("complete --")) << shell;
   }
 }
 

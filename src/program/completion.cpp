@@ -1,0 +1,215 @@
+#include "program/completion.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/resources.h"
+#include "program/devices.h"
+#include "program/reference.h"
+#include "search/strategy.h"
+
+namespace hgemm::cli {
+namespace {
+namespace fs = std::filesystem;
+
+using Words = std::vector<std::string>;
+
+Words split(std::string_view words) {
+  Words all;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    all.emplace_back(words.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
+/// The YAML files of a folder of configs/, as --shapes and --space take their names.
+Words config_names(const char* folder) {
+  Words names;
+  for (const auto& file : fs::directory_iterator(resource_dir() / "configs" / folder)) {
+    if (file.path().extension() == ".yaml") names.push_back(file.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Words device_names() {
+  Words names;
+  for (const Device& device : known_devices()) names.push_back(device.name);
+  return names;
+}
+
+Words strategies() {
+  const auto names = strategy_names();
+  return {names.begin(), names.end()};
+}
+
+/// An option's words. The first row that fits is taken; an empty command stands for all.
+struct KnownValues {
+  std::string_view command, option;
+  std::function<Words()> words;
+};
+
+const std::vector<KnownValues>& known_values() {
+  static const std::vector<KnownValues> kValues = {
+      {"", "--shapes", [] { return config_names("shapes"); }},
+      {"", "--space", [] { return config_names("spaces"); }},
+      {"", "--device", device_names},
+      {"", "--strategy", strategies},
+      {"export", "--regime", [] { return split("sustained burst"); }},
+      {"", "--regime", [] { return split("sustained burst both"); }},
+      {"", "--objective", [] { return split("time energy"); }},
+      {"export", "--format", [] { return split("cpp json csv md triton vllm cutlass"); }},
+      {"help", "--format", [] { return split("text md man bash zsh fish"); }},
+      {"", "--format", [] { return split("table md json csv"); }},
+      {"", "--dtype", [] { return split("bf16 fp16 fp32"); }},
+      {"ladder", "--steps", [] { return split("cuda_core tensor_core hopper"); }},
+  };
+  return kValues;
+}
+
+bool is_shown(const CLI::App* command) { return !command->get_group().empty(); }
+
+/// Everything that a word at the cursor may be, before what is there of it is looked at.
+class Candidates {
+ public:
+  /// `typed` is what there is of the word, `before` what stays in front of each candidate.
+  Candidates(std::string typed, std::string before)
+      : typed_(std::move(typed)), before_(std::move(before)) {}
+
+  void add(const std::string& word, const std::string& meaning = "") {
+    if (!word.starts_with(typed_)) return;
+    lines_.push_back(before_ + word + (meaning.empty() ? "" : "\t" + meaning));
+  }
+  void add_paths(const char* line) {
+    // A shell completes whole words.
+    if (before_.empty()) lines_.emplace_back(line);
+  }
+  Words lines() && { return std::move(lines_); }
+
+ private:
+  std::string typed_, before_;
+  Words lines_;
+};
+
+/// A text's first sentence, as far as it fits beside a word.
+std::string in_short(std::string text) {
+  constexpr std::size_t kLongest = 60;
+  text = text.substr(0, text.find_first_of("\n;:"));
+  if (text.size() > kLongest) text = text.substr(0, text.rfind(' ', kLongest)) + " ...";
+  while (text.ends_with(' ') || text.ends_with(',')) text.pop_back();
+  return text;
+}
+
+Words values_of(const CLI::App& program, const CLI::App& command, const CLI::Option& option,
+                const std::string& typed, const std::string& before) {
+  const std::string name = option.get_name();
+  const std::string value = value_name(option);
+  const bool is_list = value.find("[,") != value.npos || name == "--shapes" || name == "--steps";
+  const std::size_t comma = is_list ? typed.rfind(',') : typed.npos;
+  const std::size_t begin = comma == typed.npos ? 0 : comma + 1;
+  Candidates candidates(typed.substr(begin), before + typed.substr(0, begin));
+  const std::string& own = &command == &program ? "" : command.get_name();
+  const auto known = std::ranges::find_if(known_values(), [&](const KnownValues& row) {
+    return row.option == name && (row.command.empty() || row.command == own);
+  });
+  if (known != known_values().end()) {
+    for (const std::string& word : known->words()) candidates.add(word);
+  } else if (!option.nonpositional() && own == "help") {
+    for (const CLI::App* other : program.get_subcommands(is_shown)) {
+      candidates.add(other->get_name());
+    }
+  }
+  const auto has = [&](std::string_view part) {
+    return value.find(part) != value.npos || (!option.nonpositional() && name.ends_with(part));
+  };
+  if (has("FILE") || has("DB") || has(".db")) candidates.add_paths("@files");
+  if (has("DIR") || has("FOLDER")) candidates.add_paths("@folders");
+  return std::move(candidates).lines();
+}
+
+const CLI::Option* find_option(const CLI::App& command, const std::string& word) {
+  if (!word.starts_with('-')) return nullptr;
+  return command.get_option_no_throw(word);
+}
+
+Words option_names(const CLI::App& command, const std::string& typed) {
+  Candidates candidates(typed, "");
+  const auto is_listed = [](const CLI::Option* option) {
+    return option->nonpositional() && !option->get_group().empty();
+  };
+  for (const CLI::Option* option : command.get_options(is_listed)) {
+    for (const std::string& name : option->get_lnames()) {
+      candidates.add("--" + name, in_short(option->get_description()));
+    }
+    if (!option->get_lnames().empty()) continue;
+    candidates.add("-" + option->get_snames().front(), in_short(option->get_description()));
+  }
+  return std::move(candidates).lines();
+}
+
+}  // namespace
+
+std::vector<std::string_view> shell_names() { return {"bash", "zsh", "fish"}; }
+
+std::string completion_script(std::string_view shell) {
+  const std::string path = fmt::format("src/program/completion/{}.sh", shell);
+  for (const EmbeddedFile& file : embedded_completion()) {
+    if (file.path == path) return std::string(file.text);
+  }
+  throw InputError(fmt::format("there is no completion for the shell {}; there is for {}", shell,
+                               fmt::join(shell_names(), ", ")));
+}
+
+std::vector<std::string> completions(const CLI::App& program, std::span<const std::string> words) {
+  const CLI::App* command = &program;
+  const CLI::Option* waiting = nullptr;  // for its value, which the next word is
+  std::string word = words.empty() ? "" : words.back();
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    // bash takes "--format=json" for three words.
+    if (words[i] == "=") continue;
+    if (waiting) {
+      waiting = nullptr;
+      continue;
+    }
+    if (const CLI::Option* option = find_option(*command, words[i])) {
+      if (option->get_items_expected_max() > 0) waiting = option;
+    } else if (command == &program && !words[i].starts_with('-')) {
+      for (const CLI::App* other : program.get_subcommands(is_shown)) {
+        if (other->get_name() == words[i]) command = other;
+      }
+    }
+  }
+  if (waiting) {
+    if (word == "=") word.clear();
+    return values_of(program, *command, *waiting, word, "");
+  }
+  if (const std::size_t equals = word.find('='); equals != word.npos) {
+    const CLI::Option* option = find_option(*command, word.substr(0, equals));
+    if (!option) return {};
+    return values_of(program, *command, *option, word.substr(equals + 1),
+                     word.substr(0, equals + 1));
+  }
+  if (word.starts_with('-')) return option_names(*command, word);
+  if (command == &program) {
+    Candidates candidates(word, "");
+    for (const CLI::App* other : program.get_subcommands(is_shown)) {
+      candidates.add(other->get_name(), in_short(other->get_description()));
+    }
+    return std::move(candidates).lines();
+  }
+  for (const CLI::Option* option : command->get_options()) {
+    if (!option->nonpositional()) return values_of(program, *command, *option, word, "");
+  }
+  return option_names(*command, word);
+}
+
+}  // namespace hgemm::cli
