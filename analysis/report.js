@@ -61,7 +61,7 @@ function answers(level = state.pdl) {
 
 function rowFacts(row) {
   return [
-    [row.shape, row.tag],
+    [row.shape, row.tag.slice(0, 60)],
     ["regime, PDL kind", `${row.regime}, ${row.pdl}`],
     ["config", row.label],
     ["x cuBLAS", fixed(row.ratio_cublas, 3) + (interval(row.ratio_cublas_low, row.ratio_cublas_high) || ` (no interval: ${whyNoInterval(row)})`)],
@@ -90,7 +90,9 @@ function readHash() {
   const given = new URLSearchParams(text);
   Object.assign(state, DEFAULTS, {brush: {}});
   for (const [name, value] of given) {
-    if (name.startsWith("brush.")) state.brush[name.slice(6)] = value.split(",");
+    const axis = name.startsWith("brush.") ? name.slice(6) : null;
+    if (axis === "speed" ? value.split(",").length === 2 && value.split(",").every(bound => Number(bound) > 0) :
+      axis !== null && Object.hasOwn(DATA.configs.axes || {}, axis)) state.brush[axis] = value.split(",");
     else if (Object.hasOwn(DEFAULTS, name)) state[name] = value;
   }
   if (!["sustained", "burst"].includes(state.regime)) state.regime = DEFAULTS.regime;
@@ -351,7 +353,7 @@ function renderComparison() {
 // ---- All together ----
 
 function renderFilters() {
-  const {elements} = {elements: Object.fromEntries([...byId("filters").querySelectorAll("[name]")].map(one => [one.name, one]))};
+  const elements = Object.fromEntries([...byId("filters").querySelectorAll("[name]")].map(one => [one.name, one]));
   const options = {
     group: [["", "all"], ...GROUPS.map(name => [name, name])],
     only: [["", "both"], ["sustained", "sustained"], ["burst", "burst"]],
@@ -376,10 +378,6 @@ function render() {
 }
 
 function start() {
-  for (const section of document.querySelectorAll("[data-needs]")) {
-    const needed = DATA[section.dataset.needs];
-    section.hidden = !needed || needed.length === 0;
-  }
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", event => {
       const section = byId(link.hash.slice(1));
@@ -389,17 +387,21 @@ function start() {
       section.scrollIntoView();
     });
   }
+  addEventListener("keydown", event => { if (event.key === "Escape") hideTip(); });
+  addEventListener("scroll", placeTip, {passive: true});
+  if (ROWS.length) startExplorer();
+  if (typeof startCharts === "function") startCharts();
+  const again = () => { readHash(); render(); };
+  addEventListener("popstate", again);
+  again();
+  const place = state.row ? "race" : state.at;
+  if (place && byId(place)) byId(place).scrollIntoView();
+}
+
+function startExplorer() {
   byId("gain").addEventListener("change", event => choose({[event.target.name]: event.target.value}));
   byId("filters").addEventListener("input", event => choose({[event.target.name]: event.target.value}));
   byId("more").addEventListener("click", () => { rowsShown = Infinity; render(); });
   interactive(byId("table").tBodies[0], "data-row", at => rowFacts(rowAt(at)), openRow);
   startRace();
-  if (typeof startCharts === "function") startCharts();
-  const again = () => { readHash(); render(); };
-  addEventListener("popstate", again);
-  addEventListener("keydown", event => { if (event.key === "Escape") hideTip(); });
-  addEventListener("scroll", placeTip, {passive: true});
-  again();
-  const place = state.row ? "race" : state.at;
-  if (place && byId(place)) byId(place).scrollIntoView();
 }

@@ -183,14 +183,18 @@ def page(data, results, d3):
     by_name = {r["name"]: r for r in results}
     # The charts that follow what is chosen stand for these two.
     drawn_by_scripts = ("speedups", "roofline") if rows else ()
+    compared = (HERE / "report_compared.html").read_text(encoding="utf-8") if data["comparison"] else ""
     explorer = string.Template((HERE / "report_explorer.html").read_text(encoding="utf-8")).substitute(
-        {name: "" if d3 else panels_html(by_name[name]) for name in ("speedups", "roofline")})
+        {name: "" if d3 else panels_html(by_name[name]) for name in ("speedups", "roofline")},
+        compared=compared)
     for name in drawn_by_scripts:
         explorer = explorer.replace(f'<figcaption id="{name}-source"></figcaption>',
                                     caption_html(by_name[name]))
-    entries = [("gain", "What do I gain?", False), ("rows", "Table", False)] if rows else []
-    if data["comparison"]:
+    entries = [("gain", "What do I gain?", False)] if rows else []
+    if compared:
         entries.append(("compared", "Before and after", False))
+    if rows:
+        entries.append(("rows", "Table", False))
     entries += [(r["name"], r["label"], r["missing"]) for r in results]
     entries.append(("about", "About", False))
     scripts, policy = scripts_html(d3)
@@ -204,7 +208,7 @@ def page(data, results, d3):
                       for k, v in facts),
         contents="".join(f'<li{" class=absent" if absent else ""}><a href="#{name}">'
                          f"{html.escape(label)}</a></li>" for name, label, absent in entries),
-        explorer=explorer if rows else "",
+        explorer=explorer if rows else compared,
         figures="".join(figure_html(r) for r in results if r["name"] not in drawn_by_scripts),
         data=shown(data), scripts=scripts)
 

@@ -35,7 +35,7 @@ function ratioTicks(scale, gap) {
   return kept.sort((a, b) => a - b);
 }
 
-/// spec: title, note, value/low/high/beside (of a row), attribute, id, facts.
+/// spec: title, note, attribute, and of a row value, low, high, beside, kind, id and name.
 function bars(container, rows, spec) {
   const left = 158, right = 52, top = 26;
   const {width, height, svg} = canvas(container, top + ROW_PX * rows.length + 24, spec.title);
@@ -51,13 +51,13 @@ function bars(container, rows, spec) {
     .attr("transform", (_, i) => `translate(0,${top + ROW_PX * i})`).classed("chosen", row => spec.id(row) === state.row);
   mark.append("rect").attr("class", "ground").attr("width", width).attr("height", ROW_PX);
   mark.append("text").attr("class", "end").attr("x", left - 8).attr("y", 15).text(row => shortened(row.shape, 19));
-  mark.append("rect").attr("class", row => spec.value(row) >= 1 ? "bar" : "bar behind")
+  mark.append("rect").attr("class", row => `bar ${spec.kind(row)}`)
     .attr("x", row => Math.min(x(1), x(spec.value(row)))).attr("width", row => Math.abs(x(spec.value(row)) - x(1))).attr("y", 5).attr("height", 11);
   mark.filter(row => spec.low(row)).append("line").attr("class", "interval").attr("x1", row => x(spec.low(row)))
     .attr("x2", row => x(spec.high(row))).attr("y1", 10.5).attr("y2", 10.5);
   mark.filter(row => spec.beside(row)).append("path").attr("class", "beside").attr("d", "M-4,0L0,-4L4,0L0,4Z")
     .attr("transform", row => `translate(${x(spec.beside(row))},16)`);
-  mark.append("text").attr("class", row => spec.value(row) < 1 ? "end late" : "end").attr("x", width - 2).attr("y", 15)
+  mark.append("text").attr("class", row => spec.kind(row) === "behind" ? "end late" : "end").attr("x", width - 2).attr("y", 15)
     .text(row => spec.value(row).toFixed(3));
 }
 
@@ -72,7 +72,7 @@ function drawSpeedups() {
     bars(panel, here, {
       title: shortened(group, 20), note: `geomean ${geomean(here.map(row => row.ratio_cublas)).toFixed(3)}x`,
       value: row => row.ratio_cublas, low: row => row.ratio_cublas_low, high: row => row.ratio_cublas_high,
-      beside: row => row.ratio_cublaslt, attribute: "data-row", id: row => row.id,
+      beside: row => row.ratio_cublaslt, kind: row => row.ratio_cublas < 1 ? "behind" : "", attribute: "data-row", id: row => row.id,
       name: row => `${row.shape}: ${row.ratio_cublas.toFixed(3)}x cuBLAS`});
   }
   const behind = rows.filter(row => row.ratio_cublas < 1).length;
@@ -94,6 +94,7 @@ function drawChanges() {
       bars(box.appendChild(element("div", {class: "panel"})), here, {
         title: `${shortened(group, 16)}, ${regime}`, note: `geomean ${geomean(here.map(row => row.change)).toFixed(3)}x`,
         value: row => row.change, low: row => row.change_low, high: row => row.change_high, beside: () => null,
+        kind: row => ({slower: "behind", faster: ""}[row.verdict] ?? "same"),
         attribute: "data-change", id: row => row.id, name: row => `${row.shape}: ${row.verdict}, ${row.change.toFixed(3)}x`});
     }
   }
@@ -165,8 +166,7 @@ function drawRoofline() {
 
 // ---- A race ----
 
-/// The axis that a strip or a part of the parallel coordinates stands for, restored or brushed.
-let moving = false;  // by the program, not by the reader
+let moving = false;  // a brush, by the program and not by the reader
 
 function setBrush(changes) {
   const brush = {...state.brush, ...changes};
@@ -280,8 +280,10 @@ function drawCharts() {
 }
 
 function startCharts() {
-  for (const id of ["bars", "roof"]) interactive(byId(id), "data-row", at => rowFacts(rowAt(at)), openRow);
-  for (const id of ["strip", "parallel"]) interactive(byId(id), "data-config", at => configFacts(configAt(at), race), chooseConfig);
+  if (ROWS.length) {
+    for (const id of ["bars", "roof"]) interactive(byId(id), "data-row", at => rowFacts(rowAt(at)), openRow);
+    for (const id of ["strip", "parallel"]) interactive(byId(id), "data-config", at => configFacts(configAt(at), race), chooseConfig);
+  }
   if (DATA.comparison) {
     interactive(byId("changes"), "data-change", at => changeFacts(DATA.comparison.rows.find(row => row.id === at.getAttribute("data-change"))), () => {});
   }

@@ -158,7 +158,7 @@ def draw_bars(canvas, group, regime, shapes, here, limits):
     low, high = limits
     mean, lt = (geomean([r[key] for r in here.values()]) for key in ("ratio_cublas", "ratio_cublaslt"))
     canvas.text(0, 2, f"{group}, {regime}", size=LARGE, weight="bold")
-    axes = canvas.axes(132, 40, 166, ROW * len(shapes), grid="x")
+    axes = canvas.axes(142, 40, 156, ROW * len(shapes), grid="x")
     axes.set_ylim(len(shapes) - 0.5, -0.5)
     if not here:
         gap(canvas, axes, f"not recorded in {regime}")
@@ -180,7 +180,7 @@ def draw_bars(canvas, group, regime, shapes, here, limits):
     axes.axvline(1, color=c["base"], linewidth=1, zorder=2)
     for j, shape in enumerate(shapes):
         name = shape if len(shape) < 18 else shape.split(".ld")[0][:17] + "…"
-        canvas.text(126, 40 + ROW * (j + 0.5), name, ha="right", va="center")
+        canvas.text(136, 40 + ROW * (j + 0.5), name, ha="right", va="center")
         r = here.get(shape)
         if r is None:
             axes.text(1.004, j, " not recorded", color=c["muted"], va="center")

@@ -145,7 +145,7 @@ def whole(drawn, palette, source):
     rows = [drawn.panels[i:i + columns] for i in range(0, len(drawn.panels), columns)]
     heights = [max(panel.height for panel in row) for row in rows]
     width = columns * (PANEL + GAP) - GAP + 2 * MARGIN
-    lines = wrap(drawn.title, max(30, width // 8))
+    lines = wrap(drawn.title, max(30, width // 10))
     head, foot = 20 + 20 * len(lines), 24 + 17 * len(source)
     fig = new_figure(palette, width, head + sum(heights) + GAP * (len(rows) - 1) + foot)
     around = Canvas(fig, palette)

@@ -206,6 +206,9 @@ def links(reader):
         reader.wrong.append("Back does not bring back what was seen")
     reader.open(reader.address + "#row=%3Cimg%20src%3Dx%3E&pdl=no&regime=%00&brush.tile=%22&sort=nothing")
     reader.expect("a link that is wrong is as none", "state.row === '' && state.pdl === 'weights' && state.regime === 'sustained'")
+    row = reader.see("encodeURIComponent(ROWS[0].id)")
+    reader.open(reader.address + f"#row={row}&brush.constructor=1&brush.speed=x,y&brush.__proto__=1&strip=toString&config=%22%5D")
+    reader.expect("one that is half right is so far followed", "race.configs.every(isKept) && document.querySelectorAll('#strip .mark').length > 0")
 
 
 def main(arguments):

@@ -154,7 +154,9 @@ std::vector<RecordedStudy> studies() {
 
 TEST(ReportData, NothingRecordedIsAGapInEverySection) {
   const Json json = data(input());
-  EXPECT_EQ(json.at("schema"), 1);
+  EXPECT_EQ(json.at("schema"), 2);
+  EXPECT_TRUE(json.at("configs").contains("missing"));
+  EXPECT_TRUE(json.at("comparison").is_null());
   EXPECT_EQ(gaps(json), kSections);
   EXPECT_TRUE(json.at("gpu").is_null());
   EXPECT_TRUE(json.at("device").is_null());
@@ -195,6 +197,132 @@ TEST(ReportData, ARowSaysHowFastWhereWhenAndByWhich) {
   EXPECT_THAT(source.at("commands"), ElementsAre("hgemm-tune --shapes made-up"));
   EXPECT_THAT(source.at("regimes"), ElementsAre("sustained"));
   EXPECT_EQ(source.at("dates"), "2026-11-20");
+}
+
+const std::string kSafe = label(TiledConfig{.bn = 128, .pdl = true});
+const std::string kWeights = label(SwapAbConfig{.bm = 64, .bn = 64, .pdl = true});
+
+/// A config of each PDL kind, the boldest the fastest, and a second one without.
+RecordedRace race_of_kinds() {
+  return test::race(
+      {test::ok(test::kC, test::samples(9.5, 3, 9)),
+       test::ok(test::kA, test::samples(12, 0, 2), Stage::kScreen),
+       test::ok(kSafe, test::samples(9, 3, 9, 1)), test::ok(kWeights, test::samples(8, 3, 9, 2)),
+       test::ok("cublas", test::samples(10, 0, 12, 3)),
+       test::failed(test::kB, Status::kCompileFailed)},
+      "580", kLarge);
+}
+
+TEST(ReportData, EachPdlKindHasARowThatSaysForWhichSwitchItIsTheAnswer) {
+  ReportInput from = input();
+  from.races = {race_of_kinds(), race({.m = 512, .n = 512, .k = 512, .tag = "square"})};
+  const Json rows = data(from).at("best").at("rows");
+  std::vector<std::string> seen;
+  for (const Json& row : rows) {
+    seen.push_back(row.at("pdl").get<std::string>() + " " + compact(row.at("levels")));
+  }
+  EXPECT_THAT(seen, ElementsAre("off [\"off\"]", "safe [\"safe\"]", "weights [\"weights\"]",
+                                "off [\"off\",\"safe\",\"weights\"]"))
+      << "kernels of one shape only, of which the boldest is the fastest, have an answer each";
+  EXPECT_EQ(rows[0].at("label"), test::kC);
+  EXPECT_EQ(rows[1].at("label"), kSafe);
+  EXPECT_EQ(rows[2].at("label"), kWeights);
+  EXPECT_EQ(rows[0].at("race"), rows[2].at("race"));
+  EXPECT_NE(rows[0].at("race"), rows[3].at("race"));
+}
+
+TEST(ReportData, ABolderKernelThatIsSlowerIsNoAnswer) {
+  ReportInput from = input();
+  RecordedRace race = race_of_kinds();
+  for (Trial& trial : race.race.trials) {
+    if (trial.label == kWeights) trial.samples = test::samples(20, 3, 9);
+  }
+  from.races = {race};
+  const Json rows = data(from).at("best").at("rows");
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_THAT(rows[1].at("levels"), ElementsAre("safe", "weights"));
+  EXPECT_EQ(rows[2].at("label"), kWeights);
+  EXPECT_THAT(rows[2].at("levels"), IsEmpty());
+}
+
+TEST(ReportData, ARaceHasAllItsConfigsWithTheirAxes) {
+  ReportInput from = input();
+  from.races = {race_of_kinds()};
+  const Json configs = data(from).at("configs");
+  ASSERT_THAT(configs.at("races"), SizeIs(1));
+  const Json& race = configs.at("races")[0];
+  std::vector<std::string> labels;
+  for (const Json& place : race.at("config")) {
+    labels.push_back(configs.at("labels")[place.get<std::size_t>()]);
+  }
+  EXPECT_THAT(labels, ElementsAre(kWeights, kSafe, test::kC, test::kA)) << "fastest first";
+  EXPECT_EQ(race.at("measured"), 4);
+  EXPECT_EQ(race.at("not_timed"), (Json{{"compile_failed", 1}}));
+  EXPECT_EQ(race.at("winner"), kWeights);
+  EXPECT_THAT(race.at("final"), ElementsAre(1, 1, 1, 0));
+  EXPECT_NEAR(race.at("speed")[1], 10 / 9.0, 0.005);
+  EXPECT_LE(race.at("low")[1], race.at("speed")[1]);
+  EXPECT_GE(race.at("high")[1], race.at("speed")[1]);
+  EXPECT_TRUE(race.at("low")[3].is_null()) << "screening has no interval";
+  EXPECT_EQ(race.at("sm_mhz")[0], 1500);
+
+  const auto value_of = [&](const char* axis, std::size_t config) -> std::string {
+    const Json& values = configs.at("axes").at(axis);
+    const int at = values.at("of")[race.at("config")[config].get<std::size_t>()];
+    return at < 0 ? "" : values.at("values")[static_cast<std::size_t>(at)].get<std::string>();
+  };
+  EXPECT_EQ(value_of("tile", 1), "128x128");
+  EXPECT_EQ(value_of("tile", 2), "128x256");
+  EXPECT_EQ(value_of("family", 0), "swap_ab");
+  EXPECT_EQ(value_of("pdl", 0), "weights");
+  EXPECT_EQ(value_of("order", 0), "") << "an axis that its family lacks";
+  EXPECT_EQ(value_of("order", 1), "linear");
+}
+
+TEST(ReportData, ALargeRaceKeepsItsFastestHalfAndSomeOfEverySpeed) {
+  std::vector<Trial> trials{test::ok("cublas", test::samples(1400, 0, 9))};
+  int count = 0;
+  for (int bn = 8; bn <= 256; bn += 8) {
+    for (int q = 2; q <= 16; ++q) {
+      for (const int bm : {64, 128}) {
+        const TiledConfig config{.bm = bm, .bn = bn, .stages = q, .consumers = bm / 64};
+        trials.push_back(test::ok(label(config), test::samples(1000 + count++, 0, 9)));
+      }
+    }
+  }
+  ReportInput from = input();
+  from.races = {test::race(trials, "580", kLarge)};
+  const Json configs = data(from).at("configs");
+  const Json& race = configs.at("races")[0];
+  const auto most = configs.at("most_of_race").get<std::size_t>();
+  ASSERT_LT(most, static_cast<std::size_t>(count));
+  EXPECT_EQ(race.at("measured"), count);
+  EXPECT_THAT(race.at("config"), SizeIs(most));
+  std::set<int> kept;
+  for (const Json& place : race.at("config")) kept.insert(place.get<int>());
+  EXPECT_THAT(kept, SizeIs(most)) << "none twice";
+  const auto time_of = [&](std::size_t i) { return race.at("time_us")[i].get<double>(); };
+  const double drift = time_of(0) / 1000;
+  EXPECT_NEAR(time_of(most / 2 - 1) / drift, 1000 + static_cast<double>(most) / 2 - 1, 3);
+  EXPECT_GT(time_of(most - 1) / drift, 1000 + count - 5) << "down to the slowest";
+}
+
+TEST(ReportData, AnEarlierRecordingIsComparedWith) {
+  ReportInput from = input();
+  RecordedRace before = race(kLarge);
+  for (Trial& trial : before.race.trials) {
+    if (trial.label != test::kC) continue;
+    for (Sample& sample : trial.samples) sample.time_us *= 1.2;
+  }
+  from.races = {race(kLarge)};
+  from.before = ReportBefore{{before}, "before.db"};
+  const Json comparison = data(from).at("comparison");
+  ASSERT_THAT(comparison.at("rows"), SizeIs(1));
+  EXPECT_EQ(comparison.at("rows")[0].at("verdict"), "faster");
+  EXPECT_NEAR(comparison.at("rows")[0].at("change"), 1.2, 0.01);
+  EXPECT_EQ(comparison.at("rows")[0].at("shape"), "8192x8192x8192");
+  EXPECT_EQ(comparison.at("rows")[0].at("group"), "square");
+  EXPECT_THAT(comparison.at("names"), ElementsAre("before.db", "made-up.db"));
 }
 
 TEST(ReportData, TheCeilingIsWhatTensorCoresDoAtTheClockOfShapesThatTheyBound) {
