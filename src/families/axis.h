@@ -1,6 +1,6 @@
 // The axis table: one row for each axis of a family's config. Labels and their parser, space files,
 // enumeration, the kernel's definition, the distance between configs, plan's table and the
-// reference page are made from it. A test holds that every member of a config has its row.
+// reference page are generated from it. A test checks that every member of a config has a row.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,48 +17,48 @@
 
 namespace hgemm {
 
-/// What people read of an axis.
+/// The texts about an axis that users see.
 struct AxisText {
-  std::string_view name = {};  ///< in space files and tables: "bm"
-  std::string_view field =
-      {};  ///< what its field in a label begins with; "" if its words say enough
-  std::string_view form = {};    ///< how that field looks, for messages: "bm<rows>"
-  std::string_view values = {};  ///< which there are: "64 to 384 by 64"
-  /// The value where a space file leaves the axis out; "": it must be there.
+  std::string_view name = {};    ///< name in space files and tables: "bm"
+  std::string_view field = {};   ///< prefix of its field in a label; "" if its words need none
+  std::string_view form = {};    ///< pattern of that field, for messages: "bm<rows>"
+  std::string_view values = {};  ///< the possible values: "64 to 384 by 64"
+  /// Value if a space file leaves the axis out; "": it is required.
   std::string_view otherwise = {};
   std::string_view help = {};
-  /// Where its field stands in a label.
+  /// When its field is part of a label.
   enum class InLabel : std::uint8_t {
     kAlways,
-    kUnlessDefault,  ///< left out where it has the default value of the config
-    kFlag,           ///< the field alone ("pdl") where it is on
+    kUnlessDefault,  ///< left out if it has the config's default value
+    kFlag,           ///< the field alone ("pdl"), present if the value is on
   };
   InLabel in_label = InLabel::kAlways;
   bool number = false;    ///< values are numbers: space files may give ranges
-  bool in_spaces = true;  ///< false: not searched, but part of labels (builds with stamps)
-  /// Says only which tile is whose, what L2 is told, or what the compiler knows: configs that
-  /// differ in nothing else are near relatives (search/strategy.h).
+  bool in_spaces = true;  ///< false: part of labels, but never searched (builds with cycle stamps)
+  /// The axis only decides the order of tiles, hints to L2, or what the compiler knows. Configs
+  /// that differ only in such axes are kin (search/strategy.h).
   bool minor = false;
 };
 
 /// A member of a config, as C++ source names it.
 struct AxisMember {
   std::string_view name;  ///< "stages"
-  std::string_view type;  ///< of an enumeration: "StorePath"; "" for numbers and flags
+  std::string_view type;  ///< for an enumeration: "StorePath"; "" for numbers and flags
 };
 
-/// One axis of a config: what people read of it, and how its values are handled.
+/// One axis of a config: its texts, and functions that handle its values.
 template <class Config>
 struct Axis {
   AxisText text;
-  /// The members that it sets, one or two.
+  /// The members of the config that the axis sets: one or two.
   std::array<AxisMember, 2> members;
   std::size_t member_count;
-  std::array<std::int64_t, 2> (*raw)(const Config&);  ///< their values, as numbers
+  std::array<std::int64_t, 2> (*raw)(const Config&);  ///< values of the members, as numbers
   std::string (*print)(const Config&);                ///< the value, without the label's field
-  bool (*parse)(Config&, std::string_view word);      ///< false if the word is no value of it
-  void (*copy)(Config& to, const Config& from);       ///< its value alone
-  double (*distance)(const Config&, const Config&);   ///< how unlike two values are; 0 if alike
+  bool (*parse)(Config&, std::string_view word);      ///< false if the axis has no such value
+  void (*copy)(Config& to, const Config& from);       ///< copies the value of this axis only
+  /// Distance of two values; 0 if they are equal.
+  double (*distance)(const Config&, const Config&);
 
   /// Orders the values in tables.
   std::int64_t rank(const Config& c) const {
@@ -81,11 +81,11 @@ using ConfigOf = typename MemberOf<decltype(member)>::ConfigType;
 template <auto member>
 using ValueOf = typename MemberOf<decltype(member)>::ValueType;
 
-/// A weight that is known at compile time, in thousandths.
+/// A weight in thousandths, known at compile time.
 template <int thousandths>
 inline constexpr double kWeight = thousandths / 1000.0;
 
-/// How unlike two sizes are: by their ratio, a factor of two counting 1, four or more 2.
+/// Distance of two sizes by their ratio: 1 for a factor of two, at most 2 (from a factor of four).
 inline double ratio_distance(double a, double b) {
   return std::min(2.0, std::abs(std::log2(a / b)));
 }
@@ -104,7 +104,8 @@ void copy_member(ConfigOf<member>& to, const ConfigOf<member>& from) {
   to.*member = from.*member;
 }
 
-/// A number. `weight`: of its distance, in thousandths; `by_ratio`: else any difference is one.
+/// A number. `weight`: of its distance, in thousandths. `by_ratio`: distance by ratio; otherwise
+/// any difference counts 1.
 template <auto member, int weight, bool by_ratio>
 constexpr Axis<ConfigOf<member>> number_axis(AxisText text, AxisMember named) {
   using Config = ConfigOf<member>;
@@ -168,9 +169,9 @@ constexpr Axis<ConfigOf<member>> flag_axis(AxisText text, AxisMember named) {
           .distance = differs<member, weight>};
 }
 
-/// A word with a number behind it where it needs one: "group8", "csplit4", "coop2". `words` is a
-/// table of Word<ValueOf<member>>; `is_numbered` says of which values. `none` is the number of the
-/// others.
+/// A word, with a number appended for some values: "group8", "csplit4", "coop2". `words` is a table
+/// of Word<ValueOf<member>>; `is_numbered` tells whether a value has a number; values without one
+/// have the number `none`.
 template <auto member, auto number, const auto& words, auto is_numbered, int none>
 struct NumberedWord {
   using Config = ConfigOf<member>;

@@ -37,10 +37,10 @@ const char* why_not_types(const Config& config, GemmKind kind) {
   return rule == decltype(rule)::kValid ? nullptr : rule_text(rule).reason;
 }
 
-/// kMaxTiles of families/launch_parts.h, which knows how kernels are launched.
+/// kMaxTiles of families/launch_parts.h, which this layer may not include.
 constexpr long long kMostTiles = (1 << 25) - 1;
 
-/// Whether positions in the tile order, times what they are multiplied by, exceed 32 bits.
+/// Whether positions in the tile order, times their factor, exceed 32 bits.
 template <class Config>
 bool has_too_many_tiles(const Config& c, const ProblemExtents& p) {
   if constexpr (requires { c.bm* c.bn; }) {
@@ -52,7 +52,7 @@ bool has_too_many_tiles(const Config& c, const ProblemExtents& p) {
   }
 }
 
-/// What of the problem's extents the config's kernel cannot compute, or nullptr.
+/// The reason why the config's kernel cannot compute these extents, or nullptr.
 template <class Config>
 const char* why_not_extents(const Config& config, const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
@@ -65,7 +65,7 @@ const char* why_not_extents(const Config& config, const GemmProblem& problem) {
                                              : nullptr;
 }
 
-/// What only some families have, or false.
+/// A property that only some families have; false for the others.
 template <class Config>
 bool packs_inputs(const Config& c) {
   if constexpr (requires { c.pack; }) return c.pack;
@@ -125,7 +125,7 @@ std::optional<Rejection> why_invalid(const KernelConfig& config, const DeviceLim
 const char* why_not(const KernelConfig& config, const GemmProblem& problem) {
   if (const char* reason = why_unsupported(problem)) return reason;
   return with(config, [&](const auto& c) {
-    // Without the extents: a kernel whose constants they cannot be breaks a rule, too.
+    // Without the extents: a kernel that cannot have them as constants breaks a rule, too.
     const char* const reason = why_not_types(c, problem.kind());
     return reason ? reason : why_not_extents(c, problem);
   });
@@ -149,7 +149,7 @@ bool suits_extents(const KernelConfig& config, const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
   return with(config, [&]<class Config>(const Config& c) {
     if (why_not_extents(c, problem)) return false;
-    // What only other problems need costs time.
+    // Features that this problem does not need cost time.
     if (packs_inputs(c) && inputs_are_aligned(extents, problem.a_type)) return false;
     if (stores_anywhere(c) && output_is_aligned(extents, problem.d_type)) return false;
     return Family<Config>::suits(made_for(c, full_kind(problem)), problem);
@@ -234,8 +234,8 @@ double distance_between(const Config& a, const Config& b) {
   for (const Axis<Config>& axis : Family<Config>::axes()) sum += axis.distance(a, b);
   return sum;
 }
-/// Of two families: what the axes of the same name say. A number is compared by its ratio, as all
-/// numbers but flags are within a family.
+/// Distance of two configs of different families, over the axes with the same name. Numbers are
+/// compared by their ratio, as within a family.
 template <class One, class Other>
 double distance_between(const One& a, const Other& b) {
   constexpr double kWordWeight = 0.5;

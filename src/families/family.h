@@ -1,5 +1,5 @@
-// What the program asks of a config or a kernel, whatever its family: names, labels, rules, source,
-// cost. search, compile, store, worker and tune use these functions and name no family.
+// Properties of a config or a kernel of any family: names, labels, rules, source, cost. search,
+// compile, store, worker and tune use these functions and name no family.
 #pragma once
 
 #include <optional>
@@ -15,76 +15,78 @@
 
 namespace hgemm {
 
-/// What one family is. Specialised for each config in families/<family>/family.h:
-///   KernelType, kName ("tiled"), kHeader (below kernels/), kFunction (of the kernel's body),
-///   kKernelType, kConfigType (as C++ source names them), kPdl, axes(), suits(), predict_cost().
+/// A family, as a specialisation for its config in families/<family>/family.h. Members: KernelType;
+/// kName ("tiled"); kHeader (path below kernels/); kFunction (the function that is the kernel's
+/// body); kKernelType and kConfigType (their names in C++ source); kPdl; axes(), suits(),
+/// predict_cost().
 template <class Config>
 struct Family;
 
-/// When an operand may be read by a kernel that was launched while the one before it still runs.
+/// When a kernel may read an operand if it was launched while the kernel before it still runs.
 enum class PdlKind : std::uint8_t {
-  kOff,      ///< launched after it
-  kSafe,     ///< no operand is read until that kernel is done; L2 may be asked for them
-  kWeights,  ///< B is read before: the caller promises that no kernel before it writes B
+  kOff,      ///< the kernel is launched after the one before has ended
+  kSafe,     ///< reads no operand before that kernel has ended; it may only prefetch them into L2
+  kWeights,  ///< reads B before that: the caller promises that no kernel before it writes B
 };
 std::string_view to_string(PdlKind kind);  ///< "off", "safe", "weights"
 
 // ---- Names ----
 
-/// Every family's name, in the order in which they are listed.
+/// Names of all families, in listing order.
 std::vector<std::string_view> family_names();
 std::string_view family_name(const KernelConfig& config);
 
-/// The config's identity: database key, --config argument, log line. Fields, one for each axis that
-/// is not left out, joined with dots; that of a family other than tiled begins with its name:
-/// "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist", "swap_ab.bm16.bn64...".
+/// The config's identity: database key, --config argument, log line. One field for each axis that
+/// is not left out, joined with dots. Labels of families other than tiled begin with the family's
+/// name: "bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist", "swap_ab.bm16.bn64...".
 std::string label(const KernelConfig& config);
-/// Inverse of label(). Throws InputError that names the field at fault and what it must look like.
-/// Accepts what label() writes, and labels of older versions (legacy_labels.h); does not judge
-/// validity (why_invalid does).
+/// Inverse of label(). Throws InputError that names the wrong field and its pattern. Accepts the
+/// output of label(), and labels of older versions (legacy_labels.h). Does not check validity
+/// (why_invalid() does).
 KernelConfig parse_label(std::string_view text);
 
-/// The kernel's name, as profilers and sanitizers show it: the label and what of the problem is
-/// compiled in, made an identifier (hgemm_bm128_bn256_..._bf16).
+/// The kernel's name in profilers and sanitizers: the label and the compiled-in parts of the
+/// problem, as an identifier (hgemm_bm128_bn256_..._bf16).
 std::string kernel_name(const Kernel& kernel);
-/// That of the kernel which packs A and B before it.
+/// The name of the kernel that packs A and B before it.
 std::string pack_kernel_name(const Kernel& kernel);
-/// Names the build of a kernel for people and in databases: label, types, and extents where they
-/// are constants: "bm64....fixed of bf16 512x512x512".
+/// Name of a kernel's build, for people and databases: label, types, and extents if they are
+/// constants: "bm64....fixed of bf16 512x512x512".
 std::string build_name(const Kernel& kernel);
 
 // ---- A config and a problem ----
 
-/// The config made for the problem.
+/// The kernel of a config for a problem.
 Kernel kernel_for(const KernelConfig& config, const GemmProblem& problem);
 KernelConfig config_of(const Kernel& kernel);
 
-/// A rule that a point breaks.
+/// A rule that is broken.
 struct Rejection {
   std::string_view rule;    ///< "tile_m"
-  std::string_view reason;  ///< what the rule demands, and its source
+  std::string_view reason;  ///< the requirement of the rule, and its source
 };
 /// The first rule that the kernel breaks. A kernel that breaks none must compile without a spill.
 std::optional<Rejection> why_invalid(const Kernel& kernel, const DeviceLimits& limits = {});
-/// The same for a bf16 problem, whose extents are given at launch.
+/// The same for a bf16 problem whose extents are given at launch.
 std::optional<Rejection> why_invalid(const KernelConfig& config, const DeviceLimits& limits = {});
 
 /// Why the config's kernel cannot compute the problem, or nullptr if it can: the first rule that it
-/// breaks for the problem's types, or the problem's extents.
+/// breaks for the problem's types, or a limit on the extents.
 const char* why_not(const KernelConfig& config, const GemmProblem& problem);
-/// Why no family can compute the problem, or nullptr: its attributes or types.
+/// Why no family can compute the problem (its attributes or types), or nullptr.
 const char* why_no_kernel(const GemmProblem& problem);
 
-/// Whether a space's config is worth trying on the problem, which it can compute: a tile is not far
-/// larger than the output, and packing and staged stores are for problems that others cannot
-/// compute. (A config that is asked for by its label is tried wherever it can be.)
+/// Whether a config of a space is worth trying at a problem that it can compute: its tile is not
+/// far larger than the output, and it packs or stages stores only if the problem needs that. (A
+/// config that is requested by its label is tried in any case.)
 bool suits(const KernelConfig& config, const GemmProblem& problem);
-/// suits() in two halves, for many problems: whether the kernel can have the types, which takes
-/// most of the time and few answers differ in; and, where it can, what the extents say.
+/// The two halves of suits(), for use with many problems: whether the kernel supports the types
+/// (this takes most of the time, and few problems differ in it); and, if it does, whether the
+/// extents suit it.
 bool has_types(const KernelConfig& config, const GemmKind& types);
 bool suits_extents(const KernelConfig& config, const GemmProblem& problem);
 
-/// What the kernel should take. The config must be valid and able to compute the problem.
+/// The predicted cost of the kernel. The config must be valid and able to compute the problem.
 Cost predict_cost(const CostFigures& figures, const KernelConfig& config,
                   const GemmProblem& problem);
 
@@ -92,20 +94,19 @@ Cost predict_cost(const CostFigures& figures, const KernelConfig& config,
 
 PdlKind pdl_kind(const KernelConfig& config);
 KernelConfig with_pdl(KernelConfig config, bool pdl);
-/// Extents are constants in its kernels.
+/// Whether the extents are constants in its kernels.
 bool is_fixed(const KernelConfig& config);
 KernelConfig without_fixed(KernelConfig config);
-/// A build with cycle stamps.
+/// Whether its kernel has cycle stamps.
 bool is_probed(const KernelConfig& config);
-/// CTAs of a launch wait for one another in memory: all must be resident at once.
+/// Whether CTAs of a launch wait for one another in memory, so that all must be resident at once.
 bool waits_in_memory(const KernelConfig& config);
 
 // ---- Axes ----
 
-/// What people read of a family's axes, in the order of its labels. `family` is one of
-/// family_names().
+/// The texts of a family's axes, in the order of its labels. `family` is one of family_names().
 std::vector<AxisText> axes_of(std::string_view family);
-/// One axis and its value in a config, without the label's field: {"order", "group8"}.
+/// The value of an axis in a config, without the prefix of the label's field: {"order", "group8"}.
 struct AxisValue {
   std::string_view axis;
   std::string value;
@@ -113,25 +114,25 @@ struct AxisValue {
 };
 std::vector<AxisValue> axis_values(const KernelConfig& config);
 
-/// How unlike two configs are: a sum over the axes, about 1 for a tile of twice the size. Configs
-/// of two families differ by at least 1, and in the axes that have the same name.
+/// Distance of two configs: a sum over the axes, about 1 for a tile of twice the size. Configs of
+/// two families differ by at least 1 plus the distance over the axes with the same name.
 double config_distance(const KernelConfig& a, const KernelConfig& b);
-/// The config with its minor axes (AxisText::minor) at their defaults: configs of which this is the
-/// same are near relatives.
+/// The config with its minor axes (AxisText::minor) at their defaults. Configs for which this is
+/// the same are kin.
 KernelConfig without_minor_axes(const KernelConfig& config);
 
 // ---- Source ----
 
-/// What the kernel's definition needs, by their paths below kernels/: "tiled/kernel.cuh".
+/// Headers that the kernel's definition needs, as paths below kernels/: "tiled/kernel.cuh".
 std::vector<std::string> kernel_headers(const Kernel& kernel);
-/// The kernel as a constant of that name, and the function that is instantiated for it, as
+/// Source text: the kernel as a constant with that name, and the function that instantiates it, as
 ///   <linkage> __global__ void <kernel_name>(const __grid_constant__ hgemm::KernelParams)
 /// and, if A and B are packed,
 ///   <linkage> __global__ void <pack_kernel_name>(const __grid_constant__ hgemm::PackParams)
-/// A probed config gets the plain kernel here.
+/// For a probed config this is the plain kernel.
 std::string kernel_definition(const Kernel& kernel, const std::string& constant,
                               const std::string& linkage);
-/// The function with cycle stamps beside it; "" unless the config is probed.
+/// Source text of the kernel with cycle stamps beside it; "" unless the config is probed.
 std::string probed_definition(const Kernel& kernel, const std::string& constant,
                               const std::string& linkage);
 

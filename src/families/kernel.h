@@ -1,9 +1,9 @@
 // The kernel families as one type: a config is a tagged value of one family, and so is a kernel,
-// which is a config made for a kind of problem. What is asked of any kernel is asked here; what
-// differs is in kernels/<family> and in this folder's <family>. A new family is added to the two
-// lists below.
+// which is a config made for a kind of problem. Functions for any kernel are here; the families
+// differ in kernels/<family> and in <family> of this folder. A new family is added to the two lists
+// below.
 //
-// Needs nothing but kernels/: the packages that `export` writes have a copy.
+// Needs only kernels/, because the packages that `export` writes contain a copy.
 #pragma once
 
 #include <variant>
@@ -27,7 +27,7 @@ inline int cluster_size(const Kernel& kernel) {
 inline int ctas_per_sm(const Kernel& kernel) {
   return std::visit([](const auto& k) { return k.ctas_per_sm; }, kernel);
 }
-/// Bytes of dynamic shared memory that a launch asks for.
+/// Bytes of dynamic shared memory of a launch.
 inline int smem_bytes(const Kernel& kernel) {
   return std::visit([](const auto& k) { return smem_layout(k).total_bytes; }, kernel);
 }
@@ -42,7 +42,7 @@ inline bool uses_pdl(const Kernel& kernel) {
 inline GemmKind kind_of(const Kernel& kernel) {
   return std::visit([](const auto& k) { return k.gemm; }, kernel);
 }
-/// Why it cannot compute a problem of its types, or nullptr.
+/// Why the kernel cannot compute a problem of its types with these extents, or nullptr.
 inline const char* why_unsupported(const Kernel& kernel, const ProblemExtents& extents) {
   return std::visit([&](const auto& k) { return why_unsupported(k, extents); }, kernel);
 }

@@ -1,4 +1,4 @@
-// Labels: a config as text, and back.
+// Labels: converts a config to text, and back.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +17,7 @@ using InLabel = AxisText::InLabel;
 template <class Config>
 std::string label_of(const Config& c) {
   const std::string_view name = Family<Config>::kName;
-  // Tiled kernels are most of all: theirs are the labels without a name.
+  // Most kernels are tiled, so their labels have no family name.
   std::string text = std::is_same_v<Config, TiledConfig> ? std::string() : std::string(name);
   for (const Axis<Config>& axis : Family<Config>::axes()) {
     const std::string value = axis.print(c);
@@ -30,11 +30,11 @@ std::string label_of(const Config& c) {
   return text;
 }
 
-/// Takes a label of one family apart, field by field.
+/// Reads a label of one family, field by field.
 template <class Config>
 class LabelReader {
  public:
-  /// `rest`: what follows the family's name.
+  /// `rest`: the label after the family's name.
   LabelReader(std::string_view label, std::string_view rest) : label_(label), rest_(rest) {}
 
   Config read() {
@@ -65,7 +65,7 @@ class LabelReader {
  private:
   std::string_view field() const { return rest_.substr(0, rest_.find('.')); }
 
-  /// Takes the next field if it is the axis's.
+  /// Consumes the next field if it belongs to the axis.
   bool read_field(const Axis<Config>& axis, Config& config) {
     const std::string_view text = field();
     if (rest_.empty() || !text.starts_with(axis.text.field)) return false;

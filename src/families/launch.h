@@ -1,8 +1,9 @@
-// How a kernel is launched: its grid, its workspace, its tensor maps and its parameters, from the
-// kernel and a problem. What differs between families is in <family>/launch.h.
+// How a kernel is launched: its grid, workspace, tensor maps and parameters, from the kernel and a
+// problem. <family>/launch.h has the differences between families.
 //
-// The one source for this program and for the packages that `export` writes, which have a copy: it
-// needs nothing but kernels/ and the CUDA runtime's header, allocates nothing and throws nothing.
+// This program and the packages that `export` writes share this source (packages contain a copy).
+// So it needs only kernels/ and the header of the CUDA runtime, allocates no memory and throws no
+// exceptions.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,13 +15,13 @@
 
 namespace hgemm {
 
-/// An operand at an address that the kernel cannot use; none if its `name` is null.
+/// The first operand whose address the kernel cannot use; none if its `name` is null.
 inline Misaligned find_misaligned(const Kernel& kernel, const Operands& operands) {
   return std::visit([&](const auto& k) { return find_misaligned(k, operands); }, kernel);
 }
 
-/// Tiles, or blocks of rows, of a problem that the kernel supports. In 64 bits and not below the
-/// true number: there may be too many (kMaxTiles).
+/// Number of tiles, or blocks of rows, of a problem that the kernel supports. If there are too many
+/// (kMaxTiles), the 64-bit result may exceed the true number, but is never below it.
 inline long long grid_tiles(const Kernel& kernel, const ProblemExtents& p) {
   return std::visit([&](const auto& k) { return grid_tiles(k, p); }, kernel);
 }
@@ -29,17 +30,17 @@ inline bool has_cluster_per_tile(const Kernel& kernel) {
   return std::visit([](const auto& k) { return has_cluster_per_tile(k); }, kernel);
 }
 /// CTAs to launch for at most kMaxTiles tiles. `resident`: clusters of the kernel that the GPU
-/// holds at once, at least 1; not looked at where has_cluster_per_tile(). Some CTAs may have no
-/// work.
+/// holds at once, at least 1; ignored if has_cluster_per_tile(). Some CTAs may have no work.
 inline int grid_ctas(const Kernel& kernel, const ProblemExtents& p, int resident) {
   return std::visit([&](const auto& k) { return grid_ctas(k, p, resident); }, kernel);
 }
 
-/// `ctas`: of the launch, or an upper bound.
+/// `ctas`: CTAs of the launch, or an upper bound.
 inline WorkspaceBytes workspace_bytes(const Kernel& kernel, const ProblemExtents& p, int ctas) {
   return std::visit([&](const auto& k) { return workspace_bytes(k, p, ctas); }, kernel);
 }
-/// Whether a larger problem needs more flags; else what the GPU holds at once bounds them.
+/// Whether larger problems need more flags. Otherwise their number is bounded by the CTAs that the
+/// GPU holds at once.
 inline bool flags_grow_with_problem(const Kernel& kernel) {
   return std::visit([](const auto& k) { return flags_grow_with_problem(k); }, kernel);
 }
@@ -60,9 +61,10 @@ inline void add_pdl(LaunchAttributes* attributes) {
   overlap.val.programmaticStreamSerializationAllowed = 1;
 }
 
-/// `cooperative`: refused unless all CTAs can be resident at once, and begun when they are. Needed
-/// where CTAs wait for each other in memory (waits_in_memory) and other streams have work too: two
-/// such launches, each with a part of its CTAs resident, would wait for ever.
+/// `cooperative`: the launch is refused unless all CTAs can be resident at once, and begins when
+/// they are. It is needed if CTAs wait for one another in memory (waits_in_memory) and other
+/// streams have work too: two such launches, each with a part of its CTAs resident, would wait
+/// forever.
 inline cudaLaunchConfig_t launch_config(const Kernel& kernel, int ctas, cudaStream_t stream,
                                         LaunchAttributes* attributes, bool cooperative = false) {
   cudaLaunchConfig_t config{};
@@ -86,7 +88,7 @@ inline cudaLaunchConfig_t launch_config(const Kernel& kernel, int ctas, cudaStre
   return config;
 }
 
-/// The launch that packs: any number of CTAs does; as many as are resident are the fastest.
+/// The launch that packs. Any number of CTAs works; as many as are resident are the fastest.
 inline cudaLaunchConfig_t pack_launch_config(const Kernel& kernel, int ctas, cudaStream_t stream,
                                              LaunchAttributes* attributes) {
   cudaLaunchConfig_t config{};

@@ -1,4 +1,4 @@
-// What the launches of all families are made of. As launch.h, shared with exported packages.
+// Parts that the launches of all families share. Shared with exported packages, as launch.h is.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace hgemm {
 
-/// The parameters of one launch, and of the one before it that packs, if anything is packed.
+/// The parameters of one launch, and of the launch before it that packs, if anything is packed.
 struct LaunchParams {
   KernelParams kernel;
   PackParams pack;
@@ -23,15 +23,16 @@ inline bool is_multiple_of(const void* address, std::uintptr_t unit) {
   return reinterpret_cast<std::uintptr_t>(address) % unit == 0;
 }
 
-/// An operand at an address that a kernel cannot use; none if `name` is null.
+/// An operand whose address a kernel cannot use; none if `name` is null.
 struct Misaligned {
   const char* name = nullptr;  ///< "A"
   const void* address = nullptr;
-  int bytes = 0;          ///< it must be a multiple of
-  const char* cure = "";  ///< which configs could
+  int bytes = 0;          ///< the address must be a multiple of this
+  const char* cure = "";  ///< the configs that could use it, for messages
 };
 
-/// `any_input`, `any_output`: A and B, or D, may be at any element; else at units of 16 bytes.
+/// `any_input`, `any_output`: A and B, or D, may begin at any element; otherwise at a multiple of
+/// 16 bytes.
 inline Misaligned find_misaligned(const GemmKind& kind, bool any_input, bool any_output,
                                   const Operands& operands) {
   const auto look = [](const char* name, const void* address, bool any, DataType type,
@@ -49,18 +50,20 @@ inline Misaligned find_misaligned(const GemmKind& kind, bool any_input, bool any
 
 // ---- Workspace ----
 
-/// Positions in the tile order are 32-bit, times splits, and schedulers step past the last by a
-/// grid. Orders multiply by their groups of up to 64: with one tile more it is 2^31.
+/// Positions in the tile order are 32-bit and are multiplied by splits; schedulers step past the
+/// last one by a grid. Orders multiply positions by groups of up to 64: with one tile more that is
+/// 2^31.
 inline constexpr long long kMaxTiles = (1 << 25) - 1;
 
-/// What CTAs of a launch leave for one another: sums of parts of K and their flags, or how many
-/// tiles were taken (KernelParams::partials, ::flags). And A and B with aligned rows, where the
-/// config packs them. Flags are zero before the first launch, and left so by each.
+/// Memory through which CTAs of a launch communicate: sums of parts of K with their flags, or the
+/// number of tiles taken (KernelParams::partials, ::flags). It also holds A and B with aligned rows
+/// if the config packs them. Flags must be zero before the first launch; each launch leaves them
+/// zero.
 struct WorkspaceBytes {
   std::size_t partials = 0, flags = 0;
   std::size_t packed_a = 0, packed_b = 0;
 };
-/// Where these are, each at a multiple of 256 bytes.
+/// Addresses of these, each a multiple of 256 bytes.
 struct WorkspaceAddresses {
   void* partials = nullptr;
   void* flags = nullptr;
@@ -83,7 +86,7 @@ inline void add_packed_bytes(const GemmKind& kind, const ProblemExtents& p, Work
 
 // ---- Tensor maps and parameters ----
 
-/// A matrix as the copy engine is to see it: what cuTensorMapEncodeTiled is told of two dimensions.
+/// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions.
 struct MatrixMap {
   const char* name = "";  ///< "A"
   void* data = nullptr;
@@ -95,7 +98,7 @@ struct MatrixMap {
   int promotion_bytes = 0;  ///< 0 (none), 64, 128 or 256
 };
 
-/// Rows that lie `leading` elements apart.
+/// A matrix whose rows lie `leading` elements apart.
 struct LeadingMatrix {
   const char* name;
   void* data;
@@ -103,7 +106,7 @@ struct LeadingMatrix {
   long long rows, cols, leading;
 
   MatrixMap map(int box_cols, int box_rows, int swizzle_bytes, int promotion_bytes) const {
-    // A row alone has no next: any multiple of the unit will do.
+    // A single row has no next row: any multiple of the unit works.
     const long long stride = rows == 1 ? packed_leading(cols, type) : leading;
     return {name,     data,     type,          cols,           rows, stride * element_bytes(type),
             box_cols, box_rows, swizzle_bytes, promotion_bytes};
@@ -120,7 +123,8 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
           {"D", operands.d, kind.output, p.m, p.n, p.ldd}};
 }
 
-/// Makes `matrix` the packed one, if its rows are not aligned: what is to be done for that.
+/// If the rows of `matrix` are not aligned, makes it the packed matrix and returns the packing
+/// work.
 inline PackedMatrix pack_if_needed(LeadingMatrix& matrix, void* packed) {
   if (is_multiple_of(matrix.data, kUnitBytes) &&
       rows_are_aligned(matrix.rows, matrix.leading, matrix.type)) {
@@ -133,7 +137,7 @@ inline PackedMatrix pack_if_needed(LeadingMatrix& matrix, void* packed) {
   return work;
 }
 
-/// Everything but the tensor maps; packs where the kernel does.
+/// All parameters except the tensor maps, and the packing work if the kernel packs.
 inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
                                         OperandMatrices& matrices,
                                         const WorkspaceAddresses& workspace) {

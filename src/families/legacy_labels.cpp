@@ -18,35 +18,36 @@ namespace {
 constexpr std::size_t kSchedule = 5;
 constexpr std::size_t kType = 10;
 
-/// A field of an old label that there is still, and what its prefix was and is.
+/// A field of an old label that still exists, with its old and its present prefix.
 struct Field {
   std::size_t position;
   std::string_view was, is;
-  int times = 1;  ///< of its number
+  int times = 1;  ///< factor for its number
 };
 constexpr Field kTiled[] = {{0, "", ""}, {1, "", ""}, {2, "", ""}, {3, "", ""}, {4, "", ""},
                             {5, "", ""}, {6, "", ""}, {7, "", ""}, {8, "", ""}, {9, "", ""}};
-/// Always in one row of tiles, linear and without multicast.
+/// These kernels had one row of tiles, linear order and no multicast.
 constexpr Field kSwapAb[] = {{0, "", ""}, {1, "", ""}, {2, "", ""}, {3, "", ""},
                              {6, "", ""}, {8, "", ""}, {9, "", ""}};
-/// Their tile was of vectors and rows, their consumers were four warps each.
+/// Their tile counted vectors and rows; each of their consumers had four warps.
 constexpr Field kGemv[] = {{0, "bm", "v"}, {1, "bn", "r"},     {2, "bk", "s"},
                            {3, "", ""},    {5, "vec", "w", 4}, {9, "", ""}};
 
 struct OldFamily {
-  std::string_view schedule;  ///< what the field of the schedule began with
-  std::string_view name;      ///< of the family now; empty: tiled, whose labels have none
+  std::string_view schedule;  ///< prefix of the schedule's field
+  std::string_view name;      ///< present name of the family; empty: tiled, whose labels have none
   std::span<const Field> fields;
 };
 constexpr std::array kFamilies = {OldFamily{"swap", "swap_ab", kSwapAb},
                                   OldFamily{"vec", "gemv", kGemv}, OldFamily{"", "", kTiled}};
 
-/// Words that are others now.
+/// Words that have changed.
 struct Renamed {
   std::string_view was, is;
 };
 constexpr std::array kWords = {Renamed{"late", "overlap"}};
-/// "for512x512x512", of a kernel that is made for one problem: which, the problem says.
+/// "for512x512x512" in the label of a kernel made for one problem; the problem has these extents
+/// too.
 constexpr std::string_view kMadeFor = "for";
 constexpr std::string_view kFixed = "fixed";
 
@@ -64,7 +65,7 @@ bool is_old(const std::vector<std::string_view>& fields) {
   return fields.size() > kType && (fields[kType] == "bf16" || fields[kType] == "fp16");
 }
 
-/// "for512x512x512": three extents as a label wrote them.
+/// Whether the field has the form "for512x512x512": three extents.
 bool is_made_for(std::string_view field) {
   if (!field.starts_with(kMadeFor)) return false;
   std::string_view rest = field.substr(kMadeFor.size());

@@ -1,6 +1,6 @@
-// Labels as they were written before kernels had families: one set of fields for all, with the type
-// and, where they were constants, the extents of the problem among them. Old databases, commands
-// and notes have such labels; the table in legacy_labels.cpp says what each field is now.
+// Labels from before kernels had families: one set of fields for all, including the type and, if
+// they were constants, the extents of the problem. Old databases, commands and notes have such
+// labels; the table in legacy_labels.cpp maps each field to its present form.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace hgemm {
 
-/// What label() writes today for the config of an old label; any other text as it is.
+/// The present label of an old label's config; any other text is returned unchanged.
 std::string modern_label(std::string_view text);
 
-/// What build_name() writes today for the build of an old label: its type and extents were in the
-/// label. Any other text as it is.
+/// The present build_name() of an old label's build (the label had its type and extents). Any other
+/// text is returned unchanged.
 std::string modern_build_name(std::string_view text);
 
 }  // namespace hgemm

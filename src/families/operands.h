@@ -1,5 +1,5 @@
-// Where one set of A, B and D lies in device memory. D[m x n] = A[m x k] * B[n x k]^T, row-major,
-// with the leading dimensions of the shape.
+// Device addresses of one set of A, B and D. D[m x n] = A[m x k] * B[n x k]^T, row-major, with the
+// leading dimensions of the problem.
 #pragma once
 
 namespace hgemm {

@@ -1,4 +1,4 @@
-// Rows of the axis tables that several families have.
+// Rows of the axis tables that several families share.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace hgemm {
 
-/// In space files: as many stages as shared memory allows, once all other axes are known.
+/// In space files: the largest number of stages that fits in shared memory, given all other axes.
 inline constexpr int kMaxStagesThatFit = 0;
 
 template <auto member>
@@ -42,7 +42,7 @@ constexpr Axis<ConfigOf<member>> mma_depth_axis() {
 
 inline constexpr Word<CacheHint> kHints[] = {
     {"none", CacheHint::kNone}, {"first", CacheHint::kEvictFirst}, {"last", CacheHint::kEvictLast}};
-/// `letter` is the operand's: its member is <letter>_hint.
+/// `letter` is the operand's name: the member is <letter>_hint.
 template <auto member>
 constexpr Axis<ConfigOf<member>> hint_axis(std::string_view name, std::string_view letter,
                                            std::string_view form, std::string_view help) {
@@ -98,7 +98,7 @@ constexpr Axis<ConfigOf<member>> named_flag_axis(std::string_view name, std::str
 
 inline constexpr std::string_view kWholeTile = "single";
 inline constexpr std::string_view kPartsOfTile = "csplit";
-/// One CTA for each tile, or for each of so many parts of it along K: "single", "csplit4".
+/// One CTA for each tile, or for each of several parts of it along K: "single", "csplit4".
 template <auto member>
 constexpr Axis<ConfigOf<member>> cluster_split_axis() {
   using C = ConfigOf<member>;

@@ -14,7 +14,7 @@ using namespace cost_constants;
 
 double ceil_ratio(double value, double by) { return std::ceil(value / by); }
 
-/// Cycles of one k block of one CTA's tile on its SM, by what might bound it.
+/// Cycles of one k block of one CTA's tile on its SM, for each resource that may limit it.
 struct BlockCycles {
   double tensor = 0, smem = 0, fill = 0;
   double most() const { return std::max({tensor, smem, fill}); }
@@ -27,7 +27,7 @@ BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch) {
           .fill = block.l2_bytes / figures.fill_bytes_per_clk};
 }
 
-/// CTAs that an SM holds. Launches of a CTA for each tile fill it up; others say how many.
+/// Resident CTAs of an SM. Launches with a CTA for each tile fill it up; others set the number.
 double resident_ctas(const TileLaunch& launch) {
   if (!launch.cta_per_tile) return launch.ctas_per_sm;
   const double by_smem = std::floor(kSmemBytesPerSm / (launch.smem_bytes + kReservedSmemBytes));
@@ -40,9 +40,9 @@ int sms_of(const CostFigures& figures, const TileLaunch& launch) {
   return launch.sms > 0 ? std::min(launch.sms, figures.sms) : figures.sms;
 }
 
-/// SMs that the launch's clusters can fill. SMs come in pairs, so that clusters of two fill all;
-/// larger ones leave some of each GPC idle. (truth.db, 128x4096x4096: 32 clusters of 4 and 43 of 3
-/// take the time of two waves.)
+/// SMs that the launch's clusters can fill. SMs come in pairs, so clusters of two fill all of them;
+/// larger ones leave some SMs of each GPC idle. (truth.db, 128x4096x4096: 32 clusters of 4 and 43
+/// of 3 take the time of two waves.)
 double usable_sms(const CostFigures& figures, const TileLaunch& launch) {
   const double sms = sms_of(figures, launch);
   const double size = launch.cluster_size;
@@ -51,7 +51,7 @@ double usable_sms(const CostFigures& figures, const TileLaunch& launch) {
   return std::max(1.0, clusters) * size;
 }
 
-/// A and B read and written once more, by a launch of its own.
+/// Time to read and write A and B once more, in a launch of its own.
 double packing_us(const CostFigures& figures, const TileLaunch& launch,
                   const GemmProblem& problem) {
   if (!launch.packs) return 0;
@@ -60,11 +60,11 @@ double packing_us(const CostFigures& figures, const TileLaunch& launch,
          bytes / (figures.read_tbps * 1e6);
 }
 
-/// How long a launch takes at a clock, what overlaps and what does not.
+/// Time of a launch as a function of the clock, by parts that overlap and parts that do not.
 struct Duration {
   double clk = 0;        ///< cycles of the SM that takes longest
-  double memory_us = 0;  ///< beside them
-  double turnovers = 0;  ///< starts of CTAs that nothing hides, each of these:
+  double memory_us = 0;  ///< overlaps with clk
+  double turnovers = 0;  ///< starts of CTAs that nothing hides; each costs:
   double turnover_us = 0;
   double turnover_clk = 0;
   double fixed_us = 0;
@@ -86,7 +86,7 @@ double watts_at(const CostFigures& figures, const Traffic& traffic, const Durati
   return figures.idle_w + pj * 1e-6 / duration.us(mhz);
 }
 
-/// The highest clock at which the power limit is kept: power rises with it.
+/// The highest clock within the power limit; power rises with the clock.
 double capped_mhz(const CostFigures& figures, const Traffic& traffic, const Duration& duration) {
   constexpr int kHalvings = 16;
   const double limit_w = kHeldShare * figures.power_limit_w;
@@ -102,11 +102,11 @@ double capped_mhz(const CostFigures& figures, const Traffic& traffic, const Dura
   return low;
 }
 
-/// The main loop in waves of tiles, or parts of tiles.
+/// The main loop in waves of tiles, or of parts of tiles.
 struct Waves {
   double loop_clk = 0;
-  double even_clk = 0;  ///< if all SMs ended together
-  double tails = 0;     ///< stores that follow a tile on the SM that takes longest
+  double even_clk = 0;  ///< cycles if all SMs ended together
+  double tails = 0;     ///< stores after a tile on the SM that takes longest
 };
 Waves waves_of(const TileLaunch& launch, const BlockCycles& block, double units, double blocks,
                double sms, double resident, double alone) {
@@ -158,8 +158,8 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
   const double units = tiles * c.parts;
   const double blocks = ceil_ratio(ceil_ratio(static_cast<double>(problem.k), c.bk), c.parts);
 
-  // One k block: what the SM can do, and what a CTA alone can for the stages that it has on their
-  // way while one is multiplied.
+  // Cycles of one k block: `block` by the resources of the SM; `alone` for a single CTA, which also
+  // waits for the stages that it has under way while one is multiplied.
   const BlockCycles block = block_cycles(figures, c);
   const double resident = resident_ctas(c);
   const double on_their_way = std::max(1.0, c.stages - 1 - 0.5 * c.mma_depth);
@@ -172,7 +172,8 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                                           c, problem);
   const double memory_us = memory_time_us(figures, c, problem, traffic, units, sms);
 
-  // A CTA that follows another one on its SM starts anew; those that share the SM go on meanwhile.
+  // A CTA that follows another one on its SM has a full start; CTAs that share the SM work
+  // meanwhile.
   const double generations = c.cta_per_tile ? std::max(0.0, units / (sms * resident) - 1) : 0;
   const double packing = packing_us(figures, c, problem);
   const double launch_us = c.pdl ? 0 : figures.launch_us;

@@ -1,5 +1,5 @@
-// The terms of the cost model that all families share whose CTAs multiply output tiles by wgmma: a
-// family states its launch in these words, and gets its cost.
+// Terms of the cost model for all families whose CTAs multiply output tiles by wgmma. A family
+// describes its launch as a TileLaunch and gets its cost.
 #pragma once
 
 #include <functional>
@@ -9,49 +9,49 @@
 
 namespace hgemm {
 
-/// A launch of CTAs that each multiply tiles.
+/// A launch of CTAs that multiply tiles.
 struct TileLaunch {
-  int bm = 0, bn = 0, bk = 0;  ///< a CTA's tile and the depth of a stage
+  int bm = 0, bn = 0, bk = 0;  ///< a CTA's tile, and the depth of a stage
   int stages = 0, mma_depth = 0;
   int mma_n = 0;                     ///< width of one wgmma
-  int cluster_m = 1, cluster_n = 1;  ///< CTAs that share what they fetch, along M and N
+  int cluster_m = 1, cluster_n = 1;  ///< CTAs that share fetched data, along M and N
   int cluster_size = 1;
-  int parts = 1;                    ///< of K of a tile, each a CTA's
-  int smem_bytes = 0, threads = 0;  ///< of a CTA
-  int ctas_per_sm = 1;              ///< that it is built for
-  int sms = 0;                      ///< that it may use; 0: all
+  int parts = 1;                    ///< parts of K of a tile, one for each CTA
+  int smem_bytes = 0, threads = 0;  ///< per CTA
+  int ctas_per_sm = 1;              ///< that the kernel is built for
+  int sms = 0;                      ///< that the launch may use; 0: all
   bool streams = false;             ///< all SMs share the k blocks of all tiles evenly
-  bool cta_per_tile = false;        ///< or per part of one: CTAs come and go
-  double store_clk = 0;             ///< after a tile's last k block, until the next one's first
+  bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
+  double store_clk = 0;             ///< from a tile's last k block to the next tile's first one
   double sums_clk = 0;              ///< to add up the parts of a tile
   bool pdl = false, packs = false, fixed = false;
-  int promotion = 256;  ///< bytes that L2 fetches at least
-  /// The tile at a position of the order, of a grid of whole clusters.
+  int promotion = 256;  ///< least number of bytes that L2 fetches
+  /// The tile at a position of the order, for a grid of whole clusters.
   std::function<TileCoord(int, TileGrid)> tile_at = linear_tile;
-  int input_bytes = 2;  ///< of an element of A and B
+  int input_bytes = 2;  ///< per element of A and B
 };
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& launch,
                        const GemmProblem& problem);
 
-/// What of the GPU decides which tiles share what they read.
+/// Figures of the GPU that decide which tiles share fetched data.
 struct TrafficFigures {
   int sms = 132;
   double ctas_per_sm = 1;            ///< resident
-  double l2_bytes = 30 * 1048576.0;  ///< that keep operands between two waves (kUsefulL2)
+  double l2_bytes = 30 * 1048576.0;  ///< for operands between two waves (kUsefulL2)
 };
 
-/// What one k block of one CTA's tile moves; memory is left out.
+/// Traffic of one k block of one CTA's tile; dram_bytes is not set.
 Traffic block_traffic(const TileLaunch& launch);
 
-/// What a launch moves. Waves of tiles, as many as are resident, follow one another in the launch's
-/// order; the CTAs of one read along K together, so that a row or column of tiles is fetched once a
-/// wave, unless it is still in L2 from an earlier one: then what was touched since, this wave
-/// included, fits.
+/// Traffic of a launch. Waves of as many tiles as are resident follow one another in the launch's
+/// order. The CTAs of a wave read along K together, so a row or column of tiles is fetched once per
+/// wave, unless it is still in L2 from an earlier wave: that is, unless all data touched since
+/// then, including this wave, exceeds L2.
 Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,
                         const GemmProblem& problem);
 
-/// Two bounds that overlap: nearly the larger one, somewhat above it where they are close.
+/// Joins two bounds that overlap: about the larger one, and somewhat more if they are close.
 double overlapped(double a, double b);
 
 }  // namespace hgemm

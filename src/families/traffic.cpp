@@ -1,4 +1,4 @@
-// Bytes that tiles move, counted from the tiles and their order.
+// Counts the bytes that tiles move, from the tiles and their order.
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -9,12 +9,12 @@
 namespace hgemm {
 namespace {
 
-/// Tiles of an order that are counted; more repeat what these do. Enough for two bands of eight
-/// rows of 64x256 tiles.
+/// Number of tiles of an order that are counted; the rest repeats their pattern. Enough for two
+/// bands of eight rows of 64x256 tiles.
 constexpr int kMostTiles = 8192;
 
-/// Rows, or columns, of the grid of tiles: each is a panel of one operand. Kept up to the last one
-/// that was used: there may be 2^25.
+/// Rows or columns of the grid of tiles; each is a panel of one operand. Stored up to the last one
+/// that was used, because there may be 2^25.
 class Panels {
  public:
   explicit Panels(double panel_bytes) : bytes_(panel_bytes) {}
@@ -30,8 +30,8 @@ class Panels {
     wave_.push_back(at);
   }
   double touched() const { return static_cast<double>(wave_.size()) * bytes_; }
-  /// Ends the wave: bytes of its panels that are no longer in L2. `end`: all that was touched until
-  /// then, of both operands.
+  /// Ends the wave and returns the bytes of its panels that were no longer in L2. `end`: all bytes
+  /// of both operands touched so far.
   double fetched(double end, double l2_bytes) {
     double bytes = 0;
     for (const std::size_t panel : wave_) {
@@ -50,7 +50,7 @@ class Panels {
   std::vector<std::size_t> wave_;
 };
 
-/// The output in tiles of a whole cluster.
+/// The output as a grid of tiles of a whole cluster.
 TileGrid cluster_grid(const TileLaunch& c, const GemmProblem& problem) {
   return {ceil_div(static_cast<int>(problem.m), c.bm * c.cluster_m),
           ceil_div(static_cast<int>(problem.n), c.bn * c.cluster_n)};
@@ -81,7 +81,7 @@ double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
     touched += rows.touched() + columns.touched();
     fetched += rows.fetched(touched, figures.l2_bytes) + columns.fetched(touched, figures.l2_bytes);
   }
-  // The last row and column of tiles reach beyond the operands.
+  // The last row and column of tiles extend beyond the operands.
   const double whole = static_cast<double>(grid.m) * c.bm * c.cluster_m +
                        static_cast<double>(grid.n) * c.bn * c.cluster_n;
   const double inside = static_cast<double>(problem.m + problem.n) / whole;
@@ -91,7 +91,7 @@ double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
 }  // namespace
 
 Traffic block_traffic(const TileLaunch& c) {
-  // A wgmma reads 64 rows of one operand and as many of the other as it is wide.
+  // A wgmma reads 64 rows of one operand, and mma_n rows of the other.
   const double width = c.mma_n;
   const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * c.bk / kMmaK;
   const double read = wgmmas * (kMmaM + width) * kMmaK * c.input_bytes;

@@ -1,5 +1,5 @@
-// How generic code reaches a family: by the type of a config, or by a family's name. For this
-// folder and for the reader of space files; other code uses families/family.h.
+// How generic code gets at a family: by the type of a config, or by the family's name. For this
+// folder and the reader of space files; other code uses families/family.h.
 #pragma once
 
 #include <string_view>
@@ -20,7 +20,8 @@ void for_each_family(const Visit& visit) {
   all(std::make_index_sequence<std::variant_size_v<KernelConfig>>{});
 }
 
-/// Calls `visit` with a default config of the family of that name. False if there is none.
+/// Calls `visit` with a default config of the family with that name. Returns false if there is
+/// none.
 template <class Visit>
 bool visit_family(std::string_view name, const Visit& visit) {
   bool found = false;
@@ -32,7 +33,7 @@ bool visit_family(std::string_view name, const Visit& visit) {
   return found;
 }
 
-/// A kernel's config, without what of the problem is compiled in.
+/// A kernel's config, without the compiled-in parts of the problem.
 template <class KernelType>
 const typename KernelType::Config& config_part(const KernelType& kernel) {
   return kernel;

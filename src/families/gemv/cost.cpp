@@ -12,12 +12,12 @@ using namespace cost_constants;
 
 Cost Family<GemvConfig>::predict_cost(const CostFigures& figures, const GemvKernel& k,
                                       const GemmProblem& problem) {
-  // An fma for each product, of vectors that are not there too.
+  // One fma for each product, including the vectors beyond the problem's.
   const double rows = static_cast<double>(problem.m > k.vectors ? problem.m : problem.n);
   const double products = rows * k.vectors * static_cast<double>(problem.k);
   const double fma_us = products * kGemvInstructions / (figures.sms * kLanesPerSm * figures.mhz);
   const double memory_us = kLoadsOverCopies * problem.bytes() / (figures.read_tbps * 1e6);
-  // A CTA waits for its vectors, then for each round of loads that its warps have on their way.
+  // A CTA waits for its vectors, then for each round of loads that its warps have under way.
   const double ctas = std::ceil(rows / k.rows) * k.splits;
   const double rounds = std::ceil(static_cast<double>(problem.k) / k.splits /
                                   (static_cast<double>(k.step) * k.depth * row_sharers(k)));
@@ -29,7 +29,7 @@ Cost Family<GemvConfig>::predict_cost(const CostFigures& figures, const GemvKern
   cost.mhz = figures.mhz;
   cost.bound = fma_us > memory_us ? "CUDA cores" : "memory";
   if (waiting_us > std::max(fma_us, memory_us)) cost.bound = "latency";
-  // PDL gains nothing here (truth.db, 1x11008x4096: 25.6 us with it, and 20.6 by swap-AB).
+  // PDL does not help here (truth.db, 1x11008x4096: 25.6 us with it; swap-AB takes 20.6 us).
   cost.terms = {{"launch", figures.launch_us},
                 {"start", figures.start_us},
                 {"main loop", overlapped(std::max(fma_us, memory_us), waiting_us)}};

@@ -1,4 +1,4 @@
-// The GEMV family: a few rows of A or of B, by CUDA cores (kernels/gemv).
+// The GEMV family: a few rows of A or of B, computed by CUDA cores (kernels/gemv).
 #pragma once
 
 #include "families/family.h"
@@ -16,7 +16,7 @@ struct Family<GemvConfig> {
   static constexpr PdlKind kPdl = PdlKind::kSafe;
 
   static std::span<const Axis<GemvConfig>> axes();
-  /// Where half as many vectors would not do.
+  /// True if half as many vectors would not be enough.
   static bool suits(const GemvKernel& kernel, const GemmProblem& problem);
   static Cost predict_cost(const CostFigures& figures, const GemvKernel& kernel,
                            const GemmProblem& problem);

@@ -1,4 +1,4 @@
-// How GEMV kernels are launched. As families/launch.h, shared with exported packages.
+// Launches of GEMV kernels. Shared with exported packages, as families/launch.h is.
 #pragma once
 
 #include "families/launch_parts.h"
@@ -10,7 +10,7 @@ inline Misaligned find_misaligned(const GemvKernel& k, const Operands& operands)
   return find_misaligned(k.gemm, true, true, operands);
 }
 
-/// Blocks of rows.
+/// Number of blocks of rows.
 inline long long grid_tiles(const GemvKernel& k, const ProblemExtents& p) {
   return gemv_grid(k, static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.lda),
                    static_cast<int>(p.ldb))
@@ -27,7 +27,7 @@ inline WorkspaceBytes workspace_bytes(const GemvKernel&, const ProblemExtents&, 
   return {};
 }
 
-/// Without tensor maps: threads read and write memory themselves.
+/// No tensor maps: threads read and write memory themselves.
 template <class Encode>
 LaunchParams make_launch_params(const GemvKernel& k, const ProblemExtents& p,
                                 const Operands& operands, const WorkspaceAddresses& workspace,

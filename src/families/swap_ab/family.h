@@ -1,4 +1,4 @@
-// The swap-AB family: few rows of A, with B as wgmma's 64-row operand (kernels/swap_ab).
+// The swap-AB family: few rows of A; B is wgmma's 64-row operand (kernels/swap_ab).
 #pragma once
 
 #include "families/family.h"
@@ -16,7 +16,7 @@ struct Family<SwapAbConfig> {
   static constexpr PdlKind kPdl = PdlKind::kWeights;
 
   static std::span<const Axis<SwapAbConfig>> axes();
-  /// One row of tiles that leaves less than a third of it empty, or less than 8 rows.
+  /// True for one row of tiles of which less than a third, or less than 8 rows, is empty.
   static bool suits(const SwapAbKernel& kernel, const GemmProblem& problem);
   static Cost predict_cost(const CostFigures& figures, const SwapAbKernel& kernel,
                            const GemmProblem& problem);

@@ -1,4 +1,4 @@
-// How swap-AB kernels are launched. As families/launch.h, shared with exported packages.
+// Launches of swap-AB kernels. Shared with exported packages, as families/launch.h is.
 #pragma once
 
 #include "families/launch_parts.h"

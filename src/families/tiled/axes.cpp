@@ -27,7 +27,7 @@ constexpr auto kInParts = [](TileScheduler scheduler) {
   return scheduler == TileScheduler::kSplitK || scheduler == TileScheduler::kClusterSplitK;
 };
 
-/// "2x1": two numbers, of which both are always there.
+/// "2x1": two numbers, both required.
 constexpr Axis<C> cluster_axis() {
   return {.text = {.name = "cluster",
                    .field = "c",

@@ -1,4 +1,4 @@
-// The cost terms of tiled kernels, and which problems they suit.
+// The cost terms of tiled kernels, and the problems that they suit.
 #include <algorithm>
 
 #include "families/cost_constants.h"
@@ -15,7 +15,7 @@ double output_bytes(const TiledKernel& k) {
   return static_cast<double>(k.bm) * k.bn * element_bytes(k.gemm.output);
 }
 
-/// After the last k block of a tile, until its consumers can begin the next one.
+/// Cycles from the last k block of a tile until its consumers can begin the next one.
 double store_clk(const TiledKernel& k) {
   const double clk =
       kStoreClk +
@@ -24,7 +24,7 @@ double store_clk(const TiledKernel& k) {
   return overlaps ? clk * kOverlappedStore : clk;
 }
 
-/// To add up the parts of a tile: through the other CTAs' shared memory, or through L2.
+/// Cycles to add up the parts of a tile, through the other CTAs' shared memory or through L2.
 double sums_clk(const TiledKernel& k) {
   const double bytes = 4.0 * k.bm * k.bn;
   if (adds_in_cluster(k)) return kClusterSumsClk + bytes / kSumsBytesPerClk;
@@ -33,7 +33,7 @@ double sums_clk(const TiledKernel& k) {
   return 0;
 }
 
-/// SMs that the launch takes; 0: all.
+/// SMs that the launch uses; 0: all.
 int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   if (k.sms == kAllSms) return 0;
   const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();

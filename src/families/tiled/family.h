@@ -1,4 +1,4 @@
-// The tiled family: output tiles of a CTA, wgmma fed by TMA (kernels/tiled).
+// The tiled family: each CTA computes output tiles by wgmma, fed by TMA (kernels/tiled).
 #pragma once
 
 #include "families/family.h"
@@ -16,7 +16,7 @@ struct Family<TiledConfig> {
   static constexpr PdlKind kPdl = PdlKind::kSafe;
 
   static std::span<const Axis<TiledConfig>> axes();
-  /// Tiles that do not leave whole 64-row blocks empty.
+  /// True if its tiles do not leave whole 64-row blocks empty.
   static bool suits(const TiledKernel& kernel, const GemmProblem& problem);
   static Cost predict_cost(const CostFigures& figures, const TiledKernel& kernel,
                            const GemmProblem& problem);

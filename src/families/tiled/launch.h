@@ -1,4 +1,4 @@
-// How tiled kernels are launched. As families/launch.h, shared with exported packages.
+// Launches of tiled kernels. Shared with exported packages, as families/launch.h is.
 #pragma once
 
 #include "families/launch_parts.h"
@@ -16,7 +16,7 @@ inline long long grid_tiles(const TiledKernel& k, const ProblemExtents& p) {
   return tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
 }
 constexpr bool has_cluster_per_tile(const TiledConfig& c) { return !is_persistent(c); }
-/// With PDL and two CTAs on an SM some may have no work (grid_clusters).
+/// With PDL and two CTAs per SM some CTAs may have no work (grid_clusters).
 inline int grid_ctas(const TiledKernel& k, const ProblemExtents& p, int resident) {
   const long long tiles = grid_tiles(k, p);
   if (has_cluster_per_tile(k)) return static_cast<int>(tiles) * cluster_size(k);
@@ -29,7 +29,7 @@ inline int grid_ctas(const TiledKernel& k, const ProblemExtents& p, int resident
 }
 
 constexpr bool waits_in_memory(const TiledKernel& k) { return adds_in_workspace(k); }
-/// Parts of a tile have a flag each. Those of kStreamK are as many as CTAs, which always fit.
+/// Each part of a tile has a flag. kStreamK has as many parts as CTAs, which always fit.
 constexpr bool flags_grow_with_problem(const TiledKernel& k) {
   return k.scheduler == TileScheduler::kSplitK;
 }
