@@ -45,10 +45,7 @@ std::optional<std::string> read_trusted_file(const fs::path& path, std::size_t m
     return std::nullopt;
   }
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  if (file.read(text.data(), text.size()) != status.st_size)
-    return std::nullopt;  // the file
-                          // shrank
-                          // meanwhile
+  if (file.read(text.data(), text.size()) != status.st_size) return std::nullopt;  // it shrank
   return text;
 }
 

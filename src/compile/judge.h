@@ -8,7 +8,7 @@
 namespace hgemm {
 
 struct Judgement {
-  /// why the kernel must not be used, with the compiler's text; empty if it may be
+  /// Why the kernel must not be used, with the compiler's text; empty if it may be.
   std::string objection;
   int registers = 0;    ///< per thread, at entry; the maximum of several kernels
   int spill_bytes = 0;  ///< bytes of spill stores and loads

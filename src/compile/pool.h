@@ -13,7 +13,7 @@
 namespace hgemm {
 
 struct PoolOptions {
-  /// see Child; it answers each message on its socket with one message
+  /// See Child; it answers each message on its socket with one message.
   std::vector<std::string> command;
   int children = 1;
   std::chrono::milliseconds timeout{60'000};  ///< per request
@@ -24,7 +24,7 @@ struct PoolOptions {
 
 struct Answer {
   nlohmann::json message;
-  /// why there is no message (the child ended, was too slow, or sent none); empty if there is one
+  /// Why there is no message (the child ended, was too slow, or sent none); empty if there is one.
   std::string failure;
 };
 

@@ -23,7 +23,7 @@ std::string kernel_source(const Kernel& kernel) {
     source += fmt::format("#include \"{}\"\n", header);
   }
   source += '\n' + kernel_definition(kernel, "kKernel", "extern \"C\"");
-  // The plain kernel is built too, so that the cost of the time stamps can be measured.
+  // The plain kernel is built too, so that the cost of the cycle stamps can be measured.
   return source + probed_definition(kernel, "kKernel", "extern \"C\"");
 }
 
@@ -44,7 +44,7 @@ std::set<std::string> JobMaker::reached_from(std::vector<std::string> names) con
   while (!names.empty()) {
     const auto header = headers_.find(names.back());
     names.pop_back();
-    // a missing header is for the compiler to report
+    // A missing header is for the compiler to report.
     if (header == headers_.end() || !reached.insert(header->first).second) continue;
     std::ranges::copy(header->second.includes, std::back_inserter(names));
   }

@@ -40,7 +40,7 @@ bool CudaError::sticky() const {
 
 void check(cudaError_t code, const char* doing) {
   if (code == cudaSuccess) return;
-  // clears an error that is not sticky, so that the next call does not report it
+  // Clears an error that is not sticky, so that the next call does not report it.
   cudaGetLastError();
   throw CudaError(
       code, fmt::format("{}: {} ({})", doing, cudaGetErrorName(code), cudaGetErrorString(code)));

@@ -43,8 +43,8 @@ struct Workspace {
 
 class LoadedKernel {
  public:
-  /// Loads the kernel. For a probed config that is the kernel with time stamps; the same cubin also
-  /// has the plain one. Throws CudaError if the cubin cannot be loaded or its shared memory is
+  /// Loads the kernel. For a probed config that is the kernel with cycle stamps; the same cubin
+  /// also has the plain one. Throws CudaError if the cubin cannot be loaded or its shared memory is
   /// refused.
   LoadedKernel(const Kernel& kernel, const Cubin& cubin);
   LoadedKernel(const LoadedKernel&) = delete;
@@ -61,7 +61,7 @@ class LoadedKernel {
   /// packs. Flags are set to zero. Launches that use the same workspace or pool must run one after
   /// another.
   Workspace make_workspace(const GemmProblem& problem, int ctas, WorkspacePool& pool) const;
-  /// shared with no other kernel
+  /// Shared with no other kernel.
   Workspace make_workspace(const GemmProblem& problem, int ctas) const;
 
   /// `records`: only for a probed kernel, in zeroed device memory.

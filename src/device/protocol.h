@@ -100,7 +100,7 @@ struct Windows {
   double settle_short_ms;
   double settle_window_ms;
   double settle_limit_ms;
-  /// for the samples; the wait until the power cap is left has its own limit
+  /// For the samples; the wait until the power cap is left has its own limit.
   double settle_rested_limit_ms;
   double resume_ms;
 };

@@ -224,7 +224,7 @@ Sample Sampler::run_rested(const Timed& timed) {
   std::this_thread::sleep_for(Milliseconds(rest_ms - ms_since(idle_since_)));
   enqueue(timed, 1, 0);
   ends_.front().synchronize();
-  // a query of NVML takes a millisecond or two, during which the GPU already rests
+  // A query of NVML takes a millisecond or two, during which the GPU already rests.
   idle_since_ = SteadyClock::now();
   Sample sample = await(timed, 1, 0, Pace::kRested);
   stream_.synchronize();

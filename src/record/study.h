@@ -59,12 +59,12 @@ struct Series {
 
 struct Study {
   std::string kind;  ///< name of a study in the registry: "micro"
-  /// of the microbenchmark, the config (probed builds say so), the ladder step, the baseline or the
-  /// chain
+  /// Of the microbenchmark, the config (probed builds say so), the ladder step, the baseline or the
+  /// chain.
   std::string label;
   std::optional<GemmProblem> problem;  ///< none if the study has no problem, or several
-  /// identifies the code that ran: a hash over all of it if there are several kernels; empty for a
-  /// library's kernel
+  /// Identifies the code that ran: a hash over all of it if there are several kernels; empty for a
+  /// library's kernel.
   std::string kernel_id;
   Status status = Status::kOk;
   std::string message;  ///< why not ok; otherwise a remark, or empty

@@ -29,7 +29,7 @@ namespace hgemm {
 /// The rules of a race; the defaults are the protocol of results/.
 struct RacePolicy {
   int screen_rounds = 3;  ///< rounds that candidates must survive; 0: all are finalists
-  /// after each round, keep candidates within this ratio of the fastest
+  /// After each round, keep candidates within this ratio of the fastest.
   double screen_keep_ratio = 0.85;
   int semifinalists = 24;  ///< configs that compete for places in the final after these rounds
   int lt_semifinalists = 8;
@@ -39,7 +39,7 @@ struct RacePolicy {
   int min_rounds = 9;        ///< least number of final rounds of a candidate that stays
   int max_rounds = 40;
   double max_final_s = 15;  ///< total time of samples in the final; min_rounds take precedence
-  /// relative; stop once the winner's ratios are known this well
+  /// Relative; stop once the winner's ratios are known this well.
   double interval_half_width = 0.005;
   /// These replace the values above if the final may be at the own pace, where a round takes a
   /// hundred times longer. Six rounds are the fewest that give an interval.
@@ -90,7 +90,7 @@ class Referee {
 
   struct Standing {
     std::string leader;  ///< empty if no config is left
-    /// median over the rounds of this phase of cublas' time / the leader's time
+    /// Median over the rounds of this phase of cublas' time / the leader's time.
     double ratio_cublas = 0;
   };
   /// State after the last end_round(), for progress.

@@ -84,7 +84,7 @@ class Strategy {
   std::vector<double> predicted_;  ///< logarithms
   StrategyPolicy policy_;
   std::mt19937_64 random_;
-  /// order without random configs; breaks ties once it was told a time
+  /// Order without random configs; breaks ties once it was told a time.
   std::vector<std::size_t> plain_;
   std::vector<std::size_t> order_;  ///< order before it was told a time
   std::vector<std::size_t> kin_;    ///< number of the kin of each config; kStaged only

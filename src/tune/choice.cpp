@@ -45,7 +45,7 @@ class Ended {
   bool has(const KernelConfig& config) const {
     const std::string name = label(config);
     const auto first = trials_.lower_bound({name, ""});
-    // returns early, without making the kernel's source
+    // Returns early, without making the kernel's source.
     if (first == trials_.end() || first->label != name) return false;
     return trials_.contains({name, kernels_.identity(config, problem_)});
   }
@@ -99,7 +99,7 @@ class Search {
     first_ = strategy_.next(plan_.deadline ? budget_ : first_stage(plan_.strategy, budget_));
     return configs_of(first_);
   }
-  /// configs of the budget that the first stage leaves
+  /// Configs of the budget that the first stage leaves.
   std::size_t left() const { return budget_ - first_.size(); }
   /// The second stage's configs, given the speeds of the first stage's configs by label.
   std::vector<KernelConfig> second(const std::map<std::string, double>& speeds) {

@@ -37,7 +37,7 @@ class CompileAhead {
                 const std::function<void()>& poll);
 
   void wait_for_all(Clock::time_point until, const std::function<void()>& poll);
-  /// whether all builds were taken
+  /// Whether all builds were taken.
   bool is_done() const { return builds_.size() == kernels_.size(); }
 
   std::size_t total() const { return kernels_.size(); }

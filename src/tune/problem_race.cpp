@@ -80,7 +80,7 @@ void ProblemRace::open() {
       opened = context_.measurer.open(problem_, context_.plan.policy.seed,
                                       roster_.ended_baselines(), terms_.effort);
     } catch (const MeasurerLost& loss) {
-      // nothing may be known of it yet: this is its first launch
+      // Nothing may be known of it yet: this is its first launch.
       if (is_cublaslt(loss.culprit)) roster_.add_baseline(loss.culprit);
       blame(loss.culprit, loss);
       continue;

@@ -90,7 +90,7 @@ class ProblemRace {
   /// is the same and only the pauses grow.
   bool one_by_one_ = false;
 
-  /// labels whose sample of the round under way was already taken
+  /// Labels whose sample of the round under way was already taken.
   std::set<std::string> taken_early_;
   std::uint64_t clock_events_ = 0;  ///< of all samples
 };

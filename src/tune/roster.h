@@ -22,7 +22,7 @@ struct Racer {
   std::optional<double> estimate_us;  ///< for a config, once it was verified
   bool ready = false;                 ///< the measurer holds it
   bool ended = false;                 ///< takes no part any more
-  /// must be recorded: it ended, was measured to the end, or has an energy
+  /// Must be recorded: it ended, was measured to the end, or has an energy.
   bool due = false;
   bool counted = false;                ///< counted among the recorded configs
   std::vector<double> final_times_us;  ///< from all its final rounds
@@ -44,7 +44,7 @@ class Roster {
 
   std::size_t size() const { return racers_.size(); }
   int configs_alive() const;  ///< number of configs that have not ended
-  /// labels that have not ended, including baselines
+  /// Labels that have not ended, including baselines.
   std::vector<std::string> alive() const;
   std::vector<std::string> waiting() const;       ///< labels that must be made ready
   std::set<std::string> ended_baselines() const;  ///< these must not be launched again

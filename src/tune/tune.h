@@ -68,7 +68,7 @@ struct TunePlan {
 
 struct TuneOutcome {
   std::int64_t recorded = 0;  ///< trials of configs recorded by this call
-  /// those that this GPU's memory cannot hold, or not now
+  /// Those that this GPU's memory cannot hold, or not now.
   std::vector<std::string> skipped_problems;
   std::vector<std::string> late_problems;  ///< those for which there was no time left
 };

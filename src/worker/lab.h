@@ -20,7 +20,7 @@ struct StudyRequest {
   std::string kind;  ///< name of a study in the registry (studies/registry.h)
   std::string label;
   std::optional<GemmProblem> problem;
-  /// compiled; each label once; empty if no code of this program runs
+  /// Compiled; each label once; empty if no code of this program runs.
   std::vector<StudySource> sources = {};
   std::vector<StudyPart> parts = {};  ///< if it has several problems
   std::uint64_t seed = 1;             ///< seed of the input data
