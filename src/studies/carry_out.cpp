@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kMaxLossesInARow = 4;
 
-/// Of a fresh worker too. One loss may have been left behind by the study that came before.
+/// Asks a new worker for its machine. It tries twice, because the study before may have left one
+/// loss behind.
 Machine answering(Lab& lab) {
   try {
     return lab.machine();
@@ -54,8 +55,8 @@ class Studies {
  private:
   using Builds = std::map<std::string, Build>;  ///< by source
 
-  /// What several requests share is compiled once. All of it ahead, so that nothing but the GPU
-  /// works while there is timing.
+  /// Compiles the sources of all requests, each once. All are compiled before the first study, so
+  /// that only the GPU works during timing.
   Builds compile(std::span<const StudyRequest> requests, const CompileOptions& options,
                  const CompileSources& compile_sources) {
     Builds builds;
@@ -76,7 +77,8 @@ class Studies {
     return builds;
   }
 
-  /// What the study is of: the cubin, or all of them in their order; or why there is none.
+  /// Sets what ran in a study: the hash of its cubin, or of all its cubins in order; or why there
+  /// is none.
   static void describe_builds(Study& study, const StudyRequest& request, const Builds& builds) {
     const bool alone = request.sources.size() == 1;
     std::string hashes;
@@ -112,7 +114,7 @@ class Studies {
         cubins[source.label] = builds.at(source.text).cubin;
       }
       Study found = lab_.run(request, cubins);
-      // What it is about is ours to say: a resumed run asks for just this.
+      // These are set here, because a resumed run looks for exactly them.
       found.kind = study.kind;
       found.label = study.label;
       found.problem = study.problem;
@@ -148,7 +150,8 @@ class Studies {
   const std::function<bool()>& stop_;
   StudyListener& listener_;
   Machine machine_;
-  std::optional<std::int64_t> run_;  // begun by the first study: a run that finds all done is none
+  // Begun by the first study, so that a run without new studies leaves no row.
+  std::optional<std::int64_t> run_;
   int losses_in_a_row_ = 0;
 };
 

@@ -29,7 +29,7 @@ Tuned::Tuned(const StudyOptions& options) {
 
 BestRow Tuned::best(const GemmProblem& problem) const {
   for (const Source& source : sources_) {
-    // Sustained before burst.
+    // Sustained comes before burst.
     for (BestRow& row :
          best_rows(source.races, {&problem, 1}, Objective::kTime, source.is_current)) {
       if (row.label) return std::move(row);
@@ -85,7 +85,8 @@ PdlPair Tuned::pdl_pair(const GemmProblem& problem) const {
     auto off = fastest(source.races, source.is_current, problem, false);
     auto on = fastest(source.races, source.is_current, problem, true);
     if (!off && !on) continue;
-    // Where the other sort was never measured, or no kernel is of that sort: the same one.
+    // If this variant was never measured, toggle PDL; if no kernel supports that, use the same
+    // config.
     const auto or_same = [&](const std::optional<std::string>& known, const std::string& toggled,
                              const std::string& same) {
       if (known) return *known;
@@ -95,7 +96,7 @@ PdlPair Tuned::pdl_pair(const GemmProblem& problem) const {
     const PdlPair toggled = pdl_pair_of(parse_label(known));
     return {or_same(off, toggled.off, known), or_same(on, toggled.on, known)};
   }
-  const std::string known = winner(problem);  // throws, unless what is known is no longer valid
+  const std::string known = winner(problem);  // throws, unless the known config is no longer valid
   throw InputError(fmt::format("the best known config at {}, {}: the kernel no longer takes it: {}",
                                to_string(problem), known, why_not(parse_label(known), problem)));
 }

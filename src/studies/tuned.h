@@ -1,4 +1,4 @@
-// What tuning found best, for commands that look into the best known kernel of a problem.
+// Looks up the best known config of a problem, for commands that study it.
 #pragma once
 
 #include <string>
@@ -10,29 +10,31 @@
 
 namespace hgemm::cli {
 
-/// Labels of configs without and with programmatic dependent launch.
+/// Labels of two configs: one without and one with programmatic dependent launch.
 struct PdlPair {
   std::string off, on;
 };
-/// A config both ways.
+/// The config without and with PDL.
 PdlPair pdl_pair_of(const KernelConfig& config);
 
-/// Known: the database of the command (--db, else ./hgemm-tune.db if it is there), then the results
-/// that ship with the program; only these with --recorded and no --db.
+/// Looks in the command's database (--db; otherwise ./hgemm-tune.db if it exists), then in the
+/// results shipped with the program. With --recorded and no --db, only in the shipped results.
 class Tuned {
  public:
-  /// Throws InputError if --recorded names a database that is not there.
+  /// Throws InputError if the command has --recorded and its --db does not exist.
   explicit Tuned(const StudyOptions& options);
 
-  /// At full load where that was measured, else in burst. No label where no config is known.
+  /// The best config in the sustained regime; in burst if sustained was not measured. No label if
+  /// no config is known.
   BestRow best(const GemmProblem& problem) const;
 
-  /// The label of best(). Throws InputError if no kernel can compute the problem or none is
+  /// The label of best(). Throws InputError if no kernel can compute the problem, or no config is
   /// known.
   std::string winner(const GemmProblem& problem) const;
 
-  /// The fastest of each sort, of the configs that the kernel still takes; where only one sort was
-  /// measured, the same config the other way. Throws InputError as winner() does.
+  /// The fastest config without and with PDL, among configs that the kernel still supports. If only
+  /// one of the two was measured, the other is the same config with PDL toggled. Throws InputError
+  /// as winner() does.
   PdlPair pdl_pair(const GemmProblem& problem) const;
 
  private:
@@ -40,7 +42,7 @@ class Tuned {
     std::vector<RecordedRace> races;
     IsCurrent is_current;
   };
-  std::vector<Source> sources_;  ///< the first that knows a config answers
+  std::vector<Source> sources_;  ///< searched in this order
 };
 
 }  // namespace hgemm::cli

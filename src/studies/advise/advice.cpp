@@ -12,28 +12,28 @@
 namespace hgemm {
 namespace {
 
-/// wgmma's least N, and what one mma.m16n8k16 takes: up to here one pass over the weights computes
-/// all tokens without the tensor cores mattering. ONNX Runtime takes its GEMV up to the same M
-/// (pull request 31478).
+/// The least N of wgmma, and the N of one mma.m16n8k16: up to this M, one pass over the weights
+/// computes all tokens, and the time of the tensor cores does not matter. ONNX Runtime uses its
+/// GEMV up to the same M (pull request 31478).
 constexpr std::int64_t kGemvRows = 8;
-/// Two 64-row blocks. Every decode shape up to here is memory-bound on an H200, and TensorRT-LLM,
-/// SGLang and cuBLAS have kernels of their own up to here (analysis/latency-model.md).
+/// Two 64-row blocks. Up to this M every decode shape is memory-bound on an H200, and TensorRT-LLM,
+/// SGLang and cuBLAS have kernels of their own (analysis/latency-model.md).
 constexpr std::int64_t kThinRows = 128;
-/// CUTLASS's stream-K gives no unit fewer k tiles than this (tile_scheduler_params.h).
+/// CUTLASS's stream-K gives each unit at least this many k tiles (tile_scheduler_params.h).
 constexpr double kLeastKBlocks = 8;
 constexpr std::int64_t kBlockK = 64;
 constexpr int kMaxTileRows = 384;  // TiledRule::kTileM
-/// A share waits for the other one's partial sums: written, announced, seen and read are four trips
-/// through L2 one after the other. An assumption: public microbenchmarks put a hit at 200 to 300
-/// cycles.
+/// A share waits for the other share's partial sums: these are written, announced, seen and read in
+/// four successive trips through L2. Assumed, because public microbenchmarks put a hit at 200 to
+/// 300 cycles.
 constexpr double kSplitLatencyCycles = 4 * 260;
-/// What L2 delivers, as DeepGEMM's cost model has it (heuristics/sm90.hpp): per SM, and in all.
+/// Bandwidth of L2 in DeepGEMM's cost model (heuristics/sm90.hpp): per SM, and in all.
 constexpr double kL2BytesPerClkPerSm = 64;
 constexpr double kL2BytesPerClk = 8e6 / 1.3e3;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-/// Whether this project's kernel can have the tile, with three stages and some consumers.
+/// Whether this project's kernel supports the tile with three stages and any number of consumers.
 bool can_build(int bm, int bn) {
   for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
     for (const int consumers : {1, 2, 3}) {
@@ -61,7 +61,8 @@ class Tiling {
           best.split_us = *us;
       }
     }
-    // The model cannot tell those within its error apart; the largest moves the fewest bytes.
+    // The model cannot distinguish tiles whose times are within its error; the largest moves the
+    // fewest bytes.
     best.whole_us = std::ranges::min_element(fits, {}, &TileFit::us)->us;
     for (const TileFit& fit : fits) {
       if (fit.us <= best.whole_us * kModelMargin && fit.bm * fit.bn > best.whole.bm * best.whole.bn)
@@ -80,8 +81,8 @@ class Tiling {
     return fit;
   }
 
-  /// Every SM has its share of all tiles' k blocks; one tile of each is shared with another SM, and
-  /// its fp32 partial sums are written and read through L2.
+  /// Time if every SM gets an equal share of all tiles' k blocks. Each SM then shares one tile with
+  /// another SM; the fp32 partial sums of that tile are written and read through L2.
   std::optional<double> split_us(int bm, int bn) const {
     const double shares = static_cast<double>(tiles(bm, bn)) / sms_;
     if (shares * static_cast<double>(rounded_up(problem_.k, kBlockK)) < kLeastKBlocks)
@@ -94,8 +95,8 @@ class Tiling {
     return rounded_up(problem_.m, bm) * rounded_up(problem_.n, bn);
   }
 
-  /// Of one tile: its wgmmas, or its operands from L2. With more tiles than SMs clusters of two
-  /// share the larger operand (DeepGEMM: not with a single wave).
+  /// Cycles of one tile: its wgmmas, or its operands from L2. If there are more tiles than SMs,
+  /// clusters of two share the larger operand (DeepGEMM: not with a single wave).
   double cycles(int bm, int bn) const {
     const auto all = static_cast<double>(tiles(bm, bn));
     const auto depth = static_cast<double>(rounded_up(problem_.k, kMmaK));
@@ -222,7 +223,7 @@ TensorWork tensor_work(const Device& device, const WgmmaForm& form, std::int64_t
     const double cycles = static_cast<double>(instructions) / device.sms.value *
                           wgmma_cycles(device, form, n).cycles();
     const double us = cycles / device.model_mhz();
-    // Of equals the largest N, which comes first: the fewest instructions.
+    // If times are equal, the largest N wins, because it comes first: the fewest instructions.
     if (us < best.us) best = {.n = n, .blocks = blocks, .instructions = instructions, .us = us};
   }
   return best;

@@ -14,10 +14,11 @@
 namespace hgemm {
 namespace {
 
-/// How far the model may be from what is measured.
+/// Largest relative difference between model and measurement.
 constexpr double kModelError = 0.05;
-/// With A in registers an instruction takes no less, though B alone would be there sooner: 13.0
-/// cycles at N = 8 and 16, 13.2 at 24, for every type (H200, 2026-11-20, results/h200/study.db).
+/// With A in registers an instruction takes at least this many cycles, although B alone would be
+/// read sooner: 13.0 cycles at N = 8 and 16, 13.2 at 24, for every type (H200, 2026-11-20,
+/// results/h200/study.db).
 constexpr double kLeastRegisterClk = 13;
 
 constexpr std::array<WgmmaForm, 10> kForms = {{
@@ -63,7 +64,7 @@ WgmmaForm form_of(const WgmmaPoint& point) {
   throw Error("a microbenchmark of a type that the model does not know");
 }
 
-/// None for a label that this version of the program does not know.
+/// The point of a label; none if this version of the program does not know it.
 std::optional<MicroPoint> find_point(const std::string& label) {
   try {
     return parse_micro(label);
@@ -72,7 +73,7 @@ std::optional<MicroPoint> find_point(const std::string& label) {
   }
 }
 
-/// None if it is not about a full pipe of wgmma on random data by one warpgroup.
+/// None unless the study is about a full pipe of wgmma on random data by one warpgroup.
 std::optional<MeasuredWgmma> as_measured(const RecordedStudy& recorded) {
   const Study& study = recorded.study;
   if (study.kind != kMicroStudy || study.status != Status::kOk) return std::nullopt;

@@ -10,7 +10,7 @@
 namespace hgemm {
 namespace {
 
-/// "some-8b/decode" of "some-8b/decode/qkv+some-8b/decode/out".
+/// The model in tags: "some-8b/decode" for "some-8b/decode/qkv+some-8b/decode/out".
 std::string_view model_of(const GemmProblem& problem) {
   const std::string_view first = std::string_view(problem.tag).substr(0, problem.tag.find('+'));
   const auto slash = first.rfind('/');
@@ -22,8 +22,8 @@ bool in_one_step(const GemmProblem& problem, const GemmProblem& other) {
          model_of(problem) == model_of(other);
 }
 
-/// How many of a layer's links each problem is. The lower median, so that of two the rarer one
-/// comes once.
+/// How often each problem occurs in a layer. It divides by the lower median of the weights, so that
+/// of two problems the rarer one occurs once.
 std::vector<long> copies_in_a_layer(std::span<const GemmProblem> problems) {
   std::vector<double> weights;
   for (const GemmProblem& problem : problems) weights.push_back(problem.weight);
@@ -44,7 +44,7 @@ Chain chain_of(std::span<const GemmProblem> problems, int length) {
       chain.left_out.push_back(problems[i]);
       continue;
     }
-    // More than the chain has room for need not be made.
+    // Copies beyond the length of the chain are not needed.
     const long room = length - static_cast<long>(layer.size());
     layer.insert(layer.end(), static_cast<std::size_t>(std::clamp(copies[i], 0L, room)),
                  problems[i]);

@@ -26,15 +26,17 @@ namespace {
 constexpr std::int64_t kGuardRows = 64;
 /// Left free for cuBLAS's workspace, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
-/// Runs that must agree: a race that goes wrong once in a while should show.
+/// Number of runs that must agree, so that a race condition that occurs rarely is found.
 constexpr int kAgreeingRuns = 10;
-/// References of all links, and outputs copied many times: only that it is no hang.
+/// Expected time of all references and of copying the outputs many times; only used to detect
+/// hangs.
 constexpr double kVerifyMs = 1000;
-/// Of a sample each; at the own pace windows of protocol::kFull.own_samples.
+/// Rounds of one sample each; at the own pace rounds come in windows of
+/// protocol::kFull.own_samples.
 constexpr int kSharedRounds = 40;
 constexpr int kOwnRounds = 9;
 
-/// With its guard rows.
+/// Including its guard rows.
 std::size_t output_bytes(const GemmProblem& problem) {
   return matrix_bytes(problem.m + 2 * kGuardRows, problem.n, problem.d_type);
 }
@@ -72,7 +74,7 @@ class KernelChain : public ChainCandidate {
   struct Link {
     const LoadedKernel* kernel = nullptr;
     int ctas = 0;
-    /// Its own: the next link may already run while this one uses it.
+    /// Not shared: the next link may already run while this one uses it.
     Workspace workspace = {};
     LaunchParams params = {};
   };
@@ -92,13 +94,13 @@ class CublasChain : public ChainCandidate {
   Cublas blas_;
 };
 
-/// "link 7 of 20, 1x4096x4096 by bm8..."
+/// "link 7 of 20, 1x4096x4096 by bm8...", for messages.
 std::string link_text(int link, const ChainData& data, const std::string& label) {
   return fmt::format("link {} of {}, {} by {}", link + 1, data.links(),
                      to_string(data.problem(link)), label);
 }
 
-/// The chain under measurement: its variants are verified, then sampled in turns.
+/// Measures a chain: verifies its variants, then samples them in turns.
 class Measurement {
  public:
   Measurement(const StudyRequest& request, const Bench& bench)
@@ -173,7 +175,7 @@ class Measurement {
     sampler_.add(variant, std::move(chain), estimate_us);
   }
 
-  /// The sustained regime (device/protocol.h).
+  /// Samples in the sustained regime (device/protocol.h).
   void sample(Study& study) {
     const bool capped = sampler_.settle(Pace::kShared).power_capped;
     const Pace pace = capped && !is_light() ? Pace::kOwn : Pace::kShared;

@@ -1,4 +1,4 @@
-// A chain of GEMMs on the GPU: its data, and what computes it.
+// A chain of GEMMs on the GPU: its data, and the candidates that compute it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,12 +15,12 @@
 
 namespace hgemm {
 
-/// Every link has a weight B ~ N(0, 1 / K) and an output D of its own. A is the beginning of the
-/// output of the link before it where that has enough elements (chain.h, feeds), else, and
-/// for the first link, a matrix of its own ~ N(0, 1): so all of them have a variance of about 1.
+/// Every link has its own weight B ~ N(0, 1 / K) and its own output D. Its A is the beginning of
+/// the previous link's output, if that has enough elements (feeds() in chain.h). Otherwise, and for
+/// the first link, A is a matrix of its own ~ N(0, 1). So all A have a variance of about 1.
 class ChainData {
  public:
-  /// Throws InputError if it does not fit in device memory.
+  /// Throws InputError if the data does not fit in device memory.
   ChainData(std::span<const GemmProblem> links, std::uint64_t seed, const Gpu& device,
             const Stream& stream);
 
@@ -33,7 +33,7 @@ class ChainData {
   /// Fills every D, and guard rows before and after it, with NaN.
   void poison(const Stream& stream) const;
 
-  /// judge_output() of a link, whose reference is that of what is now its A.
+  /// judge_output() for a link; the reference is computed from the present content of its A.
   Verdict verify(int link, int roundings, const Stream& stream) const;
 
   /// The bytes of D of each link. Waits for the stream.
@@ -41,17 +41,17 @@ class ChainData {
 
  private:
   struct Link {
-    DeviceMemory a;  ///< none: the output of the link before it
+    DeviceMemory a;  ///< empty: A is the output of the previous link
     DeviceMemory b, d;
   };
 
   std::vector<GemmProblem> problems_;
   std::vector<Link> links_;
-  DeviceMemory reference_;  ///< room for that of any link
+  DeviceMemory reference_;  ///< large enough for the reference of any link
   DeviceMemory comparison_;
 };
 
-/// A launch is the whole chain.
+/// A candidate whose launch is the whole chain.
 class ChainCandidate : public Candidate {
  public:
   explicit ChainCandidate(const ChainData& data) : data_(data) {}
@@ -62,27 +62,28 @@ class ChainCandidate : public Candidate {
   const ChainData& data_;
 };
 
-/// By configs of ours, one for each link; cubins by build_name().
+/// A chain computed by our configs, one for each link; `cubins` is keyed by build_name().
 std::unique_ptr<ChainCandidate> make_kernel_chain(std::span<const std::string> labels,
                                                   const Cubins& cubins, const ChainData& data);
 std::unique_ptr<ChainCandidate> make_cublas_chain(const ChainData& data);
 
-/// A verdict on a chain, and the link that it is about: the first wrong one, else the one with the
-/// largest error.
+/// The verdict on a chain, and the link it refers to: the first wrong link, otherwise the one with
+/// the largest error.
 struct ChainVerdict {
   int link = 0;
   Verdict verdict;
 };
 
-/// Runs the chain as it is timed, as a graph, on poisoned outputs, and verifies every link. Where
-/// one launch gives the same bits as another (`deterministic`): runs it link by link first, each
-/// after the one before it has ended, then several times as a graph; its outputs must be the same
-/// to the bit each time. What overlaps and should not shows in one or the other.
+/// Runs the chain as it is timed, as a graph, on poisoned outputs, and verifies every link. If
+/// launches give equal bits (`deterministic`), the chain is run first link by link, each after the
+/// end of the one before, then several times as a graph; all outputs must be equal to the bit. So a
+/// wrong overlap of links is found in one way or the other.
 ChainVerdict verify_chain(const ChainCandidate& chain, const ChainData& data, bool deterministic,
                           const Stream& stream);
 
-/// A chain by its configs without PDL, by those with it, and by cublas: verified link by link, then
-/// timed in turns in the sustained regime. A launch of its samples is the whole chain.
+/// Measures a chain by its configs without PDL, by those with PDL, and by cublas: verifies each
+/// link by link, then times them in turns in the sustained regime. A launch of a sample is the
+/// whole chain.
 Study run_chain(const StudyRequest& request, const Cubins& cubins, const Bench& bench);
 
 }  // namespace hgemm

@@ -16,8 +16,8 @@ struct Entry {
   std::string_view title;
 };
 
-// Metrics whose name holds `_sass_` are left out: CUPTI patches the kernel for them. So are the
-// throughput metrics: sm__throughput alone takes 8 passes.
+// Metrics with `_sass_` in their names are left out, because CUPTI patches the kernel for them. So
+// are the throughput metrics: sm__throughput alone takes 8 passes.
 constexpr auto kMeasured = std::to_array<Entry>({
     {"tensor_pipe_active", "%", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
      "tensor pipe active"},
@@ -56,7 +56,7 @@ constexpr auto kMeasured = std::to_array<Entry>({
 });
 
 constexpr std::string_view kTensorOps = "tensor_flop";
-/// None where tensor cores have no part in it. There is one for fp16 whatever it accumulates in.
+/// None for types that do not use tensor cores. fp16 has one metric for either accumulator type.
 std::optional<std::string_view> tensor_ops_source(DataType input) {
   if (input == DataType::kBf16) return "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
   if (input == DataType::kFp16) return "sm__ops_path_tensor_src_fp16.sum";
@@ -66,10 +66,11 @@ std::optional<std::string_view> tensor_ops_source(DataType input) {
 constexpr std::string_view kStallPrefix = "stall_";
 constexpr std::string_view kStallUnit = "% of warp cycles";
 struct Stall {
-  std::string_view reason;  ///< as the hardware metric has it
+  std::string_view reason;  ///< as in the name of the hardware metric
   std::string_view title;
 };
-// "selected" is no stall but the issue itself: with it they add up to the cycles of all warps.
+// "selected" is no stall but the issue itself; with it the reasons add up to the cycles of all
+// warps.
 constexpr auto kStalls = std::to_array<Stall>({
     {"selected", "issuing"},
     {"gmma", "waiting: warpgroup.arrive"},

@@ -29,11 +29,11 @@ constexpr Order kOrders[] = {{"linear", TileOrder::kLinear, 0},
                              {"group8", TileOrder::kGroupedRows, 8},
                              {"hilbert", TileOrder::kHilbert, 0}};
 
-/// A cluster's tile: what the ladder's last steps and most winners of large problems have.
+/// Extents of a cluster's tile in the ladder's last steps and in most winners of large problems.
 constexpr int kClusterTile = 256;
 
-/// The order of a ladder step whose grid of tiles is the one above, in the words of a label:
-/// kernels/studies/ladder/08_clusters.cuh to 12_tma_store.cuh.
+/// The order of a ladder step with the grid of tiles above, as labels spell it
+/// (kernels/studies/ladder/08_clusters.cuh to 12_tma_store.cuh).
 std::string order_of_step(const ladder::Step& step) {
   const std::string_view id = step.id;
   if (step.family != ladder::Family::kHopper) return "";
@@ -52,7 +52,7 @@ std::string order_of(const std::string& study_label) {
   return "";
 }
 
-/// Rows of A and columns of B that the clusters of a wave read, once each.
+/// Bytes of A's rows and B's columns that the clusters of a wave read, each counted once.
 double wave_bytes(const Order& order, TileGrid grid, int clusters, const GemmProblem& problem) {
   double bytes = 0;
   int waves = 0;
@@ -89,7 +89,7 @@ bool is_of_tile(const Span& span, TileGrid grid) {
   return span.phase == "main_loop" && span.tile >= 0 && span.tile < grid.tiles();
 }
 
-/// Which SM computed which tile when, of the SMs that a timeline holds.
+/// For each tile: the SM that computed it and when, for the SMs in a timeline.
 Json recorded_order(const RecordedStudy& recorded) {
   const Study& study = recorded.study;
   auto config = std::get<TiledConfig>(parse_label(study.label));
@@ -138,13 +138,13 @@ bool has_tiles(const RecordedStudy& recorded) {
   return std::ranges::any_of(study.spans, [&](const Span& span) { return is_of_tile(span, grid); });
 }
 
-/// The newest timeline, and the newest of another order at its problem.
+/// The newest timeline, and the newest one with another order at the same problem.
 std::vector<const RecordedStudy*> timelines_to_compare(const report::Known& known) {
   std::vector<const RecordedStudy*> all;
   for (const RecordedStudy& recorded : known.studies) {
     if (has_tiles(recorded)) all.push_back(&recorded);
   }
-  std::ranges::reverse(all);  // of those of one second the last
+  std::ranges::reverse(all);  // so that of studies in the same second the last one comes first
   std::ranges::stable_sort(all, std::greater<>(), &RecordedStudy::started_utc);
   if (all.empty()) return all;
   const Study& newest = all.front()->study;
@@ -169,13 +169,13 @@ TileGrid grid_of_orders(const GemmProblem& problem) {
           ceil_div(static_cast<int>(problem.n), kClusterTile)};
 }
 
-/// With a wave or two any order is as good as another.
+/// With one or two waves all orders are equally good.
 constexpr int kFewTiles = 160;
 /// Positions in the order are 32-bit.
 constexpr std::int64_t kLargestExtent = 1 << 20;
 
-/// The largest problem whose L2 hits were counted for an order that is drawn, else the largest that
-/// was measured at all.
+/// The largest problem for which L2 hits of a drawn order were counted; otherwise the largest
+/// problem measured at all.
 std::optional<GemmProblem> problem_of_orders(const report::Known& known) {
   std::optional<GemmProblem> counted, largest;
   const auto keep = [](std::optional<GemmProblem>& best, const GemmProblem& problem) {

@@ -1,12 +1,12 @@
-// What a report draws of what the hardware counted.
+// The report's section about hardware counters.
 #pragma once
 
 #include "output/report_parts.h"
 
 namespace hgemm {
 
-/// Which tile comes when, what a wave of them reads, and how often L2 had it: `tile_order` of a
-/// report.
+/// The `tile_order` section of a report: the order of tiles, the bytes that a wave reads, and the
+/// L2 hit rate.
 Json tile_order_section(const report::Known& known);
 
 }  // namespace hgemm

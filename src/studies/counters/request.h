@@ -1,4 +1,4 @@
-// Whose counters can be read: configs, ladder steps and baselines, by their labels.
+// Candidates whose counters can be read: configs, ladder steps and baselines, by their labels.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace hgemm {
 
-/// Throws InputError, with the rule, for a config that the kernel cannot run.
+/// Throws InputError with the broken rule for a config that the kernel cannot run.
 void check_counted(const std::string& label);
 
-/// A ladder step is of one type; all others take any.
+/// Whether the candidate has the problem's type. A ladder step has one type; all others take any.
 bool is_of_type(const std::string& label, const GemmProblem& problem);
 
-/// Throws InputError for a config that cannot compute the problem.
+/// Throws InputError if the config cannot compute the problem.
 StudyRequest counters_request(const std::string& label, const GemmProblem& problem);
 
 }  // namespace hgemm

@@ -49,7 +49,7 @@ class Counting {
     candidate_->launch(0, stream_.get());
     study.verdict = data_.verify(stream_);
     if (study.verdict.correct) {
-      // Poisoned again, so that what is checked then is what the profiled launches wrote.
+      // Poisoned again, so that the following check sees the output of the profiled launches.
       data_.poison(stream_);
       study.figures = count();
       study.verdict = data_.verify(stream_);
@@ -72,8 +72,8 @@ class Counting {
   }
 
  private:
-  /// With what the launches before a timed one leave there (device/sampler.cpp rotates alike):
-  /// other inputs, or its own where one set is all there is.
+  /// Fills L2 as the launches before a timed one do (device/sampler.cpp rotates in the same way):
+  /// with other input sets, or with the same one if there is only one.
   void fill_l2() {
     for (int set = data_.sets() - 1; set > 0; --set) launch(set);
     if (data_.sets() == 1) launch(0);
@@ -123,7 +123,7 @@ class Counting {
     if (bench_.on_step) bench_.on_step({doing, label_, true, expected_ms});
   }
 
-  // Far above what CUPTI takes, so that a slow start of it is not called a hang.
+  // Far above CUPTI's usual time, so that a slow start of it does not count as a hang.
   static constexpr double kStartMs = 2000;
   static constexpr double kPassOverheadMs = 500;
 

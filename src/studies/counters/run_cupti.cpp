@@ -23,7 +23,8 @@ namespace {
 constexpr const char* kLibrary = "libcupti.so.13";
 constexpr std::size_t kRanges = 1;
 
-/// The loader's own search first: LD_LIBRARY_PATH, the program's run path, the system.
+/// Paths to try. The loader's own search comes first: LD_LIBRARY_PATH, the program's run path, the
+/// system.
 std::vector<std::string> library_paths() {
   std::vector<std::string> paths = {kLibrary};
   const char* const cuda_home = std::getenv("CUDA_HOME");
@@ -38,7 +39,7 @@ std::vector<std::string> library_paths() {
   return paths;
 }
 
-/// What to do about a refusal; empty where CUPTI's own text says all that we know.
+/// Advice about a refusal; empty if CUPTI's own text is all that is known.
 std::string advice_for(CUptiResult code) {
   switch (code) {
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
@@ -61,8 +62,8 @@ std::string advice_for(CUptiResult code) {
   }
 }
 
-/// The structure that a CUPTI call takes, zeroed, with the size that it is told. `Size` is the
-/// header's <type>_STRUCT_SIZE: the size up to the last member, without padding.
+/// The structure for a CUPTI call: zeroed, with its size member set. `Size` is the header's
+/// <type>_STRUCT_SIZE: the size up to the last member, without padding.
 template <class Params>
 Params sized(std::size_t size) {
   Params params{};
@@ -76,7 +77,7 @@ std::vector<const char*> pointers(std::span<const std::string> texts) {
   return result;
 }
 
-/// The context that is current in this thread, nullptr if there is none. libcuda is not linked.
+/// The current context of this thread; nullptr if there is none. libcuda is not linked.
 CUcontext current_context() {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult result{};
@@ -126,7 +127,7 @@ struct Cupti::Api {
   decltype(&cuptiRangeProfilerDecodeData) decode_data = nullptr;
   decltype(&cuptiRangeProfilerGetCounterDataInfo) get_counter_data_info = nullptr;
 
-  /// Never unloaded: CUPTI leaves hooks in the driver and handlers for the end of the process.
+  /// Never unloaded: CUPTI leaves hooks in the driver and exit handlers of the process.
   Api() {
     void* library = nullptr;
     std::string why;
@@ -175,7 +176,7 @@ struct Cupti::Api {
     load("cuptiRangeProfilerGetCounterDataInfo", get_counter_data_info);
   }
 
-  /// Throws CountersUnavailable "<doing>: <CUPTI's name and text>" unless `code` is success.
+  /// Throws CountersUnavailable with "<doing>: <CUPTI's name and text>" unless `code` is success.
   void check(CUptiResult code, const char* doing) const {
     if (code == CUPTI_SUCCESS) return;
     const char* name = nullptr;
@@ -189,7 +190,7 @@ struct Cupti::Api {
   }
 };
 
-/// The profiler's hooks in the driver, while it lives.
+/// Holds the profiler's hooks in the driver.
 class Cupti::Started {
  public:
   explicit Started(const Api& api) : api_(api) {
@@ -205,7 +206,7 @@ class Cupti::Started {
     api_.deinitialize(&params);
   }
 
-  /// Which modes of a GPU cannot be profiled, by name: Enable only says that it failed.
+  /// Names the modes of a GPU that cannot be profiled; Enable says only that it failed.
   void check_device() const {
     auto params = sized<CUpti_Profiler_DeviceSupported_Params>(
         CUpti_Profiler_DeviceSupported_Params_STRUCT_SIZE);
@@ -230,11 +231,11 @@ class Cupti::Started {
   std::string chip() const {
     auto params =
         sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
-    api_.check(api_.device_get_chip_name(&params), "asking for the chip's name");  // device 0
+    api_.check(api_.device_get_chip_name(&params), "asking for the chip's name");  // of device 0
     return params.pChipName;
   }
 
-  /// Which counters this GPU has. Must be asked before a profiler is enabled on the context.
+  /// The counters that this GPU has. It must be asked before a profiler is enabled on the context.
   std::vector<std::uint8_t> counter_availability(CUcontext context) const {
     auto params = sized<CUpti_Profiler_GetCounterAvailability_Params>(
         CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE);
@@ -251,7 +252,7 @@ class Cupti::Started {
   const Api& api_;
 };
 
-/// What is known of metrics without a GPU: how they are scheduled, how they follow from counters.
+/// Facts about metrics that need no GPU: their schedule, and their formulas from counters.
 class Cupti::Host {
  public:
   Host(const Api& api, std::string chip, std::vector<std::uint8_t> availability = {})
@@ -273,10 +274,11 @@ class Cupti::Host {
     api_.host_deinitialize(&params);
   }
 
-  /// To be called once. Throws Error naming the metric that the chip does not have.
+  /// Call it once. Throws Error that names a metric that the chip does not have.
   ///
-  /// CUPTI schedules metrics as they come: sorted, counters of one unit stand together, and ours
-  /// take 8 passes; in the order in which tables show them, up to 10 (libcupti of CUDA 13.0).
+  /// CUPTI schedules metrics in the given order. Sorted, counters of one unit are neighbours, and
+  /// our metrics take 8 passes; in the order of the tables they take up to 10 (libcupti of CUDA
+  /// 13.0).
   void add(std::span<const std::string> metrics) {
     std::vector<std::string> sorted(metrics.begin(), metrics.end());
     std::ranges::sort(sorted);
@@ -346,7 +348,7 @@ class Cupti::Host {
   CUpti_Profiler_Host_Object* object_ = nullptr;
 };
 
-/// The range profiler of a context, enabled while it lives.
+/// Holds the range profiler of a context, enabled.
 class Cupti::Profiler {
  public:
   Profiler(const Api& api, CUcontext context) : api_(api) {
@@ -365,7 +367,7 @@ class Cupti::Profiler {
     api_.disable(&params);
   }
 
-  /// Room for what is counted; the profiler keeps referring to it.
+  /// A buffer for the counted data; the profiler keeps a reference to it.
   std::vector<std::uint8_t> counter_data(std::span<const std::string> metrics) const {
     std::vector<const char*> names = pointers(metrics);
     auto size = sized<CUpti_RangeProfiler_GetCounterDataSize_Params>(
@@ -404,7 +406,7 @@ class Cupti::Profiler {
     api_.check(api_.set_config(&params), "configuring the range profiler");
   }
 
-  /// One pass over `launch`. Returns whether it was the last.
+  /// Runs one pass over `launch`. Returns whether it was the last one.
   bool pass(const std::function<void()>& launch) const {
     auto start =
         sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
@@ -426,7 +428,7 @@ class Cupti::Profiler {
     return stop.isAllPassSubmitted != 0;
   }
 
-  /// Fills the counter data with what the passes counted.
+  /// Fills the counter data with the counts of all passes.
   void decode(const std::vector<std::uint8_t>& data) const {
     auto params = sized<CUpti_RangeProfiler_DecodeData_Params>(
         CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
@@ -492,7 +494,7 @@ std::vector<double> Cupti::measure(std::span<const std::string> metrics,
     profiler.configure(config, data);
     bool last = false;
     for (int pass = 0; !last; ++pass) {
-      // Ours to end: a profiler that never says "all passes" must not hang the worker.
+      // Limits a profiler that never reports "all passes", so that it does not hang the worker.
       if (pass > 2 * passes) {
         throw Error(
             fmt::format("CUPTI is not done after {} passes, {} were planned", pass, passes));

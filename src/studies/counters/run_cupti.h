@@ -1,5 +1,5 @@
-// Hardware counters of what runs in this process, by CUPTI's range profiler. libcupti is loaded
-// when it is asked for: the program starts and tunes without it.
+// Reads hardware counters in this process with CUPTI's range profiler. libcupti is loaded on first
+// use: the program starts and tunes without it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@
 
 namespace hgemm {
 
-/// No counter can be read here. what() begins with kCountersUnavailable (counter_set.h) and
-/// says why and what to do. An InputError: no study's fault, and the same for all (worker/bench.h).
+/// No counter can be read here. what() begins with kCountersUnavailable (counter_set.h) and gives
+/// the reason and a remedy. It is an InputError, because it is not the fault of one study and
+/// affects all (worker/bench.h).
 class CountersUnavailable : public InputError {
  public:
   CountersUnavailable(std::string reason, std::string advice);
@@ -25,7 +26,7 @@ class CountersUnavailable : public InputError {
 
 class Cupti {
  public:
-  /// Looks for libcupti where the loader does, then in the usual places of a toolkit. Throws
+  /// Looks for libcupti as the loader does, then in the usual folders of a toolkit. Throws
   /// CountersUnavailable.
   Cupti();
   Cupti(const Cupti&) = delete;
@@ -34,19 +35,19 @@ class Cupti {
 
   std::uint32_t version() const;  ///< CUPTI_API_VERSION of the library, e.g. 130001
 
-  /// Launches that it takes to read `metrics` (names of CUPTI) on a chip such as "GH100"; needs no
-  /// GPU. Throws Error naming a metric that the chip does not have.
+  /// Number of launches needed to read `metrics` (CUPTI names) on a chip such as "GH100"; needs no
+  /// GPU. Throws Error that names a metric that the chip does not have.
   int passes(const std::string& chip, std::span<const std::string> metrics) const;
 
   /// Throws CountersUnavailable unless the current context may be profiled. Counts nothing.
   void check_access() const;
 
-  /// The values of `metrics` over one `launch`, which enqueues and waits. The current context is
-  /// profiled. `launch` is called once for each pass, `prepare` before each, outside of what is
-  /// counted. What they throw goes through.
+  /// The values of `metrics` over one `launch`, which must enqueue work and wait for it. It
+  /// profiles the current context. `launch` is called once for each pass; `prepare` is called
+  /// before each and is not counted. Exceptions of both are passed on.
   ///
-  /// The range is replayed by us and not by CUPTI: kernel replay saves and restores memory between
-  /// passes, and so each pass would find another state of the L2. The clocks are what they are.
+  /// The range is replayed here and not by CUPTI, because kernel replay saves and restores memory
+  /// between passes, and each pass would then find another state of the L2. Clocks are not fixed.
   std::vector<double> measure(std::span<const std::string> metrics,
                               const std::function<void()>& prepare,
                               const std::function<void()>& launch) const;
@@ -59,7 +60,8 @@ class Cupti {
   std::unique_ptr<const Api> api_;
 };
 
-/// Whether `hgemm-tune counters` works here, for `doctor`. Profiles the current context, if any.
+/// Checks for `doctor` whether `hgemm-tune counters` works here. Profiles the current context, if
+/// there is one.
 Finding check_counters();
 
 }  // namespace hgemm

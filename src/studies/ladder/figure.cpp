@@ -12,14 +12,14 @@
 namespace hgemm {
 namespace {
 
-/// Steps of one family that were timed at one problem.
+/// The steps of one family that were timed at one problem.
 struct Ladder {
   ladder::Family family;
   GemmProblem problem;
   std::vector<LadderPoint> points;
 };
 
-/// By family as ladder_steps() has them, each at its problems in the order of recording.
+/// Families in the order of ladder_steps(); the problems of each in the order of recording.
 std::vector<Ladder> ladders_of(std::span<const RecordedStudy> studies) {
   std::vector<Ladder> ladders;
   for (const ladder::Step& step : ladder_steps()) {
@@ -64,7 +64,7 @@ Json ladder_section(const report::Known& known) {
       if (recorded.study.kind == kLadderStudy) timing = &recorded;
       source.add(recorded);
     }
-    // The session of the newest timing; ladder_rows() has those of each one together.
+    // Rows of the session with the newest timing; ladder_rows() groups rows by session.
     std::vector<LadderRow> newest;
     std::ranges::copy_if(rows, std::back_inserter(newest), [&](const LadderRow& row) {
       return timing != nullptr && same_session(row, *timing);

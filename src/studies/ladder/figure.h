@@ -1,11 +1,11 @@
-// What a report draws of the ladder.
+// The report's section about the ladder.
 #pragma once
 
 #include "output/report_parts.h"
 
 namespace hgemm {
 
-/// From a naive kernel to the fastest: `ladder` of a report.
+/// The `ladder` section of a report: from a naive kernel to the fastest.
 Json ladder_section(const report::Known& known);
 
 }  // namespace hgemm

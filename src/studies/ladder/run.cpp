@@ -21,8 +21,8 @@ namespace {
 using ladder::Phase;
 
 constexpr int kRounds = 15;
-/// A launch of the naive kernel takes a second, and its distance to cublas needs no interval of
-/// tenths of a percent.
+/// Rounds for slow steps: a launch of the naive kernel takes a second, and its ratio to cublas does
+/// not need an interval of tenths of a percent.
 constexpr int kFewRounds = 3;
 constexpr double kSlowUs = 200e3;
 /// More than cuBLASLt's heuristic ever returned.
@@ -32,7 +32,7 @@ struct PhaseName {
   Phase phase;
   const char* name;
   const char* unit;
-  bool producer;  ///< of a specialised step
+  bool producer;  ///< for a specialised step
 };
 constexpr PhaseName kPhaseNames[] = {
     {Phase::kLoad, "load", "k_block", false},  {Phase::kWaitEmpty, "wait_empty", "k_block", true},
@@ -82,7 +82,7 @@ TensorElement tensor_element(DataType dtype) {
   throw Error("a type outside its enumeration");
 }
 
-/// Without promotion in L2, as the article's maps are.
+/// A map without L2 promotion, as in the article.
 TensorMap tensor_map(const char* name, const void* data, std::int64_t rows, std::int64_t cols,
                      DataType dtype, const ladder::Box& box) {
   if (box.rows == 0) return {};
@@ -175,8 +175,8 @@ int LadderKernel::count_ctas() const {
   check(cudaOccupancyMaxActiveClusters(&resident, kernel_, &config),
         "asking how many clusters are resident");
   if (resident < 1) throw Error("the GPU cannot hold one cluster of this kernel");
-  // No more than the rounds need that the tiles take anyway: 16 rounds of 128 CTAs cost what 16 of
-  // 132 do, and keep in step with orders of 128 tiles at a time.
+  // Uses only as many CTAs as the number of rounds needs: 16 rounds of 128 CTAs take as long as 16
+  // of 132, and stay aligned with orders of 128 tiles at a time.
   const int clusters = all / step_.cluster;
   const int rounds = (clusters + resident - 1) / resident;
   if (step_.tiles_per_cta > 0 && rounds > step_.tiles_per_cta) {
@@ -264,7 +264,7 @@ Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& b
       kept.push_back(samples.at(i));
       kept.back().round = round;
     }
-    std::swap(order[0], order[1]);  // neither is always the one that follows the other
+    std::swap(order[0], order[1]);  // so that neither is always the second
   }
   return study;
 }
@@ -292,7 +292,7 @@ Study run_ladder_probe(const StudyRequest& request, const Cubin& cubin, const Be
   const DeviceMemory stamps(slots * sizeof(unsigned long long));
   const LadderParams params = kernel.params(data.operands(0), stamps.as<unsigned long long>());
   data.poison(stream);
-  // The second launch counts: the first one finds a cold instruction cache and idle clocks.
+  // The second launch counts: the first one has a cold instruction cache and idle clocks.
   for (int launch = 0; launch < 2; ++launch) {
     check(cudaMemsetAsync(stamps.data(), 0, stamps.bytes(), stream.get()), "clearing stamps");
     kernel.launch(params, stream.get());

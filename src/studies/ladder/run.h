@@ -1,4 +1,4 @@
-// Steps of the ladder on the GPU.
+// Runs steps of the ladder on the GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 
 namespace hgemm {
 
-/// A step's cubin loaded and its grid sized for a problem.
+/// A step's loaded cubin, with its grid size for a problem.
 class LadderKernel {
  public:
   /// Throws Error if the step cannot compute the problem, CudaError if the driver refuses the
@@ -25,7 +25,7 @@ class LadderKernel {
   ~LadderKernel();
 
   int ctas() const { return ctas_; }
-  /// `stamps`: of a probed build, 2 * kProbeSlots for each CTA, zeroed; else none.
+  /// `stamps`: only for a probed build; 2 * kProbeSlots values for each CTA, zeroed.
   LadderParams params(const Operands& operands, unsigned long long* stamps = nullptr) const;
   void launch(const LadderParams& params, cudaStream_t stream) const;
 
@@ -41,16 +41,17 @@ class LadderKernel {
   int ctas_ = 0;
 };
 
-/// A step as a candidate, with parameters for every set of the problem. Throws InputError if the
-/// label is not that of a step.
+/// A step as a candidate, with parameters for every input set of the problem. Throws InputError if
+/// the label is not that of a step.
 std::unique_ptr<Candidate> make_ladder_candidate(const std::string& label, const Cubin& cubin,
                                                  const ProblemData& data);
 
-/// A ladder step, verified, then timed in turns with cublas, rested (device/protocol.h).
+/// Verifies a ladder step, then times it in turns with cublas at the rested pace
+/// (device/protocol.h).
 Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& bench);
 
-/// One launch of a step's probed build, verified: where its cycles went. Roles: "cta" where all
-/// threads do the same, else "producer" and "consumer".
+/// Runs and verifies one launch of a step's probed build, and returns its cycles by role and phase.
+/// Roles: "cta" if all threads do the same work, otherwise "producer" and "consumer".
 Study run_ladder_probe(const StudyRequest& request, const Cubin& cubin, const Bench& bench);
 
 }  // namespace hgemm

@@ -1,4 +1,4 @@
-// Which microbenchmarks are run.
+// Chooses the microbenchmarks to run.
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -26,7 +26,8 @@ std::vector<int> every_n() {
   return all;
 }
 
-/// Points in the order in which they are added, each once; those that cannot be, with the reason.
+/// Collects points in the order in which they are added, each once; impossible points with the
+/// reason.
 class PlanBuilder {
  public:
   void add(const MicroPoint& point) {
@@ -115,7 +116,7 @@ void add_tma(PlanBuilder& plan, bool full) {
     MicroSwizzle swizzle;
     int columns;
   };
-  // Rows as long as the swizzle allows, since a longer one is no box.
+  // Rows have the length of the swizzle span, because a longer row is not allowed.
   for (const auto& [swizzle, columns] :
        {Layout{MicroSwizzle::k128, 64}, Layout{MicroSwizzle::k64, 32},
         Layout{MicroSwizzle::k32, 16}, Layout{MicroSwizzle::kNone, 64}}) {
@@ -198,7 +199,7 @@ std::vector<std::string> split(std::string_view text) {
   return parts;
 }
 
-/// Adds the points of `from` that the pattern picks. False if there are none.
+/// Adds the points of `from` that match the pattern. Returns false if none does.
 bool add_matches(PlanBuilder& plan, const std::vector<MicroPoint>& from,
                  const std::string& pattern) {
   bool any = false;
@@ -247,7 +248,7 @@ MicroPlan micro_plan(bool full, std::string_view only) {
     if (add_matches(plan, base.points, pattern)) continue;
     const std::vector<MicroPoint> all = micro_plan(true).points;
     if (add_matches(plan, all, pattern)) continue;
-    // Any label of a point that can be will do, in a plan or not.
+    // The label of any possible point is accepted, also outside the plans.
     if (!read_micro(pattern)) throw_unmatched(pattern, all);
     plan.add(parse_micro(pattern));
   }

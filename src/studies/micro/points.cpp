@@ -35,8 +35,8 @@ constexpr std::array kOwners = {Word{SmemOwner::kOwn, "own"}, Word{SmemOwner::kP
 constexpr std::array kWaits = {Word{BarrierWait::kTest, "test"}, Word{BarrierWait::kTry, "try"}};
 constexpr std::array kExtents = {Word{Extent::kOneSm, "one"}, Word{Extent::kAllSms, "all"}};
 
-// The parts of a label are written down once, in the spell() of each family; a Writer makes the
-// label of them and a Reader takes it apart.
+// The parts of a label are written down once, in the spell() of each family; a Writer makes a label
+// from them, and a Reader parses one.
 
 struct Writer {
   std::string label;
@@ -63,7 +63,7 @@ struct Writer {
   }
 };
 
-/// Lenient: whoever reads compares the label of what was read with the text.
+/// Accepts too much; its caller spells the point again and compares the label with the text.
 struct Reader {
   std::string_view rest;
   bool ok = true;
@@ -178,7 +178,7 @@ std::optional<MicroPoint> read_as(std::string_view label) {
 int swizzle_span_bytes(MicroSwizzle swizzle) {
   switch (swizzle) {
     case MicroSwizzle::kNone:
-      return 512;  // the most that a box of 256 elements has
+      return 512;  // the longest row that a box of 256 elements has
     case MicroSwizzle::k32:
       return 32;
     case MicroSwizzle::k64:
@@ -318,9 +318,9 @@ std::optional<std::string> why_impossible(const MicroPoint& point) {
 }
 
 int max_warpgroups(const WgmmaPoint& point) {
-  // A wgmma's registers and about 26 others must
-  // fit what a thread has at entry, floor(512 / warps per sub-partition / 8) * 8: 128 with 4
-  // warpgroups, 168 with 3 (ptxas 13.0: C7602 and spills above).
+  // The registers of a wgmma and about 26 more must fit in the registers that a thread has at
+  // entry, floor(512 / warps per sub-partition / 8) * 8: 128 with 4 warpgroups, 168 with 3 (ptxas
+  // 13.0: C7602 and spills above).
   const bool f32 = point.types != MmaTypes::kF16F16 && point.types != MmaTypes::kF16E4m3;
   const int accumulators = f32 ? point.n / 2 : point.n / 4;
   const int fragments = point.a_from_registers ? 4 * micro::kStepsPerStage : 0;

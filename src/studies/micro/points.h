@@ -1,6 +1,6 @@
-// The microbenchmarks that there are, as values: each has a label that names all its axes, and the
-// source of its kernel. Points that differ only in what is an argument of the kernel (data,
-// threads, bytes in flight) share one source text, so that it is compiled once.
+// All microbenchmarks, as values. Each has a label that names all its axes, and the source of its
+// kernel. Points that differ only in arguments of the kernel (data, threads, bytes in flight) share
+// one source text, so that it is compiled once.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace hgemm {
 
 inline constexpr std::string_view kMicroStudy = "micro";
 
-/// What an instruction multiplies, into what.
+/// Types of an instruction: accumulators, then operands.
 enum class MmaTypes : std::uint8_t { kF32Bf16, kF32F16, kF16F16, kF32E4m3, kF16E4m3 };
 enum class MicroData : std::uint8_t { kRandom, kZeros };
-/// Issue keeps the pipe full; latency waits for each before the next.
+/// kIssue keeps the pipe full; kLatency waits for each operation before the next.
 enum class MicroPace : std::uint8_t { kIssue, kLatency };
 enum class MemoryLevel : std::uint8_t { kL2, kHbm };
 enum class MicroSwizzle : std::uint8_t { kNone, k32, k64, k128 };
 enum class StmatrixRows : std::uint8_t { kSwizzled, kPadded, kPlain };
 enum class SmemOwner : std::uint8_t { kOwn, kPeer };
-/// How a thread waits at a barrier: a poll that returns at once, or one that may suspend it.
+/// How a thread waits at a barrier: with a poll that returns at once, or one that may suspend it.
 enum class BarrierWait : std::uint8_t { kTest, kTry };
 enum class Extent : std::uint8_t { kOneSm, kAllSms };
 
@@ -45,8 +45,8 @@ struct MmaPoint {
   int warps = 4;
   bool operator==(const MmaPoint&) const = default;
 };
-/// tma.box64x64.sw128.mc1.l2.issue.q4: boxes of bf16 (rows x columns), q of them in flight per CTA;
-/// mc: CTAs that each box goes to.
+/// tma.box64x64.sw128.mc1.l2.issue.q4: copies boxes of bf16 (rows x columns), q of them in flight
+/// per CTA; mc: number of CTAs that each box goes to.
 struct TmaPoint {
   int box_rows = 64;
   int box_columns = 64;
@@ -65,7 +65,7 @@ struct BulkPoint {
   int in_flight = 1;
   bool operator==(const BulkPoint&) const = default;
 };
-/// read.l2.t512.u4: u loads of 16 bytes in flight in each of t threads per SM.
+/// read.l2.t512.u4: each of t threads per SM has u loads of 16 bytes in flight.
 struct ReadPoint {
   MemoryLevel level = MemoryLevel::kL2;
   int threads = 512;
@@ -86,14 +86,14 @@ struct SmemPoint {
   int threads = 32;
   bool operator==(const SmemPoint&) const = default;
 };
-/// stmatrix.x4.swizzled.w4
+/// stmatrix.x4.swizzled.w4: stores by w warps.
 struct StmatrixPoint {
   StmatrixRows rows = StmatrixRows::kSwizzled;
   int warps = 4;
   bool operator==(const StmatrixPoint&) const = default;
 };
 /// contention.m64n256k16.wg2.fill48.one: wgmma (f32 <- bf16, ss, random) while TMA fills other
-/// stages at so many bytes per cycle, if it can.
+/// stages, at this many bytes per cycle if possible.
 struct ContentionPoint {
   int n = 256;
   int warpgroups = 2;
@@ -105,22 +105,22 @@ struct ContentionPoint {
 using MicroPoint = std::variant<WgmmaPoint, MmaPoint, TmaPoint, BulkPoint, ReadPoint, MbarrierPoint,
                                 SmemPoint, StmatrixPoint, ContentionPoint>;
 
-/// K of one instruction, the FLOPs it does, and what an SM could do per cycle: peak of the dense
-/// tensor cores.
+/// K of one instruction, its FLOPs, and the peak of an SM's dense tensor cores in FLOP per cycle.
 int mma_k(MmaTypes types);
 double wgmma_flops(const WgmmaPoint& point);
 double mma_flops();
 double peak_flops_per_clk(MmaTypes types);
 
 std::string micro_label(const MicroPoint& point);
-/// None for what is no label; the point that it names may be one that cannot be.
+/// The point of a label; none if the text is not a label. The point may be impossible.
 std::optional<MicroPoint> read_micro(std::string_view label);
-/// Throws InputError for what is no label, or names a point that cannot be.
+/// The point of a label. Throws InputError if the text is not a label, or the point is impossible.
 MicroPoint parse_micro(std::string_view label);
-/// Why there cannot be such a point, with the rule.
+/// Why there cannot be such a point (the broken rule); none if it is possible.
 std::optional<std::string> why_impossible(const MicroPoint& point);
 
-/// Most warpgroups that a wgmma kernel of this point can be launched with: registers decide.
+/// The largest number of warpgroups with which the point's wgmma kernel can be launched; registers
+/// limit it.
 int max_warpgroups(const WgmmaPoint& point);
 
 /// NVRTC's input, and the kernel's name in it.
@@ -133,15 +133,15 @@ struct MicroPlan {
     std::string label;
     std::string reason;
   };
-  std::vector<LeftOut> left_out;  ///< of what the plan's axes span
+  std::vector<LeftOut> left_out;  ///< impossible points of the plan's axes
 };
-/// By default every axis is covered for the types that matter; `full` is the cross product of the
+/// The default plan covers every axis for the types that matter; `full` is the cross product of the
 /// axes of each family.
 MicroPlan micro_plan(bool full);
 
-/// The points of the default plan that `only` picks: labels, prefixes of labels or patterns with *
-/// and ?, separated by commas; empty: all. What matches nothing there is looked for in the full
-/// plan. Throws InputError for what matches nothing at all.
+/// The points of the default plan that `only` selects: labels, prefixes of labels, or patterns with
+/// * and ?, separated by commas; empty: all. A pattern without a match there is looked up in the
+/// full plan. Throws InputError for a pattern that matches nothing.
 MicroPlan micro_plan(bool full, std::string_view only);
 
 }  // namespace hgemm

@@ -1,4 +1,4 @@
-// A microbenchmark on the GPU.
+// Runs a microbenchmark on the GPU.
 #pragma once
 
 #include "worker/bench.h"

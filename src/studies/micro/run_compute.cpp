@@ -1,5 +1,5 @@
-// Microbenchmarks of what happens within an SM: wgmma, mma.sync, stmatrix, wgmma beside TMA. One
-// CTA on each SM; a figure is that of the median SM.
+// Microbenchmarks within an SM: wgmma, mma.sync, stmatrix, wgmma beside TMA. One CTA runs on each
+// SM; a figure is that of the median SM.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ DeviceMemory make_operands(MmaTypes types, MicroData data, const MicroTask& task
     check(cudaMemsetAsync(operands.data(), 0, operands.bytes(), task.stream.get()),
           "clearing operands");
   } else {
-    // fp8 is made of fp16 by the kernel.
+    // The kernel converts fp16 data to fp8.
     fill_normal(operands.data(), micro::kOperandBytes / 2,
                 types == MmaTypes::kF32Bf16 ? DataType::kBf16 : DataType::kFp16, 1.0f,
                 task.request.seed, 0, task.stream.get());
@@ -43,13 +43,13 @@ Checksum checksum_of(MicroData data) {
   return data == MicroData::kZeros ? Checksum::kZero : Checksum::kNotZero;
 }
 
-/// Rounds for about `cycles` in the long section.
+/// Numbers of rounds so that the long section takes about `cycles`.
 micro::Lengths lengths_for(double cycles, double cycles_per_round) {
   const int rounds = std::clamp(static_cast<int>(cycles / cycles_per_round), 40, 20000);
   return {{rounds / 4, rounds / 4, rounds}};
 }
 
-/// Launches of a kernel that takes ComputeParams. Every warpgroup, or warp, is an actor.
+/// Launches a kernel that takes ComputeParams. Each warpgroup, or warp, is an actor.
 MicroOutcome run_compute(const MicroPoint& point, const MicroTask& task, MicroLaunch launch,
                          micro::ComputeParams params, int actors, double operations_per_round,
                          Checksum expected) {

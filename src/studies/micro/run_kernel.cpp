@@ -12,8 +12,8 @@
 namespace hgemm {
 namespace {
 
-/// More than half of an SM's shared memory: what a CTA is given at least, so that no SM takes two
-/// while another has none.
+/// Least shared memory of a CTA: more than half of an SM's, so that no SM gets two CTAs while
+/// another has none.
 constexpr int kOnePerSmBytes = 120 * 1024;
 
 cudaLaunchConfig_t launch_config(const MicroLaunch& launch, cudaStream_t stream,
@@ -132,7 +132,7 @@ Figure figure(const std::string& metric, const std::string& unit,
 }
 
 MicroSource make_source(MemoryLevel level, const MicroTask& task) {
-  // A quarter of the L2 at most, which may keep a copy in each of its halves; and far more than it
+  // At most a quarter of the L2, because each of its halves may keep a copy; or far more than it
   // can hold.
   constexpr std::int64_t kRowBytes = kSourceColumns * 2;
   constexpr std::int64_t kInL2 = 16 << 20;

@@ -1,5 +1,5 @@
-// What the microbenchmarks share: a kernel of a cubin with its launch shape, the times that it
-// leaves, and figures made of repetitions.
+// Shared by all microbenchmarks: a kernel of a cubin with its launch shape, the times that it
+// records, and figures from repetitions.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,9 +31,9 @@ class MicroKernel {
   MicroKernel& operator=(const MicroKernel&) = delete;
   ~MicroKernel();
 
-  /// As many CTAs as there is room for at once, one per SM at most, in whole clusters.
+  /// CTAs that are resident at once: at most one per SM, in whole clusters.
   int resident_ctas(const MicroLaunch& launch, int sm_count) const;
-  /// Launches and waits.
+  /// Launches the kernel and waits for its end.
   void run(const MicroLaunch& launch, std::span<void* const> arguments, const Stream& stream) const;
 
  private:
@@ -41,17 +41,17 @@ class MicroKernel {
   cudaKernel_t kernel_ = nullptr;
 };
 
-/// The records of `ctas` x `actors` in device memory.
+/// The time records of `ctas` x `actors` in device memory.
 class SectionTimes {
  public:
   SectionTimes(int ctas, int actors);
   micro::SectionTime* device() const { return memory_.as<micro::SectionTime>(); }
-  void read();  ///< after the kernel has ended
+  void read();  ///< call it after the kernel has ended
 
-  /// Cycles that each CTA's `actors` first took for a section, from the first start to the last
-  /// stop.
+  /// For each CTA, the cycles that its first `actors` actors took for a section, from the first
+  /// start to the last stop.
   std::vector<double> cycles(int section, int actors) const;
-  /// From the first start of a CTA to the last stop of any.
+  /// Nanoseconds from the first start of any CTA to the last stop of any.
   double ns(int section) const;
   const micro::SectionTime& at(int cta, int actor, int section) const;
 
@@ -61,11 +61,11 @@ class SectionTimes {
   std::vector<micro::SectionTime> times_;
 };
 
-/// Of the median CTA: (long - short) / (operations(long) - operations(short)).
+/// (long - short) / (operations(long) - operations(short)), for the median CTA.
 double cycles_per_operation(const SectionTimes& times, int actors, const micro::Lengths& lengths,
                             double operations_per_round);
 
-/// Device to host.
+/// Copies values from the device to the host.
 template <class Value>
 std::vector<Value> read_back(const DeviceMemory& memory, std::size_t count) {
   std::vector<Value> values(count);
@@ -79,7 +79,8 @@ inline constexpr int kMicroRepetitions = 9;  ///< after one that warms up
 Figure figure(const std::string& metric, const std::string& unit,
               std::span<const double> repetitions);
 
-/// What a runner gets, and what it finds out. `wrong` says what of the kernel's results cannot be.
+/// Input and output of a runner. `wrong` describes an impossible result of the kernel; empty if
+/// there is none.
 struct MicroTask {
   const StudyRequest& request;
   const Cubin& cubin;
@@ -101,12 +102,12 @@ MicroOutcome measure(const ReadPoint& point, const MicroTask& task);
 MicroOutcome measure(const MbarrierPoint& point, const MicroTask& task);
 MicroOutcome measure(const SmemPoint& point, const MicroTask& task);
 
-/// A matrix of bf16 in global memory that the L2 holds, or that it holds a small part of.
+/// A bf16 matrix in global memory. Either it fits in L2, or L2 holds only a small part of it.
 struct MicroSource {
   DeviceMemory memory;
   std::int64_t bytes = 0;
 };
-inline constexpr int kSourceColumns = 4096;  ///< of a row: a GEMM's K
+inline constexpr int kSourceColumns = 4096;  ///< of a row, as a GEMM's K
 MicroSource make_source(MemoryLevel level, const MicroTask& task);
 TensorMap source_map(const MicroSource& source, int box_rows, int box_columns,
                      MicroSwizzle swizzle);

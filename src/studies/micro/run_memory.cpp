@@ -1,5 +1,5 @@
-// Microbenchmarks of what comes to an SM from outside: TMA, bulk copies, loads, a peer's shared
-// memory, barriers.
+// Microbenchmarks of data that comes to an SM from outside: TMA, bulk copies, loads, a peer's
+// shared memory, barriers.
 #include <algorithm>
 #include <cmath>
 
@@ -9,16 +9,16 @@
 namespace hgemm {
 namespace {
 
-/// Bytes that a CTA can be expected to get in about 250,000 cycles with so many in flight: by
-/// Little's law, and at most what an SM gets of all of them. At most a third of its part of a
-/// source in HBM.
+/// Bytes that a CTA should get in about 250,000 cycles with so many in flight: by Little's law,
+/// limited by an SM's share of the bandwidth. For a source in HBM at most a third of the CTA's part
+/// of it.
 double expected_bytes(double in_flight_bytes, MemoryLevel level) {
   const bool l2 = level == MemoryLevel::kL2;
   const double bytes_per_clk = std::min(in_flight_bytes / (l2 ? 800.0 : 1300.0), l2 ? 50.0 : 20.0);
   return std::min(bytes_per_clk * 250'000, l2 ? 1e8 : 2.5e6);
 }
 
-/// Sections of so many bytes, in whole multiples of `unit` rounds.
+/// Lengths of sections of about `bytes`, in whole multiples of `unit` rounds.
 micro::Lengths lengths_for(double bytes, double round_bytes, int unit) {
   const int multiples = std::max(10, static_cast<int>(bytes / round_bytes / unit));
   return {{multiples / 5 * unit, multiples / 5 * unit, multiples * unit}};
@@ -28,7 +28,8 @@ int rounds_of(const micro::Lengths& lengths) {
   return lengths.count[0] + lengths.count[1] + lengths.count[2];
 }
 
-/// Of streaming kernels: what arrives in an SM per cycle, and what all SMs together read.
+/// Results of streaming kernels: bytes that arrive in an SM per cycle, and the bandwidth of all
+/// SMs.
 class Throughput {
  public:
   void add(const SectionTimes& times, const micro::Lengths& lengths, double arriving_per_round,
@@ -49,10 +50,10 @@ class Throughput {
 struct Copying {
   MemoryLevel level;
   MicroPace pace;
-  micro::CopyParams params;  ///< all but times, lengths and where it begins
+  micro::CopyParams params;  ///< without times, lengths and start
 };
 
-/// TMA and bulk copies, which do not look at the tensor map.
+/// Measures TMA and bulk copies; bulk copies ignore the tensor map.
 MicroOutcome run_copies(const MicroPoint& point, const Copying& copying,
                         const TensorMap& tensor_map, const MicroTask& task) {
   micro::CopyParams params = copying.params;
@@ -83,7 +84,8 @@ MicroOutcome run_copies(const MicroPoint& point, const Copying& copying,
   Throughput throughput;
   std::vector<double> medians;
   for (int repetition = -1; repetition < kMicroRepetitions; ++repetition) {
-    // On from where the launch before ended: a source in HBM is met again only after all of it.
+    // Continues where the launch before ended, so that a source in HBM is read again only after all
+    // of it was.
     const auto moved = static_cast<unsigned>((repetition + 1) * rounds_of(params.lengths));
     params.walk.first = latency ? moved * 7 % items : moved % items;
     void* arguments[] = {&map, &params};
@@ -110,7 +112,7 @@ MicroOutcome measure(const TmaPoint& point, const MicroTask& task) {
   micro::CopyParams& params = copying.params;
   params.walk.rows = static_cast<unsigned>(source.bytes / (kSourceColumns * 2) / point.box_rows);
   params.walk.columns = static_cast<unsigned>(kSourceColumns / point.box_columns);
-  // In turn along K as a main loop does; one copy at a time goes on to other rows too.
+  // Steps along K, as a main loop does; with one copy at a time, steps to other rows too.
   params.walk.step_rows = point.pace == MicroPace::kLatency ? 1 : 0;
   params.walk.step_columns = 1;
   params.box_rows = point.box_rows;
@@ -151,8 +153,8 @@ MicroOutcome measure(const ReadPoint& point, const MicroTask& task) {
   params.lengths = lengths_for(expected_bytes(round_bytes, point.level), round_bytes, 1);
   const auto round = static_cast<unsigned long long>(round_bytes);
   params.bytes = static_cast<unsigned long long>(source.bytes) / round * round;
-  // Never the same lines for all CTAs: SMs that ask for a line at the same time are served at once
-  // (104 B/clk each, where 37 is what the L2 delivers).
+  // Each CTA starts at other lines: if SMs ask for the same line at the same time, one read serves
+  // all (104 B/clk each, although L2 delivers 37).
   params.chunk = std::max(round, params.bytes / static_cast<unsigned>(launch.ctas) / round * round);
 
   Throughput throughput;
@@ -171,7 +173,7 @@ MicroOutcome measure(const ReadPoint& point, const MicroTask& task) {
 
 namespace {
 
-/// A kernel that takes ClusterParams, in clusters of two; returns cycles per operation.
+/// Runs a kernel that takes ClusterParams, in clusters of two; returns cycles per operation.
 std::vector<double> run_cluster(const MicroPoint& point, const MicroTask& task, MicroLaunch launch,
                                 bool everywhere, int timed_ctas, micro::Lengths lengths,
                                 SmemOwner owner, double operations_per_round) {
@@ -198,7 +200,7 @@ std::vector<double> run_cluster(const MicroPoint& point, const MicroTask& task, 
 }  // namespace
 
 MicroOutcome measure(const MbarrierPoint& point, const MicroTask& task) {
-  // Only CTA 0 keeps the time.
+  // Only CTA 0 takes times.
   const auto cycles =
       run_cluster(point, task, {.threads = 64}, false, 1, {{200, 200, 2000}}, point.owner, 1);
   return {{figure("round_trip", "clk", cycles)}, ""};

@@ -1,5 +1,6 @@
-// The source text of the microbenchmarks: an include of the family's header, and for tensor-core
-// instructions the one statement that a template cannot make, since its operand list depends on N.
+// The source text of the microbenchmarks: an include of the family's header; for tensor-core
+// instructions also the one statement that a template cannot make, because its operand list depends
+// on N.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,10 +13,10 @@ namespace hgemm {
 namespace {
 
 struct TypeNames {
-  const char* accumulator;  ///< in PTX
+  const char* accumulator;  ///< PTX name
   const char* operand;
-  const char* cpp;         ///< of a register of accumulators
-  const char* constraint;  ///< of the same in asm
+  const char* cpp;         ///< C++ type of an accumulator register
+  const char* constraint;  ///< its asm constraint
   int accumulators_per_register;
 };
 TypeNames names_of(MmaTypes types) {
@@ -55,7 +56,8 @@ std::string wgmma_struct(int n, MmaTypes types, bool a_from_registers, int warpg
   const int registers = 64 * n / 128 / names.accumulators_per_register;
   const bool fp8 = mma_k(types) == 32;
   const int a_operands = a_from_registers ? 4 : 1;
-  // For 16-bit elements the instruction ends on which operands in shared memory are transposed.
+  // For 16-bit elements the instruction ends with flags that say which operands in shared memory
+  // are transposed.
   const char* transposed = fp8 ? "" : a_from_registers ? ", 0" : ", 0, 0";
   return fmt::format(
       R"(struct Mma {{
@@ -121,8 +123,8 @@ std::string include(const char* header) {
   return fmt::format("#include \"studies/micro/{}.cuh\"\n\n", header);
 }
 
-/// A kernel of at most `threads` threads that does `call` with its parameters, and before them a
-/// tensor map if it copies.
+/// A kernel of at most `threads` threads that executes `call` with its parameters; if it copies, a
+/// tensor map comes before them.
 std::string kernel(const std::string& name, int threads, const std::string& params,
                    const std::string& call, bool copies = false) {
   return fmt::format(

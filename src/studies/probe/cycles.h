@@ -1,4 +1,4 @@
-// Cycles by role and phase: what a probe finds out, and how it is recorded.
+// Cycles by role and phase: the findings of a probe, and their recorded form.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace hgemm {
 
 inline constexpr std::string_view kProbeStudy = "probe";
 
-/// Cycles of one phase of one role, summed up.
+/// Sum of the cycles of one phase of one role.
 struct CycleFigure {
   std::string role;   ///< "producer", "consumer", "cta", ...
   std::string phase;  ///< "wait_full", "mma_issue", ...
@@ -23,12 +23,13 @@ struct CycleFigure {
   double mean() const { return count > 0 ? cycles / static_cast<double>(count) : 0; }
 };
 
-/// Recorded as: point "role.phase", metric "cycles", unit "clk/<unit>", the mean as value, the
-/// count as samples.
+/// The recorded form: point "role.phase", metric "cycles", unit "clk/<unit>", the mean as value,
+/// the count as samples.
 std::vector<Figure> recorded_cycles(const std::vector<CycleFigure>& cycles);
 std::vector<CycleFigure> cycles_of(const Study& study);
 
-/// Whether the study is of a config that has stamps: a database of others may name anything.
+/// Whether the study's label is a config with cycle stamps: a database from another source may
+/// contain any label.
 bool has_stamped_config(const Study& study);
 
 }  // namespace hgemm

@@ -1,11 +1,11 @@
-// What a report draws of probes.
+// The report's section about probes.
 #pragma once
 
 #include "output/report_parts.h"
 
 namespace hgemm {
 
-/// Where the cycles of kernels go: `cycles` of a report.
+/// The `cycles` section of a report: the cycles of kernels by phase.
 Json cycles_section(const report::Known& known);
 
 }  // namespace hgemm

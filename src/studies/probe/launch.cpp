@@ -22,17 +22,17 @@ std::int64_t k_blocks_of(const ProbeLaunch& launch) {
   return (launch.problem.k + launch.config.bk - 1) / launch.config.bk;
 }
 
-/// Low words of the clock: exact for less than 2^32 cycles.
+/// Cycles between two low words of the clock: exact below 2^32 cycles.
 double between(unsigned from, unsigned to) { return static_cast<double>(to - from); }
 double between(unsigned long long from, unsigned long long to) {
   return static_cast<double>(static_cast<long long>(to - from));
 }
-/// Of a low word, since the role's CTA began.
+/// Cycles from the entry of the role's CTA to a low word.
 double since_entry(const ProbeRole& role, unsigned stamp) {
   return between(static_cast<unsigned>(role.entry), stamp);
 }
 
-/// Sums under construction, in the order of their first mention.
+/// Sums of cycles, in the order in which they were first added.
 class Figures {
  public:
   void add(const char* role, const char* phase, const char* unit, std::int64_t count,
@@ -86,7 +86,7 @@ void add_role(Figures& figures, const char* name, const ProbeRole& role) {
   figures.add(name, "drain", "cta", 1, between(role.end, role.finish));
 }
 
-/// Largest minus smallest.
+/// The largest minus the smallest value.
 double spread(const std::map<unsigned, unsigned long long>& by_sm) {
   const auto [low, high] =
       std::ranges::minmax_element(by_sm, {}, [](const auto& entry) { return entry.second; });
@@ -236,7 +236,7 @@ std::vector<Span> timeline(const ProbeLaunch& launch, int sms) {
   const auto roles = static_cast<std::size_t>(probe_roles(launch.config));
   const double ns_per_cycle = 1e3 / launch.sm_mhz();
   const auto first = std::ranges::min_element(launch.roles, {}, &ProbeRole::entry_ns);
-  // Of each role of each CTA, its tiles in the order that it computed them.
+  // The tiles of each role of each CTA, in the order in which it computed them.
   std::map<std::size_t, std::vector<std::size_t>> tiles_of;
   for (std::size_t i = 0; i < launch.tiles.size(); ++i) {
     const auto cta = static_cast<std::size_t>(launch.tiles[i].cta);
@@ -248,7 +248,7 @@ std::vector<Span> timeline(const ProbeLaunch& launch, int sms) {
     const ProbeRole& role = launch.roles[index];
     if (role.sm >= static_cast<unsigned>(sms)) continue;
     const double entry_ns = between(first->entry_ns, role.entry_ns);
-    // `from` and `to` in cycles since entry.
+    // `from` and `to` are cycles since entry.
     const auto add = [&](const char* phase, int tile, double from, double to) {
       spans.push_back({.sm = static_cast<int>(role.sm),
                        .cta = static_cast<int>(index / roles),

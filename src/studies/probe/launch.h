@@ -1,4 +1,4 @@
-// What the records of one probed launch say: checks, sums, a timeline. Needs no GPU.
+// Evaluates the records of one probed launch: checks, sums, a timeline. Needs no GPU.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace hgemm {
 
-/// A config with stamps, or why there can be none: stamps follow tiled kernels, of a kind.
+/// A config with cycle stamps, or why there is none: only some tiled kernels support stamps.
 struct ProbedConfig {
   std::optional<TiledConfig> config;
   Rejection rejection;
 };
 ProbedConfig with_probe(const KernelConfig& config);
 
-/// One launch of a probed kernel, read back.
+/// The records of one launch of a probed kernel.
 struct ProbeLaunch {
   TiledConfig config;
   GemmProblem problem;
@@ -28,15 +28,15 @@ struct ProbeLaunch {
   std::vector<ProbeRole> roles;  ///< [CTA][role]
 
   double duration_ns() const;  ///< from the first CTA's entry to the last one's finish
-  double sm_mhz() const;       ///< cycles over nanoseconds, all CTAs together
+  double sm_mhz() const;       ///< cycles over nanoseconds, over all CTAs
 };
 
-/// How many records a launch of `ctas` CTAs writes.
+/// Number of tile records that a launch writes.
 std::size_t probe_tile_records(const TiledConfig& config, const GemmProblem& problem);
 std::size_t probe_role_records(const TiledConfig& config, int ctas);
 
-/// What cannot be true of a launch that computed every tile once, by CTAs that all roles agree on;
-/// empty if all is well.
+/// A contradiction to "every tile was computed once, and all roles of a CTA agree about it"; empty
+/// if there is none.
 std::string contradiction(const ProbeLaunch& launch);
 
 /// Cycles by role and phase. Means are cycles / count.

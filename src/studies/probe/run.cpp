@@ -19,10 +19,10 @@ namespace hgemm {
 namespace {
 
 constexpr int kRounds = 5;
-/// Records keep the low word of the clock; at 2 GHz it comes round after 2.1 s.
+/// Records keep the low word of the clock, which wraps after 2.1 s at 2 GHz.
 constexpr double kLongestLaunchUs = 1e6;
 
-/// The kernel with stamps, and where it writes them.
+/// The kernel with cycle stamps, and the memory for them.
 class ProbedKernel : public Candidate {
  public:
   ProbedKernel(const TiledConfig& config, const Cubin& cubin, const ProblemData& data)
@@ -47,7 +47,7 @@ class ProbedKernel : public Candidate {
             "clearing the records of the probe");
     }
   }
-  /// What the last launch wrote; it must have completed.
+  /// The records of the last launch, which must have completed.
   ProbeLaunch read() const {
     ProbeLaunch launch{config_, problem_, {}, {}};
     launch.tiles.resize(tiles_.bytes() / sizeof(ProbeTile));
@@ -71,7 +71,7 @@ class ProbedKernel : public Candidate {
   std::vector<LaunchParams> params_;
 };
 
-/// The plain and the probed kernel at one problem, at the rested pace (device/protocol.h).
+/// Measures the plain and the probed kernel at one problem, at the rested pace (device/protocol.h).
 class ProbeBench {
  public:
   ProbeBench(const StudyRequest& request, const Cubin& cubin, const Bench& bench)
@@ -127,7 +127,7 @@ class ProbeBench {
     return kernel_for(config, *request_.problem);
   }
 
-  /// On poisoned output. A wrong result ends the study.
+  /// Runs on poisoned output. A wrong result ends the study.
   bool verify(const Candidate& candidate, Study& study) const {
     announce("the first launch", 0);
     data_.poison(stream_);
@@ -139,7 +139,7 @@ class ProbeBench {
     return false;
   }
 
-  /// A sample's launches (device/protocol.h) as one graph.
+  /// The launches of a sample (device/protocol.h) as one graph.
   Replay capture(const Candidate& candidate) {
     const int sets = data_.sets();
     const auto graph_of = [&](int launches) {
@@ -168,7 +168,7 @@ class ProbeBench {
     return end_.us_since(start_);
   }
 
-  /// A rested sample: cycles of a launch.
+  /// Cycles of one launch, from a rested sample.
   double cycles_of(const Replay& replay) {
     rest(replay);
     stamps_.clear(stream_);
@@ -181,8 +181,8 @@ class ProbeBench {
     return end_.us_since(start_) / replay.launches * stamps_.mhz_between_pairs(1).front();
   }
 
-  /// One launch right after a rested sample of the same kernel, so that neither its code nor its
-  /// clock is cold; it reads the input set that was not used for longest.
+  /// Records one launch right after a rested sample of the same kernel, so that neither its code
+  /// nor its clock is cold. It reads the input set that was unused for the longest time.
   ProbeLaunch watch(const Replay& lead_in) {
     rest(lead_in);
     lead_in.graph.launch(stream_);

@@ -1,4 +1,4 @@
-// Cycle stamps of a probed config on the GPU.
+// Runs a probed config on the GPU.
 #pragma once
 
 #include "worker/bench.h"

@@ -14,7 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Cta = std::pair<int, int>;  // SM, CTA
 
-/// Which of the CTAs that an SM held at the same time: 0 for all if they came one after another.
+/// The slot of each CTA among those that shared its SM at the same time; 0 for all if they ran one
+/// after another.
 std::map<Cta, int> slots_of(std::span<const Span> spans) {
   struct Stay {
     double start_ns, end_ns;
@@ -32,7 +33,7 @@ std::map<Cta, int> slots_of(std::span<const Span> spans) {
   std::ranges::stable_sort(by_start, {}, &Stay::start_ns);
 
   std::map<Cta, int> slots;
-  std::map<int, std::vector<double>> free_from;  // of an SM's slots
+  std::map<int, std::vector<double>> free_from;  // for each slot of an SM
   for (const Stay& stay : by_start) {
     auto& ends_ns = free_from[stay.cta.first];
     const auto free =
