@@ -1,11 +1,11 @@
-# Sourced by quickstart.sh and test.sh: installs the Debian packages that are missing, those that
+# Sourced by quickstart.sh, test.sh and package.sh: installs the Debian packages that are missing, those that
 # `test_packages` names among them, and finds CUDA.
 # Sets `root` (the project folder) and configures a preset, `release` into build/ unless `preset`
 # names another.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-packages=(build-essential cmake ninja-build git libcli11-dev libsqlitecpp-dev libsqlite3-dev
+packages=(build-essential cmake ninja-build git file libcli11-dev libsqlitecpp-dev libsqlite3-dev
   libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev libxxhash-dev
   clang-format python3-matplotlib node-d3 ${test_packages[@]+"${test_packages[@]}"})
 
