@@ -33,7 +33,7 @@ FINDINGS = sorted((SOURCE / "analysis").glob("*.md"))
 
 # What the commands of a page find in the folder that they run in.
 DATABASES = {
-    "hgemm-tune.db": "tune.db",
+    "hgemm-tune.db": "headline.db",
     "monday.db": "repeat-a.db",
     "tuesday.db": "repeat-b.db",
     "llama.db": "budget-20s.db",
@@ -207,7 +207,7 @@ class Folder:
                                 COLUMNS="120", PATH=f"{bin_folder}:{os.environ['PATH']}")
         self.environment.pop("XDG_CACHE_HOME", None)
 
-    def run(self, command, timeout=80):
+    def run(self, command, timeout=600):
         return subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.work,
                               env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=timeout)
