@@ -28,6 +28,8 @@ NVCC = None
 
 PAGES = [SOURCE / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(
     (SOURCE / "docs").rglob("*.md"))
+# Written by the program: what they print is its help, whose options are checked.
+REFERENCE = sorted((SOURCE / "docs/reference").glob("*.md"))
 # Findings: their links and paths are checked, and what they print is not run again.
 FINDINGS = sorted((SOURCE / "analysis").glob("*.md"))
 
@@ -380,15 +382,33 @@ class Documents(unittest.TestCase):
     def test_no_sentence_begins_with_of(self):
         self.each(lambda page, path: bad_sentences(page))
 
-    def test_every_option_in_the_text_exists(self):
-        options = Options(lambda words: subprocess.run(
+    @staticmethod
+    def options():
+        return Options(lambda words: subprocess.run(
             [PROGRAM, *words, "--help"], capture_output=True, text=True, check=True).stdout)
+
+    def test_every_option_in_the_text_exists(self):
+        options = self.options()
         options.all |= {"--preset", "--install", "--prefix"}  # cmake's
         self.each(lambda page, path: options.unknown_in(page))
 
+    def test_every_option_in_the_examples_of_help_exists(self):
+        options, examples, found = self.options(), 0, []
+        for path in REFERENCE:
+            for block in markdown.Page(path.read_text()).blocks:
+                for line in markdown.commands(block.text):
+                    command = re.split(r"\s{2,}|\s[|>]", line)[0]
+                    if block.language == "text" and command.startswith("hgemm-tune"):
+                        examples += 1
+                        found += [f"{path.name}:{block.line}: {word} in `{command}`"
+                                  for word in options.unknown(command)]
+        self.assertGreater(examples, 20)
+        self.assertFalse(found, "\n" + "\n".join(found))
+
     def test_every_command_does_what_it_says(self):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = [one for page in pool.map(run_page, PAGES) for one in page]
+            pages = [path for path in PAGES if path not in REFERENCE]
+            found = [one for page in pool.map(run_page, pages) for one in page]
         self.assertFalse(found, "\n" + "\n".join(found))
 
 
