@@ -52,14 +52,14 @@ std::set<std::string> kinds_of(std::span<const StudyRequest> requests) {
   return kinds;
 }
 
-/// Equal for what answers a request, and ordered: a full plan has thousands of requests.
+/// The key by which studies match requests; ordered, because a full plan has thousands of requests.
 using Key = std::tuple<std::string, std::string, std::string>;
 template <typename Subject>  // a Study or a StudyRequest
 Key key_of(const Subject& subject) {
   return {subject.kind, subject.label, subject.problem ? to_string(*subject.problem) : ""};
 }
 
-/// Whether an older answer to a request adds nothing to a newer one.
+/// Whether an older answer to a request is redundant beside a newer one.
 using IsSuperseded = bool (*)(const RecordedStudy& newer, const RecordedStudy& older);
 
 bool is_of_one_session(const RecordedStudy& newer, const RecordedStudy& older) {
@@ -69,7 +69,7 @@ bool is_of_one_environment(const RecordedStudy& newer, const RecordedStudy& olde
   return newer.environment == older.environment;
 }
 
-/// Those of `known` (oldest first) that answer a request: see StudyAnswer.
+/// The studies in `known` (oldest first) that answer a request: see StudyAnswer.
 std::vector<RecordedStudy> answers_among(const std::vector<RecordedStudy>& known,
                                          std::span<const StudyRequest> requests,
                                          IsSuperseded is_superseded) {
@@ -77,7 +77,7 @@ std::vector<RecordedStudy> answers_among(const std::vector<RecordedStudy>& known
   for (const RecordedStudy& study : known) by_key[key_of(study.study)].push_back(&study);
   std::vector<RecordedStudy> found;
   for (const StudyRequest& request : requests) {
-    // Taken out: another request may ask for the same.
+    // Taken out, because another request may have the same key.
     const auto known_of_it = by_key.extract(key_of(request));
     if (known_of_it.empty()) continue;
     const std::size_t before = found.size();
@@ -91,7 +91,8 @@ std::vector<RecordedStudy> answers_among(const std::vector<RecordedStudy>& known
   return found;
 }
 
-/// Of each request and GPU the newest (they come first) that ended ok, or else the newest.
+/// For each request and GPU the newest study that ended ok (the newest comes first); if none did,
+/// the newest.
 std::vector<RecordedStudy> newest_of(const std::vector<RecordedStudy>& studies) {
   std::vector<RecordedStudy> newest;
   for (const RecordedStudy& study : studies) {
@@ -131,7 +132,7 @@ std::vector<std::string> places_of(const std::vector<RecordedStudy>& studies) {
   return places;
 }
 
-/// Of all databases, oldest first.
+/// The studies of all databases, oldest first.
 std::vector<RecordedStudy> studies_in(const std::vector<std::string>& databases,
                                       const std::set<std::string>& kinds) {
   std::vector<RecordedStudy> all;
@@ -145,7 +146,7 @@ std::vector<RecordedStudy> studies_in(const std::vector<std::string>& databases,
   return all;
 }
 
-/// A line for each study, and one for what was compiled before.
+/// Prints a line for each study, and one for the builds before them.
 class Lines : public StudyListener {
  public:
   void compiling(int done, int total, int failed) override {
@@ -166,7 +167,7 @@ class Lines : public StudyListener {
     } else {
       say("{}{}: {}\n", place_, name, to_string(study.status));
     }
-    place_.clear();  // what did not compile is not announced
+    place_.clear();  // a study that did not compile is not announced
   }
 
  private:
@@ -198,7 +199,7 @@ std::string what_is_missing(const std::vector<RecordedStudy>& found,
                      count == 1 ? "is" : "are", fmt::join(missing, ", "), more);
 }
 
-/// The command without what asks for records.
+/// The command line without --recorded.
 std::string measuring(std::string command_line) {
   constexpr std::string_view kFlag = " --recorded";
   if (const auto at = command_line.find(kFlag); at != command_line.npos) {
@@ -211,7 +212,8 @@ bool is_config(const std::string& label) {
   return !is_baseline(label) && !parse_ladder_label(label);
 }
 
-/// The requests, but for another config at the same problem where that is what was recorded.
+/// The requests; a config without a record is replaced by another config with one at the same
+/// problem.
 std::vector<StudyRequest> recorded_instead(std::span<const StudyRequest> requests,
                                            const std::vector<RecordedStudy>& all) {
   std::vector<StudyRequest> chosen(requests.begin(), requests.end());
@@ -288,7 +290,7 @@ void add_study_options(CLI::App& command, StudyOptions& options) {
 
 StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> requests,
                   const std::string& command_line) {
-  parse_format(options.format);  // refused before anything is measured
+  parse_format(options.format);  // throws before anything is measured
   check_cache(options.cache);
   if (options.recorded) {
     if (options.db) require_database(*options.db);

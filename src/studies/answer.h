@@ -1,5 +1,5 @@
-// What the study commands share: their options, and the way from requests to answers, on a GPU or
-// out of the results that ship with the program.
+// Shared by the study commands: their options, and the way from requests to answers, on a GPU or
+// from the results shipped with the program.
 #pragma once
 
 #include <optional>
@@ -23,41 +23,40 @@ struct StudyOptions {
   CacheOptions cache;
   int jobs = 0;
   bool require_gpu = false;
-  bool recorded = false;  ///< the shipped results, GPU or not
+  bool recorded = false;  ///< answer from shipped results even if there is a GPU
   std::string why_recorded = "Nothing is measured now, as asked for.";  ///< the first line's start
   std::string format = "table";
-  /// The command chose the configs itself: from records, one that was recorded at a problem answers
-  /// where the chosen one was not.
+  /// The command itself chose the configs. If a chosen config has no record, a record of another
+  /// config at the same problem answers.
   bool any_config = false;
-  /// From records, of a request only the newest answer of each GPU.
+  /// From records: only the newest answer to a request for each GPU.
   bool newest = false;
 };
 
-/// --db --cache-dir --shared-cache --jobs --require-gpu --recorded --format.
+/// Adds --db --cache-dir --shared-cache --jobs --require-gpu --recorded --format.
 void add_study_options(CLI::App& command, StudyOptions& options);
 
 struct StudyAnswer {
-  /// Only those that answer a request (kind, label and problem): in the order of the
-  /// requests, and for each of them the newest first. Measured: those of this environment, so at
-  /// most one a request. Recorded: one for each card, environment and state of the kernels, or each
-  /// GPU (`newest`). With any
-  /// status: look at it.
+  /// The studies that answer a request (equal kind, label and problem), in the order of the
+  /// requests; for each request the newest comes first. If measured, they are from this
+  /// environment, at most one per request. If recorded, there is one for each card, environment and
+  /// state of the kernels, or for each GPU (`newest`). Check their status: it may be any.
   std::vector<RecordedStudy> studies;
-  bool measured = false;   ///< here, now or before; else from records
-  bool stopped = false;    ///< by a signal, which stderr says: print nothing, return exit_code
-  std::string first_line;  ///< from records: why, where they are from and what is missing
+  bool measured = false;   ///< on this GPU, now or earlier; false: from records
+  bool stopped = false;    ///< by a signal, reported on stderr: print nothing, return exit_code
+  std::string first_line;  ///< if recorded: the reason, the origin and what is missing
   int exit_code = 0;       ///< measured: 1 if a study is not ok; 128 + signal if stopped
 };
 
-/// Carries the requests out, or answers from records where there is no GPU (unless --require-gpu)
-/// or --recorded. Records are the results/*/study.db that ship with the program, and --db where it
-/// was given; one that is not there is an InputError with --recorded, else the first line says so.
-/// Progress and failures go to stderr. `command_line` is kept with what is
-/// measured, and says how to measure what is missing.
+/// Carries the requests out, or answers from records if there is no GPU (unless --require-gpu) or
+/// with --recorded. Records are the results/*/study.db shipped with the program and the database of
+/// --db. If that is missing, it is an InputError with --recorded; otherwise the first line says so.
+/// Progress and failures go to stderr. `command_line` is recorded with new studies, and shown as
+/// the command that measures what is missing.
 StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> requests,
                   const std::string& command_line);
 
-/// The first line, if there is one: on stdout, or on stderr where a program reads the format.
+/// Prints the first line, if there is one: to stdout, or to stderr if the format is for programs.
 void print_first_line(const StudyAnswer& answer, Format format);
 
 }  // namespace hgemm::cli

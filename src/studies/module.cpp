@@ -5,7 +5,7 @@
 namespace hgemm {
 
 int StudyModule::execute(const cli::StudyOptions& given, const std::string& command_line) {
-  const Format format = parse_format(given.format);  // refused before anything is measured
+  const Format format = parse_format(given.format);  // throws before anything is measured
   cli::StudyOptions common = given;
   const std::vector<StudyRequest> requests = plan(common);
   const cli::StudyAnswer found = answer(common, requests, command_line);

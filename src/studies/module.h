@@ -1,5 +1,5 @@
-// A kind of study: all that the program has to do with it, behind one interface. The kinds there
-// are stand in studies/registry.cpp; each has a folder.
+// A kind of study: everything that the program needs to know about it, behind one interface.
+// studies/registry.cpp lists the kinds; each has a folder.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,47 +20,47 @@ class App;
 
 namespace hgemm {
 
-/// One object serves one invocation of the program: its command's options are its members. run()
-/// and sections() depend on none of them.
+/// One object serves one invocation of the program: the options of its command are its members.
+/// run() and sections() do not depend on them.
 class StudyModule {
  public:
   virtual ~StudyModule() = default;
 
-  /// Of the command, of its help text (program/help/<name>.txt), and of the kind under which its
-  /// studies are recorded.
+  /// The name of the command, of its help text (program/help/<name>.txt), and of the kind under
+  /// which its studies are recorded.
   virtual std::string_view name() const = 0;
 
   // ---- Its command ----
 
   virtual void add_options(CLI::App& command) = 0;
-  /// What the options ask for. `common` may be changed by it. Throws InputError.
+  /// The requests that the options ask for. May change `common`. Throws InputError.
   virtual std::vector<StudyRequest> plan(cli::StudyOptions& common) = 0;
-  /// Carries the requests out, or answers from records.
+  /// Carries the requests out, or answers them from records.
   virtual cli::StudyAnswer answer(const cli::StudyOptions& common,
                                   std::span<const StudyRequest> requests,
                                   const std::string& command_line) {
     return cli::study(common, requests, command_line);
   }
-  /// The answer for people or programs.
+  /// The answer as text for people or programs.
   virtual std::string table(const cli::StudyAnswer& answer, Format format) const = 0;
-  /// What is left to do once it is printed.
+  /// Called after the answer was printed, for further output.
   virtual void finish(const cli::StudyAnswer&) const {}
-  /// The whole command: all of the above, one after the other. Returns the exit code.
+  /// Runs the whole command: all of the above, one after the other. Returns the exit code.
   virtual int execute(const cli::StudyOptions& common, const std::string& command_line);
 
   // ---- In the worker ----
 
-  /// As RunStudy.
+  /// Has the contract of RunStudy (worker/bench.h).
   virtual Study run(const StudyRequest& request, const Cubins& cubins,
                     const Bench& bench) const = 0;
 
   // ---- In a report ----
 
-  /// What the report draws of recorded studies: sections by name (output/report.h).
+  /// Sections of a report that show recorded studies, by name (output/report.h).
   virtual std::vector<report::Section> sections(const report::Known&) const { return {}; }
 };
 
-/// The cubin of a request that has one source, or none.
+/// The cubin of a request with at most one source; empty if it has none.
 inline Cubin only_cubin(const Cubins& cubins) {
   return cubins.empty() ? Cubin() : cubins.begin()->second;
 }

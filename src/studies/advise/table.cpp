@@ -23,7 +23,7 @@ std::string heading(const std::string& text, bool markdown) {
   return markdown ? "## " + text + "\n" : text + "\n";
 }
 
-/// Blocks of several lines, a blank line between them.
+/// Joins blocks of several lines, with a blank line between them.
 std::string blocks_text(const std::vector<std::string>& blocks) {
   return fmt::format("{}", fmt::join(blocks, "\n"));
 }
@@ -213,7 +213,7 @@ std::string form_block(const Device& device, const WgmmaForm& form,
 
 // ---- Devices ----
 
-/// Name, unit-bearing, and the figure of each.
+/// The name (with unit) and the value of each figure.
 using NamedFigure = std::pair<const char*, const KnownFigure*>;
 std::vector<NamedFigure> figures_of(const Device& device) {
   return {{"sms", &device.sms},

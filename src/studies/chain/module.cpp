@@ -32,7 +32,7 @@ struct ChainOptions {
   std::string config;
 };
 
-/// Those with the rows that were asked for; all if none were.
+/// The problems with the requested rows (M); all if no rows were requested.
 std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
   std::vector<GemmProblem> problems = cli::chosen_problems(options.problems);
   std::set<std::int64_t> known;
@@ -62,7 +62,7 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
   return problems;
 }
 
-/// Which configs compute a problem: the best known ones, or the one that was named.
+/// The configs for a problem: the best known ones, or the one that the user named.
 class Configs {
  public:
   Configs(const ChainOptions& options, const cli::StudyOptions& common) {
@@ -97,7 +97,8 @@ class Configs {
 StudyRequest request_for(const Chain& chain, const Configs& configs) {
   StudyRequest request{
       .kind = std::string(kChainStudy), .label = chain.label, .problem = std::nullopt};
-  std::map<std::string, cli::PdlPair> known;  // to look for the best of a problem takes a while
+  // A cache, because looking up the best config takes a while.
+  std::map<std::string, cli::PdlPair> known;
   std::set<std::string> names;
   std::vector<ChainLink> links;
   for (const GemmProblem& problem : chain.links) {
@@ -133,7 +134,7 @@ class ChainModule : public StudyModule {
   }
 
   std::vector<StudyRequest> plan(cli::StudyOptions& common) override {
-    common.newest = true;  // older ones had other kernels; a chain is about those of now
+    common.newest = true;  // older studies had other kernels; a chain is about the present ones
     const std::vector<GemmProblem> problems = links_asked_for(options_);
     const Configs configs(options_, common);
     std::vector<StudyRequest> requests;

@@ -116,7 +116,7 @@ Table table_of(std::span<const ChainRow* const> rows) {
   return table;
 }
 
-/// "8 of 1x11008x4096: bm8...; with PDL bm8...pdl", a line for each problem of its links.
+/// "8 of 1x11008x4096: bm8...; with PDL bm8...pdl", a line for each problem among its links.
 std::vector<std::string> configs_of(const ChainRow& row) {
   struct Kind {
     const ChainLink* link;

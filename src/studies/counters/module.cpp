@@ -50,7 +50,7 @@ class Counters : public StudyModule {
     return requests;
   }
 
-  /// Where no counter can be read, what was recorded elsewhere is the answer, as without a GPU.
+  /// If counters cannot be read here, answers from records, as without a GPU.
   cli::StudyAnswer answer(const cli::StudyOptions& common, std::span<const StudyRequest> requests,
                           const std::string& command_line) override {
     try {
@@ -80,8 +80,8 @@ class Counters : public StudyModule {
   }
 
  private:
-  /// What is counted at a problem: what was named, or else the best known config; then cublas, and
-  /// cuBLASLt's best if it was asked for.
+  /// The candidates at a problem: those that the user named, or the best known config; then cublas,
+  /// and on request the fastest cuBLASLt algorithm.
   std::vector<std::string> labels_at(const GemmProblem& problem,
                                      const std::optional<cli::Tuned>& tuned) const {
     std::vector<std::string> labels;

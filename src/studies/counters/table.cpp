@@ -17,8 +17,8 @@ namespace {
 
 using Studies = std::vector<const RecordedStudy*>;
 
-/// All that we know, in the order in which they are shown. Derived ones have no list of their own:
-/// of measured ones that are all there and not zero, all of them follow.
+/// All known metrics in display order. Derived metrics have no list of their own: they are computed
+/// here from measured metrics that are all present and not zero.
 std::vector<std::string> known_metrics() {
   std::vector<Figure> measured;
   for (const CounterMetric& metric : counter_metrics(DataType::kBf16)) {
@@ -33,8 +33,8 @@ std::vector<std::string> known_metrics() {
   return known;
 }
 
-/// Databases return figures by name. What is measured comes first, then what follows from it, then
-/// by name what an older or newer program measured.
+/// Restores the display order, because databases return figures by name: first measured metrics,
+/// then derived ones, then by name those that another version of the program measured.
 void put_in_order(std::vector<Figure>& figures) {
   const std::vector<std::string> known = known_metrics();
   const auto place = [&](const Figure& figure) {
@@ -102,7 +102,7 @@ struct Scaled {
   double divisor = 1;
   std::string unit;
 };
-/// The unit in which the largest of a line is easy to read; the line has one unit.
+/// The unit in which the largest value of a line is easy to read; a line has one unit.
 Scaled scaled(const std::string& unit, double largest) {
   if (unit == "Hz") return {1e6, "MHz"};
   const bool counts = unit == "B" || unit == "FLOP" || unit == "instructions" ||
@@ -112,7 +112,7 @@ Scaled scaled(const std::string& unit, double largest) {
     double factor;
     const char* letter;
   };
-  const bool symbol = unit == "B" || unit == "FLOP";  // else a word: "M instructions"
+  const bool symbol = unit == "B" || unit == "FLOP";  // otherwise a word: "M instructions"
   for (const Prefix prefix : {Prefix{1e12, "T"}, Prefix{1e9, "G"}, Prefix{1e6, "M"}}) {
     if (largest >= prefix.factor) {
       return {prefix.factor, fmt::format("{}{}{}", prefix.letter, symbol ? "" : " ", unit)};
@@ -133,8 +133,8 @@ const Figure* find(const Study& study, const std::string& metric) {
   return found == study.figures.end() ? nullptr : &*found;
 }
 
-/// Of all candidates, each once; what was computed from others stands before the reasons to wait,
-/// which are many.
+/// The metrics of all candidates, each once. Derived metrics come before the stall reasons, of
+/// which there are many.
 std::vector<Figure> metrics_of(const Studies& studies) {
   std::vector<Figure> metrics;
   for (const RecordedStudy* recorded : studies) {
@@ -144,19 +144,19 @@ std::vector<Figure> metrics_of(const Studies& studies) {
       }
     }
   }
-  put_in_order(metrics);  // again: one candidate may lack what another has
+  put_in_order(metrics);  // sorted again, because a candidate may lack a metric that another has
   std::ranges::stable_partition(metrics, [](const Figure& f) { return !is_stall(f.metric); });
   return metrics;
 }
 
-/// Ours in their order, cublas, then cublaslt.
+/// Our candidates first, in their order; then cublas, then cublaslt.
 int rank(const RecordedStudy* recorded) {
   const std::string& label = recorded->study.label;
   if (label == kCublasLabel) return 1;
   return is_baseline(label) ? 2 : 0;
 }
 
-/// Column heads: labels are long, and there is mostly one of ours. Others are lettered.
+/// Column heads. Labels are long, and usually there is one of our candidates; more are lettered.
 std::vector<std::string> heads_of(const Studies& studies) {
   const auto own =
       std::ranges::count_if(studies, [](const RecordedStudy* s) { return rank(s) == 0; });
@@ -194,7 +194,7 @@ std::string table_of(const Studies& studies, const std::vector<std::string>& hea
   return render(table, markdown);
 }
 
-/// All studies of one problem in one session.
+/// A table of all studies of one problem in one session.
 std::string block_of(Studies studies, bool markdown) {
   std::ranges::stable_sort(studies, {}, rank);
   const RecordedStudy& first = *studies.front();

@@ -44,12 +44,12 @@ GemmProblem chosen_problem(const LadderOptions& options) {
   return problem;
 }
 
-/// "hopper.03", as --steps takes it.
+/// "hopper.03", as in --steps.
 std::string short_name(const ladder::Step& step) {
   return fmt::format("{}.{}", to_string(step.family), step.id);
 }
 
-/// Why steps are left out, each reason once, with the steps that it holds for.
+/// Collects the reasons why steps are left out: each reason once, with its steps.
 class LeftOut {
  public:
   void add(const ladder::Step& step, const std::string& reason) {
@@ -74,8 +74,8 @@ class LeftOut {
   std::vector<Reason> reasons_;
 };
 
-/// The steps that were asked for, without those that cannot compute the problem, which stderr
-/// names. Throws InputError if none can.
+/// The requested steps that can compute the problem; the others are named on stderr. Throws
+/// InputError if there are none.
 std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmProblem& problem) {
   std::vector<LadderPoint> points;
   LeftOut left_out;
@@ -107,8 +107,8 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmP
   return points;
 }
 
-/// Names the steps that have no recorded counters; empty if all have them. A step's timing, probe
-/// and counters share its label, so the first line of the timings cannot say it.
+/// Names the steps that have no recorded counters; empty if all have them. The first line of the
+/// answer cannot do it, because a step's timing, probe and counters share its label.
 std::string missing_counters(std::span<const LadderPoint> points,
                              const std::vector<RecordedStudy>& counted) {
   std::vector<std::string> missing;
@@ -187,8 +187,8 @@ class Ladder : public StudyModule {
             .sources = {{ladder_label(point), std::move(source)}}};
   }
 
-  /// Counters need a permission that few users have: without them the ladder stands all the same.
-  /// Any other failure is one of the ladder too.
+  /// Counters need a permission that few users have; without it the ladder is shown without them.
+  /// Any other failure counts as a failure of the ladder.
   cli::StudyAnswer counters(const cli::StudyOptions& common,
                             const std::string& command_line) const {
     std::vector<StudyRequest> requests;

@@ -16,7 +16,7 @@
 namespace hgemm {
 namespace {
 
-// ---- What follows from a figure ----
+// ---- Values derived from a figure ----
 
 const Figure* find(const Study& study, std::string_view metric) {
   return find_figure(study.figures, "", metric);
@@ -26,7 +26,7 @@ struct Rate {
   double flops_per_clk = 0;
   double peak_fraction = 0;
 };
-/// Of tensor-core instructions that were issued back to back.
+/// The rate of tensor-core instructions issued back to back.
 std::optional<Rate> rate_of(const MicroPoint& point, const Figure& figure) {
   if (figure.metric != "cycles" || figure.value <= 0) return std::nullopt;
   const auto rate = [&figure](double flops, MmaTypes types) {
@@ -86,7 +86,7 @@ std::vector<Json> objects_of(std::span<const RecordedStudy> studies) {
 
 // ---- For people ----
 
-/// Tables with a heading whose rows and columns come up as cells are added.
+/// Tables with a heading; their rows and columns are added with the cells.
 class Pivots {
  public:
   void add(const std::string& heading, const std::string& corner, const std::string& row,
@@ -131,7 +131,7 @@ class Pivots {
   std::vector<Pivot> pivots_;
 };
 
-/// What stands between the first and the last dot that are counted from the ends of a label.
+/// The part of a label between two dots, which are counted from its front and from its end.
 std::string middle_of(const std::string& label, int from_front, int from_back) {
   std::size_t begin = 0;
   std::size_t end = label.size();

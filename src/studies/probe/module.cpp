@@ -34,7 +34,8 @@ struct ProbeOptions {
   std::string trace;
 };
 
-/// With stamps; the label may say either. `origin` is where it comes from.
+/// The config with cycle stamps; the label may have them or not. `origin` says in messages where
+/// the label is from.
 KernelConfig probed_config(const std::string& text, const std::string& origin) {
   const ProbedConfig probed = with_probe(parse_label(text));
   if (probed.config) return *probed.config;
@@ -47,7 +48,8 @@ KernelConfig probed_config(const std::string& text, const std::string& origin) {
                                why.reason, why.rule, next_step));
 }
 
-/// The best known config at `problem`, or the best one of its race that stamps can follow.
+/// The best known config at `problem` or, if it does not support stamps, the best one of its race
+/// that does.
 KernelConfig probed_winner(const cli::Tuned& tuned, const GemmProblem& problem) {
   const BestRow best = tuned.best(problem);
   for (const Finalist& finalist : best.finalists) {
@@ -143,7 +145,7 @@ class Probe : public StudyModule {
     }
   }
 
-  /// Of the newest study that has a timeline.
+  /// Writes the timeline of the newest study that has one.
   void write_trace(const std::vector<RecordedStudy>& studies) const {
     const std::string& path = options_.trace;
     const auto found = std::ranges::find_if(

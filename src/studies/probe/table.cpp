@@ -18,17 +18,18 @@
 namespace hgemm {
 namespace {
 
-// Roles of a CTA, then summaries from the small to the large.
+// Roles of a CTA first, then summaries from small to large.
 constexpr auto kRoles = std::to_array<std::string_view>(
     {"producer", "consumer", "cta", "article", "cluster", "sm", "kernel"});
-// As they happen, then sums. No two roles have phases that come in another order.
+// Phases in their order in time, then sums. All roles share this order.
 constexpr auto kPhases = std::to_array<std::string_view>(
     {"prologue",     "setmaxnreg",    "order",    "wait_empty", "issue",   "load",
      "wait_full",    "mma_issue",     "mma_wait", "mma",        "release", "epilogue",
      "store",        "skew",          "drain",    "total",      "kernel",  "launch",
      "start_spread", "finish_spread", "plain",    "probed"});
 
-/// Databases return figures by name. Unknown roles and phases come last, by name.
+/// Restores the order, because databases return figures by name. Unknown roles and phases come
+/// last, by name.
 std::vector<CycleFigure> in_order(std::vector<CycleFigure> figures) {
   const auto place = [](const CycleFigure& figure) {
     return std::tuple(std::ranges::find(kRoles, figure.role) - kRoles.begin(), figure.role,
@@ -38,11 +39,11 @@ std::vector<CycleFigure> in_order(std::vector<CycleFigure> figures) {
   return figures;
 }
 
-/// Phases outside of a role's time from begin to end, of which shares are taken.
+/// Whether the phase is outside a role's time from begin to end, to which shares refer.
 bool is_around(const CycleFigure& figure) {
   return figure.phase == "prologue" || figure.phase == "setmaxnreg" || figure.phase == "drain";
 }
-/// A role of a CTA; a step of the ladder may have just "cta". The others are summaries.
+/// Whether the role is one of a CTA (a ladder step may have just "cta"); other roles are summaries.
 bool is_role(const CycleFigure& figure) {
   return figure.role != "article" && figure.role != "cluster" && figure.role != "sm" &&
          figure.role != "kernel";
@@ -61,7 +62,7 @@ const CycleFigure* find(const Probed& study, std::string_view role, std::string_
   return nullptr;
 }
 
-/// How often the unit was counted for a role: once per tile, k block or CTA of it.
+/// Number of units counted for a role: tiles, k blocks or CTAs.
 std::optional<std::int64_t> count_of(const Probed& study, std::string_view role,
                                      std::string_view unit) {
   for (const CycleFigure& figure : study.cycles) {
@@ -70,7 +71,7 @@ std::optional<std::int64_t> count_of(const Probed& study, std::string_view role,
   return std::nullopt;
 }
 
-/// Of the role's time; none for what is not a part of it.
+/// Share of the role's time; none for a phase that is not part of it.
 std::optional<double> share(const Probed& study, const CycleFigure& figure) {
   const CycleFigure* const total = find(study, figure.role, "total");
   if (!is_role(figure) || is_around(figure) || total == nullptr || total->cycles <= 0) {
@@ -96,7 +97,7 @@ std::string cycles_text(const std::optional<double>& cycles) {
 std::vector<std::string> row_of(const Probed& study, const CycleFigure& figure) {
   const auto per = [&](std::string_view unit) -> std::optional<double> {
     if (figure.unit == unit) return figure.mean();
-    // Figures of the finer unit add up to one of the coarser.
+    // Figures of a finer unit are summed up for a coarser one.
     const bool is_finer = unit == "cta" || (unit == "tile" && figure.unit == "k_block");
     const auto count = count_of(study, figure.role, unit);
     if (!is_finer || !count || *count == 0) return std::nullopt;
