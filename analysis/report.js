@@ -15,7 +15,8 @@ function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== false) made.setAttribute(name,
+        value === true ? "" : value);
   }
   made.append(...children.filter(child => child !== null));
   return made;
@@ -36,10 +37,12 @@ function say(text) {
 
 // ---- Numbers ----
 
-const fixed = (value, digits) => value === null || value === undefined ? "–" : value.toFixed(digits);
+const fixed = (value, digits) => value === null || value === undefined ? "–" :
+    value.toFixed(digits);
 const significant = value => value === null ? "–" : value >= 1000 ? value.toFixed(0) :
   value >= 100 ? value.toFixed(1) : value.toFixed(2);
-const interval = (low, high) => low === null || low === undefined ? "" : ` [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+const interval = (low, high) => low === null || low === undefined ? "" :
+    ` [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 const geomean = values => Math.exp(values.reduce((sum, v) => sum + Math.log(v), 0) / values.length);
 
 // ---- Rows ----
@@ -64,11 +67,17 @@ function rowFacts(row) {
     [row.shape, row.tag.slice(0, 60)],
     ["regime, PDL kind", `${row.regime}, ${row.pdl}`],
     ["config", row.label],
-    ["x cuBLAS", fixed(row.ratio_cublas, 3) + (interval(row.ratio_cublas_low, row.ratio_cublas_high) || ` (no interval: ${whyNoInterval(row)})`)],
-    ["x cuBLASLt", fixed(row.ratio_cublaslt, 3) + interval(row.ratio_cublaslt_low, row.ratio_cublaslt_high)],
+    ["x cuBLAS",
+        fixed(row.ratio_cublas, 3) +
+        (interval(row.ratio_cublas_low, row.ratio_cublas_high) ||
+        ` (no interval: ${whyNoInterval(row)})`)],
+    ["x cuBLASLt",
+        fixed(row.ratio_cublaslt, 3) + interval(row.ratio_cublaslt_low, row.ratio_cublaslt_high)],
     ["time", `${significant(row.time_us)} us, ${fixed(row.tflops, 1)} TFLOP/s`],
     ["SM clock", row.sm_mhz === null ? "not read" : `${fixed(row.sm_mhz, 0)} MHz`],
-    ["ties", row.ties.length ? `${row.ties.length}: ${row.ties.slice(0, 3).join(", ")}${row.ties.length > 3 ? ", ..." : ""}` : "none"],
+    ["ties",
+        row.ties.length ?
+        `${row.ties.length}: ${row.ties.slice(0, 3).join(", ")}${row.ties.length > 3 ? ", ..." : ""}` : "none"],
     ["measured", `${row.date}, kernels ${row.kernel}`],
   ];
 }
@@ -80,7 +89,8 @@ function whyNoInterval(row) {
 // ---- What is chosen ----
 
 const DEFAULTS = {regime: "sustained", pdl: "weights", q: "", group: "", only: "", kind: "",
-                  sort: "-ratio_cublas", row: "", config: "", strip: "tile", at: "", changes: "change",
+                  sort: "-ratio_cublas", row: "", config: "", strip: "tile", at: "",
+                  changes: "change",
                   configs: "-speed"};
 const state = {...DEFAULTS, brush: {}};
 
@@ -91,8 +101,10 @@ function readHash() {
   Object.assign(state, DEFAULTS, {brush: {}});
   for (const [name, value] of given) {
     const axis = name.startsWith("brush.") ? name.slice(6) : null;
-    if (axis === "speed" ? value.split(",").length === 2 && value.split(",").every(bound => Number(bound) > 0) :
-      axis !== null && Object.hasOwn(DATA.configs.axes || {}, axis)) state.brush[axis] = value.split(",");
+    if (axis === "speed" ? value.split(",").length === 2 && value.split(",")
+      .every(bound => Number(bound) > 0) :
+      axis !== null &&
+          Object.hasOwn(DATA.configs.axes || {}, axis)) state.brush[axis] = value.split(",");
     else if (Object.hasOwn(DEFAULTS, name)) state[name] = value;
   }
   if (!["sustained", "burst"].includes(state.regime)) state.regime = DEFAULTS.regime;
@@ -106,10 +118,12 @@ function writeHash(step = false) {
   for (const [name, value] of Object.entries(DEFAULTS)) {
     if (state[name] !== value) kept.set(name, state[name]);
   }
-  for (const [axis, values] of Object.entries(state.brush)) kept.set(`brush.${axis}`, values.join(","));
+  for (const [axis, values] of Object.entries(state.brush)) kept.set(`brush.${axis}`,
+      values.join(","));
   const hash = "#" + kept.toString();
   if (hash === location.hash) return;
-  history[step ? "pushState" : "replaceState"](null, "", hash === "#" ? location.pathname + location.search : hash);
+  history[step ? "pushState" : "replaceState"](null, "",
+      hash === "#" ? location.pathname + location.search : hash);
 }
 
 function choose(changes, step = false) {
@@ -138,7 +152,8 @@ function placeTip() {
   if (!tipAt.isConnected) return hideTip();
   const tip = byId("tip"), box = tipAt.getBoundingClientRect();
   const {width, height} = tip.getBoundingClientRect();
-  const left = Math.max(8, Math.min(box.right + 10, document.documentElement.clientWidth - width - 8));
+  const left = Math.max(8,
+      Math.min(box.right + 10, document.documentElement.clientWidth - width - 8));
   const below = box.bottom + 10 + height < innerHeight;
   tip.style.left = `${left}px`;
   tip.style.top = `${below ? box.bottom + 10 : Math.max(8, box.top - height - 10)}px`;
@@ -207,7 +222,8 @@ function openRow(at) {
 
 /// columns: name, key (of state's sorting), value (to sort by), cell (a node or text).
 function fillTable(table, columns, rows, sorting, first, attributes) {
-  const [key, down] = state[sorting].startsWith("-") ? [state[sorting].slice(1), true] : [state[sorting], false];
+  const [key, down] = state[sorting].startsWith("-") ? [state[sorting].slice(1), true] :
+      [state[sorting], false];
   const column = columns.find(one => one.key === key);
   const sorted = column ? [...rows].sort((a, b) => {
     const [x, y] = [column.value(a), column.value(b)];
@@ -217,38 +233,55 @@ function fillTable(table, columns, rows, sorting, first, attributes) {
   }) : rows;
   const head = columns.map(one => {
     const now = one.key === key ? (down ? "descending" : "ascending") : "none";
-    const next = one.key === key ? (down ? one.key : `-${one.key}`) : (one.number ? `-${one.key}` : one.key);
+    const next = one.key === key ? (down ? one.key : `-${one.key}`) :
+        (one.number ? `-${one.key}` : one.key);
     const again = () => {
       choose({[sorting]: next});
       table.querySelector(`[data-sort="${one.key}"]`).focus();
     };
     return element("th", {"aria-sort": now, scope: "col", class: one.number ? "number" : null},
-      one.key ? element("button", {type: "button", "data-sort": one.key, onclick: again}, one.name) : one.name);
+      one.key ?
+          element("button", {type: "button", "data-sort": one.key, onclick: again}, one.name) :
+          one.name);
   });
   table.tHead.replaceChildren(element("tr", {}, ...head));
-  table.tBodies[0].replaceChildren(...sorted.slice(0, first).map((row, i) => element("tr", attributes(row, i),
-    ...columns.map(one => element("td", {"data-name": one.name, class: [one.number ? "number" : "", one.class || ""].join(" ").trim() || null},
+  table.tBodies[0].replaceChildren(...sorted.slice(0, first)
+    .map((row, i) => element("tr", attributes(row, i),
+    ...columns.map(one =>
+        element("td",
+        {"data-name": one.name, class: [one.number ? "number" : "", one.class || ""].join(" ")
+        .trim() || null},
       one.cell(row))))));
   return sorted;
 }
 
 /// Few samples at another clock: not to be read as the others.
 const screened = (row, text) => isFinal(row) ? text : element("small", {}, text);
-const ratioCell = row => element("span", {}, element("b", {class: row.ratio_cublas < 1 ? "behind" : null},
-  fixed(row.ratio_cublas, 3)), element("small", {}, interval(row.ratio_cublas_low, row.ratio_cublas_high) ||
+const ratioCell = row =>
+    element("span", {}, element("b", {class: row.ratio_cublas < 1 ? "behind" : null},
+  fixed(row.ratio_cublas, 3)),
+      element("small", {}, interval(row.ratio_cublas_low, row.ratio_cublas_high) ||
     (row.ratio_cublas === null ? "" : ` ${whyNoInterval(row)}`)));
 const COLUMNS = [
-  {name: "shape", key: "shape", value: row => row.m * row.n * row.k, cell: row => breakable(row.shape, "span"), class: "shape"},
-  {name: "class", key: "group", value: row => row.group, cell: row => row.group},
+  {name: "shape", key: "shape", value: row => row.m * row.n * row.k,
+      cell: row => breakable(row.shape, "span"), class: "shape"},
+  {name: "class", key: "group", value: row => row.group, cell: row => row.group, class: "group"},
   {name: "regime", key: "regime", value: row => row.regime, cell: row => row.regime},
   {name: "PDL", key: "pdl", value: row => LEVELS.indexOf(row.pdl), cell: row => row.pdl},
-  {name: "config", key: "label", value: row => row.label, cell: row => breakable(row.label), class: "label"},
-  {name: "us", key: "time_us", value: row => row.time_us, cell: row => screened(row, significant(row.time_us)), number: true},
-  {name: "TFLOP/s", key: "tflops", value: row => row.tflops, cell: row => screened(row, fixed(row.tflops, 1)), number: true},
-  {name: "x cuBLAS", key: "ratio_cublas", value: row => row.ratio_cublas, cell: ratioCell, number: true, class: "ratio"},
-  {name: "x cuBLASLt", key: "ratio_cublaslt", value: row => row.ratio_cublaslt, cell: row => fixed(row.ratio_cublaslt, 3), number: true},
-  {name: "SM MHz", key: "sm_mhz", value: row => row.sm_mhz, cell: row => fixed(row.sm_mhz, 0), number: true},
-  {name: "ties", key: "ties", value: row => row.ties.length, cell: row => String(row.ties.length), number: true},
+  {name: "config", key: "label", value: row => row.label, cell: row => breakable(row.label),
+      class: "label"},
+  {name: "us", key: "time_us", value: row => row.time_us,
+      cell: row => screened(row, significant(row.time_us)), number: true},
+  {name: "TFLOP/s", key: "tflops", value: row => row.tflops,
+      cell: row => screened(row, fixed(row.tflops, 1)), number: true},
+  {name: "x cuBLAS", key: "ratio_cublas", value: row => row.ratio_cublas, cell: ratioCell,
+      number: true, class: "ratio"},
+  {name: "x cuBLASLt", key: "ratio_cublaslt", value: row => row.ratio_cublaslt,
+      cell: row => fixed(row.ratio_cublaslt, 3), number: true},
+  {name: "SM MHz", key: "sm_mhz", value: row => row.sm_mhz, cell: row => fixed(row.sm_mhz, 0),
+      number: true},
+  {name: "ties", key: "ties", value: row => row.ties.length, cell: row => String(row.ties.length),
+      number: true},
 ];
 
 let rowsShown = FIRST_ROWS;
@@ -256,11 +289,13 @@ function renderTable() {
   const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = ROWS.filter(row => {
     const text = `${row.shape} ${row.tag} ${row.regime} ${row.pdl} ${row.label}`.toLowerCase();
-    return (!state.group || row.group === state.group) && (!state.only || row.regime === state.only) &&
+    return (!state.group || row.group === state.group) &&
+        (!state.only || row.regime === state.only) &&
       (!state.kind || row.pdl === state.kind) && words.every(word => text.includes(word));
   });
   fillTable(byId("table"), COLUMNS, matches, "sort", rowsShown, (row, i) => ({
-    "data-row": row.id, tabindex: i === 0 ? "0" : "-1", class: row.id === state.row ? "chosen" : null,
+    "data-row": row.id, tabindex: i === 0 ? "0" : "-1",
+        class: row.id === state.row ? "chosen" : null,
     "aria-label": `${row.shape} ${row.regime} ${row.pdl}: open its race`}));
   byId("filters").querySelector(".count").textContent = `${matches.length} of ${ROWS.length} rows`;
   const more = byId("more");
@@ -273,10 +308,12 @@ function renderTable() {
 /// What counts of a class, as far as it was measured to the end beside cuBLAS.
 function meansOf(rows, group) {
   const known = rows.filter(row => row.group === group && isFinal(row) && row.ratio_cublas);
-  const ratios = known.map(row => row.ratio_cublas), lt = known.map(row => row.ratio_cublaslt).filter(Boolean);
+  const ratios = known.map(row => row.ratio_cublas), lt = known.map(row => row.ratio_cublaslt)
+    .filter(Boolean);
   return known.length === 0 ? null : {
     shapes: known.length, cublas: geomean(ratios), cublaslt: lt.length ? geomean(lt) : null,
-    least: Math.min(...ratios), most: Math.max(...ratios), behind: ratios.filter(ratio => ratio < 1).length};
+    least: Math.min(...ratios), most: Math.max(...ratios),
+    behind: ratios.filter(ratio => ratio < 1).length};
 }
 
 const WORDS = {off: "without PDL", safe: "with PDL up to safe", weights: "with any PDL"};
@@ -287,20 +324,28 @@ function renderGain() {
   const rows = answers();
   const classes = GROUPS.map(group => [group, meansOf(rows, group)]).filter(([, mean]) => mean);
   const said = classes.filter(([, mean]) => mean.shapes > 1 || classes.length === 1).slice(0, 5)
-    .map(([group, mean]) => `${mean.cublas.toFixed(2)}x for ${MANY[group] || group}`);
-  byId("gain-answer").textContent = said.length ? `Over cuBLAS, ${WORDS[state.pdl]}, ${state.regime}: ${said.join(", ")}` :
+    .map(([group, mean]) => `${mean.cublas.toFixed(2)}x for \u2068${MANY[group] || group}\u2069`);
+  byId("gain-answer").textContent = said.length ?
+      `Over cuBLAS, ${WORDS[state.pdl]}, ${state.regime}: ${said.join(", ")}` :
     `Nothing was measured ${WORDS[state.pdl]}, ${state.regime}`;
   const table = byId("gain-table");
   table.caption.textContent = "Geometric means over the shapes of a class: how many times faster than cublasGemmEx the best kernels are, by the PDL that is allowed; then, with what is chosen above, than the best algorithm of cuBLASLt, the least and the most, and at how many shapes cuBLAS is ahead";
-  const head = ["class", "shapes", "no PDL", "safe", "weights", "x cuBLASLt", "least to most", "cuBLAS ahead"];
+  const head = ["class", "shapes", "no PDL", "safe", "weights", "x cuBLASLt", "least to most",
+      "cuBLAS ahead"];
   const chosen = 2 + LEVELS.indexOf(state.pdl);
-  table.tHead.replaceChildren(element("tr", {}, ...head.map((name, i) => element("th", {scope: "col", class: i ? "number" : null}, name))));
+  table.tHead.replaceChildren(element("tr", {},
+    ...head.map((name, i) => element("th", {scope: "col", class: i ? "number" : null}, name))));
   table.tBodies[0].replaceChildren(...classes.map(([group, mean]) => {
     const byLevel = LEVELS.map(level => meansOf(answers(level), group));
-    const cells = [String(mean.shapes), ...byLevel.map(one => one === null ? "–" : one.cublas.toFixed(3) + (one.shapes === mean.shapes ? "" : ` (${one.shapes})`)),
-      fixed(mean.cublaslt, 3), `${mean.least.toFixed(2)} – ${mean.most.toFixed(2)}`, String(mean.behind)];
+    const cells = [String(mean.shapes),
+      ...byLevel.map(one => one === null ? "–" : one.cublas.toFixed(3) +
+      (one.shapes === mean.shapes ? "" : ` (${one.shapes})`)),
+      fixed(mean.cublaslt, 3), `${mean.least.toFixed(2)} – ${mean.most.toFixed(2)}`,
+          String(mean.behind)];
     return element("tr", {}, element("th", {scope: "row"}, group), ...cells.map((text, i) =>
-      element("td", {class: `number ${i + 1 === chosen ? "ours chosen" : ""}`, "data-name": head[i + 1]}, text)));
+      element("td",
+          {class: `number ${i + 1 === chosen ? "ours chosen" : ""}`, "data-name": head[i + 1]},
+          text)));
   }));
   byId("gain-note").textContent = gainNotes(rows).join(" ");
 }
@@ -314,7 +359,8 @@ function gainNotes(rows) {
     notes.push("(n): a mean over another number of shapes, as others were only screened with that PDL; do not compare it along its line.");
   }
   const newest = rows.map(row => row.date).sort().pop();
-  const older = GROUPS.map(group => [group, rows.filter(row => row.group === group).map(row => row.date).sort().pop()])
+  const older = GROUPS.map(group =>
+      [group, rows.filter(row => row.group === group).map(row => row.date).sort().pop()])
     .filter(([, date]) => date && date < newest).map(([group, date]) => `${group} (${date})`);
   if (older.length) notes.push(`Recorded before ${newest}: ${older.join(", ")}.`);
   return notes;
@@ -323,15 +369,23 @@ function gainNotes(rows) {
 // ---- Before and after ----
 
 const CHANGES = [
-  {name: "shape", key: "shape", value: row => row.m * row.n * row.k, cell: row => row.shape, class: "shape"},
+  {name: "shape", key: "shape", value: row => row.m * row.n * row.k, cell: row => row.shape,
+      class: "shape"},
   {name: "regime", key: "regime", value: row => row.regime, cell: row => row.regime},
-  {name: "verdict", key: "verdict", value: row => row.verdict, cell: row => element("b", {class: row.verdict === "slower" ? "behind" : null}, row.verdict)},
-  {name: "change", key: "change", value: row => row.change, cell: row => element("span", {}, element("b", {}, fixed(row.change, 3)),
+  {name: "verdict", key: "verdict", value: row => row.verdict,
+      cell: row => element("b", {class: row.verdict === "slower" ? "behind" : null}, row.verdict)},
+  {name: "change", key: "change", value: row => row.change,
+      cell: row => element("span", {}, element("b", {}, fixed(row.change, 3)),
     element("small", {}, interval(row.change_low, row.change_high))), number: true, class: "ratio"},
-  {name: "us before", key: "time_us_a", value: row => row.time_us_a, cell: row => significant(row.time_us_a), number: true},
-  {name: "us after", key: "time_us_b", value: row => row.time_us_b, cell: row => significant(row.time_us_b), number: true},
-  {name: "config before", key: "label_a", value: row => row.label_a, cell: row => row.label_a ? breakable(row.label_a) : "–", class: "label"},
-  {name: "config after", key: "label_b", value: row => row.label_b, cell: row => row.same_winner ? "the same" : row.label_b ? breakable(row.label_b) : "–", class: "label"},
+  {name: "us before", key: "time_us_a", value: row => row.time_us_a,
+      cell: row => significant(row.time_us_a), number: true},
+  {name: "us after", key: "time_us_b", value: row => row.time_us_b,
+      cell: row => significant(row.time_us_b), number: true},
+  {name: "config before", key: "label_a", value: row => row.label_a,
+      cell: row => row.label_a ? breakable(row.label_a) : "–", class: "label"},
+  {name: "config after", key: "label_b", value: row => row.label_b,
+      cell: row => row.same_winner ? "the same" : row.label_b ? breakable(row.label_b) : "–",
+      class: "label"},
 ];
 
 function renderComparison() {
@@ -341,7 +395,8 @@ function renderComparison() {
   section.querySelector("h2").textContent =
     `${count("faster")} faster, ${count("same")} the same, ${count("slower") + lost.length} slower since ${names[0]}` +
     (count("unknown") ? `, ${count("unknown")} that cannot be told` : "");
-  const list = (what, shapes) => shapes.length ? ` ${what}: ${shapes.map(one => one.shape || one.problem || one).join(", ")}.` : "";
+  const list = (what, shapes) => shapes.length ?
+      ` ${what}: ${shapes.map(one => one.shape || one.problem || one).join(", ")}.` : "";
   section.querySelector(".see").textContent =
     `Ratio to cuBLAS in ${names[1]} over that in ${names[0]}: above 1 is faster. A row is slower or faster only if the 95 % interval ` +
     "excludes 1 and the change is above half a percent." + list("No winner any more", lost) +
@@ -353,14 +408,17 @@ function renderComparison() {
 // ---- All together ----
 
 function renderFilters() {
-  const elements = Object.fromEntries([...byId("filters").querySelectorAll("[name]")].map(one => [one.name, one]));
+  const elements = Object.fromEntries([...byId("filters")
+    .querySelectorAll("[name]")].map(one => [one.name, one]));
   const options = {
     group: [["", "all"], ...GROUPS.map(name => [name, name])],
     only: [["", "both"], ["sustained", "sustained"], ["burst", "burst"]],
     kind: [["", "all"], ...LEVELS.map(name => [name, name])],
-    sort: COLUMNS.flatMap(one => [[`-${one.key}`, `${one.name}, down`], [one.key, `${one.name}, up`]])};
+    sort: COLUMNS.flatMap(one =>
+        [[`-${one.key}`, `${one.name}, down`], [one.key, `${one.name}, up`]])};
   for (const [name, list] of Object.entries(options)) {
-    if (!elements[name].options.length) elements[name].append(...list.map(([value, text]) => element("option", {value}, text)));
+    if (!elements[name].options.length) elements[name].append(...list.map(([value, text]) =>
+        element("option", {value}, text)));
     elements[name].value = state[name];
   }
   if (elements.q !== document.activeElement) elements.q.value = state.q;
@@ -399,8 +457,10 @@ function start() {
 }
 
 function startExplorer() {
-  byId("gain").addEventListener("change", event => choose({[event.target.name]: event.target.value}));
-  byId("filters").addEventListener("input", event => choose({[event.target.name]: event.target.value}));
+  byId("gain")
+    .addEventListener("change", event => choose({[event.target.name]: event.target.value}));
+  byId("filters")
+    .addEventListener("input", event => choose({[event.target.name]: event.target.value}));
   byId("more").addEventListener("click", () => { rowsShown = Infinity; render(); });
   interactive(byId("table").tBodies[0], "data-row", at => rowFacts(rowAt(at)), openRow);
   startRace();

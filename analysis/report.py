@@ -65,7 +65,8 @@ def source_text(source):
 
 def missing_figure(section):
     text = f"{section['missing']}\nTo record it: {section['how']}"
-    return Drawn([Panel(130, lambda canvas: speed.gap(canvas, canvas.axes(0, 0, PANEL, 130, grid=None),
+    return Drawn([Panel(130,
+        lambda canvas: speed.gap(canvas, canvas.axes(0, 0, PANEL, 130, grid=None),
                                                       text))],
                  f"Not recorded: {section['missing']}", f"To record it: {section['how']}",
                  {"missing": True})
@@ -88,7 +89,8 @@ def draw(job):
         write_png(whole(drawn, palette, below), folder / f"{name}{suffix}.png")
     (folder / f"{name}.svg").write_text(svg_file(whole(drawn, LIGHT, below), name, drawn.title),
                                         encoding="utf-8")
-    return {"name": name, "label": label, "missing": missing, "title": drawn.title, "see": drawn.see,
+    return {"name": name, "label": label, "missing": missing, "title": drawn.title,
+        "see": drawn.see,
             "stats": drawn.stats, "svgs": panel_svgs(drawn, name), "where": where,
             "commands": commands, "kernels": source["kernels"] if source else []}
 
@@ -176,7 +178,8 @@ def page(data, results, d3):
     if data["comparison"]:
         facts.append(("Compared with", data["comparison"]["names"][0]))
     if data["other_gpus"]:
-        facts.append(("Not in this report", ", ".join(data["other_gpus"]) + ": a report is of one GPU"))
+        facts.append(("Not in this report",
+            ", ".join(data["other_gpus"]) + ": a report is of one GPU"))
     facts.append(("Written", f"{data['created_utc'].replace('T', ' ').rstrip('Z')} UTC by "
                              f"{data['revision'][:12]}: {data['command']}"))
     rows = data["best"].get("all", [])

@@ -21,7 +21,8 @@ PHASES = {  # colour, text on it, name
     "wait_full": ("late-soft", "ink", "wait for data"), "mma_issue": ("ours", "paper", "MMA issue"),
     "mma_wait": ("ours-mid", "on-mid", "MMA wait"), "release": ("base-soft", "ink", "release"),
     "epilogue": ("base", "paper", "epilogue"), "store": ("base", "paper", "store"),
-    "order": ("base-soft", "ink", "order"), "wait_empty": ("late-soft", "ink", "wait for a free stage"),
+    "order": ("base-soft", "ink", "order"), "wait_empty": ("late-soft", "ink",
+        "wait for a free stage"),
     "issue": ("ours-soft", "ink", "issue copies"),
     "load": ("late-soft", "ink", "load"), "mma": ("ours", "paper", "MMA"),
 }
@@ -66,13 +67,15 @@ def draw_probe(canvas, probe, note, share):
         canvas.text(0, y, role + (f", {total:.0f} cycles a k block" if total else ": not stamped"),
                     "muted")
         if total:
-            stacked(canvas, 0, y + 17, PANEL, 24, [(p, parts[p]) for p in order if parts.get(p)], total)
+            stacked(canvas, 0, y + 17, PANEL, 24, [(p, parts[p]) for p in order if parts.get(p)],
+                total)
         y += 48
 
 
 def draw_steps(canvas, main, steps):
     canvas.text(0, 2, f"The ladder's steps at {main['shape']}", size=LARGE, weight="bold")
-    flow(canvas, 0, 22, "cycles per k block of 64 as one thread sees them: load, MMA, and of a tile's "
+    flow(canvas, 0, 22,
+        "cycles per k block of 64 as one thread sees them: load, MMA, and of a tile's "
          "store its share", 54)
     whole = max(a + b + s for _, a, b, s in steps)
     for j, (step, load, mma, store) in enumerate(steps):
@@ -97,11 +100,13 @@ def cycles(data):
     probes.sort(key=lambda p: not any(is_same_config(p, one) for one in best.get(p["shape"], [])))
     steps = []
     if "ladders" in data["ladder"]:
-        main = max(data["ladder"]["ladders"], key=lambda o: (o["family"] == "hopper", len(o["steps"])))
+        main = max(data["ladder"]["ladders"],
+            key=lambda o: (o["family"] == "hopper", len(o["steps"])))
         for s in main["steps"]:
             load = s["load_cycles"] or s["wait_full_cycles"]
             if load and s["mma_cycles"]:
-                steps.append((s, load, s["mma_cycles"], (s["store_cycles"] or 0) / (main["k"] / 64)))
+                steps.append((s, load, s["mma_cycles"],
+                    (s["store_cycles"] or 0) / (main["k"] / 64)))
     stats = {"probes": [], "ladder_steps": len(steps)}
     busiest, panels, now = [], [], 0
     for probe in probes:
@@ -144,7 +149,8 @@ def cycles(data):
 def draw_wgmma(canvas, device, points, registers):
     c = canvas.colour
     canvas.text(0, 2, device["name"], "ours" if device["this_gpu"] else "ink", LARGE, weight="bold")
-    canvas.text(0, 22, "cycles; dots: measured here" if device["this_gpu"] else "cycles by the model",
+    canvas.text(0, 22,
+        "cycles; dots: measured here" if device["this_gpu"] else "cycles by the model",
                 "muted")
     canvas.text(PANEL, 22, "compute", "ink", ha="right")
     canvas.text(PANEL - 62, 22, "read", "late", ha="right")
@@ -176,13 +182,15 @@ def draw_wgmma(canvas, device, points, registers):
 
 def wgmma(data):
     section = data["wgmma"]
-    devices = sorted(section["devices"], key=lambda d: (not d["this_gpu"], -(d["threshold"] or 256)))[:3]
+    devices = sorted(section["devices"],
+        key=lambda d: (not d["this_gpu"], -(d["threshold"] or 256)))[:3]
     if not any(device["this_gpu"] for device in devices):  # one that the model does not know
         devices = [{"name": data["gpu"], "this_gpu": True, "threshold": None, "n": [], "read": [],
                     "compute": []}] + devices[:2]
     points = [p for p in section["measured"] if not p["a_in_registers"]]
     registers = [p for p in section["measured"] if p["a_in_registers"]]
-    panels = [Panel(320, lambda canvas, device=device: draw_wgmma(canvas, device, points, registers))
+    panels = [Panel(320, lambda canvas,
+        device=device: draw_wgmma(canvas, device, points, registers))
               for device in devices]
     here = next((d for d in devices if d["this_gpu"]), None)
     model = dict(zip(here["n"], np.maximum(here["read"], here["compute"]))) if here else {}
@@ -261,15 +269,18 @@ def tile_order(data):
     panels = [Panel(order_height(section), lambda canvas, order=order: draw_order(
         canvas, section, order, counted.get(order["name"], []))) for order in section["orders"]]
     for one in recorded:
-        panels.append(Panel(map_height(one) + 376, lambda canvas, one=one: draw_timeline(canvas, one)))
+        panels.append(Panel(map_height(one) + 376, lambda canvas,
+            one=one: draw_timeline(canvas, one)))
     if not recorded:
         panels.append(Panel(200, lambda canvas: gap(
-            canvas, canvas.axes(0, 0, PANEL, 200, grid=None), "no timeline of a kernel was recorded: "
+            canvas, canvas.axes(0, 0, PANEL, 200,
+                grid=None), "no timeline of a kernel was recorded: "
             "hgemm-tune probe --shapes 4096x4096x4096 --trace trace.json")))
     stats = {"tiles": rows * columns, "waves": -(-rows * columns // clusters),
              "wave_mb": {o["name"]: round(o["wave_bytes"] / 1e6, 1) for o in section["orders"]},
              "l2_hit_rate": {k: [round(rate, 2) for _, rate in v] for k, v in counted.items()},
-             "recorded_tiles": {one["order"] or one["label"]: len(one["cells"]) for one in recorded}}
+             "recorded_tiles": {one["order"] or one["label"]: len(one["cells"])
+                 for one in recorded}}
     mb = {o["name"]: o["wave_bytes"] / 1e6 for o in section["orders"]}
     title = "The order of tiles decides what a wave reads"
     if {"linear", "group8", "hilbert"} <= mb.keys():

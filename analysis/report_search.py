@@ -198,9 +198,11 @@ def search(data):
     if slow:
         names = " and ".join(one["name"] for one in slow)
         last_budget = {p["seeds"]: percent(p["budget"]) for p in slow[0]["points"]}
-        have = " and ".join(f"{n} seed{'s' * (n > 1)} up to {share}" for n, share in last_budget.items())
+        have = " and ".join(f"{n} seed{'s' * (n > 1)} up to {share}" for n,
+            share in last_budget.items())
         see += f" To choose by what was measured so far takes long to play: {names} have {have}, no more."
     return Drawn(panels, title, see,
                  {"rows": section["rows"],
-                  "curves": {one["name"]: [[p["budget"], round(p["geomean"], 4), round(p["least"], 4)]
+                  "curves": {one["name"]: [[p["budget"], round(p["geomean"], 4),
+                      round(p["least"], 4)]
                                            for p in one["points"]] for one in strategies}})

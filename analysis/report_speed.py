@@ -72,7 +72,8 @@ def draw_roof(canvas, data, rows, regime, limits):
     axes.set_ylim(low_y, 2000)
 
     def roof(tbps, tflops, colour, **how):
-        axes.plot([low_x, tflops / tbps, high_x], [tbps * low_x, tflops, tflops], color=colour, **how)
+        axes.plot([low_x, tflops / tbps, high_x], [tbps * low_x, tflops, tflops], color=colour,
+            **how)
 
     if device:
         roof(device["memory_tbps"], device["peak_tflops"], c["base"], linewidth=1,
@@ -118,7 +119,8 @@ def roofline(data):
         if not here:
             continue
         ceiling = next((one for one in best["ceilings"] if one["regime"] == regime), None)
-        one = {"points": len(here), "with_cublas": sum(r["cublas_tflops"] is not None for r in here)}
+        one = {"points": len(here),
+            "with_cublas": sum(r["cublas_tflops"] is not None for r in here)}
         if ceiling and read:
             knee = ceiling["tflops"] / read
             tensor = [r["tflops"] / ceiling["tflops"] for r in here if r["intensity"] > knee]
@@ -139,7 +141,8 @@ def roofline(data):
             title += f" ({percent(known[1][1]['tensor_fraction'])} in {known[1][0]})"
         if "memory_fraction" in one:
             title += f", half of those left of it {percent(one['memory_fraction'])} of what memory can"
-    panels = [Panel(396, lambda canvas, regime=regime: draw_roof(canvas, data, rows, regime, limits))
+    panels = [Panel(396, lambda canvas,
+        regime=regime: draw_roof(canvas, data, rows, regime, limits))
               for regime in REGIMES]
     return Drawn(panels, title,
                  "The solid roof is what this GPU was measured to do: its memory's reading speed, and "
@@ -156,7 +159,8 @@ ROW = 18  # px
 def draw_bars(canvas, group, regime, shapes, here, limits):
     c = canvas.colour
     low, high = limits
-    mean, lt = (geomean([r[key] for r in here.values()]) for key in ("ratio_cublas", "ratio_cublaslt"))
+    mean, lt = (geomean([r[key] for r in here.values()])
+        for key in ("ratio_cublas", "ratio_cublaslt"))
     canvas.text(0, 2, f"{group}, {regime}", size=LARGE, weight="bold")
     axes = canvas.axes(142, 40, 156, ROW * len(shapes), grid="x")
     axes.set_ylim(len(shapes) - 0.5, -0.5)
@@ -211,7 +215,8 @@ def speedups(data):
         values = [r[k] for r in rows if r["group"] == g
                   for k in ("ratio_cublas", "ratio_cublas_high", "ratio_cublaslt") if r[k]]
         low = min([r[k] for r in rows if r["group"] == g
-                   for k in ("ratio_cublas_low", "ratio_cublaslt", "ratio_cublas") if r[k]], default=1)
+                   for k in ("ratio_cublas_low", "ratio_cublaslt",
+                       "ratio_cublas") if r[k]], default=1)
         for regime in REGIMES:
             here = {r["shape"]: r for r in rows
                     if r["group"] == g and r["regime"] == regime and r["ratio_cublas"]}
@@ -225,7 +230,8 @@ def speedups(data):
     behind = sum(r["ratio_cublas"] < 1 for r in rows if r["ratio_cublas"])
     with_pdl = sum(r["pdl"] != "off" for r in rows)
     compared = len(ratios(rows, "ratio_cublas"))
-    return Drawn(panels, (f"{regime.capitalize()}, geomeans over cuBLAS are " + listed(parts)) if parts
+    return Drawn(panels,
+        (f"{regime.capitalize()}, geomeans over cuBLAS are " + listed(parts)) if parts
                  else f"{len(rows)} shapes, none measured beside cuBLAS",
                  f"Each bar is how many times faster than cublasGemmEx the fastest verified kernel of a "
                  f"shape is, the diamond how many times faster than the best algorithm of cuBLASLt: at "
@@ -233,13 +239,15 @@ def speedups(data):
                  f"{len(rows)} winners use programmatic dependent launch, which cuBLAS's API does not "
                  "offer.",
                  {"means": [{**m, "cublas": round(m["cublas"], 4),
-                             "cublaslt": m["cublaslt"] and round(m["cublaslt"], 4)} for m in summary],
+                             "cublaslt": m["cublaslt"] and round(m["cublaslt"],
+                                 4)} for m in summary],
                   "rows": len(rows), "behind": behind, "with_pdl": with_pdl}, columns=2)
 
 
 # ---- A sustained run ----
 
-WHO = {"ours": ("ours", "ours"), "cublas": ("base", "cuBLAS"), "cublaslt": ("ink", "cuBLASLt's best")}
+WHO = {"ours": ("ours", "ours"), "cublas": ("base", "cuBLAS"),
+    "cublaslt": ("ink", "cuBLASLt's best")}
 
 
 def draw_run(canvas, section, key, name, rounds, start):
@@ -260,7 +268,8 @@ def draw_run(canvas, section, key, name, rounds, start):
         limit = section["power_limit_w"]
         axes.axhline(limit, color=c["ink"], linewidth=1, linestyle=(0, (4, 3)))
         axes.set_ylim(axes.get_ylim()[0], max(axes.get_ylim()[1], limit + 0.25 * span))
-        axes.text(rounds[0] - 0.4, limit + 0.03 * span, f"power limit {limit:.0f} W", color=c["ink"],
+        axes.text(rounds[0] - 0.4, limit + 0.03 * span, f"power limit {limit:.0f} W",
+            color=c["ink"],
                   va="bottom")
     for i, one in enumerate(section["candidates"]):
         for pace in ("rested", "shared", "own"):
@@ -277,7 +286,8 @@ def sustained(data):
     samples = [s for one in section["candidates"] for s in one["samples"]]
     rounds = sorted({s["round"] for s in samples})
     start = min(s["round"] for s in samples if s["pace"] == "own") - 0.5
-    panels = [Panel(238, lambda canvas, now=(key, name): draw_run(canvas, section, *now, rounds, start))
+    panels = [Panel(238, lambda canvas,
+        now=(key, name): draw_run(canvas, section, *now, rounds, start))
               for key, name in (("power_w", "power, W"), ("sm_mhz", "SM clock, MHz"),
                                 ("time_us", "time of a GEMM, us"))]
 
@@ -307,7 +317,8 @@ def sustained(data):
 # ---- Ladder ----
 
 STEP = 38  # px
-FAMILIES = {"hopper": "Hopper", "cuda_core": "CUDA cores", "tensor_core": "Tensor cores before wgmma"}
+FAMILIES = {"hopper": "Hopper", "cuda_core": "CUDA cores",
+    "tensor_core": "Tensor cores before wgmma"}
 
 
 def draw_ladder(canvas, one):

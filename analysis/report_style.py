@@ -134,7 +134,8 @@ def panel_svgs(drawn, name):
     for i, panel in enumerate(drawn.panels):
         fig = new_figure(LIGHT, PANEL, panel.height)
         panel.draw(Canvas(fig, LIGHT))
-        svgs.append(head_of_svg(f"0 0 {PANEL} {panel.height}", f"{drawn.title}, part {i + 1}", False)
+        svgs.append(head_of_svg(f"0 0 {PANEL} {panel.height}", f"{drawn.title}, part {i + 1}",
+            False)
                     + svg_of(fig, f"{name}-{i}"))
     return svgs
 
@@ -263,7 +264,8 @@ def hatched(axes, boxes, colour):
             vertices += [(x + w * low[0], y + h * low[1]), (x + w * high[0], y + h * high[1])]
             codes += [Path.MOVETO, Path.LINETO]
     if boxes:
-        axes.add_patch(PathPatch(Path(vertices, codes), fill=False, edgecolor=colour, linewidth=0.7))
+        axes.add_patch(PathPatch(Path(vertices, codes), fill=False, edgecolor=colour,
+            linewidth=0.7))
 
 
 def outline(axes, x, y, w, h, colour, width=1.6):

@@ -33,10 +33,12 @@ LOOK = """(() => {
     const text = walker.currentNode.data.trim(), parent = walker.currentNode.parentElement;
     if (!text || parent.closest("script, style, title, noscript, .unseen") || !parent.getClientRects().length) continue;
     const matrix = parent.getScreenCTM ? parent.getScreenCTM() : null;
-    const px = parseFloat(getComputedStyle(parent).fontSize) * (matrix ? Math.hypot(matrix.a, matrix.b) : 1);
+    const px = parseFloat(getComputedStyle(parent).fontSize) * (matrix ? Math.hypot(matrix.a,
+        matrix.b) : 1);
     if (px < SMALLEST - 0.05) small.set(text, px);
   }
-  return {inner: innerWidth, small: [...small].slice(0, 5), scroll: document.documentElement.scrollWidth,
+  return {inner: innerWidth, small: [...small].slice(0, 5),
+      scroll: document.documentElement.scrollWidth,
           dark: matchMedia("(prefers-color-scheme: dark)").matches,
           paper: getComputedStyle(document.body).backgroundColor,
           ink: getComputedStyle(document.body).color,
@@ -99,7 +101,8 @@ def complaints_of_events(events, address):
             details = what["exceptionDetails"]
             said = details.get("exception", {}).get("description", details.get("text"))
             found.append(f"exception: {said}")
-        elif method == "Runtime.consoleAPICalled" and what["type"] in ("error", "warning", "assert"):
+        elif method == "Runtime.consoleAPICalled" and what["type"] in ("error", "warning",
+            "assert"):
             found.append(f"console: {[a.get('value') for a in what['args']]}")
         elif method == "Log.entryAdded" and what["entry"]["level"] in ("error", "warning"):
             found.append(f"console: {what['entry']['text']}")
@@ -138,7 +141,7 @@ def look(browser, session, address, figures, width, dark):
     for name, size in seen["figures"].items():
         if size is None:
             found.append(f"figure {name} is not there")
-        elif size[0] < 300 or size[1] < 80 or size[2] < 3:
+        elif size[0] < 300 or size[1] < 60 or size[2] < 3:
             found.append(f"figure {name} is {size[0]:.0f} x {size[1]:.0f} px with {size[2]} marks")
     return found, (seen["paper"], seen["ink"])
 

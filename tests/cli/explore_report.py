@@ -13,7 +13,8 @@ import sys
 
 from check_page import become, complaints_of_events, opened
 
-KEYS = {"Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Escape": 27}
+KEYS = {"Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39,
+    "Escape": 27}
 
 
 class Reader:
@@ -78,7 +79,8 @@ def sorts(reader, phone):
         reader.focus("#filters [name=sort]")
         before = reader.see("document.querySelector('#filters [name=sort]').value")
         reader.press("ArrowDown")
-        reader.expect("the list of orders", f"document.querySelector('#filters [name=sort]').value !== {json.dumps(before)}")
+        reader.expect("the list of orders",
+            f"document.querySelector('#filters [name=sort]').value !== {json.dumps(before)}")
         reader.see("choose({sort: '-time_us'})")
     else:
         reader.focus("#table [data-sort=time_us]")
@@ -99,7 +101,8 @@ def sorts(reader, phone):
 def filters(reader, shape):
     reader.focus("#filters [name=q]")
     reader.call("Input.insertText", text=shape)
-    reader.expect("only the shape is left", f"""[...document.querySelectorAll('#table tbody tr')].length > 0 &&
+    reader.expect("only the shape is left",
+        f"""[...document.querySelectorAll('#table tbody tr')].length > 0 &&
         [...document.querySelectorAll('#table tbody tr')].every(row => row.dataset.row.startsWith({json.dumps(shape)}))""")
     reader.expect("how many there are",
                   "document.querySelector('#filters .count').textContent.includes(` of ${ROWS.length} rows`)")
@@ -109,7 +112,8 @@ def filters(reader, shape):
 def opens(reader):
     reader.focus("#table tbody tr")
     reader.expect("the tooltip of a row", f"!{TIP}.hidden && /SM clock/.test({TIP}.textContent)")
-    reader.expect("interval and ties", f"/x cuBLAS \\d.*\\[[\\d.]+, [\\d.]+\\]/.test({TIP}.textContent) && /ties/.test({TIP}.textContent)"
+    reader.expect("interval and ties",
+        f"/x cuBLAS \\d.*\\[[\\d.]+, [\\d.]+\\]/.test({TIP}.textContent) && /ties/.test({TIP}.textContent)"
                   f" || /no interval/.test({TIP}.textContent)")
     reader.expect("lit in the charts, too",
                   "[...document.querySelectorAll('.hot')].filter(one => one.closest('svg')).length > 0 || "
@@ -120,24 +124,29 @@ def opens(reader):
     reader.press("Enter")
     reader.expect("Enter opens the race", "!document.getElementById('race').hidden && !!state.row")
     reader.expect("the focus goes there", "document.activeElement.closest('#race') !== null")
-    reader.expect("the link has the row", "new URLSearchParams(location.hash.slice(1)).get('row') === state.row")
-    reader.expect("all configs", "race.configs.length > 1 && document.querySelectorAll('#strip .mark').length === race.configs.length"
+    reader.expect("the link has the row",
+        "new URLSearchParams(location.hash.slice(1)).get('row') === state.row")
+    reader.expect("all configs",
+        "race.configs.length > 1 && document.querySelectorAll('#strip .mark').length === race.configs.length"
                   " && document.querySelectorAll('#parallel .mark').length === race.configs.length")
 
 
 def marks(reader):
     for chart in ("#bars", "#roof", "#strip", "#parallel"):
         reader.focus(f"{chart} .mark[tabindex='0']")
-        reader.expect(f"a tooltip in {chart}", f"!{TIP}.hidden && /SM clock/.test({TIP}.textContent) && "
+        reader.expect(f"a tooltip in {chart}",
+            f"!{TIP}.hidden && /SM clock/.test({TIP}.textContent) && "
                       f"/interval|\\[/.test({TIP}.textContent) && /tie/.test({TIP}.textContent)")
         first = reader.see("document.activeElement.getAttribute('aria-label')")
         back = reader.see(f"(() => {{ const all = [...document.querySelectorAll('{chart} .mark')];"
                           " return all.indexOf(document.activeElement) === all.length - 1; })()")
         reader.press("ArrowLeft" if back else "ArrowRight")
-        reader.expect(f"arrows go on in {chart}", f"document.activeElement.matches('{chart} .mark') && "
+        reader.expect(f"arrows go on in {chart}",
+            f"document.activeElement.matches('{chart} .mark') && "
                       f"document.activeElement.getAttribute('aria-label') !== {json.dumps(first)}")
     reader.focus("#bars .mark[tabindex='0']")
-    reader.expect("its dot in the roofline is lit", "document.querySelectorAll('#roof .mark.hot').length === 1")
+    reader.expect("its dot in the roofline is lit",
+        "document.querySelectorAll('#roof .mark.hot').length === 1")
     x, y, _ = reader.middle("#roof .mark .ours")
     reader.pointer("mouseMoved", x, y)
     reader.expect("a tooltip under the pointer", f"!{TIP}.hidden")
@@ -153,7 +162,8 @@ def brushes(reader):
     if not kept or kept >= all_configs:
         reader.wrong.append(f"{kept} of {all_configs} configs are kept of one value of {axis}")
     reader.expect("the link has what is kept", f"location.hash.includes('brush.{axis}=')")
-    reader.expect("the others fade", f"document.querySelectorAll('#strip .mark.off').length === {all_configs - (kept or 0)}")
+    reader.expect("the others fade",
+        f"document.querySelectorAll('#strip .mark.off').length === {all_configs - (kept or 0)}")
     reader.focus("#race-filters [data-axis='clear']")
     reader.press("Enter")
     reader.expect("all are kept again", "race.configs.every(isKept)")
@@ -161,7 +171,8 @@ def brushes(reader):
     reader.pointer("mousePressed", x, y - height * 0.45)
     reader.pointer("mouseMoved", x, y - height * 0.2)
     reader.pointer("mouseReleased", x, y)
-    reader.expect("a drag along an axis keeps a part", "'speed' in state.brush && race.configs.filter(isKept).length < race.configs.length")
+    reader.expect("a drag along an axis keeps a part",
+        "'speed' in state.brush && race.configs.filter(isKept).length < race.configs.length")
     reader.see("choose({brush: {}})")
 
 
@@ -170,11 +181,13 @@ def copies(reader):
     reader.focus("#configs .copy")
     reader.press("Enter")
     reader.see("new Promise(done => setTimeout(done, 100))")
-    reader.expect("what was copied", "document.getElementById('said').textContent === `label copied: ${race.configs[0].label}`")
+    reader.expect("what was copied",
+        "document.getElementById('said').textContent === `label copied: ${race.configs[0].label}`")
     reader.focus("#configs .copy + .copy")
     reader.press("Enter")
     reader.see("new Promise(done => setTimeout(done, 100))")
-    reader.expect("the command", "document.getElementById('said').textContent.includes(`hgemm-tune --shapes ${raceRow.shape} "
+    reader.expect("the command",
+        "document.getElementById('said').textContent.includes(`hgemm-tune --shapes ${raceRow.shape} "
                   "--regime ${raceRow.regime} --config ${race.configs[0].label}`)")
 
 
@@ -183,11 +196,13 @@ def switches(reader):
     before = reader.see("document.getElementById('gain-answer').textContent")
     reader.press("ArrowLeft")
     reader.expect("PDL up to safe", "state.pdl === 'safe' && location.hash.includes('pdl=safe')")
-    reader.expect("another answer", f"document.getElementById('gain-answer').textContent !== {json.dumps(before)}")
+    reader.expect("another answer",
+        f"document.getElementById('gain-answer').textContent !== {json.dumps(before)}")
     reader.expect("the means are of those rows", """(() => {
         const rows = ROWS.filter(row => row.regime === 'sustained' && row.levels.includes('safe') && row.stage === 'final' && row.ratio_cublas);
         const first = rows.filter(row => row.group === rows[0].group).map(row => row.ratio_cublas);
-        const mean = Math.exp(first.reduce((sum, ratio) => sum + Math.log(ratio), 0) / first.length);
+        const mean = Math.exp(first.reduce((sum, ratio) => sum + Math.log(ratio),
+            0) / first.length);
         return document.getElementById('gain-table').tBodies[0].textContent.includes(mean.toFixed(3)); })()""")
 
 
@@ -204,11 +219,15 @@ def links(reader):
     reader.see("new Promise(done => { addEventListener('popstate', () => setTimeout(done, 0), {once: true}); history.back(); })")
     if reader.see(look) != before:
         reader.wrong.append("Back does not bring back what was seen")
-    reader.open(reader.address + "#row=%3Cimg%20src%3Dx%3E&pdl=no&regime=%00&brush.tile=%22&sort=nothing")
-    reader.expect("a link that is wrong is as none", "state.row === '' && state.pdl === 'weights' && state.regime === 'sustained'")
+    reader.open(reader.address
+        + "#row=%3Cimg%20src%3Dx%3E&pdl=no&regime=%00&brush.tile=%22&sort=nothing")
+    reader.expect("a link that is wrong is as none",
+        "state.row === '' && state.pdl === 'weights' && state.regime === 'sustained'")
     row = reader.see("encodeURIComponent(ROWS[0].id)")
-    reader.open(reader.address + f"#row={row}&brush.constructor=1&brush.speed=x,y&brush.__proto__=1&strip=toString&config=%22%5D")
-    reader.expect("one that is half right is so far followed", "race.configs.every(isKept) && document.querySelectorAll('#strip .mark').length > 0")
+    reader.open(reader.address
+        + f"#row={row}&brush.constructor=1&brush.speed=x,y&brush.__proto__=1&strip=toString&config=%22%5D")
+    reader.expect("one that is half right is so far followed",
+        "race.configs.every(isKept) && document.querySelectorAll('#strip .mark').length > 0")
 
 
 def main(arguments):
@@ -231,7 +250,12 @@ def main(arguments):
             copies(reader)
             switches(reader)
             links(reader)
-            reader.expect("nothing scrolls sideways", "document.documentElement.scrollWidth <= innerWidth")
+            row = reader.see("encodeURIComponent(ROWS[0].id)")
+            for other in (width, 320, 600, 768, 1001, 1181):
+                become(browser, session, other, dark)
+                reader.open(address + f"#row={row}")
+                reader.expect(f"nothing scrolls sideways at {other} px",
+                              f"innerWidth === {other} && document.documentElement.scrollWidth <= innerWidth")
             found = reader.wrong + [one for one in complaints_of_events(browser.events, address)
                                     if one != "request: about:blank"]
             wrong += [f"{width} px: {one}" for one in found]
