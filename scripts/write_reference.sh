@@ -5,3 +5,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build/hgemm-tune plan --axes --format md >docs/reference/axes.md
 build/hgemm-tune help --format md >docs/reference/commands.md
+build/hgemm-tune best --fields --format md >docs/reference/fields.md

@@ -21,6 +21,7 @@
 #include "program/recorded.h"
 #include "program/report.h"
 #include "program/shapes.h"
+#include "program/table_options.h"
 #include "results/best.h"
 #include "search/devices.h"
 #include "store/store.h"
@@ -41,6 +42,7 @@ struct AdviseOptions {
   std::string device = "all";
   std::string db;  ///< empty: kDefaultDatabase, if it is there
   std::string format = "table";
+  TableOptions tables = {.only_tables = true};
 };
 
 /// The database of the user, if there is one: measured beside what ships with the program.
@@ -111,7 +113,7 @@ void require_wgmma_types(const std::vector<GemmProblem>& problems) {
 }
 
 int run_advise(const AdviseOptions& options) {
-  const Format format = parse_format(options.format);
+  const Style style = style_of(options.tables, parse_format(options.format));
   const int views = !options.problems.empty() + options.wgmma + options.devices;
   if (views != 1) {
     throw InputError(
@@ -121,9 +123,9 @@ int run_advise(const AdviseOptions& options) {
   const auto devices = choose_devices(known_devices(), options.device);
   std::string text;
   if (options.devices) {
-    text = format_devices(devices, format);
+    text = format_devices(devices, style);
   } else if (options.wgmma) {
-    text = format_wgmma(devices, measured_wgmma(all_micro_studies(own_database(options))), format);
+    text = format_wgmma(devices, measured_wgmma(all_micro_studies(own_database(options))), style);
   } else {
     const std::vector<GemmProblem> problems = chosen_problems(options.problems);
     require_wgmma_types(problems);
@@ -132,7 +134,7 @@ int run_advise(const AdviseOptions& options) {
     for (const Device& device : devices) {
       blocks.push_back({.device = device, .problems = advised(device, problems, races)});
     }
-    text = format_advice(blocks, format);
+    text = format_advice(blocks, style);
   }
   fmt::print("{}", text);
   return 0;
@@ -153,6 +155,7 @@ void add_advise(CLI::App& program, Command& chosen) {
   command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
+  add_table_options(*command, options->tables);
   command->callback([&chosen, options] { chosen = [options] { return run_advise(*options); }; });
 }
 

@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "cli/commands.h"
+#include "output/fields_page.h"
 #include "output/replay.h"
+#include "output/table.h"
 #include "program/aim.h"
 #include "program/current.h"
 #include "program/devices.h"
@@ -22,6 +24,7 @@
 #include "program/report.h"
 #include "program/shapes.h"
 #include "program/slow_work.h"
+#include "program/table_options.h"
 #include "results/best.h"
 #include "search/calibration.h"
 #include "search/figures.h"
@@ -38,7 +41,9 @@ struct BestOptions {
   AimOptions aim;
   bool predict = false;
   int max_kernels = 0;
+  bool fields = false;
   std::string format = "table";
+  TableOptions tables;
 };
 
 /// All that was measured of each config and not of winners alone, in the regimes asked for.
@@ -66,10 +71,10 @@ std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
 }
 
 int run_portfolio(const BestOptions& options, std::vector<Truth> known,
-                  std::span<const GemmProblem> problems, Format format) {
+                  std::span<const GemmProblem> problems, const Style& style) {
   keep_problems(known, problems);
   if (known.empty()) throw Error("--max-kernels: none of these shapes was measured to the end");
-  fmt::print("{}", format_portfolio(choose_portfolio(known, options.max_kernels), format));
+  fmt::print("{}", format_portfolio(choose_portfolio(known, options.max_kernels), style));
   return 0;
 }
 
@@ -99,7 +104,7 @@ class Candidates {
 
 /// For every GPU and regime that is known.
 int run_predict(const BestOptions& options, const std::vector<Truth>& known,
-                std::span<const GemmProblem> problems, Format format) {
+                std::span<const GemmProblem> problems, const Style& style) {
   if (problems.empty()) {
     throw InputError("--predict: for which shapes? Give --shapes, e.g. --shapes 3000x4096x5120");
   }
@@ -134,12 +139,19 @@ int run_predict(const BestOptions& options, const std::vector<Truth>& known,
     }
     std::ranges::move(leave_one_out(here, predictor), std::back_inserter(left_out));
   }
-  fmt::print("{}", format_predictions(predictions, left_out, format));
+  fmt::print("{}", format_predictions(predictions, left_out, style));
   return 0;
 }
 
 int run_best(const BestOptions& options) {
-  const Format format = parse_format(options.format);
+  TableOptions tables = options.tables;
+  tables.only_tables = options.fields || options.predict || options.max_kernels > 0;
+  const Style style = style_of(tables, parse_format(options.format));
+  if (options.fields) {
+    fmt::print("{}", format_fields(style));
+    return 0;
+  }
+  if (!tables.only_tables) check_best_columns(style);
   const Aim aim = parse_aim_of_recorded(options.aim);
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
@@ -149,9 +161,9 @@ int run_best(const BestOptions& options) {
                     "results that ship with the program with --recorded",
                     options.db));
   }
-  if (options.predict) return run_predict(options, known_truths(options, aim), problems, format);
+  if (options.predict) return run_predict(options, known_truths(options, aim), problems, style);
   if (options.max_kernels > 0) {
-    return run_portfolio(options, known_truths(options, aim), problems, format);
+    return run_portfolio(options, known_truths(options, aim), problems, style);
   }
   std::vector<RecordedRace> races;
   std::vector<BuildFacts> builds;
@@ -165,11 +177,12 @@ int run_best(const BestOptions& options) {
   }
   const bool has_races = !races.empty();
   auto rows = best_for(aim, races, problems, current_among(builds));
-  if (has_races && races.empty() && !for_programs(format)) {
-    fmt::print(
+  if (has_races && races.empty() && !for_programs(style.format)) {
+    const std::string line = fmt::format(
         "Nothing is recorded in {} yet. To measure on a Hopper GPU: hgemm-tune --shapes "
         "llama7b.yaml --regime {}\n",
         in_words(aim.regimes), to_string(aim.regimes.front()));
+    fmt::print("{}", joined(std::vector<Piece>{line}, style));
     return 0;
   }
   if (const int missing = without_energy(rows);
@@ -178,7 +191,7 @@ int run_best(const BestOptions& options) {
         "--shapes ... --objective energy measures it\n",
         missing);
   }
-  print_best(std::move(rows), format);
+  print_best(std::move(rows), style);
   return 0;
 }
 
@@ -203,6 +216,8 @@ void add_best(CLI::App& program, Command& chosen) {
   command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
+  add_table_options(*command, options->tables);
+  command->add_flag("--fields", options->fields, help_text("best", "--fields"))->excludes(predict);
   command->callback([&chosen, options] { chosen = [options] { return run_best(*options); }; });
 }
 

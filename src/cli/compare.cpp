@@ -13,6 +13,7 @@
 #include "program/database.h"
 #include "program/help.h"
 #include "program/shapes.h"
+#include "program/table_options.h"
 
 namespace hgemm::cli {
 namespace {
@@ -21,6 +22,7 @@ struct CompareOptions {
   std::string a, b;
   ShapeOptions problems;
   std::string format = "table";
+  TableOptions tables;
   bool fail_on_regression = false;
 };
 
@@ -30,7 +32,8 @@ std::vector<RecordedRace> races_of(const std::string& path) {
 }
 
 int run_compare(const CompareOptions& options) {
-  const Format format = parse_format(options.format);
+  const Style style = style_of(options.tables, parse_format(options.format));
+  check_comparison_columns(style);
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
   const Comparison comparison = compare(races_of(options.a), races_of(options.b), problems);
@@ -40,7 +43,7 @@ int run_compare(const CompareOptions& options) {
         "{}; `hgemm-tune best --db` lists what each of them has",
         problems.empty() ? "" : " of these", options.a, options.b));
   }
-  fmt::print("{}", format_comparison(comparison, format));
+  fmt::print("{}", format_comparison(comparison, style));
   const auto slower =
       std::ranges::count(comparison.rows, ComparedRow::Verdict::kSlower, &ComparedRow::verdict);
   const auto lost = comparison.lost.size();
@@ -61,6 +64,7 @@ void add_compare(CLI::App& program, Command& chosen) {
   command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
+  add_table_options(*command, options->tables);
   command->add_flag("--fail-on-regression", options->fail_on_regression,
                     help_text("compare", "--fail-on-regression"));
   command->callback([&chosen, options] { chosen = [options] { return run_compare(*options); }; });

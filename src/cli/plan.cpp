@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/error.h"
@@ -15,13 +14,14 @@
 #include "gemm/codec.h"
 #include "output/axes.h"
 #include "output/cost.h"
-#include "output/escape.h"
+#include "output/plan.h"
 #include "program/configs.h"
 #include "program/database.h"
 #include "program/devices.h"
 #include "program/help.h"
 #include "program/shapes.h"
 #include "program/slow_work.h"
+#include "program/table_options.h"
 #include "search/calibration.h"
 #include "search/space.h"
 #include "store/store.h"
@@ -42,72 +42,18 @@ struct PlanOptions {
   std::string device = "H200";
   std::string db;  ///< whose microbenchmarks calibrate; empty: none
   std::string format = "table";
+  TableOptions tables;
 };
 
-/// What a space would mean for a problem.
-struct ProblemPlan {
-  GemmProblem problem;
-  std::int64_t configs = 0;  ///< valid points that suit the problem
-  std::string unsupported;   ///< why no kernel can compute the problem; empty if one can
-};
-
-std::vector<ProblemPlan> plan_problems(std::span<const GemmProblem> problems,
-                                       const Enumeration& points) {
+std::vector<PlannedShape> plan_problems(std::span<const GemmProblem> problems,
+                                        const Enumeration& points) {
   const std::vector<std::int64_t> configs = count_suited(points.valid, problems);
-  std::vector<ProblemPlan> plans;
+  std::vector<PlannedShape> plans;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const char* reason = why_no_kernel(problems[i]);
     plans.push_back({problems[i], configs[i], reason ? reason : ""});
   }
   return plans;
-}
-
-void print_table(const Space& space, const Enumeration& points,
-                 std::span<const ProblemPlan> plans) {
-  using Rejected = std::pair<std::string, std::int64_t>;
-  std::vector<Rejected> rejected(points.rejected.begin(), points.rejected.end());
-  std::ranges::stable_sort(rejected, std::ranges::greater{}, &Rejected::second);
-  std::int64_t rejections = 0;
-  for (const auto& [rule, count] : rejected) rejections += count;
-
-  fmt::print("space {}: {} valid points, {} rejected\n", one_line(space.name), points.valid.size(),
-             rejections);
-  if (!rejected.empty()) fmt::print("\n{:>9}  {:<18} {}\n", "rejected", "by rule", "because");
-  for (const auto& [rule, count] : rejected) {
-    fmt::print("{:>9}  {:<18} {}\n", count, rule, points.reasons.at(rule));
-  }
-  fmt::print("\n{:<12} values among the valid points\n", "axis");
-  for (const auto& [axis, values] : axis_values(points.valid)) {
-    fmt::print("{:<12} {}\n", axis, fmt::join(values, " "));
-  }
-  if (plans.empty()) return;
-  std::int64_t trials = 0;
-  fmt::print("\n{:<24} {:>8} {:>8}  tag\n", "shape", "trials", "weight");
-  for (const ProblemPlan& plan : plans) {
-    trials += plan.configs;
-    fmt::print("{:<24} {:>8} {:>8}  {}\n", to_string(plan.problem), plan.configs,
-               plan.problem.weight,
-               plan.unsupported.empty() ? one_line(plan.problem.tag)
-                                        : "invalid_config: " + plan.unsupported);
-  }
-  fmt::print("{:<24} {:>8}\n", "together", trials);
-}
-
-void print_json(const Space& space, const Enumeration& points, std::span<const ProblemPlan> plans) {
-  nlohmann::json json{{"space", space.name},
-                      {"valid", points.valid.size()},
-                      {"rejected", nlohmann::json::object()},
-                      {"axes", axis_values(points.valid)}};
-  for (const auto& [rule, count] : points.rejected) json["rejected"][rule] = count;
-  for (const ProblemPlan& plan : plans) {
-    nlohmann::json entry{{"shape", to_string(plan.problem)},
-                         {"trials", plan.configs},
-                         {"tag", plan.problem.tag},
-                         {"weight", plan.problem.weight}};
-    if (!plan.unsupported.empty()) entry["unsupported"] = plan.unsupported;
-    json["shapes"].push_back(std::move(entry));
-  }
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// The configs that the cost model likes best at each shape, or those that were asked for.
@@ -170,8 +116,7 @@ void calibrate_by(const PlanOptions& options, const Device& device, CostFigures&
   say("{} figures of the model are by what micro measured ({})\n", replaced, options.db);
 }
 
-int run_explain(const PlanOptions& options) {
-  const Format format = parse_format(options.format);
+int run_explain(const PlanOptions& options, const Style& style) {
   if (options.problems.empty()) {
     throw InputError(
         "--explain: which shapes? Give --shapes, e.g. --shapes 4096x4096x4096, or --model");
@@ -181,25 +126,30 @@ int run_explain(const PlanOptions& options) {
   CostFigures figures = cost_figures(devices.front());
   if (!options.db.empty()) calibrate_by(options, devices.front(), figures);
   const auto predictions = explained(options, chosen_problems(options.problems), figures);
-  fmt::print("{}", format_costs(predictions, format));
+  fmt::print("{}", format_costs(predictions, style));
   return 0;
 }
 
 int run_plan(const PlanOptions& options) {
+  const Style style = style_of(options.tables, parse_format(options.format));
   if (options.axes) {
-    fmt::print("{}", format_axes(parse_format(options.format)));
+    fmt::print("{}", format_axes(style));
     return 0;
   }
-  if (options.explain) return run_explain(options);
-  if (options.format != "table" && options.format != "json") {
-    throw InputError(fmt::format("--format {}: plan knows table and json", options.format));
+  if (options.explain) return run_explain(options, style);
+  if (!style.columns.empty() || !style.sort.empty()) {
+    throw InputError(
+        "--columns and --sort are for --axes and --explain: plan itself has no columns");
+  }
+  if (style.format == Format::kCsv) {
+    throw InputError("--format csv: plan has several tables; use table, md or json");
   }
   const Space space = load_space(options.space, (resource_dir() / "configs").string());
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
-  const Enumeration points = enumerate(space, problems);
-  const auto plans = plan_problems(problems, points);
-  (options.format == "json" ? print_json : print_table)(space, points, plans);
+  SpacePlan plan{.space = space.name, .points = enumerate(space, problems), .shapes = {}};
+  plan.shapes = plan_problems(problems, plan.points);
+  fmt::print("{}", format_plan(plan, style));
   return 0;
 }
 
@@ -238,6 +188,8 @@ void add_plan(CLI::App& program, Command& chosen) {
   command->add_option("--format", options->format, help_text("plan", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
+  add_table_options(*command, options->tables);
+  options->tables.only_tables = true;
   command->callback([&chosen, options] { chosen = [options] { return run_plan(*options); }; });
 }
 

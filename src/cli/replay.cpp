@@ -20,6 +20,7 @@
 #include "program/recorded.h"
 #include "program/search.h"
 #include "program/shapes.h"
+#include "program/table_options.h"
 #include "results/best.h"
 #include "search/calibration.h"
 #include "search/figures.h"
@@ -36,6 +37,7 @@ struct ReplayOptions {
   std::vector<std::string> found;
   int seeds = 10;
   std::string format = "table";
+  TableOptions tables = {.only_tables = true};
 };
 
 /// Those that calibrate the cost model, where a tune would have had them.
@@ -110,7 +112,7 @@ std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Trut
 }
 
 int run_replay(const ReplayOptions& options) {
-  const Format format = parse_format(options.format);
+  const Style style = style_of(options.tables, parse_format(options.format));
   const Budget budget = parse_budget(options.budget);
   std::vector<StrategyKind> strategies;
   for (const std::string& name : options.strategies) {
@@ -132,7 +134,7 @@ int run_replay(const ReplayOptions& options) {
         problems.empty() ? "--shapes square" : options.problems.arguments()));
   }
   if (!options.found.empty()) {
-    fmt::print("{}", format_replay(judged(options, known), format));
+    fmt::print("{}", format_replay(judged(options, known), style));
     return 0;
   }
   const std::vector<RecordedStudy> studies = studies_of(options);
@@ -144,7 +146,7 @@ int run_replay(const ReplayOptions& options) {
       rows.push_back(replay(known[i], predicted_us[i], strategy, budget, options.seeds));
     }
   }
-  fmt::print("{}", format_replay(rows, format));
+  fmt::print("{}", format_replay(rows, style));
   return 0;
 }
 
@@ -177,6 +179,7 @@ void add_replay(CLI::App& program, Command& chosen) {
   command->add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
+  add_table_options(*command, options->tables);
   command->callback([&chosen, options] { chosen = [options] { return run_replay(*options); }; });
 }
 

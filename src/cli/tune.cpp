@@ -31,6 +31,7 @@
 #include "program/seed.h"
 #include "program/shapes.h"
 #include "program/signals.h"
+#include "program/table_options.h"
 #include "program/writable.h"
 #include "results/best.h"
 #include "search/space.h"
@@ -53,6 +54,7 @@ struct TuneOptions {
   AimOptions aim;
   bool energy = false;
   std::string format = "table";
+  TableOptions tables;
   bool require_gpu = false;
   bool recorded = false;
   bool names_strategy = false;  ///< --strategy was given
@@ -277,7 +279,7 @@ void check_answerable(const TuneOptions& options, const std::string& why_no_gpu)
 }
 
 int answer_without_measuring(const TuneOptions& options, const Aim& aim, const TunePlan& plan,
-                             Format format, const std::string& reason) {
+                             const Style& style, const std::string& reason) {
   if (const auto unused = options_of_measurements(options); !unused.empty()) {
     say("recorded results answer: {} changes nothing\n", fmt::join(unused, ", "));
   }
@@ -286,7 +288,7 @@ int answer_without_measuring(const TuneOptions& options, const Aim& aim, const T
                     .aim = aim,
                     .energy = plan.energy,
                     .configs = std::nullopt,
-                    .format = format};
+                    .style = style};
   if (is_restricted(options)) question.configs = plan.configs;
   answer_from_records(question, reason);
   return 0;
@@ -294,14 +296,14 @@ int answer_without_measuring(const TuneOptions& options, const Aim& aim, const T
 
 /// Prints what the database now has of the plan's problems, and what it lacks.
 int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::string& db,
-                  const std::vector<BestRow>& rows, Format format) {
+                  const std::vector<BestRow>& rows, const Style& style) {
   int recorded = 0;
   for (const BestRow& row : rows) recorded += row.trials;
   say("measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db, recorded);
   if (const int missing = without_energy(rows); plan.energy && missing > 0) {
     say("energy is not known for {} of {} shapes\n", missing, plan.problems.size());
   }
-  print_best(rows, format);
+  print_best(rows, style);
   if (!outcome.late_problems.empty()) {
     say("the time was over before {} of {} races began ({}); the same command goes on with "
         "them, or give it a larger --budget\n",
@@ -320,7 +322,8 @@ int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::s
 
 int run_tune(const TuneOptions& options, const std::string& command_line) {
   const auto start = std::chrono::steady_clock::now();
-  const Format format = parse_format(options.format);
+  const Style style = style_of(options.tables, parse_format(options.format));
+  check_best_columns(style);
   const Aim aim = parse_aim(options.aim, {Regime::kSustained});
   if (options.energy) check_energy(aim, "--energy");
   TunePlan plan = plan_of(options, aim, command_line, start);
@@ -330,7 +333,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
 
   if (options.recorded) {
     check_content_of_db(options);
-    return answer_without_measuring(options, aim, plan, format,
+    return answer_without_measuring(options, aim, plan, style,
                                     "Nothing is measured now, as asked for.");
   }
 
@@ -344,7 +347,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
     check_content_of_db(options);
     check_answerable(options, reason.what());
     return answer_without_measuring(
-        options, aim, plan, format,
+        options, aim, plan, style,
         fmt::format("No Hopper GPU here ({}): nothing is measured now.", reason.what()));
   }
 
@@ -368,7 +371,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   if (is_restricted(options)) keep_configs(races, plan.configs);
   const auto rows = best_for(aim, races, plan.problems, current_among(store.builds()));
   print_failures(races, plan.problems);
-  return print_outcome(plan, outcome, db, rows, format);
+  return print_outcome(plan, outcome, db, rows, style);
 }
 
 }  // namespace
@@ -406,6 +409,7 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
   program.add_option("--format", options->format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
+  add_table_options(program, options->tables);
   CLI::Option* require =
       program.add_flag("--require-gpu", options->require_gpu, help_text("common", "--require-gpu"));
   program.add_flag("--recorded", options->recorded, help_text("tune", "--recorded"))

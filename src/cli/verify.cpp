@@ -13,8 +13,10 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "gemm/codec.h"
+#include "output/table.h"
 #include "program/aim.h"
 #include "program/cache.h"
 #include "program/current.h"
@@ -24,6 +26,7 @@
 #include "program/seed.h"
 #include "program/shapes.h"
 #include "program/signals.h"
+#include "program/table_options.h"
 #include "worker/remote.h"
 
 namespace hgemm::cli {
@@ -38,6 +41,7 @@ struct VerifyOptions {
   int draws = 3;
   std::optional<std::uint64_t> seed;
   CacheOptions cache;
+  TableOptions tables;
 };
 
 std::vector<std::uint64_t> draw_seeds(std::uint64_t seed, int draws) {
@@ -103,7 +107,7 @@ std::string error_text(const Verdict& worst) {
 /// Prints a line for each winner as soon as it has ended, and counts.
 class Report {
  public:
-  explicit Report(int draws) : draws_(draws) {}
+  Report(int draws, Style style) : draws_(draws), style_(std::move(style)) {}
 
   void add(const Recheck& check) {
     const auto& [winner, seed, outcome] = check;
@@ -117,11 +121,17 @@ class Report {
     const bool is_ok = outcome.status == Status::kOk;
     if (is_ok && state.draws < draws_) return;
     ++(is_ok ? ok : failed);
-    fmt::print("{:<20} {:<9} {:<62} draw {}/{}  error {}  {}\n", problem, regime, winner.label,
-               state.draws, draws_, error_text(state.worst),
-               is_ok ? "ok"
-                     : fmt::format("{}: {}", to_string(outcome.status),
-                                   outcome.message.substr(0, outcome.message.find('\n'))));
+    // In full on a line where nobody's terminal is too narrow; else in as many as it takes.
+    const bool wide = !style_.width || style_.all_columns;
+    const std::string subject =
+        wide ? fmt::format("{:<20} {:<9} {:<62}", problem, regime, winner.label)
+             : fmt::format("{} {} {}", problem, regime, winner.label);
+    const std::string line = fmt::format(
+        "{} draw {}/{}  error {}  {}\n", subject, state.draws, draws_, error_text(state.worst),
+        is_ok ? "ok"
+              : fmt::format("{}: {}", to_string(outcome.status),
+                            outcome.message.substr(0, outcome.message.find('\n'))));
+    fmt::print("{}", wide ? printable(line) : joined(std::vector<Piece>{line}, style_));
     std::fflush(stdout);
   }
 
@@ -133,6 +143,7 @@ class Report {
     Verdict worst;
   };
   int draws_;
+  Style style_;
   std::map<std::string, State> states_;
 };
 
@@ -148,6 +159,7 @@ Environment environment_of(Measurer& measurer) {
 
 int run_verify(const VerifyOptions& options, const std::string& command_line) {
   const Aim aim = parse_aim_of_recorded(options.aim);
+  const Style style = style_of(options.tables, Format::kTable);
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
   require_database(options.db);
@@ -167,7 +179,7 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
   // Kept, so that a wrong result can be made again.
   if (!options.seed) plan.command_line += fmt::format(" --seed {}", seed);
 
-  Report report(options.draws);
+  Report report(options.draws, style);
   {
     Progress progress(stderr, true);
     verify(
@@ -213,6 +225,7 @@ void add_verify(CLI::App& program, Command& chosen, const std::string& command_l
       ->capture_default_str();
   add_seed(*command, options->seed, help_text("verify", "--seed"));
   add_cache(*command, options->cache);
+  command->add_flag("--wide", options->tables.wide, help_text("common", "--wide"));
   command->callback([&chosen, options, command_line] {
     chosen = [options, command_line] { return run_verify(*options, command_line); };
   });

@@ -28,7 +28,7 @@ std::string field_text(const AxisText& axis) {
   return fmt::format("{}{}", axis.form, always ? "" : " (where it is not the default)");
 }
 
-std::string block_of(std::string_view family, bool markdown) {
+std::string block_of(std::string_view family, const Style& style) {
   Table table;
   table.columns = {{"axis", false},
                    {"field of a label", false},
@@ -40,23 +40,22 @@ std::string block_of(std::string_view family, bool markdown) {
                           axis.in_spaces ? std::string(axis.otherwise) : "not in spaces",
                           std::string(axis.help)});
   }
-  const std::vector<std::string> pieces{fmt::format("{}{}\n", markdown ? "## " : "", family),
-                                        render(table, markdown)};
-  return joined(pieces, markdown);
+  const std::vector<Piece> pieces{fmt::format("{}{}\n", style.markdown() ? "## " : "", family),
+                                  render(table, style)};
+  return joined(pieces, style);
 }
 
 }  // namespace
 
-std::string format_axes(Format format) {
+std::string format_axes(const Style& style) {
   std::vector<Json> rows;
   for (const std::string_view family : family_names()) {
     for (const AxisText& axis : axes_of(family)) rows.push_back(json_of(family, axis));
   }
-  if (format == Format::kJson) return dump(Json(rows));
-  if (format == Format::kCsv) return as_csv(rows.front(), rows);
-  const bool markdown = format == Format::kMarkdown;
+  if (style.format == Format::kJson) return dump(Json(rows));
+  if (style.format == Format::kCsv) return as_csv(rows.front(), rows);
   std::string text;
-  if (markdown) {
+  if (style.markdown()) {
     text =
         "# Axes of the kernel families\n\n"
         "A config is a point of one family's axes. Its label has the fields below, joined with "
@@ -68,7 +67,7 @@ std::string format_axes(Format format) {
   }
   for (bool first = true; const std::string_view family : family_names()) {
     if (!std::exchange(first, false)) text += '\n';
-    text += block_of(family, markdown);
+    text += block_of(family, style);
   }
   return text;
 }

@@ -13,6 +13,6 @@ namespace hgemm {
 /// values default in_spaces help. csv: the same columns.
 ///
 /// docs/reference/axes.md is the Markdown of this (scripts/write_reference.sh).
-std::string format_axes(Format format);
+std::string format_axes(const Style& style);
 
 }  // namespace hgemm

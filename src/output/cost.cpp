@@ -38,7 +38,7 @@ Json terms_of(const Cost& cost) {
 }
 
 /// Kernels of other kinds have other terms; a column for each that any has.
-std::string table_of(std::span<const PredictedConfig> predictions, bool markdown) {
+Piece table_of(std::span<const PredictedConfig> predictions, const Style& style) {
   std::vector<std::string_view> names;
   for (const PredictedConfig& prediction : predictions) {
     for (const CostTerm& term : prediction.cost.terms) {
@@ -47,12 +47,20 @@ std::string table_of(std::span<const PredictedConfig> predictions, bool markdown
       }
     }
   }
-  Table table{.columns = {{"config", false}, {"us"}, {"SM MHz"}, {"W"}, {"bound", false}},
+  // All of it matters: where it has no room beside the config, that goes below.
+  constexpr int kMatters = 1;
+  Table table{.columns = {{.name = "config", .right = false, .fit = Table::Fit::kBelow, .rank = 0},
+                          {.name = "us", .rank = kMatters},
+                          {.name = "SM MHz", .rank = kMatters},
+                          {.name = "W", .rank = kMatters},
+                          {.name = "bound", .right = false, .rank = kMatters}},
               .rows = {}};
-  for (const std::string_view name : names) table.columns.push_back({std::string(name)});
+  for (const std::string_view name : names) {
+    table.columns.push_back({.name = std::string(name), .rank = kMatters});
+  }
   for (const PredictedConfig& prediction : predictions) {
     const Cost& cost = prediction.cost;
-    std::vector<std::string> row = {
+    Table::Row row = {
         prediction.label, fmt::format("{:.2f}", cost.us()), fmt::format("{:.0f}", cost.mhz),
         cost.watts > 0 ? fmt::format("{:.0f}", cost.watts) : "-", std::string(cost.bound)};
     for (const std::string_view name : names) {
@@ -62,21 +70,21 @@ std::string table_of(std::span<const PredictedConfig> predictions, bool markdown
     }
     table.rows.push_back(std::move(row));
   }
-  return render(table, markdown);
+  return render(table, style);
 }
 
 }  // namespace
 
-std::string format_costs(std::span<const PredictedConfig> predictions, Format format) {
-  if (format == Format::kJson || format == Format::kCsv) {
+std::string format_costs(std::span<const PredictedConfig> predictions, const Style& style) {
+  if (style.format == Format::kJson || style.format == Format::kCsv) {
     std::vector<Json> objects;
     for (const PredictedConfig& prediction : predictions) {
       objects.push_back(json_of(prediction));
-      if (format == Format::kCsv) continue;
+      if (style.format == Format::kCsv) continue;
       objects.back()["terms"] = terms_of(prediction.cost);
       objects.back()["traffic"] = traffic_of(prediction.cost);
     }
-    if (format == Format::kJson) return dump(Json(objects));
+    if (style.format == Format::kJson) return dump(Json(objects));
     return as_csv(json_of({}), objects);
   }
   std::vector<std::string> blocks;
@@ -86,10 +94,11 @@ std::string format_costs(std::span<const PredictedConfig> predictions, Format fo
            predictions[same].problem.same_problem(predictions[0].problem)) {
       ++same;
     }
-    const bool markdown = format == Format::kMarkdown;
-    blocks.push_back(fmt::format("{}{}:\n", markdown ? "### " : "",
-                                 for_reader(shape_text(predictions[0].problem), markdown)) +
-                     (markdown ? "\n" : "") + table_of(predictions.first(same), markdown));
+    blocks.push_back(joined(
+        std::vector<Piece>{fmt::format("{}{}:\n", style.markdown() ? "### " : "",
+                                       for_reader(shape_text(predictions[0].problem), style)),
+                           table_of(predictions.first(same), style)},
+        style));
     predictions = predictions.subspan(same);
   }
   return fmt::format("{}", fmt::join(blocks, "\n"));

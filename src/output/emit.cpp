@@ -1,19 +1,8 @@
 #include "output/emit.h"
 
-#include <fmt/format.h>
-
-#include "base/error.h"
 #include "output/json.h"
 
 namespace hgemm {
-
-Format parse_format(std::string_view text) {
-  if (text == "table") return Format::kTable;
-  if (text == "md") return Format::kMarkdown;
-  if (text == "json") return Format::kJson;
-  if (text == "csv") return Format::kCsv;
-  throw InputError(fmt::format("unknown format '{}': use table, md, json or csv", text));
-}
 
 std::string format_machine(const Machine& machine) {
   const Environment& e = machine.environment;

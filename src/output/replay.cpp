@@ -64,29 +64,29 @@ Table table_of(std::span<const ReplayRow> rows) {
       worst = std::min(worst, row.worst_fraction);
       ++count;
     }
-    table.rows.push_back({"geomean", "", name, fmt::format("{} rows", count), "",
-                          fmt::format("{:.1f}", 100 * share / count),
-                          fraction(std::exp(log_sum / count)), "", ""});
-    table.rows.push_back({"least", "", name, "", "", "", fraction(least), fraction(worst), ""});
-    table.footer += 2;
+    table.summaries.push_back({fmt::format("geomean of {}, {} rows", name, count),
+                               {"", "", "", "", "", fmt::format("{:.1f}", 100 * share / count),
+                                fraction(std::exp(log_sum / count)), "", ""}});
+    table.summaries.push_back({fmt::format("least of {}", name),
+                               {"", "", "", "", "", "", fraction(least), fraction(worst), ""}});
   }
   return table;
 }
 
 }  // namespace
 
-std::string format_replay(std::span<const ReplayRow> rows, Format format) {
-  if (format == Format::kTable || format == Format::kMarkdown) {
-    return render(table_of(rows), format == Format::kMarkdown);
+std::string format_replay(std::span<const ReplayRow> rows, const Style& style) {
+  if (!for_programs(style.format)) {
+    return joined(std::vector{render(table_of(rows), style)}, style);
   }
   std::vector<Json> objects;
   for (const ReplayRow& row : rows) objects.push_back(json_of(row));
-  if (format == Format::kJson) return dump(Json(objects));
+  if (style.format == Format::kJson) return dump(Json(objects));
   return as_csv(json_of(ReplayRow{}), objects);
 }
 
 std::string format_predictions(std::span<const PredictedBest> predictions,
-                               std::span<const LeftOut> left_out, Format format) {
+                               std::span<const LeftOut> left_out, const Style& style) {
   double log_sum = 0;
   double least = 1;
   for (const LeftOut& one : left_out) {
@@ -116,14 +116,14 @@ std::string format_predictions(std::span<const PredictedBest> predictions,
                           one.label.empty() ? "-" : fmt::format("{:.3f}", one.expected_ratio),
                           fmt::format("{}", fmt::join(nearest, " "))});
   }
-  if (format == Format::kCsv) {
+  if (style.format == Format::kCsv) {
     Json names = problem_of({});
     for (const char* name : {"regime", "gpu", "label", "expected_ratio_cublas", "predicted"}) {
       names[name] = nullptr;
     }
     return as_csv(names, objects);
   }
-  if (format == Format::kJson) {
+  if (style.format == Format::kJson) {
     Json json{{"predictions", objects}, {"leave_one_out", nullptr}};
     if (!left_out.empty()) {
       json["leave_one_out"] = {
@@ -131,17 +131,17 @@ std::string format_predictions(std::span<const PredictedBest> predictions,
     }
     return dump(json);
   }
-  std::vector<std::string> pieces = {render(table, format == Format::kMarkdown)};
+  std::vector<Piece> pieces = {render(table, style)};
   pieces.push_back(
       left_out.empty()
           ? "Nothing was measured: tune the shape to know.\n"
           : fmt::format("Nothing was measured at these shapes. Predicted in the same way from the "
                         "others, {} recorded rows came to {} of their best (geomean; least {}).\n",
                         left_out.size(), fraction(geomean), fraction(least)));
-  return joined(pieces, format == Format::kMarkdown);
+  return joined(pieces, style);
 }
 
-std::string format_portfolio(const Portfolio& portfolio, Format format) {
+std::string format_portfolio(const Portfolio& portfolio, const Style& style) {
   double log_sum = 0;
   double least = 1;
   std::vector<Json> problems;
@@ -162,28 +162,26 @@ std::string format_portfolio(const Portfolio& portfolio, Format format) {
       std::exp(log_sum / std::max(1.0, static_cast<double>(portfolio.choices.size())));
   std::vector<std::string> uncovered;
   for (const GemmProblem& problem : portfolio.uncovered) uncovered.push_back(to_string(problem));
-  if (format == Format::kCsv) {
+  if (style.format == Format::kCsv) {
     Json names = problem_of({});
     for (const char* name : {"regime", "label", "best_fraction"}) names[name] = nullptr;
     return as_csv(names, problems);
   }
-  if (format == Format::kJson) {
+  if (style.format == Format::kJson) {
     return dump({{"kernels", portfolio.kernels},
                  {"geomean", number(geomean)},
                  {"least", number(least)},
                  {"shapes", problems},
                  {"uncovered", uncovered}});
   }
-  table.rows.push_back(
-      {"geomean", "", fraction(geomean), fmt::format("{} kernels", portfolio.kernels.size())});
-  table.rows.push_back({"least", "", fraction(least), ""});
-  table.footer = 2;
-  std::vector<std::string> pieces = {render(table, format == Format::kMarkdown)};
+  table.summaries.push_back({fmt::format("geomean of {} kernels", portfolio.kernels.size()),
+                             {"", "", fraction(geomean), ""}});
+  table.summaries.push_back({"least", {"", "", fraction(least), ""}});
+  std::vector<Piece> pieces = {render(table, style)};
   if (!uncovered.empty()) {
-    pieces.push_back(
-        list_text("No kernel of these can compute:", uncovered, format == Format::kMarkdown));
+    pieces.push_back(list_text("No kernel of these can compute:", uncovered, style));
   }
-  return joined(pieces, format == Format::kMarkdown);
+  return joined(pieces, style);
 }
 
 }  // namespace hgemm

@@ -14,16 +14,16 @@ namespace hgemm {
 /// json: a list of objects m n k dtype layout lda ldb ldd regime gpu strategy configs measured
 /// measured_fraction best_fraction worst_fraction found best. csv: the same columns. table and md:
 /// a row each, then for each strategy the geomean and the least.
-std::string format_replay(std::span<const ReplayRow> rows, Format format);
+std::string format_replay(std::span<const ReplayRow> rows, const Style& style);
 
 /// json: an object with predictions (a list of objects m n k dtype layout lda ldb ldd regime gpu
 /// label expected_ratio_cublas predicted: true; null where no config is known) and leave_one_out
 /// (rows geomean least; null where nothing could be left out). csv: the predictions.
 std::string format_predictions(std::span<const PredictedBest> predictions,
-                               std::span<const LeftOut> left_out, Format format);
+                               std::span<const LeftOut> left_out, const Style& style);
 
 /// json: an object with kernels, geomean, least, shapes (a list of objects m n k dtype layout lda
 /// ldb ldd regime label best_fraction) and uncovered. csv: the shapes.
-std::string format_portfolio(const Portfolio& portfolio, Format format);
+std::string format_portfolio(const Portfolio& portfolio, const Style& style);
 
 }  // namespace hgemm

@@ -38,19 +38,15 @@ std::string shape_text(const GemmProblem& problem) {
                              : to_string(problem) + " " + one_line(problem.tag);
 }
 
-std::string for_reader(std::string_view line, bool markdown) {
-  return markdown ? markdown_text(line) : one_line(line);
+std::string for_reader(std::string_view line, const Style& style) {
+  return style.markdown() ? markdown_text(line) : one_line(line);
 }
 
 std::string list_text(const std::string& heading, std::span<const std::string> lines,
-                      bool markdown) {
-  std::string text = heading + (markdown ? "\n\n" : "\n");
-  for (const std::string& line : lines) text += "- " + for_reader(line, markdown) + '\n';
+                      const Style& style) {
+  std::string text = heading + (style.markdown() ? "\n\n" : "\n");
+  for (const std::string& line : lines) text += "- " + for_reader(line, style) + '\n';
   return text;
-}
-
-std::string joined(std::span<const std::string> pieces, bool markdown) {
-  return printable(fmt::format("{}", fmt::join(pieces, markdown ? "\n" : "")));
 }
 
 }  // namespace hgemm

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "output/style.h"
 #include "results/best.h"
 
 namespace hgemm {
@@ -28,14 +29,10 @@ std::string dates_text(std::span<const BestRow* const> rows);
 std::string shape_text(const GemmProblem& problem);
 
 /// A line with free text as a table's reader may have it (output/escape.h).
-std::string for_reader(std::string_view line, bool markdown);
+std::string for_reader(std::string_view line, const Style& style);
 
 /// "- a\n- b\n" under a heading, which Markdown needs a blank line after.
 std::string list_text(const std::string& heading, std::span<const std::string> lines,
-                      bool markdown);
-
-/// What people read, piece by piece; each ends with a newline. Markdown separates them by blank
-/// lines.
-std::string joined(std::span<const std::string> pieces, bool markdown);
+                      const Style& style);
 
 }  // namespace hgemm

@@ -8,10 +8,10 @@
 
 #include "base/console.h"
 #include "base/resources.h"
-#include "base/text.h"
 #include "compile/compiler.h"
 #include "families/family.h"
 #include "gemm/codec.h"
+#include "output/table.h"
 #include "program/current.h"
 #include "program/report.h"
 #include "results/best.h"
@@ -109,13 +109,13 @@ void answer_from_records(const Question& question, const std::string& why) {
   if (!missing.empty() && possible) {
     line += fmt::format(" To measure on a Hopper GPU: {}", question.command);
   }
-  const bool alone = for_programs(question.format);
+  const bool alone = for_programs(question.style.format);
   if (alone) {
     say("{}\n", line);
   } else {
-    fmt::print("{}\n\n", printable(line));
+    fmt::print("{}\n", joined(std::vector<Piece>{line + "\n"}, question.style));
   }
-  print_best(std::move(rows), question.format);
+  print_best(std::move(rows), question.style);
 }
 
 }  // namespace hgemm::cli

@@ -33,7 +33,7 @@ struct Question {
   Aim aim;
   bool energy = false;  ///< joules are wanted, whatever the objective
   std::optional<std::span<const KernelConfig>> configs;  ///< none: all that were recorded
-  Format format = Format::kTable;
+  Style style = {};
 };
 
 /// Answers from them, on stdout. The first line begins with `why`, a sentence that says why nothing

@@ -6,6 +6,7 @@
 
 #include "families/family.h"
 #include "gemm/codec.h"
+#include "output/table.h"
 
 namespace hgemm::cli {
 
@@ -19,11 +20,9 @@ void keep_configs(std::vector<RecordedRace>& races, std::span<const KernelConfig
   }
 }
 
-bool for_programs(Format format) { return format == Format::kJson || format == Format::kCsv; }
-
-void print_best(std::vector<BestRow> rows, Format format) {
+void print_best(std::vector<BestRow> rows, const Style& style) {
   std::string impossible;
-  if (!for_programs(format)) {
+  if (!for_programs(style.format)) {
     std::erase_if(rows, [&](const BestRow& row) {
       const char* reason = why_no_kernel(row.problem);
       if (!reason) return false;
@@ -32,8 +31,8 @@ void print_best(std::vector<BestRow> rows, Format format) {
       return true;
     });
   }
-  if (!rows.empty() || impossible.empty()) fmt::print("{}", format_best(rows, format));
-  fmt::print("{}", impossible);
+  if (!rows.empty() || impossible.empty()) fmt::print("{}", format_best(rows, style));
+  fmt::print("{}", joined(std::vector<Piece>{impossible}, style));
 }
 
 }  // namespace hgemm::cli

@@ -15,9 +15,6 @@ void keep_configs(std::vector<RecordedRace>& races, std::span<const KernelConfig
 
 /// Prints the rows. For people, problems that no kernel can compute come last, each with the
 /// reason, rather than among those that only have to be measured.
-void print_best(std::vector<BestRow> rows, Format format);
-
-/// Whether a program reads the format: then stdout is for the rows alone.
-bool for_programs(Format format);
+void print_best(std::vector<BestRow> rows, const Style& style);
 
 }  // namespace hgemm::cli

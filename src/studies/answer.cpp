@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "compile/compiler.h"
 #include "gemm/codec.h"
+#include "output/table.h"
 #include "program/command.h"
 #include "program/database.h"
 #include "program/help.h"
@@ -271,7 +272,7 @@ void print_failures(const std::vector<RecordedStudy>& studies) {
 
 }  // namespace
 
-void add_study_options(CLI::App& command, StudyOptions& options) {
+void add_study_options(CLI::App& command, StudyOptions& options, bool columns) {
   command.add_option("--db", options.db, help_text("study", "--db"))
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);
@@ -286,11 +287,12 @@ void add_study_options(CLI::App& command, StudyOptions& options) {
   command.add_option("--format", options.format, help_text("common", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();
+  (columns ? add_table_options : add_width_options)(command, options.tables);
 }
 
 StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> requests,
                   const std::string& command_line) {
-  parse_format(options.format);  // throws before anything is measured
+  style_of(options.tables, parse_format(options.format));  // refused before anything is measured
   check_cache(options.cache);
   if (options.recorded) {
     if (options.db) require_database(*options.db);
@@ -351,13 +353,13 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
   return answer;
 }
 
-void print_first_line(const StudyAnswer& answer, Format format) {
+void print_first_line(const StudyAnswer& answer, const Style& style) {
   if (answer.first_line.empty()) return;
-  const bool alone = for_programs(format);
+  const bool alone = for_programs(style.format);
   if (alone) {
     say("{}\n", answer.first_line);
   } else {
-    fmt::print("{}\n\n", printable(answer.first_line));
+    fmt::print("{}\n", joined(std::vector<Piece>{answer.first_line + "\n"}, style));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "output/emit.h"
 #include "program/cache.h"
+#include "program/table_options.h"
 #include "record/study.h"
 #include "worker/lab.h"
 
@@ -26,6 +27,7 @@ struct StudyOptions {
   bool recorded = false;  ///< answer from shipped results even if there is a GPU
   std::string why_recorded = "Nothing is measured now, as asked for.";  ///< the first line's start
   std::string format = "table";
+  TableOptions tables = {.only_tables = true};
   /// The command itself chose the configs. If a chosen config has no record, a record of another
   /// config at the same problem answers.
   bool any_config = false;
@@ -34,7 +36,7 @@ struct StudyOptions {
 };
 
 /// Adds --db --cache-dir --shared-cache --jobs --require-gpu --recorded --format.
-void add_study_options(CLI::App& command, StudyOptions& options);
+void add_study_options(CLI::App& command, StudyOptions& options, bool columns);
 
 struct StudyAnswer {
   /// The studies that answer a request (equal kind, label and problem), in the order of the
@@ -57,6 +59,6 @@ StudyAnswer study(const StudyOptions& options, std::span<const StudyRequest> req
                   const std::string& command_line);
 
 /// Prints the first line, if there is one: to stdout, or to stderr if the format is for programs.
-void print_first_line(const StudyAnswer& answer, Format format);
+void print_first_line(const StudyAnswer& answer, const Style& style);
 
 }  // namespace hgemm::cli

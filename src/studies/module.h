@@ -42,8 +42,9 @@ class StudyModule {
     return cli::study(common, requests, command_line);
   }
   /// The answer as text for people or programs.
-  virtual std::string table(const cli::StudyAnswer& answer, Format format) const = 0;
   /// Called after the answer was printed, for further output.
+  virtual bool has_fixed_columns() const { return true; }
+  virtual std::string table(const cli::StudyAnswer& answer, const Style& style) const = 0;
   virtual void finish(const cli::StudyAnswer&) const {}
   /// Runs the whole command: all of the above, one after the other. Returns the exit code.
   virtual int execute(const cli::StudyOptions& common, const std::string& command_line);

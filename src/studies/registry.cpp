@@ -48,7 +48,7 @@ void add_studies(CLI::App& program, cli::Command& chosen, const std::string& com
     CLI::App* command = cli::add_command(program, std::string(module->name()));
     const auto common = std::make_shared<cli::StudyOptions>();
     module->add_options(*command);
-    cli::add_study_options(*command, *common);
+    cli::add_study_options(*command, *common, module->has_fixed_columns());
     command->callback([&chosen, module, common, command_line] {
       chosen = [module, common, command_line] { return module->execute(*common, command_line); };
     });

@@ -125,7 +125,7 @@ std::string rows_markdown(const ExportPlan& plan) {
                           fmt::format("{} {}", day(best), best.run.short_kernel_sources()),
                           fmt::format("`{}`", row.command())});
   }
-  std::string text = render(table, true);
+  std::string text = render(table, Format::kMarkdown).text;
   const auto brief =
       std::ranges::count_if(plan.rows, [](const ExportRow& row) { return row.best.brief; });
   if (brief > 0) {
@@ -139,7 +139,7 @@ std::string rows_markdown(const ExportPlan& plan) {
     for (const auto& [problem, reason] : plan.left_out) {
       lines.push_back(fmt::format("{}: {}", to_string(problem), reason));
     }
-    text += '\n' + list_text("Left out:", lines, true);
+    text += '\n' + list_text("Left out:", lines, Format::kMarkdown);
   }
   return text;
 }

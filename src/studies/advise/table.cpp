@@ -15,12 +15,13 @@
 namespace hgemm {
 namespace {
 
-std::string render_objects(const std::vector<Json>& objects, const Json& names, Format format) {
-  return format == Format::kJson ? dump(Json(objects)) : as_csv(names, objects);
+std::string render_objects(const std::vector<Json>& objects, const Json& names,
+                           const Style& style) {
+  return style.format == Format::kJson ? dump(Json(objects)) : as_csv(names, objects);
 }
 
-std::string heading(const std::string& text, bool markdown) {
-  return markdown ? "## " + text + "\n" : text + "\n";
+std::string heading(const std::string& text, const Style& style) {
+  return style.markdown() ? "## " + text + "\n" : text + "\n";
 }
 
 /// Joins blocks of several lines, with a blank line between them.
@@ -114,7 +115,7 @@ std::string notes_of(const Roofline& roof) {
   return roof.fits_l2 ? "; fits in L2, where the memory floor holds only for a cold start" : "";
 }
 
-std::string advice_block(const DeviceAdvice& block, bool markdown) {
+std::string advice_block(const DeviceAdvice& block, const Style& style) {
   Table table;
   table.columns = {{"shape", false},   {"bound", false}, {"FLOP/B"},        {"floor us"},
                    {"swap-AB", false}, {"measured"},     {"kernel", false}, {"measured us"},
@@ -142,10 +143,9 @@ std::string advice_block(const DeviceAdvice& block, bool markdown) {
                                     to_string(advice.swap.verdict), advice.swap.why,
                                     measured_text(advised.swap)));
   }
-  std::vector<std::string> pieces = {heading(device_text(block.device), markdown),
-                                     render(table, markdown),
-                                     list_text("Why:", sentences, markdown)};
-  return joined(pieces, markdown);
+  std::vector<Piece> pieces = {heading(device_text(block.device), style), render(table, style),
+                               list_text("Why:", sentences, style)};
+  return joined(pieces, style);
 }
 
 // ---- The wgmma table ----
@@ -173,7 +173,7 @@ void for_each_n(Visit visit) {
 }
 
 std::string form_block(const Device& device, const WgmmaForm& form,
-                       std::span<const MeasuredWgmma> measured, bool markdown) {
+                       std::span<const MeasuredWgmma> measured, const Style& style) {
   Table table;
   table.columns = {{"N"}, {"read"}, {"compute"}, {"predicted"}, {"measured"}, {"error %"}};
   double largest_error = 0;
@@ -203,12 +203,12 @@ std::string form_block(const Device& device, const WgmmaForm& form,
                            threshold_text(measured_compute_bound_from(measured, device, form)),
                            largest_error * 100, largest_at);
   }
-  std::vector<std::string> pieces = {
+  std::vector<Piece> pieces = {
       heading(fmt::format("{}: m64nNk{} {}, cycles per instruction", device.name,
                           wgmma_depth(form.input), to_string(form)),
-              markdown),
-      render(table, markdown), summary};
-  return joined(pieces, markdown);
+              style),
+      render(table, style), summary};
+  return joined(pieces, style);
 }
 
 // ---- Devices ----
@@ -249,26 +249,26 @@ Json to_json(const Device& device, bool with_sources) {
 
 }  // namespace
 
-std::string format_advice(std::span<const DeviceAdvice> devices, Format format) {
-  if (format == Format::kJson || format == Format::kCsv) {
+std::string format_advice(std::span<const DeviceAdvice> devices, const Style& style) {
+  if (style.format == Format::kJson || style.format == Format::kCsv) {
     std::vector<Json> objects;
     for (const DeviceAdvice& block : devices) {
       for (const AdvisedShape& problem : block.problems) {
         objects.push_back(to_json(block.device, problem));
       }
     }
-    return render_objects(objects, to_json(Device{}, AdvisedShape{}), format);
+    return render_objects(objects, to_json(Device{}, AdvisedShape{}), style);
   }
   std::vector<std::string> blocks;
   for (const DeviceAdvice& block : devices) {
-    blocks.push_back(advice_block(block, format == Format::kMarkdown));
+    blocks.push_back(advice_block(block, style));
   }
   return blocks_text(blocks);
 }
 
 std::string format_wgmma(std::span<const Device> devices, std::span<const MeasuredWgmma> measured,
-                         Format format) {
-  if (format == Format::kJson || format == Format::kCsv) {
+                         const Style& style) {
+  if (style.format == Format::kJson || style.format == Format::kCsv) {
     std::vector<Json> objects;
     for (const Device& device : devices) {
       for (const WgmmaForm& form : wgmma_forms()) {
@@ -277,9 +277,8 @@ std::string format_wgmma(std::span<const Device> devices, std::span<const Measur
         });
       }
     }
-    return render_objects(objects, objects.empty() ? Json() : objects.front(), format);
+    return render_objects(objects, objects.empty() ? Json() : objects.front(), style);
   }
-  const bool markdown = format == Format::kMarkdown;
   std::vector<std::string> blocks;
   for (const Device& device : devices) {
     const auto is_measured = [&](const WgmmaForm& form) {
@@ -290,21 +289,20 @@ std::string format_wgmma(std::span<const Device> devices, std::span<const Measur
     const bool any = std::ranges::any_of(wgmma_forms(), is_measured);
     for (const WgmmaForm& form : wgmma_forms()) {
       if (any ? is_measured(form) : form == WgmmaForm{}) {
-        blocks.push_back(form_block(device, form, measured, markdown));
+        blocks.push_back(form_block(device, form, measured, style));
       }
     }
   }
   return blocks_text(blocks);
 }
 
-std::string format_devices(std::span<const Device> devices, Format format) {
-  if (format == Format::kJson || format == Format::kCsv) {
-    const bool json = format == Format::kJson;
+std::string format_devices(std::span<const Device> devices, const Style& style) {
+  if (style.format == Format::kJson || style.format == Format::kCsv) {
+    const bool json = style.format == Format::kJson;
     std::vector<Json> objects;
     for (const Device& device : devices) objects.push_back(to_json(device, json));
-    return render_objects(objects, objects.empty() ? Json() : objects.front(), format);
+    return render_objects(objects, objects.empty() ? Json() : objects.front(), style);
   }
-  const bool markdown = format == Format::kMarkdown;
   Table table;
   table.columns = {{"device", false}, {"SMs"},     {"TFLOP/s"},      {"fp8"},
                    {"TB/s"},          {"GB"},      {"L2 MB"},        {"MHz"},
@@ -328,12 +326,12 @@ std::string format_devices(std::span<const Device> devices, Format format) {
           fmt::format("{} {} {:g}: {}", device.name, name, figure->value, figure->source));
     }
   }
-  std::vector<std::string> pieces = {
-      render(table, markdown),
+  std::vector<Piece> pieces = {
+      render(table, style),
       "FLOP/TC/clk = TFLOP/s / (SMs x tensor cores x MHz); hardware has a power of two, and the "
       "model takes the nearest.\n",
-      list_text("Sources (references: configs/devices.yaml):", sources, markdown)};
-  return joined(pieces, markdown);
+      list_text("Sources (references: configs/devices.yaml):", sources, style)};
+  return joined(pieces, style);
 }
 
 }  // namespace hgemm

@@ -34,7 +34,7 @@ struct DeviceAdvice {
 /// table and md: a block for each device, with a line of its figures and a line per shape. Below
 /// are one sentence about the kernel (with the fastest measured config) and one about swap-AB (with
 /// its measured gain and the configs).
-std::string format_advice(std::span<const DeviceAdvice> devices, Format format);
+std::string format_advice(std::span<const DeviceAdvice> devices, const Style& style);
 
 /// json: a list of objects with device n k form read_cycles compute_cycles predicted_cycles bound
 /// measured_cycles error measured_gpu, for every device, form and N; null if nothing was measured.
@@ -44,13 +44,13 @@ std::string format_advice(std::span<const DeviceAdvice> devices, Format format);
 /// of f32 <- bf16 from shared memory), with the N from which computing is the limit, and the
 /// largest error.
 std::string format_wgmma(std::span<const Device> devices, std::span<const MeasuredWgmma> measured,
-                         Format format);
+                         const Style& style);
 
 /// The figures of each device, the values derived from them, and their sources.
 /// json: a list of objects with device gpu_names sms tensor_cores_per_sm boost_mhz tensor_mhz
 /// peak_tflops peak_fp8_tflops memory_tbps read_tbps memory_gb l2_mb power_w smem_bytes_per_clk
 /// derived_flops_per_tc_clk flops_per_tc_clk ridge compute_bound_from_n and sources (csv: without
 /// sources).
-std::string format_devices(std::span<const Device> devices, Format format);
+std::string format_devices(std::span<const Device> devices, const Style& style);
 
 }  // namespace hgemm

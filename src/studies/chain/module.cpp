@@ -148,9 +148,9 @@ class ChainModule : public StudyModule {
     return requests;
   }
 
-  std::string table(const cli::StudyAnswer& answer, Format format) const override {
+  std::string table(const cli::StudyAnswer& answer, const Style& style) const override {
     const auto devices = cli::known_devices();
-    return format_chain(chain_rows(answer.studies, devices), format);
+    return format_chain(chain_rows(answer.studies, devices), style);
   }
 
   Study run(const StudyRequest& request, const Cubins& cubins, const Bench& bench) const override {

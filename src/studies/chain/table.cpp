@@ -168,19 +168,19 @@ std::vector<std::string> notes_of(std::span<const ChainRow* const> rows) {
   return notes;
 }
 
-std::string block_of(std::span<const ChainRow* const> rows, bool markdown) {
+std::string block_of(std::span<const ChainRow* const> rows, const Style& style) {
   const RecordedStudy& first = rows.front()->recorded;
-  std::vector<std::string> pieces{
-      fmt::format("{}Chains on {}, {}\n", markdown ? "### " : "",
+  std::vector<Piece> pieces{
+      fmt::format("{}Chains on {}, {}\n", style.markdown() ? "### " : "",
                   environment_text(first.environment), first.started_utc.substr(0, 10)),
-      render(table_of(rows), markdown)};
+      render(table_of(rows), style)};
   for (const ChainRow* row : rows) {
     pieces.push_back(list_text(
         fmt::format("{}, {:.2f} GB:", row->recorded.study.label, row->weight_bytes * 1e-9),
-        configs_of(*row), markdown));
+        configs_of(*row), style));
   }
-  pieces.push_back(list_text("Notes:", notes_of(rows), markdown));
-  return joined(pieces, markdown);
+  pieces.push_back(list_text("Notes:", notes_of(rows), style));
+  return joined(pieces, style);
 }
 
 }  // namespace
@@ -212,20 +212,19 @@ std::vector<ChainRow> chain_rows(std::span<const RecordedStudy> studies,
   return rows;
 }
 
-std::string format_chain(std::span<const ChainRow> rows, Format format) {
-  if (format == Format::kJson || format == Format::kCsv) {
+std::string format_chain(std::span<const ChainRow> rows, const Style& style) {
+  if (style.format == Format::kJson || style.format == Format::kCsv) {
     std::vector<Json> objects;
     for (const ChainRow& row : rows) {
       for (const ChainTiming& timing : row.timings) {
         objects.push_back(json_of(row, timing));
-        if (format != Format::kJson) continue;
+        if (style.format != Format::kJson) continue;
         objects.back()["links"] = links_json(row, timing.kernels);
       }
     }
-    if (format == Format::kCsv) return as_csv(json_of({}, {}), objects);
+    if (style.format == Format::kCsv) return as_csv(json_of({}, {}), objects);
     return dump(Json(objects));
   }
-  const bool markdown = format == Format::kMarkdown;
   std::vector<std::string> blocks;
   std::vector<const ChainRow*> left;
   for (const ChainRow& row : rows) left.push_back(&row);
@@ -234,7 +233,7 @@ std::string format_chain(std::span<const ChainRow> rows, Format format) {
     const auto others = std::ranges::stable_partition(
         left, [&](const ChainRow* row) { return same_session(row->recorded, first); });
     const auto size = left.size() - others.size();
-    blocks.push_back(block_of(std::span(left).first(size), markdown));
+    blocks.push_back(block_of(std::span(left).first(size), style));
     left.erase(left.begin(), others.begin());
   }
   return fmt::format("{}", fmt::join(blocks, "\n"));

@@ -46,6 +46,6 @@ std::vector<ChainRow> chain_rows(std::span<const RecordedStudy> studies,
 /// ratio_cublas_low ratio_cublas_high pdl_gain pdl_gain_low pdl_gain_high rounds gpu started_utc
 /// links (a list of n k label); null if not known. csv: the same columns without links. table and
 /// md: a block for each environment, under a line that names it.
-std::string format_chain(std::span<const ChainRow> rows, Format format);
+std::string format_chain(std::span<const ChainRow> rows, const Style& style);
 
 }  // namespace hgemm

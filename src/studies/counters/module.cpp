@@ -67,8 +67,9 @@ class Counters : public StudyModule {
     }
   }
 
-  std::string table(const cli::StudyAnswer& answer, Format format) const override {
-    return format_counters(answer.studies, format);
+  bool has_fixed_columns() const override { return false; }
+  std::string table(const cli::StudyAnswer& answer, const Style& style) const override {
+    return format_counters(answer.studies, style);
   }
 
   Study run(const StudyRequest& request, const Cubins& cubins, const Bench& bench) const override {

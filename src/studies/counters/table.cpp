@@ -172,7 +172,7 @@ std::vector<std::string> heads_of(const Studies& studies) {
   return heads;
 }
 
-std::string table_of(const Studies& studies, const std::vector<std::string>& heads, bool markdown) {
+Piece table_of(const Studies& studies, const std::vector<std::string>& heads, const Style& style) {
   Table table;
   table.columns = {{"counter", false}, {"unit", false}};
   for (const std::string& head : heads) table.columns.push_back({head});
@@ -184,22 +184,22 @@ std::string table_of(const Studies& studies, const std::vector<std::string>& hea
     }
     if (is_stall(metric.metric) && largest < kShownStall) continue;
     const auto [divisor, unit] = scaled(metric.unit, largest);
-    std::vector<std::string> row = {counter_title(metric.metric), unit};
+    Table::Row row = {counter_title(metric.metric), unit};
     for (const RecordedStudy* recorded : studies) {
       const Figure* figure = find(recorded->study, metric.metric);
       row.push_back(figure != nullptr ? value_text(figure->value / divisor) : "-");
     }
     table.rows.push_back(std::move(row));
   }
-  return render(table, markdown);
+  return render(table, style);
 }
 
 /// A table of all studies of one problem in one session.
-std::string block_of(Studies studies, bool markdown) {
+std::string block_of(Studies studies, const Style& style) {
   std::ranges::stable_sort(studies, {}, rank);
   const RecordedStudy& first = *studies.front();
-  std::vector<std::string> pieces;
-  pieces.push_back(fmt::format("{}{}, {}, {}\n", markdown ? "## " : "",
+  std::vector<Piece> pieces;
+  pieces.push_back(fmt::format("{}{}, {}, {}\n", style.markdown() ? "## " : "",
                                shape_text(first.study.problem.value_or(GemmProblem{})),
                                environment_text(first.environment),
                                first.started_utc.substr(0, first.started_utc.find('T'))));
@@ -225,14 +225,15 @@ std::string block_of(Studies studies, bool markdown) {
         legend.push_back(fmt::format("{}: {}", heads[i], study.message));
       }
     }
-    for (const std::string& line : legend) pieces.push_back((markdown ? "- " : "") + line + '\n');
-    pieces.push_back(table_of(good, heads, markdown));
+    for (const std::string& line : legend)
+      pieces.push_back((style.markdown() ? "- " : "") + line + '\n');
+    pieces.push_back(table_of(good, heads, style));
   }
-  if (!failures.empty()) pieces.push_back(list_text("Failed:", failures, markdown));
-  return joined(pieces, markdown);
+  if (!failures.empty()) pieces.push_back(list_text("Failed:", failures, style));
+  return joined(pieces, style);
 }
 
-std::string text_of(std::span<const RecordedStudy> studies, bool markdown) {
+std::string text_of(std::span<const RecordedStudy> studies, const Style& style) {
   std::vector<Studies> blocks;
   for (const RecordedStudy& recorded : studies) {
     const auto same = [&](const Studies& block) {
@@ -251,17 +252,17 @@ std::string text_of(std::span<const RecordedStudy> studies, bool markdown) {
   std::string text;
   for (const Studies& block : blocks) {
     if (!text.empty()) text += '\n';
-    text += block_of(block, markdown);
+    text += block_of(block, style);
   }
   return text;
 }
 
 }  // namespace
 
-std::string format_counters(std::span<const RecordedStudy> as_stored, Format format) {
+std::string format_counters(std::span<const RecordedStudy> as_stored, const Style& style) {
   std::vector<RecordedStudy> studies(as_stored.begin(), as_stored.end());
   for (RecordedStudy& recorded : studies) put_in_order(recorded.study.figures);
-  switch (format) {
+  switch (style.format) {
     case Format::kJson:
       return json_of(studies);
     case Format::kCsv:
@@ -270,7 +271,7 @@ std::string format_counters(std::span<const RecordedStudy> as_stored, Format for
     case Format::kMarkdown:
       break;
   }
-  return text_of(studies, format == Format::kMarkdown);
+  return text_of(studies, style);
 }
 
 }  // namespace hgemm

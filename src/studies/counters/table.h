@@ -22,7 +22,7 @@ namespace hgemm {
 /// with a line for each metric and a column for each candidate: our kernels first, then cublas,
 /// then cublaslt. The line of a stall reason is left out if it is below kShownStall for every
 /// candidate. Failed candidates are listed below, with the cause.
-std::string format_counters(std::span<const RecordedStudy> studies, Format format);
+std::string format_counters(std::span<const RecordedStudy> studies, const Style& style);
 
 /// % of warp cycles. Most of the 19 reasons are near zero.
 inline constexpr double kShownStall = 1;

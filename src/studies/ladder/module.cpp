@@ -166,8 +166,8 @@ class Ladder : public StudyModule {
     return answer;
   }
 
-  std::string table(const cli::StudyAnswer& answer, Format format) const override {
-    return format_ladder(ladder_rows(points_, problem_, answer.studies), format);
+  std::string table(const cli::StudyAnswer& answer, const Style& style) const override {
+    return format_ladder(ladder_rows(points_, problem_, answer.studies), style);
   }
 
   Study run(const StudyRequest& request, const Cubins& cubins, const Bench& bench) const override {

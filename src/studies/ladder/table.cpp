@@ -105,12 +105,13 @@ std::string speed_of(const LadderRow& row) {
 
 Table table_of(std::span<const LadderRow* const> rows) {
   Table table;
-  table.columns = {{"step", false}, {"what changed", false},
-                   {"TFLOP/s"},     {"x cuBLAS"},
-                   {"gain"},        {"load"},
-                   {"MMA"},         {"store"},
-                   {"tensor %"},    {"L2 hit %"},
-                   {"published"}};
+  table.columns = {
+      {"step", false}, {.name = "what changed", .right = false, .fit = Table::Fit::kWrapped},
+      {"TFLOP/s"},     {"x cuBLAS"},
+      {"gain"},        {"load"},
+      {"MMA"},         {"store"},
+      {"tensor %"},    {"L2 hit %"},
+      {"published"}};
   for (const LadderRow* row : rows) {
     const auto load = row->cycles_per("load");
     const auto cycles = [](const std::optional<double>& value) {
@@ -127,7 +128,7 @@ Table table_of(std::span<const LadderRow* const> rows) {
   return table;
 }
 
-std::string heading_of(std::span<const LadderRow* const> rows, bool markdown) {
+std::string heading_of(std::span<const LadderRow* const> rows, const Style& style) {
   const LadderRow& first = *rows.front();
   std::string line = to_string(first.problem);
   const auto timed = std::ranges::find_if(
@@ -138,7 +139,7 @@ std::string heading_of(std::span<const LadderRow* const> rows, bool markdown) {
     line += fmt::format(", {}: cublas {:.1f} TFLOP/s", row.started_utc.substr(0, 10),
                         row.problem.flops() / *row.cublas_time_us * 1e-6);
   }
-  return (markdown ? "### " : "") + line + "\n";
+  return (style.markdown() ? "### " : "") + line + "\n";
 }
 
 std::vector<std::string> notes_of(std::span<const LadderRow* const> rows) {
@@ -165,11 +166,11 @@ std::vector<std::string> notes_of(std::span<const LadderRow* const> rows) {
   return notes;
 }
 
-std::string block_of(std::span<const LadderRow* const> rows, bool markdown) {
-  std::vector<std::string> pieces{heading_of(rows, markdown), render(table_of(rows), markdown)};
+std::string block_of(std::span<const LadderRow* const> rows, const Style& style) {
+  std::vector<Piece> pieces{heading_of(rows, style), render(table_of(rows), style)};
   const std::vector<std::string> notes = notes_of(rows);
-  if (!notes.empty()) pieces.push_back(list_text("Notes:", notes, markdown));
-  return joined(pieces, markdown);
+  if (!notes.empty()) pieces.push_back(list_text("Notes:", notes, style));
+  return joined(pieces, style);
 }
 
 }  // namespace
@@ -220,28 +221,27 @@ std::vector<LadderRow> ladder_rows(std::span<const LadderPoint> points, const Ge
   return rows;
 }
 
-std::string format_ladder(std::span<const LadderRow> rows, Format format) {
-  if (format == Format::kJson || format == Format::kCsv) {
+std::string format_ladder(std::span<const LadderRow> rows, const Style& style) {
+  if (style.format == Format::kJson || style.format == Format::kCsv) {
     std::vector<Json> objects;
     for (const LadderRow& row : rows) objects.push_back(json_of(row));
-    if (format == Format::kCsv) {
+    if (style.format == Format::kCsv) {
       LadderRow any;
       any.point.step = ladder_steps().front();
       return as_csv(json_of(any), objects);
     }
     return dump(Json(objects));
   }
-  const bool markdown = format == Format::kMarkdown;
   std::vector<std::string> blocks;
   std::vector<const LadderRow*> block;
   for (const LadderRow& row : rows) {
     if (!block.empty() && !same_session(*block.front(), row)) {
-      blocks.push_back(block_of(block, markdown));
+      blocks.push_back(block_of(block, style));
       block.clear();
     }
     block.push_back(&row);
   }
-  if (!block.empty()) blocks.push_back(block_of(block, markdown));
+  if (!block.empty()) blocks.push_back(block_of(block, style));
   return fmt::format("{}", fmt::join(blocks, "\n"));
 }
 

@@ -52,6 +52,6 @@ std::vector<LadderRow> ladder_rows(std::span<const LadderPoint> points, const Ge
 /// tensor_active l2_hit_rate published_tflops published_source gpu started_utc; null if not known.
 /// csv: the same columns. table and md: a block for each session, under a line that names it; below
 /// it the meaning of the columns and the sources of the published figures.
-std::string format_ladder(std::span<const LadderRow> rows, Format format);
+std::string format_ladder(std::span<const LadderRow> rows, const Style& style);
 
 }  // namespace hgemm

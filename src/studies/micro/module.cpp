@@ -38,8 +38,9 @@ class Micro : public StudyModule {
     return requests;
   }
 
-  std::string table(const cli::StudyAnswer& answer, Format format) const override {
-    return format_micro(answer.studies, format);
+  bool has_fixed_columns() const override { return false; }
+  std::string table(const cli::StudyAnswer& answer, const Style& style) const override {
+    return format_micro(answer.studies, style);
   }
 
   int execute(const cli::StudyOptions& common, const std::string& command_line) override {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <vector>
@@ -93,7 +94,7 @@ class Pivots {
            const std::string& column, const std::string& cell) {
     auto pivot = std::ranges::find(pivots_, heading, &Pivot::heading);
     if (pivot == pivots_.end()) {
-      pivots_.push_back({heading, {{{corner, false}}, {}, 0}});
+      pivots_.push_back({heading, {.columns = {{corner, false}}, .rows = {}}});
       pivot = std::prev(pivots_.end());
     }
     Table& table = pivot->table;
@@ -103,10 +104,10 @@ class Pivots {
       for (auto& cells : table.rows) cells.emplace_back("-");
       at_column = std::prev(table.columns.end());
     }
-    auto at_row = std::ranges::find_if(table.rows,
-                                       [&row](const auto& cells) { return cells.front() == row; });
+    auto at_row = std::ranges::find_if(
+        table.rows, [&row](const auto& cells) { return cells.front().text == row; });
     if (at_row == table.rows.end()) {
-      std::vector<std::string> cells(table.columns.size(), "-");
+      Table::Row cells(table.columns.size(), "-");
       cells.front() = row;
       table.rows.push_back(std::move(cells));
       at_row = std::prev(table.rows.end());
@@ -114,11 +115,12 @@ class Pivots {
     (*at_row)[static_cast<std::size_t>(at_column - table.columns.begin())] = cell;
   }
 
-  std::vector<std::string> texts(bool markdown) const {
-    std::vector<std::string> pieces;
+  std::vector<Piece> pieces(const Style& style) const {
+    std::vector<Piece> pieces;
     for (const Pivot& pivot : pivots_) {
-      pieces.push_back(fmt::format(fmt::runtime(markdown ? "**{}**\n\n{}" : "\n{}\n{}"),
-                                   pivot.heading, render(pivot.table, markdown)));
+      pieces.emplace_back(
+          fmt::format(fmt::runtime(style.markdown() ? "**{}**\n" : "\n{}\n"), pivot.heading));
+      pieces.push_back(render(pivot.table, style));
     }
     return pieces;
   }
@@ -245,7 +247,7 @@ struct Block {
   std::vector<std::string> failed;
 };
 
-std::string for_people(std::span<const RecordedStudy> studies, bool markdown) {
+std::string for_people(std::span<const RecordedStudy> studies, const Style& style) {
   std::vector<Block> blocks;
   for (const RecordedStudy& recorded : studies) {
     auto block = std::ranges::find_if(
@@ -266,25 +268,23 @@ std::string for_people(std::span<const RecordedStudy> studies, bool markdown) {
   }
   std::string out;
   for (const Block& block : blocks) {
-    std::vector<std::string> pieces = {fmt::format("{}, {}\n",
-                                                   environment_text(block.first->environment),
-                                                   block.first->started_utc.substr(0, 10))};
-    for (std::string& text : block.tables.texts(markdown)) pieces.push_back(std::move(text));
-    if (!block.failed.empty()) pieces.push_back(list_text("Failed:", block.failed, markdown));
+    std::vector<Piece> pieces = {fmt::format("{}, {}\n", environment_text(block.first->environment),
+                                             block.first->started_utc.substr(0, 10))};
+    std::ranges::move(block.tables.pieces(style), std::back_inserter(pieces));
+    if (!block.failed.empty()) pieces.push_back(list_text("Failed:", block.failed, style));
     if (!out.empty()) out += '\n';
-    out += joined(pieces, markdown);
+    out += joined(pieces, style);
   }
   return out.empty() ? "None of these microbenchmarks is recorded.\n" : out;
 }
 
 }  // namespace
 
-std::string format_micro(std::span<const RecordedStudy> studies, Format format) {
-  switch (format) {
+std::string format_micro(std::span<const RecordedStudy> studies, const Style& style) {
+  switch (style.format) {
     case Format::kTable:
-      return for_people(studies, false);
     case Format::kMarkdown:
-      return for_people(studies, true);
+      return for_people(studies, style);
     case Format::kJson:
       return dump(Json(objects_of(studies)));
     case Format::kCsv:

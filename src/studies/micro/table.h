@@ -18,6 +18,6 @@ namespace hgemm {
 /// and types and operand sources across, as cycles and as FLOP per cycle and SM. If there are
 /// several studies of one label in one environment, the first one counts, so the newest must come
 /// first. Failed studies are listed below.
-std::string format_micro(std::span<const RecordedStudy> studies, Format format);
+std::string format_micro(std::span<const RecordedStudy> studies, const Style& style);
 
 }  // namespace hgemm

@@ -105,8 +105,8 @@ class Probe : public StudyModule {
     return requests;
   }
 
-  std::string table(const cli::StudyAnswer& answer, Format format) const override {
-    return format_probe(answer.studies, format);
+  std::string table(const cli::StudyAnswer& answer, const Style& style) const override {
+    return format_probe(answer.studies, style);
   }
 
   void finish(const cli::StudyAnswer& answer) const override {

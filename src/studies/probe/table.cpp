@@ -94,7 +94,7 @@ std::string cycles_text(const std::optional<double>& cycles) {
   return fmt::format("{:.{}f}", *cycles, *cycles < 100 ? 1 : 0);
 }
 
-std::vector<std::string> row_of(const Probed& study, const CycleFigure& figure) {
+Table::Row row_of(const Probed& study, const CycleFigure& figure) {
   const auto per = [&](std::string_view unit) -> std::optional<double> {
     if (figure.unit == unit) return figure.mean();
     // Figures of a finer unit are summed up for a coarser one.
@@ -172,7 +172,7 @@ std::vector<std::string> remarks(const Probed& study) {
   return lines;
 }
 
-std::string block_of(const Probed& probed, bool markdown) {
+std::string block_of(const Probed& probed, const Style& style) {
   const RecordedStudy& recorded = probed.recorded;
   const Study& study = recorded.study;
   const std::string subject = study.problem
@@ -190,11 +190,11 @@ std::string block_of(const Probed& probed, bool markdown) {
   }
   std::string list;
   for (const std::string& line : remarks(probed)) list += fmt::format("- {}\n", line);
-  const std::vector<std::string> pieces = {
+  const std::vector<Piece> pieces = {
       fmt::format("{}, {}, {}\n", subject, environment_text(recorded.environment),
                   recorded.started_utc.substr(0, 10)),
-      render(table, markdown), list};
-  return joined(pieces, markdown);
+      render(table, style), list};
+  return joined(pieces, style);
 }
 
 Json subject_of(const RecordedStudy& recorded) {
@@ -223,12 +223,12 @@ Json figure_json(const Probed& study, const CycleFigure& figure) {
 
 }  // namespace
 
-std::string format_probe(std::span<const RecordedStudy> studies, Format format) {
+std::string format_probe(std::span<const RecordedStudy> studies, const Style& style) {
   std::vector<Probed> all;
   for (const RecordedStudy& recorded : studies) {
     all.push_back({recorded, in_order(cycles_of(recorded.study))});
   }
-  if (format == Format::kJson) {
+  if (style.format == Format::kJson) {
     Json list = Json::array();
     for (const Probed& probed : all) {
       Json json = subject_of(probed.recorded);
@@ -241,7 +241,7 @@ std::string format_probe(std::span<const RecordedStudy> studies, Format format) 
     }
     return dump(list);
   }
-  if (format == Format::kCsv) {
+  if (style.format == Format::kCsv) {
     Json names = subject_of({});
     names.update(figure_json({}, {}));
     std::vector<Json> rows;
@@ -259,11 +259,10 @@ std::string format_probe(std::span<const RecordedStudy> studies, Format format) 
     }
     return as_csv(names, rows);
   }
-  const bool markdown = format == Format::kMarkdown;
   std::string text;
   for (const Probed& probed : all) {
     if (!text.empty()) text += "\n";
-    text += block_of(probed, markdown);
+    text += block_of(probed, style);
   }
   return text;
 }

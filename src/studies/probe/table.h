@@ -22,6 +22,6 @@ namespace hgemm {
 ///
 /// Figures are ordered by role (producer, consumer, ..., kernel), and within a role by time,
 /// `total` last, whatever their order in `studies`.
-std::string format_probe(std::span<const RecordedStudy> studies, Format format);
+std::string format_probe(std::span<const RecordedStudy> studies, const Style& style);
 
 }  // namespace hgemm

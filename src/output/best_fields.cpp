@@ -1,0 +1,303 @@
+#include "output/best_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/statistics.h"
+#include "families/family.h"
+#include "gemm/codec.h"
+#include "output/problem_fields.h"
+#include "output/text.h"
+
+namespace hgemm {
+namespace {
+
+using Rows = BestField::Rows;
+using Fit = Table::Fit;
+
+/// Below, memory bounds a GEMM on any Hopper GPU (whose two bounds meet above 200 FLOP per byte) so
+/// far under the tensor peak that a share of it looks like a defect.
+constexpr double kPeakAboveFlopsPerByte = 40;
+
+constexpr const char* kNoConfig = "no config ended ok at the problem";
+constexpr const char* kNoRatio = "the baseline was not measured beside the config";
+constexpr const char* kNoInterval = "there is no ratio, only screening was measured, or few rounds";
+constexpr const char* kNoEnergy = "energy was not measured";
+constexpr const char* kNeverRecorded = "the problem was never recorded";
+
+std::optional<double> gflops_per_joule(const BestRow& row) {
+  if (!row.joules) return std::nullopt;
+  return row.problem.flops() / *row.joules * 1e-9;
+}
+
+/// Bytes of A, B and D, each once, by time.
+std::optional<double> memory_tbps(const BestRow& row) {
+  if (!row.time_us) return std::nullopt;
+  return row.problem.bytes() / *row.time_us * 1e-6;
+}
+
+std::optional<double> joules_ratio(const BestRow& row) {
+  if (!row.joules || !row.cublas_joules) return std::nullopt;
+  return *row.cublas_joules / *row.joules;
+}
+
+// ---- Cells ----
+
+Cell ratio_cell(const BestRow& row, const std::optional<Ratio>& ratio) {
+  if (!ratio) return "-";
+  const bool good = ratio->interval.low > 1, bad = ratio->interval.high < 1;  // false of NaN
+  return {ratio_text(ratio->value, ratio->interval, row.stage), good  ? Tone::kGood
+                                                                : bad ? Tone::kBad
+                                                                      : Tone::kPlain};
+}
+
+Cell config_cell(const BestRow& row) {
+  if (!row.label) {
+    return {fmt::format("none ok ({} recorded, {} failed)", row.trials, row.failed), Tone::kBad};
+  }
+  if (!row.verified) return {*row.label + " (not verified)", Tone::kBad};
+  return *row.label;
+}
+
+Cell peak_or_speed(const BestRow& row) {
+  return row.problem.flops() < kPeakAboveFlopsPerByte * row.problem.bytes()
+             ? optional_text(memory_tbps(row), "{:.2f} TB/s")
+             : optional_text(row.peak_fraction, "{:.1f}", 100);
+}
+
+// ---- Over rows ----
+
+std::string geomean_text(const std::vector<double>& values) {
+  return values.empty() ? "-" : fmt::format("{:.3f}", geomean(values));
+}
+
+std::string geomean_of(const Rows& rows, std::optional<Ratio> BestRow::*ratio) {
+  std::vector<double> values;
+  for (const BestRow* row : rows) {
+    if (row->*ratio) values.push_back((row->*ratio)->value);
+  }
+  return geomean_text(values);
+}
+
+/// What a model gains that runs each shape as often as its weight says.
+std::string gain_of(const Rows& rows, std::optional<Ratio> BestRow::*ratio) {
+  const auto is_known = [ratio](const BestRow* row) { return (row->*ratio).has_value(); };
+  if (!std::ranges::all_of(rows, is_known)) return "-";
+  return fmt::format("{:.3f}", weighted_baseline_us(rows, ratio) / weighted_time_us(rows));
+}
+
+// ---- Values ----
+
+Json value_of(const std::optional<Ratio>& ratio) { return ratio ? number(ratio->value) : Json(); }
+Json low_of(const std::optional<Ratio>& ratio) {
+  return ratio ? number(ratio->interval.low) : Json();
+}
+Json high_of(const std::optional<Ratio>& ratio) {
+  return ratio ? number(ratio->interval.high) : Json();
+}
+/// Null where nothing is known.
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+const GemmProblem& problem_of_best(const BestRow& row) { return row.problem; }
+
+using F = BestField;
+
+std::vector<F> fields_of_time() {
+  return {
+      F::of("regime", "text", "", "sustained (at full load for long) or burst (after idle time)",
+            "", [](const BestRow& row) { return Json(to_string(row.regime)); }),
+      F::of("label", "text", "", "the fastest verified config; with --objective energy by joules",
+            kNoConfig, [](const BestRow& row) { return row.label ? Json(*row.label) : Json(); })
+          .at(10, 0, "config", config_cell)
+          .giving_way(Fit::kBelow),
+      F::of("time_us", "number", "us", "median time of one GEMM", kNoConfig,
+            [](const BestRow& row) { return number(row.time_us); })
+          .at(20, 3, "time us",
+              [](const BestRow& row) { return Cell(optional_text(row.time_us, "{:.2f}")); })
+          .over(nullptr,
+                [](const Rows& rows) { return fmt::format("{:.2f}", weighted_time_us(rows)); }),
+      F::of("tflops", "number", "TFLOP/s", "2 m n k by time_us", kNoConfig,
+            [](const BestRow& row) { return number(row.tflops); })
+          .at(30, 12, "TFLOP/s",
+              [](const BestRow& row) { return Cell(optional_text(row.tflops, "{:.1f}")); }),
+      F::of("ratio_cublas", "number", "",
+            "time of cublasGemmEx's default by that of the config: the median over the rounds of "
+            "their race; above 1 the config is faster",
+            kNoRatio, [](const BestRow& row) { return value_of(row.cublas); })
+          .at(40, 1, "x cuBLAS", [](const BestRow& row) { return ratio_cell(row, row.cublas); })
+          .over([](const Rows& rows) { return geomean_of(rows, &BestRow::cublas); },
+                [](const Rows& rows) { return gain_of(rows, &BestRow::cublas); }),
+      F::of("ratio_cublas_low", "number", "", "lower end of its 95 % interval", kNoInterval,
+            [](const BestRow& row) { return low_of(row.cublas); }),
+      F::of("ratio_cublas_high", "number", "", "upper end of its 95 % interval", kNoInterval,
+            [](const BestRow& row) { return high_of(row.cublas); }),
+      F::of("ratio_cublaslt", "number", "",
+            "the same against the fastest algorithm that cuBLASLt's heuristic returns", kNoRatio,
+            [](const BestRow& row) { return value_of(row.cublaslt); })
+          .at(50, 2, "x cuBLASLt", [](const BestRow& row) { return ratio_cell(row, row.cublaslt); })
+          .over([](const Rows& rows) { return geomean_of(rows, &BestRow::cublaslt); },
+                [](const Rows& rows) { return gain_of(rows, &BestRow::cublaslt); }),
+      F::of("ratio_cublaslt_low", "number", "", "lower end of its 95 % interval", kNoInterval,
+            [](const BestRow& row) { return low_of(row.cublaslt); }),
+      F::of("ratio_cublaslt_high", "number", "", "upper end of its 95 % interval", kNoInterval,
+            [](const BestRow& row) { return high_of(row.cublaslt); }),
+      F::of("peak_or_tbps", "text", "", "peak_fraction, or memory_tbps where memory is the bound",
+            kNoConfig, [](const BestRow& row) { return Json(peak_or_speed(row).text); })
+          .at(60, 14, "% peak or TB/s", peak_or_speed)
+          .numeric()
+          .in_tables_only(),
+      F::of("sm_mhz", "number", "MHz", "clock of the SMs while the config was timed", kNoConfig,
+            [](const BestRow& row) { return number(row.sm_mhz); })
+          .at(70, 15, "SM MHz",
+              [](const BestRow& row) { return Cell(optional_text(row.sm_mhz, "{:.0f}")); }),
+      F::of("peak_fraction", "number", "", "share of the tensor cores' dense peak at sm_mhz",
+            kNoConfig, [](const BestRow& row) { return number(row.peak_fraction); }),
+      F::of("memory_tbps", "number", "TB/s", "the bytes of A, B and D, each once, by time_us",
+            kNoConfig, [](const BestRow& row) { return number(memory_tbps(row)); }),
+  };
+}
+
+std::vector<F> fields_of_proof() {
+  return {
+      F::of("joules", "number", "J", "energy of one GEMM at full load", kNoEnergy,
+            [](const BestRow& row) { return number(row.joules); })
+          .at(80, 16, "J/GEMM",
+              [](const BestRow& row) { return Cell(optional_text(row.joules, "{:.4g}")); }),
+      F::of("gflops_per_joule", "number", "GFLOP/J", "2 m n k by joules", kNoEnergy,
+            [](const BestRow& row) { return number(gflops_per_joule(row)); })
+          .at(90, 18, "GFLOP/J",
+              [](const BestRow& row) {
+                return Cell(optional_text(gflops_per_joule(row), "{:.1f}"));
+              }),
+      F::of("verified", "true or false", "", "the config's result was checked and is correct", "",
+            [](const BestRow& row) { return Json(row.verified); }),
+      F::of("ties", "list of texts", "",
+            "labels of the finalists that cannot be told from the config, or are within 0.5 % of "
+            "it; tables show how many",
+            "", [](const BestRow& row) { return Json(row.ties); })
+          .at(110, 13, "ties",
+              [](const BestRow& row) {
+                return Cell(row.stage == Stage::kFinal ? fmt::format("{}", row.ties.size())
+                                                       : std::string("-"));
+              })
+          .numeric(),
+      F::of("cublas_time_us", "number", "us", "median time of cublasGemmEx's default", kNoRatio,
+            [](const BestRow& row) { return number(row.cublas_time_us); }),
+      F::of("cublaslt_time_us", "number", "us", "median time of cuBLASLt's fastest", kNoRatio,
+            [](const BestRow& row) { return number(row.cublaslt_time_us); }),
+      F::of("cublaslt_label", "text", "", "which of cuBLASLt's algorithms that was", kNoRatio,
+            [](const BestRow& row) { return text_or_null(row.cublaslt_label); }),
+      F::of("ratio_cublas_cycles", "number", "",
+            "ratio_cublas in cycles of the SM clock: as if both ran at the same clock", kNoRatio,
+            [](const BestRow& row) { return number(row.cublas_cycles); }),
+      F::of("cublas_joules", "number", "J", "energy of one GEMM by cublasGemmEx's default",
+            kNoEnergy, [](const BestRow& row) { return number(row.cublas_joules); }),
+      F::of("cublaslt_joules", "number", "J", "energy of one GEMM by cuBLASLt's fastest", kNoEnergy,
+            [](const BestRow& row) { return number(row.cublaslt_joules); }),
+      F::of("clock_events", "integer", "bits",
+            "why the clock was held down while the row was timed, as NVML's bits of event reasons",
+            kNoConfig,
+            [](const BestRow& row) { return row.label ? Json(row.clock_events) : Json(); }),
+      F::of("effort", "text", "",
+            "full, or brief: measured within a time budget, before the clock had settled",
+            kNoConfig,
+            [](const BestRow& row) {
+              return row.label ? Json(row.brief ? "brief" : "full") : Json();
+            }),
+  };
+}
+
+std::vector<F> fields_of_origin() {
+  return {
+      problem_key_of<BestRow, problem_of_best>(),
+      F::of("a_dtype", "text", "", "type of A", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.a_type)); })
+          .for_problem(),
+      F::of("b_dtype", "text", "", "type of B", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.b_type)); })
+          .for_problem(),
+      F::of("d_dtype", "text", "", "type of D", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.d_type)); })
+          .for_problem(),
+      F::of("batch", "integer", "", "GEMMs at a time", "",
+            [](const BestRow& row) { return Json(row.problem.batch); })
+          .for_problem(),
+      F::of("scaling", "text", "", "how the operands are scaled", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.scaling)); })
+          .for_problem(),
+      F::of("epilogue", "text", "", "what is computed on the sum", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.epilogue)); })
+          .for_problem(),
+      F::of("pdl", "text", "", "the config's PDL kind: off, safe or weights", kNoConfig,
+            [](const BestRow& row) {
+              return row.label ? Json(to_string(pdl_kind(parse_label(*row.label)))) : Json();
+            }),
+      F::of(
+          "kernel_id", "text", "",
+          "hash of the code of the config's kernel; \"sources:...\", a hash of its sources, where "
+          "the database is older than kernel ids",
+          kNoConfig,
+          [](const BestRow& row) { return row.label ? text_or_null(row.kernel_id) : Json(); }),
+      F::of("gpu", "text", "", "name of the GPU", kNeverRecorded,
+            [](const BestRow& row) { return text_or_null(row.environment.gpu_name); })
+          .for_problem(),
+      F::of("driver", "text", "", "version of the NVIDIA driver", kNeverRecorded,
+            [](const BestRow& row) { return text_or_null(row.environment.driver); })
+          .for_problem(),
+      F::of("cuda", "text", "", "version of the CUDA toolkit", kNeverRecorded,
+            [](const BestRow& row) { return text_or_null(row.environment.cuda); })
+          .for_problem(),
+      F::of("cublas", "text", "", "version of cuBLAS", kNeverRecorded,
+            [](const BestRow& row) { return text_or_null(row.environment.cublas); })
+          .for_problem(),
+      F::of("date", "text", "UTC", "day of the race, as 2026-11-20", kNeverRecorded,
+            [](const BestRow& row) { return text_or_null(row.started_utc.substr(0, 10)); }),
+      F::of("ratio_cublas_joules", "number", "",
+            "cublas_joules by joules; above 1 the config takes "
+            "less",
+            kNoEnergy, [](const BestRow& row) { return number(joules_ratio(row)); })
+          .at(100, 17, "x cuBLAS J",
+              [](const BestRow& row) { return Cell(optional_text(joules_ratio(row), "{:.3f}")); })
+          .over(
+              [](const Rows& rows) {
+                std::vector<double> values;
+                for (const BestRow* row : rows) {
+                  if (const auto ratio = joules_ratio(*row)) values.push_back(*ratio);
+                }
+                return geomean_text(values);
+              },
+              nullptr),
+  };
+}
+
+}  // namespace
+
+std::span<const BestField> best_fields() {
+  static const std::vector<BestField> kFields = [] {
+    std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
+    for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return kFields;
+}
+
+double weighted_time_us(const BestField::Rows& rows) {
+  double sum_us = 0;
+  for (const BestRow* row : rows) sum_us += row->problem.weight * *row->time_us;
+  return sum_us;
+}
+
+double weighted_baseline_us(const BestField::Rows& rows, std::optional<Ratio> BestRow::*ratio) {
+  double sum_us = 0;
+  for (const BestRow* row : rows) {
+    sum_us += row->problem.weight * *row->time_us * (row->*ratio)->value;
+  }
+  return sum_us;
+}
+
+}  // namespace hgemm
