@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -205,9 +206,14 @@ class Folder:
             (self.work / name).symlink_to(SOURCE / name)
         for name, recorded in DATABASES.items():
             shutil.copyfile(SOURCE / "results/h200" / recorded, self.work / name)
+        self.written = []  # names of files that blocks of the page hold
         self.environment = dict(os.environ, CUDA_VISIBLE_DEVICES="", HOME=str(self.home),
                                 COLUMNS="120", PATH=f"{bin_folder}:{os.environ['PATH']}")
         self.environment.pop("XDG_CACHE_HOME", None)
+
+    def write(self, name, text):
+        (self.work / name).write_text(text)
+        self.written.append(name)
 
     def run(self, command, timeout=600):
         return subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.work,
@@ -227,9 +233,30 @@ def why_wrong(command, done, needs_gpu):
     return None
 
 
+class Once:
+    """Pages repeat commands; one that reads no file of its page is run for the first of them only."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._run = set()
+
+    def is_first(self, command, needs_gpu, files):
+        if any(name in command for name in files):
+            return True
+        with self._lock:
+            known = (command, needs_gpu) in self._run
+            self._run.add((command, needs_gpu))
+            return not known
+
+
+ONCE = Once()
+
+
 def run_shell_block(block, folder):
     needs_gpu = "gpu" in block.words
     for command in markdown.commands(block.text):
+        if not ONCE.is_first(command, needs_gpu, folder.written):
+            continue
         if re.match(r"(build/)?hgemm-tune\b", command):
             reason = why_wrong(command, folder.run(command), needs_gpu)
         else:
@@ -240,7 +267,7 @@ def run_shell_block(block, folder):
 
 def read_yaml_block(block, folder):
     name = block.value("file") or f"line{block.line}.yaml"
-    (folder.work / name).write_text(block.text)
+    folder.write(name, block.text)
     is_space = re.search(r"^grids:", block.text, re.M)
     command = f"build/hgemm-tune plan --space {name}" if is_space else (
         f"build/hgemm-tune plan --space smoke --shapes {name}")
@@ -251,7 +278,7 @@ def read_yaml_block(block, folder):
 def read_json_block(block, folder):
     json.loads(block.text)
     if name := block.value("file"):
-        (folder.work / name).write_text(block.text)
+        folder.write(name, block.text)
     yield from ()
 
 
@@ -337,6 +364,14 @@ class Checks(unittest.TestCase):
         self.assertEqual(options.unknown("--top"), [])
         page = markdown.Page("`best --gone`, `best`, `--nowhere`, `hgemm-tune other`\n")
         self.assertEqual(len(options.unknown_in(page)), 3)
+
+    def test_repeated_commands(self):
+        once = Once()
+        self.assertTrue(once.is_first("best", False, []))
+        self.assertFalse(once.is_first("best", False, ["my.yaml"]))
+        self.assertTrue(once.is_first("best", True, []))
+        self.assertTrue(once.is_first("plan my.yaml", False, ["my.yaml"]))
+        self.assertTrue(once.is_first("plan my.yaml", False, ["my.yaml"]))
 
     def test_outcomes(self):
         def done(code, err):
