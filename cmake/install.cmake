@@ -44,7 +44,8 @@ set(CPACK_PACKAGE_DESCRIPTION
 against cuBLAS, and exports it. Answers from recorded results where there is no such GPU.
 Needs NVRTC and cuBLAS of CUDA ${CUDAToolkit_VERSION_MAJOR}.")
 set(CPACK_PACKAGE_VENDOR "The hgemm-tune authors")
-# Whoever distributes the package says who: cpack -D CPACK_DEBIAN_PACKAGE_MAINTAINER="Name <address>".
+# Whoever distributes the package says who:
+#   cpack -D CPACK_DEBIAN_PACKAGE_MAINTAINER="Name <address>"
 set(CPACK_PACKAGE_CONTACT "The hgemm-tune authors <root@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

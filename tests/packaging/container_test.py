@@ -26,7 +26,8 @@ def stages():
 
 
 def packages_of_setup():
-    listed = re.search(r"(?s)^packages=\((.*?)\$\{", (SOURCE / "scripts/setup.sh").read_text(), re.M)
+    script = (SOURCE / "scripts/setup.sh").read_text()
+    listed = re.search(r"(?s)^packages=\((.*?)\$\{", script, re.M)
     return set(listed[1].split())
 
 

@@ -40,7 +40,8 @@ class Installed:
         environment = {"HOME": str(self.work), "PATH": "/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "",
                        **variables}
         # Where CUDA may be, and what builds with sanitizers need.
-        for name in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        for name in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
+                     "TSAN_OPTIONS"):
             if name in os.environ:
                 environment[name] = os.environ[name]
         return run(self.prefix / "bin/hgemm-tune", *arguments, cwd=self.work, env=environment)
@@ -93,7 +94,8 @@ class Installed:
         documents = self.prefix / "share/doc/hgemm-tune"
         self.assertIn("Apache License", (documents / "LICENSE").read_text())
         copyrights = (documents / "copyright").read_text()
-        for library in ("CLI11", "fmt", "nlohmann-json", "SQLiteCpp", "sqlite3", "xxHash", "yaml-cpp"):
+        for library in ("CLI11", "fmt", "nlohmann-json", "SQLiteCpp", "sqlite3", "xxHash",
+                        "yaml-cpp"):
             self.assertIn(f"Files: {library}\n", copyrights)
 
 
@@ -110,7 +112,8 @@ class FromInstall(Installed, unittest.TestCase):
 class FromDebianPackage(Installed, unittest.TestCase):
     @classmethod
     def make_prefix(cls):
-        made = run(CPACK, "--config", Path(BUILD) / "CPackConfig.cmake", "-B", cls.folder / "package")
+        made = run(CPACK, "--config", Path(BUILD) / "CPackConfig.cmake",
+                   "-B", cls.folder / "package")
         assert made.returncode == 0, made.stdout + made.stderr
         [cls.package] = (cls.folder / "package").glob("*.deb")
         root = cls.folder / "root"

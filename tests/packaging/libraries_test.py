@@ -23,7 +23,8 @@ set({package}_VERSION {version})
 
 def run(*command):
     return subprocess.run(
-        [str(word) for word in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        [str(word) for word in command], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 class Libraries(unittest.TestCase):
@@ -115,7 +116,8 @@ class Libraries(unittest.TestCase):
                                        ("SQLiteCpp", "libsqlitecpp-dev", "sqlitecpp"),
                                        ("SQLite3", "libsqlite3-dev", "sqlite"),
                                        ("CLI11", "libcli11-dev", "cli11")):
-            configured = self.configure("missing", f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON", "--fresh")
+            configured = self.configure("missing", "--fresh",
+                                        f"-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON")
             self.assertNotEqual(configured.returncode, 0)
             text = " ".join(configured.stdout.split())
             self.assertIn(f"{package} was not found", text)
