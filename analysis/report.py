@@ -189,7 +189,9 @@ def page(data, results, d3):
     compared = (HERE / "report_compared.html").read_text(encoding="utf-8") if data["comparison"] else ""
     explorer = string.Template((HERE / "report_explorer.html").read_text(encoding="utf-8")).substitute(
         {name: "" if d3 else panels_html(by_name[name]) for name in ("speedups", "roofline")},
-        compared=compared)
+        compared=compared, speedups_title=html.escape(by_name["speedups"]["title"]),
+        speedups_see=html.escape(by_name["speedups"]["see"]),
+        roofline_title=html.escape(by_name["roofline"]["title"]))
     for name in drawn_by_scripts:
         explorer = explorer.replace(f'<figcaption id="{name}-source"></figcaption>',
                                     caption_html(by_name[name]))

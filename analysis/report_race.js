@@ -118,7 +118,8 @@ function raceSentence() {
   return `${measured} configs were timed in the race of ${raceRow.date}` +
     (failed.length ? `; not timed: ${failed.join(", ")}` : "") + ". " +
     (left ? `Of them ${configs.length} are here: the fastest half of ${DATA.configs.most_of_race}, and of the others as many, evenly by speed; ${left} are left out. ` : "") +
-    "Filled marks were measured to the end; hollow ones left in the screening, whose few samples are scaled to fit below the finalists, and have no interval.";
+    "Configs without an interval (hollow marks) left in the screening: their few samples are " +
+    "scaled so that none seems faster than the median finalist.";
 }
 
 function renderRaceFilters() {
@@ -152,7 +153,9 @@ function renderRaceFilters() {
   strip.value = state.strip;
   const focused = document.activeElement && box.contains(document.activeElement) ?
       document.activeElement.getAttribute("data-axis") : null;
-  box.replaceChildren(element("label", {}, "Columns of the first chart ", strip), ...choices,
+  const charts = typeof drawCharts === "function";
+  box.replaceChildren(
+    ...(charts ? [element("label", {}, "Columns of the first chart ", strip)] : []), ...choices,
     element("label", {}, "of the fastest ", speeds),
     element("button",
         {type: "button", "data-axis": "clear", disabled: Object.keys(state.brush).length === 0,
