@@ -1,5 +1,5 @@
-// The swap-AB family's config: kernels for few rows of A, in which B takes the place of wgmma's
-// 64-row operand. rules.h says which configs are valid.
+// The swap-AB family's config: kernels for few rows of A, in which B is wgmma's 64-row operand.
+// rules.h says which configs are valid.
 //
 // Compiled by the host compiler and by NVRTC.
 #pragma once
@@ -20,24 +20,32 @@ struct SwapAbConfig {
   StorePath store = StorePath::kTma;  ///< kTma or kStaged
   int splits = 1;                     ///< parts of K of a tile, each a CTA of the tile's cluster
   CacheHint a_hint = CacheHint::kNone;
-  CacheHint b_hint = CacheHint::kNone;  ///< of the copy engine: a CTA's first stage has none
-  CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores
-  /// Bytes that L2 fetches at least where a copy misses: 64, 128 or 256. A CTA's first stage of B
-  /// has 128.
+  /// For copies by the copy engine; a CTA's first stage has none.
+  CacheHint b_hint = CacheHint::kNone;
+  CacheHint d_hint = CacheHint::kNone;  ///< for stores by the copy engine
+  /// Least number of bytes that L2 fetches on a miss of a copy: 64, 128 or 256. A CTA's first stage
+  /// of B always has 128.
   int promotion = 256;
   int ctas_per_sm = 1;  ///< 1 or 2
-  /// Programmatic dependent launch. Until the kernel before it in the stream is done it reads no A,
-  /// but it does read B, which therefore must not be written by any kernel before it, back to the
-  /// last one that was launched without: that kernel, waiting itself, may let this one come while
-  /// its own predecessor still runs.
+  /// Programmatic dependent launch. Before all earlier kernels have completed
+  /// (griddepcontrol.wait), this kernel MUST NOT read A, and it reads B. Therefore B MUST NOT be
+  /// written by any kernel that may still run: by the kernel before it, or by an earlier one, back
+  /// to and including the last kernel launched without PDL. The kernel before it is not enough,
+  /// because it lets this one start before its own wait is over:
+  ///
+  ///   P, without PDL  |==============|               MUST NOT write B
+  ///   Q, with PDL         |...wait...|======|        MUST NOT write B; may write A
+  ///   R, this kernel          |B.....wait...|=====|  reads B from its start, A after its wait
+  ///
+  /// Kernels before P have completed when P starts, and may write B.
   bool pdl = false;
-  bool pack = false;   ///< A and B whose rows are not aligned are copied first, as in TiledConfig
+  bool pack = false;   ///< A and B with unaligned rows are copied first, as in TiledConfig
   bool fixed = false;  ///< the problem's extents are constants in the kernel
 
   constexpr bool operator==(const SwapAbConfig&) const = default;
 };
 
-/// A config made for a kind of problem: what is compiled.
+/// A config made for a kind of problem: the kernel that is compiled.
 struct SwapAbKernel : SwapAbConfig {
   using Config = SwapAbConfig;
   GemmKind gemm;
@@ -45,7 +53,7 @@ struct SwapAbKernel : SwapAbConfig {
   constexpr bool operator==(const SwapAbKernel&) const = default;
 };
 
-/// Rows of one box of D: a row of A each.
+/// Rows of one box of D; each is a row of A.
 inline constexpr int kGroupRows = 8;
 
 HGEMM_HOST_DEVICE constexpr int consumer_count(const SwapAbConfig& c) { return c.bn / kMmaM; }
@@ -55,11 +63,11 @@ HGEMM_HOST_DEVICE constexpr bool adds_in_cluster(const SwapAbConfig& c) { return
 HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const SwapAbConfig& c) {
   return c.store == StorePath::kTma;
 }
-/// Nothing is multicast: each CTA of a cluster has its own part of K.
+/// No operand is multicast: each CTA of a cluster has its own part of K.
 HGEMM_HOST_DEVICE constexpr int multicast_size(const SwapAbConfig&) { return 1; }
 /// Consumers that read each stage.
 HGEMM_HOST_DEVICE constexpr int readers(const SwapAbConfig& c) { return consumer_count(c); }
-/// The producer is a warp: registers stay as they are at entry.
+/// The producer is one warp, because no registers are moved.
 HGEMM_HOST_DEVICE constexpr int threads_per_cta(const SwapAbConfig& c) {
   return kWarpgroupThreads * consumer_count(c) + 32;
 }
@@ -67,14 +75,14 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const SwapAbConfig& c,
                                                 const DeviceLimits& limits = {}) {
   return entry_registers(threads_per_cta(c), c.ctas_per_sm, limits);
 }
-/// The output in tiles of a cluster, which has one.
+/// The output in tiles of a cluster, which has one tile.
 HGEMM_HOST_DEVICE constexpr TileGrid tile_grid(int m, int n, const SwapAbConfig& c) {
   return {ceil_div(m, c.bm), ceil_div(n, c.bn)};
 }
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const SwapAbConfig& c) {
   return c.bm * kMmaM / kWarpgroupThreads;
 }
-/// Registers that a consumer needs beside its accumulators (measured with ptxas 13.0).
+/// Registers that a consumer needs in addition to its accumulators (measured with ptxas 13.0).
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const SwapAbConfig& c) {
   return c.store == StorePath::kStaged ? 48 : 40;
 }
@@ -95,7 +103,7 @@ HGEMM_HOST_DEVICE constexpr int box_value(const SwapAbConfig& c, int box) {
   return box * box_values(c);
 }
 /// Columns that the copy engine stores at once: one 128-byte swizzle atom. A box of 4-byte elements
-/// is two of these, one after the other in shared memory.
+/// consists of two of these, one after the other in shared memory.
 HGEMM_HOST_DEVICE constexpr int store_cols(const SwapAbKernel& k) {
   return kSwizzleBytes / element_bytes(k.gemm.output);
 }
@@ -109,7 +117,8 @@ HGEMM_HOST_DEVICE constexpr int box_bytes(const SwapAbKernel& k) {
 
 // ---- Shared memory ----
 
-/// Past the main loop, from the start of shared memory on: what peers send, then the output.
+/// Offset of the output staging. After the main loop, shared memory holds first the data that peers
+/// send, then the output.
 HGEMM_HOST_DEVICE constexpr int output_offset(const SwapAbKernel& k) {
   return adds_in_cluster(k) ? received_bytes(k) : 0;
 }
@@ -117,9 +126,8 @@ HGEMM_HOST_DEVICE constexpr int epilogue_bytes(const SwapAbKernel& k) {
   return output_offset(k) + consumer_count(k) * most_boxes(k) * box_bytes(k);
 }
 
-/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, for each stage
-/// its full barrier and its empty barrier, and where a cluster adds up, a barrier for each
-/// consumer.
+/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, a full and an
+/// empty barrier for each stage and, if a cluster adds up, a barrier for each consumer.
 struct SwapAbSmem {
   int b, full, empty, sums, total_bytes;
 };

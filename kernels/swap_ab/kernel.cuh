@@ -1,14 +1,15 @@
-// The swap-AB kernel, for few rows of A (decode): D[m x n] = A[m x k] * B[n x k]^T, where B, the
-// weight, is read once and as fast as memory gives it.
+// The swap-AB kernel, for few rows of A (decode): D[m x n] = A[m x k] * B[n x k]^T. B, the weight,
+// is read once, as fast as memory delivers it.
 //
-// The operands are swapped: 64 rows of B are wgmma's M, 8 to 128 rows of A its N, so that a few
-// rows of A take little of shared memory, and what is in flight is B. A CTA has one tile, or a part
-// of K of one, and a cluster adds up the parts of its tile through shared memory: 4096 columns are
-// 64 tiles, too few for 132 SMs, but 128 halves of tiles.
+// The operands are swapped: 64 rows of B are wgmma's M, and 8 to 128 rows of A its N. So a few rows
+// of A take little shared memory, and most data in flight is B. A CTA has one tile or a part of K
+// of one, and a cluster adds up the parts of its tile through shared memory: 4096 columns are only
+// 64 tiles for 132 SMs, but 128 halves of tiles.
 //
-// A launch may last 10 us, so what comes before the first copy and after the last one counts: the
-// consumers fetch their first stage themselves while the copy engine still fetches its tensor maps
-// (0.3 us, measured: analysis/kernel-notes.md), there is no setmaxnreg, and a cluster meets once.
+// A launch may last only 10 us, so the time before the first copy and after the last one matters.
+// The consumers fetch their first stage themselves, while the copy engine still fetches its tensor
+// maps (0.3 us, measured: analysis/kernel-notes.md); there is no setmaxnreg; and the CTAs of a
+// cluster wait for one another only once.
 //
 // Read top to bottom: producer, consumer, store, kernel. common/cluster_sums.cuh adds up.
 #pragma once
@@ -23,7 +24,7 @@
 
 namespace hgemm {
 
-/// What a CTA computes: k blocks [first, end) of the tile whose first row of A and of B these are.
+/// The work of a CTA: k blocks [first, end) of the tile that begins with these rows of A and B.
 struct SwapAbPart {
   int a_row, b_row;
   int first, end;
@@ -39,8 +40,8 @@ __device__ __forceinline__ SwapAbPart swap_ab_part(const KernelParams& params, i
 
 // ---- Producer ----
 
-/// One lane: says what the stage waits for, A's bytes too (load_a must follow), and copies
-/// B. `fetches_b`: not of the first stage, which the consumers fetch.
+/// For one lane: sets the number of bytes that the stage waits for, including A's (load_a must
+/// follow), and copies B. `fetches_b`: false for the first stage, which the consumers fetch.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void load_b(const KernelParams& params,
                                        const Pipeline<kKernel>& pipeline, int stage, int k_block,
@@ -59,8 +60,8 @@ __device__ __forceinline__ void load_a(const KernelParams& params,
       params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
 }
 
-/// The first ring of copies, by one warp before the CTA meets. No kernel writes B
-/// (SwapAbConfig::pdl), so its copies need not wait for the kernel before this one.
+/// The first ring of copies, by one warp before the CTA's first barrier. No kernel that may still
+/// run writes B (SwapAbConfig::pdl), so its copies need not wait for the kernels before this one.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void fill_ring(const KernelParams& params,
                                           const Pipeline<kKernel>& pipeline, const SwapAbPart& part,
@@ -85,7 +86,7 @@ __device__ __forceinline__ void fill_ring(const KernelParams& params,
   }
 }
 
-/// All further ones.
+/// All later copies.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void refill_ring(const KernelParams& params,
                                             const Pipeline<kKernel>& pipeline,
@@ -101,8 +102,9 @@ __device__ __forceinline__ void refill_ring(const KernelParams& params,
 
 // ---- Consumers ----
 
-/// This consumer's 64 rows of B of the first stage, in the layout that the copy engine would give
-/// them (128-byte swizzle). A kernel parameter is at hand at once; a tensor map comes from memory.
+/// Fetches this consumer's 64 rows of B of the first stage, in the layout of the copy engine
+/// (128-byte swizzle). A kernel parameter is available at once, whereas a tensor map comes from
+/// memory.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void fetch_first_stage(const KernelParams& params,
                                                   const Pipeline<kKernel>& pipeline,
@@ -139,14 +141,14 @@ using SwappedAccumulators = float[accumulators_per_thread(kKernel)];
 inline constexpr int kConsumerBarrier = 1;  ///< named, + consumer
 inline constexpr int kAllConsumersBarrier = kConsumerBarrier + 3;
 
-/// Multiplies all k blocks of the part. The first stage must have been asked for.
+/// Multiplies all k blocks of the part. The first stage must have been requested.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accumulators,
                                               const Pipeline<kKernel>& pipeline,
                                               const SwapAbPart& part, int consumer, int lane) {
   constexpr int kRowUnits = kSlabK * kInputBytes / 16;  // of descriptors
   if (part.first < part.end) {
-    // What threads wrote, wgmma reads by another way.
+    // wgmma reads through another proxy than the one by which threads write.
     ptx::copy_async_wait_all();
     ptx::fence_proxy_async();
     ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
@@ -180,8 +182,8 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
     }
     state.advance();
   }
-  ptx::wgmma_wait_group<0>();  // nobody waits for the last stage's release
-  // The compiler does not know that wait_group is what makes the accumulators readable.
+  ptx::wgmma_wait_group<0>();  // no producer waits for the last stage's release
+  // The compiler does not know that only wait_group makes the accumulators readable.
 #pragma unroll
   for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
     asm volatile("" : "+f"(accumulators[i]));
@@ -195,15 +197,14 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
 /// Writes a warp's part of a group, 8 rows of A by 16 rows of B, transposed into the consumer's
 /// box.
 ///
-/// The fragment has B's rows along wgmma's M and A's along its N. stmatrix transposes 16-bit
-/// elements: lanes 0..7 address the rows of A of the warp's first 8 columns, lanes 8..15 of its
-/// next
-/// 8. fp32 elements go one by one.
+/// The fragment has B's rows along wgmma's M and A's rows along its N. stmatrix transposes 16-bit
+/// elements: lanes 0..7 address the rows of A of the warp's first 8 columns, lanes 8..15 those of
+/// its next 8. fp32 elements are written one by one.
 template <SwapAbKernel kKernel>
 struct GroupWriter {
   static constexpr bool kPairs = element_bytes(kKernel.gemm.output) == 2;
   int warp, lane;
-  u32 lane_offset;  ///< that stmatrix is given
+  u32 lane_offset;  ///< offset for the address of stmatrix
 
   __device__ __forceinline__ GroupWriter(int this_warp, int this_lane)
       : warp(this_warp), lane(this_lane) {
@@ -231,8 +232,8 @@ struct GroupWriter {
   }
 };
 
-/// This rank's groups to D: transposed into shared memory, 8 rows of A by this consumer's 64 rows
-/// of B each, and stored from there, without what lies outside.
+/// Stores this rank's groups to D: each group, 8 rows of A by this consumer's 64 rows of B, is
+/// transposed into shared memory and stored from there, clipped at the edges of D.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>& accumulators,
                                              const KernelParams& params,
@@ -283,9 +284,9 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>&
 
 // ---- Kernel ----
 
-/// Body of the kernel: launched with threads_per_cta(kKernel) threads, smem_layout(kKernel)
-/// .total_bytes of dynamic shared memory, clusters of cluster_size(kKernel), and a cluster for each
-/// tile.
+/// Body of the kernel. Launch it with threads_per_cta(kKernel) threads,
+/// smem_layout(kKernel).total_bytes of dynamic shared memory, and one cluster of
+/// cluster_size(kKernel) CTAs for each tile.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   static_assert(why_invalid(kKernel) == SwapAbRule::kValid, "rules.h rejects this config");
@@ -293,14 +294,14 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const Pipeline<kKernel> pipeline(smem);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  // Broadcast from lane 0, so that the compiler knows the role to be the same for the whole warp.
+  // Broadcast from lane 0, so that the compiler knows that the role is uniform in the warp.
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
   const int rank = adds_in_cluster(kKernel) ? static_cast<int>(ptx::cluster_rank()) : 0;
   const SwapAbPart part = swap_ab_part<kKernel>(params, rank);
 
   if (warp == consumer_count(kKernel) * 4) {
     ptx::check_swizzle_alignment(pipeline.smem_base);
-    if (lane == 0) {  // with a lane for each, racecheck warns that only __syncwarp orders them
+    if (lane == 0) {  // with one lane for each, racecheck warns that only __syncwarp orders them
       if constexpr (adds_in_cluster(kKernel)) init_sums(pipeline, rank);
       pipeline.init_stages();
       ptx::fence_mbarrier_init();
@@ -308,7 +309,7 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
     fill_ring(params, pipeline, part, lane);
     ptx::cta_sync();
     if (lane == 0) refill_ring(params, pipeline, part);
-    return;  // a cluster's barrier does not wait for threads that are gone
+    return;  // a cluster barrier does not wait for threads that have ended
   }
   const int consumer = warp / 4;
   fetch_first_stage(params, pipeline, part, consumer);
@@ -319,7 +320,7 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
     add_in_cluster<kKernel>(accumulators, pipeline, rank, consumer);
     if (first_box(kKernel, rank) == first_box(kKernel, rank + 1)) return;
   } else {
-    // The output is staged where other consumers may still read stages.
+    // The output is staged in memory whose stages other consumers may still read.
     ptx::named_barrier_sync<consumer_count(kKernel) * kWarpgroupThreads>(kAllConsumersBarrier);
   }
   store_groups<kKernel>(accumulators, params, pipeline, part, rank, consumer, lane);

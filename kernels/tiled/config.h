@@ -1,5 +1,5 @@
-// The tiled family's config: one point of its space, and the register and shared-memory arithmetic
-// that follows from it. rules.h says which configs are valid.
+// The tiled family's config: one point of its space, and its register and shared-memory arithmetic.
+// rules.h says which configs are valid.
 //
 // Compiled by the host compiler and by NVRTC.
 #pragma once
@@ -10,12 +10,12 @@
 
 namespace hgemm {
 
-/// How the consumers of a CTA cooperate: each has rows of every tile, or columns of it, or they
+/// How the consumers of a CTA share work: each has rows of every tile, or columns of it, or they
 /// take whole tiles in turn (ping-pong: one multiplies while the other stores its tile).
 enum class Schedule : unsigned char { kRows, kColumns, kPingPong };
 
-/// Which tile comes when. Grouped orders go through bands of `group` tiles: bands of rows, swept
-/// along N, or of columns, swept along M. A snake sweeps every other band backwards.
+/// The order of tiles. Grouped orders go through bands of `group` tiles: bands of rows, swept along
+/// N, or bands of columns, swept along M. A snake sweeps every second band backwards.
 enum class TileOrder : unsigned char {
   kLinear,
   kGroupedRows,
@@ -28,21 +28,22 @@ HGEMM_HOST_DEVICE constexpr bool has_bands(TileOrder order) {
   return order != TileOrder::kLinear && order != TileOrder::kHilbert;
 }
 
-/// Which work a CTA gets.
+/// How work is assigned to CTAs.
 enum class TileScheduler : unsigned char {
   kPersistent,  ///< the n CTAs that are resident at once take every n-th tile
   kSingle,      ///< a CTA for each tile
-  kSplitK,      ///< as kPersistent, every n-th of `splits` parts of a tile along K
-  /// As kPersistent, but the tiles that would fill the last wave only in part are shared evenly,
-  /// cut at any k block.
+  kSplitK,      ///< as kPersistent, in units of one of `splits` parts of a tile along K
+  /// As kPersistent, but tiles that would fill the last wave only partly are shared evenly among
+  /// CTAs, cut at any k block.
   kStreamK,
-  /// A CTA for each of `splits` parts of a tile along K; those of a tile are a cluster, and add up
-  /// in shared memory.
+  /// A CTA for each of `splits` parts of a tile along K; the CTAs of a tile form a cluster and add
+  /// up in shared memory.
   kClusterSplitK,
-  kDynamic,  ///< as kPersistent, but a cluster takes the next tile of all when it is ready for one
+  /// As kPersistent, but a cluster takes the next tile of a common queue when it is ready.
+  kDynamic,
 };
 
-/// Values of TiledConfig::sms that are no number.
+/// Values of TiledConfig::sms that are not a number of SMs.
 inline constexpr int kAllSms = 0;
 inline constexpr int kFewestSms = -1;
 inline constexpr int kMaxSms = 1024;
@@ -59,32 +60,39 @@ struct TiledConfig {
   int consumers = 2;  ///< consumer warpgroups
   int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
   TileOrder order = TileOrder::kLinear;
-  int group = 0;  ///< cluster tiles per band of a grouped or snake order, else 0
+  int group = 0;  ///< cluster tiles per band of a grouped or snake order; otherwise 0
   StorePath store = StorePath::kTma;
   TileScheduler scheduler = TileScheduler::kPersistent;
-  int splits = 1;  ///< parts of K, for kSplitK and kClusterSplitK, else 1
+  int splits = 1;  ///< parts of K, for kSplitK and kClusterSplitK; otherwise 1
   CacheHint a_hint = CacheHint::kNone;
   CacheHint b_hint = CacheHint::kNone;
-  CacheHint d_hint = CacheHint::kNone;  ///< of the copy engine's stores
-  int promotion = 256;  ///< bytes that L2 fetches at least where a copy misses: 64, 128 or 256
+  CacheHint d_hint = CacheHint::kNone;  ///< for stores by the copy engine
+  /// Least number of bytes that L2 fetches on a miss of a copy: 64, 128 or 256.
+  int promotion = 256;
   int ctas_per_sm = 1;  ///< 1 or 2
-  /// SMs that a launch takes: all, the fewest on which the tiles need no more waves than on all, or
-  /// at most so many, which leaves the others to kernels beside it (communication).
+  /// SMs that a launch uses: all; the fewest with which the tiles need no more waves than with all;
+  /// or at most this number, which leaves the others to concurrent kernels (communication).
   int sms = kAllSms;
   /// Programmatic dependent launch: the kernel starts while the kernel before it in the stream
-  /// drains, and lets the next one do so. Until that kernel is done it reads neither A nor B, but
-  /// asks L2 for them: they must be mapped by then.
+  /// drains, and lets the next one start in the same way. Before all earlier kernels have completed
+  /// (griddepcontrol.wait), it MUST NOT read A or B, write D, or use the workspace; it only
+  /// prefetches A and B into L2. The caller MUST have mapped their memory by then, and may let any
+  /// earlier kernel write it:
+  ///
+  ///   P, without PDL  |=====|                may write A and B
+  ///   Q, with PDL       |..wait|=====|       may write A and B
+  ///   R, this kernel      |L2...wait|=====|  prefetches from its start, reads after its wait
   bool pdl = false;
-  /// A and B whose rows do not begin at multiples of 16 bytes, where the copy engine cannot fetch
-  /// them, are first copied to where they do (common/pack.cuh), in a launch of its own.
+  /// If rows of A or B do not begin at multiples of 16 bytes, the copy engine cannot fetch them.
+  /// Then a launch of its own first copies them to aligned rows (common/pack.cuh).
   bool pack = false;
   bool fixed = false;  ///< the problem's extents are constants in the kernel
-  bool probe = false;  ///< with cycle stamps (probe.cuh), to be studied; never timed in a race
+  bool probe = false;  ///< with cycle stamps (probe.cuh), for studies; never timed in a race
 
   constexpr bool operator==(const TiledConfig&) const = default;
 };
 
-/// A config made for a kind of problem: what is compiled.
+/// A config made for a kind of problem: the kernel that is compiled.
 struct TiledKernel : TiledConfig {
   using Config = TiledConfig;
   GemmKind gemm;
@@ -98,18 +106,18 @@ HGEMM_HOST_DEVICE constexpr TiledKernel with_probe(TiledKernel k) {
 }
 
 inline constexpr int kMaxSplits = 16;
-/// A share of stream-K smaller than this costs more to add up than it saves.
+/// Least k blocks of a stream-K share: a smaller one costs more to add up than it saves.
 inline constexpr int kMinStreamBlocks = 4;
 
-/// Output is staged per warp in boxes of 16 rows, one 128-byte swizzle atom wide, so that a warp
-/// never waits for another one. Two boxes per warp: one fills while one is stored.
+/// Output is staged per warp in boxes of 16 rows, one 128-byte swizzle atom wide, so that no warp
+/// waits for another one. Each warp has two boxes: one is filled while the other is stored.
 inline constexpr int kStoreRows = 16;
 inline constexpr int kStoreBuffers = 2;
 
-// ---- What the scheduler implies ----
+// ---- Properties of the scheduler ----
 
-/// Parts of a tile that several CTAs compute meet in a workspace in memory, or in the shared memory
-/// of their cluster.
+/// Whether parts of a tile from several CTAs are added in a workspace in memory, rather than in the
+/// shared memory of their cluster.
 HGEMM_HOST_DEVICE constexpr bool adds_in_workspace(const TiledConfig& c) {
   return c.scheduler == TileScheduler::kSplitK || c.scheduler == TileScheduler::kStreamK;
 }
@@ -122,15 +130,15 @@ HGEMM_HOST_DEVICE constexpr bool cuts_k(const TiledConfig& c) {
 HGEMM_HOST_DEVICE constexpr bool is_dynamic(const TiledConfig& c) {
   return c.scheduler == TileScheduler::kDynamic;
 }
-/// A launch has as many CTAs as are resident at once, or fewer.
+/// Whether a launch has at most as many CTAs as are resident at once.
 HGEMM_HOST_DEVICE constexpr bool is_persistent(const TiledConfig& c) {
   return c.scheduler != TileScheduler::kSingle && !adds_in_cluster(c);
 }
-/// The copy engine stores D.
+/// Whether the copy engine stores D.
 HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const TiledConfig& c) {
   return c.store == StorePath::kTma || c.store == StorePath::kOverlapped;
 }
-/// CTAs that share what they fetch.
+/// CTAs that share fetched data.
 HGEMM_HOST_DEVICE constexpr int multicast_size(const TiledConfig& c) {
   return c.cluster_m * c.cluster_n;
 }
@@ -139,7 +147,7 @@ HGEMM_HOST_DEVICE constexpr int cluster_size(const TiledConfig& c) {
 }
 HGEMM_HOST_DEVICE constexpr int consumer_count(const TiledConfig& c) { return c.consumers; }
 HGEMM_HOST_DEVICE constexpr bool packs(const TiledConfig& c) { return c.pack; }
-/// The producer is a whole warpgroup, since setmaxnreg acts on whole ones.
+/// The producer is a whole warpgroup, because setmaxnreg acts on whole warpgroups.
 HGEMM_HOST_DEVICE constexpr int threads_per_cta(const TiledConfig& c) {
   return kWarpgroupThreads * (c.consumers + 1);
 }
@@ -163,22 +171,22 @@ HGEMM_HOST_DEVICE constexpr int mma_blocks(const TiledConfig& c) {
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const TiledConfig& c) {
   return consumer_rows(c) * consumer_cols(c) / kWarpgroupThreads;
 }
-/// fp32 sums that a CTA leaves for another one to add: bytes in the workspace.
+/// Bytes of fp32 sums in the workspace that a CTA leaves for another one to add.
 HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
 }
 
 // ---- Registers ----
 
-/// Registers of a tile that waits, in the output type, to be stored.
+/// Registers for a tile that waits to be stored, in the output type.
 HGEMM_HOST_DEVICE constexpr int waiting_registers(const TiledKernel& k) {
   return k.store == StorePath::kOverlapped
              ? accumulators_per_thread(k) * element_bytes(k.gemm.output) / 4
              : 0;
 }
-/// Registers that a consumer needs beside its accumulators and waiting values. Measured with ptxas
-/// 13.0: a step of bn more spills. The copy engine's addresses take more than direct stores', and
-/// so do a cluster's.
+/// Registers that a consumer needs in addition to its accumulators and waiting values. Measured
+/// with ptxas 13.0: a step of bn more spills. The copy engine's addresses take more registers than
+/// those of direct stores, and so do a cluster's.
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const TiledKernel& k) {
   if (adds_in_cluster(k)) {
     if (k.store == StorePath::kStaged) return k.consumers == 3 ? 88 : 104;
@@ -187,10 +195,10 @@ HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const TiledKernel& k) {
   if (k.store == StorePath::kStaged) return k.schedule == Schedule::kPingPong ? 56 : 48;
   return k.store == StorePath::kDirect ? 32 : 40;
 }
-/// Accumulators of fp32 outputs that are added up in the workspace: the sums that were read and
-/// those to be written are both there. Measured with ptxas 13.0 over 1,140 configs, whose spills
-/// are no smooth function of the tile: up to here none of one or two consumers spills; of three, or
-/// of two where two CTAs share an SM, some do at any width.
+/// Most accumulators for fp32 outputs that are added up in the workspace, where the sums that were
+/// read and those to be written are live at once. Measured with ptxas 13.0 over 1,140 configs,
+/// whose spills are not a smooth function of the tile: up to this number no kernel with one or two
+/// consumers spills. With three, or with two and two CTAs per SM, some spill at any width.
 HGEMM_HOST_DEVICE constexpr int most_added_fp32_values(const TiledConfig& c) {
   if (c.consumers > 2 || c.consumers * c.ctas_per_sm > 2) return 0;
   if (c.consumers == 1) return 160;
@@ -203,12 +211,14 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const TiledConfig& c,
                                                 const DeviceLimits& limits = {}) {
   return entry_registers(threads_per_cta(c), c.ctas_per_sm, limits);
 }
-/// setmaxnreg targets. They share what the CTA was launched with (entry registers x warpgroups):
-/// one register more, and setmaxnreg.inc waits for ever. 40 + 2 * 232 = 24 + 2 * 240 = 3 * 168; 32
-/// + 3 * 160 = 4 * 128. With one consumer the entry count is already the most a thread can have,
-/// unless two CTAs share the SM: 24 + 232 = 2 * 128, and for two consumers 24 + 2 * 104 < 3 * 80.
+/// setmaxnreg targets. They share the registers with which the CTA was launched (entry registers x
+/// warpgroups); with one register more, setmaxnreg.inc waits forever. 40 + 2 * 232 = 24 + 2 * 240 =
+/// 3 * 168; 32 + 3 * 160 = 4 * 128. With one consumer the entry count is already the most that a
+/// thread can have, unless two CTAs share the SM: 24 + 232 = 2 * 128, and for two consumers 24 + 2
+/// * 104 < 3 * 80.
 ///
-/// Two consumers take 240 only for tiles that need it: with 24 registers some producers spill.
+/// Two consumers get 240 only for tiles that need it, because with 24 registers some producers
+/// spill.
 HGEMM_HOST_DEVICE constexpr bool moves_registers(const TiledConfig& c) {
   return c.consumers > 1 || c.ctas_per_sm > 1;
 }
@@ -216,7 +226,7 @@ HGEMM_HOST_DEVICE constexpr int consumer_registers(const TiledKernel& k) {
   if (k.ctas_per_sm > 1) return k.consumers == 1 ? 232 : 104;
   if (k.consumers == 1) return 255;
   if (k.consumers == 3) return 160;
-  // Finding its work takes the producer more than 24 registers.
+  // To find its work, the producer needs more than 24 registers.
   if (cuts_k(k) || is_dynamic(k)) return 232;
   const int values = accumulators_per_thread(k) + waiting_registers(k);
   return values > 232 - accumulator_reserve(k) ? 240 : 232;
@@ -235,9 +245,9 @@ HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const TiledKernel& k) {
 HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const TiledKernel& k) {
   return k.bn * k.bk * element_bytes(k.gemm.input);
 }
-/// Rows of A (B) that one CTA fetches: its share when the tile is multicast to a cluster, in whole
-/// swizzle atoms. Where these do not come out even, the last slice begins early enough to end with
-/// the tile: 8 rows then arrive twice, alike.
+/// Rows of A (B) that one CTA fetches: its share if the tile is multicast to a cluster, in whole
+/// swizzle atoms. If these do not divide the tile evenly, the last slice begins early enough to end
+/// with the tile; 8 rows then arrive twice, with equal content.
 HGEMM_HOST_DEVICE constexpr int slice_rows(int rows, int ctas) {
   return (rows / kSwizzleRows + ctas - 1) / ctas * kSwizzleRows;
 }
@@ -247,7 +257,7 @@ HGEMM_HOST_DEVICE constexpr int a_slice_rows(const TiledConfig& c) {
 HGEMM_HOST_DEVICE constexpr int b_slice_rows(const TiledConfig& c) {
   return slice_rows(c.bn, c.cluster_m);
 }
-/// Bytes that arrive in one CTA's stage.
+/// Bytes that arrive in one stage of a CTA.
 HGEMM_HOST_DEVICE constexpr int arriving_bytes(const TiledKernel& k) {
   return (a_slice_rows(k) * k.cluster_n + b_slice_rows(k) * k.cluster_m) * k.bk *
          element_bytes(k.gemm.input);
@@ -266,20 +276,20 @@ inline constexpr int kStoreBufferBytes = kStoreRows * kSwizzleBytes;
 HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const TiledConfig& c) {
   return c.store == StorePath::kDirect ? 0 : c.consumers * 4 * kStoreBuffers * kStoreBufferBytes;
 }
-/// Boxes in which a consumer's part of a tile is stored, which are runs of each thread's values: 16
-/// rows for each warp by up to store_cols() columns of each 64-row block. The last box of a block
-/// may be narrower.
+/// Boxes in which a consumer's part of a tile is stored: 16 rows for each warp by up to
+/// store_cols() columns of each 64-row block. A box is a run of each thread's values. The last box
+/// of a block may be narrower.
 HGEMM_HOST_DEVICE constexpr int boxes_per_block(const TiledKernel& k) {
   return (consumer_cols(k) + store_cols(k) - 1) / store_cols(k);
 }
 HGEMM_HOST_DEVICE constexpr int store_boxes(const TiledKernel& k) {
   return mma_blocks(k) * boxes_per_block(k);
 }
-/// A thread's values of a whole box.
+/// Values of a thread in a whole box.
 HGEMM_HOST_DEVICE constexpr int box_values(const TiledKernel& k) {
   return (consumer_cols(k) < store_cols(k) ? consumer_cols(k) : store_cols(k)) / 2;
 }
-/// A box's first value; that of the box after the last one is the number of values.
+/// Index of a box's first value; for the box after the last one, the number of values.
 HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
   const int block = box / boxes_per_block(k);
   return (block * consumer_cols(k) + (box - block * boxes_per_block(k)) * store_cols(k)) / 2;
@@ -287,10 +297,10 @@ HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
 
 // ---- Shared memory ----
 
-/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging,
-/// for each stage its full barrier, its empty barrier and the origin of the tile that it belongs
-/// to, and where a cluster adds up, a barrier for each consumer: its peers' sums are there. Where a
-/// cluster takes tiles from the queue, the next one, and its full and empty barriers.
+/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging;
+/// for each stage its full barrier, its empty barrier and the origin of its tile; if a cluster adds
+/// up, a barrier for each consumer, on which its peers' sums arrive; if a cluster takes tiles from
+/// the queue, the next tile with its full and empty barriers.
 struct TiledSmem {
   int b, staging, full, empty, origin, sums, next, total_bytes;
 };
@@ -299,7 +309,7 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   layout.b = k.stages * a_stage_bytes(k);
   // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
   layout.staging = (layout.b + k.stages * b_stage_bytes(k) + 1023) / 1024 * 1024;
-  // What peers send overwrites the stages, from the start of shared memory on.
+  // Data from peers overwrites the stages, from the start of shared memory.
   const int received = adds_in_cluster(k) ? received_bytes(k) : 0;
   if (layout.staging < received) layout.staging = received;
   layout.full = layout.staging + store_staging_bytes(k);

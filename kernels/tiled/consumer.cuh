@@ -1,5 +1,5 @@
 // A consumer warpgroup: multiplies its part of every tile with wgmma, adds the sums of other CTAs
-// where K is cut, and writes D.
+// if K is cut, and writes D.
 #pragma once
 
 #include "common/cluster_sums.cuh"
@@ -34,7 +34,7 @@ __device__ __forceinline__ void multiply_stage(Accumulators<kKernel>& accumulato
   }
 }
 
-/// Makes the accumulators readable: the compiler does not know that wgmma.wait_group is what does.
+/// Makes the accumulators readable: the compiler does not know that wgmma.wait_group does.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void settle(Accumulators<kKernel>& accumulators) {
 #pragma unroll
@@ -46,24 +46,24 @@ __device__ __forceinline__ void settle(Accumulators<kKernel>& accumulators) {
   }
 }
 
-/// One consumer warpgroup of a CTA, and where it stands.
+/// One consumer warpgroup of a CTA, with its state.
 template <TiledKernel kKernel>
 struct Consumer {
   static constexpr bool kPingPong = kKernel.schedule == Schedule::kPingPong;
   static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
   static constexpr int kStride =
-      kPingPong ? 2 : 1;  ///< pieces of work from one of its own to the next
+      kPingPong ? 2 : 1;  ///< pieces of work from one of this consumer's own to its next one
   static constexpr int kRowUnits = box_cols(kKernel) * kInputBytes / 16;  ///< of descriptors
 
   const KernelParams& params;
   const TiledPipeline<kKernel>& pipeline;
-  const u32 rank;      ///< among the CTAs that share what they fetch
-  const int part;      ///< of the CTA, among those that share a tile
+  const u32 rank;      ///< among the CTAs that share fetched data
+  const int part;      ///< rank of the CTA among those that share a tile
   const int consumer;  ///< number of this one
   const TileGrid grid;
   const WorkList list;
   const int lane, warp;
-  const int part_row, part_col;  ///< where this consumer's part of a tile begins
+  const int part_row, part_col;  ///< start of this consumer's part within a tile
   const u64 a_base, b_base;      ///< its descriptors in stage 0
   const Turn<kPingPong> turn;
   Staging staging;
@@ -91,8 +91,8 @@ struct Consumer {
         turn(consumer),
         staging{pipeline.staging(consumer * 4 + warp)} {}
 
-  /// The main loop of one piece of work. Returns where the tile begins in D. `waiting` is the tile
-  /// before, whose boxes are stored meanwhile.
+  /// The main loop of one piece of work. Returns the origin of the tile in D. `waiting` is the
+  /// previous tile, whose boxes are stored meanwhile.
   template <class... Probe>
   __device__ __forceinline__ TileOrigin multiply(const Work& work,
                                                  Accumulators<kKernel>& accumulators,
@@ -142,8 +142,8 @@ struct Consumer {
     return origin;
   }
 
-  /// A tile whose K a cluster has cut: adds up. Returns where the tile begins in D, which must be
-  /// known without a stage, of which there may be none.
+  /// Adds up a tile whose K a cluster has cut. Returns the origin of the tile in D. It is computed
+  /// without a stage, because this CTA may have none.
   __device__ __forceinline__ TileOrigin add_parts_of_cluster(const Work& work,
                                                              Accumulators<kKernel>& accumulators) {
     if (work.first == work.end) {  // K has fewer blocks than parts
@@ -154,8 +154,8 @@ struct Consumer {
     return Slices<kKernel>(rank).origin(tile_at(kKernel.order, kKernel.group, work.tile, grid));
   }
 
-  /// A tile whose K is cut in the workspace: leaves the sums there, or adds those of the others.
-  /// Returns whether the tile is complete.
+  /// For a tile whose K is cut in the workspace: leaves the sums there, or adds those of the
+  /// others. Returns whether the tile is complete.
   __device__ __forceinline__ bool add_parts_in_workspace(const Work& work,
                                                          Accumulators<kKernel>& accumulators) {
     const int reader = kPingPong ? 0 : consumer;
@@ -179,8 +179,8 @@ struct Consumer {
       store_direct<kKernel>(accumulators, params, row, column, lane);
     } else if constexpr (kOverlapped) {
       waiting.take(accumulators, row, column);
-      // No next tile to hide behind. (After the loop over tiles this would make ptxas 13.0 give
-      // consumers the registers of kernel entry, and spill.)
+      // There is no next tile during which to store. (Placed after the loop over tiles, this would
+      // make ptxas 13.0 give consumers the registers of kernel entry, and spill.)
       if (is_last_tile) waiting.store(params, staging, true, lane);
     } else {
       store_staged<kKernel>(accumulators, params, staging, row, column, part, lane, probe...);
@@ -188,7 +188,8 @@ struct Consumer {
   }
 };
 
-/// A consumer warpgroup: its rows or columns of every tile of this CTA, or every other tile.
+/// A consumer warpgroup: computes its rows or columns of every tile of this CTA, or every second
+/// tile.
 template <TiledKernel kKernel, class... Probe>
 __device__ __forceinline__ void consume(const KernelParams& params,
                                         const TiledPipeline<kKernel>& pipeline, u32 rank, int part,

@@ -1,16 +1,16 @@
 // The tiled kernel, for many rows: D[m x n] = A[m x k] * B[n x k]^T, fp16/bf16 operands, fp32
 // accumulation, sm_90a.
 //
-// One producer warpgroup feeds shared-memory stages by TMA; 1 to 3 consumer warpgroups multiply
-// them with wgmma, each its own rows or columns of the tile or a whole tile in turn, and write D. A
-// cluster shares what its CTAs have in common: CTAs side by side along M read the same B tile,
-// along N the same A tile; each fetches its share and multicasts it. Or the CTAs of a cluster each
-// have a part of one tile's K, and add up (common/cluster_sums.cuh).
+// One producer warpgroup fills shared-memory stages by TMA. 1 to 3 consumer warpgroups multiply
+// them with wgmma and write D; each has its own rows or columns of the tile, or takes whole tiles
+// in turn. CTAs of a cluster share operands: CTAs side by side along M read the same B tile, along
+// N the same A tile; each fetches its share and multicasts it. Alternatively, each CTA of a cluster
+// has a part of one tile's K, and the cluster adds up (common/cluster_sums.cuh).
 //
-// Where to read on: config.h says which configs exist, rules.h which are valid, tile_scheduler.h
-// which tile comes when, producer.cuh and consumer.cuh what the roles do, pipeline.cuh how they
-// meet, store.cuh how D is written. Lines of the form (probe.what(), ...) are stamps (probe.cuh),
-// and nothing in a plain build.
+// Where to read on: config.h has the configs, rules.h their validity, tile_scheduler.h the order of
+// tiles, producer.cuh and consumer.cuh the roles, pipeline.cuh their synchronisation, store.cuh the
+// stores of D. Lines of the form (probe.what(), ...) are cycle stamps (probe.cuh); in a plain build
+// they are empty.
 #pragma once
 
 #include "common/cluster_sums.cuh"
@@ -23,7 +23,7 @@
 
 namespace hgemm {
 
-/// Where all roles meet before the first copy, of all CTAs that share what they fetch.
+/// The barrier of all roles before the first copy, over all CTAs that share fetched data.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void meet() {
   if constexpr (multicast_size(kKernel) > 1) {
@@ -32,14 +32,15 @@ __device__ __forceinline__ void meet() {
     ptx::cta_sync();
   }
   if constexpr (kKernel.pdl) {
-    // The next kernel's CTAs come when ours leave room on their SM, prefetch, and wait here.
+    // CTAs of the next kernel start when ours leave room on their SM; they prefetch, then wait
+    // here.
     ptx::griddepcontrol_launch_dependents();
     ptx::griddepcontrol_wait();
   }
 }
 
-/// Until the first copy arrives no role can do anything, so three warps of the producer warpgroup
-/// share what must come before it: these are two of them.
+/// No role can work before the first copy has arrived. So three warps of the producer warpgroup
+/// share the work that must precede it; these are two of them.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void prepare(const KernelParams& params,
                                         const TiledPipeline<kKernel>& pipeline, int warp, int lane,
@@ -82,10 +83,10 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
       produce<kKernel>(params, pipeline, ahead, state, rank, lane, probe.watch()...);
     }
     (probe.end_role(), ...);
-    // A peer may still have to receive what this CTA multicast, and to release it to this CTA's
-    // barriers. (The consumers awaited whatever else peers send here.) A barrier of the whole
-    // cluster would also wait for the peer's store, and, if it releases, for D to reach memory:
-    // 2000 cycles.
+    // A peer may not yet have received what this CTA multicast, or not yet released it to this
+    // CTA's barriers. (The consumers have waited for all other data from peers.) A barrier of the
+    // whole cluster would also wait for the peer's store and, if it releases, for D to reach
+    // memory: 2000 cycles.
     if constexpr (multicast_size(kKernel) > 1) {
       if (lane == 0) pipeline.await_readers(state);
       __syncwarp();
@@ -95,11 +96,12 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
   }
 }
 
-/// Body of the kernel: launched with threads_per_cta(kKernel) threads, smem_layout(kKernel)
-/// .total_bytes of dynamic shared memory, clusters of cluster_size(kKernel) along x, and a grid of
-/// one cluster per tile (TileScheduler::kSingle, kClusterSplitK), any number of clusters
-/// (kPersistent, kDynamic), or, where sums meet in a workspace, as many as that was made for, all
-/// of which must be resident at once. A probed one is given its CtaProbe.
+/// Body of the kernel. Launch it with threads_per_cta(kKernel) threads,
+/// smem_layout(kKernel).total_bytes of dynamic shared memory, and clusters of cluster_size(kKernel)
+/// along x. The grid has one cluster per tile (TileScheduler::kSingle, kClusterSplitK) or any
+/// number of clusters (kPersistent, kDynamic). If sums are added in a workspace, it has exactly the
+/// number of clusters for which the workspace was made, and all must be resident at once. A probed
+/// kernel gets a CtaProbe.
 template <TiledKernel kKernel, class... Probe>
 __device__ __forceinline__ void tiled_gemm(const KernelParams& params, Probe... probe) {
   static_assert(why_invalid(kKernel) == TiledRule::kValid, "rules.h rejects this config");
@@ -113,10 +115,10 @@ __device__ __forceinline__ void tiled_gemm(const KernelParams& params, Probe... 
   const TiledPipeline<kKernel> pipeline(smem);
 
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  // Broadcast from lane 0, so that the compiler knows the role to be the same for the whole warp.
+  // Broadcast from lane 0, so that the compiler knows that the role is uniform in the warp.
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
   const u32 cluster_rank = cluster_size(kKernel) > 1 ? ptx::cluster_rank() : 0;
-  // Among the CTAs that share what they fetch, and among those that share a tile.
+  // The rank is among the CTAs that share fetched data; the part is among those that share a tile.
   const u32 rank = adds_in_cluster(kKernel) ? 0 : cluster_rank;
   const int part = adds_in_cluster(kKernel) ? static_cast<int>(cluster_rank) : 0;
 
@@ -132,12 +134,12 @@ __device__ __forceinline__ void tiled_gemm(const KernelParams& params, Probe... 
     consume<kKernel>(params, pipeline, rank, part, warp / 4 - 1, probe.watch()...);
   }
   if (warp != 0) {
-    (probe.end_role(), ...);  // the producer's was before it awaited the readers
+    (probe.end_role(), ...);  // the producer's role ended before it awaited the readers
   }
 
-  // Shared memory must outlive the copies that read it. For all threads, though only consumers have
-  // copies: inside the consumers' branch this wait makes ptxas 13.0 give consumers the registers of
-  // kernel entry, and every tile of more than about 130 accumulators spills.
+  // Shared memory must outlive the copies that read it. All threads wait, although only consumers
+  // have copies: inside the consumers' branch this wait makes ptxas 13.0 give consumers the
+  // registers of kernel entry, and every tile of more than about 130 accumulators spills.
   if constexpr (stores_by_tma(kKernel)) ptx::bulk_wait_group_read<0>();
   (probe.finish(), ...);
 }

@@ -1,6 +1,6 @@
-// What the tiled kernel's roles share beside the ring of stages: each stage has the origin of the
-// output tile that it belongs to, written by the producer, so that consumers learn what they
-// compute from the data itself; output staging; and the turns of ping-pong consumers.
+// State that the tiled kernel's roles share in addition to the ring of stages: for each stage the
+// origin of its output tile, which the producer writes, so that consumers learn it together with
+// the data; output staging; and the turns of ping-pong consumers.
 #pragma once
 
 #include "common/pipeline.cuh"
@@ -8,8 +8,9 @@
 
 namespace hgemm {
 
-/// A tile's first row and column of D. Columns are multiples of 8: the lowest bit of n is free
-/// (TileScheduler::kDynamic: in the tile's last stage, whether it is the CTA's last tile).
+/// A tile's first row and column of D. Columns are multiples of 8, so the lowest bit of n is free.
+/// (TileScheduler::kDynamic: in the tile's last stage it tells whether this is the CTA's last
+/// tile.)
 struct TileOrigin {
   int m, n;
 };
@@ -22,7 +23,7 @@ struct TiledPipeline : Pipeline<kKernel> {
 
   __device__ __forceinline__ explicit TiledPipeline(unsigned char* shared) : Base(shared) {}
 
-  /// Where a consumer warp stages its output.
+  /// Address of a consumer warp's output staging.
   __device__ __forceinline__ u32 staging(int consumer_warp) const {
     return smem_base +
            static_cast<u32>(kLayout.staging + consumer_warp * kStoreBuffers * kStoreBufferBytes);
@@ -31,13 +32,14 @@ struct TiledPipeline : Pipeline<kKernel> {
     return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
   }
 
-  /// Where the cluster's first CTA leaves the next tile for this one, and the barriers around it.
+  /// Address at which the cluster's first CTA writes this CTA's next tile, followed by its
+  /// barriers.
   __device__ __forceinline__ u32 next() const { return smem_base + static_cast<u32>(kLayout.next); }
   __device__ __forceinline__ u32 next_full() const { return next() + 8; }
   __device__ __forceinline__ u32 next_empty() const { return next() + 16; }
 
-  /// Consumer warp: read by the lane that will release the stage to this CTA's producer, so that
-  /// its own arrival orders the read before the next write (and racecheck sees that it does).
+  /// For a consumer warp. The lane that later releases the stage to this CTA's producer reads it,
+  /// so that its own arrival orders the read before the next write (and racecheck sees that).
   __device__ __forceinline__ TileOrigin read_origin(int stage, u32 rank, int lane) const {
     const int reader = kSharers == 1 ? 0 : static_cast<int>(rank);
     TileOrigin at{};
@@ -45,7 +47,7 @@ struct TiledPipeline : Pipeline<kKernel> {
     return {__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader)};
   }
 
-  /// One thread, once, before any other use; a CTA or cluster barrier must follow.
+  /// One thread calls it once, before any other use; a CTA or cluster barrier must follow.
   __device__ __forceinline__ void init() const {
     Base::init_stages();
     if constexpr (is_dynamic(kKernel) && kSharers > 1) {
@@ -55,7 +57,7 @@ struct TiledPipeline : Pipeline<kKernel> {
     ptx::fence_mbarrier_init();
   }
 
-  /// The producer's lane that copied, past its last copy: waits until every stage that it filled
+  /// For the producer's copying lane, after its last copy: waits until every stage that it filled
   /// was released.
   __device__ __forceinline__ void await_readers(State state) const {
 #pragma unroll 1
@@ -66,11 +68,11 @@ struct TiledPipeline : Pipeline<kKernel> {
   }
 };
 
-/// Ping-pong: consumers multiply in turn. The one whose turn ends has issued all wgmmas of its
-/// tile, so those of the other follow without a gap, and its own tile is stored meanwhile.
+/// Turns of ping-pong consumers. A consumer passes its turn on when it has issued all wgmmas of its
+/// tile, so that those of the other follow without a gap while its own tile is stored.
 ///
 /// Without turns both would multiply at once, each at half the speed, and both would store at once
-/// with the tensor cores idle.
+/// while the tensor cores idle.
 template <bool kTakesTurns>
 struct Turn {
   int consumer;
@@ -80,7 +82,7 @@ struct Turn {
   }
   __device__ __forceinline__ void await() const {
     if constexpr (kTakesTurns) {
-      __syncwarp();  // lane 0 may still be storing the tile before
+      __syncwarp();  // lane 0 may still be storing the previous tile
       ptx::named_barrier_sync<2 * kWarpgroupThreads>(1 + consumer);
     }
   }

@@ -1,10 +1,11 @@
-// Stamps: where the cycles of kernel.cuh's kernel go. Functions of the kernel take a pack of
-// probes, which is empty in plain builds: these have not one instruction for it, and do not even
-// differ in the order of instructions (an empty object of an empty class was enough for that).
+// Cycle stamps: measure the cycles of the kernel in kernel.cuh by role and phase. Functions of the
+// kernel take a pack of probes, which is empty in plain builds. These then have no additional
+// instruction, and not even another order of instructions (an empty object of an empty class was
+// enough to change that).
 //
-// A stamp costs one read of the clock and one addition, by all threads of a role; its first thread
-// writes the records. Registers are scarce: a consumer has four sums and the last stamp in its main
-// loop, and one sum in the epilogue.
+// A stamp costs one read of the clock and one addition, by all threads of a role; the role's first
+// thread writes the records. Registers are scarce: a consumer has four sums and the last stamp in
+// its main loop, and one sum in the epilogue.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -38,7 +39,7 @@ __device__ __forceinline__ u32 sm_id() {
 
 }  // namespace ptx
 
-/// Who writes the records of a role, and which role that is.
+/// Whether this thread writes the records of its role.
 __device__ __forceinline__ bool speaks_for_role() { return threadIdx.x % kWarpgroupThreads == 0; }
 __device__ __forceinline__ unsigned role_of_thread() { return threadIdx.x / kWarpgroupThreads; }
 
@@ -66,7 +67,7 @@ struct TileProbe {
     sums[phase] += now - last;
     last = now;
   }
-  /// Counts the visit without waiting for the memory.
+  /// Counts the visit without waiting for memory.
   __device__ __forceinline__ void identify(ProbeTile& tile, TileOrigin origin) const {
     asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(&tile.visits) : "memory");
     tile.cta = static_cast<int>(blockIdx.x);
@@ -148,7 +149,8 @@ struct CtaProbe {
   __device__ __forceinline__ ProbeRole& record() const {
     return records.roles[static_cast<u64>(blockIdx.x) * probe_roles(kKernel) + role_of_thread()];
   }
-  /// As early as can be: what is kept while a role prepares makes the widest tiles spill.
+  /// Called as early as possible: values that stay live while a role prepares make the widest tiles
+  /// spill.
   __device__ __forceinline__ void entered() const {
     if (speaks_for_role()) {
       ProbeRole& role = record();

@@ -8,11 +8,11 @@
 
 namespace hgemm {
 
-/// What tiles ask L2 for before they may copy it: so many rings full of stages. Two is all of K at
-/// 1024^3; other values were not tried.
+/// Number of rings of stages that tiles prefetch into L2 before they may copy. Two rings are all of
+/// K at 1024^3; other values were not tried.
 inline constexpr int kPrefetchRounds = 2;
 
-/// Asks L2 for what load_slice will fetch.
+/// Prefetches into L2 the data that load_slice will fetch.
 template <int kSliceRows, int kBk>
 __device__ __forceinline__ void prefetch_slice(const TensorMap& map, int k, int row) {
   constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
@@ -25,9 +25,9 @@ __device__ __forceinline__ void prefetch_slice(const TensorMap& map, int k, int 
   }
 }
 
-/// The work that comes next: each lane of the producer warp holds one of 32 pieces, so that an
-/// order that takes hundreds of instructions a tile (Hilbert) costs a few and never starves the
-/// pipeline.
+/// The next pieces of work: each lane of the producer warp holds one of 32. So the cost of an order
+/// that takes hundreds of instructions per tile (Hilbert) is divided by 32, and the pipeline does
+/// not starve.
 template <TiledKernel kKernel>
 struct LookAhead {
   TileGrid grid;
@@ -40,21 +40,21 @@ struct LookAhead {
         list(work_list<kKernel>(params, grid, part)) {
     look(0, lane);
   }
-  /// At pieces index to index + 31.
+  /// Looks up pieces index to index + 31.
   __device__ __forceinline__ void look(int index, int lane) {
-    // No lane may fall behind the others: they meet at barriers.
+    // No lane may leave early, because the lanes meet at barriers.
     const int piece = min(index + lane, list.count - 1);
     work = list.at(piece > 0 ? piece : 0);
-    // Where there is no work at all, at(0) is a tile outside the grid.
+    // If there is no work at all, at(0) is a tile outside the grid.
     tile = tile_at(kKernel.order, kKernel.group, min(work.tile, grid.tiles() - 1), grid);
   }
 };
 
-/// Before the kernels before this one are done, which may be writing A or B: asks L2 for the bytes
-/// of the first copies. That is safe, since L2 is where those writes arrive: nothing it holds gets
-/// stale. Tiles in a row of the grid read the same A and share the asking, as tiles in a column
-/// share that for B: if all asked for all, 1024^3 would take 1.3 times as long (measured). The
-/// share of a tile that comes in a later wave is not asked for.
+/// Prefetches the data of the first copies into L2, before the earlier kernels, which may be
+/// writing A or B, have completed. That is safe, because those writes arrive in L2 too, so nothing
+/// there becomes stale. Tiles in a row of the grid read the same A and divide its prefetch among
+/// them; tiles in a column do so for B. If every tile prefetched everything, 1024^3 would take 1.3
+/// times as long (measured). The share of a tile in a later wave is not prefetched.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void prefetch(const KernelParams& params,
                                          const LookAhead<kKernel>& ahead, u32 rank) {
@@ -74,14 +74,14 @@ __device__ __forceinline__ void prefetch(const KernelParams& params,
   }
 }
 
-/// One lane: says what the stage waits for, and copies this CTA's slices into it, for all that
-/// share the tile.
+/// For one lane: sets the number of bytes that the stage waits for, and copies this CTA's slices
+/// into it, for all CTAs that share the tile.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void load_stage(const KernelParams& params,
                                            const TiledPipeline<kKernel>& pipeline,
                                            const Slices<kKernel>& slices, TileOrigin origin,
                                            int stage, int k) {
-  // Whoever shares a tile shares it with the whole cluster.
+  // A shared tile is shared by the whole cluster.
   constexpr unsigned short kMask = (1 << multicast_size(kKernel)) - 1;
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel));
   load_slice<kKernel.bm, a_slice_rows(kKernel), kKernel.bk, kKernel.a_hint>(
@@ -129,11 +129,11 @@ __device__ __forceinline__ void produce(const KernelParams& params,
 
 // ---- Tiles from a queue ----
 
-/// The queue of tiles that the clusters of a launch share: each takes one when it is ready for it
-/// (TileScheduler::kDynamic). Their first ones are those of their own numbers. For each tile that
-/// is computed one is asked for, so that the count tells which cluster asks last, and that one sets
-/// it back for the next launch (which sees it: a kernel's end, or griddepcontrol.wait, is between).
-/// For lane 0 of the producer warp.
+/// The queue of tiles that the clusters of a launch share (TileScheduler::kDynamic): each cluster
+/// takes a tile when it is ready for it. Its first tile is the one with its own number. For each
+/// computed tile there is one request, so the count shows which cluster makes the last request;
+/// that cluster resets the count for the next launch (which sees it, because a kernel's end or
+/// griddepcontrol.wait lies between). For lane 0 of the producer warp.
 template <TiledKernel kKernel>
 struct TileQueue {
   u32* asked;
@@ -142,9 +142,10 @@ struct TileQueue {
 
   static_assert(multicast_size(kKernel) <= 2, "send() knows one other CTA");
 
-  /// Rank 0 asks, and goes on while the answer comes; it tells the other one by send().
+  /// Rank 0 requests a tile and continues until the answer is needed; send() tells it to the other
+  /// CTA.
   __device__ __forceinline__ u32 ask() const { return ptx::atomic_add(asked, 1); }
-  /// The tile that was given: at least `tiles` if there was none left.
+  /// The tile that was assigned; a number >= `tiles` if there was none left.
   __device__ __forceinline__ u32 take(u32 answer) const {
     if (answer == static_cast<u32>(tiles) - 1) *asked = 0;
     return answer + static_cast<u32>(clusters);
@@ -163,15 +164,16 @@ struct TileQueue {
     ++round;
     return tile;
   }
-  /// Rank 0, last: until then the other CTA may have to say that it has received.
+  /// For rank 0, at the end: until then the other CTA may still have to confirm receipt.
   __device__ __forceinline__ void await_received(const TiledPipeline<kKernel>& pipeline) const {
     if (round > 0) ptx::mbarrier_wait(pipeline.next_empty(), (round - 1) & 1);
   }
 };
 
-/// As produce(), with the tiles of a queue: asks for the next one when it begins a tile, and needs
-/// the answer at that one's last stage, which tells the consumers whether there is another. (With
-/// one k block that is at once: each tile then takes as long as an atomic.)
+/// Does the work of produce() with tiles from a queue. It requests the next tile when it begins
+/// one, and needs the answer at that tile's last stage, which tells the consumers whether another
+/// tile follows. (With a single k block that is at once, so each tile then takes as long as an
+/// atomic.)
 template <TiledKernel kKernel>
 __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
                                                 const TiledPipeline<kKernel>& pipeline,

@@ -1,6 +1,6 @@
-// What is valid in the tiled family: which configs exist, which problems a kernel computes, and why
-// not. The kernel static_asserts the same why_invalid() that the host uses to reject a point: the
-// two cannot disagree.
+// Validity in the tiled family: which configs exist, and which problems a kernel can compute. The
+// kernel static_asserts the same why_invalid() with which the host rejects a point, so the two
+// cannot disagree.
 //
 // Compiled by the host compiler and by NVRTC.
 #pragma once
@@ -41,7 +41,7 @@ enum class TiledRule : unsigned char {
 
 HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
   using Rule = TiledRule;
-  // Local: NVRTC would put a table of the namespace into every cubin.
+  // Local, because NVRTC would put a table at namespace scope into every cubin.
   struct Entry {
     Rule rule;
     const char *name, *reason;
@@ -135,7 +135,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
   return nullptr;
 }
 
-/// A second CTA would go to an SM that is to stay free.
+/// With two CTAs per SM, a second CTA would go to an SM that must stay free.
 HGEMM_HOST_DEVICE constexpr bool sms_are_valid(const TiledConfig& c) {
   if (c.sms == kAllSms) return true;
   if (!is_persistent(c) || c.ctas_per_sm != 1) return false;
@@ -143,8 +143,8 @@ HGEMM_HOST_DEVICE constexpr bool sms_are_valid(const TiledConfig& c) {
   return c.sms >= cluster_size(c) && c.sms <= kMaxSms;
 }
 
-/// The first rule that the kernel breaks, or kValid. Every kernel that this accepts must compile
-/// without a spill; tests hold it to that.
+/// The first rule that the kernel breaks, or kValid. Every kernel that is valid must compile
+/// without a spill; tests check it.
 HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
                                                   const DeviceLimits& limits = {}) {
   using Rule = TiledRule;

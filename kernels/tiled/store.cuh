@@ -1,6 +1,6 @@
-// Accumulators to D, by each store path. All work warp by warp: a warp owns 16 rows of each 64-row
-// block (PTX ISA, wgmma "D fragment": lane l holds columns 8j + 2 (l % 4) + {0, 1} of rows l / 4
-// and l / 4 + 8), so no warp waits for another one.
+// Stores accumulators to D, by each store path. All of it works warp by warp: a warp owns 16 rows
+// of each 64-row block (PTX ISA, wgmma "D fragment": lane l holds columns 8j + 2 (l % 4) + {0, 1}
+// of rows l / 4 and l / 4 + 8), so no warp waits for another one.
 #pragma once
 
 #include "common/params.h"
@@ -13,7 +13,7 @@ namespace hgemm {
 template <TiledKernel kKernel>
 using Accumulators = float[mma_blocks(kKernel)][consumer_cols(kKernel) / 2];
 
-/// Two neighbouring elements of D as they lie in memory.
+/// Two neighbouring elements of D, packed as in memory.
 template <DataType kType>
 struct OutputPair {
   using Bits = u32;
@@ -27,8 +27,8 @@ struct OutputPair<DataType::kFp32> {
   static __device__ __forceinline__ Bits of(float low, float high) { return {low, high}; }
 };
 
-/// Straight to memory, two elements per store. No shared memory, so there is room for one more
-/// stage.
+/// Stores directly to memory, two elements per store. It needs no shared memory, which leaves room
+/// for one more stage.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_direct(const Accumulators<kKernel>& accumulators,
                                              const KernelParams& params, int warp_row, int column,
@@ -55,8 +55,8 @@ __device__ __forceinline__ void store_direct(const Accumulators<kKernel>& accumu
   }
 }
 
-/// How a warp's part of a tile is cut into boxes of kStoreRows rows for the copy engine:
-/// store_cols(kKernel) columns each, and a narrower one for what is left over.
+/// How a warp's part of a tile is divided into boxes of kStoreRows rows for the copy engine: boxes
+/// of store_cols(kKernel) columns, and a narrower one for the rest.
 template <TiledKernel kKernel>
 struct StoreBoxes {
   static constexpr int kPerBlock = boxes_per_block(kKernel);
@@ -71,15 +71,15 @@ struct StoreBoxes {
   }
 };
 
-/// Registers that hold a thread's values of so many columns (four for every eight) in the output
-/// type.
+/// Registers for a thread's values of this many columns (four values for every eight columns) in
+/// the output type.
 template <TiledKernel kKernel>
 HGEMM_HOST_DEVICE constexpr int output_words(int cols) {
   return cols / 2 * element_bytes(kKernel.gemm.output) / 4;
 }
 
-/// A thread's values of kCols columns in the output type. (fp32 values are copied: where a tile may
-/// be left to another CTA, ptxas 13.0 else serialises the wgmmas, C7520.)
+/// A thread's values of kCols columns in the output type. (fp32 values are copied; otherwise, if a
+/// tile may be left to another CTA, ptxas 13.0 serialises the wgmmas, C7520.)
 template <TiledKernel kKernel, int kCols>
 __device__ __forceinline__ void convert_box(const float* d, u32* words) {
 #pragma unroll
@@ -92,11 +92,11 @@ __device__ __forceinline__ void convert_box(const float* d, u32* words) {
   }
 }
 
-/// One warp's box of kStoreRows x kCols to shared memory. Whole boxes are swizzled as their tensor
-/// map says; a narrower one has plain rows.
+/// Writes one warp's box of kStoreRows x kCols to shared memory. Whole boxes are swizzled as in
+/// their tensor map; a narrower box has plain rows.
 ///
-/// 16-bit elements go by stmatrix: lane l addresses row l % 16, 16-byte chunk l / 16 of each pair
-/// of groups of 8 columns. fp32 elements go two by two, as each lane has them.
+/// 16-bit elements are written by stmatrix: lane l addresses row l % 16, 16-byte chunk l / 16 of
+/// each pair of groups of 8 columns. fp32 elements are written in pairs, as each lane holds them.
 template <TiledKernel kKernel, int kCols>
 __device__ __forceinline__ void stage_box(const u32* words, u32 target, int lane) {
   constexpr int kBytes = element_bytes(kKernel.gemm.output);
@@ -134,14 +134,14 @@ __device__ __forceinline__ void stage_box(const u32* words, u32 target, int lane
   }
 }
 
-/// Where one warp stages its boxes: kStoreBuffers buffers, used in turn. One fills while the copy
+/// The staging of one warp: kStoreBuffers buffers, used in turn. One is filled while the copy
 /// engine stores the other.
 struct Staging {
   u32 base;
   int buffer = 0;  ///< the next to fill
 };
 
-/// Stores box kBox of a warp's part that begins at (row, column) of D.
+/// Stores box kBox of a warp's part, which begins at (row, column) of D.
 template <TiledKernel kKernel, int kBox, class... Probe>
 __device__ __forceinline__ void store_box(const u32* words, const KernelParams& params,
                                           Staging& staging, int row, int column, int lane,
@@ -152,8 +152,8 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   const int box_row = row + Boxes::block(kBox) * kMmaM;
   const int box_column = column + Boxes::column(kBox);
   const u32 target = staging.base + static_cast<u32>(staging.buffer * kStoreBufferBytes);
-  // The copy that last read this buffer must be done. Lane 0 issued it, so only lane 0 can wait for
-  // it, and the others wait for lane 0.
+  // The copy that last read this buffer must be complete. Only lane 0, which issued it, can wait
+  // for it; the other lanes wait for lane 0.
   if (stores_by_tma(kKernel) && lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
   __syncwarp();
   (probe.begin_staging(), ...);
@@ -169,7 +169,7 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   __syncwarp();
   (probe.end_staging(), ...);
   if (lane == 0) {
-    // The copy engine clips boxes at the edges of D; one wholly outside is not worth a copy.
+    // The copy engine clips boxes at the edges of D; a box completely outside is skipped.
     if (box_row < extent_m<kKernel>(params) && box_column < extent_n<kKernel>(params)) {
       ptx::tma_store<kKernel.d_hint>(map, target, box_column, box_row);
     }
@@ -178,8 +178,8 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   staging.buffer = (staging.buffer + 1) % kStoreBuffers;
 }
 
-/// Through shared memory: all of this warp's part, box after box from kBox on; of a tile that a
-/// cluster has cut, the boxes that its CTA number `part` has added up.
+/// Stores a warp's part through shared memory, box after box from kBox on. For a tile that a
+/// cluster has cut, it stores the boxes that CTA number `part` has added up.
 template <TiledKernel kKernel, int kBox = 0, class... Probe>
 __device__ __forceinline__ void store_staged(const Accumulators<kKernel>& accumulators,
                                              const KernelParams& params, Staging& staging, int row,
@@ -198,8 +198,8 @@ __device__ __forceinline__ void store_staged(const Accumulators<kKernel>& accumu
   }
 }
 
-/// The overlapped store: a tile that is computed but not stored yet, in registers, so that the
-/// accumulators are free for the next one. Its boxes leave while that one's wgmmas run.
+/// The overlapped store: holds a computed tile that is not stored yet in registers, so that the
+/// accumulators are free for the next tile. Its boxes are stored during the next tile's wgmmas.
 template <TiledKernel kKernel>
 struct WaitingTile {
   using Boxes = StoreBoxes<kKernel>;
@@ -217,8 +217,8 @@ struct WaitingTile {
     column = tile_column;
     next = 0;
   }
-  /// Stores the next box, if one is left, or all that are. (kBox: which registers are meant must be
-  /// known at compile time.)
+  /// Stores the next box, if one is left, or all remaining ones. (kBox: the registers must be known
+  /// at compile time.)
   template <int kBox = 0>
   __device__ __forceinline__ void store(const KernelParams& params, Staging& staging, bool all,
                                         int lane) {

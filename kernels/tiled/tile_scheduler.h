@@ -1,8 +1,8 @@
-// Which output tile comes when, and which cluster computes which part of it: maps a position in the
-// tile order to tile coordinates, and a cluster to its pieces of work.
+// The order of output tiles, and the assignment of work to clusters: maps a position in the tile
+// order to tile coordinates, and a cluster to its pieces of work.
 //
-// Pure integer functions for host and device, so that a CPU test can show that every order visits
-// every tile of any grid exactly once, and every scheduler every k block of it.
+// Pure integer functions for host and device, so that a CPU test can check that every order visits
+// every tile of any grid exactly once, and every scheduler every k block.
 #pragma once
 
 #include "common/tiles.h"
@@ -16,9 +16,9 @@ HGEMM_HOST_DEVICE inline TileGrid tile_grid(int m, int n, const TiledConfig& c) 
 }
 
 /// Bands of `group` rows of the grid, swept along N; within a band, down the rows first. A wave
-/// then covers a block of about group x (SMs / group) tiles, and reads fewer distinct bytes the
-/// squarer it is. A snake sweeps every other band backwards: where a band ends, the next one begins
-/// with the columns of B that were read last.
+/// then covers a block of about group x (SMs / group) tiles; the closer it is to a square, the
+/// fewer distinct bytes it reads. A snake sweeps every second band backwards, so that a band begins
+/// with the columns of B that the previous band read last.
 HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int group,
                                                 bool snake = false) {
   const int band_tiles = group * grid.n;
@@ -33,8 +33,8 @@ HGEMM_HOST_DEVICE inline TileCoord grouped_tile(int index, TileGrid grid, int gr
 
 HGEMM_HOST_DEVICE inline int magnitude(int a) { return a < 0 ? -a : a; }
 HGEMM_HOST_DEVICE inline int direction(int a) { return a < 0 ? -1 : 1; }
-/// Half of a side, rounded away from zero to an even length: even parts join without a diagonal
-/// step.
+/// Half of a side, rounded away from zero to an even length, because parts of even length join
+/// without a diagonal step.
 HGEMM_HOST_DEVICE inline int even_half(int a) {
   const int half = a / 2;
   return half % 2 != 0 && magnitude(a) > 2 ? half + direction(a) : half;
@@ -42,9 +42,10 @@ HGEMM_HOST_DEVICE inline int even_half(int a) {
 
 /// A Hilbert curve over any rectangle: every run of consecutive tiles is compact, at every scale,
 /// so one order suits every wave size. The recursion is that of the generalised curve by J. Cerveny
-/// ("gilbert"): a block travelled along side a, with side b across, is cut in two when it is long,
-/// else into a part up along b, a part along a, and a part down again. Here it is walked down to
-/// one tile by index: no table, and few registers, since the producer warp has only 32 a thread.
+/// ("gilbert"): a block travelled along side a, with side b across, is cut in two if it is long;
+/// otherwise it is cut into a part up along b, a part along a, and a part down again. Here the
+/// recursion follows one index down to one tile. It uses no table and few registers, because the
+/// producer warp has only 32 per thread.
 HGEMM_HOST_DEVICE inline TileCoord hilbert_tile(int index, TileGrid grid) {
   TileCoord at = {0, 0};
   bool a_along_n = grid.n >= grid.m;  // b is along the other axis
@@ -74,7 +75,7 @@ HGEMM_HOST_DEVICE inline TileCoord hilbert_tile(int index, TileGrid grid) {
         move_b = b_half;
         if (!turn) b -= b_half;
       }
-      if (turn) {  // what was across becomes the direction of travel
+      if (turn) {  // the side that was across becomes the direction of travel
         const bool down = move_b != 0;
         if (down) {
           index -= along;
@@ -89,7 +90,7 @@ HGEMM_HOST_DEVICE inline TileCoord hilbert_tile(int index, TileGrid grid) {
     (a_along_n ? at.m : at.n) += move_b;
     if (turn) a_along_n = !a_along_n;
   }
-  // A line of tiles is left.
+  // One line of tiles is left.
   const bool along_a = magnitude(b) == 1;
   (along_a == a_along_n ? at.n : at.m) += direction(along_a ? a : b) * index;
   return at;
@@ -115,25 +116,25 @@ HGEMM_HOST_DEVICE inline TileCoord tile_at(TileOrder order, int group, int index
   return linear_tile(index, grid);
 }
 
-// ---- Which work a cluster gets ----
+// ---- Assignment of work to clusters ----
 
 /// K blocks [first, end) of the tile at position `tile` of the order.
 ///
-/// The cluster that has the last block of a cut tile adds up and stores; every other part is left
-/// in the workspace, in a slot of its own. Slots of one tile follow one another along K, so that
-/// the sum does not depend on which part is done first.
+/// The cluster with the last block of a cut tile adds up and stores; every other part is left in
+/// the workspace, in a slot of its own. The slots of one tile are ordered along K, so that the sum
+/// does not depend on which part is done first.
 struct Work {
   int tile;
   int first, end;
-  int slot;   ///< where to leave the sums, or the first slot of the tile to be added
+  int slot;   ///< slot for the sums, or the first slot of the tile to add
   int parts;  ///< slots to add; -1: leave the sums
 };
 
-/// A cut in the run of all k blocks of the streamed tiles: `k` blocks into `tile`.
+/// A cut in the sequence of all k blocks of the streamed tiles: `k` blocks into `tile`.
 struct StreamCut {
   int tile, k;
 };
-/// Where the share of cluster `index` of `clusters` begins.
+/// Start of the share of cluster `index` of `clusters`.
 HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles, int k_blocks) {
   const int scaled = index * tiles;
   const int tile = scaled / clusters;
@@ -143,21 +144,21 @@ HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles
   return {tile, rest * whole + rest * (k_blocks - whole * clusters) / clusters};
 }
 
-/// What one cluster of a launch does: `count` pieces of work, in this order. Where the cluster is
-/// the parts of a tile (kClusterSplitK), this is what its CTA number `part` does, which may be no k
-/// block of it.
+/// The work of one cluster of a launch: `count` pieces, in this order. If the CTAs of a cluster are
+/// the parts of a tile (kClusterSplitK), this is the work of its CTA number `part`, which may have
+/// no k block.
 ///
-/// The cluster that adds up a tile comes to it after the parts that it waits for have begun:
-/// streamed parts are done before everything else and in descending order, split parts in ascending
-/// order. So no two clusters wait for each other, and hardly any waits. All clusters must be
-/// resident: an adder that fills its SM waits for CTAs that may need it.
+/// A cluster that adds up a tile reaches it after the parts that it waits for have begun: streamed
+/// parts are done before everything else and in descending order, split parts in ascending order.
+/// So no two clusters wait for each other, and waits are rare. All clusters must be resident,
+/// because an adder that fills its SM waits for CTAs that may need that SM.
 struct WorkList {
   int cluster, clusters, tiles, k_blocks, splits;
   KRange whole;      ///< k blocks of a tile that is not cut in the workspace
-  int streamed = 0;  ///< the first tiles of the order, shared among `sharers` clusters
+  int streamed = 0;  ///< number of tiles, the first of the order, shared among `sharers` clusters
   int sharers = 0;
   StreamCut begin{}, end{};  ///< of this cluster's share
-  int shares = 0;            ///< pieces of work in it
+  int shares = 0;            ///< pieces of work in that share
   int count = 0;
 
   HGEMM_HOST_DEVICE WorkList(const TiledConfig& c, int this_cluster, int launched_clusters,
@@ -203,8 +204,8 @@ struct WorkList {
     const int first = tile == begin.tile ? begin.k : 0;
     if (tile == end.tile) return {tile, first, end.k, cluster, -1};
     if (first == 0) return {tile, 0, k_blocks, 0, 0};
-    // The cluster in whose share the tile begins. Cuts are rounded down, so the share of the
-    // estimate may end just where the tile begins.
+    // The cluster in whose share the tile begins. Cuts are rounded down, so the estimated cluster's
+    // share may end exactly where the tile begins.
     int opener = tile * sharers / streamed;
     const StreamCut next = stream_cut(opener + 1, sharers, streamed, k_blocks);
     if (next.tile < tile || (next.tile == tile && next.k == 0)) ++opener;
@@ -212,7 +213,7 @@ struct WorkList {
   }
 };
 
-/// Clusters that fit on the SMs that a launch takes (TiledConfig::sms). `resident`: on all SMs.
+/// Clusters that fit on the SMs that a launch uses (TiledConfig::sms). `resident`: on all SMs.
 HGEMM_HOST_DEVICE inline int clusters_on_sms(const TiledConfig& c, long long tiles, int resident) {
   if (c.sms == kAllSms || tiles == 0 || resident == 0) return resident;
   if (c.sms != kFewestSms) {
@@ -223,13 +224,13 @@ HGEMM_HOST_DEVICE inline int clusters_on_sms(const TiledConfig& c, long long til
   return static_cast<int>((tiles + waves - 1) / waves);
 }
 
-/// Clusters to launch for so many `pieces` of work, where the GPU holds `resident` at once.
+/// Number of clusters to launch for `pieces` pieces of work, if the GPU holds `resident` at once.
 ///
-/// With PDL and two CTAs on an SM: whole layers of CTAs, which an idle GPU spreads one to each SM,
-/// though some have nothing to do. What each layer leaves is one place on every SM; with fewer, two
-/// CTAs of the next kernel would share an SM and take twice as long (512^3: 3.15 us against 2.87
-/// with one CTA on an SM; in layers 2.55 against 2.80). Not where K is cut: shares are made for the
-/// clusters that there are.
+/// With PDL and two CTAs per SM: whole layers of CTAs, which an idle GPU distributes one to each
+/// SM, although some have no work. Each layer then leaves one free place on every SM. With fewer
+/// CTAs, two CTAs of the next kernel would share an SM and take twice as long (512^3: 3.15 us
+/// against 2.87 with one CTA per SM; in layers 2.55 against 2.80). Not if K is cut, because shares
+/// are made for the existing number of clusters.
 HGEMM_HOST_DEVICE inline int grid_clusters(const TiledConfig& c, long long pieces, int resident) {
   const int clusters = pieces < resident ? static_cast<int>(pieces) : resident;
   const int layer = resident / c.ctas_per_sm;

@@ -1,4 +1,4 @@
-// What a CTA works on: its pieces of work, and its share of the tiles that its cluster fetches.
+// The work of a CTA: its pieces of work, and its share of the tiles that its cluster fetches.
 #pragma once
 
 #include "common/params.h"
@@ -8,7 +8,8 @@
 
 namespace hgemm {
 
-/// The pieces of work of this CTA's cluster. `part`: this CTA's of a tile that the cluster has cut.
+/// The pieces of work of this CTA's cluster. `part`: the CTA's rank in a tile that the cluster has
+/// cut.
 template <TiledKernel kKernel>
 __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGrid grid, int part) {
   return WorkList(kKernel, static_cast<int>(blockIdx.x) / cluster_size(kKernel),
@@ -16,7 +17,7 @@ __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGr
                   ceil_div(extent_k<kKernel>(params), kKernel.bk), part);
 }
 
-/// Which part of the operand tiles this CTA fetches, by its rank among those that share them.
+/// The part of the operand tiles that this CTA fetches, by its rank among the CTAs that share them.
 template <TiledKernel kKernel>
 struct Slices {
   int rank_m, rank_n;
@@ -29,7 +30,7 @@ struct Slices {
     return {(tile.m * kKernel.cluster_m + rank_m) * kKernel.bm,
             (tile.n * kKernel.cluster_n + rank_n) * kKernel.bn};
   }
-  // With at most two CTAs, the second one's slice is the one that ends with the tile.
+  // With at most two CTAs, the second slice is the one that ends with the tile.
   __device__ __forceinline__ int a_row() const {
     return rank_n * (kKernel.bm - a_slice_rows(kKernel));
   }

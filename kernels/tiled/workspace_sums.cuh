@@ -1,9 +1,9 @@
-// Tiles that several CTAs compute, each a part of K: sums that one leaves and another adds.
+// Tiles that several CTAs compute, each a part of K: one CTA leaves its sums, another adds them.
 //
-// Warp by warp: the same warp of every CTA has the same elements of the tile, in the same
-// registers, so sums go through the workspace as they lie in registers, 16 bytes a lane side by
-// side. Each has a flag, raised by who leaves it and lowered by who adds it, so that the next
-// launch finds all of them lowered.
+// It works warp by warp: the same warp of every CTA has the same elements of the tile in the same
+// registers. So sums go through the workspace in register order, with the 16 bytes of each lane
+// side by side. Each has a flag. The warp that leaves the sums raises it, and the warp that adds
+// them lowers it, so that all flags are lowered at the next launch.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -16,7 +16,7 @@ namespace hgemm {
 template <TiledKernel kKernel>
 struct WarpPartial {
   static constexpr int kValues = accumulators_per_thread(kKernel);
-  float* sums;  ///< this lane's first; the next four are 32 lanes further
+  float* sums;  ///< this lane's first sums; its next four are 32 lanes further
   u32* flag;
 
   __device__ __forceinline__ WarpPartial(const KernelParams& params, int slot, u32 rank, int reader,
@@ -63,7 +63,7 @@ __device__ __forceinline__ void add_sums(Accumulators<kKernel>& accumulators,
       ptx::load_v4(sums, partial.sums + (block * kCols + i) * 32);
 #pragma unroll
       for (int j = 0; j < 4; ++j) accumulators[block][i + j] += sums[j];
-      // Else ptxas 13.0 asks for as many sums at once as there are accumulators, and spills.
+      // Otherwise ptxas 13.0 loads as many sums at once as there are accumulators, and spills.
       if ((block * kCols + i) % 64 == 60) __syncwarp();
     }
   }
