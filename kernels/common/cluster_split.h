@@ -1,14 +1,14 @@
-// How the CTAs of a cluster that cut K of one tile share the adding: each box of the tile has one
-// owner. For families whose kernels have `splits`, consumer_count(), store_boxes(), box_value() and
-// box_values().
+// How the CTAs of a cluster that cut K of one tile divide the additions: each box of the tile has
+// one owner. For families whose kernels have `splits`, consumer_count(), store_boxes(), box_value()
+// and box_values().
 #pragma once
 
 #include "common/types.h"
 
 namespace hgemm {
 
-/// Boxes [first_box(rank), first_box(rank + 1)) are added up and stored by this rank of the
-/// cluster; there may be none.
+/// Rank `rank` of the cluster adds up and stores boxes [first_box(rank), first_box(rank + 1));
+/// there may be none.
 template <class Kernel>
 HGEMM_HOST_DEVICE constexpr int first_box(const Kernel& k, int rank) {
   return store_boxes(k) * rank / k.splits;
@@ -21,14 +21,14 @@ template <class Kernel>
 HGEMM_HOST_DEVICE constexpr int most_boxes(const Kernel& k) {
   return (store_boxes(k) + k.splits - 1) / k.splits;
 }
-/// A value of all threads of a consumer, as accumulated.
+/// Bytes of one value from all threads of a consumer, as accumulated.
 inline constexpr int kValueSumBytes = kWarpgroupThreads * 4;
-/// What one peer's consumer sends at most.
+/// The most bytes that one peer's consumer sends.
 template <class Kernel>
 HGEMM_HOST_DEVICE constexpr int sent_bytes(const Kernel& k) {
   return most_boxes(k) * box_values(k) * kValueSumBytes;
 }
-/// What all peers send to a CTA.
+/// The bytes that all peers send to a CTA.
 template <class Kernel>
 HGEMM_HOST_DEVICE constexpr int received_bytes(const Kernel& k) {
   return (k.splits - 1) * consumer_count(k) * sent_bytes(k);

@@ -1,8 +1,9 @@
-// Tiles whose K a cluster has cut: its CTAs add up their parts through distributed shared memory.
+// Adds up a tile whose K a cluster has cut: its CTAs add their parts through distributed shared
+// memory.
 //
-// Each box of a tile (cluster_split.h) has one owner. The others send theirs to it by st.async, and
-// it adds them to its own in the order of their ranks, not in that of arrival. The same thread of
-// every CTA has the same elements of the tile, in the same registers.
+// Each box of a tile (cluster_split.h) has one owner. The other CTAs send their values of it by
+// st.async. The owner adds them to its own in the order of ranks, not of arrival. The same thread
+// of every CTA has the same elements of the tile in the same registers.
 #pragma once
 
 #include "common/cluster_split.h"
@@ -11,8 +12,8 @@
 
 namespace hgemm {
 
-/// One lane, before pipeline.init(), whose fence is for these barriers too: each awaits all that
-/// peers will send for one consumer.
+/// For one lane, before pipeline.init(), whose fence also covers these barriers: each barrier
+/// awaits all data that peers send to one consumer.
 template <auto kKernel>
 __device__ __forceinline__ void init_sums(const Pipeline<kKernel>& pipeline, int rank) {
   const int values = box_value(kKernel, first_box(kKernel, rank + 1)) -
@@ -38,22 +39,22 @@ __device__ __forceinline__ float* value_at(float (&values)[kValues], int index) 
   return &values[index];
 }
 
-/// A consumer of every CTA of the cluster, past its main loop: makes the sums complete in the boxes
-/// that this rank owns; the others are of no use then.
+/// For a consumer of every CTA of the cluster, after its main loop: completes the sums in the boxes
+/// that this rank owns. The other boxes are undefined afterwards.
 template <auto kKernel, class Sums>
 __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKernel>& pipeline,
                                                int rank, int consumer) {
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
-  // Where a peer's values arrive: those of `receiver` in slot after slot, four of each thread side
-  // by side.
+  // Addresses of received values: slot after slot for `receiver`, with the four values of each
+  // thread side by side.
   const auto received = [&](int slot, int receiver, int value) {
     const int begin = box_value(kKernel, first_box(kKernel, receiver));
     return pipeline.smem_base +
            static_cast<u32>((slot * consumer_count(kKernel) + consumer) * sent_bytes(kKernel) +
                             (value - begin) * kValueSumBytes + thread * 16);
   };
-  // Released and acquired: what peers send overwrites stages that this CTA has read, and counts on
-  // barriers that it must have initialised.
+  // Release and acquire are needed: data from peers overwrites stages that this CTA has read, and
+  // arrives on barriers that it must have initialised.
   ptx::cluster_sync();
 #pragma unroll
   for (int box = 0; box < store_boxes(kKernel); ++box) {
@@ -62,7 +63,8 @@ __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKerne
     const u32 barrier = ptx::map_to_rank(pipeline.sums(consumer), static_cast<u32>(owner));
     const int slot = rank < owner ? rank : rank - 1;
 #pragma unroll
-    for (int i = 0; i < box_values(kKernel); i += 4) {  // a fixed length, or it is not unrolled
+    // Fixed length, because the loop is not unrolled otherwise.
+    for (int i = 0; i < box_values(kKernel); i += 4) {
       const int value = box_value(kKernel, box) + i;
       if (value >= box_value(kKernel, box + 1)) continue;
       ptx::store_async_v4(ptx::map_to_rank(received(slot, owner, value), static_cast<u32>(owner)),
@@ -75,7 +77,8 @@ __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKerne
   for (int box = 0; box < store_boxes(kKernel); ++box) {
     if (box_owner(kKernel, box) != rank) continue;
 #pragma unroll
-    for (int i = 0; i < box_values(kKernel); i += 4) {  // a fixed length, or it is not unrolled
+    // Fixed length, because the loop is not unrolled otherwise.
+    for (int i = 0; i < box_values(kKernel); i += 4) {
       const int value = box_value(kKernel, box) + i;
       if (value >= box_value(kKernel, box + 1)) continue;
 #pragma unroll

@@ -1,12 +1,12 @@
-// What the rules of all families ask of a problem: its extents, its alignment and its types.
+// Requirements of all families on a problem: its extents, its alignment and its types.
 #pragma once
 
 #include "common/types.h"
 
 namespace hgemm {
 
-/// D[m x n] = A[m x k] * B[n x k]^T. Leading dimensions: elements from one row of A, B and D to the
-/// next.
+/// Extents of D[m x n] = A[m x k] * B[n x k]^T. Leading dimensions are elements from one row of A,
+/// B or D to the next.
 struct ProblemExtents {
   long long m, n, k;
   long long lda, ldb, ldd;
@@ -34,14 +34,13 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const ProblemExtents& p)
   return nullptr;
 }
 
-/// Whether the rows of a matrix begin at multiples of 16 bytes, if there are several and the first
-/// one does.
+/// Whether all rows of a matrix begin at multiples of 16 bytes, given that the first one does.
 HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(long long rows, long long leading,
                                                   DataType type) {
   return rows == 1 || leading % unit_elements(type) == 0;
 }
-/// Whether the copy engine can fetch A and B (any K: it fills what lies outside with zeros), and
-/// store D (any M: it clips whole rows).
+/// Whether the copy engine can fetch A and B (for any K: it fills elements outside with zeros), and
+/// can store D (for any M: it clips whole rows).
 HGEMM_HOST_DEVICE constexpr bool inputs_are_aligned(const ProblemExtents& p, DataType input) {
   return rows_are_aligned(p.m, p.lda, input) && rows_are_aligned(p.n, p.ldb, input);
 }
@@ -49,13 +48,15 @@ HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, Data
   return rows_are_aligned(p.m, p.ldd, output) && p.n % unit_elements(output) == 0;
 }
 
-/// Types that the kernels compute: 16-bit operands, and sums stored as they are or rounded back.
+/// Whether the kernels support the types: 16-bit operands, and fp32 sums stored as they are or
+/// rounded to 16 bits.
 HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
   return kind.input != DataType::kFp32 &&
          (kind.output == kind.input || kind.output == DataType::kFp32);
 }
 
-/// A kernel whose extents are constants computes one problem, without padding.
+/// Why a kernel with constant extents cannot compute the problem: it computes one problem, without
+/// padding.
 HGEMM_HOST_DEVICE constexpr const char* why_not_made_for(const GemmKind& kind,
                                                          const ProblemExtents& p) {
   const bool same = kind.m == p.m && kind.n == p.n && kind.k == p.k;
@@ -63,7 +64,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_not_made_for(const GemmKind& kind,
              ? nullptr
              : "a kernel with constant extents (fixed) is made for one problem without padding";
 }
-/// What a rule demands, and its source.
+/// The requirement of a rule, and its source.
 struct RuleText {
   const char* name;
   const char* reason;
@@ -73,7 +74,7 @@ inline constexpr RuleText kTypesRule = {
     "the kernels multiply bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, which "
     "rounds them; fp32 is for the ladder's CUDA-core steps), and store the operands' type or fp32"};
 
-/// The extents of that problem.
+/// The constant extents of a kernel.
 HGEMM_HOST_DEVICE constexpr ProblemExtents fixed_extents(const GemmKind& kind) {
   return {kind.m, kind.n, kind.k, kind.k, kind.k, kind.n};
 }

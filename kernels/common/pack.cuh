@@ -1,9 +1,9 @@
-// Rows that the copy engine cannot fetch, copied to where it can.
+// Copies rows that the copy engine cannot fetch to aligned rows.
 //
-// cp.async.bulk.tensor takes addresses, strides and innermost coordinates in whole units of 16
-// bytes only (coordinates between units are an illegal instruction on H200, though the tensor map's
-// extents are counted in elements). So a matrix with an odd leading dimension goes through memory
-// once more: read as it lies, written with rows of whole units.
+// cp.async.bulk.tensor takes addresses, strides and innermost coordinates only in whole units of 16
+// bytes (other coordinates are an illegal instruction on H200, although the tensor map's extents
+// are counted in elements). So a matrix with an odd leading dimension is read and written once
+// more: it is read as it is, and written with rows of whole units.
 #pragma once
 
 #include "common/params.h"
@@ -11,10 +11,10 @@
 
 namespace hgemm {
 
-/// Units of a row that a thread has on their way at once.
+/// Units of a row that a thread has in flight at once.
 inline constexpr int kPackUnits = 4;
 
-/// Units first, first + 32, ... of a row that begins at element `shift` of `words`, of which
+/// Loads units first, first + 32, ... of a row that begins at element `shift` of `words`, of which
 /// `shifted_units` may be read. For all lanes of a warp.
 __device__ __forceinline__ void load_run(const uint4* words, int shift, int first,
                                          int shifted_units, int lane, uint4 (&values)[kPackUnits]) {
@@ -29,7 +29,7 @@ __device__ __forceinline__ void load_run(const uint4* words, int shift, int firs
   if (lane == 31 && last < shifted_units) past = ptx::load_once(words + last);
 #pragma unroll
   for (int j = 0; j < kPackUnits; ++j) {
-    // The last lane's neighbour is the first lane, one step on.
+    // The neighbour of the last lane is the first lane, one step later.
     const uint4 next = j + 1 < kPackUnits ? low[j + 1] : past;
     const uint4 mine = lane == 0 ? next : low[j];
     uint4 high = {
@@ -40,13 +40,13 @@ __device__ __forceinline__ void load_run(const uint4* words, int shift, int firs
   }
 }
 
-/// Body of the kernel, for any grid of kPackThreads. A warp takes runs of 32 * kPackUnits units of
-/// a row.
+/// Body of the kernel, for any grid of CTAs with kPackThreads threads. A warp takes runs of 32 *
+/// kPackUnits units of a row.
 template <bool kPdl>
 __device__ __forceinline__ void pack(const PackParams& params) {
   if constexpr (kPdl) {
-    // What is packed may be the output of the kernel before this one, which may still be reading
-    // what was packed before.
+    // The source may be the output of the kernel before this one, which may also still be reading
+    // the target.
     ptx::griddepcontrol_launch_dependents();
     ptx::griddepcontrol_wait();
   }
@@ -69,7 +69,8 @@ __device__ __forceinline__ void pack(const PackParams& params) {
           static_cast<const unsigned short*>(matrix.source) + row * matrix.source_leading;
       uint4* const target = static_cast<uint4*>(matrix.target) + row * units;
       const UnitWindow begin(source);
-      // Of the row, shifted: a lane's second unit is its neighbour's first.
+      // The units of the row at its shift: the second unit of a lane is the first unit of its
+      // neighbour.
       const int shifted_units =
           (begin.shift + matrix.cols + kElementsPerUnit - 1) / kElementsPerUnit;
       const int run_end = min(shifted_units, run + 32 * kPackUnits + 1);

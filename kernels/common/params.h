@@ -1,4 +1,4 @@
-// The kernel's parameters, laid out alike for host and device.
+// The kernel's parameters, with the same layout on host and device.
 #pragma once
 
 #include "common/types.h"
@@ -15,37 +15,38 @@ struct alignas(64) TensorMap {
 struct KernelParams {
   TensorMap a;
   TensorMap b;
-  TensorMap d;            ///< where the copy engine stores: whole boxes, 128-byte swizzle
-  TensorMap d_tail;       ///< the narrower last box of a row of boxes, no swizzle
-  const void* a_pointer;  ///< for kernels, or first copies, without maps
+  TensorMap d;            ///< for stores by the copy engine: whole boxes, 128-byte swizzle
+  TensorMap d_tail;       ///< the narrower last box of a row of boxes, without swizzle
+  const void* a_pointer;  ///< for kernels without maps, or first copies without a map
   const void* b_pointer;
-  void* d_pointer;    ///< for the store paths of threads
-  float* partials;    ///< where K is cut: partial_bytes(config) for each slot and CTA of a cluster
-  unsigned* flags;    ///< for each of their warps: zero, and left so. TileScheduler::kDynamic: how
-                      ///< many tiles were asked for, likewise
-  int m, n, k;        ///< read by the functions below, as are these
-  int lda, ldb, ldd;  ///< leading dimensions
+  void* d_pointer;  ///< for store paths of threads
+  float* partials;  ///< if K is cut: partial_bytes(config) for each slot and CTA of a cluster
+  /// One for each warp of these: zero before and after each launch. TileScheduler::kDynamic: the
+  /// number of requested tiles, zero likewise.
+  unsigned* flags;
+  int m, n, k;        ///< read them through the functions below
+  int lda, ldb, ldd;  ///< leading dimensions; the same holds for them
 };
 
-// ---- Of the launch before, where A or B is packed (pack.cuh) ----
+// ---- Parameters of the packing launch before, if A or B is packed (pack.cuh) ----
 
-/// One matrix of 2-byte elements. Nothing to be done if `rows` is 0.
+/// One matrix of 2-byte elements. If `rows` is 0, there is nothing to pack.
 struct PackedMatrix {
   const void* source;  ///< a multiple of 2 bytes
   void* target;        ///< a multiple of 16 bytes; rows of ceil(cols / 8) units
   long long source_leading;
   int rows, cols;
 };
-/// Passed by value: A and B, in one launch of any number of CTAs of kPackThreads.
+/// Passed by value: A and B, packed in one launch of any number of CTAs of kPackThreads threads.
 struct PackParams {
   PackedMatrix matrices[2];
 };
 
 inline constexpr int kPackThreads = 256;
 
-// ---- What a kernel reads of its parameters ----
+// ---- How a kernel reads its parameters ----
 
-/// The problem's extents: constants in a kernel that is made for it.
+/// The problem's extents: constants in a kernel that is made for one problem.
 template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int extent_m(const KernelParams& params) {
   return kKernel.fixed ? kKernel.gemm.m : params.m;
@@ -58,8 +59,8 @@ template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int extent_k(const KernelParams& params) {
   return kKernel.fixed ? kKernel.gemm.k : params.k;
 }
-/// Its leading dimensions. A kernel that is made for one problem is made for rows without padding,
-/// but what it packs has some.
+/// Its leading dimensions. A kernel made for one problem has rows without padding, but packed
+/// operands have some.
 template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int leading_a(const KernelParams& params) {
   return kKernel.fixed && !packs(kKernel) ? kKernel.gemm.k : params.lda;

@@ -20,7 +20,7 @@ __device__ __forceinline__ u64 smem_descriptor(u32 address) {
   return static_cast<u64>(address >> 4) | (1ull << 16) | (kStride << 32) | (kSwizzle << 62);
 }
 
-/// Where one role stands on its way around the ring.
+/// The position of one role in the ring.
 template <int kStages>
 struct PipelineState {
   int stage = 0;
@@ -34,7 +34,7 @@ struct PipelineState {
       ++round;
     }
   }
-  /// Past the stages of a tile that another consumer computes.
+  /// Skips the stages of a tile that another consumer computes.
   __device__ __forceinline__ void skip(int stages) {
     const int ahead = stage + stages;
     stage = ahead % kStages;
@@ -49,7 +49,7 @@ struct Pipeline {
   using State = PipelineState<kKernel.stages>;
 
   unsigned char* smem;
-  u32 smem_base;  ///< the same in the shared window
+  u32 smem_base;  ///< its address in the shared window
 
   __device__ __forceinline__ explicit Pipeline(unsigned char* shared)
       : smem(shared), smem_base(ptx::smem_address(shared)) {}
@@ -66,24 +66,25 @@ struct Pipeline {
   __device__ __forceinline__ u32 empty(int stage) const {
     return smem_base + static_cast<u32>(kLayout.empty + stage * 8);
   }
-  /// On which the sums of the cluster's other CTAs arrive for a consumer.
+  /// The barrier on which sums of the cluster's other CTAs arrive for a consumer.
   __device__ __forceinline__ u32 sums(int consumer) const {
     static_assert(adds_in_cluster(kKernel));
     return smem_base + static_cast<u32>(kLayout.sums + consumer * 8);
   }
 
-  /// One thread, once, before any other use. ptx::fence_mbarrier_init() and a CTA or cluster
-  /// barrier must follow.
+  /// One thread calls it once, before any other use. ptx::fence_mbarrier_init() and a CTA or
+  /// cluster barrier must follow.
   __device__ __forceinline__ void init_stages() const {
     for (int stage = 0; stage < kKernel.stages; ++stage) {
       ptx::mbarrier_init(full(stage), 1);
-      // Every warp that reads the stage, in every CTA that our copies reach, releases it to us.
+      // Every warp that reads the stage, in every CTA that our copies reach, arrives to release it.
       ptx::mbarrier_init(empty(stage), readers(kKernel) * 4 * kSharers);
     }
   }
 
-  /// Consumer warp, after its last read of the stage: tells every producer that writes to it. Each
-  /// warp speaks for itself, since wgmma.wait_group of one warp says nothing of the other three.
+  /// For a consumer warp, after its last read of the stage: tells every producer that writes to the
+  /// stage. Each warp arrives by itself, because wgmma.wait_group of one warp does not cover the
+  /// other three.
   __device__ __forceinline__ void release(int stage, int lane) const {
     if constexpr (kSharers == 1) {
       if (lane == 0) ptx::mbarrier_arrive(empty(stage));
@@ -95,8 +96,9 @@ struct Pipeline {
   }
 };
 
-/// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K, each
-/// `tile_rows` rows tall in shared memory, of which the CTA fills rows [slice_row, + slice_rows).
+/// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K. Each has
+/// `tile_rows` rows in shared memory, of which the CTA fills rows [slice_row, slice_row +
+/// slice_rows).
 template <int kTileRows, int kSliceRows, int kBk, CacheHint kHint>
 __device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 full, int k,
                                            int tile_row, int slice_row, unsigned short mask) {

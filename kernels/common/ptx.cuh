@@ -1,4 +1,4 @@
-// The PTX instructions that the kernel is made of, one function each, named after them.
+// The PTX instructions of the kernels, one function each, named after the instruction.
 // Sources: PTX ISA 9.0, sections named beside each group.
 #pragma once
 
@@ -10,12 +10,12 @@ namespace hgemm {
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-/// A wait that lasts longer than this is a bug in the kernel: it traps, and the launch fails,
-/// instead of hanging the GPU. 0: waits have no bound. Below 2^32, since waits read only the
+/// A wait longer than this is a bug in the kernel: it traps, and the launch fails instead of
+/// hanging the GPU. 0: waits have no limit. The limit is below 2^32, because waits read only the
 /// timer's low word: a producer has no registers to spare.
 ///
-/// Only builds of the tuner have a bound, by this macro. In a program that uses an exported kernel
-/// a wait may last: a debugger, time slicing or a suspended process holds up the GPU, and a trap
+/// Only builds of the tuner have a limit, by this macro. In a program that uses an exported kernel
+/// a wait may last long: a debugger, time slicing or a suspended process stops the GPU, and a trap
 /// would end the CUDA context of the whole process.
 #ifdef HGEMM_WAIT_LIMIT_NS
 inline constexpr u32 kWaitLimitNs = HGEMM_WAIT_LIMIT_NS;
@@ -36,20 +36,20 @@ __device__ __forceinline__ u32 globaltimer_low_ns() {
   return ns;
 }
 
-/// Traps if a wait that began at `start_ns` has lasted too long.
+/// Traps if a wait that began at `start_ns` exceeds the limit.
 __device__ __forceinline__ void check_wait(u32 start_ns) {
   if constexpr (kWaitLimitNs != 0) {
     if (globaltimer_low_ns() - start_ns > kWaitLimitNs) asm volatile("trap;");
   }
 }
-/// When a wait begins; nothing where waits have no bound.
+/// The time at which a wait begins; not read if waits have no limit.
 __device__ __forceinline__ u32 wait_start_ns() {
   if constexpr (kWaitLimitNs != 0) return globaltimer_low_ns();
   return 0;
 }
 
-/// Swizzle atoms of shared memory that begins elsewhere would be split: the sums would be wrong.
-/// CUDA gives it the alignment that it is declared with, so exported builds do not look.
+/// Traps if shared memory does not begin at a swizzle atom: atoms would be split, and the sums
+/// would be wrong. CUDA aligns shared memory as declared, so exported builds do not check.
 __device__ __forceinline__ void check_swizzle_alignment(u32 smem_base) {
   if constexpr (kWaitLimitNs != 0) {
     if (smem_base % 1024 != 0) asm volatile("trap;");
@@ -69,7 +69,7 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Arrives at the barrier that lies at the same offset in CTA `rank` of the cluster.
+/// Arrives at the barrier with the same offset in CTA `rank` of the cluster.
 __device__ __forceinline__ void mbarrier_arrive_cluster(u32 barrier, u32 rank) {
   asm volatile(
       "{\n"
@@ -96,7 +96,7 @@ __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
       : "memory");
   return done != 0;
 }
-/// Waits for the phase with this parity to complete, for kWaitLimitNs at most.
+/// Waits for the phase with this parity to complete, for at most kWaitLimitNs.
 __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
   if (mbarrier_try_wait(barrier, parity)) return;
   const u32 start_ns = wait_start_ns();
@@ -110,13 +110,14 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-/// Whole warps need not be together at a cluster's barrier, nor all warps at the same place of the
-/// program. Every thread that has not ended arrives, and waits before it arrives again.
+/// The threads of a warp need not be converged at a cluster barrier, and warps may be at different
+/// places of the program. Every thread that has not ended must arrive, and must wait before it
+/// arrives again.
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
-/// The same where threads only wait for one another: nothing but initialised barriers, which have a
-/// fence of their own (fence_mbarrier_init), is made visible. A release would wait until every
+/// The same, if threads only wait for one another. It makes nothing visible except initialised
+/// barriers, which have their own fence (fence_mbarrier_init). A release would wait until every
 /// earlier write of the CTA has reached memory.
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
@@ -132,16 +133,16 @@ __device__ __forceinline__ void cluster_sync_relaxed() {
   cluster_arrive_relaxed();
   cluster_wait();
 }
-/// The same among the threads of a CTA ("barrier").
+/// The same for the threads of a CTA ("barrier").
 __device__ __forceinline__ void cta_sync() { asm volatile("barrier.cta.sync 0;" ::: "memory"); }
 
-/// The address in CTA `rank` of the cluster that lies at the same offset ("mapa").
+/// The address with the same offset in CTA `rank` of the cluster ("mapa").
 __device__ __forceinline__ u32 map_to_rank(u32 address, u32 rank) {
   u32 remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
   return remote;
 }
-/// Four values to another CTA's shared memory; their bytes complete on a barrier there
+/// Writes four values to another CTA's shared memory; their bytes complete on a barrier there
 /// ("st.async").
 __device__ __forceinline__ void store_async_v4(u32 remote, const float* values,
                                                u32 remote_barrier) {
@@ -152,7 +153,7 @@ __device__ __forceinline__ void store_async_v4(u32 remote, const float* values,
       : "memory");
 }
 
-/// One value likewise.
+/// Writes one value in the same way.
 __device__ __forceinline__ void store_async(u32 remote, u32 value, u32 remote_barrier) {
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(remote),
@@ -162,7 +163,7 @@ __device__ __forceinline__ void store_async(u32 remote, u32 value, u32 remote_ba
 
 // ---- Programmatic dependent launch ("griddepcontrol") ----
 
-/// Waits until the kernels before this one have completed, and their writes are visible.
+/// Waits until the kernels before this one have completed and their writes are visible.
 __device__ __forceinline__ void griddepcontrol_wait() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
@@ -187,13 +188,13 @@ __device__ __forceinline__ u64 cache_policy() {
   }
   return policy;
 }
-/// Box at (column, row) to L2 ("cp.async.bulk.prefetch.tensor").
+/// Prefetches the box at (column, row) into L2 ("cp.async.bulk.prefetch.tensor").
 __device__ __forceinline__ void tma_prefetch(const TensorMap& map, int column, int row) {
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
                "r"(column), "r"(row)
                : "memory");
 }
-/// Box at (column, row) to shared memory; its bytes complete on `barrier`.
+/// Copies the box at (column, row) to shared memory; its bytes complete on `barrier`.
 template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, u32 barrier,
                                          int column, int row) {
@@ -211,7 +212,8 @@ __device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, 
         : "memory");
   }
 }
-/// The same box to the same offset in every CTA of `mask`, completing on each one's own barrier.
+/// Copies the box to the same offset in every CTA of `mask`; it completes on each CTA's own
+/// barrier.
 template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const TensorMap& map,
                                                    u32 barrier, int column, int row,
@@ -261,21 +263,22 @@ __device__ __forceinline__ void fence_proxy_async() {
 
 // ---- Copies by threads ("cp.async") ----
 
-/// 16 bytes to shared memory past L1, of which the first `valid` bytes are read and the others are
-/// zeros. L2 fetches 128 bytes where it misses.
+/// Copies 16 bytes to shared memory, bypassing L1. The first `valid` bytes are read, the others
+/// become zero. On a miss L2 fetches 128 bytes.
 __device__ __forceinline__ void copy_async_16(u32 destination, const void* source, int valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
                "l"(source), "r"(valid)
                : "memory");
 }
-/// Waits for all of this thread's.
+/// Waits for all of this thread's copies.
 __device__ __forceinline__ void copy_async_wait_all() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
 // ---- Named barriers ("bar") ----
 
-/// Waits until `kThreads` threads have arrived at or wait for barrier `id` of the CTA.
+/// Waits until `kThreads` threads have arrived at barrier `id` of the CTA, including those that
+/// wait.
 template <int kThreads>
 __device__ __forceinline__ void named_barrier_sync(int id) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(kThreads) : "memory");
@@ -300,7 +303,7 @@ __device__ __forceinline__ void wgmma_wait_group() {
 
 // ---- Memory that CTAs share ("Memory Consistency Model") ----
 
-/// To and from L2: what another SM is to read, and what another SM wrote.
+/// Stores and loads through L2, for data that another SM reads or wrote.
 __device__ __forceinline__ void store_v4(float* address, const float* values) {
   asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(values[0]),
                "f"(values[1]), "f"(values[2]), "f"(values[3])
@@ -312,7 +315,7 @@ __device__ __forceinline__ void load_v4(float* values, const float* address) {
                : "l"(address)
                : "memory");
 }
-/// 16 bytes that nobody reads again.
+/// Loads 16 bytes that are not read again.
 __device__ __forceinline__ uint4 load_once(const uint4* address) {
   uint4 value;
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -324,7 +327,8 @@ __device__ __forceinline__ uint4 load_once(const uint4* address) {
 __device__ __forceinline__ void prefetch_l2(const void* address) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
 }
-/// What this thread wrote, or knows to be written by a barrier, is seen by who sees the flag.
+/// Stores a flag. A thread that sees it also sees this thread's earlier writes, and those that it
+/// knows of through a barrier.
 __device__ __forceinline__ void store_release(u32* flag, u32 value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
@@ -333,7 +337,7 @@ __device__ __forceinline__ u32 load_acquire(const u32* flag) {
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
 }
-/// Returns the value before. Relaxed: the number itself is all that is asked for.
+/// Returns the value before the addition. Relaxed, because it orders no other access.
 __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
   u32 before;
   asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
@@ -342,7 +346,7 @@ __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
                : "memory");
   return before;
 }
-/// For kWaitLimitNs at most.
+/// Waits for at most kWaitLimitNs.
 __device__ __forceinline__ void wait_until_set(const u32* flag) {
   const u32 start_ns = wait_start_ns();
   while (load_acquire(flag) == 0) check_wait(start_ns);
@@ -371,13 +375,13 @@ __device__ __forceinline__ u32 pack(float low, float high) {
   }
   return packed;
 }
-/// The bits of a value, in another register.
+/// Copies the bits of a value to another register.
 __device__ __forceinline__ u32 copy_bits(float value) {
   u32 bits;
   asm volatile("mov.b32 %0, %1;" : "=r"(bits) : "f"(value));
   return bits;
 }
-/// Back to fp32, exactly.
+/// Converts back to fp32, exactly.
 template <DataType kType>
 __device__ __forceinline__ void unpack(u32 packed, float& low, float& high) {
   static_assert(element_bytes(kType) == 2, "only 16-bit types come in pairs");
@@ -404,7 +408,7 @@ __device__ __forceinline__ void stmatrix_x2(u32 address, u32 r0, u32 r1) {
                : "memory");
 }
 
-/// Two of them transposed: lane i % 16 gives the address of column i % 8 of matrix i / 8.
+/// Stores two of them transposed: lane i % 16 gives the address of column i % 8 of matrix i / 8.
 __device__ __forceinline__ void stmatrix_x2_transposed(u32 address, u32 r0, u32 r1) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
                "r"(r0), "r"(r1)
@@ -422,7 +426,7 @@ __device__ __forceinline__ void store_shared_v2(u32 address, u32 first, u32 seco
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(first), "r"(second)
                : "memory");
 }
-/// To what lies at `address` in CTA `rank` of the cluster.
+/// Stores to the same offset in CTA `rank` of the cluster.
 __device__ __forceinline__ void store_to_rank(u32 address, u32 rank, float value) {
   asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(map_to_rank(address, rank)), "f"(value)
                : "memory");

@@ -1,4 +1,4 @@
-// Boxes of D in shared memory, stored by the threads of a warp: the staged store path.
+// The staged store path: the threads of a warp store boxes of D from shared memory.
 #pragma once
 
 #include "common/params.h"
@@ -6,26 +6,26 @@
 
 namespace hgemm {
 
-/// The 16 bytes of a swizzled box that hold chunk `chunk` of row `row` (128-byte swizzle, PTX ISA
-/// "Shared memory layout"): as the tensor map of D says, and in different banks for the rows of an
-/// 8x8 matrix.
+/// The position in a swizzled box of the 16-byte chunk `chunk` of row `row` (128-byte swizzle, PTX
+/// ISA "Shared memory layout"). It agrees with the tensor map of D, and puts the rows of an 8x8
+/// matrix in different banks.
 HGEMM_HOST_DEVICE constexpr int swizzled_chunk(int chunk, int row) {
   return chunk ^ (row % kSwizzleRows);
 }
 
-/// One warp's box of rows x kCols elements, staged at `source`, to D at (row, column), which may be
-/// any address. Clipped at D's edges. A whole box (128 bytes a row) is swizzled; a narrower one has
-/// plain rows.
+/// Stores one warp's box of rows x kCols elements, staged at `source`, to D at (row, column), which
+/// may be any address; clipped at D's edges. A whole box (128 bytes per row) is swizzled; a
+/// narrower one has plain rows.
 ///
-/// 16-bit elements go two a lane, side by side in memory as in the box; but where a row begins
-/// between two words in memory, each lane stores its first element with its left neighbour's
-/// second.
+/// Each lane stores two 16-bit elements, which are neighbours in memory as in the box. If a row
+/// begins between two words in memory, each lane stores its first element together with its left
+/// neighbour's second.
 template <auto kKernel, int kRows, int kCols>
 __device__ __forceinline__ void store_rows_of_box(const KernelParams& params, u32 source, int row,
                                                   int column, int lane) {
   constexpr int kBytes = element_bytes(kKernel.gemm.output);
   constexpr bool kSwizzled = kCols * kBytes == kSwizzleBytes;
-  const int valid = min(kCols, extent_n<kKernel>(params) - column);  // of a row
+  const int valid = min(kCols, extent_n<kKernel>(params) - column);  // columns of a row
   const int rows = min(kRows, extent_m<kKernel>(params) - row);
   const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
   const u64 first_element = static_cast<u64>(row) * leading + static_cast<u64>(column);
@@ -58,7 +58,7 @@ __device__ __forceinline__ void store_rows_of_box(const KernelParams& params, u3
       } else if (first < 0 && valid > 0) {
         d[0] = static_cast<unsigned short>(word);
       }
-      // The last element of a full row, where the lane that would begin with it has none of its
+      // The last element of a full row: the lane that would begin with it has no elements of its
       // own.
       if (shifted && kCols == 64 && lane == 31 && valid == kCols) {
         d[kCols - 1] = static_cast<unsigned short>(word >> 16);

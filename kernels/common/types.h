@@ -1,5 +1,5 @@
-// What every kernel family shares: data types, what of a problem is compiled into a kernel, and the
-// limits of the device.
+// Shared by all kernel families: data types, the part of a problem that is compiled into a kernel,
+// and the limits of the device.
 //
 // Compiled by the host compiler and by NVRTC, so it includes nothing.
 #pragma once
@@ -20,30 +20,30 @@ HGEMM_HOST_DEVICE constexpr int element_bytes(DataType type) {
 /// The part of a GEMM problem that is compiled into its kernel.
 struct GemmKind {
   DataType input = DataType::kBf16;   ///< of A and B
-  DataType output = DataType::kBf16;  ///< of D; sums are fp32
-  /// Rows of A, rows of B and depth, where the config makes them constants (`fixed`); else 0.
+  DataType output = DataType::kBf16;  ///< of D; sums are always fp32
+  /// Rows of A, rows of B and depth, if the config makes them constants (`fixed`); otherwise 0.
   int m = 0, n = 0, k = 0;
 
   constexpr bool operator==(const GemmKind&) const = default;
 };
 
-/// What L2 is told of an operand's lines: nothing, that they will not be needed again, or that they
-/// will (PTX ISA, "cache eviction priority").
+/// Hint to L2 about an operand's lines: none, not needed again, or needed again (PTX ISA, "cache
+/// eviction priority").
 enum class CacheHint : unsigned char { kNone, kEvictFirst, kEvictLast };
 
 /// How a tile of D is written.
 enum class StorePath : unsigned char {
   kDirect,  ///< from registers to memory
   kTma,     ///< through shared memory, by the copy engine
-  /// Through shared memory, by ordinary stores, which take any D: the copy engine's stores begin
-  /// and end at multiples of 16 bytes, whatever their tensor map says (measured on H200:
-  /// coordinates between them are an illegal instruction, and a row's last piece is stored whole).
+  /// Through shared memory, by ordinary stores, which support any D. Stores of the copy engine
+  /// begin and end at multiples of 16 bytes, whatever their tensor map says (measured on H200:
+  /// other coordinates are an illegal instruction, and the last piece of a row is stored whole).
   kStaged,
-  kOverlapped,  ///< as kTma, but kept in registers first and stored while the next tile is
-                ///< multiplied
+  /// As kTma, but first kept in registers, and stored while the next tile is multiplied.
+  kOverlapped,
 };
 
-/// What the rules need to know of a device. Defaults: sm_90 (H100, H200).
+/// The limits of a device that rules use. Defaults: sm_90 (H100, H200).
 struct DeviceLimits {
   int smem_bytes_per_cta = 232448;     ///< cudaDevAttrMaxSharedMemoryPerBlockOptin, H200
   int registers_per_partition = 512;   ///< per lane: 64 K registers / 4 partitions / 32 lanes
@@ -57,7 +57,7 @@ HGEMM_HOST_DEVICE constexpr int unit_elements(DataType type) {
   return kUnitBytes / element_bytes(type);
 }
 
-/// Bytes of an element of A and B: types_are_supported() has 16-bit operands only.
+/// Bytes of an element of A and B; types_are_supported() allows only 16-bit operands.
 inline constexpr int kInputBytes = 2;
 
 inline constexpr int kWarpgroupThreads = 128;
@@ -72,7 +72,7 @@ inline constexpr int kSwizzleRows = 8;
 /// TMA limit on every box extent (cuTensorMapEncodeTiled: boxDim[i] <= 256).
 inline constexpr int kMaxBoxRows = 256;
 
-/// Registers per thread at kernel entry: the register file is handed out in units of 8 per thread.
+/// Registers per thread at kernel entry: the register file is allocated in units of 8 per thread.
 /// Measured with ptxas 13.0, one CTA per SM: 256 threads -> 255, 384 -> 168, 512 -> 128.
 HGEMM_HOST_DEVICE constexpr int entry_registers(int threads, int ctas_per_sm,
                                                 const DeviceLimits& limits = {}) {
@@ -81,9 +81,9 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(int threads, int ctas_per_sm,
   return registers < limits.max_registers_per_thread ? registers : limits.max_registers_per_thread;
 }
 
-/// Each CTA on an SM reserves 1 KB beside what it asks for
-/// (cudaDevAttrReservedSharedMemoryPerBlock), one alone included: two have half of the SM's less
-/// that.
+/// Each CTA on an SM, also a single one, reserves 1 KB in addition to its request
+/// (cudaDevAttrReservedSharedMemoryPerBlock): each of two CTAs gets half of the SM's memory less 1
+/// KB.
 HGEMM_HOST_DEVICE constexpr int smem_limit(int ctas_per_sm, const DeviceLimits& limits) {
   return ctas_per_sm == 1 ? limits.smem_bytes_per_cta
                           : (limits.smem_bytes_per_cta + 1024) / ctas_per_sm - 1024;

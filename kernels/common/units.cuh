@@ -1,4 +1,4 @@
-// Rows of 2-byte elements that begin anywhere, read in the units of 16 bytes that hold them.
+// Reads rows of 2-byte elements that begin at any address, in the 16-byte units that hold them.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -7,10 +7,10 @@ namespace hgemm {
 
 inline constexpr int kElementsPerUnit = kUnitBytes / kInputBytes;
 
-/// The two units of 16 bytes, as they lie in memory, that hold eight elements from any address on.
+/// The two 16-byte units that hold eight elements beginning at any address.
 struct UnitWindow {
   u64 address;  ///< of the first unit
-  int shift;    ///< which of its elements is the first of the eight
+  int shift;    ///< index in that unit of the first of the eight elements
 
   __device__ __forceinline__ explicit UnitWindow(const unsigned short* source)
       : address(reinterpret_cast<u64>(source)), shift(static_cast<int>(address % 16)) {
@@ -22,7 +22,7 @@ struct UnitWindow {
   }
 };
 
-/// Where a matrix's elements are: from the first one to past the last one.
+/// The memory of a matrix, from its first element to the end of its last one.
 struct MatrixBounds {
   u64 begin, end;
 
@@ -34,8 +34,8 @@ struct MatrixBounds {
   }
 };
 
-/// Eight elements, or `count` of them and zeros, one by one: for where the units that hold them
-/// leave the matrix. All are on their way at once.
+/// Eight elements, or `count` of them and zeros, read one by one, for units that reach outside the
+/// matrix. All loads are in flight at once.
 __device__ __forceinline__ uint4 load_elements(const unsigned short* source, int count) {
   unsigned short elements[kElementsPerUnit];
 #pragma unroll
@@ -48,7 +48,7 @@ __device__ __forceinline__ uint4 load_elements(const unsigned short* source, int
   return {words[0], words[1], words[2], words[3]};
 }
 
-/// Eight elements from element `shift` of two units on.
+/// The eight elements that begin at element `shift` of two units.
 __device__ __forceinline__ uint4 shifted_unit(const uint4& low, const uint4& high, int shift) {
   u32 w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
   if (shift & 4) {

@@ -1,5 +1,5 @@
-// The GEMV family's config: kernels for a few rows of A, or of B, by CUDA cores. rules.h says which
-// configs are valid.
+// The GEMV family's config: kernels for a few rows of A, or of B, computed by CUDA cores. rules.h
+// says which configs are valid.
 //
 // Compiled by the host compiler and by NVRTC.
 #pragma once
@@ -9,25 +9,25 @@
 
 namespace hgemm {
 
-/// One point of the GEMV space. The small operand's rows are the vectors; the rows of the other one
-/// are multiplied by all of them.
+/// One point of the GEMV space. The rows of the small operand are the vectors; each row of the
+/// large operand is multiplied by all of them.
 struct GemvConfig {
-  int vectors = 1;      ///< rows of the small operand, at most
-  int rows = 16;        ///< rows of the large operand for each CTA
-  int step = 1024;      ///< elements that a warp takes of a row at a time
-  int depth = 2;        ///< steps that a warp has on their way: 1 or 2
-  int warps = 8;        ///< of a CTA: 4, 8 or 12
-  int splits = 1;       ///< parts of K of a block of rows, each a CTA of the block's cluster
-  int ctas_per_sm = 1;  ///< 1 or 2, which limits the registers of a thread
-  /// Programmatic dependent launch: as in TiledConfig, it reads no operand until the kernel before
-  /// it in the stream is done, but asks L2 for them.
+  int vectors = 1;      ///< most rows of the small operand
+  int rows = 16;        ///< rows of the large operand per CTA
+  int step = 1024;      ///< elements of a row that a warp takes at a time
+  int depth = 2;        ///< steps that a warp has in flight: 1 or 2
+  int warps = 8;        ///< warps of a CTA: 4, 8 or 12
+  int splits = 1;       ///< parts of K of a block of rows; each is a CTA of the block's cluster
+  int ctas_per_sm = 1;  ///< 1 or 2; it limits the registers of a thread
+  /// Programmatic dependent launch, with the contract of TiledConfig::pdl: before the earlier
+  /// kernels have completed, the kernel MUST NOT read an operand; it only prefetches them into L2.
   bool pdl = false;
   bool fixed = false;  ///< the problem's extents are constants in the kernel
 
   constexpr bool operator==(const GemvConfig&) const = default;
 };
 
-/// A config made for a kind of problem: what is compiled.
+/// A config made for a kind of problem: the kernel that is compiled.
 struct GemvKernel : GemvConfig {
   using Config = GemvConfig;
   GemmKind gemm;
@@ -36,11 +36,11 @@ struct GemvKernel : GemvConfig {
 };
 
 inline constexpr int kMaxVectors = 16;
-/// Elements of a unit of 16 bytes, and those that a warp loads of a row at once: a unit a lane.
+/// Elements of a 16-byte unit, and elements of a row that a warp loads at once (a unit per lane).
 inline constexpr int kVectorUnit = 8;
 inline constexpr int kVectorStep = 32 * kVectorUnit;
 
-/// Nothing here needs alignment.
+/// GEMV kernels need no alignment.
 HGEMM_HOST_DEVICE constexpr bool packs(const GemvConfig&) { return false; }
 HGEMM_HOST_DEVICE constexpr int cluster_size(const GemvConfig& c) { return c.splits; }
 HGEMM_HOST_DEVICE constexpr int threads_per_cta(const GemvConfig& c) { return 32 * c.warps; }
@@ -55,9 +55,9 @@ HGEMM_HOST_DEVICE constexpr int warp_rows(const GemvConfig& c) {
 HGEMM_HOST_DEVICE constexpr int row_sharers(const GemvConfig& c) {
   return c.rows < c.warps ? c.warps / c.rows : 1;
 }
-/// Sums of a warp: one for each lane in the end, at most.
+/// Sums of a warp; at most one for each lane in the end.
 HGEMM_HOST_DEVICE constexpr int warp_sums(const GemvConfig& c) { return warp_rows(c) * c.vectors; }
-/// Registers of a thread: what is on its way, sums, the elements of a unit as fp32, and the rest
+/// Registers of a thread: loads in flight, sums, the elements of a unit as fp32, and the rest
 /// (measured with ptxas 13.0).
 HGEMM_HOST_DEVICE constexpr int registers_needed(const GemvConfig& c) {
   const int rows = warp_rows(c);
@@ -80,12 +80,12 @@ HGEMM_HOST_DEVICE constexpr GemvSmem smem_layout(const GemvKernel& k) {
   return layout;
 }
 
-/// How a launch goes through the rows of the large operand: those of one class, which lie whole
-/// units of 16 bytes apart and so are shifted alike against them, in blocks of `rows`.
+/// How a launch goes through the rows of the large operand. The rows of a block of `rows` belong to
+/// one class: they lie whole 16-byte units apart, so their offset to the units is the same.
 struct GemvGrid {
   bool flipped;  ///< A is the large operand
-  int rows;      ///< of the large operand
-  int classes;   ///< row r is of class r % classes
+  int rows;      ///< rows of the large operand
+  int classes;   ///< row r belongs to class r % classes
   int used;      ///< classes that have rows
   int class_blocks;
   HGEMM_HOST_DEVICE constexpr int blocks() const { return used * class_blocks; }

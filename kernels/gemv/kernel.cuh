@@ -1,14 +1,14 @@
-// The GEMV kernel, for a few rows of A or of B, by CUDA cores: D[m x n] = A[m x k] * B[n x k]^T,
-// where one operand has 1 to 16 rows, the vectors, and the other one is read once and as fast as
-// memory gives it.
+// The GEMV kernel, for a few rows of A or of B, computed by CUDA cores: D[m x n] = A[m x k] * B[n x
+// k]^T. One operand has 1 to 16 rows, the vectors; the other one is read once, as fast as memory
+// delivers it.
 //
-// Nothing here needs alignment. Rows of the large operand are read in the units of 16 bytes that
-// lie wholly in them; all rows of a CTA have as many elements before their first one (GemvGrid),
-// so that units of the vectors in shared memory begin there too. What is left, up to seven elements
-// at either end, is read element by element, outside of the loop: no load leaves the matrix. Sums
-// are fp32, in the same order whatever the launch.
+// The kernel needs no alignment. Rows of the large operand are read in the 16-byte units that lie
+// completely in them. All rows of a CTA have the same number of elements before their first unit
+// (GemvGrid), so units of the vectors in shared memory begin there too. The remaining elements, up
+// to seven at either end of a row, are read one by one outside the loop, so no load leaves the
+// matrix. Sums are fp32, in an order that does not depend on the launch.
 //
-// Read top to bottom: loads, loose ends, vectors, kernel.
+// Read top to bottom: loads, loose elements, vectors, kernel.
 #pragma once
 
 #include "common/params.h"
@@ -18,17 +18,17 @@
 
 namespace hgemm {
 
-/// The operands by their roles. Leading dimensions and strides in elements.
+/// The operands by their roles. Leading dimensions and strides are in elements.
 struct VectorRoles {
   const unsigned short* large;
-  int rows;  ///< of it
+  int rows;  ///< rows of the large operand
   const unsigned short* vectors;
   void* d;
   long long large_leading, vector_leading;
   int count;  ///< vectors
   int k;
-  long long d_row;     ///< in D, from one row of the large operand to the next
-  long long d_vector;  ///< from one vector to the next
+  long long d_row;     ///< stride in D from one row of the large operand to the next
+  long long d_vector;  ///< stride in D from one vector to the next
 };
 template <GemvKernel kKernel>
 __device__ __forceinline__ VectorRoles vector_roles(const KernelParams& params, bool flipped) {
@@ -53,8 +53,8 @@ __device__ __forceinline__ void widen(const uint4& unit, float* values) {
   for (int i = 0; i < 4; ++i) ptx::unpack<kType>(words[i], values[2 * i], values[2 * i + 1]);
 }
 
-/// How the elements of each of a CTA's rows divide: `head` before the first unit, `units`, and the
-/// rest after the last one.
+/// How the elements of each row of a CTA are divided: `head` before the first unit, `units`, and
+/// the rest after the last unit.
 struct RowUnits {
   int head, units, loose;  ///< loose: elements in no unit
 
@@ -64,14 +64,15 @@ struct RowUnits {
         loose(k - units * kElementsPerUnit) {}
 };
 
-/// What a warp has on its way: kSteps units for each lane of each of its rows.
+/// The loads of a warp in flight: kSteps units for each lane of each of its rows.
 template <GemvKernel kKernel>
 struct VectorLoads {
   static constexpr int kRows = warp_rows(kKernel);
   static constexpr int kSteps = kKernel.step / kVectorStep;
   uint4 units[kRows][kSteps];
 
-  /// Units first, first + 32, ... of each row, up to `end`. `rows` are at their first units.
+  /// Loads units first, first + 32, ... of each row, up to `end`. `rows` point to their first
+  /// units.
   __device__ __forceinline__ void load(const uint4* const (&rows)[kRows], int first, int end) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
@@ -93,7 +94,7 @@ __device__ __forceinline__ float widen_one(unsigned short bits) {
   return value;
 }
 
-/// The elements that are in no unit, one for each lane: of a warp's rows and of the vectors.
+/// The elements that are in no unit, one per lane, for a warp's rows and for the vectors.
 template <GemvKernel kKernel>
 struct LooseEnds {
   static constexpr int kRows = warp_rows(kKernel);
@@ -125,8 +126,8 @@ struct LooseEnds {
   }
 };
 
-/// The vectors' elements that belong to units [begin, end) of the large operand's rows, the first
-/// of which begins at element `head`. Several at a time: each comes from memory.
+/// Loads the vectors' elements that belong to units [begin, end) of the large operand's rows; the
+/// first unit begins at element `head`. Several at a time, because each comes from memory.
 template <GemvKernel kKernel>
 __device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem, int head,
                                               int begin, int end) {
@@ -135,7 +136,8 @@ __device__ __forceinline__ void stage_vectors(const VectorRoles& roles, u32 smem
   constexpr int kStride = threads_per_cta(kKernel);
   const int units = end - begin;
   const MatrixBounds bounds(roles.vectors, roles.count, roles.k, roles.vector_leading);
-  const int valid = units * roles.count;  // of units; what follows them are no vectors
+  // Units of vectors that exist: the problem may have fewer vectors than the config.
+  const int valid = units * roles.count;
   const int all = units * kKernel.vectors;
   const auto vector_of = [&](int index) { return kKernel.vectors == 1 ? 0 : index / units; };
   const auto source_of = [&](int index) {
@@ -180,17 +182,17 @@ __device__ constexpr int power_of_two_up_to(int limit) {
   return power;
 }
 
-/// The sum of one (row, vector) that this lane has, `mine`, with those of all that have other parts
-/// of the row: warps of this CTA and of the others of its cluster, always in the same order.
-/// Complete in the lanes that have sums of the first of these warps, in the first CTA.
+/// Adds this lane's sum of one (row, vector), `mine`, to those of all lanes with other parts of the
+/// row: warps of this CTA and of the other CTAs of its cluster, always in the same order. The
+/// result is complete in the lanes with sums of the first of these warps, in the first CTA.
 ///
-/// CTAs have arrived at the cluster's barrier once before: they are all there. Each leaves its sums
-/// in the first one's shared memory, and may go.
+/// CTAs have arrived once at the cluster's barrier before, so all of them have started. Each writes
+/// its sums to the first CTA's shared memory, and may then end.
 template <GemvKernel kKernel>
 __device__ __forceinline__ float add_vector_parts(float mine, u32 smem, int warp, int lane) {
   constexpr int kSharers = row_sharers(kKernel);
   constexpr int kSums = warp_sums(kKernel);
-  constexpr int kSlots = kSharers * kKernel.splits;  // of one sum
+  constexpr int kSlots = kSharers * kKernel.splits;  // for each sum
   if constexpr (kSlots == 1) return mine;
   const u32 slots =
       smem + static_cast<u32>(smem_layout(kKernel).sums + warp / kSharers * kSlots * kSums * 4);
@@ -211,7 +213,7 @@ __device__ __forceinline__ float add_vector_parts(float mine, u32 smem, int warp
     __syncthreads();
   }
   if (warp % kSharers != 0) return 0;
-  // Lanes that have no sum help those that have: as many to each as there are, or slots.
+  // Lanes without a sum help those with one: as many for each as there are, at most one per slot.
   constexpr int kHelpers = power_of_two_up_to(kSlots < 32 / kSums ? kSlots : 32 / kSums);
   float sum = 0;
   for (int slot = lane / kSums; slot < kSlots; slot += kHelpers) {
@@ -244,9 +246,9 @@ struct GemvBlock {
   VectorRoles roles;
   int first_row;  ///< of this warp
   RowUnits row_units;
-  KRange part;               ///< units of each row that are this CTA's
-  bool adds_up;              ///< this warp, for those that share its rows
-  const uint4* rows[kRows];  ///< their first units
+  KRange part;               ///< this CTA's units of each row
+  bool adds_up;              ///< whether this warp adds up for the warps that share its rows
+  const uint4* rows[kRows];  ///< first units of the rows
 
   __device__ __forceinline__ GemvBlock(u32 shared, const GemvGrid& gemv_grid,
                                        const VectorRoles& gemv_roles)
@@ -259,7 +261,7 @@ struct GemvBlock {
         row_units(reinterpret_cast<u64>(roles.large + row_class() * roles.large_leading), roles.k),
         part(part_of_k(row_units.units, part_index(), kKernel.splits)),
         adds_up(warp % kSharers == 0 && part_index() == 0) {
-    // Past the last row the last one is read again, and not stored.
+    // Beyond the last row, the last one is read again, and not stored.
     const int last_row = (grid.rows - 1 - row_class()) / grid.classes * grid.classes + row_class();
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
@@ -277,8 +279,8 @@ struct GemvBlock {
   __device__ __forceinline__ int row_class() const { return cluster() % grid.used; }
   __device__ __forceinline__ int block() const { return cluster() / grid.used; }
 
-  /// Before the kernels before this one are done, which may be writing an operand: L2 may have what
-  /// is not to be read yet.
+  /// Before the earlier kernels, which may be writing an operand, have completed: prefetches into
+  /// L2 data that MUST NOT be read yet. Then waits for these kernels.
   __device__ __forceinline__ void prefetch_and_wait() const {
     ptx::griddepcontrol_launch_dependents();
 #pragma unroll
@@ -318,20 +320,20 @@ struct GemvBlock {
     }
   }
 
-  /// All of this CTA's part of K, a chunk of the vectors at a time.
+  /// Computes all of this CTA's part of K, a chunk of the vectors at a time.
   __device__ __forceinline__ void accumulate(Sums& sums) const {
     LooseEnds<kKernel> loose;
     if (adds_up) loose.load(rows, roles, row_units, lane);
     Loads loads;
     int begin = part.first;
 #pragma unroll 1
-    do {  // once, even where there are no units
+    do {  // once, even if there are no units
       const int end = min(part.end, begin + kChunkUnits);
       const int first_step = begin + warp % kSharers * kStepUnits + lane;
-      if (begin > part.first) __syncthreads();  // until all have read the chunk before
+      if (begin > part.first) __syncthreads();  // until all warps have read the previous chunk
       if constexpr (kAhead) loads.load(rows, first_step, end);
       stage_vectors<kKernel>(roles, smem, row_units.head, begin, end);
-      // Here, where the vectors have been waited for anyway.
+      // Placed here, where the vectors have been waited for anyway.
       if (begin == part.first) loose.add_to(sums);
       __syncthreads();
 #pragma unroll 1
@@ -377,9 +379,9 @@ struct GemvBlock {
   }
 };
 
-/// Body of the kernel: launched with threads_per_cta(kKernel) threads, smem_layout(kKernel)
-/// .total_bytes of dynamic shared memory, and a cluster of cluster_size(kKernel) for each of
-/// GemvGrid::blocks().
+/// Body of the kernel. Launch it with threads_per_cta(kKernel) threads,
+/// smem_layout(kKernel).total_bytes of dynamic shared memory, and a cluster of
+/// cluster_size(kKernel) CTAs for each of GemvGrid::blocks().
 template <GemvKernel kKernel>
 __device__ __forceinline__ void gemv(const KernelParams& params) {
   static_assert(why_invalid(kKernel) == GemvRule::kValid, "rules.h rejects this config");

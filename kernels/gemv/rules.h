@@ -1,5 +1,5 @@
-// What is valid in the GEMV family: which configs exist, which problems a kernel computes, and why
-// not. The kernel static_asserts the same why_invalid() that the host uses to reject a point.
+// Validity in the GEMV family: which configs exist, and which problems a kernel can compute. The
+// kernel static_asserts the same why_invalid() with which the host rejects a point.
 //
 // Compiled by the host compiler and by NVRTC.
 #pragma once
@@ -27,7 +27,7 @@ enum class GemvRule : unsigned char {
 
 HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
   using Rule = GemvRule;
-  // Local: NVRTC would put a table of the namespace into every cubin.
+  // Local, because NVRTC would put a table at namespace scope into every cubin.
   struct Entry {
     Rule rule;
     const char *name, *reason;
@@ -71,8 +71,8 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const GemvKernel& k,
              : "a gemv kernel computes at most as many rows of A or of B as it has vectors";
 }
 
-/// The first rule that the kernel breaks, or kValid. Every kernel that this accepts must compile
-/// without a spill; tests hold it to that.
+/// The first rule that the kernel breaks, or kValid. Every kernel that is valid must compile
+/// without a spill; tests check it.
 HGEMM_HOST_DEVICE constexpr GemvRule why_invalid(const GemvKernel& k,
                                                  const DeviceLimits& limits = {}) {
   using Rule = GemvRule;
