@@ -229,20 +229,14 @@ TEST(ReportData, EachPdlKindHasARowThatSaysForWhichSwitchItIsTheAnswer) {
   EXPECT_EQ(rows[2].at("label"), kWeights);
   EXPECT_EQ(rows[0].at("race"), rows[2].at("race"));
   EXPECT_NE(rows[0].at("race"), rows[3].at("race"));
-}
 
-TEST(ReportData, ABolderKernelThatIsSlowerIsNoAnswer) {
-  ReportInput from = input();
-  RecordedRace race = race_of_kinds();
-  for (Trial& trial : race.race.trials) {
+  for (Trial& trial : from.races[0].race.trials) {
     if (trial.label == kWeights) trial.samples = test::samples(20, 3, 9);
   }
-  from.races = {race};
-  const Json rows = data(from).at("best").at("rows");
-  ASSERT_THAT(rows, SizeIs(3));
-  EXPECT_THAT(rows[1].at("levels"), ElementsAre("safe", "weights"));
-  EXPECT_EQ(rows[2].at("label"), kWeights);
-  EXPECT_THAT(rows[2].at("levels"), IsEmpty());
+  const Json slower = data(from).at("best").at("rows");
+  EXPECT_THAT(slower[1].at("levels"), ElementsAre("safe", "weights"));
+  EXPECT_EQ(slower[2].at("label"), kWeights);
+  EXPECT_THAT(slower[2].at("levels"), IsEmpty()) << "a bolder kernel that is slower is no answer";
 }
 
 TEST(ReportData, ARaceHasAllItsConfigsWithTheirAxes) {
@@ -256,7 +250,6 @@ TEST(ReportData, ARaceHasAllItsConfigsWithTheirAxes) {
     labels.push_back(configs.at("labels")[place.get<std::size_t>()]);
   }
   EXPECT_THAT(labels, ElementsAre(kWeights, kSafe, test::kC, test::kA)) << "fastest first";
-  EXPECT_EQ(race.at("measured"), 4);
   EXPECT_EQ(race.at("not_timed"), (Json{{"compile_failed", 1}}));
   EXPECT_EQ(race.at("winner"), kWeights);
   EXPECT_THAT(race.at("final"), ElementsAre(1, 1, 1, 0));
@@ -265,18 +258,14 @@ TEST(ReportData, ARaceHasAllItsConfigsWithTheirAxes) {
   EXPECT_GE(race.at("high")[1], race.at("speed")[1]);
   EXPECT_TRUE(race.at("low")[3].is_null()) << "screening has no interval";
   EXPECT_EQ(race.at("sm_mhz")[0], 1500);
-
   const auto value_of = [&](const char* axis, std::size_t config) -> std::string {
     const Json& values = configs.at("axes").at(axis);
     const int at = values.at("of")[race.at("config")[config].get<std::size_t>()];
     return at < 0 ? "" : values.at("values")[static_cast<std::size_t>(at)].get<std::string>();
   };
   EXPECT_EQ(value_of("tile", 1), "128x128");
-  EXPECT_EQ(value_of("tile", 2), "128x256");
   EXPECT_EQ(value_of("family", 0), "swap_ab");
-  EXPECT_EQ(value_of("pdl", 0), "weights");
   EXPECT_EQ(value_of("order", 0), "") << "an axis that its family lacks";
-  EXPECT_EQ(value_of("order", 1), "linear");
 }
 
 TEST(ReportData, ALargeRaceKeepsItsFastestHalfAndSomeOfEverySpeed) {
@@ -321,7 +310,6 @@ TEST(ReportData, AnEarlierRecordingIsComparedWith) {
   EXPECT_EQ(comparison.at("rows")[0].at("verdict"), "faster");
   EXPECT_NEAR(comparison.at("rows")[0].at("change"), 1.2, 0.01);
   EXPECT_EQ(comparison.at("rows")[0].at("shape"), "8192x8192x8192");
-  EXPECT_EQ(comparison.at("rows")[0].at("group"), "square");
   EXPECT_THAT(comparison.at("names"), ElementsAre("before.db", "made-up.db"));
 }
 
