@@ -3,33 +3,25 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <set>
-#include <utility>
+#include <optional>
 
 #include "base/console.h"
 #include "base/error.h"
-#include "base/resources.h"
 #include "cli/commands.h"
 #include "output/fields_page.h"
+#include "families/family.h"
 #include "output/replay.h"
 #include "output/table.h"
 #include "program/aim.h"
 #include "program/current.h"
-#include "program/devices.h"
 #include "program/help.h"
+#include "program/prediction.h"
 #include "program/recorded.h"
 #include "program/report.h"
 #include "program/shapes.h"
-#include "program/slow_work.h"
 #include "program/table_options.h"
 #include "results/best.h"
-#include "search/calibration.h"
-#include "search/figures.h"
-#include "search/space.h"
-#include "studies/micro/points.h"
 
 namespace hgemm::cli {
 namespace {
@@ -49,7 +41,7 @@ struct BestOptions {
 /// All that was measured of each config and not of winners alone, in the regimes asked for.
 std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
   if (aim.objective == Objective::kEnergy) {
-    throw InputError("--objective energy: portfolios and predictions go by time only");
+    throw InputError("--objective energy: portfolios go by time only");
   }
   auto known = truths(options.recorded ? recorded_races("truth.db")
                                        : Store::open(options.db, Store::Mode::kReadOnly).races());
@@ -78,71 +70,6 @@ int run_portfolio(const BestOptions& options, std::vector<Truth> known,
   return 0;
 }
 
-/// The configs of a space that suit a problem; enumerated once for the types of each.
-class Candidates {
- public:
-  explicit Candidates(Space space) : space_(std::move(space)) {}
-
-  std::vector<KernelConfig> of(const GemmProblem& problem) {
-    std::vector<KernelConfig> suited;
-    std::ranges::copy_if(of_types(problem), std::back_inserter(suited),
-                         [&](const KernelConfig& config) { return suits(config, problem); });
-    return suited;
-  }
-
- private:
-  const std::vector<KernelConfig>& of_types(const GemmProblem& problem) {
-    for (const auto& [kind, configs] : known_) {
-      if (kind == problem.kind()) return configs;
-    }
-    return known_.emplace_back(problem.kind(), enumerate(space_, {&problem, 1}).valid).second;
-  }
-
-  Space space_;
-  std::vector<std::pair<GemmKind, std::vector<KernelConfig>>> known_;
-};
-
-/// For every GPU and regime that is known.
-int run_predict(const BestOptions& options, const std::vector<Truth>& known,
-                std::span<const GemmProblem> problems, const Style& style) {
-  if (problems.empty()) {
-    throw InputError("--predict: for which shapes? Give --shapes, e.g. --shapes 3000x4096x5120");
-  }
-  Candidates candidates(load_space("full", (resource_dir() / "configs").string()));
-  const std::vector<Device> devices = known_devices();
-  std::vector<RecordedStudy> studies;
-  if (!options.recorded) {
-    studies = Store::open(options.db, Store::Mode::kReadOnly).studies(kMicroStudy);
-  }
-  std::map<std::pair<std::string, Regime>, CostFigures> figures;
-  for (const Truth& truth : known) {
-    figures[{truth.environment.gpu_name, truth.regime}] =
-        calibrated_figures(devices, truth.environment, truth.regime, studies);
-  }
-  std::vector<PredictedBest> predictions;
-  std::vector<LeftOut> left_out;
-  SlowWork work("predictions", figures.size() * problems.size());
-  for (const auto& [conditions, of_gpu] : figures) {
-    const auto& [gpu_name, regime] = conditions;
-    const Predictor predictor = [&figures = of_gpu](const KernelConfig& config,
-                                                    const GemmProblem& problem) {
-      return predict_cost(figures, config, problem).us();
-    };
-    std::vector<Truth> here;
-    for (const Truth& truth : known) {
-      if (truth.environment.gpu_name == gpu_name && truth.regime == regime) here.push_back(truth);
-    }
-    for (const GemmProblem& problem : problems) {
-      predictions.push_back(
-          predict_best(here, candidates.of(problem), problem, regime, gpu_name, predictor));
-      work.one_done();
-    }
-    std::ranges::move(leave_one_out(here, predictor), std::back_inserter(left_out));
-  }
-  fmt::print("{}", format_predictions(predictions, left_out, style));
-  return 0;
-}
-
 int run_best(const BestOptions& options) {
   TableOptions tables = options.tables;
   tables.only_tables = options.fields || options.predict || options.max_kernels > 0;
@@ -161,7 +88,11 @@ int run_best(const BestOptions& options) {
                     "results that ship with the program with --recorded",
                     options.db));
   }
-  if (options.predict) return run_predict(options, known_truths(options, aim), problems, style);
+  if (options.predict) {
+    const auto db = options.recorded ? std::nullopt : std::optional(options.db);
+    print_predictions(db, aim, problems, style);
+    return 0;
+  }
   if (options.max_kernels > 0) {
     return run_portfolio(options, known_truths(options, aim), problems, style);
   }
@@ -191,7 +122,13 @@ int run_best(const BestOptions& options) {
         "--shapes ... --objective energy measures it\n",
         missing);
   }
+  const bool unrecorded = std::ranges::any_of(
+      rows, [](const BestRow& row) { return row.trials == 0 && !why_no_kernel(row.problem); });
   print_best(std::move(rows), style);
+  if (unrecorded) {
+    say("of shapes that were never recorded, the same command with --predict says what to "
+        "expect\n");
+  }
   return 0;
 }
 

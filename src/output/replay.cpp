@@ -1,7 +1,6 @@
 #include "output/replay.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -83,62 +82,6 @@ std::string format_replay(std::span<const ReplayRow> rows, const Style& style) {
   for (const ReplayRow& row : rows) objects.push_back(json_of(row));
   if (style.format == Format::kJson) return dump(Json(objects));
   return as_csv(json_of(ReplayRow{}), objects);
-}
-
-std::string format_predictions(std::span<const PredictedBest> predictions,
-                               std::span<const LeftOut> left_out, const Style& style) {
-  double log_sum = 0;
-  double least = 1;
-  for (const LeftOut& one : left_out) {
-    log_sum += std::log(one.fraction);
-    least = std::min(least, one.fraction);
-  }
-  const double geomean = std::exp(log_sum / static_cast<double>(left_out.size()));
-  std::vector<Json> objects;
-  Table table{.columns = {{"shape", false},
-                          {"regime", false},
-                          {"predicted config", false},
-                          {"expected x cuBLAS"},
-                          {"from", false}},
-              .rows = {}};
-  for (const PredictedBest& one : predictions) {
-    Json json = problem_of(one.problem);
-    json["regime"] = to_string(one.regime);
-    json["gpu"] = one.gpu_name;
-    json["label"] = one.label.empty() ? Json() : Json(one.label);
-    json["expected_ratio_cublas"] = one.label.empty() ? Json() : number(one.expected_ratio);
-    json["predicted"] = true;
-    objects.push_back(std::move(json));
-    std::vector<std::string> nearest;
-    for (const GemmProblem& problem : one.measured) nearest.push_back(to_string(problem));
-    table.rows.push_back({to_string(one.problem), std::string(to_string(one.regime)),
-                          one.label.empty() ? "none that is known can compute it" : one.label,
-                          one.label.empty() ? "-" : fmt::format("{:.3f}", one.expected_ratio),
-                          fmt::format("{}", fmt::join(nearest, " "))});
-  }
-  if (style.format == Format::kCsv) {
-    Json names = problem_of({});
-    for (const char* name : {"regime", "gpu", "label", "expected_ratio_cublas", "predicted"}) {
-      names[name] = nullptr;
-    }
-    return as_csv(names, objects);
-  }
-  if (style.format == Format::kJson) {
-    Json json{{"predictions", objects}, {"leave_one_out", nullptr}};
-    if (!left_out.empty()) {
-      json["leave_one_out"] = {
-          {"rows", left_out.size()}, {"geomean", number(geomean)}, {"least", number(least)}};
-    }
-    return dump(json);
-  }
-  std::vector<Piece> pieces = {render(table, style)};
-  pieces.push_back(
-      left_out.empty()
-          ? "Nothing was measured: tune the shape to know.\n"
-          : fmt::format("Nothing was measured at these shapes. Predicted in the same way from the "
-                        "others, {} recorded rows came to {} of their best (geomean; least {}).\n",
-                        left_out.size(), fraction(geomean), fraction(least)));
-  return joined(pieces, style);
 }
 
 std::string format_portfolio(const Portfolio& portfolio, const Style& style) {

@@ -6,7 +6,6 @@
 
 #include "output/emit.h"
 #include "results/portfolio.h"
-#include "results/prediction.h"
 #include "results/replay.h"
 
 namespace hgemm {
@@ -15,12 +14,6 @@ namespace hgemm {
 /// measured_fraction best_fraction worst_fraction found best. csv: the same columns. table and md:
 /// a row each, then for each strategy the geomean and the least.
 std::string format_replay(std::span<const ReplayRow> rows, const Style& style);
-
-/// json: an object with predictions (a list of objects m n k dtype layout lda ldb ldd regime gpu
-/// label expected_ratio_cublas predicted: true; null where no config is known) and leave_one_out
-/// (rows geomean least; null where nothing could be left out). csv: the predictions.
-std::string format_predictions(std::span<const PredictedBest> predictions,
-                               std::span<const LeftOut> left_out, const Style& style);
 
 /// json: an object with kernels, geomean, least, shapes (a list of objects m n k dtype layout lda
 /// ldb ldd regime label best_fraction) and uncovered. csv: the shapes.

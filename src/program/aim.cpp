@@ -77,18 +77,21 @@ std::string in_words(std::span<const Regime> regimes) {
 
 bool allows(const Aim& aim, const KernelConfig& config) { return pdl_kind(config) <= aim.pdl; }
 
+void keep_allowed(std::vector<RecordedRace>& races, const Aim& aim) {
+  if (aim.pdl == PdlKind::kWeights) return;
+  for (RecordedRace& race : races) {
+    std::erase_if(race.race.trials, [&](const Trial& trial) {
+      return !is_baseline(trial.label) && !allows(aim, parse_label(trial.label));
+    });
+  }
+}
+
 std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
                               std::span<const GemmProblem> problems, const IsCurrent& is_current) {
   std::erase_if(races, [&](const RecordedRace& race) {
     return std::ranges::find(aim.regimes, race.race.regime) == aim.regimes.end();
   });
-  if (aim.pdl != PdlKind::kWeights) {
-    for (RecordedRace& race : races) {
-      std::erase_if(race.race.trials, [&](const Trial& trial) {
-        return !is_baseline(trial.label) && !allows(aim, parse_label(trial.label));
-      });
-    }
-  }
+  keep_allowed(races, aim);
   auto rows = best_rows(races, problems, aim.objective, is_current);
   for (BestRow& row : rows) {
     if (row.trials == 0) row.regime = aim.regimes.front();

@@ -45,6 +45,8 @@ std::string in_words(std::span<const Regime> regimes);
 
 /// Whether the PDL kind of a config is allowed: off is by every kind, safe by safe and weights.
 bool allows(const Aim& aim, const KernelConfig& config);
+/// Leaves only the trials of such configs, and of baselines.
+void keep_allowed(std::vector<RecordedRace>& races, const Aim& aim);
 
 /// Best rows of the regimes and PDL kinds asked for; `races` keeps only those.
 std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,

@@ -1,5 +1,7 @@
 #include "results/prediction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,16 +9,30 @@
 #include <optional>
 
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "search/space.h"
 
 namespace hgemm {
 namespace {
 
-/// Powers of two along an extent after which a shape says little of another one.
-constexpr double kReach = 1;
-/// Weight of "the model is right", where the nearest shape's correction has 1.
+/// Rows, and columns, up to which a GEMM is bound by reading its large operand: tiles of one CTA
+/// hold that many (the space `decode`).
+constexpr std::int64_t kFew = 128;
+/// Results from which the tiles of most kernels occupy every SM: 128 tiles of 128 x 128. Smaller
+/// GEMMs are bound by latencies.
+constexpr double kFilling = 128.0 * 128 * 128;
+/// Of the best speed at a row: from this on a config is a candidate at other rows of the class.
+constexpr double kNearBest = 0.95;
+/// The cost model, which takes most of the time, is asked about so many configs of a shape: those
+/// that were the fastest nearby. Of the recorded rows left out 128 come as near to the best as 32,
+/// within 0.4 % (geomean of a class, results/h200/truth.db), and 8 lose up to 2.6 %.
+constexpr std::size_t kShortlist = 32;
+/// Weight of "the model is right", where the nearest row's correction has 1.
 constexpr double kTrust = 0.5;
 constexpr std::size_t kShown = 3;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNeverTried = -1;  ///< as a speed
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 double distance_squared(const GemmProblem& a, const GemmProblem& b) {
   const auto apart = [](std::int64_t x, std::int64_t y) {
@@ -26,147 +42,230 @@ double distance_squared(const GemmProblem& a, const GemmProblem& b) {
   return 2 * apart(a.m, b.m) + apart(a.n, b.n) + apart(a.k, b.k);
 }
 
-/// A truth and what the model says of each of its entries, which is asked for once: it takes longer
-/// than all that is reckoned with it.
-struct Modelled {
-  const Truth* truth;
-  std::vector<double> predicted_us;
-};
-
-std::vector<Modelled> model_all(std::span<const Truth> truths, const Predictor& predictor) {
-  std::vector<Modelled> all;
-  for (const Truth& truth : truths) {
-    Modelled& modelled = all.emplace_back(Modelled{&truth, {}});
-    for (const Truth::Entry& entry : truth.entries) {
-      modelled.predicted_us.push_back(predictor(entry.config, truth.problem));
-    }
-  }
-  return all;
+bool is_aligned(const GemmProblem& problem) {
+  return inputs_are_aligned(problem.extents(), problem.a_type) &&
+         output_is_aligned(problem.extents(), problem.d_type);
 }
 
-struct Neighbour {
-  const Modelled* modelled;
-  double distance;    ///< squared, in reaches
-  double weight = 1;  ///< of the nearest: 1
-};
-
-/// Nearest first.
-std::vector<Neighbour> neighbours_of(std::span<const Modelled> all, const GemmProblem& problem,
-                                     Regime regime, const std::string& gpu_name) {
-  std::vector<Neighbour> neighbours;
-  for (const Modelled& modelled : all) {
-    const Truth& truth = *modelled.truth;
-    if (truth.regime != regime || truth.environment.gpu_name != gpu_name ||
-        truth.problem.kind() != problem.kind() || truth.problem.same_problem(problem)) {
-      continue;
-    }
-    neighbours.push_back({&modelled, distance_squared(truth.problem, problem) / (kReach * kReach)});
-  }
-  std::ranges::stable_sort(neighbours, {}, &Neighbour::distance);
-  for (Neighbour& neighbour : neighbours) {
-    neighbour.weight = std::exp((neighbours.front().distance - neighbour.distance) / 2);
-  }
-  return neighbours;
-}
-
-/// What the neighbours know of a config.
-struct Knowledge {
-  KernelConfig config;
-  double weight = 0;
-  double weighted = 0;  ///< log of how much slower, against the best, than predicted
-
-  double correction() const { return weighted / (weight + kTrust); }
-};
-using Known = std::map<std::string, Knowledge>;
-
-Known known_of(std::span<const Neighbour> neighbours) {
-  Known known;
-  for (const auto& [modelled, distance, weight] : neighbours) {
-    const std::vector<Truth::Entry>& entries = modelled->truth->entries;
-    const auto best = std::ranges::max_element(entries, {}, &Truth::Entry::speed);
-    const double best_us = modelled->predicted_us[static_cast<std::size_t>(best - entries.begin())];
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      const Truth::Entry& entry = entries[i];
-      if (entry.speed <= 0) continue;
-      Knowledge& knowledge = known[label(entry.config)];
-      knowledge.config = entry.config;
-      knowledge.weight += weight;
-      knowledge.weighted += weight * (std::log(best->speed / entry.speed) -
-                                      std::log(modelled->predicted_us[i] / best_us));
-    }
-  }
-  return known;
-}
-
-double correction_of(const KernelConfig& config, const Known& known) {
-  if (const auto found = known.find(label(config)); found != known.end()) {
-    return found->second.correction();
-  }
-  double nearest = std::numeric_limits<double>::infinity();
-  double correction = 0;
-  for (const auto& [name, knowledge] : known) {
-    const double distance = config_distance(config, knowledge.config);
-    if (distance >= nearest) continue;
-    nearest = distance;
-    correction = knowledge.correction();
-  }
-  return correction * std::exp2(-nearest * nearest);
-}
-
-/// `predicted_us`: of each candidate.
-PredictedBest predict(std::span<const Modelled> all, std::span<const KernelConfig> candidates,
-                      std::span<const double> predicted_us, const GemmProblem& problem,
-                      Regime regime, const std::string& gpu_name) {
-  PredictedBest result{
-      .problem = problem, .regime = regime, .gpu_name = gpu_name, .label = {}, .measured = {}};
-  const auto neighbours = neighbours_of(all, problem, regime, gpu_name);
-  if (neighbours.empty()) return result;
-  const Known known = known_of(neighbours);
-  std::optional<double> least;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const double score = std::log(predicted_us[i]) + correction_of(candidates[i], known);
-    if (least && score >= *least) continue;
-    least = score;
-    result.label = label(candidates[i]);
-  }
-  double weights = 0;
-  double logs = 0;
-  for (const auto& [modelled, distance, weight] : neighbours) {
-    weights += weight;
-    logs += weight * std::log(modelled->truth->best());
-    if (result.measured.size() < kShown) result.measured.push_back(modelled->truth->problem);
-  }
-  result.expected_ratio = std::exp(logs / weights);
-  return result;
+std::size_t least_rows() {
+  std::size_t rows = 1;
+  while (std::ceil(kCoverage * static_cast<double>(rows + 1)) > static_cast<double>(rows)) ++rows;
+  return rows;
 }
 
 }  // namespace
 
-PredictedBest predict_best(std::span<const Truth> truths, std::span<const KernelConfig> candidates,
-                           const GemmProblem& problem, Regime regime, const std::string& gpu_name,
-                           const Predictor& predictor) {
-  std::vector<KernelConfig> able;
-  std::vector<double> predicted_us;
-  for (const KernelConfig& config : candidates) {
-    if (why_not(config, problem)) continue;
-    able.push_back(config);
-    predicted_us.push_back(predictor(config, problem));
-  }
-  return predict(model_all(truths, predictor), able, predicted_us, problem, regime, gpu_name);
+std::string_view class_name(const GemmProblem& problem) {
+  if (problem.n <= kFew) return "at most 128 columns";
+  if (problem.m == 1) return "1 row";
+  if (problem.m <= kFew) return "2 to 128 rows";
+  const bool fills = static_cast<double>(problem.m) * static_cast<double>(problem.n) >= kFilling;
+  return fills ? "more than 128 rows" : "more than 128 rows, few tiles";
 }
 
-std::vector<LeftOut> leave_one_out(std::span<const Truth> truths, const Predictor& predictor) {
-  const std::vector<Modelled> modelled = model_all(truths, predictor);
+bool same_class(const GemmProblem& a, const GemmProblem& b) {
+  return class_name(a) == class_name(b) && a.kind() == b.kind() && is_aligned(a) == is_aligned(b);
+}
+
+double LeftOut::log_error() const {
+  return measured > 0 ? std::abs(std::log(measured / ratio)) : kInfinity;
+}
+
+double half_width(std::span<const LeftOut> rows) {
+  std::vector<double> errors;
+  for (const LeftOut& row : rows) errors.push_back(row.log_error());
+  std::ranges::sort(errors);
+  const auto rank =
+      static_cast<std::size_t>(std::ceil(kCoverage * static_cast<double>(rows.size() + 1)));
+  return rank > errors.size() ? kInfinity : errors[rank - 1];
+}
+
+Predictions::Predictions(std::vector<Truth> truths, Predictor predictor)
+    : predictor_(std::move(predictor)) {
+  for (Truth& truth : truths) {
+    auto known = std::ranges::find_if(classes_, [&truth](const Class& other) {
+      return same_class(other.rows.front().problem, truth.problem);
+    });
+    if (known == classes_.end()) known = classes_.insert(known, Class{});
+    known->rows.push_back(std::move(truth));
+  }
+  for (Class& of_class : classes_) {
+    model(of_class);
+    of_class.left_out = leave_one_out(of_class);
+  }
+}
+
+void Predictions::model(Class& of_class) const {
+  std::map<std::string, std::size_t> places;  // of each config, by its label
+  for (const Truth& row : of_class.rows) {
+    for (const Truth::Entry& entry : row.entries) {
+      if (entry.speed < kNearBest * row.best()) continue;
+      if (places.try_emplace(label(entry.config), of_class.configs.size()).second) {
+        of_class.configs.push_back(entry.config);
+      }
+    }
+  }
+  for (const Truth& row : of_class.rows) {
+    std::vector<double>& speed = of_class.speed.emplace_back(of_class.configs.size(), kNeverTried);
+    for (const Truth::Entry& entry : row.entries) {
+      const auto place = places.find(label(entry.config));
+      if (place != places.end()) speed[place->second] = entry.speed;
+    }
+    of_class.best.push_back(
+        static_cast<std::size_t>(std::ranges::max_element(speed) - speed.begin()));
+    std::vector<double>& predicted_us = of_class.predicted_us.emplace_back();
+    for (const KernelConfig& config : of_class.configs) {
+      const bool was_tried = speed[predicted_us.size()] != kNeverTried;
+      predicted_us.push_back(was_tried ? predictor_(config, row.problem) : 0);
+    }
+  }
+}
+
+Predictions::Choice Predictions::choose(const Class& of_class, const GemmProblem& problem,
+                                        const CostOf& cost_of, std::size_t without) {
+  std::vector<double> distances;
+  Choice choice{kNone, 0, {}};
+  for (std::size_t row = 0; row < of_class.rows.size(); ++row) {
+    distances.push_back(distance_squared(of_class.rows[row].problem, problem));
+    if (row != without) choice.nearest.push_back(row);
+  }
+  if (choice.nearest.empty()) return choice;
+  std::ranges::stable_sort(choice.nearest, {}, [&](std::size_t row) { return distances[row]; });
+  std::vector<double> weights(of_class.rows.size());
+  double weight_sum = 0, logs = 0;
+  for (const std::size_t row : choice.nearest) {
+    weights[row] = std::exp((distances[choice.nearest.front()] - distances[row]) / 2);
+    weight_sum += weights[row];
+    logs += weights[row] * std::log(of_class.speed[row][of_class.best[row]]);
+  }
+  choice.ratio = std::exp(logs / weight_sum);
+
+  /// A config as the rows know it.
+  struct Candidate {
+    std::size_t config;
+    double slower = 0;      ///< than the best of a row, log, on average
+    double correction = 0;  ///< of the model
+  };
+  std::vector<Candidate> candidates;
+  for (std::size_t config = 0; config < of_class.configs.size(); ++config) {
+    Candidate candidate{.config = config};
+    double known = 0;
+    bool was_near_best = false;
+    for (const std::size_t row : choice.nearest) {
+      const double speed = of_class.speed[row][config];
+      if (speed <= 0) continue;
+      const std::vector<double>& modelled_us = of_class.predicted_us[row];
+      const std::size_t best = of_class.best[row];
+      const double slower = std::log(of_class.speed[row][best] / speed);
+      was_near_best = was_near_best || slower <= -std::log(kNearBest);
+      known += weights[row];
+      candidate.slower += weights[row] * slower;
+      candidate.correction +=
+          weights[row] * (slower - std::log(modelled_us[config] / modelled_us[best]));
+    }
+    if (!was_near_best) continue;
+    candidate.slower /= known;
+    candidate.correction /= known + kTrust;
+    candidates.push_back(candidate);
+  }
+  std::ranges::stable_sort(candidates, {}, &Candidate::slower);
+  double least = kInfinity;
+  std::size_t asked = 0;
+  for (const Candidate& candidate : candidates) {
+    if (asked == kShortlist) break;
+    const std::optional<double> cost_us = cost_of(candidate.config);
+    if (!cost_us) continue;
+    ++asked;
+    const double score = std::log(*cost_us) + candidate.correction;
+    if (score >= least) continue;
+    least = score;
+    choice.config = candidate.config;
+  }
+  return choice;
+}
+
+std::vector<LeftOut> Predictions::leave_one_out(const Class& of_class) {
   std::vector<LeftOut> all;
-  for (const auto& [truth, predicted_us] : modelled) {
-    std::vector<KernelConfig> candidates;
-    for (const Truth::Entry& entry : truth->entries) candidates.push_back(entry.config);
-    const PredictedBest predicted = predict(modelled, candidates, predicted_us, truth->problem,
-                                            truth->regime, truth->environment.gpu_name);
-    if (predicted.label.empty()) continue;  // the only one of its kind
-    const auto entry =
-        std::ranges::find(truth->entries, parse_label(predicted.label), &Truth::Entry::config);
-    all.push_back({truth->problem, truth->regime, entry->speed / truth->best()});
+  for (std::size_t row = 0; row < of_class.rows.size(); ++row) {
+    const GemmProblem& problem = of_class.rows[row].problem;
+    const auto cost_of = [&](std::size_t config) {
+      const bool was_tried = of_class.speed[row][config] != kNeverTried;
+      return was_tried ? std::optional(of_class.predicted_us[row][config]) : std::nullopt;
+    };
+    const Choice choice = choose(of_class, problem, cost_of, row);
+    if (choice.config == kNone) continue;
+    const double speed = of_class.speed[row][choice.config];
+    all.push_back(
+        {.problem = problem,
+         .ratio = choice.ratio,
+         .measured = speed,
+         .fraction = speed / of_class.speed[row][of_class.best[row]],
+         .distance = distance_squared(of_class.rows[choice.nearest.front()].problem, problem)});
+  }
+  return all;
+}
+
+const Predictions::Class* Predictions::class_of(const GemmProblem& problem) const {
+  const auto found = std::ranges::find_if(classes_, [&problem](const Class& other) {
+    return same_class(other.rows.front().problem, problem);
+  });
+  return found == classes_.end() ? nullptr : &*found;
+}
+
+Prediction Predictions::of(const GemmProblem& problem) const {
+  Prediction prediction{
+      .problem = problem, .label = {}, .refusal = {}, .ratio = 0, .interval = {}, .from = {}};
+  const Class* of_class = class_of(problem);
+  std::vector<LeftOut> errors;
+  std::size_t own = kNone;
+  if (of_class != nullptr) {
+    for (std::size_t row = 0; row < of_class->rows.size(); ++row) {
+      if (of_class->rows[row].problem.same_problem(problem)) own = row;
+    }
+    std::ranges::copy_if(of_class->left_out, std::back_inserter(errors),
+                         [&](const LeftOut& row) { return !row.problem.same_problem(problem); });
+  }
+  const double width = half_width(errors);
+  if (!std::isfinite(width)) {
+    prediction.refusal = fmt::format(
+        "measured shapes of its class ({}, {}{}): {}, and an interval needs {}{}; tune it",
+        class_name(problem), types_text(problem), is_aligned(problem) ? "" : ", not aligned",
+        errors.size(), least_rows(),
+        errors.size() < least_rows() ? "" : " where the fastest kernels of the others ended ok");
+    return prediction;
+  }
+  const auto cost_of = [&](std::size_t index) -> std::optional<double> {
+    const KernelConfig& config = of_class->configs[index];
+    if (why_not(config, problem) || !suits(config, problem)) return std::nullopt;
+    return predictor_(config, problem);
+  };
+  const Choice choice = choose(*of_class, problem, cost_of, own);
+  if (choice.config == kNone) {
+    prediction.refusal = "none of the fastest kernels of its class can compute it; tune it";
+    return prediction;
+  }
+  const GemmProblem& nearest = of_class->rows[choice.nearest.front()].problem;
+  const double reach = std::ranges::max(errors, {}, &LeftOut::distance).distance;
+  if (distance_squared(nearest, problem) > reach) {
+    prediction.refusal = fmt::format(
+        "the nearest shape measured with {} is {}, farther than those are from one another; tune "
+        "it",
+        class_name(problem), to_string(nearest));
+    return prediction;
+  }
+  prediction.label = label(of_class->configs[choice.config]);
+  prediction.ratio = choice.ratio;
+  prediction.interval = {choice.ratio * std::exp(-width), choice.ratio * std::exp(width)};
+  for (const std::size_t row : choice.nearest) {
+    if (prediction.from.size() < kShown) prediction.from.push_back(of_class->rows[row].problem);
+  }
+  return prediction;
+}
+
+std::vector<Predictions::ClassErrors> Predictions::errors() const {
+  std::vector<ClassErrors> all;
+  for (const Class& of_class : classes_) {
+    all.push_back({class_name(of_class.rows.front().problem), of_class.left_out});
   }
   return all;
 }
