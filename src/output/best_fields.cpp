@@ -202,10 +202,13 @@ std::vector<F> fields_of_proof() {
             kNoConfig,
             [](const BestRow& row) { return row.label ? Json(row.clock_events) : Json(); }),
       F::of("effort", "text", "",
-            "full, or brief: measured within a time budget, before the clock had settled",
+            "full; brief: measured within a time budget, before the clock had settled; screened: "
+            "by a few rounds that also chose it",
             kNoConfig,
             [](const BestRow& row) {
-              return row.label ? Json(row.brief ? "brief" : "full") : Json();
+              if (!row.label) return Json();
+              if (row.stage == Stage::kScreen) return Json("screened");
+              return Json(row.brief ? "brief" : "full");
             }),
   };
 }

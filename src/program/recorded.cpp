@@ -108,6 +108,10 @@ void answer_from_records(const Question& question, const std::string& why) {
   if (!missing.empty()) line += fmt::format(" {}", fmt::join(missing, " "));
   if (!missing.empty() && possible) {
     line += fmt::format(" To measure on a Hopper GPU: {}", question.command);
+    if (question.aim.objective == Objective::kTime && !question.configs) {
+      line += fmt::format(" To predict: hgemm-tune best --recorded --predict --shapes {}",
+                          question.shapes);
+    }
   }
   const bool alone = for_programs(question.style.format);
   if (alone) {

@@ -301,6 +301,12 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   for (std::optional<Ratio>* r : {&row.cublas, &row.cublaslt}) {
     if (*r) (*r)->interval = {kNaN, kNaN};
   }
+  if (row.regime != Regime::kSustained) return;
+  // Before samples of screening the GPU rests: such a time is not one at full load.
+  for (std::optional<double>* value : {&row.time_us, &row.tflops, &row.sm_mhz, &row.peak_fraction,
+                                       &row.cublas_time_us, &row.cublaslt_time_us}) {
+    value->reset();
+  }
 }
 
 BestRow best_row(const Group& group, Objective objective, const IsCurrent& is_current) {

@@ -50,8 +50,8 @@ struct BestRow {
   std::optional<std::string> label;  ///< none: no config ended ok at this problem
   std::string kernel_id;             ///< of the winner: Trial::kernel_id
   /// kFinal: measured to the end. kScreen: no config was, so this is the fastest in screening,
-  /// whose few rounds also chose it: its ratios have no interval and it has no ties. kNone: no
-  /// label.
+  /// whose few rounds also chose it: ratios have no interval, it has no ties, and, sustained, no
+  /// times and no clock: screening is not at full load. kNone: no label.
   Stage stage = Stage::kNone;
   Pace pace = Pace::kShared;      ///< of the winner's samples
   bool brief = false;             ///< the winner's race was: see Timing

@@ -92,24 +92,6 @@ std::vector<RecordedStudy> answers_among(const std::vector<RecordedStudy>& known
   return found;
 }
 
-/// For each request and GPU the newest study that ended ok (the newest comes first); if none did,
-/// the newest.
-std::vector<RecordedStudy> newest_of(const std::vector<RecordedStudy>& studies) {
-  std::vector<RecordedStudy> newest;
-  for (const RecordedStudy& study : studies) {
-    const auto known = std::ranges::find_if(newest, [&](const RecordedStudy& newer) {
-      return key_of(newer.study) == key_of(study.study) &&
-             newer.environment.gpu_name == study.environment.gpu_name;
-    });
-    if (known == newest.end()) {
-      newest.push_back(study);
-    } else if (known->study.status != Status::kOk && study.study.status == Status::kOk) {
-      *known = study;
-    }
-  }
-  return newest;
-}
-
 std::string_view date_of(const RecordedStudy& study) {
   const std::string_view utc = study.started_utc;
   return utc.substr(0, utc.find('T'));
@@ -271,6 +253,32 @@ void print_failures(const std::vector<RecordedStudy>& studies) {
 }
 
 }  // namespace
+
+std::vector<RecordedStudy> newest_of(const std::vector<RecordedStudy>& studies) {
+  std::vector<RecordedStudy> newest;
+  for (const RecordedStudy& study : studies) {
+    const auto known = std::ranges::find_if(newest, [&](const RecordedStudy& newer) {
+      return key_of(newer.study) == key_of(study.study) &&
+             newer.environment.gpu_name == study.environment.gpu_name;
+    });
+    if (known == newest.end()) {
+      newest.push_back(study);
+    } else if (known->study.status != Status::kOk && study.study.status == Status::kOk) {
+      *known = study;
+    }
+  }
+  return newest;
+}
+
+std::vector<RecordedStudy> recorded_studies(const StudyOptions& options, const std::string& kind) {
+  std::vector<std::string> databases;
+  for (const fs::path& path : recorded_databases("study.db")) databases.push_back(path.string());
+  if (options.db) {
+    require_database(*options.db);
+    databases.push_back(*options.db);
+  }
+  return studies_in(databases, {kind});
+}
 
 void add_study_options(CLI::App& command, StudyOptions& options, bool columns) {
   command.add_option("--db", options.db, help_text("study", "--db"))

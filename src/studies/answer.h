@@ -25,6 +25,7 @@ struct StudyOptions {
   int jobs = 0;
   bool require_gpu = false;
   bool recorded = false;  ///< answer from shipped results even if there is a GPU
+  bool list = false;      ///< print what is recorded instead
   std::string why_recorded = "Nothing is measured now, as asked for.";  ///< the first line's start
   std::string format = "table";
   TableOptions tables = {.only_tables = true};
@@ -37,6 +38,14 @@ struct StudyOptions {
 
 /// Adds --db --cache-dir --shared-cache --jobs --require-gpu --recorded --format.
 void add_study_options(CLI::App& command, StudyOptions& options, bool columns);
+
+/// Of that kind, in the results that ship with the program and in --db where it was given, oldest
+/// first. Throws InputError where --db is not there.
+std::vector<RecordedStudy> recorded_studies(const StudyOptions& options, const std::string& kind);
+
+/// Of each label, problem and GPU the newest of these (the newest come first) that ended ok, or
+/// else the newest.
+std::vector<RecordedStudy> newest_of(const std::vector<RecordedStudy>& studies);
 
 struct StudyAnswer {
   /// The studies that answer a request (equal kind, label and problem), in the order of the

@@ -204,6 +204,65 @@ TEST_F(Commands, WithoutAGpuUnknownShapesAreSaidToBeUnknown) {
   EXPECT_EQ(answer.exit_code, 0) << answer.err;
   EXPECT_THAT(first_line(answer.out), HasSubstr("None of these shapes was recorded"));
   EXPECT_THAT(answer.out, HasSubstr("Never recorded: 8x8x8"));
+  EXPECT_THAT(first_line(answer.out),
+              HasSubstr("hgemm-tune best --recorded --predict --shapes 8x8x8"));
+  EXPECT_THAT(run("best --recorded --shapes 8x8x8").err, HasSubstr("--predict"));
+  EXPECT_THAT(run("best --recorded --shapes 512x512x512").err, IsEmpty());
+}
+
+TEST_F(Commands, WithoutAGpuAProbeShowsWhatWasLookedInto) {
+  const Outcome probe = run("probe --shapes 8192x8192x8192");
+  EXPECT_EQ(probe.exit_code, 0) << probe.err;
+  EXPECT_THAT(first_line(probe.out),
+              AllOf(HasSubstr("No Hopper GPU"), HasSubstr("Recorded on NVIDIA H200")));
+  EXPECT_THAT(probe.out, HasSubstr("bm128.bn224.bk64.q4.c2x1.coop2.d1.group8.tma.persist.probe1 at "
+                                   "8192x8192x8192"));
+  EXPECT_THAT(probe.err, AllOf(HasSubstr("stamps cannot follow"), HasSubstr("bn200"),
+                               HasSubstr("looked into before")));
+}
+
+TEST_F(Commands, StudiesListWhatIsRecorded) {
+  for (const std::string command : {"probe", "counters", "ladder", "chain"}) {
+    const Outcome list = run(command + " --list --format json");
+    ASSERT_EQ(list.exit_code, 0) << list.err;
+    const json rows = json::parse(list.out);
+    EXPECT_THAT(rows, SizeIs(testing::Ge(4u))) << command;
+    for (const json& row : rows) {
+      EXPECT_EQ(row.at("gpu"), "NVIDIA H200");
+      EXPECT_EQ(row.at("status"), "ok");
+    }
+  }
+  EXPECT_THAT(run("probe --list").out, testing::ContainsRegex("hilbert.tma.persist.probe1 +"
+                                                              "4096x4096x4096 .* ok +yes"));
+  record(folder() / "empty.db", {});
+  EXPECT_EQ(run("probe --list --db empty.db").exit_code, 0);
+  EXPECT_EQ(run("probe --list --db none.db").exit_code, 2);
+  EXPECT_THAT(run("counters").err, HasSubstr("--shapes is required"));
+}
+
+TEST_F(Commands, TheTraceThatShipsIsThatOfTheRecordedProbe) {
+  const Outcome probe = run("probe --recorded --shapes 4096x4096x4096 --trace trace.json");
+  ASSERT_EQ(probe.exit_code, 0) << probe.err;
+  const std::string trace = read_file(folder() / "trace.json");
+  EXPECT_THAT(json::parse(trace).at("traceEvents"), SizeIs(testing::Ge(592u)));
+  EXPECT_EQ(trace, read_file(HGEMM_SOURCE_DIR "/results/h200/trace.json"));
+}
+
+TEST_F(Commands, WhatWasOnlyScreenedHasNoSustainedTime) {
+  Race screened = race(problem(512, 512, 512));
+  screened.trials.front().stage = Stage::kScreen;
+  record(folder() / "screened.db", {screened});
+  const json row = json::parse(run("best --db screened.db --format json").out).at(0);
+  EXPECT_EQ(row.at("label"), kLabel);
+  EXPECT_EQ(row.at("effort"), "screened");
+  for (const char* field : {"time_us", "tflops", "sm_mhz", "peak_fraction", "cublas_time_us"}) {
+    EXPECT_TRUE(row.at(field).is_null()) << field;
+  }
+  const Outcome table = run("best --db screened.db");
+  EXPECT_THAT(table.out, AllOf(HasSubstr("[screened]"), Not(HasSubstr("9.00"))));
+  for (const std::string format : {"csv", "md", "cpp", "triton", "cutlass"}) {
+    EXPECT_EQ(run("export --db screened.db -o out --format " + format).exit_code, 0) << format;
+  }
 }
 
 TEST_F(Commands, WithoutAGpuShapesAreMeasuredByTheNameThatTheyWereGivenBy) {

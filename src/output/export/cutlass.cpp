@@ -104,11 +104,13 @@ std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& va
     list += fmt::format("{},{},{},{},1,{},{},{}\n", test.kernel, test.m, test.n, test.k,
                         test.raster_order, test.swizzle_size, test.split_k_slices);
     script += fmt::format(
-        "# {}: {}, {:.2f} us; again: {}\n"
+        "# {}: {}, {} us; again: {}\n"
         "\"$profiler\" --operation=Gemm --kernels={} --m={} --n={} --k={} --raster_order={} "
         "--swizzle_size={} --split_k_slices={}\n",
-        to_string(problem), *row.best.label, *row.best.time_us, row.command(), test.kernel, test.m,
-        test.n, test.k, test.raster_order, test.swizzle_size, test.split_k_slices);
+        to_string(problem), *row.best.label,
+        row.best.time_us ? fmt::format("{:.2f}", *row.best.time_us) : "unknown", row.command(),
+        test.kernel, test.m, test.n, test.k, test.raster_order, test.swizzle_size,
+        test.split_k_slices);
   }
   std::string names;
   for (const std::string& kernel : kernels) names += kernel + '\n';

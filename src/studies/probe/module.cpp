@@ -48,9 +48,26 @@ KernelConfig probed_config(const std::string& text, const std::string& origin) {
                                why.reason, why.rule, next_step));
 }
 
-/// The best known config at `problem` or, if it does not support stamps, the best one of its race
-/// that does.
-KernelConfig probed_winner(const cli::Tuned& tuned, const GemmProblem& problem) {
+/// The newest config that was probed at `problem`; none if none was.
+std::optional<KernelConfig> probed_before(const std::vector<RecordedStudy>& recorded,
+                                          const GemmProblem& problem) {
+  std::optional<KernelConfig> newest;
+  for (const RecordedStudy& known : recorded) {
+    const Study& study = known.study;
+    if (!study.problem || !study.problem->same_problem(problem) || study.status != Status::kOk ||
+        parse_ladder_label(study.label)) {
+      continue;
+    }
+    const ProbedConfig probed = with_probe(parse_label(study.label));
+    if (probed.config && !why_not(*probed.config, problem)) newest = *probed.config;
+  }
+  return newest;
+}
+
+/// The best known config at `problem`, or the best one of its race that stamps can follow, or one
+/// that was looked into before.
+KernelConfig probed_winner(const cli::Tuned& tuned, const std::vector<RecordedStudy>& recorded,
+                           const GemmProblem& problem) {
   const BestRow best = tuned.best(problem);
   for (const Finalist& finalist : best.finalists) {
     const ProbedConfig probed = with_probe(parse_label(finalist.label));
@@ -61,6 +78,15 @@ KernelConfig probed_winner(const cli::Tuned& tuned, const GemmProblem& problem) 
           finalist.label);
     }
     return *probed.config;
+  }
+  if (const auto before = probed_before(recorded, problem)) {
+    if (best.label) {
+      say("{}: stamps cannot follow the best known config, {} (rule {}), nor another of its race; "
+          "this is {}, which was looked into before\n",
+          to_string(problem), *best.label, with_probe(parse_label(*best.label)).rejection.rule,
+          label(*before));
+    }
+    return *before;
   }
   return probed_config(tuned.winner(problem),
                        fmt::format("the best known config at {},", to_string(problem)));
@@ -86,13 +112,19 @@ class Probe : public StudyModule {
       configs.push_back(probed_config(text, "--config"));
     }
     std::optional<cli::Tuned> tuned;
-    if (configs.empty()) tuned.emplace(common);
+    std::vector<RecordedStudy> recorded;
+    if (configs.empty()) {
+      tuned.emplace(common);
+      cli::StudyOptions known = common;
+      if (known.db && !std::filesystem::exists(*known.db)) known.db.reset();  // not written yet
+      recorded = cli::recorded_studies(known, std::string(kProbeStudy));
+    }
     std::vector<StudyRequest> requests;
     for (const GemmProblem& problem : cli::chosen_problems(options_.problems)) {
       if (const char* reason = why_no_kernel(problem)) {
         throw InputError(fmt::format("no kernel can compute {}: {}", to_string(problem), reason));
       }
-      if (tuned) requests.push_back(request_for(probed_winner(*tuned, problem), problem));
+      if (tuned) requests.push_back(request_for(probed_winner(*tuned, recorded, problem), problem));
       for (const KernelConfig& config : configs) {
         if (const char* reason = why_not(config, problem)) {
           throw InputError(
