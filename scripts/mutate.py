@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants faults in the sources, one at a time, and says which of them no test notices.
 
-    scripts/mutate.py [PATH...] [--count 40] [--seed N] [--jobs N] [--work build-mutate]
+    scripts/mutate.py [PATH...] [--count 40] [--seed N] [--again] [--jobs N] [--work build-mutate]
 
 PATH is a file or a folder of TESTED below (default: all of them). From all single-line faults that
 the operators can plant there, --count are chosen by --seed (0: all). Each is planted in a copy of
@@ -20,6 +20,7 @@ Exit code 0; 1 if the tests fail without any fault.
 import argparse
 import contextlib
 import difflib
+import functools
 import hashlib
 import json
 import os
@@ -143,6 +144,7 @@ def files_of(path):
                   if file.suffix in (".cpp", ".h"))
 
 
+@functools.cache  # the tree may be edited meanwhile
 def tests_of(path):
     """Stems of the tests that must notice a fault in a file: by its longest known prefix."""
     for parent in [path, *map(str, pathlib.PurePath(path).parents)]:
@@ -313,6 +315,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build-mutate")
+    parser.add_argument("--again", action="store_true",
+                        help="plant those again that survived: there are new tests")
     parser.add_argument("--list", action="store_true", help="only say how many faults there are")
     options = parser.parse_args()
 
@@ -335,6 +339,8 @@ def main():
         for line in log.read_text().splitlines():
             result = json.loads(line)
             known[key_of(result)] = result
+    if options.again:
+        known = {key: result for key, result in known.items() if result["outcome"] != "survived"}
     missing = [mutant for mutant in chosen if key_of(mutant) not in known]
     print(f"{len(mutants)} faults can be planted, {len(chosen)} are chosen (seed {options.seed}), "
           f"{len(chosen) - len(missing)} of them known", flush=True)

@@ -268,7 +268,6 @@ void fill_finalists(BestRow& row, std::span<const Contender> ranked, Objective o
 void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective objective) {
   const Contender& winner = ranked.front();
   const std::vector<Sample>& samples = winner.trial->samples;
-  row.environment = winner.race->environment;
   row.run = winner.race->run;
   row.started_utc = winner.race->started_utc;
   row.kernel_id = winner.trial->kernel_id;

@@ -172,6 +172,8 @@ TEST(MedianInterval, OfOneValueIsThatValueAndOfNoneIsNaN) {
 TEST(Geomean, IsTheExpOfTheMeanLog) {
   EXPECT_DOUBLE_EQ(geomean(std::vector{2.0, 8.0}), 4.0);
   EXPECT_DOUBLE_EQ(geomean(std::vector{2.0, 2.0, 16.0}), 4.0);
+  EXPECT_DOUBLE_EQ(geomean(std::vector{0.5, 0.125}), 0.25);
+  EXPECT_DOUBLE_EQ(geomean(std::vector{0.5, 1.0, 2.0}), 1.0);
 }
 
 TEST(Geomean, HasNoneOfNothingZeroOrNegative) {

@@ -128,10 +128,12 @@ TEST_F(DevicesFile, IsRead) {
   EXPECT_EQ(devices[0].memory_tbps.value, 3.35);
 }
 
-TEST_F(DevicesFile, MemoryMayBeSlow) {
+TEST_F(DevicesFile, ACardMayBeSlow) {
   std::string text = std::string(kGood) + "    read_tbps: [0.25, sheet]\n";
   text.replace(text.find("3.35"), 4, "0.3");
+  text.replace(text.find("1980"), 4, "400");
   const Device device = load(text)[0];
+  EXPECT_EQ(device.boost_mhz.value, 400);
   EXPECT_EQ(device.memory_tbps.value, 0.3);
   ASSERT_TRUE(device.read_tbps);
   EXPECT_EQ(device.read_tbps->value, 0.25);

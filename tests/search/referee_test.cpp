@@ -194,6 +194,16 @@ TEST(Referee, MoreGoToTheSemifinalThanToTheFinal) {
                                    "cublas", "cublaslt.0", "cublaslt.2", "cublaslt.3"));
 }
 
+TEST(Referee, InBriefFewAreWorthMoreThanARound) {
+  const Screening out =
+      screening(field(40, 100, [](int i) { return 100 + 0.01 * i; }), in_brief({}));
+  // Then six configs, two algorithms and cublas; one algorithm is clearly slower than the other.
+  EXPECT_THAT(sizes(out), ElementsAre(43, 9, 8));
+  EXPECT_THAT(out.finalists, UnorderedElementsAre("c000", "c001", "c002", "cublas", "cublaslt.0"));
+  EXPECT_EQ(screening(field(40, 100, [](int) { return 100; }), in_brief({}, 2)).asked.size(), 5u)
+      << "more visits, more rounds";
+}
+
 TEST(Referee, WithoutASemifinalTheFirstRoundsDecide) {
   RacePolicy policy;
   policy.semifinal_rounds = 0;

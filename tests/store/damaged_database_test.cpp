@@ -168,6 +168,27 @@ std::vector<Value> bad_values() {
 // Columns of NOT NULL, types and keys are SQLite's to check: integrity_check says what is wrong.
 INSTANTIATE_TEST_SUITE_P(Value, DamagedValueTest, ::testing::ValuesIn(bad_values()));
 
+TEST_F(DamagedTest, ARefusalSaysWhatWouldBeRight) {
+  const std::string whole = bytes();
+  const auto expect_refused = [&](const std::string& sql, const std::string& right) {
+    write(whole);
+    edit_unnoticed(sql);
+    EXPECT_THAT([&] { read_all(); }, ThrowsMessage<InputError>(HasSubstr("which is not " + right)))
+        << sql;
+  };
+  expect_refused("UPDATE environment SET driver = '<b>'",
+                 "a name (letters, digits and a few marks);");
+  expect_refused("UPDATE candidate SET label = '' WHERE label = 'cublas'",
+                 "a name (letters, digits and a few marks);");
+  expect_refused("UPDATE race SET uid = '" + std::string(32, 'z') + "'", "32 hexadecimal digits;");
+  expect_refused("UPDATE run SET started_utc = 'today'", "a time such as 2026-01-31T12:00:00Z;");
+  expect_refused("UPDATE run SET command_line = char(27)",
+                 "one line of text without control characters;");
+  expect_refused("UPDATE trial SET message = char(27)", "text without control characters;");
+  expect_refused("UPDATE trial SET message = hex(zeroblob(500000))", "text of that length;");
+  expect_refused("UPDATE environment SET sm_count = -1", "a whole number from 0 to ");
+}
+
 class ChangedTest : public DamagedTest, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(ChangedTest, IsFoundByTheChecksum) {
@@ -327,7 +348,8 @@ TEST_F(StoreTest, ANameThatNoneHasIsNotRecorded) {
   odd.environment.gpu_name = "NVIDIA\nH200";
   EXPECT_THAT([&] { store.begin_run(odd, "hgemm-tune"); },
               ThrowsMessage<Error>(AllOf(HasSubstr(db_.string()), HasSubstr("cannot be recorded"),
-                                         HasSubstr("environment.gpu_name"))));
+                                         HasSubstr("environment.gpu_name"),
+                                         HasSubstr("not a name (letters, digits"))));
 }
 
 }  // namespace

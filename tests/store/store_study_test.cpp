@@ -199,6 +199,9 @@ TEST_F(StudyTest, WhatCouldNotBeReadBackIsNotRecorded) {
   };
   const std::string odd = "a\nb";
   Study study = chain();
+  study.kind = odd;
+  expect_refused("study.kind", study);
+  study = chain();
   study.label = odd;
   expect_refused("study.label", study);
   study = chain();
