@@ -148,7 +148,7 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
                                               const SwapAbPart& part, int consumer, int lane) {
   constexpr int kRowUnits = kSlabK * kInputBytes / 16;  // of descriptors
   if (part.first < part.end) {
-    // wgmma reads through another proxy than the one by which threads write.
+    // Wgmma reads through another proxy than the one by which threads write.
     ptx::copy_async_wait_all();
     ptx::fence_proxy_async();
     ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);

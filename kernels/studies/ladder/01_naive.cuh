@@ -1,5 +1,5 @@
-// Step 1: one thread computes one element of D, straight from memory: two loads for every product.
-// What the caches make of that is all the reuse there is.
+// Step 1: one thread computes one element of D directly from memory, with two loads for every
+// product. The only reuse is in the caches.
 #pragma once
 
 #include "studies/ladder/common.cuh"

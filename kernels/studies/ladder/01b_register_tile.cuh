@@ -1,6 +1,6 @@
-// Step 1b: what the article starts from: tiles of A and B in shared memory, a tile of D in the
-// registers of each thread. An element that was loaded once serves 128 products, one that reached a
-// register serves 8. The tensor cores are still idle.
+// Step 1b: the starting point of the article: tiles of A and B in shared memory, a tile of D in the
+// registers of each thread. An element that was loaded once serves 128 products; one in a register
+// serves 8. The tensor cores still idle.
 #pragma once
 
 #include "studies/ladder/common.cuh"
@@ -21,7 +21,7 @@ __device__ __forceinline__ void register_tile(const LadderParams& params) {
   const int column_tiles = params.n / kTile;
   const int tile_row = static_cast<int>(blockIdx.x) / column_tiles * kTile;
   const int tile_column = static_cast<int>(blockIdx.x) % column_tiles * kTile;
-  // Each thread brings one 16-byte part of a row of A and of B.
+  // Each thread loads one 16-byte part of a row of A and of B.
   const int part_row = static_cast<int>(threadIdx.x) / 2;
   const int part_k = static_cast<int>(threadIdx.x) % 2 * kPart;
   const u64 k_elements = static_cast<u64>(params.k);
@@ -37,7 +37,7 @@ __device__ __forceinline__ void register_tile(const LadderParams& params) {
   for (int k = 0; k < params.k; k += kTileDepth) {
     const uint4 a_part = *reinterpret_cast<const uint4*>(a + k);
     const uint4 b_part = *reinterpret_cast<const uint4*>(b + k);
-    __syncthreads();  // nobody reads the tiles of the last round any more
+    __syncthreads();  // no thread reads the tiles of the last round any more
     const u32 a_words[] = {a_part.x, a_part.y, a_part.z, a_part.w};
     const u32 b_words[] = {b_part.x, b_part.y, b_part.z, b_part.w};
 #pragma unroll

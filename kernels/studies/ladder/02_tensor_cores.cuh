@@ -1,6 +1,6 @@
-// Step 2: the tensor cores. The copy engine (TMA) brings a 64 x 64 tile of each operand to shared
-// memory, one warpgroup multiplies them with wgmma, and only then the next tiles are asked for:
-// nothing overlaps but for other CTAs on the same SM.
+// Step 2: the tensor cores. The copy engine (TMA) copies a 64 x 64 tile of each operand to shared
+// memory, and one warpgroup multiplies them with wgmma. Only then are the next tiles requested, so
+// nothing overlaps except other CTAs on the same SM.
 #pragma once
 
 #include "studies/ladder/block_barrier.cuh"

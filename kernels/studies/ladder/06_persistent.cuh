@@ -1,7 +1,7 @@
 // Step 6: as many CTAs as the GPU holds, each of which computes many tiles: while the consumers
-// write one tile, the producer already loads the next. Now the order of the tiles is ours to
-// choose. What runs at the same time should share rows and columns, so that the L2 cache serves
-// most loads:
+// write one tile, the producer already loads the next. The order of the tiles can now be chosen.
+// Tiles that run at the same time should share rows and columns, so that the L2 cache serves most
+// loads:
 //   6   each CTA takes a run of neighbouring tiles: the CTAs are spread over all of D
 //   6b  the CTAs together take 16 x 8 tiles at a time
 #pragma once
@@ -19,7 +19,7 @@ inline constexpr int kStages = 3;
 using StageRing = Ring<kLeft, kRight, kStages, BlockBarrier>;
 
 /// The tiles of this CTA: positions first, first + step, ... < end of the order. `kTogether`: the
-/// good one.
+/// good order.
 template <bool kTogether>
 struct CtaTiles {
   TileGrid grid;  ///< left x right

@@ -1,7 +1,7 @@
 // Step 7: the barriers in PTX. A wait needs no arrival and no token if it names the parity of its
-// phase, and nobody has to arrive but those whose arrival says something: the producer once per
-// stage at `full`; at `empty` one lane for each consumer warp, since a warp's wait for its wgmmas
-// says nothing of the other warps. 9 arrivals a stage instead of 514, and the consumers no longer
+// phase. Only threads whose arrival carries information arrive: the producer once per stage at
+// `full`; at `empty` one lane of each consumer warp, because a warp's wait for its wgmmas does not
+// cover the other warps. That is 9 arrivals per stage instead of 514, and the consumers no longer
 // wait for each other.
 #pragma once
 

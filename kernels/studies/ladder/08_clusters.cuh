@@ -1,7 +1,7 @@
-// Step 8: clusters. Two CTAs that lie side by side along the left operand need the same right tile:
-// each fetches half of it and multicasts it to both, so the L2 cache is asked for a third less. A
-// stage may be refilled when the consumers of both CTAs have read it, so they arrive at the
-// barriers of both.
+// Step 8: clusters. Two CTAs side by side along the left operand need the same right tile: each
+// fetches half of it and multicasts it to both, so L2 serves a third fewer requests. A stage may be
+// refilled only when the consumers of both CTAs have read it, so they arrive at the barriers of
+// both.
 #pragma once
 
 #include "common/pipeline.cuh"

@@ -1,7 +1,7 @@
-// Step 11: the tiles come along a Hilbert curve, whose every stretch is compact, however many CTAs
-// work on it: what runs at the same time shares rows and columns at every scale. To find a tile on
-// it takes hundreds of instructions, so all threads of the CTA work out its list of tiles before
-// they start.
+// Step 11: the tiles follow a Hilbert curve. Every stretch of it is compact, however many CTAs work
+// on it, so tiles that run at the same time share rows and columns at every scale. Finding a tile
+// on the curve takes hundreds of instructions, so all threads of the CTA compute its list of tiles
+// before they start.
 #pragma once
 
 #include "common/pipeline.cuh"

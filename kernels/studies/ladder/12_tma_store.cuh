@@ -1,5 +1,5 @@
-// Step 12: the copy engine stores, too. The consumers put their results into shared memory, in a
-// few instructions (stmatrix), and go on with the next tile while the copy engine writes whole rows
+// Step 12: the copy engine also stores. The consumers write their results to shared memory with few
+// instructions (stmatrix), and continue with the next tile while the copy engine writes whole rows
 // to D.
 #pragma once
 
@@ -104,12 +104,12 @@ __device__ __forceinline__ void consume(const LadderParams& params, const StageR
       state.advance();
     }
     settle(d);
-    // The copy that last read the staging must be done. The thread that issued it waits for it,
-    // the others for that thread.
+    // The copy that last read the staging must be complete. The thread that issued it waits for it;
+    // the others wait for that thread.
     if (issuer) ptx::bulk_wait_group_read<0>();
     consumer_sync(warpgroup - 1);
     stage_tile<kElement>(d, box);
-    ptx::fence_proxy_async();  // what every thread wrote is to be read by the copy engine
+    ptx::fence_proxy_async();  // the copy engine will read what every thread wrote
     consumer_sync(warpgroup - 1);
     if (issuer) {
       const int left_row = (tile.m * kCluster + rank) * kLeft + consumer_row;

@@ -1,4 +1,4 @@
-// What the Hopper steps share: the product of one k block, the plainest store, the stopwatch.
+// Shared by the Hopper steps: the product of one k block, the simplest store, the stopwatch.
 //
 // The article that the steps follow (see hopper_steps.h) has a column-major result. Ours is
 // row-major, which is the same memory if the operands change places: D^T = B A^T. So here the LEFT
@@ -20,8 +20,8 @@ inline constexpr DataType kDtype = kElement == Element::kFp16 ? DataType::kFp16 
 inline constexpr int kDepth = 64;
 HGEMM_HOST_DEVICE constexpr u32 tile_bytes(int rows) { return static_cast<u32>(rows * kDepth * 2); }
 
-/// What setmaxnreg leaves a producer and gives two consumers: 40 + 2 * 232 = 3 * 168, the registers
-/// that 384 threads start with.
+/// Registers that setmaxnreg leaves to a producer and gives to two consumers: 40 + 2 * 232 = 3 *
+/// 168, the registers with which 384 threads start.
 inline constexpr int kProducerRegisters = 40;
 inline constexpr int kConsumerRegisters = 232;
 
@@ -29,7 +29,8 @@ inline constexpr int kConsumerRegisters = 232;
 /// tiles of 128 x 256, about as many as there are SMs.
 inline constexpr int kTilesTogether = 16;
 
-/// Of a warpgroup, the thread whose cycles a probed build counts; not one that issues copies.
+/// The thread of a warpgroup whose cycles a probed build counts; it must not be one that issues
+/// copies.
 inline constexpr int kWatchedThread = 63;
 
 /// Index of this thread's warpgroup, broadcast so that the compiler knows it to be the same for the
@@ -38,7 +39,7 @@ __device__ __forceinline__ int warpgroup_index() {
   return __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
 }
 
-/// The swizzle needs its atoms where the hardware expects them.
+/// The swizzle needs its atoms at aligned addresses.
 __device__ __forceinline__ u32 aligned_smem(const void* smem) {
   const u32 address = ptx::smem_address(smem);
   if (address % 1024 != 0) asm volatile("trap;");
@@ -138,7 +139,7 @@ __device__ __forceinline__ void store_tile(const float (&d)[kBlocks][kHalfCols],
   }
 }
 
-/// Cycle stamps of one thread. In a build that is timed it is empty, and reads no clock.
+/// Cycle stamps of one thread. In a timed build the class is empty and reads no clock.
 template <bool kEnabled>
 class Stopwatch {
  public:
@@ -157,8 +158,8 @@ class Stopwatch {
       last_ = now;
     }
   }
-  /// By the threads that are watched, at their end. `whole`: the time since the first stamp is the
-  /// CTA's Phase::kKernel.
+  /// For watched threads, at their end. `whole`: the time since the first stamp is the CTA's
+  /// Phase::kKernel.
   __device__ __forceinline__ void write(const LadderParams& params, bool watched, bool whole) {
     if constexpr (kEnabled) {
       if (!watched) return;

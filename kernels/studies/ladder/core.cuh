@@ -1,5 +1,5 @@
-// What the CUDA-core steps and the first tensor-core steps share: elements, where a CTA works, and
-// from the register tiles on how a tile comes into shared memory.
+// Shared by the CUDA-core steps and the first tensor-core step: elements, the place of a CTA's work
+// and, from the register tiles on, how a tile gets into shared memory.
 //
 // The operands are K-major: a row of A and a row of B both lie along K. So a warp reads whole
 // sectors only if its lanes stand next to each other along K, while the products want neighbours
@@ -77,7 +77,7 @@ __device__ __forceinline__ void store_four(Stored<kElement>* at, const float* va
   }
 }
 
-/// Where this CTA works: one CTA for each tile of D, row of tiles by row of tiles.
+/// The work of this CTA: one CTA for each tile of D, in row-major order of tiles.
 template <Element kElement, u32 kTileM, u32 kTileN>
 struct Work {
   const LadderParams& params;
@@ -124,10 +124,11 @@ __device__ __forceinline__ void fill_by_elements(float (&tile)[kCoreDepth * kRow
 }
 
 /// Where fill_by_vectors() puts an element. A thread has one vector, kPerVector elements of one
-/// row, and writes them one k after the other; the 32 lanes of a warp have all kVectors vectors of
-/// 32 / kVectors rows. Rows are neighbours and so in different banks; vectors are a multiple of 32
-/// words apart and so in the same: a conflict of degree kVectors, 4 for fp32 and 2 for the others.
-/// With 32 / kVectors words of padding before each further vector every lane has a bank of its own.
+/// row, and writes them one k after the other. The 32 lanes of a warp have all kVectors vectors of
+/// 32 / kVectors rows. Rows are neighbours and thus in different banks; vectors are a multiple of
+/// 32 words apart and thus in the same bank: a conflict of degree kVectors, 4 for fp32 and 2 for
+/// the others. With 32 / kVectors words of padding before each further vector, every lane has its
+/// own bank.
 ///
 /// (The usual padding, the same for every k, cannot do that for fp32: 16-byte reads need a multiple
 /// of 4 words, and 4 k of 4 words each set vectors 16 banks apart, so that every other one meets.)

@@ -1,4 +1,4 @@
-// Step 04: a thread has eight elements of D, below one another.
+// Step 04: a thread computes eight elements of D, one below the other.
 //
 // Two reads of shared memory for one multiply-add is what held up step 03: an SM takes the
 // multiply-adds of four warps a clock, its shared memory the read of one. Now a thread reads one

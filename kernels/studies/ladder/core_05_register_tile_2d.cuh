@@ -1,4 +1,4 @@
-// Step 05: a thread has 8 x 8 elements of D.
+// Step 05: a thread computes 8 x 8 elements of D.
 //
 // A column of eight uses its one element of B eight times but each element of A once. In a square
 // both are used eight times: 16 reads of shared memory for 64 multiply-adds, 0.25 each instead of

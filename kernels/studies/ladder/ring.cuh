@@ -6,8 +6,8 @@
 
 namespace hgemm::ladder {
 
-/// The tiles of all stages, then a `full` barrier for each, then an `empty` one for each. A barrier
-/// is 8 bytes; `Barrier` is made of its address.
+/// The tiles of all stages, then a `full` barrier for each stage, then an `empty` barrier for each.
+/// A barrier is 8 bytes; a `Barrier` is made from its address.
 template <int kLeftRows, int kRightRows, int kCount, class Barrier>
 struct Ring {
   static constexpr u32 kStageBytes = tile_bytes(kLeftRows) + tile_bytes(kRightRows);
@@ -17,7 +17,7 @@ struct Ring {
   u32 tiles;
   u32 barriers;
 
-  /// `between`: bytes that something else has between the tiles and the barriers.
+  /// `between`: bytes between the tiles and the barriers that are used otherwise.
   __device__ __forceinline__ explicit Ring(const void* smem, u32 between = 0)
       : tiles(aligned_smem(smem)), barriers(tiles + kTileBytes + between) {}
 

@@ -1,5 +1,5 @@
-// What a step of the ladder is: one small kernel between the naive one and the fastest, and what
-// the host must know to launch it. The tables are in hopper_steps.h and core_steps.h.
+// A step of the ladder: one small kernel between the naive one and the fastest, and the data that
+// the host needs to launch it. The tables are in hopper_steps.h and core_steps.h.
 //
 // For host and device, so it includes nothing but what the kernel's own headers include.
 #pragma once
@@ -10,7 +10,7 @@
 namespace hgemm {
 
 /// Passed by value as a __grid_constant__ to every step. D[m x n] = A[m x k] * B[n x k]^T,
-/// row-major without padding. A step has the tensor maps that its Step says; the others are zero.
+/// row-major without padding. A step has the tensor maps that its Step lists; the others are zero.
 struct LadderParams {
   TensorMap a_map;
   TensorMap b_map;
@@ -18,7 +18,7 @@ struct LadderParams {
   const void* a;
   const void* b;
   void* d;
-  /// Of a probed build: for each CTA kProbeSlots pairs of (cycles, count), zeroed before the
+  /// For a probed build: kProbeSlots pairs of (cycles, count) for each CTA, zeroed before the
   /// launch.
   unsigned long long* stamps;
   int m, n, k;
@@ -32,7 +32,7 @@ enum class Family : unsigned char {
   kTensorCore,  ///< WMMA and mma.sync, the tensor cores before wgmma
 };
 
-/// What A, B and D consist of.
+/// Element type of A, B and D.
 enum class Element : unsigned char { kBf16, kFp16, kFp32 };
 inline constexpr unsigned kHalfTypes = 0b011;  ///< bit e: Element{e} is supported
 inline constexpr unsigned kAllTypes = 0b111;
@@ -43,8 +43,8 @@ struct Box {
   int cols = 0;
 };
 
-/// What a probed build counts: cycles of one thread of each role of every CTA, and how often. A
-/// step has the phases that make sense for it; the others stay zero.
+/// Phases that a probed build counts: cycles of one thread of each role of every CTA, and how
+/// often. A step counts the phases that apply to it; the others stay zero.
 enum class Phase : unsigned char {
   kLoad,       ///< not specialised: from the issue of a k block's loads to their arrival
   kMma,        ///< a k block multiplied: issue and wait
@@ -82,7 +82,7 @@ struct Step {
   const char* source = "";  ///< of that figure: who, on what, at which size
 };
 
-/// Why this step cannot compute a shape, or nullptr if it can.
+/// Why this step cannot compute a problem, or nullptr if it can.
 HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const Step& step, long long m, long long n,
                                                         long long k) {
   constexpr long long kMaxExtent = 1LL << 20;  // positions in the tile order are 32-bit

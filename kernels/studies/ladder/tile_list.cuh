@@ -1,4 +1,4 @@
-// The tiles of a CTA along the Hilbert curve, worked out by all of its threads at the start.
+// The tiles of a CTA along the Hilbert curve; all its threads compute the list at the start.
 #pragma once
 
 #include "common/ptx.cuh"

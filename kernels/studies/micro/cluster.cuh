@@ -59,7 +59,7 @@ __device__ __forceinline__ void time_round_trip(const ClusterParams& params) {
   ptx::cluster_sync();
 }
 
-/// As it says: the address is in the window of the cluster, or of the CTA.
+/// `kAcross` says whether the address is in the window of the cluster or of the CTA.
 template <bool kAcross>
 __device__ __forceinline__ u32 load_shared(u32 address) {
   u32 value;

@@ -1,4 +1,4 @@
-// wgmma beside TMA: does the copy engine's writing to shared memory hold wgmma's reading up?
+// Wgmma beside TMA: do the copy engine's writes to shared memory delay wgmma's reads?
 //
 // One or two warpgroups issue wgmmas on two stages that never change, as in wgmma.cuh; a warp
 // beside them has TMA copy boxes of 32 KB from the L2 into other stages, one box every
@@ -16,10 +16,10 @@
 
 namespace hgemm::micro {
 
-/// Longer than any point takes. In cycles of the SM, which are read for the pace anyway.
+/// Longer than any point takes. In cycles of the SM, because these are read for the pace anyway.
 inline constexpr u64 kFillLimitClk = 4'000'000'000;
 
-/// Issues boxes until `done` counts all warpgroups; then waits for those under way. One thread.
+/// Issues boxes until `done` counts all warpgroups; then waits for those in flight. One thread.
 __device__ __forceinline__ void fill_until_done(const TensorMap& map,
                                                 const ContentionParams& params, u32 slots,
                                                 u32 barriers, const volatile int* done) {

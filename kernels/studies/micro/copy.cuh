@@ -1,5 +1,5 @@
-// Copies from global to shared memory: TMA boxes and bulk copies, their latency and what they carry
-// with a given number of bytes in flight.
+// Copies from global to shared memory: TMA boxes and bulk copies, their latency, and their
+// throughput with a given number of bytes in flight.
 //
 // Throughput: a CTA keeps `in_flight` copies under way in a ring of slots and re-issues each as it
 // lands; nobody reads what arrives. Alone, one thread does both, so that a slot is idle for no more
@@ -32,7 +32,7 @@ __device__ __forceinline__ void bulk_load(u32 destination, const void* source, i
       : "memory");
 }
 
-/// Where a CTA is in its walk over the source.
+/// Position of a CTA in its walk over the source.
 struct ItemPosition {
   unsigned row, column;
 
@@ -139,7 +139,8 @@ __device__ __forceinline__ void copy_alone(const TensorMap& map, const CopyParam
   parity ^= 1;
 }
 
-/// The thread of a cluster's CTA that waits for slots to fill and offers them to all CTAs again.
+/// For the thread of a cluster's CTA that waits for slots to fill and offers them to all CTAs
+/// again.
 __device__ __forceinline__ void offer_slots(const CopyParams& params, const CopyRing& ring,
                                             u32& parity, int count) {
   int slot = 0;
@@ -160,7 +161,7 @@ __device__ __forceinline__ void offer_slots(const CopyParams& params, const Copy
   parity ^= 1;
 }
 
-/// The thread that copies to all CTAs as they offer their slots.
+/// For the thread that copies to all CTAs as they offer their slots.
 template <class Copy>
 __device__ __forceinline__ void copy_to_cluster(const TensorMap& map, const CopyParams& params,
                                                 const CopyRing& ring, ItemPosition& at, u32& parity,

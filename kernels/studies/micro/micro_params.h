@@ -1,4 +1,4 @@
-// What the host and the microbenchmark kernels agree on: parameters, results, the layout of shared
+// Shared by the host and the microbenchmark kernels: parameters, results, and the layout of shared
 // memory.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace hgemm::micro {
 
-/// Every kernel times its work three times: a first run that warms caches up, a short and a long
-/// one. What one operation costs is the slope (long - short) / (operations more), in which the cost
-/// of starting, draining and reading the clock cancels.
+/// Every kernel times its work three times: a first run to warm up the caches, a short one and a
+/// long one. The cost of one operation is the slope (long - short) / (additional operations), in
+/// which the cost of starting, draining and reading the clock cancels.
 inline constexpr int kSections = 3;
 inline constexpr int kWarmUp = 0, kShort = 1, kLong = 2;
 
@@ -20,17 +20,17 @@ struct Lengths {
   int count[kSections];  ///< rounds of the kernel's loop
 };
 
-/// When one actor (a CTA, or a warpgroup of it) began and ended a section, on its SM's clock and on
-/// the timer that all SMs share.
+/// When one actor (a CTA, or one of its warpgroups) began and ended a section, on its SM's clock
+/// and on the timer that all SMs share.
 struct SectionTime {
   unsigned long long start_clk, stop_clk, start_ns, stop_ns;
 };
 
-/// Of kernels that work on registers and shared memory. times[(cta * actors + actor) * kSections].
+/// For kernels that work on registers and shared memory. times[(cta * actors + actor) * kSections].
 struct ComputeParams {
   const void* operands;  ///< 16-bit elements, kOperandBytes
   SectionTime* times;
-  float* checksums;  ///< one per CTA: what the last round computed
+  float* checksums;  ///< one per CTA: the result of the last round
   Lengths lengths;
   int row_bytes;  ///< stmatrix: pitch of a row
   int row_xor;    ///< stmatrix: 7 swizzles, 0 does not
@@ -50,7 +50,7 @@ HGEMM_MICRO_HOST_DEVICE constexpr int wgmma_stage_bytes(int n, bool a_from_regis
                                                         int warpgroups) {
   return n * kRowBytes + (a_from_registers ? 0 : warpgroups * kATileBytes);
 }
-/// Four where they fit.
+/// Number of stages: four if they fit.
 HGEMM_MICRO_HOST_DEVICE constexpr int wgmma_stages(int n, bool a_from_registers, int warpgroups) {
   return 4 * wgmma_stage_bytes(n, a_from_registers, warpgroups) <= kSmemLimit ? 4 : 3;
 }
@@ -59,7 +59,8 @@ HGEMM_MICRO_HOST_DEVICE constexpr int wgmma_smem_bytes(int n, bool a_from_regist
   return wgmma_stages(n, a_from_registers, warpgroups) *
          wgmma_stage_bytes(n, a_from_registers, warpgroups);
 }
-/// wgmmas of one round of the issue loop: once around the ring. The latency loop's: one stage.
+/// Wgmmas in one round of the issue loop: once around the ring. A round of the latency loop is one
+/// stage.
 HGEMM_MICRO_HOST_DEVICE constexpr int wgmma_per_round(int n, bool a_from_registers,
                                                       int warpgroups) {
   return wgmma_stages(n, a_from_registers, warpgroups) * kStepsPerStage;
@@ -83,7 +84,7 @@ struct ItemWalk {
   unsigned rows, columns, first, chunk, step_rows, step_columns;
 };
 
-/// Of TMA an item is a box of box_rows x box_columns, and the tensor map is an argument of its own.
+/// For TMA an item is a box of box_rows x box_columns, and the tensor map is a separate argument.
 struct CopyParams {
   const void* source;       ///< of bulk copies: items lie one after the other
   SectionTime* times;       ///< [cta * kSections]
@@ -98,7 +99,7 @@ inline constexpr int kMaxInFlight = 16;
 /// Barriers, before the slots, which are aligned to 1024 bytes.
 inline constexpr int kCopyBarrierBytes = 1024;
 static_assert(2 * kMaxInFlight * 8 <= kCopyBarrierBytes);
-/// A slot takes the items of all CTAs of a cluster.
+/// A slot has room for the items of all CTAs of a cluster.
 HGEMM_MICRO_HOST_DEVICE constexpr int copy_smem_bytes(int item_bytes, int in_flight, int cluster) {
   return kCopyBarrierBytes + item_bytes * in_flight * cluster;
 }
@@ -141,7 +142,7 @@ struct ContentionParams {
   int fills;              ///< 0: no boxes at all
   ItemWalk walk;
 };
-/// Large, since one thread issues no more than a copy in some 300 cycles.
+/// Large, because one thread issues at most one copy in about 300 cycles.
 inline constexpr int kFillBoxRows = 256;
 inline constexpr int kFillBoxBytes = kFillBoxRows * kRowBytes;
 inline constexpr int kContentionStages = 2;

@@ -1,11 +1,12 @@
-// What the multiplying kernels read: 16-bit elements made by the host, or fp8 made of them here.
+// The operands of the multiplying kernels: 16-bit elements from the host, or fp8 converted from
+// them here.
 #pragma once
 
 #include "common/ptx.cuh"
 
 namespace hgemm::micro {
 
-/// Two fp16 values to two fp8 ones.
+/// Converts two fp16 values to two fp8 values.
 __device__ __forceinline__ u32 to_e4m3x2(u32 halves) {
   unsigned short packed;
   asm("cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;" : "=h"(packed) : "r"(halves));
@@ -37,7 +38,7 @@ __device__ __forceinline__ void fill_operands(unsigned char* smem, int bytes,
 }
 
 __device__ __forceinline__ float as_float(float value) { return value; }
-/// Low half of a packed pair of fp16.
+/// The low half of a packed fp16 pair as fp32.
 __device__ __forceinline__ float as_float(u32 halves) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<unsigned short>(halves)));

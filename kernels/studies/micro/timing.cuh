@@ -20,8 +20,8 @@ __device__ __forceinline__ u64 timer_ns() {
   return ns;
 }
 
-/// Calls `work(section, count)` for each section, after `synchronise()`. Where `times` is not null
-/// it gets the three records. The loop stays a loop, so that all sections run the same
+/// Calls `work(section, count)` for each section, after `synchronise()`. Writes the three records
+/// to `times` unless it is null. The loop must stay a loop, so that all sections run the same
 /// instructions.
 template <class Synchronise, class Work>
 __device__ __forceinline__ void timed_sections(const Lengths& lengths, SectionTime* times,
