@@ -59,8 +59,8 @@ struct Series {
 
 struct Study {
   std::string kind;  ///< name of a study in the registry: "micro"
-  /// Of the microbenchmark, the config (probed builds say so), the ladder step, the baseline or the
-  /// chain.
+  /// Label of the microbenchmark, the config (probed builds say so), the ladder step, the baseline
+  /// or the chain.
   std::string label;
   std::optional<GemmProblem> problem;  ///< none if the study has no problem, or several
   /// Identifies the code that ran: a hash over all of it if there are several kernels; empty for a

@@ -16,7 +16,7 @@ namespace hgemm {
 [[noreturn]] void throw_explained(const std::string& path, const SQLite::Exception& error);
 
 struct OpenDatabase {
-  /// Of a writer; declared before `db`, so that `db` is closed first.
+  /// Set for a writer; declared before `db`, so that `db` is closed first.
   std::optional<WriterLock> lock;
   SQLite::Database db;
 };

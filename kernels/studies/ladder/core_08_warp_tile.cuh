@@ -68,7 +68,7 @@ class VectorsOnTheWay {
   uint4 vectors_[kLoads];
 };
 
-/// What a thread multiplies for one k: 8 elements of A by 16 of B.
+/// Operands of a thread for one k: 8 elements of A by 16 of B.
 struct Fragments {
   float a[8], b[16];
 

@@ -3,11 +3,11 @@
 // the article's tiles, stages, clusters and numbers. Its figures are for 8192^3 or 4096^3 bf16 on
 // the author's H100, where cuBLAS had 716 TFLOP/s.
 //
-// What differs, because it was wrong or does not travel: every warp releases a stage for itself;
-// a tile in shared memory is not overwritten before every warp has read it; the output staging of
-// step 12 is fenced for the copy engine and not reused before the thread that issued the last copy
-// has waited for it; waits are bounded; the grid is sized for the GPU; step 11 comes before
-// step 12.
+// Differences from the article, whose code was wrong or not portable there: every warp releases a
+// stage for itself; a tile in shared memory is not overwritten before every warp has read it; the
+// output staging of step 12 is fenced for the copy engine and not reused before the thread that
+// issued the last copy has waited for it; waits are bounded; the grid is sized for the GPU; step 11
+// comes before step 12.
 #pragma once
 
 #include "studies/ladder/steps.h"
@@ -21,7 +21,7 @@ inline constexpr const char* kArticle = "Shankhdhar 2024, his H100, bf16";
 
 namespace hopper {
 inline constexpr int kStage128x256 = (128 + 256) * 128;  ///< bytes of a k block of 64
-/// Of three such stages, each with two barriers.
+/// Bytes of three such stages, each with two barriers.
 inline constexpr int kRing128x256 = 3 * (kStage128x256 + 2 * 8);
 inline constexpr int kTileList = kMaxTilesPerCta * 4;
 }  // namespace hopper

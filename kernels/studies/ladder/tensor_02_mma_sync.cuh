@@ -138,9 +138,9 @@ __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
   const u32 blocks = work.k() / kBlock;
   const Copies<kElement> copies(work);
 
-  // What ldmatrix wants of this lane. A: rows l % 16 of 16, unit l / 16 of 2, so that the matrices
-  // are in the order of mma's fragment. B: of 16 columns (rows of B), 0 to 7 with both units, then
-  // 8 to 15: two fragments. All rows are l % 8 modulo 8.
+  // Addresses for ldmatrix of this lane. A: rows l % 16 of 16, unit l / 16 of 2, so that the
+  // matrices are in the order of mma's fragment. B: of 16 columns (rows of B), 0 to 7 with both
+  // units, then 8 to 15: two fragments. All rows are l % 8 modulo 8.
   const u32 a_from = (warp_row + lane % 16) * kRowBytes;
   const u32 b_from = kTileBytes + (warp_col + lane / 16 * 8 + lane % 8) * kRowBytes;
   const u32 a_unit = lane / 16;
@@ -165,9 +165,9 @@ __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
     copy_async_commit();
   }
   for (u32 block = 0; block < blocks; ++block) {
-    // Of the groups so far, one for each block up to the next, all but the last are complete: this
-    // thread's share of the block. After the barrier all shares are, and nobody reads the stage of
-    // the block before, which the copy then fills.
+    // There is one group for each block up to the next one. All but the last are complete, so this
+    // thread's share of the block is. After the barrier all shares are, and no thread reads the
+    // stage of the previous block any more, which the copy then fills.
     copy_async_wait<kStages - 2>();
     __syncthreads();
     watch.stop(Phase::kLoad);
