@@ -16,6 +16,7 @@
 #include "compile/compiler.h"
 #include "gemm/codec.h"
 #include "output/export/export.h"
+#include "program/aim.h"
 #include "program/current.h"
 #include "program/help.h"
 #include "program/recorded.h"
@@ -31,7 +32,7 @@ struct ExportOptions {
   std::string regime = "sustained";
   std::string format;
   std::string output;
-  bool pdl = false;
+  std::string pdl = "off";
   int max_kernels = 0;
 };
 
@@ -99,7 +100,7 @@ int run_export(const ExportOptions& options) {
   const ExportFormat format = parse_export_format(options.format);
   ExportAim aim{.problems = {},
                 .regime = parse_regime(options.regime),
-                .pdl = options.pdl,
+                .pdl = parse_pdl(options.pdl),
                 .max_kernels = options.max_kernels};
   if (!options.problems.empty()) aim.problems = chosen_problems(options.problems);
   const ExportPlan plan = plan_of(options, aim);
@@ -151,7 +152,9 @@ void add_export(CLI::App& program, Command& chosen) {
   command->add_option("--max-kernels", options->max_kernels, help_text("export", "--max-kernels"))
       ->type_name("K")
       ->check(CLI::Range(1, 1000));
-  command->add_flag("--pdl", options->pdl, help_text("export", "--pdl"));
+  command->add_option("--pdl", options->pdl, help_text("common", "--pdl"))
+      ->type_name("KIND")
+      ->capture_default_str();
   command->callback([&chosen, options] { chosen = [options] { return run_export(*options); }; });
 }
 

@@ -15,6 +15,7 @@
 #include "output/axes.h"
 #include "output/cost.h"
 #include "output/plan.h"
+#include "program/aim.h"
 #include "program/configs.h"
 #include "program/database.h"
 #include "program/devices.h"
@@ -41,9 +42,20 @@ struct PlanOptions {
   std::vector<std::string> configs;
   std::string device = "H200";
   std::string db;  ///< whose microbenchmarks calibrate; empty: none
+  std::string pdl = "weights";
   std::string format = "table";
   TableOptions tables;
 };
+
+/// The points of a space, without those whose PDL kind is not allowed.
+Enumeration points_of(const Space& space, std::span<const GemmProblem> problems,
+                      const std::string& pdl) {
+  const PdlKind most = parse_pdl(pdl);
+  Enumeration points = enumerate(space, problems);
+  std::erase_if(points.valid,
+                [most](const KernelConfig& config) { return pdl_kind(config) > most; });
+  return points;
+}
 
 std::vector<PlannedShape> plan_problems(std::span<const GemmProblem> problems,
                                         const Enumeration& points) {
@@ -65,7 +77,7 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
   const bool all = configs.empty();
   if (all) {
     const Space space = load_space(options.space, (resource_dir() / "configs").string());
-    configs = enumerate(space, problems).valid;
+    configs = points_of(space, problems, options.pdl).valid;
   }
   std::vector<PredictedConfig> predictions;
   SlowWork work("shapes", problems.size());
@@ -147,7 +159,8 @@ int run_plan(const PlanOptions& options) {
   const Space space = load_space(options.space, (resource_dir() / "configs").string());
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
-  SpacePlan plan{.space = space.name, .points = enumerate(space, problems), .shapes = {}};
+  SpacePlan plan{
+      .space = space.name, .points = points_of(space, problems, options.pdl), .shapes = {}};
   plan.shapes = plan_problems(problems, plan.points);
   fmt::print("{}", format_plan(plan, style));
   return 0;
@@ -185,6 +198,9 @@ void add_plan(CLI::App& program, Command& chosen) {
   command->add_option("--db", options->db, help_text("plan", "--db"))
       ->type_name("FILE")
       ->needs(explain);
+  command->add_option("--pdl", options->pdl, help_text("common", "--pdl"))
+      ->type_name("KIND")
+      ->capture_default_str();
   command->add_option("--format", options->format, help_text("plan", "--format"))
       ->type_name("FORMAT")
       ->capture_default_str();

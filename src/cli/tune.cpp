@@ -285,7 +285,7 @@ int answer_without_measuring(const TuneOptions& options, const Aim& aim, const T
   }
   Question question{.problems = plan.problems,
                     .command = same_command(options, aim),
-                    .shapes = options.problems,
+                    .shapes = options.problems.arguments(),
                     .aim = aim,
                     .energy = plan.energy,
                     .configs = std::nullopt,

@@ -26,14 +26,14 @@ Objective parse_objective(const std::string& text) {
   throw InputError(fmt::format("--objective {}: use time or energy", text));
 }
 
+}  // namespace
+
 PdlKind parse_pdl(const std::string& text) {
   for (const PdlKind kind : {PdlKind::kOff, PdlKind::kSafe, PdlKind::kWeights}) {
     if (text == to_string(kind)) return kind;
   }
   throw InputError(fmt::format("--pdl {}: use off, safe or weights", text));
 }
-
-}  // namespace
 
 void add_aim(CLI::App& command, AimOptions& options, const char* default_regime) {
   command.add_option("--regime", options.regime, help_text("common", "--regime"))

@@ -43,6 +43,8 @@ void check_energy(const Aim& aim, const char* option);
 /// "the burst regime", "both regimes"
 std::string in_words(std::span<const Regime> regimes);
 
+PdlKind parse_pdl(const std::string& text);  ///< "off", "safe" or "weights"; throws InputError
+
 /// Whether the PDL kind of a config is allowed: off is by every kind, safe by safe and weights.
 bool allows(const Aim& aim, const KernelConfig& config);
 /// Leaves only the trials of such configs, and of baselines.

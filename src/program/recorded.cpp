@@ -109,8 +109,7 @@ void answer_from_records(const Question& question, const std::string& why) {
   if (!missing.empty() && possible) {
     line += fmt::format(" To measure on a Hopper GPU: {}", question.command);
     if (question.aim.objective == Objective::kTime && !question.configs) {
-      line += fmt::format(" To predict: hgemm-tune best --recorded --predict --shapes {}",
-                          question.shapes);
+      line += fmt::format(" To predict: hgemm-tune best --recorded --predict {}", question.shapes);
     }
   }
   const bool alone = for_programs(question.style.format);

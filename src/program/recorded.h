@@ -30,7 +30,7 @@ inline std::string where_measured(const RecordedStudy& study) {
 struct Question {
   std::span<const GemmProblem> problems;
   std::string command;  ///< what measures them where there is a GPU
-  std::string shapes;   ///< what `--shapes` was given
+  std::string shapes;   ///< as on a command line: "--shapes llama7b.yaml"
   Aim aim;
   bool energy = false;  ///< joules are wanted, whatever the objective
   std::optional<std::span<const KernelConfig>> configs;  ///< none: all that were recorded

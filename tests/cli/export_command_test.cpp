@@ -44,9 +44,9 @@ TEST_F(ExportCommand, SaysWhatItLacksOfTheTunedTable) {
   ASSERT_EQ(off.exit_code, 0) << off.err;
   EXPECT_THAT(off.err, AllOf(HasSubstr("not the fastest kernel at "), HasSubstr("--pdl"),
                              HasSubstr("of its speed (geomean")));
-  EXPECT_THAT(run("export --format csv -o on --recorded --pdl").err,
-              Not(HasSubstr("which --pdl allows")));
-  const Outcome few = run("export --format csv -o few --recorded --pdl --max-kernels 2");
+  EXPECT_THAT(run("export --format csv -o on --recorded --pdl weights").err,
+              Not(HasSubstr("which --pdl")));
+  const Outcome few = run("export --format csv -o few --recorded --pdl weights --max-kernels 2");
   EXPECT_THAT(few.err, AllOf(HasSubstr("(--max-kernels)"), HasSubstr("left out: "),
                              HasSubstr("without --max-kernels")));
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/embedded.h"
+#include "families/family.h"
 #include "results/best.h"
 
 namespace hgemm {
@@ -32,7 +33,7 @@ struct ExportRow {
 
 struct ExportPlan {
   Regime regime = Regime::kSustained;
-  bool pdl = false;
+  PdlKind pdl = PdlKind::kOff;  ///< the most that was allowed
   std::vector<ExportRow> rows;
   struct LeftOut {
     GemmProblem problem;
@@ -53,10 +54,9 @@ struct ExportPlan {
 struct ExportAim {
   std::vector<GemmProblem> problems = {};  ///< empty: all that are recorded
   Regime regime = Regime::kSustained;
-  /// Programmatic dependent launch: such kernels read, or ask L2 for, their operands before the
-  /// kernel before them in the stream is done, so whoever calls them must keep a rule
-  /// (TiledConfig::pdl). Without it they are passed over.
-  bool pdl = false;
+  /// The most that a kernel may do before the kernel ahead of it is done (TiledConfig::pdl,
+  /// SwapAbConfig::pdl). Whoever calls an exported kernel keeps the rule of its kind.
+  PdlKind pdl = PdlKind::kOff;
   int max_kernels = 0;  ///< 0: any number
 };
 

@@ -22,19 +22,24 @@ constexpr const char* kNoWholeSpace =
 /// Why a package may not have the kernel of that label for the problem: a verb and what follows.
 /// Null if it may. Kernels whose CTAs wait for each other in memory are launched cooperatively
 /// there, which nobody promises to go with dependent launch.
-const char* why_not_exportable(const std::string& label, const GemmProblem& problem, bool pdl) {
+const char* why_not_exportable(const std::string& label, const GemmProblem& problem, PdlKind pdl) {
   const KernelConfig config = parse_label(label);
   if (is_probed(config)) return "has cycle stamps";
   if (why_not(config, problem) != nullptr) return "is one that the kernel sources no longer take";
-  if (pdl_kind(config) == PdlKind::kOff) return nullptr;
-  if (!pdl) return "uses programmatic dependent launch, which --pdl allows";
+  const PdlKind kind = pdl_kind(config);
+  if (kind == PdlKind::kOff) return nullptr;
+  if (kind > pdl) {
+    return kind == PdlKind::kSafe
+               ? "uses programmatic dependent launch, which --pdl safe allows"
+               : "reads B before the kernel ahead of it is done, which --pdl weights allows";
+  }
   if (waits_in_memory(config)) {
     return "joins programmatic dependent launch with CTAs that wait for each other in memory";
   }
   return nullptr;
 }
 
-bool is_exportable(const std::string& label, const GemmProblem& problem, bool pdl) {
+bool is_exportable(const std::string& label, const GemmProblem& problem, PdlKind pdl) {
   return why_not_exportable(label, problem, pdl) == nullptr;
 }
 
@@ -81,11 +86,12 @@ bool has_config(std::span<const RecordedRace> races, const GemmProblem& problem)
 }
 
 /// Why there is no row; `races` are those of the regime, with configs of any sort.
-const char* why_none(std::span<const RecordedRace> races, const GemmProblem& problem, bool pdl) {
+const char* why_none(std::span<const RecordedRace> races, const GemmProblem& problem, PdlKind pdl) {
   if (const char* reason = why_no_kernel(problem)) return reason;
   if (!has_config(races, problem)) return "never recorded";
-  return pdl ? "no config ended ok that the kernel sources still take"
-             : "no config without programmatic dependent launch ended ok (--pdl allows it)";
+  return pdl == PdlKind::kWeights
+             ? "no config ended ok that the kernel sources still take"
+             : "no config of an allowed PDL kind ended ok (--pdl weights allows all)";
 }
 
 void add_best(ExportPlan& plan, const std::vector<RecordedRace>& races,

@@ -76,7 +76,7 @@ ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
   return {"hgemm_tuned.json", dump({{"schema", "hgemm-tune export 1"},
                                     {"valid_for", validity_json(validity)},
                                     {"regime", to_string(plan.regime)},
-                                    {"pdl", plan.pdl},
+                                    {"pdl", to_string(plan.pdl)},
                                     {"rows", rows},
                                     {"replaced", replaced},
                                     {"left_out", left_out}})};

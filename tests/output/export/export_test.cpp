@@ -40,7 +40,7 @@ std::vector<std::string> labels(const ExportPlan& plan) {
 
 TEST(ExportPlan, PassesOverDependentLaunchUnlessItIsAllowed) {
   EXPECT_THAT(labels(planned()), Not(testing::Contains(HasSubstr(".pdl"))));
-  EXPECT_THAT(labels(planned(true)), testing::Contains(HasSubstr(".pdl")));
+  EXPECT_THAT(labels(planned(PdlKind::kWeights)), testing::Contains(HasSubstr(".pdl")));
 }
 
 TEST(ExportPlan, AGainIsAnIntervalAboveOne) {
@@ -83,7 +83,7 @@ TEST(ExportLosses, NameWhatReplacedTheFastestKernelAndTheOptionThatChangesIt) {
                 testing::Contains(AllOf(HasSubstr("1 of 5 shapes (16x512x640)"), HasSubstr("--pdl"),
                                         HasSubstr("0.625"))));
   }
-  EXPECT_THAT(planned(true).replaced, IsEmpty());
+  EXPECT_THAT(planned(PdlKind::kWeights).replaced, IsEmpty());
 }
 
 TEST(ExportLosses, NameRowsThatAFormatHasNoPlaceFor) {
@@ -124,7 +124,7 @@ TEST(ExportLosses, NameShapesWhoseKernelsMayAllNotBeExported) {
                            {timed(std::string(kCublasLabel), 9), timed(label(pdl), 8)}));
   EXPECT_THAT(losses(plan_export(races, {}), ExportFormat::kCsv),
               testing::Contains(AllOf(HasSubstr("left out: 1 of 6 shapes (64x72x80)"),
-                                      HasSubstr("--pdl allows it"))));
+                                      HasSubstr("--pdl weights allows all"))));
 }
 
 TEST(ExportLosses, NameShapesOfTheOtherRegime) {

@@ -84,7 +84,9 @@ inline std::vector<RecordedRace> recordings() {
           recorded(fp32_output, {timed(std::string(kCublasLabel), 18), timed(label(kWide), 12)})};
 }
 
-inline ExportPlan planned(bool pdl = false) { return plan_export(recordings(), {.pdl = pdl}); }
+inline ExportPlan planned(PdlKind pdl = PdlKind::kOff) {
+  return plan_export(recordings(), {.pdl = pdl});
+}
 inline Validity valid_for(const ExportPlan& plan) {
   return validity_of(plan, "fedcba9876543210fedcba9876543210", "0123abcd");
 }

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const ExportPlan plan = test::planned(/*pdl=*/true);
+    const ExportPlan plan = test::planned(PdlKind::kWeights);
     write_export(argv[1], export_files(plan, test::valid_for(plan), ExportFormat::kCpp));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "write_package: %s\n", error.what());
