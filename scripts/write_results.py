@@ -124,7 +124,7 @@ class Writer:
         if done.returncode != 0:
             sys.exit(f"{command}: exit code {done.returncode}: {done.stderr.strip()}")
         lines = done.stdout.splitlines()
-        if lines and lines[0].startswith("No Hopper GPU"):
+        if lines and lines[0].startswith(("No Hopper GPU", "Nothing is measured now")):
             lines = lines[1:]
         return "\n".join(lines).strip() + "\n"
 
