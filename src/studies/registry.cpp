@@ -42,23 +42,6 @@ std::vector<report::Section> study_sections(const report::Known& known) {
   return sections;
 }
 
-namespace {
-
-/// --list, with which nothing else is needed; returns what is required without it.
-std::vector<CLI::Option*> add_list(CLI::App& command, cli::StudyOptions& common) {
-  std::vector<CLI::Option*> required;
-  if (command.get_option_no_throw("--list") != nullptr) return required;  // it has one of its own
-  for (CLI::Option* option : command.get_options()) {
-    if (!option->get_required()) continue;
-    option->required(false);
-    required.push_back(option);
-  }
-  command.add_flag("--list", common.list, cli::help_text("study", "--list"));
-  return required;
-}
-
-}  // namespace
-
 void add_studies(CLI::App& program, cli::Command& chosen, const std::string& command_line) {
   auto modules = study_modules();
   for (auto& owned : modules) {
@@ -67,11 +50,10 @@ void add_studies(CLI::App& program, cli::Command& chosen, const std::string& com
     const auto common = std::make_shared<cli::StudyOptions>();
     module->add_options(*command);
     cli::add_study_options(*command, *common, module->has_fixed_columns());
-    const std::vector<CLI::Option*> required = add_list(*command, *common);
-    command->callback([&chosen, module, common, required, command_line] {
-      for (const CLI::Option* option : required) {
-        if (option->count() == 0 && !common->list) throw CLI::RequiredError(option->get_name());
-      }
+    if (command->get_option_no_throw("--list") == nullptr) {  // micro has one of its own
+      command->add_flag("--list", common->list, cli::help_text("study", "--list"));
+    }
+    command->callback([&chosen, module, common, command_line] {
       chosen = [module, common, command_line] {
         if (!common->list) return module->execute(*common, command_line);
         list_recorded(*common, std::string(module->name()));

@@ -237,7 +237,7 @@ TEST_F(Commands, StudiesListWhatIsRecorded) {
   record(folder() / "empty.db", {});
   EXPECT_EQ(run("probe --list --db empty.db").exit_code, 0);
   EXPECT_EQ(run("probe --list --db none.db").exit_code, 2);
-  EXPECT_THAT(run("counters").err, HasSubstr("--shapes is required"));
+  EXPECT_THAT(run("counters").err, HasSubstr("which shapes? Give --shapes"));
 }
 
 TEST_F(Commands, TheTraceThatShipsIsThatOfTheRecordedProbe) {

@@ -105,6 +105,7 @@ class Options:
         subcommands = re.search(r"^Subcommands:\n((?:  \S.*\n(?:   .*\n)*)+)", top, re.M)
         self.of = {name: self._in(help_of([name]))
                    for name in re.findall(r"^  ([a-z]\S*)", subcommands[1], re.M)}
+        self.of["tune"] = self._in(help_of(["tune"]))  # the default command, which no list names
         self.of[""] = self._in(top)
         self.all = set().union(*self.of.values())
 
