@@ -64,7 +64,8 @@ const std::vector<Reserved> kReserved = {
 /// is measured, its command, and the list of all kinds.
 std::string layer_of_study(const std::string& stem) {
   static const std::set<std::string> kFigures = {"table", "figure"};
-  static const std::set<std::string> kCommands = {"answer", "listing", "module", "request", "tuned"};
+  static const std::set<std::string> kCommands = {"answer", "listing", "module", "request",
+                                                  "tuned"};
   if (stem == "run" || stem.starts_with("run_")) return "study runs";
   if (stem == "registry") return "study list";
   if (kFigures.contains(stem)) return "study figures";

@@ -1,4 +1,5 @@
-// Prints "libraries 3", which a database read from a YAML text, and whether fmt is of headers alone.
+// Prints "libraries 3", which a database read from a YAML text, and whether fmt is of headers
+// alone.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <yaml-cpp/yaml.h>
 #include <cstdio>
