@@ -66,7 +66,7 @@ template <DataType GemmProblem::*type>
 std::string print_type(const GemmProblem& problem) {
   return std::string(to_string(problem.*type));
 }
-/// `alike` is the type that it has unless it is said.
+/// `alike` is the type of the attribute if it is not given.
 template <DataType GemmProblem::*type>
 constexpr ProblemField type_row(std::string_view name, std::string_view prefix,
                                 std::string_view help, bool (*is_default)(const GemmProblem&)) {
@@ -158,9 +158,9 @@ constexpr std::array kFields = {
                              std::string_view word) { return word == to_string(p.epilogue); },
                  .is_default = [](const GemmProblem&) { return true; }},
 };
-constexpr std::size_t kExtents = 3;  ///< the first rows, which begin a key
+constexpr std::size_t kExtents = 3;  ///< the first rows, which start a key
 
-/// Splits off what comes before the next `separator`; the whole text if there is none.
+/// Splits off the text before the next `separator`, or the whole text if there is none.
 std::string_view take(std::string_view& rest, std::string_view separators) {
   const auto end = std::min(rest.find_first_of(separators), rest.size());
   const std::string_view piece = rest.substr(0, end);
@@ -168,7 +168,7 @@ std::string_view take(std::string_view& rest, std::string_view separators) {
   return piece;
 }
 
-/// Reads "MxNxK". False if it is none.
+/// Reads "MxNxK". Returns false if the text has another form.
 bool read_extents(std::string_view text, GemmProblem& problem) {
   if (std::ranges::count_if(text, [](char c) { return c == 'x' || c == 'X'; }) != 2) return false;
   return std::ranges::all_of(std::span(kFields).first(kExtents), [&](const ProblemField& field) {
@@ -176,8 +176,9 @@ bool read_extents(std::string_view text, GemmProblem& problem) {
   });
 }
 
-/// Reads the fields after MxNxK, each at most once, in any order; but the type of all operands
-/// comes before that of one. Returns the first field that it could not read, or none.
+/// Reads the fields after MxNxK, each at most once and in any order, except that the type of all
+/// operands comes before the type of one. Returns the first field that it could not read, or
+/// nullopt.
 std::optional<std::string_view> read_fields(std::string_view text, GemmProblem& problem) {
   const auto rows = problem_fields().subspan(kExtents);
   std::vector<std::string_view> known;

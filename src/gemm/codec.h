@@ -1,5 +1,5 @@
-// The one codec of problems: a table with a row for each attribute, from which the text key, YAML,
-// JSON and SQL columns are written and read. An attribute that is added to GemmProblem gets a row
+// The only codec of problems. Its table has a row for each attribute; the text key, YAML, JSON and
+// SQL columns are written and read from that table. A new attribute of GemmProblem needs a row
 // here, a check in why_unsupported() until kernels can compute it, and a database migration.
 #pragma once
 
@@ -13,42 +13,44 @@
 
 namespace hgemm {
 
-/// A limit for every extent and leading dimension that is written by people.
+/// Upper limit for every extent and leading dimension in user input.
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 30;
 
 /// One attribute of a problem.
 struct ProblemField {
   std::string_view name;    ///< the key in YAML and JSON, the column in SQL: "lda"
-  std::string_view prefix;  ///< what its field in the text key begins with: "lda"
-  std::string_view values;  ///< which there are, for messages: "TN"
-  bool number;              ///< written as a number in YAML, JSON and SQL, else as a word
+  std::string_view prefix;  ///< start of its field in the text key: "lda"
+  std::string_view values;  ///< the possible values, for messages: "TN"
+  bool number;              ///< true: a number in YAML, JSON and SQL; false: a word
   std::string_view help;
-  /// The value in words, in full: the leading dimension of rows without padding, too.
+  /// The value as text, always explicit: also the leading dimension of rows without padding.
   std::string (*print)(const GemmProblem&);
-  /// False if the word is none of its values.
+  /// Returns false if `word` is not a value of the attribute.
   bool (*parse)(GemmProblem&, std::string_view word);
-  /// Left out of the text key; never true of m, n and k, which begin it.
+  /// True if the text key leaves the attribute out. Always false for m, n and k, which start the
+  /// key.
   bool (*is_default)(const GemmProblem&);
 };
 
-/// m, n and k first; then in the order of the text key.
+/// All attributes: m, n and k first, then the others in the order of the text key.
 std::span<const ProblemField> problem_fields();
 
-/// The row of that name, or nullptr. "dtype" is none: it is the type of A, B and D together.
+/// The row of that name, or nullptr. "dtype" has no row: it sets the types of A, B and D together.
 const ProblemField* find_problem_field(std::string_view name);
 
-/// "MxNxK[.field...]", each field a type ("fp16": of A, B and D, which must come first), or a
-/// prefix of the table with its value ("lda4104", "dfp32"). `types` is the type where no field says
-/// it; `place` begins messages. Throws InputError. The inverse of to_string(problem).
+/// Parses "MxNxK[.field...]"; the inverse of to_string(problem). A field is a type ("fp16", for A,
+/// B and D; it must come first) or a prefix of the table with its value ("lda4104", "dfp32").
+/// `types` is the type of operands that no field sets; `place` starts the messages. Throws
+/// InputError.
 GemmProblem parse_problem(std::string_view text, DataType types = DataType::kBf16,
                           const std::string& place = "the problem");
 
-/// Throws InputError if a leading dimension is shorter than a row; `place` begins the message.
+/// Throws InputError if a leading dimension is shorter than a row; `place` starts the message.
 void check_padding(const GemmProblem& problem, const std::string& place);
 
-/// Every attribute by its name, and "problem" (the key).
+/// Writes every attribute under its name, and the text key as "problem".
 void to_json(nlohmann::json& json, const GemmProblem& problem);
-/// From "problem", with "tag" and "weight" where they are. Throws InputError.
+/// Reads "problem", and "tag" and "weight" if present. Throws InputError.
 void from_json(const nlohmann::json& json, GemmProblem& problem);
 
 }  // namespace hgemm

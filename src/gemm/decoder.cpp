@@ -7,7 +7,7 @@
 namespace hgemm {
 namespace {
 
-/// What vLLM and SGLang pad a vocabulary to.
+/// vLLM and SGLang pad the vocabulary to a multiple of this.
 constexpr std::int64_t kVocabUnit = 64;
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) {
@@ -29,7 +29,7 @@ class Pass {
     add("", name, tokens_, n, k, times);
   }
 
-  /// A gated feed-forward part; `name` precedes those of its layers.
+  /// A gated feed-forward part; `name` precedes the names of its layers.
   void add_ffn(std::string_view group, std::string_view name, std::int64_t rows,
                std::int64_t hidden, std::int64_t width, double times) {
     const std::int64_t fused = execution_.fused_gate_up ? 2 : 1;

@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-/// A config.json has some kilobytes; lists of layers which are not quantised make it longer.
+/// A config.json has a few kilobytes, or more if it lists the layers that are not quantised.
 constexpr std::size_t kMaxFileBytes = 2 << 20;
 constexpr int kMaxDepth = 64;
 
-// Several times what any model has.
+// Several times the largest value of any model.
 constexpr std::int64_t kMaxWidth = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxHeads = std::int64_t{1} << 16;
 constexpr std::int64_t kMaxLayers = 10'000;
@@ -37,17 +37,17 @@ constexpr std::int64_t kMaxLayers = 10'000;
 enum class Mixture : std::uint8_t {
   kNone,
   kEveryLayer,  ///< experts of width intermediate_size in every layer
-  kQwen,        ///< all layers but those of mlp_only_layers and decoder_sparse_step
+  kQwen,        ///< all layers except those excluded by mlp_only_layers and decoder_sparse_step
   kDeepSeek,    ///< all layers from first_k_dense_replace on; shared experts
 };
 
-/// What transformers has of a model_type.
+/// Facts about a model_type in transformers.
 struct Architecture {
   std::string_view model_type;
   std::string_view class_name;  ///< in "architectures"
   Mixture mixture = Mixture::kNone;
   bool latent_attention = false;
-  /// Defaults of its config class, which a config.json may leave out; 0: none.
+  /// Defaults of its config class for fields that a config.json may leave out; 0: no default.
   /// transformers/models/<model_type>/configuration_<model_type>.py
   std::int64_t head_dim = 0;
   std::int64_t heads = 0, kv_heads = 0, vocab = 0;
@@ -70,7 +70,7 @@ constexpr std::array<Architecture, 13> kArchitectures = {{
      .latent_attention = true},
     {.model_type = "gemma", .class_name = "GemmaForCausalLM", .head_dim = 256},
     {.model_type = "gemma2", .class_name = "Gemma2ForCausalLM", .head_dim = 256},
-    // The text_config of Gemma 3 has only what differs from these.
+    // The text_config of Gemma 3 has only the values that differ from these.
     {.model_type = "gemma3_text",
      .class_name = "Gemma3ForCausalLM",
      .head_dim = 256,
@@ -88,13 +88,13 @@ constexpr std::array<Architecture, 13> kArchitectures = {{
      .latent_attention = true},
 }};
 
-// ---- JSON of strangers ----
+// ---- Untrusted JSON ----
 
 [[noreturn]] void fail(const std::string& path, std::string_view key, const std::string& problem) {
   throw InputError(fmt::format("{}: {}{}{}", path, key, key.empty() ? "" : ": ", problem));
 }
 
-/// For "found ...".
+/// Describes the value in messages: "found ...".
 std::string describe(const json& value) {
   if (value.is_object()) return "a map";
   if (value.is_array()) return "a list";
@@ -145,7 +145,7 @@ class Fields {
   Fields(const json& map, std::string path, std::string prefix)
       : map_(map), path_(std::move(path)), prefix_(std::move(prefix)) {}
 
-  /// The value of the first of the keys that is there and not null, with its name.
+  /// The first key that is present and not null, with its value.
   std::optional<std::pair<std::string, const json*>> find(Keys keys) const {
     for (const char* key : keys) {
       const auto value = map_.find(key);
@@ -159,7 +159,7 @@ class Fields {
     if (!found) return std::nullopt;
     return whole(found->first, *found->second, range);
   }
-  /// `otherwise`: where the field is absent; 0: then it is missing.
+  /// `otherwise` is the value of an absent field; if it is 0, the field is required.
   std::int64_t whole(Keys keys, Range range, std::int64_t otherwise = 0) const {
     const auto value = find_whole(keys, range);
     if (value) return *value;
@@ -178,7 +178,7 @@ class Fields {
     return found->second->get<std::string>();
   }
 
-  /// Distinct.
+  /// The list's values, without duplicates.
   std::set<std::int64_t> find_wholes(const char* key, Range range) const {
     std::set<std::int64_t> values;
     const auto found = find({key});
@@ -196,7 +196,7 @@ class Fields {
 
  private:
   std::int64_t whole(const std::string& name, const json& value, Range range) const {
-    // Of an unsigned number beyond int64 get() would make another.
+    // get() would change the value of an unsigned number beyond int64.
     const bool fits = value.is_number_integer() &&
                       (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
     if (fits) {
@@ -214,7 +214,7 @@ class Fields {
 
 // ---- Dimensions ----
 
-/// By model_type, else by the first of "architectures".
+/// Looks up model_type, or the first of "architectures" if there is no model_type.
 const Architecture& architecture_of(const Fields& fields) {
   const auto type = fields.find_text("model_type");
   const auto classes = type ? std::nullopt : fields.find({"architectures"});
@@ -257,7 +257,7 @@ void read_attention(const Fields& fields, const Architecture& architecture, Deco
       architecture.head_dim != 0 ? architecture.head_dim : decoder.hidden / decoder.heads);
 }
 
-/// Of `layers`, how many have experts.
+/// The number of layers with experts among `layers`.
 std::int64_t mixture_layers(const Fields& fields, Mixture mixture, std::int64_t layers) {
   if (mixture == Mixture::kNone) return 0;
   if (mixture == Mixture::kEveryLayer) return layers;
@@ -293,7 +293,7 @@ void read_feed_forward(const Fields& fields, Mixture mixture, Decoder& decoder) 
   if (mixed == 0) return;
   Experts& experts = decoder.experts.emplace();
   experts.layers = mixed;
-  // transformers maps some of these names to others, and so writes either.
+  // transformers maps some of these names to others, so a file may have either name.
   experts.count = fields.whole({expert_count_key(mixture), "num_local_experts"}, kCount);
   experts.per_token = fields.whole({"num_experts_per_tok", "experts_per_token"}, kCount);
   if (experts.per_token > experts.count)
@@ -306,10 +306,10 @@ void read_feed_forward(const Fields& fields, Mixture mixture, Decoder& decoder) 
     experts.shared = fields.find_whole({"n_shared_experts"}, {0, kMaxHeads}).value_or(0);
 }
 
-/// bf16 where the config does not say what engines compute in.
+/// The type that engines compute in; bf16 if the config has none, "float32" or "auto".
 DataType read_type(const Fields& inner, const Fields& outer, std::vector<std::string>& notes) {
   for (const Fields* fields : {&inner, &outer})
-    for (const char* key : {"dtype", "torch_dtype"}) {  // the name since, and before, version 5
+    for (const char* key : {"dtype", "torch_dtype"}) {  // the name since version 5, and before
       const auto word = fields->find_text(key);
       if (!word) continue;
       if (*word == "bfloat16") return DataType::kBf16;
@@ -360,7 +360,7 @@ const char* key_of(Dimension dimension, const std::string& architecture) {
   return "intermediate_size";
 }
 
-// ---- What the user is told ----
+// ---- Notes for the user ----
 
 std::string what_was_read(const ModelConfig& config, const ModelRun& run, DataType type,
                           const std::string& path) {

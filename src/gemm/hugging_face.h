@@ -1,4 +1,4 @@
-// The GEMMs of a model, by its config.json as Hugging Face's transformers writes it.
+// The GEMMs of a model, from its config.json in the format of Hugging Face's transformers.
 #pragma once
 
 #include <cstdint>
@@ -12,41 +12,41 @@
 
 namespace hgemm {
 
-/// What a config.json says of itself and of the model's dimensions.
+/// Contents of a config.json: the architecture and the model's dimensions.
 struct ModelConfig {
-  std::string architecture;  ///< its model_type: "llama"
+  std::string architecture;  ///< the model_type: "llama"
   Decoder decoder;
   DataType type = DataType::kBf16;
-  std::vector<std::string> notes;  ///< sentences: what it does not say, or says and is not followed
+  std::vector<std::string> notes;  ///< sentences: facts that are missing or ignored
 };
 
-/// The architectures that are known, by their model_type.
+/// The model_type of every supported architecture.
 std::vector<std::string> known_architectures();
 
-/// `path` is a config.json, or the folder of a checkpoint which holds one. Strict where a mistake
-/// would change a shape, and indifferent to fields that do not. Dimensions of a model which also
-/// sees or hears are those of its "text_config". Throws InputError that names the file and the key:
-/// it is no JSON of at most 2 MiB, lists and maps are more than 64 deep, a key is there twice, the
-/// architecture is unknown, a dimension is missing, absurd or contradicts another.
+/// Reads a config.json; `path` is the file or the checkpoint folder that holds it. Fields that
+/// affect a shape are checked strictly; other fields are ignored. A multimodal model's dimensions
+/// are those of its "text_config". Throws InputError, naming the file and the key, if the file is
+/// not JSON of at most 2 MiB, lists and maps are nested more than 64 deep, a key is there twice,
+/// the architecture is unknown, or a dimension is missing, absurd or contradicts another.
 ModelConfig load_model_config(const std::string& path);
-/// The same of such a file's text; `path` is for messages.
+/// The same for the text of such a file; `path` is used in messages only.
 ModelConfig parse_model_config(std::string_view text, const std::string& path);
 
-/// How a user wants a model run.
+/// How a model is to be run.
 struct ModelRun {
-  std::vector<std::int64_t> tokens;  ///< of a pass; each at least 1
+  std::vector<std::int64_t> tokens;  ///< tokens of each pass; each at least 1
   std::int64_t tensor_parallel = 1;
-  bool unfused = false;               ///< q, k and v, and gate and up, each on their own
-  std::optional<DataType> type = {};  ///< instead of the config's
+  bool unfused = false;               ///< q, k, v, gate and up are separate GEMMs
+  std::optional<DataType> type = {};  ///< replaces the config's type
 };
 
-/// Its GEMMs on one rank, merged as load_problems() merges, and what to tell the user, in
-/// sentences: what was read, what is left out, what was assumed.
+/// A model's GEMMs on one rank, merged as load_problems() merges them. The notes are sentences for
+/// the user: what was read, what is left out, what was assumed.
 struct ModelProblems {
   std::vector<GemmProblem> problems;
   std::vector<std::string> notes;
 };
-/// `path` is for messages. Throws InputError where the ranks cannot share the model.
+/// `path` is used in messages only. Throws InputError if the ranks cannot share the model evenly.
 ModelProblems model_problems(const ModelConfig& config, const ModelRun& run,
                              const std::string& path);
 

@@ -7,7 +7,7 @@
 namespace hgemm {
 namespace {
 
-/// Of rounding to the type, to nearest.
+/// Largest relative error of rounding to nearest in the type.
 double unit_roundoff(DataType type) {
   switch (type) {
     case DataType::kBf16:
@@ -17,7 +17,7 @@ double unit_roundoff(DataType type) {
     case DataType::kFp32:
       return 0x1p-24;
   }
-  return 0;  // nothing is correct
+  return 0;  // unknown type: no result counts as correct
 }
 
 double elements(std::int64_t rows, std::int64_t cols) {
@@ -50,16 +50,17 @@ double GemmProblem::d_bytes() const {
 /// 2^-24). Accumulating K products of 16-bit operands in fp32 in another order than the reference
 /// gives less than K / 16 roundings of 2^-23 (one for each wgmma step).
 ///
-/// fp32 operands have no rounding to hide that behind, and FMAs on CUDA cores round K times. On the
-/// way to an output r of variance 1 the partial sums are a random walk from 0 to r, with a mean
-/// square of at most (r^2 + 1) / 3; roundings of 0.6 unit roundoffs u = 2^-24 (uniform: 1 /
-/// sqrt(3)) each, in two orders, differ by a standard deviation of 0.6 u sqrt(2 K / 3) (|r| + 1),
-/// half of u sqrt(K) (|r| + 1). The largest of 2^32 outputs lies 6.5 of these out; with room for
-/// walks that stray, the bound is 8 u sqrt(K) = 2^-21 sqrt(K). Operands rounded to TF32 (2^-11) are
-/// 10 times over it at K = 4096, and one product left out is 300 times.
+/// With fp32 operands, no larger output rounding hides the accumulation error, and FMAs on CUDA
+/// cores round K times. The partial sums of an output r of variance 1 are a random walk from 0 to
+/// r, with a mean square of at most (r^2 + 1) / 3. Each rounding has a standard deviation of 0.6
+/// unit roundoffs u = 2^-24 (uniform: 1 / sqrt(3)). Sums in two orders then differ with a standard
+/// deviation of 0.6 u sqrt(2 K / 3) (|r| + 1), half of u sqrt(K) (|r| + 1). The largest of 2^32
+/// outputs lies 6.5 standard deviations out. With room for walks that stray, the bound is 8 u
+/// sqrt(K) = 2^-21 sqrt(K). Operands rounded to TF32 (2^-11) exceed it 10 times at K = 4096; one
+/// missing product exceeds it 300 times.
 ///
-/// fp32 outputs of 16-bit operands show both: what the tensor cores round, and the walk of the
-/// reference's own K roundings.
+/// fp32 outputs of 16-bit operands show both effects: the roundings of the tensor cores, and the
+/// walk of the reference's own K roundings.
 double GemmProblem::tolerance(int roundings) const {
   const auto products = static_cast<double>(k);
   const double walk = std::sqrt(products) * 0x1p-21;

@@ -20,9 +20,10 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kMaxShapes = 10'000;
-/// Far more than any pass has; sums of such weights, and their products with times, are finite.
+/// Far above the weights of any pass. Sums of such weights and their products with times are
+/// finite.
 constexpr double kMaxWeight = 1e15;
-/// As the recorded results have it: gate and up apart, the logits of every token.
+/// The execution of the recorded results: separate gate and up, logits of every token.
 constexpr Execution kExecution = {.fused_gate_up = false, .last_logits = false, .pad_vocab = false};
 
 constexpr const char* kFileHolds = "a map with `shapes:` or `model:`";
@@ -201,7 +202,8 @@ class ProblemsReader {
   std::vector<GemmProblem> problems_;
 };
 
-/// Is this meant as "MxNxK,..."? Names of files may start with a digit ("70b", "8x7b.yaml") too.
+/// True if the argument is a list "MxNxK,...". File names may start with a digit, too ("70b",
+/// "8x7b.yaml").
 bool looks_inline(const std::string& argument) {
   if (argument.find('/') != std::string::npos || argument.ends_with(".yaml") ||
       argument.ends_with(".yml"))
@@ -231,8 +233,8 @@ std::vector<GemmProblem> parse_inline(const std::string& argument) {
 
 std::vector<GemmProblem> merge_problems(std::span<const GemmProblem> problems) {
   std::vector<GemmProblem> merged;
-  std::unordered_map<std::string, std::size_t> places;  // of each problem among them, by its key
-  std::vector<std::vector<std::string>> tags;           // of each, distinct
+  std::unordered_map<std::string, std::size_t> places;  // index of each problem by its key
+  std::vector<std::vector<std::string>> tags;           // the distinct tags of each problem
   for (const GemmProblem& problem : problems) {
     const auto [place, is_new] = places.try_emplace(to_string(problem), merged.size());
     if (is_new) {

@@ -1,4 +1,4 @@
-// Lists of problems as people write them: "MxNxK,..." and YAML files.
+// Lists of problems in user input: "MxNxK,..." and YAML files.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace hgemm {
 
-/// What `--shapes` takes: a list "MxNxK[,MxNxK...]", each as to_string() writes it, or a YAML file.
-/// A bare file name is looked up in the working folder, then in `configs_dir`/shapes (".yaml" may
-/// be left out). Entries that describe the same problem are merged (weights add up, tags are joined
-/// with
-/// '+'). Throws InputError with file:line:column, what was found, what was expected.
+/// Reads the argument of `--shapes`: a list "MxNxK[,MxNxK...]" of problems in the form of
+/// to_string(), or a YAML file. A bare file name is looked up in the working folder, then in
+/// `configs_dir`/shapes (".yaml" may be left out). Entries that describe the same problem are
+/// merged as by merge_problems(). Throws InputError with file:line:column, what was found and what
+/// was expected.
 ///
 /// A file holds one or both of
 ///
@@ -25,20 +25,23 @@ namespace hgemm {
 ///     {name: some-8b, hidden: 4096, ffn: 14336, heads: 32, kv_heads: 8, head_dim: 128,
 ///      vocab: 128256, layers: 32, tensor_parallel: 1, m: [1, 2048], dtype: bf16}
 ///
-/// and `dtype:`, the type of the file's operands (else bf16). m, n and k are numbers, lists, or
-/// inclusive ranges "start:end:step", and give their product. The other keys of a map are the names
-/// of problem_fields() (gemm/codec.h), and dtype, the type of A, B and D. A model needs hidden,
-/// ffn, heads, vocab and m; kv_heads is heads, head_dim is hidden / heads, layers and
-/// tensor_parallel are 1 if left out. gemm/decoder.h has its GEMMs: gate and up are apart, logits
-/// are of all rows. Its weights count how often a problem occurs in one forward
-/// pass. name is needed beside other models, and begins its tags: "some-8b/prefill/qkv" (from 256
-/// rows, else decode). A file may also be just the list of shapes.
+/// and `dtype:`, the type of the file's operands (default: bf16). m, n and k are numbers, lists, or
+/// inclusive ranges "start:end:step"; an entry stands for the product of their values. The other
+/// keys of a map are the names of problem_fields() (gemm/codec.h), and dtype, the type of A, B and
+/// D.
+///
+/// A model needs hidden, ffn, heads, vocab and m. Defaults: kv_heads is heads, head_dim is
+/// hidden / heads, layers and tensor_parallel are 1. gemm/decoder.h derives the GEMMs, with
+/// separate gate and up and with logits of all rows. A problem's weight is the number of times that
+/// it occurs in one forward pass. A file with several models must name them. The name starts the
+/// model's tags: "some-8b/prefill/qkv" (prefill from 256 rows, else decode).
+///
+/// A file may also be just the list of shapes.
 std::vector<GemmProblem> load_problems(const std::string& argument, const std::string& configs_dir);
-/// The same of such a file's text; `path` is for messages.
+/// The same for the text of such a file; `path` is used in messages only.
 std::vector<GemmProblem> parse_problems(std::string_view text, const std::string& path);
 
-/// Each problem once: the first of those that are the same, with the sum of their weights and their
-/// distinct tags, joined with '+'.
+/// Merges equal problems into the first of them. Weights add up; distinct tags are joined with '+'.
 std::vector<GemmProblem> merge_problems(std::span<const GemmProblem> problems);
 
 }  // namespace hgemm
