@@ -1,5 +1,4 @@
-// Which regimes and kernels a command is about, and what it calls best: --regime, --pdl and
-// --objective.
+// The regimes, kernels and objective of a command: --regime, --pdl and --objective.
 #pragma once
 
 #include <span>
@@ -18,7 +17,7 @@ namespace hgemm::cli {
 struct Aim {
   std::vector<Regime> regimes;
   Objective objective = Objective::kTime;
-  PdlKind pdl = PdlKind::kWeights;  ///< the most that a kernel may do; weights: anything
+  PdlKind pdl = PdlKind::kWeights;  ///< the most that a kernel may do; kWeights allows all kinds
 };
 
 /// As given on the command line.
@@ -28,16 +27,17 @@ struct AimOptions {
   std::string pdl = "weights";
 };
 
-/// `default_regime` is for --help.
+/// Adds --regime, --pdl and --objective. `default_regime` is used only in --help.
 void add_aim(CLI::App& command, AimOptions& options, const char* default_regime);
 
-/// `regimes` are those of a command that was given none. Throws InputError for unknown words, and
-/// for an objective that is not measured in these regimes.
+/// `regimes` is the default if no regime was given. Throws InputError for unknown words and for an
+/// objective that is not measured in the chosen regimes.
 Aim parse_aim(const AimOptions& options, std::vector<Regime> regimes);
-/// Of a command that asks what is recorded, in all regimes that the objective is measured in.
+/// The aim of a command that reads recorded results. The default is all regimes in which the
+/// objective is measured.
 Aim parse_aim_of_recorded(const AimOptions& options);
 
-/// Throws InputError if `option` asks for energy where it is not measured.
+/// Throws InputError if `option` asks for energy in a regime that does not measure it.
 void check_energy(const Aim& aim, const char* option);
 
 /// "the burst regime", "both regimes"
@@ -45,16 +45,17 @@ std::string in_words(std::span<const Regime> regimes);
 
 PdlKind parse_pdl(const std::string& text);  ///< "off", "safe" or "weights"; throws InputError
 
-/// Whether the PDL kind of a config is allowed: off is by every kind, safe by safe and weights.
+/// Whether the aim allows the config's PDL kind. Every aim allows off; safe and weights allow safe;
+/// only weights allows weights.
 bool allows(const Aim& aim, const KernelConfig& config);
-/// Leaves only the trials of such configs, and of baselines.
+/// Removes the trials of configs that are not allowed; baselines stay.
 void keep_allowed(std::vector<RecordedRace>& races, const Aim& aim);
 
-/// Best rows of the regimes and PDL kinds asked for; `races` keeps only those.
+/// Best rows of the aim's regimes and PDL kinds. Removes all others from `races`.
 std::vector<BestRow> best_for(const Aim& aim, std::vector<RecordedRace>& races,
                               std::span<const GemmProblem> problems, const IsCurrent& is_current);
 
-/// Rows at full load whose winner's energy was not measured.
+/// The number of rows at full load that lack the winner's energy.
 int without_energy(std::span<const BestRow> rows);
 
 }  // namespace hgemm::cli

@@ -1,4 +1,4 @@
-// Where compiled kernels are kept: --cache-dir and --shared-cache.
+// Folders of compiled kernels: --cache-dir and --shared-cache.
 #pragma once
 
 #include <optional>
@@ -20,13 +20,13 @@ struct CacheOptions {
 
 void add_cache(CLI::App& command, CacheOptions& options);
 
-/// Throws InputError if a folder that was named cannot be a cache: one that is no folder and cannot
-/// become one, or a shared one that others than its owner may write. (A folder of someone else's is
-/// done without: compile/cache.h.)
+/// Throws InputError if a named path cannot be a cache: it is not a folder and cannot become one,
+/// or it is the shared cache and users other than its owner may write to it. (A folder of another
+/// user is not an error, it is not used: compile/cache.h.)
 void check_cache(const CacheOptions& options);
 
-/// After check_cache(): the folders, the defaults where none are named ($HGEMM_TUNE_SHARED_CACHE is
-/// that of the shared one).
+/// Sets the folders in `compile`. Call check_cache() first. Folders that are not named get their
+/// defaults; the shared cache's default is $HGEMM_TUNE_SHARED_CACHE.
 void use_cache(const CacheOptions& options, CompileOptions& compile);
 
 }  // namespace hgemm::cli

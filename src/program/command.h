@@ -1,4 +1,4 @@
-// What all commands share.
+// Declarations that all commands share.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@ class App;
 
 namespace hgemm::cli {
 
-/// What runs the command that was asked for, and returns its exit code. Parsing the command line
-/// sets it.
+/// Runs the chosen command and returns its exit code. Parsing the command line sets it.
 using Command = std::function<int()>;
 
-/// After a parse that met arguments it did not know: names the first, and the nearest known one.
+/// The message for a parse that found unknown arguments: names the first one and the known argument
+/// nearest to it.
 std::string explain_unknown(const CLI::App& program);
 
 inline constexpr const char* kDefaultDatabase = "hgemm-tune.db";

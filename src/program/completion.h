@@ -1,5 +1,5 @@
-// Completion of command lines in shells. The scripts in completion/ ask the program itself, by its
-// command `complete`, so that they never know more or less than it does.
+// Completion of command lines in shells. The scripts in completion/ run the program's `complete`
+// command, so that they always match the program.
 #pragma once
 
 #include <span>
@@ -13,14 +13,14 @@ class App;
 
 namespace hgemm::cli {
 
-/// The shells that there is a script for.
+/// The shells with a completion script.
 std::vector<std::string_view> shell_names();
-/// The script that a user of the shell loads. Throws InputError for a shell that has none.
+/// The script for users of the shell. Throws InputError for a shell without one.
 std::string completion_script(std::string_view shell);
 
-/// What may stand in place of the last of `words`, which may be empty and is the word at the
-/// cursor; before it, all words after the program's name. Lines as the scripts read them: a word,
-/// or a word, a tab and what it means; "@files" and "@folders" where the shell is to add paths.
+/// The candidates for the word at the cursor. `words` are all words after the program's name; the
+/// last is the word at the cursor and may be empty. Each candidate is a line for the scripts: a
+/// word, optionally with a tab and its meaning. "@files" and "@folders" ask the shell to add paths.
 std::vector<std::string> completions(const CLI::App& program, std::span<const std::string> words);
 
 }  // namespace hgemm::cli

@@ -1,4 +1,4 @@
-// The configs that a command was asked about.
+// The configs that are named on the command line.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace hgemm::cli {
 
-/// The config of a `--config` label. Throws InputError, with the rule, if the kernel cannot run it.
+/// The config of a `--config` label. Throws InputError that names the broken rule if the kernel
+/// cannot run it.
 KernelConfig chosen_config(const std::string& label);
 
 }  // namespace hgemm::cli

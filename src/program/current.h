@@ -1,4 +1,4 @@
-// Which recorded results are of the kernels that this program has.
+// Tells whether recorded results come from this program's kernels.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace hgemm::cli {
 
-/// For best_rows(): by the builds that stand beside the results in their databases.
+/// The predicate for best_rows(). It uses the builds that the databases record with the results.
 IsCurrent current_among(const std::vector<BuildFacts>& builds);
 
 }  // namespace hgemm::cli

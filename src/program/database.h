@@ -7,7 +7,7 @@
 
 namespace hgemm::cli {
 
-/// Throws InputError, with what to do, if there is no such file.
+/// Throws InputError if there is no such file; the message says what to do.
 void require_database(const std::string& path);
 
 /// "NVIDIA H200, driver 580.1, CUDA 13.0, cuBLAS 13.1.0".

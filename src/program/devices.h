@@ -1,4 +1,4 @@
-// The kinds of GPU that the program knows figures of.
+// The kinds of GPU with known figures.
 #pragma once
 
 #include <vector>
@@ -7,6 +7,6 @@
 
 namespace hgemm::cli {
 
-std::vector<Device> known_devices();  ///< of configs/devices.yaml
+std::vector<Device> known_devices();  ///< from configs/devices.yaml
 
 }  // namespace hgemm::cli

@@ -1,6 +1,6 @@
-// The texts of --help. They are in help/<command>.txt: an entry for each option, headed by its name
-// in brackets, and [summary] and [about]. Line breaks of these two stay; other texts are one
-// paragraph.
+// The texts of --help, from help/<command>.txt. A file has an entry for each option, headed by the
+// option's name in brackets, and the entries [summary] and [about]. These two keep their line
+// breaks; every other text is one paragraph.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ class App;
 
 namespace hgemm::cli {
 
-/// An entry of a command's file, or, if it has none of that name, of common.txt. Throws
-/// std::logic_error if that has none either.
+/// An entry of the command's file, or of common.txt if the command's file lacks it. Throws
+/// std::logic_error if both lack it.
 std::string help_text(std::string_view command, std::string_view entry);
 
-/// A subcommand with its summary, and what its file says about it below the options.
+/// Adds a subcommand with the [summary] of its file, and with its [about] below the options.
 CLI::App* add_command(CLI::App& program, const std::string& name);
 
 }  // namespace hgemm::cli

@@ -1,4 +1,4 @@
-// What can be said of shapes without a GPU: measured where it was, else predicted.
+// Answers about shapes without a GPU: measured results where they exist, else predictions.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace hgemm::cli {
 
-/// Prints what is known of each problem in each regime of the aim: from a database, or (none) from
-/// the results that ship with the program. Throws InputError without problems, and for an objective
-/// other than time.
+/// Prints the answer for each problem in each regime of the aim, from the database `db` or, if that
+/// is nullopt, from the results that ship with the program. Throws InputError if there are no
+/// problems and for an objective other than time.
 void print_predictions(const std::optional<std::string>& db, const Aim& aim,
                        std::span<const GemmProblem> problems, const Style& style);
 

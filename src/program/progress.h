@@ -1,6 +1,6 @@
-// What a tuning run says on stderr. On a terminal the last lines of the screen say what is being
-// compiled and what is being raced, with a bar and the time left, and above them stands a line for
-// each shape that is finished: its best so far. Elsewhere there are plain lines.
+// Progress of a tuning run on stderr. On a terminal, the last lines of the screen show what is
+// being compiled and raced, with a bar and the time left. Above them is a line for each finished
+// shape, with its best so far. Elsewhere the output is plain lines.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ class Progress : public TuneListener {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `names_regimes`: where it is not plain from the command which one is measured. With a deadline
-  /// the time left is that until then; else it is estimated.
+  /// `names_regimes`: lines name the regime, because the command does not make it plain. With a
+  /// deadline, the time left is the time until then; without one, it is estimated.
   Progress(std::FILE* out, bool names_regimes, std::optional<Clock::time_point> deadline = {});
   ~Progress() override;  ///< leaves the terminal's cursor on an empty line
 
@@ -34,10 +34,10 @@ class Progress : public TuneListener {
   void advanced(double share) override { advanced_ = share; }
 
  private:
-  /// Shows what is under way, unless that was done a moment ago.
+  /// Redraws the status, unless that was done a moment ago.
   void show();
   std::vector<std::string> status_lines() const;
-  std::string compiling_line() const;  ///< empty: nothing is
+  std::string compiling_line() const;  ///< empty: nothing is being compiled
   std::string racing_line() const;
   std::string time_left(double fraction, Clock::time_point since) const;
   std::string bar(double fraction, const std::string& left) const;
@@ -51,21 +51,21 @@ class Progress : public TuneListener {
   bool names_regimes_;
   std::optional<Clock::time_point> deadline_;
   Clock::time_point last_shown_;
-  int lines_on_screen_ = 0;  ///< that the next ones replace
+  int lines_on_screen_ = 0;  ///< lines that the next status replaces
 
   Compiling compiling_;
   Clock::time_point compiling_start_;
 
   bool racing_shapes_ = false;
-  double advanced_ = 0;  ///< of all the races' time
+  double advanced_ = 0;  ///< finished share of all the races' time
   Clock::time_point racing_start_;
   Clock::time_point shape_start_;
   int shape_index_ = 0;
   int shape_count_ = 1;
-  std::string shape_name_;  ///< with its regime if that is to be said
-  int rounds_ = 0;          ///< of its race that have ended
-  std::string doing_;       ///< with it
-  std::string standing_;    ///< who leads it
+  std::string shape_name_;  ///< with the regime if names_regimes_
+  int rounds_ = 0;          ///< ended rounds of the shape's race
+  std::string doing_;       ///< the current step of the race
+  std::string standing_;    ///< the leader of the race
 };
 
 }  // namespace hgemm::cli

@@ -1,4 +1,4 @@
-// Results that ship with the program: what is known without a GPU.
+// Results that ship with the program. They answer questions without a GPU.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace hgemm::cli {
 
 /// The races of every database of this name in results/, oldest first: "tune.db" or "truth.db".
 std::vector<RecordedRace> recorded_races(const std::string& name);
-/// What questions without a GPU are answered from, and the builds beside it.
+/// The shipped races that answer questions without a GPU, and the builds recorded with them.
 std::vector<RecordedRace> shipped_races();
 std::vector<BuildFacts> shipped_builds();
 
-/// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31", and whether this program's kernel sources
-/// are others.
+/// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31", with a remark if this program's kernel
+/// sources differ from the measured ones.
 std::string where_measured(const Environment& environment, const RunInfo& run,
                            const std::string& started_utc);
 inline std::string where_measured(const RecordedStudy& study) {
@@ -29,17 +29,17 @@ inline std::string where_measured(const RecordedStudy& study) {
 
 struct Question {
   std::span<const GemmProblem> problems;
-  std::string command;  ///< what measures them where there is a GPU
-  std::string shapes;   ///< as on a command line: "--shapes llama7b.yaml"
+  std::string command;  ///< the command that measures the problems on a GPU
+  std::string shapes;   ///< in command-line form: "--shapes llama7b.yaml"
   Aim aim;
-  bool energy = false;  ///< joules are wanted, whatever the objective
-  std::optional<std::span<const KernelConfig>> configs;  ///< none: all that were recorded
+  bool energy = false;  ///< asks for joules, whatever the objective
+  std::optional<std::span<const KernelConfig>> configs;  ///< nullopt: all recorded configs
   Style style = {};
 };
 
-/// Answers from them, on stdout. The first line begins with `why`, a sentence that says why nothing
-/// is measured; then: which GPU, driver and date the numbers are from, and how to measure what is
-/// missing (by regime). json and csv are for programs and stand alone; that line then goes to
+/// Answers from the shipped results, on stdout. The first line starts with `why`, a sentence that
+/// says why nothing is measured. It then gives the GPU, driver and date of the numbers, and how to
+/// measure the missing ones (by regime). With json and csv, which programs read, that line goes to
 /// stderr.
 void answer_from_records(const Question& question, const std::string& why);
 

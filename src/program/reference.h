@@ -1,4 +1,4 @@
-// What --help says of all commands, as one document: a page of docs/reference and a man page.
+// The --help texts of all commands as one document: a page of docs/reference and a man page.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class Option;
 namespace hgemm::cli {
 
 struct OptionText {
-  std::string names;      ///< "-o, --output"; of an argument its name
+  std::string names;      ///< "-o, --output"; for an argument, its name
   std::string value;      ///< "FILE|MxNxK", "N, 1 to 1024"; empty for a flag
   std::string otherwise;  ///< the default; may be empty
   std::string text;
@@ -30,7 +30,7 @@ struct CommandText {
   std::vector<OptionText> options;  ///< arguments first
 };
 
-/// The value that an option takes, without what it is checked for: "FILE|MxNxK", "N".
+/// The name of an option's value, without the checks on it: "FILE|MxNxK", "N".
 std::string value_name(const CLI::Option& option);
 
 /// All commands that --help lists, the default command first, in the order of --help.
@@ -39,7 +39,7 @@ std::vector<CommandText> command_texts(const CLI::App& program);
 /// The Markdown page docs/reference/commands.md (scripts/write_reference.sh).
 std::string reference_page(const std::vector<CommandText>& commands);
 
-/// The man page hgemm-tune(1), as roff. `version`: what its footer says.
+/// The man page hgemm-tune(1), as roff. Its footer shows `version`.
 std::string manual_page(const std::vector<CommandText>& commands, const std::string& version);
 
 }  // namespace hgemm::cli

@@ -1,4 +1,4 @@
-// How a search is asked for: shared by commands.
+// Command-line options of a search, shared by commands.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,16 @@
 
 namespace hgemm::cli {
 
-StrategyKind parse_strategy(const std::string& name);  ///< throws InputError naming all
+StrategyKind parse_strategy(const std::string& name);  ///< throws InputError that names all
 Budget parse_budget(const std::string& text);          ///< "3%" or "100configs"; throws InputError
 
-/// What a tune may take.
+/// Limits of a tune. If neither is set, it measures all configs, however long that takes.
 struct Allowance {
-  std::optional<double> seconds;  ///< of wall-clock time
-  std::optional<Budget> configs;  ///< neither: all of them, however long it takes
+  std::optional<double> seconds;  ///< wall-clock time
+  std::optional<Budget> configs;  ///< number or share of configs
 };
-/// "60s", "5min", "1h", "3%", "100configs" or "all". Throws InputError, for a number without a unit
-/// with all forms that it could have.
+/// Parses "60s", "5min", "1h", "3%", "100configs" or "all". Throws InputError; for a number without
+/// a unit, the message lists all forms that it could have.
 Allowance parse_allowance(const std::string& text);
 
 }  // namespace hgemm::cli

@@ -10,7 +10,7 @@ class App;
 
 namespace hgemm::cli {
 
-/// `--seed N`, a whole number that fits.
+/// Adds `--seed N`, a whole number that fits into 64 bits.
 void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed, const std::string& help);
 
 }  // namespace hgemm::cli

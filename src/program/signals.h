@@ -1,5 +1,5 @@
-// Stopping on request. SIGINT and SIGTERM are blocked and asked for, not handled: the driver stops
-// between two steps, with everything that it finished committed.
+// Stopping on request. SIGINT and SIGTERM are blocked and polled, not handled. The driver stops
+// between two steps; everything that it finished is committed.
 #pragma once
 
 #include <csignal>
@@ -14,8 +14,8 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// The signal that asked to stop, once one has. From then on a second one ends the program at
-  /// once.
+  /// The signal that asked to stop, or nullopt. After the first signal, a second one ends the
+  /// program at once.
   std::optional<int> received();
 
  private:

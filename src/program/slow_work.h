@@ -7,11 +7,11 @@
 
 namespace hgemm::cli {
 
-/// Says on stderr how far work has come that takes longer than people wait without a word: nothing
-/// in the first five seconds, then a line every five.
+/// Reports the progress of slow work on stderr: nothing in the first five seconds, then a line
+/// every five seconds.
 class SlowWork {
  public:
-  /// `what`: "shapes".
+  /// `what` names the items in messages ("shapes"); `count` is their number.
   SlowWork(std::string what, std::size_t count) : what_(std::move(what)), count_(count) {}
 
   void one_done();

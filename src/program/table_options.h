@@ -1,4 +1,4 @@
-// How tables are shown: --columns, --sort, --wide, --color.
+// Options for tables: --columns, --sort, --wide, --color.
 #pragma once
 
 #include <string>
@@ -17,18 +17,19 @@ struct TableOptions {
   std::string sort{};
   bool wide = false;
   std::string color = "auto";
-  /// --columns and --sort name headings of tables; else fields, which JSON and CSV have too.
+  /// True: --columns and --sort name headings of tables. False: they name fields, which JSON and
+  /// CSV have, too.
   bool only_tables = false;
 };
 
-/// --wide and --color.
+/// Adds --wide and --color.
 void add_width_options(CLI::App& command, TableOptions& options);
-/// The same, --columns and --sort.
+/// Adds --wide, --color, --columns and --sort.
 void add_table_options(CLI::App& command, TableOptions& options);
 
-/// The style of what goes to stdout: as wide as $COLUMNS says, or the terminal that stdout is; in
-/// colour on a terminal, unless $NO_COLOR is set, or elsewhere where $CLICOLOR_FORCE asks for it.
-/// --color comes before both. Throws InputError.
+/// The style of stdout. The width is $COLUMNS, or else that of the terminal. Colour is on for a
+/// terminal unless $NO_COLOR is set, and elsewhere if $CLICOLOR_FORCE asks for it. --color
+/// overrides both variables. Throws InputError.
 Style style_of(const TableOptions& options, Format format);
 
 }  // namespace hgemm::cli

@@ -4,7 +4,7 @@
 
 namespace hgemm::cli {
 
-/// Whether files can be created in `folder`, which may itself have to be created. Creates nothing.
+/// Whether files can be created in `folder`, which need not exist yet. Creates nothing.
 bool can_write_into(const std::filesystem::path& folder);
 
 }  // namespace hgemm::cli
