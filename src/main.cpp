@@ -25,9 +25,10 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
-constexpr int kReaderGone = 128 + SIGPIPE;  ///< as shells say it of a program that the signal ends
+constexpr int kReaderGone = 128 + SIGPIPE;  ///< shells' exit code of a program that SIGPIPE ended
 
-/// One line: scripts and people read the last line of stderr. Names in it may be of any length.
+/// Writes one line, because scripts and people read the last line of stderr. Names in it may have
+/// any length.
 int fail(int exit_code, std::string message) {
   constexpr std::size_t kLongest = 4000;
   if (message.size() > kLongest) message.replace(kLongest, message.npos, "...");
@@ -37,7 +38,7 @@ int fail(int exit_code, std::string message) {
   return exit_code;
 }
 
-/// `error`: an errno. A reader who has seen enough (`| head`) is told nothing.
+/// `error` is an errno. Nothing is printed if the reader closed the pipe (`| head`).
 int fail_to_print(int error) {
   if (error == EPIPE) return kReaderGone;
   return fail(kFailed, fmt::format("stdout cannot be written: {}; what was recorded is kept",
@@ -58,7 +59,7 @@ int fail_by_defect(const std::string& command_line, const char* what) {
                                    what, command_line));
 }
 
-/// Says what the exception that is being handled means; returns the exit code.
+/// Reports the exception that is being handled; returns the exit code.
 int fail_by_exception(const std::string& command_line) noexcept {
   try {
     try {
@@ -87,12 +88,13 @@ int fail_by_exception(const std::string& command_line) noexcept {
   }
 }
 
-/// Before anything else: what ends other programs in the middle of their work.
+/// Disables what ends other programs in the middle of their work. Runs before anything else.
 void prepare_process() {
-  // Writes fail instead: a tune whose reader goes away, or that meets a limit, records to its end.
+  // Writes fail instead, so a tune records to its end even if its reader goes away or it meets a
+  // limit.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  // What leaves a thread or a destructor.
+  // For exceptions that leave a thread or a destructor.
   std::set_terminate(
       [] { std::_Exit(std::current_exception() ? fail_by_exception("(unknown)") : kFailed); });
   hgemm::open_closed_streams();

@@ -45,7 +45,7 @@ struct AdviseOptions {
   TableOptions tables = {.only_tables = true};
 };
 
-/// The database of the user, if there is one: measured beside what ships with the program.
+/// The user's database, if there is one. It is used beside the results that ship with the program.
 std::optional<Store> own_database(const AdviseOptions& options) {
   if (!options.db.empty()) require_database(options.db);
   const std::string path = options.db.empty() ? std::string(kDefaultDatabase) : options.db;
@@ -53,7 +53,7 @@ std::optional<Store> own_database(const AdviseOptions& options) {
   return Store::open(path, Store::Mode::kReadOnly);
 }
 
-/// A database may hold what ships with the program too, merged into it.
+/// Each race once: results that ship with the program may also have been merged into the database.
 std::vector<RecordedRace> all_races(const std::optional<Store>& own) {
   std::vector<RecordedRace> all = shipped_races();
   std::set<std::string> known;
@@ -79,8 +79,8 @@ std::vector<RecordedStudy> all_micro_studies(const std::optional<Store>& own) {
   return all;
 }
 
-/// For each shape its row in the sustained regime, else in burst; none if no config of ours was
-/// timed there, nor cublas.
+/// Each shape's row in the sustained regime, or else in burst. A shape has no row if neither a
+/// config of this program nor cuBLAS was timed on the device.
 std::vector<AdvisedShape> advised(const Device& device, const std::vector<GemmProblem>& problems,
                                   const std::vector<RecordedRace>& races) {
   std::vector<RecordedRace> here;
@@ -103,8 +103,8 @@ std::vector<AdvisedShape> advised(const Device& device, const std::vector<GemmPr
   return result;
 }
 
-/// The model is one of wgmma: its figures would be wrong for a type that wgmma does not take.
-/// Problems of other extents than the kernels' are fine.
+/// The model describes wgmma, so its figures would be wrong for a type that wgmma does not take.
+/// Extents that the kernels cannot compute are fine.
 void require_wgmma_types(const std::vector<GemmProblem>& problems) {
   for (const GemmProblem& problem : problems) {
     if (types_are_supported(problem.kind())) continue;

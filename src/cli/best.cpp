@@ -38,7 +38,7 @@ struct BestOptions {
   TableOptions tables;
 };
 
-/// All that was measured of each config and not of winners alone, in the regimes asked for.
+/// The measurements of every config, not only of the winners, in the chosen regimes.
 std::vector<Truth> known_truths(const BestOptions& options, const Aim& aim) {
   if (aim.objective == Objective::kEnergy) {
     throw InputError("--objective energy: portfolios go by time only");

@@ -1,6 +1,6 @@
-// The commands of the program but those of studies (studies/registry.h). Each add_*() describes one
-// command to the argument parser; when it is the one that was asked for, parsing sets `chosen` to
-// what runs it and returns its exit code.
+// The commands of the program except those of studies (studies/registry.h). Each add_*() describes
+// one command to the argument parser. If the command line names that command, parsing sets `chosen`
+// to the function that runs it and returns its exit code.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class App;
 
 namespace hgemm::cli {
 
-/// The default command. `command_line` is recorded with what a command measures.
+/// Adds the default command. `command_line` is recorded with a command's measurements.
 void add_tune(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_plan(CLI::App& program, Command& chosen);
 void add_best(CLI::App& program, Command& chosen);
@@ -25,10 +25,11 @@ void add_replay(CLI::App& program, Command& chosen);
 void add_export(CLI::App& program, Command& chosen);
 void add_report(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_doctor(CLI::App& program, Command& chosen);
-/// `help`, and `complete`, which shells ask (not in --help).
+/// Adds `help` and `complete`. Completion scripts of shells run `complete`; --help does not list
+/// it.
 void add_help(CLI::App& program, Command& chosen);
-/// `worker`, `compile-worker` and `launch`: how the program runs itself in child processes, and one
-/// launch for another profiler. Not in --help.
+/// Adds `worker` and `compile-worker`, which the program runs as child processes, and `launch`,
+/// which makes one launch for another profiler. --help does not list them.
 void add_workers(CLI::App& program, Command& chosen);
 
 }  // namespace hgemm::cli

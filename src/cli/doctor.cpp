@@ -41,7 +41,7 @@ Finding check_nvrtc() {
   }
 }
 
-/// `chosen` is empty for the default.
+/// `chosen` is empty if the default is meant.
 Finding check_cache(const std::string& chosen) {
   Finding finding{.part = "cache", .detail = chosen, .advice = ""};
   try {

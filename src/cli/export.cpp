@@ -36,9 +36,10 @@ struct ExportOptions {
   int max_kernels = 0;
 };
 
-/// Few kernels for many problems are chosen from all configs and not from winners, as by `best`;
-/// other races of the same problems may have measured a config to the end that left these. Shapes
-/// of which only such races are recorded go to `others`.
+/// The races of whole spaces, with the other shipped races of the same problems. As in `best`, few
+/// kernels for many problems are chosen from all configs, not from the winners alone. A config that
+/// left the race of a whole space early may have been measured to the end in another race of the
+/// problem. Problems with only such other races go to `others`.
 std::vector<RecordedRace> races_of_whole_spaces(std::vector<GemmProblem>& others, Regime regime) {
   std::vector<RecordedRace> races = recorded_races("truth.db");
   const std::size_t whole = races.size();
@@ -85,8 +86,8 @@ ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
   return plan_export(store.races(), aim, current_among(store.builds()));
 }
 
-/// Now and not at the end: whoever reads of a failure has to know that the files are there. A
-/// reader who has seen enough of the list (`| head`) is no failure.
+/// Prints the list now and not at the end, so that it also precedes a later failure: the files
+/// exist then. A closed pipe (`| head`) is not a failure.
 void print_list(std::string_view list, const std::string& folder) {
   write_to(stdout, printable(list));
   if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || errno == EPIPE) return;

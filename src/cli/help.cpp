@@ -73,7 +73,7 @@ void add_help(CLI::App& program, Command& chosen) {
     chosen = [&program, options] { return run_help(program, *options); };
   });
 
-  // What completion scripts ask: complete -- WORD...
+  // Completion scripts run: complete -- WORD...
   CLI::App* complete = program.add_subcommand("complete")->group("");
   const auto words = std::make_shared<std::vector<std::string>>();
   complete->add_option("words", *words);

@@ -23,8 +23,8 @@ struct MergeOptions {
   bool mixed = false;
 };
 
-/// Refuses databases that were recorded in different conditions: whoever reads the merged one would
-/// see only the newest of them.
+/// Refuses databases that were recorded in different conditions: queries of the merged database
+/// would see only the newest of them.
 class OneEnvironment {
  public:
   void add(const Store& store) {
@@ -54,7 +54,7 @@ int run_merge(const MergeOptions& options) {
   OneEnvironment environment;
   for (const std::string& path : options.inputs) {
     require_database(path);
-    std::error_code ignored;  // no output yet: another file
+    std::error_code ignored;  // an output that does not exist is another file
     if (fs::equivalent(path, options.output, ignored)) {
       throw InputError(
           fmt::format("{} is both merged and merged into; name another --output", path));
@@ -62,7 +62,7 @@ int run_merge(const MergeOptions& options) {
     inputs.push_back(Store::open(path, Store::Mode::kReadOnly));
     if (!options.mixed) environment.add(inputs.back());
   }
-  std::error_code no_file;  // or none that has content: opening it says what it is
+  std::error_code no_file;  // a missing or empty file: opening it reports the problem
   const auto bytes = fs::file_size(options.output, no_file);
   if (!options.mixed && !no_file && bytes > 0) {
     environment.add(Store::open(options.output, Store::Mode::kReadOnly));

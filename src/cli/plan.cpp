@@ -41,7 +41,7 @@ struct PlanOptions {
   int top = 5;
   std::vector<std::string> configs;
   std::string device = "H200";
-  std::string db;  ///< whose microbenchmarks calibrate; empty: none
+  std::string db;  ///< database with the microbenchmarks for calibration; empty: none
   std::string pdl = "weights";
   std::string format = "table";
   TableOptions tables;
@@ -68,7 +68,7 @@ std::vector<PlannedShape> plan_problems(std::span<const GemmProblem> problems,
   return plans;
 }
 
-/// The configs that the cost model likes best at each shape, or those that were asked for.
+/// The configs that the cost model ranks best at each shape, or the configs that the user named.
 std::vector<PredictedConfig> explained(const PlanOptions& options,
                                        std::span<const GemmProblem> problems,
                                        const CostFigures& figures) {

@@ -40,7 +40,7 @@ struct ReplayOptions {
   TableOptions tables = {.only_tables = true};
 };
 
-/// Those that calibrate the cost model, where a tune would have had them.
+/// The microbenchmarks that calibrate the cost model, if a tune would have had them.
 std::vector<RecordedStudy> studies_of(const ReplayOptions& options) {
   if (options.db.empty()) return {};
   return Store::open(options.db, Store::Mode::kReadOnly).studies(kMicroStudy);
@@ -64,7 +64,7 @@ std::vector<double> predictions(const Truth& truth, std::span<const Device> devi
   return predicted_us;
 }
 
-/// The winners of tunes, by the truths of the GPU that they ran on.
+/// Judges the winners of tunes by the truths of the GPU on which they ran.
 std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Truth> known) {
   std::vector<ReplayRow> rows;
   for (const std::string& path : options.found) {

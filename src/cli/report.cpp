@@ -101,7 +101,7 @@ int run_report(const ReportOptions& options) {
   }
   const std::string python = find_python();
   const std::string data = report_data(input_of(options), study_sections);
-  StopSignals stop;  // which would leave the staged files behind
+  StopSignals stop;  // unblocked signals would leave the staged files behind
   StagedFolder staged(folder);
   staged.write("report.json", data);
   const double read_s = seconds_since(start);

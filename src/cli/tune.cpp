@@ -61,7 +61,8 @@ struct TuneOptions {
   std::optional<std::uint64_t> seed;
 };
 
-/// What is not asked for has to be over soon; but the energy of a finalist takes seconds.
+/// A tune without --budget has to be short. With energy its budget is a share of the configs
+/// instead, because the energy of each finalist takes seconds.
 constexpr const char* kDefaultBudget = "60s";
 constexpr const char* kDefaultBudgetForEnergy = "3%";
 
@@ -70,7 +71,7 @@ std::string default_budget(StrategyKind strategy, bool energy) {
   return energy ? kDefaultBudgetForEnergy : kDefaultBudget;
 }
 
-/// Which of the space's configs, of those that were named all.
+/// The search among the space's configs. Named configs have none (nullopt): all are measured.
 std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
                                     std::chrono::steady_clock::time_point start) {
   const StrategyKind strategy = parse_strategy(options.strategy);
@@ -138,8 +139,8 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options, const Aim& 
   return configs;
 }
 
-/// Each problem must have configs that can compute it, and where they are a space's, some that suit
-/// it.
+/// Each problem must have configs that can compute it. If the configs come from a space, some must
+/// also suit it.
 void check_problems(std::span<const GemmProblem> problems, std::span<const KernelConfig> configs,
                     bool only_suitable) {
   for (const GemmProblem& problem : problems) {
@@ -165,13 +166,14 @@ void check_problems(std::span<const GemmProblem> problems, std::span<const Kerne
   }
 }
 
-/// Some problem that a kernel can compute has no verified config in some regime.
+/// True if a problem that a kernel can compute has no verified config in one of the regimes.
 bool any_unsolved(std::span<const BestRow> rows) {
   return std::ranges::any_of(
       rows, [](const BestRow& row) { return !row.label && !why_no_kernel(row.problem); });
 }
 
-/// What did not end ok, by status, with the first case of each: a rejected kernel is a finding too.
+/// The trials that did not end ok, by status, with the first case of each. A rejected kernel is a
+/// finding, too.
 void print_failures(std::span<const RecordedRace> races, std::span<const GemmProblem> problems) {
   struct Failures {
     int count = 0;
@@ -196,7 +198,7 @@ void print_failures(std::span<const RecordedRace> races, std::span<const GemmPro
   }
 }
 
-/// What measures the same on another machine.
+/// The command that measures the same on another machine.
 std::string same_command(const TuneOptions& options, const Aim& aim) {
   std::string command = fmt::format("hgemm-tune {}", options.problems.arguments());
   if (options.space) command += fmt::format(" --space {}", *options.space);
@@ -217,7 +219,7 @@ std::string same_command(const TuneOptions& options, const Aim& aim) {
   return command;
 }
 
-// Outputs are refused before anything is created: so nothing is left half-written.
+// Bad outputs are refused before anything is created, so nothing is left half-written.
 
 void check_db(const std::string& path) {
   const auto db_folder = std::filesystem::absolute(path).parent_path();
@@ -238,12 +240,12 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
   plan.regimes = aim.regimes;
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
   plan.search = search_of(options, plan.energy, start);
-  // Whoever leaves the final for being slow may be the one that takes the least energy.
+  // A config that would leave the final for being slow may take the least energy.
   plan.policy.keep_finalists = aim.objective == Objective::kEnergy;
   plan.policy.seed = options.seed ? *options.seed : std::random_device()();
   plan.compile.jobs = options.jobs;
   plan.command_line = command_line;
-  // Kept, so that a wrong result can be made again.
+  // The seed is kept, so that a wrong result can be reproduced.
   if (!options.seed) plan.command_line += fmt::format(" --seed {}", plan.policy.seed);
   return plan;
 }
@@ -251,8 +253,8 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
 /// Whether --space or --config says which kernels may answer.
 bool is_restricted(const TuneOptions& options) { return options.space || !options.configs.empty(); }
 
-/// The options that only a measurement can obey: where to keep it, how long it may take, how it
-/// searches. Recorded results were made without them.
+/// The options that apply only to a measurement: its database, its time limit, its search. Recorded
+/// results were made without them.
 std::vector<std::string> options_of_measurements(const TuneOptions& options) {
   std::vector<std::string> given;
   if (options.db) given.push_back(fmt::format("--db {}", *options.db));
@@ -261,14 +263,14 @@ std::vector<std::string> options_of_measurements(const TuneOptions& options) {
   return given;
 }
 
-/// What is no database on one machine is none on another, whether it is used or not.
+/// A file that is not a database is refused on every machine, whether it is used or not.
 void check_content_of_db(const TuneOptions& options) {
   if (options.db && std::filesystem::exists(*options.db)) {
     Store::open(*options.db, Store::Mode::kReadOnly);
   }
 }
 
-/// Throws Error if the command asks for what only a measurement gives.
+/// Throws Error if the command asks for something that only a measurement gives.
 void check_answerable(const TuneOptions& options, const std::string& why_no_gpu) {
   const auto given = options_of_measurements(options);
   if (given.empty()) return;
@@ -295,7 +297,7 @@ int answer_without_measuring(const TuneOptions& options, const Aim& aim, const T
   return 0;
 }
 
-/// Prints what the database now has of the plan's problems, and what it lacks.
+/// Prints the database's results for the plan's problems, and the results that are missing.
 int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::string& db,
                   const std::vector<BestRow>& rows, const Style& style) {
   int recorded = 0;
@@ -328,7 +330,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line) {
   const Aim aim = parse_aim(options.aim, {Regime::kSustained});
   if (options.energy) check_energy(aim, "--energy");
   TunePlan plan = plan_of(options, aim, command_line, start);
-  // What was not asked for matters only where something is written.
+  // A default location matters only if something is written there.
   if (options.db) check_db(*options.db);
   check_cache(options.cache);
 

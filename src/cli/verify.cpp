@@ -45,13 +45,13 @@ struct VerifyOptions {
 };
 
 std::vector<std::uint64_t> draw_seeds(std::uint64_t seed, int draws) {
-  std::mt19937_64 random(seed);  // never `seed` itself, which may be that of the tuning
+  std::mt19937_64 random(seed);  // never `seed` itself, which may be the seed of the tune
   std::vector<std::uint64_t> seeds;
   for (int i = 0; i < draws; ++i) seeds.push_back(random());
   return seeds;
 }
 
-/// Throws InputError that says which environment the database knows instead.
+/// Throws InputError that names the environment in the database.
 std::vector<Winner> stored_winners(const Store& store, const Environment& here, const Aim& aim,
                                    std::span<const GemmProblem> problems) {
   auto races = store.races(here);
@@ -100,11 +100,11 @@ Compiler compile_with(Progress& progress) {
 }
 
 std::string error_text(const Verdict& worst) {
-  if (worst.tolerance == 0) return "-";  // it never came to a result
+  if (worst.tolerance == 0) return "-";  // there was no result
   return fmt::format("{:.2g} of {:.2g}", worst.error, worst.tolerance);
 }
 
-/// Prints a line for each winner as soon as it has ended, and counts.
+/// Prints a line for each winner as soon as its check has ended, and counts the outcomes.
 class Report {
  public:
   Report(int draws, Style style) : draws_(draws), style_(std::move(style)) {}
@@ -115,13 +115,13 @@ class Report {
     const std::string_view regime = to_string(winner.regime);
     State& state = states_[fmt::format("{} {} {}", problem, regime, winner.label)];
     ++state.draws;
-    // A NaN is the largest error.
+    // A NaN counts as the largest error.
     if (!(outcome.verdict.error <= state.worst.error)) state.worst = outcome.verdict;
     if (state.worst.tolerance == 0) state.worst = outcome.verdict;
     const bool is_ok = outcome.status == Status::kOk;
     if (is_ok && state.draws < draws_) return;
     ++(is_ok ? ok : failed);
-    // In full on a line where nobody's terminal is too narrow; else in as many as it takes.
+    // One line if the output has no width limit; otherwise as many lines as needed.
     const bool wide = !style_.width || style_.all_columns;
     const std::string subject =
         wide ? fmt::format("{:<20} {:<9} {:<62}", problem, regime, winner.label)
@@ -147,7 +147,7 @@ class Report {
   std::map<std::string, State> states_;
 };
 
-/// Throws NoDevice as an Error that says why a GPU is needed.
+/// Turns NoDevice into an Error that says why a GPU is needed.
 Environment environment_of(Measurer& measurer) {
   try {
     return measurer.machine().environment;
@@ -163,7 +163,7 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
   require_database(options.db);
-  Store::open(options.db, Store::Mode::kReadOnly);  // a bad one is refused, GPU or not
+  Store::open(options.db, Store::Mode::kReadOnly);  // refuses a bad database without a GPU, too
   check_cache(options.cache);
   const std::uint64_t seed = options.seed ? *options.seed : std::random_device()();
 
@@ -176,7 +176,7 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
   plan.seeds = draw_seeds(seed, options.draws);
   use_cache(options.cache, plan.compile);
   plan.command_line = command_line;
-  // Kept, so that a wrong result can be made again.
+  // The seed is kept, so that a wrong result can be reproduced.
   if (!options.seed) plan.command_line += fmt::format(" --seed {}", seed);
 
   Report report(options.draws, style);
