@@ -15,7 +15,7 @@ namespace hgemm::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// Empty if there is none.
+/// Empty if there is no shared cache.
 std::string shared_cache(const CacheOptions& options) {
   if (options.shared) return *options.shared;
   const char* variable = std::getenv("HGEMM_TUNE_SHARED_CACHE");

@@ -31,7 +31,7 @@ Words split(std::string_view words) {
   return all;
 }
 
-/// The YAML files of a folder of configs/, as --shapes and --space take their names.
+/// The YAML files in a folder of configs/, named as --shapes and --space accept them.
 Words config_names(const char* folder) {
   Words names;
   for (const auto& file : fs::directory_iterator(resource_dir() / "configs" / folder)) {
@@ -52,7 +52,7 @@ Words strategies() {
   return {names.begin(), names.end()};
 }
 
-/// An option's words. The first row that fits is taken; an empty command stands for all.
+/// The words of an option. The first matching row is used; an empty command matches all commands.
 struct KnownValues {
   std::string_view command, option;
   std::function<Words()> words;
@@ -80,10 +80,10 @@ const std::vector<KnownValues>& known_values() {
 
 bool is_shown(const CLI::App* command) { return !command->get_group().empty(); }
 
-/// Everything that a word at the cursor may be, before what is there of it is looked at.
+/// Collects the candidates for the word at the cursor. add() keeps those that match the typed part.
 class Candidates {
  public:
-  /// `typed` is what there is of the word, `before` what stays in front of each candidate.
+  /// `typed` is the typed part of the word; `before` is put in front of each candidate.
   Candidates(std::string typed, std::string before)
       : typed_(std::move(typed)), before_(std::move(before)) {}
 
@@ -92,7 +92,7 @@ class Candidates {
     lines_.push_back(before_ + word + (meaning.empty() ? "" : "\t" + meaning));
   }
   void add_paths(const char* line) {
-    // A shell completes whole words.
+    // Shells complete only whole words.
     if (before_.empty()) lines_.emplace_back(line);
   }
   Words lines() && { return std::move(lines_); }
@@ -102,7 +102,7 @@ class Candidates {
   Words lines_;
 };
 
-/// A text's first sentence, as far as it fits beside a word.
+/// The start of a text's first sentence, short enough to fit beside a word.
 std::string in_short(std::string text) {
   constexpr std::size_t kLongest = 60;
   text = text.substr(0, text.find_first_of("\n;:"));
@@ -173,10 +173,10 @@ std::string completion_script(std::string_view shell) {
 
 std::vector<std::string> completions(const CLI::App& program, std::span<const std::string> words) {
   const CLI::App* command = &program;
-  const CLI::Option* waiting = nullptr;  // for its value, which the next word is
+  const CLI::Option* waiting = nullptr;  // the next word is the value of this option
   std::string word = words.empty() ? "" : words.back();
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    // bash takes "--format=json" for three words.
+    // bash splits "--format=json" into three words.
     if (words[i] == "=") continue;
     if (waiting) {
       waiting = nullptr;

@@ -20,7 +20,7 @@ std::string_view file_of(std::string_view command) {
   return "";
 }
 
-/// The text below the entry's heading, up to the next heading; none if there is no such entry.
+/// The text below the entry's heading, up to the next heading; nullopt if there is no such entry.
 std::optional<std::string_view> find_entry(std::string_view file, std::string_view entry) {
   const std::string heading = fmt::format("[{}]\n", entry);
   auto begin = file.starts_with(heading) ? 0 : file.find("\n" + heading);

@@ -19,8 +19,8 @@
 namespace hgemm::cli {
 namespace {
 
-/// What answers: races of winners, races of whole spaces (in a database the same), and what the
-/// cost model is calibrated by.
+/// Sources of the answers: races of winners, races of whole spaces (a database has one set for
+/// both), builds, and the studies that calibrate the cost model.
 struct Sources {
   std::vector<RecordedRace> tuned, whole;
   std::vector<BuildFacts> builds;
@@ -34,7 +34,7 @@ Sources sources_of(const std::optional<std::string>& db) {
   return {races, races, store.builds(), store.studies(kMicroStudy)};
 }
 
-/// Measured and verified rows of a regime, one for each problem that has one.
+/// Measured and verified rows of a regime, at most one for each problem.
 std::vector<BestRow> measured_in(Regime regime, const Sources& sources,
                                  std::span<const GemmProblem> problems) {
   const IsCurrent is_current = current_among(sources.builds);
@@ -42,7 +42,7 @@ std::vector<BestRow> measured_in(Regime regime, const Sources& sources,
   for (const auto* races : {&sources.tuned, &sources.whole}) {
     for (BestRow& row : best_rows(*races, problems, Objective::kTime, is_current)) {
       if (row.regime != regime || !row.label || !row.verified) continue;
-      // What was only screened had no load before it that sets the clock of this regime.
+      // A screened result has no load before it that sets the clock of this regime.
       if (row.stage != Stage::kFinal) continue;
       const auto same = [&row](const BestRow& other) {
         return other.problem.same_problem(row.problem);

@@ -27,7 +27,7 @@ std::string minutes(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-/// A line that is longer would wrap, and could not be replaced.
+/// Width of the terminal in characters. A longer line would wrap and could not be replaced.
 std::size_t columns(std::FILE* terminal) {
   winsize size{};
   const bool known = ioctl(fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -83,7 +83,7 @@ std::string Progress::compiling_line() const {
   const double fraction = static_cast<double>(done) / total;
   const std::string failures = failed > 0 ? fmt::format(", {} failed", failed) : "";
   const std::string text = fmt::format("compiling {}/{}{}", done, total, failures);
-  // While shapes are raced it is their time that matters.
+  // During races, only the races show a time left.
   const std::string left = racing_shapes_ ? "" : time_left(fraction, compiling_start_);
   if (terminal_) return bar(fraction, left) + text;
   return text + (left.empty() ? "" : ", about " + left);

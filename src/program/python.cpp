@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 
 /// A hung interpreter, e.g. on a network file system that is gone, must not hang the program.
 constexpr seconds kProbeLimit{60};
-/// The recorded results take half a minute on two cores.
+/// Drawing the recorded results takes half a minute on two cores.
 constexpr seconds kDrawLimit{1200};
 
 class Pipe {
@@ -55,8 +55,8 @@ class Pipe {
   std::array<int, 2> ends_{};
 };
 
-/// A Python that dies with this program: by the kernel's signal if this program is killed, with
-/// all that it started if it is given up (it has a process group of its own).
+/// A Python process that ends with this program. If this program is killed, the kernel's signal
+/// ends it. If this program gives it up, its children end, too (it has its own process group).
 class Process {
  public:
   /// Throws Error if it cannot be run.
@@ -70,8 +70,8 @@ class Process {
     }
   }
 
-  /// What it wrote to stdout, and its exit code (128 + signal if one ended it); no exit code if
-  /// `give_up` became true before it was done.
+  /// Waits for the end. Returns its stdout and exit code (128 + signal if a signal ended it). There
+  /// is no exit code if `give_up` returned true first.
   PythonRun wait(const std::function<bool()>& give_up);
 
  private:
@@ -81,14 +81,14 @@ class Process {
   pid_t pid_ = -1;
 };
 
-/// Only async-signal-safe calls: after a fork another thread may have held any lock.
+/// Makes only async-signal-safe calls: another thread may have held any lock at the fork.
 [[noreturn]] void become(char** argv, pid_t parent, int out, int report, bool silent) {
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);  // StopSignals blocks some
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // StopSignals blocks some signals
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it died before prctl
+  if (getppid() != parent) _exit(127);  // the parent died before prctl
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
@@ -120,7 +120,7 @@ Process::Process(std::vector<std::string> command, bool silent) {
   throw Error(fmt::format("{} could not be started: {}", command[0], std::strerror(error)));
 }
 
-/// Waits a moment for output; false at its end.
+/// Waits a moment for output. Returns false at the end of the output.
 bool Process::read_some(std::string& out) const {
   constexpr std::size_t kMost = 1 << 20;
   constexpr int kMomentMs = 50;
@@ -153,11 +153,11 @@ PythonRun Process::wait(const std::function<bool()>& give_up) {
   return result;
 }
 
-/// Isolated (-I): neither the working folder nor PYTHON* variables decide which modules it loads.
-/// Nothing is written beside the scripts (-B).
+/// -I: neither the working folder nor PYTHON* variables decide which modules are loaded.
+/// -B: nothing is written beside the scripts.
 std::vector<std::string> isolated(const std::string& python) { return {python, "-I", "-B"}; }
 
-/// Looks without importing: matplotlib takes a second to load.
+/// Whether this Python has the modules. Does not import them: matplotlib takes a second to load.
 bool can_draw(const std::string& python) {
   std::vector<std::string> command = isolated(python);
   command.insert(command.end(), {"-c",

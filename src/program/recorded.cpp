@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kShipped = "tune.db";
 
-/// Problems that a kernel could compute and that have no row in this regime.
+/// The number of problems that a kernel can compute and that have no row in this regime.
 int missing_in(Regime regime, std::span<const BestRow> rows,
                std::span<const GemmProblem> problems) {
   return static_cast<int>(std::ranges::count_if(problems, [&](const GemmProblem& problem) {
@@ -31,7 +31,7 @@ int missing_in(Regime regime, std::span<const BestRow> rows,
   }));
 }
 
-/// A sentence for each regime that shapes are missing in, and one for energy.
+/// A sentence for each regime with missing shapes, and one for energy.
 std::vector<std::string> what_is_missing(const Question& question, std::span<const BestRow> rows,
                                          bool nothing_known) {
   const std::vector<Regime>& regimes = question.aim.regimes;

@@ -36,7 +36,7 @@ constexpr std::pair<const char*, const char*> kVariables[] = {
     {"HGEMM_TUNE_PYTHON", "The Python that draws reports."},
 };
 
-// ---- What CLI11 knows ----
+// ---- Data from CLI11 ----
 
 std::string names_of(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -45,7 +45,7 @@ std::string names_of(const CLI::Option& option) {
   return names.empty() ? option.get_name(true) : fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Sorted: CLI11 has them in the order of their addresses.
+/// The names, sorted: CLI11 orders options by their addresses.
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options) names.push_back(option->get_name());
@@ -86,7 +86,7 @@ CommandText text_of(const CLI::App& command, std::string name) {
 
 // ---- Text ----
 
-/// A paragraph on one line, or lines that stay as they are.
+/// A paragraph on one line, or verbatim lines.
 struct Block {
   bool is_code = false;
   std::string text;
@@ -136,7 +136,7 @@ std::string title_of(const CommandText& command) {
   return command.name.empty() ? "hgemm-tune" : "hgemm-tune " + command.name;
 }
 
-/// What stands behind an option's text: what it goes with, and what not.
+/// The end of an option's text: the options that it needs or excludes.
 std::string conditions_of(const OptionText& option) {
   std::string conditions;
   if (!option.needs.empty()) conditions += fmt::format(" Needs {}.", option.needs);
@@ -153,7 +153,8 @@ std::string sentence(std::string text) {
 
 std::string code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
 
-/// A help text is Markdown but for what would be markup by chance; between backticks it is code.
+/// Escapes characters of a help text that would be accidental Markdown markup. Text between
+/// backticks is code.
 std::string markdown_line(const std::string& text) {
   std::string line;
   bool is_code = false;
@@ -165,7 +166,7 @@ std::string markdown_line(const std::string& text) {
   return line;
 }
 
-/// Bars end a table's cell even in code.
+/// Escapes bars, too: they end a table's cell even in code.
 std::string cell(const std::string& text) {
   std::string line;
   for (const char c : markdown_line(text)) line += c == '|' ? "\\|" : std::string(1, c);
@@ -197,7 +198,7 @@ std::string markdown_of(const CommandText& command) {
 
 // ---- roff ----
 
-/// Text as it is: no line begins a request, and hyphens can be copied to a shell.
+/// Escapes text for roff: no line starts a request, and hyphens can be copied to a shell.
 std::string roff(const std::string& text) {
   std::string escaped;
   bool begins = true;

@@ -27,7 +27,7 @@ void print_best(std::vector<BestRow> rows, const Style& style) {
       const char* reason = why_no_kernel(row.problem);
       if (!reason) return false;
       const std::string line = fmt::format("Impossible: {}: {}\n", to_string(row.problem), reason);
-      if (!impossible.ends_with(line)) impossible += line;  // one regime after the other
+      if (!impossible.ends_with(line)) impossible += line;  // a problem's regimes are adjacent
       return true;
     });
   }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kConfigs = "configs";
 
-/// A number and the word or sign after it. No number: `unit` is all of the text.
+/// A number and the word or sign after it. Without a number, `unit` is the whole text.
 struct Quantity {
   std::optional<double> value;
   std::string_view unit;
@@ -39,7 +39,7 @@ Quantity split(std::string_view text) {
   return {value, std::string_view(rest, end)};
 }
 
-/// "3%" or "100configs"; none if it is something else.
+/// Reads "3%" or "100configs"; nullopt for anything else.
 std::optional<Budget> find_budget(const Quantity& quantity) {
   const double value = quantity.value.value_or(0);
   if (quantity.unit == "%" && value / 100 > 0 && value <= 100) return Budget{.share = value / 100};
@@ -49,7 +49,7 @@ std::optional<Budget> find_budget(const Quantity& quantity) {
   return std::nullopt;
 }
 
-/// A number alone could be a time, a share or a count.
+/// True for a number alone, which could be a time, a share or a count.
 bool lacks_unit(const Quantity& quantity) {
   if (!quantity.value || !quantity.unit.empty()) return false;
   const double value = *quantity.value;

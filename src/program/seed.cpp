@@ -10,7 +10,8 @@
 namespace hgemm::cli {
 namespace {
 
-/// Empty if it is one; a number out of range would be taken modulo 2^64.
+/// The reason why `text` is not a seed; empty if it is one. Without this check, a number out of
+/// range would be taken modulo 2^64.
 std::string why_no_seed(const std::string& text) {
   std::uint64_t seed = 0;
   const char* end = text.data() + text.size();

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kAbsurdBytes = 1e12;  // several times the memory of any Hopper GPU
 constexpr std::int64_t kMaxRanks = 1024;
-/// Decode of a few sequences, and a prefill.
+/// Decode of a few batch sizes, and one prefill.
 const std::vector<std::int64_t> kDefaultRows = {1, 16, 64, 2048};
 
 void check_sizes(const std::vector<GemmProblem>& problems) {
@@ -37,7 +37,7 @@ ModelRun run_of(const ShapeOptions& options) {
                .tensor_parallel = options.tensor_parallel,
                .unfused = options.unfused,
                .type = std::nullopt};
-  // Twice the same would count twice.
+  // A repeated number of rows would count twice.
   for (const std::int64_t rows : options.rows.empty() ? kDefaultRows : options.rows) {
     if (std::ranges::find(run.tokens, rows) == run.tokens.end()) run.tokens.push_back(rows);
   }

@@ -32,7 +32,7 @@ struct ShapeOptions {
 void add_shapes(CLI::App& command, ShapeOptions& options);
 
 /// The problems of the options. For a model, stderr says what was read and what was assumed. Throws
-/// InputError if the options name no problems and for a problem that no machine could hold.
+/// InputError if the options name no problems, and for a problem that no machine could hold.
 std::vector<GemmProblem> chosen_problems(const ShapeOptions& options);
 /// The problems of `--shapes`, for a command without --model.
 std::vector<GemmProblem> chosen_problems(const std::string& shapes);

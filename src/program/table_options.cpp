@@ -16,7 +16,7 @@
 namespace hgemm::cli {
 namespace {
 
-/// Narrower, there is no room for a table of any use.
+/// A narrower table would be of no use.
 constexpr std::size_t kLeastWidth = 40;
 constexpr std::int64_t kMostWidth = 10'000;
 
@@ -25,7 +25,7 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// None: a pipe or a file, which whatever reads it may want in full.
+/// Width of stdout in characters. nullopt: no limit (a pipe or a file).
 std::optional<std::size_t> width_of_stdout() {
   std::optional<std::size_t> width;
   const auto columns = find_number(variable("COLUMNS"));

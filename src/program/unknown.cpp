@@ -12,7 +12,7 @@ namespace hgemm::cli {
 std::string explain_unknown(const CLI::App& program) {
   const auto parsed = program.get_subcommands();
   const CLI::App& command = parsed.empty() ? program : *parsed.front();
-  // The value of an unknown option is unknown too: the option is what went wrong.
+  // The value of an unknown option is unknown, too. The message names the option.
   const std::vector<std::string> unknown = program.remaining(true);
   const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
   const auto first = std::ranges::find_if(unknown, is_option);

@@ -6,7 +6,7 @@ namespace hgemm::cli {
 namespace fs = std::filesystem;
 
 bool can_write_into(const fs::path& folder) {
-  std::error_code error;  // a file where a folder should be: not there
+  std::error_code error;  // ignored: a path below a file does not exist
   fs::path existing = fs::absolute(folder, error);
   if (error) return false;  // the working folder is gone
   while (!fs::exists(existing, error) && existing.has_relative_path()) {
