@@ -47,7 +47,7 @@ struct PlanOptions {
   TableOptions tables;
 };
 
-/// The points of a space, without those whose PDL kind is not allowed.
+/// The points of a space, without those of a PDL kind that is not allowed.
 Enumeration points_of(const Space& space, std::span<const GemmProblem> problems,
                       const std::string& pdl) {
   const PdlKind most = parse_pdl(pdl);

@@ -26,7 +26,7 @@ struct LatentAttention {
   std::int64_t v_dim = 0;
 };
 
-/// Layers whose feed-forward part is a mixture of experts.
+/// Layers with a mixture of experts as their feed-forward part.
 struct Experts {
   std::int64_t layers = 0;
   std::int64_t count = 0;

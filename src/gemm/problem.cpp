@@ -71,7 +71,7 @@ double GemmProblem::tolerance(int roundings) const {
 }
 
 GemmProblem::Baselines GemmProblem::baselines() const {
-  // fp32 operands are for studies of CUDA cores, whose one baseline is SGEMM.
+  // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM.
   return {.cublas = true, .cublaslt = a_type != DataType::kFp32};
 }
 
