@@ -41,7 +41,7 @@ Finding check_nvrtc() {
   }
 }
 
-/// `chosen` is empty if the default is meant.
+/// `chosen` is a folder; empty: the default folder.
 Finding check_cache(const std::string& chosen) {
   Finding finding{.part = "cache", .detail = chosen, .advice = ""};
   try {

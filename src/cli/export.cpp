@@ -86,8 +86,8 @@ ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
   return plan_export(store.races(), aim, current_among(store.builds()));
 }
 
-/// Prints the list now and not at the end, so that it also precedes a later failure: the files
-/// exist then. A closed pipe (`| head`) is not a failure.
+/// Flushes the list now and not at exit, so that the message of a failure can say that the files
+/// are there. A closed pipe (`| head`) is not a failure.
 void print_list(std::string_view list, const std::string& folder) {
   write_to(stdout, printable(list));
   if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || errno == EPIPE) return;

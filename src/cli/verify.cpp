@@ -51,7 +51,8 @@ std::vector<std::uint64_t> draw_seeds(std::uint64_t seed, int draws) {
   return seeds;
 }
 
-/// Throws InputError that names the environment in the database.
+/// The winners that were recorded in the environment `here`. Throws InputError if there are none;
+/// the message names the environment of the database if it is another.
 std::vector<Winner> stored_winners(const Store& store, const Environment& here, const Aim& aim,
                                    std::span<const GemmProblem> problems) {
   auto races = store.races(here);

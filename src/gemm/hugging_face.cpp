@@ -105,7 +105,7 @@ std::string describe(const json& value) {
 }
 
 json parse_strictly(std::string_view text, const std::string& path) {
-  std::vector<std::set<std::string>> open_maps;  // the keys of each
+  std::vector<std::set<std::string>> open_maps;  // the keys of each open map
   const auto examine = [&](int depth, json::parse_event_t event, json& value) {
     using Event = json::parse_event_t;
     if ((event == Event::object_start || event == Event::array_start) && depth >= kMaxDepth)

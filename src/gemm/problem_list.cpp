@@ -20,8 +20,7 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kMaxShapes = 10'000;
-/// Far above the weights of any pass. Sums of such weights and their products with times are
-/// finite.
+/// Far above any weight of a pass. Sums of such weights and their products with times are finite.
 constexpr double kMaxWeight = 1e15;
 /// The execution of the recorded results: separate gate and up, logits of every token.
 constexpr Execution kExecution = {.fused_gate_up = false, .last_logits = false, .pad_vocab = false};
