@@ -1,4 +1,4 @@
-// Best is a query over recorded races: nothing here is stored.
+// The best config of each problem, as a query over recorded races. Nothing here is stored.
 #pragma once
 
 #include <cstdint>
@@ -14,112 +14,116 @@
 namespace hgemm {
 
 struct Ratio {
-  double value = 0;   ///< median over rounds of baseline time / our time; above 1 we are faster
-  Interval interval;  ///< 95 % interval of that median; NaNs if there is none: the row is
-                      ///< only screened, or has fewer than kMinIntervalRounds
+  double value = 0;   ///< median over rounds of baseline time / our time; above 1 ours is faster
+  Interval interval;  ///< 95 % interval of that median; NaNs where there is none: the row is only
+                      ///< screened or has fewer than kMinIntervalRounds rounds
 };
 
-/// The range of n values covers their distribution's median with probability 1 - 2^(1-n): below six
-/// rounds no interval can hold what "95 %" promises.
+/// The range of n values covers the median of their distribution with probability 1 - 2^(1-n). With
+/// fewer than six rounds no interval has 95 % coverage.
 inline constexpr int kMinIntervalRounds = 6;
 
-/// Relative. A smaller difference between two configs is no difference: from one tune to the next
-/// the ratio of a finalist to cublas moves by 0.1 to 0.4 % in the median
-/// (results/h200/repeatability.md).
+/// Relative margin below which two configs count as equal. From one tune to the next the ratio of a
+/// finalist to cublas moves by 0.1 to 0.4 % in the median (results/h200/repeatability.md).
 inline constexpr double kTieMargin = 0.005;
 
-/// What makes a config the best.
+/// The quantity that configs are ranked by.
 enum class Objective : std::uint8_t { kTime, kEnergy };
 
 /// A config that was measured to the end at a row's problem, in the row's regime.
 struct Finalist {
   std::string label;
   std::optional<Ratio> cublas;
-  std::optional<Ratio> winner;  ///< below 1 it is slower; none if it was in another race
+  std::optional<Ratio>
+      winner;  ///< to the winner; below 1 it is slower; nullopt if the winner ran in another race
   std::optional<double> joules;
 };
 
-/// The best verified config of one problem and regime, and how it stands. A problem that was asked
-/// for and never recorded has no `started_utc`, no environment and no trials.
+/// The best verified config of one problem and regime, with its measurements. A problem that was
+/// requested but never recorded has no `started_utc`, no environment and no trials.
 struct BestRow {
   GemmProblem problem;
   Regime regime = Regime::kSustained;
   Environment environment;
   RunInfo run;  ///< card, host and program of the winner's race
   std::string started_utc;
-  std::optional<std::string> label;  ///< none: no config ended ok at this problem
-  std::string kernel_id;             ///< of the winner: Trial::kernel_id
-  /// kFinal: measured to the end. kScreen: no config was, so this is the fastest in screening,
-  /// whose few rounds also chose it: ratios have no interval, it has no ties, and, sustained, no
-  /// times and no clock: screening is not at full load. kNone: no label.
+  std::optional<std::string> label;  ///< nullopt: no config ended ok at this problem
+  std::string kernel_id;             ///< Trial::kernel_id of the winner
+  /// kFinal: the winner was measured to the end. kScreen: no config was, so the winner is the
+  /// fastest in screening. The few screening rounds also chose it, so its ratios have no interval
+  /// and it has no ties. In the sustained regime it has no times and no clock either, because
+  /// screening is not at full load. kNone: no label.
   Stage stage = Stage::kNone;
   Pace pace = Pace::kShared;      ///< of the winner's samples
-  bool brief = false;             ///< the winner's race was: see Timing
+  bool brief = false;             ///< the winner's race was brief (see Timing)
   std::optional<double> time_us;  ///< median
   std::optional<double> tflops;
   std::optional<Ratio> cublas;  ///< against cublasGemmEx's default
-  /// Against the fastest cuBLASLt heuristic result of those that stayed to the end with the winner.
+  /// Against the fastest cuBLASLt heuristic result among those that stayed to the end with the
+  /// winner.
   std::optional<Ratio> cublaslt;
   std::optional<double> cublas_time_us, cublaslt_time_us;
   std::string cublaslt_label;
   std::optional<double> sm_mhz;
-  std::optional<double> peak_fraction;  ///< of dense tensor peak at sm_mhz: sm_count x 4096 x clock
-  /// Median of the per-round ratios of cycles (time x clock): what the ratio to cublas would be if
-  /// both ran at the same clock.
+  std::optional<double>
+      peak_fraction;  ///< fraction of the dense tensor peak at sm_mhz: sm_count x 4096 x clock
+  /// Median of the per-round ratios of cycles (time x clock): the ratio to cublas if both ran at
+  /// the same clock.
   std::optional<double> cublas_cycles;
   std::optional<double> joules;         ///< per GEMM, over a window of seconds at full load
   std::optional<double> cublas_joules;  ///< measured in the same race
   std::optional<double> cublaslt_joules;
-  std::uint64_t clock_events = 0;  ///< all that were seen with samples of this row (clock_event)
+  std::uint64_t clock_events = 0;  ///< all clock events seen with samples of this row (clock_event)
   bool verified = false;
-  /// Objective kTime: finalists of the winner's race that cannot be told from it (the interval of
-  /// Finalist::winner reaches above 1 / (1 + kTieMargin), or there is none), fastest first.
-  /// Objective kEnergy: those whose joules are within kTieMargin.
+  /// Objective kTime: finalists of the winner's race that cannot be told from it, fastest first.
+  /// That is the case where the interval of Finalist::winner reaches above 1 / (1 + kTieMargin), or
+  /// where there is no interval. Objective kEnergy: finalists whose joules are within kTieMargin.
   std::vector<std::string> ties;
   std::vector<Finalist> finalists;  ///< the winner, then the others, best first; empty if screened
-  /// What the winner's medians are of, a value a round: for who resamples them. A round without a
-  /// sample of cublas is missing from `cublas`, one without a clock from `cycles`.
+  /// The values behind the winner's medians, one per round, for callers that resample them.
+  /// `cublas` lacks the rounds without a sample of cublas; `cycles` lacks the rounds without a
+  /// clock.
   struct Rounds {
     std::vector<double> time_us, cycles, cublas;
   };
   Rounds rounds;
   int trials = 0;  ///< recorded configs at this problem, any status
-  int failed = 0;  ///< of them, not ok (invalid_config left out)
+  int failed = 0;  ///< those that are not ok (invalid_config left out)
 };
 
-/// Whether a trial at a problem is of the kernel that its config has in this program
-/// (CurrentKernels::is_current). Empty: nothing is known of that.
+/// Tells whether a trial at a problem used the kernel that its config has in this program
+/// (CurrentKernels::is_current). An empty function: not known.
 using IsCurrent = std::function<bool(const Trial&, const GemmProblem&)>;
 
-/// One row per problem and regime. Of `problems`: in their order, sustained before burst; of all
-/// recorded problems if empty: in the order of recording. A finalist has samples of final rounds
-/// only, and is compared with whoever ran in the same rounds at the same pace.
+/// Returns one row per problem and regime. With `problems`: in their order, sustained before burst.
+/// Without: all recorded problems in the order of recording. A finalist has samples of final rounds
+/// only. It is compared with candidates that ran in the same rounds at the same pace.
 ///
-/// Several races of one problem in one environment, whichever card of the model they ran on, are
-/// pooled: the winner is the finalist with the highest ratio to cublas, which is comparable between
-/// races as time is not. With several environments, the newest that has a config's trial at the
-/// problem answers. Of a config that was measured to the end several times the newest counts, and
-/// one whose newest trial is not ok (verify found it wrong) is none. Brief races answer only where
-/// none of full effort does.
+/// Several races of one problem in one environment are pooled, whichever card of the model they ran
+/// on. The winner is the finalist with the highest ratio to cublas: ratios are comparable between
+/// races, times are not. With several environments, the newest one that has a trial of a config at
+/// the problem answers. If a config was measured to the end several times, its newest trial counts.
+/// A config whose newest trial is not ok (verify found it wrong) is left out. Brief races answer
+/// only where there is no race of full effort.
 ///
-/// Kernels of different sources are not mixed. If `is_current` says so of all configs of the newest
-/// race, the results of which it says so count, of whatever race; else those of races with the
-/// kernel sources of the newest one.
+/// Kernels of different sources are not mixed. If `is_current` is true for all configs of the
+/// newest race, the results for which it is true count, from any race. Otherwise the results of
+/// races with the kernel sources of the newest race count.
 ///
-/// Objective kEnergy ranks by joules, over cublas' where they are known; where none were measured
-/// (never in burst) time decides, and the row has no joules.
+/// Objective kEnergy ranks by joules, relative to those of cublas where they are known. Where no
+/// joules were measured (always so in burst), time decides and the row has no joules.
 std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
                                std::span<const GemmProblem> problems = {},
                                Objective objective = Objective::kTime,
                                const IsCurrent& is_current = {});
 
-/// What swapping A and B was worth in a race that tried both ways.
+/// The gain from swapping A and B, from a race that tried both ways.
 struct MeasuredSwap {
-  std::string swapped, as_is;  ///< the config of each way that had the highest ratio to cublas
-  double speedup = 1;          ///< the first's ratio over the second's; above 1 swapping pays
+  std::string swapped, as_is;  ///< for each way, the config with the highest ratio to cublas
+  double speedup = 1;          ///< ratio of `swapped` over that of `as_is`; above 1 swapping pays
 };
-/// From the newest race at the problem with a verified config of each way, measured to the end or
-/// not; none if there is no such race.
+/// Takes the newest race at the problem that has a verified config of each way, measured to the end
+/// or not. nullopt if there is no such race.
 std::optional<MeasuredSwap> measured_swap(std::span<const RecordedRace> races,
                                           const GemmProblem& problem);
 

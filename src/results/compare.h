@@ -1,4 +1,4 @@
-// Two recordings side by side: what became slower, and how well results repeat. Pure functions of
+// Comparison of two recordings: what became slower, and how well results repeat. Pure functions of
 // recorded races.
 #pragma once
 
@@ -11,25 +11,26 @@
 
 namespace hgemm {
 
-/// A value of B over one of A, each a median with an interval of its own: the interval of the
-/// quotient is by bootstrap of both. Above 1, B is faster.
+/// A value of B over one of A. Each is a median with an interval of its own; the interval of the
+/// quotient comes from a bootstrap of both. Above 1, B is faster.
 struct Change {
   double value = 0;
   Interval interval;  ///< 95 %; NaNs where either has fewer than kMinIntervalRounds
 };
 
-/// One shape and regime that both recordings have a winner of.
+/// One shape and regime for which both recordings have a winner.
 struct ComparedRow {
   BestRow a, b;
-  /// Ratio to cublas of B's winner over that of A's: what changed, with everything taken out that
-  /// both candidate and cublas see (clock, temperature). What is compared if both are known.
+  /// Ratio to cublas of B's winner over that of A's winner. Effects that the candidate and cublas
+  /// share (clock, temperature) cancel. The verdict uses this value where both ratios are known.
   std::optional<Change> ratio;
-  std::optional<Change> time;    ///< A's winner's time over B's
-  std::optional<Change> cycles;  ///< the same in cycles of the SM clock: with the clock taken out
-  bool same_winner = false;      ///< one label
-  bool tied = false;             ///< each winner is the other's tie (or the same label)
-  /// Told apart by the ratio (by time where there is none): the interval excludes 1 and the value
-  /// is further from it than kTieMargin.
+  std::optional<Change> time;  ///< A's winner's time over B's
+  std::optional<Change>
+      cycles;  ///< the same in cycles of the SM clock, without the effect of the clock
+  bool same_winner = false;  ///< both winners have the same label
+  bool tied = false;         ///< each winner is among the other's ties, or the labels are equal
+  /// Judged by `ratio`, or by `time` where there is no ratio. kSlower and kFaster: the interval
+  /// excludes 1 and the value differs from 1 by more than kTieMargin.
   enum class Verdict { kSlower, kSame, kFaster, kUnknown } verdict = Verdict::kUnknown;
 };
 
@@ -47,23 +48,25 @@ struct Repeatability {
   Regime regime = Regime::kSustained;
   int problems = 0;  ///< in both
   int same_winner = 0;
-  int agreeing = 0;         ///< same winner, or each in the other's tie set
-  int candidates = 0;       ///< finalists of both recordings
-  double median_moved = 0;  ///< of them: how far the ratio to cublas moved; NaN if there are none
+  int agreeing = 0;    ///< same winner, or each winner in the other's tie set
+  int candidates = 0;  ///< finalists of both recordings
+  double median_moved =
+      0;  ///< median movement of the candidates' ratio to cublas; NaN if there are none
   double largest_moved = 0;
-  double median_winner_moved = 0;  ///< ratio to cublas of whatever won
+  double median_winner_moved = 0;  ///< the same for the ratio of the winners, whichever config won
   double largest_winner_moved = 0;
 };
 
 struct Comparison {
-  std::vector<ComparedRow> rows;  ///< slower first, then unknown, same, faster; worst first in each
+  std::vector<ComparedRow> rows;  ///< order: slower, unknown, same, faster; worst first within each
   std::vector<RepeatedCandidate> candidates;
   std::vector<Repeatability> repeatability;  ///< by regime
-  /// Rows of B where every config failed and A has a winner: the worst of regressions.
+  /// Rows of B in which every config failed while A has a winner: the worst kind of regression.
   std::vector<BestRow> lost;
-  std::vector<GemmProblem> only_in_a, only_in_b;  ///< the other has neither a winner nor lost it
-  /// "driver 580.1 -> 590.2": how the environments of the rows differ, and the paces of their
-  /// samples; empty if they do not.
+  std::vector<GemmProblem> only_in_a,
+      only_in_b;  ///< the other has no winner there, and the problem is not in `lost`
+  /// Differences between the environments of the rows, such as "driver 580.1 -> 590.2", and between
+  /// the paces of their samples. Empty if there are none.
   std::vector<std::string> environment_changes;
 };
 

@@ -1,4 +1,4 @@
-// Which of the recorded results are of kernels that this program would run now.
+// Tells which recorded results come from kernels that this program would run now.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,10 @@
 
 namespace hgemm {
 
-/// Names a config's kernel for a problem as its trials do, without compiling it. What a kernel is
-/// compiled from (BuildFacts::source_key) says which of the known builds it is: an edit of a
-/// comment, or of a header that it does not include, leaves it the same.
+/// Names a config's kernel for a problem in the same way as its trials do, without compiling it.
+/// The key of the sources that a kernel is compiled from (BuildFacts::source_key) identifies the
+/// known build. Editing a comment, or a header that the kernel does not include, leaves the key
+/// unchanged.
 class CurrentKernels {
  public:
   CurrentKernels(std::function<std::string(const Kernel&)> source_key,
@@ -21,18 +22,18 @@ class CurrentKernels {
 
   void add(const BuildFacts& build);
 
-  /// Trial::kernel_id of a trial that were recorded now: the kernel_id of a known build of the same
-  /// source, else the identity of what was not built.
+  /// The Trial::kernel_id that a trial recorded now would have: the kernel_id of a known build of
+  /// the same source, or else the identity of an unbuilt kernel.
   std::string identity(const KernelConfig& config, const GemmProblem& problem);
 
-  /// Whether the trial at that problem is of the kernel that its config has now. False of
-  /// baselines, and of labels that no family has any more.
+  /// Whether the trial at that problem used the kernel that its config has now. False for baselines
+  /// and for labels that no family has any more.
   bool is_current(const Trial& trial, const GemmProblem& problem);
 
  private:
   std::function<std::string(const Kernel&)> source_key_;
   std::map<std::string, std::string> kernel_ids_;   ///< by source_key
-  std::map<std::string, std::string> source_keys_;  ///< by build_name(): made once for each
+  std::map<std::string, std::string> source_keys_;  ///< by build_name(); computed once for each
 };
 
 }  // namespace hgemm

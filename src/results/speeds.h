@@ -1,4 +1,4 @@
-// How fast configs are, by races that were recorded: what searches are told, and judged by.
+// Speeds of configs from recorded races: the input of searches and the measure of their results.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace hgemm {
 
-/// Of races of one problem, in one regime and under the same conditions. A config with several
-/// trials that went equally far the newest counts.
+/// Collects races of one problem, in one regime and under the same conditions. If a config has
+/// several trials that went equally far, the newest counts.
 ///
-/// The speed of a config that was in the final is the median of its final rounds. Others have
-/// rounds of screening only, where clocks may be other ones (device/protocol.h), and left because
-/// they were behind: if the fastest of them seems faster than the median finalist, all of them are
-/// scaled down until it is not.
+/// The speed of a config that was in the final is the median of its final rounds. Other configs
+/// have screening rounds only, where clocks may differ (device/protocol.h), and they left because
+/// they were behind. If the fastest of them appears faster than the median finalist, all of them
+/// are scaled down until it is not.
 class KnownSpeeds {
  public:
-  void add(const Race& race);  ///< oldest first
+  void add(const Race& race);  ///< call in order, oldest race first
 
   std::size_t size() const { return configs_.size(); }
   bool has_final() const;  ///< some config was measured to the end
 
-  /// By label: cublas' time over the config's; 0: it did not end ok, or was never timed.
+  /// By label: cublas' time over the config's; 0: it did not end ok or was never timed.
   std::map<std::string, double> all() const;
 
  private:
-  /// Who was in the final and left it has no rounds of screening either.
+  /// A config that was in the final and left it has no screening rounds either.
   enum class Reached : std::uint8_t { kNothing, kScreening, kFinal, kEnd };
   struct Known {
     double speed = 0;
@@ -40,7 +40,7 @@ class KnownSpeeds {
   std::map<std::string, Known> configs_;
 };
 
-/// What a strategy is told of it (search/strategy.h).
+/// The time that a strategy is told for a speed (search/strategy.h).
 inline std::optional<double> told_time(double speed) {
   return speed > 0 ? std::optional(1 / speed) : std::nullopt;
 }
