@@ -1,4 +1,4 @@
-// What is said of a best row, field by field.
+// The output fields of a best row.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,9 @@ using BestField = Field<BestRow>;
 /// In the order of JSON and CSV.
 std::span<const BestField> best_fields();
 
-/// The time of running each shape as often as its weight says, in us; each has a time.
+/// Total time in us of running each shape as often as its weight says. Every row must have a time.
 double weighted_time_us(const BestField::Rows& rows);
-/// A baseline's time for the same; each row has a time and the ratio.
+/// The same total for a baseline. Every row must have a time and the ratio.
 double weighted_baseline_us(const BestField::Rows& rows, std::optional<Ratio> BestRow::*ratio);
 
 }  // namespace hgemm

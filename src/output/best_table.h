@@ -1,4 +1,4 @@
-// The rows of one environment as a table for people.
+// Lays out the rows of one environment as a table for people.
 #pragma once
 
 #include <span>
@@ -10,22 +10,22 @@
 
 namespace hgemm {
 
-/// A problem, with a row for each regime of its block; null where there is none.
+/// The rows of one problem, one for each regime of its block; null where there is no row.
 using BestLine = std::vector<const BestRow*>;
 
-/// Results of one environment. Those of different ones never share a table, nor a mean those of
-/// different regimes.
+/// Results of one environment. Results of different environments never share a table, and results
+/// of different regimes never share a mean.
 struct BestBlock {
   std::vector<Regime> regimes;
   std::vector<BestLine> lines;
   std::vector<const BestRow*> rows;
 };
 
-/// One for each environment that any row has, in the order of the rows.
+/// One block for each environment of the rows, in the order of the rows.
 std::vector<BestBlock> blocks_of(std::span<const BestRow> rows);
 
-/// `all` are the rows of all blocks, and those that were never recorded: a total needs the whole
-/// group. Columns are those of the style, or the ones that the block has.
+/// `all` holds the rows of all blocks and the problems that were never recorded: a total needs the
+/// whole group. The columns are those that the style names, or else those that the block has.
 Table table_of(const BestBlock& block, std::span<const BestRow> all, const Style& style);
 
 }  // namespace hgemm

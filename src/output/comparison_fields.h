@@ -1,4 +1,4 @@
-// What is said of a compared row, field by field.
+// The output fields of a compared row.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ std::span<const ComparedField> compared_fields();
 using RepeatabilityField = Field<Repeatability>;
 std::span<const RepeatabilityField> repeatability_fields();
 
-/// The members of the JSON object but its rows.
+/// The members of the JSON object, except its rows.
 using ComparisonField = Field<Comparison>;
 std::span<const ComparisonField> comparison_fields();
 

@@ -17,8 +17,8 @@ struct PredictedConfig {
 };
 
 /// json: a list of objects m n k dtype layout lda ldb ldd label predicted_us bound terms (an object
-/// of us by term). csv: the same but terms. table and md: for each shape a table with a column for
-/// each term.
+/// of us by term). csv: the same without terms. table and md: one table for each shape, with a
+/// column for each term.
 std::string format_costs(std::span<const PredictedConfig> predictions, const Style& style);
 
 }  // namespace hgemm

@@ -1,4 +1,4 @@
-// How much room text takes on a terminal, and lines that fit one.
+// Width of text on a terminal, and breaking of text into lines that fit.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace hgemm {
 
-/// Cells of a terminal: 2 for wide characters (CJK), 0 for combining ones. The text is UTF-8
-/// without control characters (base/text.h: one_line).
+/// Width in terminal cells: 2 for wide characters (CJK), 0 for combining ones. The text must be
+/// UTF-8 without control characters (base/text.h: one_line).
 std::size_t display_width(std::string_view text);
 
-/// The text in lines of at most `width` cells (at least 1): broken at a space, which is left out;
-/// in a word that is longer, before a dot or after a comma or slash; and else anywhere. At least
-/// one line.
+/// Breaks the text into lines of at most `width` cells (at least 1). It breaks at a space, which is
+/// dropped. A longer word is broken before a dot or after a comma or slash, or else anywhere.
+/// Returns at least one line.
 std::vector<std::string> lines_of(std::string_view text, std::size_t width);
 
-/// Every line of the text that is too long, broken in the same way; what goes on in the next line
-/// is indented as the line is, and two more.
+/// Breaks every line that is too long, as lines_of() does. Continuation lines have the indentation
+/// of their line plus two.
 std::string wrapped(std::string_view text, std::size_t width);
 
 }  // namespace hgemm

@@ -1,5 +1,5 @@
-// The fields of an answer's rows: one table makes JSON, CSV, the columns of tables, the names of
-// --columns and --sort, and the reference page.
+// The fields of an answer's rows. One table of fields defines JSON, CSV, the columns of tables, the
+// names of --columns and --sort, and the reference page.
 #pragma once
 
 #include <algorithm>
@@ -31,15 +31,15 @@ struct Field {
   Value value;
 
   std::string_view heading = "";  ///< in tables; "": the name
-  Shown cell = nullptr;           ///< in tables; none: the value
-  int place = kNotShown;          ///< among the columns that are shown without being named
+  Shown cell = nullptr;           ///< in tables; null: shows the value
+  int place = kNotShown;          ///< position among the columns that are shown by default
   int rank = Table::kOptional;    ///< Table::Column::rank
   Table::Fit fit = Table::Fit::kWhole;
   bool right = true;            ///< the cell is a number
   bool of_problem = false;      ///< the same for all rows of a problem and environment
-  bool only_in_tables = false;  ///< two fields in one column; not in JSON and CSV
-  Over mean = nullptr;          ///< over rows of one regime; none: there is no such
-  Over total = nullptr;         ///< the same by weight
+  bool only_in_tables = false;  ///< joins two fields in one column; not in JSON and CSV
+  Over mean = nullptr;          ///< mean over rows of one regime; null: no mean
+  Over total = nullptr;         ///< weighted total over rows of one regime; null: no total
 
   std::string_view title() const { return heading.empty() ? name : heading; }
 
@@ -90,8 +90,8 @@ struct Field {
 /// A value as a cell.
 Cell cell_of(const Json& value);
 
-/// Whether a value comes before another: numbers by size, lists by length, text as people read it;
-/// null after all others, whichever the direction.
+/// Whether a value sorts before another: numbers by size, lists by length, text in natural order.
+/// Null comes last in both directions.
 bool comes_before(const Json& a, const Json& b, bool descending);
 
 template <class Row>
@@ -112,8 +112,8 @@ const Field<Row>& find_field(std::span<const Field<Row>> fields, const std::stri
   throw_unknown_column(option, name, known);
 }
 
-/// Those of style.columns, in this order, or else what the format has: of JSON and CSV all, of
-/// tables those that have a place, by it.
+/// The fields of style.columns, in this order. Without any: all fields for JSON and CSV; for tables
+/// the fields that have a place, ordered by it.
 template <class Row>
 std::vector<const Field<Row>*> fields_of(std::span<const Field<Row>> fields, const Style& style) {
   const bool in_tables = !for_programs(style.format);
@@ -149,7 +149,7 @@ Json object_of(const std::vector<const Field<Row>*>& fields, const Row& row) {
   return object;
 }
 
-/// A line of names, and one for each row.
+/// A line of names, then one line for each row.
 template <class Row>
 std::string csv_of(const std::vector<const Field<Row>*>& fields, std::span<const Json> objects) {
   Json names = Json::object();
@@ -157,15 +157,15 @@ std::string csv_of(const std::vector<const Field<Row>*>& fields, std::span<const
   return as_csv(names, objects);
 }
 
-/// Throws InputError if the style names a field that there is not.
+/// Throws InputError if the style names an unknown field.
 template <class Row>
 void check_columns(std::span<const Field<Row>> fields, const Style& style) {
   fields_of(fields, style);
   for (const SortKey& key : style.sort) find_field(fields, key.column, "--sort", false);
 }
 
-/// By the keys of the style, the first before the others; rows that are equal in all of them stay
-/// in their order.
+/// Sorts by the keys of the style, the first key first. Rows that are equal in all keys keep their
+/// order.
 template <class Row>
 void sort_rows(std::vector<Row>& rows, std::span<const Field<Row>> fields, const Style& style) {
   for (auto key = style.sort.rbegin(); key != style.sort.rend(); ++key) {
@@ -176,7 +176,7 @@ void sort_rows(std::vector<Row>& rows, std::span<const Field<Row>> fields, const
   }
 }
 
-/// The fields as a reference: a row for each.
+/// One row of the field reference.
 struct FieldText {
   std::string_view name, type, unit, meaning, null_if, heading;
 };

@@ -1,4 +1,4 @@
-// A counted space as text: what is valid, what each rule rejects, and the trials of each shape.
+// A counted space as text: the valid points, what each rule rejects, and the trials of each shape.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace hgemm {
 
-/// What a space would mean for a problem.
+/// The size of a space for one problem.
 struct PlannedShape {
   GemmProblem problem;
   std::int64_t configs = 0;      ///< valid points that suit the problem
@@ -26,11 +26,11 @@ struct SpacePlan {
   std::vector<PlannedShape> shapes;
 };
 
-/// The members of the JSON object, and those of its shapes.
+/// The members of the JSON object, and the members of its shapes.
 std::span<const Field<SpacePlan>> plan_fields();
 std::span<const Field<PlannedShape>> planned_shape_fields();
 
-/// table, md or json; csv, of which there would be several, is as table.
+/// Formats as table, md or json. csv would need several tables, so it gives the same as table.
 std::string format_plan(const SpacePlan& plan, const Style& style);
 
 }  // namespace hgemm

@@ -7,7 +7,7 @@
 
 namespace hgemm {
 
-/// m n k dtype style lda ldb ldd tag. `problem_of` is where the row has its problem.
+/// m n k dtype layout lda ldb ldd tag. `problem_of` returns the problem of a row.
 template <class Row, const GemmProblem& (*problem_of)(const Row&)>
 std::vector<Field<Row>> problem_fields_of() {
   using F = Field<Row>;

@@ -1,4 +1,4 @@
-// Replays as text: how near each search came, and with how much measuring.
+// Replays as text: how near each search came to the best, and how much it measured.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace hgemm {
 
 /// json: a list of objects m n k dtype layout lda ldb ldd regime gpu strategy configs measured
 /// measured_fraction best_fraction worst_fraction found best. csv: the same columns. table and md:
-/// a row each, then for each strategy the geomean and the least.
+/// one row for each, then the geomean and the least for each strategy.
 std::string format_replay(std::span<const ReplayRow> rows, const Style& style);
 
 /// json: an object with kernels, geomean, least, shapes (a list of objects m n k dtype layout lda

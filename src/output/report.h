@@ -1,5 +1,5 @@
-// What a report shows, as one JSON document: everything that analysis/report.py draws, so that the
-// drawing never opens a database.
+// The data of a report as one JSON document: all data that analysis/report.py draws, so that the
+// script never opens a database.
 #pragma once
 
 #include <functional>
@@ -22,34 +22,34 @@ struct ReportBefore {
 };
 
 struct ReportInput {
-  std::vector<RecordedRace> races;     ///< what `best` answers from, oldest first
+  std::vector<RecordedRace> races;     ///< races that `best` answers from, oldest first
   std::vector<RecordedRace> spaces;    ///< races of whole spaces; empty: `races` are all there is
-  std::vector<RecordedStudy> studies;  ///< of every kind
-  std::vector<Device> devices;         ///< all that is known; those of the report are found by name
-  Space space;                         ///< what there is to measure: tells what a race left out
+  std::vector<RecordedStudy> studies;  ///< studies of every kind
+  std::vector<Device> devices;         ///< all known devices; the report finds its own by name
+  Space space;                         ///< the full space: shows what a race left out
   std::vector<std::string> databases;  ///< names for people, at least one
   std::optional<ReportBefore> before;
   std::string command_line;
 };
 
-/// A report is of one kind of GPU: the one with the newest race or study; the others are named.
+/// A report covers one GPU model: the one with the newest race or study. It only names the others.
 ///
 ///   schema        2; a reader refuses others
-///   revision      of the program, command, created_utc, databases: where the report is from
+///   revision      of the program; command, created_utc, databases: the origin of the report
 ///   gpu           as the driver names it, null if the databases are empty; other_gpus: left out
 ///   device        its figures in configs/devices.yaml: name peak_tflops memory_tbps read_tbps
 ///                 ridge sms, each with <name>_source; null if it is not there
 ///   best          rows, ceilings               the best config of each shape
-///   configs       labels axes races            all configs of the races that the rows are from
+///   configs       labels axes races            all configs of the races behind the rows
 ///   comparison    null, or what `compare --format json` says (output/emit.h) of the recordings
-///                 before and these, and names: of the two. Its rows have shape and group
+///                 before and these, with their names. Its rows have shape and group
 ///   sustained     one race at full load: shape power_limit_w candidates
 ///   ladder        ladders                      from a naive kernel to the fastest
 ///   cycles        probes                       where a kernel's cycles go
 ///   wgmma         devices, measured            cycles of an instruction by N
-///   tile_order    grid orders l2 recorded      which tile comes when
+///   tile_order    grid orders l2 recorded      the order of the tiles
 ///   tiles         spaces                       the best config of each tile size
-///   search        strategies                   how near a search comes with how much measuring:
+///   search        strategies                   result of a search by its amount of measuring:
 ///                                              replayed on races with hundreds of configs
 ///
 /// Each of `best` and of those from `sustained` on is an object with a `source`, or only `missing`:

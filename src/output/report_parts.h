@@ -1,4 +1,4 @@
-// What the sections of report data are made from and of (report.h says what is in each).
+// Parts from which the sections of the report data are made (report.h describes each section).
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace hgemm::report {
 
-/// Where figures are from: gathered, then said once.
+/// The origin of figures: collected from all of them, then stated once.
 class Source {
  public:
   void add(const RecordedRace& race);
@@ -37,31 +37,31 @@ Json missing(const std::string& sentence, const std::string& how);
 /// "prefill" of "prefill/qkv"; "other" without a tag.
 std::string group_of(const GemmProblem& problem);
 
-/// So few leave holes in a map of tiles.
+/// With fewer configs a map of tiles has holes.
 inline constexpr std::size_t kFewConfigs = 100;
 
 struct Known {
   std::span<const RecordedRace> races;
-  std::span<const RecordedRace> spaces;  ///< what `truths` are of
+  std::span<const RecordedRace> spaces;  ///< the races behind `truths`
   std::span<const Truth> truths;
   std::span<const RecordedStudy> studies;
   std::span<const Device> devices;
   const Space& space;
-  const Device* device = nullptr;  ///< of this GPU; null if it is not known
+  const Device* device = nullptr;  ///< the device of this GPU; null if it is not known
 };
 
-/// An entry of the report.
+/// A named entry of the report.
 struct Section {
   std::string name;
   Json content;
 };
 
-/// The config of a label in a database; none if no family of this program reads it.
+/// Parses a label from a database. nullopt if no family of this program reads it.
 std::optional<KernelConfig> find_config(const std::string& label);
 
-std::vector<Section> best_sections(const Known& known);  ///< best, configs
+std::vector<Section> best_sections(const Known& known);  ///< the sections best and configs
 Json configs_section(std::span<const RecordedRace* const> races);
-/// What changed from other recordings to these, by their names.
+/// Changes from the recordings `before` to the recordings `after`. `names` has their names.
 Json comparison_section(std::span<const RecordedRace> before, std::span<const RecordedRace> after,
                         const std::vector<std::string>& names);
 Json sustained_section(const Known& known);

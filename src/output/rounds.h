@@ -1,4 +1,4 @@
-// What tables take from samples that were measured in turns.
+// Statistics of samples that were measured in turns.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ namespace hgemm {
 
 std::vector<double> times_us(std::span<const Sample> samples);
 
-/// `other`'s time over `ours`, of the same round; above 1 ours is faster.
+/// The time of `other` over that of `ours` in the same round; above 1 ours is faster.
 struct RoundsRatio {
   double value = 0;   ///< median
   Interval interval;  ///< 95 %
-  int rounds = 0;     ///< that both have a sample of
+  int rounds = 0;     ///< number of rounds in which both have a sample
 };
-/// None if they have no round in common.
+/// nullopt if they have no round in common.
 std::optional<RoundsRatio> ratio_by_round(std::span<const Sample> other,
                                           std::span<const Sample> ours);
 

@@ -1,4 +1,4 @@
-// A folder whose content is put together beside it and then put in its place, all or nothing.
+// A folder whose content is written beside it and then moved into place, all or nothing.
 #pragma once
 
 #include <filesystem>
@@ -8,36 +8,37 @@
 
 namespace hgemm {
 
-/// The next content of a folder. A target that does not exist appears by one rename. One that
-/// holds nothing but files that are written anew is exchanged by one system call. In both, whoever
-/// looks, and whatever kills this process or the machine, finds all of the old content or all of
-/// the new.
+/// The next content of a folder. A target that does not exist appears by one rename. A target that
+/// holds only files that are replaced is exchanged by one system call. In both cases every observer
+/// finds all of the old content or all of the new, even after a kill of this process or of the
+/// machine.
 ///
-/// Else the files are moved into the folder one after the other, once all of them are on the disk
-/// and nothing is known that could stop it: other files stay, each file is old or new as a whole,
-/// and only a kill between two of these renames leaves some of both. That is where the folder holds
-/// other files, is the working folder of this process (or above it), is a mount point or somebody
-/// else's, or its file system cannot exchange.
+/// In all other cases the files are moved into the folder one after the other, once all of them are
+/// on the disk and no known obstacle is left. Other files stay, and each file is old or new as a
+/// whole. Only a kill between two of these renames leaves a mixture. These cases are: the folder
+/// holds other files, is the working folder of this process (or above it), is a mount point,
+/// belongs to another user, or its file system cannot exchange.
 ///
-/// Before publish() nothing in the target changes, and an error leaves it as it was. What a killed
-/// process leaves behind, ".<name>.hgemm-new.<n>" beside the target or in it, is removed by the
-/// next one for the same target; those of a process that lives are not touched.
+/// Before publish() nothing in the target changes, and an error leaves it as it was. A killed
+/// process leaves ".<name>.hgemm-new.<n>" beside the target or in it. The next process with the
+/// same target removes it. Folders of running processes are not touched.
 class StagedFolder {
  public:
-  /// Makes the folders above the target. Throws InputError if there can be no folder that may be
-  /// written to, Error if the disk does not take it.
+  /// Creates the folders above the target. Throws InputError if the target cannot be a writable
+  /// folder, and Error if the disk refuses it.
   explicit StagedFolder(const std::filesystem::path& target);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
-  ~StagedFolder();  ///< removes what is not published
+  ~StagedFolder();  ///< removes content that is not published
 
-  /// Where the content is put together.
+  /// The folder in which the content is assembled.
   const std::filesystem::path& path() const { return staging_; }
 
-  /// Throws Error that names the file as it will be called.
+  /// Writes a file of the content. Throws Error that names the file by its final path.
   void write(const std::filesystem::path& file, std::string_view text);
 
-  /// Once. Throws Error, or InputError where a folder has a file's name.
+  /// Moves the content into place. Call it once. Throws Error, or InputError if a folder has the
+  /// name of a file.
   void publish();
 
  private:
@@ -52,11 +53,12 @@ class StagedFolder {
   void move_files() const;
   [[noreturn]] void refuse(const std::filesystem::path& path, int error) const;
 
-  std::filesystem::path shown_;   ///< as the user calls it
+  std::filesystem::path shown_;   ///< the user's spelling, for messages
   std::filesystem::path target_;  ///< without links
   std::filesystem::path staging_;
-  std::filesystem::path first_made_;                 ///< of the folders above the target
-  std::set<std::filesystem::path> files_, folders_;  ///< of the content, relative
+  std::filesystem::path
+      first_made_;  ///< the first of the folders above the target that was created
+  std::set<std::filesystem::path> files_, folders_;  ///< paths in the content, relative
   int lock_ = -1;  ///< on the staging folder, while this process lives
 };
 

@@ -1,4 +1,4 @@
-// How a command's answer is laid out: the format, and for people the width, columns, order, colour.
+// Layout of a command's answer: the format, and for people also width, columns, order and colour.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace hgemm {
 enum class Format { kTable, kMarkdown, kJson, kCsv };
 Format parse_format(std::string_view text);  ///< table | md | json | csv; throws InputError
 
-/// Whether a program reads the format: then stdout is for the rows alone.
+/// Whether the format is for programs. If so, stdout has nothing but the rows.
 bool for_programs(Format format);
 
 /// A column that rows are sorted by.
@@ -21,7 +21,7 @@ struct SortKey {
   bool descending = false;
 };
 
-/// "COLUMN[:asc|desc][,...]", the first column decides first. Throws InputError.
+/// Parses "COLUMN[:asc|desc][,...]". The first column decides first. Throws InputError.
 std::vector<SortKey> parse_sort(std::string_view text);
 
 struct Style {
@@ -30,12 +30,12 @@ struct Style {
   bool markdown() const { return format == Format::kMarkdown; }
 
   Format format;
-  /// Of the terminal, in characters: no line of a table or of prose is longer. None: whoever reads
-  /// it has no such limit. Markdown has none.
+  /// Width of the terminal in characters: no line of a table or of prose is longer. nullopt: no
+  /// limit. Markdown ignores it.
   std::optional<std::size_t> width;
   bool all_columns = false;          ///< tables may be wider than `width`
-  bool color = false;                ///< of tables for people; never in Markdown
-  std::vector<std::string> columns;  ///< which, in this order; empty: all that there is room for
+  bool color = false;                ///< colour in tables for people; never in Markdown
+  std::vector<std::string> columns;  ///< columns to show, in this order; empty: all that fit
   std::vector<SortKey> sort;         ///< empty: the order of the answer
 };
 

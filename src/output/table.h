@@ -26,15 +26,15 @@ struct Cell {
 struct Table {
   using Row = std::vector<Cell>;
 
-  /// How a column gives way where a row is too long for the terminal.
+  /// What happens to a column if a row is too long for the terminal.
   enum class Fit {
-    kWhole,    ///< it is there or left out
-    kWrapped,  ///< its cells may go on in further lines
-    kBelow,    ///< its cells may have a line of their own below the row
+    kWhole,    ///< shown as it is or left out
+    kWrapped,  ///< its cells may wrap to further lines
+    kBelow,    ///< its cells may move to a line of their own below the row
   };
 
-  /// Ranks below this one are what the table is for: before one of them is left out, columns go
-  /// below their rows.
+  /// Ranks below this one mark the main columns of the table. Before one of them is left out,
+  /// columns move below their rows.
   static constexpr int kOptional = 10;
   static constexpr int kByPlace = -1;
 
@@ -42,12 +42,14 @@ struct Table {
     std::string name;
     bool right = true;
     Fit fit = Fit::kWhole;
-    int rank = kByPlace;     ///< the highest is left out first, 0 never; kByPlace: from the right
+    int rank =
+        kByPlace;  ///< the highest rank is left out first, rank 0 never; kByPlace: from the right
     std::string key = "";    ///< for --columns and --sort; empty: the name's letters and digits
     std::string group = "";  ///< a heading over neighbouring columns of the same group
   };
 
-  /// A row about others, set apart below them. Its title has the room of the cells that are empty.
+  /// A row that summarises others, set apart below them. Its title takes the space of the empty
+  /// cells.
   struct Summary {
     std::string title{};
     Row cells{};
@@ -58,33 +60,35 @@ struct Table {
   std::vector<Summary> summaries{};
 };
 
-/// What --columns and --sort call a column: its key, or its name as "time_us" of "time us".
+/// Name of a column in --columns and --sort: its key, or else its name in the form "time_us" for
+/// "time us".
 std::string column_key(const Table::Column& column);
 
-/// Throws InputError that names the nearest known one, and all. `option` is "--columns".
+/// Throws InputError that names the nearest known name and lists all. `option` is the option's
+/// name, e.g. "--columns".
 [[noreturn]] void throw_unknown_column(std::string_view option, const std::string& name,
                                        std::span<const std::string> known);
 
-/// As people read them: "8x8" before "16x16".
+/// Natural order: "8x8" before "16x16".
 std::strong_ordering in_natural_order(std::string_view a, std::string_view b);
 
-/// Prose, or a table that is laid out already.
+/// Prose, or a table with finished layout.
 struct Piece {
   Piece(std::string prose) : text(std::move(prose)) {}
   Piece(const char* prose) : text(prose) {}
 
   std::string text;
   bool is_table = false;
-  std::vector<std::string> left_out{};  ///< keys of columns that there was no room for
+  std::vector<std::string> left_out{};  ///< keys of the columns that did not fit
 };
 
-/// Cells may be free text (output/escape.h); Markdown shows it as it is, but for `code`. With
-/// columns or a sort that the table does not have: InputError.
+/// Lays out a table. Cells may be free text (output/escape.h). Markdown shows it literally, except
+/// `code`. Throws InputError if the style names columns or a sort key that the table does not have.
 Piece render(const Table& table, const Style& style);
 
-/// What people read, piece by piece; each ends with a newline. Markdown separates them by blank
-/// lines. Elsewhere no line is longer than the style's width, and a last one says which columns
-/// are left out.
+/// Joins pieces to the text of an answer for people; each piece ends with a newline. Markdown
+/// separates pieces by blank lines. In other formats no line is longer than the width of the style,
+/// and a last line names the columns that are left out.
 std::string joined(std::span<const Piece> pieces, const Style& style);
 
 }  // namespace hgemm

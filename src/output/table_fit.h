@@ -1,4 +1,4 @@
-// Which columns of a table a terminal has room for, and how wide they are.
+// Chooses the columns that fit the terminal, and their widths.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,13 @@ struct Fitted {
 
 inline constexpr std::size_t kColumnGap = 2;
 
-/// `chosen` columns of the table, in this order. The widths of all of them together stay within
-/// `width`, if there is one: first cells are wrapped, then, where the columns that matter most
-/// (Table::kOptional) have no room beside one another, some go below their rows, then columns are
-/// left out by rank: of equal ones the last, and with it those of other groups that have its key.
-/// If `by_order`, ranks are the places in `chosen`.
+/// Fits the columns `chosen` of the table, in this order, so that their total width stays within
+/// `width` (nullopt: no limit).
+///
+/// First, cells are wrapped. Then, if the main columns (Table::kOptional) do not fit beside one
+/// another, some columns go below their rows. Then columns are left out by rank. Of equal ranks the
+/// last column goes first, together with the columns of other groups that have its key. If
+/// `by_order`, the ranks are the positions in `chosen`.
 Fitted fit(const Table& table, const std::vector<std::size_t>& chosen, bool by_order,
            std::optional<std::size_t> width);
 

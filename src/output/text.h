@@ -1,4 +1,4 @@
-// The wording that tables for people share.
+// Wording shared by the tables for people.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace hgemm {
 
-/// "-" if there is none. `format` is fmt's, e.g. "{:.2f}".
+/// Formats the value, or "-" if there is none. `format` is a fmt format, e.g. "{:.2f}".
 std::string optional_text(const std::optional<double>& value, const char* format, double scale = 1);
 
-/// "1.020 [1.018, 1.023]"; "1.020 [few rounds]" without an interval, "1.020 [screened]" of a row
+/// "1.020 [1.018, 1.023]"; "1.020 [few rounds]" without an interval; "1.020 [screened]" for a row
 /// that was only screened.
 std::string ratio_text(double value, const Interval& interval, Stage stage);
 
@@ -28,10 +28,10 @@ std::string dates_text(std::span<const BestRow* const> rows);
 /// "2048x4096x4096 prefill/qkv"
 std::string shape_text(const GemmProblem& problem);
 
-/// A line with free text as a table's reader may have it (output/escape.h).
+/// A line with free text, escaped for the reader of the style (output/escape.h).
 std::string for_reader(std::string_view line, const Style& style);
 
-/// "- a\n- b\n" under a heading, which Markdown needs a blank line after.
+/// "- a\n- b\n" under a heading. Markdown needs a blank line after the heading.
 std::string list_text(const std::string& heading, std::span<const std::string> lines,
                       const Style& style);
 

@@ -1,8 +1,8 @@
-// Results for other projects: which kernel for which problem, and that as a source package or in
-// the formats of other tools.
+// Exports tuned results for other projects: which kernel suits which problem, as a source package
+// or in the formats of other tools.
 //
-// Every format has for each row where it comes from and the command that measures it again, and a
-// block that says what it is valid for.
+// In every format each row names its origin and the command that measures it again. A block states
+// what the export is valid for.
 #pragma once
 
 #include <filesystem>
@@ -20,71 +20,76 @@ namespace hgemm {
 
 /// A tuned problem.
 struct ExportRow {
-  BestRow best;  ///< has a label, whose kernel this program's sources still have
-  /// Faster than cublasGemmEx: the 95 % interval of the ratio is above 1. False also where there is
-  /// none.
+  BestRow best;  ///< has a label; its kernel is still in the sources of this program
+  /// Faster than cublasGemmEx: the 95 % interval of the ratio is above 1. False where there is no
+  /// interval.
   bool gain = false;
-  /// Of several kernels for many shapes (--max-kernels): of the best speed at this problem.
+  /// With --max-kernels: the share of the best speed at this problem that the kernel of this row
+  /// reaches.
   std::optional<double> fraction;
 
-  /// Measures it again, at full effort: what is named by --config has no time budget.
+  /// The command that measures this row again, at full effort: a config named by --config has no
+  /// time budget.
   std::string command() const;
 };
 
 struct ExportPlan {
   Regime regime = Regime::kSustained;
-  PdlKind pdl = PdlKind::kOff;  ///< the most that was allowed
+  PdlKind pdl = PdlKind::kOff;  ///< the highest kind that was allowed
   std::vector<ExportRow> rows;
   struct LeftOut {
     GemmProblem problem;
     std::string reason;
   };
-  /// Problems without a row: of those that were asked for, or of all that are recorded.
+  /// Problems without a row: among the requested ones, or among all recorded ones if none were
+  /// requested.
   std::vector<LeftOut> left_out;
   /// A row whose kernel is not the fastest one recorded at its problem.
   struct Replaced {
     GemmProblem problem;
-    std::string winner;              ///< label of the fastest
-    std::string reason;              ///< a verb and what follows: why that one is not in the row
-    std::optional<double> fraction;  ///< the row's ratio to cublas over the winner's
+    std::string winner;              ///< label of the fastest config
+    std::string reason;              ///< why the winner is not in the row; starts with a verb
+    std::optional<double> fraction;  ///< the row's ratio to cublas over that of the winner
   };
   std::vector<Replaced> replaced;
 };
 
 struct ExportAim {
-  std::vector<GemmProblem> problems = {};  ///< empty: all that are recorded
+  std::vector<GemmProblem> problems = {};  ///< empty: all recorded problems
   Regime regime = Regime::kSustained;
-  /// The most that a kernel may do before the kernel ahead of it is done (TiledConfig::pdl,
-  /// SwapAbConfig::pdl). Whoever calls an exported kernel keeps the rule of its kind.
+  /// The highest PDL kind that a kernel may use, that is, what it may do before the preceding
+  /// kernel is done (TiledConfig::pdl, SwapAbConfig::pdl). Callers of an exported kernel must keep
+  /// the rule of its kind.
   PdlKind pdl = PdlKind::kOff;
   int max_kernels = 0;  ///< 0: any number
 };
 
-/// The best config of each problem of those that a package may have. Throws InputError if the rows
-/// are of several GPUs, or nothing is known.
+/// Finds the best config of each problem among the configs that a package may contain. Throws
+/// InputError if the rows come from several GPUs or nothing is known.
 ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
                        const IsCurrent& is_current = {});
 
-/// What an export is valid for.
+/// The conditions that an export is valid for.
 struct Validity {
   std::string gpu_name;
   int compute_major = 0, compute_minor = 0, sm_count = 0;
-  std::string driver_min, driver_max, cuda_min, cuda_max;  ///< that rows were measured with
-  std::vector<std::string> measured_kernels;               ///< hashes of their kernel sources
-  std::string kernel_hash;                                 ///< of those of this program
-  std::string revision;                                    ///< of this program
+  std::string driver_min, driver_max, cuda_min,
+      cuda_max;  ///< range of the versions that the rows were measured with
+  std::vector<std::string> measured_kernels;  ///< hashes of the kernel sources of the rows
+  std::string kernel_hash;                    ///< hash of the kernel sources of this program
+  std::string revision;                       ///< of this program
 };
 Validity validity_of(const ExportPlan& plan, std::string kernel_hash, std::string revision);
 
 enum class ExportFormat { kCpp, kJson, kCsv, kMarkdown, kTriton, kCutlass };
 ExportFormat parse_export_format(std::string_view text);  ///< throws InputError
 
-/// A file of an export, by its path in the export's folder.
+/// A file of an export; the path is relative to the folder of the export.
 struct ExportFile {
   std::filesystem::path path;
   std::string text;
 };
-/// What is compiled into this program and goes into packages.
+/// Sources that are embedded in this program and copied into packages.
 struct PackageSources {
   std::span<const EmbeddedFile> kernels = embedded_kernels();
   std::span<const EmbeddedFile> package = embedded_package();
@@ -92,15 +97,18 @@ struct PackageSources {
 std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& validity,
                                      ExportFormat format, const PackageSources& sources = {});
 
-/// What the files of that format lack of the tuned table, a line each, with counts and the option
-/// that changes it: kernels that stand in for faster ones, and shapes without a row.
+/// Lists what the files of that format lack compared with the tuned table: kernels that stand in
+/// for faster ones, and shapes without a row. One line for each, with counts and the option that
+/// changes it.
 std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format);
 
-/// Writes all of them, or throws and leaves what was there as it was; makes the folder. Files of
-/// the same names are replaced. After a kill at any moment a folder that did not exist or that held
-/// nothing but files of these names has all of the old export or all of the new; in one that holds
-/// other files, which stay (those of an older export with other kernels are such, too), each file
-/// is whole, but some may be old and some new (output/staged_folder.h).
+/// Writes all files to `folder`, which is created if needed. Replaces files of the same names. On
+/// an error it throws and leaves the old content as it was.
+///
+/// After a kill at any moment, a folder that did not exist before, or that held only files of these
+/// names, has all of the old export or all of the new one. A folder with other files keeps them
+/// (files of an older export with other kernels are among these). There each file is whole, but
+/// some may be old and some new (output/staged_folder.h).
 void write_export(const std::filesystem::path& folder, std::span<const ExportFile> files);
 
 }  // namespace hgemm

@@ -11,21 +11,21 @@ namespace hgemm {
 
 /// The block that says what the rows are valid for.
 Json validity_json(const Validity& validity);
-/// A row as the table has it in JSON and CSV.
+/// A row of the table, as JSON and CSV have it.
 Json row_json(const ExportRow& row);
 
 ExportFile table_json(const ExportPlan& plan, const Validity& validity);
 ExportFile table_csv(const ExportPlan& plan, const Validity& validity);
 ExportFile table_markdown(const ExportPlan& plan, const Validity& validity);
 
-/// The validity block and the table, for people.
+/// The validity block and the table as Markdown.
 std::string validity_markdown(const Validity& validity);
 std::string rows_markdown(const ExportPlan& plan);
 
 std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& validity,
                                     const PackageSources& sources);
 
-/// Why the format has no place for a row; null if it has.
+/// Why the format cannot represent a row; null if it can.
 const char* why_not_in_triton(const ExportRow& row);
 const char* why_not_in_cutlass(const ExportRow& row);
 
