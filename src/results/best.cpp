@@ -29,7 +29,7 @@ bool has_config(const Race& race) {
                      [](const Trial& trial) { return !is_baseline(trial.label); });
 }
 
-/// Races that ended before any config did say nothing, and must not hide older ones.
+/// A race that ended before any config was measured says nothing. It must not hide older races.
 std::vector<Group> group_by_problem(std::span<const RecordedRace> races) {
   std::vector<Group> groups;
   for (const RecordedRace& race : races) {
@@ -59,8 +59,8 @@ struct Pair {
 };
 using Pairs = std::vector<Pair>;
 
-/// The rounds that both were in at the same pace. Baselines have been in every round: in screening
-/// too, whose pace may be another, and which finalists have no samples of.
+/// The rounds that both were in, at the same pace. Baselines run in every round, also in screening,
+/// where the pace may differ and where finalists have no samples.
 Pairs paired(const Trial& baseline, const Trial& ours) {
   Pairs pairs;
   auto theirs = baseline.samples.begin();
@@ -96,7 +96,7 @@ double baseline_time_us(const Pairs& pairs) {
   return median(times_us);
 }
 
-/// None if they were in no round together.
+/// nullopt if they have no round in common.
 std::optional<Ratio> ratio_over(const Pairs& pairs) {
   if (pairs.empty()) return std::nullopt;
   const std::vector<double> ratios = time_ratios(pairs);
@@ -109,7 +109,7 @@ std::optional<double> joules_of(const Trial* trial) {
   return trial->energy->joules();
 }
 
-/// A timed candidate with what it is compared to, all in the same race.
+/// A timed candidate with its baselines, all from the same race.
 struct Contender {
   const RecordedRace* race;
   const Trial* trial;
@@ -121,14 +121,14 @@ struct Contender {
   std::optional<double> cublas_joules() const { return joules_of(cublas_trial); }
 };
 
-/// Ratios are comparable between races, times are not: they decide only where there is no ratio.
+/// Ratios are comparable between races, times are not. Times decide only where there is no ratio.
 bool faster(const Contender& a, const Contender& b) {
   if (a.cublas && b.cublas) return a.cublas->value > b.cublas->value;
   if (a.cublas || b.cublas) return a.cublas.has_value();
   return a.time_us < b.time_us;
 }
 
-/// As with times, with joules instead; who was never weighed comes last, by time.
+/// The same with joules instead of times. Candidates without joules come last, by time.
 bool thriftier(const Contender& a, const Contender& b) {
   const auto cost = [](const Contender& contender) -> std::tuple<int, double> {
     const auto joules = contender.joules(), cublas_joules = contender.cublas_joules();
@@ -146,11 +146,10 @@ const Trial* find_ok(const Race& race, std::string_view label) {
   return found == race.trials.end() ? nullptr : &*found;
 }
 
-/// How each config ended: the newest race that has it says so.
+/// Final status of each config, from the newest race that has it.
 using Ended = std::map<std::string_view, Status>;
 
-/// The results of one problem and regime that may be pooled: in one environment, of kernels that
-/// belong together.
+/// Results of one problem and regime that may be pooled: same environment, matching kernels.
 class Pool {
  public:
   Pool(const Group& group, const IsCurrent& is_current)
@@ -182,7 +181,7 @@ class Pool {
   bool by_kernel_ = false;
 };
 
-/// The ok configs that reached `stage`, each by its newest race, best first.
+/// The ok configs that reached `stage`, each from its newest race, best first.
 std::vector<Contender> contenders(const Pool& pool, const Ended& ended, Stage stage,
                                   Objective objective) {
   std::vector<Contender> all;
@@ -198,7 +197,7 @@ std::vector<Contender> contenders(const Pool& pool, const Ended& ended, Stage st
                      cublas ? ratio_over(paired(*cublas, trial)) : std::nullopt});
     }
   }
-  // Before the clock has settled ratios are others, by up to 7 % (results/h200/budget-60s.db).
+  // Before the clock has settled, ratios differ by up to 7 % (results/h200/budget-60s.db).
   const auto is_brief = [](const Contender& contender) {
     return contender.race->race.timing.brief;
   };
@@ -219,8 +218,8 @@ void fill_cublas(BestRow& row, const Contender& winner) {
   for (const Pair& pair : pairs) row.clock_events |= pair.baseline->clock_events.value_or(0);
 }
 
-/// The fastest by ratio within rounds. An algorithm that was eliminated on the way has a few rounds
-/// in common with the winner, and counts only where none was measured to the end.
+/// The fastest by ratio within rounds. An eliminated algorithm shares only a few rounds with the
+/// winner, so it counts only where none was measured to the end.
 void fill_cublaslt(BestRow& row, const Contender& winner) {
   const Trial* best = nullptr;
   std::pair<bool, double> best_rank;
@@ -241,7 +240,8 @@ void fill_cublaslt(BestRow& row, const Contender& winner) {
   row.cublaslt_joules = joules_of(best);
 }
 
-/// `ratio` is the finalist's to the winner. What cannot be told apart is a tie: no interval, too.
+/// `ratio` is the ratio of the finalist to the winner. A finalist that cannot be told apart is a
+/// tie, also where there is no interval.
 bool is_tie(const Contender& winner, const Contender& finalist, const std::optional<Ratio>& ratio,
             Objective objective) {
   if (objective == Objective::kEnergy && winner.joules()) {
@@ -301,7 +301,7 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
     if (*r) (*r)->interval = {kNaN, kNaN};
   }
   if (row.regime != Regime::kSustained) return;
-  // Before samples of screening the GPU rests: such a time is not one at full load.
+  // The GPU rests before screening samples, so such a time is not one at full load.
   for (std::optional<double>* value : {&row.time_us, &row.tflops, &row.sm_mhz, &row.peak_fraction,
                                        &row.cublas_time_us, &row.cublaslt_time_us}) {
     value->reset();

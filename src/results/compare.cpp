@@ -17,8 +17,8 @@ using Verdict = ComparedRow::Verdict;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kResamples = 2000;
 
-/// Medians of resamples. Two generators of one seed would draw alike from both recordings, and the
-/// noise of one would cancel that of the other.
+/// Medians of resamples. The two recordings need generators of different seeds: with one seed the
+/// draws would be alike, and the noise of one would cancel that of the other.
 std::vector<double> resampled_medians(std::span<const double> values, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::vector<double> resample(values.size());
@@ -31,7 +31,7 @@ std::vector<double> resampled_medians(std::span<const double> values, std::uint6
   return medians;
 }
 
-/// Of independent samples of both: neither knows the other's rounds.
+/// Resamples both sides independently: they have no rounds in common.
 Interval quotient_interval(std::span<const double> over, std::span<const double> under) {
   std::vector<double> quotients = resampled_medians(over, 1);
   const std::vector<double> divisors = resampled_medians(under, 2);
@@ -41,7 +41,7 @@ Interval quotient_interval(std::span<const double> over, std::span<const double>
   return {quotients[cut], quotients[kResamples - 1 - cut]};
 }
 
-/// None where either has no value.
+/// nullopt where either has no value.
 std::optional<Change> change_of(std::span<const double> over, std::span<const double> under,
                                 bool to_the_end) {
   if (over.empty() || under.empty()) return std::nullopt;
@@ -83,7 +83,7 @@ std::vector<BestRow> winners(std::span<const RecordedRace> races,
   return rows;
 }
 
-/// Worst first; what has no change stands behind what has.
+/// Worst first; rows without a change come last.
 void sort_by_severity(std::vector<ComparedRow>& rows) {
   constexpr Verdict kOrder[] = {Verdict::kSlower, Verdict::kUnknown, Verdict::kSame,
                                 Verdict::kFaster};
@@ -164,7 +164,7 @@ std::vector<BestRow> lost_winners(std::span<const BestRow> winners_of_a,
   return lost;
 }
 
-/// What may explain a change: more than the conditions.
+/// Differences that may explain a change, beyond the conditions.
 std::vector<std::string> changes_of_environment(std::span<const ComparedRow> rows) {
   std::vector<std::string> changes;
   const auto add = [&changes](std::string change) {

@@ -15,7 +15,8 @@
 namespace hgemm {
 namespace {
 
-/// The gain at a problem that no kernel of the set can compute: any kernel that can is taken first.
+/// The gain at a problem that no kernel of the set can compute. It is so high that any kernel that
+/// can compute the problem is taken first.
 constexpr double kUncovered = -10;
 
 struct Candidate {
@@ -23,8 +24,8 @@ struct Candidate {
   std::vector<double> gains;  ///< logarithm of the fraction at each truth
 };
 
-/// A config is another kernel for each type, and one whose kernels have constant extents for each
-/// problem.
+/// A config has a different kernel for each type, and with constant extents a different kernel for
+/// each problem.
 std::string kernel_of(const KernelConfig& config, const GemmProblem& problem) {
   if (is_fixed(config)) return fmt::format("{} for {}", label(config), to_string(problem));
   if (problem.kind() == GemmProblem{}.kind()) return label(config);
@@ -49,7 +50,7 @@ std::vector<Candidate> candidates_of(std::span<const Truth> truths) {
 
 using Gains = std::vector<double>;
 
-/// What the set gives at each truth; `without` is left out.
+/// The gain of the set at each truth, without the kernel `without`.
 Gains gains_of(std::span<const Candidate* const> set, std::size_t truths,
                std::optional<std::size_t> without = {}) {
   Gains best(truths, kUncovered);
@@ -66,7 +67,7 @@ double sum_with(const Gains& gains, const Candidate& candidate) {
   return sum;
 }
 
-/// The one that adds most to what is there, and the sum that it leads to.
+/// The kernel that adds the most to the set, and the resulting sum.
 std::pair<const Candidate*, double> best_addition(const std::vector<Candidate>& candidates,
                                                   const Gains& gains) {
   std::pair<const Candidate*, double> best{nullptr, -std::numeric_limits<double>::infinity()};
@@ -99,7 +100,7 @@ Portfolio choose_portfolio(std::span<const Truth> truths, int kernels) {
       improved = true;
     }
   }
-  // Who was taken first may have nothing left to do.
+  // A kernel that was taken early may have become redundant.
   for (std::size_t out = set.size(); out-- > 0;) {
     const Gains rest = gains_of(set, truths.size(), out);
     if (std::reduce(rest.begin(), rest.end()) < sum - kProgress) continue;

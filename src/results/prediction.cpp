@@ -15,19 +15,20 @@
 namespace hgemm {
 namespace {
 
-/// Rows, and columns, up to which a GEMM is bound by reading its large operand: tiles of one CTA
-/// hold that many (the space `decode`).
+/// Number of rows, and of columns, up to which a GEMM is bound by reading its large operand. Tiles
+/// of one CTA hold that many (the space `decode`).
 constexpr std::int64_t kFew = 128;
-/// Results from which the tiles of most kernels occupy every SM: 128 tiles of 128 x 128. Smaller
-/// GEMMs are bound by latencies.
+/// Number of results from which the tiles of most kernels occupy every SM: 128 tiles of 128 x 128.
+/// Smaller GEMMs are bound by latencies.
 constexpr double kFilling = 128.0 * 128 * 128;
-/// Of the best speed at a row: from this on a config is a candidate at other rows of the class.
+/// Share of the best speed at a row from which a config is a candidate at other rows of the class.
 constexpr double kNearBest = 0.95;
-/// The cost model, which takes most of the time, is asked about so many configs of a shape: those
-/// that were the fastest nearby. Of the recorded rows left out 128 come as near to the best as 32,
-/// within 0.4 % (geomean of a class, results/h200/truth.db), and 8 lose up to 2.6 %.
+/// Number of configs of a shape for which the cost model, which takes most of the time, is
+/// evaluated: those that were the fastest nearby. When recorded rows are left out, 128 configs come
+/// as near to the best as 32, within 0.4 % (geomean of a class, results/h200/truth.db), and 8 lose
+/// up to 2.6 %.
 constexpr std::size_t kShortlist = 32;
-/// Weight of "the model is right", where the nearest row's correction has 1.
+/// Weight of "no correction", relative to the weight 1 of the correction of the nearest row.
 constexpr double kTrust = 0.5;
 constexpr std::size_t kShown = 3;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -140,11 +141,11 @@ Predictions::Choice Predictions::choose(const Class& of_class, const GemmProblem
   }
   choice.ratio = std::exp(logs / weight_sum);
 
-  /// A config as the rows know it.
+  /// Statistics of a config over the rows.
   struct Candidate {
     std::size_t config;
-    double slower = 0;      ///< than the best of a row, log, on average
-    double correction = 0;  ///< of the model
+    double slower = 0;      ///< log slowdown against the best of a row, on average
+    double correction = 0;  ///< correction of the model
   };
   std::vector<Candidate> candidates;
   for (std::size_t config = 0; config < of_class.configs.size(); ++config) {

@@ -11,8 +11,7 @@
 namespace hgemm {
 namespace {
 
-/// All races of one problem in one regime, environment and generation of kernels, on whichever
-/// card.
+/// All races of one problem in one regime, environment and generation of kernels, on any card.
 struct Group {
   const RecordedRace* newest;
   KnownSpeeds known{};
@@ -52,7 +51,8 @@ std::vector<Truth> truths(std::span<const RecordedRace> races) {
   }
   std::erase_if(groups, [](const Group& group) { return !group.known.has_final(); });
 
-  // The first group of a GPU, problem and regime keeps its place, with the one that knows most.
+  // The first group of a GPU, problem and regime determines the place; the group with the most
+  // configs is used.
   std::vector<const Group*> chosen;
   for (const Group& group : groups) {
     const auto same = std::ranges::find_if(chosen, [&](const Group* other) {

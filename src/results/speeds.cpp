@@ -9,7 +9,7 @@
 namespace hgemm {
 namespace {
 
-/// Median over rounds of cublas' time over the trial's; none without a common round.
+/// Median over rounds of cublas' time over the trial's; nullopt without a common round.
 std::optional<double> speed_of(const Trial& trial, const std::map<int, double>& cublas_us) {
   std::vector<double> ratios;
   for (const Sample& sample : trial.samples) {
@@ -53,7 +53,7 @@ bool KnownSpeeds::has_final() const {
                              [](const auto& item) { return item.second.reached == Reached::kEnd; });
 }
 
-/// By what screened speeds are scaled.
+/// The factor that scales screened speeds.
 double KnownSpeeds::screening_scale() const {
   std::vector<double> finals;
   double fastest = 0;
