@@ -22,7 +22,7 @@ Json json_of(std::string_view family, const AxisText& axis) {
           {"help", axis.help}};
 }
 
-/// When a label has the field.
+/// The condition under which a label has the field.
 std::string field_text(const AxisText& axis) {
   const bool always = axis.in_label == AxisText::InLabel::kAlways;
   return fmt::format("{}{}", axis.form, always ? "" : " (where it is not the default)");

@@ -16,7 +16,7 @@
 namespace hgemm {
 namespace {
 
-/// What every number below it depends on.
+/// The conditions that every number below depends on.
 std::string context_line(const BestBlock& block, const Style& style) {
   std::set<std::string_view> cards, sources;
   for (const BestRow* row : block.rows) {
@@ -36,7 +36,7 @@ bool is_tie(const BestRow& row, const std::string& label) {
   return std::ranges::find(row.ties, label) != row.ties.end();
 }
 
-/// "0.985x the winner in burst", of a config that won in another regime.
+/// "0.985x the winner in burst", for a config that won in another regime.
 std::string standing(const std::string& label, const BestRow& row) {
   const std::string in_regime = fmt::format(" in {}", to_string(row.regime));
   const auto finalist = std::ranges::find(row.finalists, label, &Finalist::label);
@@ -52,7 +52,7 @@ std::string standing(const std::string& label, const BestRow& row) {
   return "in another race than the winner" + in_regime;
 }
 
-/// Where the regimes of a block disagree; empty for a block of one.
+/// Lists where the regimes of a block disagree; empty for a block of one regime.
 std::string regimes_note(const BestBlock& block, const Style& style) {
   if (block.regimes.size() < 2) return "";
   int problems = 0, ties = 0;
@@ -108,7 +108,7 @@ std::string brief_note(const BestBlock& block) {
 std::string for_people(std::span<const BestRow> rows, const Style& style) {
   std::string out;
   Style of_table = style;
-  of_table.sort.clear();  // the rows are sorted
+  of_table.sort.clear();  // the rows are already sorted
   const auto blocks = blocks_of(rows);
   for (const BestBlock& block : blocks) {
     std::vector<Piece> pieces = {context_line(block, style),

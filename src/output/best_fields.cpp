@@ -18,8 +18,9 @@ namespace {
 using Rows = BestField::Rows;
 using Fit = Table::Fit;
 
-/// Below, memory bounds a GEMM on any Hopper GPU (whose two bounds meet above 200 FLOP per byte) so
-/// far under the tensor peak that a share of it looks like a defect.
+/// Intensity below which memory bounds a GEMM on any Hopper GPU, whose two bounds meet above 200
+/// FLOP per byte. Such a GEMM is so far under the tensor peak that its share of the peak would look
+/// like a defect.
 constexpr double kPeakAboveFlopsPerByte = 40;
 
 constexpr const char* kNoConfig = "no config ended ok at the problem";
@@ -33,7 +34,7 @@ std::optional<double> gflops_per_joule(const BestRow& row) {
   return row.problem.flops() / *row.joules * 1e-9;
 }
 
-/// Bytes of A, B and D, each once, by time.
+/// Bytes of A, B and D (each once) divided by time.
 std::optional<double> memory_tbps(const BestRow& row) {
   if (!row.time_us) return std::nullopt;
   return row.problem.bytes() / *row.time_us * 1e-6;
@@ -48,7 +49,7 @@ std::optional<double> joules_ratio(const BestRow& row) {
 
 Cell ratio_cell(const BestRow& row, const std::optional<Ratio>& ratio) {
   if (!ratio) return "-";
-  const bool good = ratio->interval.low > 1, bad = ratio->interval.high < 1;  // false of NaN
+  const bool good = ratio->interval.low > 1, bad = ratio->interval.high < 1;  // false for NaN
   return {ratio_text(ratio->value, ratio->interval, row.stage), good  ? Tone::kGood
                                                                 : bad ? Tone::kBad
                                                                       : Tone::kPlain};
@@ -82,7 +83,7 @@ std::string geomean_of(const Rows& rows, std::optional<Ratio> BestRow::*ratio) {
   return geomean_text(values);
 }
 
-/// What a model gains that runs each shape as often as its weight says.
+/// The gain of a model that runs each shape as often as its weight says.
 std::string gain_of(const Rows& rows, std::optional<Ratio> BestRow::*ratio) {
   const auto is_known = [ratio](const BestRow* row) { return (row->*ratio).has_value(); };
   if (!std::ranges::all_of(rows, is_known)) return "-";
@@ -98,7 +99,7 @@ Json low_of(const std::optional<Ratio>& ratio) {
 Json high_of(const std::optional<Ratio>& ratio) {
   return ratio ? number(ratio->interval.high) : Json();
 }
-/// Null where nothing is known.
+/// Null where the value is not known.
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 const GemmProblem& problem_of_best(const BestRow& row) { return row.problem; }

@@ -41,7 +41,7 @@ BestBlock block_of(const Rows& rows) {
   return block;
 }
 
-/// The columns of one regime that stand there without being asked for.
+/// The columns of one regime that are shown by default.
 Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
   Fields fields = fields_of(best_fields(), style);
   if (!style.columns.empty()) return fields;
@@ -50,7 +50,7 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
       block.rows, [regime](const BestRow* row) { return row->regime == regime && row->joules; });
   std::erase_if(fields, [&](const BestField* field) {
     const std::string_view name = field->name;
-    // Side by side there is no room for all.
+    // Side by side, not all columns fit.
     if (name == "peak_or_tbps" || name == "ties") return !alone;
     return !energy && name.find("joule") != name.npos;
   });
@@ -63,9 +63,9 @@ std::string tag_group(const GemmProblem& problem) {
   return problem.tag.substr(0, problem.tag.find('/'));
 }
 
-/// Shapes that one line below the table is over.
+/// Shapes that one line below the table covers.
 struct Group {
-  std::string name;  ///< "" of shapes without a tag
+  std::string name;  ///< "" for shapes without a tag
   std::vector<BestLine> lines;
 
   Rows rows(std::size_t column) const {
@@ -77,7 +77,8 @@ struct Group {
   }
 };
 
-/// In the order of their first lines; `same` says which belong together.
+/// Groups lines, in the order of the first line of each group. `same` tells which lines belong
+/// together.
 template <class Same>
 std::vector<Group> groups_of(const std::vector<BestLine>& lines, Same same) {
   std::vector<Group> groups;
@@ -111,7 +112,7 @@ std::size_t shapes_like(const GemmProblem& one, std::span<const BestRow> all) {
   return problems.size();
 }
 
-/// A sum over part of a model would pass for the model. `rows` are those of one regime.
+/// A sum over part of a model could be taken for the whole model. `rows` are those of one regime.
 bool has_total(const Rows& rows, std::span<const BestRow> all) {
   return !rows.empty() && rows.size() == shapes_like(rows.front()->problem, all) &&
          std::ranges::all_of(rows,
@@ -152,7 +153,7 @@ class Builder {
     for (std::size_t r = 0; r < block.regimes.size(); ++r) {
       const std::string group(both ? to_string(block.regimes[r]) : "");
       const Fields fields = fields_in(block, block.regimes[r], style);
-      // What is the problem's stands once, and first if nobody asked for another order.
+      // Columns of the problem are shown once. They come first unless the user gave another order.
       for (const BestField* field : fields) {
         if (r == 0 && field->of_problem) add_column(*field, r, "");
       }
@@ -190,7 +191,7 @@ class Builder {
     table_.rows.push_back(std::move(cells));
   }
 
-  /// What a line is over, in each regime where it counts.
+  /// The rows that a line covers, in each regime where it counts.
   template <class Counts>
   std::string extent_text(const Group& group, Counts counts) const {
     std::vector<std::string> texts;
@@ -207,7 +208,8 @@ class Builder {
     return fmt::format("{}", fmt::join(named, ", "));
   }
 
-  /// `over` is Field::mean or Field::total, `counts` says for which rows of a regime it is known.
+  /// `over` is Field::mean or Field::total. `counts` tells for which rows of a regime the value is
+  /// known.
   template <class Counts>
   void add_summary(std::string title, const Group& group, BestField::Over BestField::*over,
                    Counts counts) {
@@ -226,8 +228,8 @@ class Builder {
                        extents_of_m(group));
   }
 
-  /// A geomean per tag group of two shapes or more, if there are several groups; then over all;
-  /// then the weighted totals, of one M each.
+  /// A geomean for each tag group of two shapes or more if there are several groups, then one over
+  /// all. Then the weighted totals, each of one M.
   void add_summaries() {
     const auto always = [](const Rows&) { return true; };
     const auto add_mean = [&](const Group& group, const std::string& of) {

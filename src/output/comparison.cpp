@@ -26,7 +26,7 @@ std::string as_json(const Comparison& comparison, const std::vector<Json>& rows)
 
 // ---- For people ----
 
-/// A side's environments, each with its dates.
+/// The environments of one side, each with its dates.
 std::string context_of(const char* name, const Comparison& comparison, BestRow ComparedRow::*side,
                        const Style& style) {
   std::vector<std::vector<const BestRow*>> groups;
@@ -108,7 +108,7 @@ std::string environment_line(const Comparison& comparison, const Style& style) {
 std::string for_people(const Comparison& comparison,
                        const std::vector<const ComparedField*>& fields, const Style& style) {
   Style of_table = style;
-  of_table.sort.clear();  // the rows are sorted
+  of_table.sort.clear();  // the rows are already sorted
   std::vector<Piece> pieces;
   if (comparison.rows.empty()) {
     pieces.push_back("Nothing to compare: no shape has a winner in both, in one regime.\n");

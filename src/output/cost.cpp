@@ -37,7 +37,7 @@ Json terms_of(const Cost& cost) {
   return terms;
 }
 
-/// Kernels of other kinds have other terms; a column for each that any has.
+/// Kinds of kernels differ in their terms. There is a column for each term that any of them has.
 Piece table_of(std::span<const PredictedConfig> predictions, const Style& style) {
   std::vector<std::string_view> names;
   for (const PredictedConfig& prediction : predictions) {
@@ -47,7 +47,7 @@ Piece table_of(std::span<const PredictedConfig> predictions, const Style& style)
       }
     }
   }
-  // All of it matters: where it has no room beside the config, that goes below.
+  // All columns matter. Those that do not fit beside the config go below it.
   constexpr int kMatters = 1;
   Table table{.columns = {{.name = "config", .right = false, .fit = Table::Fit::kBelow, .rank = 0},
                           {.name = "us", .rank = kMatters},

@@ -13,8 +13,8 @@ bool is_ascii(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return (c & 0x80) != 0; });
 }
 
-/// The C library knows the widths of characters in a UTF-8 locale only; this one is part of it.
-/// Nobody else sees that it is used. ASCII does not need it.
+/// The C library knows the widths of characters only in a UTF-8 locale. This locale is part of it,
+/// and its use has no effect outside this file. ASCII does not need it.
 class Utf8 {
  public:
   explicit Utf8(std::string_view text) {
@@ -42,7 +42,7 @@ struct Character {
   std::size_t width;
 };
 
-/// The first one. What the locale does not know counts as one cell.
+/// The first character. A character that the locale does not know counts as one cell.
 Character first_of(std::string_view text) {
   std::size_t bytes = 1;
   while (bytes < text.size() && goes_on(text[bytes])) ++bytes;
@@ -54,7 +54,7 @@ Character first_of(std::string_view text) {
   return {bytes, width < 0 ? 1 : static_cast<std::size_t>(width)};
 }
 
-/// How many bytes of a text that is too wide make the first line.
+/// Number of bytes on the first line of a text that is too wide.
 std::size_t break_of(std::string_view text, std::size_t width) {
   std::size_t fits = 0;
   std::size_t used = 0;

@@ -11,7 +11,8 @@ namespace {
 
 bool is_one_of(std::string_view marks, char c) { return marks.find(c) != std::string_view::npos; }
 
-/// printable() leaves valid UTF-8, all of which but these may stand in a Python string.
+/// The result of printable() is valid UTF-8. All of it except these characters may appear in a
+/// Python string.
 std::string python_string(std::string_view text) {
   std::string literal = "\"";
   for (const char c : one_line(text)) {
@@ -70,7 +71,7 @@ std::string markdown_text(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`<&";
   std::string escaped;
   for (const char c : one_line(text)) {
-    // "[x](y)" is a link, and with "!" before it a picture that is fetched.
+    // "[x](y)" is a link. With "!" before it, it is an image that viewers fetch.
     const bool links = c == '(' && escaped.ends_with(']');
     if (links || is_one_of(kMarkup, c)) escaped += '\\';
     escaped += c;

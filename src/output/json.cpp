@@ -35,7 +35,7 @@ std::string compact(const Json& json) {
 }
 
 std::string dump(const Json& json) {
-  // A tag is a user's text: bytes that are not UTF-8 must not throw here.
+  // A tag is user text and may contain bytes that are not UTF-8, which must not throw here.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

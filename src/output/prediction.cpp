@@ -14,7 +14,7 @@
 namespace hgemm {
 namespace {
 
-constexpr double kMeasuredConfidence = 0.95;  ///< of Ratio::interval
+constexpr double kMeasuredConfidence = 0.95;  ///< the confidence of Ratio::interval
 
 std::vector<std::string> keys_of(std::span<const GemmProblem> problems) {
   std::vector<std::string> keys;
@@ -22,13 +22,13 @@ std::vector<std::string> keys_of(std::span<const GemmProblem> problems) {
   return keys;
 }
 
-/// What is known of the ratio to cublas.
+/// The known data about the ratio to cublas.
 struct Known {
   const char* source;
   std::string label;
   std::optional<double> ratio;
   Interval interval;
-  std::optional<double> confidence;  ///< none: there is no interval
+  std::optional<double> confidence;  ///< nullopt: there is no interval
 };
 
 std::optional<Known> known_of(const Outlook& outlook) {
@@ -66,7 +66,7 @@ Json json_of(const Outlook& outlook) {
 struct Fractions {
   double geomean = 1, least = 1;
 };
-/// Of the best speed: what the configs that were predicted reached.
+/// Share of the best speed that the predicted configs reached.
 Fractions fractions_of(std::span<const LeftOut> rows) {
   std::vector<double> values;
   for (const LeftOut& row : rows) values.push_back(row.fraction);

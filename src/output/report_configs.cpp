@@ -1,5 +1,4 @@
-// The configs of the races that the report's rows are from, and what changed since other
-// recordings.
+// The configs of the races behind the rows of the report, and the changes since other recordings.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,18 +17,18 @@
 namespace hgemm::report {
 namespace {
 
-/// What a page can hold: of all races together, and of one.
+/// Numbers of configs that a page can hold: of all races together, and of one race.
 constexpr std::size_t kMostConfigs = 40'000;
 constexpr std::size_t kMostOfRace = 600;
 constexpr std::size_t kLeastOfRace = 100;
 
-/// To so many parts of a unit.
+/// Rounds to 1 / `parts`.
 Json rounded(double value, double parts) {
   if (!std::isfinite(value)) return Json();
   return std::round(value * parts) / parts;
 }
 
-/// Every label once, with its value in each axis; races refer to them by number.
+/// Every label once, with its value in each axis. Races refer to labels by number.
 class Labels {
  public:
   std::size_t add(const std::string& label, const KernelConfig& config) {
@@ -97,7 +96,8 @@ struct Timed {
   double time_us;
 };
 
-/// The fastest half of what may stay, and every so many of the others.
+/// Thins to `most` configs: the fastest for one half, and the others sampled evenly for the other
+/// half.
 std::vector<Timed> thinned(std::vector<Timed> fastest_first, std::size_t most) {
   if (fastest_first.size() <= most) return fastest_first;
   const std::size_t kept = most / 2, others = fastest_first.size() - kept, wanted = most - kept;

@@ -1,4 +1,4 @@
-// The sections that come from races: the best of each problem, and one race at full load.
+// The sections made from races: the best of each problem, and one race at full load.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ const char* name_of(Stage stage) {
 
 constexpr std::array kPdlKinds = {PdlKind::kOff, PdlKind::kSafe, PdlKind::kWeights};
 
-/// The races with the configs of some PDL kinds only; baselines stay.
+/// The races, reduced to the configs of some PDL kinds; baselines stay.
 class RacesByKind {
  public:
   explicit RacesByKind(std::span<const RecordedRace> races) : races_(races) {
@@ -71,14 +71,14 @@ bool is_same_result(const BestRow& a, const BestRow& b) {
          a.problem.same_problem(b.problem);
 }
 
-/// A row of the report, and which PDL kinds may be allowed for it to be the answer.
+/// A row of the report, and the allowed PDL kinds for which it is the answer.
 struct Answer {
   BestRow row;
   std::vector<std::string> levels;
 };
 
-/// Of each problem and regime: what is best with no PDL, with `safe` allowed, and with all allowed
-/// (which `best` answers); and the best config of each kind. In the order of `best`.
+/// For each problem and regime: the best with no PDL, with `safe` allowed, and with all kinds
+/// allowed (the answer of `best`); also the best config of each kind. In the order of `best`.
 std::vector<Answer> answers_of(std::span<const RecordedRace> races) {
   const RacesByKind by_kind(races);
   std::vector<Answer> found;
@@ -108,10 +108,10 @@ std::vector<Answer> answers_of(std::span<const RecordedRace> races) {
   return found;
 }
 
-/// The place of a row's race among those whose configs the report has.
+/// The index of the race of a row among the races whose configs are in the report.
 using RaceIndex = std::function<std::optional<std::size_t>(const BestRow&)>;
 
-/// Rows and their JSON have the same order.
+/// Rows and their JSON are in the same order.
 Json rows_json(std::span<const Answer> answers, const RaceIndex& race_index) {
   std::vector<BestRow> rows;
   for (const Answer& answer : answers) rows.push_back(answer.row);
@@ -133,7 +133,7 @@ Json rows_json(std::span<const Answer> answers, const RaceIndex& race_index) {
   return list;
 }
 
-/// Below the ridge memory bounds, and the clock says nothing about the tensor cores.
+/// Below the ridge, memory is the bound, and the clock says nothing about the tensor cores.
 bool bound_by_tensor_cores(const BestRow& row, const Device& device) {
   return row.sm_mhz && row.label && row.problem.intensity() >= device.ridge();
 }
@@ -157,7 +157,7 @@ Json ceilings(std::span<const BestRow> rows, const Device* device) {
   return list;
 }
 
-/// What a study measured memory to give, of all ways to read it the best.
+/// The memory bandwidth that a study measured: the best over all ways to read.
 std::optional<double> measured_read_tbps(std::span<const RecordedStudy> studies) {
   std::optional<double> best;
   for (const RecordedStudy& recorded : studies) {
@@ -255,7 +255,7 @@ std::vector<Section> best_sections(const Known& known) {
 }
 
 Json sustained_section(const Known& known) {
-  // The largest GEMM whose winner and cublas had windows of their own, in its newest race.
+  // The largest GEMM whose winner and cublas both had windows of their own, in its newest race.
   const RecordedRace* chosen = nullptr;
   BestRow winner;
   for (const RecordedRace& race : known.races) {

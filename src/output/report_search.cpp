@@ -1,4 +1,4 @@
-// The sections that come from races of whole spaces: tile sizes, and searches played again.
+// The sections made from races of whole spaces: tile sizes, and replayed searches.
 #include <algorithm>
 #include <future>
 #include <iterator>
@@ -18,14 +18,16 @@ namespace {
 
 constexpr double kShares[] = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4};
 constexpr int kSeeds = 5;
-/// 0: not at all. What a search that learns is told costs a look at every config, so that a budget
-/// costs its square: fewer where chance has less part, and none where little is left to find.
+/// Number of seeds; 0 skips the search. A search that learns looks at every config for each result
+/// that it is told, so its cost grows with the square of the budget. Larger budgets, where chance
+/// matters less, get fewer seeds. The largest get none, because little is left to find.
 int seeds_of(StrategyKind strategy, double share) {
   if (!learns(strategy)) return kSeeds;
   return share <= 0.01 ? 3 : share <= 0.03 ? 1 : 0;
 }
 
-/// A race of fewer was itself a search, or of so small a space that 1 % of it is nothing.
+/// A race with fewer configs was itself a search, or its space is so small that 1 % of it is
+/// nothing.
 constexpr std::size_t kSearched = 200;
 
 void add_races(Source& source, std::span<const RecordedRace> races, const Truth& truth) {
@@ -39,7 +41,7 @@ void add_races(Source& source, std::span<const RecordedRace> races, const Truth&
 
 using Tile = std::pair<int, int>;  // bm, bn
 
-/// All that the space has for such a problem.
+/// All configs that the space has for such a problem.
 std::vector<KernelConfig> configs_for(const GemmProblem& problem,
                                       std::span<const KernelConfig> space) {
   std::vector<KernelConfig> configs;
@@ -48,7 +50,7 @@ std::vector<KernelConfig> configs_for(const GemmProblem& problem,
   return configs;
 }
 
-/// None for kernels without tiles.
+/// nullopt for kernels without tiles.
 std::optional<Tile> tile_of(const KernelConfig& config) {
   return std::visit(
       [](const auto& c) -> std::optional<Tile> {
@@ -58,7 +60,7 @@ std::optional<Tile> tile_of(const KernelConfig& config) {
       config);
 }
 
-/// Of each tile that was measured or that `valid` has.
+/// One cell for each tile that was measured or that `valid` has.
 Json cells_json(const Truth& truth, std::span<const KernelConfig> valid) {
   struct Cell {
     const Truth::Entry* best = nullptr;
@@ -124,7 +126,7 @@ Json tiles_section(const Known& known) {
 
 namespace {
 
-/// Of searches by one strategy on all of `truths`, at every budget.
+/// Results of searches by one strategy on all of `truths`, at every budget.
 Json points_of(StrategyKind strategy, std::span<const Truth> truths,
                std::span<const std::vector<double>> predicted_us) {
   Json points = Json::array();

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string prefix_of(const fs::path& target) {
-  // With its number it must stay a name that a file system takes.
+  // With its number, the name must stay within the limit of file systems.
   constexpr std::size_t kLongest = 200;
   return fmt::format(".{}.hgemm-new.", target.filename().string().substr(0, kLongest));
 }
@@ -29,7 +29,7 @@ int open_folder(const fs::path& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/// False, with errno, if it is not known to be on the disk.
+/// Returns false and sets errno if the content is not known to be on the disk.
 bool sync(const fs::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return false;
@@ -40,7 +40,7 @@ bool sync(const fs::path& path) {
   return synced;
 }
 
-/// What no other folder mends is not for the user to change.
+/// Whether the error is one that the user can fix by another folder.
 bool is_users(int error) {
   constexpr int kUsers[] = {EACCES,       EPERM, EROFS,  ENOTDIR, ENOENT,
                             ENAMETOOLONG, ELOOP, EEXIST, EISDIR};
@@ -90,7 +90,7 @@ StagedFolder::~StagedFolder() {
   std::error_code ignored;
   if (!staging_.empty()) fs::remove_all(staging_, ignored);
   if (lock_ >= 0) close(lock_);
-  // Those that were made for a target that is not there: empty, or not removed.
+  // Folders that were created for a target that does not exist: removed if empty.
   if (first_made_.empty() || fs::exists(target_, ignored)) return;
   for (fs::path made = target_.parent_path(); is_within(made, first_made_);
        made = made.parent_path()) {
@@ -120,7 +120,7 @@ void StagedFolder::make_parents() {
   if (error) refuse(shown_, error.value());
 }
 
-/// False, with errno, if it cannot be made there.
+/// Returns false and sets errno if it cannot be created there.
 bool StagedFolder::make_staging(const fs::path& where) {
   constexpr int kMost = 1000;
   for (int number = getpid(), tries = 0; tries < kMost; ++number, ++tries) {
@@ -129,7 +129,7 @@ bool StagedFolder::make_staging(const fs::path& where) {
       if (errno == EEXIST) continue;
       return false;
     }
-    // Another process may take it for abandoned until it is locked.
+    // Until it is locked, another process may take it for abandoned.
     const int fd = open_folder(path);
     struct stat opened {
     }, named{};
@@ -206,7 +206,8 @@ void StagedFolder::publish() {
   sync(target_.parent_path());
 }
 
-/// Where there was no folder, or nobody's: an empty one.
+/// Renames to a target that does not exist. rename() also replaces an empty folder that appeared in
+/// the meantime.
 bool StagedFolder::appear() {
   std::error_code error;
   if (fs::exists(target_, error)) return false;
@@ -215,7 +216,7 @@ bool StagedFolder::appear() {
     return true;
   }
   if (errno != EEXIST && errno != ENOTEMPTY) refuse(shown_, errno);
-  return false;  // somebody was faster
+  return false;  // another process was faster
 }
 
 bool StagedFolder::may_exchange() const {
@@ -240,7 +241,7 @@ bool StagedFolder::may_exchange() const {
   return !error && chmod(staging_.c_str(), theirs.st_mode & 07777) == 0;
 }
 
-/// What was the target is then the staging folder, which is removed.
+/// The old target is then the staging folder, which is removed.
 bool StagedFolder::exchange() const {
   return may_exchange() &&
          renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0;

@@ -47,7 +47,7 @@ std::vector<std::string> keys_of(const Table& table) {
   return keys;
 }
 
-/// The columns of one name; a name is a key, or what stands above the column.
+/// The columns of one name: a key, or the heading of the column.
 std::vector<std::size_t> columns_named(const Table& table, const std::string& name) {
   std::vector<std::size_t> found;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
@@ -74,7 +74,7 @@ std::vector<std::size_t> chosen_columns(const Table& table, const Style& style) 
 
 // ---- Order ----
 
-/// The number that a cell is, or begins with before a space.
+/// The number that a cell is, or that it begins with before a space.
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -184,7 +184,7 @@ class TextTable {
     }
   }
 
-  /// Groups stand above the first of their columns.
+  /// The heading of a group is above the first of its columns.
   void add_groups() {
     std::string line;
     std::size_t at = 0;

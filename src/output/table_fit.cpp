@@ -9,7 +9,7 @@
 namespace hgemm {
 namespace {
 
-/// A column whose cells are wrapped is at least so wide, if there is so much to show.
+/// Minimum width of a column with wrapped cells, if its content is that wide.
 constexpr std::size_t kLeastWrapped = 16;
 
 class Fitter {
@@ -67,9 +67,9 @@ class Fitter {
     });
   }
 
-  /// Those of `candidates` that fit side by side, the lowest ranks first.
+  /// The `candidates` that fit side by side, the lowest ranks first.
   std::vector<std::size_t> choose(const std::vector<std::size_t>& candidates) const {
-    // Columns of one key stand or go together, whatever their groups.
+    // Columns with the same key are kept or dropped together, whatever their groups.
     std::vector<std::vector<std::size_t>> units;
     for (const std::size_t c : candidates) {
       const auto known = std::ranges::find_if(units, [&](const auto& unit) {
@@ -90,7 +90,8 @@ class Fitter {
     for (const auto& unit : units) {
       std::size_t more = 0;
       for (const std::size_t c : unit) more += least(c) + kColumnGap;
-      // Nothing takes the place of what matters more, nor of what stands before it by place alone.
+      // A column never takes the place of one that matters more, or of an earlier one ranked by
+      // place.
       const bool optional = rank(unit.front()) >= Table::kOptional;
       if (lacks_essential && optional) break;
       if (lacks_by_place && is_by_place(unit.front())) continue;
@@ -102,7 +103,7 @@ class Fitter {
       used += more;
       line.insert(line.end(), unit.begin(), unit.end());
     }
-    // As they were, from left to right.
+    // In the original order, from left to right.
     std::vector<std::size_t> ordered;
     for (const std::size_t c : candidates) {
       if (std::ranges::find(line, c) != line.end()) ordered.push_back(c);
@@ -110,7 +111,7 @@ class Fitter {
     return ordered;
   }
 
-  /// Wrapped columns share what room is left.
+  /// Wrapped columns share the remaining width.
   Fitted with_widths(const std::vector<std::size_t>& line,
                      const std::vector<std::size_t>& below) const {
     Fitted fitted{.line = {}, .below = below, .left_out = {}};
@@ -140,7 +141,7 @@ class Fitter {
   const std::vector<std::size_t>& chosen_;
   bool by_order_;
   std::size_t width_;
-  std::vector<std::size_t> natural_;  ///< by column: that of its widest cell
+  std::vector<std::size_t> natural_;  ///< by column: the width of its widest cell
 };
 
 }  // namespace

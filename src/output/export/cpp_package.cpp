@@ -1,5 +1,5 @@
-// The source package: package/, the kernel headers that its kernels need, and what is written here:
-// src/table.h (the kernels and the rows), the README and the tables.
+// The source package: package/, the kernel headers that its kernels need, and the files that are
+// generated here: src/table.h (the kernels and the rows), the README and the tables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 namespace hgemm {
 namespace {
 
-/// The kernels of a package, and of each row which one computes it and which one others like it.
+/// The kernels of a package; for each row the kernel that computes it and the kernel for similar
+/// problems.
 struct Kernels {
   static constexpr int kNone = -1;
   std::vector<Kernel> kernels;
@@ -34,8 +35,8 @@ struct Kernels {
   }
 };
 
-/// A kernel that is made for one problem computes no other: it brings its general twin along,
-/// unless kernels were to be few.
+/// A kernel that is specialised for one problem computes no other. Its general twin is added too,
+/// unless the number of kernels is limited.
 Kernels kernels_of(const ExportPlan& plan) {
   Kernels all;
   for (const ExportRow& row : plan.rows) {
@@ -50,8 +51,8 @@ Kernels kernels_of(const ExportPlan& plan) {
   return all;
 }
 
-/// What the definitions of these kernels and the package's own sources need, with all that it
-/// includes.
+/// The files that the definitions of these kernels and the sources of the package need, with
+/// everything that these include.
 std::vector<ExportFile> kernel_files(const Kernels& all, const PackageSources& sources) {
   constexpr std::string_view kFolder = "kernels/";
   std::vector<std::string> wanted;
@@ -144,7 +145,7 @@ std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& vali
   for (const EmbeddedFile& file : sources.package) {
     constexpr std::string_view kPackage = "package/";
     std::string path(file.path);
-    // What is from src/ has the same place there as here.
+    // Files from src/ keep their place.
     if (path.starts_with(kPackage)) path.erase(0, kPackage.size());
     std::string text(file.text);
     if (path == "README.md") {

@@ -1,8 +1,9 @@
-// CUTLASS: which kernels of its library are the nearest to ours, as cutlass_profiler takes them.
+// CUTLASS: the kernels of its library that are the nearest to ours, in the form that
+// cutlass_profiler accepts.
 //
-// After NVIDIA/cutlass: names as in media/docs/cpp/profiler.md and the changelog of 3.9; the list
-// of tests (--testlist-file) as python/cutlass_library/heuristics.py writes it, a line for each
-// with operation_name and the problem; raster orders and swizzle as in --help of the profiler.
+// Sources in NVIDIA/cutlass: names from media/docs/cpp/profiler.md and the changelog of 3.9; the
+// list of tests (--testlist-file) as python/cutlass_library/heuristics.py writes it, one line for
+// each with operation_name and the problem; raster orders and swizzle from --help of the profiler.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace hgemm {
 namespace {
 
-/// What the profiler is asked for. Of a swap-AB kernel it is the transposed problem.
+/// The problem for the profiler: the transposed one for a swap-AB kernel.
 struct Test {
   std::string kernel;
   long long m, n, k;
@@ -25,8 +26,8 @@ struct Test {
   int split_k_slices;
 };
 
-/// A cooperative kernel has two consumers, each with 64 rows or more; with fewer rows it is
-/// ping-pong, which stream-K does not go with.
+/// A cooperative kernel has two consumers, each with 64 rows or more. With fewer rows the kernel is
+/// ping-pong, which does not support stream-K.
 Test test_of(const GemmProblem& problem, bool swapped, int tile_m, int tile_n, int tile_k,
              const TiledConfig& c) {
   tile_n = std::max(16, tile_n);
@@ -53,7 +54,7 @@ Test test_of(const GemmProblem& problem, bool swapped, int tile_m, int tile_n, i
       std::clamp(band, 1, 8),
       stream_k ? c.splits : 1};
 }
-/// None for kernels that multiply by CUDA cores.
+/// nullopt for kernels that multiply on CUDA cores.
 std::optional<Test> test_of(const GemmProblem& problem, const KernelConfig& config) {
   if (const auto* tiled = std::get_if<TiledConfig>(&config)) {
     return test_of(problem, false, tiled->bm, tiled->bn, tiled->bk, *tiled);

@@ -1,4 +1,4 @@
-// What an export lacks of the tuned table: said to whoever made it, with the flag that changes it.
+// Reports what an export lacks compared with the tuned table, with the flag that changes it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace hgemm {
 namespace {
 
-/// Values by their reason, in the order in which the reasons come first.
+/// Values by their reason, in the order in which the reasons first appear.
 template <class Value>
 using ByReason = std::vector<std::pair<std::string, std::vector<Value>>>;
 
@@ -49,7 +49,7 @@ std::string speed_kept(std::span<const ExportPlan::Replaced* const> replaced) {
 const char* why_not_in(ExportFormat format, const ExportRow& row) {
   if (format == ExportFormat::kTriton) return why_not_in_triton(row);
   if (format == ExportFormat::kCutlass) return why_not_in_cutlass(row);
-  return nullptr;  // these have all rows
+  return nullptr;  // these formats have all rows
 }
 
 std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {

@@ -19,9 +19,9 @@ constexpr const char* kNoWholeSpace =
     "few kernels are chosen from whole spaces, and none was measured there; it may have a row "
     "without --max-kernels";
 
-/// Why a package may not have the kernel of that label for the problem: a verb and what follows.
-/// Null if it may. Kernels whose CTAs wait for each other in memory are launched cooperatively
-/// there, which nobody promises to go with dependent launch.
+/// Why a package may not contain the kernel of that label for the problem, as a phrase that starts
+/// with a verb; null if it may. A package launches kernels whose CTAs wait for each other in memory
+/// cooperatively, and nothing guarantees that this works with dependent launch.
 const char* why_not_exportable(const std::string& label, const GemmProblem& problem, PdlKind pdl) {
   const KernelConfig config = parse_label(label);
   if (is_probed(config)) return "has cycle stamps";
@@ -43,7 +43,7 @@ bool is_exportable(const std::string& label, const GemmProblem& problem, PdlKind
   return why_not_exportable(label, problem, pdl) == nullptr;
 }
 
-/// Baselines, and the configs that `keep` takes by their label and the problem.
+/// Keeps baselines and the configs for which `keep` (called with label and problem) is true.
 template <class Keep>
 void keep_trials(std::vector<RecordedRace>& races, const Keep& keep) {
   for (RecordedRace& race : races) {
@@ -53,7 +53,7 @@ void keep_trials(std::vector<RecordedRace>& races, const Keep& keep) {
   }
 }
 
-/// The row of one config: from races that measured it to the end, if there are any.
+/// The row of one config, from the races that measured it to the end if there are any.
 BestRow row_of(const std::vector<RecordedRace>& races, const GemmProblem& problem,
                const std::string& config_label) {
   std::vector<RecordedRace> here;
@@ -85,7 +85,7 @@ bool has_config(std::span<const RecordedRace> races, const GemmProblem& problem)
   });
 }
 
-/// Why there is no row; `races` are those of the regime, with configs of any sort.
+/// Why there is no row. `races` are those of the regime, with configs of any kind.
 const char* why_none(std::span<const RecordedRace> races, const GemmProblem& problem, PdlKind pdl) {
   if (const char* reason = why_no_kernel(problem)) return reason;
   if (!has_config(races, problem)) return "never recorded";
@@ -106,8 +106,8 @@ void add_best(ExportPlan& plan, const std::vector<RecordedRace>& races,
   }
 }
 
-/// `all`: with the configs that may not be exported, beside which the others may have left a race
-/// before its end.
+/// `all` includes the configs that may not be exported. Beside them, the others may have left a
+/// race before its end.
 void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
                    std::span<const RecordedRace> all, const ExportAim& aim) {
   std::vector<Truth> known = truths(all);
@@ -139,7 +139,7 @@ void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
   }
 }
 
-/// Which rows have another kernel than the fastest that is recorded, and why.
+/// The rows whose kernel is not the fastest recorded one, with the reason.
 void find_replaced(ExportPlan& plan, std::span<const RecordedRace> all, const ExportAim& aim,
                    const IsCurrent& is_current) {
   std::vector<GemmProblem> problems;
@@ -161,8 +161,8 @@ void find_replaced(ExportPlan& plan, std::span<const RecordedRace> all, const Ex
   }
 }
 
-/// Nothing that is recorded is dropped without a word, where all of it was asked for.
-/// `recorded`: all races; `all`: those of the regime.
+/// Reports every recorded problem that has no row, if all problems were requested. `recorded`: all
+/// races; `all`: the races of the regime.
 void find_left_out(ExportPlan& plan, std::span<const RecordedRace> recorded,
                    std::span<const RecordedRace> all, const ExportAim& aim) {
   if (!aim.problems.empty()) return;
@@ -200,7 +200,7 @@ void check_one_gpu(const ExportPlan& plan) {
   }
 }
 
-/// Of versions as people write them: 580.95 is before 580.159.
+/// Compares versions by the numbers in them: 580.95 is before 580.159.
 bool is_older(std::string_view a, std::string_view b) {
   while (!a.empty() || !b.empty()) {
     int numbers[2] = {};

@@ -82,7 +82,7 @@ ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
                                     {"left_out", left_out}})};
 }
 
-/// Comment lines first, which readers of CSV can be told to skip.
+/// Starts with comment lines, which CSV readers can be told to skip.
 ExportFile table_csv(const ExportPlan& plan, const Validity& validity) {
   const std::string text = "# hgemm-tune export 1\n" + comment_lines(validity_json(validity));
   std::vector<Json> rows;

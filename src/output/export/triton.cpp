@@ -1,11 +1,11 @@
-// Triton: a list of triton.Config for a tl.dot matmul, and the autotuner's results.
+// Triton: a list of triton.Config for a tl.dot matmul, and the results of the autotuner.
 //
-// Formats after triton-lang/triton, python/triton/runtime/autotuner.py: Config's fields; a key is
-// the values of the arguments named by `key`, then the types of all tensors; check_disk_cache()'s
-// file has "key" and "configs_timings", pairs of a Config's fields and three quantiles in ms. The
-// name of that file holds a hash of the user's own kernel, so that only Triton can put it in place:
-// the module's seed() fills Autotuner.cache instead. Meta-parameters are named as in Triton's
-// tutorial 03-matrix-multiplication.
+// Formats from triton-lang/triton, python/triton/runtime/autotuner.py. Config: its fields. Key: the
+// values of the arguments named by `key`, then the types of all tensors. File of
+// check_disk_cache(): "key" and "configs_timings", which has pairs of a Config's fields and three
+// quantiles in ms. The name of that file contains a hash of the user's own kernel, so only Triton
+// can create it. The seed() function of the module fills Autotuner.cache instead. Meta-parameters
+// have the names of Triton's tutorial 03-matrix-multiplication.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace hgemm {
 namespace {
 
-/// A config as Triton has it.
+/// A config in the terms of Triton.
 struct TritonTile {
   int block_m = 0, block_n = 0, block_k = 0;
   int group_m = 0;  ///< tiles along M of a band
@@ -28,9 +28,9 @@ struct TritonTile {
   bool operator==(const TritonTile&) const = default;
 };
 
-/// Shared memory of one CTA, less what Triton itself takes.
+/// Shared memory of one CTA, minus the part that Triton itself uses.
 constexpr int kSmemBytes = DeviceLimits{}.smem_bytes_per_cta - 1024;
-constexpr int kLeastBlock = 16;  ///< of tl.dot, in each dimension
+constexpr int kLeastBlock = 16;  ///< minimum of tl.dot in each dimension
 
 int power_of_two(int extent) {
   return std::max(kLeastBlock, static_cast<int>(std::bit_floor(static_cast<unsigned>(extent))));
@@ -93,7 +93,7 @@ def seed(autotuner):
         autotuner.cache[(m, n, k, inputs, inputs, output)] = CONFIGS[index]
 )";
 
-/// None for kernels that multiply by CUDA cores.
+/// nullopt for kernels that multiply on CUDA cores.
 std::optional<TritonTile> triton_tile(const KernelConfig& c) {
   TritonTile tile;
   if (const auto* tiled = std::get_if<TiledConfig>(&c)) {
