@@ -56,8 +56,8 @@ class StagedFolder {
   std::filesystem::path shown_;   ///< the user's spelling, for messages
   std::filesystem::path target_;  ///< without links
   std::filesystem::path staging_;
-  std::filesystem::path
-      first_made_;  ///< the first of the folders above the target that was created
+  /// The first of the folders above the target that was created.
+  std::filesystem::path first_made_;
   std::set<std::filesystem::path> files_, folders_;  ///< paths in the content, relative
   int lock_ = -1;  ///< on the staging folder, while this process lives
 };

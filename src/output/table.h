@@ -42,8 +42,8 @@ struct Table {
     std::string name;
     bool right = true;
     Fit fit = Fit::kWhole;
-    int rank =
-        kByPlace;  ///< the highest rank is left out first, rank 0 never; kByPlace: from the right
+    /// The highest rank is left out first, rank 0 never; kByPlace: from the right.
+    int rank = kByPlace;
     std::string key = "";    ///< for --columns and --sort; empty: the name's letters and digits
     std::string group = "";  ///< a heading over neighbouring columns of the same group
   };

@@ -34,8 +34,8 @@ enum class Objective : std::uint8_t { kTime, kEnergy };
 struct Finalist {
   std::string label;
   std::optional<Ratio> cublas;
-  std::optional<Ratio>
-      winner;  ///< to the winner; below 1 it is slower; nullopt if the winner ran in another race
+  /// To the winner; below 1 it is slower; nullopt if the winner ran in another race.
+  std::optional<Ratio> winner;
   std::optional<double> joules;
 };
 
@@ -65,8 +65,8 @@ struct BestRow {
   std::optional<double> cublas_time_us, cublaslt_time_us;
   std::string cublaslt_label;
   std::optional<double> sm_mhz;
-  std::optional<double>
-      peak_fraction;  ///< fraction of the dense tensor peak at sm_mhz: sm_count x 4096 x clock
+  /// Fraction of the dense tensor peak at sm_mhz: sm_count x 4096 x clock.
+  std::optional<double> peak_fraction;
   /// Median of the per-round ratios of cycles (time x clock): the ratio to cublas if both ran at
   /// the same clock.
   std::optional<double> cublas_cycles;
@@ -77,7 +77,7 @@ struct BestRow {
   bool verified = false;
   /// Objective kTime: finalists of the winner's race that cannot be told from it, fastest first.
   /// That is the case where the interval of Finalist::winner reaches above 1 / (1 + kTieMargin), or
-  /// where there is no interval. Objective kEnergy: finalists whose joules are within kTieMargin.
+  /// where there is no interval. Objective kEnergy: finalists with joules within kTieMargin.
   std::vector<std::string> ties;
   std::vector<Finalist> finalists;  ///< the winner, then the others, best first; empty if screened
   /// The values behind the winner's medians, one per round, for callers that resample them.
@@ -103,7 +103,7 @@ using IsCurrent = std::function<bool(const Trial&, const GemmProblem&)>;
 /// on. The winner is the finalist with the highest ratio to cublas: ratios are comparable between
 /// races, times are not. With several environments, the newest one that has a trial of a config at
 /// the problem answers. If a config was measured to the end several times, its newest trial counts.
-/// A config whose newest trial is not ok (verify found it wrong) is left out. Brief races answer
+/// A config is left out if its newest trial is not ok (verify found it wrong). Brief races answer
 /// only where there is no race of full effort.
 ///
 /// Kernels of different sources are not mixed. If `is_current` is true for all configs of the

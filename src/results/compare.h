@@ -25,8 +25,8 @@ struct ComparedRow {
   /// share (clock, temperature) cancel. The verdict uses this value where both ratios are known.
   std::optional<Change> ratio;
   std::optional<Change> time;  ///< A's winner's time over B's
-  std::optional<Change>
-      cycles;  ///< the same in cycles of the SM clock, without the effect of the clock
+  /// The same in cycles of the SM clock, without the effect of the clock.
+  std::optional<Change> cycles;
   bool same_winner = false;  ///< both winners have the same label
   bool tied = false;         ///< each winner is among the other's ties, or the labels are equal
   /// Judged by `ratio`, or by `time` where there is no ratio. kSlower and kFaster: the interval
@@ -50,8 +50,8 @@ struct Repeatability {
   int same_winner = 0;
   int agreeing = 0;    ///< same winner, or each winner in the other's tie set
   int candidates = 0;  ///< finalists of both recordings
-  double median_moved =
-      0;  ///< median movement of the candidates' ratio to cublas; NaN if there are none
+  /// Median movement of the candidates' ratio to cublas; NaN if there are none.
+  double median_moved = 0;
   double largest_moved = 0;
   double median_winner_moved = 0;  ///< the same for the ratio of the winners, whichever config won
   double largest_winner_moved = 0;
@@ -63,8 +63,8 @@ struct Comparison {
   std::vector<Repeatability> repeatability;  ///< by regime
   /// Rows of B in which every config failed while A has a winner: the worst kind of regression.
   std::vector<BestRow> lost;
-  std::vector<GemmProblem> only_in_a,
-      only_in_b;  ///< the other has no winner there, and the problem is not in `lost`
+  /// The other has no winner there, and the problem is not in `lost`.
+  std::vector<GemmProblem> only_in_a, only_in_b;
   /// Differences between the environments of the rows, such as "driver 580.1 -> 590.2", and between
   /// the paces of their samples. Empty if there are none.
   std::vector<std::string> environment_changes;

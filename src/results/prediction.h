@@ -32,12 +32,12 @@ struct Prediction {
   GemmProblem problem;
   std::string label;    ///< empty: refused
   std::string refusal;  ///< why there is no prediction and what to do; empty if there is a label
-  double ratio =
-      0;  ///< cublas' time over the config's: the ratio of the best configs near this shape
+  /// Time of cublas over the config's: the ratio of the best configs near this shape.
+  double ratio = 0;
   /// Interval of the ratio: contains the measured value with probability kCoverage.
   Interval interval;
-  std::vector<GemmProblem>
-      from;  ///< the nearest shapes that the prediction is based on, at most three
+  /// The nearest shapes that the prediction is based on, at most three.
+  std::vector<GemmProblem> from;
 };
 
 /// A row that was predicted from the other rows of its class, with its measured result.
@@ -48,8 +48,8 @@ struct LeftOut {
   double fraction = 0;  ///< the config's share of the best speed at the shape
   double distance = 0;  ///< squared distance to the nearest other row, in powers of two
 
-  double log_error()
-      const;  ///< absolute log error of the ratio; infinite if the config did not end ok
+  /// Absolute log error of the ratio; infinite if the config did not end ok.
+  double log_error() const;
 };
 
 /// Half the width of the interval, as the log of a factor: the smallest one that contained

@@ -43,8 +43,8 @@ struct ReplayRow {
   std::string strategy;      ///< name of the strategy, or of the database whose winner is judged
   std::size_t configs = 0;   ///< in the space
   std::size_t measured = 0;  ///< configs that the search measured
-  double best_fraction =
-      0;  ///< best measured speed over the best of all; the median over several seeds
+  /// Best measured speed over the best of all; the median over several seeds.
+  double best_fraction = 0;
   double worst_fraction = 0;  ///< the worst over the seeds
   std::string found;          ///< label of the fastest that the first seed measured
   std::string best;           ///< of all

@@ -44,7 +44,7 @@ struct ExportPlan {
   /// Problems without a row: among the requested ones, or among all recorded ones if none were
   /// requested.
   std::vector<LeftOut> left_out;
-  /// A row whose kernel is not the fastest one recorded at its problem.
+  /// A row with a kernel that is not the fastest one recorded at its problem.
   struct Replaced {
     GemmProblem problem;
     std::string winner;              ///< label of the fastest config
@@ -73,8 +73,8 @@ ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
 struct Validity {
   std::string gpu_name;
   int compute_major = 0, compute_minor = 0, sm_count = 0;
-  std::string driver_min, driver_max, cuda_min,
-      cuda_max;  ///< range of the versions that the rows were measured with
+  /// Range of the versions that the rows were measured with.
+  std::string driver_min, driver_max, cuda_min, cuda_max;
   std::vector<std::string> measured_kernels;  ///< hashes of the kernel sources of the rows
   std::string kernel_hash;                    ///< hash of the kernel sources of this program
   std::string revision;                       ///< of this program

@@ -139,7 +139,7 @@ void add_portfolio(ExportPlan& plan, const std::vector<RecordedRace>& races,
   }
 }
 
-/// The rows whose kernel is not the fastest recorded one, with the reason.
+/// The rows with a kernel that is not the fastest recorded one, and the reason.
 void find_replaced(ExportPlan& plan, std::span<const RecordedRace> all, const ExportAim& aim,
                    const IsCurrent& is_current) {
   std::vector<GemmProblem> problems;
