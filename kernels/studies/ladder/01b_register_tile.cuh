@@ -1,6 +1,6 @@
 // Step 1b: the starting point of the article: tiles of A and B in shared memory, a tile of D in the
-// registers of each thread. An element that was loaded once serves 128 products; one in a register
-// serves 8. The tensor cores still idle.
+// registers of each thread. An element that is loaded once serves 128 products; one in a register
+// serves 8. The tensor cores are still idle.
 #pragma once
 
 #include "studies/ladder/common.cuh"

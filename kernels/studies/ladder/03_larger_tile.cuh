@@ -1,10 +1,10 @@
 // Step 3: a larger tile. 128 x 128 elements of D take two wgmmas of 64 x 128 for each 16 of K, and
-// half the bytes per product of 64 x 64. Loads and products still take turns.
+// need half as many bytes per product as 64 x 64. Loads and products still take turns.
 //
-// The store is store_tile's (common.cuh), written as in the article: D with a 32-bit index, column
-// * stride + row. The index may wrap around, so the compiler cannot relate two of them, and each of
-// the 128 stores of a thread computes its own 64-bit address: more than twice as many instructions
-// as from one pointer.
+// The store is store_tile's (common.cuh), written as in the article: D has a 32-bit index, column *
+// stride + row. The index may wrap around, so the compiler cannot relate two of them, and each of
+// the 128 stores of a thread computes its own 64-bit address. This takes more than twice as many
+// instructions as stores from one pointer.
 #pragma once
 
 #include "studies/ladder/block_barrier.cuh"

@@ -1,7 +1,7 @@
-// Step 5: 128 x 256 elements of D, as large as two consumer warpgroups can hold: each takes 64 rows
-// of the left operand and shares the right one. With its 128 accumulators and all else a consumer
-// thread needs more registers than 384 threads can have, so the producer's warps, which need few,
-// give theirs away (setmaxnreg).
+// Step 5: 128 x 256 elements of D, the largest tile that two consumer warpgroups can hold. Each
+// takes 64 rows of the left operand, and both share the right one. A consumer thread has 128
+// accumulators and in all needs more registers than 384 threads can have each. The producer's warps
+// need few, so they give theirs away (setmaxnreg).
 #pragma once
 
 #include "studies/ladder/block_barrier.cuh"

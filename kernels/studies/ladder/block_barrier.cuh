@@ -1,10 +1,11 @@
-// A barrier as cuda::barrier<thread_scope_block> is used: every thread that takes part arrives,
-// gets a token for the phase it arrived in, and waits for that phase by polling.
+// A barrier with the interface of cuda::barrier<thread_scope_block>: every participating thread
+// arrives, gets a token for the phase in which it arrived, and waits for that phase by polling.
 //
-// NVRTC has no libcu++ here, so this is written to cost what that costs. Read from the PTX that
-// nvcc 13.0 makes of cuda::barrier: arrive() is one mbarrier.arrive that returns the state; wait()
-// reads %globaltimer even if the phase is already complete, polls try_wait 16 times, then looks at
-// the timer between polls, and sleeps a quarter of what it has waited (a millisecond at most) once
+// NVRTC has no libcu++ here, so this class imitates its cost, which was read from the PTX that nvcc
+// 13.0 makes of cuda::barrier. arrive() is one mbarrier.arrive that returns the state. wait() reads
+// %globaltimer even if the phase is already complete, polls try_wait 16 times, then reads the timer
+// between polls. Once it has waited for more than 40 us, it sleeps a quarter of that time (a
+// millisecond at most). One thing is added: it traps after kWaitLimitNs.
 // that is over 40 us. What is added: it traps after kWaitLimitNs.
 #pragma once
 
@@ -26,7 +27,7 @@ struct BlockBarrier {
                  : "memory");
     return token;
   }
-  /// The phase is not complete before `bytes` more have been copied.
+  /// The phase does not complete before `bytes` more have been copied.
   __device__ __forceinline__ u64 arrive_expect(u32 bytes) const {
     u64 token;
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;"

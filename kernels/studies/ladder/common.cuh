@@ -1,9 +1,9 @@
 // Shared by the Hopper steps: the product of one k block, the simplest store, the stopwatch.
 //
-// The article that the steps follow (see hopper_steps.h) has a column-major result. Ours is
-// row-major, which is the same memory if the operands change places: D^T = B A^T. So here the LEFT
-// operand, of which wgmma takes 64 rows at a time, is our B (its rows are D's columns), and the
-// RIGHT operand, up to 256 rows at a time, is our A (its rows are D's rows).
+// The article that the steps follow (see hopper_steps.h) has a column-major result. Here it is
+// row-major, which is the same memory if the operands are exchanged: D^T = B A^T. So the LEFT
+// operand, of which wgmma takes 64 rows at a time, is B (its rows are D's columns). The RIGHT
+// operand, of which it takes up to 256 rows at a time, is A (its rows are D's rows).
 #pragma once
 
 #include "common/ptx.cuh"
@@ -25,11 +25,11 @@ HGEMM_HOST_DEVICE constexpr u32 tile_bytes(int rows) { return static_cast<u32>(r
 inline constexpr int kProducerRegisters = 40;
 inline constexpr int kConsumerRegisters = 232;
 
-/// Left tiles (of a CTA each) that the good order visits together; with 8 right ones they make 128
-/// tiles of 128 x 256, about as many as there are SMs.
+/// Left tiles (each of one CTA) that the good order visits together. With 8 right tiles they make
+/// 128 tiles of 128 x 256, about as many as there are SMs.
 inline constexpr int kTilesTogether = 16;
 
-/// The thread of a warpgroup whose cycles a probed build counts; it must not be one that issues
+/// The thread of a warpgroup that counts cycles in a probed build. It must not be one that issues
 /// copies.
 inline constexpr int kWatchedThread = 63;
 
@@ -53,8 +53,8 @@ __device__ __forceinline__ u64 descriptor(u32 address) {
 }
 
 /// Issues the wgmmas of one k block: kBlocks x 64 rows of `left` by 2 x kHalfCols rows of `right`.
-/// Without `accumulate` the first ones overwrite d. Inside the swizzle's atom 16 elements of K are
-/// 32 bytes, which is 2 in a descriptor's units of 16.
+/// Without `accumulate` the first ones overwrite d. Within the swizzle's atom, 16 elements along K
+/// are 32 bytes, which is 2 in a descriptor's units of 16 bytes.
 template <Element kElement, int kBlocks, int kHalfCols>
 __device__ __forceinline__ void multiply(float (&d)[kBlocks][kHalfCols], u32 left, u32 right,
                                          int accumulate = 1) {
@@ -81,7 +81,8 @@ __device__ __forceinline__ void zero(float (&d)[kBlocks][kHalfCols]) {
   }
 }
 
-/// After wgmma.wait_group: the compiler does not know that it is what makes d readable.
+/// Makes d readable for the compiler after wgmma.wait_group; the compiler does not know what that
+/// instruction does.
 template <int kBlocks, int kHalfCols>
 __device__ __forceinline__ void settle(float (&d)[kBlocks][kHalfCols]) {
 #pragma unroll
@@ -113,9 +114,9 @@ __device__ __forceinline__ float widened(unsigned short bits) {
   }
 }
 
-/// A warpgroup's accumulators to D, two bytes a store. Lane l holds rows l / 4 and l / 4 + 8 (of
-/// its warp's 16 in each block of 64), columns 8j + 2 (l % 4) + {0, 1}. `left_row` and `right_row`
-/// are where its tile starts in the operands.
+/// Writes a warpgroup's accumulators to D, two bytes per store. Lane l holds rows l / 4 and l / 4 +
+/// 8 (of its warp's 16 in each block of 64), columns 8j + 2 (l % 4) + {0, 1}. The warpgroup's tile
+/// starts at `left_row` and `right_row` in the operands.
 template <Element kElement, int kBlocks, int kHalfCols>
 __device__ __forceinline__ void store_tile(const float (&d)[kBlocks][kHalfCols],
                                            const LadderParams& params, int left_row,
@@ -149,7 +150,7 @@ class Stopwatch {
       first_ = last_;
     }
   }
-  /// The cycles since the last stop belong to `phase`.
+  /// Counts the cycles since the last stop for `phase`.
   __device__ __forceinline__ void stop(Phase phase) {
     if constexpr (kEnabled) {
       const u32 now = clock();
@@ -158,8 +159,8 @@ class Stopwatch {
       last_ = now;
     }
   }
-  /// For watched threads, at their end. `whole`: the time since the first stamp is the CTA's
-  /// Phase::kKernel.
+  /// Watched threads call it at their end. `whole`: also records the time since the first stamp as
+  /// the CTA's Phase::kKernel.
   __device__ __forceinline__ void write(const LadderParams& params, bool watched, bool whole) {
     if constexpr (kEnabled) {
       if (!watched) return;

@@ -1,12 +1,12 @@
-// Shared by the CUDA-core steps and the first tensor-core step: elements, the place of a CTA's work
-// and, from the register tiles on, how a tile gets into shared memory.
+// Shared by the CUDA-core steps and the first tensor-core step: the elements, the position of a
+// CTA's work and, from the register tiles on, the copy of a tile to shared memory.
 //
-// The operands are K-major: a row of A and a row of B both lie along K. So a warp reads whole
-// sectors only if its lanes stand next to each other along K, while the products want neighbours
-// along M and N: most of what these steps do is to turn one into the other.
+// The operands are K-major: rows of A and rows of B both lie along K. A warp reads whole sectors
+// only if its lanes are neighbours along K, but the products need neighbours along M and N. Most of
+// the work of these steps is to convert one order to the other.
 //
-// Bank conflicts are named by degree: how many of a warp's 32 lanes want different words of one of
-// the 32 four-byte banks, which takes that many turns where one would do.
+// The degree of a bank conflict is the number of a warp's 32 lanes that access different words in
+// one of the 32 four-byte banks. A conflict of degree n takes n turns instead of one.
 #pragma once
 
 #include "studies/ladder/common.cuh"
@@ -60,8 +60,8 @@ __device__ __forceinline__ void widen(const uint4& vector, float (&wide)[kPerVec
   }
 }
 
-/// Four neighbouring columns of D in one store: of 16 bytes for fp32, of 8 for the others. In PTX,
-/// since of a float4 the compiler makes four stores where it pleases.
+/// Writes four neighbouring columns of D in one store: 16 bytes for fp32, 8 for the other types. It
+/// is PTX because the compiler may split the store of a float4 into four.
 template <Element kElement>
 __device__ __forceinline__ void store_four(Stored<kElement>* at, const float* values) {
   const u64 address = __cvta_generic_to_global(at);
@@ -81,7 +81,7 @@ __device__ __forceinline__ void store_four(Stored<kElement>* at, const float* va
 template <Element kElement, u32 kTileM, u32 kTileN>
 struct Work {
   const LadderParams& params;
-  u32 row, col;  ///< of D, where the tile begins
+  u32 row, col;  ///< where the tile begins in D
 
   __device__ __forceinline__ explicit Work(const LadderParams& of)
       : params(of),
@@ -102,14 +102,14 @@ struct Work {
   }
 };
 
-/// Depth of the tiles in shared memory of the register-tile steps. 16 elements are the 32 bytes of
-/// one sector in the 16-bit types, two sectors in fp32.
+/// Depth in K of the shared-memory tiles of the register-tile steps. A row of 16 elements is one
+/// 32-byte sector in the 16-bit types and two sectors in fp32.
 inline constexpr int kCoreDepth = 16;
 
-/// Brings kRows x kCoreDepth elements into a tile that lies the other way, [k][row], where the
-/// kRows of one k are neighbours; as fp32, so that each is converted once and not at every use.
-/// One element a thread at a time. The lanes of a warp write 16 k of two rows, kRows words (a
-/// multiple of 32) apart: a 16-way conflict.
+/// Copies kRows x kCoreDepth elements to a transposed tile, [k][row], in which the kRows of one k
+/// are neighbours. It converts them to fp32, so that each element is converted once and not at
+/// every use. Each thread moves one element at a time. The lanes of a warp write 16 k of two rows.
+/// The k are kRows words (a multiple of 32) apart: a 16-way conflict.
 template <Element kElement, int kRows, int kThreads>
 __device__ __forceinline__ void fill_by_elements(float (&tile)[kCoreDepth * kRows],
                                                  const Stored<kElement>* source, u32 row_length) {
@@ -123,18 +123,19 @@ __device__ __forceinline__ void fill_by_elements(float (&tile)[kCoreDepth * kRow
   }
 }
 
-/// Where fill_by_vectors() puts an element. A thread has one vector, kPerVector elements of one
-/// row, and writes them one k after the other. The 32 lanes of a warp have all kVectors vectors of
-/// 32 / kVectors rows. Rows are neighbours and thus in different banks; vectors are a multiple of
-/// 32 words apart and thus in the same bank: a conflict of degree kVectors, 4 for fp32 and 2 for
-/// the others. With 32 / kVectors words of padding before each further vector, every lane has its
-/// own bank.
+/// The layout in which fill_by_vectors() writes elements. A thread has one vector, which is
+/// kPerVector elements of one row, and writes them one k after the other. The 32 lanes of a warp
+/// have all kVectors vectors of 32 / kVectors rows. The rows are neighbours and thus in different
+/// banks. The vectors are a multiple of 32 words apart and thus in the same bank: a conflict of
+/// degree kVectors, 4 for fp32 and 2 for the other types. With 32 / kVectors words of padding
+/// before each further vector, every lane has its own bank.
 ///
-/// (The usual padding, the same for every k, cannot do that for fp32: 16-byte reads need a multiple
-/// of 4 words, and 4 k of 4 words each set vectors 16 banks apart, so that every other one meets.)
+/// (The usual padding, the same for every k, cannot do this for fp32. 16-byte reads need a multiple
+/// of 4 words. Vectors of 4 k with 4 words each are then 16 banks apart, so that every second
+/// vector is in the same banks.)
 template <Element kElement, int kRows, bool kPadded>
 struct VectorTile {
-  static constexpr int kVectors = kCoreDepth / kPerVector<kElement>;  ///< of a row
+  static constexpr int kVectors = kCoreDepth / kPerVector<kElement>;  ///< vectors of a row
   static constexpr int kPadding = kPadded ? 32 / kVectors : 0;
   static constexpr int kFloats = kCoreDepth * kRows + (kVectors - 1) * kPadding;
 
@@ -148,7 +149,7 @@ struct VectorTile {
   }
 };
 
-/// The same with 16-byte loads. All of a thread's loads are on their way before the first is used.
+/// The same with 16-byte loads. A thread issues all its loads before it uses the first one.
 template <Element kElement, int kRows, int kThreads, bool kPadded>
 __device__ __forceinline__ void fill_by_vectors(VectorTile<kElement, kRows, kPadded>& tile,
                                                 const Stored<kElement>* source, u32 row_length) {

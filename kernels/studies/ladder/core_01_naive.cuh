@@ -1,11 +1,11 @@
-// Step 01: one thread for one element of D, neighbouring threads in neighbouring rows.
+// Step 01: one thread for one element of D. Neighbouring threads compute neighbouring rows.
 //
-// The loop of the textbook, and the way of giving out work that comes to mind first: the thread's
-// index counts rows. Then the 32 lanes of a warp read 32 rows of A at the same k. These lie K
-// elements apart, so one load takes 32 sectors of 32 bytes from 32 lines for 32 elements, and what
-// else is in the sectors is of use only if the L1 still has it at the next k. The store has the
-// same fault along N. (B is the same element for all lanes: one sector.) For each multiply-add
-// there are two loads, and one of them is 32 times as expensive as it need be.
+// This is the textbook loop with the most obvious assignment of work: the thread's index counts
+// rows. The 32 lanes of a warp then read 32 rows of A at the same k. These rows are K elements
+// apart, so one load takes 32 sectors of 32 bytes from 32 lines for 32 elements. The rest of each
+// sector is of use only if the L1 still has it at the next k. The store has the same fault along N.
+// (B is the same element for all lanes: one sector.) Each multiply-add needs two loads, and one of
+// them costs 32 times as much as necessary.
 #pragma once
 
 #include "studies/ladder/core.cuh"

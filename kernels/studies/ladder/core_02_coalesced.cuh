@@ -1,15 +1,15 @@
-// Step 02: the lanes of a warp stand side by side along K, where memory does.
+// Step 02: the lanes of a warp are neighbours along K, the direction that is contiguous in memory.
 //
-// In a matrix product whose B has rows along N it is enough to let the thread's index count
-// columns. Here B lies along K like A, and the same exchange would only make B the operand that is
-// read with a stride. What is contiguous for both is K: so a warp works on one element of D at a
-// time, each lane on every 32nd product, and the lanes' sums are added up with shuffles. A load now
-// takes 128 neighbouring bytes (fp32): 4 sectors of one line instead of 32 of 32 lines. A warp does
-// 32 columns of one row in turn, and lane c keeps the sum of column c, so that D is stored side by
-// side as well.
+// In a matrix product in which the rows of B lie along N, it is enough that the thread's index
+// counts columns. Here B lies along K like A, so the same change would only make B the operand that
+// is read with a stride. K is the contiguous direction of both operands. So a warp computes one
+// element of D at a time: each lane takes every 32nd product, and shuffles add up the sums of the
+// lanes. A load now takes 128 neighbouring bytes (fp32): 4 sectors of one line instead of 32
+// sectors of 32 lines. A warp computes 32 columns of one row in turn, and lane c keeps the sum of
+// column c, so that the stores to D are coalesced too.
 //
-// There are as many loads as before, two for each multiply-add; only their price has changed. The
-// shuffles are 5 for each K / 32 products of a lane.
+// The number of loads is the same as before, two for each multiply-add, but each load is cheaper.
+// The shuffles cost 5 for each K / 32 products of a lane.
 #pragma once
 
 #include "studies/ladder/core.cuh"

@@ -1,14 +1,14 @@
-// Step 03: a tile of A and of B in shared memory, used by the whole CTA.
+// Step 03: a tile of A and a tile of B in shared memory, used by the whole CTA.
 //
-// Until now every product fetches its two operands through the caches. Here 1024 threads bring 32 x
-// 32 elements of A and of B into shared memory, side by side along K as in step 02, and each of
-// them is used 32 times from there: global loads go down from two for each multiply-add to one for
-// each
-// 16. A thread has one element of D again, so nothing is added up across lanes.
+// In the steps before, every product fetches its two operands through the caches. Here 1024 threads
+// copy 32 x 32 elements of A and of B to shared memory, with coalesced loads along K as in step 02.
+// Each element is then used 32 times, so global loads drop from two for each multiply-add to one
+// for each 16. A thread has one element of D again, so no sums are added up across lanes.
 //
-// Each multiply-add still takes two reads of shared memory. In the loop, A is one word for all
-// lanes and B 32 neighbouring words: no conflicts. For that B is turned over on the way in, and the
-// 32 lanes, side by side along K, write to one bank: a 32-way conflict, one for each 32 products.
+// Each multiply-add still needs two reads of shared memory. In the loop, a read of A is one word
+// for all lanes and a read of B is 32 neighbouring words: no conflicts. For this layout B is
+// transposed when it is written to shared memory. The 32 lanes, which are neighbours along K, write
+// to one bank: a 32-way conflict, once for each 32 products.
 #pragma once
 
 #include "studies/ladder/core.cuh"

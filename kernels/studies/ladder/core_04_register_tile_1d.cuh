@@ -1,13 +1,14 @@
-// Step 04: a thread computes eight elements of D, one below the other.
+// Step 04: a thread computes eight elements of D in one column.
 //
-// Two reads of shared memory for one multiply-add is what held up step 03: an SM takes the
-// multiply-adds of four warps a clock, its shared memory the read of one. Now a thread reads one
-// element of B into a register and uses it for eight rows of A: 9 reads for 8 multiply-adds, 1.1
-// instead of 2. And a CTA covers 64 x 64 instead of 32 x 32, which halves what it fetches for each
-// product.
+// Step 03 is limited by its two reads of shared memory for one multiply-add: in a clock, an SM
+// executes the multiply-adds of four warps, but its shared memory serves a read of only one warp.
+// Now a thread reads one element of B into a register and uses it for eight rows of A: 9 reads for
+// 8 multiply-adds, which is 1.1 instead of 2 for each. A CTA covers 64 x 64 elements instead of 32
+// x 32, which halves the loads for each product.
 //
-// Both tiles lie along M and N now. In the loop the lanes of a warp have 32 neighbouring columns
-// and the same eight rows: no conflicts. The way in has a 16-way one (fill_by_elements).
+// Both tiles now lie along M and N. In the loop the lanes of a warp have 32 neighbouring columns
+// and the same eight rows: no conflicts. The writes to shared memory have a 16-way conflict
+// (fill_by_elements).
 #pragma once
 
 #include "studies/ladder/core.cuh"

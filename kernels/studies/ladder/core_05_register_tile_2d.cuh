@@ -1,13 +1,13 @@
 // Step 05: a thread computes 8 x 8 elements of D.
 //
-// A column of eight uses its one element of B eight times but each element of A once. In a square
-// both are used eight times: 16 reads of shared memory for 64 multiply-adds, 0.25 each instead of
-// 1.1, which is what shared memory can answer (step 04). The CTA's tile grows to 128 x 128, and
-// global memory is read half as often again.
+// A column of eight uses its one element of B eight times but each element of A once. A square uses
+// both eight times: 16 reads of shared memory for 64 multiply-adds, 0.25 for each instead of 1.1.
+// Shared memory can serve that rate (step 04). The CTA's tile grows to 128 x 128, which halves the
+// reads of global memory again.
 //
 // A thread's rows and columns are 16 apart, so that the lanes of a warp read 16 neighbouring
-// columns and two neighbouring rows, one word at a time: no conflicts. The way in still has its
-// 16-way one.
+// columns and two neighbouring rows, one word at a time: no conflicts. The writes to shared memory
+// still have their 16-way conflict.
 #pragma once
 
 #include "studies/ladder/core.cuh"
@@ -19,8 +19,8 @@ template <Element kElement, bool kProbed>
 __device__ __forceinline__ void core_register_tile_2d(const LadderParams& params) {
   constexpr int kTile = 128;
   constexpr int kThreads = 256;
-  constexpr int kSide = 8;              // of a thread's square
-  constexpr int kStep = kTile / kSide;  // from one of its rows, or columns, to the next
+  constexpr int kSide = 8;              // side of a thread's square
+  constexpr int kStep = kTile / kSide;  // distance between its rows, or columns
   __shared__ float a_tile[kCoreDepth * kTile];
   __shared__ float b_tile[kCoreDepth * kTile];
   const Work<kElement, kTile, kTile> work(params);

@@ -1,13 +1,14 @@
-// Step 06: 16 bytes at a time, from global memory, from shared memory and back.
+// Step 06: accesses of 16 bytes to global memory and to shared memory.
 //
-// The same tiles and the same sums as in step 05, but an instruction moves four words instead of
-// one: for each k a thread issues 4 reads of shared memory instead of 16, and for each tile a
-// quarter (fp32; an eighth for the 16-bit types) of the global loads, so that more of the issue
-// slots are left to the multiply-adds. For that a thread's rows and columns come in two groups of
-// four neighbours, 64 apart: eight lanes then read 8 x 16 neighbouring bytes, all 32 banks once.
+// The tiles and the sums are those of step 05, but an instruction moves four words instead of one.
+// For each k a thread issues 4 reads of shared memory instead of 16. For each tile it issues a
+// quarter of the global loads (fp32; an eighth for the 16-bit types), so that more issue slots are
+// left for the multiply-adds. For this a thread's rows and columns form two groups of four
+// neighbours, 64 apart. Eight lanes then read 8 x 16 neighbouring bytes, which touch all 32 banks
+// once.
 //
-// On the way in a warp now writes more rows and fewer k at a time: the conflict goes from 16-way to
-// 4-way for fp32 and 2-way for the others (VectorTile).
+// When a warp fills the tiles, it now writes more rows and fewer k at a time. The conflict goes
+// from 16-way to 4-way for fp32 and 2-way for the other types (VectorTile).
 #pragma once
 
 #include "studies/ladder/core.cuh"
@@ -19,7 +20,7 @@ template <Element kElement, bool kProbed, bool kPadded = false>
 __device__ __forceinline__ void core_vectorised(const LadderParams& params) {
   constexpr int kTile = 128;
   constexpr int kThreads = 256;
-  constexpr int kAcross = 16;  // threads beside one another; each with 2 x 4 columns
+  constexpr int kAcross = 16;  // threads along N; each has 2 x 4 columns
   __shared__ VectorTile<kElement, kTile, kPadded> a_tile;
   __shared__ VectorTile<kElement, kTile, kPadded> b_tile;
   const Work<kElement, kTile, kTile> work(params);
@@ -33,7 +34,7 @@ __device__ __forceinline__ void core_vectorised(const LadderParams& params) {
     fill_by_vectors<kElement, kTile, kThreads>(b_tile, work.b(0, k), work.k());
     __syncthreads();
     watch.stop(Phase::kLoad);
-// Unrolled whole, the probed build spills.
+// If the loop is unrolled completely, the probed build spills.
 #pragma unroll 8
     for (u32 depth = 0; depth < kCoreDepth; ++depth) {
       const float4 a_low = a_tile.four(depth, row), a_high = a_tile.four(depth, row + 64);

@@ -1,10 +1,10 @@
-// Step 07: no bank conflicts on the way into shared memory.
+// Step 07: no bank conflicts in the writes to shared memory.
 //
-// What is left of the conflicts is that a warp's vectors of one row go to the same banks, four of
-// them for fp32 and two for the 16-bit types. A few words of padding between what different vectors
-// write shift them apart (VectorTile): 4-way, or 2-way, becomes none. 16 bytes stay aligned, so
-// nothing else changes. It cannot pay much: for each 16 of K a thread writes 16 words and reads
-// 256.
+// The remaining conflict is that a warp's vectors of one row go to the same banks: four vectors for
+// fp32, two for the 16-bit types. A few words of padding between different vectors shift them apart
+// (VectorTile), so that the 4-way or 2-way conflict disappears. Accesses of 16 bytes stay aligned,
+// so nothing else changes. The gain must be small: for each 16 of K a thread writes 16 words and
+// reads 256.
 #pragma once
 
 #include "studies/ladder/core_06_vectorised.cuh"

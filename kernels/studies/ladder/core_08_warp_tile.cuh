@@ -1,34 +1,36 @@
-// Step 08: a warp has a rectangle of its own, and everything is fetched before it is wanted.
+// Step 08: each warp has its own rectangle, and all data is fetched before it is needed.
 //
-// In step 07 a warp's 32 threads lie as 2 x 16: for each k it reads 16 different rows and 128
-// different columns, 144 words for 2048 multiply-adds, and every warp reads all columns. Here the
-// CTA's tile is divided among four warps, 64 x 64 each, and in it the threads lie as 8 x 4: 64 rows
-// and 64 columns, 128 words for twice as many multiply-adds. A thread has 8 x 16 elements, in
-// groups of four neighbours, so that what the warp reads at a time are neighbouring 16 bytes: eight
-// of A, which are all 32 banks once, or four of B.
+// In step 07 a warp's 32 threads are arranged as 2 x 16. For each k the warp reads 16 different
+// rows and 128 different columns, 144 words for 2048 multiply-adds, and every warp reads all
+// columns. Here the CTA's tile is divided among four warps, 64 x 64 each, and the threads of a warp
+// are arranged as 8 x 4: 64 rows and 64 columns, 128 words for twice as many multiply-adds. A
+// thread has 8 x 16 elements, in groups of four neighbours, so that the warp reads neighbouring
+// units of 16 bytes at a time: eight of A, which touch all 32 banks once, or four of B.
 //
-// Three things keep the multiply-adds going:
-// - Tiles lie in shared memory twice. The next one is written where nobody reads any more, A's part
-//   after half of this one is multiplied and B's at its end, and one barrier for each 16 of K does.
-// - A thread reads its 8 + 16 elements for the next k while it multiplies those of this one; so the
-//   last k of a tile is multiplied after the barrier.
-// - The order of the multiply-adds. A register file of two banks (even and odd registers) gives an
-//   instruction one operand of each in a cycle, and one that is the same as the last instruction's
-//   comes for free. Going through the columns to and fro, each multiply-add has an operand in
-//   common with the one before it.
+// Three measures keep the multiply-adds busy:
+// - Shared memory has two copies of each tile. The next tile is written to the copy that no thread
+//   reads any more: A's part after half of the current tile is multiplied, B's part at its end. One
+//   barrier for each 16 of K is enough.
+// - A thread reads its 8 + 16 elements for the next k while it multiplies those of the current k.
+//   So the last k of a tile is multiplied after the barrier.
+// - The order of the multiply-adds. A register file of two banks (even and odd registers) supplies
+//   one operand from each bank in a cycle, and an operand that is the same as in the previous
+//   instruction costs nothing. The columns are traversed back and forth, so that each multiply-add
+//   has an operand in common with the previous one.
 //
-// That leaves the addresses. A thread has one in each tile; what is added to it is constant, and
-// costs nothing, since an instruction has room for it. As the index of each access a sum of u32
-// could wrap round, so NVRTC keeps 96 addresses instead of 6: for each 16 of K 190 more
-// instructions, and so many registers that their banks can no longer be chosen (fp32: of 2048
-// multiply-adds 1223 have two operands in one bank that both must be read, instead of 269).
+// The addresses remain. A thread has one address in each tile and adds constants to it, which costs
+// nothing, because an instruction has room for a constant. If each access had a sum of u32 as its
+// index, the sum could wrap around, so NVRTC would keep 96 addresses instead of 6. That costs 190
+// more instructions for each 16 of K, and so many registers that their banks can no longer be
+// chosen (fp32: of 2048 multiply-adds, 1223 instead of 269 have two operands in one bank that must
+// both be read).
 #pragma once
 
 #include "studies/ladder/core.cuh"
 
 namespace hgemm::ladder {
 
-/// A thread's part of fill_by_vectors(), so that multiply-adds fit between loading and writing.
+/// A thread's part of fill_by_vectors(), split so that multiply-adds fit between loads and writes.
 template <Element kElement, int kRows, int kThreads>
 class VectorsOnTheWay {
   using Tile = VectorTile<kElement, kRows, true>;
@@ -110,9 +112,9 @@ __device__ __forceinline__ void core_warp_tile(const LadderParams& params) {
   const Work<kElement, kTile, kTile> work(params);
   const u32 warp = threadIdx.x / 32;
   const u32 lane = threadIdx.x % 32;
-  // Lanes l and l ^ 1 have the same columns, l and l ^ 2 the same rows: where pairs like these
-  // agree, NVIDIA says, a 16-byte read takes two passes instead of four (said of compute capability
-  // 7: forums.developer.nvidia.com/t/77228).
+  // Lanes l and l ^ 1 have the same columns, lanes l and l ^ 2 the same rows. According to NVIDIA,
+  // a 16-byte read takes two passes instead of four if such pairs access the same address (stated
+  // for compute capability 7: forums.developer.nvidia.com/t/77228).
   const u32 row = warp / 2 * kWarpRows + lane / 2 % 8 * 4;
   const u32 col = warp % 2 * kWarpCols + (lane / 16 * 2 + lane % 2) * 4;
 
@@ -135,7 +137,7 @@ __device__ __forceinline__ void core_warp_tile(const LadderParams& params) {
   float sums[8][16] = {};
   read(0);
   for (u32 k = 0; k < work.k(); k += kCoreDepth) {
-    // After the last tile there is none: it comes once more, and is not used.
+    // There is no tile after the last one: it is loaded again, and not used.
     const u32 next_k = k + kCoreDepth < work.k() ? k + kCoreDepth : k;
     next_a.load(work.a(0, next_k), work.k());
 #pragma unroll
@@ -155,8 +157,8 @@ __device__ __forceinline__ void core_warp_tile(const LadderParams& params) {
       fragments[depth % 2].add_product_to(sums);
     }
   }
-  // Sums that go to memory four at a time must lie in four registers in a row. Adding nothing moves
-  // them there at the end, so that until then the compiler may choose their banks.
+  // Four sums that are stored together must be in four consecutive registers. The addition of
+  // nothing moves them there at the end, so that the compiler may choose their banks before.
 #pragma unroll
   for (u32 i = 0; i < 8; ++i) {
 #pragma unroll

@@ -1,15 +1,15 @@
-// The steps before Hopper: eight on CUDA cores, from one thread for an element to a tile for a
-// warp, in fp32, fp16 and bf16 (sums are fp32), and two on tensor cores with the instructions of
-// the generations before wgmma.
+// The steps before Hopper. Eight steps run on CUDA cores, from one thread per element to one tile
+// per warp, in fp32, fp16 and bf16 (sums are fp32). Two run on tensor cores, with the instructions
+// of the generations before wgmma.
 //
 // The CUDA-core steps and their figures follow S. Boehm, "How to Optimize a CUDA Matmul Kernel for
 // cuBLAS-like Performance" (siboehm.com/articles/22/CUDA-MMM, 2022; code and figures:
 // github.com/siboehm/SGEMM_CUDA): SGEMM of size 4092 on an RTX A6000, where cuBLAS had 23.25
-// TFLOP/s. There B has rows along N; here both operands lie along K, so the kernels are others, and
-// each step's header says where its lesson lies instead. The figure beside "padded" is that of
-// kernel 8 there, the vectorised one with 5 columns of padding, which cost it its 16-byte accesses:
-// it is below the one before. No figures are given for the tensor-core steps: none was found for
-// such kernels that names GPU, size and type.
+// TFLOP/s. There the rows of B lie along N. Here both operands lie along K, so the kernels differ,
+// and each step's header says where its lesson lies instead. The figure of "padded" is that of
+// kernel 8 there, the vectorised kernel with 5 columns of padding. The padding cost that kernel its
+// 16-byte accesses, so its figure is below the one before. The tensor-core steps have no figures,
+// because no published figure for such kernels was found that names GPU, size and type.
 #pragma once
 
 #include "studies/ladder/steps.h"

@@ -1,11 +1,11 @@
 // The steps of "Outperforming cuBLAS on H100: a Worklog" by Pranjal Shankhdhar
-// (cudaforfun.substack.com, November 2024; code: github.com/pranjalssh/fast.cu), written anew, with
-// the article's tiles, stages, clusters and numbers. Its figures are for 8192^3 or 4096^3 bf16 on
-// the author's H100, where cuBLAS had 716 TFLOP/s.
+// (cudaforfun.substack.com, November 2024; code: github.com/pranjalssh/fast.cu). The code is new;
+// tiles, stages, clusters and step numbers are those of the article. The article's figures are for
+// 8192^3 or 4096^3 bf16 on the author's H100, where cuBLAS had 716 TFLOP/s.
 //
-// Differences from the article, whose code was wrong or not portable there: every warp releases a
+// The article's code was wrong or not portable in some places. Differences: every warp releases a
 // stage for itself; a tile in shared memory is not overwritten before every warp has read it; the
-// output staging of step 12 is fenced for the copy engine and not reused before the thread that
+// output staging of step 12 is fenced for the copy engine, and not reused before the thread that
 // issued the last copy has waited for it; waits are bounded; the grid is sized for the GPU; step 11
 // comes before step 12.
 #pragma once
@@ -80,8 +80,8 @@ inline constexpr Step kHopperSteps[] = {
      .tile_n = 128,
      .tile_k = 64,
      .threads = 128,
-     // More than it uses, so that two CTAs fit an SM and not three: that is what the article's
-     // kernel has room for (197 registers a thread), and what its cycles were counted with.
+     // More than the step uses, so that two CTAs fit on an SM and not three. The article's kernel
+     // has room for two (197 registers per thread), and its cycles were counted with two.
      .smem_bytes = 80 * 1024,
      .stages = 1,
      .a_box = {128, 64},

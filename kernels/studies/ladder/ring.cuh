@@ -17,7 +17,7 @@ struct Ring {
   u32 tiles;
   u32 barriers;
 
-  /// `between`: bytes between the tiles and the barriers that are used otherwise.
+  /// `between`: bytes between the tiles and the barriers, for another use.
   __device__ __forceinline__ explicit Ring(const void* smem, u32 between = 0)
       : tiles(aligned_smem(smem)), barriers(tiles + kTileBytes + between) {}
 

@@ -10,7 +10,7 @@
 namespace hgemm {
 
 /// Passed by value as a __grid_constant__ to every step. D[m x n] = A[m x k] * B[n x k]^T,
-/// row-major without padding. A step has the tensor maps that its Step lists; the others are zero.
+/// row-major without padding. A step uses the tensor maps that its Step lists; the others are zero.
 struct LadderParams {
   TensorMap a_map;
   TensorMap b_map;
@@ -43,8 +43,8 @@ struct Box {
   int cols = 0;
 };
 
-/// Phases that a probed build counts: cycles of one thread of each role of every CTA, and how
-/// often. A step counts the phases that apply to it; the others stay zero.
+/// Phases that a probed build counts: the cycles of one thread of each role of every CTA, and the
+/// number of times. A step counts the phases that apply to it; the others stay zero.
 enum class Phase : unsigned char {
   kLoad,       ///< not specialised: from the issue of a k block's loads to their arrival
   kMma,        ///< a k block multiplied: issue and wait
@@ -68,7 +68,7 @@ struct Step {
   int tile_n;            ///< columns of D
   int tile_k;            ///< K must be a multiple of it
   int threads;
-  int ctas_per_sm = 0;       ///< for __launch_bounds__; 0: not said
+  int ctas_per_sm = 0;       ///< for __launch_bounds__; 0: unspecified
   int smem_bytes = 0;        ///< dynamic
   int stages = 0;            ///< k blocks in shared memory; 0: none
   int cluster = 1;           ///< CTAs, along N
@@ -79,7 +79,7 @@ struct Step {
   unsigned elements;        ///< bits
   bool probed = false;      ///< it has a build with cycle stamps
   double tflops = 0;        ///< as published; 0: not published
-  const char* source = "";  ///< of that figure: who, on what, at which size
+  const char* source = "";  ///< source of that figure: author, GPU and size
 };
 
 /// Why this step cannot compute a problem, or nullptr if it can.

@@ -1,26 +1,27 @@
 // Tensor-core step 01: a warp multiplies 16 x 16 x 16 blocks with the WMMA instructions.
 //
-// What the last CUDA-core step does with a warp's FMAs, an instruction of the warp does: fragments
-// of A and B are loaded from shared memory in a layout that only the hardware knows, and one
-// wmma.mma makes 4096 multiply-adds of them, twice what a warp's 32 threads did for one k. Elements
-// stay 16 bits wide in shared memory; sums are fp32. A CTA has eight warps, each with 64 x 32
-// elements of D as 4 x 2 fragments: 6 loads for 8 multiplications.
+// One instruction of the warp does what the last CUDA-core step does with the warp's FMAs.
+// Fragments of A and B are loaded from shared memory in a layout that only the hardware knows, and
+// one wmma.mma computes 4096 multiply-adds with them, twice as many as a warp's 32 threads did for
+// one k. Elements stay 16 bits wide in shared memory; sums are fp32. A CTA has eight warps. Each
+// has 64 x 32 elements of D as 4 x 2 fragments: 6 loads for 8 multiplications.
 //
-// These are the instructions behind nvcuda::wmma (<mma.h>), written as PTX: NVRTC has no CUDA
-// headers.
+// These are the instructions behind nvcuda::wmma (<mma.h>), written as PTX, because NVRTC has no
+// CUDA headers.
 //
-// PTX wants every row of an fp16 fragment aligned to the 32 bytes that a thread holds of it (PTX
-// ISA, "Matrix Fragments for WMMA", alignment), so rows are padded by 32 bytes, to 96. Eight rows
-// of 16 bytes, which are read at a time, then meet in banks two by two (without padding: four by
-// four); 16 bytes of padding would keep them all apart, but are not allowed. One more reason to
-// leave WMMA behind in step 02.
+// PTX requires that every row of an fp16 fragment is aligned to the 32 bytes that a thread holds of
+// it (PTX ISA, "Matrix Fragments for WMMA", alignment), so rows are padded by 32 bytes, to 96. The
+// eight rows of 16 bytes that are read at a time then share banks in pairs (without padding: in
+// fours). 16 bytes of padding would put all of them in different banks, but the alignment rule
+// forbids it. Step 02 leaves WMMA for this reason too.
 #pragma once
 
 #include "studies/ladder/core.cuh"
 
 namespace hgemm::ladder {
 
-/// Fragments of one 16 x 16 x 16 multiplication. A and B both lie along K: A by rows, B by columns.
+/// Fragments of one 16 x 16 x 16 multiplication. Both operands lie along K: A by rows, B by
+/// columns.
 template <Element kElement>
 struct Wmma;
 
@@ -91,7 +92,8 @@ struct Wmma<Element::kBf16> {
   }
 };
 
-/// 16 x 16 sums to shared memory, by rows; the layout of their fragment is the hardware's secret.
+/// Writes 16 x 16 sums to shared memory by rows. Only the hardware knows the layout of their
+/// fragment.
 __device__ __forceinline__ void wmma_store(u32 address, const float (&d)[8], u32 row_floats) {
   asm volatile(
       "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 "
@@ -103,7 +105,7 @@ __device__ __forceinline__ void wmma_store(u32 address, const float (&d)[8], u32
 
 inline constexpr int kTile = 128;
 inline constexpr int kThreads = 256;
-inline constexpr int kBlock = 32;  ///< of K
+inline constexpr int kBlock = 32;  ///< elements along K
 inline constexpr int kRow = 48;    ///< elements from row to row of a tile: 32 and the padding
 inline constexpr int kSums = 24;   ///< floats from row to row of a warp's 16 x 16 sums
 inline constexpr int kRowFragments = 4;
@@ -112,8 +114,8 @@ inline constexpr int kColFragments = 2;
 using Tile = unsigned short[kTile * kRow];
 using Sums = float[kRowFragments][kColFragments][8];
 
-/// A warp's sums to D by way of `staged`, 16 x 16 at a time: there a lane finds half a row, eight
-/// elements, which are 16 bytes of D.
+/// Writes a warp's sums to D through `staged`, 16 x 16 at a time. From there a lane reads half a
+/// row, eight elements, which are 16 bytes of D.
 template <Element kElement>
 __device__ __forceinline__ void store_sums(const Sums& sums,
                                            const Work<kElement, kTile, kTile>& work, float* staged,
@@ -154,7 +156,7 @@ __device__ __forceinline__ void tensor_wmma(const LadderParams& params) {
   Stopwatch<kProbed> watch;
   Sums sums = {};
   for (u32 k = 0; k < work.k(); k += kBlock) {
-    // Four threads bring the 64 bytes of a row.
+    // Four threads copy the 64 bytes of a row.
     const u32 depth = threadIdx.x % 4 * 8;
     uint4 a[2];
     uint4 b[2];

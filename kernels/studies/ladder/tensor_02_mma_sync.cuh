@@ -1,25 +1,26 @@
-// Tensor-core step 02: mma.sync, ldmatrix and a pipeline of cp.async: the best of the A100's
+// Tensor-core step 02: mma.sync, ldmatrix and a cp.async pipeline, the best design of the A100's
 // generation.
 //
-// Three things change. mma.sync.m16n8k16 says which element of its fragments each thread holds, so
-// that rows in shared memory may be permuted at will: the 16-byte units of a 128-byte row are
-// exchanged by the row's number (unit ^ row % 8), and both the way in (eight threads write one row)
-// and ldmatrix (reads one unit of eight rows) touch all 32 banks once: no conflicts, no padding.
-// cp.async copies from global to shared memory past the registers and without waiting: two k blocks
-// are on their way while a third is multiplied, where step 01 stood still for each. And a warp has
-// 64 x 64 elements of D: for 16 of K it reads 4 KB for 65536 multiply-adds. At 128 bytes a clock of
-// shared memory and 2048 multiply-adds a clock of the tensor cores, both 32 clocks: a warp tile as
-// large as registers permit only just feeds them, and that is what wgmma, which reads its operands
-// from shared memory for four warps at once, is for.
+// Three things change:
+// - mma.sync.m16n8k16 specifies which element of its fragments each thread holds, so that rows in
+//   shared memory may be permuted. The 16-byte units of a 128-byte row are permuted by the number
+//   of the row (unit ^ row % 8). Both the writes (eight threads write one row) and ldmatrix (reads
+//   one unit of eight rows) then touch all 32 banks once: no conflicts, no padding.
+// - cp.async copies from global to shared memory without registers and without waiting. Two k
+//   blocks are in flight while a third is multiplied; step 01 waited for each block.
+// - A warp has 64 x 64 elements of D. For 16 of K it reads 4 KB for 65536 multiply-adds. With 128
+//   bytes per clock from shared memory and 2048 multiply-adds per clock in the tensor cores, both
+//   take 32 clocks. So even the largest warp tile that registers permit only just feeds the tensor
+//   cores. wgmma solves this: it reads its operands from shared memory for four warps at once.
 //
-// Fragments of the next 16 of K are loaded while the present ones are multiplied.
+// Fragments of the next 16 of K are loaded while the current ones are multiplied.
 #pragma once
 
 #include "studies/ladder/core.cuh"
 
 namespace hgemm::ladder {
 
-/// 16 bytes to shared memory, not kept in the L1.
+/// Copies 16 bytes to shared memory and does not keep them in the L1.
 __device__ __forceinline__ void copy_async(u32 destination, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(source)
                : "memory");
@@ -27,13 +28,13 @@ __device__ __forceinline__ void copy_async(u32 destination, const void* source) 
 __device__ __forceinline__ void copy_async_commit() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Until at most kPending of this thread's newest groups are on their way.
+/// Waits until at most kPending of this thread's newest groups are in flight.
 template <int kPending>
 __device__ __forceinline__ void copy_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
-/// Four 8 x 8 matrices; lane i gives the address of row i % 8 of matrix i / 8, and gets of each
-/// matrix elements 2 (i % 4) and the next of row i / 4.
+/// Loads four 8 x 8 matrices. Lane i gives the address of row i % 8 of matrix i / 8. It receives
+/// elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of each matrix.
 __device__ __forceinline__ void ldmatrix_x4(u32 (&r)[4], u32 address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -58,8 +59,8 @@ __device__ __forceinline__ void mma_m16n8k16(float (&d)[4], const u32 (&a)[4], u
 
 inline constexpr u32 kTile = 128;
 inline constexpr u32 kThreads = 128;
-inline constexpr u32 kBlock = 64;             ///< of K
-inline constexpr u32 kRowBytes = kBlock * 2;  ///< all 32 banks once
+inline constexpr u32 kBlock = 64;             ///< elements along K
+inline constexpr u32 kRowBytes = kBlock * 2;  ///< one row covers all 32 banks
 inline constexpr u32 kTileBytes = kTile * kRowBytes;
 inline constexpr u32 kStages = 3;
 inline constexpr u32 kSteps = kBlock / 16;
@@ -70,7 +71,7 @@ struct Copies {
   const Stored<kElement>* a;
   const Stored<kElement>* b;
   u32 row_length;
-  u32 to;  ///< in a stage
+  u32 to;  ///< offset in a stage
 
   __device__ __forceinline__ explicit Copies(const Work<kElement, kTile, kTile>& work)
       : row_length(work.k()) {
@@ -103,7 +104,7 @@ __device__ __forceinline__ void multiply_fragments(float (&sums)[4][8][4], const
   }
 }
 
-/// Lane l holds rows l / 4 and l / 4 + 8 of each 16 x 8 sums, columns 2 (l % 4) and the next.
+/// Lane l holds rows l / 4 and l / 4 + 8 of each 16 x 8 sums, columns 2 (l % 4) and 2 (l % 4) + 1.
 template <Element kElement>
 __device__ __forceinline__ void store_sums(const float (&sums)[4][8][4],
                                            const Work<kElement, kTile, kTile>& work, u32 warp_row,
@@ -128,7 +129,7 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4][8][4],
 /// 128 x 128 elements of D, four warps, 64 of K at a time, three k blocks in shared memory.
 template <Element kElement, bool kProbed>
 __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
-  extern __shared__ uint4 stages[];  // of each stage A's tile, then B's
+  extern __shared__ uint4 stages[];  // for each stage: A's tile, then B's
   const Work<kElement, kTile, kTile> work(params);
   const u32 lane = threadIdx.x % 32;
   const u32 warp_row = threadIdx.x / 64 * 64;
@@ -138,9 +139,9 @@ __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
   const u32 blocks = work.k() / kBlock;
   const Copies<kElement> copies(work);
 
-  // Addresses for ldmatrix of this lane. A: rows l % 16 of 16, unit l / 16 of 2, so that the
-  // matrices are in the order of mma's fragment. B: of 16 columns (rows of B), 0 to 7 with both
-  // units, then 8 to 15: two fragments. All rows are l % 8 modulo 8.
+  // Addresses for ldmatrix of this lane. For A: row l % 16 of 16 and unit l / 16 of 2, so that the
+  // matrices are in the order of mma's fragment. For B: rows 0 to 7 of 16 (columns of D) with both
+  // units, then rows 8 to 15, which gives two fragments. Every row is congruent to l % 8 modulo 8.
   const u32 a_from = (warp_row + lane % 16) * kRowBytes;
   const u32 b_from = kTileBytes + (warp_col + lane / 16 * 8 + lane % 8) * kRowBytes;
   const u32 a_unit = lane / 16;
@@ -166,8 +167,8 @@ __device__ __forceinline__ void tensor_mma_sync(const LadderParams& params) {
   }
   for (u32 block = 0; block < blocks; ++block) {
     // There is one group for each block up to the next one. All but the last are complete, so this
-    // thread's share of the block is. After the barrier all shares are, and no thread reads the
-    // stage of the previous block any more, which the copy then fills.
+    // thread's share of the current block is complete. After the barrier all shares are complete,
+    // and no thread reads the stage of the previous block any more. The next copy fills that stage.
     copy_async_wait<kStages - 2>();
     __syncthreads();
     watch.stop(Phase::kLoad);
