@@ -1,12 +1,15 @@
-// Between threads: mbarrier round trips, and reads of a peer's shared memory (DSMEM).
+// Communication between threads: mbarrier round trips, and reads of a peer's shared memory (DSMEM).
 //
-// Round trip: two threads arrive at each other's barrier and wait at their own, in turns. Both are
-// dependent chains of volatile asm: nothing overlaps and nothing can be removed. The two are in two
-// warps of one CTA, or in the two CTAs of a cluster (release and acquire at cluster scope).
+// Round trip: two threads take turns to arrive at each other's barrier and to wait at their own.
+// Both are dependent chains of volatile asm: nothing overlaps and nothing can be removed. The two
+// threads are in two warps of one CTA, or in the two CTAs of a cluster (release and acquire at
+// cluster scope).
 //
-// Load latency: a chain of pointers through shared memory, each load's address is what the one
-// before returned. Throughput: every thread reads 16 bytes at a time, four loads in flight,
-// consecutive lanes consecutive addresses, so that there are no bank conflicts; both CTAs of every
+// Load latency: a chain of pointers through shared memory, in which each load's address is the
+// result of the previous load. Throughput: every thread reads 16 bytes at a time with four loads in
+// flight. Consecutive lanes read consecutive addresses, so that there are no bank conflicts. Both
+// CTAs of every cluster read at once. The same loads of the CTA's own shared memory are measured
+// too.
 // cluster read at once. The same loads of the CTA's own shared memory stand beside them.
 #pragma once
 
@@ -27,8 +30,8 @@ __device__ __forceinline__ void time_round_trip(const ClusterParams& params) {
     ptx::mbarrier_init(barrier_1, 1);
     ptx::fence_mbarrier_init();
   }
-  // Within a CTA: warp 0 waits at barrier 0, warp 1 at barrier 1. Across: each CTA's warp 0 waits
-  // at its barrier 0.
+  // Within a CTA, warp 0 waits at barrier 0 and warp 1 at barrier 1. Across CTAs, warp 0 of each
+  // CTA waits at its barrier 0.
   const bool across = params.across != 0;
   const bool first = across ? rank == 0 : warp == 0;
   const bool plays = threadIdx.x % 32 == 0 && (across ? warp == 0 : rank == 0);

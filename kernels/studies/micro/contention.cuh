@@ -1,13 +1,13 @@
-// Wgmma beside TMA: do the copy engine's writes to shared memory delay wgmma's reads?
+// wgmma beside TMA: do the copy engine's writes to shared memory delay wgmma's reads?
 //
-// One or two warpgroups issue wgmmas on two stages that never change, as in wgmma.cuh; a warp
-// beside them has TMA copy boxes of 32 KB from the L2 into other stages, one box every
-// `interval_clk` cycles. Nobody waits for these boxes but the warp that issues them, so what slows
-// wgmma down is what they share: the port of shared memory, 128 bytes per cycle. The rate that was
-// reached is measured, not assumed: boxes that landed between the filler's first and last clock. On
-// one SM alone the L2 can deliver more than when all SMs ask at once.
+// One or two warpgroups issue wgmmas on two stages that never change, as in wgmma.cuh. Another
+// warp, the filler, has TMA copy boxes of 32 KB from the L2 into other stages, one box every
+// `interval_clk` cycles. Only the filler waits for these boxes, so a slower wgmma is due to the
+// shared resource: the port of shared memory, 128 bytes per cycle. The rate of the copies is
+// measured, not assumed: the kernel counts the boxes that land between the filler's first and last
+// clock. With only one active SM, the L2 can deliver more than when all SMs read at once.
 //
-// While it waits for its next box the filler polls a flag in shared memory, one access in some ten
+// While the filler waits for its next box it polls a flag in shared memory, one access in about ten
 // cycles.
 #pragma once
 
@@ -16,10 +16,11 @@
 
 namespace hgemm::micro {
 
-/// Longer than any point takes. In cycles of the SM, because these are read for the pace anyway.
+/// Longer than any point takes. In cycles of the SM, because the filler reads that clock anyway.
 inline constexpr u64 kFillLimitClk = 4'000'000'000;
 
-/// Issues boxes until `done` counts all warpgroups; then waits for those in flight. One thread.
+/// Issues boxes until `done` counts all warpgroups, then waits for the boxes in flight. For one
+/// thread.
 __device__ __forceinline__ void fill_until_done(const TensorMap& map,
                                                 const ContentionParams& params, u32 slots,
                                                 u32 barriers, const volatile int* done) {
@@ -90,7 +91,7 @@ __device__ __forceinline__ void time_contention(const TensorMap& map,
       records ? params.times +
                     (static_cast<int>(blockIdx.x) * (params.warpgroups + 1) + warpgroup) * kSections
               : nullptr,
-      // The warpgroups among themselves: the filler runs on through all sections.
+      // Synchronises the warpgroups only: the filler runs on through all sections.
       [&] { asm volatile("bar.sync 1, %0;" ::"r"(params.warpgroups * 128)
                          : "memory"); },
       [&](int, int rounds) { actor.issue(rounds); });

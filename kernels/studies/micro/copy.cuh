@@ -1,21 +1,23 @@
 // Copies from global to shared memory: TMA boxes and bulk copies, their latency, and their
 // throughput with a given number of bytes in flight.
 //
-// Throughput: a CTA keeps `in_flight` copies under way in a ring of slots and re-issues each as it
-// lands; nobody reads what arrives. Alone, one thread does both, so that a slot is idle for no more
-// than a wait and an issue. In a cluster each CTA's copy lands in all of them, so a slot may be
-// written again only when every CTA has seen it full: there one thread waits and tells all CTAs,
-// another issues, as consumers and producers of a real kernel do.
+// Throughput: a CTA keeps `in_flight` copies in flight in a ring of slots, and issues each copy
+// again as soon as it lands. No thread reads the data. In a CTA without a cluster, one thread both
+// waits and issues, so that a slot is idle only for a wait and an issue. In a cluster each CTA's
+// copy lands in all CTAs, so a slot may be written again only when every CTA has seen it full.
+// There one thread waits and tells all CTAs, and another thread issues, like the consumers and
+// producers of a real kernel.
 //
-// Latency: one copy at a time, from its issue until the waiting thread knows, each of them
-// recorded. With a cluster: all CTAs issue at once, and a CTA waits for all that come to it.
+// Latency: one copy at a time, from its issue until the waiting thread sees it; every latency is
+// recorded. In a cluster all CTAs issue at once, and each waits for all copies that arrive in it.
 //
-// Waits poll with test_wait: a try_wait that fails takes some 207 cycles, which then are the steps
-// that every latency comes in (H200, 2026-11-20).
+// Waits poll with test_wait. A try_wait that fails takes about 207 cycles, so latencies would
+// come in steps of that size (H200, 2026-11-20).
 //
-// Copies have side effects that the compiler does not see (volatile asm). What could spoil it: the
-// issuing thread computing more than the copy takes (there is no division in the loop), and a
-// source in the wrong level: the host chooses its size and where each launch begins.
+// The compiler does not see the side effects of copies (volatile asm). Two things could distort the
+// result: an issuing thread that computes for longer than the copy takes (the loop has no
+// division), and a source in the wrong level of memory (the host chooses its size and where each
+// launch begins).
 #pragma once
 
 #include "studies/micro/timing.cuh"
@@ -62,7 +64,7 @@ struct TmaCopy {
     if (params.cluster == 1) {
       ptx::tma_load(slot, map, full, column, row);
     } else {
-      // Each CTA of the cluster has its part of the slot, in all of them.
+      // Each CTA of the cluster writes its part of the slot, in all CTAs.
       const u32 part = slot + ptx::cluster_rank() * static_cast<u32>(params.item_bytes);
       ptx::tma_load_multicast(part, map, full, column, row,
                               static_cast<unsigned short>((1 << params.cluster) - 1));
@@ -111,7 +113,8 @@ struct CopyRing {
   }
 };
 
-/// One thread alone. `count` is a multiple of the slots, so every slot ends on the same parity.
+/// Issues and waits in one thread. `count` is a multiple of the slots, so every slot ends on the
+/// same parity.
 template <class Copy>
 __device__ __forceinline__ void copy_alone(const TensorMap& map, const CopyParams& params,
                                            const CopyRing& ring, ItemPosition& at, u32& parity,
@@ -139,8 +142,8 @@ __device__ __forceinline__ void copy_alone(const TensorMap& map, const CopyParam
   parity ^= 1;
 }
 
-/// For the thread of a cluster's CTA that waits for slots to fill and offers them to all CTAs
-/// again.
+/// Runs in one thread of each CTA of a cluster: waits for slots to fill, and offers them to all
+/// CTAs again.
 __device__ __forceinline__ void offer_slots(const CopyParams& params, const CopyRing& ring,
                                             u32& parity, int count) {
   int slot = 0;
@@ -161,7 +164,7 @@ __device__ __forceinline__ void offer_slots(const CopyParams& params, const Copy
   parity ^= 1;
 }
 
-/// For the thread that copies to all CTAs as they offer their slots.
+/// Runs in one thread of each CTA of a cluster: copies to all CTAs as they offer their slots.
 template <class Copy>
 __device__ __forceinline__ void copy_to_cluster(const TensorMap& map, const CopyParams& params,
                                                 const CopyRing& ring, ItemPosition& at, u32& parity,

@@ -11,8 +11,8 @@
 namespace hgemm::micro {
 
 /// Every kernel times its work three times: a first run to warm up the caches, a short one and a
-/// long one. The cost of one operation is the slope (long - short) / (additional operations), in
-/// which the cost of starting, draining and reading the clock cancels.
+/// long one. The cost of one operation is the slope (long - short) / (additional operations), which
+/// cancels the cost of starting, draining and reading the clock.
 inline constexpr int kSections = 3;
 inline constexpr int kWarmUp = 0, kShort = 1, kLong = 2;
 
@@ -20,7 +20,7 @@ struct Lengths {
   int count[kSections];  ///< rounds of the kernel's loop
 };
 
-/// When one actor (a CTA, or one of its warpgroups) began and ended a section, on its SM's clock
+/// Start and end of a section for one actor (a CTA, or one of its warpgroups), on its SM's clock
 /// and on the timer that all SMs share.
 struct SectionTime {
   unsigned long long start_clk, stop_clk, start_ns, stop_ns;
@@ -37,11 +37,11 @@ struct ComputeParams {
 };
 inline constexpr int kOperandBytes = 1 << 19;
 
-// ---- wgmma: a ring of stages of 128-byte rows, as a main loop has it ----
+// ---- wgmma: a ring of stages of 128-byte rows, as in a main loop ----
 
-inline constexpr int kSmemLimit = 232448;  ///< of one CTA
+inline constexpr int kSmemLimit = 232448;  ///< bytes of one CTA
 inline constexpr int kRowBytes = 128;
-inline constexpr int kATileBytes = 64 * kRowBytes;  ///< of one warpgroup and stage
+inline constexpr int kATileBytes = 64 * kRowBytes;  ///< for one warpgroup and stage
 /// k steps of 32 bytes that a row of 128 bytes holds
 inline constexpr int kStepsPerStage = 4;
 
@@ -59,8 +59,8 @@ HGEMM_MICRO_HOST_DEVICE constexpr int wgmma_smem_bytes(int n, bool a_from_regist
   return wgmma_stages(n, a_from_registers, warpgroups) *
          wgmma_stage_bytes(n, a_from_registers, warpgroups);
 }
-/// Wgmmas in one round of the issue loop: once around the ring. A round of the latency loop is one
-/// stage.
+/// Number of wgmmas in one round of the issue loop, which goes once around the ring. A round of the
+/// latency loop is one stage.
 HGEMM_MICRO_HOST_DEVICE constexpr int wgmma_per_round(int n, bool a_from_registers,
                                                       int warpgroups) {
   return wgmma_stages(n, a_from_registers, warpgroups) * kStepsPerStage;
@@ -86,13 +86,13 @@ struct ItemWalk {
 
 /// For TMA an item is a box of box_rows x box_columns, and the tensor map is a separate argument.
 struct CopyParams {
-  const void* source;       ///< of bulk copies: items lie one after the other
+  const void* source;       ///< for bulk copies: consecutive items
   SectionTime* times;       ///< [cta * kSections]
-  unsigned* latencies_clk;  ///< of the latency kernel: one per copy of CTA 0 in the last section
+  unsigned* latencies_clk;  ///< latency kernel: one per copy of CTA 0 in the last section
   Lengths lengths;          ///< copies that a CTA issues: multiples of in_flight
   ItemWalk walk;
   int item_bytes, box_rows, box_columns;
-  int in_flight;  ///< copies that a CTA has under way
+  int in_flight;  ///< copies that a CTA has in flight
   int cluster;    ///< CTAs; if more than one, each copy goes to all of them
 };
 inline constexpr int kMaxInFlight = 16;
@@ -111,9 +111,9 @@ struct ReadParams {
   SectionTime* times;  ///< [cta * kSections]
   unsigned* sink;
   Lengths lengths;           ///< rounds, each of 1 to 8 loads of 16 bytes per thread
-  unsigned long long first;  ///< bytes before where CTA 0 begins
-  unsigned long long chunk;  ///< from where one CTA begins to where the next does
-  unsigned long long bytes;  ///< of the source, a multiple of a round's; reading wraps around
+  unsigned long long first;  ///< offset in bytes at which CTA 0 begins
+  unsigned long long chunk;  ///< bytes from the beginning of one CTA to that of the next
+  unsigned long long bytes;  ///< size of the source, a multiple of a round's; reading wraps around
 };
 
 // ---- Barriers and distributed shared memory ----
@@ -122,10 +122,10 @@ struct ClusterParams {
   SectionTime* times;  ///< [cta * kSections]
   unsigned* sink;
   Lengths lengths;
-  int across;  ///< of round trips; 1: with the other CTA of the cluster, 0: within the CTA
+  int across;  ///< round trips: 1 with the other CTA of the cluster, 0 within the CTA
 };
 inline constexpr int kDsmemBytes = 64 * 1024;
-inline constexpr int kDsmemLoadsPerRound = 4;  ///< of 16 bytes per thread, all in flight
+inline constexpr int kDsmemLoadsPerRound = 4;  ///< loads of 16 bytes per thread, all in flight
 inline constexpr int kChasesPerRound = 16;
 
 // ---- wgmma beside TMA ----

@@ -1,11 +1,10 @@
-// mma.sync m16n8k16 by itself: the instruction of GPUs before Hopper, with all operands in
-// registers.
+// mma.sync m16n8k16 alone: the instruction of GPUs before Hopper, with all operands in registers.
 //
-// Issue: each warp has eight independent accumulators, more than the latency of one instruction
-// over the time between two, so that what limits is the tensor core. Latency: one accumulator, each
-// instruction waits for the one before. Every second instruction multiplies by -A, which brings the
-// accumulators back to zero: they stay finite however long the loop is. The checksum is that of one
-// more product, outside of the timed loop.
+// Issue: each warp has eight independent accumulators. These are more than the latency of one
+// instruction divided by the time between two, so that the tensor core is the limit. Latency: one
+// accumulator; each instruction waits for the previous one. Every second instruction multiplies by
+// -A, which brings the accumulators back to zero, so that they stay finite however long the loop
+// is. The checksum is that of one more product, outside of the timed loop.
 //
 // A source that includes this defines `Mma` for one instruction (src/studies/micro/points.cpp).
 #pragma once

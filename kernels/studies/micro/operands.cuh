@@ -1,5 +1,5 @@
-// The operands of the multiplying kernels: 16-bit elements from the host, or fp8 converted from
-// them here.
+// The operands of the multiplying kernels: 16-bit elements from the host, or fp8 elements that are
+// converted from them here.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -26,8 +26,8 @@ __device__ __forceinline__ uint4 operand_unit(const void* operands, int index) {
     return units[index];
   }
 }
-/// All threads: fills shared memory and makes it readable for wgmma, which reads through the async
-/// proxy. A CTA barrier must follow.
+/// Fills shared memory and makes it readable for wgmma, which reads through the async proxy. All
+/// threads call it. A CTA barrier must follow.
 template <bool kFp8>
 __device__ __forceinline__ void fill_operands(unsigned char* smem, int bytes,
                                               const void* operands) {

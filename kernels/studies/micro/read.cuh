@@ -1,9 +1,10 @@
 // Plain 16-byte loads from L2 or HBM: bytes per cycle against bytes in flight.
 //
-// Each thread has kUnroll loads under way, then waits for all of them, so a CTA has threads x
-// kUnroll x 16 bytes in flight. The loads are volatile asm in program order (the compiler neither
-// adds loads of the next round nor removes any), coalesced, and skip the L1 (.cg). Each CTA walks
-// through its own part of the source; the host makes the source fit the L2, or much larger.
+// Each thread issues kUnroll loads, then waits for all of them, so a CTA has threads x kUnroll x 16
+// bytes in flight. The loads are volatile asm in program order (the compiler neither adds loads of
+// the next round nor removes any). They are coalesced and skip the L1 (.cg). Each CTA walks through
+// its own part of the source. The host chooses a source that fits in the L2, or one that is much
+// larger.
 #pragma once
 
 #include "studies/micro/timing.cuh"

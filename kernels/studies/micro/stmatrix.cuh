@@ -1,9 +1,9 @@
-// stmatrix.x4 into rows of 128 bytes with the XOR swizzle (no two rows of a matrix in the same
-// banks), into the same rows without it (all eight in the same four banks), and into rows padded to
-// 144 bytes. The kernel is the same for all; pitch and swizzle are arguments.
+// stmatrix.x4 into three layouts: rows of 128 bytes with the XOR swizzle (no two rows of a matrix
+// share banks), the same rows without it (all eight use the same four banks), and rows padded to
+// 144 bytes. All use the same kernel; pitch and swizzle are arguments.
 //
-// Each warp writes its own 16 x 64 tile, 16 columns at a time; stores do not depend on each other,
-// and are volatile.
+// Each warp writes its own 16 x 64 tile, 16 columns at a time. The stores are volatile and do not
+// depend on each other.
 #pragma once
 
 #include "studies/micro/timing.cuh"
@@ -15,8 +15,8 @@ __device__ __forceinline__ void time_stmatrix(const ComputeParams& params) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  // Lane i gives the row i % 8 of matrix i / 8: 0 and 1 are rows 0 to 7 and 8 to 15 of the left 8
-  // columns, 2 and 3 of the right ones.
+  // Lane i gives the address of row i % 8 of matrix i / 8. Matrices 0 and 1 are rows 0 to 7 and 8
+  // to 15 of the left 8 columns; 2 and 3 are those of the right 8 columns.
   const int row = lane % 16;
   u32 addresses[4];
 #pragma unroll
@@ -43,7 +43,7 @@ __device__ __forceinline__ void time_stmatrix(const ComputeParams& params) {
         }
       });
   __syncthreads();
-  // 1 where row 0 of the first tile holds what lane 0 of the first warp stored.
+  // 1 if row 0 of the first tile holds the value that lane 0 of the first warp stored.
   if (threadIdx.x == 0) {
     const u32 stored = *reinterpret_cast<const u32*>(smem);
     params.checksums[blockIdx.x] = stored == value ? 1.0f : 0.0f;

@@ -1,5 +1,5 @@
-// Reading clocks around a piece of work, three times: warm-up, short, long (micro_params.h says
-// why).
+// Reads the clocks around a piece of work, three times: warm-up, short, long. The reason is in
+// micro_params.h.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -7,8 +7,8 @@
 
 namespace hgemm::micro {
 
-/// Cycles of this SM. Volatile and a compiler barrier: it stays where it is written among the other
-/// volatile statements, which all measured instructions are.
+/// Cycles of this SM. It is volatile and a compiler barrier, so it keeps its place among the other
+/// volatile statements. All measured instructions are volatile.
 __device__ __forceinline__ u64 clock_cycles() {
   u64 cycles;
   asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
@@ -39,7 +39,7 @@ __device__ __forceinline__ void timed_sections(const Lengths& lengths, SectionTi
   }
 }
 
-// ---- Barriers across a cluster: ptx.cuh's have the scope of a CTA ----
+// ---- Barriers across a cluster; those of ptx.cuh have the scope of a CTA ----
 
 /// Address of the same offset in CTA `rank` of the cluster.
 __device__ __forceinline__ u32 peer_address(u32 address, u32 rank) {
@@ -51,8 +51,8 @@ __device__ __forceinline__ void arrive_at_peer(u32 peer_barrier) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(peer_barrier)
                : "memory");
 }
-/// One poll, which returns at once (test_wait) or may suspend the thread for a while (try_wait).
-/// kCluster: what a peer did before it arrived is visible after it.
+/// Polls once. test_wait returns at once; try_wait may suspend the thread for a while. kCluster:
+/// what a peer did before it arrived is visible afterwards.
 template <bool kCluster, bool kTry>
 __device__ __forceinline__ bool poll(u32 barrier, u32 parity) {
   u32 done;
@@ -79,7 +79,7 @@ __device__ __forceinline__ bool poll(u32 barrier, u32 parity) {
 #undef HGEMM_POLL
   return done != 0;
 }
-/// In cycles, since reading the timer between polls would add to what is measured.
+/// In cycles, because a read of the timer between polls would add to the measured time.
 inline constexpr u64 kPollLimitClk = 4'000'000'000;
 template <bool kCluster, bool kTry>
 __device__ __forceinline__ void wait_polling(u32 barrier, u32 parity) {

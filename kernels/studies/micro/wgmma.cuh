@@ -1,20 +1,20 @@
-// wgmma by itself: what an instruction costs when the pipe is kept full, and when it is alone.
+// wgmma alone: the cost of an instruction in a full pipe, and of a single instruction.
 //
-// Operands are as in a real main loop: tiles of rows of 128 bytes, K-major, 128-byte swizzle, in a
-// ring of three or four stages; an instruction takes 32 bytes of each row (k16 of 16-bit elements,
-// k32 of fp8) and the next one the next 32, then the next stage. Each warpgroup has its own A tile,
-// all share B. What the tiles hold decides nothing but the power that is drawn, so the swizzled
-// positions are filled with random bits of the element type as they come.
+// Operands are those of a real main loop: tiles of rows of 128 bytes, K-major, 128-byte swizzle, in
+// a ring of three or four stages. An instruction takes 32 bytes of each row (k16 of 16-bit
+// elements, k32 of fp8), the next instruction takes the next 32, then the next stage follows. Each
+// warpgroup has its own A tile; all share B. The values affect only the power draw, so the swizzled
+// positions are filled with random bits of the element type in any order.
 //
-// Issue: a round is one commit group, once around the ring on one set of accumulators, as a tile's
-// k loop is; wait_group 1 lets the next round begin while one is in flight, so that the tensor
-// cores never run dry. The first wgmma of a round overwrites the accumulators: they stay finite
-// however long the loop is. Latency: fence, one wgmma, commit, wait_group 0, and again.
+// Issue: a round is one commit group, once around the ring on one set of accumulators, like the k
+// loop of a tile. wait_group 1 lets the next round begin while one is in flight, so that the tensor
+// cores never run dry. The first wgmma of a round overwrites the accumulators, so that they stay
+// finite however long the loop is. Latency: fence, one wgmma, commit, wait_group 0, repeated.
 //
-// The compiler cannot remove any of it (every wgmma is volatile asm), and the checksum of the last
-// round proves that operands were read. What could spoil it: ptxas serialising the wgmmas (C7510
-// to C7520), which the compile step reports and rejects; an issue loop that costs more than 18
-// cycles per instruction, which unrolling over the ring prevents.
+// The compiler cannot remove any instruction (every wgmma is volatile asm), and the checksum of the
+// last round proves that operands were read. Two things could distort the result: ptxas may
+// serialise the wgmmas (C7510 to C7520), which the compile step reports and rejects; and the issue
+// loop may cost more than 18 cycles per instruction, which unrolling over the ring prevents.
 //
 // A source that includes this defines `Mma` for one instruction (src/studies/micro/points.cpp).
 #pragma once
@@ -100,12 +100,12 @@ struct WgmmaActor {
     }
   }
 
-  /// After the last wait_group.
+  /// Makes the accumulators readable; call it after the last wait_group.
   __device__ __forceinline__ float checksum() {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < Mma::kAccumulators; ++i) {
-      // The compiler does not know that wait_group is what makes the accumulators readable.
+      // The compiler does not know that wait_group makes the accumulators readable.
       Mma::touch(d[i]);
       sum += as_float(d[i]);
     }
