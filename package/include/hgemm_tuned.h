@@ -1,16 +1,15 @@
-/* GEMMs on Hopper GPUs (sm_90) by kernels that hgemm-tune found to be the fastest.
+/* GEMMs on Hopper GPUs (sm_90) with the kernels that hgemm-tune measured as the fastest.
  *
  * D[m x n] = A[m x k] * B[n x k]^T, all row-major: a linear layer with activations A and weight B.
  * bf16 or fp16 in, the same or fp32 out, sums in fp32.
  *
- * A call enqueues kernels and nothing else: it allocates nothing, waits for nothing and keeps no
- * state but what it learned in each CUDA context. It may be captured into a CUDA graph,
- * and called from several threads and on several streams at once, if launches that may overlap have
- * workspaces of their own. Waits inside kernels have no bound and nothing in them traps: whatever
- * holds up the GPU (a debugger, time slicing, a collective on another rank), a launch ends with the
- * right result or goes on waiting. hgemm_tuned_prepare() loads the kernels of a device, which CUDA
- * would otherwise do at each one's first call. README.md has an example, the shapes, and the
- * fallbacks.
+ * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
+ * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
+ * several threads and on several streams at once, if launches that may overlap have separate
+ * workspaces. Waits inside kernels have no bound, and no kernel traps: if something delays the GPU
+ * (a debugger, time slicing, a collective on another rank), a launch ends with the right result or
+ * keeps waiting. hgemm_tuned_prepare() loads the kernels of a device; CUDA would otherwise load
+ * each one at its first call. README.md has an example, the shapes, and the fallbacks.
  */
 #ifndef HGEMM_TUNED_H_
 #define HGEMM_TUNED_H_
@@ -25,13 +24,13 @@ extern "C" {
 
 typedef enum {
   HGEMM_TUNED_OK = 0,
-  HGEMM_TUNED_NULL_POINTER = 1, /* A, B, D, or where to write an answer */
+  HGEMM_TUNED_NULL_POINTER = 1, /* A, B, D, or the place for an answer */
   HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, or a leading dimension that is
                                    shorter than a row */
   HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
-  HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here takes A, B or D at this address */
+  HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of A, B or D */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and there is no cuBLAS */
-  HGEMM_TUNED_SMALL_WORKSPACE = 6,      /* fewer bytes than hgemm_tuned_workspace_bytes() says */
+  HGEMM_TUNED_SMALL_WORKSPACE = 6,      /* fewer bytes than hgemm_tuned_workspace_bytes() */
   HGEMM_TUNED_MISALIGNED_WORKSPACE = 7, /* not at a multiple of 256 bytes */
   HGEMM_TUNED_NO_HOPPER_GPU = 8,        /* no driver, no GPU, or the current one is not an sm_90 */
   HGEMM_TUNED_CUDA_ERROR = 9,           /* hgemm_tuned_last_cuda_error() has CUDA's code */
@@ -40,19 +39,20 @@ typedef enum {
   HGEMM_TUNED_WORKSPACE_NOT_INITIALISED = 11
 } hgemm_tuned_status;
 
-/* What a status means, in English; never null, whatever the number. */
+/* The meaning of a status, in English; never null, for any number. */
 const char* hgemm_tuned_status_string(int status);
 
-/* Of the last call in this thread that returned HGEMM_TUNED_CUDA_ERROR. */
+/* CUDA's code for the last call in this thread that returned HGEMM_TUNED_CUDA_ERROR. */
 cudaError_t hgemm_tuned_last_cuda_error(void);
 
-/* Of A and B. */
+/* Type of A and B. */
 typedef enum { HGEMM_TUNED_BF16 = 0, HGEMM_TUNED_FP16 = 1 } hgemm_tuned_dtype;
-/* Of D: that of A and B, or fp32. */
+/* Type of D: that of A and B, or fp32. */
 typedef enum { HGEMM_TUNED_OUTPUT_SAME = 0, HGEMM_TUNED_OUTPUT_FP32 = 1 } hgemm_tuned_output;
 
-/* Leading dimensions are elements from one row to the next; 0: rows without padding. The types are
- * numbers, not enumerations: any may come from outside, and what is none of theirs is refused. */
+/* A leading dimension is the number of elements from one row to the next; 0: rows without padding.
+ * The types are numbers, not enumerations, because callers may pass any value; calls refuse unknown
+ * values. */
 typedef struct {
   int64_t m, n, k;
   int32_t dtype; /* hgemm_tuned_dtype */
@@ -60,56 +60,58 @@ typedef struct {
   int32_t output; /* hgemm_tuned_output */
 } hgemm_tuned_problem;
 
-/* How a kernel was chosen, in the order in which it is looked for. */
+/* How a kernel was chosen, in the order of the search. */
 typedef enum {
   HGEMM_TUNED_EXACT = 0,       /* tuned for this shape */
   HGEMM_TUNED_BUCKET = 1,      /* tuned for this N and K, with another M */
   HGEMM_TUNED_NEAREST = 2,     /* tuned for the nearest shape whose kernel computes this one */
   HGEMM_TUNED_CUBLAS_ONLY = 3, /* no kernel here computes it, but cuBLAS may */
-  HGEMM_TUNED_NONE = 4         /* nothing can: see `status` */
+  HGEMM_TUNED_NONE = 4         /* nothing computes it: see `status` */
 } hgemm_tuned_source;
 
 typedef struct {
-  hgemm_tuned_status status; /* why there is none, else HGEMM_TUNED_OK */
+  hgemm_tuned_status status; /* why there is no kernel, otherwise HGEMM_TUNED_OK */
   hgemm_tuned_source source;
-  const char* label; /* of the kernel's config; null if there is none */
-  int gain;          /* whether it was measured to be faster than cuBLAS where it was tuned */
+  const char* label; /* label of the kernel's config; null if there is none */
+  int gain;          /* whether it was measured to be faster than cuBLAS at its tuned shape */
   int uses_cublas;   /* gemm() with a cuBLAS handle calls cuBLAS: no gain, or no kernel */
-  /* The shape that the kernel was tuned for, and what was measured there: the medians of its time
+  /* The shape that the kernel was tuned for, and the measurements there: the medians of its time
    * and of its speed over cublasGemmEx's, with the 95 % interval of the latter (NaN: unknown). */
   int64_t tuned_m, tuned_n, tuned_k;
   double tuned_us, ratio_cublas, ratio_cublas_low, ratio_cublas_high;
 } hgemm_tuned_selection;
 
-/* What gemm() would run for a problem whose operands are at multiples of 16 bytes. Needs no GPU. */
+/* The kernel that gemm() would run for a problem with operands at multiples of 16 bytes. Needs no
+ * GPU. */
 hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem);
 
 /* The rows of the table: shapes that were tuned. `index` from 0 to count - 1. */
 int hgemm_tuned_shape_count(void);
 hgemm_tuned_problem hgemm_tuned_shape(int index);
 
-/* Loads all kernels for the current device. Before the first capture, or the first timed call. */
+/* Loads all kernels for the current device. Call it before the first capture or timed call. */
 hgemm_tuned_status hgemm_tuned_prepare(void);
 
-/* Bytes that gemm() needs for it on the current device; often none. The operands are looked at only
- * for their alignment; null counts as aligned. */
+/* Bytes of workspace that gemm() needs for the problem on the current device; often 0. Only the
+ * alignment of the operands matters; null counts as aligned. */
 hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
                                                const void* b, const void* d, size_t* bytes);
 
-/* Makes `bytes` of memory a workspace, by one memset on the stream. MUST be called once for each
- * allocation, before its first use, and again for all of them after the device was reset. Each gemm
- * leaves it ready for the next one, whatever that one's problem. A launch that is aborted may leave
- * flags raised, by which the next launch would add sums that are not there; CUDA then ends the
- * context, and in the next context gemm() refuses a workspace until this was called. */
+/* Makes `bytes` of memory a workspace, with one memset on the stream. MUST be called once for each
+ * allocation, before its first use, and again for every allocation after a reset of the device.
+ * Each gemm leaves the workspace ready for the next one, of any problem. An aborted launch may
+ * leave flags raised, and the next launch would then add sums that do not exist. CUDA ends the
+ * context in that case, and in the next context gemm() refuses a workspace until this function was
+ * called. */
 hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspace, size_t bytes);
 
-/* Enqueues it on a stream of the current device. `workspace` may be null if it needs none, and must
- * not be used by another launch that can overlap this one.
+/* Enqueues the GEMM on a stream of the current device. `workspace` may be null if the problem needs
+ * none. No other launch that can overlap this one may use it.
  *
  * `cublas`: a cublasHandle_t, or null. If the package was built with HGEMM_TUNED_WITH_CUBLAS,
- * cuBLAS computes what selection.uses_cublas says. The handle must have `stream` set, and its
- * pointer mode on the host; its workspace and math mode are its owner's business. Without one, or
- * without cuBLAS, our kernel runs where there is one. */
+ * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
+ * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
+ * or without cuBLAS, the kernel runs if there is one. */
 hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
                                     const void* a, const void* b, void* d, void* workspace,
                                     size_t workspace_bytes, void* cublas);

@@ -1,5 +1,5 @@
-// See hgemm_tuned.h. table.h, which hgemm-tune wrote, has the kernels and what was measured of
-// them; families/launch.h, its own source for both, how they are launched.
+// See hgemm_tuned.h. hgemm-tune writes table.h, which has the kernels and their measured figures.
+// families/launch.h, which hgemm-tune itself uses too, has the code that launches them.
 #include "hgemm_tuned.h"
 
 #include <cuda.h>
@@ -26,19 +26,19 @@ using namespace hgemm;
 using namespace hgemm_tuned_table;
 
 constexpr std::uintptr_t kWorkspaceUnit = 256;
-/// Flags come first in a workspace, in a region of one size for all kernels: what one of them
-/// leaves zero another one may rely on, and partial sums never lie there.
+/// Flags come first in a workspace, in a region of one size for all kernels. A kernel leaves its
+/// flags zero, and the next kernel relies on that. Partial sums are never stored in this region.
 constexpr std::size_t kFlagBytes = 64 << 10;
 
 thread_local cudaError_t last_cuda_error = cudaSuccess;
 
 hgemm_tuned_status cuda_failed(cudaError_t code) {
-  cudaGetLastError();  // it is ours, and is reported
+  cudaGetLastError();  // clears the error; it is reported instead
   last_cuda_error = code;
   return HGEMM_TUNED_CUDA_ERROR;
 }
 
-// ---- What is asked for ----
+// ---- Problems ----
 
 hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   if (problem == nullptr) return HGEMM_TUNED_NULL_POINTER;
@@ -67,7 +67,7 @@ bool has_types(const GemmKind& kind, DataType input, DataType output) {
 
 // ---- Selection ----
 
-/// Why a kernel cannot run it: OK, MISALIGNED or NO_KERNEL.
+/// The reason why a kernel cannot compute the problem: OK, MISALIGNED or NO_KERNEL.
 hgemm_tuned_status why_not(const Kernel& kernel, const ProblemExtents& p, const GemmKind& kind,
                            const Operands& operands) {
   if (!has_types(hgemm::kind_of(kernel), kind.input, kind.output) ||
@@ -85,10 +85,11 @@ struct Choice {
   hgemm_tuned_status status = HGEMM_TUNED_NO_KERNEL;
   hgemm_tuned_source source = HGEMM_TUNED_NONE;
   int kernel = -1;           ///< index in kKernels
-  const Row* row = nullptr;  ///< that it was tuned for
+  const Row* row = nullptr;  ///< the problem that it was tuned for
 };
 
-/// Tuned problems exactly, then N and K with another M, then the nearest problem whose kernel can.
+/// Looks for the tuned problem itself, then for its N and K with another M, then for the nearest
+/// problem whose kernel can compute it.
 Choice choose(const ProblemExtents& p, const GemmKind& kind, const Operands& operands) {
   Choice choice;
   double least = std::numeric_limits<double>::infinity();
@@ -133,7 +134,7 @@ constexpr bool kHasCublas =
 
 // ---- The driver ----
 
-/// Its functions come from the driver that is there: libcuda is not linked.
+/// Functions of the installed driver; libcuda is not linked.
 struct Driver {
   decltype(&cuTensorMapEncodeTiled) encode_tensor_map = nullptr;
   decltype(&cuCtxGetCurrent) current_context = nullptr;
@@ -155,7 +156,7 @@ bool find_entry(const char* name, Function* function) {
   return true;
 }
 
-/// Null if there is none, or one older than CUDA 12's.
+/// Null if there is no driver, or one older than CUDA 12's.
 const Driver* driver() {
   static const Driver found = [] {
     Driver entries;
@@ -171,16 +172,17 @@ const Driver* driver() {
 
 // ---- Contexts ----
 
-/// What was learned of a kernel: 0 until then. Threads that learn it at the same time find the
-/// same.
+/// Known facts about a kernel in a context; 0 until they are known. Threads that determine a fact
+/// at the same time get the same value.
 struct Loaded {
   std::atomic<int> resident{0};  ///< clusters at once
   std::atomic<int> pack_ctas{0};
 };
 
-/// What is known in one CUDA context. A device that is reset, as after a launch that was aborted,
-/// has another context then, with another id, of which nothing is known: kernels are loaded anew,
-/// and workspaces, whose flags the aborted launch may have left raised, must be initialised anew.
+/// Everything that is known about one CUDA context. A device that was reset, for example after an
+/// aborted launch, has another context with another id, about which nothing is known. Kernels are
+/// then loaded again, and workspaces must be initialised again, because the aborted launch may have
+/// left their flags raised.
 struct Context {
   bool is_hopper = false;
   int sm_count = 0;
@@ -198,10 +200,10 @@ struct Context {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::unordered_map<const void*, std::size_t> workspaces_;  ///< initialised ones: bytes of each
+  std::unordered_map<const void*, std::size_t> workspaces_;  ///< bytes of each initialised one
 };
 
-/// Makes one if there is none yet. 0 if there can be none.
+/// The id of the current context. Creates a context if there is none yet; 0 if that fails.
 unsigned long long current_context_id(const Driver& cuda) {
   const auto find = [&](unsigned long long* id) {
     CUcontext context = nullptr;
@@ -210,12 +212,12 @@ unsigned long long current_context_id(const Driver& cuda) {
   };
   unsigned long long id = 0;
   if (find(&id)) return id;
-  if (cudaFree(nullptr) != cudaSuccess) return 0;  // makes the current device's
+  if (cudaFree(nullptr) != cudaSuccess) return 0;  // creates the current device's context
   return find(&id) ? id : 0;
 }
 
-/// What is known of the context with this id. Never removed: launches of other threads may look at
-/// it, and a process has few contexts.
+/// The known facts about the context with this id. They are never removed, because launches of
+/// other threads may use them and a process has few contexts.
 Context& context_of(unsigned long long id) {
   static std::mutex mutex;
   static std::unordered_map<unsigned long long, std::unique_ptr<Context>> contexts;
@@ -401,7 +403,7 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
 }
 
 #ifdef HGEMM_TUNED_WITH_CUBLAS
-/// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T.
+/// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there.
 cudaDataType_t cuda_type(DataType type) {
   if (type == DataType::kFp32) return CUDA_R_32F;
   return type == DataType::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
@@ -410,7 +412,7 @@ cudaDataType_t cuda_type(DataType type) {
 hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, const GemmKind& kind,
                                  const Operands& operands, void* cublas) {
   const auto handle = static_cast<cublasHandle_t>(cublas);
-  // Setting another stream would take the handle's workspace away.
+  // Setting another stream would replace the workspace of the handle.
   cudaStream_t set = nullptr;
   if (cublasGetStream(handle, &set) != CUBLAS_STATUS_SUCCESS || set != stream) {
     return HGEMM_TUNED_CUBLAS_ERROR;

@@ -1,4 +1,4 @@
-// What table.h lists.
+// The types of the rows in table.h.
 #pragma once
 
 #include "families/kernel.h"
@@ -6,19 +6,19 @@
 namespace hgemm_tuned_table {
 
 struct TunedKernel {
-  const char* label;  ///< of its config
+  const char* label;  ///< label of its config
   hgemm::Kernel kernel;
   const void* function;
-  const void* pack_function;  ///< null unless it packs
+  const void* pack_function;  ///< null if it does not pack
 };
 
-/// A tuned problem. Times in microseconds; ratios are cublasGemmEx's time over the kernel's, with
-/// the 95 % interval of the median (NaN: too few rounds for one).
+/// A tuned problem. Times are in microseconds. A ratio is the time of cublasGemmEx over the
+/// kernel's time, with the 95 % interval of the median (NaN: too few rounds for one).
 struct Row {
   hgemm::ProblemExtents problem;
   hgemm::DataType input, output;
   int kernel;          ///< index in kKernels
-  int general_kernel;  ///< for other problems, which a kernel made for one cannot compute; -1: none
+  int general_kernel;  ///< used for other problems if `kernel` is made for this one; -1: none
   bool gain;           ///< the whole interval is above 1
   double time_us, ratio, ratio_low, ratio_high;
 };
