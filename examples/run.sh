@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# examples/run.sh OUTPUT [PACKAGE]: builds and runs both examples on a Hopper GPU, and writes what they
-# print to OUTPUT/cmake.md and OUTPUT/pytorch.md. PACKAGE is a folder that `hgemm-tune export --format
-# cpp` wrote; without it the recorded llama7b results are exported. $PYTHON (python3) needs PyTorch with
-# CUDA 13; without PyTorch that example says so.
+# examples/run.sh OUTPUT [PACKAGE]: builds and runs both examples on a Hopper GPU, and writes their
+# output to OUTPUT/cmake.md and OUTPUT/pytorch.md. PACKAGE is a folder that `hgemm-tune export
+# --format cpp` wrote; by default the recorded llama7b results are exported. $PYTHON (python3) needs
+# PyTorch with CUDA 13; without it the PyTorch example only reports that PyTorch is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 output=${1:?usage: examples/run.sh OUTPUT [PACKAGE]}

@@ -132,7 +132,7 @@ void check_statuses(Checks& checks, cudaStream_t stream) {
   checks.expect(
       run({8, 8, 16, Dtype::kBf16, 8}, a, o.b.get(), o.d.get()) == HGEMM_TUNED_BAD_PROBLEM,
       "a leading dimension shorter than a row");
-  // Where no kernel packs, an odd address has none; a package that has one wants a workspace.
+  // No kernel takes an odd address, except one that packs; that one needs a workspace.
   const auto odd = run(p, a + 2, o.b.get(), o.d.get());
   checks.expect(
       odd == HGEMM_TUNED_MISALIGNED || odd == HGEMM_TUNED_SMALL_WORKSPACE || odd == HGEMM_TUNED_OK,
@@ -140,7 +140,7 @@ void check_statuses(Checks& checks, cudaStream_t stream) {
   check(cudaStreamSynchronize(stream), "running");
 }
 
-/// Every tuned shape's N and K with other M, and sizes that are near no tuned one.
+/// The N and K of every tuned shape with other M, and sizes that are far from every tuned one.
 void check_fallbacks(Checks& checks, cudaStream_t stream) {
   std::vector<Problem> problems = {{40, 1000, 520}, {300, 264, 1024}, {7, 72, 80}, {1000, 8, 8}};
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
@@ -172,8 +172,9 @@ void check_fallbacks(Checks& checks, cudaStream_t stream) {
   }
 }
 
-/// All tuned shapes but the largest as graphs on two streams, in opposite orders, replayed at the
-/// same time: different kernels share the GPU, those that wait for each other's sums among them.
+/// Replays all tuned shapes except the largest as graphs on two streams, in opposite orders, at the
+/// same time. Different kernels then share the GPU, including kernels whose CTAs wait for each
+/// other's sums.
 void check_streams(Checks& checks, cudaStream_t stream) {
   std::vector<Problem> problems;
   std::size_t most = 256 << 10;

@@ -1,9 +1,9 @@
-// The SM clock while a sample runs, read by the SMs themselves: before and after it one block on
-// each SM notes its cycles (clock64) and the time (globaltimer). Their differences give the mean
-// clock, with no other library. A time times its clock is what a kernel costs in cycles, which
-// tells a slower kernel from a slower clock.
+// The SM clock during a sample, read by the SMs themselves. Before and after the sample, one block
+// on each SM records its cycles (clock64) and the time (globaltimer). The differences give the mean
+// clock without another library. A time multiplied by its clock is the cost of a kernel in cycles,
+// which distinguishes a slower kernel from a slower clock.
 //
-// Used as
+// Usage:
 //   clock.begin(sample, stream);     // outside of the events that time it
 //   cudaEventRecord(start, stream);
 //   ...
@@ -13,7 +13,7 @@
 
 #include "common.h"
 
-/// Room for as many samples.
+/// Allocates room for this number of samples.
 class SmClock {
  public:
   SmClock(int samples, cudaStream_t stream);
@@ -21,13 +21,13 @@ class SmClock {
   void begin(int sample, cudaStream_t stream) const { stamp(2 * sample, stream); }
   void end(int sample, cudaStream_t stream) const { stamp(2 * sample + 1, stream); }
 
-  /// In MHz by sample, the mean over SMs; 0 for a sample that no SM saw begin and end. All must
-  /// have run.
+  /// The clock in MHz for each sample, as the mean over SMs; 0 for a sample whose begin and end no
+  /// SM recorded. All samples must have completed.
   std::vector<double> mhz() const;
 
  private:
   void stamp(int slot, cudaStream_t stream) const;
 
   int sms_, samples_;
-  Memory stamps_;  ///< of each SM, by slot
+  Memory stamps_;  ///< stamps of each SM, by slot
 };

@@ -1,4 +1,4 @@
-// What the example's two parts share: operands on the GPU, a simple reference, errors.
+// Shared by both parts of the example: operands on the GPU, a simple reference, errors.
 #pragma once
 
 #include <cublas_v2.h>
@@ -26,7 +26,8 @@ inline void check(hgemm_tuned::Status status, const char* what) {
   require(status == HGEMM_TUNED_OK, what, hgemm_tuned::to_string(status));
 }
 
-/// As hgemm-tune writes a problem without padding: "64x4096x4096", "64x4096x4096.fp16.dfp32".
+/// The text of a problem without padding, as in hgemm-tune: "64x4096x4096",
+/// "64x4096x4096.fp16.dfp32".
 inline std::string text_of(const hgemm_tuned::Problem& p) {
   return std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) +
          (p.dtype == hgemm_tuned::Dtype::kFp16 ? ".fp16" : "") +
@@ -67,12 +68,13 @@ struct Operands {
 /// Fills D with NaN.
 void poison(const Operands& operands, const hgemm_tuned::Problem& problem, cudaStream_t stream);
 
-/// The largest |d - reference| / (|reference| + 1), by fp32 sums on CUDA cores; NaN if any d is
-/// one. And what it may be: a rounding to D's type, and fp32 sums in another order.
+/// The largest |d - reference| / (|reference| + 1), with a reference of fp32 sums on CUDA cores;
+/// NaN if any d is NaN. And its tolerance: one rounding to D's type, and fp32 sums in another
+/// order.
 double error_of(const Operands& operands, const void* d, const hgemm_tuned::Problem& problem,
                 cudaStream_t stream);
 double tolerance_of(const hgemm_tuned::Problem& problem);
 
-/// Statuses, fallbacks, odd pointers, graphs and two streams at once: how many things were found
-/// wrong, each with a line on stdout.
+/// Checks statuses, fallbacks, unaligned pointers, graphs and two streams at once. Returns the
+/// number of failures; each has a line on stdout.
 int check_package(cudaStream_t stream);

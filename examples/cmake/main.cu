@@ -1,23 +1,23 @@
-// Uses exported kernels as a project would: checks every tuned shape's result, and times it in
-// turns with cublasGemmEx, as hgemm-tune did when it chose the kernels (its
-// src/device/protocol.h).
+// Uses exported kernels in the same way as any project. It checks the result of every tuned shape,
+// and times it in turns with cublasGemmEx, as hgemm-tune did when it chose the kernels
+// (src/device/protocol.h of hgemm-tune).
 //
-// A sample is one replay of a CUDA graph of many launches, which rotate over input sets that exceed
-// three times the L2 cache, at least 16 where memory is the bound. Before that the GPU is brought
-// to full load. With more than kLightLoad FLOP per byte (M = 64 and more) it may meet its power
-// cap, which sets the clock by what ran before: there each candidate runs alone for kLeadInMs, then
-// is timed for kOwnMs.
+// A sample is one replay of a CUDA graph of many launches. The launches rotate over input sets that
+// exceed three times the L2 cache; memory-bound shapes have at least 16 sets. The GPU is brought to
+// full load before. With more than kLightLoad FLOP per byte (M = 64 and more) it may reach its
+// power cap, and its clock then depends on the work before. So each candidate runs alone for
+// kLeadInMs there, and is then timed for kOwnMs.
 //
-// All kernels that are timed, and all before them, run on one stream, as in hgemm-tune. Once a
+// All timed kernels, and all kernels before them, run on one stream, as in hgemm-tune. Once a
 // process has had kernels on two streams at the same time, each of its kernels starts 0.35 us later
-// after the one before, cuBLAS's too (H200, driver 580; results/h200/export/two-streams.md).
+// after the previous one, cuBLAS's kernels too (H200, driver 580;
+// results/h200/export/two-streams.md).
 //
 // example [--shape MxNxK[.fp16][.dfp32]]... [--rest MS] [--checks-first]
-//   --shape         only this tuned shape; several are measured in the order given
-//   --rest          the GPU idles for so long before each shape, as before a program that starts:
-//                   the clock and the power are then those of a fresh start, not of the shape
-//                   before
-//   --checks-first  the checks of the package, which use two streams at once, before the times
+//   --shape         only this tuned shape; several are measured in the given order
+//   --rest          the GPU idles for this time before each shape, so that clock and power are
+//                   those of a fresh start, not of the previous shape
+//   --checks-first  runs the checks of the package, which use two streams at once, before timing
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -39,7 +39,7 @@ constexpr double kSampleUs = 2000;
 constexpr int kSharedRounds = 60;
 constexpr double kLeadInMs = 100, kOwnMs = 300;
 constexpr int kOwnRounds = 5;
-constexpr double kLightLoad = 40;  // FLOP per byte: above it the power cap may be met
+constexpr double kLightLoad = 40;  // FLOP per byte: above it the GPU may reach its power cap
 
 struct Stopwatch {
   cudaEvent_t start, stop;
@@ -60,7 +60,7 @@ class Candidate {
   template <class Launch>
   Candidate(cudaStream_t stream, int sets, const Launch& launch) {
     capture(stream, sets, launch);
-    replay(stream);  // not timed: the first one loads
+    replay(stream);  // not timed, because the first one loads the kernels
     Stopwatch watch;
     check(cudaEventRecord(watch.start, stream), "timing");
     replay(stream);
@@ -87,8 +87,8 @@ class Candidate {
   }
   int launches() const { return launches_; }
 
-  std::vector<double> us;   ///< of a launch, by round
-  std::vector<double> mhz;  ///< of the SMs meanwhile
+  std::vector<double> us;   ///< time of a launch, by round
+  std::vector<double> mhz;  ///< clock of the SMs in the meantime
 
  private:
   template <class Launch>
@@ -100,7 +100,7 @@ class Candidate {
     check(cudaStreamEndCapture(stream, &graph), "capturing");
     check(cudaGraphInstantiate(&graph_, graph, 0), "instantiating");
     check(cudaGraphDestroy(graph), "destroying");
-    check(cudaGraphUpload(graph_, stream), "uploading");  // else the first replay does
+    check(cudaGraphUpload(graph_, stream), "uploading");  // otherwise the first replay does it
     launches_ = launches;
   }
 
@@ -115,7 +115,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// A 95 % interval of the median by order statistics; of few values their range.
+/// A 95 % interval of the median by order statistics; the range if there are too few values.
 std::pair<double, double> interval(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto n = static_cast<double>(values.size());
@@ -132,7 +132,7 @@ struct Result {
 
 void time_in_turns(cudaStream_t stream, bool heavy, Candidate* candidates[2],
                    std::mt19937& random) {
-  candidates[1]->replay_for(stream, heavy ? 1000 : 300);  // to full load
+  candidates[1]->replay_for(stream, heavy ? 1000 : 300);  // brings the GPU to full load
   const int rounds = heavy ? kOwnRounds : kSharedRounds;
   std::vector<Stopwatch> watches(static_cast<std::size_t>(2 * rounds));
   const SmClock clock(2 * rounds, stream);
@@ -231,8 +231,8 @@ Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std
   return result;
 }
 
-/// One line a shape; returns how many are wrong. Another card, or its clock, moves all times: the
-/// column before the clocks says by how much.
+/// Prints a line for each shape and returns the number of wrong results. Another card, or another
+/// clock, changes all times; the column before the clocks shows by how much.
 int print(const std::vector<Result>& results) {
   std::printf(
       "\n| shape | config | gain proven | us | tuned us | x cuBLAS | tuned x cuBLAS | error / "
@@ -242,7 +242,7 @@ int print(const std::vector<Result>& results) {
   double ratios = 0, tuned_ratios = 0, speeds = 0, their_speeds = 0;
   for (const Result& r : results) {
     const double tolerance = tolerance_of(r.problem);
-    const bool right = r.error <= tolerance;  // a NaN is not
+    const bool right = r.error <= tolerance;  // false for NaN
     wrong += right ? 0 : 1;
     std::printf(
         "| %s | `%s` | %s | %.2f | %.2f | %.3f [%.3f, %.3f] | %.3f [%.3f, %.3f] | "
@@ -270,7 +270,7 @@ struct Arguments {
   bool checks_first = false;
 };
 
-/// Exits with code 2 if they make no sense.
+/// Exits with code 2 if the arguments are invalid.
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   const auto refuse = [](const char* what) {

@@ -1,4 +1,4 @@
-// torch.ops.hgemm_tuned: a linear layer by exported kernels.
+// torch.ops.hgemm_tuned: a linear layer that uses exported kernels.
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -29,13 +29,13 @@ hgemm_tuned::Problem problem_of(const at::Tensor& input, const at::Tensor& weigh
   return {input.size(0), weight.size(0), input.size(1), dtype, leading(input), leading(weight), 0};
 }
 
-/// input * weight^T. `workspace`: as many bytes as workspace_bytes() says, which went through
-/// init_workspace(), and not that of a call on another stream.
+/// Returns input * weight^T. `workspace` has the number of bytes that workspace_bytes() returns and
+/// was passed to init_workspace(). A call on another stream must not use it.
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& workspace) {
   const c10::cuda::CUDAGuard guard(input.device());
   const hgemm_tuned::Problem problem = problem_of(input, weight);
   at::Tensor output = at::empty({problem.m, problem.n}, input.options());
-  // PyTorch's handle has the current stream set, and a workspace of that stream.
+  // PyTorch's handle already has the current stream, with a workspace of that stream.
   require(hgemm_tuned::gemm(at::cuda::getCurrentCUDAStream(), problem, input.data_ptr(),
                             weight.data_ptr(), output.data_ptr(), workspace.data_ptr(),
                             workspace.nbytes(), at::cuda::getCurrentCUDABlasHandle()),
@@ -54,7 +54,7 @@ std::int64_t workspace_bytes(const at::Tensor& input, const at::Tensor& weight) 
   return static_cast<std::int64_t>(bytes);
 }
 
-/// Once for each allocation, on the stream of its calls.
+/// Call it once for each allocation, on the stream of its later calls.
 void init_workspace(const at::Tensor& workspace) {
   const c10::cuda::CUDAGuard guard(workspace.device());
   require(hgemm_tuned::init_workspace(at::cuda::getCurrentCUDAStream(), workspace.data_ptr(),
@@ -62,11 +62,11 @@ void init_workspace(const at::Tensor& workspace) {
           "hgemm_tuned::init_workspace");
 }
 
-/// Of the current device: before graphs are captured.
+/// Loads the kernels for the current device. Call it before graphs are captured.
 void prepare() { require(hgemm_tuned::prepare(), "hgemm_tuned::prepare"); }
 
-/// M, N, K and 0 (bf16) or 1 (fp16) of each tuned shape, one after another. A layer's output is of
-/// its input's type: what was tuned for an fp32 output is for others.
+/// M, N, K and 0 (bf16) or 1 (fp16) of each tuned shape, in one list. A layer's output has its
+/// input's type, so shapes that were tuned for an fp32 output are left out.
 std::vector<std::int64_t> shapes() {
   std::vector<std::int64_t> all;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
@@ -77,7 +77,7 @@ std::vector<std::int64_t> shapes() {
   return all;
 }
 
-/// The kernel's config, and what computes the problem where PyTorch's cuBLAS handle is given.
+/// The config of the kernel, and what computes the problem if PyTorch's cuBLAS handle is passed.
 std::vector<std::string> selected(std::int64_t m, std::int64_t n, std::int64_t k,
                                   std::int64_t dtype) {
   const auto selection =

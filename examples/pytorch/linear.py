@@ -160,7 +160,7 @@ def measure(m: int, n: int, k: int, dtype: torch.dtype) -> dict:
         "interval": interval(ratios),
         "error": our_error,
         "their_error": their_error,
-        # One rounding to the type, and fp32 sums in another order.
+        # Allows one rounding to the type, and fp32 sums in another order.
         "tolerance": (2.0**-11 if dtype == torch.float16 else 2.0**-8) + k / 16 * 2.0**-23,
     }
 
@@ -201,7 +201,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # On one stream: once kernels ran on two at the same time, each launch of the process takes
-    # longer, of theirs as of ours (examples/cmake/main.cu).
+    # Uses one stream, because once kernels have run on two at the same time, every later launch of
+    # the process takes longer, also those of PyTorch (examples/cmake/main.cu).
     with torch.cuda.stream(torch.cuda.Stream()):
         sys.exit(main())
