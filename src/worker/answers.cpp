@@ -34,9 +34,9 @@ Study failed_launch(const StudyRequest& request, const std::exception& error) {
   return study;
 }
 
-/// What fails while prepared candidates are being timed is one candidate's fault: as with a lost
-/// context, the parent starts afresh, and where the last step does not tell whose, tries them one
-/// by one.
+/// Whether a failure of the call is the fault of one of the prepared candidates, because they are
+/// being timed. The parent then starts a new worker, as with a lost context. If the last step does
+/// not name the candidate at fault, the parent tries them one by one.
 bool is_timing(const json& request) {
   const auto call = request.at("call").get<std::string>();
   return call == call::kRounds || call == call::kSettle || call == call::kEnergy;

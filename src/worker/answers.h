@@ -1,4 +1,4 @@
-// What a worker says of what happened, and whether it can go on. Nothing here calls the GPU.
+// How a worker reports results and failures, and whether it can go on. Nothing here calls the GPU.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,23 @@
 
 namespace hgemm {
 
-/// The environment of results from this GPU, and where and by what they are made. `power_limit_w`
-/// and `driver` are NVML's: none and empty where it does not answer.
+/// The environment of results from this GPU, with the host and the program that measure them.
+/// `power_limit_w` and `driver` are from NVML: nullopt and empty if it does not answer.
 Machine machine_of(const Gpu& device, std::optional<double> power_limit_w,
                    const std::string& driver);
 
-/// The study that `run` returns. What fails in it ends the study, with the status launch_failed and
-/// the message; but what is not its fault is thrown on: a CudaError that may have cost the context,
-/// InputError (no room, no permission) and ChannelClosed (nobody waits for the study).
+/// Returns the study that `run` returns. If `run` throws, the study ends with the status
+/// launch_failed and the message. Exceptions that are not the fault of the study are passed on: a
+/// CudaError that may have cost the context, InputError (no room, no permission) and ChannelClosed
+/// (the other side no longer waits for the study).
 Study carried_out(const StudyRequest& request, const std::function<Study()>& run);
 
 struct Answer {
   nlohmann::json message;     ///< "ok", or "error" and "kind" (worker/messages.h)
-  bool context_lost = false;  ///< the worker must end: no later call could be believed
+  bool context_lost = false;  ///< the worker must end, because no later result would be reliable
 };
 
-/// The answer to a request which `handle` carries out, or fails to. Throws ChannelClosed.
+/// The answer to a request: what `handle` returns, or an error if it throws. Throws ChannelClosed.
 Answer answer_to(const nlohmann::json& request,
                  const std::function<nlohmann::json(const nlohmann::json&)>& handle);
 

@@ -1,9 +1,9 @@
-// What scripts/kill_test.py kills, where the program itself would need a GPU or minutes:
-//   kill_subject tune DB           tunes with a fake GPU; says on stdout what is committed, as it
-//   is kill_subject compile CACHE     compiles kernels with a fake compiler in child processes;
-//   says
-//                                  on stdout what came of it: "<build> <hash of the cubin>"
-//   kill_subject dump DB           what the database holds, and "intact" if SQLite finds it so
+// The process that scripts/kill_test.py kills where the program itself would need a GPU or minutes:
+//   kill_subject tune DB           tunes with a fake GPU; reports each commit on stdout
+//   kill_subject compile CACHE     compiles kernels with a fake compiler in child processes; prints
+//                                  the results on stdout: "<build> <hash of the cubin>"
+//   kill_subject dump DB           prints the contents of the database, and "intact" if SQLite
+//                                  finds it intact
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <elf.h>
 #include <fmt/format.h>
@@ -30,7 +30,8 @@ void tell(const std::string& line) {
 
 // ---- tune ----
 
-/// Says what is committed, as another process sees it: whatever was said must be there for ever.
+/// Reports commits as another process sees them: everything that was reported must stay in the
+/// database.
 class CommitLog {
  public:
   explicit CommitLog(std::string path) : path_(std::move(path)) {}
@@ -99,7 +100,7 @@ void dump(const std::string& path) {
 
 // ---- compile ----
 
-/// The smallest file of which code_hash() finds the code.
+/// The smallest file in which code_hash() finds the code.
 std::string elf_with_code(const std::string& code) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -117,7 +118,7 @@ std::string elf_with_code(const std::string& code) {
   return file + code;
 }
 
-/// In place of NVRTC: code that depends on the source, of some size, after a while.
+/// Replaces NVRTC: returns code of some size that depends on the source, after a delay.
 int compile_worker(int socket_fd) {
   Channel channel(socket_fd);
   try {
@@ -149,7 +150,7 @@ void compile_into(const std::string& cache) {
   CompileOptions options;
   options.cache_dir = cache;
   options.jobs = 2;
-  // The folder is in the command, so that a child which outlives its parent can be told.
+  // The folder is in the command, so that a child which outlives its parent can be identified.
   options.toolchain.worker = {kThisProgram, "compile-worker", cache};
   compile_all(kernels, options, [](const Build& build) {
     if (build.status != Status::kOk) throw Error(build.facts.name + ": " + build.message);

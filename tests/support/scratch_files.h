@@ -1,4 +1,4 @@
-// Files for one test, in a folder that goes away with it.
+// Files for one test, in a temporary folder.
 #pragma once
 
 #include <gtest/gtest.h>

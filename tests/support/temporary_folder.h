@@ -7,7 +7,7 @@
 
 namespace hgemm::test {
 
-/// A folder of its own for a test, removed with it.
+/// A separate folder for a test, removed in the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
