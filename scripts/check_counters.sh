@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the counters of `hgemm-tune counters` against Nsight Compute, on a GPU machine that has
-# ncu: the same kernel, shape and launches before it, read by both. Prints every metric; fails if
+# ncu. Both read the same kernel and shape after the same launches. Prints every metric; fails if
 # one that does not depend on timing differs by more than 2 %.
 #   scripts/check_counters.sh [SHAPE [CONFIG,...]]
 set -euo pipefail
@@ -23,8 +23,8 @@ rows = list(csv.DictReader(open(sys.argv[1])))
 print(",".join(dict.fromkeys(r["source"] for r in rows if "__" in r["source"])))
 PYTHON
 )
-# Application replay runs the program again for each pass, so that each finds the L2 as ours does;
-# kernel replay would save and restore memory in between.
+# Application replay runs the program again for each pass, so that each pass finds the same state of
+# the L2. Kernel replay would save and restore memory between passes.
 for label in ${configs//,/ } cublas; do
   "$ncu" --csv --print-units base --replay-mode application --clock-control none \
     --cache-control none --profile-from-start off --target-processes application-only \
@@ -35,7 +35,8 @@ done
 python3 - "$work" <<'PYTHON'
 import csv, pathlib, sys
 
-# Fixed by the kernel and the shape. Spinning on a barrier executes more or fewer instructions.
+# Fixed by the kernel and the shape. A kernel that spins on a barrier executes more or fewer
+# instructions.
 STABLE = {"wgmma_warp_instructions", "instructions", "tensor_flop", "wgmma_wavefronts", "l2_to_sm",
           "l2_to_sm_tma", "l2_to_sm_multicast", "sm_to_l2"}
 LIMIT = 2.0

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Fuzzes the parsers: scripts/fuzz.sh [seconds=3600 | --total seconds] [target...]
-# Each target (tests/fuzz/<target>_fuzz.cpp; default: all) runs for so many seconds, as many at once
-# as there are CPUs; with --total, these seconds are shared out among the targets. Inputs that reach new code are kept in build-fuzz/corpus/<target>/. What breaks
-# one is written to build-fuzz/crashes/, and said with the command that reproduces it; copied into
-# tests/fuzz/corpus/<target>/ it is a test from then on. Exit code 1 if any did.
+# Each target (tests/fuzz/<target>_fuzz.cpp; default: all) runs for this number of seconds, in
+# parallel on all CPUs; with --total, the seconds are divided among the targets. Inputs that reach
+# new code are kept in build-fuzz/corpus/<target>/. An input that fails is written to
+# build-fuzz/crashes/ and reported with the command that reproduces it; a copy of it in
+# tests/fuzz/corpus/<target>/ becomes a test. Exit code 1 if any input failed.
 set -euo pipefail
 total=0
 if [[ ${1:-} == --total ]]; then
@@ -66,8 +67,8 @@ scratch=$(mktemp -d "$memory/hgemm_fuzz.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$build/crashes"
 
-# More than 5 s for one input, or 1 GB, is a failure as a crash is. libFuzzer's alarm may interrupt an
-# allocation, and then waits for ever to allocate in its report: hence a limit from outside.
+# More than 5 s for one input, or 1 GB, is a failure, like a crash. libFuzzer's alarm may interrupt
+# an allocation, and its report then waits forever to allocate; hence the limit from outside.
 fuzz() {
   local target=$1 seeds=tests/fuzz/corpus/$1 found=$build/corpus/$1 outcome=0 dictionary=()
   [[ ! -e tests/fuzz/$target.dict ]] || dictionary=("-dict=tests/fuzz/$target.dict")

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What only a Hopper GPU can show, from a finished build folder: builds nothing, needs no network and
-# no build tools. Writes <output>/gpu-check.json ($1; default results/<GPU>) and fails if a check did.
+# The checks that need a Hopper GPU, from a finished build folder: builds nothing, needs no network
+# and no build tools. Writes <output>/gpu-check.json ($1; default results/<GPU>) and fails if a
+# check failed.
 #   cmake --build build && scripts/gpu_check.sh
-# With a pattern ($2) only the checks whose names match it run (of the sweeps all, if one does); of
-# the others the outcome that is there stays, if it is about the same kernels:
+# With a pattern ($2) only the checks with a matching name run (all sweeps, if one of them matches).
+# The other checks keep their recorded outcome if it is about the same kernels:
 #   scripts/gpu_check.sh results/h200 'worker_test|kill and resume'
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
@@ -11,13 +12,13 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export HGEMM_TUNE_TEST_CACHE=$scratch/cache  # most tests compile the same kernels
 
-# A sanitizer that hangs costs one check, not all that follow.
+# A sanitizer that hangs costs one check, not all later checks.
 sanitizer_limit_s=300
 sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
 
-# ---- The checks: each is a command; what it prints is shown if it fails ----
+# ---- The checks: each is a command; its output is shown if it fails ----
 
-# gtest alone would call a run with skipped tests, or with none at all, a success.
+# gtest alone would report success for a run with skipped tests, or with no tests at all.
 run_gtest() {
   local log=$scratch/gtest.log
   "$@" --gtest_color=no 2>&1 | tee "$log" || return 1
@@ -32,9 +33,9 @@ sanitize() {
     --gtest_filter='*Smoke*'
 }
 
-# Hazards in our kernels; it also reports some in those of cuBLAS, which make the reference. (Its
-# filters by kernel name would leave these out, but with any of them the tool itself fails: "failed
-# to handle a hardware exception", compute-sanitizer 2025.3.)
+# Hazards in the project's kernels. The tool also reports some in cuBLAS's kernels, which compute
+# the reference. (Its filters by kernel name would exclude these, but with any filter the tool
+# itself fails: "failed to handle a hardware exception", compute-sanitizer 2025.3.)
 racecheck() {
   local log=$scratch/race.log
   run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
@@ -43,8 +44,9 @@ racecheck() {
   if grep 'access at .*hgemm' "$log"; then return 1; fi
 }
 
-# Unless the sanitizer reports a planted fault, its silence about the real kernels means nothing.
-# finds_planted <tool> <test> <what it must say>
+# If the sanitizer does not report a planted fault, its silence about the real kernels means
+# nothing.
+# finds_planted <tool> <test> <text of the report>
 finds_planted() {
   local log=$scratch/planted.log
   timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool "$1" --print-limit 100000 build/tests/kernel_test \
@@ -65,8 +67,8 @@ sweep() {
     --cache-dir "$scratch/cache" --db "$db" "$@" >"$log" 2>&1
 }
 
-# start_sweep <database> <log>: in the background. Sets `pid`, of the program and not of a shell
-# around it, and waits until the sweep is at its second shape (of those that are missing).
+# start_sweep <database> <log>: in the background. Sets `pid` to the program's process, not to that
+# of a shell around it, and waits until the sweep is at its second shape (of the missing ones).
 start_sweep() {
   "$program" --shapes smoke.yaml --space smoke --budget all --require-gpu \
     --cache-dir "$scratch/cache" --db "$1" >"$2" 2>&1 &
@@ -78,7 +80,7 @@ start_sweep() {
   sleep 0.3
 }
 
-# Of a sweep's log: trials that it measured, and trials that the database then held.
+# From a sweep's log: the trials that it measured, and the trials that the database then held.
 measured() { sed -n 's/^measured \([0-9]*\) trials.*/\1/p' "$1"; }
 held() { sed -n 's/^measured .* holds \([0-9]*\) of these shapes$/\1/p' "$1"; }
 
@@ -103,7 +105,7 @@ energy() {
     grep -qE '"cublas_joules": [0-9]' "$scratch/energy.json"
 }
 
-# SIGKILL in the middle of the second shape; what had finished must stay as it was and not be
+# SIGKILL in the middle of the second shape. Finished trials must stay as they were and must not be
 # measured again, and the next run must measure exactly the rest.
 kill_and_resume() {
   local db=$scratch/killed.db log=$scratch/killed.log resumed=$scratch/resumed.log
@@ -126,8 +128,8 @@ kill_and_resume() {
   (($(measured "$again") == 0))
 }
 
-# SIGINT, then SIGTERM to the run that resumes, then a run whose worker is killed and whose database a
-# second run wants: each ends as it should, and in the end nothing is missing.
+# SIGINT, then SIGTERM to the run that resumes, then a run whose worker is killed while a second run
+# opens its database. Each must end as specified, and in the end no trial may be missing.
 stop_and_resume() {
   local db=$scratch/stopped.db log=$scratch/stopped.log pid signal code
   for signal in INT TERM; do
@@ -144,7 +146,7 @@ stop_and_resume() {
   tail -n 1 "$scratch/second.log"
   grep -q "in use by another hgemm-tune (process $pid " "$scratch/second.log" || return 1
   wait "$pid" || { cat "$log"; return 1; }
-  grep '^failed: ' "$log"  # a kernel that was under way when its worker was killed
+  grep '^failed: ' "$log"  # a kernel that was running when its worker was killed
   sweep "$db" "$log" || { cat "$log"; return 1; }
   (($(measured "$log") == 0 && $(held "$log") == $(held "$scratch/fresh.log")))
 }
@@ -168,14 +170,14 @@ revision=$("$program" --version | sed 's/.*(\(.*\))/\1/')
 entries=()
 passed=true
 
-# The check's line of an earlier run, if that was about these kernels.
+# The check's line of an earlier run, if that run was about these kernels.
 recorded() {
   local file=$output/gpu-check.json
   [[ -f $file ]] && grep -qF "\"kernel_hash\": \"$kernel_hash\"," "$file" || return 0
   grep -F "{\"check\": \"$1\"," "$file" | sed 's/,$//'
 }
 
-# Each of these looks into what the ones before it left: who asks for one gets them all.
+# Each of these depends on what the ones before it left, so a pattern for one runs all.
 sweeps=("smoke sweep" "smoke sweep in burst" "kill and resume" "stop, kill the worker, two at once"
   "compare and merge" "verify")
 wanted() {

@@ -1,6 +1,6 @@
-# Sourced by gpu_check.sh and record_*.sh, with their arguments. Goes to the project folder `root` and sets
-# `program` (of the finished build), `environment` (JSON) and `output`, the results folder of this GPU
-# ($1; default results/<GPU>, e.g. results/h200). Fails where there is no Hopper GPU.
+# Sourced by gpu_check.sh and record_*.sh, with their arguments. Changes to the project folder
+# `root` and sets `program` (of the finished build), `environment` (JSON) and `output`, the results
+# folder of this GPU ($1; default results/<GPU>, e.g. results/h200). Fails without a Hopper GPU.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a Debian package: scripts/package.sh [folder=.]
-# Sets up, builds into build/ without tests, and leaves hgemm-tune_VERSION_ARCHITECTURE.deb in the
+# Sets up, builds into build/ without tests, and writes hgemm-tune_VERSION_ARCHITECTURE.deb to the
 # folder.
 set -euo pipefail
 mkdir -p "${1:-.}"

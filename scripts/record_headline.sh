@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Records results/<GPU>/headline.db, what the README shows, from a finished build folder on a machine with a
-# Hopper GPU: the layers of Llama 2 7B and squares, tuned at full effort with any kernel and once more
-# without programmatic dependent launch. Takes 17 minutes on an H200; a recording that was stopped goes
-# on where it was, in recording-headline*.db.
+# Records results/<GPU>/headline.db, the README's figures, from a finished build folder on a machine
+# with a Hopper GPU: the layers of Llama 2 7B and squares, tuned at full effort with any kernel and
+# once more without programmatic dependent launch. Takes 17 minutes on an H200. An interrupted
+# recording continues where it stopped, in recording-headline*.db.
 #   scripts/record_headline.sh [OUTPUT]
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Records results/<GPU>/sms.db ($1: another folder) on this machine, from a finished build
-# folder: three tiles on all SMs and on the fewest, and one on 120 and 100 SMs, at the shapes that the
-# power cap bounds. Takes four minutes on an H200; what was stopped goes on where it was.
+# folder: three tiles on all SMs and on the fewest, and one on 120 and 100 SMs, at shapes that the
+# power cap limits. Takes four minutes on an H200; an interrupted recording continues where it
+# stopped.
 #   cmake --build build && scripts/record_sms.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

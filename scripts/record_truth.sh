@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Records results/<GPU>/truth.db ($1: another folder) on this machine, from a finished build folder:
-# every config of the space `full`, at the shapes that searches are judged on. Takes over an hour on
-# an H200; what was stopped goes on where it was (on the same card), in recording-truth.db.
+# every config of the space `full`, at the shapes by which searches are judged. Takes over an hour
+# on an H200; an interrupted recording continues where it stopped (on the same card), in
+# recording-truth.db.
 #   cmake --build build && scripts/record_truth.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

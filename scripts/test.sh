@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Sets up, builds everything with warnings as errors, and runs the tests. Those that need a Hopper
-# GPU are skipped by name where there is none. Each parser is fuzzed for HGEMM_FUZZ_SECONDS (60; 0:
-# not at all). ctest's summary of the CPU tests comes last.
+# Sets up, builds everything with warnings as errors, and runs the tests. Without a Hopper GPU the
+# tests that need one are skipped by name. Each parser is fuzzed for HGEMM_FUZZ_SECONDS (60; 0: not
+# at all). ctest's summary of the CPU tests comes last.
 set -euo pipefail
-test_packages=(chromium)  # the report's page is opened in it
+test_packages=(chromium)  # opens the report's page
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON \
   -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 
-# Other versions format differently: 14 is Debian 12's, which the sources follow.
+# Other versions format differently. The sources follow version 14, which Debian 12 has.
 check_format() {
   if ! clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
     echo "Format: not checked, there is no clang-format 14 here"
@@ -28,7 +28,7 @@ boxed_warning() {
   echo "************************************************************************************"
 }
 
-# What only a GPU can show is recorded by gpu_check.sh, for the kernels that it ran.
+# gpu_check.sh records the results that need a GPU, for the kernels that it ran.
 check_recorded_gpu_checks() {
   local current recorded file found=0
   current=$(build/hgemm-tune doctor --kernel-hash)

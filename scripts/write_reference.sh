@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes the reference pages that the program's own tables make, from a finished build folder.
-# Tests say when one is stale.
+# Writes the reference pages from the program's own tables, with a finished build folder.
+# Tests fail if a page is stale.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build/hgemm-tune plan --axes --format md >docs/reference/axes.md
