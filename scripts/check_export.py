@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""What check_export.sh needs of exported tables and of what the examples print.
+"""Reads exported tables and the output of the examples, for check_export.sh.
 
-check_export.py commands TABLE: the commands that measure again the rows of an hgemm_tuned.json
-whose answer is one of our kernels, one a line.
-check_export.py table OUTPUT: tuned times beside those in the examples, as Markdown, and where the
-example read the SM clock also cycles (time x clock), which tell a slower kernel from a slower
-clock; from OUTPUT's recorded.json (which shapes there are), hgemm_tuned.json (what the examples
-ran) and the examples' cmake.md and pytorch.md. Exit code 1 if the examples timed none of the
-kernels.
+check_export.py commands TABLE: prints the commands that measure again the rows of an
+hgemm_tuned.json whose answer is a kernel of hgemm-tune, one per line.
+check_export.py table OUTPUT: prints tuned times beside those in the examples, as Markdown. If the
+example read the SM clock, also cycles (time x clock), which distinguish a slower kernel from a
+slower clock. Reads OUTPUT's recorded.json (the shapes), hgemm_tuned.json (what the examples ran)
+and the examples' cmake.md and pytorch.md. Exit code 1 if the examples timed none of the kernels.
 """
 
 import json
@@ -16,10 +15,10 @@ import statistics
 import sys
 from pathlib import Path
 
-LIMIT = 0.01  # an exported kernel should be that near to its tuned time
-# Of each example: its file, the name of its column of ratios, and whether it reads the SM clock.
+LIMIT = 0.01  # largest accepted difference between exported and tuned time
+# For each example: its file, the name of its column of ratios, and whether it reads the SM clock.
 EXAMPLES = {"CMake": ("cmake.md", "x cuBLAS", True), "PyTorch": ("pytorch.md", "x F.linear", False)}
-# What is compared, and what the summary calls it.
+# The compared values, with their names in the summary.
 SLOWER = {
     "slower": "time",
     "slower_in_cycles": "cycles",
@@ -32,7 +31,7 @@ def rows_of(path: Path) -> list[dict]:
 
 
 def problem(row: dict) -> str:
-    """As the examples write it: of types all but bf16 are said."""
+    """The shape as the examples write it, which name every type except bf16."""
     extents = f"{row['m']}x{row['n']}x{row['k']}"
     return ".".join([extents, *(word for word in row["dtype"].split(".") if word != "bf16")])
 
@@ -43,12 +42,12 @@ def key(row: dict) -> tuple:
 
 
 def commands(table: Path) -> list[str]:
-    """A package leaves what is not proven faster to cuBLAS: there is nothing to tune for it."""
+    """A package leaves shapes without a proven gain to cuBLAS; there is nothing to tune for them."""
     return [row["command"] for row in rows_of(table) if row["gain"]]
 
 
 def number(cell: str) -> float:
-    """The first in a cell: of an interval its middle, which comes before it."""
+    """The first number in a cell; the middle of an interval comes before its bounds."""
     return float(re.match(r"[-+\d.eE]+", cell).group())
 
 
@@ -74,7 +73,7 @@ def percent(share: float) -> str:
 
 
 def compare(row: dict, times: dict) -> dict:
-    """Of each example that timed it: its time, its ratio, and by which share it is slower."""
+    """For each example that timed it: its time, its ratio, and by which share it is slower."""
     seen = {}
     for example, found in times.items():
         if (problem(row), row["label"]) not in found:
@@ -124,7 +123,7 @@ def cells(row: dict, seen: dict) -> list[str]:
 
 
 def summary(example: str, what: str, differences: dict) -> str:
-    """Of differences by shape, which are shares."""
+    """Summary of differences by shape, which are shares."""
     if not differences:
         return f"- {example}, {what}: not known"
     worst = max(differences, key=lambda shape: abs(differences[shape]))

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Kills the program at random moments, and looks at what it leaves behind.
+"""Kills the program at random moments, and checks the files and processes that remain.
 
     scripts/kill_test.py [--count 500] [--seed N] [--build build] [--only tune,merge,...]
 
 Each kill ends one process by SIGKILL between its start and the time that it takes undisturbed.
 Then:
-  tune     the database opens, SQLite finds it intact, and all that was said to be committed is in
-           it; the same tune again does the rest, and has nothing twice
-  merge    the same; the target holds what it held before, or all of the merge
-  export   the folder holds the old package or the new one, each file whole; exported again, the
-           new one and nothing beside it
-  report   as export
-  compile  no child process outlives the program; compiled again from the same cache, every cubin
-           is what it is from an empty one
-Exit code 1 if anything else was found; what it was found in is kept then.
+  tune     the database opens, SQLite finds it intact, and it has everything that was reported as
+           committed; the same tune again does the rest, and has nothing twice
+  merge    the same; the target has its old contents, or all of the merge
+  export   the folder has the old package or the new one, each file complete; after another export
+           it has the new one and nothing else
+  report   like export
+  compile  no child process outlives the program; after another run with the same cache, every
+           cubin is the same as from an empty cache
+Exit code 1 if any check failed; the files of that run are kept then.
 
 tune and compile run in build/tests/kill/kill_subject (a fake GPU, a fake compiler), the rest in the
 program itself. No GPU is needed.
@@ -37,7 +37,7 @@ SHARES = ["tune"] * 4 + ["merge"] * 2 + ["export"] * 2 + ["compile"] * 2
 
 
 class Found(Exception):
-    """Something that must not be."""
+    """A check that failed."""
 
 
 def check(holds, what):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plants faults in the sources, one at a time, and says which of them no test notices.
+"""Plants faults in the sources, one at a time, and lists those that no test notices.
 
     scripts/mutate.py [PATH...] [--count 40] [--seed N] [--again] [--jobs N] [--work build-mutate]
 
@@ -12,8 +12,8 @@ the tree in --work, the test executables of its folder are built again, and run 
   survived      none noticed: a missing test, or code that does the same (read the list)
   not compiled  the compiler refused it: says nothing
 
-Results are appended to WORK/results.jsonl, and a fault that is there is not planted again: the
-same command goes on where it was stopped. WORK/report.md lists the survivors with their change.
+Results are appended to WORK/results.jsonl, and a fault in that file is not planted again, so the
+same command continues where it stopped. WORK/report.md lists the survivors with their change.
 Exit code 0; 1 if the tests fail without any fault.
 """
 
@@ -82,7 +82,7 @@ RETURN = re.compile(r"^(\s*return )(?!true;|false;|\{\};)([^;]+);$")
 
 
 def masked(text):
-    """The text with all that is no code (comments, strings, characters) as blanks of its length."""
+    """The text with comments, strings and characters replaced by blanks of the same length."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])\'',
                          re.DOTALL)
     return pattern.sub(lambda m: re.sub(r"[^\n]", "\x01", m.group()), text)
@@ -171,10 +171,10 @@ class Tree:
         self.scratch.chmod(0o755)  # some tests go on as another user
 
     def set_up(self):
-        """Copies what git knows (as it is now), and configures.
+        """Copies the files that git knows (in their current state), and configures.
 
-        The build folder lies in the tree, as it does in a checkout, and has test.sh's flags: so
-        ccache has most of it.
+        The build folder is in the tree, as in a checkout, and has test.sh's flags, so that ccache
+        has most of it.
         """
         names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                                cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -197,7 +197,7 @@ class Tree:
                            check=True, stdout=subprocess.DEVNULL)
 
     def write(self, name, content):
-        """Only if it differs: ninja goes by the times of files."""
+        """Writes only if the text differs, because ninja goes by the times of files."""
         file = self.tree / name
         if file.exists() and file.read_bytes() == content:
             return

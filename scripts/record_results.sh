@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Records results/<GPU>/ anew on this machine, from a finished build folder: tunes the public shapes in
-# the quick space in both regimes, all but seeds.yaml once more from scratch to see what repeats,
-# the decode shapes in the spaces decode and decode-pdl and every number of rows up to 128 in the space
-# rows (these in both regimes too), the odd sizes, and writes the tables. A recording that was stopped
-# goes on where it was (on the same card), in recording*.db. When all is complete tune.db has
-# everything but the rows (rows.db), decode.db and decode-pdl.db what their spaces gave, repeat-a.db
-# and repeat-b.db the two tunes that are compared.
+# Records results/<GPU>/ anew on this machine, from a finished build folder. Tunes the public shapes
+# in the quick space in both regimes, and all but seeds.yaml once more from scratch to see what
+# repeats. Tunes the decode shapes in the spaces decode and decode-pdl, every number of rows up to
+# 128 in the space rows (both regimes too), and the odd sizes. Then writes the tables. An
+# interrupted recording continues where it stopped (on the same card), in recording*.db. In the end
+# tune.db has everything but the rows (rows.db), decode.db and decode-pdl.db have the results of
+# their spaces, and repeat-a.db and repeat-b.db the two tunes that are compared.
 #   cmake --build build && scripts/record_results.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

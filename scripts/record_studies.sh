@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records the studies of results/<GPU>/ anew on this machine, from a finished build folder: the
-# microbenchmarks, the ladder, chains, the probe and the counters, into study.db, and their tables. A
-# recording that was stopped goes on where it was, in recording-study.db.
+# microbenchmarks, the ladder, chains, the probe and the counters, into study.db, and their tables.
+# An interrupted recording continues where it stopped, in recording-study.db.
 #   cmake --build build && scripts/record_studies.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

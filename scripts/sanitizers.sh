@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds with sanitizers and runs the CPU tests: scripts/sanitizers.sh address|thread [test...]
 #   address   the whole program and all tests under ASan and UBSan (preset debug, build-debug/)
-#   thread    what runs threads and processes under TSan (preset tsan, build-tsan/): the tests of
-#             store, tune, worker and compile
-# With test names (stems of files in tests/) only these. Takes long from nothing (all of it is
-# compiled): not a part of test.sh.
+#   thread    the code that runs threads and processes under TSan (preset tsan, build-tsan/): the
+#             tests of store, tune, worker and compile
+# With test names (stems of files in tests/) only these run. A first run compiles everything, which
+# takes long, so it is not a part of test.sh.
 set -euo pipefail
 kind=${1:-}
 stems=("${@:2}")

@@ -1,5 +1,5 @@
-# Sourced by quickstart.sh, test.sh and package.sh: installs the Debian packages that are missing, those that
-# `test_packages` names among them, and finds CUDA.
+# Sourced by quickstart.sh, test.sh and package.sh: installs the missing Debian packages, including
+# those in `test_packages`, and finds CUDA.
 # Sets `root` (the project folder) and configures a preset, `release` into build/ unless `preset`
 # names another.
 

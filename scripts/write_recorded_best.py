@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what a program answers from each recorded database, for the test that another version of
-it answers the same: scripts/write_recorded_best.py PROGRAM > tests/data/recorded_best.tsv
+"""Writes a program's answers from each recorded database, for the test that another version gives
+the same answers: scripts/write_recorded_best.py PROGRAM > tests/data/recorded_best.tsv
 
 A line for each row of `PROGRAM best`, in its order: the database's name, regime, the problem's
 text key, label, time_us, ratio_cublas, ratio_cublaslt and ties (joined by '+'); "-" is nothing.

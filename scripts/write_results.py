@@ -40,7 +40,7 @@ def dates(moments) -> str:
 
 
 def short_commands(command_lines, most: int = 6) -> str:
-    """Without what says nothing about the result: the seed, the files and the number of processes."""
+    """Removes what does not affect the result: the seed, the files and the number of processes."""
     noise = re.compile(r" --(seed|db|cache-dir|jobs|format|require-gpu|shared-cache)( [^-\s]\S*)?")
     commands = list(dict.fromkeys(noise.sub("", line) for line in command_lines))
     shown = [f"`{c if len(c) <= 160 else c[:157] + '...'}`" for c in commands[:most]]
