@@ -3,12 +3,13 @@
 
   analysis/energy_fit.py PROGRAM DATABASE...
 
-PROGRAM is build/hgemm-tune: `merge` reads databases of any version, and `plan --explain` counts what
-each config multiplies and moves. Of each config that was measured alone at the cap (the own pace of
-src/device/protocol.h) the energy above idling is its power less IDLE_W, times its time. Fitted by
-least squares of the relative error, none negative: pJ per FLOP, byte of shared memory and byte from
-L2 at REFERENCE_MHZ, growing with the clock to EXPONENT, and pJ per byte of memory, whatever the SM
-clock. Configs that cut K are left out: what their sums move is not counted.
+PROGRAM is build/hgemm-tune: `merge` reads databases of any version, and `plan --explain` counts the
+FLOP and bytes of each config. The energy above idling is (power - IDLE_W) x time, for each config that
+was measured alone at the cap (the own pace of src/device/protocol.h). The fit minimises the squared
+relative error with non-negative coefficients: pJ per FLOP, per byte of shared memory and per byte from
+L2 at REFERENCE_MHZ, which grow with the clock to the power EXPONENT, and pJ per byte of memory, which do
+not depend on the SM clock. Configs that cut K are left out, because the bytes of their sums are not
+counted.
 """
 
 import json
@@ -27,7 +28,7 @@ IDLE_W = 120.0
 REFERENCE_MHZ = 1500.0
 EXPONENT = 1.5
 TERMS = ("flops", "smem_bytes", "l2_bytes", "dram_bytes")
-CAPPED_W = 0.97  # of the limit: less was not held by the cap
+CAPPED_W = 0.97  # share of the limit; a config below it was not held by the cap
 
 # A library's trials have no kernel.
 FINALISTS = """

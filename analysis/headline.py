@@ -2,8 +2,9 @@
 
 headline.py PROGRAM FOLDER [arguments of `best`; default: results/h200/headline.db]
 
-writes FOLDER/headline.png and FOLDER/headline-dark.png from what `PROGRAM best` prints. Each dot is a shape,
-each bar the geometric mean of the shapes with the same M, or of the squares. The PNGs say in their text what they were drawn from.
+writes FOLDER/headline.png and FOLDER/headline-dark.png from the output of `PROGRAM best`. Each dot is a
+shape, each bar the geometric mean of the shapes with the same M, or of the squares. The text of the PNGs
+names their source.
 Needs Python 3 with matplotlib.
 """
 

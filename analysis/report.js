@@ -1,6 +1,6 @@
-// The page of a report: what it knows, what is chosen (kept in location.hash), the first box and the
-// tables. report_charts.js draws beside it, if D3 is there. All texts are put in as text, never as
-// HTML: they are from a database that anyone may have written.
+// The page of a report: its data, the selection (kept in location.hash), the first box and the
+// tables. report_charts.js draws the charts if D3 is available. All text is inserted as text, never
+// as HTML, because anyone may have written the database.
 "use strict";
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
@@ -57,7 +57,7 @@ for (const row of ROWS) {
 }
 const GROUPS = [...new Set(ROWS.map(row => row.group))];
 
-/// What counts: the best of each shape in the regime that is chosen, with the PDL that is allowed.
+/// The rows that count: the best of each shape in the selected regime, with the allowed PDL.
 function answers(level = state.pdl) {
   return ROWS.filter(row => row.regime === state.regime && row.levels.includes(level));
 }
@@ -86,7 +86,7 @@ function whyNoInterval(row) {
   return isFinal(row) ? "few rounds" : "only screened";
 }
 
-// ---- What is chosen ----
+// ---- The selection ----
 
 const DEFAULTS = {regime: "sustained", pdl: "weights", q: "", group: "", only: "", kind: "",
                   sort: "-ratio_cublas", row: "", config: "", strip: "tile", at: "",
@@ -228,7 +228,7 @@ function fillTable(table, columns, rows, sorting, first, attributes) {
   const sorted = column ? [...rows].sort((a, b) => {
     const [x, y] = [column.value(a), column.value(b)];
     if (x === y) return 0;
-    if (x === null || y === null) return x === null ? 1 : -1;  // what is not known comes last
+    if (x === null || y === null) return x === null ? 1 : -1;  // unknown values come last
     return (x < y ? -1 : 1) * (down ? -1 : 1);
   }) : rows;
   const head = columns.map(one => {
@@ -255,7 +255,7 @@ function fillTable(table, columns, rows, sorting, first, attributes) {
   return sorted;
 }
 
-/// Few samples at another clock: not to be read as the others.
+/// Few samples at another clock; not comparable with the others.
 const screened = (row, text) => isFinal(row) ? text : element("small", {}, text);
 const ratioCell = row =>
     element("span", {}, element("b", {class: row.ratio_cublas < 1 ? "behind" : null},

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Draws a report from the data that `hgemm-tune report` writes (src/output/report.h says what is in
-it): report.html, one page that needs nothing else, figures/*.svg and *.png, and
-figures/figures.json, which says what each of them shows. Opens no database and no network.
+"""Draws a report from the data that `hgemm-tune report` writes (src/output/report.h describes it):
+report.html, one self-contained page, figures/*.svg and *.png, and figures/figures.json, which
+describes each figure. Opens no database and uses no network.
 
     report.py report.json DIR [NAME]
 
-NAME is what DIR will be called when it is put in its place.
+NAME is the final name of DIR, after it is moved to its place.
 """
 
 import base64

@@ -1,5 +1,5 @@
-// The charts, by D3: speed-ups and changes as bars, the roofline, and of a race the strip plot and the
-// parallel coordinates. Each is drawn anew for the width that it has, so that texts keep their size.
+// The charts, drawn with D3: speed-ups and changes as bars, the roofline, and the strip plot and the
+// parallel coordinates of a race. Each is redrawn for its current width, so that text keeps its size.
 "use strict";
 
 const ROW_PX = 21;
@@ -290,7 +290,7 @@ function drawParallel() {
   for (const axis of axes) scales[axis] = d3.scalePoint().domain(valuesOf(axis, configs))
     .range([height - 16, top]).padding(0.3);
   const at = (axis, one) => scales[axis](axis === "speed" ? one.speed : one.of(axis));
-  // Lines of one value would hide one another: each is a little apart.
+  // Lines with the same value would hide one another, so each is shifted a little.
   const apart = one => ((one.i * 0.618034) % 1 - 0.5) * 10;
   const path = one => "M" +
       [...axes,

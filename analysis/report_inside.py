@@ -87,7 +87,7 @@ def draw_steps(canvas, main, steps):
 
 
 def is_same_config(probe, label):
-    """But for its stamps and for constant extents, which change no cycle of the main loop much."""
+    """Ignores stamps and constant extents, which hardly change the cycles of the main loop."""
     return label and probe["label"].removesuffix(".probe1").removesuffix(".fixed") == \
         label.removesuffix(".fixed")
 

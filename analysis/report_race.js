@@ -1,13 +1,13 @@
-// All configs of the race that a row is from: what is kept of them (`state.brush`: for each axis the
-// values, for "speed" two bounds), and their table. The charts are in report_charts.js.
+// All configs of a row's race: the filter (`state.brush`: values for each axis, two bounds for
+// "speed"), and their table. The charts are in report_charts.js.
 "use strict";
 
-// What people compare first; another axis is shown where the configs of a race differ in it.
+// The axes that people compare first. Another axis is shown if the configs of a race differ in it.
 const MAIN_AXES = ["tile", "q", "cluster", "order", "scheduler"];
 const OTHER_AXES = ["family", "bk", "schedule", "store", "pdl"];
 const AXIS_NAMES = {q: "stages", pdl: "PDL"};
 const axisName = axis => AXIS_NAMES[axis] || axis;
-const NONE = "none";  // of a config whose family lacks the axis
+const NONE = "none";  // the value for a config of a family without the axis
 
 /// The configs of a row's race, fastest first; null if the report has no race for it.
 function configsOf(row) {

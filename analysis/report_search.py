@@ -24,7 +24,7 @@ def chosen_spaces(spaces, count=6):
 
 
 def how_many(one):
-    """A race that was cut says of how many."""
+    """Names the total number of configs if the race was cut."""
     of = f" of {one['valid']}" if one["configs"] < one["valid"] else ""
     return f"{one['regime']}, {one['configs']}{of} configs"
 

@@ -37,7 +37,7 @@ def listed(words):
 
 
 def gap(canvas, axes, text):
-    """A place where nothing is known says so."""
+    """Draws empty axes with a text about the missing data."""
     axes.set_xticks([])
     axes.set_yticks([])
     axes.grid(False)

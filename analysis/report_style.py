@@ -58,7 +58,7 @@ matplotlib.rcParams.update({
     "svg.fonttype": "none", "axes.linewidth": 0.8, "axes.spines.top": False,
     "axes.spines.right": False, "xtick.major.size": 3, "ytick.major.size": 3,
     "xtick.minor.size": 0, "ytick.minor.size": 0, "xtick.major.pad": 3, "ytick.major.pad": 3,
-    # Tags are texts of others: "$" and "^" are characters there.
+    # Tags are foreign text: "$" and "^" are plain characters there.
     "text.parse_math": False,
     "axes.axisbelow": True, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.labelsize": SMALL,
 })

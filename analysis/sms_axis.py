@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the axis sms brings: each config on fewer SMs beside itself on all of them.
+"""Shows the gain of the axis sms: each config on fewer SMs beside itself on all of them.
 
 Reads the races of a database (default: results/h200/sms.db, which scripts/record_sms.sh records)
 and prints a Markdown table. The final rounds are at the own pace, where the power cap sets each
-candidate's clock; configs that were left behind in the screening are compared by its rested
-rounds, where the clock is free. A ratio is the time on all SMs over the time on fewer, of samples of
-one round of one race; its interval is a 95 % bootstrap of the median.
+candidate's clock. Configs that were eliminated in the screening are compared by its rested rounds,
+where the clock is free. A ratio is the time on all SMs over the time on fewer, for samples of one
+round of one race. Its interval is a 95 % bootstrap of the median.
 """
 import argparse
 import collections
