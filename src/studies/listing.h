@@ -1,4 +1,4 @@
-// What is recorded of a kind of study.
+// Lists the recorded studies of one kind.
 #pragma once
 
 #include <string>
