@@ -46,7 +46,7 @@ TEST_F(ChainCommand, HelpTeachesByExample) {
   EXPECT_THAT(run("--help").out, HasSubstr("\n  chain "));
   EXPECT_THAT(run("chain --help").out,
               AllOf(HasSubstr("Examples:\n  hgemm-tune chain"), HasSubstr("[8 - 32]=20"),
-                    HasSubstr("cublasGemmEx, which has no PDL in its API")));
+                    HasSubstr("cublasGemmEx, whose")));
 }
 
 TEST_F(ChainCommand, WithoutAGpuItSaysWhatWouldMeasure) {
