@@ -11,7 +11,7 @@ Needs Python 3 with matplotlib.
 import csv
 import io
 import json
-import math
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -35,10 +35,6 @@ def recorded(program, arguments):
     return rows
 
 
-def geomean(values):
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
-
-
 def groups(rows):
     """"M = 1", ..., and "squares", each with its rows of `best`."""
     squares = [row for row in rows if row["tag"] == "square"]
@@ -56,7 +52,7 @@ def ratios(rows):
 
 def summary(rows):
     """What a PNG says that it shows: geometric means to three digits, as JSON."""
-    means = {kind: {name: f"{geomean(values):.3f}" for name, values in by_group.items()}
+    means = {kind: {name: f"{statistics.geometric_mean(values):.3f}" for name, values in by_group.items()}
              for kind, by_group in ratios(rows).items()}
     return json.dumps(means, sort_keys=True)
 
@@ -88,7 +84,7 @@ def draw(rows, palette, path):
     for side, kind in ((-1, "off"), (1, "weights")):
         for place, name in enumerate(names):
             values = sorted(by_kind[kind][name])
-            mean, middle = geomean(values), place + side * width / 2
+            mean, middle = statistics.geometric_mean(values), place + side * width / 2
             axes.bar(middle, mean - 1, width * 0.94, bottom=1, color=palette[kind],
                      label=KINDS[kind] if place == 0 else None)
             spread = [middle + width * 0.5 * (i / (len(values) - 1) - 0.5) if len(values) > 1

@@ -69,7 +69,7 @@ def main():
     here = pathlib.Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("database", nargs="?", default=here / "results/h200/sms.db")
-    database = sqlite3.connect(f"file:{parser.parse_args().database}?mode=ro", uri=True)
+    database = sqlite3.connect(f"file:{parser.parse_args().database}?mode=ro&immutable=1", uri=True)
     for gpu, driver, cuda, cublas, date, revision in database.execute(PROVENANCE):
         print(f"{gpu}, driver {driver}, CUDA {cuda}, cuBLAS {cublas}, {date}, sustained, "
               f"program {revision}\n")

@@ -13,11 +13,11 @@ and the program say now. Needs no GPU.
 import argparse
 import collections
 import json
-import math
 import os
 import re
 import shlex
 import sqlite3
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -149,8 +149,7 @@ class Writer:
             cells = [f"{group} ({len(groups[group][0])} shapes)"]
             for rows in groups[group]:
                 for key in ("ratio_cublas", "ratio_cublaslt"):
-                    logs = [math.log(row[key]) for row in rows]
-                    cells.append(f"{math.exp(sum(logs) / len(logs)):.3f}")
+                    cells.append(f"{statistics.geometric_mean(row[key] for row in rows):.3f}")
             lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines) + "\n"
 

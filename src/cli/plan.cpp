@@ -47,16 +47,6 @@ struct PlanOptions {
   TableOptions tables;
 };
 
-/// The points of a space, without those of a PDL kind that is not allowed.
-Enumeration points_of(const Space& space, std::span<const GemmProblem> problems,
-                      const std::string& pdl) {
-  const PdlKind most = parse_pdl(pdl);
-  Enumeration points = enumerate(space, problems);
-  std::erase_if(points.valid,
-                [most](const KernelConfig& config) { return pdl_kind(config) > most; });
-  return points;
-}
-
 std::vector<PlannedShape> plan_problems(std::span<const GemmProblem> problems,
                                         const Enumeration& points) {
   const std::vector<std::int64_t> configs = count_suited(points.valid, problems);
@@ -77,7 +67,7 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
   const bool all = configs.empty();
   if (all) {
     const Space space = load_space(options.space, (resource_dir() / "configs").string());
-    configs = points_of(space, problems, options.pdl).valid;
+    configs = allowed_points(space, problems, parse_pdl(options.pdl)).valid;
   }
   std::vector<PredictedConfig> predictions;
   SlowWork work("shapes", problems.size());
@@ -159,8 +149,9 @@ int run_plan(const PlanOptions& options) {
   const Space space = load_space(options.space, (resource_dir() / "configs").string());
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
-  SpacePlan plan{
-      .space = space.name, .points = points_of(space, problems, options.pdl), .shapes = {}};
+  SpacePlan plan{.space = space.name,
+                 .points = allowed_points(space, problems, parse_pdl(options.pdl)),
+                 .shapes = {}};
   plan.shapes = plan_problems(problems, plan.points);
   fmt::print("{}", format_plan(plan, style));
   return 0;

@@ -117,9 +117,7 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options, const Aim& 
   if (options.configs.empty()) {
     const std::string configs_dir = (resource_dir() / "configs").string();
     const Space space = load_space(options.space.value_or(kDefaultSpace), configs_dir);
-    std::vector<KernelConfig> configs = enumerate(space, problems).valid;
-    std::erase_if(configs, [&](const KernelConfig& config) { return !allows(aim, config); });
-    return configs;
+    return allowed_points(space, problems, aim.pdl).valid;
   }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {

@@ -14,4 +14,12 @@ KernelConfig chosen_config(const std::string& label) {
                                rejection->reason, rejection->rule));
 }
 
+Enumeration allowed_points(const Space& space, std::span<const GemmProblem> problems,
+                           PdlKind most) {
+  Enumeration points = enumerate(space, problems);
+  std::erase_if(points.valid,
+                [most](const KernelConfig& config) { return pdl_kind(config) > most; });
+  return points;
+}
+
 }  // namespace hgemm::cli

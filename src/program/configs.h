@@ -1,14 +1,20 @@
-// The configs that are named on the command line.
+// The configs that a command line asks for, by name or by a space.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "families/family.h"
+#include "search/space.h"
 
 namespace hgemm::cli {
 
 /// The config of a `--config` label. Throws InputError that names the broken rule if the kernel
 /// cannot run it.
 KernelConfig chosen_config(const std::string& label);
+
+/// The points of a space for the types of the problems, without the configs whose PDL kind is above
+/// `most`. `rejected` counts only what rules reject.
+Enumeration allowed_points(const Space& space, std::span<const GemmProblem> problems, PdlKind most);
 
 }  // namespace hgemm::cli

@@ -36,15 +36,16 @@ struct StudyOptions {
   bool newest = false;
 };
 
-/// Adds --db --cache-dir --shared-cache --jobs --require-gpu --recorded --format.
+/// Adds --db --cache-dir --shared-cache --jobs --require-gpu --recorded --format --wide --color,
+/// and with `columns` also --columns and --sort.
 void add_study_options(CLI::App& command, StudyOptions& options, bool columns);
 
-/// Of that kind, in the results that ship with the program and in --db where it was given, oldest
-/// first. Throws InputError where --db is not there.
+/// The studies of a kind in the results that ship with the program and in --db, if it was given.
+/// The oldest comes first. Throws InputError if --db does not exist.
 std::vector<RecordedStudy> recorded_studies(const StudyOptions& options, const std::string& kind);
 
-/// Of each label, problem and GPU the newest of these (the newest come first) that ended ok, or
-/// else the newest.
+/// One study for each label, problem and GPU: the newest that ended ok, or the newest if none did.
+/// Precondition: the newest studies come first.
 std::vector<RecordedStudy> newest_of(const std::vector<RecordedStudy>& studies);
 
 struct StudyAnswer {

@@ -60,8 +60,8 @@ const std::vector<Reserved> kReserved = {
      {"compile", "launch", "device", "study runs", "package"}},
 };
 
-/// Of src/studies and src/studies/<kind>: what a kind is about, how its findings are shown, how it
-/// is measured, its command, and the list of all kinds.
+/// The layer of a file in src/studies or src/studies/<kind>: what a kind is about, how its findings
+/// are shown, how it is measured, its command, or the list of all kinds.
 std::string layer_of_study(const std::string& stem) {
   static const std::set<std::string> kFigures = {"table", "figure"};
   static const std::set<std::string> kCommands = {"answer", "listing", "module", "request",

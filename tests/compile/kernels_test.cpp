@@ -27,8 +27,8 @@ GemmProblem of_types(GemmProblem problem, DataType input, DataType output) {
   return problem;
 }
 
-/// Of each type that there are kernels for; those with constant extents are made for few k blocks,
-/// which the compiler may unroll, and many, and for few rows.
+/// Problems of each type that there are kernels for. Kernels with constant extents are made for few
+/// k blocks, which the compiler may unroll, for many, and for few rows.
 std::vector<GemmProblem> problems() {
   const GemmProblem few_blocks{.m = 500, .n = 1000, .k = 520, .tag = ""};
   std::vector<GemmProblem> problems = {few_blocks,

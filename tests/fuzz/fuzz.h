@@ -1,7 +1,7 @@
 // What the fuzz targets share. A target is one LLVMFuzzerTestOneInput(): libFuzzer calls it with
 // inputs that it makes up (scripts/fuzz.sh), and corpus_main.cpp with the files of corpus/ (ctest).
 //
-// Of any bytes a parser makes a value or an Error. Another exception ends the process, as do a
+// A parser makes a value or an Error of any bytes. Another exception ends the process, as do a
 // broken promise (require), a sanitizer's finding, and libFuzzer's limits on time and memory.
 #pragma once
 

@@ -75,7 +75,7 @@ std::string complaint(const std::string& text, const ModelRun& run = run_of(1)) 
   }
   return "accepted";
 }
-/// Of a sample with some fields replaced; null removes one.
+/// The problems of a sample config with some fields replaced; null removes a field.
 std::string complaint_with(const std::string& name, const json& patch,
                            const ModelRun& run = run_of(1)) {
   json config = fields_of(name);

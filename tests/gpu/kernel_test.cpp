@@ -26,7 +26,7 @@ Kind kind_of_problems(const Kernel& kernel) {
   return swapped ? Kind::kSwapped : Kind::kTiles;
 }
 
-/// Of all types that the problems have.
+/// Builds for all types that the problems have.
 std::vector<Build> smoke_builds(Kind kind, std::span<const GemmProblem> problems) {
   std::vector<Kernel> kernels = smoke_kernels(problems);
   std::erase_if(kernels, [&](const Kernel& kernel) { return kind_of_problems(kernel) != kind; });

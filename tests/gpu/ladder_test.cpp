@@ -110,8 +110,8 @@ TEST_F(LadderTest, OutputsDoNotMoveBetweenRuns) {
   }
 }
 
-// Of the thread that counts products, phases follow one another without a gap, so they must add up
-// to the life of the CTA; a k block's products cannot be faster than the tensor cores.
+// The phases of the thread that counts products follow one another without a gap, so they must add
+// up to the life of the CTA. The products of a k block cannot be faster than the tensor cores.
 TEST_F(LadderTest, StampsAddUpToTheKernel) {
   const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
   for (const Built& step : built(problem.a_type)) {

@@ -191,7 +191,7 @@ TEST(BestOfCurrent, AnEditOfOneKernelTakesOnlyItsResultsBack) {
   EXPECT_EQ(row.trials, 2);
   EXPECT_THAT(finalists_of(row), ElementsAre(kB, kC));
 
-  // Of the same config the kernel that is current counts, though the other one was faster.
+  // For one config the current kernel counts, although the other one was faster.
   const std::vector again = {races[0], race_of("k2", {timed(kA, 88, "a")})};
   row = only_row(again, current({"a", "b"}));
   EXPECT_EQ(row.label, kB);

@@ -17,8 +17,8 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
 
-/// Of all finals at that pace in the recorded results: the most configs and algorithms that one
-/// had, and the fewest rounds of a finalist. (Baselines have been in screening too, which was
+/// The largest numbers of configs and algorithms in a recorded final at one pace, and the smallest
+/// number of rounds of a finalist. (Baselines have been in screening too, which was
 /// rested where the final was at the own pace: the pace of a trial is the first by its name.)
 struct RecordedFinals {
   int configs = 0, algorithms = 0, rounds = 0;

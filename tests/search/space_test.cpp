@@ -124,7 +124,7 @@ TEST(ShippedSpaces, SmokeIsSmallAndTouchesEveryAxis) {
 TEST(ShippedSpaces, QuickCompilesInAboutAMinute) {
   const Enumeration quick = enumerate_shipped("quick");
   EXPECT_GE(quick.valid.size(), 150u);
-  // Of which a shape needs a part.
+  // A shape needs a part of them.
   for (const char* key : {"4096x4096x4096", "16x4096x4096", "4097x4097x4097", "1x4097x4097"}) {
     const GemmProblem problem = parse_problem(key);
     const auto tried = std::ranges::count_if(
@@ -369,7 +369,7 @@ TEST_F(SpaceFile, PackingAndStagingAreForOddSizes) {
   EXPECT_EQ(suiting("67x67x67"), " staged+pack");
   EXPECT_EQ(suiting("64x64x67.lda72.ldb72"), " tma");
   EXPECT_EQ(suiting("64x64x64.ldd65"), " staged");
-  // Of fp32 outputs four are a unit of 16 bytes.
+  // Four fp32 outputs are a unit of 16 bytes.
   EXPECT_EQ(suiting("64x68x64"), " staged");
   EXPECT_EQ(suiting("64x68x64.dfp32"), " tma");
 }

@@ -110,7 +110,7 @@ TEST(MicroPlan, OnlyTakesLabelsPrefixesAndPatterns) {
                                    "mbarrier.peer.try"));
   EXPECT_THAT(labels_of(micro_plan(false, "read.*.t512.u4,mbarrier.own.test")),
               testing::ElementsAre("read.l2.t512.u4", "read.hbm.t512.u4", "mbarrier.own.test"));
-  // Of the full plan, and of none.
+  // One label of the full plan, and one that no plan has.
   const char* zeros = "wgmma.m64n136k16.f32.bf16.ss.zeros.issue.wg2";
   EXPECT_THAT(labels_of(micro_plan(false, zeros)), testing::ElementsAre(zeros));
   EXPECT_THAT(labels_of(micro_plan(false, "bulk.b32768.hbm.issue.q2")),

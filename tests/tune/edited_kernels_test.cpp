@@ -63,7 +63,7 @@ class EditedKernels : public TuneTest {
 
   std::string kernel_sources() const { return fmt::format("k{}", edits_); }
 
-  /// Of a config at a problem, in the order of recording.
+  /// The trials of a config at a problem, in the order of recording.
   std::vector<std::string> kernel_ids(const GemmProblem& problem, int config) const {
     std::vector<std::string> ids;
     const auto all = trials();

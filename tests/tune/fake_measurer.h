@@ -197,7 +197,7 @@ class FakeMeasurer : public Measurer {
   }
 
  protected:
-  /// Of one launch, without noise. The pace changes nothing here.
+  /// Time of one launch, without noise. The pace changes nothing here.
   virtual double time_us(const GemmProblem&, const std::string& label, Pace) const {
     const auto found = model_us.find(label);
     return found == model_us.end() ? 100 : found->second;

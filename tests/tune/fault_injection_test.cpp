@@ -296,7 +296,7 @@ class FaultInjection : public testing::Test {
   fs::path folder_ = fast_folder() / ("hgemm_fault_test." + std::to_string(getpid()));
   int databases_ = 0;
   std::mt19937_64 random_{20};
-  // Of an uninterrupted run:
+  // What an uninterrupted run records:
   long steps_ = 0;
   double step_us_ = 0;
   Content whole_, whole_standings_;

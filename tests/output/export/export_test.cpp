@@ -160,7 +160,7 @@ TEST(ExportPlan, FewKernelsForAllShapes) {
   EXPECT_NEAR(*one.rows[0].best.time_us, 15, 1e-9) << "its own time: 12 us, and the drift's median";
 }
 
-// Of wider outputs fewer fit the registers.
+// Fewer of the wider outputs fit the registers.
 TEST(ExportPlan, KernelsAreJudgedForTheTypesOfTheirProblem) {
   const TiledConfig too_large{.bn = 208, .store = StorePath::kOverlapped};
   GemmProblem problem = export_shape(256, 512, 640);

@@ -72,7 +72,7 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   EXPECT_THAT(out, line("2x512x640", 1, 0, 1, one_row));
   EXPECT_THAT(out, line("20x512x640", 1, 1, 16, kSwapAb));
   EXPECT_THAT(out, line("1000x512x640", 1, 1, 256, kWide));
-  // Of no weight that was tuned: the nearest shape.
+  // No tuned shape has this weight: the nearest shape answers.
   EXPECT_THAT(out, line("300x264x3000", 2, 1, 384, kStreamK));
   // Outputs in fp32 have a kernel of their own, of the same config, and nothing else has.
   EXPECT_THAT(out, line("256x512x640.dfp32", 0, 1, 256, kWide));
