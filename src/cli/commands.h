@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "program/backend.h"
 #include "program/command.h"
 
 namespace CLI {
@@ -14,7 +15,8 @@ class App;
 namespace hgemm::cli {
 
 /// Adds the default command. `command_line` is recorded with a command's measurements.
-void add_tune(CLI::App& program, Command& chosen, const std::string& command_line);
+void add_tune(CLI::App& program, Command& chosen, const std::string& command_line,
+              const Backend& backend);
 void add_plan(CLI::App& program, Command& chosen);
 void add_best(CLI::App& program, Command& chosen);
 void add_compare(CLI::App& program, Command& chosen);
