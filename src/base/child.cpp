@@ -9,11 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -48,17 +50,38 @@ std::optional<int> exec_error(int pipe, std::chrono::milliseconds limit) {
   return count > 0 ? error : 0;
 }
 
+/// The variables of this process, replaced by those of `own` with the same name; ends with nullptr.
+/// The pointers are into `own` and the environment.
+std::vector<char*> variables_with(std::vector<std::string>& own) {
+  const auto name_of = [](std::string_view variable) {
+    return variable.substr(0, variable.find('='));
+  };
+  std::vector<char*> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const auto is_replaced = [&](const std::string& other) {
+      return name_of(other) == name_of(*variable);
+    };
+    if (std::ranges::none_of(own, is_replaced)) all.push_back(*variable);
+  }
+  for (std::string& variable : own) all.push_back(variable.data());
+  all.push_back(nullptr);
+  return all;
+}
+
 }  // namespace
 
-Child::Child(std::vector<std::string> command) : Child(std::move(command), Channel::make_pair()) {}
+Child::Child(std::vector<std::string> command, std::vector<std::string> environment)
+    : Child(std::move(command), std::move(environment), Channel::make_pair()) {}
 
-Child::Child(std::vector<std::string> command, std::pair<Channel, Channel> ends)
+Child::Child(std::vector<std::string> command, std::vector<std::string> environment,
+             std::pair<Channel, Channel> ends)
     : channel_(std::move(ends.first)) {
   const int socket_fd = ends.second.fd();
   command.push_back(std::to_string(socket_fd));
   std::vector<char*> argv;
   for (std::string& argument : command) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  std::vector<char*> envp = variables_with(environment);
 
   // A successful exec closes the pipe; a failed one writes its errno first.
   std::array<int, 2> report;
@@ -74,7 +97,7 @@ Child::Child(std::vector<std::string> command, std::pair<Channel, Channel> ends)
     if (getppid() != parent) _exit(127);  // the parent died before prctl
     close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     fcntl(socket_fd, F_SETFD, 0);
-    execv(argv[0], argv.data());
+    execve(argv[0], argv.data(), envp.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t written = write(report[1], &error, sizeof error);
     _exit(127);

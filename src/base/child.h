@@ -31,7 +31,9 @@ class Child {
   /// The child is killed when the thread that started it ends (PR_SET_PDEATHSIG), so no child
   /// outlives this program, however this program dies. The child has its own process group: Ctrl-C
   /// in the terminal then ends only the parent, and does not look like a crash of the child.
-  explicit Child(std::vector<std::string> command);
+  /// `environment`: variables as "NAME=value" that the child gets beside, or instead of, those of
+  /// this process.
+  explicit Child(std::vector<std::string> command, std::vector<std::string> environment = {});
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child();  ///< kills and reaps
@@ -47,7 +49,8 @@ class Child {
   std::string wait(std::chrono::milliseconds grace = kGrace);
 
  private:
-  Child(std::vector<std::string> command, std::pair<Channel, Channel> ends);
+  Child(std::vector<std::string> command, std::vector<std::string> environment,
+        std::pair<Channel, Channel> ends);
 
   Channel channel_;
   pid_t pid_ = -1;       // -1 once reaped, or given up

@@ -136,7 +136,18 @@ int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::s
                     outcome.skipped_problems.size(), plan.problems.size(),
                     fmt::join(outcome.skipped_problems, ", "), db));
   }
+  if (!outcome.set_aside_problems.empty()) {
+    throw Error(
+        fmt::format("two GPUs gave up the races of {}; what they measured is recorded in {}",
+                    fmt::join(outcome.set_aside_problems, ", "), db));
+  }
   return any_unsolved(rows) ? 1 : 0;
+}
+
+std::vector<Measurer*> pointers_to(const std::vector<std::unique_ptr<Measurer>>& gpus) {
+  std::vector<Measurer*> pointers;
+  for (const auto& gpu : gpus) pointers.push_back(gpu.get());
+  return pointers;
 }
 
 int run_tune(const TuneOptions& options, const std::string& command_line, const Backend& backend) {
@@ -160,7 +171,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line, const 
   std::vector<std::unique_ptr<Measurer>> gpus;
   Environment environment;
   try {
-    gpus = backend.open_gpus("");
+    gpus = backend.open_gpus(options.devices);
     environment = gpus.front()->machine().environment;
   } catch (const NoDevice& reason) {
     if (options.require_gpu) throw;
@@ -177,9 +188,9 @@ int run_tune(const TuneOptions& options, const std::string& command_line, const 
   Store store = Store::open(db, Store::Mode::kReadWrite);
   TuneOutcome outcome;
   {
-    Progress progress(stderr, plan.regimes != std::vector{Regime::kSustained},
+    Progress progress(stderr, gpus.size(), plan.regimes != std::vector{Regime::kSustained},
                       plan.search ? plan.search->deadline : std::nullopt);
-    outcome = tune(plan, *gpus.front(), store, backend.compiler, progress,
+    outcome = tune(plan, pointers_to(gpus), store, backend.compiler, progress,
                    [&] { return stop.received().has_value(); });
   }
   if (const auto signal = stop.received()) {

@@ -182,7 +182,7 @@ int run_verify(const VerifyOptions& options, const std::string& command_line) {
 
   Report report(options.draws, style);
   {
-    Progress progress(stderr, true);
+    Progress progress(stderr, 1, true);
     verify(
         plan, measurer, store, compile_with(progress),
         [&report](const Recheck& check) { report.add(check); },

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "device/cuda.h"
+#include "device/nvml.h"
 
 namespace hgemm {
 namespace {
@@ -39,38 +41,84 @@ std::size_t free_device_bytes() {
   return free_bytes;
 }
 
-Gpu open_device() {
-  int driver_version = 0;
-  if (cudaDriverGetVersion(&driver_version) != cudaSuccess || driver_version == 0) {
+namespace {
+
+struct Driver {
+  int version = 0;
+  int gpus = 0;
+};
+
+Driver find_driver() {
+  Driver driver;
+  if (cudaDriverGetVersion(&driver.version) != cudaSuccess || driver.version == 0) {
     throw NoDevice("no NVIDIA driver is installed");
   }
-  int count = 0;
-  if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess) {
+  if (const cudaError_t code = cudaGetDeviceCount(&driver.gpus); code != cudaSuccess) {
     throw NoDevice(fmt::format("the NVIDIA driver (CUDA {}) finds no GPU that can be used: {}",
-                               cuda_version_text(driver_version), cudaGetErrorString(code)));
+                               cuda_version_text(driver.version), cudaGetErrorString(code)));
   }
-  if (count == 0) throw NoDevice("the NVIDIA driver finds no GPU (is CUDA_VISIBLE_DEVICES empty?)");
+  if (driver.gpus == 0) {
+    throw NoDevice("the NVIDIA driver finds no GPU (is CUDA_VISIBLE_DEVICES empty?)");
+  }
+  return driver;
+}
 
+/// Why the kernels cannot run, or not be timed, on this GPU; empty if they can.
+std::string why_unusable(const cudaDeviceProp& properties) {
+  if (properties.major == 9 && properties.minor == 0) return "";
+  return fmt::format(
+      "{} has compute capability {}.{}; the kernels use wgmma and TMA multicast of 9.0 (H100, "
+      "H200, H20, GH200)",
+      properties.name, properties.major, properties.minor);
+}
+
+std::string pci_bus_id_of(int index) {
+  std::array<char, 32> id{};
+  check(cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), index),
+        "asking for the PCI bus id");
+  return id.data();
+}
+
+}  // namespace
+
+std::vector<VisibleGpu> visible_gpus() {
+  std::vector<VisibleGpu> gpus;
+  const int count = find_driver().gpus;
+  for (int index = 0; index < count; ++index) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, index), "asking for the device's properties");
+    VisibleGpu gpu{.index = index,
+                   .uuid = uuid_text(properties.uuid),
+                   .name = properties.name,
+                   .why_unusable = why_unusable(properties)};
+    if (const auto nvml = Nvml::open(pci_bus_id_of(index))) {
+      gpu.busy = nvml->is_busy().value_or(false);
+      if (gpu.why_unusable.empty() && nvml->is_split().value_or(false)) {
+        gpu.why_unusable = fmt::format(
+            "{} is split into MIG instances, which share bandwidth and clock: times would mean "
+            "nothing",
+            gpu.name);
+      }
+    }
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+Gpu open_device() {
+  const Driver driver = find_driver();
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0), "asking for the device's properties");
   Gpu device;
   device.name = properties.name;
   device.compute_major = properties.major;
   device.compute_minor = properties.minor;
-  device.driver_cuda_version = cuda_version_text(driver_version);
-  if (properties.major != 9 || properties.minor != 0) {
-    throw NoDevice(fmt::format(
-        "{} has compute capability {}.{}; the kernels use wgmma and TMA multicast of 9.0 (H100, "
-        "H200, H20, GH200)",
-        device.name, properties.major, properties.minor));
-  }
+  device.driver_cuda_version = cuda_version_text(driver.version);
+  if (const std::string reason = why_unusable(properties); !reason.empty()) throw NoDevice(reason);
   check(cudaSetDevice(0), "creating a CUDA context");
 
   device.uuid = uuid_text(properties.uuid);
-  std::array<char, 32> pci_bus_id{};
-  check(cudaDeviceGetPCIBusId(pci_bus_id.data(), static_cast<int>(pci_bus_id.size()), 0),
-        "asking for the PCI bus id");
-  device.pci_bus_id = pci_bus_id.data();
+  device.pci_bus_id = pci_bus_id_of(0);
   device.sm_count = properties.multiProcessorCount;
   device.max_sm_mhz = attribute(cudaDevAttrClockRate) / 1000;
   device.l2_bytes = properties.l2CacheSize;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "families/family.h"
 
@@ -23,6 +24,17 @@ struct Gpu {
   DeviceLimits limits;
   std::string driver_cuda_version;  ///< the newest CUDA that the driver supports, e.g. "13.0"
 };
+
+/// A GPU that this process could use.
+struct VisibleGpu {
+  int index = 0;  ///< among the visible ones, as CUDA_VISIBLE_DEVICES orders them
+  std::string uuid;
+  std::string name;
+  std::string why_unusable;  ///< empty if the kernels run on it
+  bool busy = false;         ///< another process uses it, as far as NVML knows
+};
+/// All visible GPUs. Creates no CUDA context. Throws NoDevice if there is no driver or no GPU.
+std::vector<VisibleGpu> visible_gpus();
 
 /// Creates this process's CUDA context on device 0. Throws NoDevice if there is no driver or no
 /// GPU, or if it is not sm_90.

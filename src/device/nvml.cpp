@@ -15,6 +15,10 @@ constexpr unsigned kClockSm = 1;
 constexpr unsigned kClockMemory = 2;
 constexpr unsigned kTemperatureGpu = 0;
 constexpr unsigned kVersionBufferSize = 80;
+constexpr int kInsufficientSize = 7;  ///< there are more processes than the caller has room for
+struct Utilization {
+  unsigned gpu_percent, memory_percent;
+};
 
 template <typename Function>
 void load(void* handle, const char* name, Function*& function) {
@@ -38,6 +42,10 @@ struct Nvml::Library {
   int (*clock_info)(Device, unsigned, unsigned*) = nullptr;
   int (*clock_event_reasons)(Device, unsigned long long*) = nullptr;
   int (*total_energy)(Device, unsigned long long*) = nullptr;
+  int (*utilization)(Device, Utilization*) = nullptr;
+  int (*compute_processes)(Device, unsigned*, void*) = nullptr;
+  int (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;
+  int (*set_cpu_affinity)(Device) = nullptr;
 
   ~Library() {
     if (started && shutdown != nullptr) shutdown();
@@ -68,6 +76,10 @@ std::optional<Nvml> Nvml::open(const std::string& pci_bus_id, std::string* why) 
   load(library->handle, "nvmlDeviceGetClockInfo", library->clock_info);
   load(library->handle, "nvmlDeviceGetCurrentClocksEventReasons", library->clock_event_reasons);
   load(library->handle, "nvmlDeviceGetTotalEnergyConsumption", library->total_energy);
+  load(library->handle, "nvmlDeviceGetUtilizationRates", library->utilization);
+  load(library->handle, "nvmlDeviceGetComputeRunningProcesses_v3", library->compute_processes);
+  load(library->handle, "nvmlDeviceGetMigMode", library->mig_mode);
+  load(library->handle, "nvmlDeviceSetCpuAffinity", library->set_cpu_affinity);
   if (library->init == nullptr || library->device_by_pci_bus_id == nullptr) {
     return fail("libnvidia-ml.so.1 lacks nvmlInit_v2 or nvmlDeviceGetHandleByPciBusId_v2");
   }
@@ -131,6 +143,31 @@ std::optional<int> Nvml::memory_mhz() const {
 
 std::optional<std::uint64_t> Nvml::clock_event_reasons() const {
   return ask<unsigned long long>(library_->clock_event_reasons, library_->device);
+}
+std::optional<bool> Nvml::is_busy() const {
+  std::optional<bool> busy;
+  if (Utilization used{};
+      library_->utilization != nullptr && library_->utilization(library_->device, &used) == 0) {
+    busy = used.gpu_percent > 0;
+  }
+  if (library_->compute_processes != nullptr) {
+    unsigned count = 0;  // asks for the number only
+    const int code = library_->compute_processes(library_->device, &count, nullptr);
+    if (code == 0 || code == kInsufficientSize) busy = busy.value_or(false) || count > 0;
+  }
+  return busy;
+}
+std::optional<bool> Nvml::is_split() const {
+  unsigned now = 0, after_reset = 0;
+  if (library_->mig_mode == nullptr ||
+      library_->mig_mode(library_->device, &now, &after_reset) != 0) {
+    return std::nullopt;
+  }
+  return now != 0;
+}
+void Nvml::bind_to_near_cpus() const {
+  // It fails where this process may not use those CPUs; then it stays where it is.
+  if (library_->set_cpu_affinity != nullptr) library_->set_cpu_affinity(library_->device);
 }
 std::optional<double> Nvml::energy_j() const {
   const auto millijoules = ask<unsigned long long>(library_->total_energy, library_->device);

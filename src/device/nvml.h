@@ -25,6 +25,13 @@ class Nvml {
   std::optional<int> memory_mhz() const;
   /// The reasons that limit the clocks at this moment: bits of clock_event (record/trial.h).
   std::optional<std::uint64_t> clock_event_reasons() const;
+  /// Whether a process computes on the GPU, or it was busy within the last second. (Processes of
+  /// other containers are not listed, so its utilisation counts, too.)
+  std::optional<bool> is_busy() const;
+  /// Whether the GPU is split into instances (MIG), which share its bandwidth and its clock.
+  std::optional<bool> is_split() const;
+  /// Lets this thread, and those that it will start, run only on the CPUs of the GPU's NUMA node.
+  void bind_to_near_cpus() const;
   /// Joules since the driver was loaded. The counter advances about every 100 ms (H200).
   std::optional<double> energy_j() const;
 

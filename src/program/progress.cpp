@@ -36,11 +36,13 @@ std::size_t columns(std::FILE* terminal) {
 
 }  // namespace
 
-Progress::Progress(std::FILE* out, bool names_regimes, std::optional<Clock::time_point> deadline)
+Progress::Progress(std::FILE* out, std::size_t gpus, bool names_regimes,
+                   std::optional<Clock::time_point> deadline)
     : out_(out),
       terminal_(isatty(fileno(out)) == 1),
       names_regimes_(names_regimes),
-      deadline_(deadline) {}
+      deadline_(deadline),
+      lanes_(gpus) {}
 
 Progress::~Progress() { erase(); }
 
@@ -70,10 +72,8 @@ void Progress::show() {
 }
 
 std::vector<std::string> Progress::status_lines() const {
-  std::vector<std::string> lines;
-  for (const std::string& text : {compiling_line(), racing_line()}) {
-    if (!text.empty()) lines.push_back(text);
-  }
+  std::vector<std::string> lines = racing_lines();
+  if (const std::string text = compiling_line(); !text.empty()) lines.insert(lines.begin(), text);
   return lines;
 }
 
@@ -89,12 +89,33 @@ std::string Progress::compiling_line() const {
   return text + (left.empty() ? "" : ", about " + left);
 }
 
-std::string Progress::racing_line() const {
-  if (!racing_shapes_ || doing_.empty()) return "";
+std::string Progress::gpu_name(std::size_t gpu) const {
+  return lanes_.size() > 1 ? fmt::format("GPU {}: ", gpu) : "";
+}
+
+/// With one GPU, one line. With several, one for all together and one for each that races.
+std::vector<std::string> Progress::racing_lines() const {
+  std::vector<std::string> lines;
+  if (!racing_shapes_) return lines;
   const std::string left = time_left(advanced_, racing_start_);
-  if (!terminal_) return doing_ + (left.empty() ? "" : ", about " + left);
-  return fmt::format("{}{}/{} {}: {}", bar(advanced_, left), shape_index_ + 1, shape_count_,
-                     shape_name_, doing_);
+  const std::string about = left.empty() ? "" : ", about " + left;
+  if (lanes_.size() > 1) {
+    const std::string all = fmt::format("{}/{} shapes finished", shapes_finished_, shape_count_);
+    lines.push_back(terminal_ ? bar(advanced_, left) + all : all + about);
+  }
+  for (std::size_t gpu = 0; gpu < lanes_.size(); ++gpu) {
+    const Lane& lane = lanes_[gpu];
+    if (lane.doing.empty()) continue;
+    if (lanes_.size() > 1) {
+      lines.push_back(gpu_name(gpu) + lane.shape + ": " + lane.doing);
+    } else if (terminal_) {
+      lines.push_back(fmt::format("{}{}/{} {}: {}", bar(advanced_, left), lane.index + 1,
+                                  shape_count_, lane.shape, lane.doing));
+    } else {
+      lines.push_back(lane.doing + about);
+    }
+  }
+  return lines;
 }
 
 std::string Progress::time_left(double fraction, Clock::time_point since) const {
@@ -128,52 +149,58 @@ void Progress::compiling(const Compiling& compiling) {
       compiling.failed > 0 ? fmt::format(", {} failed", compiling.failed) : ""));
 }
 
-void Progress::race_started(const GemmProblem& problem, Regime regime, int index, int count,
-                            int candidates) {
-  shape_start_ = Clock::now();
-  if (!racing_shapes_) racing_start_ = shape_start_;
+void Progress::race_started(int gpu, const GemmProblem& problem, Regime regime, int index,
+                            int count, int candidates) {
+  Lane& started = lane(gpu);
+  started = {.start = Clock::now(),
+             .index = index,
+             .shape = to_string(problem),
+             .rounds = 0,
+             .doing = {},
+             .standing = {}};
+  if (names_regimes_) started.shape += fmt::format(" {}", to_string(regime));
+  if (!racing_shapes_) racing_start_ = started.start;
   racing_shapes_ = true;
-  shape_index_ = index;
   shape_count_ = count;
-  standing_.clear();
-  doing_.clear();
-  rounds_ = 0;
-  shape_name_ = to_string(problem);
-  if (names_regimes_) shape_name_ += fmt::format(" {}", to_string(regime));
   const std::string tag = problem.tag.empty() ? "" : " " + problem.tag;
-  line(fmt::format("shape {}/{}: {}{}, {} candidates", index + 1, count, shape_name_, tag,
-                   candidates));
+  line(fmt::format("{}shape {}/{}: {}{}, {} candidates", gpu_name(static_cast<std::size_t>(gpu)),
+                   index + 1, count, started.shape, tag, candidates));
 }
 
-void Progress::show_shape(const std::string& text) {
-  doing_ = text;
+void Progress::show_step(int gpu, const std::string& text) {
+  lane(gpu).doing = text;
   show();
 }
 
-void Progress::preparing(int done, int total) {
-  show_shape(fmt::format("verifying {}/{}", done, total));
+void Progress::preparing(int gpu, int done, int total) {
+  show_step(gpu, fmt::format("verifying {}/{}", done, total));
 }
 
-void Progress::measuring(int done, int total) {
-  show_shape(fmt::format("round {}, {}/{} measured{}{}", rounds_ + 1, done, total,
-                         standing_.empty() ? "" : ", ", standing_));
+void Progress::measuring(int gpu, int done, int total) {
+  const Lane& own = lane(gpu);
+  show_step(gpu, fmt::format("round {}, {}/{} measured{}{}", own.rounds + 1, done, total,
+                             own.standing.empty() ? "" : ", ", own.standing));
 }
 
-void Progress::racing(int round, int alive, const std::string& leader, double ratio_cublas) {
-  standing_ = fmt::format("{} at {:.3f}x cuBLAS", leader, ratio_cublas);
-  rounds_ = round;
-  show_shape(fmt::format("round {}, {} in the race, {}", round, alive, standing_));
+void Progress::racing(int gpu, int round, int alive, const std::string& leader,
+                      double ratio_cublas) {
+  Lane& own = lane(gpu);
+  own.standing = fmt::format("{} at {:.3f}x cuBLAS", leader, ratio_cublas);
+  own.rounds = round;
+  show_step(gpu, fmt::format("round {}, {} in the race, {}", round, alive, own.standing));
 }
 
-void Progress::weighing(int done, int total) {
-  show_shape(fmt::format("energy {}/{}, {}", done, total, standing_));
+void Progress::weighing(int gpu, int done, int total) {
+  show_step(gpu, fmt::format("energy {}/{}, {}", done, total, lane(gpu).standing));
 }
 
-void Progress::race_finished(const GemmProblem&) {
-  doing_.clear();
-  line(fmt::format("shape {}/{}: {} finished in {:.1f} s{}{}", shape_index_ + 1, shape_count_,
-                   shape_name_, seconds_since(shape_start_), standing_.empty() ? "" : ", ",
-                   standing_));
+void Progress::race_finished(int gpu, const GemmProblem&) {
+  Lane& own = lane(gpu);
+  own.doing.clear();
+  ++shapes_finished_;
+  line(fmt::format("{}shape {}/{}: {} finished in {:.1f} s{}{}",
+                   gpu_name(static_cast<std::size_t>(gpu)), own.index + 1, shape_count_, own.shape,
+                   seconds_since(own.start), own.standing.empty() ? "" : ", ", own.standing));
 }
 
 void Progress::warning(const std::string& text) { line("warning: " + text); }

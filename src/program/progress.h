@@ -1,6 +1,6 @@
 // Progress of a tuning run on stderr. On a terminal, the last lines of the screen show what is
-// being compiled and raced, with a bar and the time left. Above them is a line for each finished
-// shape, with its best so far. Elsewhere the output is plain lines.
+// being compiled and what each GPU races, with a bar and the time left. Above them is a line for
+// each finished shape, with its best so far. Elsewhere the output is plain lines.
 #pragma once
 
 #include <chrono>
@@ -18,18 +18,21 @@ class Progress : public TuneListener {
   using Clock = std::chrono::steady_clock;
 
   /// `names_regimes`: lines name the regime, because the command does not make it plain. With a
-  /// deadline, the time left is the time until then; without one, it is estimated.
-  Progress(std::FILE* out, bool names_regimes, std::optional<Clock::time_point> deadline = {});
+  /// deadline, the time left is the time until then; without one, it is estimated. Lines name the
+  /// GPU if there are several.
+  Progress(std::FILE* out, std::size_t gpus, bool names_regimes,
+           std::optional<Clock::time_point> deadline = {});
   ~Progress() override;  ///< leaves the terminal's cursor on an empty line
 
   void compiling(const Compiling& compiling) override;
-  void race_started(const GemmProblem& problem, Regime regime, int index, int count,
+  void race_started(int gpu, const GemmProblem& problem, Regime regime, int index, int count,
                     int candidates) override;
-  void preparing(int done, int total) override;
-  void measuring(int done, int total) override;
-  void racing(int round, int alive, const std::string& leader, double ratio_cublas) override;
-  void weighing(int done, int total) override;
-  void race_finished(const GemmProblem& problem) override;
+  void preparing(int gpu, int done, int total) override;
+  void measuring(int gpu, int done, int total) override;
+  void racing(int gpu, int round, int alive, const std::string& leader,
+              double ratio_cublas) override;
+  void weighing(int gpu, int done, int total) override;
+  void race_finished(int gpu, const GemmProblem& problem) override;
   void warning(const std::string& text) override;
   void advanced(double share) override { advanced_ = share; }
 
@@ -38,13 +41,24 @@ class Progress : public TuneListener {
   void show();
   std::vector<std::string> status_lines() const;
   std::string compiling_line() const;  ///< empty: nothing is being compiled
-  std::string racing_line() const;
+  std::vector<std::string> racing_lines() const;
   std::string time_left(double fraction, Clock::time_point since) const;
   std::string bar(double fraction, const std::string& left) const;
   void erase();
   void line(const std::string& text);
 
-  void show_shape(const std::string& text);
+  /// What a GPU does.
+  struct Lane {
+    Clock::time_point start;  ///< of its race
+    int index = 0;            ///< of its race
+    std::string shape;        ///< with the regime if names_regimes_
+    int rounds = 0;           ///< ended rounds of its race
+    std::string doing;        ///< the current step of its race; empty between races
+    std::string standing;     ///< the leader of its race
+  };
+  Lane& lane(int gpu) { return lanes_.at(static_cast<std::size_t>(gpu)); }
+  void show_step(int gpu, const std::string& text);
+  std::string gpu_name(std::size_t gpu) const;  ///< "GPU 1: "; empty if there is one GPU
 
   std::FILE* out_;
   bool terminal_;
@@ -59,13 +73,9 @@ class Progress : public TuneListener {
   bool racing_shapes_ = false;
   double advanced_ = 0;  ///< finished share of all the races' time
   Clock::time_point racing_start_;
-  Clock::time_point shape_start_;
-  int shape_index_ = 0;
   int shape_count_ = 1;
-  std::string shape_name_;  ///< with the regime if names_regimes_
-  int rounds_ = 0;          ///< ended rounds of the shape's race
-  std::string doing_;       ///< the current step of the race
-  std::string standing_;    ///< the leader of the race
+  int shapes_finished_ = 0;
+  std::vector<Lane> lanes_;  ///< by GPU
 };
 
 }  // namespace hgemm::cli

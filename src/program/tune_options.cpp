@@ -140,6 +140,7 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
   plan.regimes = aim.regimes;
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
   plan.search = search_of(options, plan.energy, start);
+  plan.confirm = options.confirm > 1;
   // A config that would leave the final for being slow may take the least energy.
   plan.policy.keep_finalists = aim.objective == Objective::kEnergy;
   plan.policy.seed = options.seed ? *options.seed : std::random_device()();
@@ -196,6 +197,12 @@ void add_tune_options(CLI::App& program, TuneOptions& options) {
   program.add_option("--jobs", options.jobs, help_text("common", "--jobs"))
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
+  program.add_option("--devices", options.devices, help_text("tune", "--devices"))
+      ->type_name("all|GPU[,GPU...]");
+  program.add_option("--confirm", options.confirm, help_text("tune", "--confirm"))
+      ->type_name("N")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
   add_aim(program, options.aim, "sustained");
   program.add_flag("--energy", options.energy, help_text("tune", "--energy"));
   program.add_option("--format", options.format, help_text("common", "--format"))

@@ -138,13 +138,20 @@ struct Choice {
   }
 };
 
+/// A race at the problem, without the configs that are missing.
+Missing race_at(const GemmProblem& problem, Regime regime, const Candidates& candidates,
+                const TunePlan& plan) {
+  Missing race{problem, regime, {}, candidates.configs.size(), 0, wanted(plan, regime).energy};
+  if (plan.search) race.launch_us = std::ranges::min(candidates.predicted_us);
+  return race;
+}
+
 /// The configs proposed in this stage; none if the stage before has not ended.
 std::optional<std::vector<KernelConfig>> proposed(const Choice& choice,
                                                   const Candidates& candidates, Missing& missing) {
   if (!choice.plan.search) return candidates.configs;
   Search search(*choice.plan.search, candidates);
   std::vector<KernelConfig> first = search.first();
-  missing.launch_us = std::ranges::min(candidates.predicted_us);
   missing.later = search.left();
   if (choice.stage == SearchStage::kFirst) return first;
   Wanted told = wanted(choice.plan, missing.regime);
@@ -159,7 +166,7 @@ std::optional<Missing> missing_at(const Choice& choice, const GemmProblem& probl
   const Candidates candidates = candidates_for(problem, choice.plan, figures);
   if (candidates.configs.empty()) return std::nullopt;
   const Wanted wanted = hgemm::wanted(choice.plan, regime);
-  Missing missing{problem, regime, {}, candidates.configs.size(), 0, wanted.energy};
+  Missing missing = race_at(problem, regime, candidates, choice.plan);
   const auto chosen = proposed(choice, candidates, missing);
   if (!chosen) return std::nullopt;
   const Ended ended = choice.ended(problem, regime, wanted);
@@ -178,6 +185,27 @@ std::optional<Missing> missing_at(const Choice& choice, const GemmProblem& probl
 Wanted wanted(const TunePlan& plan, Regime regime) {
   return {.energy = plan.energy && regime == Regime::kSustained,
           .full_effort = !(plan.search && plan.search->deadline)};
+}
+
+std::vector<Missing> first_races(const TunePlan& plan, const Environment& environment) {
+  std::vector<Missing> all;
+  for (const Regime regime : plan.regimes) {
+    CostFigures figures;
+    if (plan.search) figures = cost_figures(plan.search->devices, environment, regime);
+    for (const GemmProblem& problem : plan.problems) {
+      const Candidates candidates = candidates_for(problem, plan, figures);
+      if (candidates.configs.empty()) continue;
+      Missing race = race_at(problem, regime, candidates, plan);
+      race.configs = candidates.configs;
+      if (plan.search) {
+        Search search(*plan.search, candidates);
+        race.configs = search.first();
+        race.later = search.left();
+      }
+      all.push_back(std::move(race));
+    }
+  }
+  return all;
 }
 
 std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,

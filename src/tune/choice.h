@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "results/current.h"
@@ -20,6 +21,10 @@ struct Missing {
   double launch_us = 0;   ///< the shortest predicted time; 0 if there are no predictions
   bool energy = false;    ///< energy is wanted for its finalists
   std::size_t later = 0;  ///< number of configs that the second stage will propose
+  /// GPUs that must not run the race, by their position in the list that tune() got.
+  std::set<int> avoids = {};
+  std::size_t given_up = 0;      ///< GPUs that could not finish it
+  bool is_confirmation = false;  ///< races configs again that have ended on another GPU
 
   RaceToCome to_come() const { return {problem, regime, launch_us, configs.size(), space, energy}; }
 };
@@ -41,6 +46,9 @@ enum class SearchStage : std::uint8_t { kFirst, kSecond };
 std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment, CurrentKernels& kernels,
                                   SearchStage stage);
+
+/// The races of the first stage, as a database without results would miss them.
+std::vector<Missing> first_races(const TunePlan& plan, const Environment& environment);
 
 /// What a trial of a race in this regime must have, so that its config need not be measured again.
 Wanted wanted(const TunePlan& plan, Regime regime);

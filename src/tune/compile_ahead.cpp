@@ -1,6 +1,5 @@
 #include "tune/compile_ahead.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "families/family.h"
@@ -13,9 +12,8 @@ struct GivenUp {};
 }  // namespace
 
 CompileAhead::CompileAhead(const Compiler& compiler, std::vector<Kernel> kernels,
-                           const CompileOptions& options,
-                           std::function<void(const Build&)> on_build)
-    : kernels_(std::move(kernels)), on_build_(std::move(on_build)) {
+                           const CompileOptions& options)
+    : kernels_(std::move(kernels)) {
   thread_ = std::jthread(
       [this, compile_all = compiler.compile_all, options](const std::stop_token& give_up) {
         std::exception_ptr failure;
@@ -25,7 +23,7 @@ CompileAhead::CompileAhead(const Compiler& compiler, std::vector<Kernel> kernels
               if (give_up.stop_requested()) throw GivenUp();
               const std::scoped_lock lock(mutex_);
               new_builds_.push_back(std::move(build));
-              ended_.notify_one();
+              ended_.notify_all();
             });
           }
         } catch (const GivenUp&) {
@@ -35,44 +33,30 @@ CompileAhead::CompileAhead(const Compiler& compiler, std::vector<Kernel> kernels
         const std::scoped_lock lock(mutex_);
         failure_ = failure;
         finished_ = true;
-        ended_.notify_one();
+        ended_.notify_all();
       });
 }
 
 CompileAhead::~CompileAhead() = default;
 
-void CompileAhead::take() {
-  std::vector<Build> taken;
-  std::exception_ptr failure;
+std::vector<const Build*> CompileAhead::take() {
+  std::vector<Build> ended;
   {
     const std::scoped_lock lock(mutex_);
-    taken.swap(new_builds_);
-    failure = std::exchange(failure_, nullptr);
+    ended.swap(new_builds_);
+    if (ended.empty() && failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
-  for (Build& build : taken) {
+  std::vector<const Build*> taken;
+  for (Build& build : ended) {
     const auto [at, is_new] = builds_.insert_or_assign(build_name(build.kernel), std::move(build));
-    on_build_(at->second);
+    taken.push_back(&at->second);
   }
-  if (failure) std::rethrow_exception(failure);
+  return taken;
 }
 
-void CompileAhead::wait_for(std::span<const Kernel> kernels, Clock::time_point until,
-                            const std::function<void()>& poll) {
-  std::vector<Kernel> waiting(kernels.begin(), kernels.end());
-  for (;;) {
-    take();
-    poll();
-    std::erase_if(waiting, [this](const Kernel& kernel) { return find(kernel) != nullptr; });
-    if (waiting.empty() || Clock::now() >= until) return;
-    std::unique_lock lock(mutex_);
-    if (finished_ && new_builds_.empty() && !failure_) return;
-    ended_.wait_until(lock, std::min(until, Clock::now() + std::chrono::milliseconds(100)),
-                      [this] { return finished_ || !new_builds_.empty(); });
-  }
-}
-
-void CompileAhead::wait_for_all(Clock::time_point until, const std::function<void()>& poll) {
-  wait_for(kernels_, until, poll);
+void CompileAhead::wait_for_news(Clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  ended_.wait_until(lock, until, [this] { return !new_builds_.empty() || failure_; });
 }
 
 const Build* CompileAhead::find(const Kernel& kernel) const {

@@ -1,14 +1,12 @@
-// Compiles kernels in a thread of its own while the driver's thread does other work. Private to the
+// Compiles kernels in a thread of its own while the GPUs' threads do other work. Private to the
 // module.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,26 +15,25 @@
 
 namespace hgemm {
 
-/// The driver's thread sees only builds that take() has handed over.
+/// Only builds that take() has handed over are seen. One thread at a time calls take(), is_done()
+/// and find(); any thread may wait.
 class CompileAhead {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Compiles in this order, as far as the compiler keeps an order. take() calls `on_build`.
-  CompileAhead(const Compiler& compiler, std::vector<Kernel> kernels, const CompileOptions& options,
-               std::function<void(const Build&)> on_build);
+  /// Compiles in this order, as far as the compiler keeps an order.
+  CompileAhead(const Compiler& compiler, std::vector<Kernel> kernels,
+               const CompileOptions& options);
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
   ~CompileAhead();  ///< abandons kernels that are not finished
 
-  /// Takes over the builds that have ended since the last call. Throws what the compiler threw.
-  void take();
-  /// Takes builds until all of these kernels are there or the time is `until`; calls `poll` about
-  /// ten times a second.
-  void wait_for(std::span<const Kernel> kernels, Clock::time_point until,
-                const std::function<void()>& poll);
+  /// Takes over the builds that have ended since the last call, and returns them. Throws what the
+  /// compiler threw, once all builds before are taken. The pointers stay valid.
+  std::vector<const Build*> take();
+  /// Waits until there is something for take(), or until the time.
+  void wait_for_news(Clock::time_point until);
 
-  void wait_for_all(Clock::time_point until, const std::function<void()>& poll);
   /// Whether all builds were taken.
   bool is_done() const { return builds_.size() == kernels_.size(); }
 
@@ -46,7 +43,6 @@ class CompileAhead {
 
  private:
   std::vector<Kernel> kernels_;
-  std::function<void(const Build&)> on_build_;
   std::map<std::string, Build> builds_;  ///< by build_name()
 
   std::mutex mutex_;

@@ -20,24 +20,28 @@ constexpr std::size_t kRestedPart = 64;
 
 }  // namespace
 
-ProblemRace::ProblemRace(TuneContext& context, const GemmProblem& problem, Regime regime,
-                         const Terms& terms, const Outlook& outlook)
+ProblemRace::ProblemRace(GpuContext& context, const GemmProblem& problem, Regime regime,
+                         const Terms& terms, const RaceParts& parts)
     : context_(context),
       problem_(problem),
       regime_(regime),
       terms_(terms),
       recorder_(context, problem, regime),
-      progress_(context.listener, outlook) {
+      progress_(context, parts) {
   context.losses.race_begins();
+  context.turns.race_begins(context.gpu);
 }
+
+ProblemRace::~ProblemRace() { context_.turns.race_ends(context_.gpu); }
 
 void ProblemRace::run() {
   record();  // candidates that failed before the race
   load();
   Referee referee(roster_.alive(), policy());
   while (!is_over(referee) && !is_late()) {
-    context_.poll();
+    poll();
     progress_.begin_round(referee.phase());
+    wait_for_turn();
     for (Samples& samples : measure(referee)) {
       if (!is_over(referee)) end_round(samples, referee);
     }
@@ -69,6 +73,17 @@ bool ProblemRace::is_late() const {
   return terms_.effort == Effort::kBrief && progress_.phase() == Stage::kFinal && terms_.until &&
          progress_.rounds_of_phase() >= in_brief(context_.plan.policy).min_rounds &&
          std::chrono::steady_clock::now() >= *terms_.until;
+}
+
+void ProblemRace::poll() const {
+  context_.shared.use([](SharedTune& tune) { tune.poll(); });
+}
+
+/// Waits while another GPU has its turn; the GPU has cooled down then. The final has a turn.
+void ProblemRace::wait_for_turn() {
+  const auto poll = [this] { this->poll(); };
+  if (context_.turns.wait_for_others(context_.gpu, poll)) settled_for_.reset();
+  if (progress_.phase() == Stage::kFinal) context_.turns.begin_turn(context_.gpu, poll);
 }
 
 // ---- Making ready ----
@@ -105,7 +120,7 @@ void ProblemRace::admit_baselines(const Measurer::Opened& opened) {
     } else if (label != kCublasLabel) {
       roster_.fail(label, progress_.phase(), prepared.status, prepared.message);
     } else {
-      throw Error(
+      throw GpuLost(
           fmt::format("cublas itself ended with {} at {}: {}; nothing can be compared with it, see "
                       "`hgemm-tune doctor`",
                       to_string(prepared.status), to_string(problem_), prepared.message));
@@ -145,7 +160,7 @@ void ProblemRace::prepare_waiting() {
   const std::vector<std::string> waiting = roster_.waiting();
   for (std::size_t done = 0; const std::string& label : waiting) {
     if (!open_) return;
-    context_.poll();
+    poll();
     prepare(label);
     progress_.prepared(++done, waiting.size());
   }
@@ -301,7 +316,7 @@ void ProblemRace::end_part(const Samples& so_far, std::size_t done, std::size_t 
   }
   record();
   progress_.measured(done, total);
-  context_.poll();
+  poll();
 }
 
 void ProblemRace::end_round(Samples& samples, Referee& referee) {
@@ -349,14 +364,15 @@ void ProblemRace::weigh() {
   std::shuffle(labels.begin(), labels.end(), random);
   for (std::size_t done = 0; const std::string& label : labels) {
     if (!context_.has_energy_counter) return;
-    context_.poll();
+    poll();
     Racer& racer = roster_.at(label);
     std::optional<Energy>& energy = racer.trial.energy;
     if (do_alone(label, [&] { energy = context_.measurer.energy(label); })) {
       if (!energy) {
         context_.has_energy_counter = false;
-        context_.listener.warning(
-            "this GPU has no energy counter that counts: no joules are measured");
+        context_.tell([](TuneListener& listener) {
+          listener.warning("this GPU has no energy counter that counts: no joules are measured");
+        });
         return;
       }
       racer.due = true;
@@ -419,16 +435,18 @@ void ProblemRace::lost_to(const std::string& label, const MeasurerLost& loss) {
 void ProblemRace::go_on_unless(const std::optional<std::string>& reason_to_give_up) {
   if (!reason_to_give_up) return;
   record();
-  throw Error(*reason_to_give_up);
+  throw GpuLost(*reason_to_give_up);
 }
 
-void ProblemRace::warn_of_faults() const {
+void ProblemRace::warn_of_faults() {
   const std::uint64_t faults = clock_events_ & clock_event::kFault;
   if (faults == 0) return;
-  context_.listener.warning(fmt::format(
-      "{} ({}): cooling or power supply held the clocks back ({}); the times are kept and flagged, "
-      "but they are not what this GPU can do when it is cooled and powered properly",
-      to_string(problem_), to_string(regime_), clock_event_names(faults)));
+  context_.tell([&](TuneListener& listener) {
+    listener.warning(fmt::format(
+        "{} ({}): cooling or power supply held the clocks back ({}); the times are kept and "
+        "flagged, but they are not what this GPU can do when it is cooled and powered properly",
+        to_string(problem_), to_string(regime_), clock_event_names(faults)));
+  });
 }
 
 }  // namespace hgemm

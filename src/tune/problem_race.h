@@ -22,8 +22,11 @@ namespace hgemm {
 /// caused the loss ends there; make_ready() restores what the next step needs.
 class ProblemRace {
  public:
-  ProblemRace(TuneContext& context, const GemmProblem& problem, Regime regime, const Terms& terms,
-              const Outlook& outlook);
+  ProblemRace(GpuContext& context, const GemmProblem& problem, Regime regime, const Terms& terms,
+              const RaceParts& parts);
+  ~ProblemRace();
+  ProblemRace(const ProblemRace&) = delete;
+  ProblemRace& operator=(const ProblemRace&) = delete;
 
   Roster& roster() { return roster_; }
 
@@ -37,6 +40,8 @@ class ProblemRace {
   using Samples = std::map<std::string, Sample>;  ///< of one round, by label
 
   void admit_baselines(const Measurer::Opened& opened);
+  void poll() const;
+  void wait_for_turn();
   void make_ready();
   void load();
   void prepare_waiting();
@@ -71,9 +76,9 @@ class ProblemRace {
   void go_on_unless(const std::optional<std::string>& reason_to_give_up);
 
   void record() { recorder_.record(roster_, progress_.phase()); }
-  void warn_of_faults() const;
+  void warn_of_faults();
 
-  TuneContext& context_;
+  GpuContext& context_;
   GemmProblem problem_;
   Regime regime_;
   Terms terms_;

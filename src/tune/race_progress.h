@@ -1,19 +1,18 @@
-// Progress of a race: its phase, its rounds, and the share of the tune that is over. Private to the
+// Progress of a race: its phase, its rounds, and the fraction of it that is over. Private to the
 // module.
 #pragma once
 
 #include <cstddef>
 
 #include "record/trial.h"
+#include "tune/context.h"
 #include "tune/time_plan.h"
-#include "tune/tune.h"
 
 namespace hgemm {
 
 class RaceProgress {
  public:
-  RaceProgress(TuneListener& listener, const Outlook& outlook)
-      : listener_(listener), outlook_(outlook) {}
+  RaceProgress(GpuContext& context, const RaceParts& parts) : context_(context), parts_(parts) {}
 
   /// Phase of the race; kNone until the first round begins.
   Stage phase() const { return phase_; }
@@ -31,14 +30,15 @@ class RaceProgress {
   void weighed(std::size_t done, std::size_t total);
 
  private:
-  void advance(double race_s);
+  template <class Report>
+  void advance(double race_s, Report report);
 
-  TuneListener& listener_;
-  Outlook outlook_;
+  GpuContext& context_;
+  RaceParts parts_;
   Stage phase_ = Stage::kNone;
   int phase_rounds_ = 0;
   int rounds_ = 0;
-  double share_ = 0;  ///< share of the tune that is over, from 0 to 1
+  double fraction_ = 0;  ///< fraction of the race that is over, from 0 to 1
 };
 
 }  // namespace hgemm

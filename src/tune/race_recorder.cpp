@@ -6,21 +6,27 @@
 namespace hgemm {
 
 void RaceRecorder::begin_attempt(const TrialKernel& candidate) {
-  context_.store.begin_attempt(context_.run, problem_, candidate);
+  context_.shared.use(
+      [&](SharedTune& tune) { tune.store.begin_attempt(context_.run, problem_, candidate); });
   attempting_ = true;
 }
 
 void RaceRecorder::end_attempts() {
-  if (std::exchange(attempting_, false)) context_.store.end_attempts(context_.run);
+  if (!std::exchange(attempting_, false)) return;
+  context_.shared.use([&](SharedTune& tune) { tune.store.end_attempts(context_.run); });
 }
 
 void RaceRecorder::record(Roster& roster, Stage phase) {
-  const std::vector<Trial> trials = roster.take_due(phase, context_.recorded);
+  std::int64_t new_configs = 0;
+  const std::vector<Trial> trials = roster.take_due(phase, new_configs);
   if (trials.empty()) return;
-  if (!race_) {
-    race_ = context_.store.begin_race(context_.run, problem_, regime_, timing_.value_or(Timing{}));
-  }
-  context_.store.record(*race_, trials);
+  context_.shared.use([&](SharedTune& tune) {
+    tune.outcome.recorded += new_configs;
+    if (!race_) {
+      race_ = tune.store.begin_race(context_.run, problem_, regime_, timing_.value_or(Timing{}));
+    }
+    tune.store.record(*race_, trials);
+  });
 }
 
 }  // namespace hgemm

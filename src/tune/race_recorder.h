@@ -11,7 +11,7 @@ namespace hgemm {
 
 class RaceRecorder {
  public:
-  RaceRecorder(TuneContext& context, const GemmProblem& problem, Regime regime)
+  RaceRecorder(GpuContext& context, const GemmProblem& problem, Regime regime)
       : context_(context), problem_(problem), regime_(regime) {}
 
   /// How all samples of the race are launched; known once the measurer has opened the problem.
@@ -27,7 +27,7 @@ class RaceRecorder {
   void record(Roster& roster, Stage phase);
 
  private:
-  TuneContext& context_;
+  GpuContext& context_;
   GemmProblem problem_;
   Regime regime_;
   std::optional<Timing> timing_;

@@ -10,6 +10,7 @@
 #include "families/family.h"
 #include "gemm/codec.h"
 #include "tune/problem_race.h"
+#include "tune/race_queue.h"
 #include "tune/time_shares.h"
 
 namespace hgemm {
@@ -19,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 /// To run at full effort, a race waits at most this fraction of its time for the compiler to end.
 constexpr double kPatience = 0.3;
-/// Time between two checks for finished builds.
+/// Time between two checks for finished builds and races.
 constexpr std::chrono::milliseconds kLook{50};
 
 /// Kernels of the configs that can compute the problem, in their order.
@@ -31,7 +32,263 @@ std::vector<Kernel> kernels_of(const Missing& race) {
   return kernels;
 }
 
-/// The kernels of all races, each once: race by race, or ordered by their rank within their race.
+/// Makes `compiling` available to the races during the lifetime of this object.
+class CompilingNow {
+ public:
+  CompilingNow(Monitor<SharedTune>& shared, CompileAhead& compiling) : shared_(shared) {
+    shared_.use([&](SharedTune& tune) { tune.compiling = &compiling; });
+  }
+  CompilingNow(const CompilingNow&) = delete;
+  CompilingNow& operator=(const CompilingNow&) = delete;
+  ~CompilingNow() {
+    shared_.use([](SharedTune& tune) { tune.compiling = nullptr; });
+  }
+
+ private:
+  Monitor<SharedTune>& shared_;
+};
+
+/// Waits until all kernels are compiled, or until the time; `poll` is called at each news and about
+/// ten times a second. Returns whether all are compiled.
+bool wait_for_all(Monitor<SharedTune>& shared, Clock::time_point until) {
+  for (;;) {
+    CompileAhead* compiling = nullptr;
+    const bool is_done = shared.use([&](SharedTune& tune) {
+      tune.poll();
+      compiling = tune.compiling;
+      return compiling->is_done();
+    });
+    if (is_done || Clock::now() >= until) return is_done;
+    compiling->wait_for_news(std::min(until, Clock::now() + std::chrono::milliseconds(100)));
+  }
+}
+
+/// A stage's races, which all GPUs run together. Members are used inside Monitor::use() only,
+/// except those that do not change.
+struct StageRaces {
+  RaceQueue queue;
+  const TimeShares* shares;  ///< nullptr: there is no deadline
+  const CompileAhead& compiling;
+  int index, count;                     ///< of the next race, and of all
+  std::set<int> alive;                  ///< GPUs that run races
+  std::set<std::string> left_out = {};  ///< problems that do not fit in memory
+
+  bool can_be_raced(const KernelConfig& config, const GemmProblem& problem) const {
+    return why_not(config, problem) || compiling.find(kernel_for(config, problem));
+  }
+  /// Fraction of the race's configs that can be raced now; always 1 without a deadline.
+  double ready_fraction(const Missing& race) const {
+    const auto ready = std::ranges::count_if(
+        race.configs, [&](const auto& config) { return can_be_raced(config, race.problem); });
+    return static_cast<double>(ready) / static_cast<double>(race.configs.size());
+  }
+};
+
+/// Runs races of a stage on one GPU, one after another.
+class GpuRaces {
+ public:
+  GpuRaces(GpuContext& context, StageRaces& stage) : context_(context), stage_(stage) {}
+
+  /// Returns when no race is left for this GPU, or the time is over.
+  void run() {
+    while (std::optional<Missing> race = take()) {
+      try {
+        run(*race);
+      } catch (const GpuLost& loss) {
+        give_up(*race, loss.what(), ++given_up_in_a_row_ < kMostInARow);
+        continue;
+      } catch (const NoDevice& loss) {
+        give_up(*race, loss.what(), false);
+        continue;
+      }
+      given_up_in_a_row_ = 0;
+    }
+  }
+
+ private:
+  /// A GPU that gave up so many races in a row is at fault, rather than the races.
+  static constexpr int kMostInARow = 2;
+
+  std::optional<Missing> take();
+  Terms terms_within(double seconds, Missing& race);
+  void leave_out_measured(Missing& race) const;
+  void run(Missing race);
+  void begin(ProblemRace& running, const Missing& race);
+  void fill(SharedTune& tune, Roster& roster, const Missing& race) const;
+  void skip(SharedTune& tune);
+  void give_up(const Missing& race, const std::string& reason, bool goes_on);
+
+  GpuContext& context_;
+  StageRaces& stage_;
+  int given_up_in_a_row_ = 0;
+};
+
+/// The next race for this GPU. If its kernels are being compiled, or if other GPUs still run races
+/// that they may have to give up, it waits. None: no race is left, or the time is over.
+std::optional<Missing> GpuRaces::take() {
+  for (;;) {
+    bool is_over = false;
+    CompileAhead* compiling = nullptr;
+    std::optional<Missing> race = context_.shared.use([&](SharedTune& tune) {
+      tune.poll();
+      compiling = tune.compiling;
+      const TimeShares* shares = stage_.shares;
+      is_over = stage_.queue.is_over() || !stage_.alive.contains(context_.gpu) ||
+                (shares && shares->seconds_left() <= 0);
+      if (is_over) return std::optional<Missing>();
+      const auto ready = [&](const Missing& one) { return stage_.ready_fraction(one); };
+      const bool is_tight =
+          shares && shares->is_tight(stage_.queue.waiting(), stage_.queue.busy_s(context_.gpu));
+      return stage_.queue.take(context_.gpu, ready, is_tight);
+    });
+    if (race || is_over) return race;
+    compiling->wait_for_news(Clock::now() + kLook);
+  }
+}
+
+/// Decides how a race uses its time, with those of its kernels that are compiled. At full effort
+/// nothing but the GPUs may work during timing; if the compiler does not end soon, the race is
+/// brief.
+Terms GpuRaces::terms_within(double seconds, Missing& race) {
+  const bool is_compiled = context_.shared.use([&](SharedTune&) {
+    std::erase_if(race.configs, [&](const KernelConfig& config) {
+      return !stage_.compiling.find(kernel_for(config, race.problem));
+    });
+    return stage_.compiling.is_done();
+  });
+  const Clock::time_point begin = Clock::now();
+  const Terms terms = terms_for(race.to_come(), seconds);
+  if (terms.effort == Effort::kBrief || is_compiled) return terms;
+  const auto patience = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(kPatience * seconds));
+  const Effort most =
+      wait_for_all(context_.shared, begin + patience) ? Effort::kFull : Effort::kBrief;
+  const std::chrono::duration<double> waited = Clock::now() - begin;
+  return terms_for(race.to_come(), seconds - waited.count(), 0, most);
+}
+
+/// Removes configs whose compiled kernel has results already: an edit of the source may have left
+/// the code unchanged, and another GPU may have begun the race.
+void GpuRaces::leave_out_measured(Missing& race) const {
+  if (race.is_confirmation) return;
+  context_.shared.use([&](SharedTune& tune) {
+    const auto finished = tune.store.finished(context_.machine.environment, race.problem,
+                                              race.regime, wanted(context_.plan, race.regime));
+    std::erase_if(race.configs, [&](const KernelConfig& config) {
+      return finished.contains({label(config), tune.kernels.identity(config, race.problem)});
+    });
+  });
+}
+
+/// The race ends without a measurement.
+void GpuRaces::skip(SharedTune& tune) {
+  tune.advance.takes_no_time(context_.gpu);
+  stage_.queue.ended(context_.gpu);
+  ++stage_.index;
+}
+
+void GpuRaces::run(Missing race) {
+  const std::string problem = to_string(race.problem);
+  leave_out_measured(race);
+  std::optional<double> seconds;
+  const bool is_left_out = context_.shared.use([&](SharedTune& tune) {
+    tune.advance.begin(context_.gpu, seconds_of({&race, 1}));
+    if (stage_.left_out.contains(problem) || race.configs.empty()) {
+      skip(tune);
+      return true;
+    }
+    if (stage_.shares) {
+      const RaceQueue& queue = stage_.queue;
+      seconds = stage_.shares->share_s(race, queue.waiting(), queue.busy_s(context_.gpu));
+      stage_.queue.expect_end(context_.gpu,
+                              Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                 std::chrono::duration<double>(*seconds)));
+    }
+    return false;
+  });
+  if (is_left_out) return;
+  Terms terms{.effort = Effort::kFull, .configs = race.configs.size()};
+  if (seconds) {
+    terms = terms_within(*seconds, race);
+    terms.until = stage_.shares->end();
+    race.configs.resize(terms.configs);
+  }
+  try {
+    ProblemRace running(context_, race.problem, race.regime, terms,
+                        parts_of(race.to_come(), terms));
+    begin(running, race);
+    running.open();
+    running.run();
+    context_.shared.use([&](SharedTune& tune) {
+      tune.advance.end(context_.gpu);
+      stage_.queue.ended(context_.gpu);
+      if (context_.plan.race_ended) context_.plan.race_ended(race.problem, race.regime);
+      tune.listener.race_finished(context_.gpu, race.problem);
+    });
+  } catch (const DoesNotFit& unfit) {
+    context_.shared.use([&](SharedTune& tune) {
+      tune.listener.warning(fmt::format("{} is skipped: {}", problem, unfit.reason));
+      tune.outcome.skipped_problems.push_back(problem);
+      stage_.left_out.insert(problem);
+      tune.advance.takes_no_time(context_.gpu);
+      stage_.queue.ended(context_.gpu);
+    });
+  }
+}
+
+/// Fills the race and announces it.
+void GpuRaces::begin(ProblemRace& running, const Missing& race) {
+  context_.shared.use([&](SharedTune& tune) {
+    if (context_.run == 0) {
+      context_.run = tune.store.begin_run(context_.machine, context_.plan.command_line);
+    }
+    fill(tune, running.roster(), race);
+    if (context_.plan.race_begins) context_.plan.race_begins(race.problem, race.regime);
+    tune.listener.race_started(context_.gpu, race.problem, race.regime, stage_.index++,
+                               stage_.count, running.roster().configs_alive());
+  });
+}
+
+void GpuRaces::fill(SharedTune& tune, Roster& roster, const Missing& race) const {
+  const auto fatal = tune.store.fatal_attempts(context_.machine.environment, race.problem);
+  for (const KernelConfig& config : race.configs) {
+    const TrialKernel trial{label(config), tune.kernels.identity(config, race.problem)};
+    if (const char* reason = why_not(config, race.problem)) {
+      roster.add_failed(trial.label, trial.kernel_id, Status::kInvalidConfig, reason);
+    } else if (fatal.contains(trial)) {
+      roster.add_failed(trial.label, trial.kernel_id, Status::kCrashed,
+                        "the machine went down when this kernel first ran at this problem; it is "
+                        "not tried again");
+    } else {
+      roster.add(*stage_.compiling.find(kernel_for(config, race.problem)));
+    }
+  }
+}
+
+/// Hands the race to another GPU. Throws GpuLost if this was the last one.
+void GpuRaces::give_up(const Missing& race, const std::string& reason, bool goes_on) {
+  context_.shared.use([&](SharedTune& tune) {
+    if (!goes_on || stage_.alive.size() == 1) stage_.alive.erase(context_.gpu);
+    if (stage_.alive.empty()) throw GpuLost(reason);
+    tune.advance.take_back(context_.gpu);
+    const std::string problem = to_string(race.problem);
+    std::vector<Missing> set_aside = stage_.queue.take_impossible(stage_.alive);
+    const auto own = stage_.queue.gave_up(context_.gpu, stage_.alive);
+    if (own) set_aside.push_back(*own);
+    if (!own) --stage_.index;  // it will begin once more
+    tune.listener.warning(fmt::format(
+        "GPU {} ({}) gave up {}{}{}: {}", context_.gpu, context_.machine.run.gpu_uuid, problem,
+        own ? "" : ", which another GPU will race",
+        stage_.alive.contains(context_.gpu) ? "" : "; it is left out from now on", reason));
+    for (const Missing& one : set_aside) {
+      if (one.is_confirmation) continue;
+      tune.outcome.set_aside_problems.push_back(to_string(one.problem));
+    }
+  });
+}
+
+}  // namespace
+
 std::vector<Kernel> needed_kernels(std::span<const Missing> races, bool race_by_race) {
   struct Need {
     std::size_t rank;
@@ -52,171 +309,6 @@ std::vector<Kernel> needed_kernels(std::span<const Missing> races, bool race_by_
   return kernels;
 }
 
-/// Makes `compiling` available in the context during the lifetime of this object.
-class CompilingNow {
- public:
-  CompilingNow(TuneContext& context, CompileAhead& compiling) : context_(context) {
-    context.compiling = &compiling;
-  }
-  CompilingNow(const CompilingNow&) = delete;
-  CompilingNow& operator=(const CompilingNow&) = delete;
-  ~CompilingNow() { context_.compiling = nullptr; }
-
- private:
-  TuneContext& context_;
-};
-
-/// Runs the races of a stage, one after another.
-class Races {
- public:
-  Races(TuneContext& context, std::vector<Missing> races, const TimeShares* shares,
-        const Numbering& numbering, TuneOutcome& outcome)
-      : context_(context), left_(std::move(races)), shares_(shares), outcome_(outcome) {
-    count_ = numbering.before + static_cast<int>(left_.size()) + numbering.after;
-    index_ = numbering.before;
-    outlook_.before_s = numbering.before_s;
-    outlook_.all_s = numbering.before_s + seconds_of(left_) + numbering.after_s;
-  }
-
-  void run() {
-    for (; !left_.empty(); ++index_) {
-      std::optional<Missing> race = take_next();
-      if (!race) {
-        for (const Missing& late : left_) outcome_.late_problems.push_back(to_string(late.problem));
-        return;
-      }
-      outlook_.before_s += std::exchange(outlook_.own_s, seconds_of({&*race, 1}));
-      run(*race);
-    }
-  }
-
- private:
-  bool can_be_raced(const KernelConfig& config, const GemmProblem& problem) const {
-    return why_not(config, problem) || context_.compiling->find(kernel_for(config, problem));
-  }
-  /// Fraction of the race's configs that can be raced now; always 1 without a deadline.
-  double ready_share(const Missing& race) const {
-    const auto ready = std::ranges::count_if(
-        race.configs, [&](const auto& config) { return can_be_raced(config, race.problem); });
-    return static_cast<double>(ready) / static_cast<double>(race.configs.size());
-  }
-
-  std::optional<Missing> take_next();
-  Terms terms_within(double seconds, Missing& race);
-  void leave_out_measured(Missing& race) const;
-  void run(Missing& race);
-  void fill(Roster& roster, const Missing& race) const;
-  void takes_no_time() { outlook_.all_s -= std::exchange(outlook_.own_s, 0); }
-
-  TuneContext& context_;
-  std::vector<Missing> left_;
-  const TimeShares* shares_;  ///< nullptr: there is no deadline
-  TuneOutcome& outcome_;
-  int index_, count_;
-  Outlook outlook_;
-  std::set<std::string> left_out_;  ///< problems that do not fit in memory
-};
-
-/// Removes and returns the next race: the first one whose kernels are all compiled. It waits for
-/// them; but if the time gets short for the other races, it returns the race with the largest share
-/// of compiled kernels. None: the time is over.
-std::optional<Missing> Races::take_next() {
-  const auto share = [this](const Missing& race) { return ready_share(race); };
-  for (;;) {
-    context_.poll();
-    if (shares_ && shares_->seconds_left() <= 0) return std::nullopt;
-    auto next = std::ranges::find(left_, 1.0, share);
-    if (next == left_.end() && shares_ && shares_->is_tight(left_)) {
-      next = std::ranges::max_element(left_, {}, share);
-      if (share(*next) == 0) next = left_.end();
-    }
-    if (next != left_.end()) {
-      Missing race = std::move(*next);
-      left_.erase(next);
-      return race;
-    }
-    context_.compiling->wait_for(kernels_of(left_.front()), Clock::now() + kLook, [] {});
-  }
-}
-
-/// Decides how a race uses its time, with those of its kernels that are compiled. At full effort
-/// nothing but the GPU may work during timing; if the compiler does not end soon, the race is
-/// brief.
-Terms Races::terms_within(double seconds, Missing& race) {
-  std::erase_if(race.configs, [&](const KernelConfig& config) {
-    return !context_.compiling->find(kernel_for(config, race.problem));
-  });
-  const Clock::time_point begin = Clock::now();
-  const auto seconds_left = [&] {
-    return seconds - std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  const Terms terms = terms_for(race.to_come(), seconds);
-  if (terms.effort == Effort::kBrief || context_.compiling->is_done()) return terms;
-  const auto patience = std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(kPatience * seconds));
-  context_.compiling->wait_for_all(begin + patience, [&] { context_.poll(); });
-  const Effort most = context_.compiling->is_done() ? Effort::kFull : Effort::kBrief;
-  return terms_for(race.to_come(), seconds_left(), 0, most);
-}
-
-/// Removes configs whose compiled kernel has results already: an edit of the source may have left
-/// the code unchanged.
-void Races::leave_out_measured(Missing& race) const {
-  const auto finished = context_.store.finished(context_.machine.environment, race.problem,
-                                                race.regime, wanted(context_.plan, race.regime));
-  std::erase_if(race.configs, [&](const KernelConfig& config) {
-    return finished.contains({label(config), context_.kernels.identity(config, race.problem)});
-  });
-}
-
-void Races::run(Missing& race) {
-  const std::string problem = to_string(race.problem);
-  leave_out_measured(race);
-  if (left_out_.contains(problem) || race.configs.empty()) {
-    takes_no_time();
-    return;
-  }
-  Terms terms{.effort = Effort::kFull, .configs = race.configs.size()};
-  if (shares_) {
-    terms = terms_within(shares_->share_s(race, left_), race);
-    terms.until = shares_->end();
-    race.configs.resize(terms.configs);
-  }
-  try {
-    outlook_.parts = parts_of(race.to_come(), terms);
-    ProblemRace running(context_, race.problem, race.regime, terms, outlook_);
-    fill(running.roster(), race);
-    context_.listener.race_started(race.problem, race.regime, index_, count_,
-                                   running.roster().configs_alive());
-    running.open();
-    running.run();
-    context_.listener.race_finished(race.problem);
-  } catch (const DoesNotFit& unfit) {
-    context_.listener.warning(fmt::format("{} is skipped: {}", problem, unfit.reason));
-    outcome_.skipped_problems.push_back(problem);
-    left_out_.insert(problem);
-    takes_no_time();
-  }
-}
-
-void Races::fill(Roster& roster, const Missing& race) const {
-  const auto fatal = context_.store.fatal_attempts(context_.machine.environment, race.problem);
-  for (const KernelConfig& config : race.configs) {
-    const TrialKernel trial{label(config), context_.kernels.identity(config, race.problem)};
-    if (const char* reason = why_not(config, race.problem)) {
-      roster.add_failed(trial.label, trial.kernel_id, Status::kInvalidConfig, reason);
-    } else if (fatal.contains(trial)) {
-      roster.add_failed(trial.label, trial.kernel_id, Status::kCrashed,
-                        "the machine went down when this kernel first ran at this problem; it is "
-                        "not tried again");
-    } else {
-      roster.add(*context_.compiling->find(kernel_for(config, race.problem)));
-    }
-  }
-}
-
-}  // namespace
-
 double full_race_s(const Missing& race, std::size_t configs) {
   return duration_s(race.to_come(), {.effort = Effort::kFull, .configs = configs});
 }
@@ -227,34 +319,44 @@ double seconds_of(std::span<const Missing> races) {
   return sum;
 }
 
-void run_stage(TuneContext& context, std::vector<Missing> races, const Numbering& numbering,
-               const Compiler& compiler, TuneOutcome& outcome) {
+void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numbering,
+               const Compiler& compiler) {
   if (races.empty()) return;
-  const TunePlan& plan = context.plan;
+  const TunePlan& plan = gpus.plan;
+  Monitor<SharedTune>& shared = gpus.shared;
   CompileOptions options = plan.compile;
   std::optional<TimeShares> shares;
   if (plan.search && plan.search->deadline) {
-    shares.emplace(*plan.search->deadline, options.jobs);
-    options.spare_jobs = kSpareCores;
+    shares.emplace(*plan.search->deadline, options.jobs, gpus.contexts.size());
+    options.spare_jobs = spare_cores(gpus.contexts.size());
     shares->fit(races);
   }
   std::vector<Kernel> needed = needed_kernels(races, true);
   if (shares && !shares->can_compile(needed.size())) needed = needed_kernels(races, false);
 
-  TuneListener::Compiling counts{.total = static_cast<int>(needed.size())};
-  CompileAhead compiling(compiler, std::move(needed), options, [&](const Build& build) {
-    context.store.record_build(build.facts);
-    context.kernels.add(build.facts);
-    ++counts.done;
-    if (build.status != Status::kOk) ++counts.failed;
-    if (build.from_cache) ++counts.from_cache;
-    context.listener.compiling(counts);
+  shared.use([&](SharedTune& tune) { tune.compiled = {.total = static_cast<int>(needed.size())}; });
+  CompileAhead compiling(compiler, std::move(needed), options);
+  const CompilingNow now(shared, compiling);
+  // At full effort nothing but the GPUs may work during timing.
+  if (!shares) wait_for_all(shared, Clock::time_point::max());
+  StageRaces stage{.queue = RaceQueue(races, gpus.contexts.size()),
+                   .shares = shares ? &*shares : nullptr,
+                   .compiling = compiling,
+                   .index = numbering.before,
+                   .count = numbering.before + static_cast<int>(races.size()) + numbering.after,
+                   .alive = {}};
+  for (const GpuContext& gpu : gpus.contexts) stage.alive.insert(gpu.gpu);
+  shared.use([&](SharedTune& tune) {
+    tune.advance =
+        Advance(numbering.before_s, numbering.before_s + seconds_of(races) + numbering.after_s);
   });
-  const CompilingNow now(context, compiling);
-  // At full effort nothing but the GPU may work during timing.
-  if (!shares) compiling.wait_for_all(Clock::time_point::max(), [&] { context.poll(); });
-  if (context.run == 0) context.run = context.store.begin_run(context.machine, plan.command_line);
-  Races(context, std::move(races), shares ? &*shares : nullptr, numbering, outcome).run();
+  gpus.threads.run([&](std::size_t gpu) { GpuRaces(gpus.contexts[gpu], stage).run(); },
+                   [&] { shared.use([](SharedTune& tune) { tune.ending = true; }); });
+  shared.use([&](SharedTune& tune) {
+    for (const Missing& late : stage.queue.waiting()) {
+      tune.outcome.late_problems.push_back(to_string(late.problem));
+    }
+  });
 }
 
 }  // namespace hgemm

@@ -7,6 +7,7 @@
 
 #include "tune/choice.h"
 #include "tune/context.h"
+#include "tune/gpu_threads.h"
 
 namespace hgemm {
 
@@ -23,8 +24,20 @@ double full_race_s(const Missing& race, std::size_t configs);
 /// Predicted seconds of all these races at full effort, in sum.
 double seconds_of(std::span<const Missing> races);
 
-/// Runs the stage and adds to `outcome`, which keeps its content if the tune is stopped.
-void run_stage(TuneContext& context, std::vector<Missing> races, const Numbering& numbering,
-               const Compiler& compiler, TuneOutcome& outcome);
+/// The kernels of all races, each once: race by race, or ordered by their rank within their race.
+std::vector<Kernel> needed_kernels(std::span<const Missing> races, bool race_by_race);
+
+/// The GPUs of a tune, each with a thread.
+struct Gpus {
+  const TunePlan& plan;
+  Monitor<SharedTune>& shared;
+  std::vector<GpuContext> contexts;
+  GpuThreads threads{contexts.size()};
+};
+
+/// Runs the races of a stage on all GPUs. SharedTune::outcome keeps its content if the tune is
+/// stopped. Throws GpuLost if all GPUs are lost.
+void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numbering,
+               const Compiler& compiler);
 
 }  // namespace hgemm

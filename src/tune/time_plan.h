@@ -63,17 +63,6 @@ RaceParts parts_of(const RaceToCome& race, const Terms& terms);
 
 double duration_s(const RaceToCome& race, const Terms& terms);
 
-/// A race among those of a tune, with predicted seconds.
-struct Outlook {
-  RaceParts parts;
-  double before_s = 0;
-  double own_s = 0;
-  double all_s = 0;
-
-  /// Share of the tune that is over when `race_s` seconds of the race's parts are.
-  double share(double race_s) const { return (before_s + own_s * race_s / parts.sum()) / all_s; }
-};
-
 /// The best use of `seconds` for a race. It runs at full effort if it can then screen at least the
 /// share kEnough of the space; it takes as many configs as there is time for. Otherwise it is
 /// brief, with no more configs than that share, and with more visits if there is time left. If even

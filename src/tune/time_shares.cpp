@@ -25,9 +25,10 @@ double weight(const Missing& race) {
 
 }  // namespace
 
-TimeShares::TimeShares(Clock::time_point deadline, int jobs) : end_(deadline - kEnd) {
+TimeShares::TimeShares(Clock::time_point deadline, int jobs, std::size_t gpus)
+    : end_(deadline - kEnd), gpus_(static_cast<double>(gpus)) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  jobs_ = jobs > 0 ? jobs : std::max(1, cores - kSpareCores);
+  jobs_ = jobs > 0 ? jobs : std::max(1, cores - spare_cores(gpus));
 }
 
 double TimeShares::seconds_left() const {
@@ -35,17 +36,23 @@ double TimeShares::seconds_left() const {
   return (1 - kReserve) * left.count();
 }
 
-double TimeShares::share_s(const Missing& race, std::span<const Missing> others) const {
+double TimeShares::gpu_seconds_left(double busy_s) const {
+  return std::max(0.0, gpus_ * seconds_left() - busy_s);
+}
+
+double TimeShares::share_s(const Missing& race, std::span<const Missing> others,
+                           double busy_s) const {
   double sum = weight(race);
   for (const Missing& other : others) sum += weight(other);
-  return seconds_left() * weight(race) / sum;
+  return std::min(seconds_left(), gpu_seconds_left(busy_s) * weight(race) / sum);
 }
 
 void TimeShares::fit(std::vector<Missing>& races) const {
   const double compile_s = kCompileS / jobs_ / static_cast<double>(races.size());
-  const double unit_s = share_s(races.front(), std::span(races).subspan(1)) / weight(races.front());
+  double sum = 0;
+  for (const Missing& race : races) sum += weight(race);
   for (Missing& race : races) {
-    const double seconds = unit_s * weight(race);
+    const double seconds = std::min(seconds_left(), gpu_seconds_left(0) * weight(race) / sum);
     race.configs.resize(terms_for(race.to_come(), seconds, compile_s).configs);
   }
 }
@@ -54,12 +61,12 @@ bool TimeShares::can_compile(std::size_t kernels) const {
   return static_cast<double>(kernels) * kCompileS / jobs_ < kCompilingShare * seconds_left();
 }
 
-bool TimeShares::is_tight(std::span<const Missing> races) const {
+bool TimeShares::is_tight(std::span<const Missing> races, double busy_s) const {
   double sum = 0;
   for (const Missing& race : races) {
     sum += duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = race.configs.size()});
   }
-  return sum >= seconds_left();
+  return sum >= gpu_seconds_left(busy_s);
 }
 
 }  // namespace hgemm

@@ -10,32 +10,37 @@
 
 namespace hgemm {
 
-/// Cores that do not compile while kernels are timed: one for the driver, one for the worker.
-inline constexpr int kSpareCores = 2;
+/// Cores that do not compile while kernels are timed: one for this process, one for each worker.
+inline int spare_cores(std::size_t gpus) { return 1 + static_cast<int>(gpus); }
 
 /// The time of a race is in proportion to the time of a brief race with a fixed number of configs.
 class TimeShares {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `jobs`: number of compile processes; 0: one per core except kSpareCores.
-  TimeShares(Clock::time_point deadline, int jobs);
+  /// `jobs`: number of compile processes; 0: one per core except the spare ones.
+  TimeShares(Clock::time_point deadline, int jobs, std::size_t gpus);
 
   Clock::time_point end() const { return end_; }
   double seconds_left() const;
-  /// Seconds for `race` if it shares the time that is left now with `others`.
-  double share_s(const Missing& race, std::span<const Missing> others) const;
+  /// Seconds for `race` if it shares the time that all GPUs have left now with `others`. `busy_s`
+  /// of that time is taken by races that run.
+  double share_s(const Missing& race, std::span<const Missing> others, double busy_s) const;
   /// Removes configs that there is no time for. The first race waits for its kernels; those of the
   /// others are compiled meanwhile. How many are in the cache is not known at this point.
   void fit(std::vector<Missing>& races) const;
   /// Whether compiling so many kernels, none of them in the cache, leaves time to race them.
   bool can_compile(std::size_t kernels) const;
   /// Whether brief races of all these configs would take the time that is left.
-  bool is_tight(std::span<const Missing> races) const;
+  bool is_tight(std::span<const Missing> races, double busy_s) const;
 
  private:
+  /// Seconds that are left on all GPUs in sum.
+  double gpu_seconds_left(double busy_s) const;
+
   Clock::time_point end_;
   int jobs_;  ///< assumed number of compile processes
+  double gpus_;
 };
 
 }  // namespace hgemm

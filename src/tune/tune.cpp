@@ -1,8 +1,12 @@
 #include "tune/tune.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "tune/choice.h"
 #include "tune/context.h"
 #include "tune/stage.h"
@@ -10,10 +14,13 @@
 namespace hgemm {
 namespace {
 
-void run(TuneContext& context, const Compiler& compiler, TuneOutcome& outcome) {
-  const TunePlan& plan = context.plan;
+void run(Gpus& gpus, const Compiler& compiler) {
+  const TunePlan& plan = gpus.plan;
+  const Environment& environment = gpus.contexts.front().machine.environment;
   const auto missing_in = [&](SearchStage stage) {
-    return find_missing(plan, context.store, context.machine.environment, context.kernels, stage);
+    return gpus.shared.use([&](SharedTune& tune) {
+      return find_missing(plan, tune.store, environment, tune.kernels, stage);
+    });
   };
   const bool has_second = plan.search && !plan.search->deadline && learns(plan.search->strategy);
   std::vector<Missing> first = missing_in(SearchStage::kFirst);
@@ -26,32 +33,57 @@ void run(TuneContext& context, const Compiler& compiler, TuneOutcome& outcome) {
     // Races whose first stage ended in an earlier run are assumed to take as long as the others.
     numbering.after_s *= numbering.after / std::max<double>(races, 1);
   }
-  run_stage(context, std::move(first), numbering, compiler, outcome);
+  run_stage(gpus, std::move(first), numbering, compiler);
   if (!has_second) return;
   // Nothing was compiled during the first stage's races, because these run at full effort.
-  run_stage(context, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
-            compiler, outcome);
+  run_stage(gpus, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
+            compiler);
+}
+
+/// Throws InputError if results of the GPUs would be of different environments.
+void check_equal(std::span<const GpuContext> gpus) {
+  const GpuContext& first = gpus.front();
+  for (const GpuContext& gpu : gpus) {
+    const auto differing = differences(first.machine.environment, gpu.machine.environment);
+    if (differing.empty()) continue;
+    throw InputError(fmt::format(
+        "the GPUs differ: {} and {} ({}), so their results cannot share a table; choose equal ones "
+        "with --devices",
+        first.machine.run.gpu_uuid, gpu.machine.run.gpu_uuid, fmt::join(differing, ", ")));
+  }
 }
 
 }  // namespace
 
-TuneOutcome tune(const TunePlan& plan, Measurer& measurer, Store& store, const Compiler& compiler,
-                 TuneListener& listener, const std::function<bool()>& stop) {
-  CurrentKernels kernels(compiler.source_key, store.builds());
-  TuneContext context{.plan = plan,
-                      .measurer = measurer,
-                      .store = store,
-                      .listener = listener,
-                      .stop = stop,
-                      .kernels = kernels,
-                      .machine = measurer.machine()};
-  TuneOutcome outcome;
+TuneOutcome tune(const TunePlan& plan, std::span<Measurer* const> measurers, Store& store,
+                 const Compiler& compiler, TuneListener& listener,
+                 const std::function<bool()>& stop) {
+  Monitor<SharedTune> shared(store, listener, stop,
+                             CurrentKernels(compiler.source_key, store.builds()));
+  Turns turns;
+  if (plan.take_turns) turns.enable();
+  std::vector<GpuContext> contexts;
+  for (Measurer* const measurer : measurers) {
+    contexts.push_back({.shared = shared,
+                        .plan = plan,
+                        .turns = turns,
+                        .measurer = *measurer,
+                        .machine = measurer->machine(),
+                        .gpu = static_cast<int>(contexts.size())});
+  }
+  check_equal(contexts);
+  Gpus gpus{.plan = plan, .shared = shared, .contexts = std::move(contexts)};
   try {
-    run(context, compiler, outcome);
+    run(gpus, compiler);
   } catch (const Stopped&) {
   }
-  outcome.recorded = context.recorded;
-  return outcome;
+  return shared.use([](SharedTune& tune) { return tune.outcome; });
+}
+
+TuneOutcome tune(const TunePlan& plan, Measurer& measurer, Store& store, const Compiler& compiler,
+                 TuneListener& listener, const std::function<bool()>& stop) {
+  Measurer* const gpus[] = {&measurer};
+  return tune(plan, gpus, store, compiler, listener, stop);
 }
 
 }  // namespace hgemm

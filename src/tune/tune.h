@@ -19,9 +19,10 @@
 
 namespace hgemm {
 
-/// Receives progress and warnings; called in the driver's thread. With a time budget, kernels are
-/// compiled while others are raced. `index` counts from 0 over the races (problem x regime) that
-/// still have something to measure.
+/// Receives progress and warnings, one call at a time, from the thread of any GPU. With a time
+/// budget, kernels are compiled while others are raced. `gpu` is the position of a GPU in the list
+/// that tune() got. `index` counts from 0 over the races (problem x regime) that still have
+/// something to measure.
 class TuneListener {
  public:
   virtual ~TuneListener() = default;
@@ -29,13 +30,14 @@ class TuneListener {
     int done = 0, total = 0, failed = 0, from_cache = 0;
   };
   virtual void compiling(const Compiling& compiling) = 0;
-  virtual void race_started(const GemmProblem& problem, Regime regime, int index, int count,
-                            int candidates) = 0;
-  virtual void preparing(int done, int total) = 0;
-  virtual void measuring(int done, int total) = 0;  ///< within a round that takes long
-  virtual void racing(int round, int alive, const std::string& leader, double ratio_cublas) = 0;
-  virtual void weighing(int done, int total) = 0;  ///< energy windows of finalists
-  virtual void race_finished(const GemmProblem& problem) = 0;
+  virtual void race_started(int gpu, const GemmProblem& problem, Regime regime, int index,
+                            int count, int candidates) = 0;
+  virtual void preparing(int gpu, int done, int total) = 0;
+  virtual void measuring(int gpu, int done, int total) = 0;  ///< within a round that takes long
+  virtual void racing(int gpu, int round, int alive, const std::string& leader,
+                      double ratio_cublas) = 0;
+  virtual void weighing(int gpu, int done, int total) = 0;  ///< energy windows of finalists
+  virtual void race_finished(int gpu, const GemmProblem& problem) = 0;
   virtual void warning(const std::string& text) = 0;
   /// Called before the four calls that report steps of a race. `share`, from 0 to 1, is the part of
   /// all races' predicted time that is over.
@@ -61,16 +63,25 @@ struct TunePlan {
   std::optional<SearchPlan> search;  ///< none: all configs
   std::vector<Regime> regimes = {Regime::kSustained};  ///< all problems in one, then in the next
   bool energy = false;  ///< an energy window for each finalist of a sustained race
+  /// Close races are repeated, with their finalists, on a second GPU.
+  bool confirm = false;
+  /// Finals take turns: while one GPU is in a final, the others rest.
+  bool take_turns = false;
   RacePolicy policy;
   CompileOptions compile;
   std::string command_line;
+  /// Called when a race begins, and after its last record, one call at a time whatever the number
+  /// of GPUs. Keep them short: no GPU goes on meanwhile. A race that is stopped or lost does not
+  /// end. May be empty.
+  std::function<void(const GemmProblem&, Regime)> race_begins = {}, race_ended = {};
 };
 
 struct TuneOutcome {
   std::int64_t recorded = 0;  ///< trials of configs recorded by this call
   /// Those that this GPU's memory cannot hold, or not now.
   std::vector<std::string> skipped_problems;
-  std::vector<std::string> late_problems;  ///< those for which there was no time left
+  std::vector<std::string> late_problems;       ///< those for which there was no time left
+  std::vector<std::string> set_aside_problems;  ///< those whose race two GPUs could not finish
 };
 
 /// Measures what the store lacks. A stored trial counts as long as the kernel is the same
@@ -92,12 +103,22 @@ struct TuneOutcome {
 /// recorded; races that have not begun by the deadline are left out too. The same call later
 /// continues with them.
 ///
+/// With several GPUs, the unit of work is a race: every ratio is from one GPU. All must be of one
+/// environment. Longest races come first. A GPU that cannot go on gives its race to another one,
+/// which measures what had not ended; after two such races in a row it is left out. A race that two
+/// GPUs gave up is set aside. With one GPU, the first such race ends the tune.
+///
 /// `stop` is polled between steps; when it returns true, the driver returns early, with all
 /// finished work committed. Problems that do not fit in the GPU's memory, also when they are opened
 /// again after a loss, are skipped with a warning.
 ///
-/// Throws Error if the measurer is lost twice in a row without a culprit, if eight candidates in a
-/// row take it down without a successful step in between, or if cublas fails.
+/// A GPU cannot go on if its measurer is lost twice in a row without a culprit, if eight candidates
+/// in a row take it down without a successful step in between, or if cublas fails. Throws Error if
+/// this happens to the last GPU, and InputError if the environments of the GPUs differ.
+TuneOutcome tune(const TunePlan& plan, std::span<Measurer* const> gpus, Store& store,
+                 const Compiler& compiler, TuneListener& listener,
+                 const std::function<bool()>& stop);
+/// On one GPU.
 TuneOutcome tune(const TunePlan& plan, Measurer& measurer, Store& store, const Compiler& compiler,
                  TuneListener& listener, const std::function<bool()>& stop);
 

@@ -24,7 +24,7 @@ std::string culprit_of(const Step& step) { return step.alone ? step.label : std:
 }  // namespace
 
 json Connection::ask(const json& message, milliseconds limit) {
-  if (!worker_) worker_.emplace(command_);
+  if (!worker_) worker_.emplace(command_, environment_);
   step_ = {.doing = message.at("call").get<std::string>(), .label = {}, .alone = true};
   try {
     if (auto reply = converse(message, limit)) return unpack(std::move(*reply));

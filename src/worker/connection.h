@@ -20,8 +20,10 @@ namespace hgemm {
 /// Starts a worker for the first request, and for the first request after a worker was lost.
 class Connection {
  public:
-  Connection(std::vector<std::string> command, const WorkerLimits& limits)
-      : command_(std::move(command)), limits_(limits) {}
+  /// `environment`: variables of the worker (base/child.h).
+  Connection(std::vector<std::string> command, const WorkerLimits& limits,
+             std::vector<std::string> environment = {})
+      : command_(std::move(command)), environment_(std::move(environment)), limits_(limits) {}
 
   const WorkerLimits& limits() const { return limits_; }
   /// Sets the time allowed for a step of unknown duration: one launch of `flops` by a slow kernel.
@@ -60,7 +62,7 @@ class Connection {
   nlohmann::json unpack(nlohmann::json reply);
   [[noreturn]] void lose_to_nonsense();
 
-  std::vector<std::string> command_;
+  std::vector<std::string> command_, environment_;
   WorkerLimits limits_;
   std::optional<Child> worker_;
   std::chrono::milliseconds launch_limit_{0};

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "device/device.h"
 #include "device/measurer.h"
 #include "device/sampler.h"
 #include "gemm/codec.h"
@@ -16,6 +17,7 @@
 namespace hgemm {
 
 namespace call {
+inline constexpr const char* kGpus = "gpus";  ///< lists them; opens none
 inline constexpr const char* kMachine = "machine";
 inline constexpr const char* kOpen = "open";
 inline constexpr const char* kPrepare = "prepare";
@@ -47,6 +49,7 @@ void from_json(const nlohmann::json& json, Study& study);
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Environment, gpu_name, compute_major, compute_minor, sm_count,
                                    l2_bytes, memory_bytes, max_sm_mhz, power_limit_w, driver, cuda,
                                    cublas)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleGpu, index, uuid, name, why_unusable, busy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunInfo, gpu_uuid, host, git_revision, kernel_sources)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Machine, environment, run)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Verdict, correct, error, tolerance, message)

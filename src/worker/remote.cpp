@@ -40,8 +40,25 @@ struct RemoteMeasurer::Impl : Connection {
   bool has_opened = false;
 };
 
-RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command, const WorkerLimits& limits)
-    : impl_(std::make_unique<Impl>(std::move(command), limits)) {}
+namespace {
+
+/// The variable must be set before CUDA is initialised, so the worker gets it when it starts.
+std::vector<std::string> environment_for(const std::string& gpu_uuid) {
+  if (gpu_uuid.empty()) return {};
+  return {"CUDA_VISIBLE_DEVICES=" + gpu_uuid};
+}
+
+}  // namespace
+
+std::vector<VisibleGpu> list_gpus(const std::vector<std::string>& command,
+                                  const WorkerLimits& limits) {
+  return Connection(command, limits)
+      .request<std::vector<VisibleGpu>>({{"call", call::kGpus}}, limits.start);
+}
+
+RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command, const WorkerLimits& limits,
+                               const std::string& gpu_uuid)
+    : impl_(std::make_unique<Impl>(std::move(command), limits, environment_for(gpu_uuid))) {}
 RemoteMeasurer::~RemoteMeasurer() = default;
 
 Machine RemoteMeasurer::machine() {

@@ -21,6 +21,7 @@
 
 #include "base/child.h"
 #include "base/error.h"
+#include "device/device.h"
 #include "device/measurer.h"
 #include "worker/bench.h"
 #include "worker/lab.h"
@@ -28,11 +29,19 @@
 
 namespace hgemm {
 
+inline const std::vector<std::string> kWorkerCommand = {kThisProgram, "worker"};
+
+/// The GPUs that a worker process could use. Throws NoDevice if there are none, MeasurerLost if the
+/// worker dies or hangs.
+std::vector<VisibleGpu> list_gpus(const std::vector<std::string>& command = kWorkerCommand,
+                                  const WorkerLimits& limits = {});
+
 class RemoteMeasurer : public Measurer {
  public:
-  /// `command` runs the `worker` subcommand of this program.
-  explicit RemoteMeasurer(std::vector<std::string> command = {kThisProgram, "worker"},
-                          const WorkerLimits& limits = {});
+  /// `command` runs the `worker` subcommand of this program. `gpu_uuid`: the GPU; empty: the first
+  /// visible one.
+  explicit RemoteMeasurer(std::vector<std::string> command = kWorkerCommand,
+                          const WorkerLimits& limits = {}, const std::string& gpu_uuid = {});
   ~RemoteMeasurer() override;
 
   /// Throws NoDevice if there is no driver or no GPU, or if the GPU is not sm_90.
@@ -55,7 +64,7 @@ class RemoteMeasurer : public Measurer {
 /// worker, the measurer's.
 class RemoteLab : public Lab {
  public:
-  explicit RemoteLab(std::vector<std::string> command = {kThisProgram, "worker"},
+  explicit RemoteLab(std::vector<std::string> command = kWorkerCommand,
                      const WorkerLimits& limits = {});
   ~RemoteLab() override;
 

@@ -23,9 +23,11 @@ class Server {
 
   json handle(const json& request) {
     const auto call = request.at("call").get<std::string>();
+    if (call == call::kGpus) return visible_gpus();
     if (!device_) {
       device_ = open_device();
       nvml_ = Nvml::open(device_->pci_bus_id);
+      if (nvml_) nvml_->bind_to_near_cpus();
     }
     if (call == call::kMachine) return describe_machine();
     if (call == call::kOpen) return open(request);

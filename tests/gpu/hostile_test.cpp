@@ -74,12 +74,12 @@ Build compile_good(const KernelConfig& config) {
 
 struct Silent : TuneListener {
   void compiling(const Compiling&) override {}
-  void race_started(const GemmProblem&, Regime, int, int, int) override {}
-  void preparing(int, int) override {}
-  void measuring(int, int) override {}
-  void racing(int, int, const std::string&, double) override {}
-  void weighing(int, int) override {}
-  void race_finished(const GemmProblem&) override {}
+  void race_started(int, const GemmProblem&, Regime, int, int, int) override {}
+  void preparing(int, int, int) override {}
+  void measuring(int, int, int) override {}
+  void racing(int, int, int, const std::string&, double) override {}
+  void weighing(int, int, int) override {}
+  void race_finished(int, const GemmProblem&) override {}
   void warning(const std::string&) override {}
   void advanced(double) override {}
 };

@@ -98,23 +98,23 @@ struct QuietListener : TuneListener {
   std::vector<double> shares;        ///< of the tune that was over, whenever that was told
 
   void compiling(const Compiling&) override { on_event(); }
-  void race_started(const GemmProblem& problem, Regime regime, int index, int count,
+  void race_started(int, const GemmProblem& problem, Regime regime, int index, int count,
                     int candidates) override {
     races.push_back(fmt::format("{}/{} {} {} {}", index, count, to_string(problem),
                                 to_string(regime), candidates));
     on_event();
   }
-  void preparing(int, int) override { on_event(); }
-  void measuring(int, int) override { on_event(); }
-  void racing(int, int, const std::string& leader, double) override {
+  void preparing(int, int, int) override { on_event(); }
+  void measuring(int, int, int) override { on_event(); }
+  void racing(int, int, int, const std::string& leader, double) override {
     leaders.push_back(leader);
     on_event();
   }
-  void weighing(int done, int total) override {
+  void weighing(int, int done, int total) override {
     weighed.push_back(fmt::format("{}/{}", done, total));
     on_event();
   }
-  void race_finished(const GemmProblem&) override { on_event(); }
+  void race_finished(int, const GemmProblem&) override { on_event(); }
   void warning(const std::string& text) override {
     warnings.push_back(text);
     on_event();
