@@ -28,6 +28,7 @@ constexpr const char* kNoRatio = "the baseline was not measured beside the confi
 constexpr const char* kNoInterval = "there is no ratio, only screening was measured, or few rounds";
 constexpr const char* kNoEnergy = "energy was not measured";
 constexpr const char* kNeverRecorded = "the problem was never recorded";
+constexpr const char* kNoSecondCard = "no second GPU measured the config to the end";
 
 std::optional<double> gflops_per_joule(const BestRow& row) {
   if (!row.joules) return std::nullopt;
@@ -53,6 +54,19 @@ Cell ratio_cell(const BestRow& row, const std::optional<Ratio>& ratio) {
   return {ratio_text(ratio->value, ratio->interval, row.stage), good  ? Tone::kGood
                                                                 : bad ? Tone::kBad
                                                                       : Tone::kPlain};
+}
+
+/// The start of a UUID tells the cards of a host apart: "GPU-5ae1b2c3".
+std::string short_card(const std::string& uuid) {
+  constexpr std::size_t kShown = 12;
+  return uuid.empty() ? "-" : uuid.substr(0, kShown);
+}
+
+Cell second_card_cell(const BestRow& row) {
+  if (!row.second_card) return "-";
+  if (row.second_card->agrees) return {"confirmed", Tone::kGood};
+  return {fmt::format("{} on {}", row.second_card->label, short_card(row.second_card->gpu_uuid)),
+          Tone::kBad};
 }
 
 Cell config_cell(const BestRow& row) {
@@ -274,6 +288,29 @@ std::vector<F> fields_of_origin() {
                 return geomean_text(values);
               },
               nullptr),
+      F::of("card", "text", "", "UUID of the GPU that the row was measured on", kNeverRecorded,
+            [](const BestRow& row) { return text_or_null(row.run.gpu_uuid); })
+          .at(130, 11, "card",
+              [](const BestRow& row) { return Cell(short_card(row.run.gpu_uuid)); }),
+      F::of("confirmed", "true or false", "",
+            "on a second GPU the config is the best, too, or ties with the best", kNoSecondCard,
+            [](const BestRow& row) {
+              return row.second_card ? Json(row.second_card->agrees) : Json();
+            })
+          .at(140, 12, "second card", second_card_cell)
+          .giving_way(Fit::kWrapped),
+      F::of("second_card", "text", "", "UUID of the second GPU", kNoSecondCard,
+            [](const BestRow& row) {
+              return row.second_card ? Json(row.second_card->gpu_uuid) : Json();
+            }),
+      F::of("second_card_label", "text", "", "the best config on the second GPU", kNoSecondCard,
+            [](const BestRow& row) {
+              return row.second_card ? Json(row.second_card->label) : Json();
+            }),
+      F::of("neighbours", "integer", "",
+            "GPUs of the same host that the run kept busy beside this one",
+            "the row was recorded before this was known",
+            [](const BestRow& row) { return row.neighbours ? Json(*row.neighbours) : Json(); }),
   };
 }
 

@@ -48,8 +48,15 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
   const bool alone = block.regimes.size() == 1;
   const bool energy = std::ranges::any_of(
       block.rows, [regime](const BestRow* row) { return row->regime == regime && row->joules; });
+  const bool second = std::ranges::any_of(
+      block.rows, [](const BestRow* row) { return row->second_card.has_value(); });
+  const bool one_card = std::ranges::all_of(block.rows, [&block](const BestRow* row) {
+    return row->run.gpu_uuid == block.rows.front()->run.gpu_uuid;
+  });
   std::erase_if(fields, [&](const BestField* field) {
     const std::string_view name = field->name;
+    if (name == "card") return one_card;
+    if (name == "confirmed") return !second;
     // Side by side, not all columns fit.
     if (name == "peak_or_tbps" || name == "ties") return !alone;
     return !energy && name.find("joule") != name.npos;

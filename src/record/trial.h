@@ -158,6 +158,9 @@ struct Timing {
   /// itself.
   bool pdl = false;
   bool brief = false;  ///< measured for a shorter time than results are (device/protocol.h, EFFORT)
+  /// GPUs of the same host that the run kept busy beside this one; none: not known. They share
+  /// power and air.
+  std::optional<int> neighbours = {};
   bool operator==(const Timing&) const = default;
 };
 

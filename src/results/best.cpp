@@ -265,6 +265,38 @@ void fill_finalists(BestRow& row, std::span<const Contender> ranked, Objective o
   }
 }
 
+/// The newest race of another card, at the same effort, in which the winner met other configs in
+/// rounds of the final. One of the two may have left the final as clearly slower.
+std::optional<SecondCard> second_card(const Contender& winner, const Pool& pool,
+                                      Objective objective) {
+  for (const RecordedRace* recorded : pool.races() | std::views::reverse) {
+    if (recorded->run.gpu_uuid == winner.race->run.gpu_uuid) continue;
+    if (recorded->race.timing.brief != winner.race->race.timing.brief) continue;
+    const Trial* own = find_ok(recorded->race, winner.trial->label);
+    if (own == nullptr || !pool.has(*recorded, *own)) continue;
+    const auto contender = [&](const Trial& trial) {
+      const Trial* cublas = find_ok(recorded->race, kCublasLabel);
+      return Contender{recorded, &trial, cublas, median_of(trial.samples, &Sample::time_us),
+                       cublas ? ratio_over(paired(*cublas, trial)) : std::nullopt};
+    };
+    std::vector<Contender> met;
+    for (const Trial* rival : met_in_final(recorded->race, *own)) {
+      if (pool.has(*recorded, *rival)) met.push_back(contender(*rival));
+    }
+    if (met.empty()) continue;
+    met.insert(met.begin(), contender(*own));
+    const Contender& best =
+        *std::ranges::min_element(met, objective == Objective::kEnergy ? thriftier : faster);
+    const std::optional<Ratio> ratio = ratio_over(paired(*best.trial, *own));
+    return SecondCard{.gpu_uuid = recorded->run.gpu_uuid,
+                      .label = best.trial->label,
+                      .winner = ratio,
+                      .agrees = best.trial == own || (own->stage == Stage::kFinal &&
+                                                      is_tie(best, met.front(), ratio, objective))};
+  }
+  return std::nullopt;
+}
+
 void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective objective) {
   const Contender& winner = ranked.front();
   const std::vector<Sample>& samples = winner.trial->samples;
@@ -275,6 +307,7 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   row.stage = winner.trial->stage;
   row.pace = samples.front().pace;
   row.brief = winner.race->race.timing.brief;
+  row.neighbours = winner.race->race.timing.neighbours;
   row.verified = winner.trial->verdict.correct;
   row.time_us = winner.time_us;
   row.tflops = row.problem.flops() / winner.time_us * 1e-6;
@@ -331,6 +364,9 @@ BestRow best_row(const Group& group, Objective objective, const IsCurrent& is_cu
   std::vector<Contender> ranked = contenders(pool, ended, Stage::kFinal, objective);
   if (ranked.empty()) ranked = contenders(pool, ended, Stage::kScreen, objective);
   if (!ranked.empty()) fill_winner(row, ranked, objective);
+  if (row.stage == Stage::kFinal) {
+    row.second_card = second_card(ranked.front(), pool, objective);
+  }
   return row;
 }
 
@@ -357,6 +393,17 @@ std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
     for (std::size_t i = before; i < rows.size(); ++i) rows[i].problem = problem;
   }
   return rows;
+}
+
+std::vector<const Trial*> met_in_final(const Race& race, const Trial& trial) {
+  std::vector<const Trial*> met;
+  for (const Trial& other : race.trials) {
+    if (&other == &trial || is_baseline(other.label) || other.status != Status::kOk) continue;
+    // Samples of screening are dropped when the final begins.
+    const bool is_finalist = trial.stage == Stage::kFinal || other.stage == Stage::kFinal;
+    if (is_finalist && !paired(trial, other).empty()) met.push_back(&other);
+  }
+  return met;
 }
 
 std::optional<MeasuredSwap> measured_swap(std::span<const RecordedRace> races,

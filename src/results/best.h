@@ -39,6 +39,14 @@ struct Finalist {
   std::optional<double> joules;
 };
 
+/// What another card of the model found about a row's winner, which it measured to the end too.
+struct SecondCard {
+  std::string gpu_uuid;
+  std::string label;            ///< the best config there
+  std::optional<Ratio> winner;  ///< of the row's winner to that config there; 1: they are the same
+  bool agrees = false;          ///< the row's winner is the best there, or ties with it
+};
+
 /// The best verified config of one problem and regime, with its measurements. A problem that was
 /// requested but never recorded has no `started_utc`, no environment and no trials.
 struct BestRow {
@@ -56,6 +64,7 @@ struct BestRow {
   Stage stage = Stage::kNone;
   Pace pace = Pace::kShared;      ///< of the winner's samples
   bool brief = false;             ///< the winner's race was brief (see Timing)
+  std::optional<int> neighbours;  ///< of the winner's race (see Timing)
   std::optional<double> time_us;  ///< median
   std::optional<double> tflops;
   std::optional<Ratio> cublas;  ///< against cublasGemmEx's default
@@ -79,6 +88,9 @@ struct BestRow {
   /// That is the case where the interval of Finalist::winner reaches above 1 / (1 + kTieMargin), or
   /// where there is no interval. Objective kEnergy: finalists with joules within kTieMargin.
   std::vector<std::string> ties;
+  /// The newest race of another card in which the winner met other configs in the final, at the
+  /// same effort.
+  std::optional<SecondCard> second_card;
   std::vector<Finalist> finalists;  ///< the winner, then the others, best first; empty if screened
   /// The values behind the winner's medians, one per round, for callers that resample them.
   /// `cublas` lacks the rounds without a sample of cublas; `cycles` lacks the rounds without a
@@ -116,6 +128,10 @@ std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
                                std::span<const GemmProblem> problems = {},
                                Objective objective = Objective::kTime,
                                const IsCurrent& is_current = {});
+
+/// The other configs of a race that have samples of the same rounds of the final as this one. One
+/// of the two was measured to the end; the other may have left as clearly slower.
+std::vector<const Trial*> met_in_final(const Race& race, const Trial& trial);
 
 /// The gain from swapping A and B, from a race that tried both ways.
 struct MeasuredSwap {

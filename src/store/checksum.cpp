@@ -76,6 +76,7 @@ std::uint64_t hash_of_race(const RecordedRace& recorded) {
   content.add_all(std::string_view(to_string(race.problem)), race.problem.weight,
                   std::string_view(race.problem.tag), to_string(race.regime), race.timing.cold,
                   race.timing.graph, race.timing.pdl, race.timing.brief);
+  if (race.timing.neighbours) content.add_all(*race.timing.neighbours);  // since version 9
   return content.hash();
 }
 

@@ -238,15 +238,25 @@ void check_labels(const std::vector<Trial>& trials, std::set<std::string>& known
 
 }  // namespace
 
+namespace {
+
+std::optional<int> neighbours(const Statement& row, int index) {
+  if (is_null(row, index)) return std::nullopt;
+  return integer(row, index, "race.neighbours", kCount);
+}
+
+}  // namespace
+
 std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>& environment) {
   std::map<std::int64_t, Run> runs;
   for (auto& [id, run] : read_runs(db)) runs.emplace(id, std::move(run));
   std::set<std::string> known_labels;
   std::vector<RaceOfRun> races;
-  Statement row(db,
-                "SELECT race.id, run_id, uid, race.started_utc, key, weight, tag, regime, cold, "
-                "graph, pdl, effort, checksum FROM race JOIN problem ON problem.id = problem_id "
-                "ORDER BY race.started_utc, race.id");
+  Statement row(
+      db,
+      "SELECT race.id, run_id, uid, race.started_utc, key, weight, tag, regime, cold, "
+      "graph, pdl, effort, checksum, neighbours FROM race JOIN problem ON problem.id = problem_id "
+      "ORDER BY race.started_utc, race.id");
   while (row.executeStep()) {
     const std::int64_t id = row_id(row, 0);
     const std::int64_t run_id = row_id(row, 1);
@@ -266,7 +276,8 @@ std::vector<RaceOfRun> read_races(Database& db, const std::optional<Environment>
                                    .timing = {.cold = flag(row, 8, "race.cold"),
                                               .graph = flag(row, 9, "race.graph"),
                                               .pdl = flag(row, 10, "race.pdl"),
-                                              .brief = word(row, 11, "race.effort", is_brief)},
+                                              .brief = word(row, 11, "race.effort", is_brief),
+                                              .neighbours = neighbours(row, 13)},
                                    .trials = read_trials(db, id)}};
     check_labels(recorded.race.trials, known_labels);
     if (!is_null(row, 12) && static_cast<std::uint64_t>(row_id(row, 12)) != checksum(recorded)) {
@@ -289,14 +300,18 @@ std::int64_t add_race(Database& db, std::int64_t run, const RecordedRace& record
   written.run = its_run.info;
   written.race.problem.tag = fitting(recorded.race.problem.tag, Form::kLine);
   const Race& race = written.race;
-  return insert(db,
-                "INSERT INTO race (uid, run_id, problem_id, regime, cold, graph, pdl, effort, tag, "
-                "weight, started_utc, checksum) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-                written.uid, run, problem_id(db, race.problem), std::string(to_string(race.regime)),
-                race.timing.cold, race.timing.graph, race.timing.pdl,
-                std::string(word_of(kEfforts, race.timing.brief)), race.problem.tag,
-                race.problem.weight, written.started_utc,
-                static_cast<std::int64_t>(hash_of_race(written)));
+  Statement statement(db,
+                      "INSERT INTO race (uid, run_id, problem_id, regime, cold, graph, pdl, "
+                      "effort, tag, weight, started_utc, checksum, neighbours) VALUES "
+                      "(?,?,?,?,?,?,?,?,?,?,?,?,:neighbours)");
+  SQLite::bind(statement, written.uid, run, problem_id(db, race.problem),
+               std::string(to_string(race.regime)), race.timing.cold, race.timing.graph,
+               race.timing.pdl, std::string(word_of(kEfforts, race.timing.brief)), race.problem.tag,
+               race.problem.weight, written.started_utc,
+               static_cast<std::int64_t>(hash_of_race(written)));
+  bind_or_null(statement, ":neighbours", race.timing.neighbours);
+  statement.exec();
+  return db.getLastInsertRowid();
 }
 
 // ---- Trials ----

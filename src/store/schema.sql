@@ -17,7 +17,7 @@
 -- src/store/migrations.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 
 -- Results are grouped by environment: the model of a GPU with its limits, and the software. Equal
 -- environments share one row.
@@ -117,7 +117,10 @@ CREATE TABLE race (
   tag         TEXT    NOT NULL,  -- tag and weight describe the problem, as given to this race
   weight      REAL    NOT NULL,
   started_utc TEXT    NOT NULL,
-  checksum    INTEGER  -- NULL: recorded before version 8
+  checksum    INTEGER,  -- NULL: recorded before version 8
+  -- GPUs of the same host that the run kept busy beside this one when the race was first recorded;
+  -- NULL: recorded before version 9
+  neighbours  INTEGER CHECK (neighbours >= 0)
 ) STRICT;
 CREATE INDEX race_by_problem ON race (problem_id);
 

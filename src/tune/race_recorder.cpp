@@ -23,7 +23,9 @@ void RaceRecorder::record(Roster& roster, Stage phase) {
   context_.shared.use([&](SharedTune& tune) {
     tune.outcome.recorded += new_configs;
     if (!race_) {
-      race_ = tune.store.begin_race(context_.run, problem_, regime_, timing_.value_or(Timing{}));
+      Timing timing = timing_.value_or(Timing{});
+      timing.neighbours = context_.turns.busy_neighbours(context_.gpu);
+      race_ = tune.store.begin_race(context_.run, problem_, regime_, timing);
     }
     tune.store.record(*race_, trials);
   });

@@ -320,14 +320,14 @@ double seconds_of(std::span<const Missing> races) {
 }
 
 void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numbering,
-               const Compiler& compiler) {
+               const Compiler& compiler, std::optional<Clock::time_point> deadline) {
   if (races.empty()) return;
   const TunePlan& plan = gpus.plan;
   Monitor<SharedTune>& shared = gpus.shared;
   CompileOptions options = plan.compile;
   std::optional<TimeShares> shares;
-  if (plan.search && plan.search->deadline) {
-    shares.emplace(*plan.search->deadline, options.jobs, gpus.contexts.size());
+  if (deadline) {
+    shares.emplace(*deadline, options.jobs, gpus.contexts.size());
     options.spare_jobs = spare_cores(gpus.contexts.size());
     shares->fit(races);
   }
@@ -354,6 +354,7 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
                    [&] { shared.use([](SharedTune& tune) { tune.ending = true; }); });
   shared.use([&](SharedTune& tune) {
     for (const Missing& late : stage.queue.waiting()) {
+      if (late.is_confirmation) continue;
       tune.outcome.late_problems.push_back(to_string(late.problem));
     }
   });

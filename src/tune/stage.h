@@ -2,6 +2,8 @@
 // the module.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,9 +37,11 @@ struct Gpus {
   GpuThreads threads{contexts.size()};
 };
 
-/// Runs the races of a stage on all GPUs. SharedTune::outcome keeps its content if the tune is
-/// stopped. Throws GpuLost if all GPUs are lost.
+/// Runs the races of a stage on all GPUs; with a deadline, as far as there is time.
+/// SharedTune::outcome keeps its content if the tune is stopped. Throws GpuLost if all GPUs are
+/// lost.
 void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numbering,
-               const Compiler& compiler);
+               const Compiler& compiler,
+               std::optional<std::chrono::steady_clock::time_point> deadline);
 
 }  // namespace hgemm

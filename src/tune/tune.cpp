@@ -4,15 +4,41 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "tune/choice.h"
+#include "tune/confirm.h"
 #include "tune/context.h"
 #include "tune/stage.h"
 
 namespace hgemm {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Fraction of a time budget that is kept for repeating close races on a second GPU.
+constexpr double kConfirmingShare = 0.2;
+
+std::optional<Clock::time_point> races_end(const TunePlan& plan,
+                                           std::optional<Clock::time_point> deadline) {
+  if (!deadline || !plan.confirm) return deadline;
+  return *deadline -
+         std::chrono::duration_cast<Clock::duration>(kConfirmingShare * (*deadline - Clock::now()));
+}
+
+/// Repeats close races on a second GPU.
+void confirm(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> deadline) {
+  std::vector<std::string> uuids;
+  for (const GpuContext& gpu : gpus.contexts) uuids.push_back(gpu.machine.run.gpu_uuid);
+  std::vector<Missing> close = gpus.shared.use([&](SharedTune& tune) {
+    return find_unconfirmed(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
+                            tune.kernels, uuids);
+  });
+  run_stage(gpus, std::move(close), {}, compiler, deadline);
+}
 
 void run(Gpus& gpus, const Compiler& compiler) {
   const TunePlan& plan = gpus.plan;
@@ -33,11 +59,15 @@ void run(Gpus& gpus, const Compiler& compiler) {
     // Races whose first stage ended in an earlier run are assumed to take as long as the others.
     numbering.after_s *= numbering.after / std::max<double>(races, 1);
   }
-  run_stage(gpus, std::move(first), numbering, compiler);
-  if (!has_second) return;
-  // Nothing was compiled during the first stage's races, because these run at full effort.
-  run_stage(gpus, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
-            compiler);
+  const std::optional<Clock::time_point> deadline =
+      plan.search ? plan.search->deadline : std::nullopt;
+  run_stage(gpus, std::move(first), numbering, compiler, races_end(plan, deadline));
+  if (has_second) {
+    // Nothing was compiled during the first stage's races, because these run at full effort.
+    run_stage(gpus, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
+              compiler, {});
+  }
+  if (plan.confirm) confirm(gpus, compiler, deadline);
 }
 
 /// Throws InputError if results of the GPUs would be of different environments.

@@ -137,6 +137,7 @@ std::vector<Value> bad_values() {
   add("build", {"compile_ms"}, {"-1", "9e999"});
   add("race", {"uid"}, {"'" + std::string(31, 'a') + "' || char(10)"});
   add("race", {"regime", "effort"}, {"'odd'", line_break});
+  add("race", {"neighbours"}, {"-1", "9223372036854775807"});
   add("race", {"cold", "graph", "pdl"}, {"2", "-1"});
   add("race", {"tag"}, {line_break, no_utf8, huge});
   add("race", {"weight"}, {"-1", "9e999"});

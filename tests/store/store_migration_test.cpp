@@ -204,7 +204,9 @@ INSERT INTO candidate VALUES (1, 'cublas'),
 INSERT INTO kernel VALUES (1, 'c1'), (2, 'source:s2');
 INSERT INTO build VALUES (1, 'bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist of bf16', 1, 's1',
                           'nvrtc 13.0', '-O3', 168, 0, 16, 200000, 812.5);
-INSERT INTO race VALUES (1, '0123456789abcdef0123456789abcdef', 1, 1, 'burst', 0, 1, 0, 'brief',
+INSERT INTO race (id, uid, run_id, problem_id, regime, cold, graph, pdl, effort, tag, weight,
+                  started_utc)
+  VALUES (1, '0123456789abcdef0123456789abcdef', 1, 1, 'burst', 0, 1, 0, 'brief',
                          'prefill/o', 32.0, '2026-11-23T10:00:05Z');
 INSERT INTO trial VALUES (1, 1, 1, NULL, 'final', 'ok', '', 1, 0.001, 0.01, ''),
                          (2, 1, 2, 1, 'final', 'ok', '', 1, NULL, 0.01, '');
@@ -214,7 +216,8 @@ INSERT INTO sample (trial_id, round, pace, launches, time_us, sm_mhz, power_w, t
                                                               NULL, NULL);
 INSERT INTO energy (trial_id, window_s, power_w, time_us) VALUES (2, 2.1, 690.0, 91.0);
 INSERT INTO attempt VALUES (1, 1, 2, 2, 'the boot before', '2026-11-23T10:00:06Z');
-INSERT INTO study VALUES
+INSERT INTO study (id, uid, run_id, kind, label, problem_id, kernel, status, message, correct, error,
+                   tolerance, verdict_message, started_utc) VALUES
   (1, 'fedcba9876543210fedcba9876543210', 1, 'chain', 'chain.m1', NULL, 'c3', 'ok', '', 1, 0.5, 1.0,
    '', '2026-11-23T10:01:00Z');
 INSERT INTO figure VALUES (1, 1, '', 'cycles', 'clk', 5, 4, 6, 7);
@@ -235,7 +238,8 @@ struct OldVersion {
 };
 const std::vector<OldVersion> kVersions = {
     {1, kContent},   {2, kContentV2}, {3, std::string(kContentV2) + kContentV3},
-    {4, kContentV4}, {6, kContentV6}, {7, kContentV7}};
+    {4, kContentV4}, {6, kContentV6}, {7, kContentV7},
+    {8, kContentV7}};
 
 void make_version(const fs::path& path, int version) {
   for (const OldVersion& old : kVersions) {

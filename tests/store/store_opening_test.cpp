@@ -126,11 +126,11 @@ TEST_F(StoreTest, RefusesAnotherProgramsDatabaseAndLeavesItAlone) {
 
 TEST_F(StoreTest, RefusesANewerSchema) {
   { Store store = open(); }
-  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 9");
+  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 10");
   for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
     EXPECT_THAT([&] { open(mode); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 9"),
-                                                HasSubstr("versions up to 8"),
+                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 10"),
+                                                HasSubstr("versions up to 9"),
                                                 HasSubstr("use a newer hgemm-tune"))));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "gemm/codec.h"
+#include "results/best.h"
 #include "support.h"
 
 namespace hgemm {
@@ -20,6 +21,7 @@ using testing::IsEmpty;
 using testing::Le;
 using testing::SizeIs;
 using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
 
 /// A GPU that takes some time for each step, so that the threads of several overlap.
@@ -243,6 +245,72 @@ TEST_F(GpusTest, InTurnsAFinalHasNoNeighbour) {
   EXPECT_EQ(run_on(plan, two).recorded, 12 * 6);
   EXPECT_EQ(overlaps, 0);
   EXPECT_THAT(races_by_gpu(), SizeIs(2));
+}
+
+// ---- Two cards ----
+
+TEST_F(GpusTest, CloseRacesAreRepeatedOnASecondCard) {
+  TunePlan plan = this->plan(shapes(6), configs(8));
+  plan.confirm = true;
+  plan.policy.min_rounds = plan.policy.max_rounds = kMinIntervalRounds;
+  for (SlowGpu* gpu : {&a_, &b_}) gpu->model_us = {{name(2), 80}, {name(4), 81}};
+  // On one of the cards the other config is faster, by 2 %.
+  b_.model_us[name(4)] = 78.5;
+  SlowGpu* const two[] = {&a_, &b_};
+  run_on(plan, two);
+  const auto rows = best_rows(open().races());
+  ASSERT_THAT(rows, SizeIs(6));
+  for (const BestRow& row : rows) {
+    ASSERT_TRUE(row.second_card) << to_string(row.problem);
+    EXPECT_NE(row.second_card->gpu_uuid, row.run.gpu_uuid);
+    EXPECT_FALSE(row.second_card->agrees);
+    EXPECT_EQ(row.label, row.run.gpu_uuid == "GPU-1" ? name(4) : name(2));
+    EXPECT_EQ(row.second_card->label, row.run.gpu_uuid == "GPU-1" ? name(2) : name(4));
+  }
+  // Each race was repeated once, with the two that are close; nothing is left to repeat.
+  const std::vector<RecordedRace> races = open().races();
+  EXPECT_THAT(races, SizeIs(12));
+  std::vector<std::string> labels;
+  for (const Trial& trial : races.back().race.trials) {
+    if (!is_baseline(trial.label)) labels.push_back(trial.label);
+  }
+  EXPECT_THAT(labels, UnorderedElementsAre(name(2), name(4)));
+  EXPECT_EQ(run_on(plan, two).recorded, 0);
+}
+
+TEST_F(GpusTest, ACardThatAgreesConfirms) {
+  TunePlan plan = this->plan(shapes(4), configs(8));
+  plan.confirm = true;
+  for (SlowGpu* gpu : {&a_, &b_}) gpu->model_us = {{name(2), 80}, {name(4), 81}};
+  SlowGpu* const two[] = {&a_, &b_};
+  run_on(plan, two);
+  for (const BestRow& row : best_rows(open().races())) {
+    ASSERT_TRUE(row.second_card);
+    EXPECT_TRUE(row.second_card->agrees);
+  }
+}
+
+TEST_F(GpusTest, ARaceThatIsNotCloseIsNotRepeated) {
+  TunePlan plan = this->plan(shapes(4), configs(8));
+  plan.confirm = true;
+  for (SlowGpu* gpu : {&a_, &b_}) gpu->model_us = {{name(2), 80}};
+  SlowGpu* const two[] = {&a_, &b_};
+  run_on(plan, two);
+  EXPECT_THAT(open().races(), SizeIs(4));
+}
+
+TEST_F(GpusTest, ARaceSaysHowManyNeighboursWereBusy) {
+  SlowGpu* const three[] = {&a_, &b_, &c_};
+  run_on(plan(shapes(12), configs(4)), three);
+  int most = 0;
+  for (const RecordedRace& race : open().races()) {
+    ASSERT_TRUE(race.race.timing.neighbours);
+    most = std::max(most, *race.race.timing.neighbours);
+  }
+  EXPECT_EQ(most, 2);
+  forget_everything();
+  run_on(plan(shapes(2), configs(4)), std::span(three).first(1));
+  EXPECT_EQ(open().races().front().race.timing.neighbours, 0);
 }
 
 }  // namespace
