@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <memory>
 
@@ -23,10 +24,12 @@
 #include "program/shapes.h"
 #include "program/slow_work.h"
 #include "program/table_options.h"
+#include "program/tune_options.h"
 #include "search/calibration.h"
 #include "search/space.h"
 #include "store/store.h"
 #include "studies/micro/points.h"
+#include "tune/forecast.h"
 
 namespace hgemm::cli {
 namespace {
@@ -41,6 +44,8 @@ struct PlanOptions {
   int top = 5;
   std::vector<std::string> configs;
   std::string device = "H200";
+  std::size_t gpus = 0;  ///< 0: not asked for
+  std::string budget = "3%";
   std::string db;  ///< database with the microbenchmarks for calibration; empty: none
   std::string pdl = "weights";
   std::string format = "table";
@@ -132,6 +137,43 @@ int run_explain(const PlanOptions& options, const Style& style) {
   return 0;
 }
 
+/// What tuning the shapes takes on GPUs of a known device.
+PlannedSweep planned_sweep(const PlanOptions& options) {
+  if (options.problems.empty()) {
+    throw InputError("--gpus: which shapes? Give --shapes, e.g. --shapes llama7b.yaml, or --model");
+  }
+  const auto devices = choose_devices(known_devices(), options.device);
+  if (devices.size() != 1) throw InputError("--device: choose one device to plan for");
+  const Device& device = devices.front();
+  TuneOptions tune;
+  tune.problems = options.problems;
+  tune.space = options.space;
+  tune.budget = options.budget;
+  tune.aim.pdl = options.pdl;
+  const TunePlan plan = plan_of(tune, parse_aim(tune.aim, {Regime::kSustained}), "",
+                                std::chrono::steady_clock::now());
+  if (plan.search && plan.search->deadline) {
+    throw InputError(fmt::format(
+        "--budget {}: a time is what the tune takes on each GPU, whatever their number; give a "
+        "share (3%), a number (100configs) or all",
+        options.budget));
+  }
+  Environment environment;
+  environment.gpu_name = device.gpu_names.front();
+  environment.sm_count = static_cast<int>(device.sms.value);
+  environment.power_limit_w = device.power_w.value;
+  const SweepForecast sweep = forecast_sweep(plan, environment, options.gpus);
+  return {.device = device.name,
+          .budget = options.budget,
+          .gpus = sweep.gpus,
+          .races = sweep.races,
+          .kernels = sweep.kernels,
+          .compile_core_hours = sweep.compile_core_hours,
+          .gpu_hours = sweep.gpu_hours,
+          .hours = sweep.hours,
+          .kwh = sweep.kwh};
+}
+
 int run_plan(const PlanOptions& options) {
   const Style style = style_of(options.tables, parse_format(options.format));
   if (options.axes) {
@@ -153,6 +195,7 @@ int run_plan(const PlanOptions& options) {
                  .points = allowed_points(space, problems, parse_pdl(options.pdl)),
                  .shapes = {}};
   plan.shapes = plan_problems(problems, plan.points);
+  if (options.gpus > 0) plan.sweep = planned_sweep(options);
   fmt::print("{}", format_plan(plan, style));
   return 0;
 }
@@ -182,10 +225,19 @@ void add_plan(CLI::App& program, Command& chosen) {
       ->needs(explain)
       ->excludes(space)
       ->excludes(top);
-  command->add_option("--device", options->device, help_text("plan", "--device"))
-      ->type_name("NAME")
-      ->needs(explain)
+  CLI::Option* gpus = command->add_option("--gpus", options->gpus, help_text("plan", "--gpus"))
+                          ->type_name("N")
+                          ->check(CLI::Range(1, 100000))
+                          ->excludes(axes)
+                          ->excludes(explain);
+  command->add_option("--budget", options->budget, help_text("plan", "--budget"))
+      ->type_name("P%|Nconfigs|all")
+      ->needs(gpus)
       ->capture_default_str();
+  CLI::Option* device =
+      command->add_option("--device", options->device, help_text("plan", "--device"))
+          ->type_name("NAME")
+          ->capture_default_str();
   command->add_option("--db", options->db, help_text("plan", "--db"))
       ->type_name("FILE")
       ->needs(explain);
@@ -197,7 +249,12 @@ void add_plan(CLI::App& program, Command& chosen) {
       ->capture_default_str();
   add_table_options(*command, options->tables);
   options->tables.only_tables = true;
-  command->callback([&chosen, options] { chosen = [options] { return run_plan(*options); }; });
+  command->callback([&chosen, options, device, explain, gpus] {
+    if (device->count() > 0 && explain->count() + gpus->count() == 0) {
+      throw InputError("--device: it says what --explain or --gpus is about; give one of them");
+    }
+    chosen = [options] { return run_plan(*options); };
+  });
 }
 
 }  // namespace hgemm::cli

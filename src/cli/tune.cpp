@@ -113,12 +113,24 @@ int answer_without_measuring(const TuneOptions& options, const Aim& aim, const T
   return 0;
 }
 
+void print_pace(const PaceFinding& pace) {
+  const auto text = [](const PaceFinding::Value& ratio) {
+    return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.value, ratio.interval.low,
+                       ratio.interval.high);
+  };
+  say("pace check: {} at {} is {} x cuBLAS alone and {} beside {} busy GPU{}: {}\n", pace.label,
+      to_string(pace.problem), text(pace.alone), text(pace.beside), pace.neighbours,
+      pace.neighbours == 1 ? "" : "s",
+      pace.moved() ? "finals took turns" : "finals ran side by side");
+}
+
 /// Prints the database's results for the plan's problems, and the results that are missing.
 int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::string& db,
                   const std::vector<BestRow>& rows, const Style& style) {
   int recorded = 0;
   for (const BestRow& row : rows) recorded += row.trials;
   say("measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db, recorded);
+  if (outcome.pace) print_pace(*outcome.pace);
   if (const int missing = without_energy(rows); plan.energy && missing > 0) {
     say("energy is not known for {} of {} shapes\n", missing, plan.problems.size());
   }

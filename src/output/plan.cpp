@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "output/text.h"
@@ -68,6 +69,28 @@ Table shapes_of(std::span<const PlannedShape> shapes) {
   return table;
 }
 
+/// "3:20 h", "12 min", "45 s"
+std::string duration_text(double hours) {
+  const auto seconds = static_cast<long>(std::lround(hours * 3600));
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 7200) return fmt::format("{} min", (seconds + 30) / 60);
+  return fmt::format("{}:{:02} h", seconds / 3600, seconds % 3600 / 60);
+}
+
+Table table_of(const PlannedSweep& sweep) {
+  Table table;
+  table.columns = {{"predicted sweep", false}, {"", false}};
+  table.rows = {
+      {"races", fmt::format("{} at --budget {}, on {} {}", sweep.races, sweep.budget, sweep.gpus,
+                            sweep.device)},
+      {"compiling", fmt::format("{} kernels, {} of one core if none is in a cache", sweep.kernels,
+                                duration_text(sweep.compile_core_hours))},
+      {"racing", fmt::format("{}, {:.2f} GPU hours", duration_text(sweep.hours), sweep.gpu_hours)},
+      {"energy", fmt::format("at most {:.2f} kWh of the GPUs", sweep.kwh)},
+  };
+  return table;
+}
+
 }  // namespace
 
 std::span<const Field<SpacePlan>> plan_fields() {
@@ -83,6 +106,12 @@ std::span<const Field<SpacePlan>> plan_fields() {
             [](const SpacePlan& plan) { return Json(axis_values(plan.points.valid)); }),
       F::of("shapes", "list of objects", "", "what the space means for each of --shapes",
             "no --shapes were given", shapes_json),
+      F::of("sweep", "object", "", "what tuning the shapes takes", "--gpus was not given",
+            [](const SpacePlan& plan) {
+              return plan.sweep
+                         ? object_of(fields_of(planned_sweep_fields(), Format::kJson), *plan.sweep)
+                         : Json();
+            }),
   };
   return kFields;
 }
@@ -105,6 +134,31 @@ std::span<const Field<PlannedShape>> planned_shape_fields() {
   return kFields;
 }
 
+std::span<const Field<PlannedSweep>> planned_sweep_fields() {
+  using F = Field<PlannedSweep>;
+  static const std::vector<F> kFields = {
+      F::of("device", "text", "", "the model of the GPUs", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.device); }),
+      F::of("budget", "text", "", "the configs of each shape, as --budget says them", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.budget); }),
+      F::of("gpus", "integer", "", "number of GPUs", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.gpus); }),
+      F::of("races", "integer", "", "races, one for each shape and regime", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.races); }),
+      F::of("kernels", "integer", "", "kernels to compile, if none is in a cache", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.kernels); }),
+      F::of("compile_core_hours", "number", "h", "time of one CPU core for all kernels", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.compile_core_hours); }),
+      F::of("gpu_hours", "number", "h", "time of one GPU for all races", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.gpu_hours); }),
+      F::of("hours", "number", "h", "time of the races on all GPUs, after compiling", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.hours); }),
+      F::of("kwh", "number", "kWh", "energy of the GPUs, racing at their power limit", "",
+            [](const PlannedSweep& sweep) { return Json(sweep.kwh); }),
+  };
+  return kFields;
+}
+
 std::string format_plan(const SpacePlan& plan, const Style& style) {
   if (style.format == Format::kJson) {
     return dump(object_of(fields_of(plan_fields(), style), plan));
@@ -121,6 +175,7 @@ std::string format_plan(const SpacePlan& plan, const Style& style) {
   if (!plan.points.rejected.empty()) add(rejected_of(plan.points));
   add(axes_of_points(plan.points));
   if (!plan.shapes.empty()) add(shapes_of(plan.shapes));
+  if (plan.sweep) add(table_of(*plan.sweep));
   return joined(pieces, style);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,15 +21,24 @@ struct PlannedShape {
   std::string unsupported = "";  ///< why no kernel can compute the problem; empty if one can
 };
 
+/// The predicted cost of tuning the shapes (tune/forecast.h).
+struct PlannedSweep {
+  std::string device, budget;
+  std::size_t gpus = 1, races = 0, kernels = 0;
+  double compile_core_hours = 0, gpu_hours = 0, hours = 0, kwh = 0;
+};
+
 struct SpacePlan {
   std::string space;  ///< its name
   Enumeration points;
   std::vector<PlannedShape> shapes;
+  std::optional<PlannedSweep> sweep = {};
 };
 
-/// The members of the JSON object, and the members of its shapes.
+/// The members of the JSON object, of its shapes, and of its sweep.
 std::span<const Field<SpacePlan>> plan_fields();
 std::span<const Field<PlannedShape>> planned_shape_fields();
+std::span<const Field<PlannedSweep>> planned_sweep_fields();
 
 /// Formats as table, md or json. csv would need several tables, so it gives the same as table.
 std::string format_plan(const SpacePlan& plan, const Style& style);

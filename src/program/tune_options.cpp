@@ -141,6 +141,7 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
   plan.search = search_of(options, plan.energy, start);
   plan.confirm = options.confirm > 1;
+  plan.pace_check = options.pace_check;
   // A config that would leave the final for being slow may take the least energy.
   plan.policy.keep_finalists = aim.objective == Objective::kEnergy;
   plan.policy.seed = options.seed ? *options.seed : std::random_device()();
@@ -199,6 +200,7 @@ void add_tune_options(CLI::App& program, TuneOptions& options) {
       ->check(CLI::Range(1, 1024));
   program.add_option("--devices", options.devices, help_text("tune", "--devices"))
       ->type_name("all|GPU[,GPU...]");
+  program.add_flag("--pace-check", options.pace_check, help_text("tune", "--pace-check"));
   program.add_option("--confirm", options.confirm, help_text("tune", "--confirm"))
       ->type_name("N")
       ->check(CLI::Range(1, 2))

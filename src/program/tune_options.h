@@ -28,7 +28,8 @@ struct TuneOptions {
   std::optional<std::string> strategy;
   std::optional<std::string> budget;
   std::string devices;  ///< program/gpus.h
-  int confirm = 1;      ///< GPUs that race the finalists of a close race
+  bool pace_check = false;
+  int confirm = 1;  ///< GPUs that race the finalists of a close race
   std::optional<std::string> db;
   CacheOptions cache;
   int jobs = 0;

@@ -1,9 +1,21 @@
 #include "tune/forecast.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <utility>
+
 #include "tune/choice.h"
 #include "tune/stage.h"
+#include "tune/time_shares.h"
 
 namespace hgemm {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+
+}  // namespace
 
 std::vector<RaceForecast> forecast(const TunePlan& plan, const Environment& environment) {
   std::vector<RaceForecast> all;
@@ -19,6 +31,33 @@ std::vector<RaceForecast> forecast(const TunePlan& plan, const Environment& envi
 
 std::vector<Kernel> first_kernels(const TunePlan& plan, const Environment& environment) {
   return needed_kernels(first_races(plan, environment), true);
+}
+
+double makespan_s(std::vector<double> race_s, std::size_t gpus) {
+  std::ranges::sort(race_s, std::ranges::greater());
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_at;
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu) free_at.push(0);
+  double end_s = 0;
+  for (const double seconds : race_s) {
+    const double race_end_s = free_at.top() + seconds;
+    free_at.pop();
+    free_at.push(race_end_s);
+    end_s = std::max(end_s, race_end_s);
+  }
+  return end_s;
+}
+
+SweepForecast forecast_sweep(const TunePlan& plan, const Environment& environment,
+                             std::size_t gpus) {
+  SweepForecast sweep{.gpus = gpus, .kernels = first_kernels(plan, environment).size()};
+  std::vector<double> race_s;
+  for (const RaceForecast& race : forecast(plan, environment)) race_s.push_back(race.seconds);
+  sweep.races = race_s.size();
+  sweep.compile_core_hours = static_cast<double>(sweep.kernels) * kCompileS / kSecondsPerHour;
+  sweep.gpu_hours = std::accumulate(race_s.begin(), race_s.end(), 0.0) / kSecondsPerHour;
+  sweep.hours = makespan_s(std::move(race_s), gpus) / kSecondsPerHour;
+  sweep.kwh = sweep.gpu_hours * environment.power_limit_w * 1e-3;
+  return sweep;
 }
 
 }  // namespace hgemm

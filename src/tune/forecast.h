@@ -27,4 +27,20 @@ std::vector<RaceForecast> forecast(const TunePlan& plan, const Environment& envi
 /// stage are not known before the races of the first have ended.
 std::vector<Kernel> first_kernels(const TunePlan& plan, const Environment& environment);
 
+/// What a sweep takes on equal GPUs.
+struct SweepForecast {
+  std::size_t gpus = 1;
+  std::size_t races = 0;
+  std::size_t kernels = 0;  ///< none of them in a cache
+  double compile_core_hours = 0;
+  double gpu_hours = 0;  ///< of all races in sum
+  double hours = 0;      ///< from the first race to the end of the last, without compiling
+  double kwh = 0;        ///< of the GPUs, racing at their power limit of `power_limit_w`
+};
+SweepForecast forecast_sweep(const TunePlan& plan, const Environment& environment,
+                             std::size_t gpus);
+
+/// Seconds until the last race ends if each GPU that is free takes the longest race that is left.
+double makespan_s(std::vector<double> race_s, std::size_t gpus);
+
 }  // namespace hgemm

@@ -33,6 +33,7 @@ std::vector<Kernel> needed_kernels(std::span<const Missing> races, bool race_by_
 struct Gpus {
   const TunePlan& plan;
   Monitor<SharedTune>& shared;
+  Turns& turns;
   std::vector<GpuContext> contexts;
   GpuThreads threads{contexts.size()};
 };

@@ -6,9 +6,6 @@
 namespace hgemm {
 namespace {
 
-/// Core seconds of NVRTC for one kernel, while races run: with 14 processes, 844 kernels took 17.3,
-/// 21.7 and 27.4 s (on three machines of 16 cores, 2026-11-22).
-constexpr double kCompileS = 0.45;
 /// Kernels are compiled in the order of the races if this takes at most this fraction of the time
 /// left.
 constexpr double kCompilingShare = 0.6;

@@ -13,6 +13,10 @@ namespace hgemm {
 /// Cores that do not compile while kernels are timed: one for this process, one for each worker.
 inline int spare_cores(std::size_t gpus) { return 1 + static_cast<int>(gpus); }
 
+/// Core seconds of NVRTC for one kernel, while races run: with 14 processes, 844 kernels took 17.3,
+/// 21.7 and 27.4 s (on three machines of 16 cores, 2026-11-22).
+inline constexpr double kCompileS = 0.45;
+
 /// The time of a race is in proportion to the time of a brief race with a fixed number of configs.
 class TimeShares {
  public:

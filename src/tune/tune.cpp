@@ -12,6 +12,7 @@
 #include "tune/choice.h"
 #include "tune/confirm.h"
 #include "tune/context.h"
+#include "tune/pace_check.h"
 #include "tune/stage.h"
 
 namespace hgemm {
@@ -40,6 +41,16 @@ void confirm(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_poi
   run_stage(gpus, std::move(close), {}, compiler, deadline);
 }
 
+/// Checks the pace at the race with the most work, where a GPU takes the most power.
+void check_pace(Gpus& gpus, std::span<const Missing> races, const Compiler& compiler) {
+  if (races.empty() || gpus.contexts.size() < 2) return;
+  const auto largest =
+      std::ranges::max_element(races, {}, [](const Missing& race) { return race.problem.flops(); });
+  const std::optional<PaceFinding> finding = check_pace(gpus, *largest, compiler);
+  gpus.shared.use([&](SharedTune& tune) { tune.outcome.pace = finding; });
+  if (finding && finding->moved()) gpus.turns.enable();
+}
+
 void run(Gpus& gpus, const Compiler& compiler) {
   const TunePlan& plan = gpus.plan;
   const Environment& environment = gpus.contexts.front().machine.environment;
@@ -50,6 +61,7 @@ void run(Gpus& gpus, const Compiler& compiler) {
   };
   const bool has_second = plan.search && !plan.search->deadline && learns(plan.search->strategy);
   std::vector<Missing> first = missing_in(SearchStage::kFirst);
+  if (plan.pace_check) check_pace(gpus, first, compiler);
   const auto races = static_cast<int>(first.size());
   const double first_s = seconds_of(first);
   Numbering numbering;
@@ -91,7 +103,6 @@ TuneOutcome tune(const TunePlan& plan, std::span<Measurer* const> measurers, Sto
   Monitor<SharedTune> shared(store, listener, stop,
                              CurrentKernels(compiler.source_key, store.builds()));
   Turns turns;
-  if (plan.take_turns) turns.enable();
   std::vector<GpuContext> contexts;
   for (Measurer* const measurer : measurers) {
     contexts.push_back({.shared = shared,
@@ -102,7 +113,7 @@ TuneOutcome tune(const TunePlan& plan, std::span<Measurer* const> measurers, Sto
                         .gpu = static_cast<int>(contexts.size())});
   }
   check_equal(contexts);
-  Gpus gpus{.plan = plan, .shared = shared, .contexts = std::move(contexts)};
+  Gpus gpus{.plan = plan, .shared = shared, .turns = turns, .contexts = std::move(contexts)};
   try {
     run(gpus, compiler);
   } catch (const Stopped&) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/statistics.h"
 #include "compile/compiler.h"
 #include "device/measurer.h"
 #include "search/devices.h"
@@ -65,8 +66,9 @@ struct TunePlan {
   bool energy = false;  ///< an energy window for each finalist of a sustained race
   /// Close races are repeated, with their finalists, on a second GPU.
   bool confirm = false;
-  /// Finals take turns: while one GPU is in a final, the others rest.
-  bool take_turns = false;
+  /// Measures first whether busy neighbours move a ratio. If they do, finals take turns: while one
+  /// GPU is in a final, the others rest. Does nothing with one GPU.
+  bool pace_check = false;
   RacePolicy policy;
   CompileOptions compile;
   std::string command_line;
@@ -76,11 +78,29 @@ struct TunePlan {
   std::function<void(const GemmProblem&, Regime)> race_begins = {}, race_ended = {};
 };
 
+/// What busy GPUs of the same host do to the ratio of cublas to a config on one of them.
+struct PaceFinding {
+  struct Value {
+    double value = 0;
+    Interval interval;
+  };
+  GemmProblem problem;
+  std::string label;
+  int neighbours = 0;  ///< GPUs at full load beside this one
+  Value alone, beside;
+
+  /// Whether the two intervals have nothing in common.
+  bool moved() const {
+    return beside.interval.low > alone.interval.high || beside.interval.high < alone.interval.low;
+  }
+};
+
 struct TuneOutcome {
   std::int64_t recorded = 0;  ///< trials of configs recorded by this call
   /// Those that this GPU's memory cannot hold, or not now.
   std::vector<std::string> skipped_problems;
-  std::vector<std::string> late_problems;       ///< those for which there was no time left
+  std::vector<std::string> late_problems;  ///< those for which there was no time left
+  std::optional<PaceFinding> pace;
   std::vector<std::string> set_aside_problems;  ///< those whose race two GPUs could not finish
 };
 

@@ -227,24 +227,67 @@ TEST_F(GpusTest, HooksAreCalledOneAtATime) {
   EXPECT_THAT(ended, SizeIs(30));
 }
 
-TEST_F(GpusTest, InTurnsAFinalHasNoNeighbour) {
-  TunePlan plan = this->plan(shapes(12), configs(6));
-  plan.take_turns = true;
+/// Whether a GPU takes samples now, and how many labels it measures together.
+struct Watch {
   std::mutex mutex;
-  std::map<const SlowGpu*, bool> measuring_final;
-  int overlaps = 0;
-  for (SlowGpu* gpu : {&a_, &b_}) {
-    gpu->in_rounds = [&, gpu](std::size_t labels, bool begins) {
+  std::map<const SlowGpu*, std::size_t> measuring;  ///< 0: nothing
+
+  void on(SlowGpu& gpu, std::function<void(std::size_t)> at_begin) {
+    gpu.in_rounds = [this, &gpu, at_begin](std::size_t labels, bool begins) {
       const std::scoped_lock lock(mutex);
-      // The final has three configs, a cuBLASLt algorithm and cublas; screening has nine labels.
-      measuring_final[gpu] = begins && labels <= 5;
-      if (begins && measuring_final[gpu == &a_ ? &b_ : &a_]) ++overlaps;
+      measuring[&gpu] = begins ? labels : 0;
+      if (begins) at_begin(labels);
     };
   }
+};
+
+TEST_F(GpusTest, WhereABusyNeighbourMovesTheRatioFinalsTakeTurns) {
+  TunePlan plan = this->plan(shapes(12), configs(6));
+  plan.pace_check = true;
+  Watch watch;
+  int overlaps = 0;
+  bool checked = false;
+  for (SlowGpu* gpu : {&a_, &b_}) {
+    SlowGpu* const other = gpu == &a_ ? &b_ : &a_;
+    watch.on(*gpu, [&, gpu, other](std::size_t labels) {
+      // The check times two labels on the first GPU, and cublas alone on the other.
+      const bool busy = watch.measuring[other] > 0;
+      gpu->model_us["cublas"] = busy ? 103 : 100;
+      // The final has three configs, an algorithm of cuBLASLt and cublas; screening has nine.
+      if (checked && (labels <= 5 || watch.measuring[other] - 1 < 5) && busy) ++overlaps;
+    });
+  }
+  listener_.on_event = [&] { checked = !listener_.races.empty(); };
   SlowGpu* const two[] = {&a_, &b_};
-  EXPECT_EQ(run_on(plan, two).recorded, 12 * 6);
+  const TuneOutcome outcome = run_on(plan, two);
+  EXPECT_EQ(outcome.recorded, 12 * 6);
+  ASSERT_TRUE(outcome.pace);
+  EXPECT_EQ(outcome.pace->neighbours, 1);
+  EXPECT_DOUBLE_EQ(outcome.pace->alone.value, 1);
+  EXPECT_NEAR(outcome.pace->beside.value, 1.03, 1e-9);
+  EXPECT_TRUE(outcome.pace->moved());
   EXPECT_EQ(overlaps, 0);
   EXPECT_THAT(races_by_gpu(), SizeIs(2));
+  ASSERT_THAT(open().studies("pace"), SizeIs(1));
+  EXPECT_THAT(open().studies("pace").front().study.figures, SizeIs(3));
+}
+
+TEST_F(GpusTest, WhereItDoesNotTheyRunSideBySide) {
+  TunePlan plan = this->plan(shapes(12), configs(6));
+  plan.pace_check = true;
+  Watch watch;
+  int overlaps = 0;
+  for (SlowGpu* gpu : {&a_, &b_}) {
+    SlowGpu* const other = gpu == &a_ ? &b_ : &a_;
+    watch.on(*gpu, [&, other](std::size_t labels) {
+      overlaps += labels <= 5 && watch.measuring[other] > 0;
+    });
+  }
+  SlowGpu* const two[] = {&a_, &b_};
+  const TuneOutcome outcome = run_on(plan, two);
+  ASSERT_TRUE(outcome.pace);
+  EXPECT_FALSE(outcome.pace->moved());
+  EXPECT_GT(overlaps, 0);
 }
 
 // ---- Two cards ----
