@@ -137,8 +137,8 @@ int run_explain(const PlanOptions& options, const Style& style) {
   return 0;
 }
 
-/// What tuning the shapes takes on GPUs of a known device.
-PlannedSweep planned_sweep(const PlanOptions& options) {
+/// Adds what tuning the shapes takes on GPUs of a known device.
+void plan_sweep(const PlanOptions& options, SpacePlan& planned) {
   if (options.problems.empty()) {
     throw InputError("--gpus: which shapes? Give --shapes, e.g. --shapes llama7b.yaml, or --model");
   }
@@ -162,16 +162,23 @@ PlannedSweep planned_sweep(const PlanOptions& options) {
   environment.gpu_name = device.gpu_names.front();
   environment.sm_count = static_cast<int>(device.sms.value);
   environment.power_limit_w = device.power_w.value;
-  const SweepForecast sweep = forecast_sweep(plan, environment, options.gpus);
-  return {.device = device.name,
-          .budget = options.budget,
-          .gpus = sweep.gpus,
-          .races = sweep.races,
-          .kernels = sweep.kernels,
-          .compile_core_hours = sweep.compile_core_hours,
-          .gpu_hours = sweep.gpu_hours,
-          .hours = sweep.hours,
-          .kwh = sweep.kwh};
+  const std::vector<RaceForecast> races = forecast(plan, environment);
+  for (const RaceForecast& race : races) {
+    const auto shape = std::ranges::find_if(planned.shapes, [&](const PlannedShape& one) {
+      return one.problem.same_problem(race.problem);
+    });
+    if (shape != planned.shapes.end()) shape->race_s = race.seconds;
+  }
+  const SweepForecast sweep = forecast_sweep(plan, environment, races, options.gpus);
+  planned.sweep = PlannedSweep{.device = device.name,
+                               .budget = options.budget,
+                               .gpus = sweep.gpus,
+                               .races = sweep.races,
+                               .kernels = sweep.kernels,
+                               .compile_core_hours = sweep.compile_core_hours,
+                               .gpu_hours = sweep.gpu_hours,
+                               .hours = sweep.hours,
+                               .kwh = sweep.kwh};
 }
 
 int run_plan(const PlanOptions& options) {
@@ -195,7 +202,7 @@ int run_plan(const PlanOptions& options) {
                  .points = allowed_points(space, problems, parse_pdl(options.pdl)),
                  .shapes = {}};
   plan.shapes = plan_problems(problems, plan.points);
-  if (options.gpus > 0) plan.sweep = planned_sweep(options);
+  if (options.gpus > 0) plan_sweep(options, plan);
   fmt::print("{}", format_plan(plan, style));
   return 0;
 }

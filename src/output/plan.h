@@ -17,8 +17,9 @@ namespace hgemm {
 /// The size of a space for one problem.
 struct PlannedShape {
   GemmProblem problem;
-  std::int64_t configs = 0;      ///< valid points that suit the problem
-  std::string unsupported = "";  ///< why no kernel can compute the problem; empty if one can
+  std::int64_t configs = 0;           ///< valid points that suit the problem
+  std::string unsupported = "";       ///< why no kernel can compute the problem; empty if one can
+  std::optional<double> race_s = {};  ///< predicted time of its race on one GPU
 };
 
 /// The predicted cost of tuning the shapes (tune/forecast.h).

@@ -48,10 +48,10 @@ double makespan_s(std::vector<double> race_s, std::size_t gpus) {
 }
 
 SweepForecast forecast_sweep(const TunePlan& plan, const Environment& environment,
-                             std::size_t gpus) {
+                             std::span<const RaceForecast> races, std::size_t gpus) {
   SweepForecast sweep{.gpus = gpus, .kernels = first_kernels(plan, environment).size()};
   std::vector<double> race_s;
-  for (const RaceForecast& race : forecast(plan, environment)) race_s.push_back(race.seconds);
+  for (const RaceForecast& race : races) race_s.push_back(race.seconds);
   sweep.races = race_s.size();
   sweep.compile_core_hours = static_cast<double>(sweep.kernels) * kCompileS / kSecondsPerHour;
   sweep.gpu_hours = std::accumulate(race_s.begin(), race_s.end(), 0.0) / kSecondsPerHour;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "families/family.h"
@@ -38,7 +39,7 @@ struct SweepForecast {
   double kwh = 0;        ///< of the GPUs, racing at their power limit of `power_limit_w`
 };
 SweepForecast forecast_sweep(const TunePlan& plan, const Environment& environment,
-                             std::size_t gpus);
+                             std::span<const RaceForecast> races, std::size_t gpus);
 
 /// Seconds until the last race ends if each GPU that is free takes the longest race that is left.
 double makespan_s(std::vector<double> race_s, std::size_t gpus);
