@@ -89,6 +89,28 @@ TEST_F(Commands, PlanSaysWhatShapesWouldTake) {
   EXPECT_THAT(problems[1].at("unsupported"), HasSubstr("fp32"));
 }
 
+TEST_F(Commands, PlanPredictsASweepOnSeveralGpus) {
+  const auto sweep = [&](const std::string& options) {
+    const Outcome plan = run("plan --shapes llama7b.yaml --format json " + options);
+    EXPECT_EQ(plan.exit_code, 0) << plan.err;
+    return json::parse(plan.out);
+  };
+  const json one = sweep("--gpus 1"), eight = sweep("--gpus 8");
+  EXPECT_EQ(one.at("sweep").at("races"), 25);
+  EXPECT_EQ(one.at("sweep").at("gpu_hours"), eight.at("sweep").at("gpu_hours"));
+  EXPECT_LT(eight.at("sweep").at("hours"), 0.2 * one.at("sweep").at("hours").get<double>());
+  EXPECT_GT(one.at("sweep").at("kwh"), 0);
+  for (const json& shape : one.at("shapes")) EXPECT_GT(shape.at("race_s"), 0.5);
+  EXPECT_GT(sweep("--gpus 1 --budget 10%").at("sweep").at("gpu_hours"),
+            one.at("sweep").at("gpu_hours").get<double>());
+  EXPECT_TRUE(sweep("").at("sweep").is_null());
+  EXPECT_THAT(run("plan --shapes llama7b.yaml --gpus 2").out, HasSubstr("GPU hours"));
+  EXPECT_THAT(run("plan --shapes llama7b.yaml --gpus 2 --budget 60s").err,
+              HasSubstr("give a share"));
+  EXPECT_THAT(run("plan --gpus 2").err, HasSubstr("which shapes?"));
+  EXPECT_THAT(run("plan --device H200").err, HasSubstr("--explain or --gpus"));
+}
+
 TEST_F(Commands, AConfigIsForEveryTypeThatItsFamilyTakes) {
   for (const char* type : {"", ".fp16", ".dfp32", ".fp16.dfp32"}) {
     SCOPED_TRACE(type);

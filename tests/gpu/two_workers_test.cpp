@@ -78,6 +78,7 @@ TEST_F(TwoWorkersTest, TwoWorkersShareATuneAndTheKillOfOneCostsNothing) {
   for (const int bn : {64, 128, 256}) {
     plan.configs.push_back(TiledConfig{.bm = 128, .bn = bn, .bk = 64, .stages = 4, .consumers = 2});
   }
+  plan.pace_check = true;
   plan.compile = compile_options();
   const test::TemporaryFolder folder;
   Store store = Store::open((folder.path() / "two.db").string(), Store::Mode::kReadWrite);
@@ -89,6 +90,10 @@ TEST_F(TwoWorkersTest, TwoWorkersShareATuneAndTheKillOfOneCostsNothing) {
   EXPECT_TRUE(listener.killed);
   EXPECT_EQ(outcome.set_aside_problems, std::vector<std::string>{});
   EXPECT_EQ(outcome.recorded, 12);
+  ASSERT_TRUE(outcome.pace);
+  EXPECT_EQ(outcome.pace->neighbours, 1);
+  EXPECT_GT(outcome.pace->alone.value, 0.2);
+  EXPECT_GT(outcome.pace->beside.value, 0.2);
   std::map<std::string, int> trials;
   for (const RecordedRace& race : store.races()) {
     EXPECT_EQ(race.run.gpu_uuid, device_->uuid);
