@@ -94,6 +94,7 @@ const TiledCase kTiles[] = {
     {TiledRule::kValid, {.stages = 2, .mma_depth = 0}},
     {TiledRule::kStages, {.bm = 64, .bn = 8, .stages = 17, .consumers = 1}},
     {TiledRule::kConsumers, {.bm = 256, .consumers = 4}},
+    {TiledRule::kConsumers, {.consumers = 0}},
     {TiledRule::kConsumerShare, {.bm = 192, .consumers = 2}},
     {TiledRule::kConsumerShare, {.schedule = Schedule::kColumns, .consumers = 1}},
     {TiledRule::kConsumerShare, {.bn = 72, .schedule = Schedule::kColumns}},

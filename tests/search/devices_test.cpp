@@ -173,6 +173,17 @@ TEST_F(DevicesFile, WrongFiguresAreShownWhereTheyStand) {
   EXPECT_THAT(complaint("    l2_mb: [50, sheet]\n", ""), HasSubstr("no \"l2_mb\""));
 }
 
+// The cost model divides by most of them.
+TEST_F(DevicesFile, NoFigureMayBeZero) {
+  for (const std::string figure :
+       {"sms: [132", "tensor_cores_per_sm: [4", "boost_mhz: [1980", "tensor_mhz: [1830",
+        "peak_tflops: [989.4", "peak_fp8_tflops: [1978.9", "memory_tbps: [3.35", "memory_gb: [80",
+        "l2_mb: [50", "power_w: [700", "smem_bytes_per_clk: [128"}) {
+    const std::string key = figure.substr(0, figure.find(':'));
+    EXPECT_THAT(complaint(figure, key + ": [0"), HasSubstr("found \"0\" for " + key));
+  }
+}
+
 TEST_F(DevicesFile, APeakThatTheSmsAndTheClockCannotGiveIsNoticed) {
   EXPECT_THAT(complaint("989.4", "756"),
               AllOf(StartsWith("9:18: "), HasSubstr("782.4 FLOP per tensor core and clock"),

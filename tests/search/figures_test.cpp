@@ -48,6 +48,14 @@ TEST(Figures, SizesAreInTheUnitsOfTheModel) {
   EXPECT_DOUBLE_EQ(figures.mhz, CostFigures{}.mhz / 2);
 }
 
+TEST(Figures, TheBandwidthIsTheMeasuredOneIfThereIsOne) {
+  Device device;
+  device.memory_tbps.value = 3.35;
+  EXPECT_EQ(cost_figures(device).read_tbps, 3.35);
+  device.read_tbps = KnownFigure{.value = 3.1, .source = "a benchmark"};
+  EXPECT_EQ(cost_figures(device).read_tbps, 3.1);
+}
+
 TEST(Figures, WithoutALimitTheClockStays) {
   const std::vector<Device> devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
   Environment environment;

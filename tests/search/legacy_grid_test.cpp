@@ -165,7 +165,8 @@ TEST_F(LegacyGrids, AreComplainedAboutByTheirOwnKeys) {
   EXPECT_THAT(complaint_about("  - {bm: 64, consumers: 1}"), StartsWith("2:5: no \"bn\""));
   EXPECT_THAT(complaint_about("  - {bm: 64, bn: 64, consumers: few}"), StartsWith("2:33: found"));
   EXPECT_THAT(complaint_about("  - {bm: 64, bn: 64, consumers: 1, schedule: rows}"),
-              StartsWith("2:46: found"));
+              AllOf(StartsWith("2:46: found"),
+                    HasSubstr("expected coop or cols or pp or swap or vec; did you mean")));
   EXPECT_THAT(complaint_about("  - {bm: 64, bn: 64, consumers: 1, bn: 72}"),
               StartsWith("2:36: a second \"bn\""));
   EXPECT_THAT(complaint_about("  - {bm: 1, bn: 8, schedule: vec, consumers: few, bk: 256}"),

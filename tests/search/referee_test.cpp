@@ -311,6 +311,21 @@ TEST(Referee, TheRunnerUpMustBeToldApart) {
   EXPECT_EQ(final_rounds(3), RacePolicy{}.max_rounds);
 }
 
+TEST(Referee, ARunnerUpThatIsAsFastInEverySecondRoundIsNotToldApart) {
+  // All that is known of it is that it is not faster, and how much slower it is is not known.
+  RacePolicy policy;
+  policy.screen_rounds = 0;
+  policy.keep_finalists = true;
+  Referee referee(std::vector<std::string>{"cublas", "steady", "wild"}, policy);
+  int rounds = 0;
+  for (; !referee.finished(); ++rounds) {
+    end_round(referee,
+              {{"cublas", 100}, {"steady", 100}, {"wild", rounds % 2 == 0 ? 103.0 : 100.0}});
+  }
+  EXPECT_EQ(rounds, policy.max_rounds);
+  EXPECT_EQ(referee.standing().leader, "steady");
+}
+
 TEST(Referee, ARunnerUpThatIsFasterRoundByRoundIsToldApartToo) {
   // "second" is faster in eight of nine rounds, by up to 5 %; but in those where it is, cublas is
   // slow, so that its median ratio to cublas is 0.9995 of the leader's. No further round would

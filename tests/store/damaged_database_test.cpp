@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/columns.h"
+#include "store/open.h"
 #include "tests/store/old_databases.h"
 #include "tests/store/support.h"
 
@@ -141,7 +142,7 @@ std::vector<Value> bad_values() {
   add("race", {"cold", "graph", "pdl"}, {"2", "-1"});
   add("race", {"tag"}, {line_break, no_utf8, huge});
   add("race", {"weight"}, {"-1", "9e999"});
-  add("race", {"started_utc"}, {line_break, "'yesterday'"});
+  add("race", {"started_utc"}, {line_break, "'yesterday'", "'20aa-01-01T00:00:00Z'"});
   add("trial", {"stage", "status"}, {"'odd'", no_utf8});
   add("trial", {"message", "verdict_message"}, {no_utf8, huge, "char(27) || '[2J'"});
   add("trial", {"correct"}, {"2"});
@@ -188,6 +189,12 @@ TEST_F(DamagedTest, ARefusalSaysWhatWouldBeRight) {
   expect_refused("UPDATE trial SET message = char(27)", "text without control characters;");
   expect_refused("UPDATE trial SET message = hex(zeroblob(500000))", "text of that length;");
   expect_refused("UPDATE environment SET sm_count = -1", "a whole number from 0 to ");
+}
+
+TEST_F(DamagedTest, ARefusalSaysThatNothingIsThere) {
+  edit_unnoticed("UPDATE study SET verdict_message = NULL");
+  EXPECT_THAT([&] { read_all(); },
+              ThrowsMessage<InputError>(HasSubstr("verdict_message holds nothing, which is not")));
 }
 
 class ChangedTest : public DamagedTest, public ::testing::WithParamInterface<std::string> {};
@@ -296,6 +303,14 @@ INSTANTIATE_TEST_SUITE_P(
         "ALTER TABLE race RENAME COLUMN tag TO tags",
         "UPDATE sqlite_master SET sql = replace(sql, 'TEXT    NOT NULL', 'TEXT DEFAULT ''--''') "
         "WHERE name = 'run'"));
+
+// The schema was checked when it was opened. It must be what was checked as long as it is open.
+TEST_F(DamagedTest, NoStatementChangesTheSchemaBehindTheProgramsBack) {
+  OpenDatabase opened = open_database(db_, Store::Mode::kReadWrite);
+  opened.db.exec("PRAGMA writable_schema = 1");
+  EXPECT_THROW(opened.db.exec("UPDATE sqlite_master SET sql = replace(sql, 'CHECK', 'check')"),
+               SQLite::Exception);
+}
 
 TEST_F(DamagedTest, ObjectsInAnOldDatabaseAreRefusedToo) {
   fs::remove(db_);

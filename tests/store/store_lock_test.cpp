@@ -102,6 +102,42 @@ TEST_F(LockTest, ProgramsThatAWriterStartsDoNotInheritTheLock) {
   EXPECT_EQ(found, 1);
 }
 
+/// What this process has open.
+std::size_t open_files() {
+  const fs::directory_iterator entries("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(fs::begin(entries), fs::end(entries)));
+}
+
+// A run of hours may be refused many times.
+TEST_F(LockTest, ARefusedWriterLeavesNothingOpen) {
+  const Store writer = open();
+  const std::size_t before = open_files();
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(open(), Error);
+  EXPECT_EQ(open_files(), before);
+}
+
+// The next file that a process opens is descriptor 0 then (`hgemm-tune ... <&-`).
+TEST_F(LockTest, StandardInputMayBeClosed) {
+  EXPECT_EXIT(run_and_exit([&] {
+                close(STDIN_FILENO);
+                Store store = open();
+                race(store);
+              }),
+              ::testing::ExitedWithCode(0), "");
+  EXPECT_THAT(open(Store::Mode::kReadOnly).races(), SizeIs(1));
+  std::ofstream(folder_ / "other") << "dear";
+  fs::create_hard_link(folder_ / "other", lock_);
+  EXPECT_EXIT(run_and_exit([&] {
+                close(STDIN_FILENO);
+                try {
+                  open();
+                } catch (const InputError&) {  // its lock is a link
+                  if (fcntl(STDIN_FILENO, F_GETFD) >= 0) _exit(4);
+                }
+              }),
+              ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(LockTest, ASymbolicLinkIsTheSameDatabase) {
   { Store store = open(); }
   fs::create_directory(folder_ / "elsewhere");
