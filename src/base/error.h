@@ -25,4 +25,10 @@ class NoDevice : public Error {
   using Error::Error;
 };
 
+/// A program that this one runs is not installed.
+class ProgramMissing : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace hgemm

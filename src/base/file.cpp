@@ -76,7 +76,12 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   return text;
 }
 
-void replace_file(const fs::path& path, std::string_view text, std::optional<mode_t> mode) {
+namespace {
+
+/// Calls `write_to` with the descriptor of a temporary file beside `path`, and renames the file to
+/// `path`. `write_to` returns false on an error, with errno set.
+template <class Write>
+void put_in_place(const fs::path& path, std::optional<mode_t> mode, const Write& write_to) {
   std::string temporary = path.string() + ".XXXXXX";
   const auto refuse = [&](int error) {
     return Error(
@@ -86,13 +91,35 @@ void replace_file(const fs::path& path, std::string_view text, std::optional<mod
   };
   OpenFile file(mkostemp(temporary.data(), O_CLOEXEC));
   if (file.fd() < 0) throw refuse(errno);
-  if (write_all(file.fd(), text) && fchmod(file.fd(), mode ? *mode : default_mode()) == 0 &&
+  if (write_to(file.fd()) && fchmod(file.fd(), mode ? *mode : default_mode()) == 0 &&
       fsync(file.fd()) == 0 && file.close() && rename(temporary.c_str(), path.c_str()) == 0) {
     return;
   }
   const int error = errno;
   unlink(temporary.c_str());
   throw refuse(error);
+}
+
+}  // namespace
+
+void replace_file(const fs::path& path, std::string_view text, std::optional<mode_t> mode) {
+  put_in_place(path, mode, [text](int fd) { return write_all(fd, text); });
+}
+
+void copy_whole(const fs::path& from, const fs::path& to) {
+  const OpenFile source(open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (source.fd() < 0) {
+    throw Error(fmt::format("{} cannot be read: {}", from.string(), std::strerror(errno)));
+  }
+  put_in_place(to, {}, [&source](int fd) {
+    std::string part(std::size_t{1} << 20, '\0');
+    for (;;) {
+      const ssize_t count = source.read(part.data(), part.size());
+      if (count <= 0) return count == 0;
+      const std::string_view read(part.data(), static_cast<std::size_t>(count));
+      if (!write_all(fd, read)) return false;
+    }
+  });
 }
 
 }  // namespace hgemm

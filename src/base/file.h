@@ -23,4 +23,7 @@ std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 void replace_file(const std::filesystem::path& path, std::string_view text,
                   std::optional<mode_t> mode = {});
 
+/// Copies a file to `to` in the same way: `to` appears complete, or stays as it was. Throws Error.
+void copy_whole(const std::filesystem::path& from, const std::filesystem::path& to);
+
 }  // namespace hgemm

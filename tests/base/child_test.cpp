@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/command.h"
+
 namespace hgemm {
 namespace {
 
@@ -135,6 +137,42 @@ TEST(Child, AProgramThatCannotRunIsAnError) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("/no/such/program: No such file or directory"));
   }
+}
+
+// ---- Programs that run to their end ----
+
+CommandResult shell(const std::string& text, ErrorStream errors = ErrorStream::kCaptured) {
+  return run_command({"sh", "-c", text}, errors, 30s);
+}
+
+TEST(Command, OutputAndExitCodeAreTheProgramsOwn) {
+  const CommandResult result = shell("echo out; echo err >&2; exit 3");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.out, "out\n");
+  EXPECT_EQ(result.err, "err\n");
+  EXPECT_EQ(shell("kill -TERM $$").exit_code, 128 + SIGTERM);
+  EXPECT_EQ(shell("cat").out, "") << "stdin is empty";
+  EXPECT_EQ(shell("echo err >&2; echo out", ErrorStream::kDropped).err, "");
+}
+
+TEST(Command, MuchOutputOnBothStreamsIsRead) {
+  const CommandResult result = shell("head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2");
+  EXPECT_EQ(result.out.size(), 300'000u);
+  EXPECT_EQ(result.err.size(), 200'000u);
+}
+
+TEST(Command, AProgramThatIsGivenUpEndsWithItsChildren) {
+  const auto begin = steady_clock::now();
+  const CommandResult result =
+      run_command({"sh", "-c", "sleep 1000 & sleep 1000"}, ErrorStream::kCaptured,
+                  [&] { return steady_clock::now() - begin > 50ms; });
+  EXPECT_FALSE(result.exit_code);
+  EXPECT_LT(steady_clock::now() - begin, 100s);
+}
+
+TEST(Command, AMissingProgramIsNamed) {
+  EXPECT_THROW(run_command({"no-such-program"}, ErrorStream::kDropped, 1s), ProgramMissing);
+  EXPECT_THROW(run_command({"/"}, ErrorStream::kDropped, 1s), Error);
 }
 
 }  // namespace
