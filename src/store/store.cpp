@@ -57,6 +57,37 @@ bool same_subject(const Study& a, const Study& b) {
          (!a.problem || a.problem->same_problem(*b.problem));
 }
 
+struct Contents {
+  std::vector<Row<Run>> runs;
+  std::vector<RaceOfRun> races;
+  std::vector<BuildFacts> builds;
+  std::vector<StudyOfRun> studies;
+};
+
+Contents contents_of(Database& db) {
+  Contents contents{read_runs(db), read_races(db), read_builds(db), {}};
+  for (StudyRow& row : read_study_rows(db)) {
+    read_findings(db, row);
+    contents.studies.push_back(std::move(row.study));
+  }
+  return contents;
+}
+
+/// Leaves the races for which `which` is true, and what belongs to them.
+void keep_races(Contents& contents, const std::function<bool(const RecordedRace&)>& which) {
+  std::erase_if(contents.races, [&](const RaceOfRun& race) { return !which(race.recorded); });
+  std::set<std::int64_t> runs;
+  std::set<std::string> kernels;
+  for (const auto& [run, recorded] : contents.races) {
+    runs.insert(run);
+    for (const Trial& trial : recorded.race.trials) kernels.insert(trial.kernel_id);
+  }
+  std::erase_if(contents.runs, [&](const Row<Run>& run) { return !runs.contains(run.id); });
+  std::erase_if(contents.builds,
+                [&](const BuildFacts& build) { return !kernels.contains(build.identity()); });
+  contents.studies.clear();
+}
+
 }  // namespace
 
 struct Store::Impl {
@@ -303,23 +334,11 @@ std::vector<RecordedStudy> Store::studies(std::string_view kind) const {
   });
 }
 
-Store::Added Store::add_all(const Store& from) {
-  struct Contents {
-    std::vector<Row<Run>> runs;
-    std::vector<RaceOfRun> races;
-    std::vector<BuildFacts> builds;
-    std::vector<StudyOfRun> studies;
-  };
+Store::Added Store::add_all(const Store& from,
+                            const std::function<bool(const RecordedRace&)>& which) {
   // Reads before it writes, because `from` may be this very database.
-  const Contents theirs = from.impl_->read([&] {
-    Database& db = from.impl_->db;
-    Contents contents{read_runs(db), read_races(db), read_builds(db), {}};
-    for (StudyRow& row : read_study_rows(db)) {
-      read_findings(db, row);
-      contents.studies.push_back(std::move(row.study));
-    }
-    return contents;
-  });
+  Contents theirs = from.impl_->read([&] { return contents_of(from.impl_->db); });
+  if (which) keep_races(theirs, which);
 
   Database& db = impl_->db;
   return impl_->write([&] {

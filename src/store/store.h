@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -127,7 +128,10 @@ class Store {
   /// by their uid, and for races that both have, the missing trials and rounds. Adding the same
   /// again adds nothing. `from` may be an older or a newer state of this database, or this
   /// database. Attempts are not copied. The caller decides whether the environments may be mixed.
-  Added add_all(const Store& from);
+  ///
+  /// With `which`, only the races for which it is true are copied, with the runs that they are part
+  /// of and the builds of their kernels, and no studies.
+  Added add_all(const Store& from, const std::function<bool(const RecordedRace&)>& which = {});
 
  private:
   struct Impl;

@@ -250,6 +250,30 @@ TEST_F(MergeTest, AttemptsStayBehind) {
   EXPECT_THAT(read("all.db").fatal_attempts(environment(), kProblem), IsEmpty());
 }
 
+TEST_F(MergeTest, ASelectionTakesItsRacesAndWhatBelongsToThem) {
+  make("a.db", "580.1");
+  {
+    Store store = open("a.db");
+    store.begin_run(machine("580.1"), "hgemm-tune without a race");
+    store.record_build(build(kOther, "of no race"));
+  }
+  const auto is_burst = [](const RecordedRace& race) { return race.race.regime == Regime::kBurst; };
+  EXPECT_THAT(open("burst.db").add_all(read("a.db"), is_burst), is_added(1, 2, 1));
+  EXPECT_THAT(open("burst.db").add_all(read("a.db"), is_burst), is_added(0, 0, 0));
+  ASSERT_THAT(read("burst.db").races(), SizeIs(1u));
+  EXPECT_EQ(text_of(read("burst.db").races()[0]), text_of(read("a.db").races()[1]));
+  std::set<std::string> kernels;
+  for (const Trial& trial : read("burst.db").races()[0].race.trials) {
+    kernels.insert(trial.kernel_id);
+  }
+  for (const BuildFacts& facts : read("burst.db").builds()) {
+    EXPECT_TRUE(kernels.contains(facts.identity())) << facts.name;
+  }
+  // The rest, later, makes it whole but for what belongs to no race.
+  EXPECT_THAT(add("burst.db", "a.db"), is_added(1, 2, 5));
+  EXPECT_EQ(content("burst.db"), content("a.db"));
+}
+
 TEST_F(MergeTest, WhatCannotBeAddedWhollyIsNotAddedAtAll) {
   make("a.db", "580.1");
   make("b.db", "590.2");
