@@ -30,17 +30,17 @@ using Strings = std::vector<std::string>;
 /// below it, but for those that have their own rows in layer_of(). `search` is pure logic on
 /// trials. `compile` to `worker` are the CUDA half, `store` to `output` the half that runs without
 /// CUDA; `tune` drives both through interfaces that are free of it.
-const Strings kOrder = {"kernels",    "base",          "gemm",       "families", "record",
-                        "search",     "compile",       "launch",     "device",   "worker",
-                        "store",      "results",       "tune",       "output",   "package",
-                        "studies",    "study figures", "study runs", "program",  "study commands",
-                        "study list", "cli",           "main"};
+const Strings kOrder = {"kernels",        "base",       "gemm",          "families",   "record",
+                        "search",         "compile",    "launch",        "device",     "worker",
+                        "store",          "results",    "tune",          "sweep",      "output",
+                        "package",        "studies",    "study figures", "study runs", "program",
+                        "study commands", "study list", "cli",           "main"};
 
 /// Layers that must build and run where there is no CUDA, and what else they may see: interfaces
 /// that are free of it.
-const std::set<std::string> kCoreLayers = {"base",   "gemm",    "families",     "record",
-                                           "search", "store",   "results",      "tune",
-                                           "output", "studies", "study figures"};
+const std::set<std::string> kCoreLayers = {"base",   "gemm",   "families", "record",
+                                           "search", "store",  "results",  "tune",
+                                           "sweep",  "output", "studies",  "study figures"};
 const std::set<std::string> kInterfacesForCore = {"compile/compiler.h", "device/measurer.h",
                                                   "worker/lab.h", "device/protocol.h"};
 const std::set<std::string> kCudaHalf = {"compile", "launch", "device", "worker", "study runs"};
