@@ -20,6 +20,8 @@ void add_tune(CLI::App& program, Command& chosen, const std::string& command_lin
 void add_plan(CLI::App& program, Command& chosen);
 void add_best(CLI::App& program, Command& chosen);
 void add_compare(CLI::App& program, Command& chosen);
+/// Adds `slurm`: sweeps that the tune command submitted to a cluster.
+void add_slurm(CLI::App& program, Command& chosen, const Backend& backend);
 void add_merge(CLI::App& program, Command& chosen);
 void add_verify(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_advise(CLI::App& program, Command& chosen);

@@ -124,6 +124,7 @@ int parse_and_run(int argc, char** argv, const std::string& command_line, const 
   add_best(program, command);
   add_compare(program, command);
   add_merge(program, command);
+  add_slurm(program, command, backend);
   add_verify(program, command, command_line);
   add_studies(program, command, command_line);
   add_advise(program, command);

@@ -19,6 +19,7 @@
 #include "program/recorded.h"
 #include "program/report.h"
 #include "program/signals.h"
+#include "program/slurm.h"
 #include "program/tune_options.h"
 #include "program/writable.h"
 #include "results/best.h"
@@ -222,10 +223,13 @@ int run_tune(const TuneOptions& options, const std::string& command_line, const 
 void add_tune(CLI::App& program, Command& chosen, const std::string& command_line,
               const Backend& backend) {
   const auto options = std::make_shared<TuneOptions>();
+  const auto slurm = std::make_shared<SlurmOptions>();
   add_tune_options(program, *options);
-  program.callback([&program, &chosen, options, command_line, backend] {
+  add_slurm_options(program, *slurm);
+  program.callback([&program, &chosen, options, slurm, command_line, backend] {
     if (program.get_subcommands().empty()) {
-      chosen = [options, command_line, backend] {
+      chosen = [options, slurm, command_line, backend] {
+        if (slurm->is_chosen()) return run_on_slurm(*options, *slurm, command_line);
         return run_tune(*options, command_line, backend);
       };
       return;

@@ -72,6 +72,8 @@ const std::vector<KnownValues>& known_values() {
       {"export", "--format", [] { return split("cpp json csv md triton cutlass"); }},
       {"help", "--format", [] { return split("text md man bash zsh fish"); }},
       {"", "--format", [] { return split("table md json csv"); }},
+      {"", "--executor", [] { return split("local slurm"); }},
+      {"slurm", "ACTION", [] { return split("status resume cancel"); }},
       {"", "--dtype", [] { return split("bf16 fp16 fp32"); }},
       {"ladder", "--steps", [] { return split("cuda_core tensor_core hopper"); }},
   };
