@@ -3,7 +3,8 @@
 # tests that need one are skipped by name. Each parser is fuzzed for HGEMM_FUZZ_SECONDS (60; 0: not
 # at all). ctest's summary of the CPU tests comes last.
 set -euo pipefail
-test_packages=(chromium)  # opens the report's page
+# chromium opens the report's page; the others are a cluster on this machine, for tests/slurm.
+test_packages=(chromium slurmctld slurmd slurm-client munge)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON \
   -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 
