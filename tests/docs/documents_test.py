@@ -48,6 +48,9 @@ FOLDERS = ("configs", "examples", "results", "scripts")
 # How a command says that it needs a GPU; docs/guide.md has the longest form.
 NO_GPU = re.compile(r"no Hopper GPU|on a Hopper GPU|no NVIDIA driver|NVIDIA driver .*finds no GPU")
 
+# How a command says that it needs a cluster, or the run folder of a sweep on one.
+NO_SLURM = re.compile(r"there is no run.json in it|there is no \w+ on PATH; run this where jobs are submitted")
+
 TOP_FOLDERS = ("analysis|cmake|configs|docs|examples|kernels|package|packaging|results|scripts|src|"
                "tests")
 PATH = re.compile(rf"(?<![\w./-])(?:{TOP_FOLDERS})/[\w./*<>+-]*[\w/*>]")
@@ -223,10 +226,12 @@ class Folder:
                               text=True, timeout=timeout)
 
 
-def why_wrong(command, done, needs_gpu):
+def why_wrong(command, done, needs_gpu, needs_slurm=False):
     """What is wrong with the outcome of a command that was run, or None."""
     said = (done.stderr.strip() or done.stdout.strip())[-600:]
     if done.returncode == 0:
+        return None
+    if needs_slurm and NO_SLURM.search(done.stderr):
         return None
     if not needs_gpu:
         return f"`{command}` exits with {done.returncode}: {said}"
@@ -260,7 +265,7 @@ def run_shell_block(block, folder):
         if not ONCE.is_first(command, needs_gpu, folder.written):
             continue
         if re.match(r"(build/)?hgemm-tune\b", command):
-            reason = why_wrong(command, folder.run(command), needs_gpu)
+            reason = why_wrong(command, folder.run(command), needs_gpu, "slurm" in block.words)
         else:
             reason = why_not_set_up(command)
         if reason:
@@ -293,6 +298,7 @@ def runner_of(block):
     runners = {
         ("sh",): run_shell_block,
         ("sh", "gpu"): run_shell_block,
+        ("sh", "slurm"): run_shell_block,
         ("yaml",): read_yaml_block,
         ("json",): read_json_block,
         ("cmake",): nothing,  # CodeOfPages builds these two
@@ -384,6 +390,10 @@ class Checks(unittest.TestCase):
         self.assertIsNone(why_wrong("c", done(1, "no Hopper GPU"), needs_gpu=True))
         self.assertIsNotNone(why_wrong("c", done(2, "no Hopper GPU"), needs_gpu=True))
         self.assertIsNotNone(why_wrong("c", done(1, "disk full"), needs_gpu=True))
+        no_run = "x.sweep: there is no run.json in it"
+        self.assertIsNotNone(why_wrong("c", done(2, no_run), needs_gpu=True))
+        self.assertIsNone(why_wrong("c", done(2, no_run), needs_gpu=False, needs_slurm=True))
+        self.assertIsNotNone(why_wrong("c", done(2, "no such option"), needs_gpu=False, needs_slurm=True))
 
 
 class Documents(unittest.TestCase):
