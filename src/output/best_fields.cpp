@@ -288,6 +288,11 @@ std::vector<F> fields_of_origin() {
                 return geomean_text(values);
               },
               nullptr),
+  };
+}
+
+std::vector<F> fields_of_cards() {
+  return {
       F::of("card", "text", "", "UUID of the GPU that the row was measured on", kNeverRecorded,
             [](const BestRow& row) { return text_or_null(row.run.gpu_uuid); })
           .at(130, 11, "card",
@@ -319,7 +324,8 @@ std::vector<F> fields_of_origin() {
 std::span<const BestField> best_fields() {
   static const std::vector<BestField> kFields = [] {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
-    for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin()}) {
+    for (const auto& part :
+         {fields_of_time(), fields_of_proof(), fields_of_origin(), fields_of_cards()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -36,6 +36,10 @@ constexpr std::chrono::milliseconds kListEvery{2000};
 constexpr int kListingShare = 20;
 /// Of a cluster that is not asked (--dry-run): Slurm's default of MaxArraySize, less one.
 constexpr int kDefaultArray = 1000;
+/// Starting a task takes some ten seconds on a busy cluster.
+constexpr double kShortestShardS = 60;
+/// Tasks that run at a time where --array-limit does not say so.
+constexpr int kAssumedTasks = 64;
 
 std::string duration(double seconds) {
   if (seconds < 100) return fmt::format("{:.0f} s", seconds);
@@ -283,8 +287,13 @@ int run_on_slurm(const TuneOptions& options, const SlurmOptions& slurm_options,
   }
   const sweep::Slurm slurm;
   const int most = slurm_options.dry_run ? kDefaultArray : slurm.limits().shards();
-  sweep.plan.shards = sweep::make_shards(sweep.problems, sweep.seconds,
-                                         slurm_options.shard_minutes * 60 * sweep.plan.gpus, most);
+  const double longest_s = slurm_options.shard_minutes * 60 * sweep.plan.gpus;
+  sweep.plan.shards = sweep::make_shards(
+      sweep.problems, sweep.seconds,
+      {.longest_s = longest_s,
+       .shortest_s = std::min(longest_s, kShortestShardS * sweep.plan.gpus),
+       .tasks = slurm_options.array_limit > 0 ? slurm_options.array_limit : kAssumedTasks,
+       .most = most});
   sweep.plan.order = sweep::order_of(sweep.problems, sweep.plan.shards);
   const auto scripts = sweep::scripts(slurm_options.jobs, folder, sweep.plan.program);
   if (slurm_options.dry_run) {

@@ -106,27 +106,50 @@ std::string race_name(const GemmProblem& problem, Regime regime) {
 
 std::string shard_name(int number) { return fmt::format("{:04}", number); }
 
+namespace {
+
+/// The sizes of shards for so many seconds of work, the longest first.
+std::vector<double> tapered(double total_s, const ShardSizes& sizes) {
+  std::vector<double> wanted_s;
+  // What rounding leaves over is no shard.
+  for (double left_s = total_s; left_s > 1e-9 * total_s;) {
+    const double half_s = left_s / sizes.tasks / 2;
+    wanted_s.push_back(std::min(left_s, std::clamp(half_s, sizes.shortest_s, sizes.longest_s)));
+    left_s -= wanted_s.back();
+  }
+  if (wanted_s.empty()) wanted_s.push_back(0);
+  return wanted_s;
+}
+
+}  // namespace
+
 std::vector<Shard> make_shards(std::span<const GemmProblem> problems, std::span<const double> costs,
-                               double seconds, int most) {
-  const double total = std::accumulate(costs.begin(), costs.end(), 0.0);
-  const auto wanted = static_cast<std::size_t>(std::max(std::ceil(total / seconds), 1.0));
-  const std::size_t count =
-      std::min({wanted, problems.size(), static_cast<std::size_t>(std::max(most, 1))});
+                               ShardSizes sizes) {
+  constexpr double kGrowth = 1.25;
+  const double total_s = std::accumulate(costs.begin(), costs.end(), 0.0);
+  std::vector<double> wanted_s = tapered(total_s, sizes);
+  while (wanted_s.size() > static_cast<std::size_t>(std::max(sizes.most, 1))) {
+    sizes.shortest_s *= kGrowth;
+    sizes.longest_s = std::max(sizes.longest_s, sizes.shortest_s);
+    wanted_s = tapered(total_s, sizes);
+  }
   std::vector<std::size_t> costliest_first(problems.size());
   std::iota(costliest_first.begin(), costliest_first.end(), std::size_t{0});
   std::ranges::stable_sort(costliest_first, std::greater<>(), [&](auto i) { return costs[i]; });
   struct Load {
-    double seconds = 0;
+    double room_s = 0, seconds = 0;
     std::vector<std::size_t> problems;
   };
-  std::vector<Load> loads(count);
+  std::vector<Load> loads;
+  for (const double seconds : wanted_s) loads.emplace_back().room_s = seconds;
   for (const std::size_t i : costliest_first) {
-    // As many as any other where the costs do not tell: a shard must not be empty.
-    Load& least = *std::ranges::min_element(
-        loads, {}, [](const Load& load) { return std::pair(load.seconds, load.problems.size()); });
-    least.seconds += costs[i];
-    least.problems.push_back(i);
+    Load& emptiest = *std::ranges::max_element(loads, {}, &Load::room_s);
+    emptiest.room_s -= costs[i];
+    emptiest.seconds += costs[i];
+    emptiest.problems.push_back(i);
   }
+  std::erase_if(loads, [](const Load& load) { return load.problems.empty(); });
+  std::ranges::stable_sort(loads, std::greater<>(), &Load::seconds);
   std::vector<Shard> shards;
   for (Load& load : loads) {
     Shard& shard = shards.emplace_back();

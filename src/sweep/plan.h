@@ -25,11 +25,21 @@ struct Shard {
 /// The name of a shard's files: "0007".
 std::string shard_name(int number);
 
-/// Shards of about `seconds` each, at most `most` of them. `costs` are the predicted seconds of the
-/// problems. The costliest problem comes first, to the shard that has the least so far (4/3 of the
-/// best possible longest shard at most: Graham 1969). Within a shard, problems keep their order.
+/// How long shards take on one GPU, predicted.
+struct ShardSizes {
+  double longest_s = 900;
+  double shortest_s = 60;
+  int tasks = 1;    ///< that run at a time
+  int most = 1000;  ///< shards
+};
+
+/// Shards that shrink towards the end: each is a half of what is then left for a task, within the
+/// limits. Long ones keep the number of tasks small; short ones at the end let all tasks end at
+/// about the same time (analysis/scaling.py shows what this gains). If there are too many, the
+/// shortest become longer. The costliest problem goes first, into the shard with the most room.
+/// Within a shard, problems keep their order. `costs` are the predicted seconds of the problems.
 std::vector<Shard> make_shards(std::span<const GemmProblem> problems, std::span<const double> costs,
-                               double seconds, int most);
+                               ShardSizes sizes);
 
 /// SweepPlan::order of these problems in these shards.
 std::vector<int> order_of(std::span<const GemmProblem> problems, std::span<const Shard> shards);

@@ -72,7 +72,7 @@ std::string layer_of_study(const std::string& stem) {
   return kCommands.contains(stem) ? "study commands" : "studies";
 }
 
-/// "kernels" of kernels/common/ptx.cuh, "store" of src/store/open.h, "main" of src/main.cpp.
+/// "kernels" of kernels/common/ptx.cuh, "store" of src/store/open.h, "main" of src/main/main.cpp.
 std::string layer_of(const std::string& path) {
   const fs::path in_src = path.starts_with("src/") ? path.substr(4) : path;
   const std::string stem = in_src.stem().string();

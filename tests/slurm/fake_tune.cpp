@@ -11,8 +11,8 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "cli/program.h"
 #include "gemm/codec.h"
+#include "main/run_program.h"
 #include "tests/tune/support.h"
 
 namespace hgemm {

@@ -40,7 +40,8 @@ TEST(Shards, HaveEveryProblemOnce) {
       const auto all = problems(count);
       std::vector<double> costs;
       for (int i = 0; i < count; ++i) costs.push_back(1 + i % 13);
-      const auto shards = make_shards(all, costs, seconds, 1000);
+      const auto shards =
+          make_shards(all, costs, {.longest_s = seconds, .shortest_s = seconds / 5, .tasks = 4});
       const auto times = times_each(shards);
       EXPECT_THAT(times, SizeIs(all.size()));
       for (const auto& [problem, often] : times) EXPECT_EQ(often, 1) << problem;
@@ -52,22 +53,37 @@ TEST(Shards, HaveEveryProblemOnce) {
   }
 }
 
-TEST(Shards, AreOfTheWantedLengthAndAlike) {
+TEST(Shards, ShrinkTowardsTheEnd) {
+  const std::vector<double> costs(1000, 5.0);
+  const auto shards =
+      make_shards(problems(1000), costs, {.longest_s = 300, .shortest_s = 60, .tasks = 4});
+  EXPECT_NEAR(shards.front().seconds, 300, 5);
+  EXPECT_NEAR(shards[shards.size() - 2].seconds, 60, 5);
+  for (std::size_t i = 1; i < shards.size(); ++i) {
+    EXPECT_LE(shards[i].seconds, shards[i - 1].seconds);
+  }
+  // The last tasks that end at different times do so by little.
+  EXPECT_THAT(shards, SizeIs(AllOf(Ge(25u), Le(40u))));
+}
+
+TEST(Shards, ALongRaceHasAShardOfItsOwn) {
   std::vector<double> costs(200, 10.0);
-  costs[17] = 250;  // one that no other goes with
-  const auto shards = make_shards(problems(200), costs, 300, 1000);
-  EXPECT_THAT(shards, SizeIs(8u));  // 2240 s
-  for (const Shard& shard : shards) EXPECT_THAT(shard.seconds, AllOf(Ge(270.0), Le(290.0)));
+  costs[17] = 900;
+  const auto shards =
+      make_shards(problems(200), costs, {.longest_s = 300, .shortest_s = 60, .tasks = 4});
+  EXPECT_THAT(shards.front().problems, SizeIs(1u));
+  EXPECT_DOUBLE_EQ(shards.front().seconds, 900);
 }
 
 TEST(Shards, AreFewerWhereTheClusterAllowsFewer) {
   const std::vector<double> costs(200, 60.0);
-  EXPECT_THAT(make_shards(problems(200), costs, 60, 16), SizeIs(16u));
+  EXPECT_THAT(make_shards(problems(200), costs, {.longest_s = 60, .tasks = 100, .most = 16}),
+              SizeIs(AllOf(Ge(12u), Le(16u))));
 }
 
 TEST(Shards, OfNothingKnownStillShareTheProblems) {
   const std::vector<double> costs(9, 0.0);
-  const auto shards = make_shards(problems(9), costs, 60, 1000);
+  const auto shards = make_shards(problems(9), costs, {.longest_s = 60});
   EXPECT_THAT(times_each(shards), SizeIs(9u));
 }
 
@@ -138,7 +154,8 @@ TEST(Plan, OfAnotherVersionOrDamagedIsRefused) {
 TEST(Plan, KeepsTheOrderOfTheUser) {
   const auto all = problems(9);
   SweepPlan plan;
-  plan.shards = make_shards(all, std::vector<double>{1, 2, 9, 4, 5, 3, 7, 8, 6}, 12, 9);
+  plan.shards = make_shards(all, std::vector<double>{1, 2, 9, 4, 5, 3, 7, 8, 6},
+                            {.longest_s = 12, .shortest_s = 4});
   plan.order = order_of(all, plan.shards);
   std::vector<std::string> expected, found;
   for (const GemmProblem& problem : all) expected.push_back(to_string(problem));

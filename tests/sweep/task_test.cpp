@@ -55,8 +55,9 @@ class SweepTest : public TuneTest {
     plan.program = "/p";
     plan.regimes = std::move(regimes);
     const auto all = shapes(shapes_of_it);
+    const double size = static_cast<double>(shapes_of_it) / shards;
     plan.shards = make_shards(all, std::vector<double>(all.size(), 1.0),
-                              static_cast<double>(shapes_of_it) / shards, shards);
+                              {.longest_s = size, .shortest_s = size, .most = shards});
     return plan;
   }
   RunFolder make(const SweepPlan& plan) const { return RunFolder::create(run_, plan, {}); }

@@ -1,4 +1,4 @@
-#include "cli/program.h"
+#include "main/run_program.h"
 
 int main(int argc, char** argv) {
   return hgemm::cli::run_program(argc, argv, hgemm::cli::real_backend());

@@ -1,4 +1,4 @@
-#include "cli/program.h"
+#include "main/run_program.h"
 
 #include <fmt/format.h>
 
