@@ -48,8 +48,8 @@ class CompilingNow {
   Monitor<SharedTune>& shared_;
 };
 
-/// Waits until all kernels are compiled, or until the time; `poll` is called at each news and about
-/// ten times a second. Returns whether all are compiled.
+/// Waits until all kernels are compiled, or until the time. Polls at each news and about ten times
+/// a second. Returns whether all are compiled.
 bool wait_for_all(Monitor<SharedTune>& shared, Clock::time_point until) {
   for (;;) {
     CompileAhead* compiling = nullptr;
@@ -345,13 +345,20 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
                    .index = numbering.before,
                    .count = numbering.before + static_cast<int>(races.size()) + numbering.after,
                    .alive = {}};
-  for (const GpuContext& gpu : gpus.contexts) stage.alive.insert(gpu.gpu);
+  for (const GpuContext& gpu : gpus.contexts) {
+    if (!gpus.lost.contains(gpu.gpu)) stage.alive.insert(gpu.gpu);
+  }
+  // A race that only a lost GPU could confirm would be waited for without end.
+  stage.queue.take_impossible(stage.alive);
   shared.use([&](SharedTune& tune) {
     tune.advance =
         Advance(numbering.before_s, numbering.before_s + seconds_of(races) + numbering.after_s);
   });
   gpus.threads.run([&](std::size_t gpu) { GpuRaces(gpus.contexts[gpu], stage).run(); },
                    [&] { shared.use([](SharedTune& tune) { tune.ending = true; }); });
+  for (const GpuContext& gpu : gpus.contexts) {
+    if (!stage.alive.contains(gpu.gpu)) gpus.lost.insert(gpu.gpu);
+  }
   shared.use([&](SharedTune& tune) {
     for (const Missing& late : stage.queue.waiting()) {
       if (late.is_confirmation) continue;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Gpus {
   Monitor<SharedTune>& shared;
   Turns& turns;
   std::vector<GpuContext> contexts;
+  std::set<int> lost = {};  ///< GPUs that run no more races
   GpuThreads threads{contexts.size()};
 };
 

@@ -132,13 +132,19 @@ TEST_F(GpusTest, ALostGpuCostsItsRaceInHandOnly) {
   EXPECT_THAT(listener_.warnings, Contains(HasSubstr("left out from now on")));
 }
 
-TEST_F(GpusTest, AGpuThatIsGoneIsLeftOutAtOnce) {
+TEST_F(GpusTest, AGpuThatIsGoneIsLeftOutAtOnceAndForGood) {
   b_.before_step = [&] {
     if (b_.opened == 2) throw NoDevice("the NVIDIA driver finds no GPU that can be used: lost");
   };
+  TunePlan plan = this->plan(shapes(12), configs(4));
+  // These races are close; those of the first GPU could only be repeated on the lost one.
+  plan.confirm = true;
   SlowGpu* const two[] = {&a_, &b_};
-  EXPECT_EQ(run_on(plan(shapes(12), configs(4)), two).recorded, 12 * 4);
-  EXPECT_THAT(listener_.warnings, Contains(HasSubstr("left out from now on")));
+  EXPECT_GE(run_on(plan, two).recorded, 12 * 4);  // and what the first GPU repeats of the other's
+  const auto left_out = std::ranges::count_if(listener_.warnings, [](const std::string& text) {
+    return text.find("left out from now on") != text.npos;
+  });
+  EXPECT_EQ(left_out, 1);
 }
 
 TEST_F(GpusTest, ARaceThatTwoGpusGiveUpIsSetAside) {
