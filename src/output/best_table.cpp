@@ -55,7 +55,7 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
   });
   std::erase_if(fields, [&](const BestField* field) {
     const std::string_view name = field->name;
-    if (name == "card") return one_card;
+    if (name == "card") return one_card || !alone;
     if (name == "confirmed") return !second;
     // Side by side, not all columns fit.
     if (name == "peak_or_tbps" || name == "ties") return !alone;

@@ -334,7 +334,7 @@ class Checks(unittest.TestCase):
 
     def test_paths(self):
         page = markdown.Page("See src/gone.cpp, `docs/README.md`, kernels/x/config.h, "
-                             "`a/b_test.cpp` and src/*.cpp.\n")
+                             "`a/b_test.cpp` and src/base/*.cpp.\n")
         self.assertEqual(missing_paths(page), ["1: src/gone.cpp", "1: tests/a/b_test.cpp"])
 
     def test_links(self):
