@@ -158,10 +158,7 @@ void plan_sweep(const PlanOptions& options, SpacePlan& planned) {
         "share (3%), a number (100configs) or all",
         options.budget));
   }
-  Environment environment;
-  environment.gpu_name = device.gpu_names.front();
-  environment.sm_count = static_cast<int>(device.sms.value);
-  environment.power_limit_w = device.power_w.value;
+  const Environment environment = environment_of(device);
   const std::vector<RaceForecast> races = forecast(plan, environment);
   for (const RaceForecast& race : races) {
     const auto shape = std::ranges::find_if(planned.shapes, [&](const PlannedShape& one) {
@@ -169,16 +166,9 @@ void plan_sweep(const PlanOptions& options, SpacePlan& planned) {
     });
     if (shape != planned.shapes.end()) shape->race_s = race.seconds;
   }
-  const SweepForecast sweep = forecast_sweep(plan, environment, races, options.gpus);
   planned.sweep = PlannedSweep{.device = device.name,
                                .budget = options.budget,
-                               .gpus = sweep.gpus,
-                               .races = sweep.races,
-                               .kernels = sweep.kernels,
-                               .compile_core_hours = sweep.compile_core_hours,
-                               .gpu_hours = sweep.gpu_hours,
-                               .hours = sweep.hours,
-                               .kwh = sweep.kwh};
+                               .forecast = forecast_sweep(plan, environment, races, options.gpus)};
 }
 
 int run_plan(const PlanOptions& options) {

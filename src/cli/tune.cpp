@@ -199,6 +199,9 @@ int run_tune(const TuneOptions& options, const std::string& command_line, const 
   check_db(db);
   use_cache(options.cache, plan.compile);
   Store store = Store::open(db, Store::Mode::kReadWrite);
+  for (std::size_t i = 0; gpus.size() > 1 && i < gpus.size(); ++i) {
+    say("GPU {} of this tune is {}\n", i, gpus[i]->machine().run.gpu_uuid);
+  }
   TuneOutcome outcome;
   {
     Progress progress(stderr, gpus.size(), plan.regimes != std::vector{Regime::kSustained},

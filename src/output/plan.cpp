@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "output/text.h"
@@ -69,23 +68,17 @@ Table shapes_of(std::span<const PlannedShape> shapes) {
   return table;
 }
 
-/// "3:20 h", "12 min", "45 s"
-std::string duration_text(double hours) {
-  const auto seconds = static_cast<long>(std::lround(hours * 3600));
-  if (seconds < 120) return fmt::format("{} s", seconds);
-  if (seconds < 7200) return fmt::format("{} min", (seconds + 30) / 60);
-  return fmt::format("{}:{:02} h", seconds / 3600, seconds % 3600 / 60);
-}
-
-Table table_of(const PlannedSweep& sweep) {
+Table table_of(const PlannedSweep& planned) {
   Table table;
   table.columns = {{"predicted sweep", false}, {"", false}};
+  const SweepForecast& sweep = planned.forecast;
   table.rows = {
-      {"races", fmt::format("{} at --budget {}, on {} {}", sweep.races, sweep.budget, sweep.gpus,
-                            sweep.device)},
+      {"races", fmt::format("{} at --budget {}, on {} {}", sweep.races, planned.budget, sweep.gpus,
+                            planned.device)},
       {"compiling", fmt::format("{} kernels, {} of one core if none is in a cache", sweep.kernels,
-                                duration_text(sweep.compile_core_hours))},
-      {"racing", fmt::format("{}, {:.2f} GPU hours", duration_text(sweep.hours), sweep.gpu_hours)},
+                                duration_text(sweep.compile_core_hours * 3600))},
+      {"racing",
+       fmt::format("{}, {:.2f} GPU hours", duration_text(sweep.hours * 3600), sweep.gpu_hours)},
       {"energy", fmt::format("at most {:.2f} kWh of the GPUs", sweep.kwh)},
   };
   return table;
@@ -145,19 +138,19 @@ std::span<const Field<PlannedSweep>> planned_sweep_fields() {
       F::of("budget", "text", "", "the configs of each shape, as --budget says them", "",
             [](const PlannedSweep& sweep) { return Json(sweep.budget); }),
       F::of("gpus", "integer", "", "number of GPUs", "",
-            [](const PlannedSweep& sweep) { return Json(sweep.gpus); }),
+            [](const PlannedSweep& sweep) { return Json(sweep.forecast.gpus); }),
       F::of("races", "integer", "", "races, one for each shape and regime", "",
-            [](const PlannedSweep& sweep) { return Json(sweep.races); }),
+            [](const PlannedSweep& sweep) { return Json(sweep.forecast.races); }),
       F::of("kernels", "integer", "", "kernels to compile, if none is in a cache", "",
-            [](const PlannedSweep& sweep) { return Json(sweep.kernels); }),
+            [](const PlannedSweep& sweep) { return Json(sweep.forecast.kernels); }),
       F::of("compile_core_hours", "number", "h", "time of one CPU core for all kernels", "",
-            [](const PlannedSweep& sweep) { return Json(sweep.compile_core_hours); }),
+            [](const PlannedSweep& sweep) { return Json(sweep.forecast.compile_core_hours); }),
       F::of("gpu_hours", "number", "h", "time of one GPU for all races", "",
-            [](const PlannedSweep& sweep) { return Json(sweep.gpu_hours); }),
+            [](const PlannedSweep& sweep) { return Json(sweep.forecast.gpu_hours); }),
       F::of("hours", "number", "h", "time of the races on all GPUs, after compiling", "",
-            [](const PlannedSweep& sweep) { return Json(sweep.hours); }),
+            [](const PlannedSweep& sweep) { return Json(sweep.forecast.hours); }),
       F::of("kwh", "number", "kWh", "energy of the GPUs, racing at their power limit", "",
-            [](const PlannedSweep& sweep) { return Json(sweep.kwh); }),
+            [](const PlannedSweep& sweep) { return Json(sweep.forecast.kwh); }),
   };
   return kFields;
 }

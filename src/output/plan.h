@@ -11,6 +11,7 @@
 #include "output/fields.h"
 #include "output/style.h"
 #include "search/space.h"
+#include "tune/forecast.h"
 
 namespace hgemm {
 
@@ -22,11 +23,10 @@ struct PlannedShape {
   std::optional<double> race_s = {};  ///< predicted time of its race on one GPU
 };
 
-/// The predicted cost of tuning the shapes (tune/forecast.h).
+/// The predicted cost of tuning the shapes on GPUs of a device.
 struct PlannedSweep {
   std::string device, budget;
-  std::size_t gpus = 1, races = 0, kernels = 0;
-  double compile_core_hours = 0, gpu_hours = 0, hours = 0, kwh = 0;
+  SweepForecast forecast;
 };
 
 struct SpacePlan {

@@ -33,6 +33,12 @@ std::string dates_text(std::span<const BestRow* const> rows) {
   return one_line(from == to ? from : from + " to " + to);
 }
 
+std::string duration_text(double seconds) {
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
 std::string shape_text(const GemmProblem& problem) {
   return problem.tag.empty() ? to_string(problem)
                              : to_string(problem) + " " + one_line(problem.tag);

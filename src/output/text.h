@@ -25,6 +25,9 @@ std::string environment_text(const Environment& environment);
 /// "2026-11-20" or "2026-11-20 to 2026-11-21"; `rows` must not be empty.
 std::string dates_text(std::span<const BestRow* const> rows);
 
+/// "45 s", "12 min", "3.4 h"
+std::string duration_text(double seconds);
+
 /// "2048x4096x4096 prefill/qkv"
 std::string shape_text(const GemmProblem& problem);
 

@@ -16,6 +16,7 @@
 #include "base/temporary_folders.h"
 #include "base/text.h"
 #include "output/emit.h"
+#include "output/text.h"
 #include "program/signals.h"
 #include "program/sweep_plan.h"
 #include "program/writable.h"
@@ -34,18 +35,13 @@ constexpr std::chrono::seconds kAskEvery{60};
 /// The run folder may be on a busy file server, so it is listed less often where that takes long.
 constexpr std::chrono::milliseconds kListEvery{2000};
 constexpr int kListingShare = 20;
-/// Of a cluster that is not asked (--dry-run): Slurm's default of MaxArraySize, less one.
+/// The largest number of shards that --dry-run assumes, because it asks no cluster: Slurm's default
+/// of MaxArraySize, less one.
 constexpr int kDefaultArray = 1000;
 /// Starting a task takes some ten seconds on a busy cluster.
 constexpr double kShortestShardS = 60;
 /// Tasks that run at a time where --array-limit does not say so.
 constexpr int kAssumedTasks = 64;
-
-std::string duration(double seconds) {
-  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
 
 /// "llama7b-20260102T030405.sweep"
 std::string default_folder(const TuneOptions& options) {
@@ -153,7 +149,7 @@ void print_plan(const Sweep& sweep) {
   fmt::print("about {:.2g} GPU hours on {} (predicted, without compiling)\n", plan.seconds() / 3600,
              assumed_environment().gpu_name);
   fmt::print("{} shards; the longest takes about {} on {} GPU{}\n", plan.shards.size(),
-             duration(longest / plan.gpus), plan.gpus, plan.gpus == 1 ? "" : "s");
+             duration_text(longest / plan.gpus), plan.gpus, plan.gpus == 1 ? "" : "s");
 }
 
 void print_dry_run(const Sweep& sweep, const SlurmOptions& slurm, const fs::path& folder,
@@ -205,7 +201,7 @@ std::string progress_of(const SweepState& state) {
   }
   const auto left = state.time_left();
   if (left && state.left() > 0) {
-    text += fmt::format(", about {} left", duration(static_cast<double>(left->count())));
+    text += fmt::format(", about {} left", duration_text(static_cast<double>(left->count())));
   }
   return text;
 }
@@ -341,7 +337,7 @@ void print_status(const RunFolder& run, const sweep::Slurm& slurm) {
   const auto left = state.time_left();
   if (left && state.left() > 0) {
     fmt::print("time   about {} left, at the pace of the last {} races\n",
-               duration(static_cast<double>(left->count())),
+               duration_text(static_cast<double>(left->count())),
                std::min<std::size_t>(state.published.size(), 200));
   }
   for (const auto& [kind, what] : {std::pair(RaceState::kSetAside, "aside  "),

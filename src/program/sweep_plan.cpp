@@ -19,6 +19,7 @@
 #include "program/devices.h"
 #include "program/report.h"
 #include "program/search.h"
+#include "search/figures.h"
 #include "tune/forecast.h"
 
 namespace hgemm::cli {
@@ -85,16 +86,7 @@ bool has_learning_search(const TunePlan& plan) {
 }  // namespace
 
 Environment assumed_environment() {
-  const Device device = choose_devices(known_devices(), "h200").front();
-  Environment environment;
-  environment.gpu_name = device.gpu_names.front();
-  environment.compute_major = 9;
-  environment.sm_count = static_cast<int>(device.sms.value);
-  environment.l2_bytes = static_cast<std::int64_t>(device.l2_mb.value * 1024 * 1024);
-  environment.memory_bytes = static_cast<std::int64_t>(device.memory_gb.value * 1e9);
-  environment.max_sm_mhz = static_cast<int>(device.boost_mhz.value);
-  environment.power_limit_w = device.power_w.value;
-  return environment;
+  return environment_of(choose_devices(known_devices(), "h200").front());
 }
 
 Sweep sweep_of(TuneOptions options, const SlurmOptions& slurm, const std::string& command_line) {

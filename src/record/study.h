@@ -58,7 +58,7 @@ struct Series {
 };
 
 struct Study {
-  std::string kind;  ///< name of a study in the registry: "micro"
+  std::string kind;  ///< name of a study in the registry: "micro"; or "pace" (tune/pace_check.h)
   /// Label of the microbenchmark, the config (probed builds say so), the ladder step, the baseline
   /// or the chain.
   std::string label;

@@ -146,6 +146,12 @@ const Trial* find_ok(const Race& race, std::string_view label) {
   return found == race.trials.end() ? nullptr : &*found;
 }
 
+Contender contender_of(const RecordedRace& recorded, const Trial& trial) {
+  const Trial* cublas = find_ok(recorded.race, kCublasLabel);
+  return {&recorded, &trial, cublas, median_of(trial.samples, &Sample::time_us),
+          cublas ? ratio_over(paired(*cublas, trial)) : std::nullopt};
+}
+
 /// Final status of each config, from the newest race that has it.
 using Ended = std::map<std::string_view, Status>;
 
@@ -187,14 +193,12 @@ std::vector<Contender> contenders(const Pool& pool, const Ended& ended, Stage st
   std::vector<Contender> all;
   std::set<std::string_view> known;
   for (const RecordedRace* recorded : pool.races() | std::views::reverse) {
-    const Trial* cublas = find_ok(recorded->race, kCublasLabel);
     for (const Trial& trial : recorded->race.trials) {
       if (trial.status != Status::kOk || trial.stage != stage) continue;
       if (!pool.has(*recorded, trial)) continue;
       if (trial.samples.empty() || ended.at(trial.label) != Status::kOk) continue;
       if (!known.insert(trial.label).second) continue;
-      all.push_back({recorded, &trial, cublas, median_of(trial.samples, &Sample::time_us),
-                     cublas ? ratio_over(paired(*cublas, trial)) : std::nullopt});
+      all.push_back(contender_of(*recorded, trial));
     }
   }
   // Before the clock has settled, ratios differ by up to 7 % (results/h200/budget-60s.db).
@@ -274,17 +278,12 @@ std::optional<SecondCard> second_card(const Contender& winner, const Pool& pool,
     if (recorded->race.timing.brief != winner.race->race.timing.brief) continue;
     const Trial* own = find_ok(recorded->race, winner.trial->label);
     if (own == nullptr || !pool.has(*recorded, *own)) continue;
-    const auto contender = [&](const Trial& trial) {
-      const Trial* cublas = find_ok(recorded->race, kCublasLabel);
-      return Contender{recorded, &trial, cublas, median_of(trial.samples, &Sample::time_us),
-                       cublas ? ratio_over(paired(*cublas, trial)) : std::nullopt};
-    };
     std::vector<Contender> met;
     for (const Trial* rival : met_in_final(recorded->race, *own)) {
-      if (pool.has(*recorded, *rival)) met.push_back(contender(*rival));
+      if (pool.has(*recorded, *rival)) met.push_back(contender_of(*recorded, *rival));
     }
     if (met.empty()) continue;
-    met.insert(met.begin(), contender(*own));
+    met.insert(met.begin(), contender_of(*recorded, *own));
     const Contender& best =
         *std::ranges::min_element(met, objective == Objective::kEnergy ? thriftier : faster);
     const std::optional<Ratio> ratio = ratio_over(paired(*best.trial, *own));
@@ -302,6 +301,7 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   const std::vector<Sample>& samples = winner.trial->samples;
   row.run = winner.race->run;
   row.started_utc = winner.race->started_utc;
+  row.race_uid = winner.race->uid;
   row.kernel_id = winner.trial->kernel_id;
   row.label = winner.trial->label;
   row.stage = winner.trial->stage;

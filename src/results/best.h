@@ -55,6 +55,7 @@ struct BestRow {
   Environment environment;
   RunInfo run;  ///< card, host and program of the winner's race
   std::string started_utc;
+  std::string race_uid;              ///< of the winner's race; empty without a label
   std::optional<std::string> label;  ///< nullopt: no config ended ok at this problem
   std::string kernel_id;             ///< Trial::kernel_id of the winner
   /// kFinal: the winner was measured to the end. kScreen: no config was, so the winner is the

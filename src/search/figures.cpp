@@ -33,4 +33,16 @@ CostFigures cost_figures(std::span<const Device> devices, const Environment& env
   return figures;
 }
 
+Environment environment_of(const Device& device) {
+  Environment environment;
+  environment.gpu_name = device.gpu_names.front();
+  environment.compute_major = 9;
+  environment.sm_count = static_cast<int>(device.sms.value);
+  environment.l2_bytes = static_cast<std::int64_t>(device.l2_mb.value * 1048576);
+  environment.memory_bytes = static_cast<std::int64_t>(device.memory_gb.value * 1e9);
+  environment.max_sm_mhz = static_cast<int>(device.boost_mhz.value);
+  environment.power_limit_w = device.power_w.value;
+  return environment;
+}
+
 }  // namespace hgemm

@@ -16,4 +16,8 @@ CostFigures cost_figures(const Device& device);  ///< sustained, at the device's
 CostFigures cost_figures(std::span<const Device> devices, const Environment& environment,
                          Regime regime);
 
+/// The environment of a GPU of this device, as far as it is known without one: no driver, no
+/// libraries.
+Environment environment_of(const Device& device);
+
 }  // namespace hgemm

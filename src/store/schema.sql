@@ -179,13 +179,13 @@ CREATE TABLE attempt (
   started_utc  TEXT    NOT NULL
 ) STRICT;
 
--- A finding of a study command (micro, probe, counters, ladder, chain) about one subject; it ends
--- in one status. A study is recorded at once, complete.
+-- A finding of a study command (micro, probe, counters, ladder, chain), or of a tune's pace check
+-- (pace), about one subject; it ends in one status. A study is recorded at once, complete.
 CREATE TABLE study (
   id              INTEGER PRIMARY KEY,
   uid             TEXT    NOT NULL UNIQUE CHECK (length(uid) = 32),  -- the same in every database
   run_id          INTEGER NOT NULL REFERENCES run (id),
-  kind            TEXT    NOT NULL,  -- name of a study in the program's registry
+  kind            TEXT    NOT NULL,  -- pace, or name of a study in the program's registry
   label           TEXT    NOT NULL,  -- of a microbenchmark, config, ladder step, baseline or chain
   problem_id      INTEGER REFERENCES problem (id),  -- NULL: it has no problem or, as a chain,
                                                     -- several

@@ -23,19 +23,14 @@ double median_time_us(const Trial& trial) {
 /// The winner, and the configs near it that it met in the final of its race.
 std::vector<KernelConfig> close_configs(const BestRow& row, std::span<const RecordedRace> races) {
   std::vector<KernelConfig> configs = {parse_label(*row.label)};
-  for (const RecordedRace& recorded : races) {
-    if (recorded.started_utc != row.started_utc || recorded.run != row.run) continue;
-    const Race& race = recorded.race;
-    if (race.regime != row.regime || !race.problem.same_problem(row.problem)) continue;
-    const auto winner = std::ranges::find(race.trials, *row.label, &Trial::label);
-    if (winner == race.trials.end()) continue;
-    std::vector<const Trial*> met = met_in_final(race, *winner);
-    std::ranges::sort(met, {}, [](const Trial* trial) { return median_time_us(*trial); });
-    for (const Trial* trial : met) {
-      if (configs.size() == kMostConfigs) break;
-      if (median_time_us(*trial) * (1 - kCloseMargin) > median_time_us(*winner)) break;
-      configs.push_back(parse_label(trial->label));
-    }
+  const Race& race = std::ranges::find(races, row.race_uid, &RecordedRace::uid)->race;
+  const Trial& winner = *std::ranges::find(race.trials, *row.label, &Trial::label);
+  std::vector<const Trial*> met = met_in_final(race, winner);
+  std::ranges::sort(met, {}, [](const Trial* trial) { return median_time_us(*trial); });
+  for (const Trial* trial : met) {
+    if (configs.size() == kMostConfigs) break;
+    if (median_time_us(*trial) * (1 - kCloseMargin) > median_time_us(winner)) break;
+    configs.push_back(parse_label(trial->label));
   }
   return configs;
 }
