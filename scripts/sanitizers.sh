@@ -27,7 +27,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON \
 build=build-$preset
 
 # What the tests need to know: scripts/*.supp say what is not reported, and why.
-export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+# Crashes are left to the parent, which tells their signal; tests crash children on purpose.
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:handle_segv=0:handle_abort=0
 export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export TSAN_OPTIONS=suppressions=$root/scripts/tsan.supp:halt_on_error=1:second_deadlock_stack=1
@@ -39,7 +40,10 @@ if ((${#stems[@]} == 0)) && [[ $kind == thread ]]; then
 fi
 if ((${#stems[@]} == 0)); then
   cmake --build --preset "$preset"
-  ctest --test-dir "$build" -L cpu -j "$(nproc)" --output-on-failure
+  # Left out: CUPTI's libraries ask for RTLD_DEEPBIND, which sanitizers refuse; one test limits the
+  # CPU time of the program; Slurm's daemons start tasks that this shell's options do not reach.
+  ctest --test-dir "$build" -L cpu -j "$(nproc)" --output-on-failure \
+    -E 'CuptiHost|FiveHundredPredictionsAreNoLongWait|^slurm$'
   exit
 fi
 

@@ -135,7 +135,7 @@ CompileCounts compile_jobs(const Request& request, const CompileOptions& options
     run_in_children(
         batch.size(), pool,
         [&](std::size_t i) { return request.jobs.job(request.source_of(batch[i].index)); },
-        [&](std::size_t i, Answer answer) {
+        [&](std::size_t i, PoolAnswer answer) {
           auto& [index, build] = batch[i];
           std::optional<CompilerOutput> output;
           if (answer.failure.empty()) output = output_from(answer.message, answer.failure);

@@ -19,29 +19,29 @@ struct Slot {
 };
 
 /// Ends a child that owes an answer.
-Answer give_up(Slot& slot, const std::string& reason) {
+PoolAnswer give_up(Slot& slot, const std::string& reason) {
   slot.child.reset();
   slot.request.reset();
   return {nullptr, reason};
 }
 
-Answer timed_out(Slot& slot, const PoolOptions& options) {
+PoolAnswer timed_out(Slot& slot, const PoolOptions& options) {
   return give_up(slot, fmt::format("the compile process was killed after {:g} s",
                                    std::chrono::duration<double>(options.timeout).count()));
 }
 
-Answer garbled(Slot& slot) {
+PoolAnswer garbled(Slot& slot) {
   return give_up(slot, "the compile process's answer was not understood");
 }
 
-Answer ended(Slot& slot, const PoolOptions& options) {
+PoolAnswer ended(Slot& slot, const PoolOptions& options) {
   return give_up(slot,
                  fmt::format("the compile process ended: {}", slot.child->wait(options.grace)));
 }
 
 /// Sends the slot a request. Returns an answer only if that failed.
-std::optional<Answer> start(Slot& slot, std::size_t request, const nlohmann::json& message,
-                            const PoolOptions& options) {
+std::optional<PoolAnswer> start(Slot& slot, std::size_t request, const nlohmann::json& message,
+                                const PoolOptions& options) {
   if (!slot.child) slot.child = std::make_unique<Child>(options.command);
   slot.request = request;
   slot.deadline = steady_clock::now() + options.timeout;
@@ -54,11 +54,11 @@ std::optional<Answer> start(Slot& slot, std::size_t request, const nlohmann::jso
 }
 
 /// The slot's answer or failure; none while it is still working.
-std::optional<Answer> poll_answer(Slot& slot, const PoolOptions& options) {
+std::optional<PoolAnswer> poll_answer(Slot& slot, const PoolOptions& options) {
   try {
     if (auto message = slot.child->channel().receive(steady_clock::now())) {
       slot.request.reset();
-      return Answer{std::move(*message), ""};
+      return PoolAnswer{std::move(*message), ""};
     }
   } catch (const ChannelClosed&) {
     return ended(slot, options);
@@ -86,7 +86,7 @@ void wait_for_any(const std::vector<Slot>& slots) {
 
 void run_in_children(std::size_t count, const PoolOptions& options,
                      const std::function<nlohmann::json(std::size_t)>& make_request,
-                     const std::function<void(std::size_t, Answer)>& done) {
+                     const std::function<void(std::size_t, PoolAnswer)>& done) {
   std::vector<Slot> slots(std::min(count, static_cast<std::size_t>(std::max(options.children, 1))));
   std::size_t next = 0;
   for (std::size_t finished = 0; finished < count;) {

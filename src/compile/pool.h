@@ -22,7 +22,7 @@ struct PoolOptions {
   std::chrono::milliseconds grace = Child::kGrace;
 };
 
-struct Answer {
+struct PoolAnswer {
   nlohmann::json message;
   /// Why there is no message (the child ended, was too slow, or sent none); empty if there is one.
   std::string failure;
@@ -34,6 +34,6 @@ struct Answer {
 /// the call returns.
 void run_in_children(std::size_t count, const PoolOptions& options,
                      const std::function<nlohmann::json(std::size_t)>& make_request,
-                     const std::function<void(std::size_t, Answer)>& done);
+                     const std::function<void(std::size_t, PoolAnswer)>& done);
 
 }  // namespace hgemm

@@ -9,7 +9,7 @@
 
 namespace hgemm {
 
-Verdict judge(const Comparison& found, const GemmProblem& problem, int roundings) {
+Verdict judge(const OutputComparison& found, const GemmProblem& problem, int roundings) {
   Verdict verdict;
   verdict.tolerance = problem.tolerance(roundings);
   verdict.error = static_cast<double>(found.max_error);

@@ -14,7 +14,7 @@ HGEMM_HOST_DEVICE constexpr bool is_within(float error, float tolerance) {
 }
 
 /// Counts of a comparison with the reference on the GPU.
-struct Comparison {
+struct OutputComparison {
   float max_error;         ///< largest |out - ref| / (|ref| + 1) over the elements that are numbers
   unsigned guard_writes;   ///< elements of guard rows and padding where the poison was overwritten
   unsigned long long bad;  ///< elements for which is_within() is false
@@ -24,6 +24,6 @@ struct Comparison {
 /// Correct if no element is bad, nothing else was written, and the largest error is within the
 /// problem's tolerance for outputs that are rounded `roundings` times. The error is checked again
 /// here, so that the verdict does not depend on the tolerance that the GPU was given.
-Verdict judge(const Comparison& found, const GemmProblem& problem, int roundings);
+Verdict judge(const OutputComparison& found, const GemmProblem& problem, int roundings);
 
 }  // namespace hgemm

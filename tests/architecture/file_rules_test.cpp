@@ -1,10 +1,13 @@
-// How long files and functions are, which folders name no kernel family, and what cli/ holds. The
-// rules are tried on made-up files first, then on the real ones.
+// How long files and functions are, which folders name no kernel family, what cli/ holds, and that
+// no two headers define a type of one name. The rules are tried on made-up files first, then on the
+// real ones.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -150,6 +153,33 @@ std::string repeated(const std::string& line, int times) {
   return text;
 }
 
+/// Types that several headers define in one namespace: "hgemm::Answer in a.h, b.h". The linker
+/// merges their inline functions, also where no file includes both: a destructor of one type then
+/// destroys objects of the other (AddressSanitizer found that).
+Strings types_of_several_headers(const Sources& sources) {
+  static const std::regex kNamespace("(namespace [\\w:]+) \\{");
+  static const std::regex kType("(?:struct|class|enum class) (\\w+)(?: : [^;{]+| final)? \\{.*");
+  std::map<std::string, std::set<std::string>> headers;
+  for (const auto& [path, text] : sources) {
+    if (!path.ends_with(".h")) continue;
+    Strings scope;
+    for (const Line& line : lines_of(text)) {
+      if (line.indent > 0) continue;
+      std::smatch match;
+      const std::string code(line.text);
+      if (std::regex_match(code, match, kNamespace)) scope.push_back(match[1]);
+      if (code.starts_with("}  // namespace") && !scope.empty()) scope.pop_back();
+      if (!std::regex_match(code, match, kType)) continue;
+      headers[fmt::format("{}, {}", fmt::join(scope, ", "), match[1].str())].insert(path);
+    }
+  }
+  Strings found;
+  for (const auto& [type, files] : headers) {
+    if (files.size() > 1) found.push_back(fmt::format("{} in {}", type, fmt::join(files, ", ")));
+  }
+  return found;
+}
+
 TEST(FileRules, LongFilesAreFound) {
   EXPECT_THAT(long_files({{"src/base/long.cpp", std::string(601, '\n')},
                           {"src/base/short.cpp", std::string(600, '\n')},
@@ -198,6 +228,20 @@ TEST(FileRules, WhatIsNoCommandIsFound) {
                                   {"src/cli/seed.cpp", "\nint seed() { return 0; }\n"},
                                   {"src/program/seed.cpp", ""}}),
               ElementsAre("src/cli/progress.h", "src/cli/seed.cpp"));
+}
+
+TEST(FileRules, TypesOfSeveralHeadersAreFound) {
+  const std::string answer =
+      "namespace hgemm {\nstruct Answer {\n  int a;\n};\n}  // namespace hgemm\n";
+  const std::string other = "namespace other {\nstruct Answer {\n};\n}  // namespace other\n";
+  EXPECT_THAT(types_of_several_headers({{"a.h", answer}, {"b.h", answer}, {"c.h", other}}),
+              ElementsAre("namespace hgemm, Answer in a.h, b.h"));
+  EXPECT_THAT(types_of_several_headers({{"a.h", answer}, {"b.h", "struct Answer;\n"}}), IsEmpty());
+}
+
+TEST(FileRules, NoTwoHeadersDefineATypeOfOneName) {
+  EXPECT_THAT(types_of_several_headers(sources_in({"src", "kernels", "package", "include"})),
+              IsEmpty());
 }
 
 TEST(FileRules, NoFileIsTooLong) {

@@ -40,16 +40,16 @@ int play(int fd) {
 }
 
 /// The answers to these requests.
-std::vector<Answer> ask(const std::vector<std::string>& requests, int children) {
+std::vector<PoolAnswer> ask(const std::vector<std::string>& requests, int children) {
   PoolOptions options;
   options.command = {kThisProgram, "play"};
   options.children = children;
   options.timeout = 500ms;
   options.grace = 100ms;
-  std::vector<Answer> answers(requests.size());
+  std::vector<PoolAnswer> answers(requests.size());
   run_in_children(
       requests.size(), options, [&](std::size_t i) { return json(requests[i]); },
-      [&](std::size_t i, Answer answer) { answers[i] = std::move(answer); });
+      [&](std::size_t i, PoolAnswer answer) { answers[i] = std::move(answer); });
   return answers;
 }
 
@@ -63,7 +63,7 @@ TEST(Pool, AChildThatHangsOrTalksNonsenseCostsOneRequest) {
           {"print", "answer was not understood"}}) {
       SCOPED_TRACE(how);
       const auto start = std::chrono::steady_clock::now();
-      const std::vector<Answer> answers = ask({"answer", how, "answer", "answer"}, children);
+      const std::vector<PoolAnswer> answers = ask({"answer", how, "answer", "answer"}, children);
       EXPECT_LT(std::chrono::steady_clock::now() - start, 15s);
       for (const std::size_t good : {0u, 2u, 3u}) {
         EXPECT_EQ(answers[good].failure, "");

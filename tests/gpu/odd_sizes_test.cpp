@@ -76,7 +76,7 @@ class OddSizesTest : public GpuTest {
     b_ = DeviceMemory(count * kInputBytes);
     d_ = DeviceMemory(guarded * sizeof(float));
     reference_ = DeviceMemory(count * sizeof(float));
-    result_ = DeviceMemory(sizeof(Comparison));
+    result_ = DeviceMemory(sizeof(OutputComparison));
   }
 
   Operands operands(const Draw& draw) const {

@@ -263,9 +263,8 @@ TEST_F(MergeTest, ASelectionTakesItsRacesAndWhatBelongsToThem) {
   ASSERT_THAT(read("burst.db").races(), SizeIs(1u));
   EXPECT_EQ(text_of(read("burst.db").races()[0]), text_of(read("a.db").races()[1]));
   std::set<std::string> kernels;
-  for (const Trial& trial : read("burst.db").races()[0].race.trials) {
-    kernels.insert(trial.kernel_id);
-  }
+  const std::vector<RecordedRace> merged = read("burst.db").races();
+  for (const Trial& trial : merged[0].race.trials) kernels.insert(trial.kernel_id);
   for (const BuildFacts& facts : read("burst.db").builds()) {
     EXPECT_TRUE(kernels.contains(facts.identity())) << facts.name;
   }

@@ -201,8 +201,8 @@ class JobScript : public testing::Test {
   /// $notes is the folder of notes, $6 the attempt.
   int run(const std::string& task, const std::string& signals = "", int restart = 0) const {
     program("task", "echo start >>'" + path("starts") + "'\nn=$(wc -l <'" + path("starts") +
-                        "')\nnotes='" + path("run/attempts/0001") + "'\ntouch '" + path("running") +
-                        "'\n" + task);
+                        "')\nnotes='" + path("run/attempts/0001") + "'\nready() { touch '" +
+                        path("running") + "'; }\n" + task);
     files_.write("job.sh", scripts(options(), path("run"), path("bin/task")).at("job.sh"));
     const std::string command =
         "cd '" + files_.folder().string() + "'\nrm -f running\nPATH='" + path("bin") +
@@ -219,7 +219,8 @@ class JobScript : public testing::Test {
     }
     return out;
   }
-  /// Shell: waits until the task runs, then signals the script.
+  /// Shell: waits until the task calls `ready`, which it does once its trap is set; then signals
+  /// the script.
   std::string when_running(const std::string& signal) const {
     return "while [ ! -e '" + path("running") + "' ]; do sleep 0.01; done; kill -" + signal +
            " $job";
@@ -247,21 +248,21 @@ TEST_F(JobScript, ADeathIsRecordedAndTheTaskStartsAgain) {
 }
 
 TEST_F(JobScript, TermStopsTheTaskAndDoesNotRequeue) {
-  const std::string task = "trap 'exit 75' TERM; for i in {1..1000}; do sleep 0.01; done";
+  const std::string task = "trap 'exit 75' TERM; ready; for i in {1..1000}; do sleep 0.01; done";
   EXPECT_EQ(run(task, when_running("TERM")), 143);
   EXPECT_TRUE(exists("run/attempts/0001/77.0.0.stopped"));
   EXPECT_FALSE(exists("requeued"));
 }
 
 TEST_F(JobScript, TheTimeLimitRequeues) {
-  const std::string task = "trap 'exit 75' TERM; for i in {1..1000}; do sleep 0.01; done";
+  const std::string task = "trap 'exit 75' TERM; ready; for i in {1..1000}; do sleep 0.01; done";
   EXPECT_EQ(run(task, when_running("USR2")), 143);
   EXPECT_EQ(text("requeued"), "requeue 77_1\n");
   EXPECT_TRUE(exists("run/attempts/0001/77.0.0.stopped"));
 }
 
 TEST_F(JobScript, ALimitThatIsTooShortForARaceEnds) {
-  const std::string task = "trap 'exit 76' TERM; for i in {1..1000}; do sleep 0.01; done";
+  const std::string task = "trap 'exit 76' TERM; ready; for i in {1..1000}; do sleep 0.01; done";
   for (const int restart : {0, 1}) EXPECT_EQ(run(task, when_running("USR2"), restart), 143);
   EXPECT_EQ(run(task, when_running("USR2"), 2), 1);
   EXPECT_EQ(text("requeued"), "requeue 77_1\nrequeue 77_1\n");
@@ -270,7 +271,7 @@ TEST_F(JobScript, ALimitThatIsTooShortForARaceEnds) {
 
 TEST_F(JobScript, ATaskThatDiesWhileItIsStoppedIsNotBlamed) {
   const std::string task =
-      "touch \"$notes/r-sustained@$6\"; trap 'kill -KILL $$' TERM; "
+      "touch \"$notes/r-sustained@$6\"; trap 'kill -KILL $$' TERM; ready; "
       "for i in {1..1000}; do sleep 0.01; done";
   EXPECT_EQ(run(task, when_running("TERM")), 143);
   EXPECT_FALSE(exists("run/attempts/0001/77.0.0.died"));

@@ -214,7 +214,7 @@ class Measurement {
 
 ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, const Gpu& device,
                      const Stream& stream)
-    : problems_(links.begin(), links.end()), comparison_(sizeof(Comparison)) {
+    : problems_(links.begin(), links.end()), comparison_(sizeof(OutputComparison)) {
   double needed = static_cast<double>(reference_bytes(links)) + kReservedBytes;
   for (const GemmProblem& problem : links) {
     needed += problem.bytes() + static_cast<double>(output_bytes(problem));
