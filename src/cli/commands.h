@@ -17,6 +17,9 @@ namespace hgemm::cli {
 /// Adds the default command. `command_line` is recorded with a command's measurements.
 void add_tune(CLI::App& program, Command& chosen, const std::string& command_line,
               const Backend& backend);
+/// Adds `race`: a tune against peers.
+void add_race(CLI::App& program, Command& chosen, const std::string& command_line,
+              const Backend& backend);
 void add_plan(CLI::App& program, Command& chosen);
 void add_best(CLI::App& program, Command& chosen);
 void add_compare(CLI::App& program, Command& chosen);

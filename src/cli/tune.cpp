@@ -15,13 +15,12 @@
 #include "families/family.h"
 #include "gemm/codec.h"
 #include "program/current.h"
-#include "program/progress.h"
+#include "program/measure.h"
 #include "program/recorded.h"
 #include "program/report.h"
 #include "program/signals.h"
 #include "program/slurm.h"
 #include "program/tune_options.h"
-#include "program/writable.h"
 #include "results/best.h"
 
 namespace hgemm::cli {
@@ -31,43 +30,6 @@ namespace {
 bool any_unsolved(std::span<const BestRow> rows) {
   return std::ranges::any_of(
       rows, [](const BestRow& row) { return !row.label && !why_no_kernel(row.problem); });
-}
-
-/// The trials that did not end ok, by status, with the first case of each. A rejected kernel is a
-/// finding, too.
-void print_failures(std::span<const RecordedRace> races, std::span<const GemmProblem> problems) {
-  struct Failures {
-    int count = 0;
-    std::string first;
-  };
-  std::map<Status, Failures> by_status;
-  for (const RecordedRace& recorded : races) {
-    const Race& race = recorded.race;
-    const bool asked_for = std::ranges::any_of(
-        problems, [&](const GemmProblem& problem) { return problem.same_problem(race.problem); });
-    if (!asked_for) continue;
-    for (const Trial& trial : race.trials) {
-      if (trial.status == Status::kOk || is_baseline(trial.label)) continue;
-      Failures& failures = by_status[trial.status];
-      if (++failures.count > 1) continue;
-      failures.first = fmt::format("{} at {}: {}", trial.label, to_string(race.problem),
-                                   trial.message.substr(0, trial.message.find('\n')));
-    }
-  }
-  for (const auto& [status, failures] : by_status) {
-    say("failed: {} {}, first {}\n", failures.count, to_string(status), failures.first);
-  }
-}
-
-// Bad outputs are refused before anything is created, so nothing is left half-written.
-
-void check_db(const std::string& path) {
-  const auto db_folder = std::filesystem::absolute(path).parent_path();
-  if (!std::filesystem::is_directory(db_folder) || !can_write_into(db_folder)) {
-    throw InputError(
-        fmt::format("database {}: {} is not a folder that can be written; choose another with --db",
-                    path, db_folder.string()));
-  }
 }
 
 /// The options that apply only to a measurement: its database, its time limit, its search. Recorded
@@ -157,12 +119,6 @@ int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::s
   return any_unsolved(rows) ? 1 : 0;
 }
 
-std::vector<Measurer*> pointers_to(const std::vector<std::unique_ptr<Measurer>>& gpus) {
-  std::vector<Measurer*> pointers;
-  for (const auto& gpu : gpus) pointers.push_back(gpu.get());
-  return pointers;
-}
-
 int run_tune(const TuneOptions& options, const std::string& command_line, const Backend& backend) {
   const auto start = std::chrono::steady_clock::now();
   const Style style = style_of(options.tables, parse_format(options.format));
@@ -182,10 +138,9 @@ int run_tune(const TuneOptions& options, const std::string& command_line, const 
 
   StopSignals stop;
   std::vector<std::unique_ptr<Measurer>> gpus;
-  Environment environment;
   try {
-    gpus = backend.open_gpus(options.devices);
-    environment = gpus.front()->machine().environment;
+    gpus = backend.open_gpus(options.devices, plan.peers);
+    gpus.front()->machine();
   } catch (const NoDevice& reason) {
     if (options.require_gpu) throw;
     check_content_of_db(options);
@@ -195,30 +150,11 @@ int run_tune(const TuneOptions& options, const std::string& command_line, const 
         fmt::format("No Hopper GPU here ({}): nothing is measured now.", reason.what()));
   }
 
-  const std::string db = options.db.value_or(kDefaultDatabase);
-  check_db(db);
-  use_cache(options.cache, plan.compile);
-  Store store = Store::open(db, Store::Mode::kReadWrite);
-  for (std::size_t i = 0; gpus.size() > 1 && i < gpus.size(); ++i) {
-    say("GPU {} of this tune is {}\n", i, gpus[i]->machine().run.gpu_uuid);
-  }
-  TuneOutcome outcome;
-  {
-    Progress progress(stderr, gpus.size(), plan.regimes != std::vector{Regime::kSustained},
-                      plan.search ? plan.search->deadline : std::nullopt);
-    outcome = tune(plan, pointers_to(gpus), store, backend.compiler, progress,
-                   [&] { return stop.received().has_value(); });
-  }
-  if (const auto signal = stop.received()) {
-    say("stopped; {} trials of this run are in {}. The same command goes on from there.\n",
-        outcome.recorded, db);
-    return 128 + *signal;
-  }
-  auto races = store.races(environment);
-  if (options.is_restricted()) keep_configs(races, plan.configs);
-  const auto rows = best_for(aim, races, plan.problems, current_among(store.builds()));
-  print_failures(races, plan.problems);
-  return print_outcome(plan, outcome, db, rows, style);
+  Measured measured = measure(options, plan, gpus, backend, stop);
+  if (measured.stopped_by) return 128 + *measured.stopped_by;
+  const auto rows = best_for(aim, measured.races, plan.problems, current_among(measured.builds));
+  print_failures(measured.races, plan.problems);
+  return print_outcome(plan, measured.outcome, measured.db, rows, style);
 }
 
 }  // namespace

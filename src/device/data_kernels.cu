@@ -74,6 +74,22 @@ __device__ float2 normal_pair(std::uint32_t word_0, std::uint32_t word_1) {
   return make_float2(radius * cosine, radius * sine);
 }
 
+/// The finaliser of MurmurHash3 (A. Appleby), a bijection of 64-bit words.
+__device__ std::uint64_t mixed(std::uint64_t word) {
+  word = (word ^ (word >> 33)) * 0xff51afd7ed558ccdULL;
+  word = (word ^ (word >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return word ^ (word >> 33);
+}
+
+__global__ void fingerprint_kernel(unsigned long long* sum, const std::uint16_t* words,
+                                   std::int64_t count) {
+  std::uint64_t own = 0;
+  for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
+    own += mixed(static_cast<std::uint64_t>(i) << 16 | words[i]);
+  }
+  atomicAdd(sum, static_cast<unsigned long long>(own));
+}
+
 template <typename T>
 __global__ void fill_normal_kernel(T* data, std::int64_t count, float sigma, std::uint64_t seed,
                                    std::uint32_t stream_id) {
@@ -148,7 +164,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename T>
-__global__ void compare_kernel(Comparison* result, const T* d, const float* reference,
+__global__ void compare_kernel(OutputComparison* result, const T* d, const float* reference,
                                ProblemExtents extents, float tolerance) {
   float max_error = 0;
   unsigned long long bad = 0;
@@ -175,7 +191,7 @@ __global__ void compare_kernel(Comparison* result, const T* d, const float* refe
 
 /// `Word` is the unsigned integer of an element's size. The poison has all bits set.
 template <typename Word>
-__global__ void guard_kernel(Comparison* result, const Word* before, const Word* after,
+__global__ void guard_kernel(OutputComparison* result, const Word* before, const Word* after,
                              std::int64_t guard) {
   static_assert(kPoisonByte == 0xff);
   constexpr auto kPoison = static_cast<Word>(~Word{0});
@@ -188,7 +204,7 @@ __global__ void guard_kernel(Comparison* result, const Word* before, const Word*
 }
 
 template <typename Word>
-__global__ void padding_kernel(Comparison* result, const Word* d, ProblemExtents extents) {
+__global__ void padding_kernel(OutputComparison* result, const Word* d, ProblemExtents extents) {
   constexpr auto kPoison = static_cast<Word>(~Word{0});
   const std::int64_t gap = extents.ldd - extents.n;
   std::uint32_t writes = 0;
@@ -233,6 +249,13 @@ void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64
   check(cudaGetLastError(), "poisoning what lies between rows");
 }
 
+void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cudaStream_t stream) {
+  const auto words = static_cast<std::int64_t>(bytes / sizeof(std::uint16_t));
+  fingerprint_kernel<<<kBlocks, kThreads, 0, stream>>>(
+      reinterpret_cast<unsigned long long*>(sum), static_cast<const std::uint16_t*>(data), words);
+  check(cudaGetLastError(), "fingerprinting inputs");
+}
+
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,
                         const ProblemExtents& extents, cudaStream_t stream) {
   const std::int64_t tiles =
@@ -245,10 +268,10 @@ void multiply_reference(float* reference, const void* a, const void* b, DataType
   check(cudaGetLastError(), "computing the reference");
 }
 
-void compare(Comparison* result, const void* d, const float* reference,
+void compare(OutputComparison* result, const void* d, const float* reference,
              const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,
              cudaStream_t stream) {
-  const Comparison nothing_yet{0, 0, 0, ~0ull};
+  const OutputComparison nothing_yet{0, 0, 0, ~0ull};
   check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
         "preparing the comparison");
   with_element(output, [&]<typename T>(T*) {

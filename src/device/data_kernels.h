@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/common/extents.h"
@@ -24,9 +25,13 @@ void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,
                         const ProblemExtents& extents, cudaStream_t stream);
 
+/// Adds to `sum` a hash of each 16-bit word and its position. Equal sums: equal content. `bytes` is
+/// even, `sum` is device memory.
+void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cudaStream_t stream);
+
 /// Compares D[m x n] with the reference, and counts writes in `guard` elements before its first row
 /// and after its last, and in the padding between its rows. `result` is device memory.
-void compare(Comparison* result, const void* d, const float* reference,
+void compare(OutputComparison* result, const void* d, const float* reference,
              const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,
              cudaStream_t stream);
 

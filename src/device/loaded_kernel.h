@@ -22,7 +22,7 @@ namespace hgemm {
 /// take 16 GiB.
 class WorkspacePool {
  public:
-  enum class Use : std::uint8_t { kPartials, kPackedA, kPackedB };
+  enum class Use : std::uint8_t { kPartials, kPackedA, kPackedB, kPeer };
 
   /// A block of at least `bytes` bytes; requests of similar size for the same use share one. A new
   /// block is filled with 0xff, which is a NaN for every type, so that no kernel benefits from what

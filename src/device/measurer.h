@@ -48,9 +48,10 @@ class Measurer {
   virtual Machine machine() = 0;
 
   struct Opened {
-    std::vector<std::string> baselines;  ///< labels, ready to be timed: cublas, cublaslt.0, ...
-    std::vector<Prepared> prepared;      ///< one per baseline (message names the algorithm)
-    Timing timing;                       ///< how all samples at this problem are launched
+    std::vector<std::string>
+        baselines;                   ///< labels, ready to be timed: cublas, cublaslt.0, ..., peers
+    std::vector<Prepared> prepared;  ///< one per baseline (message says which algorithm)
+    Timing timing;                   ///< how all samples at this problem are launched
   };
   /// Opens a problem: allocates and fills inputs (fresh data from `seed`), computes the reference,
   /// and prepares the baselines. Baselines in `without` are neither launched nor listed. Closes the

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "device/cuda.h"
@@ -26,8 +27,8 @@ int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_
 
 /// Compares D with a reference. D is correct if every element is within the problem's tolerance
 /// (NaN never is) and the poison around D (data_kernels.h) is untouched: in `guard_rows` before its
-/// first row and after its last, and in all padding. `comparison` has room for one Comparison.
-/// Waits for the stream.
+/// first row and after its last, and in all padding. `comparison` has room for one
+/// OutputComparison. Waits for the stream.
 Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
                      std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
                      const Stream& stream);
@@ -55,17 +56,25 @@ class ProblemData {
   /// judge_output() for set 0.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
+  /// Restores the inputs if a launch has changed them, and tells whether one had. Waits for the
+  /// stream.
+  bool restore_inputs(const Stream& stream);
+
  private:
   struct Set {
     DeviceMemory a, b, d;
   };
-  void allocate_and_fill(int sets, std::uint64_t seed, const Stream& stream);
+  void allocate(int sets);
+  void fill_inputs(const Stream& stream);
+  std::uint64_t fingerprint(const Stream& stream) const;
 
   GemmProblem problem_;
+  std::uint64_t seed_;
   bool cold_ = false;
   std::vector<Set> sets_;
   DeviceMemory reference_;
   DeviceMemory comparison_;
+  std::optional<std::uint64_t> fingerprint_;  ///< of the inputs; none: it was not needed yet
 };
 
 }  // namespace hgemm

@@ -20,13 +20,31 @@ Prepared launch_failure(const Error& error) {
   return {.status = Status::kLaunchFailed, .message = error.what(), .verdict = {}};
 }
 
+/// What a baseline is, and why it failed if it did.
+std::string described(const std::string& description, const Prepared& prepared) {
+  if (prepared.status == Status::kOk || description.empty()) {
+    return description.empty() ? prepared.message : description;
+  }
+  return fmt::format("{}: {}", description, prepared.message);
+}
+
+/// Loading a peer may load large libraries, and preparing a variant may compile it.
+constexpr double kPeerLoadMs = 3000;
+
 bool is_light(const GemmProblem& problem) { return problem.intensity() <= protocol::kLightLoad; }
 
 }  // namespace
 
+template <class Enqueue>
+Verdict Session::verdict_of(const Enqueue& enqueue, int roundings) {
+  data_.poison(stream_);
+  enqueue();
+  return data_.verify(stream_, roundings);
+}
+
 Session::Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
                  const Nvml* nvml, OnStep on_step, const std::set<std::string>& without,
-                 Effort effort)
+                 Effort effort, const PeersInRace& peers)
     : data_(problem, seed, device, stream_),
       sampler_(stream_, {.sets = data_.sets(), .light = is_light(problem), .effort = effort},
                device, nvml, std::move(on_step)) {
@@ -36,12 +54,81 @@ Session::Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& devi
     if (without.contains(baseline.label)) continue;
     const std::string description = baseline.candidate->describe();
     Prepared prepared = check_candidate(baseline.label, std::move(baseline.candidate));
-    prepared.message = prepared.status == Status::kOk
-                           ? description
-                           : fmt::format("{}: {}", description, prepared.message);
-    opened_.baselines.push_back(baseline.label);
-    opened_.prepared.push_back(std::move(prepared));
+    prepared.message = described(description, prepared);
+    open_baseline(baseline.label, std::move(prepared));
   }
+  for (const Peer& peer : peers.peers) open_peer(peer, *peers.loaded, without);
+}
+
+void Session::open_baseline(const std::string& label, Prepared prepared) {
+  opened_.baselines.push_back(label);
+  opened_.prepared.push_back(std::move(prepared));
+}
+
+/// Opens all variants of a peer. A peer that has none leaves one trial that says why.
+void Session::open_peer(const Peer& peer, LoadedPeers& loaded,
+                        const std::set<std::string>& without) {
+  if (without.contains(peer.label())) return;
+  sampler_.announce("loading", peer.label(), kPeerLoadMs);
+  std::shared_ptr<const LoadedPeer> library;
+  int variants = 0;
+  try {
+    library = loaded.get(peer);
+    variants = library->variants(data_.problem());
+  } catch (const Error& error) {
+    return open_baseline(peer.label(), launch_failure(error));
+  }
+  if (variants == 0) {
+    open_baseline(peer.label(), {.status = Status::kInvalidConfig,
+                                 .message = "the peer does not compute this problem",
+                                 .verdict = {}});
+  }
+  for (int variant = 0; variant < variants; ++variant) {
+    const std::string label = peer.label(variant);
+    if (!without.contains(label)) open_baseline(label, check_peer(label, library, variant));
+  }
+}
+
+Prepared Session::check_peer(const std::string& label, std::shared_ptr<const LoadedPeer> peer,
+                             int variant) {
+  sampler_.announce("preparing", label, kPeerLoadMs);
+  std::unique_ptr<Candidate> candidate;
+  Prepared prepared;
+  std::string description;
+  try {
+    candidate = make_peer_candidate(std::move(peer), variant, data_, workspaces_);
+    description = candidate->describe();
+    sampler_.announce("the first launch", label, 0);
+    const auto launch = [&] { candidate->launch(0, stream_.get()); };
+    const int roundings = candidate->roundings();
+    prepared.verdict = verdict_of(launch, roundings);
+    if (prepared.verdict.correct) {
+      // What is timed is a graph. It lacks what a peer does on another stream or on the host.
+      sampler_.announce("the first replay", label, 0);
+      const Graph graph = Graph::capture(stream_, launch);
+      prepared.verdict = verdict_of([&] { graph.launch(stream_); }, roundings);
+      if (!prepared.verdict.correct) {
+        prepared.verdict.message =
+            "correct when launched, wrong when captured into a graph and replayed: " +
+            prepared.verdict.message;
+      }
+    }
+    if (data_.restore_inputs(stream_)) {
+      prepared.verdict.correct = false;
+      prepared.verdict.message = "it changed its inputs A or B";
+    }
+    if (prepared.verdict.correct) {
+      prepared.estimate_us = sampler_.estimate_us(*candidate);
+      sampler_.add(label, std::move(candidate), prepared.estimate_us);
+    } else {
+      prepared.status = Status::kWrongResult;
+      prepared.message = prepared.verdict.message;
+    }
+  } catch (const Error& error) {
+    prepared = launch_failure(error);
+  }
+  prepared.message = described(description, prepared);
+  return prepared;
 }
 
 Prepared Session::prepare(const std::string& label, const Kernel& kernel, const Cubin& cubin) {
@@ -75,9 +162,8 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
   sampler_.announce("the first launch", label, 0);
   Prepared prepared;
   try {
-    data_.poison(stream_);
-    candidate->launch(0, stream_.get());
-    prepared.verdict = data_.verify(stream_, candidate->roundings());
+    prepared.verdict =
+        verdict_of([&] { candidate->launch(0, stream_.get()); }, candidate->roundings());
     if (!prepared.verdict.correct) {
       prepared.status = Status::kWrongResult;
       prepared.message = prepared.verdict.message;

@@ -11,21 +11,29 @@
 #include "device/candidate.h"
 #include "device/measurer.h"
 #include "device/nvml.h"
+#include "device/peer.h"
 #include "device/problem_data.h"
 #include "device/sampler.h"
 
 namespace hgemm {
+
+/// The peers that take part, and this process's copies of them.
+struct PeersInRace {
+  std::span<const Peer> peers = {};
+  LoadedPeers* loaded = nullptr;  ///< not null if there are peers
+};
 
 /// The in-process part of Measurer: the same calls with the same contracts, but CudaError if the
 /// GPU fails. worker/remote.h runs it in a process of its own. rounds(), settle() and energy()
 /// throw std::invalid_argument for a label that is not prepared.
 class Session {
  public:
-  /// Prepares all baselines, except those in `without`. Without `nvml`, samples have no power,
-  /// temperature and events.
+  /// Prepares all baselines, except those in `without`; those of peers come last. Without `nvml`,
+  /// samples have no power, temperature and events.
   Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
           const Nvml* nvml = nullptr, OnStep on_step = nullptr,
-          const std::set<std::string>& without = {}, Effort effort = Effort::kFull);
+          const std::set<std::string>& without = {}, Effort effort = Effort::kFull,
+          const PeersInRace& peers = {});
   Session(const Session&) = delete;  // candidates hold references to the data
   Session& operator=(const Session&) = delete;
 
@@ -44,6 +52,13 @@ class Session {
   std::optional<Energy> energy(const std::string& label) { return sampler_.energy(label); }
 
  private:
+  void open_baseline(const std::string& label, Prepared prepared);
+  void open_peer(const Peer& peer, LoadedPeers& loaded, const std::set<std::string>& without);
+  Prepared check_peer(const std::string& label, std::shared_ptr<const LoadedPeer> peer,
+                      int variant);
+  /// The verdict on what `enqueue` puts into the output of set 0.
+  template <class Enqueue>
+  Verdict verdict_of(const Enqueue& enqueue, int roundings);
   /// Runs it once on poisoned output, compares the output, and adds it to the sampler.
   Prepared check_candidate(const std::string& label, std::unique_ptr<Candidate> candidate);
 

@@ -120,6 +120,7 @@ int parse_and_run(int argc, char** argv, const std::string& command_line, const 
   program.require_subcommand(0, 1);
   Command command;
   add_tune(program, command, command_line, backend);
+  add_race(program, command, command_line, backend);
   add_plan(program, command);
   add_best(program, command);
   add_compare(program, command);

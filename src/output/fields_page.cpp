@@ -7,6 +7,7 @@
 
 #include "output/best_fields.h"
 #include "output/comparison_fields.h"
+#include "output/contest_fields.h"
 #include "output/fields.h"
 #include "output/plan.h"
 #include "output/table.h"
@@ -37,6 +38,14 @@ std::vector<Section> sections() {
        texts_of(comparison_fields())},
       {"compare.repeatability", "compare: repeatability",
        "An object of the list `repeatability` has these fields.", texts_of(repeatability_fields())},
+      {"race", "race: bouts",
+       "`hgemm-tune race --format json` is an object: `bouts`, `scores` and `exclusions` are lists "
+       "of objects. An object of `bouts` has these fields; `--format csv` has them as columns.",
+       texts_of(bout_fields())},
+      {"race.scores", "race: scores", "An object of the list `scores` has these fields.",
+       texts_of(score_fields())},
+      {"race.exclusions", "race: exclusions",
+       "An object of the list `exclusions` has these fields.", texts_of(exclusion_fields())},
       {"plan", "plan", "`hgemm-tune plan --format json` is an object with these fields.",
        texts_of(plan_fields())},
       {"plan.shapes", "plan: shapes", "An object of the list `shapes` has these fields.",

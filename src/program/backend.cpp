@@ -8,7 +8,7 @@ namespace hgemm::cli {
 
 Backend real_backend() {
   return {.open_gpus =
-              [](const std::string& devices) {
+              [](const std::string& devices, const std::vector<Peer>& peers) {
                 const std::vector<VisibleGpu> chosen = choose_gpus(list_gpus(), devices);
                 std::vector<std::unique_ptr<Measurer>> gpus;
                 for (const VisibleGpu& gpu : chosen) {
@@ -17,8 +17,8 @@ Backend real_backend() {
                         "GPU's own\n",
                         gpu.index, gpu.uuid);
                   }
-                  gpus.push_back(
-                      std::make_unique<RemoteMeasurer>(kWorkerCommand, WorkerLimits{}, gpu.uuid));
+                  gpus.push_back(std::make_unique<RemoteMeasurer>(kWorkerCommand, WorkerLimits{},
+                                                                  gpu.uuid, peers));
                 }
                 return gpus;
               },

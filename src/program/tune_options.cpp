@@ -15,6 +15,7 @@
 #include "program/configs.h"
 #include "program/devices.h"
 #include "program/help.h"
+#include "program/peers.h"
 #include "program/search.h"
 #include "program/seed.h"
 #include "search/space.h"
@@ -138,6 +139,7 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
   plan.only_suitable = options.configs.empty();
   check_problems(plan.problems, plan.configs, plan.only_suitable);
   plan.regimes = aim.regimes;
+  plan.peers = parse_peers(options.peers);
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
   plan.search = search_of(options, plan.energy, start);
   plan.confirm = options.confirm > 1;

@@ -25,6 +25,7 @@ struct TuneOptions {
   ShapeOptions problems;
   std::optional<std::string> space;
   std::vector<std::string> configs;
+  std::vector<std::string> peers;  ///< program/peers.h; only of the race command
   std::optional<std::string> strategy;
   std::optional<std::string> budget;
   std::string devices;  ///< program/gpus.h

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/peer.h"
 
 namespace hgemm {
 namespace {
@@ -92,6 +93,8 @@ std::string clock_event_names(std::uint64_t events) {
 }
 
 bool is_cublaslt(std::string_view label) { return label.starts_with(kCublasLtPrefix); }
-bool is_baseline(std::string_view label) { return label == kCublasLabel || is_cublaslt(label); }
+bool is_baseline(std::string_view label) {
+  return label == kCublasLabel || is_cublaslt(label) || is_peer(label);
+}
 
 }  // namespace hgemm

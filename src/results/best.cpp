@@ -1,5 +1,7 @@
 #include "results/best.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "families/family.h"
+#include "record/peer.h"
 
 namespace hgemm {
 namespace {
@@ -222,13 +225,15 @@ void fill_cublas(BestRow& row, const Contender& winner) {
   for (const Pair& pair : pairs) row.clock_events |= pair.baseline->clock_events.value_or(0);
 }
 
-/// The fastest by ratio within rounds. An eliminated algorithm shares only a few rounds with the
-/// winner, so it counts only where none was measured to the end.
-void fill_cublaslt(BestRow& row, const Contender& winner) {
+/// The fastest of a library by ratio within rounds; null if none has a round with the winner. A
+/// candidate that was eliminated shares only a few rounds with the winner, so it counts only where
+/// none was measured to the end.
+template <class IsOfLibrary>
+const Trial* fastest_of(const Contender& winner, const IsOfLibrary& is_of_library) {
   const Trial* best = nullptr;
   std::pair<bool, double> best_rank;
   for (const Trial& trial : winner.race->race.trials) {
-    if (trial.status != Status::kOk || !is_cublaslt(trial.label)) continue;
+    if (trial.status != Status::kOk || !is_of_library(trial.label)) continue;
     const Pairs pairs = paired(trial, *winner.trial);
     if (pairs.empty()) continue;
     const std::pair rank{trial.stage != Stage::kFinal, median(time_ratios(pairs))};
@@ -236,12 +241,46 @@ void fill_cublaslt(BestRow& row, const Contender& winner) {
     best = &trial;
     best_rank = rank;
   }
+  return best;
+}
+
+void fill_cublaslt(BestRow& row, const Contender& winner) {
+  const Trial* best = fastest_of(winner, is_cublaslt);
   if (best == nullptr) return;
   const Pairs pairs = paired(*best, *winner.trial);
   row.cublaslt_label = best->label;
   row.cublaslt = ratio_over(pairs);
   row.cublaslt_time_us = baseline_time_us(pairs);
   row.cublaslt_joules = joules_of(best);
+}
+
+void fill_peers(BestRow& row, const Contender& winner) {
+  std::set<std::string_view> names;
+  for (const Trial& trial : winner.race->race.trials) {
+    if (is_peer(trial.label)) names.insert(peer_name(trial.label));
+  }
+  const Trial* cublaslt = fastest_of(winner, is_cublaslt);
+  for (const std::string_view name : names) {
+    PeerResult& peer = row.peers.emplace_back(PeerResult{.name = std::string(name)});
+    const auto is_of_peer = [name](std::string_view label) {
+      return is_peer(label) && peer_name(label) == name;
+    };
+    const Trial* best = fastest_of(winner, is_of_peer);
+    if (best == nullptr) {
+      const auto failed = std::ranges::find_if(winner.race->race.trials, is_of_peer, &Trial::label);
+      peer.message = fmt::format("{}: {}", to_string(failed->status), failed->message);
+      continue;
+    }
+    const Pairs pairs = paired(*best, *winner.trial);
+    peer.label = best->label;
+    peer.message = best->message;
+    peer.time_us = baseline_time_us(pairs);
+    peer.winner = ratio_over(pairs);
+    if (winner.cublas_trial != nullptr) {
+      peer.cublas = ratio_over(paired(*winner.cublas_trial, *best));
+    }
+    if (cublaslt != nullptr) peer.cublaslt = ratio_over(paired(*cublaslt, *best));
+  }
 }
 
 /// `ratio` is the ratio of the finalist to the winner. A finalist that cannot be told apart is a
@@ -325,11 +364,13 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   }
   fill_cublas(row, winner);
   fill_cublaslt(row, winner);
+  fill_peers(row, winner);
 
   if (row.stage == Stage::kFinal) {
     fill_finalists(row, ranked, objective);
     return;
   }
+  row.peers.clear();  // screening compares configs only
   for (std::optional<Ratio>* r : {&row.cublas, &row.cublaslt}) {
     if (*r) (*r)->interval = {kNaN, kNaN};
   }

@@ -47,6 +47,19 @@ struct SecondCard {
   bool agrees = false;          ///< the row's winner is the best there, or ties with it
 };
 
+/// The fastest variant of a peer in the race of a row's winner.
+struct PeerResult {
+  std::string name;
+  /// Of the fastest variant. Empty: none took part to a sample; `message` then says why.
+  std::string label = {};
+  std::string message = {};            ///< what the variant is, or why there is none
+  std::optional<double> time_us = {};  ///< median, in the rounds of the winner
+  std::optional<Ratio> winner =
+      {};  ///< the peer's time over the winner's; above 1 the winner is faster
+  std::optional<Ratio> cublas = {};    ///< cublas' time over the peer's; above 1 the peer is faster
+  std::optional<Ratio> cublaslt = {};  ///< the same with the row's cuBLASLt algorithm
+};
+
 /// The best verified config of one problem and regime, with its measurements. A problem that was
 /// requested but never recorded has no `started_utc`, no environment and no trials.
 struct BestRow {
@@ -74,6 +87,7 @@ struct BestRow {
   std::optional<Ratio> cublaslt;
   std::optional<double> cublas_time_us, cublaslt_time_us;
   std::string cublaslt_label;
+  std::vector<PeerResult> peers;  ///< of the winner's race, by name
   std::optional<double> sm_mhz;
   /// Fraction of the dense tensor peak at sm_mhz: sm_count x 4096 x clock.
   std::optional<double> peak_fraction;

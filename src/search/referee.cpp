@@ -1,18 +1,20 @@
 #include "search/referee.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <set>
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "record/peer.h"
 #include "search/racing.h"
 
 namespace hgemm {
 namespace {
 
 double half_width(const Interval& interval) { return (interval.high - interval.low) / 2; }
+
+const std::string kConfigs;  ///< the group of configs
 
 /// The ratio of each round.
 std::vector<double> ratios(const std::vector<double>& of, const std::vector<double>& to) {
@@ -41,12 +43,9 @@ Referee::Referee(std::span<const std::string> labels, const RacePolicy& policy)
       random_(policy.seed),
       phase_(policy.screen_rounds > 0 ? Stage::kScreen : Stage::kFinal) {
   for (const std::string& label : labels) {
-    const Group group = label == kCublasLabel ? Group::kCublas
-                        : is_cublaslt(label)  ? Group::kCublasLt
-                                              : Group::kConfig;
-    entries_.push_back({label, group, {}});
+    entries_.push_back({label, group_of(label), {}});
   }
-  finished_ = members(Group::kConfig).empty();
+  finished_ = members(kConfigs).empty();
 }
 
 std::vector<std::string> Referee::next_round() {
@@ -72,7 +71,7 @@ std::vector<std::string> Referee::end_round(const std::map<std::string, Sample>&
 std::set<std::string> Referee::sure_to_leave(const std::map<std::string, Sample>& so_far) const {
   std::set<std::string> leaving;
   if (phase_ != Stage::kScreen || rounds_ > 0) return leaving;
-  for (const Group group : {Group::kConfig, Group::kCublasLt}) {
+  for (const Group& group : groups()) {
     std::vector<std::pair<double, const Entry*>> measured;
     for (const Entry* entry : members(group)) {
       const auto found = so_far.find(entry->label);
@@ -87,7 +86,20 @@ std::set<std::string> Referee::sure_to_leave(const std::map<std::string, Sample>
   return leaving;
 }
 
-std::vector<const Referee::Entry*> Referee::members(Group group) const {
+Referee::Group Referee::group_of(const std::string& label) {
+  if (is_cublaslt(label)) return "cublaslt";
+  if (is_peer(label)) return std::string(kPeerPrefix) + std::string(peer_name(label));
+  return is_baseline(label) ? label : kConfigs;
+}
+
+std::vector<Referee::Group> Referee::groups() const {
+  std::set<Group> groups;
+  for (const Entry& entry : entries_) groups.insert(entry.group);
+  groups.erase(std::string(kCublasLabel));
+  return {groups.begin(), groups.end()};
+}
+
+std::vector<const Referee::Entry*> Referee::members(const Group& group) const {
   std::vector<const Entry*> out;
   for (const Entry& entry : entries_) {
     if (entry.group == group) out.push_back(&entry);
@@ -96,12 +108,12 @@ std::vector<const Referee::Entry*> Referee::members(Group group) const {
 }
 
 const Referee::Entry& Referee::cublas() const {
-  const auto entry = std::ranges::find(entries_, Group::kCublas, &Entry::group);
+  const auto entry = std::ranges::find(entries_, kCublasLabel, &Entry::group);
   if (entry == entries_.end()) throw Error("a round has no sample of cublas: there are no ratios");
   return *entry;
 }
 
-std::vector<const Referee::Entry*> Referee::ranked_by_ratio(Group group) const {
+std::vector<const Referee::Entry*> Referee::ranked_by_ratio(const Group& group) const {
   auto ranked = members(group);
   std::map<const Entry*, double> ratio;
   for (const Entry* entry : ranked)
@@ -115,9 +127,8 @@ void Referee::remove(const std::vector<std::string>& labels) {
   std::erase_if(entries_, [&](const Entry& entry) { return out.contains(entry.label); });
 }
 
-std::size_t Referee::places(Group group) const {
-  return static_cast<std::size_t>(group == Group::kConfig ? policy_.finalists
-                                                          : policy_.lt_finalists);
+std::size_t Referee::places(const Group& group) const {
+  return static_cast<std::size_t>(group == kConfigs ? policy_.finalists : policy_.lt_finalists);
 }
 
 double Referee::noise() const {
@@ -130,13 +141,13 @@ std::vector<std::string> Referee::screen() {
   const bool semifinal = rounds_ > policy_.screen_rounds;
   const double noise = semifinal ? this->noise() : 0;
   std::vector<std::string> eliminated;
-  for (const Group group : {Group::kConfig, Group::kCublasLt}) {
+  for (const Group& group : groups()) {
     auto ranked = members(group);
     if (ranked.empty()) continue;
     const auto time_us = [](const Entry* entry) { return median(entry->times_us); };
     std::ranges::stable_sort(ranked, {}, time_us);
     const Entry& leader = *ranked[0];
-    if (group == Group::kConfig) update_standing(leader);
+    if (group == kConfigs) update_standing(leader);
 
     const double most_allowed_us = this->most_allowed_us(time_us(&leader));
     const std::size_t most_kept = this->most_kept(group);
@@ -150,7 +161,7 @@ std::vector<std::string> Referee::screen() {
     }
   }
   remove(eliminated);
-  finished_ = members(Group::kConfig).empty();
+  finished_ = members(kConfigs).empty();
   if (is_screened()) {
     phase_ = Stage::kFinal;
     rounds_ = 0;
@@ -159,24 +170,23 @@ std::vector<std::string> Referee::screen() {
   return eliminated;
 }
 
-std::size_t Referee::most_kept(Group group) const {
+std::size_t Referee::most_kept(const Group& group) const {
   if (rounds_ < policy_.screen_rounds) return entries_.size();
   if (rounds_ >= policy_.screen_rounds + policy_.semifinal_rounds) return places(group);
-  const int semifinalists =
-      group == Group::kConfig ? policy_.semifinalists : policy_.lt_semifinalists;
+  const int semifinalists = group == kConfigs ? policy_.semifinalists : policy_.lt_semifinalists;
   return std::max(static_cast<std::size_t>(semifinalists), places(group));
 }
 
 bool Referee::is_screened() const {
-  return rounds_ >= policy_.screen_rounds &&
-         std::ranges::all_of(std::array{Group::kConfig, Group::kCublasLt},
-                             [&](Group group) { return members(group).size() <= places(group); });
+  return rounds_ >= policy_.screen_rounds && std::ranges::all_of(groups(), [&](const Group& group) {
+           return members(group).size() <= places(group);
+         });
 }
 
 std::vector<std::string> Referee::eliminate_slow() {
   const double noise = this->noise();
   std::vector<std::string> eliminated;
-  for (const Group group : {Group::kConfig, Group::kCublasLt}) {
+  for (const Group& group : groups()) {
     const auto ranked = ranked_by_ratio(group);
     for (const Entry* entry : ranked) {
       const auto to_leader = ratios(entry->times_us, ranked[0]->times_us);
@@ -193,7 +203,7 @@ std::vector<std::string> Referee::eliminate_slow() {
 /// are known, and the leader is either distinguished from the runner-up or known to be equal. Also
 /// true if a limit is reached.
 bool Referee::is_decided() {
-  const auto ranked = ranked_by_ratio(Group::kConfig);
+  const auto ranked = ranked_by_ratio(kConfigs);
   if (ranked.empty()) return true;
   const Entry& leader = *ranked[0];
   update_standing(leader);
@@ -202,9 +212,9 @@ bool Referee::is_decided() {
   if (final_s_ >= policy_.max_final_s) return true;
 
   std::vector<const Entry*> baselines{&cublas()};
-  // The fastest cuBLASLt algorithm is the second baseline in reports.
-  if (const auto algorithms = ranked_by_ratio(Group::kCublasLt); !algorithms.empty()) {
-    baselines.push_back(algorithms[0]);
+  // Reports compare with the fastest of each library.
+  for (const Group& group : groups()) {
+    if (group != kConfigs) baselines.push_back(ranked_by_ratio(group).front());
   }
   const double sure = policy_.interval_half_width;
   for (const Entry* baseline : baselines) {

@@ -31,11 +31,11 @@ struct RacePolicy {
   int screen_rounds = 3;  ///< rounds that candidates must survive; 0: all are finalists
   /// After each round, keep candidates within this ratio of the fastest.
   double screen_keep_ratio = 0.85;
-  int semifinalists = 24;  ///< configs that compete for places in the final after these rounds
-  int lt_semifinalists = 8;
+  int semifinalists = 24;    ///< configs that compete for places in the final after these rounds
+  int lt_semifinalists = 8;  ///< algorithms of cuBLASLt, and variants of each peer
   int semifinal_rounds = 6;  ///< further rounds of screening for them; 0: no semifinal
   int finalists = 8;         ///< configs that go on to the final
-  int lt_finalists = 3;      ///< cuBLASLt algorithms that go on
+  int lt_finalists = 3;      ///< cuBLASLt algorithms that go on, and variants of each peer
   int min_rounds = 9;        ///< least number of final rounds of a candidate that stays
   int max_rounds = 40;
   double max_final_s = 15;  ///< total time of samples in the final; min_rounds take precedence
@@ -57,9 +57,9 @@ struct RacePolicy {
 RacePolicy in_brief(RacePolicy policy, int visits = 1);
 
 /// Runs a race by telling the caller which candidates to measure next. Labels distinguish configs,
-/// cuBLASLt algorithms and cublas. Configs are compared with configs and algorithms with
-/// algorithms, so that a problem where cuBLAS is far ahead still has a best config. cublas always
-/// stays.
+/// cublas, cuBLASLt algorithms and the variants of each peer. Configs are compared with configs and
+/// the others with those of their library, so that a problem where cuBLAS is far ahead still has a
+/// best config. cublas always stays.
 class Referee {
  public:
   Referee(std::span<const std::string> labels, const RacePolicy& policy);
@@ -97,22 +97,26 @@ class Referee {
   const Standing& standing() const { return standing_; }
 
  private:
-  enum class Group { kConfig, kCublasLt, kCublas };
+  /// "" for configs; otherwise cublas, cublaslt, or a peer's name in labels.
+  using Group = std::string;
   struct Entry {
     std::string label;
     Group group;
     std::vector<double> times_us;  ///< one value per round of this phase, so that entries align
   };
 
-  std::vector<const Entry*> members(Group group) const;
+  static Group group_of(const std::string& label);
+  /// Those whose members compete with one another: all but that of cublas.
+  std::vector<Group> groups() const;
+  std::vector<const Entry*> members(const Group& group) const;
   double most_allowed_us(double fastest_us) const { return fastest_us / policy_.screen_keep_ratio; }
   const Entry& cublas() const;
   /// Fastest first, by the ratio to cublas and not by time: a ratio within a round is free of
   /// drift, and it is the reported result.
-  std::vector<const Entry*> ranked_by_ratio(Group group) const;
+  std::vector<const Entry*> ranked_by_ratio(const Group& group) const;
   void remove(const std::vector<std::string>& labels);
-  std::size_t places(Group group) const;     ///< in the final
-  std::size_t most_kept(Group group) const;  ///< after this round of screening
+  std::size_t places(const Group& group) const;     ///< in the final
+  std::size_t most_kept(const Group& group) const;  ///< after this round of screening
   double noise() const;
   std::vector<std::string> screen();
   bool is_screened() const;  ///< whether all that are left have a place in the final

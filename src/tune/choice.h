@@ -23,8 +23,8 @@ struct Missing {
   std::size_t later = 0;  ///< number of configs that the second stage will propose
   /// GPUs that must not run the race, by their position in the list that tune() got.
   std::set<int> avoids = {};
-  std::size_t given_up = 0;      ///< GPUs that could not finish it
-  bool is_confirmation = false;  ///< races configs again that have ended on another GPU
+  std::size_t given_up = 0;  ///< GPUs that could not finish it
+  bool is_rematch = false;   ///< races configs again that have ended
 
   RaceToCome to_come() const { return {problem, regime, launch_us, configs.size(), space, energy}; }
 };

@@ -18,6 +18,9 @@ namespace {
 /// samples of 16384^3 with their rest take three seconds.
 constexpr std::size_t kRestedPart = 64;
 
+/// Variants of a peer that may take the measurer down at a problem before the others are left out.
+constexpr int kMostLossesOfPeer = 3;
+
 }  // namespace
 
 ProblemRace::ProblemRace(GpuContext& context, const GemmProblem& problem, Regime regime,
@@ -96,8 +99,9 @@ void ProblemRace::open() {
                                       roster_.ended_baselines(), terms_.effort);
     } catch (const MeasurerLost& loss) {
       // Nothing may be known of it yet: this is its first launch.
-      if (is_cublaslt(loss.culprit)) roster_.add_baseline(loss.culprit);
+      if (is_baseline(loss.culprit) && loss.culprit != kCublasLabel) add_baseline(loss.culprit);
       blame(loss.culprit, loss);
+      end_hopeless_peer(loss.culprit);
       continue;
     } catch (const InputError& error) {
       throw DoesNotFit{error.what()};
@@ -112,7 +116,7 @@ void ProblemRace::admit_baselines(const Measurer::Opened& opened) {
   for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
     const std::string& label = opened.baselines[i];
     const Prepared& prepared = opened.prepared.at(i);
-    Racer& baseline = roster_.add_baseline(label);
+    Racer& baseline = add_baseline(label);
     baseline.trial.verdict = prepared.verdict;
     baseline.ready = prepared.status == Status::kOk;
     if (baseline.ready) {
@@ -126,6 +130,27 @@ void ProblemRace::admit_baselines(const Measurer::Opened& opened) {
                       to_string(prepared.status), to_string(problem_), prepared.message));
     }
   }
+}
+
+Racer& ProblemRace::add_baseline(const std::string& label) {
+  Racer& baseline = roster_.add_baseline(label);
+  if (is_peer(label)) {
+    const auto peer = std::ranges::find(context_.plan.peers, peer_name(label), &Peer::name);
+    if (peer != context_.plan.peers.end()) baseline.trial.kernel_id = peer->identity();
+  }
+  return baseline;
+}
+
+/// Leaves out the other variants of a peer after some of them have taken the measurer down: each
+/// costs seconds, and a GPU is given up after eight in a row.
+void ProblemRace::end_hopeless_peer(const std::string& culprit) {
+  if (!is_peer(culprit)) return;
+  const std::string peer = std::string(kPeerPrefix) + std::string(peer_name(culprit));
+  if (roster_.lost_to_variants_of(peer) < kMostLossesOfPeer || roster_.takes_part(peer)) return;
+  add_baseline(peer);
+  roster_.fail(peer, progress_.phase(), Status::kCrashed,
+               fmt::format("{} of its variants took the worker down; the others are not tried",
+                           kMostLossesOfPeer));
 }
 
 /// Opens, prepares and settles again whatever the last loss or a new pace has undone. Each pass

@@ -40,6 +40,8 @@ class ProblemRace {
   using Samples = std::map<std::string, Sample>;  ///< of one round, by label
 
   void admit_baselines(const Measurer::Opened& opened);
+  Racer& add_baseline(const std::string& label);
+  void end_hopeless_peer(const std::string& culprit);
   void poll() const;
   void wait_for_turn();
   void make_ready();

@@ -1,4 +1,4 @@
-#include "tune/confirm.h"
+#include "tune/rematch.h"
 
 #include <algorithm>
 #include <set>
@@ -35,33 +35,66 @@ std::vector<KernelConfig> close_configs(const BestRow& row, std::span<const Reco
   return configs;
 }
 
+/// Whether a variant of the peer, or the peer as a whole, has ended in the race.
+bool has_met(const Race& race, const Peer& peer) {
+  return std::ranges::any_of(race.trials, [&](const Trial& trial) {
+    return is_peer(trial.label) && peer_name(trial.label) == peer.name &&
+           trial.kernel_id == peer.identity();
+  });
+}
+
+/// The rows of the plan whose winner was measured to the end and is among the plan's configs.
+std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
+                                   CurrentKernels& kernels) {
+  std::set<std::string> chosen;
+  for (const KernelConfig& config : plan.configs) chosen.insert(label(config));
+  const auto is_current = [&](const Trial& trial, const GemmProblem& problem) {
+    return kernels.is_current(trial, problem);
+  };
+  auto rows = best_rows(races, plan.problems, Objective::kTime, is_current);
+  std::erase_if(rows, [&](const BestRow& row) {
+    return !row.label || row.stage != Stage::kFinal || !chosen.contains(*row.label) ||
+           std::ranges::find(plan.regimes, row.regime) == plan.regimes.end();
+  });
+  return rows;
+}
+
+Missing rematch_of(const BestRow& row, std::span<const RecordedRace> races) {
+  Missing race{.problem = row.problem, .regime = row.regime, .configs = close_configs(row, races)};
+  race.space = race.configs.size();
+  race.is_rematch = true;
+  return race;
+}
+
 }  // namespace
 
 std::vector<Missing> find_unconfirmed(const TunePlan& plan, const Store& store,
                                       const Environment& environment, CurrentKernels& kernels,
                                       const std::vector<std::string>& gpus) {
   const std::vector<RecordedRace> races = store.races(environment);
-  std::set<std::string> chosen;
-  for (const KernelConfig& config : plan.configs) chosen.insert(label(config));
-  const auto is_current = [&](const Trial& trial, const GemmProblem& problem) {
-    return kernels.is_current(trial, problem);
-  };
   std::vector<Missing> unconfirmed;
-  for (const BestRow& row : best_rows(races, plan.problems, Objective::kTime, is_current)) {
-    if (!row.label || row.stage != Stage::kFinal || row.second_card) continue;
-    if (!chosen.contains(*row.label)) continue;
-    if (std::ranges::find(plan.regimes, row.regime) == plan.regimes.end()) continue;
-    Missing race{
-        .problem = row.problem, .regime = row.regime, .configs = close_configs(row, races)};
+  for (const BestRow& row : finished_rows(plan, races, kernels)) {
+    if (row.second_card) continue;
+    Missing race = rematch_of(row, races);
     if (race.configs.size() < 2) continue;
-    race.space = race.configs.size();
-    race.is_confirmation = true;
     for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
       if (gpus[gpu] == row.run.gpu_uuid) race.avoids.insert(static_cast<int>(gpu));
     }
     if (race.avoids.size() < gpus.size()) unconfirmed.push_back(std::move(race));
   }
   return unconfirmed;
+}
+
+std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
+                                const Environment& environment, CurrentKernels& kernels) {
+  const std::vector<RecordedRace> races = store.races(environment);
+  std::vector<Missing> unmet;
+  for (const BestRow& row : finished_rows(plan, races, kernels)) {
+    const Race& race = std::ranges::find(races, row.race_uid, &RecordedRace::uid)->race;
+    const auto met = [&](const Peer& peer) { return has_met(race, peer); };
+    if (!std::ranges::all_of(plan.peers, met)) unmet.push_back(rematch_of(row, races));
+  }
+  return unmet;
 }
 
 }  // namespace hgemm

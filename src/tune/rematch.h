@@ -1,4 +1,4 @@
-// Chooses the races that a second GPU repeats. Private to the module.
+// Chooses the races that are repeated: on a second GPU, or against peers. Private to the module.
 #pragma once
 
 #include <map>
@@ -22,5 +22,10 @@ inline constexpr double kCloseMargin = 0.025;
 std::vector<Missing> find_unconfirmed(const TunePlan& plan, const Store& store,
                                       const Environment& environment, CurrentKernels& kernels,
                                       const std::vector<std::string>& gpus);
+
+/// One race for each problem and regime of the plan whose winner has not met all peers of the plan
+/// in its race: its configs are the winner and the finalists near it.
+std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
+                                const Environment& environment, CurrentKernels& kernels);
 
 }  // namespace hgemm

@@ -6,6 +6,7 @@
 
 #include "base/statistics.h"
 #include "families/family.h"
+#include "record/peer.h"
 
 namespace hgemm {
 
@@ -67,6 +68,14 @@ std::set<std::string> Roster::ended_baselines() const {
     if (racer.ended && is_baseline(label)) labels.insert(label);
   }
   return labels;
+}
+
+int Roster::lost_to_variants_of(const std::string& peer) const {
+  return static_cast<int>(std::ranges::count_if(racers_, [&](const auto& item) {
+    const Status status = item.second.trial.status;
+    return item.first.starts_with(peer + ".") &&
+           (status == Status::kCrashed || status == Status::kTimedOut);
+  }));
 }
 
 std::vector<std::string> Roster::ready_of(const std::vector<std::string>& labels) const {
@@ -135,19 +144,21 @@ std::vector<Trial> Roster::take_due(Stage phase, std::int64_t& new_configs) {
 
 std::vector<std::string> Roster::worth_weighing() const {
   std::vector<std::string> labels;
-  const std::string* fastest_lt = nullptr;
+  std::map<std::string, std::string> fastest;  // of each library, by its name
   const auto time_us = [this](const std::string& label) {
     return median(at(label).final_times_us);
   };
   for (const auto& [label, racer] : racers_) {
     if (racer.ended || racer.final_times_us.empty()) continue;
-    if (!is_cublaslt(label)) {
+    if (!is_baseline(label) || label == kCublasLabel) {
       labels.push_back(label);
-    } else if (!fastest_lt || time_us(label) < time_us(*fastest_lt)) {
-      fastest_lt = &label;
+      continue;
     }
+    const std::string library(is_peer(label) ? peer_name(label) : kCublasLtPrefix);
+    const auto [best, is_new] = fastest.try_emplace(library, label);
+    if (!is_new && time_us(label) < time_us(best->second)) best->second = label;
   }
-  if (fastest_lt) labels.push_back(*fastest_lt);
+  for (const auto& [library, label] : fastest) labels.push_back(label);
   return labels;
 }
 

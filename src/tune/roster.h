@@ -48,6 +48,8 @@ class Roster {
   std::vector<std::string> alive() const;
   std::vector<std::string> waiting() const;       ///< labels that must be made ready
   std::set<std::string> ended_baselines() const;  ///< these must not be launched again
+  /// Number of variants of a peer, "peer.<name>", that crashed or hung.
+  int lost_to_variants_of(const std::string& peer) const;
   std::vector<std::string> ready_of(const std::vector<std::string>& labels) const;
 
   /// Ends a candidate in this phase of the race with a status other than ok.
@@ -64,8 +66,8 @@ class Roster {
   /// the number of configs among them that were never taken before.
   std::vector<Trial> take_due(Stage phase, std::int64_t& new_configs);
 
-  /// The labels whose energy is measured: configs of the final, cublas, and the fastest cuBLASLt
-  /// algorithm.
+  /// The labels whose energy is measured: configs of the final, cublas, the fastest cuBLASLt
+  /// algorithm, and the fastest variant of each peer.
   std::vector<std::string> worth_weighing() const;
 
  private:

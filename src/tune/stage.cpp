@@ -170,7 +170,7 @@ Terms GpuRaces::terms_within(double seconds, Missing& race) {
 /// Removes configs whose compiled kernel has results already: an edit of the source may have left
 /// the code unchanged, and another GPU may have begun the race.
 void GpuRaces::leave_out_measured(Missing& race) const {
-  if (race.is_confirmation) return;
+  if (race.is_rematch) return;
   context_.shared.use([&](SharedTune& tune) {
     const auto finished = tune.store.finished(context_.machine.environment, race.problem,
                                               race.regime, wanted(context_.plan, race.regime));
@@ -281,7 +281,7 @@ void GpuRaces::give_up(const Missing& race, const std::string& reason, bool goes
         own ? "" : ", which another GPU will race",
         stage_.alive.contains(context_.gpu) ? "" : "; it is left out from now on", reason));
     for (const Missing& one : set_aside) {
-      if (one.is_confirmation) continue;
+      if (one.is_rematch) continue;
       tune.outcome.set_aside_problems.push_back(to_string(one.problem));
     }
   });
@@ -361,7 +361,7 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
   }
   shared.use([&](SharedTune& tune) {
     for (const Missing& late : stage.queue.waiting()) {
-      if (late.is_confirmation) continue;
+      if (late.is_rematch) continue;
       tune.outcome.late_problems.push_back(to_string(late.problem));
     }
   });

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "tune/choice.h"
-#include "tune/confirm.h"
 #include "tune/context.h"
 #include "tune/pace_check.h"
+#include "tune/rematch.h"
 #include "tune/stage.h"
 
 namespace hgemm {
@@ -39,6 +39,15 @@ void confirm(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_poi
                             tune.kernels, uuids);
   });
   run_stage(gpus, std::move(close), {}, compiler, deadline);
+}
+
+/// Races winners of earlier runs against peers that they have not met.
+void meet_peers(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> deadline) {
+  std::vector<Missing> unmet = gpus.shared.use([&](SharedTune& tune) {
+    return find_unmet(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
+                      tune.kernels);
+  });
+  run_stage(gpus, std::move(unmet), {}, compiler, deadline);
 }
 
 /// Checks the pace at the race with the most work, where a GPU takes the most power.
@@ -79,6 +88,7 @@ void run(Gpus& gpus, const Compiler& compiler) {
     run_stage(gpus, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
               compiler, {});
   }
+  if (!plan.peers.empty()) meet_peers(gpus, compiler, deadline);
   if (plan.confirm) confirm(gpus, compiler, deadline);
 }
 

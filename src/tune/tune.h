@@ -13,6 +13,7 @@
 #include "base/statistics.h"
 #include "compile/compiler.h"
 #include "device/measurer.h"
+#include "record/peer.h"
 #include "search/devices.h"
 #include "search/referee.h"
 #include "search/strategy.h"
@@ -63,6 +64,9 @@ struct TunePlan {
   bool only_suitable = false;        ///< leaves out configs that do not suit a problem (family.h)
   std::optional<SearchPlan> search;  ///< none: all configs
   std::vector<Regime> regimes = {Regime::kSustained};  ///< all problems in one, then in the next
+  /// Baselines of every race, which the measurers know. A winner that has not met one of them in a
+  /// race is raced against it, with the configs that are close to it.
+  std::vector<Peer> peers = {};
   bool energy = false;  ///< an energy window for each finalist of a sustained race
   /// Close races are repeated, with their finalists, on a second GPU.
   bool confirm = false;

@@ -10,6 +10,7 @@
 #include "device/sampler.h"
 #include "gemm/codec.h"
 #include "record/environment.h"
+#include "record/peer.h"
 #include "record/study.h"
 #include "record/trial.h"
 #include "worker/lab.h"
@@ -61,5 +62,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Figure, point, metric, unit, value, low, high
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Span, sm, cta, role, phase, tile, start_ns, end_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StudyPart, position, variant, problem, label)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Series, name, samples)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Peer, name, file, hash, options)
 
 }  // namespace hgemm

@@ -37,6 +37,7 @@ Prepared prepared_from(const json& reply) {
 
 struct RemoteMeasurer::Impl : Connection {
   using Connection::Connection;
+  std::vector<Peer> peers;
   bool has_opened = false;
 };
 
@@ -57,8 +58,10 @@ std::vector<VisibleGpu> list_gpus(const std::vector<std::string>& command,
 }
 
 RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command, const WorkerLimits& limits,
-                               const std::string& gpu_uuid)
-    : impl_(std::make_unique<Impl>(std::move(command), limits, environment_for(gpu_uuid))) {}
+                               const std::string& gpu_uuid, std::vector<Peer> peers)
+    : impl_(std::make_unique<Impl>(std::move(command), limits, environment_for(gpu_uuid))) {
+  impl_->peers = std::move(peers);
+}
 RemoteMeasurer::~RemoteMeasurer() = default;
 
 Machine RemoteMeasurer::machine() {
@@ -75,6 +78,7 @@ Measurer::Opened RemoteMeasurer::open(const GemmProblem& problem, std::uint64_t 
                          {"problem", problem},
                          {"seed", seed},
                          {"without", without},
+                         {"peers", impl_->peers},
                          {"brief", brief}},
                         limits.start + limits.open + impl_->launch_limit(), [](const json& reply) {
                           Opened opened{reply.at("baselines").get<std::vector<std::string>>(),

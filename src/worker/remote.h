@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "device/measurer.h"
+#include "record/peer.h"
 #include "worker/bench.h"
 #include "worker/lab.h"
 #include "worker/limits.h"
@@ -39,9 +40,10 @@ std::vector<VisibleGpu> list_gpus(const std::vector<std::string>& command = kWor
 class RemoteMeasurer : public Measurer {
  public:
   /// `command` runs the `worker` subcommand of this program. `gpu_uuid`: the GPU; empty: the first
-  /// visible one.
+  /// visible one. `peers` are baselines of every problem.
   explicit RemoteMeasurer(std::vector<std::string> command = kWorkerCommand,
-                          const WorkerLimits& limits = {}, const std::string& gpu_uuid = {});
+                          const WorkerLimits& limits = {}, const std::string& gpu_uuid = {},
+                          std::vector<Peer> peers = {});
   ~RemoteMeasurer() override;
 
   /// Throws NoDevice if there is no driver or no GPU, or if the GPU is not sm_90.

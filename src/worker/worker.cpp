@@ -1,6 +1,7 @@
 // The worker process: owns the CUDA context, serves one request at a time.
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "base/channel.h"
 #include "base/error.h"
@@ -66,10 +67,12 @@ class Server {
   }
   json open(const json& request) {
     session_.reset();  // frees its memory before the next session asks how much is free
+    const auto peers = request.at("peers").get<std::vector<Peer>>();
     session_.emplace(request.at("problem").get<GemmProblem>(),
                      request.at("seed").get<std::uint64_t>(), *device_, nvml_ ? &*nvml_ : nullptr,
                      on_step_, request.at("without").get<std::set<std::string>>(),
-                     request.at("brief").get<bool>() ? Effort::kBrief : Effort::kFull);
+                     request.at("brief").get<bool>() ? Effort::kBrief : Effort::kFull,
+                     PeersInRace{peers, &loaded_peers_});
     const Measurer::Opened& opened = session_->opened();
     return {
         {"baselines", opened.baselines}, {"prepared", opened.prepared}, {"timing", opened.timing}};
@@ -97,6 +100,7 @@ class Server {
   };
   std::optional<Gpu> device_;
   std::optional<Nvml> nvml_;
+  LoadedPeers loaded_peers_;  ///< outlives the session
   std::optional<Session> session_;
 };
 

@@ -12,6 +12,7 @@
 #include "families/family.h"
 #include "store/store.h"
 #include "support.h"
+#include "tests/tune/silent_listener.h"
 #include "tune/tune.h"
 #include "worker/remote.h"
 
@@ -72,18 +73,6 @@ Build compile_good(const KernelConfig& config) {
   return compile({kernel_for(config, kShape)}).front();
 }
 
-struct Silent : TuneListener {
-  void compiling(const Compiling&) override {}
-  void race_started(int, const GemmProblem&, Regime, int, int, int) override {}
-  void preparing(int, int, int) override {}
-  void measuring(int, int, int) override {}
-  void racing(int, int, int, const std::string&, double) override {}
-  void weighing(int, int, int) override {}
-  void race_finished(int, const GemmProblem&) override {}
-  void warning(const std::string&) override {}
-  void advanced(double) override {}
-};
-
 class HostileTest : public GpuTest {
  protected:
   std::map<std::string, Trial> tune_with(const std::vector<KernelConfig>& configs) {
@@ -104,7 +93,7 @@ class HostileTest : public GpuTest {
     plan.policy.seed = 3;
     plan.command_line = "hostile_test";
     RemoteMeasurer measurer({program(), "worker"});
-    Silent listener;
+    SilentListener listener;
     const std::string path = (folder_.path() / fmt::format("{}.db", ++databases_)).string();
     Store store = Store::open(path, Store::Mode::kReadWrite);
     tune(plan, measurer, store, compiler, listener, nullptr);

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "device/measurer.h"
 #include "families/family.h"
+#include "record/peer.h"
 
 namespace hgemm {
 
@@ -47,6 +48,7 @@ class FakeMeasurer : public Measurer {
   std::map<std::string, Fault> in_round;  ///< when the label is reached
   std::map<std::string, Fault> in_energy;
   std::map<std::string, Status> in_baseline;  ///< what open() says of a baseline
+  std::vector<std::string> peers;             ///< labels of the variants of all peers
   // Losses with nobody to blame: how many calls from now on.
   int lose_open = 0, lose_settle = 0, lose_round = 0, lose_forget = 0;
   std::set<std::string> too_large;  ///< shapes
@@ -90,8 +92,11 @@ class FakeMeasurer : public Measurer {
     need(!without.contains("cublas"), "a shape without cublas");
     lose_if(lose_open, "open");
     launched.emplace_back();
-    for (const std::string label : {"cublas", "cublaslt.0", "cublaslt.1"}) {
+    std::vector<std::string> baselines = {"cublas", "cublaslt.0", "cublaslt.1"};
+    baselines.insert(baselines.end(), peers.begin(), peers.end());
+    for (const std::string& label : baselines) {
       if (without.contains(label)) continue;
+      if (is_peer(label) && without.contains("peer." + std::string(peer_name(label)))) continue;
       launched.back().push_back(label);
       strike(in_open, label, label);
     }

@@ -1,0 +1,177 @@
+// A peer: CUTLASS's own Hopper GEMM, a few tiles and schedules of the collective builder. The file
+// instantiates templates of a checkout of CUTLASS 3.8 or later, which the user has:
+//
+//     nvcc -std=c++17 -O3 -DNDEBUG -shared -Xcompiler -fPIC --expt-relaxed-constexpr -arch=sm_90a \
+//         -I$CUTLASS_DIR/include -I$CUTLASS_DIR/tools/util/include -Iinclude \
+//         examples/peers/cutlass.cu -o cutlass.so
+//
+// Without NDEBUG, an assertion in the main loop makes ptxas serialise wgmma (its warning C7510).
+//
+// Each variant is one row of kVariants. All accumulate in fp32 and store bf16 or fp16.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cute/tensor.hpp"
+#include "cutlass/cutlass.h"
+#include "cutlass/epilogue/collective/collective_builder.hpp"
+#include "cutlass/epilogue/dispatch_policy.hpp"
+#include "cutlass/gemm/collective/collective_builder.hpp"
+#include "cutlass/gemm/device/gemm_universal_adapter.h"
+#include "cutlass/gemm/dispatch_policy.hpp"
+#include "cutlass/gemm/kernel/gemm_universal.hpp"
+#include "cutlass/gemm/kernel/tile_scheduler.hpp"
+#include "cutlass/kernel_hardware_info.hpp"
+#include "cutlass/version.h"
+#include "hgemm_peer.h"
+
+namespace {
+
+using cute::_1;
+using cute::_128;
+using cute::_2;
+using cute::_256;
+using cute::_64;
+using cute::Shape;
+
+using Cooperative = cutlass::gemm::KernelTmaWarpSpecializedCooperative;
+using PingPong = cutlass::gemm::KernelTmaWarpSpecializedPingpong;
+using Persistent = cutlass::gemm::PersistentScheduler;
+using StreamK = cutlass::gemm::StreamKScheduler;
+
+template <class Schedule>
+using EpilogueOf =
+    std::conditional_t<std::is_same_v<Schedule, PingPong>, cutlass::epilogue::TmaWarpSpecialized,
+                       cutlass::epilogue::TmaWarpSpecializedCooperative>;
+
+/// D (row-major) = A (row-major) x B^T, where B is N x K row-major: column-major K x N to CUTLASS.
+template <class Element, class Tile, class Cluster, class Schedule, class Scheduler>
+struct Kernel {
+  static constexpr int kAlignment = 16 / sizeof(Element);
+  using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
+      cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
+      cutlass::epilogue::collective::EpilogueTileAuto, float, float, void,
+      cutlass::layout::RowMajor, kAlignment, Element, cutlass::layout::RowMajor, kAlignment,
+      EpilogueOf<Schedule>>::CollectiveOp;
+  using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
+      cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Element, cutlass::layout::RowMajor,
+      kAlignment, Element, cutlass::layout::ColumnMajor, kAlignment, float, Tile, Cluster,
+      cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(
+          sizeof(typename Epilogue::SharedStorage))>,
+      Schedule>::CollectiveOp;
+  using Gemm = cutlass::gemm::device::GemmUniversalAdapter<cutlass::gemm::kernel::GemmUniversal<
+      Shape<int, int, int, int>, Mainloop, Epilogue, Scheduler>>;
+};
+
+const char* failed = "";
+
+template <class Gemm>
+typename Gemm::Arguments arguments_of(const hgemm_peer_problem& p, const hgemm_peer_operands& o) {
+  static const int sm_count = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(0);
+  using Element = typename Gemm::ElementA;
+  const auto stride = [](std::int64_t leading) {
+    return cute::make_stride(leading, cute::Int<1>{}, std::int64_t{0});
+  };
+  typename Gemm::Arguments arguments{
+      cutlass::gemm::GemmUniversalMode::kGemm,
+      {static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k), 1},
+      {static_cast<const Element*>(o.a), stride(p.lda), static_cast<const Element*>(o.b),
+       stride(p.ldb)},
+      {{1.0f, 0.0f}, nullptr, stride(p.ldd), static_cast<Element*>(o.d), stride(p.ldd)}};
+  arguments.hw_info.sm_count = sm_count;
+  return arguments;
+}
+
+template <class Gemm>
+bool can(const hgemm_peer_problem& p) {
+  return Gemm::can_implement(arguments_of<Gemm>(p, {})) == cutlass::Status::kSuccess;
+}
+template <class Gemm>
+std::int64_t workspace(const hgemm_peer_problem& p) {
+  return static_cast<std::int64_t>(Gemm::get_workspace_size(arguments_of<Gemm>(p, {})));
+}
+template <class Gemm>
+int run(const hgemm_peer_problem& p, const hgemm_peer_operands& o, cudaStream_t stream) {
+  Gemm gemm;
+  const auto status = gemm.run(arguments_of<Gemm>(p, o), o.workspace, stream);
+  if (status != cutlass::Status::kSuccess) failed = cutlassGetStatusString(status);
+  return status != cutlass::Status::kSuccess;
+}
+
+struct Variant {
+  const char* text;
+  bool (*can)(const hgemm_peer_problem&);
+  std::int64_t (*workspace)(const hgemm_peer_problem&);
+  int (*run)(const hgemm_peer_problem&, const hgemm_peer_operands&, cudaStream_t);
+};
+template <class Element, class Tile, class Cluster, class Schedule, class Scheduler>
+constexpr Variant variant(const char* text) {
+  using Gemm = typename Kernel<Element, Tile, Cluster, Schedule, Scheduler>::Gemm;
+  return {text, can<Gemm>, workspace<Gemm>, run<Gemm>};
+}
+
+template <class E>
+constexpr std::array kVariants = {
+    variant<E, Shape<_128, _256, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
+        "128x256x64, cluster 2x1, cooperative"),
+    variant<E, Shape<_256, _128, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
+        "256x128x64, cluster 2x1, cooperative"),
+    variant<E, Shape<_256, _128, _64>, Shape<_1, _2, _1>, Cooperative, Persistent>(
+        "256x128x64, cluster 1x2, cooperative"),
+    variant<E, Shape<_128, _128, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
+        "128x128x64, cluster 2x1, cooperative"),
+    variant<E, Shape<_64, _256, _64>, Shape<_2, _1, _1>, PingPong, Persistent>(
+        "64x256x64, cluster 2x1, ping-pong"),
+    variant<E, Shape<_64, _128, _64>, Shape<_2, _1, _1>, PingPong, Persistent>(
+        "64x128x64, cluster 2x1, ping-pong"),
+    variant<E, Shape<_64, _64, _64>, Shape<_1, _1, _1>, PingPong, Persistent>(
+        "64x64x64, cluster 1x1, ping-pong"),
+    variant<E, Shape<_128, _256, _64>, Shape<_2, _1, _1>, Cooperative, StreamK>(
+        "128x256x64, cluster 2x1, cooperative, stream-K"),
+    variant<E, Shape<_128, _128, _64>, Shape<_1, _1, _1>, Cooperative, StreamK>(
+        "128x128x64, cluster 1x1, cooperative, stream-K"),
+};
+
+/// The variants for the problem's types that can compute it: the interface counts them from 0.
+std::vector<Variant> able(const hgemm_peer_problem& p) {
+  std::vector<Variant> variants;
+  if (p.a_type != p.b_type || p.a_type != p.d_type) return variants;
+  const auto add = [&](const auto& all) {
+    for (const Variant& one : all) {
+      if (one.can(p)) variants.push_back(one);
+    }
+  };
+  if (p.a_type == HGEMM_PEER_BF16) add(kVariants<cutlass::bfloat16_t>);
+  if (p.a_type == HGEMM_PEER_FP16) add(kVariants<cutlass::half_t>);
+  return variants;
+}
+Variant at(const hgemm_peer_problem& p, int variant) {
+  return able(p).at(static_cast<std::size_t>(variant));
+}
+
+std::string version() {
+  return std::to_string(CUTLASS_MAJOR) + "." + std::to_string(CUTLASS_MINOR) + "." +
+         std::to_string(CUTLASS_PATCH);
+}
+
+}  // namespace
+
+const hgemm_peer* hgemm_peer_table() {
+  static const std::string kVersion = version();
+  static const hgemm_peer kTable = {
+      HGEMM_PEER_ABI,
+      sizeof(hgemm_peer),
+      "cutlass",
+      kVersion.c_str(),
+      [](const char*, void**) { return 0; },
+      [](void*) {},
+      [](void*) { return failed; },
+      [](void*, const hgemm_peer_problem* p) { return static_cast<int>(able(*p).size()); },
+      [](void*, const hgemm_peer_problem* p, int variant) { return at(*p, variant).text; },
+      [](void*, const hgemm_peer_problem* p, int variant) { return at(*p, variant).workspace(*p); },
+      [](void*, const hgemm_peer_problem* p, int variant, const hgemm_peer_operands* o,
+         hgemm_peer_stream stream) { return at(*p, variant).run(*p, *o, stream); }};
+  return &kTable;
+}

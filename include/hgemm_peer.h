@@ -1,0 +1,115 @@
+/* The interface of a peer: a kernel from anywhere that races against hgemm-tune's own and against
+ * cuBLAS, under the same protocol. Plain C, version 1.
+ *
+ *     nvcc -shared -Xcompiler -fPIC -arch=sm_90a -I.../include my_peer.cu -o my_peer.so
+ *     hgemm-tune race --peer ./my_peer.so --shapes llama7b.yaml
+ *
+ * A peer is a shared library that exports one function, hgemm_peer_table(). The library is loaded
+ * only inside a worker process of hgemm-tune: a crash, a hang or a wrong result of a peer costs one
+ * trial. The worker is single-threaded and calls the functions below one at a time, in this order:
+ *
+ *     open()                                  once, after the CUDA context was made current
+ *     variants(problem)                       once for each problem
+ *     describe(), workspace_bytes()           once for each variant
+ *     launch()                                many times
+ *     close()                                 at the end of the process, unless it was killed
+ *
+ * How a variant is judged: D is filled with NaN, launch() runs once on an idle GPU, and D is
+ * compared with an fp32 reference. Memory around D and the padding between its rows must keep the
+ * NaN, and A and B must keep their content. Then launch() is captured into a CUDA graph, the graph
+ * is replayed, and D is compared once more. That graph is what is timed.
+ *
+ * Rules for launch():
+ *   - It enqueues work on the given stream only, and returns without waiting for it.
+ *   - The stream may be capturing a CUDA graph: no allocation, no synchronisation, no blocking
+ *     copies, no work on other streams (unless forked from this one and joined again by events).
+ *     Do such things in open() or workspace_bytes(), or in the first launch(), which is never
+ *     captured.
+ *   - Every call computes D anew from A and B. Pointers differ from call to call.
+ *   - Host time of launch() is not part of the measured time.
+ */
+#ifndef HGEMM_PEER_H
+#define HGEMM_PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this interface. A library with another number is refused. */
+#define HGEMM_PEER_ABI 1
+
+/* A name has 1 to 32 characters of a-z, 0-9, _ and -. */
+#define HGEMM_PEER_LONGEST_NAME 32
+
+/* Variants of one problem beyond this number are not raced. */
+#define HGEMM_PEER_MOST_VARIANTS 64
+
+/* Types of matrix elements. */
+enum { HGEMM_PEER_BF16 = 1, HGEMM_PEER_FP16 = 2, HGEMM_PEER_FP32 = 3 };
+
+/* D[i][j] = sum over l of A[i][l] * B[j][l], accumulated in fp32. All matrices are row-major; A is
+ * m x k, B is n x k, D is m x n (BLAS calls this TN: a linear layer with weight B). */
+typedef struct hgemm_peer_problem {
+  int64_t m, n, k;
+  int64_t lda, ldb, ldd; /* elements from one row to the next; at least k, k and n */
+  int32_t a_type, b_type, d_type;
+  int32_t reserved; /* 0 */
+} hgemm_peer_problem;
+
+/* Device pointers, aligned to 16 bytes at least. D is write-only: its old content is not a number.
+ */
+typedef struct hgemm_peer_operands {
+  const void* a;
+  const void* b;
+  void* d;
+  void* workspace; /* aligned to 256 bytes; its content is undefined at the first launch, and what
+                      other kernels left there at later ones; NULL if no bytes were asked for */
+} hgemm_peer_operands;
+
+/* The same type as cudaStream_t and CUstream. */
+typedef struct CUstream_st* hgemm_peer_stream;
+
+/* What a peer consists of. A function that returns an int returns 0 for success; otherwise the
+ * worker asks error() for the reason, which stands in the table of results. */
+typedef struct hgemm_peer {
+  uint32_t abi;        /* HGEMM_PEER_ABI */
+  uint32_t table_size; /* sizeof(hgemm_peer) */
+  const char* name;    /* short, of the characters above: "cutlass"; the user may give another */
+  const char* version; /* for people: "4.2.1"; one line */
+
+  /* Gets ready. `options` is the text that the user gave after the file name, or "". `*state` is
+   * handed to all other functions. */
+  int (*open)(const char* options, void** state);
+  void (*close)(void* state);
+  /* Why the last call failed: one line. Valid until the next call. `state` is NULL if open()
+   * failed. */
+  const char* (*error)(void* state);
+
+  /* The number of ways to compute the problem; 0 if there is none; negative for an error. */
+  int (*variants)(void* state, const hgemm_peer_problem* problem);
+  /* One line for people about a variant, 0 <= variant < variants(): "128x256x64, ping-pong". Valid
+   * until the next call. */
+  const char* (*describe)(void* state, const hgemm_peer_problem* problem, int variant);
+  /* Bytes of device memory that a launch may write; negative for an error. */
+  int64_t (*workspace_bytes)(void* state, const hgemm_peer_problem* problem, int variant);
+
+  int (*launch)(void* state, const hgemm_peer_problem* problem, int variant,
+                const hgemm_peer_operands* operands, hgemm_peer_stream stream);
+} hgemm_peer;
+
+#if defined(__GNUC__)
+#define HGEMM_PEER_EXPORT __attribute__((visibility("default")))
+#else
+#define HGEMM_PEER_EXPORT
+#endif
+
+/* The one function that a peer defines. The table lives as long as the library. */
+HGEMM_PEER_EXPORT const hgemm_peer* hgemm_peer_table(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
