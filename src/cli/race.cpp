@@ -68,7 +68,7 @@ int run_race(const TuneOptions& options, const std::string& command_line, const 
   check_db(options.db.value_or(kDefaultDatabase));
   check_cache(options.cache);
   StopSignals stop;
-  const auto gpus = backend.open_gpus(options.devices, plan.peers);
+  const auto gpus = backend.open_gpus(request_of(options, plan));
   const Measured measured = measure(options, plan, gpus, backend, stop);
   if (measured.stopped_by) return 128 + *measured.stopped_by;
   const IsCurrent is_current = current_among(measured.builds);

@@ -139,7 +139,7 @@ int run_tune(const TuneOptions& options, const std::string& command_line, const 
   StopSignals stop;
   std::vector<std::unique_ptr<Measurer>> gpus;
   try {
-    gpus = backend.open_gpus(options.devices, plan.peers);
+    gpus = backend.open_gpus(request_of(options, plan));
     gpus.front()->machine();
   } catch (const NoDevice& reason) {
     if (options.require_gpu) throw;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "device/device.h"
+
 namespace hgemm {
 namespace {
 
@@ -36,6 +38,11 @@ cublasComputeType_t compute_type(const GemmProblem& problem) {
 }
 
 }  // namespace
+
+std::vector<std::string> cublas_libraries() {
+  return {fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR),
+          fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR)};
+}
 
 std::string cublas_version() {
   const auto version = static_cast<int>(cublasLtGetVersion());  // 130100 = 13.1.0

@@ -44,6 +44,9 @@ Gpu open_device();
 std::string cuda_runtime_version();
 std::string cuda_version_text(int version);  ///< 13000 -> "13.0"
 
+/// Names of the libraries of cuBLAS that the program loads, e.g. "libcublas.so.13".
+std::vector<std::string> cublas_libraries();
+
 /// Bytes of device memory that are free at this moment.
 std::size_t free_device_bytes();
 

@@ -1,15 +1,15 @@
 #include "program/backend.h"
 
 #include "base/console.h"
-#include "program/gpus.h"
+#include "program/blas.h"
 #include "worker/remote.h"
 
 namespace hgemm::cli {
 
 Backend real_backend() {
   return {.open_gpus =
-              [](const std::string& devices, const std::vector<Peer>& peers) {
-                const std::vector<VisibleGpu> chosen = choose_gpus(list_gpus(), devices);
+              [](const GpuRequest& request) {
+                const std::vector<VisibleGpu> chosen = choose_gpus(list_gpus(), request.devices);
                 std::vector<std::unique_ptr<Measurer>> gpus;
                 for (const VisibleGpu& gpu : chosen) {
                   if (gpu.busy) {
@@ -17,8 +17,9 @@ Backend real_backend() {
                         "GPU's own\n",
                         gpu.index, gpu.uuid);
                   }
-                  gpus.push_back(std::make_unique<RemoteMeasurer>(kWorkerCommand, WorkerLimits{},
-                                                                  gpu.uuid, peers));
+                  gpus.push_back(std::make_unique<RemoteMeasurer>(
+                      kWorkerCommand, WorkerLimits{}, gpu.uuid, request.peers,
+                      variables_for_blas(request.blas)));
                 }
                 return gpus;
               },

@@ -8,17 +8,14 @@
 
 #include "compile/compiler.h"
 #include "device/measurer.h"
-#include "record/peer.h"
+#include "program/gpus.h"
 
 namespace hgemm::cli {
 
 struct Backend {
-  /// The GPUs that `--devices` names, each with a measurer that races the peers too. Throws
-  /// NoDevice if there is no GPU that the kernels run on, InputError if the argument names one that
-  /// is not there.
-  std::function<std::vector<std::unique_ptr<Measurer>>(const std::string& devices,
-                                                       const std::vector<Peer>& peers)>
-      open_gpus;
+  /// The GPUs of the request, each with a measurer. Throws NoDevice if there is no GPU that the
+  /// kernels run on, InputError if the request names one that is not there.
+  std::function<std::vector<std::unique_ptr<Measurer>>(const GpuRequest&)> open_gpus;
   Compiler compiler;
 };
 

@@ -9,6 +9,7 @@
 #include "base/console.h"
 #include "base/error.h"
 #include "gemm/codec.h"
+#include "program/blas.h"
 #include "program/command.h"
 #include "program/progress.h"
 #include "program/report.h"
@@ -24,6 +25,10 @@ std::vector<Measurer*> pointers_to(const std::vector<std::unique_ptr<Measurer>>&
 }
 
 }  // namespace
+
+GpuRequest request_of(const TuneOptions& options, const TunePlan& plan) {
+  return {.devices = options.devices, .peers = plan.peers, .blas = blas_folder(options.blas)};
+}
 
 void check_db(const std::string& path) {
   const auto db_folder = std::filesystem::absolute(path).parent_path();

@@ -14,6 +14,9 @@
 
 namespace hgemm::cli {
 
+/// The GPUs that the options ask for. Throws InputError.
+GpuRequest request_of(const TuneOptions& options, const TunePlan& plan);
+
 /// Throws InputError if no database can be written there.
 void check_db(const std::string& path);
 
@@ -28,7 +31,7 @@ struct Measured {
 };
 
 /// Measures what the database lacks, with progress on stderr. `gpus` is what Backend::open_gpus()
-/// returned for the options and the plan's peers.
+/// returned for request_of().
 Measured measure(const TuneOptions& options, TunePlan& plan,
                  const std::vector<std::unique_ptr<Measurer>>& gpus, const Backend& backend,
                  StopSignals& stop);

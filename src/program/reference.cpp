@@ -33,6 +33,7 @@ constexpr std::pair<const char*, const char*> kFiles[] = {
 constexpr std::pair<const char*, const char*> kVariables[] = {
     {"XDG_CACHE_HOME", "Folder of caches, in place of ~/.cache."},
     {"HGEMM_TUNE_SHARED_CACHE", "A second cache, which is only read (--shared-cache)."},
+    {"HGEMM_TUNE_BLAS", "Folder of another cuBLAS to measure (--blas)."},
     {"HGEMM_TUNE_PYTHON", "The Python that draws reports."},
 };
 

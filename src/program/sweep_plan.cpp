@@ -32,7 +32,7 @@ const std::set<std::string> kNotForTasks = {"--shapes",      "--model",    "--tp
                                             "--columns",     "--sort",     "--wide",    "--color",
                                             "--require-gpu", "--recorded", "--devices", "--help"};
 /// Their values are paths: tasks may run in another folder.
-const std::set<std::string> kPaths = {"--cache-dir", "--shared-cache"};
+const std::set<std::string> kPaths = {"--cache-dir", "--shared-cache", "--blas"};
 
 /// The space as tasks find it, wherever they run.
 std::string space_for_tasks(const std::string& argument) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folders.h"
+#include "program/blas.h"
 #include "program/progress.h"
 #include "program/signals.h"
 #include "program/sweep_plan.h"
@@ -53,7 +54,7 @@ int run_shard(const sweep::RunFolder& run, int number, const std::string& attemp
   const sweep::Shard& shard = run.plan().shard(number);
   const ShardTune tune = tune_of(run, number);
 
-  auto gpus = backend.open_gpus("all", {});
+  auto gpus = backend.open_gpus({.devices = "all", .blas = blas_folder(tune.options.blas)});
   // Where Slurm does not confine jobs to their GPUs, more are to be seen.
   const auto wanted = static_cast<std::size_t>(run.plan().gpus);
   if (gpus.size() > wanted) gpus.resize(wanted);

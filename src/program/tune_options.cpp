@@ -202,6 +202,7 @@ void add_tune_options(CLI::App& program, TuneOptions& options) {
       ->check(CLI::Range(1, 1024));
   program.add_option("--devices", options.devices, help_text("tune", "--devices"))
       ->type_name("all|GPU[,GPU...]");
+  program.add_option("--blas", options.blas, help_text("tune", "--blas"))->type_name("FOLDER");
   program.add_flag("--pace-check", options.pace_check, help_text("tune", "--pace-check"));
   program.add_option("--confirm", options.confirm, help_text("tune", "--confirm"))
       ->type_name("N")

@@ -28,7 +28,8 @@ struct TuneOptions {
   std::vector<std::string> peers;  ///< program/peers.h; only of the race command
   std::optional<std::string> strategy;
   std::optional<std::string> budget;
-  std::string devices;  ///< program/gpus.h
+  std::string devices;              ///< program/gpus.h
+  std::optional<std::string> blas;  ///< program/blas.h
   bool pace_check = false;
   int confirm = 1;  ///< GPUs that race the finalists of a close race
   std::optional<std::string> db;

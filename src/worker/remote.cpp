@@ -43,10 +43,12 @@ struct RemoteMeasurer::Impl : Connection {
 
 namespace {
 
-/// The variable must be set before CUDA is initialised, so the worker gets it when it starts.
-std::vector<std::string> environment_for(const std::string& gpu_uuid) {
-  if (gpu_uuid.empty()) return {};
-  return {"CUDA_VISIBLE_DEVICES=" + gpu_uuid};
+/// CUDA_VISIBLE_DEVICES must be set before CUDA is initialised, so the worker gets it when it
+/// starts.
+std::vector<std::string> environment_for(const std::string& gpu_uuid,
+                                         std::vector<std::string> variables) {
+  if (!gpu_uuid.empty()) variables.push_back("CUDA_VISIBLE_DEVICES=" + gpu_uuid);
+  return variables;
 }
 
 }  // namespace
@@ -58,8 +60,10 @@ std::vector<VisibleGpu> list_gpus(const std::vector<std::string>& command,
 }
 
 RemoteMeasurer::RemoteMeasurer(std::vector<std::string> command, const WorkerLimits& limits,
-                               const std::string& gpu_uuid, std::vector<Peer> peers)
-    : impl_(std::make_unique<Impl>(std::move(command), limits, environment_for(gpu_uuid))) {
+                               const std::string& gpu_uuid, std::vector<Peer> peers,
+                               std::vector<std::string> variables)
+    : impl_(std::make_unique<Impl>(std::move(command), limits,
+                                   environment_for(gpu_uuid, std::move(variables)))) {
   impl_->peers = std::move(peers);
 }
 RemoteMeasurer::~RemoteMeasurer() = default;

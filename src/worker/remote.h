@@ -40,10 +40,11 @@ std::vector<VisibleGpu> list_gpus(const std::vector<std::string>& command = kWor
 class RemoteMeasurer : public Measurer {
  public:
   /// `command` runs the `worker` subcommand of this program. `gpu_uuid`: the GPU; empty: the first
-  /// visible one. `peers` are baselines of every problem.
+  /// visible one. `peers` are baselines of every problem. `variables`: of the worker's environment
+  /// (base/child.h).
   explicit RemoteMeasurer(std::vector<std::string> command = kWorkerCommand,
                           const WorkerLimits& limits = {}, const std::string& gpu_uuid = {},
-                          std::vector<Peer> peers = {});
+                          std::vector<Peer> peers = {}, std::vector<std::string> variables = {});
   ~RemoteMeasurer() override;
 
   /// Throws NoDevice if there is no driver or no GPU, or if the GPU is not sm_90.

@@ -45,7 +45,7 @@ class InventingGpu : public FakeMeasurer {
   }
 };
 
-std::vector<std::unique_ptr<Measurer>> open_gpus(const std::string&, const std::vector<Peer>&) {
+std::vector<std::unique_ptr<Measurer>> open_gpus(const cli::GpuRequest&) {
   const auto count = find_number(variable("SLURM_GPUS_ON_NODE")).value_or(1);
   std::vector<std::unique_ptr<Measurer>> gpus;
   for (int i = 0; i < static_cast<int>(count); ++i)
