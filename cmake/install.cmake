@@ -6,6 +6,7 @@ install(TARGETS hgemm-tune)
 install(DIRECTORY configs results DESTINATION ${CMAKE_INSTALL_DATADIR}/hgemm-tune
         PATTERN "recording.db*" EXCLUDE)
 install(FILES ${drawing} DESTINATION ${CMAKE_INSTALL_DATADIR}/hgemm-tune/analysis)
+install(FILES include/hgemm_peer.h TYPE INCLUDE)
 install(FILES LICENSE CHANGELOG.md README.md packaging/copyright
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -7,7 +7,8 @@
 //
 // Without NDEBUG, an assertion in the main loop makes ptxas serialise wgmma (its warning C7510).
 //
-// Each variant is one row of kVariants. All accumulate in fp32 and store bf16 or fp16.
+// A variant is a row of kKernels with an order of tiles. All accumulate in fp32 and store bf16 or
+// fp16.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -31,6 +32,7 @@ namespace {
 
 using cute::_1;
 using cute::_128;
+using cute::_192;
 using cute::_2;
 using cute::_256;
 using cute::_64;
@@ -67,10 +69,19 @@ struct Kernel {
 
 const char* failed = "";
 
+/// The order in which tiles are computed; both are arguments of CUTLASS's schedulers.
+struct Order {
+  int swizzle;   ///< columns (or rows) of tiles that are computed together
+  bool along_n;  ///< next is the tile to the right, otherwise the one below
+};
+constexpr std::array kOrders = {Order{1, false}, Order{1, true}, Order{8, false}, Order{8, true}};
+
 template <class Gemm>
-typename Gemm::Arguments arguments_of(const hgemm_peer_problem& p, const hgemm_peer_operands& o) {
+typename Gemm::Arguments arguments_of(const hgemm_peer_problem& p, const hgemm_peer_operands& o,
+                                      Order order) {
   static const int sm_count = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(0);
   using Element = typename Gemm::ElementA;
+  using RasterOrder = cutlass::gemm::kernel::detail::RasterOrderOptions;
   const auto stride = [](std::int64_t leading) {
     return cute::make_stride(leading, cute::Int<1>{}, std::int64_t{0});
   };
@@ -81,74 +92,95 @@ typename Gemm::Arguments arguments_of(const hgemm_peer_problem& p, const hgemm_p
        stride(p.ldb)},
       {{1.0f, 0.0f}, nullptr, stride(p.ldd), static_cast<Element*>(o.d), stride(p.ldd)}};
   arguments.hw_info.sm_count = sm_count;
+  arguments.scheduler.max_swizzle_size = order.swizzle;
+  arguments.scheduler.raster_order = order.along_n ? RasterOrder::AlongN : RasterOrder::AlongM;
   return arguments;
 }
 
 template <class Gemm>
 bool can(const hgemm_peer_problem& p) {
-  return Gemm::can_implement(arguments_of<Gemm>(p, {})) == cutlass::Status::kSuccess;
+  return Gemm::can_implement(arguments_of<Gemm>(p, {}, kOrders[0])) == cutlass::Status::kSuccess;
 }
 template <class Gemm>
-std::int64_t workspace(const hgemm_peer_problem& p) {
-  return static_cast<std::int64_t>(Gemm::get_workspace_size(arguments_of<Gemm>(p, {})));
+std::int64_t workspace(const hgemm_peer_problem& p, Order order) {
+  return static_cast<std::int64_t>(Gemm::get_workspace_size(arguments_of<Gemm>(p, {}, order)));
 }
 template <class Gemm>
-int run(const hgemm_peer_problem& p, const hgemm_peer_operands& o, cudaStream_t stream) {
+int run(const hgemm_peer_problem& p, const hgemm_peer_operands& o, Order order,
+        cudaStream_t stream) {
   Gemm gemm;
-  const auto status = gemm.run(arguments_of<Gemm>(p, o), o.workspace, stream);
+  const auto status = gemm.run(arguments_of<Gemm>(p, o, order), o.workspace, stream);
   if (status != cutlass::Status::kSuccess) failed = cutlassGetStatusString(status);
   return status != cutlass::Status::kSuccess;
 }
 
-struct Variant {
+struct Entry {
   const char* text;
   bool (*can)(const hgemm_peer_problem&);
-  std::int64_t (*workspace)(const hgemm_peer_problem&);
-  int (*run)(const hgemm_peer_problem&, const hgemm_peer_operands&, cudaStream_t);
+  std::int64_t (*workspace)(const hgemm_peer_problem&, Order);
+  int (*run)(const hgemm_peer_problem&, const hgemm_peer_operands&, Order, cudaStream_t);
 };
 template <class Element, class Tile, class Cluster, class Schedule, class Scheduler>
-constexpr Variant variant(const char* text) {
+constexpr Entry entry(const char* text) {
   using Gemm = typename Kernel<Element, Tile, Cluster, Schedule, Scheduler>::Gemm;
   return {text, can<Gemm>, workspace<Gemm>, run<Gemm>};
 }
 
 template <class E>
-constexpr std::array kVariants = {
-    variant<E, Shape<_128, _256, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
+constexpr std::array kKernels = {
+    entry<E, Shape<_128, _256, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
         "128x256x64, cluster 2x1, cooperative"),
-    variant<E, Shape<_256, _128, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
+    entry<E, Shape<_128, _256, _64>, Shape<_1, _2, _1>, Cooperative, Persistent>(
+        "128x256x64, cluster 1x2, cooperative"),
+    entry<E, Shape<_256, _128, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
         "256x128x64, cluster 2x1, cooperative"),
-    variant<E, Shape<_256, _128, _64>, Shape<_1, _2, _1>, Cooperative, Persistent>(
+    entry<E, Shape<_256, _128, _64>, Shape<_1, _2, _1>, Cooperative, Persistent>(
         "256x128x64, cluster 1x2, cooperative"),
-    variant<E, Shape<_128, _128, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
+    entry<E, Shape<_128, _192, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
+        "128x192x64, cluster 2x1, cooperative"),
+    entry<E, Shape<_128, _128, _64>, Shape<_2, _1, _1>, Cooperative, Persistent>(
         "128x128x64, cluster 2x1, cooperative"),
-    variant<E, Shape<_64, _256, _64>, Shape<_2, _1, _1>, PingPong, Persistent>(
+    entry<E, Shape<_64, _256, _64>, Shape<_2, _1, _1>, PingPong, Persistent>(
         "64x256x64, cluster 2x1, ping-pong"),
-    variant<E, Shape<_64, _128, _64>, Shape<_2, _1, _1>, PingPong, Persistent>(
+    entry<E, Shape<_64, _128, _64>, Shape<_2, _1, _1>, PingPong, Persistent>(
         "64x128x64, cluster 2x1, ping-pong"),
-    variant<E, Shape<_64, _64, _64>, Shape<_1, _1, _1>, PingPong, Persistent>(
+    entry<E, Shape<_64, _64, _64>, Shape<_1, _1, _1>, PingPong, Persistent>(
         "64x64x64, cluster 1x1, ping-pong"),
-    variant<E, Shape<_128, _256, _64>, Shape<_2, _1, _1>, Cooperative, StreamK>(
+    entry<E, Shape<_128, _256, _64>, Shape<_2, _1, _1>, Cooperative, StreamK>(
         "128x256x64, cluster 2x1, cooperative, stream-K"),
-    variant<E, Shape<_128, _128, _64>, Shape<_1, _1, _1>, Cooperative, StreamK>(
+    entry<E, Shape<_128, _128, _64>, Shape<_1, _1, _1>, Cooperative, StreamK>(
         "128x128x64, cluster 1x1, cooperative, stream-K"),
+};
+
+struct Variant {
+  Entry kernel;
+  Order order;
 };
 
 /// The variants for the problem's types that can compute it: the interface counts them from 0.
 std::vector<Variant> able(const hgemm_peer_problem& p) {
   std::vector<Variant> variants;
   if (p.a_type != p.b_type || p.a_type != p.d_type) return variants;
-  const auto add = [&](const auto& all) {
-    for (const Variant& one : all) {
-      if (one.can(p)) variants.push_back(one);
+  const auto add = [&](const auto& kernels) {
+    for (const Entry& kernel : kernels) {
+      if (!kernel.can(p)) continue;
+      for (const Order order : kOrders) variants.push_back({kernel, order});
     }
   };
-  if (p.a_type == HGEMM_PEER_BF16) add(kVariants<cutlass::bfloat16_t>);
-  if (p.a_type == HGEMM_PEER_FP16) add(kVariants<cutlass::half_t>);
+  if (p.a_type == HGEMM_PEER_BF16) add(kKernels<cutlass::bfloat16_t>);
+  if (p.a_type == HGEMM_PEER_FP16) add(kKernels<cutlass::half_t>);
   return variants;
 }
 Variant at(const hgemm_peer_problem& p, int variant) {
   return able(p).at(static_cast<std::size_t>(variant));
+}
+
+const char* describe(const hgemm_peer_problem& p, int variant) {
+  static std::string text;
+  const Variant chosen = at(p, variant);
+  text = std::string(chosen.kernel.text) + ", swizzle " + std::to_string(chosen.order.swizzle) +
+         (chosen.order.along_n ? " along N" : " along M");
+  return text.c_str();
 }
 
 std::string version() {
@@ -169,9 +201,15 @@ const hgemm_peer* hgemm_peer_table() {
       [](void*) {},
       [](void*) { return failed; },
       [](void*, const hgemm_peer_problem* p) { return static_cast<int>(able(*p).size()); },
-      [](void*, const hgemm_peer_problem* p, int variant) { return at(*p, variant).text; },
-      [](void*, const hgemm_peer_problem* p, int variant) { return at(*p, variant).workspace(*p); },
+      [](void*, const hgemm_peer_problem* p, int variant) { return describe(*p, variant); },
+      [](void*, const hgemm_peer_problem* p, int variant) {
+        const Variant chosen = at(*p, variant);
+        return chosen.kernel.workspace(*p, chosen.order);
+      },
       [](void*, const hgemm_peer_problem* p, int variant, const hgemm_peer_operands* o,
-         hgemm_peer_stream stream) { return at(*p, variant).run(*p, *o, stream); }};
+         hgemm_peer_stream stream) {
+        const Variant chosen = at(*p, variant);
+        return chosen.kernel.run(*p, *o, chosen.order, stream);
+      }};
   return &kTable;
 }

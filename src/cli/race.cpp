@@ -19,18 +19,27 @@
 namespace hgemm::cli {
 namespace {
 
-/// Prints who beat whom in these races.
-void print_contest(const Aim& aim, const std::vector<RecordedRace>& races,
-                   std::span<const GemmProblem> problems, const IsCurrent& is_current,
-                   const Style& style) {
+/// Best rows of the races that the peers took part in.
+std::vector<BestRow> contest_rows(const Aim& aim, std::vector<RecordedRace> races,
+                                  std::span<const GemmProblem> problems,
+                                  const IsCurrent& is_current) {
+  keep_allowed(races, aim);
+  keep_races_with_peers(races);
+  return best_for(aim, races, problems, is_current);
+}
+
+/// Prints who beat whom in these races. Returns the rows of the aim.
+std::vector<BestRow> print_contest(const Aim& aim, const std::vector<RecordedRace>& races,
+                                   std::span<const GemmProblem> problems,
+                                   const IsCurrent& is_current, const Style& style) {
   Aim without_pdl = aim;
   without_pdl.pdl = PdlKind::kOff;
-  std::vector<RecordedRace> allowed = races;
-  std::vector<RecordedRace> off = races;
-  std::vector<BestRow> rows;
-  if (aim.pdl != PdlKind::kOff) rows = best_for(aim, allowed, problems, is_current);
-  const auto rows_off = best_for(without_pdl, off, problems, is_current);
-  fmt::print("{}", format_contest(contest_of(rows, rows_off), style));
+  const auto rows = contest_rows(aim, races, problems, is_current);
+  const auto rows_off = contest_rows(without_pdl, races, problems, is_current);
+  const bool has_pdl = aim.pdl != PdlKind::kOff;
+  fmt::print("{}",
+             format_contest(contest_of(has_pdl ? rows : std::vector<BestRow>{}, rows_off), style));
+  return rows;
 }
 
 /// Verdicts of a database. Its kernels are those of the program that recorded it.
@@ -72,10 +81,8 @@ int run_race(const TuneOptions& options, const std::string& command_line, const 
   const Measured measured = measure(options, plan, gpus, backend, stop);
   if (measured.stopped_by) return 128 + *measured.stopped_by;
   const IsCurrent is_current = current_among(measured.builds);
-  std::vector<RecordedRace> races = measured.races;
-  print_failures(races, plan.problems);
-  tell_unmet(plan, best_for(aim, races, plan.problems, is_current));
-  print_contest(aim, measured.races, plan.problems, is_current, style);
+  print_failures(measured.races, plan.problems);
+  tell_unmet(plan, print_contest(aim, measured.races, plan.problems, is_current, style));
   return 0;
 }
 

@@ -5,9 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <random>
+#include <set>
 #include <tuple>
 #include <utility>
+
+#include "gemm/codec.h"
+#include "record/peer.h"
 
 namespace hgemm {
 namespace {
@@ -150,6 +155,27 @@ std::span<const std::string_view> size_classes() {
   static constexpr std::array kNames = {kSizeClasses[0].name, kSizeClasses[1].name,
                                         kSizeClasses[2].name, kSizeClasses[3].name};
   return kNames;
+}
+
+void keep_races_with_peers(std::vector<RecordedRace>& races) {
+  const auto peers_in = [](const RecordedRace& recorded) {
+    std::set<std::string_view> names;
+    bool has_config = false;
+    for (const Trial& trial : recorded.race.trials) {
+      if (is_peer(trial.label)) names.insert(peer_name(trial.label));
+      has_config = has_config || !is_baseline(trial.label);
+    }
+    return has_config ? names.size() : 0;
+  };
+  std::map<std::pair<std::string, Regime>, std::size_t> most;
+  const auto most_at = [&](const RecordedRace& recorded) -> std::size_t& {
+    return most[{to_string(recorded.race.problem), recorded.race.regime}];
+  };
+  for (const RecordedRace& recorded : races) {
+    most_at(recorded) = std::max(most_at(recorded), peers_in(recorded));
+  }
+  std::erase_if(
+      races, [&](const RecordedRace& recorded) { return peers_in(recorded) < most_at(recorded); });
 }
 
 Contest contest_of(std::span<const BestRow> rows, std::span<const BestRow> without_pdl) {

@@ -68,6 +68,11 @@ struct Contest {
   std::vector<Exclusion> exclusions;
 };
 
+/// Removes each race of a problem and regime that fewer peers took part in than in another one that
+/// has configs: bouts are within one race, so the best config among those that met the peers
+/// stands for all.
+void keep_races_with_peers(std::vector<RecordedRace>& races);
+
 /// `rows`: best rows of all PDL kinds; `without_pdl`: those of configs without PDL, of the same
 /// races. A row counts if its winner was measured to the end. Where both winners are the same
 /// config, its bouts stand under both names.

@@ -43,17 +43,30 @@ bool has_met(const Race& race, const Peer& peer) {
   });
 }
 
-/// The rows of the plan whose winner was measured to the end and is among the plan's configs.
-std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
-                                   CurrentKernels& kernels) {
+/// The races with the plan's configs and the baselines only: what else is in the database, as
+/// kernels of a PDL kind that the plan does not allow, must not win.
+std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
+                                   const Environment& environment) {
   std::set<std::string> chosen;
   for (const KernelConfig& config : plan.configs) chosen.insert(label(config));
+  std::vector<RecordedRace> races = store.races(environment);
+  for (RecordedRace& race : races) {
+    std::erase_if(race.race.trials, [&](const Trial& trial) {
+      return !is_baseline(trial.label) && !chosen.contains(trial.label);
+    });
+  }
+  return races;
+}
+
+/// The rows of the plan whose winner was measured to the end.
+std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
+                                   CurrentKernels& kernels) {
   const auto is_current = [&](const Trial& trial, const GemmProblem& problem) {
     return kernels.is_current(trial, problem);
   };
   auto rows = best_rows(races, plan.problems, Objective::kTime, is_current);
   std::erase_if(rows, [&](const BestRow& row) {
-    return !row.label || row.stage != Stage::kFinal || !chosen.contains(*row.label) ||
+    return !row.label || row.stage != Stage::kFinal ||
            std::ranges::find(plan.regimes, row.regime) == plan.regimes.end();
   });
   return rows;
@@ -71,7 +84,7 @@ Missing rematch_of(const BestRow& row, std::span<const RecordedRace> races) {
 std::vector<Missing> find_unconfirmed(const TunePlan& plan, const Store& store,
                                       const Environment& environment, CurrentKernels& kernels,
                                       const std::vector<std::string>& gpus) {
-  const std::vector<RecordedRace> races = store.races(environment);
+  const std::vector<RecordedRace> races = races_of(plan, store, environment);
   std::vector<Missing> unconfirmed;
   for (const BestRow& row : finished_rows(plan, races, kernels)) {
     if (row.second_card) continue;
@@ -87,12 +100,22 @@ std::vector<Missing> find_unconfirmed(const TunePlan& plan, const Store& store,
 
 std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
                                 const Environment& environment, CurrentKernels& kernels) {
-  const std::vector<RecordedRace> races = store.races(environment);
+  const std::vector<RecordedRace> races = races_of(plan, store, environment);
   std::vector<Missing> unmet;
   for (const BestRow& row : finished_rows(plan, races, kernels)) {
-    const Race& race = std::ranges::find(races, row.race_uid, &RecordedRace::uid)->race;
-    const auto met = [&](const Peer& peer) { return has_met(race, peer); };
-    if (!std::ranges::all_of(plan.peers, met)) unmet.push_back(rematch_of(row, races));
+    const auto is_meeting = [&](const RecordedRace& recorded) {
+      const Race& race = recorded.race;
+      if (race.regime != row.regime || !race.problem.same_problem(row.problem)) return false;
+      const auto met = [&](const Peer& peer) { return has_met(race, peer); };
+      return std::ranges::any_of(race.trials,
+                                 [&](const Trial& trial) {
+                                   return trial.label == *row.label &&
+                                          trial.kernel_id == row.kernel_id;
+                                 }) &&
+             std::ranges::all_of(plan.peers, met);
+    };
+    // The meeting need not be the race that makes it the winner: its ratio there may be lower.
+    if (std::ranges::none_of(races, is_meeting)) unmet.push_back(rematch_of(row, races));
   }
   return unmet;
 }

@@ -57,6 +57,21 @@ const Score& score(const Contest& contest, std::string_view contestant, std::str
   throw std::out_of_range("no such score");
 }
 
+TEST(Contest, OnlyRacesThatThePeersTookPartInCount) {
+  std::vector<RecordedRace> races = {
+      race({ok("cublas", samples(100, 0, 15)), ok(kB, samples(85, 3, 12))}),
+      race_with_peer(90, 80)};
+  EXPECT_EQ(row_of(races).label, kB);
+  keep_races_with_peers(races);
+  ASSERT_THAT(races, SizeIs(1));
+  EXPECT_EQ(row_of(races).label, kA);
+  // Races without any peer stay where there is no other.
+  std::vector<RecordedRace> none = {
+      race({ok("cublas", samples(100, 0, 15)), ok(kA, samples(90, 3, 12))})};
+  keep_races_with_peers(none);
+  EXPECT_THAT(none, SizeIs(1));
+}
+
 TEST(Contest, CountsWinsTiesAndLossesOfEachPair) {
   const std::vector<BestRow> rows = {row_of({race_with_peer(90, 80)}),
                                      row_of({race_with_peer(80, 90)}),

@@ -69,6 +69,18 @@ TEST_F(PeersTest, ANewPeerMeetsTheWinnerAndThoseNearItOnce) {
   EXPECT_EQ(run_with({}), 0);
 }
 
+TEST_F(PeersTest, OnlyConfigsOfThePlanAreRacedAgain) {
+  run_with({});
+  TunePlan plan = this->plan({kShape}, configs(6));
+  std::erase_if(plan.configs, [](const auto& config) { return label(config) == name(2); });
+  plan.peers = {peer("a")};
+  measurer_.peers = {"peer.a.0"};
+  EXPECT_GE(run(plan, measurer_), 1);
+  const auto trials = trials_of(open().races().at(1));
+  EXPECT_TRUE(trials.contains(name(4))) << "the best of the plan's";
+  EXPECT_FALSE(trials.contains(name(2))) << "the best of all";
+}
+
 TEST_F(PeersTest, AChangedFileIsAnotherPeer) {
   run_with({peer("a", "aa")});
   EXPECT_EQ(run_with({peer("a", "ab")}), 2);

@@ -9,12 +9,29 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+// What PyTorch's header brings along, and the kernels use.
+#include <algorithm>
 #include <array>
+#include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <limits>
 #include <map>
-#include <ostream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace hgemm_l2 {

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# examples/peers/build.sh OUTPUT [M_N_K...]: builds the peers whose projects are there, into OUTPUT.
+#
+#   CUTLASS_DIR   a checkout of CUTLASS; recorded with v4.7.0         -> OUTPUT/cutlass.so
+#   DEEP_GEMM_DIR a checkout of DeepGEMM; recorded with 54e2261       -> OUTPUT/deep_gemm.so
+#   CUDA_L2_DIR   a checkout of CUDA-L2; recorded with dbe0177        -> OUTPUT/cuda_l2.so, and for
+#                 each M_N_K its kernel, OUTPUT/cuda_l2/M_N_K.so. A kernel that does not build is
+#                 named, and the peer says later that it does not compute the problem.
+#   CUTLASS_L2_DIR  the CUTLASS that CUDA-L2 asks for, v4.2.1 (default: CUTLASS_DIR)
+#   JOBS          kernels of CUDA-L2 that are built at a time (default: one for each CPU)
+#
+# Nothing is downloaded. nvcc of CUDA 13 must be on the PATH. Then:
+#
+#   hgemm-tune race --peer OUTPUT/cutlass.so --shapes square
+#   hgemm-tune race --peer OUTPUT/cuda_l2.so:OUTPUT/cuda_l2 --shapes 4096x4096x4096.fp16
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+output=${1:?usage: examples/peers/build.sh OUTPUT [M_N_K...]}
+shift
+mkdir -p "$output/cuda_l2"
+output=$(cd "$output" && pwd)
+
+# Without NDEBUG an assertion in CUTLASS's main loop makes ptxas serialise wgmma (warning C7510).
+flags=(-std=c++17 -O3 -DNDEBUG -w -shared -Xcompiler -fPIC -gencode arch=compute_90a,code=sm_90a
+       --expt-relaxed-constexpr --expt-extended-lambda -I"$here/../../include")
+
+if [[ -n ${CUTLASS_DIR:-} ]]; then
+  nvcc "${flags[@]}" -I"$CUTLASS_DIR/include" -I"$CUTLASS_DIR/tools/util/include" \
+    "$here/cutlass.cu" -o "$output/cutlass.so"
+  echo "built $output/cutlass.so"
+fi
+
+if [[ -n ${DEEP_GEMM_DIR:-} ]]; then
+  nvcc "${flags[@]/c++17/c++20}" -I"$DEEP_GEMM_DIR/deep_gemm/include" \
+    -I"${CUTLASS_DIR:?DeepGEMM needs CUTLASS: set CUTLASS_DIR}/include" "$here/deep_gemm.cu" -lcuda \
+    -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -o "$output/deep_gemm.so"
+  echo "built $output/deep_gemm.so"
+fi
+
+if [[ -n ${CUDA_L2_DIR:-} ]]; then
+  nvcc "${flags[@]}" -I"$here/cuda_l2" "$here/cuda_l2/peer.cu" -ldl -o "$output/cuda_l2.so"
+  echo "built $output/cuda_l2.so"
+  cutlass=${CUTLASS_L2_DIR:-${CUTLASS_DIR:?CUDA-L2 needs CUTLASS: set CUTLASS_L2_DIR}}
+  build_kernel() {
+    local name=$1 file="$CUDA_L2_DIR/kernels/h100_F32F16F16F32/$1.cu"
+    [[ -e $output/cuda_l2/$name.so ]] && return
+    # Their kernels run on the default stream, which is that of the thread for the peer.
+    if nvcc "${flags[@]}" -default-stream per-thread -I"$here/cuda_l2" -I"$cutlass/include" \
+      -I"$cutlass/tools/util/include" -DHGEMM_L2_FILE="\"$file\"" "$here/cuda_l2/kernel.cu" \
+      -o "$output/cuda_l2/$name.tmp" 2>"$output/cuda_l2/$name.log"; then
+      mv "$output/cuda_l2/$name.tmp" "$output/cuda_l2/$name.so"
+      rm "$output/cuda_l2/$name.log"
+    else
+      echo "$name does not build: $(grep -m1 error "$output/cuda_l2/$name.log")"
+    fi
+  }
+  running=0
+  for name in "$@"; do
+    ((running++ < ${JOBS:-$(nproc)})) || wait -n || true
+    build_kernel "$name" &
+  done
+  wait
+fi
