@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "device/device.h"
+#include "record/lt_algorithm.h"
 
 namespace hgemm {
 namespace {
@@ -138,17 +139,24 @@ void CublasLtPlan::destroy() {
 
 std::string CublasLtPlan::describe(int algorithm) const {
   const cublasLtMatmulHeuristicResult_t& result = results_.at(static_cast<std::size_t>(algorithm));
-  const auto read = [&]<typename T>(cublasLtMatmulAlgoConfigAttributes_t attribute, T value) {
+  const auto read = [&]<typename T>(cublasLtMatmulAlgoConfigAttributes_t attribute, T& value) {
     std::size_t written = 0;
-    cublasLtMatmulAlgoConfigGetAttribute(&result.algo, attribute, &value, sizeof value, &written);
-    return value;
+    check_blas(cublasLtMatmulAlgoConfigGetAttribute(&result.algo, attribute, &value, sizeof value,
+                                                    &written),
+               "cublasLtMatmulAlgoConfigGetAttribute");
   };
-  return fmt::format("algo {}, tile {}, stages {}, cluster {}, split-K {}, workspace {} B",
-                     read(CUBLASLT_ALGO_CONFIG_ID, std::int32_t{0}),
-                     read(CUBLASLT_ALGO_CONFIG_TILE_ID, std::uint32_t{0}),
-                     read(CUBLASLT_ALGO_CONFIG_STAGES_ID, std::uint32_t{0}),
-                     read(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, std::uint16_t{0}),
-                     read(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, std::uint32_t{0}), result.workspaceSize);
+  LtAlgorithm all;
+  read(CUBLASLT_ALGO_CONFIG_ID, all.id);
+  read(CUBLASLT_ALGO_CONFIG_TILE_ID, all.tile);
+  read(CUBLASLT_ALGO_CONFIG_STAGES_ID, all.stages);
+  read(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, all.cluster);
+  read(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, all.split_k);
+  read(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, all.reduction);
+  read(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, all.swizzle);
+  read(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, all.custom);
+  read(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, all.inner);
+  all.workspace_bytes = result.workspaceSize;
+  return to_string(all);
 }
 
 void CublasLtPlan::gemm(int algorithm, const Operands& operands, cudaStream_t stream) const {

@@ -54,8 +54,8 @@ class CublasLtPlan {
   ~CublasLtPlan();
 
   int algorithms() const { return static_cast<int>(results_.size()); }
-  /// The ids of cuBLASLt (cublasLt.h): "algo 66, tile 23, stages 16, cluster 3, split-K 1,
-  /// workspace 0 B".
+  /// Every attribute of the algorithm, as the text of an LtAlgorithm. Throws Error if cuBLASLt does
+  /// not tell one.
   std::string describe(int algorithm) const;
   void gemm(int algorithm, const Operands& operands, cudaStream_t stream) const;
 

@@ -249,6 +249,7 @@ void fill_cublaslt(BestRow& row, const Contender& winner) {
   if (best == nullptr) return;
   const Pairs pairs = paired(*best, *winner.trial);
   row.cublaslt_label = best->label;
+  row.cublaslt_algorithm = best->message;
   row.cublaslt = ratio_over(pairs);
   row.cublaslt_time_us = baseline_time_us(pairs);
   row.cublaslt_joules = joules_of(best);
@@ -434,6 +435,30 @@ std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
     for (std::size_t i = before; i < rows.size(); ++i) rows[i].problem = problem;
   }
   return rows;
+}
+
+Fastest fastest_of(const BestRow& row) {
+  if (!row.label) return Fastest::kConfig;
+  const double cublas = row.cublas ? row.cublas->value : 1;
+  const double cublaslt = row.cublaslt ? row.cublaslt->value : 1;
+  if (cublaslt < 1 && cublaslt <= cublas) return Fastest::kCublasLt;
+  return cublas < 1 ? Fastest::kCublas : Fastest::kConfig;
+}
+
+std::string fastest_library(const BestRow& row) {
+  switch (fastest_of(row)) {
+    case Fastest::kCublas:
+      return std::string(kCublasLabel);
+    case Fastest::kCublasLt:
+      return row.cublaslt_label;
+    case Fastest::kConfig:
+      break;
+  }
+  return "";
+}
+
+void name_libraries(std::span<BestRow> rows) {
+  for (BestRow& row : rows) row.library = fastest_library(row);
 }
 
 std::vector<const Trial*> met_in_final(const Race& race, const Trial& trial) {

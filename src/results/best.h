@@ -88,6 +88,9 @@ struct BestRow {
   std::optional<double> cublas_time_us, cublaslt_time_us;
   std::string cublaslt_label;
   std::vector<PeerResult> peers;  ///< of the winner's race, by name
+  std::string cublaslt_algorithm;  ///< the text of its LtAlgorithm, or an older text; may be empty
+  /// Set by name_libraries(): what the label column shows in place of the config; else empty.
+  std::string library;
   std::optional<double> sm_mhz;
   /// Fraction of the dense tensor peak at sm_mhz: sm_count x 4096 x clock.
   std::optional<double> peak_fraction;
@@ -143,6 +146,16 @@ std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
                                std::span<const GemmProblem> problems = {},
                                Objective objective = Objective::kTime,
                                const IsCurrent& is_current = {});
+
+enum class Fastest : std::uint8_t { kConfig, kCublas, kCublasLt };
+/// The fastest of a row's config, cublas and its cublaslt_label, by the medians of the ratios in
+/// the winner's race: a library is faster if its ratio is below 1. A row without a label has
+/// kConfig.
+Fastest fastest_of(const BestRow& row);
+/// "cublas" or the row's cublaslt_label; empty if the config is the fastest.
+std::string fastest_library(const BestRow& row);
+/// Sets BestRow::library of the rows whose fastest is a library.
+void name_libraries(std::span<BestRow> rows);
 
 /// The other configs of a race that have samples of the same rounds of the final as this one. One
 /// of the two was measured to the end; the other may have left as clearly slower.
