@@ -79,6 +79,8 @@ typedef struct {
    * and of its speed over cublasGemmEx's, with the 95 % interval of the latter (NaN: unknown). */
   int64_t tuned_m, tuned_n, tuned_k;
   double tuned_us, ratio_cublas, ratio_cublas_low, ratio_cublas_high;
+  int uses_cublaslt; /* a library was faster here: gemm() calls cuBLASLt instead, or cublasGemmEx.
+                      * Only in packages of `hgemm-tune export --with-cublaslt` */
 } hgemm_tuned_selection;
 
 /* The kernel that gemm() would run for a problem with operands at multiples of 16 bytes. Needs no
@@ -89,7 +91,8 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem);
 int hgemm_tuned_shape_count(void);
 hgemm_tuned_problem hgemm_tuned_shape(int index);
 
-/* Loads all kernels for the current device. Call it before the first capture or timed call. */
+/* Loads all kernels for the current device, and makes cuBLASLt's plans if it has any. Call it
+ * before the first capture or timed call. */
 hgemm_tuned_status hgemm_tuned_prepare(void);
 
 /* Bytes of workspace that gemm() needs for the problem on the current device; often 0. Only the
@@ -111,7 +114,11 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * `cublas`: a cublasHandle_t, or null. If the package was built with HGEMM_TUNED_WITH_CUBLAS,
  * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
  * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
- * or without cuBLAS, the kernel runs if there is one. */
+ * or without cuBLAS, the kernel runs if there is one.
+ *
+ * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
+ * other addresses they run like the other problems. With a handle, cublasGemmEx runs those where it
+ * was the fastest. */
 hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
                                     const void* a, const void* b, void* d, void* workspace,
                                     size_t workspace_bytes, void* cublas);

@@ -17,8 +17,13 @@
 #endif
 
 #include "families/launch.h"
+#ifdef HGEMM_TUNED_WITH_CUBLASLT
+#include "library.h"
+#include "library_table.h"
+#endif
 #include "output/export/fallback.h"
 #include "table.h"
+#include "tensor_map_types.h"
 
 namespace {
 
@@ -187,6 +192,9 @@ struct Context {
   bool is_hopper = false;
   int sm_count = 0;
   Loaded kernels[kKernelCount];
+#ifdef HGEMM_TUNED_WITH_CUBLASLT
+  hgemm_tuned_library::Plan plans[kLibraryRowCount];
+#endif
 
   void add_workspace(const void* address, std::size_t bytes) {
     const std::unique_lock lock(mutex_);
@@ -305,35 +313,6 @@ Layout layout_of(const WorkspaceBytes& bytes) {
 
 // ---- Tensor maps ----
 
-CUtensorMapL2promotion promotion_of(int bytes) {
-  switch (bytes) {
-    case 64:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_64B;
-    case 128:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
-    case 256:
-      return CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
-    default:
-      return CU_TENSOR_MAP_L2_PROMOTION_NONE;
-  }
-}
-
-CUtensorMapSwizzle swizzle_of(int bytes) {
-  if (bytes == 0) return CU_TENSOR_MAP_SWIZZLE_NONE;
-  return bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_128B;
-}
-
-CUtensorMapDataType type_of(DataType type) {
-  switch (type) {
-    case DataType::kFp16:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case DataType::kFp32:
-      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-    default:
-      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  }
-}
-
 TensorMap encode(const Driver& cuda, const MatrixMap& map, bool* ok) {
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(map.cols),
                                 static_cast<cuuint64_t>(map.rows)};
@@ -342,8 +321,8 @@ TensorMap encode(const Driver& cuda, const MatrixMap& map, bool* ok) {
                             static_cast<cuuint32_t>(map.box_rows)};
   const cuuint32_t element_strides[] = {1, 1};
   CUtensorMap encoded{};
-  *ok &= cuda.encode_tensor_map(&encoded, type_of(map.type), 2, map.data, extents, strides, box,
-                                element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+  *ok &= cuda.encode_tensor_map(&encoded, tensor_type_of(map.type), 2, map.data, extents, strides,
+                                box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                 swizzle_of(map.swizzle_bytes), promotion_of(map.promotion_bytes),
                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
   TensorMap result;
@@ -434,6 +413,24 @@ hgemm_tuned_status launch_cublas(cudaStream_t, const ProblemExtents&, const Gemm
 }
 #endif
 
+// ---- Libraries that are faster ----
+
+#ifdef HGEMM_TUNED_WITH_CUBLASLT
+}  // namespace
+#include "library_calls.h"
+namespace {
+#else
+int library_of(const Choice&, const Operands&) { return -1; }
+hgemm_tuned_status prepare_libraries() { return HGEMM_TUNED_OK; }
+hgemm_tuned_status add_library_bytes(const Choice&, const Operands&, std::size_t*) {
+  return HGEMM_TUNED_OK;
+}
+bool launch_library(cudaStream_t, const Choice&, const ProblemExtents&, const GemmKind&,
+                    const Operands&, void*, std::size_t, void*, hgemm_tuned_status*) {
+  return false;
+}
+#endif
+
 }  // namespace
 
 // ---- The interface ----
@@ -519,6 +516,7 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
   selection.ratio_cublas = row.ratio;
   selection.ratio_cublas_low = row.ratio_low;
   selection.ratio_cublas_high = row.ratio_high;
+  selection.uses_cublaslt = library_of(choice, {}) >= 0 ? 1 : 0;
   return selection;
 }
 
@@ -531,7 +529,7 @@ hgemm_tuned_status hgemm_tuned_prepare(void) {
       return status;
     }
   }
-  return HGEMM_TUNED_OK;
+  return prepare_libraries();
 }
 
 hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
@@ -541,7 +539,8 @@ hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* proble
   const ProblemExtents p = extents_of(*problem);
   if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
   *bytes = 0;
-  const Choice choice = choose(p, kind_of(*problem), {a, b, const_cast<void*>(d)});
+  const Operands operands{a, b, const_cast<void*>(d)};
+  const Choice choice = choose(p, kind_of(*problem), operands);
   if (choice.row == nullptr) return kHasCublas ? HGEMM_TUNED_OK : choice.status;
   Context* context = nullptr;
   if (const auto status = current_context(&context); status != HGEMM_TUNED_OK) return status;
@@ -550,7 +549,7 @@ hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* proble
   if (const auto status = load(tuned, *context, &loaded); status != HGEMM_TUNED_OK) return status;
   const int ctas = grid_ctas(tuned.kernel, p, loaded.resident.load(std::memory_order_relaxed));
   *bytes = layout_of(workspace_bytes(tuned.kernel, p, ctas)).total;
-  return HGEMM_TUNED_OK;
+  return add_library_bytes(choice, operands, bytes);
 }
 
 hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspace, size_t bytes) {
@@ -576,6 +575,11 @@ hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_probl
   const GemmKind kind = kind_of(*problem);
   const Operands operands{a, b, d};
   const Choice choice = choose(p, kind, operands);
+  hgemm_tuned_status status = HGEMM_TUNED_OK;
+  if (launch_library(stream, choice, p, kind, operands, workspace, workspace_bytes, cublas,
+                     &status)) {
+    return status;
+  }
   if (kHasCublas && cublas != nullptr && prefers_cublas(choice)) {
     return launch_cublas(stream, p, kind, operands, cublas);
   }

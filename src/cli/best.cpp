@@ -32,6 +32,7 @@ struct BestOptions {
   ShapeOptions problems;
   AimOptions aim;
   bool predict = false;
+  bool with_libraries = false;
   int max_kernels = 0;
   bool fields = false;
   std::string format = "table";
@@ -124,6 +125,7 @@ int run_best(const BestOptions& options) {
   }
   const bool unrecorded = std::ranges::any_of(
       rows, [](const BestRow& row) { return row.trials == 0 && !why_no_kernel(row.problem); });
+  if (options.with_libraries) name_libraries(rows);
   print_best(std::move(rows), style);
   if (unrecorded) {
     say("of shapes that were never recorded, the same command with --predict says what to "
@@ -146,6 +148,9 @@ void add_best(CLI::App& program, Command& chosen) {
   add_aim(*command, options->aim, "all that is recorded");
   CLI::Option* predict =
       command->add_flag("--predict", options->predict, help_text("best", "--predict"));
+  command
+      ->add_flag("--with-libraries", options->with_libraries, help_text("best", "--with-libraries"))
+      ->excludes(predict);
   command->add_option("--max-kernels", options->max_kernels, help_text("best", "--max-kernels"))
       ->type_name("K")
       ->check(CLI::Range(1, 1000))

@@ -34,6 +34,7 @@ struct ExportOptions {
   std::string output;
   std::string pdl = "off";
   int max_kernels = 0;
+  bool with_cublaslt = false;
 };
 
 /// The races of whole spaces, with the other shipped races of the same problems. As in `best`, few
@@ -99,10 +100,12 @@ void print_list(std::string_view list, const std::string& folder) {
 
 int run_export(const ExportOptions& options) {
   const ExportFormat format = parse_export_format(options.format);
+  if (options.with_cublaslt) check_has_libraries(format);
   ExportAim aim{.problems = {},
                 .regime = parse_regime(options.regime),
                 .pdl = parse_pdl(options.pdl),
-                .max_kernels = options.max_kernels};
+                .max_kernels = options.max_kernels,
+                .with_cublaslt = options.with_cublaslt};
   if (!options.problems.empty()) aim.problems = chosen_problems(options.problems);
   const ExportPlan plan = plan_of(options, aim);
   const std::string kernel_hash = kernel_source_hash();
@@ -125,6 +128,15 @@ int run_export(const ExportOptions& options) {
     say("{} of them were measured in brief, within a time budget, so that gains of a percent "
         "or two are not certain; the same tune with --budget all takes its time\n",
         brief);
+  }
+  if (options.with_cublaslt) {
+    const auto runs = [&plan](Fastest kind) {
+      return std::ranges::count_if(plan.rows, [kind](const ExportRow& row) {
+        return row.library && row.library->kind == kind;
+      });
+    };
+    say("cuBLASLt runs at {} of them, where it was faster, and cublasGemmEx at {}\n",
+        runs(Fastest::kCublasLt), runs(Fastest::kCublas));
   }
   for (const std::string& line : losses(plan, format)) say("{}\n", line);
   return 0;
@@ -153,6 +165,8 @@ void add_export(CLI::App& program, Command& chosen) {
   command->add_option("--max-kernels", options->max_kernels, help_text("export", "--max-kernels"))
       ->type_name("K")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--with-cublaslt", options->with_cublaslt,
+                    help_text("export", "--with-cublaslt"));
   command->add_option("--pdl", options->pdl, help_text("common", "--pdl"))
       ->type_name("KIND")
       ->capture_default_str();

@@ -133,6 +133,13 @@ std::string for_people(std::span<const BestRow> rows, const Style& style) {
   return "Nothing is recorded yet. To measure on a Hopper GPU: hgemm-tune --shapes llama7b.yaml\n";
 }
 
+/// With --with-libraries `label` may be a library: the config, and what cuBLASLt ran.
+Json library_json(const BestRow& row) {
+  const bool is_cublaslt = !row.library.empty() && row.library == row.cublaslt_label;
+  return {{"config", row.label ? Json(*row.label) : Json()},
+          {"cublaslt_algorithm", is_cublaslt ? Json(row.cublaslt_algorithm) : Json()}};
+}
+
 }  // namespace
 
 std::string format_best(std::span<const BestRow> given, const Style& style) {
@@ -142,7 +149,13 @@ std::string format_best(std::span<const BestRow> given, const Style& style) {
   sort_rows(rows, known, style);
   if (!for_programs(style.format)) return for_people(rows, style);
   std::vector<Json> objects;
-  for (const BestRow& row : rows) objects.push_back(object_of(fields, row));
+  const bool libraries =
+      std::ranges::any_of(rows, [](const BestRow& row) { return !row.library.empty(); });
+  for (const BestRow& row : rows) {
+    objects.push_back(object_of(fields, row));
+    const bool whole = style.format == Format::kJson && style.columns.empty();
+    if (libraries && whole) objects.back().update(library_json(row));
+  }
   return style.format == Format::kJson ? dump(Json(objects)) : csv_of(fields, objects);
 }
 

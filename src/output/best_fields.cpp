@@ -74,6 +74,7 @@ Cell config_cell(const BestRow& row) {
     return {fmt::format("none ok ({} recorded, {} failed)", row.trials, row.failed), Tone::kBad};
   }
   if (!row.verified) return {*row.label + " (not verified)", Tone::kBad};
+  if (!row.library.empty()) return fmt::format("{} (before {})", row.library, *row.label);
   return *row.label;
 }
 
@@ -125,7 +126,11 @@ std::vector<F> fields_of_time() {
       F::of("regime", "text", "", "sustained (at full load for long) or burst (after idle time)",
             "", [](const BestRow& row) { return Json(to_string(row.regime)); }),
       F::of("label", "text", "", "the fastest verified config; with --objective energy by joules",
-            kNoConfig, [](const BestRow& row) { return row.label ? Json(*row.label) : Json(); })
+            kNoConfig,
+            [](const BestRow& row) {
+              if (!row.library.empty()) return Json(row.library);
+              return row.label ? Json(*row.label) : Json();
+            })
           .at(10, 0, "config", config_cell)
           .giving_way(Fit::kBelow),
       F::of("time_us", "number", "us", "median time of one GEMM", kNoConfig,

@@ -192,7 +192,7 @@ class Builder {
       if (field->of_problem) row = *std::ranges::find_if(line, [](auto* one) { return one; });
       const BestRow* before = regime > 0 ? line[regime - 1] : nullptr;
       const bool same = field->name == "label" && row && before && row->label && row->verified &&
-                        row->label == before->label;
+                        row->label == before->label && row->library == before->library;
       cells.push_back(row == nullptr ? Cell("-") : same ? Cell("same") : cell_of(*field, *row));
     }
     table_.rows.push_back(std::move(cells));

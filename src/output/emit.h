@@ -33,6 +33,9 @@ namespace hgemm {
 /// if any row of the block has it. A note below the table lists rows whose samples met a
 /// clock_event::kFault. Shapes that were never recorded are listed last.
 ///
+/// A row with BestRow::library shows it in place of the config (tables: before it). If any row has
+/// one, the objects of json also have `config` and `cublaslt_algorithm`, unless columns are named.
+///
 /// `style.columns` and `style.sort` are fields, by name or heading, in every format.
 std::string format_best(std::span<const BestRow> rows, const Style& style);
 

@@ -58,6 +58,33 @@ TEST_F(ExportCommand, ExportsADatabaseOfMyOwn) {
   EXPECT_TRUE(fs::exists(folder() / "configs/hgemm_tuned_triton.py"));
 }
 
+TEST_F(ExportCommand, HasCublasLtWhereItIsFaster) {
+  Race lost = race(problem(512, 512, 512), Regime::kSustained, 9.7);
+  lost.trials.at(2).message =
+      "algo 66, tile 23, stages 16, cluster 3, split-K 1, reduction 0, swizzle 0, custom 1, "
+      "inner 0, workspace 0 B";
+  Race old = race(problem(512, 512, 1024), Regime::kSustained, 9.7);
+  old.trials.at(2).message = "algo 66, tile 23, stages 16, cluster 3, split-K 1, workspace 0 B";
+  record(folder() / "mine.db", {lost, old, race(problem(1024, 512, 512))});
+  const Outcome done = run("export --format json -o tuned --db mine.db --with-cublaslt");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, AllOf(HasSubstr("cuBLASLt runs at 2 of them"),
+                              HasSubstr("1 of 3 shapes (512x512x1024)")));
+  const json rows = json::parse(read_file(folder() / "tuned/hgemm_tuned.json")).at("rows");
+  EXPECT_EQ(rows.at(0).at("fastest"), "cublaslt.0");
+  EXPECT_EQ(rows.at(0).at("cublaslt_algorithm"), lost.trials.at(2).message);
+  EXPECT_TRUE(rows.at(1).at("cublaslt_algorithm").is_null());
+  EXPECT_EQ(rows.at(2).at("fastest"), kLabel);
+  const json best = json::parse(run("best --db mine.db --with-libraries --format json").out);
+  EXPECT_EQ(best.at(0).at("label"), "cublaslt.0");
+  EXPECT_EQ(best.at(0).at("cublaslt_algorithm"), lost.trials.at(2).message);
+  EXPECT_EQ(best.at(2).at("label"), kLabel);
+  const Outcome refused = run("export --format csv -o other --db mine.db --with-cublaslt");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--format cpp and json"));
+  EXPECT_FALSE(fs::exists(folder() / "other"));
+}
+
 TEST_F(ExportCommand, BadUsageSaysWhatToDo) {
   EXPECT_EQ(run("export -o somewhere --recorded").exit_code, 2);
   EXPECT_EQ(run("export --format json --recorded").exit_code, 2);

@@ -48,6 +48,27 @@ TEST(Best, TheWinnerHasTheHighestRatioWithinRounds) {
   EXPECT_EQ(row.failed, 0);
 }
 
+TEST(Fastest, IsTheLibraryOfTheLowestRatioBelowOne) {
+  const auto row_of = [](double cublas, double cublaslt) {
+    Trial lt = ok("cublaslt.1", samples(cublaslt, 0, 12));
+    lt.message = "the algorithm";
+    return only_row({race({ok("cublas", samples(cublas, 0, 12)), lt, ok(kA, samples(98, 0, 12))})});
+  };
+  EXPECT_EQ(fastest_of(row_of(100, 99)), Fastest::kConfig);
+  EXPECT_EQ(fastest_of(row_of(98, 98)), Fastest::kConfig) << "a library must be faster";
+  EXPECT_EQ(fastest_of(row_of(100, 97)), Fastest::kCublasLt);
+  EXPECT_EQ(fastest_of(row_of(96, 97)), Fastest::kCublas);
+  EXPECT_EQ(fastest_of(BestRow{}), Fastest::kConfig);
+
+  std::vector<BestRow> rows = {row_of(100, 99), row_of(100, 97), row_of(96, 97)};
+  EXPECT_EQ(rows[1].cublaslt_algorithm, "the algorithm");
+  for (const BestRow& row : rows) EXPECT_EQ(row.library, "");
+  name_libraries(rows);
+  EXPECT_EQ(rows[0].library, "");
+  EXPECT_EQ(rows[1].library, "cublaslt.1");
+  EXPECT_EQ(rows[2].library, "cublas");
+}
+
 TEST(Best, AFinalistThatCannotBeToldFromTheWinnerIsATie) {
   const BestRow row =
       only_row({race({ok("cublas", samples(100, 0, 20)), ok(kA, samples(98.005, 0, 20, 1)),

@@ -136,6 +136,48 @@ std::string table_text(const ExportPlan& plan, const Validity& validity, const K
       includes, definitions, entries, all.kernels.size(), rows, plan.rows.size());
 }
 
+bool has_libraries(const ExportPlan& plan) {
+  return std::ranges::any_of(plan.rows,
+                             [](const ExportRow& row) { return row.library.has_value(); });
+}
+
+/// Numbers and words of this program only: labels and messages of a database stay out of code.
+std::string library_text(const FasterLibrary& library, std::size_t row) {
+  const char* kind = library.kind == Fastest::kCublas ? "Library::kGemmEx"
+                     : library.algorithm              ? "Library::kAlgorithm"
+                                                      : "Library::kHeuristic";
+  const LtAlgorithm a = library.algorithm.value_or(LtAlgorithm{});
+  std::string text;
+  if (library.kind == Fastest::kCublasLt && !library.algorithm) {
+    text = "    // Recorded without all attributes of the algorithm.\n";
+  }
+  return text + fmt::format("    {{{}, {}, {}, {{{}, {}, {}, {}, {}, {}, {}, {}, {}}}, {}}},\n",
+                            row, kind, library.version, a.id, a.tile, a.stages, a.cluster,
+                            a.split_k, a.reduction, a.swizzle, a.custom, a.inner,
+                            a.workspace_bytes);
+}
+
+ExportFile library_table(const ExportPlan& plan) {
+  std::string rows;
+  int count = 0;
+  for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+    const ExportRow& row = plan.rows[i];
+    if (!row.library) continue;
+    rows +=
+        fmt::format("    // {}\n{}", to_string(row.best.problem), library_text(*row.library, i));
+    ++count;
+  }
+  return {"src/library_table.h",
+          fmt::format("// Written by hgemm-tune export --with-cublaslt: the problems at which a "
+                      "library is faster.\n"
+                      "#pragma once\n\n#include \"library_row.h\"\n#include \"table.h\"\n\n"
+                      "namespace hgemm_tuned_table {{\n\n"
+                      "constexpr LibraryRow kLibraryRows[] = {{\n{}}};\n"
+                      "constexpr int kLibraryRowCount = {};\n\n"
+                      "}}  // namespace hgemm_tuned_table\n",
+                      rows, count)};
+}
+
 }  // namespace
 
 std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& validity,
@@ -147,6 +189,7 @@ std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& vali
     std::string path(file.path);
     // Files from src/ keep their place.
     if (path.starts_with(kPackage)) path.erase(0, kPackage.size());
+    if (path.starts_with("src/library") && !has_libraries(plan)) continue;
     std::string text(file.text);
     if (path == "README.md") {
       const auto fill = [&text](std::string_view mark, const std::string& with) {
@@ -162,6 +205,7 @@ std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& vali
     files.push_back({path, text});
   }
   files.push_back({"src/table.h", table_text(plan, validity, kernels)});
+  if (has_libraries(plan)) files.push_back(library_table(plan));
   files.push_back(table_json(plan, validity));
   files.push_back(table_csv(plan, validity));
   std::ranges::sort(files, {}, &ExportFile::path);

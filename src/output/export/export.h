@@ -14,9 +14,20 @@
 
 #include "base/embedded.h"
 #include "families/family.h"
+#include "record/lt_algorithm.h"
 #include "results/best.h"
 
 namespace hgemm {
+
+/// A library that was measured to be faster than the config of a row.
+struct FasterLibrary {
+  Fastest kind = Fastest::kCublas;
+  std::string label;                     ///< cublas or cublaslt.N
+  std::optional<LtAlgorithm> algorithm;  ///< nullopt: cublasGemmEx, or not all attributes are known
+  std::int64_t version = 0;              ///< of cuBLASLt, e.g. 130100; 0: not known
+};
+/// 130100 of "13.1.0", as cublasLtGetVersion() returns it; 0 if the text is no version.
+std::int64_t cublaslt_version_of(std::string_view text);
 
 /// A tuned problem.
 struct ExportRow {
@@ -27,6 +38,8 @@ struct ExportRow {
   /// With --max-kernels: the share of the best speed at this problem that the kernel of this row
   /// reaches.
   std::optional<double> fraction;
+  /// With --with-cublaslt: the library that is faster, if one is.
+  std::optional<FasterLibrary> library = {};
 
   /// The command that measures this row again, at full effort: a config named by --config has no
   /// time budget.
@@ -52,6 +65,7 @@ struct ExportPlan {
     std::optional<double> fraction;  ///< the row's ratio to cublas over that of the winner
   };
   std::vector<Replaced> replaced;
+  bool with_cublaslt = false;  ///< rows name the libraries that are faster
 };
 
 struct ExportAim {
@@ -62,6 +76,7 @@ struct ExportAim {
   /// the rule of its kind.
   PdlKind pdl = PdlKind::kOff;
   int max_kernels = 0;  ///< 0: any number
+  bool with_cublaslt = false;
 };
 
 /// Finds the best config of each problem among the configs that a package may contain. Throws
@@ -83,6 +98,8 @@ Validity validity_of(const ExportPlan& plan, std::string kernel_hash, std::strin
 
 enum class ExportFormat { kCpp, kJson, kCsv, kMarkdown, kTriton, kCutlass };
 ExportFormat parse_export_format(std::string_view text);  ///< throws InputError
+/// Throws InputError if the format cannot say that a row runs a library (--with-cublaslt).
+void check_has_libraries(ExportFormat format);
 
 /// A file of an export; the path is relative to the folder of the export.
 struct ExportFile {

@@ -17,8 +17,16 @@ ExportFormat parse_export_format(std::string_view text) {
                   did_you_mean(text, kNames)));
 }
 
+void check_has_libraries(ExportFormat format) {
+  if (format == ExportFormat::kCpp || format == ExportFormat::kJson) return;
+  throw InputError(
+      "--with-cublaslt: only --format cpp and json have rows that run cuBLASLt; use one of these, "
+      "or leave the option out");
+}
+
 std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& validity,
                                      ExportFormat format, const PackageSources& sources) {
+  if (plan.with_cublaslt) check_has_libraries(format);
   switch (format) {
     case ExportFormat::kCpp:
       return cpp_package(plan, validity, sources);

@@ -11,8 +11,8 @@ namespace hgemm {
 
 /// The block that says what the rows are valid for.
 Json validity_json(const Validity& validity);
-/// A row of the table, as JSON and CSV have it.
-Json row_json(const ExportRow& row);
+/// A row of the table, as JSON and CSV have it; with the libraries that are faster if asked.
+Json row_json(const ExportRow& row, bool with_cublaslt);
 
 ExportFile table_json(const ExportPlan& plan, const Validity& validity);
 ExportFile table_csv(const ExportPlan& plan, const Validity& validity);

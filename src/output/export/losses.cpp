@@ -78,6 +78,24 @@ std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
   for (auto& [reason, shapes] : left_out) {
     lines.push_back(fmt::format("left out: {}: {}", named(std::move(shapes), all), reason));
   }
+  const auto add_unknown = [&](const char* what, const auto& is_it) {
+    std::vector<std::string> shapes;
+    for (const ExportRow& row : plan.rows) {
+      if (row.library && row.library->kind == Fastest::kCublasLt && is_it(*row.library)) {
+        shapes.push_back(to_string(row.best.problem));
+      }
+    }
+    if (shapes.empty()) return;
+    lines.push_back(fmt::format(
+        "cuBLASLt's first choice runs, not the algorithm that was the fastest, at {}: {}; a tune "
+        "of these shapes with this program records it",
+        named(std::move(shapes), all), what));
+  };
+  add_unknown("the database does not have all attributes of the algorithm",
+              [](const FasterLibrary& library) { return !library.algorithm; });
+  add_unknown(
+      "the database does not have the version of cuBLASLt",
+      [](const FasterLibrary& library) { return library.algorithm && library.version == 0; });
   return lines;
 }
 

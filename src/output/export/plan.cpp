@@ -188,6 +188,20 @@ void find_left_out(ExportPlan& plan, std::span<const RecordedRace> recorded,
   }
 }
 
+void name_libraries(ExportPlan& plan) {
+  plan.with_cublaslt = true;
+  for (ExportRow& row : plan.rows) {
+    const Fastest kind = fastest_of(row.best);
+    if (kind == Fastest::kConfig) continue;
+    FasterLibrary library{.kind = kind, .label = fastest_library(row.best), .algorithm = {}};
+    library.version = cublaslt_version_of(row.best.environment.cublas);
+    if (kind == Fastest::kCublasLt) {
+      library.algorithm = parse_lt_algorithm(row.best.cublaslt_algorithm);
+    }
+    row.library = std::move(library);
+  }
+}
+
 void check_one_gpu(const ExportPlan& plan) {
   const Environment& first = plan.rows.front().best.environment;
   for (const ExportRow& row : plan.rows) {
@@ -217,6 +231,22 @@ bool is_older(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::int64_t cublaslt_version_of(std::string_view text) {
+  constexpr int kParts = 3;
+  constexpr std::int64_t kBelow[kParts] = {1000, 100, 100};
+  std::int64_t version = 0;
+  for (int i = 0; i < kParts; ++i) {
+    std::int64_t part = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), part);
+    if (error != std::errc{} || part < 0 || part >= kBelow[i]) return 0;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (i + 1 < kParts && !text.starts_with('.')) return 0;
+    if (i + 1 < kParts) text.remove_prefix(1);
+    version = version * 100 + part;
+  }
+  return text.empty() ? version : 0;
+}
+
 std::string ExportRow::command() const {
   return fmt::format("hgemm-tune --shapes {} --config {} --regime {}", to_string(best.problem),
                      *best.label, to_string(best.regime));
@@ -245,6 +275,7 @@ ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
   }
   check_one_gpu(plan);
   find_replaced(plan, all, aim, is_current);
+  if (aim.with_cublaslt) name_libraries(plan);
   return plan;
 }
 

@@ -17,6 +17,24 @@ std::string range(const std::string& low, const std::string& high) {
   return low == high ? low : fmt::format("{} to {}", low, high);
 }
 
+/// Flat, since CSV has the same fields.
+Json library_json(const ExportRow& row) {
+  const std::optional<Ratio>& ratio = row.best.cublaslt;
+  Json json = {{"fastest", row.library ? row.library->label : *row.best.label},
+               {"ratio_cublaslt", ratio ? number(ratio->value) : Json()},
+               {"cublaslt_algorithm", nullptr},
+               {"cublaslt_version", nullptr}};
+  if (!row.library || row.library->kind != Fastest::kCublasLt) return json;
+  if (row.library->algorithm) json["cublaslt_algorithm"] = to_string(*row.library->algorithm);
+  if (row.library->version > 0) json["cublaslt_version"] = row.library->version;
+  return json;
+}
+
+const char* what_runs(const ExportRow& row) {
+  if (row.library) return row.library->kind == Fastest::kCublas ? "cuBLAS" : "cuBLASLt";
+  return row.gain ? "ours" : "cuBLAS if linked";
+}
+
 }  // namespace
 
 Json validity_json(const Validity& v) {
@@ -30,7 +48,7 @@ Json validity_json(const Validity& v) {
           {"hgemm_tune", v.revision}};
 }
 
-Json row_json(const ExportRow& row) {
+Json row_json(const ExportRow& row, bool with_cublaslt) {
   const BestRow& best = row.best;
   Json json = problem_of(best.problem);
   json["problem"] = to_string(best.problem);
@@ -58,12 +76,13 @@ Json row_json(const ExportRow& row) {
                    {"kernel_id", best.kernel_id},
                    {"kernel_hash", best.run.kernel_sources},
                    {"command", row.command()}});
+  if (with_cublaslt) json.update(library_json(row));
   return json;
 }
 
 ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
   std::vector<Json> rows, left_out, replaced;
-  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row));
+  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row, plan.with_cublaslt));
   for (const auto& [problem, reason] : plan.left_out) {
     left_out.push_back({{"shape", to_string(problem)}, {"reason", reason}});
   }
@@ -86,7 +105,7 @@ ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
 ExportFile table_csv(const ExportPlan& plan, const Validity& validity) {
   const std::string text = "# hgemm-tune export 1\n" + comment_lines(validity_json(validity));
   std::vector<Json> rows;
-  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row));
+  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row, plan.with_cublaslt));
   return {"hgemm_tuned.csv", text + as_csv(rows.front(), rows)};
 }
 
@@ -120,8 +139,7 @@ std::string rows_markdown(const ExportPlan& plan) {
         best.cublas ? ratio_text(best.cublas->value, best.cublas->interval, best.stage) : "-";
     table.rows.push_back({to_string(best.problem), best.problem.tag,
                           fmt::format("`{}`", *best.label), optional_text(best.time_us, "{:.2f}"),
-                          optional_text(best.tflops, "{:.1f}"), ratio,
-                          row.gain ? "ours" : "cuBLAS if linked",
+                          optional_text(best.tflops, "{:.1f}"), ratio, what_runs(row),
                           fmt::format("{} {}", day(best), best.run.short_kernel_sources()),
                           fmt::format("`{}`", row.command())});
   }

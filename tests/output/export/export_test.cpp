@@ -72,6 +72,85 @@ TEST(ExportPlan, SaysWhatIsLeftOutAndWhy) {
   EXPECT_EQ(plan.left_out[1].reason, "never recorded");
 }
 
+/// The text of a file of an export; empty if it has none of that path.
+std::string file_of(const std::vector<ExportFile>& files, const std::string& path) {
+  const auto file = std::ranges::find(files, fs::path(path), &ExportFile::path);
+  return file == files.end() ? "" : file->text;
+}
+
+TEST(ExportWithCublasLt, TheFastestOfAllIsInTheRow) {
+  const ExportPlan plan = planned_with_libraries();
+  ASSERT_THAT(plan.rows, SizeIs(4));
+  ASSERT_TRUE(plan.rows[0].library);
+  EXPECT_EQ(plan.rows[0].library->label, "cublaslt.3");
+  EXPECT_EQ(plan.rows[0].library->algorithm, kMadeUpAlgorithm);
+  EXPECT_EQ(plan.rows[0].library->version, 130100);
+  ASSERT_TRUE(plan.rows[1].library);
+  EXPECT_EQ(plan.rows[1].library->label, "cublaslt.3");
+  EXPECT_FALSE(plan.rows[1].library->algorithm) << "an older message";
+  ASSERT_TRUE(plan.rows[2].library);
+  EXPECT_EQ(plan.rows[2].library->kind, Fastest::kCublas);
+  EXPECT_FALSE(plan.rows[3].library) << "the config is the fastest";
+  // No row is slower than a library that it does not run.
+  for (const ExportRow& row : plan.rows) {
+    if (row.library) continue;
+    EXPECT_GE(row.best.cublas->value, 1);
+    EXPECT_GE(row.best.cublaslt->value, 1);
+  }
+}
+
+TEST(ExportWithCublasLt, WithoutTheOptionNothingNamesALibrary) {
+  const ExportPlan plan = plan_export(recordings_with_libraries(), {});
+  for (const ExportRow& row : plan.rows) EXPECT_FALSE(row.library);
+  for (const ExportFile& file : export_files(plan, valid_for(plan), ExportFormat::kCpp)) {
+    EXPECT_THAT(file.path.string(), Not(HasSubstr("src/library")));
+    EXPECT_THAT(file.text, Not(HasSubstr("cublaslt_algorithm")));
+  }
+}
+
+TEST(ExportWithCublasLt, ThePackageHasTheAlgorithmInNumbers) {
+  const ExportPlan plan = planned_with_libraries();
+  const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
+  const std::string table = file_of(files, "src/library_table.h");
+  EXPECT_THAT(table, HasSubstr("{0, Library::kAlgorithm, 130100, {9999, 23, 16, 3, 2, 4, 1, 6, 5}, "
+                               "1024},"));
+  EXPECT_THAT(table, HasSubstr("// Recorded without all attributes of the algorithm.\n"
+                               "    {1, Library::kHeuristic, 130100, "));
+  EXPECT_THAT(table, HasSubstr("{2, Library::kGemmEx, 130100, "));
+  EXPECT_THAT(table, HasSubstr("kLibraryRowCount = 3;"));
+  EXPECT_THAT(file_of(files, "src/library.h"), HasSubstr("cublasLtMatmulAlgoCheck"));
+  // Where no library is faster, the package is as without the option.
+  const ExportPlan ours = plan_export(recordings(), {.with_cublaslt = true});
+  EXPECT_EQ(file_of(export_files(ours, valid_for(ours), ExportFormat::kCpp), "src/library_table.h"),
+            "");
+}
+
+TEST(ExportWithCublasLt, JsonHasTheAlgorithmAndOtherFormatsRefuse) {
+  const ExportPlan plan = planned_with_libraries();
+  const std::string json =
+      file_of(export_files(plan, valid_for(plan), ExportFormat::kJson), "hgemm_tuned.json");
+  EXPECT_THAT(json, HasSubstr("\"fastest\": \"cublaslt.3\""));
+  EXPECT_THAT(json, HasSubstr(to_string(kMadeUpAlgorithm)));
+  EXPECT_THAT(json, HasSubstr("\"cublaslt_version\": 130100"));
+  for (const ExportFormat format : {ExportFormat::kCsv, ExportFormat::kMarkdown,
+                                    ExportFormat::kTriton, ExportFormat::kCutlass}) {
+    EXPECT_THROW(export_files(plan, valid_for(plan), format), InputError);
+  }
+}
+
+TEST(ExportWithCublasLt, AMissingAttributeIsSaidWithTheShape) {
+  EXPECT_THAT(losses(planned_with_libraries(), ExportFormat::kCpp),
+              ElementsAre(AllOf(HasSubstr("1 of 4 shapes (512x512x640"), HasSubstr("attributes"))));
+}
+
+TEST(ExportWithCublasLt, AVersionIsThreeNumbers) {
+  EXPECT_EQ(cublaslt_version_of("13.1.0"), 130100);
+  EXPECT_EQ(cublaslt_version_of("12.9.41"), 120941);
+  for (const char* text : {"", "13", "13.1", "13.1.0.3", "13.1.0a", "-1.2.3", "13.100.0"}) {
+    EXPECT_EQ(cublaslt_version_of(text), 0) << text;
+  }
+}
+
 TEST(ExportLosses, NameWhatReplacedTheFastestKernelAndTheOptionThatChangesIt) {
   const ExportPlan plan = planned();
   ASSERT_THAT(plan.replaced, SizeIs(1));

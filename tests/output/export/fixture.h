@@ -87,6 +87,42 @@ inline std::vector<RecordedRace> recordings() {
 inline ExportPlan planned(PdlKind pdl = PdlKind::kOff) {
   return plan_export(recordings(), {.pdl = pdl});
 }
+
+/// An algorithm that no cuBLASLt has: a package takes cuBLASLt's first choice instead.
+inline const LtAlgorithm kMadeUpAlgorithm{.id = 9999,
+                                          .tile = 23,
+                                          .stages = 16,
+                                          .cluster = 3,
+                                          .split_k = 2,
+                                          .reduction = 4,
+                                          .swizzle = 1,
+                                          .custom = 6,
+                                          .inner = 5,
+                                          .workspace_bytes = 1024};
+
+inline Trial cublaslt(int index, double us, const std::string& message) {
+  Trial trial = timed("cublaslt." + std::to_string(index), us);
+  trial.message = message;
+  return trial;
+}
+
+/// Four shapes: cuBLASLt is faster, also in a database without all attributes; cublasGemmEx is the
+/// fastest; a config is.
+inline std::vector<RecordedRace> recordings_with_libraries() {
+  const auto race = [](std::int64_t m, double cublas_us, double lt_us, const std::string& message,
+                       double config_us) {
+    return recorded(export_shape(m, 512, 640),
+                    {timed(std::string(kCublasLabel), cublas_us), cublaslt(0, lt_us * 1.5, message),
+                     cublaslt(3, lt_us, message), timed(label(kWide), config_us)});
+  };
+  const std::string known = to_string(kMadeUpAlgorithm);
+  return {race(256, 15, 10, known, 12),
+          race(512, 15, 10, "algo 66, tile 23, stages 16, cluster 3, split-K 1, workspace 0 B", 12),
+          race(768, 10, 11, known, 12), race(1024, 15, 13, known, 12)};
+}
+inline ExportPlan planned_with_libraries() {
+  return plan_export(recordings_with_libraries(), {.with_cublaslt = true});
+}
 inline Validity valid_for(const ExportPlan& plan) {
   return validity_of(plan, "fedcba9876543210fedcba9876543210", "0123abcd");
 }

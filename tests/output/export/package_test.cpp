@@ -30,13 +30,8 @@ std::string output_of(const std::string& command, const fs::path& log) {
   return text;
 }
 
-TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
-  const TemporaryFolder temporary;
-  const fs::path package = temporary.path() / "hgemm_tuned";
-  const ExportPlan plan = planned();
-  write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
-  const std::string build = (temporary.path() / "build").string();
-  const fs::path log = temporary.path() / "log";
+/// Builds the consumer of a package, with warnings as errors.
+void build_consumer(const fs::path& package, const std::string& build, const fs::path& log) {
   output_of("cmake -S '" HGEMM_SOURCE_DIR "/tests/output/export/consumer' -B '" + build +
                 "' -G Ninja -DCMAKE_CUDA_COMPILER='" HGEMM_NVCC "' -DHGEMM_TUNED_DIR='" +
                 package.string() +
@@ -44,6 +39,16 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
                 "cmake --build '" +
                 build + "'",
             log);
+}
+
+TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
+  const TemporaryFolder temporary;
+  const fs::path package = temporary.path() / "hgemm_tuned";
+  const ExportPlan plan = planned();
+  write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
+  const std::string build = (temporary.path() / "build").string();
+  const fs::path log = temporary.path() / "log";
+  build_consumer(package, build, log);
   ASSERT_FALSE(HasFailure());
 
   const std::string out = output_of("CUDA_VISIBLE_DEVICES= '" + build +
@@ -96,6 +101,28 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   EXPECT_THAT(text_of(ptx), HasSubstr("mbarrier.try_wait"));
   EXPECT_THAT(text_of(ptx), Not(HasSubstr("trap;")));
   EXPECT_THAT(text_of(ptx), Not(HasSubstr("globaltimer")));
+}
+
+TEST(ExportPackage, BuildsWithCublasLtWhereItIsFaster) {
+  const TemporaryFolder temporary;
+  const fs::path package = temporary.path() / "hgemm_tuned";
+  const ExportPlan plan = planned_with_libraries();
+  write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
+  const std::string build = (temporary.path() / "build").string();
+  const fs::path log = temporary.path() / "log";
+  build_consumer(package, build, log);
+  ASSERT_FALSE(HasFailure());
+  const std::string out = output_of(
+      "CUDA_VISIBLE_DEVICES= '" + build + "/consumer' 256x512x640 1024x512x640 2x512x640", log);
+  const auto answer = [](const char* problem, int source, int m, const char* library) {
+    return HasSubstr(std::string(problem) + " source=" + std::to_string(source) +
+                     " gain=1 cublas=0 tuned_m=" + std::to_string(m) + " status=0 run=8 " +
+                     label(kWide) + library + "\n");
+  };
+  EXPECT_THAT(out, answer("256x512x640", 0, 256, " cublaslt"));
+  EXPECT_THAT(out, answer("1024x512x640", 0, 1024, "")) << "the kernel is the fastest";
+  EXPECT_THAT(out, answer("2x512x640", 1, 256, "")) << "a shape that was not tuned";
+  EXPECT_THAT(output_of("ldd '" + build + "/consumer'", log), HasSubstr("libcublasLt"));
 }
 
 }  // namespace

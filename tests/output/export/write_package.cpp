@@ -2,17 +2,20 @@
 // for the test of a package on a GPU, which has to be built before.
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include "tests/output/export/fixture.h"
 
 int main(int argc, char** argv) {
   using namespace hgemm;
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: write_package FOLDER\n");
+  const bool libraries = argc == 3 && std::string_view(argv[2]) == "--with-cublaslt";
+  if (argc != 2 && !libraries) {
+    std::fprintf(stderr, "usage: write_package FOLDER [--with-cublaslt]\n");
     return 2;
   }
   try {
-    const ExportPlan plan = test::planned(PdlKind::kWeights);
+    const ExportPlan plan =
+        libraries ? test::planned_with_libraries() : test::planned(PdlKind::kWeights);
     write_export(argv[1], export_files(plan, test::valid_for(plan), ExportFormat::kCpp));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "write_package: %s\n", error.what());

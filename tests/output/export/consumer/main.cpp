@@ -18,9 +18,9 @@ int main(int argc, char** argv) {
     const hgemm_tuned::Selection s = hgemm_tuned::select(problem);
     const hgemm_tuned::Status run =
         hgemm_tuned::gemm(nullptr, problem, memory, memory, memory, memory, sizeof memory);
-    std::printf("%s source=%d gain=%d cublas=%d tuned_m=%lld status=%d run=%d %s\n", argv[i],
+    std::printf("%s source=%d gain=%d cublas=%d tuned_m=%lld status=%d run=%d %s%s\n", argv[i],
                 s.source, s.gain, s.uses_cublas, static_cast<long long>(s.tuned_m), s.status, run,
-                s.label != nullptr ? s.label : "-");
+                s.label != nullptr ? s.label : "-", s.uses_cublaslt ? " cublaslt" : "");
   }
   using hgemm_tuned::Dtype;
   const auto status = [&](const hgemm_tuned::Problem& p, const void* a) {

@@ -1,0 +1,126 @@
+// Runs cuBLASLt at a tuned problem. `hgemm-tune export --with-cublaslt` wrote that
+// row; a package without such rows has no such code and does not link cuBLASLt.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "library_row.h"
+#include "row.h"
+
+namespace hgemm_tuned_library {
+
+using namespace hgemm_tuned_table;
+
+/// The limit that the algorithms were measured with.
+inline constexpr std::size_t kMaxWorkspaceBytes = std::size_t{64} << 20;
+/// cuBLASLt's heuristic assumes operands at such addresses, as cudaMalloc returns them.
+inline constexpr std::uintptr_t kOperandUnit = 256;
+
+inline bool is_ok(cublasStatus_t status) { return status == CUBLAS_STATUS_SUCCESS; }
+
+inline cudaDataType_t type_of(hgemm::DataType type) {
+  if (type == hgemm::DataType::kFp32) return CUDA_R_32F;
+  return type == hgemm::DataType::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
+}
+
+/// What cuBLASLt runs for one row in one CUDA context: the recorded algorithm, if this is the
+/// version of cuBLASLt that it was measured with and cuBLASLt accepts it, else the first that the
+/// heuristic returns. It is made once and never freed, as all that is known about a context.
+class Plan {
+ public:
+  /// Whether cuBLASLt can compute the row. The first call decides it.
+  bool is_usable(const LibraryRow& library, const Row& row) {
+    std::call_once(once_,
+                   [&] { usable_ = describe(row) && (take_recorded(library) || take_first()); });
+    return usable_;
+  }
+  std::size_t workspace_bytes() const { return workspace_bytes_; }
+  /// Whether the recorded algorithm runs, not one of the heuristic.
+  bool is_recorded() const { return recorded_; }
+
+  bool run(cudaStream_t stream, const void* a, const void* b, void* d, void* workspace) const {
+    const float one = 1.0f;
+    const float zero = 0.0f;
+    return is_ok(cublasLtMatmul(handle_, operation_, &one, b, b_, a, a_, &zero, d, d_, d, d_,
+                                &algorithm_, workspace, workspace_bytes_, stream));
+  }
+
+ private:
+  /// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there.
+  bool describe(const Row& row) {
+    const auto m = static_cast<std::uint64_t>(row.problem.m);
+    const auto n = static_cast<std::uint64_t>(row.problem.n);
+    const auto k = static_cast<std::uint64_t>(row.problem.k);
+    input_ = type_of(row.input);
+    output_ = type_of(row.output);
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    return is_ok(cublasLtCreate(&handle_)) &&
+           is_ok(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
+           is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA,
+                                                &transposed, sizeof transposed)) &&
+           is_ok(cublasLtMatrixLayoutCreate(&b_, input_, k, n, row.problem.ldb)) &&
+           is_ok(cublasLtMatrixLayoutCreate(&a_, input_, k, m, row.problem.lda)) &&
+           is_ok(cublasLtMatrixLayoutCreate(&d_, output_, n, m, row.problem.ldd));
+  }
+
+  template <class Value>
+  bool set(cublasLtMatmulAlgoConfigAttributes_t attribute, const Value& value) {
+    return is_ok(
+        cublasLtMatmulAlgoConfigSetAttribute(&algorithm_, attribute, &value, sizeof value));
+  }
+
+  bool take_recorded(const LibraryRow& library) {
+    if (library.library != Library::kAlgorithm) return false;
+    if (cublasLtGetVersion() != library.version) return false;
+    const LtAttributes& of = library.attributes;
+    cublasLtMatmulHeuristicResult_t checked{};
+    recorded_ = is_ok(cublasLtMatmulAlgoInit(handle_, CUBLAS_COMPUTE_32F, CUDA_R_32F, input_,
+                                             input_, output_, output_, of.id, &algorithm_)) &&
+                set(CUBLASLT_ALGO_CONFIG_TILE_ID, of.tile) &&
+                set(CUBLASLT_ALGO_CONFIG_STAGES_ID, of.stages) &&
+                set(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, of.split_k) &&
+                set(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, of.reduction) &&
+                set(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, of.swizzle) &&
+                set(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, of.custom) &&
+                set(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, of.inner) &&
+                set(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, of.cluster) &&
+                is_ok(cublasLtMatmulAlgoCheck(handle_, operation_, b_, a_, d_, d_, &algorithm_,
+                                              &checked)) &&
+                is_ok(checked.state) && checked.workspaceSize <= library.workspace_bytes;
+    if (recorded_) workspace_bytes_ = checked.workspaceSize;
+    return recorded_;
+  }
+
+  bool take_first() {
+    cublasLtMatmulPreference_t preference = nullptr;
+    if (!is_ok(cublasLtMatmulPreferenceCreate(&preference))) return false;
+    cublasLtMatmulHeuristicResult_t first{};
+    int found = 0;
+    const bool ok = is_ok(cublasLtMatmulPreferenceSetAttribute(
+                        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kMaxWorkspaceBytes,
+                        sizeof kMaxWorkspaceBytes)) &&
+                    is_ok(cublasLtMatmulAlgoGetHeuristic(handle_, operation_, b_, a_, d_, d_,
+                                                         preference, 1, &first, &found)) &&
+                    found > 0 && is_ok(first.state);
+    cublasLtMatmulPreferenceDestroy(preference);
+    if (!ok) return false;
+    algorithm_ = first.algo;
+    workspace_bytes_ = first.workspaceSize;
+    return true;
+  }
+
+  std::once_flag once_;
+  bool usable_ = false, recorded_ = false;
+  cublasLtHandle_t handle_ = nullptr;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
+  cudaDataType_t input_ = CUDA_R_16BF, output_ = CUDA_R_16BF;
+  cublasLtMatmulAlgo_t algorithm_{};
+  std::size_t workspace_bytes_ = 0;
+};
+
+}  // namespace hgemm_tuned_library
