@@ -90,6 +90,8 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
       out,
       HasSubstr("null=1 dtype=3 output=3 problem=2 leading=2 address=4 prepare=8 bytes=8 c=1"));
 
+  EXPECT_THAT(output_of("ldd '" + build + "/consumer'", log), Not(HasSubstr("libcublas")));
+
   // Nothing in a kernel ends the process that it is a guest of: no trap, and no clock for one.
   const std::string source = package.string() + "/src";
   const std::string ptx = (temporary.path() / "hgemm_tuned.ptx").string();
