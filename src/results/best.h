@@ -87,7 +87,7 @@ struct BestRow {
   std::optional<Ratio> cublaslt;
   std::optional<double> cublas_time_us, cublaslt_time_us;
   std::string cublaslt_label;
-  std::vector<PeerResult> peers;  ///< of the winner's race, by name
+  std::vector<PeerResult> peers;   ///< of the winner's race, by name
   std::string cublaslt_algorithm;  ///< the text of its LtAlgorithm, or an older text; may be empty
   /// Set by name_libraries(): what the label column shows in place of the config; else empty.
   std::string library;
