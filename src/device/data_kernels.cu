@@ -109,6 +109,22 @@ __global__ void fill_normal_kernel(T* data, std::int64_t count, float sigma, std
   }
 }
 
+template <typename T>
+__global__ void scale_kernel(T* data, std::int64_t count, float factor) {
+  constexpr int kPerVector = 16 / static_cast<int>(sizeof(T));
+  const std::int64_t vectors = count / kPerVector;
+  for (std::int64_t i = global_thread(); i < vectors; i += all_threads()) {
+    int4 vector = reinterpret_cast<int4*>(data)[i];
+    T values[kPerVector];
+    memcpy(values, &vector, sizeof vector);
+    for (T& value : values) value = rounded<T>(widened(value) * factor);
+    memcpy(&vector, values, sizeof vector);
+    reinterpret_cast<int4*>(data)[i] = vector;
+  }
+  const std::int64_t rest = vectors * kPerVector + global_thread();
+  if (rest < count) data[rest] = rounded<T>(widened(data[rest]) * factor);
+}
+
 // The reference kernel: a block computes 64 x 64 outputs, a thread 4 x 4; 16 elements of K at a
 // time go through shared memory.
 constexpr int kRefTile = 64;
@@ -236,6 +252,14 @@ void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std
                                                          stream_id);
   });
   check(cudaGetLastError(), "filling inputs");
+}
+
+void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
+                    cudaStream_t stream) {
+  with_element(type, [&]<typename T>(T*) {
+    scale_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), count, factor);
+  });
+  check(cudaGetLastError(), "scaling a matrix");
 }
 
 void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,

@@ -20,6 +20,10 @@ void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std
 void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
                     DataType type, cudaStream_t stream);
 
+/// data[0, count) *= factor, at memory speed. `data` is aligned to 16 bytes.
+void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
+                    cudaStream_t stream);
+
 /// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending. A and B have the same
 /// type.
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,

@@ -20,6 +20,14 @@ namespace hgemm {
 /// How long a problem is measured; see "EFFORT" in device/protocol.h.
 enum class Effort : std::uint8_t { kFull, kBrief };
 
+/// How a problem is opened.
+struct Opening {
+  std::uint64_t seed = 0;              ///< of the inputs
+  std::set<std::string> without = {};  ///< baselines that are neither launched nor listed
+  Effort effort = Effort::kFull;
+  Regime regime = Regime::kSustained;  ///< kChain: elementwise kernels around each launch
+};
+
 /// Result of preparing a candidate at a problem: it was loaded, run once and compared.
 struct Prepared {
   Status status = Status::kOk;
@@ -53,12 +61,10 @@ class Measurer {
     std::vector<Prepared> prepared;  ///< one per baseline (message says which algorithm)
     Timing timing;                   ///< how all samples at this problem are launched
   };
-  /// Opens a problem: allocates and fills inputs (fresh data from `seed`), computes the reference,
-  /// and prepares the baselines. Baselines in `without` are neither launched nor listed. Closes the
-  /// problem that was open. Throws InputError if the problem does not fit in memory. If this call
-  /// loses the measurer, the culprit may be a baseline.
-  virtual Opened open(const GemmProblem& problem, std::uint64_t seed,
-                      const std::set<std::string>& without = {}, Effort effort = Effort::kFull) = 0;
+  /// Opens a problem: allocates and fills inputs, computes the reference, and prepares the
+  /// baselines. Closes the problem that was open. Throws InputError if the problem does not fit in
+  /// memory. If this call loses the measurer, the culprit may be a baseline.
+  virtual Opened open(const GemmProblem& problem, const Opening& opening) = 0;
 
   /// Loads a config, runs it once on poisoned output, compares the output and estimates its time.
   virtual Prepared prepare(const Build& build) = 0;
@@ -83,6 +89,10 @@ class Measurer {
   /// Runs one label alone at full load for at least protocol::kEnergyWindowS. None if this GPU has
   /// no energy counter, or if the counter does not advance.
   virtual std::optional<Energy> energy(const std::string& label) = 0;
+
+  /// Calls a label from the host, some 50 times on an idle GPU. Take no samples at this problem
+  /// afterwards: the tracing of kernels slows launches down.
+  virtual CallTime calls(const std::string& label) = 0;
 };
 
 }  // namespace hgemm

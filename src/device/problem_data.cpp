@@ -132,6 +132,15 @@ Operands ProblemData::operands(int set) const {
       chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type)};
 }
 
+void ProblemData::touch_input(int set, cudaStream_t stream) const {
+  scale_in_place(sets_.at(static_cast<std::size_t>(set)).a.data(),
+                 problem_.m * problem_.leading_a(), problem_.a_type, 1, stream);
+}
+
+void ProblemData::touch_output(int set, cudaStream_t stream) const {
+  scale_in_place(operands(set).d, problem_.m * problem_.leading_d(), problem_.d_type, 1, stream);
+}
+
 void ProblemData::poison(const Stream& stream) const {
   const DeviceMemory& d = sets_.front().d;
   check(cudaMemsetAsync(d.data(), kPoisonByte, d.bytes(), stream.get()), "poisoning the output");

@@ -56,6 +56,11 @@ class ProblemData {
   /// judge_output() for set 0.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
+  /// Enqueue an elementwise kernel that multiplies A, or D, of a set by 1 in place: the neighbours
+  /// of a GEMM in a model. The values stay what they are.
+  void touch_input(int set, cudaStream_t stream) const;
+  void touch_output(int set, cudaStream_t stream) const;
+
   /// Restores the inputs if a launch has changed them, and tells whether one had. Waits for the
   /// stream.
   bool restore_inputs(const Stream& stream);

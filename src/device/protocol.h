@@ -43,6 +43,10 @@
 //           reached. The clock still differs between kernels (1403 to 1606 MHz at 8192^3), because
 //           it falls within a sample with the power that a kernel draws. More idle time has no
 //           effect: 1x and 25x gave times within 0.7 %.
+//   single  The GPU idles as for rested. Then the host calls the candidate once, without a graph,
+//           while one thread of the GPU waits for a word in the host's memory. The host writes the
+//           word when the call and the second event are enqueued. So the time between the events is
+//           the GPU's alone: no event waits for the host. Calls take the input sets in turn.
 //
 // At the own pace, the number of replays of a sample follows from own_sample_ms and from the time
 // that a replay took in the later half of the lead-in. At the cap that time is longer than at the
@@ -51,6 +55,17 @@
 // while the host computes the number (device/window.h).
 //
 // REGIME burst: rested from screening to the end.
+//
+// REGIME single: the pace single from screening to the end. It is what a lone call costs: nothing
+// overlaps with the kernel before or after it, so PDL has no effect. The finalists, cublas, and the
+// fastest algorithm and variant are then called kTimedCalls times more, for the time that the host
+// spends in the call; and once more under CUPTI, for the time from the start of the first kernel to
+// the end of the last (device/call_time.h). CUPTI slows calls down, so no sample is taken with it.
+//
+// REGIME chain: as burst, but each launch stands between two elementwise kernels, as a GEMM in a
+// model does: one multiplies A by 1 in place before it, one does so with D after it. Both are
+// ordinary kernels, launched without PDL, which read and write at memory speed. The time of a
+// launch is that of all three. The ratio of two candidates is therefore nearer to 1 than in burst.
 //
 // REGIME sustained: times as long runs see them. Problems of at most kLightLoad FLOP per byte are
 // measured at the shared pace. Other problems are screened rested, because rested samples, unlike
@@ -140,6 +155,8 @@ inline constexpr double kLeaveCapStepMs = 5;
 inline constexpr int kRestedGroup = 10;
 
 inline constexpr double kPauseMs = 3;
+
+inline constexpr int kTimedCalls = 25;
 
 inline constexpr double kEnergyLeadInMs = 300;
 inline constexpr double kEnergyWindowS = 2.0;

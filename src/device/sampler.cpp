@@ -1,5 +1,7 @@
 #include "device/sampler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -51,10 +53,10 @@ double Sampler::estimate_us(const Candidate& candidate) const {
   // graph.
   constexpr double kLongUs = 200;
   constexpr int kLaunches = 16;
-  const double single_us = time_us([&] { candidate.launch(0, stream_.get()); });
+  const double single_us = time_us([&] { launch(candidate, 0); });
   if (single_us > kLongUs) return single_us;
   const Graph graph = Graph::capture(stream_, [&] {
-    for (int i = 0; i < kLaunches; ++i) candidate.launch(i % work_.sets, stream_.get());
+    for (int i = 0; i < kLaunches; ++i) launch(candidate, i % work_.sets);
   });
   return time_us([&] { graph.launch(stream_); }) / kLaunches;
 }
@@ -67,7 +69,7 @@ void Sampler::add(const std::string& label, std::unique_ptr<Candidate> candidate
                                 protocol::kMaxLaunchesPerSample);
   const int launches = (wanted + sets - 1) / sets * sets;
   Graph replay = Graph::capture(stream_, [&] {
-    for (int i = 0; i < launches; ++i) candidate->launch(i % sets, stream_.get());
+    for (int i = 0; i < launches; ++i) launch(*candidate, i % sets);
   });
   timed_.emplace(label,
                  Timed{label, std::move(candidate), std::move(replay), launches, estimate_us});
@@ -75,6 +77,16 @@ void Sampler::add(const std::string& label, std::unique_ptr<Candidate> candidate
 }
 
 void Sampler::forget(const std::string& label) { timed_.erase(label); }
+
+/// Enqueues what one launch of a sample consists of.
+void Sampler::launch(const Candidate& candidate, int set) const {
+  if (work_.before) work_.before(set, stream_.get());
+  candidate.launch(set, stream_.get());
+  if (work_.after) work_.after(set, stream_.get());
+}
+
+/// The sets in turn, so that no call finds its inputs in L2.
+int Sampler::next_set() { return next_set_ = (next_set_ + 1) % work_.sets; }
 
 const Sampler::Timed& Sampler::timed(const std::string& label) const {
   const auto found = timed_.find(label);
@@ -156,8 +168,8 @@ std::vector<std::vector<Sample>> Sampler::rounds(std::span<const std::string> la
   const auto own_samples = static_cast<std::size_t>(windows().own_samples);
   std::vector<std::vector<Sample>> rounds(pace == Pace::kOwn ? own_samples : 1);
   for (const Timed* timed : order) {
-    if (pace == Pace::kRested) {
-      rounds.front().push_back(run_rested(*timed));
+    if (pace != Pace::kOwn) {
+      rounds.front().push_back(pace == Pace::kSingle ? run_single(*timed) : run_rested(*timed));
       continue;
     }
     const std::vector<Sample> window = run_own(*timed);
@@ -177,7 +189,7 @@ std::vector<Sample> Sampler::run_shared(std::span<const Timed* const> order) {
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < order.size(); ++i) {
     announce("a sample", order[i]->label, order[i]->replay_ms(), false);
-    samples.push_back(await(*order[i], 1, i, Pace::kShared));
+    samples.push_back(await(order[i]->launches, i, Pace::kShared));
   }
   stream_.synchronize();
   idle_since_ = SteadyClock::now();
@@ -209,7 +221,9 @@ std::vector<Sample> Sampler::run_own(const Timed& timed) {
   const int replays = replays_in(windows().own_sample_ms, replay_ms);
   for (std::size_t i = 0; i < count; ++i) enqueue(timed, replays, i);
   std::vector<Sample> window;
-  for (std::size_t i = 0; i < count; ++i) window.push_back(await(timed, replays, i, Pace::kOwn));
+  for (std::size_t i = 0; i < count; ++i) {
+    window.push_back(await(timed.launches * replays, i, Pace::kOwn));
+  }
   stream_.synchronize();
   idle_since_ = SteadyClock::now();
   const std::vector<double> mhz = stamps_->mhz_between_pairs(samples);
@@ -226,7 +240,40 @@ Sample Sampler::run_rested(const Timed& timed) {
   ends_.front().synchronize();
   // A query of NVML takes a millisecond or two, during which the GPU already rests.
   idle_since_ = SteadyClock::now();
-  Sample sample = await(timed, 1, 0, Pace::kRested);
+  Sample sample = await(timed.launches, 0, Pace::kRested);
+  stream_.synchronize();
+  sample.sm_mhz = stamps_->mhz_between_pairs(1).front();
+  return sample;
+}
+
+Sample Sampler::run_single(const Timed& timed) {
+  const double rest_ms = rest_before(timed.estimate_us * 1e-3, windows());
+  announce("a call", timed.label, timed.estimate_us * 1e-3 + rest_ms);
+  reserve_slots(1);
+  if (!gate_) gate_.emplace();
+  const int set = next_set();
+  // The host may be held up for longer than the gate waits; then the call is made again.
+  constexpr int kTries = 3;
+  for (int tries = 0; tries == 0 || gate_->was_late(); ++tries) {
+    if (tries == kTries) {
+      throw Error(
+          fmt::format("{} takes the host more than {} ms in a call: it waits there for the "
+                      "GPU, or for another process",
+                      timed.label, Gate::kLimitMs));
+    }
+    std::this_thread::sleep_for(Milliseconds(rest_ms - ms_since(idle_since_)));
+    gate_->close(stream_);
+    stamps_->record(0, stream_);
+    starts_.front().record(stream_);
+    launch(*timed.candidate, set);
+    ends_.front().record(stream_);
+    stamps_->record(1, stream_);
+    gate_->open();
+    ends_.front().synchronize();
+    idle_since_ = SteadyClock::now();
+    stream_.synchronize();
+  }
+  Sample sample = await(1, 0, Pace::kSingle);
   stream_.synchronize();
   sample.sm_mhz = stamps_->mhz_between_pairs(1).front();
   return sample;
@@ -251,11 +298,11 @@ void Sampler::enqueue(const Timed& timed, int replays, std::size_t slot) {
   stamps_->record(stamp + 1, stream_);
 }
 
-Sample Sampler::await(const Timed& timed, int replays, std::size_t slot, Pace pace) {
+Sample Sampler::await(int launches, std::size_t slot, Pace pace) {
   ends_[slot].synchronize();
   Sample sample;
   sample.pace = pace;
-  sample.launches = timed.launches * replays;
+  sample.launches = launches;
   sample.time_us = ends_[slot].us_since(starts_[slot]) / sample.launches;
   if (nvml_ != nullptr) {
     sample.power_w = nvml_->power_w();
@@ -318,6 +365,22 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
                           static_cast<double>(candidate.launches);
   energy.time_us = boundaries[last->chunk].us_since(boundaries[first->chunk]) / launches;
   return energy;
+}
+
+// ---- Calls ----
+
+CallTime Sampler::calls(const std::string& label) {
+  const Timed& called = timed(label);
+  const double rest_ms = rest_before(called.estimate_us * 1e-3, windows());
+  announce("timed calls", label, 2 * protocol::kTimedCalls * (called.estimate_us * 1e-3 + rest_ms));
+  const TimedCall call{
+      .rest = [rest_ms] { std::this_thread::sleep_for(Milliseconds(rest_ms)); },
+      .call = [&] { called.candidate->launch(next_set(), stream_.get()); },
+      .finish = [this] { stream_.synchronize(); },
+  };
+  const CallTime time = time_calls(protocol::kTimedCalls, call);
+  idle_since_ = SteadyClock::now();
+  return time;
 }
 
 void Sampler::announce(const char* doing, const std::string& label, double expected_ms,

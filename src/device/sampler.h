@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "device/call_time.h"
 #include "device/candidate.h"
 #include "device/clock_stamp.h"
 #include "device/cuda.h"
+#include "device/gate.h"
 #include "device/measurer.h"
 #include "device/nvml.h"
 #include "device/protocol.h"
@@ -31,14 +33,17 @@ struct Step {
 using OnStep = std::function<void(const Step&)>;
 
 /// Samples candidates. One of them must be cublas, which is used to load the GPU. settle(),
-/// rounds() and energy() have the contract of Measurer, and throw std::invalid_argument for a label
-/// that was not added.
+/// rounds(), energy() and calls() have the contract of Measurer, and throw std::invalid_argument
+/// for a label that was not added.
 class Sampler {
  public:
   struct Work {
     int sets = 1;        ///< input sets that launches rotate over
     bool light = false;  ///< at most protocol::kLightLoad FLOP per byte
     Effort effort = Effort::kFull;
+    /// Enqueued before and after each launch of a candidate with the launch's input set, and timed
+    /// with it. Empty: nothing is.
+    std::function<void(int set, cudaStream_t)> before = {}, after = {};
   };
   /// `stream` must outlive this object. Without `nvml`, samples have no power, temperature and
   /// events.
@@ -54,6 +59,7 @@ class Sampler {
   Measurer::Settled settle(Pace pace);
   std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace);
   std::optional<Energy> energy(const std::string& label);
+  CallTime calls(const std::string& label);
 
   void announce(const char* doing, const std::string& label, double expected_ms,
                 bool alone = true) const;
@@ -69,6 +75,8 @@ class Sampler {
     double replay_ms() const { return estimate_us * launches * 1e-3; }
   };
   const Timed& timed(const std::string& label) const;
+  void launch(const Candidate& candidate, int set) const;
+  int next_set();
   const protocol::Windows& windows() const {
     return work_.effort == Effort::kBrief ? protocol::kBrief : protocol::kFull;
   }
@@ -81,11 +89,12 @@ class Sampler {
   std::vector<Sample> run_shared(std::span<const Timed* const> order);
   std::vector<Sample> run_own(const Timed& timed);
   Sample run_rested(const Timed& timed);
+  Sample run_single(const Timed& timed);
 
   /// Enqueues a sample of `replays` replays between the events and stamps of `slot`.
   void enqueue(const Timed& timed, int replays, std::size_t slot);
-  /// Waits for the end of the sample in `slot`. The sample has no clock yet.
-  Sample await(const Timed& timed, int replays, std::size_t slot, Pace pace);
+  /// Waits for the end of the sample of `launches` in `slot`. The sample has no clock yet.
+  Sample await(int launches, std::size_t slot, Pace pace);
   void reserve_slots(std::size_t count);
 
   const Stream& stream_;
@@ -95,6 +104,8 @@ class Sampler {
   OnStep on_step_;
   std::map<std::string, Timed> timed_;
   std::optional<ClockStamps> stamps_;
+  std::optional<Gate> gate_;
+  int next_set_ = 0;  ///< of single calls
   std::vector<Event> starts_, ends_;
   std::chrono::steady_clock::time_point idle_since_{};
 };

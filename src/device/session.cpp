@@ -42,14 +42,14 @@ Verdict Session::verdict_of(const Enqueue& enqueue, int roundings) {
   return data_.verify(stream_, roundings);
 }
 
-Session::Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
-                 const Nvml* nvml, OnStep on_step, const std::set<std::string>& without,
-                 Effort effort, const PeersInRace& peers)
-    : data_(problem, seed, device, stream_),
-      sampler_(stream_, {.sets = data_.sets(), .light = is_light(problem), .effort = effort},
-               device, nvml, std::move(on_step)) {
+Session::Session(const GemmProblem& problem, const Opening& opening, const Gpu& device,
+                 const Nvml* nvml, OnStep on_step, const PeersInRace& peers)
+    : data_(problem, opening.seed, device, stream_),
+      sampler_(stream_, work_of(opening), device, nvml, std::move(on_step)) {
+  const std::set<std::string>& without = opening.without;
   opened_.timing.cold = data_.cold();
-  opened_.timing.brief = effort == Effort::kBrief;
+  opened_.timing.graph = opening.regime != Regime::kSingle;
+  opened_.timing.brief = opening.effort == Effort::kBrief;
   for (Baseline& baseline : make_baselines(data_)) {
     if (without.contains(baseline.label)) continue;
     const std::string description = baseline.candidate->describe();
@@ -58,6 +58,16 @@ Session::Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& devi
     open_baseline(baseline.label, std::move(prepared));
   }
   for (const Peer& peer : peers.peers) open_peer(peer, *peers.loaded, without);
+}
+
+Sampler::Work Session::work_of(const Opening& opening) const {
+  Sampler::Work work{
+      .sets = data_.sets(), .light = is_light(data_.problem()), .effort = opening.effort};
+  if (opening.regime == Regime::kChain) {
+    work.before = [this](int set, cudaStream_t stream) { data_.touch_input(set, stream); };
+    work.after = [this](int set, cudaStream_t stream) { data_.touch_output(set, stream); };
+  }
+  return work;
 }
 
 void Session::open_baseline(const std::string& label, Prepared prepared) {

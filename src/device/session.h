@@ -24,16 +24,14 @@ struct PeersInRace {
 };
 
 /// The in-process part of Measurer: the same calls with the same contracts, but CudaError if the
-/// GPU fails. worker/remote.h runs it in a process of its own. rounds(), settle() and energy()
-/// throw std::invalid_argument for a label that is not prepared.
+/// GPU fails. worker/remote.h runs it in a process of its own. rounds(), settle(), energy() and
+/// calls() throw std::invalid_argument for a label that is not prepared.
 class Session {
  public:
-  /// Prepares all baselines, except those in `without`; those of peers come last. Without `nvml`,
+  /// Prepares all baselines, except those left out; those of peers come last. Without `nvml`,
   /// samples have no power, temperature and events.
-  Session(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
-          const Nvml* nvml = nullptr, OnStep on_step = nullptr,
-          const std::set<std::string>& without = {}, Effort effort = Effort::kFull,
-          const PeersInRace& peers = {});
+  Session(const GemmProblem& problem, const Opening& opening, const Gpu& device,
+          const Nvml* nvml = nullptr, OnStep on_step = nullptr, const PeersInRace& peers = {});
   Session(const Session&) = delete;  // candidates hold references to the data
   Session& operator=(const Session&) = delete;
 
@@ -50,8 +48,10 @@ class Session {
     return sampler_.rounds(labels, pace);
   }
   std::optional<Energy> energy(const std::string& label) { return sampler_.energy(label); }
+  CallTime calls(const std::string& label) { return sampler_.calls(label); }
 
  private:
+  Sampler::Work work_of(const Opening& opening) const;
   void open_baseline(const std::string& label, Prepared prepared);
   void open_peer(const Peer& peer, LoadedPeers& loaded, const std::set<std::string>& without);
   Prepared check_peer(const std::string& label, std::shared_ptr<const LoadedPeer> peer,

@@ -123,8 +123,10 @@ using F = BestField;
 
 std::vector<F> fields_of_time() {
   return {
-      F::of("regime", "text", "", "sustained (at full load for long) or burst (after idle time)",
-            "", [](const BestRow& row) { return Json(to_string(row.regime)); }),
+      F::of(
+          "regime", "text", "",
+          "sustained (at full load for long), burst (after idle time), single (one call) or chain",
+          "", [](const BestRow& row) { return Json(to_string(row.regime)); }),
       F::of("label", "text", "", "the fastest verified config; with --objective energy by joules",
             kNoConfig,
             [](const BestRow& row) {
@@ -133,8 +135,10 @@ std::vector<F> fields_of_time() {
             })
           .at(10, 0, "config", config_cell)
           .giving_way(Fit::kBelow),
-      F::of("time_us", "number", "us", "median time of one GEMM", kNoConfig,
-            [](const BestRow& row) { return number(row.time_us); })
+      F::of("time_us", "number", "us",
+            "median time of one GEMM; in the regime chain with the elementwise kernels before and "
+            "after it",
+            kNoConfig, [](const BestRow& row) { return number(row.time_us); })
           .at(20, 3, "time us",
               [](const BestRow& row) { return Cell(optional_text(row.time_us, "{:.2f}")); })
           .over(nullptr,
@@ -296,6 +300,41 @@ std::vector<F> fields_of_origin() {
   };
 }
 
+Json host_us_of(const std::optional<CallTime>& calls) {
+  return calls ? number(calls->host_us) : Json();
+}
+Json kernel_us_of(const std::optional<CallTime>& calls) {
+  return calls ? number(calls->kernel_us) : Json();
+}
+
+std::vector<F> fields_of_calls() {
+  constexpr const char* kNoCalls = "the regime is not single, or the config was only screened";
+  constexpr const char* kNoCupti = "the same, or CUPTI was not available";
+  return {
+      F::of("host_us", "number", "us", "median time that the host spends in a call", kNoCalls,
+            [](const BestRow& row) { return host_us_of(row.calls); })
+          .at(34, 19, "host us",
+              [](const BestRow& row) {
+                return Cell(row.calls ? fmt::format("{:.2f}", row.calls->host_us) : "-");
+              }),
+      F::of("kernel_us", "number", "us",
+            "median time from the start of a call's first kernel to the end of its last, by CUPTI",
+            kNoCupti, [](const BestRow& row) { return kernel_us_of(row.calls); })
+          .at(32, 20, "kernel us",
+              [](const BestRow& row) {
+                return Cell(row.calls ? optional_text(row.calls->kernel_us, "{:.2f}") : "-");
+              }),
+      F::of("cublas_host_us", "number", "us", "host_us of cublasGemmEx's default", kNoCalls,
+            [](const BestRow& row) { return host_us_of(row.cublas_calls); }),
+      F::of("cublas_kernel_us", "number", "us", "kernel_us of cublasGemmEx's default", kNoCupti,
+            [](const BestRow& row) { return kernel_us_of(row.cublas_calls); }),
+      F::of("cublaslt_host_us", "number", "us", "host_us of cuBLASLt's fastest", kNoCalls,
+            [](const BestRow& row) { return host_us_of(row.cublaslt_calls); }),
+      F::of("cublaslt_kernel_us", "number", "us", "kernel_us of cuBLASLt's fastest", kNoCupti,
+            [](const BestRow& row) { return kernel_us_of(row.cublaslt_calls); }),
+  };
+}
+
 std::vector<F> fields_of_cards() {
   return {
       F::of("card", "text", "", "UUID of the GPU that the row was measured on", kNeverRecorded,
@@ -329,8 +368,8 @@ std::vector<F> fields_of_cards() {
 std::span<const BestField> best_fields() {
   static const std::vector<BestField> kFields = [] {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
-    for (const auto& part :
-         {fields_of_time(), fields_of_proof(), fields_of_origin(), fields_of_cards()}) {
+    for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin(),
+                             fields_of_calls(), fields_of_cards()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

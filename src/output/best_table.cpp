@@ -23,7 +23,7 @@ const GemmProblem& problem_of(const BestLine& line) {
 
 BestBlock block_of(const Rows& rows) {
   BestBlock block{.regimes = {}, .lines = {}, .rows = rows};
-  for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+  for (const Regime regime : kRegimes) {
     const auto has_it = [regime](const BestRow* row) { return row->regime == regime; };
     if (std::ranges::any_of(rows, has_it)) block.regimes.push_back(regime);
   }
@@ -53,10 +53,13 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
   const bool one_card = std::ranges::all_of(block.rows, [&block](const BestRow* row) {
     return row->run.gpu_uuid == block.rows.front()->run.gpu_uuid;
   });
+  const bool calls = std::ranges::any_of(
+      block.rows, [regime](const BestRow* row) { return row->regime == regime && row->calls; });
   std::erase_if(fields, [&](const BestField* field) {
     const std::string_view name = field->name;
     if (name == "card") return one_card || !alone;
     if (name == "confirmed") return !second;
+    if (name == "host_us" || name == "kernel_us") return !calls;
     // Side by side, not all columns fit.
     if (name == "peak_or_tbps" || name == "ties") return !alone;
     return !energy && name.find("joule") != name.npos;
@@ -274,20 +277,24 @@ class Builder {
 }  // namespace
 
 std::vector<BestBlock> blocks_of(std::span<const BestRow> rows) {
-  std::vector<Rows> by_environment;
+  const auto are_side_by_side = [](Regime a, Regime b) {
+    return a == b || std::max(a, b) <= Regime::kBurst;
+  };
+  std::vector<Rows> of_blocks;
   for (const BestRow& row : rows) {
     if (row.trials == 0) continue;
-    const auto known = std::ranges::find_if(by_environment, [&row](const Rows& other) {
-      return other.front()->environment == row.environment;
+    const auto known = std::ranges::find_if(of_blocks, [&](const Rows& other) {
+      return other.front()->environment == row.environment &&
+             are_side_by_side(other.front()->regime, row.regime);
     });
-    if (known != by_environment.end()) {
+    if (known != of_blocks.end()) {
       known->push_back(&row);
     } else {
-      by_environment.push_back({&row});
+      of_blocks.push_back({&row});
     }
   }
   std::vector<BestBlock> blocks;
-  std::ranges::transform(by_environment, std::back_inserter(blocks), block_of);
+  std::ranges::transform(of_blocks, std::back_inserter(blocks), block_of);
   return blocks;
 }
 

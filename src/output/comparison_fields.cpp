@@ -59,7 +59,7 @@ Cell change_cell(const ComparedRow& row) {
 
 std::vector<F> fields_of_sides() {
   return {
-      F::of("regime", "text", "", "sustained or burst", "",
+      F::of("regime", "text", "", "sustained, burst, single or chain", "",
             [](const ComparedRow& row) { return Json(to_string(row.a.regime)); })
           .at(10, 4, "regime"),
       F::of("label_a", "text", "", "the winner in A", "",
@@ -163,7 +163,7 @@ std::span<const RepeatabilityField> repeatability_fields() {
   constexpr const char* kNoFinalist = "no candidate was measured to the end in both";
   constexpr const char* kNoBaseline = "no shape has both winners' ratios to cuBLAS";
   static const std::vector<R> kFields = {
-      R::of("regime", "text", "", "sustained or burst", "",
+      R::of("regime", "text", "", "sustained, burst, single or chain", "",
             [](const Repeatability& r) { return Json(to_string(r.regime)); }),
       R::of("shapes", "integer", "", "shapes that both databases have a winner of", "",
             [](const Repeatability& r) { return Json(r.problems); }),

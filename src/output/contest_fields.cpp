@@ -32,7 +32,7 @@ std::span<const BoutField> bout_fields() {
       fields.push_back(std::move(field));
     }
     std::vector<F> own = {
-        F::of("regime", "text", "", "sustained or burst", "",
+        F::of("regime", "text", "", "sustained, burst, single or chain", "",
               [](const Bout& bout) { return Json(to_string(bout.regime)); })
             .at(10, 11, "regime", [](const Bout& bout) { return Cell(to_string(bout.regime)); }),
         F::of("contestant", "text", "", "hgemm-tune, hgemm-tune without PDL, or the name of a peer",
@@ -90,7 +90,7 @@ std::span<const ScoreField> score_fields() {
             "cuBLAS, best cuBLASLt, best library (the faster of the two), or the name of a peer",
             "", [](const Score& score) { return Json(score.opponent); })
           .at(10, 0, "against", [](const Score& score) { return Cell(score.opponent); }),
-      F::of("regime", "text", "", "sustained or burst", "",
+      F::of("regime", "text", "", "sustained, burst, single or chain", "",
             [](const Score& score) { return Json(to_string(score.regime)); })
           .at(20, 5, "regime", [](const Score& score) { return Cell(to_string(score.regime)); }),
       F::of("size", "text", "", "the problems that count, by the time of cuBLAS, or all", "",
@@ -134,7 +134,7 @@ std::span<const ExclusionField> exclusion_fields() {
   static const std::vector<F> kFields = {
       F::of("problem", "text", "", "the problem's key", "",
             [](const Exclusion& exclusion) { return Json(to_string(exclusion.problem)); }),
-      F::of("regime", "text", "", "sustained or burst", "",
+      F::of("regime", "text", "", "sustained, burst, single or chain", "",
             [](const Exclusion& exclusion) { return Json(to_string(exclusion.regime)); }),
       F::of("peer", "text", "", "the peer that has no time there", "",
             [](const Exclusion& exclusion) { return Json(exclusion.peer); }),

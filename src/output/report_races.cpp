@@ -141,7 +141,7 @@ bool bound_by_tensor_cores(const BestRow& row, const Device& device) {
 Json ceilings(std::span<const BestRow> rows, const Device* device) {
   Json list = Json::array();
   if (device == nullptr) return list;
-  for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+  for (const Regime regime : kRegimes) {
     std::vector<double> mhz;
     for (const BestRow& row : rows) {
       if (row.regime == regime && bound_by_tensor_cores(row, *device)) mhz.push_back(*row.sm_mhz);

@@ -1,9 +1,12 @@
 #include "program/aim.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "program/help.h"
@@ -11,13 +14,32 @@
 namespace hgemm::cli {
 namespace {
 
-std::vector<Regime> all_regimes() { return {Regime::kSustained, Regime::kBurst}; }
+std::vector<Regime> all_regimes() { return {kRegimes.begin(), kRegimes.end()}; }
 
+/// In the order of kRegimes, each once.
 std::vector<Regime> parse_regimes(const std::string& text) {
-  if (text == "sustained") return {Regime::kSustained};
-  if (text == "burst") return {Regime::kBurst};
-  if (text == "both") return all_regimes();
-  throw InputError(fmt::format("--regime {}: use sustained, burst or both", text));
+  std::set<Regime> regimes;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "both") {
+      regimes.insert({Regime::kSustained, Regime::kBurst});
+      continue;
+    }
+    try {
+      regimes.insert(parse_regime(word));
+    } catch (const InputError&) {
+      throw InputError(fmt::format(
+          "--regime {}: use sustained, burst, single, chain, both (sustained and burst), or a list",
+          text));
+    }
+  }
+  return {regimes.begin(), regimes.end()};
+}
+
+std::vector<std::string_view> names_of(std::span<const Regime> regimes) {
+  std::vector<std::string_view> names;
+  for (const Regime regime : regimes) names.push_back(to_string(regime));
+  return names;
 }
 
 Objective parse_objective(const std::string& text) {
@@ -65,14 +87,14 @@ Aim parse_aim_of_recorded(const AimOptions& options) {
 void check_energy(const Aim& aim, const char* option) {
   if (std::ranges::find(aim.regimes, Regime::kSustained) != aim.regimes.end()) return;
   throw InputError(
-      fmt::format("{} with --regime burst: energy is measured at full load, which burst never "
-                  "reaches; use --regime sustained or both",
-                  option));
+      fmt::format("{} with --regime {}: energy is measured at full load, which only the regime "
+                  "sustained reaches; use --regime sustained or both",
+                  option, fmt::join(names_of(aim.regimes), ",")));
 }
 
 std::string in_words(std::span<const Regime> regimes) {
-  return regimes.size() == 1 ? fmt::format("the {} regime", to_string(regimes.front()))
-                             : "both regimes";
+  if (regimes.size() == 1) return fmt::format("the {} regime", to_string(regimes.front()));
+  return fmt::format("the regimes {}", fmt::join(names_of(regimes), ", "));
 }
 
 bool allows(const Aim& aim, const KernelConfig& config) { return pdl_kind(config) <= aim.pdl; }

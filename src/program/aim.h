@@ -40,7 +40,7 @@ Aim parse_aim_of_recorded(const AimOptions& options);
 /// Throws InputError if `option` asks for energy in a regime that does not measure it.
 void check_energy(const Aim& aim, const char* option);
 
-/// "the burst regime", "both regimes"
+/// "the burst regime", "the regimes sustained, burst"
 std::string in_words(std::span<const Regime> regimes);
 
 PdlKind parse_pdl(const std::string& text);  ///< "off", "safe" or "weights"; throws InputError

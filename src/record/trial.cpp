@@ -25,11 +25,14 @@ constexpr std::array kStatusWords{
 constexpr std::array kRegimeWords{
     Word{"sustained", Regime::kSustained},
     Word{"burst", Regime::kBurst},
+    Word{"single", Regime::kSingle},
+    Word{"chain", Regime::kChain},
 };
 constexpr std::array kPaceWords{
     Word{"shared", Pace::kShared},
     Word{"own", Pace::kOwn},
     Word{"rested", Pace::kRested},
+    Word{"single", Pace::kSingle},
 };
 constexpr std::array kClockEventWords{
     Word{"idle", clock_event::kIdle},

@@ -2,6 +2,7 @@
 // downstream of the GPU (store, results, output) uses them and needs no CUDA.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,8 +30,13 @@ Status parse_status(std::string_view text);
 enum class Regime : std::uint8_t {
   kSustained,  ///< long at full load: the power cap sets the clock
   kBurst,      ///< short work after idle time
+  kSingle,     ///< one launch after idle time
+  kChain,      ///< as burst, each launch between two elementwise kernels
 };
-std::string_view to_string(Regime regime);  ///< "sustained", "burst"
+/// In the order of tables.
+inline constexpr std::array kRegimes = {Regime::kSustained, Regime::kBurst, Regime::kSingle,
+                                        Regime::kChain};
+std::string_view to_string(Regime regime);  ///< "sustained", "burst", "single", "chain"
 Regime parse_regime(std::string_view text);
 
 /// What the GPU did right before a sample, which sets its clock; see device/protocol.h.
@@ -38,8 +44,9 @@ enum class Pace : std::uint8_t {
   kShared,  ///< ran other candidates without a pause: the clock is what they leave
   kOwn,     ///< ran the same candidate, until the clock was its own
   kRested,  ///< was idle
+  kSingle,  ///< was idle, and the sample is one launch from the host
 };
-std::string_view to_string(Pace pace);  ///< "shared", "own", "rested"
+std::string_view to_string(Pace pace);  ///< "shared", "own", "rested", "single"
 Pace parse_pace(std::string_view text);
 
 /// How far a trial went in the race before it ended.
@@ -100,6 +107,15 @@ struct Energy {
   double joules() const { return power_w * time_us * 1e-6; }  ///< of one launch
 };
 
+/// Calls from the host, one at a time on an idle GPU: what Sample::time_us does not tell of them.
+struct CallTime {
+  int calls = 0;
+  double host_us = 0;  ///< median time of the host in the call, which only enqueues work
+  int kernels = 0;     ///< kernels of one call, as CUPTI saw them; 0: CUPTI was not available
+  /// Median time from the start of the first kernel of a call to the end of its last, by CUPTI.
+  std::optional<double> kernel_us = {};
+};
+
 /// The result of comparing a candidate's output with the fp32 reference.
 struct Verdict {
   bool correct = false;
@@ -148,6 +164,7 @@ struct Trial {
   Verdict verdict;
   std::vector<Sample> samples;  ///< in ascending order of rounds
   std::optional<Energy> energy;
+  std::optional<CallTime> calls = {};  ///< in the regime single
 };
 
 /// How all samples of a race were launched.

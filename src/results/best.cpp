@@ -253,6 +253,7 @@ void fill_cublaslt(BestRow& row, const Contender& winner) {
   row.cublaslt = ratio_over(pairs);
   row.cublaslt_time_us = baseline_time_us(pairs);
   row.cublaslt_joules = joules_of(best);
+  row.cublaslt_calls = best->calls;
 }
 
 void fill_peers(BestRow& row, const Contender& winner) {
@@ -352,6 +353,8 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   row.time_us = winner.time_us;
   row.tflops = row.problem.flops() / winner.time_us * 1e-6;
   row.joules = winner.joules();
+  row.calls = winner.trial->calls;
+  if (winner.cublas_trial != nullptr) row.cublas_calls = winner.cublas_trial->calls;
   if (const double sm_mhz = median_of(samples, &Sample::sm_mhz); sm_mhz > 0) {
     row.sm_mhz = sm_mhz;
     const double peak_tflops =
@@ -425,7 +428,7 @@ std::vector<BestRow> best_rows(std::span<const RecordedRace> races,
   }
   for (const GemmProblem& problem : problems) {
     const std::size_t before = rows.size();
-    for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+    for (const Regime regime : kRegimes) {
       for (const Group& group : groups) {
         if (group.regime != regime || !group.problem.same_problem(problem)) continue;
         rows.push_back(best_row(group, objective, is_current));

@@ -100,6 +100,8 @@ struct BestRow {
   std::optional<double> joules;         ///< per GEMM, over a window of seconds at full load
   std::optional<double> cublas_joules;  ///< measured in the same race
   std::optional<double> cublaslt_joules;
+  /// In the regime single: of the winner, and of the baselines in the same race.
+  std::optional<CallTime> calls, cublas_calls, cublaslt_calls;
   std::uint64_t clock_events = 0;  ///< all clock events seen with samples of this row (clock_event)
   bool verified = false;
   /// Objective kTime: finalists of the winner's race that cannot be told from it, fastest first.
@@ -125,9 +127,9 @@ struct BestRow {
 /// (CurrentKernels::is_current). An empty function: not known.
 using IsCurrent = std::function<bool(const Trial&, const GemmProblem&)>;
 
-/// Returns one row per problem and regime. With `problems`: in their order, sustained before burst.
-/// Without: all recorded problems in the order of recording. A finalist has samples of final rounds
-/// only. It is compared with candidates that ran in the same rounds at the same pace.
+/// Returns one row per problem and regime. With `problems`: in their order, for each in the order
+/// of kRegimes. Without: all recorded problems in the order of recording. A finalist has samples of
+/// final rounds only. It is compared with candidates that ran in the same rounds at the same pace.
 ///
 /// Several races of one problem in one environment are pooled, whichever card of the model they ran
 /// on. The winner is the finalist with the highest ratio to cublas: ratios are comparable between

@@ -114,7 +114,7 @@ double largest(std::span<const double> values) {
 std::vector<Repeatability> repeatability_of(std::span<const ComparedRow> rows,
                                             std::span<const RepeatedCandidate> candidates) {
   std::vector<Repeatability> all;
-  for (const Regime regime : {Regime::kSustained, Regime::kBurst}) {
+  for (const Regime regime : kRegimes) {
     Repeatability repeats{.regime = regime};
     std::vector<double> moved, winner_moved;
     for (const ComparedRow& row : rows) {

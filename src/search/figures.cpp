@@ -29,7 +29,7 @@ CostFigures cost_figures(std::span<const Device> devices, const Environment& env
     figures.sms = environment.sm_count;
   }
   if (environment.power_limit_w > 0) figures.power_limit_w = environment.power_limit_w;
-  if (regime == Regime::kBurst) figures.power_limit_w = 0;
+  if (regime != Regime::kSustained) figures.power_limit_w = 0;
   return figures;
 }
 

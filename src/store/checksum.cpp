@@ -101,12 +101,19 @@ std::uint64_t hash_of_energy(const std::string& label, const Energy& energy) {
   return content.hash();
 }
 
+std::uint64_t hash_of_calls(const std::string& label, const CallTime& time) {
+  Content content("call_time");
+  content.add_all(std::string_view(label), time.calls, time.host_us, time.kernels, time.kernel_us);
+  return content.hash();
+}
+
 std::uint64_t checksum(const RecordedRace& recorded) {
   std::uint64_t sum = hash_of_race(recorded);
   for (const Trial& trial : recorded.race.trials) {
     sum += hash_of_trial(trial);
     for (const Sample& sample : trial.samples) sum += hash_of_sample(trial.label, sample);
     if (trial.energy) sum += hash_of_energy(trial.label, *trial.energy);
+    if (trial.calls) sum += hash_of_calls(trial.label, *trial.calls);
   }
   return sum;
 }

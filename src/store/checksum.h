@@ -15,6 +15,7 @@ std::uint64_t hash_of_race(const RecordedRace& recorded);  ///< without its tria
 std::uint64_t hash_of_trial(const Trial& trial);           ///< without its samples and its energy
 std::uint64_t hash_of_sample(const std::string& label, const Sample& sample);
 std::uint64_t hash_of_energy(const std::string& label, const Energy& energy);
+std::uint64_t hash_of_calls(const std::string& label, const CallTime& time);
 
 std::uint64_t checksum(const RecordedRace& recorded);
 std::uint64_t checksum(const RecordedStudy& recorded);

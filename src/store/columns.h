@@ -50,6 +50,7 @@ inline constexpr Range<std::int64_t> kAnyInteger{std::numeric_limits<std::int64_
 inline constexpr Range<double> kTimeUs{1e-4, 1e12};  // to 11 days
 inline constexpr Range<double> kSmMhz{0, 1e5};
 inline constexpr Range<double> kPowerW{0, 1e5};
+inline constexpr int kMostCalls = 1'000'000;  // that are timed one by one, and kernels of one
 
 // ---- Readers of a row's values; `column` is "table.column" for messages ----
 

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kApplicationId = 0x48474d54;  // "HGMT", as in schema.sql
-constexpr int kSchemaVersion = 9;           // as in schema.sql
+constexpr int kSchemaVersion = 10;          // as in schema.sql
 constexpr int kBusyTimeoutMs = 10'000;      // a commit takes milliseconds
 
 InputError bad_file(const std::string& path, std::string_view problem) {

@@ -371,9 +371,11 @@ namespace {
 
 constexpr const char* kTrialColumns =
     "SELECT trial.id, label, identity, stage, status, message, correct, error, tolerance, "
-    "verdict_message, window_s, power_w, time_us, kernel_id FROM trial "
+    "verdict_message, window_s, power_w, time_us, kernel_id, calls, host_us, kernels, kernel_us "
+    "FROM trial "
     "JOIN candidate ON candidate.id = candidate_id LEFT JOIN kernel ON kernel.id = kernel_id "
-    "LEFT JOIN energy ON trial_id = trial.id ";
+    "LEFT JOIN energy ON energy.trial_id = trial.id "
+    "LEFT JOIN call_time ON call_time.trial_id = trial.id ";
 
 /// A row of kTrialColumns as a trial without its samples.
 Trial read_trial(const Statement& row) {
@@ -389,6 +391,12 @@ Trial read_trial(const Statement& row) {
     trial.energy = Energy{.window_s = real(row, 10, "energy.window_s", {1e-6, 1e9}),
                           .power_w = real(row, 11, "energy.power_w", kPowerW),
                           .time_us = real(row, 12, "energy.time_us", kTimeUs)};
+  }
+  if (!is_null(row, 14)) {
+    trial.calls = CallTime{.calls = integer(row, 14, "call_time.calls", {1, kMostCalls}),
+                           .host_us = real(row, 15, "call_time.host_us", kTimeUs),
+                           .kernels = integer(row, 16, "call_time.kernels", {0, kMostCalls}),
+                           .kernel_us = real_or_none(row, 17, "call_time.kernel_us", kTimeUs)};
   }
   return trial;
 }
@@ -438,6 +446,9 @@ TrialWriter::TrialWriter(Database& db)
       energy_(db,
               "INSERT OR REPLACE INTO energy (trial_id, window_s, power_w, time_us) "
               "VALUES (?,?,?,?)"),
+      calls_(db,
+             "INSERT OR REPLACE INTO call_time (trial_id, calls, host_us, kernels, kernel_us) "
+             "VALUES (?,?,?,?, :kernel_us)"),
       row_(db, std::string(kTrialColumns) + "WHERE race_id = ? AND candidate_id = ?") {}
 
 std::int64_t TrialWriter::candidate(const std::string& label) {
@@ -451,8 +462,8 @@ std::int64_t TrialWriter::kernel(const std::string& identity) {
   return known->second;
 }
 
-/// The contribution of a trial's row and its energy to the checksum of the race; 0 if there is no
-/// row.
+/// The contribution of a trial's row, its energy and its calls to the checksum of the race; 0 if
+/// there is no row.
 std::uint64_t TrialWriter::hash_of_row(std::int64_t race, std::int64_t candidate) {
   row_.bind(1, race);
   row_.bind(2, candidate);
@@ -461,6 +472,7 @@ std::uint64_t TrialWriter::hash_of_row(std::int64_t race, std::int64_t candidate
     const Trial trial = read_trial(row_);
     sum = hash_of_trial(trial);
     if (trial.energy) sum += hash_of_energy(trial.label, *trial.energy);
+    if (trial.calls) sum += hash_of_calls(trial.label, *trial.calls);
   }
   row_.reset();
   return sum;
@@ -512,6 +524,12 @@ int TrialWriter::write(std::int64_t race, const Trial& trial) {
     SQLite::bind(energy_, id, e->window_s, e->power_w, e->time_us);
     energy_.exec();
     energy_.reset();
+  }
+  if (const auto& time = trial.calls) {
+    SQLite::bind(calls_, id, time->calls, time->host_us, time->kernels);
+    bind_or_null(calls_, ":kernel_us", time->kernel_us);
+    calls_.exec();
+    calls_.reset();
   }
   add_to_checksum(race, hash_of_row(race, of_candidate) - before + of_samples);
   return added;

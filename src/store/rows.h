@@ -123,7 +123,7 @@ class TrialWriter {
   void add_to_checksum(std::int64_t race, std::uint64_t difference);
 
   SQLite::Database& db_;
-  SQLite::Statement trial_, sample_, energy_, row_;
+  SQLite::Statement trial_, sample_, energy_, calls_, row_;
   std::map<std::string, std::int64_t> candidates_, kernels_;  ///< rows that were already looked up
 };
 

@@ -7,7 +7,7 @@
 -- migration.
 --
 -- A checksum is the sum modulo 2^64 of a hash of each row that belongs to the race or study: its
--- own row and those of its trials, samples and energies, or of its figures, spans, parts and
+-- own row and those of its trials, samples, energies and call times, or of its figures, spans, parts and
 -- samples. Rows that these refer to are hashed by content, so that ids may differ between
 -- databases. The checksum finds damage: a flipped bit, a lost row. It is no seal, because anyone
 -- who can change a row can change the sum. A migration that changes the content of such a row must
@@ -17,7 +17,7 @@
 -- src/store/migrations.
 
 PRAGMA application_id = 0x48474d54;  -- "HGMT"
-PRAGMA user_version = 9;
+PRAGMA user_version = 10;
 
 -- Results are grouped by environment: the model of a GPU with its limits, and the software. Equal
 -- environments share one row.
@@ -109,7 +109,7 @@ CREATE TABLE race (
   uid         TEXT    NOT NULL UNIQUE CHECK (length(uid) = 32),  -- the same in every database
   run_id      INTEGER NOT NULL REFERENCES run (id),
   problem_id  INTEGER NOT NULL REFERENCES problem (id),
-  regime      TEXT    NOT NULL,  -- sustained, burst
+  regime      TEXT    NOT NULL,  -- sustained, burst, single, chain
   cold        INTEGER NOT NULL CHECK (cold IN (0, 1)),   -- 0: inputs were in L2
   graph       INTEGER NOT NULL CHECK (graph IN (0, 1)),  -- 0: launched on a stream
   pdl         INTEGER NOT NULL CHECK (pdl IN (0, 1)),    -- 1: all launched with PDL
@@ -147,7 +147,7 @@ CREATE TABLE trial (
 CREATE TABLE sample (
   trial_id      INTEGER NOT NULL REFERENCES trial (id),
   round         INTEGER NOT NULL CHECK (round >= 0),
-  pace          TEXT    NOT NULL,  -- shared, own, rested
+  pace          TEXT    NOT NULL,  -- shared, own, rested, single
   launches      INTEGER NOT NULL CHECK (launches > 0),
   time_us       REAL    NOT NULL CHECK (time_us > 0),  -- of one launch
   sm_mhz        REAL    NOT NULL,                      -- 0: the clock was not read
@@ -165,6 +165,16 @@ CREATE TABLE energy (
   power_w  REAL NOT NULL,
   time_us  REAL NOT NULL CHECK (time_us > 0),  -- of one launch
   joules   REAL GENERATED ALWAYS AS (power_w * time_us * 1e-6) VIRTUAL  -- of one launch
+) STRICT;
+
+-- Calls of a trial's candidate from the host, one at a time on an idle GPU (regime single).
+CREATE TABLE call_time (
+  trial_id  INTEGER PRIMARY KEY REFERENCES trial (id),
+  calls     INTEGER NOT NULL CHECK (calls > 0),
+  host_us   REAL    NOT NULL CHECK (host_us > 0),  -- median time of the host in a call
+  kernels   INTEGER NOT NULL CHECK (kernels >= 0), -- of one call; 0: CUPTI was not available
+  kernel_us REAL    CHECK (kernel_us > 0)          -- from the start of its first kernel to the end
+                                                   -- of its last, median; NULL: as above
 ) STRICT;
 
 -- The first launch of a kernel at a problem, while it is under way. If a run left a row here and

@@ -45,10 +45,10 @@ std::optional<std::int64_t> find_race(Database& db, const std::string& uid) {
   return row_id(known, 0);
 }
 
-/// Whether `a` is the later of two records of one trial in one race: a trial only gains rounds and
-/// an energy, and fails at most once.
+/// Whether `a` is the later of two records of one trial in one race: a trial only gains rounds,
+/// an energy and a time of its calls, and fails at most once.
 bool is_later(const Trial& a, const Trial& b) {
-  return a.samples.size() > b.samples.size() || (a.energy && !b.energy) ||
+  return a.samples.size() > b.samples.size() || (a.energy && !b.energy) || (a.calls && !b.calls) ||
          (a.status != Status::kOk && b.status == Status::kOk);
 }
 

@@ -59,7 +59,7 @@ class PaceCheck {
     Measurer& measurer = gpus_.contexts.front().measurer;
     finding_.problem = problem_;
     finding_.label = label(config_of(build_.kernel));
-    measurer.open(problem_, gpus_.plan.policy.seed);
+    measurer.open(problem_, {.seed = gpus_.plan.policy.seed});
     const Prepared prepared = measurer.prepare(build_);
     if (prepared.status != Status::kOk) throw GpuLost(prepared.message);
     finding_.alone = ratio(measurer);
@@ -93,7 +93,7 @@ class PaceCheck {
     if (load_.over) return;
     bool counted = false;
     try {
-      gpu.measurer.open(problem_, gpus_.plan.policy.seed);
+      gpu.measurer.open(problem_, {.seed = gpus_.plan.policy.seed});
       const std::vector<std::string> labels = {std::string(kCublasLabel)};
       const Pace pace = settle_for_final(gpu.measurer);
       ++load_.running;

@@ -50,8 +50,9 @@ void ProblemRace::run() {
     }
   }
   roster_.finish(progress_.phase());
-  record();  // before the energy windows, which take seconds
+  record();  // before the energy windows and the calls, which take seconds
   if (wants_energy() && roster_.configs_alive() > 0) weigh();
+  if (regime_ == Regime::kSingle && roster_.configs_alive() > 0) time_calls();
   warn_of_faults();
 }
 
@@ -95,8 +96,10 @@ void ProblemRace::open() {
   while (!open_ && roster_.configs_alive() > 0) {
     Measurer::Opened opened;
     try {
-      opened = context_.measurer.open(problem_, context_.plan.policy.seed,
-                                      roster_.ended_baselines(), terms_.effort);
+      opened = context_.measurer.open(problem_, {.seed = context_.plan.policy.seed,
+                                                 .without = roster_.ended_baselines(),
+                                                 .effort = terms_.effort,
+                                                 .regime = regime_});
     } catch (const MeasurerLost& loss) {
       // Nothing may be known of it yet: this is its first launch.
       if (is_baseline(loss.culprit) && loss.culprit != kCublasLabel) add_baseline(loss.culprit);
@@ -230,7 +233,8 @@ void ProblemRace::forget(const std::string& label) {
 
 /// The pace of the next round; device/protocol.h gives the reasons.
 Pace ProblemRace::pace() const {
-  if (regime_ == Regime::kBurst) return Pace::kRested;
+  if (regime_ == Regime::kSingle) return Pace::kSingle;
+  if (regime_ == Regime::kBurst || regime_ == Regime::kChain) return Pace::kRested;
   if (!may_be_capped(problem_, regime_)) return Pace::kShared;
   if (progress_.phase() != Stage::kFinal) return Pace::kRested;
   return power_capped_.value_or(true) ? Pace::kOwn : Pace::kShared;
@@ -263,9 +267,10 @@ std::vector<ProblemRace::Samples> ProblemRace::measure(Referee& referee) {
 }
 
 /// Whether the round is measured in parts. A round of thousands of candidates takes minutes at
-/// large problems. Only rested samples allow it, because they do not depend on their neighbours.
+/// large problems. Only samples after idle time allow it, because they do not depend on their
+/// neighbours.
 bool ProblemRace::is_in_parts(const std::vector<std::string>& order) const {
-  return pace() == Pace::kRested && order.size() > kRestedPart;
+  return (pace() == Pace::kRested || pace() == Pace::kSingle) && order.size() > kRestedPart;
 }
 
 /// None if the measurer was lost.
@@ -405,6 +410,17 @@ void ProblemRace::weigh() {
     }
     progress_.weighed(++done, labels.size());
   }
+}
+
+/// Times calls of the finalists and of the baselines for comparison.
+void ProblemRace::time_calls() {
+  for (const std::string& label : roster_.worth_weighing()) {
+    poll();
+    Racer& racer = roster_.at(label);
+    const auto call = [&] { racer.trial.calls = context_.measurer.calls(label); };
+    if (do_alone(label, call)) racer.due = true;
+  }
+  record();
 }
 
 /// Runs a step that involves only this label, and repeats it after losses that the label did not

@@ -69,6 +69,7 @@ class ProblemRace {
 
   bool wants_energy() const;
   void weigh();
+  void time_calls();
   bool do_alone(const std::string& label, const std::function<void()>& step);
 
   void lost();

@@ -42,8 +42,9 @@ double launch_s(const RaceToCome& race) {
 }
 
 double sample_s(const RaceToCome& race, const protocol::Windows& windows) {
-  const double work_s = std::max(windows.sample_us * 1e-6, launch_s(race));
-  const bool rests = race.regime == Regime::kBurst || may_be_capped(race.problem, race.regime);
+  const double least_us = race.regime == Regime::kSingle ? 0 : windows.sample_us;
+  const double work_s = std::max(least_us * 1e-6, launch_s(race));
+  const bool rests = race.regime != Regime::kSustained || may_be_capped(race.problem, race.regime);
   if (!rests) return work_s;
   return work_s + std::max(windows.rest_ms * 1e-3, protocol::kRestRatio * work_s);
 }

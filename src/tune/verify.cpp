@@ -98,7 +98,7 @@ class Verifier {
   void open(const GemmProblem& problem, std::uint64_t seed) {
     for (int losses = 0; !opened_;) {
       try {
-        opened_ = measurer_.open(problem, seed, bad_baselines_);
+        opened_ = measurer_.open(problem, {.seed = seed, .without = bad_baselines_});
       } catch (const MeasurerLost& loss) {
         if (is_cublaslt(loss.culprit) && bad_baselines_.insert(loss.culprit).second) continue;
         if (++losses < 2) continue;

@@ -39,7 +39,8 @@ Study failed_launch(const StudyRequest& request, const std::exception& error) {
 /// not name the candidate at fault, the parent tries them one by one.
 bool is_timing(const json& request) {
   const auto call = request.at("call").get<std::string>();
-  return call == call::kRounds || call == call::kSettle || call == call::kEnergy;
+  return call == call::kRounds || call == call::kSettle || call == call::kEnergy ||
+         call == call::kCalls;
 }
 
 json failure(const char* kind, const std::exception& error) {

@@ -51,6 +51,32 @@ void from_json(const json& json, Sample& sample) {
   read_nullable(json.at("clock_events"), sample.clock_events);
 }
 
+void to_json(json& json, const CallTime& time) {
+  json = {{"calls", time.calls},
+          {"host_us", time.host_us},
+          {"kernels", time.kernels},
+          {"kernel_us", nullable(time.kernel_us)}};
+}
+void from_json(const json& json, CallTime& time) {
+  json.at("calls").get_to(time.calls);
+  json.at("host_us").get_to(time.host_us);
+  json.at("kernels").get_to(time.kernels);
+  read_nullable(json.at("kernel_us"), time.kernel_us);
+}
+
+void to_json(json& json, const Opening& opening) {
+  json = {{"seed", opening.seed},
+          {"without", opening.without},
+          {"brief", opening.effort == Effort::kBrief},
+          {"regime", to_string(opening.regime)}};
+}
+void from_json(const json& json, Opening& opening) {
+  json.at("seed").get_to(opening.seed);
+  json.at("without").get_to(opening.without);
+  opening.effort = json.at("brief").get<bool>() ? Effort::kBrief : Effort::kFull;
+  opening.regime = parse_regime(json.at("regime").get<std::string>());
+}
+
 void to_json(json& json, const StudyRequest& request) {
   json = {
       {"kind", request.kind},   {"label", request.label}, {"problem", nullable(request.problem)},

@@ -27,6 +27,7 @@ inline constexpr const char* kForget = "forget";
 inline constexpr const char* kSettle = "settle";
 inline constexpr const char* kRounds = "rounds";
 inline constexpr const char* kEnergy = "energy";
+inline constexpr const char* kCalls = "calls";
 inline constexpr const char* kStudy = "study";  ///< any StudyRequest; closes the open problem
 }  // namespace call
 
@@ -42,6 +43,10 @@ void to_json(nlohmann::json& json, const Prepared& prepared);
 void from_json(const nlohmann::json& json, Prepared& prepared);
 void to_json(nlohmann::json& json, const Sample& sample);
 void from_json(const nlohmann::json& json, Sample& sample);
+void to_json(nlohmann::json& json, const CallTime& time);
+void from_json(const nlohmann::json& json, CallTime& time);
+void to_json(nlohmann::json& json, const Opening& opening);
+void from_json(const nlohmann::json& json, Opening& opening);
 void to_json(nlohmann::json& json, const StudyRequest& request);  ///< without its sources
 void from_json(const nlohmann::json& json, StudyRequest& request);
 void to_json(nlohmann::json& json, const Study& study);

@@ -39,6 +39,7 @@ struct RemoteMeasurer::Impl : Connection {
   using Connection::Connection;
   std::vector<Peer> peers;
   bool has_opened = false;
+  bool was_traced = false;  ///< the present worker has traced kernels, which slows it down
 };
 
 namespace {
@@ -72,28 +73,24 @@ Machine RemoteMeasurer::machine() {
   return impl_->request<Machine>({{"call", call::kMachine}}, impl_->limits().start);
 }
 
-Measurer::Opened RemoteMeasurer::open(const GemmProblem& problem, std::uint64_t seed,
-                                      const std::set<std::string>& without, Effort effort) {
-  const bool brief = effort == Effort::kBrief;
-  if (std::exchange(impl_->has_opened, true) && !brief) impl_->restart();
+Measurer::Opened RemoteMeasurer::open(const GemmProblem& problem, const Opening& opening) {
+  const bool is_fresh = !std::exchange(impl_->has_opened, true);
+  const bool was_traced = std::exchange(impl_->was_traced, false);
+  if (!is_fresh && (was_traced || opening.effort == Effort::kFull)) impl_->restart();
   impl_->expect_launches_of(problem.flops());
   const WorkerLimits& limits = impl_->limits();
-  return impl_->request({{"call", call::kOpen},
-                         {"problem", problem},
-                         {"seed", seed},
-                         {"without", without},
-                         {"peers", impl_->peers},
-                         {"brief", brief}},
-                        limits.start + limits.open + impl_->launch_limit(), [](const json& reply) {
-                          Opened opened{reply.at("baselines").get<std::vector<std::string>>(),
-                                        {},
-                                        reply.at("timing").get<Timing>()};
-                          for (const json& one : reply.at("prepared")) {
-                            opened.prepared.push_back(prepared_from(one));
-                          }
-                          check_size(opened.prepared.size(), opened.baselines.size());
-                          return opened;
-                        });
+  return impl_->request(
+      {{"call", call::kOpen}, {"problem", problem}, {"opening", opening}, {"peers", impl_->peers}},
+      limits.start + limits.open + impl_->launch_limit(), [](const json& reply) {
+        Opened opened{reply.at("baselines").get<std::vector<std::string>>(),
+                      {},
+                      reply.at("timing").get<Timing>()};
+        for (const json& one : reply.at("prepared")) {
+          opened.prepared.push_back(prepared_from(one));
+        }
+        check_size(opened.prepared.size(), opened.baselines.size());
+        return opened;
+      });
 }
 
 Prepared RemoteMeasurer::prepare(const Build& build) {
@@ -141,6 +138,18 @@ std::optional<Energy> RemoteMeasurer::energy(const std::string& label) {
                         [](const json& reply) -> std::optional<Energy> {
                           if (reply.is_null()) return std::nullopt;
                           return reply.get<Energy>();
+                        });
+}
+
+CallTime RemoteMeasurer::calls(const std::string& label) {
+  impl_->was_traced = true;
+  return impl_->request({{"call", call::kCalls}, {"label", label}}, impl_->limits().step,
+                        [](const json& reply) {
+                          const auto time = reply.get<CallTime>();
+                          check_time(time.host_us);
+                          check_time(time.kernel_us.value_or(0));
+                          if (time.calls < 1 || time.kernels < 0) throw std::out_of_range("calls");
+                          return time;
                         });
 }
 

@@ -49,14 +49,14 @@ class RemoteMeasurer : public Measurer {
 
   /// Throws NoDevice if there is no driver or no GPU, or if the GPU is not sm_90.
   Machine machine() override;
-  Opened open(const GemmProblem& problem, std::uint64_t seed,
-              const std::set<std::string>& without = {}, Effort effort = Effort::kFull) override;
+  Opened open(const GemmProblem& problem, const Opening& opening) override;
   Prepared prepare(const Build& build) override;
   Prepared restore(const Build& build, double estimate_us) override;
   void forget(const std::string& label) override;
   Settled settle(Pace pace) override;
   std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace) override;
   std::optional<Energy> energy(const std::string& label) override;
+  CallTime calls(const std::string& label) override;
 
  private:
   struct Impl;

@@ -1,6 +1,5 @@
 // The worker process: owns the CUDA context, serves one request at a time.
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/channel.h"
@@ -57,6 +56,7 @@ class Server {
       const std::optional<Energy> energy = session_->energy(label);
       return energy ? json(*energy) : json();
     }
+    if (call == call::kCalls) return session_->calls(label);
     throw Error("the worker does not know the call \"" + call + "\"");
   }
 
@@ -68,10 +68,8 @@ class Server {
   json open(const json& request) {
     session_.reset();  // frees its memory before the next session asks how much is free
     const auto peers = request.at("peers").get<std::vector<Peer>>();
-    session_.emplace(request.at("problem").get<GemmProblem>(),
-                     request.at("seed").get<std::uint64_t>(), *device_, nvml_ ? &*nvml_ : nullptr,
-                     on_step_, request.at("without").get<std::set<std::string>>(),
-                     request.at("brief").get<bool>() ? Effort::kBrief : Effort::kFull,
+    session_.emplace(request.at("problem").get<GemmProblem>(), request.at("opening").get<Opening>(),
+                     *device_, nvml_ ? &*nvml_ : nullptr, on_step_,
                      PeersInRace{peers, &loaded_peers_});
     const Measurer::Opened& opened = session_->opened();
     return {

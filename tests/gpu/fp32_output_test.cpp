@@ -281,7 +281,7 @@ TEST_P(Fp32Output, Gemv) {
 TEST_P(Fp32Output, AWorkerMeasuresThemBesideTheBaselines) {
   const GemmProblem problem = with_fp32_output(input(), 16, 1024, 512);
   RemoteMeasurer measurer({program(), "worker"});
-  const Measurer::Opened opened = measurer.open(problem, 1);
+  const Measurer::Opened opened = measurer.open(problem, {.seed = 1});
   ASSERT_GE(opened.baselines.size(), 2u);
   EXPECT_EQ(opened.baselines.front(), kCublasLabel);
   for (std::size_t i = 0; i < opened.baselines.size(); ++i) {

@@ -147,7 +147,7 @@ TEST_F(HostileTest, WhatAHungKernelCosts) {
   const Build hung_build = compile_hostile(hostile_kernels().front());
 
   RemoteMeasurer measurer({program(), "worker"});
-  measurer.open(kShape, 1);
+  measurer.open(kShape, {.seed = 1});
   std::map<std::string, double> estimates_us;
   for (const Build& build : builds) {
     const Prepared prepared = measurer.prepare(build);
@@ -163,7 +163,7 @@ TEST_F(HostileTest, WhatAHungKernelCosts) {
     EXPECT_EQ(lost.status, Status::kTimedOut);
     message = lost.what();
   }
-  measurer.open(kShape, 1);
+  measurer.open(kShape, {.seed = 1});
   for (const Build& build : builds) {
     const double estimate_us = estimates_us.at(label(config_of(build.kernel)));
     EXPECT_EQ(measurer.restore(build, estimate_us).status, Status::kOk);
@@ -197,7 +197,7 @@ TEST_F(HostileTest, AKilledWorkerIsNamedAndReplaced) {
   const Hostile hung = hostile_kernels().front();
   const Build build = compile_hostile(hung);
   RemoteMeasurer measurer({program(), "worker"});
-  measurer.open(kShape, 1);
+  measurer.open(kShape, {.seed = 1});
   const pid_t worker = child_pid();
   ASSERT_GT(worker, 0);
   std::thread killer([worker] {
@@ -213,7 +213,7 @@ TEST_F(HostileTest, AKilledWorkerIsNamedAndReplaced) {
     EXPECT_THAT(lost.what(), HasSubstr("killed by signal 9"));
   }
   killer.join();
-  measurer.open(kShape, 1);
+  measurer.open(kShape, {.seed = 1});
   EXPECT_EQ(measurer.prepare(compile_good(kGood.front())).status, Status::kOk);
 }
 

@@ -32,7 +32,7 @@ TEST_F(WorkerTest, MeasuresInRounds) {
   EXPECT_EQ(machine.run.gpu_uuid, device_->uuid);
   EXPECT_EQ(machine.run.kernel_sources, kernel_source_hash());
 
-  const Measurer::Opened opened = measurer.open(kShape, 1);
+  const Measurer::Opened opened = measurer.open(kShape, {.seed = 1});
   ASSERT_GE(opened.baselines.size(), 2u);
   EXPECT_EQ(opened.baselines.front(), kCublasLabel);
   for (const Prepared& baseline : opened.prepared) {
@@ -69,21 +69,22 @@ TEST_F(WorkerTest, MeasuresInRounds) {
 
 TEST_F(WorkerTest, AShapeThatDoesNotFitIsAnInputError) {
   RemoteMeasurer measurer({program(), "worker"});
-  EXPECT_THROW(measurer.open({.m = 1 << 20, .n = 1 << 20, .k = 8, .tag = ""}, 1), InputError);
-  EXPECT_FALSE(measurer.open(kShape, 1).baselines.empty()) << "and the worker goes on";
+  EXPECT_THROW(measurer.open({.m = 1 << 20, .n = 1 << 20, .k = 8, .tag = ""}, {.seed = 1}),
+               InputError);
+  EXPECT_FALSE(measurer.open(kShape, {.seed = 1}).baselines.empty()) << "and the worker goes on";
 }
 
 void expect_lost(const Build& build, Status status) {
   ASSERT_EQ(build.status, Status::kOk) << build.message;
   RemoteMeasurer measurer({program(), "worker"});
-  measurer.open(kShape, 1);
+  measurer.open(kShape, {.seed = 1});
   try {
     const Prepared prepared = measurer.prepare(build);
     FAIL() << "it ended as " << to_string(prepared.status) << ": " << prepared.message;
   } catch (const MeasurerLost& lost) {
     EXPECT_EQ(lost.status, status) << lost.what();
   }
-  measurer.open(kShape, 1);
+  measurer.open(kShape, {.seed = 1});
   EXPECT_EQ(measurer.prepare(compile({kernel()}).front()).status, Status::kOk)
       << "a good kernel after it";
 }

@@ -32,10 +32,9 @@ class InventingGpu : public FakeMeasurer {
     before_step = [step_ms] { std::this_thread::sleep_for(std::chrono::milliseconds(step_ms)); };
   }
 
-  Opened open(const GemmProblem& problem, std::uint64_t seed, const std::set<std::string>& without,
-              Effort effort) override {
+  Opened open(const GemmProblem& problem, const Opening& opening) override {
     if (to_string(problem) == variable("HGEMM_FAKE_POISON")) std::abort();
-    return FakeMeasurer::open(problem, seed, without, effort);
+    return FakeMeasurer::open(problem, opening);
   }
 
  protected:

@@ -57,6 +57,15 @@ TEST(Checksum, IsThatOfTheDatabasesThatThereAre) {
   EXPECT_EQ(sql::checksum(a_study()), 9819606964478575745u);
 }
 
+TEST(Checksum, CoversTheTimeOfCalls) {
+  RecordedRace with = a_race();
+  with.race.trials[0].calls = CallTime{.calls = 25, .host_us = 3, .kernels = 1, .kernel_us = 9};
+  const std::uint64_t sum = sql::checksum(with);
+  EXPECT_NE(sum, sql::checksum(a_race()));
+  with.race.trials[0].calls->kernel_us.reset();
+  EXPECT_NE(sum, sql::checksum(with));
+}
+
 TEST(Checksum, DoesNotLookAtTheOrderOfRows) {
   RecordedRace turned = a_race();
   std::swap(turned.race.trials[0].samples[0], turned.race.trials[0].samples[1]);

@@ -30,10 +30,9 @@ struct NodeLost {};  ///< nothing may be done after it
 struct Gpu : FakeMeasurer {
   Gpu() { noise = 0; }
   std::function<void(const GemmProblem&)> in_open_of = [](const GemmProblem&) {};
-  Opened open(const GemmProblem& problem, std::uint64_t seed, const std::set<std::string>& without,
-              Effort effort) override {
+  Opened open(const GemmProblem& problem, const Opening& opening) override {
     in_open_of(problem);
-    return FakeMeasurer::open(problem, seed, without, effort);
+    return FakeMeasurer::open(problem, opening);
   }
 
  protected:

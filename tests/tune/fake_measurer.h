@@ -46,7 +46,7 @@ class FakeMeasurer : public Measurer {
   std::map<std::string, Fault> in_prepare;
   std::map<std::string, Fault> in_restore;
   std::map<std::string, Fault> in_round;  ///< when the label is reached
-  std::map<std::string, Fault> in_energy;
+  std::map<std::string, Fault> in_energy, in_calls;
   std::map<std::string, Status> in_baseline;  ///< what open() says of a baseline
   std::vector<std::string> peers;             ///< labels of the variants of all peers
   // Losses with nobody to blame: how many calls from now on.
@@ -74,6 +74,8 @@ class FakeMeasurer : public Measurer {
   std::vector<std::vector<std::string>> asked;     ///< labels of each call of rounds()
   std::vector<Pace> paces;                         ///< of each
   std::vector<std::string> weighed;                ///< labels whose energy was asked for
+  std::vector<std::string> called;                 ///< labels whose calls were timed
+  std::vector<Regime> regimes;                     ///< of each call of open()
   std::set<std::string> held;                      ///< configs loaded now
 
   Machine machine() override {
@@ -81,31 +83,32 @@ class FakeMeasurer : public Measurer {
     return where;
   }
 
-  Opened open(const GemmProblem& problem, std::uint64_t seed, const std::set<std::string>& without,
-              Effort effort) override {
+  Opened open(const GemmProblem& problem, const Opening& opening) override {
     before_step();
-    efforts.push_back(effort);
+    efforts.push_back(opening.effort);
+    regimes.push_back(opening.regime);
     close();
     if (too_large.contains(to_string(problem))) {
       throw InputError("needs 900 GiB, the GPU has 141 GiB");
     }
-    need(!without.contains("cublas"), "a shape without cublas");
+    need(!opening.without.contains("cublas"), "a shape without cublas");
     lose_if(lose_open, "open");
     launched.emplace_back();
     std::vector<std::string> baselines = {"cublas", "cublaslt.0", "cublaslt.1"};
     baselines.insert(baselines.end(), peers.begin(), peers.end());
     for (const std::string& label : baselines) {
-      if (without.contains(label)) continue;
-      if (is_peer(label) && without.contains("peer." + std::string(peer_name(label)))) continue;
+      if (opening.without.contains(label)) continue;
+      if (is_peer(label) && opening.without.contains("peer." + std::string(peer_name(label))))
+        continue;
       launched.back().push_back(label);
       strike(in_open, label, label);
     }
     ++opened;
-    seeds.push_back(seed);
+    seeds.push_back(opening.seed);
     problem_ = problem;
     Opened result;
     result.timing = timing;
-    result.timing.brief = effort == Effort::kBrief;
+    result.timing.brief = opening.effort == Effort::kBrief;
     for (const std::string& label : launched.back()) {
       const bool fails = in_baseline.contains(label);
       const Status status = fails ? in_baseline.at(label) : Status::kOk;
@@ -190,6 +193,17 @@ class FakeMeasurer : public Measurer {
       }
     }
     return rounds;
+  }
+
+  CallTime calls(const std::string& label) override {
+    before_step();
+    need_ready(label);
+    called.push_back(label);
+    strike(in_calls, label, label);
+    return {.calls = 25,
+            .host_us = 3,
+            .kernels = 1,
+            .kernel_us = time_us(*problem_, label, Pace::kSingle)};
   }
 
   std::optional<Energy> energy(const std::string& label) override {

@@ -35,10 +35,9 @@ struct SlowGpu : FakeMeasurer {
   /// Called when rounds() begins and when it ends, with the number of labels.
   std::function<void(std::size_t, bool)> in_rounds = [](std::size_t, bool) {};
 
-  Opened open(const GemmProblem& problem, std::uint64_t seed, const std::set<std::string>& without,
-              Effort effort) override {
+  Opened open(const GemmProblem& problem, const Opening& opening) override {
     if (to_string(problem) == poison) throw MeasurerLost(Status::kCrashed, "it died at once");
-    return FakeMeasurer::open(problem, seed, without, effort);
+    return FakeMeasurer::open(problem, opening);
   }
   std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels, Pace pace) override {
     in_rounds(labels.size(), true);

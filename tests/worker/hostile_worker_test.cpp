@@ -207,7 +207,7 @@ TEST(SilentWorker, IsWaitedForAsLongAsItsRequestMayTakeAndNoLonger) {
   GemmProblem problem;
   problem.m = problem.n = problem.k = 1 << 12;  // launches of up to 137 ms
   RemoteMeasurer measurer({kThisProgram, "play"}, limits);
-  EXPECT_THAT([&] { measurer.open(problem, 1); },
+  EXPECT_THAT([&] { measurer.open(problem, {.seed = 1}); },
               ThrowsMessage<MeasurerLost>("open did not end within 837 ms: the worker was killed"));
   RemoteLab lab({kThisProgram, "play"}, limits);
   StudyRequest request;

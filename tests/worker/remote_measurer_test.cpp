@@ -47,12 +47,12 @@ GemmProblem some_problem() {
 TEST(RemoteMeasurer, EachShapeHasAFreshWorker) {
   RemoteMeasurer measurer{{kThisProgram, "play"}};
   const std::string first = measurer.machine().environment.driver;
-  EXPECT_EQ(measurer.open(some_problem(), 1).baselines.front(), first)
+  EXPECT_EQ(measurer.open(some_problem(), {.seed = 1}).baselines.front(), first)
       << "nothing was opened in it";
-  const std::string second = measurer.open(some_problem(), 2).baselines.front();
+  const std::string second = measurer.open(some_problem(), {.seed = 2}).baselines.front();
   EXPECT_NE(second, first);
   EXPECT_EQ(measurer.machine().environment.driver, second);
-  EXPECT_NE(measurer.open(some_problem(), 3).baselines.front(), second);
+  EXPECT_NE(measurer.open(some_problem(), {.seed = 3}).baselines.front(), second);
 }
 
 }  // namespace

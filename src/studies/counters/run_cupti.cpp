@@ -8,36 +8,19 @@
 #include <cupti_result.h>
 #include <cupti_target.h>
 #include <cupti_version.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "device/cupti_library.h"
 #include "studies/counters/counter_set.h"
 
 namespace hgemm {
 namespace {
 
-constexpr const char* kLibrary = "libcupti.so.13";
 constexpr std::size_t kRanges = 1;
-
-/// Paths to try. The loader's own search comes first: LD_LIBRARY_PATH, the program's run path, the
-/// system.
-std::vector<std::string> library_paths() {
-  std::vector<std::string> paths = {kLibrary};
-  const char* const cuda_home = std::getenv("CUDA_HOME");
-  for (const std::string& root :
-       {std::string(cuda_home != nullptr ? cuda_home : ""), std::string("/usr/local/cuda"),
-        std::string("/usr/local/cuda-13"), std::string("/usr/local/cuda-13.0")}) {
-    if (root.empty()) continue;
-    for (const char* folder : {"extras/CUPTI/lib64", "lib64", "lib"}) {
-      paths.push_back(fmt::format("{}/{}/{}", root, folder, kLibrary));
-    }
-  }
-  return paths;
-}
 
 /// Advice about a refusal; empty if CUPTI's own text is all that is known.
 std::string advice_for(CUptiResult code) {
@@ -127,24 +110,16 @@ struct Cupti::Api {
   decltype(&cuptiRangeProfilerDecodeData) decode_data = nullptr;
   decltype(&cuptiRangeProfilerGetCounterDataInfo) get_counter_data_info = nullptr;
 
-  /// Never unloaded: CUPTI leaves hooks in the driver and exit handlers of the process.
   Api() {
-    void* library = nullptr;
     std::string why;
-    for (const std::string& path : library_paths()) {
-      library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-      if (library != nullptr) break;
-      if (why.empty()) why = dlerror();
-    }
+    void* const library = load_cupti(why);
     if (library == nullptr) {
       throw CountersUnavailable(
           why, "install CUPTI of CUDA 13 or add its folder to LD_LIBRARY_PATH; tuning needs none");
     }
     const auto load = [library](const char* name, auto& function) {
-      function =
-          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      if (function == nullptr) {
-        throw CountersUnavailable(fmt::format("{} has no {}", kLibrary, name),
+      if (!find_function(library, name, reinterpret_cast<void**>(&function))) {
+        throw CountersUnavailable(fmt::format("{} has no {}", kCuptiLibrary, name),
                                   "install CUPTI of CUDA 13");
       }
     };

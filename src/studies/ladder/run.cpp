@@ -241,7 +241,8 @@ Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& b
   }
   std::set<std::string> without;
   for (int i = 0; i < kLtAlgorithms; ++i) without.insert(fmt::format("{}{}", kCublasLtPrefix, i));
-  Session session(problem, request.seed, bench.device, bench.nvml, bench.on_step, without);
+  Session session(problem, {.seed = request.seed, .without = without}, bench.device, bench.nvml,
+                  bench.on_step);
   const Prepared& cublas = session.opened().prepared.at(0);
   if (cublas.status != Status::kOk) {
     throw Error(fmt::format("{} failed: {}", kCublasLabel, cublas.message));
