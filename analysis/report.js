@@ -350,9 +350,22 @@ function renderGain() {
   byId("gain-note").textContent = gainNotes(rows).join(" ");
 }
 
+/// The ratio to the faster one of cublasGemmEx and cuBLASLt's best; NaN if neither is known.
+function overBestLibrary(cublas, cublaslt) {
+  const known = [cublas, cublaslt].filter(Boolean);
+  return known.length ? Math.min(...known) : NaN;
+}
+
+/// A lead by PDL: without PDL the best library is ahead.
+const isLeadByPdl = row => row.pdl !== "off" &&
+    overBestLibrary(row.ratio_cublas, row.ratio_cublaslt) > 1 &&
+    overBestLibrary(row.pdl_off_ratio_cublas, row.pdl_off_ratio_cublaslt) < 1;
+
 function gainNotes(rows) {
   const notes = ["PDL (programmatic dependent launch) lets a kernel start before the one ahead of it ends; cuBLAS's API has none, so no PDL is the like-for-like column. " +
     "Safe kernels read nothing early; weights kernels read B early, which no kernel before them may write."];
+  const byPdl = rows.filter(isLeadByPdl).length;
+  if (byPdl) notes.push(`At ${byPdl} of ${rows.length} shapes the lead is by PDL: without it the best library is ahead.`);
   const left = rows.filter(row => !isFinal(row) || !row.ratio_cublas).length;
   if (left) notes.push(`${left} of ${rows.length} shapes were not measured to the end beside cuBLAS ${WORDS[state.pdl]}, and are left out.`);
   if (byId("gain-table").tBodies[0].textContent.includes("(")) {

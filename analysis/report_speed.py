@@ -32,6 +32,18 @@ def means(rows):
             if ratios(rows, "ratio_cublas", g, regime)]
 
 
+def over_best_library(row, prefix=""):
+    """The ratio to the faster one of cuBLAS and cuBLASLt's best; None if neither is known."""
+    known = [row.get(f"{prefix}{key}") for key in ("ratio_cublas", "ratio_cublaslt")]
+    return min((ratio for ratio in known if ratio), default=None)
+
+
+def is_lead_by_pdl(row):
+    """Without PDL the best library is ahead."""
+    ours, without = over_best_library(row), over_best_library(row, "pdl_off_")
+    return row["pdl"] != "off" and bool(ours and without) and without < 1 < ours
+
+
 def listed(words):
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
@@ -229,6 +241,9 @@ def speedups(data):
              if m["regime"] == regime and (m["shapes"] > 1 or len(groups) == 1)]
     behind = sum(r["ratio_cublas"] < 1 for r in rows if r["ratio_cublas"])
     with_pdl = sum(r["pdl"] != "off" for r in rows)
+    by_pdl = sum(map(is_lead_by_pdl, rows))
+    without = (f"; at {by_pdl} the lead is by PDL: without it the best library is ahead"
+               if by_pdl else "")
     compared = len(ratios(rows, "ratio_cublas"))
     return Drawn(panels,
         (f"{regime.capitalize()}, geomeans over cuBLAS are " + listed(parts)) if parts
@@ -237,11 +252,12 @@ def speedups(data):
                  f"shape is, the diamond how many times faster than the best algorithm of cuBLASLt: at "
                  f"least as fast as cuBLAS in {compared - behind} of {compared}; {with_pdl} of "
                  f"{len(rows)} winners use programmatic dependent launch, which cuBLAS's API does not "
-                 "offer.",
+                 f"offer{without}.",
                  {"means": [{**m, "cublas": round(m["cublas"], 4),
                              "cublaslt": m["cublaslt"] and round(m["cublaslt"],
                                  4)} for m in summary],
-                  "rows": len(rows), "behind": behind, "with_pdl": with_pdl}, columns=2)
+                  "rows": len(rows), "behind": behind, "with_pdl": with_pdl,
+                  "leads_by_pdl": by_pdl}, columns=2)
 
 
 # ---- A sustained run ----

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "output/json.h"
 #include "output/table.h"
 #include "output/text.h"
+#include "results/without_pdl.h"
 
 namespace hgemm {
 namespace {
@@ -105,6 +107,33 @@ std::string brief_note(const BestBlock& block) {
       count, block.rows.size());
 }
 
+/// Says at how many shapes of each regime the lead is by PDL; empty if at none.
+std::string leads_note(const BestBlock& block) {
+  std::string note;
+  for (const Regime regime : block.regimes) {
+    std::vector<const BestRow*> rows;
+    std::ranges::copy_if(block.rows, std::back_inserter(rows),
+                         [regime](const BestRow* row) { return row->regime == regime; });
+    const LeadsByPdl leads = count_leads_by_pdl(rows);
+    const std::string where =
+        block.regimes.size() > 1 ? fmt::format(" in {}", to_string(regime)) : "";
+    if (leads.by_pdl > 0) {
+      const std::string screened =
+          leads.screened == 0 ? "" : fmt::format(" ({} only screened without it)", leads.screened);
+      note += fmt::format(
+          "At {} of {} shapes{} the lead is by PDL: without it the best library is ahead{}.\n",
+          leads.by_pdl, leads.rows, where, screened);
+    }
+    if (leads.unknown > 0) {
+      note += fmt::format(
+          "At {} of {} shapes{} the winner has PDL and no config without PDL was measured, so it "
+          "is not known whether the lead is by PDL.\n",
+          leads.unknown, leads.rows, where);
+    }
+  }
+  return note;
+}
+
 std::string for_people(std::span<const BestRow> rows, const Style& style) {
   std::string out;
   Style of_table = style;
@@ -113,8 +142,8 @@ std::string for_people(std::span<const BestRow> rows, const Style& style) {
   for (const BestBlock& block : blocks) {
     std::vector<Piece> pieces = {context_line(block, style),
                                  render(table_of(block, rows, style), of_table)};
-    for (const std::string& note :
-         {regimes_note(block, style), brief_note(block), faults_note(block, style)}) {
+    for (const std::string& note : {regimes_note(block, style), leads_note(block),
+                                    brief_note(block), faults_note(block, style)}) {
       if (!note.empty()) pieces.emplace_back(note);
     }
     if (!out.empty()) out += '\n';

@@ -28,6 +28,10 @@ constexpr const char* kNoRatio = "the baseline was not measured beside the confi
 constexpr const char* kNoInterval = "there is no ratio, only screening was measured, or few rounds";
 constexpr const char* kNoEnergy = "energy was not measured";
 constexpr const char* kNeverRecorded = "the problem was never recorded";
+constexpr const char* kNoConfigWithoutPdl = "no config without PDL ended ok at the problem";
+constexpr const char* kNoTimeWithoutPdl = "there is no such config, or it was only screened";
+constexpr const char* kNoRatioWithoutPdl =
+    "there is no such config, or the baseline was not measured beside it";
 constexpr const char* kNoSecondCard = "no second GPU measured the config to the end";
 
 std::optional<double> gflops_per_joule(const BestRow& row) {
@@ -48,12 +52,27 @@ std::optional<double> joules_ratio(const BestRow& row) {
 
 // ---- Cells ----
 
-Cell ratio_cell(const BestRow& row, const std::optional<Ratio>& ratio) {
+Cell ratio_cell(const std::optional<Ratio>& ratio, Stage stage) {
   if (!ratio) return "-";
   const bool good = ratio->interval.low > 1, bad = ratio->interval.high < 1;  // false for NaN
-  return {ratio_text(ratio->value, ratio->interval, row.stage), good  ? Tone::kGood
-                                                                : bad ? Tone::kBad
-                                                                      : Tone::kPlain};
+  return {ratio_text(ratio->value, ratio->interval, stage), good  ? Tone::kGood
+                                                            : bad ? Tone::kBad
+                                                                  : Tone::kPlain};
+}
+
+Cell ratio_cell(const BestRow& row, const std::optional<Ratio>& ratio) {
+  return ratio_cell(ratio, row.stage);
+}
+
+const std::optional<Ratio>& ratio_without_pdl(const BestRow& row,
+                                              std::optional<Ratio> WithoutPdl::*ratio) {
+  static const std::optional<Ratio> kNone;
+  return row.without_pdl ? *row.without_pdl.*ratio : kNone;
+}
+
+Cell cell_without_pdl(const BestRow& row, std::optional<Ratio> WithoutPdl::*ratio) {
+  return ratio_cell(ratio_without_pdl(row, ratio),
+                    row.without_pdl ? row.without_pdl->stage : Stage::kNone);
 }
 
 /// The start of a UUID tells the cards of a host apart: "GPU-5ae1b2c3".
@@ -103,6 +122,27 @@ std::string gain_of(const Rows& rows, std::optional<Ratio> BestRow::*ratio) {
   const auto is_known = [ratio](const BestRow* row) { return (row->*ratio).has_value(); };
   if (!std::ranges::all_of(rows, is_known)) return "-";
   return fmt::format("{:.3f}", weighted_baseline_us(rows, ratio) / weighted_time_us(rows));
+}
+
+std::string geomean_without_pdl(const Rows& rows, std::optional<Ratio> WithoutPdl::*ratio) {
+  std::vector<double> values;
+  for (const BestRow* row : rows) {
+    if (const auto& one = ratio_without_pdl(*row, ratio)) values.push_back(one->value);
+  }
+  return geomean_text(values);
+}
+
+/// gain_of() of a model that runs the configs without PDL.
+std::string gain_without_pdl(const Rows& rows, std::optional<Ratio> WithoutPdl::*ratio) {
+  double ours_us = 0, baseline_us = 0;
+  for (const BestRow* row : rows) {
+    const auto& one = ratio_without_pdl(*row, ratio);
+    if (!one || !row->without_pdl->time_us) return "-";
+    const double time_us = row->problem.weight * *row->without_pdl->time_us;
+    ours_us += time_us;
+    baseline_us += time_us * one->value;
+  }
+  return fmt::format("{:.3f}", baseline_us / ours_us);
 }
 
 // ---- Values ----
@@ -300,6 +340,55 @@ std::vector<F> fields_of_origin() {
   };
 }
 
+std::vector<F> fields_without_pdl() {
+  return {
+      F::of("pdl_off_label", "text", "",
+            "the best config without PDL, of the same races; label itself where that has no PDL",
+            kNoConfigWithoutPdl,
+            [](const BestRow& row) {
+              return row.without_pdl ? Json(row.without_pdl->label) : Json();
+            })
+          .giving_way(Fit::kBelow),
+      F::of("pdl_off_time_us", "number", "us", "median time of one GEMM by pdl_off_label",
+            kNoTimeWithoutPdl,
+            [](const BestRow& row) {
+              return row.without_pdl ? number(row.without_pdl->time_us) : Json();
+            }),
+      F::of(
+          "pdl_off_ratio_cublas", "number", "",
+          "ratio_cublas of pdl_off_label; where it is below 1 and ratio_cublas above, the lead "
+          "is by PDL",
+          kNoRatioWithoutPdl,
+          [](const BestRow& row) { return value_of(ratio_without_pdl(row, &WithoutPdl::cublas)); })
+          .at(52, 4, "x cuBLAS no PDL",
+              [](const BestRow& row) { return cell_without_pdl(row, &WithoutPdl::cublas); })
+          .over([](const Rows& rows) { return geomean_without_pdl(rows, &WithoutPdl::cublas); },
+                [](const Rows& rows) { return gain_without_pdl(rows, &WithoutPdl::cublas); }),
+      F::of("pdl_off_ratio_cublas_low", "number", "", "lower end of its 95 % interval", kNoInterval,
+            [](const BestRow& row) { return low_of(ratio_without_pdl(row, &WithoutPdl::cublas)); }),
+      F::of(
+          "pdl_off_ratio_cublas_high", "number", "", "upper end of its 95 % interval", kNoInterval,
+          [](const BestRow& row) { return high_of(ratio_without_pdl(row, &WithoutPdl::cublas)); }),
+      F::of("pdl_off_ratio_cublaslt", "number", "", "ratio_cublaslt of pdl_off_label",
+            kNoRatioWithoutPdl,
+            [](const BestRow& row) {
+              return value_of(ratio_without_pdl(row, &WithoutPdl::cublaslt));
+            })
+          .at(54, 10, "x cuBLASLt no PDL",
+              [](const BestRow& row) { return cell_without_pdl(row, &WithoutPdl::cublaslt); })
+          .over([](const Rows& rows) { return geomean_without_pdl(rows, &WithoutPdl::cublaslt); },
+                [](const Rows& rows) { return gain_without_pdl(rows, &WithoutPdl::cublaslt); }),
+      F::of(
+          "pdl_off_ratio_cublaslt_low", "number", "", "lower end of its 95 % interval", kNoInterval,
+          [](const BestRow& row) { return low_of(ratio_without_pdl(row, &WithoutPdl::cublaslt)); }),
+      F::of("pdl_off_ratio_cublaslt_high", "number", "", "upper end of its 95 % interval",
+            kNoInterval,
+            [](const BestRow& row) {
+              return high_of(ratio_without_pdl(row, &WithoutPdl::cublaslt));
+            }),
+  };
+}
+
 Json host_us_of(const std::optional<CallTime>& calls) {
   return calls ? number(calls->host_us) : Json();
 }
@@ -369,7 +458,7 @@ std::span<const BestField> best_fields() {
   static const std::vector<BestField> kFields = [] {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
     for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin(),
-                             fields_of_calls(), fields_of_cards()}) {
+                             fields_without_pdl(), fields_of_calls(), fields_of_cards()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -10,6 +10,7 @@
 
 #include "output/best_fields.h"
 #include "output/text.h"
+#include "results/without_pdl.h"
 
 namespace hgemm {
 namespace {
@@ -50,6 +51,10 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
       block.rows, [regime](const BestRow* row) { return row->regime == regime && row->joules; });
   const bool second = std::ranges::any_of(
       block.rows, [](const BestRow* row) { return row->second_card.has_value(); });
+  // Where all winners are without PDL, their columns would only be repeated.
+  const bool pdl = std::ranges::any_of(block.rows, [regime](const BestRow* row) {
+    return row->regime == regime && has_other_without_pdl(*row);
+  });
   const bool one_card = std::ranges::all_of(block.rows, [&block](const BestRow* row) {
     return row->run.gpu_uuid == block.rows.front()->run.gpu_uuid;
   });
@@ -60,6 +65,7 @@ Fields fields_in(const BestBlock& block, Regime regime, const Style& style) {
     if (name == "card") return one_card || !alone;
     if (name == "confirmed") return !second;
     if (name == "host_us" || name == "kernel_us") return !calls;
+    if (name.starts_with("pdl_off_")) return !pdl;
     // Side by side, not all columns fit.
     if (name == "peak_or_tbps" || name == "ties") return !alone;
     return !energy && name.find("joule") != name.npos;

@@ -30,8 +30,10 @@ namespace hgemm {
 /// A ratio is marked "[screened]" where only screening was measured, and "[few rounds]" where there
 /// are too few rounds for an interval. A coloured ratio has an interval that excludes 1. Shapes of
 /// low arithmetic intensity, which memory bounds, have no "% peak or TB/s" here. Energy has columns
-/// if any row of the block has it. A note below the table lists rows whose samples met a
-/// clock_event::kFault. Shapes that were never recorded are listed last.
+/// if any row of the block has it. The ratios of the best config without PDL have columns in a
+/// regime where a winner has PDL; a note says at how many shapes the lead is by PDL. A note below
+/// the table lists rows whose samples met a clock_event::kFault. Shapes that were never recorded
+/// are listed last.
 ///
 /// A row with BestRow::library shows it in place of the config (tables: before it). If any row has
 /// one, the objects of json also have `config` and `cublaslt_algorithm`, unless columns are named.

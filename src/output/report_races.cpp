@@ -97,12 +97,20 @@ std::vector<Answer> answers_of(std::span<const RecordedRace> races) {
   }
   for (const PdlKind kind : kPdlKinds) add(rows_with_winner(by_kind.with(kind, kind)), "");
 
-  const auto place = [&all](const Answer& answer) {
-    const auto row = std::ranges::find_if(all, [&answer](const BestRow& candidate) {
+  const auto row_of_all = [&all](const Answer& answer) {
+    return std::ranges::find_if(all, [&answer](const BestRow& candidate) {
       return candidate.regime == answer.row.regime &&
              candidate.problem.same_problem(answer.row.problem);
     });
-    return std::pair{row - all.begin(), pdl_kind(parse_label(*answer.row.label))};
+  };
+  for (Answer& answer : found) {
+    // A row of one kind comes from races that were reduced to the configs of this kind.
+    const auto row = row_of_all(answer);
+    if (answer.row.without_pdl || row == all.end()) continue;
+    if (row->environment == answer.row.environment) answer.row.without_pdl = row->without_pdl;
+  }
+  const auto place = [&](const Answer& answer) {
+    return std::pair{row_of_all(answer) - all.begin(), pdl_kind(parse_label(*answer.row.label))};
   };
   std::ranges::stable_sort(found, {}, place);
   return found;

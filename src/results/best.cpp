@@ -13,6 +13,7 @@
 
 #include "families/family.h"
 #include "record/peer.h"
+#include "results/without_pdl.h"
 
 namespace hgemm {
 namespace {
@@ -386,6 +387,29 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   }
 }
 
+/// The first of the contenders that has no PDL.
+std::optional<WithoutPdl> first_without_pdl(std::span<const Contender> ranked, Regime regime) {
+  const auto best = std::ranges::find_if(ranked, [](const Contender& contender) {
+    return find_pdl_kind(contender.trial->label) == PdlKind::kOff;
+  });
+  if (best == ranked.end()) return std::nullopt;
+  WithoutPdl found{.label = best->trial->label,
+                   .stage = best->trial->stage,
+                   .time_us = best->time_us,
+                   .cublas = best->cublas,
+                   .cublaslt = std::nullopt};
+  if (const Trial* cublaslt = fastest_of(*best, is_cublaslt); cublaslt != nullptr) {
+    found.cublaslt = ratio_over(paired(*cublaslt, *best->trial));
+  }
+  if (found.stage == Stage::kFinal) return found;
+  // As for a winner that was only screened (fill_winner).
+  for (std::optional<Ratio>* r : {&found.cublas, &found.cublaslt}) {
+    if (*r) (*r)->interval = {kNaN, kNaN};
+  }
+  if (regime == Regime::kSustained) found.time_us.reset();
+  return found;
+}
+
 BestRow best_row(const Group& group, Objective objective, const IsCurrent& is_current) {
   const Pool pool(group, is_current);
   BestRow row;
@@ -409,7 +433,12 @@ BestRow best_row(const Group& group, Objective objective, const IsCurrent& is_cu
   std::vector<Contender> ranked = contenders(pool, ended, Stage::kFinal, objective);
   if (ranked.empty()) ranked = contenders(pool, ended, Stage::kScreen, objective);
   if (!ranked.empty()) fill_winner(row, ranked, objective);
+  row.without_pdl = first_without_pdl(ranked, row.regime);
   if (row.stage == Stage::kFinal) {
+    if (!row.without_pdl) {
+      const auto screened = contenders(pool, ended, Stage::kScreen, objective);
+      row.without_pdl = first_without_pdl(screened, row.regime);
+    }
     row.second_card = second_card(ranked.front(), pool, objective);
   }
   return row;

@@ -60,6 +60,16 @@ struct PeerResult {
   std::optional<Ratio> cublaslt = {};  ///< the same with the row's cuBLASLt algorithm
 };
 
+/// The best config without PDL at a row's problem, in the row's regime: what the row would answer
+/// if PDL were not allowed. From the same pooled races, ranked by the same objective.
+struct WithoutPdl {
+  std::string label;
+  Stage stage = Stage::kNone;     ///< kScreen: no such config was measured to the end
+  std::optional<double> time_us;  ///< median; as in a row, none if screened in sustained
+  /// As those of a row, each in the race of this config. No interval if it is only screened.
+  std::optional<Ratio> cublas, cublaslt;
+};
+
 /// The best verified config of one problem and regime, with its measurements. A problem that was
 /// requested but never recorded has no `started_utc`, no environment and no trials.
 struct BestRow {
@@ -111,6 +121,8 @@ struct BestRow {
   /// The newest race of another card in which the winner met other configs in the final, at the
   /// same effort.
   std::optional<SecondCard> second_card;
+  /// The winner itself where it has no PDL; nullopt if no config without PDL ended ok.
+  std::optional<WithoutPdl> without_pdl;
   std::vector<Finalist> finalists;  ///< the winner, then the others, best first; empty if screened
   /// The values behind the winner's medians, one per round, for callers that resample them.
   /// `cublas` lacks the rounds without a sample of cublas; `cycles` lacks the rounds without a

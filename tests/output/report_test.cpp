@@ -229,6 +229,7 @@ TEST(ReportData, EachPdlKindHasARowThatSaysForWhichSwitchItIsTheAnswer) {
   EXPECT_EQ(rows[2].at("label"), kWeights);
   EXPECT_EQ(rows[0].at("race"), rows[2].at("race"));
   EXPECT_NE(rows[0].at("race"), rows[3].at("race"));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(rows[i].at("pdl_off_label"), test::kC) << i;
 
   for (Trial& trial : from.races[0].race.trials) {
     if (trial.label == kWeights) trial.samples = test::samples(20, 3, 9);
@@ -237,6 +238,7 @@ TEST(ReportData, EachPdlKindHasARowThatSaysForWhichSwitchItIsTheAnswer) {
   EXPECT_THAT(slower[1].at("levels"), ElementsAre("safe", "weights"));
   EXPECT_EQ(slower[2].at("label"), kWeights);
   EXPECT_THAT(slower[2].at("levels"), IsEmpty()) << "a bolder kernel that is slower is no answer";
+  EXPECT_EQ(slower[2].at("pdl_off_label"), test::kC);
 }
 
 TEST(ReportData, ARaceHasAllItsConfigsWithTheirAxes) {
