@@ -8,6 +8,8 @@
 #                 named, and the peer says later that it does not compute the problem.
 #   CUTLASS_L2_DIR  the CUTLASS that CUDA-L2 asks for, v4.2.1 (default: CUTLASS_DIR)
 #   JOBS          kernels of CUDA-L2 that are built at a time (default: one for each CPU)
+#   TRITON_PYTHON a python with Triton 3.4 or later, such as python3  -> OUTPUT/triton.so
+#   TORCH_PYTHON  a python with PyTorch for CUDA, such as python3     -> OUTPUT/torch_matmul.so
 #
 # Nothing is downloaded. nvcc of CUDA 13 must be on the PATH. Then:
 #
@@ -19,9 +21,10 @@ output=${1:?usage: examples/peers/build.sh OUTPUT [M_N_K...]}
 shift
 mkdir -p "$output/cuda_l2"
 output=$(cd "$output" && pwd)
+toolkit=$(dirname "$(command -v nvcc)")/..
 
 # Without NDEBUG an assertion in CUTLASS's main loop makes ptxas serialise wgmma (warning C7510).
-flags=(-std=c++17 -O3 -DNDEBUG -w -shared -Xcompiler -fPIC -gencode arch=compute_90a,code=sm_90a
+flags=(-std=c++17 -O3 -DNDEBUG -w -shared -Xcompiler -fPIC -gencode 'arch=compute_90a,code=sm_90a'
        --expt-relaxed-constexpr --expt-extended-lambda -I"$here/../../include")
 
 if [[ -n ${CUTLASS_DIR:-} ]]; then
@@ -33,8 +36,28 @@ fi
 if [[ -n ${DEEP_GEMM_DIR:-} ]]; then
   nvcc "${flags[@]/c++17/c++20}" -I"$DEEP_GEMM_DIR/deep_gemm/include" \
     -I"${CUTLASS_DIR:?DeepGEMM needs CUTLASS: set CUTLASS_DIR}/include" "$here/deep_gemm.cu" -lcuda \
-    -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -o "$output/deep_gemm.so"
+    -L"$toolkit/lib64/stubs" -o "$output/deep_gemm.so"
   echo "built $output/deep_gemm.so"
+fi
+
+if [[ -n ${TRITON_PYTHON:-} ]]; then
+  mkdir -p "$output/triton"
+  "$TRITON_PYTHON" "$here/triton/gemm.py" "$output/triton/triton_kernels.h"
+  nvcc "${flags[@]}" -I"$output/triton" "$here/triton/peer.cpp" -lcuda -L"$toolkit/lib64/stubs" \
+    -o "$output/triton.so"
+  echo "built $output/triton.so"
+fi
+
+if [[ -n ${TORCH_PYTHON:-} ]]; then
+  # The folder of the package, and which strings its libraries use (_GLIBCXX_USE_CXX11_ABI).
+  torch=$("$TORCH_PYTHON" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
+  abi=$("$TORCH_PYTHON" -c 'import torch; print(int(torch.compiled_with_cxx11_abi()))')
+  "${CXX:-g++}" -std=c++20 -O2 -w -fPIC -shared -D_GLIBCXX_USE_CXX11_ABI="$abi" \
+    -I"$here/../../include" -isystem "$torch/include" \
+    -isystem "$torch/include/torch/csrc/api/include" -isystem "$toolkit/include" \
+    "$here/torch_matmul.cpp" -o "$output/torch_matmul.so" -L"$torch/lib" -Wl,-rpath,"$torch/lib" \
+    -Wl,--no-as-needed -lc10 -lc10_cuda -ltorch_cpu -ltorch_cuda -ltorch -ldl
+  echo "built $output/torch_matmul.so"
 fi
 
 if [[ -n ${CUDA_L2_DIR:-} ]]; then
