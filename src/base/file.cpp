@@ -23,6 +23,21 @@ InputError unreadable(const fs::path& path, const char* cause) {
                                 path.string(), cause));
 }
 
+/// Not blocking: otherwise open() of a pipe waits until a process writes to it.
+constexpr int kToRead = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+/// The size that the file reports. Throws InputError if it was not opened or is not a regular file.
+std::size_t regular_bytes(const OpenFile& file, const fs::path& path) {
+  if (file.fd() < 0) throw unreadable(path, std::strerror(errno));
+  struct stat status;
+  if (fstat(file.fd(), &status) != 0) throw unreadable(path, std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) throw InputError(path.string() + ": a folder, not a file");
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(path.string() + ": not a regular file; copy what it gives to one");
+  }
+  return static_cast<std::size_t>(status.st_size);
+}
+
 /// Writes all of the text. Returns false on an error, with errno set.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -48,17 +63,10 @@ mode_t default_mode() {
 }  // namespace
 
 std::string read_file(const fs::path& path, std::size_t max_bytes) {
-  // Not blocking: otherwise open() of a pipe waits until a process writes to it.
-  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.fd() < 0) throw unreadable(path, std::strerror(errno));
-  struct stat status;
-  if (fstat(file.fd(), &status) != 0) throw unreadable(path, std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) throw InputError(path.string() + ": a folder, not a file");
-  if (!S_ISREG(status.st_mode)) {
-    throw InputError(path.string() + ": not a regular file; copy what it gives to one");
-  }
+  const OpenFile file(open(path.c_str(), kToRead));
+  const std::size_t reported_bytes = regular_bytes(file, path);
   // One byte more than allowed shows that a file is too long, whatever size it reports.
-  std::string text(std::min(max_bytes, static_cast<std::size_t>(status.st_size)) + 1, '\0');
+  std::string text(std::min(max_bytes, reported_bytes) + 1, '\0');
   std::size_t size = 0;
   for (;;) {
     const ssize_t count = file.read(text.data() + size, text.size() - size);
@@ -74,6 +82,20 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   }
   text.resize(size);
   return text;
+}
+
+FilePart read_part(const fs::path& path, std::uint64_t offset, std::size_t most_bytes) {
+  const OpenFile file(open(path.c_str(), kToRead));
+  FilePart part{.bytes = {}, .file_bytes = regular_bytes(file, path)};
+  if (offset >= part.file_bytes) return part;
+  if (lseek(file.fd(), static_cast<off_t>(offset), SEEK_SET) < 0) {
+    throw unreadable(path, std::strerror(errno));
+  }
+  part.bytes.resize(std::min<std::uint64_t>(most_bytes, part.file_bytes - offset));
+  const ssize_t count = file.read(part.bytes.data(), part.bytes.size());
+  if (count < 0) throw unreadable(path, std::strerror(errno));
+  part.bytes.resize(static_cast<std::size_t>(count));
+  return part;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,6 +16,15 @@ namespace hgemm {
 /// path and the cause: the file is missing, unreadable, too large, or not a regular file (reading a
 /// pipe may wait forever).
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
+
+/// A part of a file, and the size of the whole.
+struct FilePart {
+  std::string bytes;
+  std::uint64_t file_bytes = 0;
+};
+/// At most `most_bytes` bytes from `offset` on; fewer if the file ends before. Throws InputError
+/// like read_file().
+FilePart read_part(const std::filesystem::path& path, std::uint64_t offset, std::size_t most_bytes);
 
 /// Replaces `path` by a file with this text, atomically: the text is written to a temporary file
 /// beside it, synchronised to disk and renamed. If that fails, the old file stays. A process that

@@ -157,6 +157,20 @@ constexpr std::array kFields = {
                  .parse = [](GemmProblem& p,
                              std::string_view word) { return word == to_string(p.epilogue); },
                  .is_default = [](const GemmProblem&) { return true; }},
+    ProblemField{.name = "data",
+                 .prefix = "",
+                 .values = kInputDataWords,
+                 .number = false,
+                 .help = "what A and B hold where the problem is timed",
+                 .column = false,
+                 .print = [](const GemmProblem& p) { return to_string(p.data); },
+                 .parse =
+                     [](GemmProblem& p, std::string_view word) {
+                       const auto found = find_input_data(word);
+                       if (found) p.data = *found;
+                       return found.has_value();
+                     },
+                 .is_default = [](const GemmProblem& p) { return p.data.is_normal(); }},
 };
 constexpr std::size_t kExtents = 3;  ///< the first rows, which start a key
 
@@ -192,7 +206,7 @@ std::optional<std::string_view> read_fields(std::string_view text, GemmProblem& 
       continue;
     }
     const auto row = std::ranges::find_if(rows, [&](const ProblemField& candidate) {
-      return !candidate.prefix.empty() && field.starts_with(candidate.prefix) &&
+      return field.starts_with(candidate.prefix) &&
              candidate.parse(problem, field.substr(candidate.prefix.size()));
     });
     if (row == rows.end() || std::ranges::find(known, row->name) != known.end()) return field;
@@ -268,6 +282,7 @@ void to_json(nlohmann::json& json, const GemmProblem& problem) {
       json[field.name] = word;
     }
   }
+  if (!problem.data.files.empty()) json["data_files"] = problem.data.files;
 }
 
 void from_json(const nlohmann::json& json, GemmProblem& problem) {
@@ -275,10 +290,12 @@ void from_json(const nlohmann::json& json, GemmProblem& problem) {
     problem = parse_problem(json.at("problem").get<std::string>());
     problem.tag = json.value("tag", "");
     problem.weight = json.value("weight", 1.0);
+    problem.data.files = json.value("data_files", "");
   } catch (const nlohmann::json::exception&) {
     throw InputError(
-        "a problem in JSON: expected a map with the text \"problem\" (MxNxK), and the text \"tag\" "
-        "and the number \"weight\" if they are there");
+        "a problem in JSON: expected a map with the text \"problem\" (MxNxK), and the texts "
+        "\"tag\" "
+        "and \"data_files\" and the number \"weight\" if they are there");
   }
 }
 

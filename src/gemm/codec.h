@@ -1,6 +1,7 @@
 // The only codec of problems. Its table has a row for each attribute; the text key, YAML, JSON and
 // SQL columns are written and read from that table. A new attribute of GemmProblem needs a row
-// here, a check in why_unsupported() until kernels can compute it, and a database migration.
+// here, a check in why_unsupported() until kernels can compute it, and a database migration unless
+// it is in the key alone.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct ProblemField {
   std::string_view values;  ///< the possible values, for messages: "TN"
   bool number;              ///< true: a number in YAML, JSON and SQL; false: a word
   std::string_view help;
+  bool column = true;  ///< false: the key of a database's problem has it, and no column repeats it
   /// The value as text, always explicit: also the leading dimension of rows without padding.
   std::string (*print)(const GemmProblem&);
   /// Returns false if `word` is not a value of the attribute.
@@ -39,7 +41,8 @@ std::span<const ProblemField> problem_fields();
 const ProblemField* find_problem_field(std::string_view name);
 
 /// Parses "MxNxK[.field...]"; the inverse of to_string(problem). A field is a type ("fp16", for A,
-/// B and D; it must come first) or a prefix of the table with its value ("lda4104", "dfp32").
+/// B and D; it must come first), the data ("zeros"), or a prefix of the table with its value
+/// ("lda4104", "dfp32").
 /// `types` is the type of operands that no field sets; `place` starts the messages. Throws
 /// InputError.
 GemmProblem parse_problem(std::string_view text, DataType types = DataType::kBf16,
@@ -48,9 +51,10 @@ GemmProblem parse_problem(std::string_view text, DataType types = DataType::kBf1
 /// Throws InputError if a leading dimension is shorter than a row; `place` starts the message.
 void check_padding(const GemmProblem& problem, const std::string& place);
 
-/// Writes every attribute under its name, and the text key as "problem".
+/// Writes every attribute under its name, the text key as "problem", and as "data_files" where the
+/// data comes from, which no key has.
 void to_json(nlohmann::json& json, const GemmProblem& problem);
-/// Reads "problem", and "tag" and "weight" if present. Throws InputError.
+/// Reads "problem", and "tag", "weight" and "data_files" if present. Throws InputError.
 void from_json(const nlohmann::json& json, GemmProblem& problem);
 
 }  // namespace hgemm

@@ -30,7 +30,7 @@ bool GemmProblem::same_problem(const GemmProblem& other) const {
   return extents() == other.extents() && a_type == other.a_type && b_type == other.b_type &&
          d_type == other.d_type && c_type == other.c_type && accumulator == other.accumulator &&
          layout == other.layout && batch == other.batch && scaling == other.scaling &&
-         epilogue == other.epilogue;
+         epilogue == other.epilogue && data == other.data;
 }
 
 double GemmProblem::flops() const {

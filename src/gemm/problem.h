@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "gemm/input_data.h"
 #include "kernels/common/extents.h"
 
 namespace hgemm {
@@ -37,6 +38,7 @@ struct GemmProblem {
   std::int64_t batch = 1;  ///< independent products with consecutive operands in memory
   Scaling scaling = Scaling::kNone;
   Epilogue epilogue = Epilogue::kPlain;
+  InputData data = {};  ///< what A and B hold where the problem is timed
   double weight = 1.0;  ///< how often the problem occurs in one pass; not part of identity
   std::string tag;      ///< where it comes from, e.g. "prefill/qkv"; not part of identity
 
@@ -88,8 +90,8 @@ struct GemmProblem {
 const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
-/// ".fp16" (A, B and D), ".dfp32" (D alone), ".lda4104.ldb4104.ldd4104". The table in gemm/codec.h
-/// defines the whole grammar.
+/// ".fp16" (A, B and D), ".dfp32" (D alone), ".lda4104.ldb4104.ldd4104", ".zeros" (the data). The
+/// table in gemm/codec.h defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
 std::string_view to_string(DataType type);      ///< "bf16", "fp16" or "fp32"

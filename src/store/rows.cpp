@@ -138,6 +138,7 @@ std::int64_t problem_id(Database& db, const GemmProblem& problem) {
   std::string columns = "key";
   std::string values = "?";
   for (const ProblemField& field : problem_fields()) {
+    if (!field.column) continue;
     columns += fmt::format(", {}", field.name);
     values += ", ?";
   }
@@ -145,6 +146,7 @@ std::int64_t problem_id(Database& db, const GemmProblem& problem) {
   int index = 0;
   row.bind(++index, to_string(problem));
   for (const ProblemField& field : problem_fields()) {
+    if (!field.column) continue;
     const std::string word = field.print(problem);
     if (field.number) {
       row.bind(++index, *find_number(word));
