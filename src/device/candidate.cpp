@@ -12,7 +12,7 @@ class KernelCandidate : public Candidate {
       : kernel_(kernel, cubin),
         ctas_(kernel_.grid_ctas(data.problem())),
         workspace_(kernel_.make_workspace(data.problem(), ctas_, pool)) {
-    for (int set = 0; set < data.sets(); ++set) {
+    for (int set = 0; set < data.launchable_sets(); ++set) {
       params_.push_back(make_params(kernel, data.problem(), data.operands(set), workspace_));
     }
   }

@@ -74,6 +74,35 @@ __device__ float2 normal_pair(std::uint32_t word_0, std::uint32_t word_1) {
   return make_float2(radius * cosine, radius * sine);
 }
 
+/// Four values of the distribution with sigma 1, which depend on the counter and the key alone.
+__device__ float4 random_values(Distribution distribution, uint4 counter, uint2 key) {
+  const uint4 words = philox(counter, key);
+  const auto uniform = [](std::uint32_t word) {
+    constexpr float kSqrt3 = 1.7320508f;
+    return ((static_cast<float>(word) + 0.5f) * 0x1p-31f - 1.0f) * kSqrt3;
+  };
+  const auto integer = [](std::uint32_t word) {
+    return static_cast<float>(static_cast<int>(__umulhi(word, 9)) - 4);
+  };
+  switch (distribution) {
+    case Distribution::kUniform:
+      return make_float4(uniform(words.x), uniform(words.y), uniform(words.z), uniform(words.w));
+    case Distribution::kIntegers:
+      return make_float4(integer(words.x), integer(words.y), integer(words.z), integer(words.w));
+    default:
+      break;
+  }
+  const float2 first = normal_pair(words.x, words.y);
+  const float2 second = normal_pair(words.z, words.w);
+  if (distribution == Distribution::kNormal) {
+    return make_float4(first.x, first.y, second.x, second.y);
+  }
+  counter.w = 1;  // other words than those that made the values
+  const uint4 kept = philox(counter, key);
+  return make_float4(kept.x >> 31 ? first.x : 0, kept.y >> 31 ? first.y : 0,
+                     kept.z >> 31 ? second.x : 0, kept.w >> 31 ? second.y : 0);
+}
+
 /// The finaliser of MurmurHash3 (A. Appleby), a bijection of 64-bit words.
 __device__ std::uint64_t mixed(std::uint64_t word) {
   word = (word ^ (word >> 33)) * 0xff51afd7ed558ccdULL;
@@ -91,18 +120,18 @@ __global__ void fingerprint_kernel(unsigned long long* sum, const std::uint16_t*
 }
 
 template <typename T>
-__global__ void fill_normal_kernel(T* data, std::int64_t count, float sigma, std::uint64_t seed,
-                                   std::uint32_t stream_id) {
+__global__ void fill_random_kernel(T* data, std::int64_t count, Distribution distribution,
+                                   float sigma, std::uint64_t seed, std::uint32_t stream_id) {
   const uint2 key =
       make_uint2(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
   const std::int64_t groups = (count + 3) / 4;
   for (std::int64_t group = global_thread(); group < groups; group += all_threads()) {
-    const uint4 words = philox(make_uint4(static_cast<std::uint32_t>(group),
-                                          static_cast<std::uint32_t>(group >> 32), stream_id, 0),
-                               key);
-    const float2 first = normal_pair(words.x, words.y);
-    const float2 second = normal_pair(words.z, words.w);
-    const float values[4] = {first.x, first.y, second.x, second.y};
+    const float4 four =
+        random_values(distribution,
+                      make_uint4(static_cast<std::uint32_t>(group),
+                                 static_cast<std::uint32_t>(group >> 32), stream_id, 0),
+                      key);
+    const float values[4] = {four.x, four.y, four.z, four.w};
     for (int i = 0; i < 4 && group * 4 + i < count; ++i) {
       data[group * 4 + i] = rounded<T>(sigma * values[i]);
     }
@@ -123,6 +152,15 @@ __global__ void scale_kernel(T* data, std::int64_t count, float factor) {
   }
   const std::int64_t rest = vectors * kPerVector + global_thread();
   if (rest < count) data[rest] = rounded<T>(widened(data[rest]) * factor);
+}
+
+template <typename T>
+__global__ void repeat_values_kernel(T* data, std::int64_t rows, std::int64_t cols,
+                                     std::int64_t leading, const float* values, std::int64_t count,
+                                     float scale) {
+  for (std::int64_t i = global_thread(); i < rows * cols; i += all_threads()) {
+    data[i / cols * leading + i % cols] = rounded<T>(scale * values[i % count]);
+  }
 }
 
 // The reference kernel: a block computes 64 x 64 outputs, a thread 4 x 4; 16 elements of K at a
@@ -245,11 +283,11 @@ using WordOf = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
 
 }  // namespace
 
-void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std::uint64_t seed,
-                 std::uint32_t stream_id, cudaStream_t stream) {
+void fill_random(void* data, std::int64_t count, DataType type, Distribution distribution,
+                 float sigma, std::uint64_t seed, std::uint32_t stream_id, cudaStream_t stream) {
   with_element(type, [&]<typename T>(T*) {
-    fill_normal_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), count, sigma, seed,
-                                                         stream_id);
+    fill_random_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), count, distribution,
+                                                         sigma, seed, stream_id);
   });
   check(cudaGetLastError(), "filling inputs");
 }
@@ -260,6 +298,21 @@ void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
     scale_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), count, factor);
   });
   check(cudaGetLastError(), "scaling a matrix");
+}
+
+void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std::uint64_t seed,
+                 std::uint32_t stream_id, cudaStream_t stream) {
+  fill_random(data, count, type, Distribution::kNormal, sigma, seed, stream_id, stream);
+}
+
+void repeat_values(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
+                   DataType type, const float* values, std::int64_t count, float scale,
+                   cudaStream_t stream) {
+  with_element(type, [&]<typename T>(T*) {
+    repeat_values_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), rows, cols,
+                                                           leading, values, count, scale);
+  });
+  check(cudaGetLastError(), "filling inputs with values of a file");
 }
 
 void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,

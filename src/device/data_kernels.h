@@ -11,10 +11,26 @@
 
 namespace hgemm {
 
-/// Fills data[0, count) with N(0, sigma^2), rounded to the type. Different `stream_id`s give
+enum class Distribution : std::uint8_t {
+  kNormal,    ///< N(0, sigma^2)
+  kUniform,   ///< of the same variance, between -sqrt(3) sigma and sqrt(3) sigma
+  kIntegers,  ///< sigma times -4, -3, ... 4, each as likely
+  kSparse,    ///< N(0, sigma^2), and zero with probability 1/2
+};
+
+/// Fills data[0, count) with random values, rounded to the type. Different `stream_id`s give
 /// independent sequences for one seed.
+void fill_random(void* data, std::int64_t count, DataType type, Distribution distribution,
+                 float sigma, std::uint64_t seed, std::uint32_t stream_id, cudaStream_t stream);
+/// The same with kNormal.
 void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std::uint64_t seed,
                  std::uint32_t stream_id, cudaStream_t stream);
+
+/// Fills the rows of a matrix with `scale` times `values` in order, from the first one again after
+/// the last of `count`. `values` is device memory.
+void repeat_values(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
+                   DataType type, const float* values, std::int64_t count, float scale,
+                   cudaStream_t stream);
 
 /// Fills the padding between the rows of a matrix with poison (kPoisonByte).
 void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "device/data_kernels.h"
+#include "gemm/input_data.h"
 #include "record/cold.h"
 
 namespace hgemm {
@@ -32,6 +34,53 @@ double bytes_of_set(const GemmProblem& problem) {
   return static_cast<double>(bytes);
 }
 
+/// One of the two inputs.
+struct Input {
+  void* data;
+  std::int64_t rows, cols, leading;
+  DataType type;
+  double sigma;
+};
+
+Distribution distribution_of(DataKind kind) {
+  switch (kind) {
+    case DataKind::kUniform:
+      return Distribution::kUniform;
+    case DataKind::kIntegers:
+      return Distribution::kIntegers;
+    case DataKind::kSparse:
+      return Distribution::kSparse;
+    default:
+      return Distribution::kNormal;
+  }
+}
+
+/// Fills an input with data of any kind but kFile.
+void fill(const Input& input, DataKind kind, std::uint64_t seed, std::uint32_t stream_id,
+          const Stream& stream) {
+  const std::int64_t count = input.rows * input.leading;
+  if (kind == DataKind::kZeros) {
+    check(cudaMemsetAsync(input.data, 0, matrix_bytes(input.rows, input.leading, input.type),
+                          stream.get()),
+          "filling inputs with zeros");
+    return;
+  }
+  // A power of two keeps integers exact.
+  const double sigma =
+      kind == DataKind::kIntegers ? std::exp2(std::round(std::log2(input.sigma))) : input.sigma;
+  fill_random(input.data, count, input.type, distribution_of(kind), static_cast<float>(sigma), seed,
+              stream_id, stream.get());
+}
+
+/// The values in device memory; none for no values.
+DeviceMemory uploaded(const std::vector<float>& values) {
+  if (values.empty()) return {};
+  DeviceMemory memory(values.size() * sizeof(float));
+  check(cudaMemcpy(memory.data(), values.data(), memory.bytes(), cudaMemcpyHostToDevice),
+        "copying the values of a file");
+  return memory;
+}
+
 }  // namespace
 
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type) {
@@ -50,12 +99,17 @@ int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_
 ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
                          const Stream& stream)
     : problem_(problem), seed_(seed), comparison_(sizeof(OutputComparison)) {
+  load_file();
   const double reference_bytes =
       4.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n);
   const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
   const int wanted = rotation_sets(problem, device.l2_bytes, free_bytes);
   cold_ = wanted * problem.bytes() >= cold_bytes(device.l2_bytes);
-  const double needed = reference_bytes + bytes_of_set(problem) * wanted + kReservedBytes;
+  const int check_sets = problem.data.is_normal() ? 0 : 1;
+  const auto file_bytes =
+      static_cast<double>((a_values_.values.size() + b_values_.values.size()) * sizeof(float));
+  const double needed =
+      reference_bytes + bytes_of_set(problem) * (wanted + check_sets) + file_bytes + kReservedBytes;
   if (needed > static_cast<double>(free_bytes)) {
     throw InputError(fmt::format(
         "{} needs {:.1f} GB of device memory, and {} has {:.1f} GB free; leave the problem out",
@@ -63,9 +117,10 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
   }
 
   try {
-    allocate(wanted);
+    allocate(wanted + check_sets);
     fill_inputs(stream);
-    multiply_reference(reference_.as<float>(), operands(0).a, operands(0).b, problem_.a_type,
+    const Operands checked = operands(check_set());
+    multiply_reference(reference_.as<float>(), checked.a, checked.b, problem_.a_type,
                        problem_.extents(), stream.get());
     stream.synchronize();
   } catch (const CudaError& error) {
@@ -86,19 +141,57 @@ void ProblemData::allocate(int sets) {
   reference_ = DeviceMemory(static_cast<std::size_t>(problem_.m * problem_.n) * sizeof(float));
 }
 
+/// Keeps the values that A and B have room for, with their scales.
+void ProblemData::load_file() {
+  if (problem_.data.kind != DataKind::kFile) return;
+  std::vector<std::vector<float>> values = load_values(problem_.data);
+  const auto take = [this](std::vector<float>&& all, std::int64_t count, double rms) {
+    if (all.size() > static_cast<std::size_t>(count)) all.resize(static_cast<std::size_t>(count));
+    const double scale = power_of_two_scale(all, rms);
+    constexpr double kLargestFp16 = 65504;
+    const auto [low, high] = std::ranges::minmax(all);
+    const double largest = scale * std::max(-static_cast<double>(low), static_cast<double>(high));
+    if (problem_.a_type == DataType::kFp16 && largest > kLargestFp16) {
+      throw InputError(fmt::format(
+          "--data {}: an element is {:.3g} times as large as the root mean square, and fp16 cannot "
+          "hold it; use bf16, or another tensor",
+          problem_.data.files, largest / rms));
+    }
+    return FileValues{std::move(all), scale};
+  };
+  const double rms_b = 1.0 / std::sqrt(static_cast<double>(problem_.k));
+  b_values_ = take(std::vector<float>(values.back()), problem_.n * problem_.k, rms_b);
+  a_values_ = take(std::move(values.front()), problem_.m * problem_.k, 1.0);
+}
+
 void ProblemData::fill_inputs(const Stream& stream) {
-  const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem_.k)));
-  const std::int64_t a_count = problem_.m * problem_.leading_a();
-  const std::int64_t b_count = problem_.n * problem_.leading_b();
-  for (std::uint32_t stream_id = 0; const Set& set : sets_) {
-    fill_normal(set.a.data(), a_count, problem_.a_type, 1.0f, seed_, stream_id++, stream.get());
-    fill_normal(set.b.data(), b_count, problem_.b_type, sigma_b, seed_, stream_id++, stream.get());
-    // A kernel that multiplies with padding gets NaN.
-    poison_padding(set.a.data(), problem_.m, problem_.k, problem_.leading_a(), problem_.a_type,
-                   stream.get());
-    poison_padding(set.b.data(), problem_.n, problem_.k, problem_.leading_b(), problem_.b_type,
-                   stream.get());
+  const DeviceMemory a_source = uploaded(a_values_.values);
+  const DeviceMemory b_source = uploaded(b_values_.values);
+  const double sigma_b = 1.0 / std::sqrt(static_cast<double>(problem_.k));
+  std::uint32_t stream_id = 0;
+  for (int i = 0; i < launchable_sets(); ++i) {
+    const Set& set = sets_[static_cast<std::size_t>(i)];
+    const DataKind kind = i == check_set() ? DataKind::kNormal : problem_.data.kind;
+    const auto fill_one = [&](const Input& input, const FileValues& file,
+                              const DeviceMemory& source) {
+      if (kind == DataKind::kFile) {
+        repeat_values(input.data, input.rows, input.cols, input.leading, input.type,
+                      source.as<float>(), static_cast<std::int64_t>(file.values.size()),
+                      static_cast<float>(file.scale), stream.get());
+      } else {
+        fill(input, kind, seed_, stream_id, stream);
+      }
+      ++stream_id;
+      // A kernel that multiplies with padding gets NaN.
+      poison_padding(input.data, input.rows, input.cols, input.leading, input.type, stream.get());
+    };
+    fill_one({set.a.data(), problem_.m, problem_.k, problem_.leading_a(), problem_.a_type, 1.0},
+             a_values_, a_source);
+    fill_one({set.b.data(), problem_.n, problem_.k, problem_.leading_b(), problem_.b_type, sigma_b},
+             b_values_, b_source);
   }
+  // Until then the kernels may read the sources.
+  if (a_source.bytes() > 0) stream.synchronize();
 }
 
 std::uint64_t ProblemData::fingerprint(const Stream& stream) const {
@@ -142,13 +235,13 @@ void ProblemData::touch_output(int set, cudaStream_t stream) const {
 }
 
 void ProblemData::poison(const Stream& stream) const {
-  const DeviceMemory& d = sets_.front().d;
+  const DeviceMemory& d = sets_.at(static_cast<std::size_t>(check_set())).d;
   check(cudaMemsetAsync(d.data(), kPoisonByte, d.bytes(), stream.get()), "poisoning the output");
 }
 
 Verdict ProblemData::verify(const Stream& stream, int roundings) const {
-  return judge_output(operands(0).d, reference_, problem_, kGuardRows, roundings, comparison_,
-                      stream);
+  return judge_output(operands(check_set()).d, reference_, problem_, kGuardRows, roundings,
+                      comparison_, stream);
 }
 
 Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,

@@ -33,27 +33,37 @@ Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmPro
                      std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
                      const Stream& stream);
 
-/// Inputs A ~ N(0, 1) and B ~ N(0, 1 / K), so that outputs are N(0, 1). A counter-based generator
-/// on the GPU makes them (Philox4x32-10, Salmon et al. 2011), so that another process with the same
-/// seed has the same data. Padding between rows is NaN. There are rotation_sets() sets.
+/// Inputs A ~ N(0, 1) and B ~ N(0, 1 / K), so that outputs are N(0, 1), or the other data that the
+/// problem names (gemm/input_data.h). A counter-based generator on the GPU makes them
+/// (Philox4x32-10, Salmon et al. 2011), so that another process with the same seed has the same
+/// data. Padding between rows is NaN. There are rotation_sets() sets.
+///
+/// Verification always uses normal inputs: with zeros, any kernel that writes zeros would be
+/// right. For other data there is one more set, the check set, which is launched for verification
+/// and never timed.
 class ProblemData {
  public:
-  /// Fills the inputs and computes the reference of set 0 with fp32 FMAs in a kernel of this
-  /// program (no tensor cores, no library). Throws InputError if the problem does not fit in device
-  /// memory.
+  /// Fills the inputs and computes the reference of the check set with fp32 FMAs in a kernel of
+  /// this program (no tensor cores, no library). Throws InputError if the problem does not fit in
+  /// device memory, or if the data is in a file that cannot be read.
   ProblemData(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
               const Stream& stream);
 
   const GemmProblem& problem() const { return problem_; }
-  int sets() const { return static_cast<int>(sets_.size()); }
+  /// The sets that timed launches rotate over: 0 to sets() - 1.
+  int sets() const { return launchable_sets() - (problem_.data.is_normal() ? 0 : 1); }
+  /// The set that is verified. It is one of sets() only if the data is normal.
+  int check_set() const { return problem_.data.is_normal() ? 0 : sets(); }
+  /// All sets that a candidate must be able to launch: sets(), and the check set.
+  int launchable_sets() const { return static_cast<int>(sets_.size()); }
   bool cold() const { return cold_; }  ///< true: the sets exceed 3x L2
   Operands operands(int set) const;
 
-  /// Fills D of set 0, the padding between its rows, and the guard rows before and after it with
-  /// NaN.
+  /// Fills D of the check set, the padding between its rows, and the guard rows before and after it
+  /// with NaN.
   void poison(const Stream& stream) const;
 
-  /// judge_output() for set 0.
+  /// judge_output() for the check set.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
   /// Enqueue an elementwise kernel that multiplies A, or D, of a set by 1 in place: the neighbours
@@ -71,12 +81,19 @@ class ProblemData {
   };
   void allocate(int sets);
   void fill_inputs(const Stream& stream);
+  void load_file();
   std::uint64_t fingerprint(const Stream& stream) const;
 
   GemmProblem problem_;
   std::uint64_t seed_;
   bool cold_ = false;
   std::vector<Set> sets_;
+  /// What A and B repeat if the data is in a file.
+  struct FileValues {
+    std::vector<float> values;
+    double scale = 1;
+  };
+  FileValues a_values_, b_values_;
   DeviceMemory reference_;
   DeviceMemory comparison_;
   std::optional<std::uint64_t> fingerprint_;  ///< of the inputs; none: it was not needed yet

@@ -109,7 +109,7 @@ Prepared Session::check_peer(const std::string& label, std::shared_ptr<const Loa
     candidate = make_peer_candidate(std::move(peer), variant, data_, workspaces_);
     description = candidate->describe();
     sampler_.announce("the first launch", label, 0);
-    const auto launch = [&] { candidate->launch(0, stream_.get()); };
+    const auto launch = [&] { candidate->launch(data_.check_set(), stream_.get()); };
     const int roundings = candidate->roundings();
     prepared.verdict = verdict_of(launch, roundings);
     if (prepared.verdict.correct) {
@@ -172,8 +172,8 @@ Prepared Session::check_candidate(const std::string& label, std::unique_ptr<Cand
   sampler_.announce("the first launch", label, 0);
   Prepared prepared;
   try {
-    prepared.verdict =
-        verdict_of([&] { candidate->launch(0, stream_.get()); }, candidate->roundings());
+    prepared.verdict = verdict_of([&] { candidate->launch(data_.check_set(), stream_.get()); },
+                                  candidate->roundings());
     if (!prepared.verdict.correct) {
       prepared.status = Status::kWrongResult;
       prepared.message = prepared.verdict.message;

@@ -27,7 +27,8 @@ Json problem_of(const GemmProblem& problem) {
           {"layout", to_string(problem.layout)},
           {"lda", problem.leading_a()},
           {"ldb", problem.leading_b()},
-          {"ldd", problem.leading_d()}};
+          {"ldd", problem.leading_d()},
+          {"data", to_string(problem.data)}};
 }
 
 std::string compact(const Json& json) {

@@ -20,7 +20,7 @@ Json number(const std::optional<T>& value) {
 }
 inline Json number(double value) { return number(std::optional(value)); }
 
-/// The problem as m n k dtype layout lda ldb ldd, without tag and weight.
+/// The problem as m n k dtype layout lda ldb ldd data, without tag and weight.
 Json problem_of(const GemmProblem& problem);
 
 std::string dump(const Json& json);

@@ -30,9 +30,9 @@ struct OutlookErrors {
   Predictions::ClassErrors of_class;
 };
 
-/// json: an object with predictions (a list of objects m n k dtype layout lda ldb ldd regime gpu
-/// source label ratio_cublas ratio_cublas_low ratio_cublas_high confidence class from refusal) and
-/// leave_one_out (a list of objects regime gpu class rows geomean least factor). csv: the
+/// json: an object with predictions (a list of objects m n k dtype layout lda ldb ldd data regime
+/// gpu source label ratio_cublas ratio_cublas_low ratio_cublas_high confidence class from refusal)
+/// and leave_one_out (a list of objects regime gpu class rows geomean least factor). csv: the
 /// predictions without `from`.
 ///
 /// `source` is "measured", "predicted", or null where the shape was refused; `refusal` then gives

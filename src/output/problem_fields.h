@@ -7,7 +7,7 @@
 
 namespace hgemm {
 
-/// m n k dtype layout lda ldb ldd tag. `problem_of` returns the problem of a row.
+/// m n k dtype layout lda ldb ldd data tag. `problem_of` returns the problem of a row.
 template <class Row, const GemmProblem& (*problem_of)(const Row&)>
 std::vector<Field<Row>> problem_fields_of() {
   using F = Field<Row>;
@@ -30,6 +30,10 @@ std::vector<Field<Row>> problem_fields_of() {
             [](const Row& row) { return Json(problem_of(row).leading_b()); }),
       F::of("ldd", "integer", "values", "from one row of D to the next", "",
             [](const Row& row) { return Json(problem_of(row).leading_d()); }),
+      F::of("data", "text", "",
+            "what A and B held while kernels were timed: normal, uniform, integers, zeros, sparse, "
+            "or file- with the hash of tensors from a file",
+            "", [](const Row& row) { return Json(to_string(problem_of(row).data)); }),
       F::of("tag", "text", "", "where the problem is from, as the shapes file says; may be empty",
             "", [](const Row& row) { return Json(problem_of(row).tag); })
           .at(5, 11, "tag", [](const Row& row) { return Cell(problem_of(row).tag); }),

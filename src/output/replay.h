@@ -10,13 +10,13 @@
 
 namespace hgemm {
 
-/// json: a list of objects m n k dtype layout lda ldb ldd regime gpu strategy configs measured
+/// json: a list of objects m n k dtype layout lda ldb ldd data regime gpu strategy configs measured
 /// measured_fraction best_fraction worst_fraction found best. csv: the same columns. table and md:
 /// one row for each, then the geomean and the least for each strategy.
 std::string format_replay(std::span<const ReplayRow> rows, const Style& style);
 
 /// json: an object with kernels, geomean, least, shapes (a list of objects m n k dtype layout lda
-/// ldb ldd regime label best_fraction) and uncovered. csv: the shapes.
+/// ldb ldd data regime label best_fraction) and uncovered. csv: the shapes.
 std::string format_portfolio(const Portfolio& portfolio, const Style& style);
 
 }  // namespace hgemm

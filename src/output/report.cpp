@@ -123,7 +123,8 @@ std::string report_data(const ReportInput& input, const StudySections& study_sec
   const std::span<const RecordedRace> whole = spaces.empty() ? races : spaces;
   std::vector<Truth> known_spaces = truths(whole);
   std::erase_if(known_spaces, [](const Truth& truth) {
-    return truth.entries.size() < kFewConfigs || truth.best() <= 0;
+    return !truth.problem.data.is_normal() || truth.entries.size() < kFewConfigs ||
+           truth.best() <= 0;
   });
   const Known known{.races = races,
                     .spaces = whole,

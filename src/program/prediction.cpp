@@ -61,7 +61,7 @@ struct OfGpu {
 std::vector<OfGpu> predictions_in(Regime regime, const Sources& sources) {
   std::vector<std::pair<std::string, std::vector<Truth>>> by_gpu;
   for (Truth& truth : truths(sources.whole)) {
-    if (truth.regime != regime) continue;
+    if (truth.regime != regime || !truth.problem.data.is_normal()) continue;
     const std::string& name = truth.environment.gpu_name;
     auto known =
         std::ranges::find_if(by_gpu, [&name](const auto& gpu) { return gpu.first == name; });

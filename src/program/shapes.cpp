@@ -68,13 +68,14 @@ std::vector<GemmProblem> problems_of_model(const ShapeOptions& options) {
 }  // namespace
 
 std::string ShapeOptions::arguments() const {
-  if (model.empty()) return fmt::format("--shapes {}", shapes);
+  const std::string with_data = data ? fmt::format(" --data {}", *data) : "";
+  if (model.empty()) return fmt::format("--shapes {}{}", shapes, with_data);
   std::string text = fmt::format("--model {}", model);
   if (tensor_parallel != 1) text += fmt::format(" --tp {}", tensor_parallel);
   if (!rows.empty()) text += fmt::format(" --m {}", fmt::join(rows, ","));
   if (unfused) text += " --unfused";
   if (dtype) text += fmt::format(" --dtype {}", *dtype);
-  return text;
+  return text + with_data;
 }
 
 void add_shapes(CLI::App& command, ShapeOptions& options) {
@@ -99,18 +100,23 @@ void add_shapes(CLI::App& command, ShapeOptions& options) {
   command.add_option("--dtype", options.dtype, help_text("common", "--dtype"))
       ->type_name("TYPE")
       ->needs(model);
+  command.add_option("--data", options.data, help_text("common", "--data"))
+      ->type_name("KIND|FILE[:TENSOR][,FILE[:TENSOR]]");
 }
 
 std::vector<GemmProblem> chosen_problems(const ShapeOptions& options) {
-  if (options.empty()) {
+  if (options.shapes.empty() && options.model.empty()) {
     throw InputError(
         "which shapes? Give --shapes a YAML file or MxNxK, e.g. --shapes llama7b.yaml, or --model "
         "the config.json of a Hugging Face model; --help has more examples");
   }
-  if (options.model.empty()) return chosen_problems(options.shapes);
-  std::vector<GemmProblem> problems = problems_of_model(options);
+  std::vector<GemmProblem> problems =
+      options.model.empty() ? chosen_problems(options.shapes) : problems_of_model(options);
   check_sizes(problems);
-  return problems;
+  if (!options.data) return problems;
+  const InputData data = read_input_data(*options.data);
+  for (GemmProblem& problem : problems) problem.data = data;
+  return merge_problems(problems);  // two may have differed in their data only
 }
 
 std::vector<GemmProblem> chosen_problems(const std::string& shapes) {

@@ -22,13 +22,15 @@ struct ShapeOptions {
   std::vector<std::int64_t> rows;  ///< empty: the default of --model
   bool unfused = false;
   std::optional<std::string> dtype;
+  std::optional<std::string> data;  ///< of all problems (gemm/input_data.h)
 
-  bool empty() const { return shapes.empty() && model.empty(); }
+  /// True if no problems are asked for. --data alone asks for some, without saying which.
+  bool empty() const { return shapes.empty() && model.empty() && !data; }
   /// "--shapes llama7b.yaml", for messages and commands that users can copy.
   std::string arguments() const;
 };
 
-/// Adds --shapes, --model, --tp, --m, --unfused and --dtype.
+/// Adds --shapes, --model, --tp, --m, --unfused, --dtype and --data.
 void add_shapes(CLI::App& command, ShapeOptions& options);
 
 /// The problems of the options. For a model, stderr says what was read and what was assumed. Throws

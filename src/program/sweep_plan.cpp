@@ -27,10 +27,10 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Options of a tune that are not for its tasks: which shapes, how to show them, and which GPUs.
-const std::set<std::string> kNotForTasks = {"--shapes",      "--model",    "--tp",      "--m",
-                                            "--unfused",     "--dtype",    "--db",      "--format",
-                                            "--columns",     "--sort",     "--wide",    "--color",
-                                            "--require-gpu", "--recorded", "--devices", "--help"};
+const std::set<std::string> kNotForTasks = {
+    "--shapes",      "--model",    "--tp",      "--m",    "--unfused", "--dtype",
+    "--db",          "--format",   "--columns", "--sort", "--wide",    "--color",
+    "--require-gpu", "--recorded", "--devices", "--help", "--data"};
 /// Their values are paths: tasks may run in another folder.
 const std::set<std::string> kPaths = {"--cache-dir", "--shared-cache", "--blas"};
 
@@ -97,6 +97,12 @@ Sweep sweep_of(TuneOptions options, const SlurmOptions& slurm, const std::string
   if (options.energy) check_energy(aim, "--energy");
   check_cache(options.cache);
   TunePlan tune = plan_of(options, aim, command_line, std::chrono::steady_clock::now());
+  // The shapes of a task name their data, and no file.
+  const bool from_file = std::ranges::any_of(tune.problems, [](const GemmProblem& problem) {
+    return problem.data.kind == DataKind::kFile;
+  });
+  refuse(from_file, "--data",
+         "takes no file there; choose normal, uniform, integers, zeros or sparse");
 
   Sweep sweep;
   sweep.problems = tune.problems;

@@ -110,6 +110,10 @@ void check_problems(std::span<const GemmProblem> problems, std::span<const Kerne
     if (const char* reason = why_no_kernel(problem)) {
       throw InputError(fmt::format("shape {}: {}", to_string(problem), reason));
     }
+    if (problem.data.lacks_files()) {
+      throw InputError(fmt::format("shape {}: its data is from a file; name the file with --data",
+                                   to_string(problem)));
+    }
     const auto is_able = [&](const KernelConfig& config) { return !why_not(config, problem); };
     if (std::ranges::none_of(configs, is_able)) {
       throw InputError(fmt::format(

@@ -72,7 +72,10 @@ std::vector<Truth> truths(std::span<const RecordedRace> races) {
 }
 
 void keep_problems(std::vector<Truth>& truths, std::span<const GemmProblem> problems) {
-  if (problems.empty()) return;
+  if (problems.empty()) {
+    std::erase_if(truths, [](const Truth& truth) { return !truth.problem.data.is_normal(); });
+    return;
+  }
   std::erase_if(truths, [&](const Truth& truth) {
     return std::ranges::none_of(
         problems, [&](const GemmProblem& problem) { return problem.same_problem(truth.problem); });

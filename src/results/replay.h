@@ -33,7 +33,7 @@ struct Truth {
 /// their races pooled (speeds.h).
 std::vector<Truth> truths(std::span<const RecordedRace> races);
 
-/// Keeps only the truths of these problems; keeps all if `problems` is empty.
+/// Keeps only the truths of these problems; if `problems` is empty, those with normal data.
 void keep_problems(std::vector<Truth>& truths, std::span<const GemmProblem> problems);
 
 struct ReplayRow {

@@ -254,6 +254,12 @@ std::string ExportRow::command() const {
 
 ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
                        const IsCurrent& is_current) {
+  // A kernel is exported for a shape, whatever its data. Normal data decides, unless others are
+  // asked for.
+  if (aim.problems.empty()) {
+    std::erase_if(races,
+                  [](const RecordedRace& race) { return !race.race.problem.data.is_normal(); });
+  }
   const std::vector<RecordedRace> recorded = races;
   std::erase_if(races, [&](const RecordedRace& race) { return race.race.regime != aim.regime; });
   const std::vector<RecordedRace> all = races;

@@ -46,6 +46,13 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
                       "dimensions out",
                       to_string(problem)));
     }
+    if (!problem.data.is_normal()) {
+      throw InputError(
+          fmt::format("{}: a chain is timed with normal data only, since its links feed each "
+                      "other; leave other "
+                      "data out",
+                      to_string(problem)));
+    }
     known.insert(problem.m);
   }
   // The rows of a model are those of its pass, and not all of its GEMMs have them.

@@ -100,7 +100,7 @@ class LadderCandidate : public Candidate {
  public:
   LadderCandidate(const ladder::Step& step, const Cubin& cubin, const ProblemData& data)
       : kernel_(step, cubin, data.problem()) {
-    for (int set = 0; set < data.sets(); ++set) {
+    for (int set = 0; set < data.launchable_sets(); ++set) {
       params_.push_back(kernel_.params(data.operands(set)));
     }
   }
@@ -291,12 +291,12 @@ Study run_ladder_probe(const StudyRequest& request, const Cubin& cubin, const Be
   const LadderKernel kernel(point.step, cubin, problem);
   const std::size_t slots = static_cast<std::size_t>(kernel.ctas()) * 2 * ladder::kProbeSlots;
   const DeviceMemory stamps(slots * sizeof(unsigned long long));
-  const LadderParams params = kernel.params(data.operands(0), stamps.as<unsigned long long>());
   data.poison(stream);
-  // The second launch counts: the first one has a cold instruction cache and idle clocks.
-  for (int launch = 0; launch < 2; ++launch) {
+  // The second launch counts: the first one has a cold instruction cache and idle clocks. It is the
+  // one that is verified if the data is not normal.
+  for (const int set : {data.check_set(), 0}) {
     check(cudaMemsetAsync(stamps.data(), 0, stamps.bytes(), stream.get()), "clearing stamps");
-    kernel.launch(params, stream.get());
+    kernel.launch(kernel.params(data.operands(set), stamps.as<unsigned long long>()), stream.get());
   }
   study.verdict = data.verify(stream);
   if (!study.verdict.correct) {

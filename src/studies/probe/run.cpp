@@ -32,7 +32,7 @@ class ProbedKernel : public Candidate {
         ctas_(kernel_.grid_ctas(problem_)),
         tiles_(probe_tile_records(config, problem_) * sizeof(ProbeTile)),
         roles_(probe_role_records(config, ctas_) * sizeof(ProbeRole)) {
-    for (int set = 0; set < data.sets(); ++set) {
+    for (int set = 0; set < data.launchable_sets(); ++set) {
       params_.push_back(make_params(kernel_for(config, problem_), problem_, data.operands(set)));
     }
   }
@@ -131,7 +131,7 @@ class ProbeBench {
   bool verify(const Candidate& candidate, Study& study) const {
     announce("the first launch", 0);
     data_.poison(stream_);
-    candidate.launch(0, stream_.get());
+    candidate.launch(data_.check_set(), stream_.get());
     study.verdict = data_.verify(stream_);
     if (study.verdict.correct) return true;
     study.status = Status::kWrongResult;
