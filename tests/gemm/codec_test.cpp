@@ -27,6 +27,12 @@ using ::testing::StartsWith;
 
 constexpr DataType kTypes[] = {DataType::kBf16, DataType::kFp16, DataType::kFp32};
 
+InputData any_data(std::mt19937& random) {
+  const auto kind = static_cast<DataKind>(std::uniform_int_distribution(0, 5)(random));
+  if (kind != DataKind::kFile) return {.kind = kind};
+  return {.kind = kind, .hash = std::uniform_int_distribution<std::uint64_t>()(random)};
+}
+
 /// Any problem that can be written, whether there is a kernel for it or not.
 GemmProblem random_problem(std::mt19937& random) {
   const auto up_to = [&](std::int64_t most) {
@@ -45,6 +51,7 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.ldb = problem.k + up_to(20) - 1;
   if (coin()) problem.ldd = problem.n + up_to(20) - 1;
   if (coin()) problem.batch = up_to(64);
+  if (coin()) problem.data = any_data(random);
   if (coin()) problem.weight = 0.5 * static_cast<double>(up_to(100));
   if (coin()) problem.tag = "prefill/qkv";
   return problem;
@@ -63,10 +70,10 @@ std::string complaint(const std::string& text) {
 
 /// All attributes but tag and weight; a member that is added to GemmProblem must be added here.
 auto attributes(GemmProblem& problem) {
-  auto& [m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling, epilogue, weight,
-         tag] = problem;
-  return std::tie(m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling,
-                  epilogue);
+  auto& [m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling, epilogue, data,
+         weight, tag] = problem;
+  return std::tie(m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling, epilogue,
+                  data);
 }
 void change(std::int64_t& number) { number += 8; }
 void change(DataType& type) { type = type == DataType::kFp16 ? DataType::kBf16 : DataType::kFp16; }
@@ -74,6 +81,7 @@ void change(std::optional<DataType>& type) { type = DataType::kFp16; }
 void change(Layout&) {}  // there is one
 void change(Scaling&) {}
 void change(Epilogue&) {}
+void change(InputData& data) { data.kind = DataKind::kZeros; }
 
 template <std::size_t i>
 void expect_a_row_of_its_own() {
@@ -126,7 +134,8 @@ TEST(ProblemFields, ReadWhatTheyPrintAndNothingElse) {
   }
   for (const ProblemField& field : problem_fields()) {
     for (const char* bad :
-         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "NT", "1073741825", "relu"}) {
+         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "NT", "1073741825", "relu", "Zeros", "file-",
+          "file-0123456789ABCDEF", "file-0123456789abcde", "file-0123456789abcdef0"}) {
       GemmProblem problem;
       EXPECT_FALSE(field.parse(problem, bad)) << field.name << " \"" << bad << '"';
     }
@@ -152,7 +161,8 @@ TEST(ProblemKey, BeginsWithTheExtentsAndSaysWhatIsNotTheDefault) {
   problem.c_type = DataType::kBf16;
   problem.accumulator = DataType::kFp16;
   problem.batch = 12;
-  EXPECT_EQ(to_string(problem), "2048x4096x4096.cbf16.accfp16.batch12");
+  problem.data.kind = DataKind::kSparse;
+  EXPECT_EQ(to_string(problem), "2048x4096x4096.cbf16.accfp16.batch12.sparse");
 }
 
 TEST(ProblemKey, RoundTripsEveryProblem) {
@@ -207,6 +217,8 @@ TEST(ProblemKey, MaySayWhatIsTheDefault) {
   EXPECT_EQ(to_string(parse_problem("8x9x10.cnone.scaling-none.epilogue-plain")), "8x9x10");
   EXPECT_EQ(to_string(parse_problem("8x9x10.ldb12.dfp32.lda11")), "8x9x10.dfp32.lda11.ldb12")
       << "in any order";
+  EXPECT_EQ(to_string(parse_problem("8x9x10.normal")), "8x9x10");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.zeros.lda11.fp16")), "8x9x10.fp16.lda11.zeros");
   EXPECT_EQ(to_string(parse_problem("8x9x10", DataType::kFp16)), "8x9x10.fp16");
   EXPECT_EQ(to_string(parse_problem("8x9x10.dfp32", DataType::kFp16)), "8x9x10.fp16.dfp32");
   EXPECT_EQ(to_string(parse_problem("8x9x10.bf16", DataType::kFp16)), "8x9x10");
@@ -239,6 +251,10 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                           "8x8x8.layoutNT",
                           "8x8x8.scaling-rows",
                           "8x8x8.epilogue-relu",
+                          "8x8x8.ones",
+                          "8x8x8.file",
+                          "8x8x8.file-1",
+                          "8x8x8.zeros.normal",
                           "8x8x1073741825",
                           "8x8x99999999999999999999",
                           " 8x8x8",
@@ -270,7 +286,23 @@ TEST(ProblemJson, NamesEveryAttributeInFull) {
     "problem": "64x48x40.fp16.dfp32.lda48", "tag": "decode/qkv", "weight": 32.0,
     "m": 64, "n": 48, "k": 40, "a_dtype": "fp16", "b_dtype": "fp16", "d_dtype": "fp32",
     "c_dtype": "none", "accumulator": "fp32", "layout": "TN", "lda": 48, "ldb": 40, "ldd": 48,
-    "batch": 1, "scaling": "none", "epilogue": "plain"})"));
+    "batch": 1, "scaling": "none", "epilogue": "plain",
+    "data": "normal"})"));
+}
+
+// The worker needs the path, and no key has it.
+TEST(ProblemJson, HasTheFilesOfTheData) {
+  GemmProblem problem = parse_problem("64x48x40.file-00000000000000ff");
+  EXPECT_EQ(problem.data.hash, 255u);
+  EXPECT_TRUE(problem.data.lacks_files());
+  problem.data.files = "a.npy,b.safetensors:w";
+  const auto read = nlohmann::json(problem).get<GemmProblem>();
+  EXPECT_EQ(read.data.files, problem.data.files);
+  EXPECT_TRUE(read.same_problem(parse_problem("64x48x40.file-00000000000000ff")))
+      << "where the file is does not matter";
+  EXPECT_FALSE(read.same_problem(parse_problem("64x48x40.file-00000000000000fe")));
+  EXPECT_FALSE(read.same_problem(parse_problem("64x48x40")));
+  EXPECT_EQ(to_string(read), "64x48x40.file-00000000000000ff");
 }
 
 TEST(ProblemJson, RoundTripsEveryProblem) {
@@ -298,7 +330,8 @@ TEST(ProblemJson, NeedsNoMoreThanTheKey) {
   EXPECT_THROW(bad.get<GemmProblem>(), InputError);
   for (const char* text :
        {"{}", "[]", "1", "null", R"({"problem": 8})", R"({"problem": "8x8x8", "weight": "2"})",
-        R"({"problem": "8x8x8", "weight": null})", R"({"problem": "8x8x8", "tag": 1})"}) {
+        R"({"problem": "8x8x8", "data_files": 1})", R"({"problem": "8x8x8", "weight": null})",
+        R"({"problem": "8x8x8", "tag": 1})"}) {
     EXPECT_THROW(nlohmann::json::parse(text).get<GemmProblem>(), InputError) << text;
   }
 }

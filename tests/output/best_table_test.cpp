@@ -398,7 +398,7 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
   const auto list = nlohmann::ordered_json::parse(format_best(for_programs(), Format::kJson));
   ASSERT_EQ(list.size(), 5u);
   const std::string expected =
-      "m n k dtype layout lda ldb ldd tag regime label time_us tflops ratio_cublas "
+      "m n k dtype layout lda ldb ldd data tag regime label time_us tflops ratio_cublas "
       "ratio_cublas_low ratio_cublas_high ratio_cublaslt ratio_cublaslt_low "
       "ratio_cublaslt_high sm_mhz peak_fraction memory_tbps joules gflops_per_joule "
       "verified ties cublas_time_us cublaslt_time_us cublaslt_label ratio_cublas_cycles "
@@ -518,7 +518,7 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
   const auto rows = for_programs();
   EXPECT_EQ(
       format_best(std::vector{rows[1], rows[3]}, Format::kCsv),
-      "m,n,k,dtype,layout,lda,ldb,ldd,tag,regime,label,time_us,tflops,ratio_cublas,"
+      "m,n,k,dtype,layout,lda,ldb,ldd,data,tag,regime,label,time_us,tflops,ratio_cublas,"
       "ratio_cublas_low,ratio_cublas_high,ratio_cublaslt,ratio_cublaslt_low,ratio_cublaslt_high,"
       "sm_mhz,peak_fraction,memory_tbps,joules,gflops_per_joule,verified,ties,cublas_time_us,"
       "cublaslt_time_us,cublaslt_label,ratio_cublas_cycles,cublas_joules,cublaslt_joules,"
@@ -526,15 +526,16 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       "gpu,driver,cuda,cublas,date,ratio_cublas_joules,pdl_off_label,pdl_off_time_us,"
       "pdl_off_ratio_cublas,pdl_off_ratio_cublas_low,pdl_off_ratio_cublas_high,"
       "pdl_off_ratio_cublaslt,pdl_off_ratio_cublaslt_low,pdl_off_ratio_cublaslt_high,"
+      "host_us,kernel_us,cublas_host_us,cublas_kernel_us,cublaslt_host_us,cublaslt_kernel_us,"
       "card,confirmed,second_card,second_card_label,neighbours\n"
-      "2048,32000,4096,bf16,TN,4096,4096,32000,prefill/logits|all,sustained," +
+      "2048,32000,4096,bf16,TN,4096,4096,32000,normal,prefill/logits|all,sustained," +
           kSafeLabel +
           ",100.126,687.25,0.98,0.978,0.983,0.96,0.958,0.963,1605.4,0.7923,4.094772746339611,,,"
           "true,bm128.y bm128.z,98.12,96.12,cublaslt.3,,,,0,full,2048x32000x4096,bf16,bf16,bf16,"
-          "1,none,plain,safe,,NVIDIA H200,580.1,13.0,13.1.0,2026-11-20,,,,,,,,,,,,,,\n"
-          "3,5,7,fp16,TN,7,7,5,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,,false,,,,,,,,,,"
+          "1,none,plain,safe,,NVIDIA H200,580.1,13.0,13.1.0,2026-11-20,,,,,,,,,,,,,,,,,,,,\n"
+          "3,5,7,fp16,TN,7,7,5,normal,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,,false,,,,,,,,,,"
           "3x5x7.fp16,fp16,fp16,fp16,1,none,plain,,,NVIDIA "
-          "H200,580.1,13.0,13.1.0,2026-11-21,,,,,,,,,,,,,,\n");
+          "H200,580.1,13.0,13.1.0,2026-11-21,,,,,,,,,,,,,,,,,,,,\n");
   EXPECT_THAT(format_best({}, Format::kCsv),
               ::testing::MatchesRegex("m,n,k[^\n]*,date,ratio_cublas_joules[^\n]*,neighbours\n"));
 }

@@ -171,15 +171,15 @@ TEST(ComparisonJson, IsAnObjectOfRowsAndWhatTheyAddUpTo) {
 
 TEST(ComparisonCsv, HasTheRows) {
   const std::string text = format_comparison(every_kind(), Format::kCsv);
-  EXPECT_THAT(
-      text,
-      StartsWith(
-          "m,n,k,dtype,layout,lda,ldb,ldd,tag,regime,label_a,label_b,same_winner,tied,time_us_a,"
-          "time_us_b,ratio_cublas_a,ratio_cublas_b,change,change_low,change_high,"
-          "time_change,time_change_low,time_change_high,cycles_change,"
-          "cycles_change_low,cycles_change_high,verdict,problem\n"
-          "2048,4096,4096,bf16,TN,4096,4096,4096,prefill/o,sustained,bm128.x,bm256.y,false,false,"
-          "100.0,100.0,1.02,1.0,"));
+  EXPECT_THAT(text,
+              StartsWith("m,n,k,dtype,layout,lda,ldb,ldd,data,tag,regime,label_a,label_b,same_"
+                         "winner,tied,time_us_a,"
+                         "time_us_b,ratio_cublas_a,ratio_cublas_b,change,change_low,change_high,"
+                         "time_change,time_change_low,time_change_high,cycles_change,"
+                         "cycles_change_low,cycles_change_high,verdict,problem\n"
+                         "2048,4096,4096,bf16,TN,4096,4096,4096,normal,prefill/"
+                         "o,sustained,bm128.x,bm256.y,false,false,"
+                         "100.0,100.0,1.02,1.0,"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
