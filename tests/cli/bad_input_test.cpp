@@ -63,6 +63,30 @@ TEST_F(BadInput, ProbedBuilds) {
                  {"--trace", "nowhere"});
 }
 
+TEST_F(BadInput, DataOfUnknownKindsAndFiles) {
+  write_file(folder() / "text.npy", "no array");
+  write_file(folder() / "two.safetensors",
+             std::string("\x70\0\0\0\0\0\0\0", 8) +
+                 R"({"a":{"dtype":"F16","shape":[1],"data_offsets":[0,2]},)" +
+                 R"("b":{"dtype":"I32","shape":[1],"data_offsets":[2,6]}})" + std::string(16, ' '));
+  const std::string plan = "plan --space smoke --shapes 512x512x512 --data ";
+  expect_refused(plan + "ones", 2, {"--data \"ones\"", "integers", ".safetensors"});
+  expect_refused(plan + "nowhere.npy", 2, {"nowhere.npy", "cannot be read"});
+  expect_refused(plan + "text.npy", 2, {"--data text.npy", "no .npy file"});
+  expect_refused(plan + "two.safetensors", 2, {"2 tensors", "\"a\", \"b\""});
+  expect_refused(plan + "two.safetensors:c", 2, {"no tensor \"c\""});
+  expect_refused(plan + "two.safetensors:b", 2, {"\"I32\"", "F16, BF16, F32 or F64"});
+  expect_refused("plan --shapes 8x8x8.ones", 2, {"whose \"ones\" is not supported"});
+  expect_refused("plan --data zeros", 2, {"--shapes"});
+  expect_refused("best --data zeros", 2, {"which shapes?"});
+  expect_refused("--shapes 512x512x512.file-0123456789abcdef --budget all", 2,
+                 {"its data is from a file", "--data"});
+  expect_refused(
+      "chain --shapes 16x64x64 --data zeros --config "
+      "swap_ab.bm16.bn64.bk128.q5.d1.tma.csplit2.p128",
+      2, {"16x64x64.zeros", "normal data only"});
+}
+
 // Stamps are for kernels whose consumers share each tile.
 TEST_F(BadInput, ProbesOfWhatHasNoStamps) {
   const std::string turns = "bm128.bn176.bk64.q4.c2x1.pp2.d1.group8.tma.persist";

@@ -87,6 +87,14 @@ TEST(InlineShapes, KeepWhatTheKernelCannotCompute) {
   EXPECT_NE(why_not(TiledConfig{}, problems[0]), nullptr);
 }
 
+TEST(InlineShapes, HaveData) {
+  const auto problems = load_problems("8x8x8,8x8x8.zeros,8x8x8.normal,8x8x8.lda9.sparse", kConfigs);
+  EXPECT_THAT(names(problems), ElementsAre("8x8x8", "8x8x8.zeros", "8x8x8.lda9.sparse"));
+  EXPECT_FALSE(problems[0].same_problem(problems[1]));
+  EXPECT_THAT(names(parse_problems("- {m: 8, n: 8, k: 8, data: uniform}\n- 8x8x8\n", "list.yaml")),
+              ElementsAre("8x8x8.uniform", "8x8x8"));
+}
+
 TEST(InlineShapes, HaveLeadingDimensions) {
   const auto problems = load_problems(
       "64x48x40.lda48,64x48x40.fp16.ldb41.ldd50,64x48x40.lda40.ldb40.ldd48", kConfigs);
