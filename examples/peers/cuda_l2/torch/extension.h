@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -78,7 +79,7 @@ struct CurrentStream {
   cudaStream_t stream() const { return cudaStreamPerThread; }
   operator cudaStream_t() const { return stream(); }
 };
-inline CurrentStream getCurrentCUDAStream() { return {}; }
+inline CurrentStream getCurrentCUDAStream(int /*device*/ = 0) { return {}; }
 }  // namespace cuda
 }  // namespace at
 
@@ -88,8 +89,15 @@ using at::cuda::getCurrentCUDAStream;
 
 namespace torch {
 
-enum Type { kHalf };
+enum Type { kHalf, kFloat32 };
+enum Device { kCUDA };
 using at::Half;
+
+struct TensorOptions {
+  TensorOptions dtype(Type type) const { return {type}; }
+  TensorOptions device(Device) const { return *this; }
+  Type type = kHalf;
+};
 
 struct Options {
   Type dtype() const { return kHalf; }
@@ -100,6 +108,9 @@ inline std::ostream& operator<<(std::ostream& out, const Options&) { return out 
 class Tensor {
  public:
   Tensor(void* data, std::int64_t rows, std::int64_t cols) : data_(data), sizes_{rows, cols} {}
+
+  const std::array<std::int64_t, 2>& sizes() const { return sizes_; }
+  Device device() const { return kCUDA; }
 
   std::int64_t size(int axis) const { return sizes_.at(static_cast<std::size_t>(axis)); }
   Options options() const { return {}; }
@@ -120,6 +131,17 @@ class Tensor {
   void* data_;
   std::array<std::int64_t, 2> sizes_;
 };
+
+/// Memory for partial sums; its shape is not asked for.
+inline Tensor empty(std::initializer_list<std::int64_t> sizes, const TensorOptions& options) {
+  std::int64_t bytes = options.type == kHalf ? 2 : 4;
+  for (const std::int64_t size : sizes) bytes *= size;
+  void* data = nullptr;
+  if (hgemm_l2::blocks().take(&data, static_cast<std::size_t>(bytes)) != cudaSuccess) {
+    throw std::runtime_error("no memory for partial sums");
+  }
+  return {data, 1, bytes};
+}
 
 }  // namespace torch
 
