@@ -14,9 +14,9 @@ struct TimedCall {
   std::function<void()> finish;  ///< waits for its end
 };
 
-/// Makes `calls` calls and times the host, then as many under CUPTI's activity trace. Without CUPTI
-/// the result has no kernel_us. CUPTI stays loaded and slows later launches of the process down:
-/// do not take samples afterwards.
-CallTime time_calls(int calls, const TimedCall& timed);
+/// Makes `calls` calls and times the host; if `traces`, it makes as many under CUPTI's activity
+/// trace. Without CUPTI the result has no kernel_us. CUPTI stays loaded and slows later launches of
+/// the process down: do not take samples afterwards.
+CallTime time_calls(int calls, bool traces, const TimedCall& timed);
 
 }  // namespace hgemm

@@ -90,8 +90,8 @@ class Measurer {
   /// no energy counter, or if the counter does not advance.
   virtual std::optional<Energy> energy(const std::string& label) = 0;
 
-  /// Calls a label from the host, some 50 times on an idle GPU. Take no samples at this problem
-  /// afterwards: the tracing of kernels slows launches down.
+  /// Calls a label from the host some times on an idle GPU, at full effort under CUPTI too. Take no
+  /// samples at this problem afterwards: the tracing of kernels slows launches down.
   virtual CallTime calls(const std::string& label) = 0;
 };
 

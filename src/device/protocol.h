@@ -58,9 +58,10 @@
 //
 // REGIME single: the pace single from screening to the end. It is what a lone call costs: nothing
 // overlaps with the kernel before or after it, so PDL has no effect. The finalists, cublas, and the
-// fastest algorithm and variant are then called kTimedCalls times more, for the time that the host
-// spends in the call; and once more under CUPTI, for the time from the start of the first kernel to
-// the end of the last (device/call_time.h). CUPTI slows calls down, so no sample is taken with it.
+// fastest algorithm and variant are then called some times more, for the time that the host spends
+// in the call; and, at full effort, as often under CUPTI, for the time from the start of the first
+// kernel to the end of the last (device/call_time.h). CUPTI slows calls down, so no sample is taken
+// with it, and the worker is replaced afterwards.
 //
 // REGIME chain: as burst, but each launch stands between two elementwise kernels, as a GEMM in a
 // model does: one multiplies A by 1 in place before it, one does so with D after it. Both are
@@ -118,6 +119,7 @@ struct Windows {
   /// For the samples; the wait until the power cap is left has its own limit.
   double settle_rested_limit_ms;
   double resume_ms;
+  int calls;  ///< that are timed one by one in the regime single
 };
 inline constexpr Windows kFull{.sample_us = 2000,
                                .rest_ms = 5,
@@ -129,7 +131,8 @@ inline constexpr Windows kFull{.sample_us = 2000,
                                .settle_window_ms = 250,
                                .settle_limit_ms = 8000,
                                .settle_rested_limit_ms = 8000,
-                               .resume_ms = 200};
+                               .resume_ms = 200,
+                               .calls = 25};
 inline constexpr Windows kBrief{.sample_us = 1000,
                                 .rest_ms = 2.5,
                                 .lead_in_ms = 50,
@@ -140,7 +143,8 @@ inline constexpr Windows kBrief{.sample_us = 1000,
                                 .settle_window_ms = 100,
                                 .settle_limit_ms = 100,
                                 .settle_rested_limit_ms = 0,
-                                .resume_ms = 20};
+                                .resume_ms = 20,
+                                .calls = 9};
 
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
 /// FLOP per byte; problems with M >= 64 exceed it
@@ -155,8 +159,6 @@ inline constexpr double kLeaveCapStepMs = 5;
 inline constexpr int kRestedGroup = 10;
 
 inline constexpr double kPauseMs = 3;
-
-inline constexpr int kTimedCalls = 25;
 
 inline constexpr double kEnergyLeadInMs = 300;
 inline constexpr double kEnergyWindowS = 2.0;

@@ -372,13 +372,14 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
 CallTime Sampler::calls(const std::string& label) {
   const Timed& called = timed(label);
   const double rest_ms = rest_before(called.estimate_us * 1e-3, windows());
-  announce("timed calls", label, 2 * protocol::kTimedCalls * (called.estimate_us * 1e-3 + rest_ms));
+  const int calls = windows().calls;
+  announce("timed calls", label, 2 * calls * (called.estimate_us * 1e-3 + rest_ms));
   const TimedCall call{
       .rest = [rest_ms] { std::this_thread::sleep_for(Milliseconds(rest_ms)); },
       .call = [&] { called.candidate->launch(next_set(), stream_.get()); },
       .finish = [this] { stream_.synchronize(); },
   };
-  const CallTime time = time_calls(protocol::kTimedCalls, call);
+  const CallTime time = time_calls(calls, work_.effort == Effort::kFull, call);
   idle_since_ = SteadyClock::now();
   return time;
 }

@@ -398,7 +398,7 @@ Json kernel_us_of(const std::optional<CallTime>& calls) {
 
 std::vector<F> fields_of_calls() {
   constexpr const char* kNoCalls = "the regime is not single, or the config was only screened";
-  constexpr const char* kNoCupti = "the same, or CUPTI was not available";
+  constexpr const char* kNoCupti = "the same, or the race was brief, or CUPTI was not available";
   return {
       F::of("host_us", "number", "us", "median time that the host spends in a call", kNoCalls,
             [](const BestRow& row) { return host_us_of(row.calls); })

@@ -39,6 +39,7 @@ struct RemoteMeasurer::Impl : Connection {
   using Connection::Connection;
   std::vector<Peer> peers;
   bool has_opened = false;
+  bool is_brief = false;    ///< the open problem is measured in brief
   bool was_traced = false;  ///< the present worker has traced kernels, which slows it down
 };
 
@@ -76,7 +77,8 @@ Machine RemoteMeasurer::machine() {
 Measurer::Opened RemoteMeasurer::open(const GemmProblem& problem, const Opening& opening) {
   const bool is_fresh = !std::exchange(impl_->has_opened, true);
   const bool was_traced = std::exchange(impl_->was_traced, false);
-  if (!is_fresh && (was_traced || opening.effort == Effort::kFull)) impl_->restart();
+  impl_->is_brief = opening.effort == Effort::kBrief;
+  if (!is_fresh && (was_traced || !impl_->is_brief)) impl_->restart();
   impl_->expect_launches_of(problem.flops());
   const WorkerLimits& limits = impl_->limits();
   return impl_->request(
@@ -142,7 +144,7 @@ std::optional<Energy> RemoteMeasurer::energy(const std::string& label) {
 }
 
 CallTime RemoteMeasurer::calls(const std::string& label) {
-  impl_->was_traced = true;
+  impl_->was_traced = !impl_->is_brief;
   return impl_->request({{"call", call::kCalls}, {"label", label}}, impl_->limits().step,
                         [](const json& reply) {
                           const auto time = reply.get<CallTime>();
