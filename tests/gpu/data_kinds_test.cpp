@@ -176,7 +176,7 @@ TEST_F(DataKindsTest, VerifyARightKernelAndCatchAWrongOne) {
   ASSERT_EQ(wrong.status, Status::kOk) << wrong.message;
   for (const std::string word : kKinds) {
     SCOPED_TRACE(word);
-    Session session(problem_of(word), 11, *device_);
+    Session session(problem_of(word), {.seed = 11}, *device_);
     for (const Prepared& baseline : session.opened().prepared) {
       EXPECT_EQ(baseline.status, Status::kOk) << baseline.message;
     }
