@@ -8,6 +8,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
 for data in normal uniform integers sparse zeros; do
-  "$program" --shapes 8192x8192x8192 --data $data --regime both --require-gpu --budget all \
+  "$program" --shapes 8192x8192x8192 --data $data --regime both --require-gpu \
     --config bm256.bn200.bk64.q3.c2x1.coop2.d0.group8.tma.persist.pdl.fixed --db data.db >/dev/null
 done

@@ -20,11 +20,12 @@ namespace {
 
 /// Index: version - 1. structure_hash() of the databases that the last program of that version
 /// made, new or migrated. tests/store has their schemas; version 5 is in results/h200/rows.db.
-constexpr std::array<std::string_view, 8> kOldStructures = {
+constexpr std::array<std::string_view, 9> kOldStructures = {
     "f1cccafaae8af59edff00b915e99b515", "d30b56dc8c5096c8392d8571830d03b4",
     "c7f5418916c21734c60afda8a618f3c5", "0684a09298481a447be2e952fc077c09",
     "3996335a5afe7373939e6c421d3b0b62", "efa785469f6aec5a25ba869685e4ca39",
     "562b1efc7fa0f9ec4f4cf5cc091e8990", "5e4977d1c5a4d5c0188c145cb597c005",
+    "667ca694494b7246ee91e952ab4fa86b",
 };
 
 /// SQL without white space, comments and quotes around plain names. ALTER TABLE changes these in

@@ -85,9 +85,9 @@ TEST_F(DataKindsTest, HaveACheckSetThatIsNotTimed) {
   for (const std::string word : kKinds) {
     SCOPED_TRACE(word);
     const ProblemData data(problem_of(word), 5, without_rotation(), stream_);
-    EXPECT_EQ(data.sets(), 1);
-    EXPECT_EQ(data.launchable_sets(), word == "normal" ? 1 : 2);
-    EXPECT_EQ(data.check_set(), word == "normal" ? 0 : 1);
+    const bool is_normal = word == "normal";
+    EXPECT_EQ(data.launchable_sets(), data.sets() + (is_normal ? 0 : 1));
+    EXPECT_EQ(data.check_set(), is_normal ? 0 : data.sets());
     const Statistics a = statistics(read(data.operands(data.check_set()).a, kShape.m * kShape.k));
     EXPECT_NEAR(a.variance, 1, 0.02);
     EXPECT_LT(a.zeros, 0.01);

@@ -20,7 +20,7 @@
 
 namespace hgemm::test {
 
-inline constexpr int kPresentVersion = 9;
+inline constexpr int kPresentVersion = 10;
 
 inline int version_of(SQLite::Database& db) {
   return db.execAndGet("PRAGMA user_version").getInt();

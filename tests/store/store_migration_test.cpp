@@ -239,7 +239,7 @@ struct OldVersion {
 const std::vector<OldVersion> kVersions = {
     {1, kContent},   {2, kContentV2}, {3, std::string(kContentV2) + kContentV3},
     {4, kContentV4}, {6, kContentV6}, {7, kContentV7},
-    {8, kContentV7}};
+    {8, kContentV7}, {9, kContentV7}};
 
 void make_version(const fs::path& path, int version) {
   for (const OldVersion& old : kVersions) {

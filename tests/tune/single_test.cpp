@@ -1,14 +1,17 @@
 // Races of single calls, and of GEMMs between elementwise kernels.
+#include "results/best.h"
 #include "support.h"
 
-namespace hgemm::testing {
+namespace hgemm {
 namespace {
 
-using ::testing::Each;
-using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
+using testing::Each;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
-TEST_F(Tune, SingleCallsAreTimedAloneAndThenByTheHost) {
+using Single = TuneTest;
+
+TEST_F(Single, SingleCallsAreTimedAloneAndThenByTheHost) {
   FakeMeasurer gpu;
   gpu.noise = 0;
   gpu.model_us = {{name(1), 100.1}, {name(2), 150}, {"cublaslt.0", 105}, {"cublaslt.1", 104.9}};
@@ -28,7 +31,7 @@ TEST_F(Tune, SingleCallsAreTimedAloneAndThenByTheHost) {
   }
   EXPECT_FALSE(trial(kSmall, name(2), Regime::kSingle).calls) << "it left before the final";
 
-  const std::vector<BestRow> rows = best_rows(store.races());
+  const std::vector<BestRow> rows = best_rows(open().races());
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].regime, Regime::kSingle);
   ASSERT_TRUE(rows[0].calls && rows[0].cublas_calls && rows[0].cublaslt_calls);
@@ -36,7 +39,7 @@ TEST_F(Tune, SingleCallsAreTimedAloneAndThenByTheHost) {
   EXPECT_EQ(run(single, gpu), 0) << "nothing is missing";
 }
 
-TEST_F(Tune, ACallThatTakesTheWorkerDownCostsOneTrial) {
+TEST_F(Single, ACallThatTakesTheWorkerDownCostsOneTrial) {
   FakeMeasurer gpu;
   gpu.in_calls = {{name(0), {Status::kCrashed}}};
   TunePlan single = plan({kSmall}, configs(2));
@@ -46,7 +49,7 @@ TEST_F(Tune, ACallThatTakesTheWorkerDownCostsOneTrial) {
   EXPECT_TRUE(trial(kSmall, name(1), Regime::kSingle).calls);
 }
 
-TEST_F(Tune, AChainIsMeasuredAfterRestAndNoCallsAreTimed) {
+TEST_F(Single, AChainIsMeasuredAfterRestAndNoCallsAreTimed) {
   FakeMeasurer gpu;
   TunePlan chain = plan({kSmall}, configs(2));
   chain.regimes = {Regime::kChain};
@@ -56,14 +59,14 @@ TEST_F(Tune, AChainIsMeasuredAfterRestAndNoCallsAreTimed) {
   EXPECT_THAT(gpu.called, IsEmpty());
 }
 
-TEST_F(Tune, EachRegimeHasItsOwnRace) {
+TEST_F(Single, EachRegimeHasItsOwnRace) {
   FakeMeasurer gpu;
   TunePlan all = plan({kSmall}, configs(1));
   all.regimes.assign(kRegimes.begin(), kRegimes.end());
   EXPECT_EQ(run(all, gpu), 4);
-  EXPECT_EQ(store.races().size(), 4u);
+  EXPECT_EQ(open().races().size(), 4u);
   EXPECT_EQ(run(all, gpu), 0);
 }
 
 }  // namespace
-}  // namespace hgemm::testing
+}  // namespace hgemm
