@@ -38,17 +38,17 @@ Interval median_interval(std::span<const double> values, double confidence) {
   std::ranges::sort(sorted);
 
   // The true median lies below the value of this rank (from 0) if at most `rank` values lie below
-  // it. Each value does so with probability 1/2. Computed in logs, because 2^-n underflows.
+  // it. Each value does so with probability 1/2. Computed in logs, because 2^-n underflows, and
+  // from one rank to the next, because lgamma() writes to a global of the C library.
   const auto n = static_cast<double>(sorted.size());
-  const auto probability = [n](double below) {
-    return std::exp(std::lgamma(n + 1) - std::lgamma(below + 1) - std::lgamma(n - below + 1) -
-                    n * std::numbers::ln2);
-  };
   const std::size_t innermost = (sorted.size() - 1) / 2;
   std::size_t rank = 0;
-  double miss = probability(0);
+  double log_probability = -n * std::numbers::ln2;  // that exactly `rank` values lie below
+  double miss = std::exp(log_probability);
   while (rank < innermost) {
-    miss += probability(static_cast<double>(rank + 1));
+    const auto below = static_cast<double>(rank);
+    log_probability += std::log((n - below) / (below + 1));
+    miss += std::exp(log_probability);
     if (miss > (1 - confidence) / 2) break;
     ++rank;
   }

@@ -80,7 +80,7 @@ int run_best(const BestOptions& options) {
     return 0;
   }
   if (!tables.only_tables) check_best_columns(style);
-  const Aim aim = parse_aim_of_recorded(options.aim);
+  Aim aim = parse_aim_of_recorded(options.aim);
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
   if (!options.recorded && !std::filesystem::exists(options.db)) {
@@ -90,6 +90,10 @@ int run_best(const BestOptions& options) {
                     options.db));
   }
   if (options.predict) {
+    // Few shapes are measured in the other regimes, so predictions there must be asked for.
+    if (options.aim.regime.empty()) {
+      std::erase_if(aim.regimes, [](Regime regime) { return regime > Regime::kBurst; });
+    }
     const auto db = options.recorded ? std::nullopt : std::optional(options.db);
     print_predictions(db, aim, problems, style);
     return 0;

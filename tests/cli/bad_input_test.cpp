@@ -123,7 +123,8 @@ TEST_F(BadInput, Usage) {
   expect_refused("best --recorded --db good.db", 2, {"--recorded", "--db"});
   expect_refused("worker", 2, {"fd"});
   for (const std::string command : {"--shapes 8x8x8", "best --db good.db", "verify --db good.db"}) {
-    expect_refused(command + " --regime idle", 2, {"idle", "sustained, burst or both"});
+    expect_refused(command + " --regime idle", 2,
+                   {"idle", "use sustained, burst, single, chain, both"});
     expect_refused(command + " --objective money", 2, {"money", "time or energy"});
     expect_refused(command + " --regime burst --objective energy", 2,
                    {"--objective energy", "full load", "sustained or both"});

@@ -418,7 +418,7 @@ TEST_F(ShapesFile, MissingFilesSayWhereTheyWereLookedFor) {
   EXPECT_THAT(complaint("lama7b"),
               AllOf(HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
                     HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
-                    HasSubstr("decode, fp32-out, llama7b, llama7b-decode, llama7b-prefill, odd, "
+                    HasSubstr("decode, fp32-out, grid, llama7b, llama7b-decode, llama7b-prefill, odd, "
                               "rows, seeds, smoke, "
                               "smoke-odd, square")));
   EXPECT_THAT(complaint("/nowhere/x.yaml"), HasSubstr("looked for /nowhere/x.yaml;"));

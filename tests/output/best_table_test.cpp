@@ -406,7 +406,8 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
       "batch scaling epilogue pdl kernel_id gpu driver cuda cublas date ratio_cublas_joules "
       "pdl_off_label pdl_off_time_us pdl_off_ratio_cublas pdl_off_ratio_cublas_low "
       "pdl_off_ratio_cublas_high pdl_off_ratio_cublaslt pdl_off_ratio_cublaslt_low "
-      "pdl_off_ratio_cublaslt_high card "
+      "pdl_off_ratio_cublaslt_high host_us kernel_us cublas_host_us cublas_kernel_us "
+      "cublaslt_host_us cublaslt_kernel_us card "
       "confirmed second_card second_card_label neighbours";
   for (const auto& object : list) {
     std::string keys;

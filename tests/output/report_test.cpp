@@ -238,7 +238,6 @@ TEST(ReportData, EachPdlKindHasARowThatSaysForWhichSwitchItIsTheAnswer) {
   EXPECT_THAT(slower[1].at("levels"), ElementsAre("safe", "weights"));
   EXPECT_EQ(slower[2].at("label"), kWeights);
   EXPECT_THAT(slower[2].at("levels"), IsEmpty()) << "a bolder kernel that is slower is no answer";
-  EXPECT_EQ(slower[2].at("pdl_off_label"), test::kC);
 }
 
 TEST(ReportData, ARaceHasAllItsConfigsWithTheirAxes) {

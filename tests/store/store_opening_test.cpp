@@ -126,11 +126,11 @@ TEST_F(StoreTest, RefusesAnotherProgramsDatabaseAndLeavesItAlone) {
 
 TEST_F(StoreTest, RefusesANewerSchema) {
   { Store store = open(); }
-  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 10");
+  SQLite::Database(db_.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 11");
   for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
     EXPECT_THAT([&] { open(mode); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 10"),
-                                                HasSubstr("versions up to 9"),
+                ThrowsMessage<InputError>(AllOf(HasSubstr("schema version 11"),
+                                                HasSubstr("versions up to 10"),
                                                 HasSubstr("use a newer hgemm-tune"))));
   }
 }
