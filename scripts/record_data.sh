@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Records results/<GPU>/data.db: what the content of A and B does to the time of one config and of
 # the libraries at 8192x8192x8192, in both regimes. Needs a finished build folder and a Hopper GPU.
-# Takes 3 minutes on an H200.
 #   scripts/record_data.sh [OUTPUT]
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"

@@ -111,7 +111,8 @@ struct Energy {
 struct CallTime {
   int calls = 0;
   double host_us = 0;  ///< median time of the host in the call, which only enqueues work
-  int kernels = 0;     ///< kernels of one call, as CUPTI saw them; 0: it was not asked, or not available
+  int kernels =
+      0;  ///< kernels of one call, as CUPTI saw them; 0: it was not asked, or not available
   /// Median time from the start of the first kernel of a call to the end of its last, by CUPTI.
   std::optional<double> kernel_us = {};
 };

@@ -415,12 +415,13 @@ TEST_F(ShapesFile, TheWorkingFolderComesBeforeTheConfigs) {
 
 TEST_F(ShapesFile, MissingFilesSayWhereTheyWereLookedFor) {
   const std::string here = std::filesystem::current_path().string();
-  EXPECT_THAT(complaint("lama7b"),
-              AllOf(HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
-                    HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
-                    HasSubstr("decode, fp32-out, grid, llama7b, llama7b-decode, llama7b-prefill, odd, "
-                              "rows, seeds, smoke, "
-                              "smoke-odd, square")));
+  EXPECT_THAT(
+      complaint("lama7b"),
+      AllOf(HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
+            HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
+            HasSubstr("decode, fp32-out, grid, llama7b, llama7b-decode, llama7b-prefill, odd, "
+                      "rows, seeds, smoke, "
+                      "smoke-odd, square")));
   EXPECT_THAT(complaint("/nowhere/x.yaml"), HasSubstr("looked for /nowhere/x.yaml;"));
   EXPECT_THAT(complaint(files_.folder().string()), HasSubstr("a folder, not a file"));
   EXPECT_THAT(complaint(""), HasSubstr("no shapes file named"));
