@@ -251,7 +251,7 @@ TEST_F(GpusTest, WhereABusyNeighbourMovesTheRatioFinalsTakeTurns) {
   plan.pace_check = true;
   Watch watch;
   int overlaps = 0;
-  bool checked = false;
+  std::atomic<bool> checked = false;
   for (SlowGpu* gpu : {&a_, &b_}) {
     SlowGpu* const other = gpu == &a_ ? &b_ : &a_;
     watch.on(*gpu, [&, gpu, other](std::size_t labels) {
