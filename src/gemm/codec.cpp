@@ -294,8 +294,7 @@ void from_json(const nlohmann::json& json, GemmProblem& problem) {
   } catch (const nlohmann::json::exception&) {
     throw InputError(
         "a problem in JSON: expected a map with the text \"problem\" (MxNxK), and the texts "
-        "\"tag\" "
-        "and \"data_files\" and the number \"weight\" if they are there");
+        "\"tag\" and \"data_files\" and the number \"weight\" if they are there");
   }
 }
 

@@ -50,7 +50,7 @@ struct SecondCard {
 /// The fastest variant of a peer in the race of a row's winner.
 struct PeerResult {
   std::string name;
-  /// Of the fastest variant. Empty: none took part to a sample; `message` then says why.
+  /// Of the fastest variant. Empty if no variant has a sample; `message` then says why.
   std::string label = {};
   std::string message = {};            ///< what the variant is, or why there is none
   std::optional<double> time_us = {};  ///< median, in the rounds of the winner
