@@ -40,10 +40,11 @@ __device__ __forceinline__ float* value_at(float (&values)[kValues], int index) 
 }
 
 /// For a consumer of every CTA of the cluster, after its main loop: completes the sums in the boxes
-/// that this rank owns. The other boxes are undefined afterwards.
+/// that this rank owns. The other boxes are undefined afterwards. `rank` is among the CTAs that
+/// share a tile; their ranks in the cluster are `first`, `first` + multicast_size() and so on.
 template <auto kKernel, class Sums>
 __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKernel>& pipeline,
-                                               int rank, int consumer) {
+                                               int rank, int consumer, u32 first = 0) {
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
   // Addresses of received values: slot after slot for `receiver`, with the four values of each
   // thread side by side.
@@ -60,14 +61,15 @@ __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKerne
   for (int box = 0; box < store_boxes(kKernel); ++box) {
     const int owner = box_owner(kKernel, box);
     if (owner == rank) continue;
-    const u32 barrier = ptx::map_to_rank(pipeline.sums(consumer), static_cast<u32>(owner));
+    const u32 target = first + static_cast<u32>(owner * multicast_size(kKernel));
+    const u32 barrier = ptx::map_to_rank(pipeline.sums(consumer), target);
     const int slot = rank < owner ? rank : rank - 1;
 #pragma unroll
     // Fixed length, because the loop is not unrolled otherwise.
     for (int i = 0; i < box_values(kKernel); i += 4) {
       const int value = box_value(kKernel, box) + i;
       if (value >= box_value(kKernel, box + 1)) continue;
-      ptx::store_async_v4(ptx::map_to_rank(received(slot, owner, value), static_cast<u32>(owner)),
+      ptx::store_async_v4(ptx::map_to_rank(received(slot, owner, value), target),
                           value_at(sums, value), barrier);
     }
   }

@@ -45,7 +45,7 @@ struct PipelineState {
 template <auto kKernel>
 struct Pipeline {
   static constexpr auto kLayout = smem_layout(kKernel);
-  static constexpr int kSharers = multicast_size(kKernel);
+  static constexpr int kSenders = senders(kKernel);
   using State = PipelineState<kKernel.stages>;
 
   unsigned char* smem;
@@ -78,20 +78,20 @@ struct Pipeline {
     for (int stage = 0; stage < kKernel.stages; ++stage) {
       ptx::mbarrier_init(full(stage), 1);
       // Every warp that reads the stage, in every CTA that our copies reach, arrives to release it.
-      ptx::mbarrier_init(empty(stage), readers(kKernel) * 4 * kSharers);
+      // These are as many CTAs as those whose copies reach us.
+      ptx::mbarrier_init(empty(stage), readers(kKernel) * 4 * kSenders);
     }
   }
 
   /// For a consumer warp, after its last read of the stage: tells every producer that writes to the
   /// stage. Each warp arrives by itself, because wgmma.wait_group of one warp does not cover the
-  /// other three.
-  __device__ __forceinline__ void release(int stage, int lane) const {
-    if constexpr (kSharers == 1) {
+  /// other three. `sender`: for lanes below kSenders, the rank in the cluster of one of the CTAs
+  /// with these producers.
+  __device__ __forceinline__ void release(int stage, int lane, u32 sender) const {
+    if constexpr (kSenders == 1) {
       if (lane == 0) ptx::mbarrier_arrive(empty(stage));
     } else {
-      if (lane < kSharers) {
-        ptx::mbarrier_arrive_cluster(empty(stage), static_cast<u32>(lane));
-      }
+      if (lane < kSenders) ptx::mbarrier_arrive_cluster(empty(stage), sender);
     }
   }
 };

@@ -263,11 +263,11 @@ __device__ __forceinline__ void fence_proxy_async() {
 
 // ---- Copies by threads ("cp.async") ----
 
-/// Copies 16 bytes to shared memory, bypassing L1. The first `valid` bytes are read, the others
-/// become zero. On a miss L2 fetches 128 bytes.
-__device__ __forceinline__ void copy_async_16(u32 destination, const void* source, int valid) {
+/// Copies 16 bytes to shared memory, bypassing L1; or writes zeros if `valid` is false. On a miss
+/// L2 fetches 128 bytes.
+__device__ __forceinline__ void copy_async_16(u32 destination, const void* source, bool valid) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
-               "l"(source), "r"(valid)
+               "l"(source), "r"(valid ? 16 : 0)
                : "memory");
 }
 /// Waits for all of this thread's copies.
@@ -337,6 +337,11 @@ __device__ __forceinline__ u32 load_acquire(const u32* flag) {
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
   return value;
 }
+/// Adds to a counter. A thread that sees the sum also sees this thread's earlier writes, and those
+/// that it knows of through a barrier.
+__device__ __forceinline__ void add_release(u32* counter, u32 value) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(counter), "r"(value) : "memory");
+}
 /// Returns the value before the addition. Relaxed, because it orders no other access.
 __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
   u32 before;
@@ -350,6 +355,10 @@ __device__ __forceinline__ u32 atomic_add(u32* address, u32 value) {
 __device__ __forceinline__ void wait_until_set(const u32* flag) {
   const u32 start_ns = wait_start_ns();
   while (load_acquire(flag) == 0) check_wait(start_ns);
+}
+__device__ __forceinline__ void wait_until_is(const u32* counter, u32 value) {
+  const u32 start_ns = wait_start_ns();
+  while (load_acquire(counter) != value) check_wait(start_ns);
 }
 
 // ---- Registers and output ----
@@ -406,6 +415,21 @@ __device__ __forceinline__ void stmatrix_x2(u32 address, u32 r0, u32 r1) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(r0),
                "r"(r1)
                : "memory");
+}
+
+/// Stores them transposed: lane i gives the address of column i % 8 of matrix i / 8.
+__device__ __forceinline__ void stmatrix_x4_transposed(u32 address, u32 r0, u32 r1, u32 r2,
+                                                       u32 r3) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+      "r"(r0), "r"(r1), "r"(r2), "r"(r3)
+      : "memory");
+}
+/// The 8x8 matrix of 16-bit elements that a warp holds, two in each lane, transposed ("movmatrix").
+__device__ __forceinline__ u32 transposed(u32 pair) {
+  u32 result;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(pair));
+  return result;
 }
 
 /// Stores two of them transposed: lane i % 16 gives the address of column i % 8 of matrix i / 8.

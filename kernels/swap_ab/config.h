@@ -39,6 +39,9 @@ struct SwapAbConfig {
   ///
   /// Kernels before P have completed when P starts, and may write B.
   bool pdl = false;
+  /// With `pdl`: this kernel reads B after its wait, too; before, it only prefetches B into L2, as
+  /// in TiledConfig. Then any kernel before it may write B.
+  bool late = false;
   bool pack = false;   ///< A and B with unaligned rows are copied first, as in TiledConfig
   bool fixed = false;  ///< the problem's extents are constants in the kernel
 
@@ -65,6 +68,7 @@ HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const SwapAbConfig& c) {
 }
 /// No operand is multicast: each CTA of a cluster has its own part of K.
 HGEMM_HOST_DEVICE constexpr int multicast_size(const SwapAbConfig&) { return 1; }
+HGEMM_HOST_DEVICE constexpr int senders(const SwapAbConfig&) { return 1; }
 /// Consumers that read each stage.
 HGEMM_HOST_DEVICE constexpr int readers(const SwapAbConfig& c) { return consumer_count(c); }
 /// The producer is one warp, because no registers are moved.
@@ -82,6 +86,8 @@ HGEMM_HOST_DEVICE constexpr TileGrid tile_grid(int m, int n, const SwapAbConfig&
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const SwapAbConfig& c) {
   return c.bm * kMmaM / kWarpgroupThreads;
 }
+/// Whether B is read before the kernels before this one have completed.
+HGEMM_HOST_DEVICE constexpr bool reads_b_early(const SwapAbConfig& c) { return c.pdl && !c.late; }
 /// Registers that a consumer needs in addition to its accumulators (measured with ptxas 13.0).
 HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const SwapAbConfig& c) {
   return c.store == StorePath::kStaged ? 48 : 40;

@@ -1,20 +1,20 @@
 // The swap-AB kernel, for few rows of A (decode): D[m x n] = A[m x k] * B[n x k]^T. B, the weight,
 // is read once, as fast as memory delivers it.
 //
-// The operands are swapped: 64 rows of B are wgmma's M, and 8 to 128 rows of A its N. So a few rows
+// The operands are swapped: 64 rows of B are wgmma's M, and 8 to 256 rows of A its N. So a few rows
 // of A take little shared memory, and most data in flight is B. A CTA has one tile or a part of K
 // of one, and a cluster adds up the parts of its tile through shared memory: 4096 columns are only
 // 64 tiles for 132 SMs, but 128 halves of tiles.
 //
 // A launch may last only 10 us, so the time before the first copy and after the last one matters.
-// The consumers fetch their first stage themselves, while the copy engine still fetches its tensor
-// maps (0.3 us, measured: analysis/kernel-notes.md); there is no setmaxnreg; and the CTAs of a
-// cluster wait for one another only once.
+// The consumers fetch their first stage themselves (common/first_stage.cuh); there is no
+// setmaxnreg; and the CTAs of a cluster wait for one another only once.
 //
 // Read top to bottom: producer, consumer, store, kernel. common/cluster_sums.cuh adds up.
 #pragma once
 
 #include "common/cluster_sums.cuh"
+#include "common/first_stage.cuh"
 #include "common/params.h"
 #include "common/pipeline.cuh"
 #include "common/ptx.cuh"
@@ -60,17 +60,42 @@ __device__ __forceinline__ void load_a(const KernelParams& params,
       params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
 }
 
-/// The first ring of copies, by one warp before the CTA's first barrier. No kernel that may still
-/// run writes B (SwapAbConfig::pdl), so its copies need not wait for the kernels before this one.
+/// Prefetches the first ring of B into L2, before the kernels before this one have completed: their
+/// writes arrive in L2, too, so nothing there becomes stale. Only the first row of tiles does so,
+/// because the others read the same B.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void prefetch_b(const KernelParams& params, const SwapAbPart& part,
+                                           int filled) {
+  if (part.a_row != 0) return;
+  for (int i = 0; i < filled; ++i) {
+#pragma unroll
+    for (int slab = 0; slab < kKernel.bk; slab += kSlabK) {
+      ptx::tma_prefetch(params.b, (part.first + i) * kKernel.bk + slab, part.b_row);
+    }
+  }
+}
+
+/// The first ring of copies, by one warp before the CTA's first barrier. Unless B is read late, no
+/// kernel that may still run writes B (SwapAbConfig::pdl), so its copies need not wait for the
+/// kernels before this one.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void fill_ring(const KernelParams& params,
                                           const Pipeline<kKernel>& pipeline, const SwapAbPart& part,
                                           int lane) {
   const int filled = min(part.end - part.first, kKernel.stages);
-  if (lane == 0) {
+  const auto load_ring = [&] {
     for (int i = 0; i < filled; ++i) {
       load_b(params, pipeline, i, part.first + i, part.b_row, i > 0);
-      if constexpr (!kKernel.pdl) load_a(params, pipeline, i, part.first + i, part.a_row);
+      if constexpr (!reads_b_early(kKernel)) {
+        load_a(params, pipeline, i, part.first + i, part.a_row);
+      }
+    }
+  };
+  if (lane == 0) {
+    if constexpr (kKernel.late) {
+      prefetch_b<kKernel>(params, part, filled);
+    } else {
+      load_ring();
     }
   }
   __syncwarp();
@@ -78,8 +103,12 @@ __device__ __forceinline__ void fill_ring(const KernelParams& params,
     ptx::griddepcontrol_launch_dependents();
     ptx::griddepcontrol_wait();
     if (lane == 0) {
-      for (int i = 0; i < filled; ++i) {
-        load_a(params, pipeline, i, part.first + i, part.a_row);
+      if constexpr (kKernel.late) {
+        load_ring();
+      } else {
+        for (int i = 0; i < filled; ++i) {
+          load_a(params, pipeline, i, part.first + i, part.a_row);
+        }
       }
     }
     __syncwarp();
@@ -102,37 +131,17 @@ __device__ __forceinline__ void refill_ring(const KernelParams& params,
 
 // ---- Consumers ----
 
-/// Fetches this consumer's 64 rows of B of the first stage, in the layout of the copy engine
-/// (128-byte swizzle). A kernel parameter is available at once, whereas a tensor map comes from
-/// memory.
+/// Fetches this consumer's 64 rows of B of the first stage.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void fetch_first_stage(const KernelParams& params,
                                                   const Pipeline<kKernel>& pipeline,
                                                   const SwapAbPart& part, int consumer) {
   if (part.first == part.end) return;
-  constexpr int kChunks = kSlabK * kInputBytes / 16;
-  constexpr int kChunkElements = kUnitBytes / kInputBytes;
-  const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
-  const int chunk = thread % kChunks;
-  const char* const b = static_cast<const char*>(params.b_pointer);
-#pragma unroll
-  for (int slab = 0; slab < kKernel.bk / kSlabK; ++slab) {
-    const int k = part.first * kKernel.bk + slab * kSlabK + chunk * 8;
-#pragma unroll
-    for (int step = 0; step < kMmaM; step += kWarpgroupThreads / kChunks) {
-      const int row = consumer * kMmaM + step + thread / kChunks;
-      const bool inside = part.b_row + row < extent_n<kKernel>(params);
-      const int left = max(0, min(kChunkElements, extent_k<kKernel>(params) - k));
-      const int valid = inside ? left * kInputBytes : 0;
-      const u64 element =
-          static_cast<u64>(part.b_row + row) * static_cast<u64>(leading_b<kKernel>(params)) +
-          static_cast<u64>(k);
-      ptx::copy_async_16(
-          pipeline.b_stage(0) + static_cast<u32>((slab * kKernel.bn + row) * kSlabK * kInputBytes +
-                                                 (chunk ^ row % 8) * 16),
-          b + (valid > 0 ? element * kInputBytes : 0), valid);
-    }
-  }
+  const AlignedMatrix b{params.b_pointer, extent_n<kKernel>(params), extent_k<kKernel>(params),
+                        leading_b<kKernel>(params)};
+  fetch_slice<kKernel.bn, kMmaM, kKernel.bk, kWarpgroupThreads>(
+      b, part.b_row, consumer * kMmaM, part.first * kKernel.bk, pipeline.b_stage(0),
+      static_cast<int>(threadIdx.x) % kWarpgroupThreads);
 }
 
 template <SwapAbKernel kKernel>
@@ -148,9 +157,7 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
                                               const SwapAbPart& part, int consumer, int lane) {
   constexpr int kRowUnits = kSlabK * kInputBytes / 16;  // of descriptors
   if (part.first < part.end) {
-    // Wgmma reads through another proxy than the one by which threads write.
-    ptx::copy_async_wait_all();
-    ptx::fence_proxy_async();
+    await_fetched();
     ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
   }
   typename Pipeline<kKernel>::State state;
@@ -175,9 +182,9 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<kKernel.mma_depth>();
     if constexpr (kKernel.mma_depth == 0) {
-      pipeline.release(stage, lane);
+      pipeline.release(stage, lane, 0);
     } else {
-      if (k_block > part.first) pipeline.release(previous_stage, lane);
+      if (k_block > part.first) pipeline.release(previous_stage, lane, 0);
       previous_stage = stage;
     }
     state.advance();
@@ -312,6 +319,7 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
     return;  // a cluster barrier does not wait for threads that have ended
   }
   const int consumer = warp / 4;
+  if constexpr (kKernel.late) ptx::griddepcontrol_wait();
   fetch_first_stage(params, pipeline, part, consumer);
   ptx::cta_sync();
   SwappedAccumulators<kKernel> accumulators;

@@ -24,6 +24,7 @@ enum class SwapAbRule : unsigned char {
   kSplits,
   kMemoryHint,
   kCtasPerSm,
+  kPdl,
   kPack,
   kExtents,
 };
@@ -37,7 +38,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
   };
   constexpr Entry kTexts[] = {
       {Rule::kValid, "valid", "the kernel can be built and launched"},
-      {Rule::kTileM, "tile_m", "bm must be a multiple of 8, in 8..128"},
+      {Rule::kTileM, "tile_m", "bm must be a multiple of 8, in 8..256 (wgmma's N)"},
       {Rule::kTileN, "tile_n",
        "bn must be 64, 128 or 192: wgmma's 64 rows for each of 1 to 3 consumers"},
       {Rule::kTileK, "tile_k", "bk must be 64 or 128 (128-byte swizzle slabs)"},
@@ -57,9 +58,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
        "hint"},
       {Rule::kCtasPerSm, "ctas_per_sm",
        "1 or 2 CTAs per SM, and 2 with at most two consumers each"},
+      {Rule::kPdl, "pdl",
+       "late says when a kernel with programmatic dependent launch reads B: it needs pdl"},
       {Rule::kPack, "pack",
        "with programmatic dependent launch B is read before the kernel before this one, which "
-       "would be the one that packs B, is done"},
+       "would be the one that packs B, is done; unless it is read late"},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
        "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
@@ -95,7 +98,7 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
                                                    const DeviceLimits& limits = {}) {
   using Rule = SwapAbRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
-  if (k.bm < kGroupRows || k.bm > 128 || k.bm % kGroupRows != 0) return Rule::kTileM;
+  if (k.bm < kGroupRows || k.bm > 256 || k.bm % kGroupRows != 0) return Rule::kTileM;
   if (k.bn != kMmaM && k.bn != 2 * kMmaM && k.bn != 3 * kMmaM) return Rule::kTileN;
   if (k.bk != kSlabK && k.bk != 2 * kSlabK) return Rule::kTileK;
   if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
@@ -105,7 +108,8 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
   if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2 || k.ctas_per_sm * consumer_count(k) > 4) {
     return Rule::kCtasPerSm;
   }
-  if (k.pack && k.pdl) return Rule::kPack;
+  if (k.late && !k.pdl) return Rule::kPdl;
+  if (k.pack && reads_b_early(k)) return Rule::kPack;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
   if (accumulators_per_thread(k) > entry_registers(k, limits) - accumulator_reserve(k)) {

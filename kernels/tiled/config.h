@@ -10,8 +10,9 @@
 
 namespace hgemm {
 
-/// How the consumers of a CTA share work: each has rows of every tile, or columns of it, or they
-/// take whole tiles in turn (ping-pong: one multiplies while the other stores its tile).
+/// How the consumers of a CTA share work: each has rows of every tile (as wgmma computes it), or
+/// columns of it, or they take whole tiles in turn (ping-pong: one multiplies while the other
+/// stores its tile).
 enum class Schedule : unsigned char { kRows, kColumns, kPingPong };
 
 /// The order of tiles. Grouped orders go through bands of `group` tiles: bands of rows, swept along
@@ -32,7 +33,9 @@ HGEMM_HOST_DEVICE constexpr bool has_bands(TileOrder order) {
 enum class TileScheduler : unsigned char {
   kPersistent,  ///< the n CTAs that are resident at once take every n-th tile
   kSingle,      ///< a CTA for each tile
-  kSplitK,      ///< as kPersistent, in units of one of `splits` parts of a tile along K
+  /// As kPersistent, in units of one of `splits` parts of a tile along K. Every part leaves its
+  /// sums in memory, and adds up and stores a share of the tile.
+  kSplitK,
   /// As kPersistent, but tiles that would fill the last wave only partly are shared evenly among
   /// CTAs, cut at any k block.
   kStreamK,
@@ -56,6 +59,9 @@ struct TiledConfig {
   int stages = 4;     ///< QSIZE: pipeline stages in shared memory
   int cluster_m = 1;  ///< CTAs of a cluster along M; they share (multicast) the B tile
   int cluster_n = 1;  ///< CTAs of a cluster along N; they share (multicast) the A tile
+  /// wgmma's 64-row operand is B instead of A, so bm has steps of 8 and bn of 64: for numbers of
+  /// rows of A of which steps of 64 would leave much empty. Tiles are transposed when stored.
+  bool swap = false;
   Schedule schedule = Schedule::kRows;
   int consumers = 2;  ///< consumer warpgroups
   int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
@@ -105,21 +111,27 @@ HGEMM_HOST_DEVICE constexpr TiledKernel with_probe(TiledKernel k) {
   return k;
 }
 
-inline constexpr int kMaxSplits = 16;
+inline constexpr int kMaxSplits = 32;
+/// Most CTAs of a cluster on any device (CUDA programming guide: portable cluster size).
+inline constexpr int kMaxClusterCtas = 8;
 /// Least k blocks of a stream-K share: a smaller one costs more to add up than it saves.
 inline constexpr int kMinStreamBlocks = 4;
 
 /// Output is staged per warp in boxes of 16 rows, one 128-byte swizzle atom wide, so that no warp
-/// waits for another one. Each warp has two boxes: one is filled while the other is stored.
+/// waits for another one. Each warp has two boxes: one is filled while the other is stored. With
+/// `swap` a box is transposed: it has 16 columns of D.
 inline constexpr int kStoreRows = 16;
 inline constexpr int kStoreBuffers = 2;
 
 // ---- Properties of the scheduler ----
 
 /// Whether parts of a tile from several CTAs are added in a workspace in memory, rather than in the
-/// shared memory of their cluster.
+/// shared memory of their cluster: by each of them a share (kSplitK), or all by one (kStreamK).
+HGEMM_HOST_DEVICE constexpr bool shares_sums(const TiledConfig& c) {
+  return c.scheduler == TileScheduler::kSplitK;
+}
 HGEMM_HOST_DEVICE constexpr bool adds_in_workspace(const TiledConfig& c) {
-  return c.scheduler == TileScheduler::kSplitK || c.scheduler == TileScheduler::kStreamK;
+  return shares_sums(c) || c.scheduler == TileScheduler::kStreamK;
 }
 HGEMM_HOST_DEVICE constexpr bool adds_in_cluster(const TiledConfig& c) {
   return c.scheduler == TileScheduler::kClusterSplitK;
@@ -142,6 +154,10 @@ HGEMM_HOST_DEVICE constexpr bool stores_by_tma(const TiledConfig& c) {
 HGEMM_HOST_DEVICE constexpr int multicast_size(const TiledConfig& c) {
   return c.cluster_m * c.cluster_n;
 }
+/// CTAs whose copies reach a CTA: those beside it along M or N, and itself.
+HGEMM_HOST_DEVICE constexpr int senders(const TiledConfig& c) {
+  return c.cluster_m + c.cluster_n - 1;
+}
 HGEMM_HOST_DEVICE constexpr int cluster_size(const TiledConfig& c) {
   return multicast_size(c) * (adds_in_cluster(c) ? c.splits : 1);
 }
@@ -154,11 +170,16 @@ HGEMM_HOST_DEVICE constexpr int threads_per_cta(const TiledConfig& c) {
 
 // ---- A consumer's part of a tile ----
 
+/// The tile as wgmma computes it: rows of its 64-row operand by rows of the other one. With `swap`
+/// it is the transposed tile of D.
+HGEMM_HOST_DEVICE constexpr int mma_rows(const TiledConfig& c) { return c.swap ? c.bn : c.bm; }
+HGEMM_HOST_DEVICE constexpr int mma_cols(const TiledConfig& c) { return c.swap ? c.bm : c.bn; }
+
 HGEMM_HOST_DEVICE constexpr int consumer_rows(const TiledConfig& c) {
-  return c.schedule == Schedule::kRows ? c.bm / c.consumers : c.bm;
+  return c.schedule == Schedule::kRows ? mma_rows(c) / c.consumers : mma_rows(c);
 }
 HGEMM_HOST_DEVICE constexpr int consumer_cols(const TiledConfig& c) {
-  return c.schedule == Schedule::kColumns ? c.bn / c.consumers : c.bn;
+  return c.schedule == Schedule::kColumns ? mma_cols(c) / c.consumers : mma_cols(c);
 }
 /// Consumers that read each stage.
 HGEMM_HOST_DEVICE constexpr int readers(const TiledConfig& c) {
@@ -170,6 +191,14 @@ HGEMM_HOST_DEVICE constexpr int mma_blocks(const TiledConfig& c) {
 }
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const TiledConfig& c) {
   return consumer_rows(c) * consumer_cols(c) / kWarpgroupThreads;
+}
+/// Whether the consumers fetch a CTA's first stage (common/first_stage.cuh). Not with PDL, where
+/// the copy engine can prepare while the kernel waits; nor where it takes consumers long to find
+/// their first tile; nor for the largest tiles, whose launches are long and whose consumers would
+/// spill.
+HGEMM_HOST_DEVICE constexpr bool threads_fetch_first(const TiledConfig& c) {
+  return !c.pdl && c.order != TileOrder::kHilbert && c.scheduler != TileScheduler::kStreamK &&
+         c.store != StorePath::kOverlapped && accumulators_per_thread(c) <= 128;
 }
 /// Bytes of fp32 sums in the workspace that a CTA leaves for another one to add.
 HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
@@ -192,6 +221,12 @@ HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const TiledKernel& k) {
     if (k.store == StorePath::kStaged) return k.consumers == 3 ? 88 : 104;
     return k.consumers == 1 && k.gemm.output == DataType::kFp32 ? 104 : 72;
   }
+  if (shares_sums(k)) {
+    if (k.consumers == 3) return 64;
+    if (k.consumers == 2) return k.ctas_per_sm > 1 ? 48 : 40;
+    return k.ctas_per_sm > 1 ? 40 : 88;
+  }
+  if (k.swap && k.scheduler == TileScheduler::kStreamK) return 88;
   if (k.store == StorePath::kStaged) return k.schedule == Schedule::kPingPong ? 56 : 48;
   return k.store == StorePath::kDirect ? 32 : 40;
 }
@@ -205,11 +240,23 @@ HGEMM_HOST_DEVICE constexpr int most_added_fp32_values(const TiledConfig& c) {
   return c.schedule == Schedule::kPingPong && c.store == StorePath::kDirect ? 136 : 168;
 }
 HGEMM_HOST_DEVICE constexpr bool adds_fp32_outputs(const TiledKernel& k) {
-  return k.gemm.output == DataType::kFp32 && adds_in_workspace(k);
+  return k.gemm.output == DataType::kFp32 && k.scheduler == TileScheduler::kStreamK;
 }
 HGEMM_HOST_DEVICE constexpr int entry_registers(const TiledConfig& c,
                                                 const DeviceLimits& limits = {}) {
   return entry_registers(threads_per_cta(c), c.ctas_per_sm, limits);
+}
+/// Registers that a consumer needs.
+HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
+  return accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k);
+}
+/// Whether the producer gives registers to the consumers (setmaxnreg), which delays the start by
+/// about 130 cycles (results/h200/probe.md). Not if consumers have as many as they need at kernel
+/// entry, and some for the compiler to choose from.
+HGEMM_HOST_DEVICE constexpr bool moves_registers(const TiledKernel& k) {
+  constexpr int kToSpare = 32;
+  return needed_registers(k) + kToSpare > entry_registers(k) &&
+         entry_registers(k) < DeviceLimits{}.max_registers_per_thread;
 }
 /// setmaxnreg targets. They share the registers with which the CTA was launched (entry registers x
 /// warpgroups); with one register more, setmaxnreg.inc waits forever. 40 + 2 * 232 = 24 + 2 * 240 =
@@ -219,19 +266,21 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const TiledConfig& c,
 ///
 /// Two consumers get 240 only for tiles that need it, because with 24 registers some producers
 /// spill.
-HGEMM_HOST_DEVICE constexpr bool moves_registers(const TiledConfig& c) {
-  return c.consumers > 1 || c.ctas_per_sm > 1;
-}
 HGEMM_HOST_DEVICE constexpr int consumer_registers(const TiledKernel& k) {
+  if (!moves_registers(k)) return entry_registers(k);
   if (k.ctas_per_sm > 1) return k.consumers == 1 ? 232 : 104;
-  if (k.consumers == 1) return 255;
   if (k.consumers == 3) return 160;
   // To find its work, the producer needs more than 24 registers.
   if (cuts_k(k) || is_dynamic(k)) return 232;
-  const int values = accumulators_per_thread(k) + waiting_registers(k);
-  return values > 232 - accumulator_reserve(k) ? 240 : 232;
+  return needed_registers(k) > 232 ? 240 : 232;
+}
+/// Registers within which ptxas 13.0 keeps a consumer: those of kernel entry if it adds up shares
+/// of tiles in the workspace (measured: beyond them it spills, whatever setmaxnreg says).
+HGEMM_HOST_DEVICE constexpr int usable_registers(const TiledKernel& k) {
+  return shares_sums(k) ? entry_registers(k) : consumer_registers(k);
 }
 HGEMM_HOST_DEVICE constexpr int producer_registers(const TiledKernel& k) {
+  if (!moves_registers(k)) return entry_registers(k);
   if (k.ctas_per_sm > 1) return 24;
   if (k.consumers == 3) return 32;
   return consumer_registers(k) == 240 ? 24 : 40;
@@ -268,13 +317,15 @@ HGEMM_HOST_DEVICE constexpr int box_cols(const TiledConfig& c) {
 
 // ---- Boxes of D ----
 
-/// Columns of a whole box.
+/// Columns of a whole box, as wgmma computes it.
 HGEMM_HOST_DEVICE constexpr int store_cols(const TiledKernel& k) {
   return kSwizzleBytes / element_bytes(k.gemm.output);
 }
 inline constexpr int kStoreBufferBytes = kStoreRows * kSwizzleBytes;
 HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const TiledConfig& c) {
-  return c.store == StorePath::kDirect ? 0 : c.consumers * 4 * kStoreBuffers * kStoreBufferBytes;
+  return c.store == StorePath::kDirect || shares_sums(c)
+             ? 0
+             : c.consumers * 4 * kStoreBuffers * kStoreBufferBytes;
 }
 /// Boxes in which a consumer's part of a tile is stored: 16 rows for each warp by up to
 /// store_cols() columns of each 64-row block. A box is a run of each thread's values. The last box

@@ -3,32 +3,35 @@
 #pragma once
 
 #include "common/cluster_sums.cuh"
+#include "common/first_stage.cuh"
 #include "common/ptx.cuh"
 #include "common/wgmma.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
+#include "tiled/split_sums.cuh"
 #include "tiled/store.cuh"
 #include "tiled/work.cuh"
 #include "tiled/workspace_sums.cuh"
 
 namespace hgemm {
 
-/// Issues the wgmmas of one stage for this consumer's part. Offsets are in descriptor units (16 B).
+/// Issues the wgmmas of one stage for this consumer's part: `rows` describes wgmma's 64-row
+/// operand, `cols` the other one. Offsets are in descriptor units (16 B).
 template <TiledKernel kKernel>
-__device__ __forceinline__ void multiply_stage(Accumulators<kKernel>& accumulators, u64 a, u64 b,
-                                               int accumulate) {
+__device__ __forceinline__ void multiply_stage(Accumulators<kKernel>& accumulators, u64 rows,
+                                               u64 cols, int accumulate) {
   constexpr int kCols = box_cols(kKernel);
   constexpr int kRowUnits = kCols * kInputBytes / 16;
 #pragma unroll
   for (int k = 0; k < kKernel.bk; k += kMmaK) {
     const int slab = k / kCols;
     const int k_units = k % kCols * kInputBytes / 16;
-    const u64 b_k = b + static_cast<u64>(slab * kKernel.bn * kRowUnits + k_units);
+    const u64 cols_k = cols + static_cast<u64>(slab * mma_cols(kKernel) * kRowUnits + k_units);
 #pragma unroll
     for (int block = 0; block < mma_blocks(kKernel); ++block) {
-      const u64 a_k =
-          a + static_cast<u64>((slab * kKernel.bm + block * kMmaM) * kRowUnits + k_units);
-      Wgmma<consumer_cols(kKernel), kKernel.gemm.input>::mma(accumulators[block], a_k, b_k,
+      const u64 rows_k =
+          rows + static_cast<u64>((slab * mma_rows(kKernel) + block * kMmaM) * kRowUnits + k_units);
+      Wgmma<consumer_cols(kKernel), kKernel.gemm.input>::mma(accumulators[block], rows_k, cols_k,
                                                              k > 0 ? 1 : accumulate);
     }
   }
@@ -46,6 +49,52 @@ __device__ __forceinline__ void settle(Accumulators<kKernel>& accumulators) {
   }
 }
 
+/// Sets the accumulators to zero, so that their registers are free before: wgmma's results are its
+/// inputs too, although it ignores them for a tile's first k block, so the compiler would keep them
+/// from one tile to the next.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void forget(Accumulators<kKernel>& accumulators) {
+#pragma unroll
+  for (int block = 0; block < mma_blocks(kKernel); ++block) {
+#pragma unroll
+    for (int i = 0; i < consumer_cols(kKernel) / 2; ++i) {
+      accumulators[block][i] = 0;
+    }
+  }
+}
+
+/// The consumers whose first stage is the CTA's first one: all, or the first of two that take
+/// turns.
+template <TiledKernel kKernel>
+inline constexpr int kFirstThreads =
+    (kKernel.schedule == Schedule::kPingPong ? 1 : kKernel.consumers) * kWarpgroupThreads;
+/// A named barrier; those below are the turns'.
+inline constexpr int kFirstStageBarrier = 3;
+
+/// For a consumer, before the barrier of all roles: fetches its share of the CTA's first stage, if
+/// the CTA has work. Returns whether it did.
+template <TiledKernel kKernel>
+__device__ __forceinline__ bool fetch_first_stage(const KernelParams& params,
+                                                  const TiledPipeline<kKernel>& pipeline,
+                                                  const Place<kKernel>& place, int number) {
+  const int thread = number * kWarpgroupThreads + static_cast<int>(threadIdx.x) % kWarpgroupThreads;
+  if (thread >= kFirstThreads<kKernel>) return false;
+  const TileGrid grid = tile_grid(extent_m<kKernel>(params), extent_n<kKernel>(params), kKernel);
+  const WorkList list = work_list<kKernel>(params, grid, place.part);
+  const Work work = list.at(0);
+  if (list.count == 0 || work.first == work.end) return false;
+  const TileOrigin origin = place.origin(tile_at(kKernel.order, kKernel.group, work.tile, grid));
+  const int k = work.first * kKernel.bk;
+  const int depth = extent_k<kKernel>(params);
+  fetch_slice<kKernel.bm, kKernel.bm, kKernel.bk, kFirstThreads<kKernel>>(
+      {params.a_pointer, extent_m<kKernel>(params), depth, leading_a<kKernel>(params)}, origin.m, 0,
+      k, pipeline.a_stage(0), thread);
+  fetch_slice<kKernel.bn, kKernel.bn, kKernel.bk, kFirstThreads<kKernel>>(
+      {params.b_pointer, extent_n<kKernel>(params), depth, leading_b<kKernel>(params)}, origin.n, 0,
+      k, pipeline.b_stage(0), thread);
+  return true;
+}
+
 /// One consumer warpgroup of a CTA, with its state.
 template <TiledKernel kKernel>
 struct Consumer {
@@ -54,40 +103,47 @@ struct Consumer {
   static constexpr int kStride =
       kPingPong ? 2 : 1;  ///< pieces of work from one of this consumer's own to its next one
   static constexpr int kRowUnits = box_cols(kKernel) * kInputBytes / 16;  ///< of descriptors
+  static constexpr int kRowsStageUnits =
+      (kKernel.swap ? b_stage_bytes(kKernel) : a_stage_bytes(kKernel)) / 16;
+  static constexpr int kColsStageUnits =
+      (kKernel.swap ? a_stage_bytes(kKernel) : b_stage_bytes(kKernel)) / 16;
 
   const KernelParams& params;
   const TiledPipeline<kKernel>& pipeline;
-  const u32 rank;      ///< among the CTAs that share fetched data
-  const int part;      ///< rank of the CTA among those that share a tile
+  const Place<kKernel> place;
   const int consumer;  ///< number of this one
   const TileGrid grid;
   const WorkList list;
   const int lane, warp;
-  const int part_row, part_col;  ///< start of this consumer's part within a tile
-  const u64 a_base, b_base;      ///< its descriptors in stage 0
+  const int part_row, part_col;  ///< start of this consumer's part within a tile, as wgmma has it
+  /// Descriptors of its part in stage 0: of wgmma's 64-row operand, and of the other one.
+  const u64 rows_base, cols_base;
+  const u32 sender;  ///< the CTA whose producer this lane tells of released stages
   const Turn<kPingPong> turn;
   Staging staging;
   typename TiledPipeline<kKernel>::State state{};
   bool is_last_tile = false;
 
   __device__ __forceinline__ Consumer(const KernelParams& kernel_params,
-                                      const TiledPipeline<kKernel>& ring, u32 cluster_rank,
-                                      int cta_part, int number)
+                                      const TiledPipeline<kKernel>& ring, const Place<kKernel>& cta,
+                                      int number)
       : params(kernel_params),
         pipeline(ring),
-        rank(cluster_rank),
-        part(cta_part),
+        place(cta),
         consumer(number),
         grid(tile_grid(extent_m<kKernel>(params), extent_n<kKernel>(params), kKernel)),
-        list(work_list<kKernel>(params, grid, part)),
+        list(work_list<kKernel>(params, grid, place.part)),
         lane(static_cast<int>(threadIdx.x) % 32),
         warp(static_cast<int>(threadIdx.x) / 32 % 4),
         part_row(kKernel.schedule == Schedule::kRows ? consumer * consumer_rows(kKernel) : 0),
         part_col(kKernel.schedule == Schedule::kColumns ? consumer * consumer_cols(kKernel) : 0),
-        a_base(smem_descriptor<kKernel.bk>(pipeline.a_stage(0)) +
-               static_cast<u64>(part_row * kRowUnits)),
-        b_base(smem_descriptor<kKernel.bk>(pipeline.b_stage(0)) +
-               static_cast<u64>(part_col * kRowUnits)),
+        rows_base(
+            smem_descriptor<kKernel.bk>(kKernel.swap ? pipeline.b_stage(0) : pipeline.a_stage(0)) +
+            static_cast<u64>(part_row * kRowUnits)),
+        cols_base(
+            smem_descriptor<kKernel.bk>(kKernel.swap ? pipeline.a_stage(0) : pipeline.b_stage(0)) +
+            static_cast<u64>(part_col * kRowUnits)),
+        sender(place.sender(lane)),
         turn(consumer),
         staging{pipeline.staging(consumer * 4 + warp)} {}
 
@@ -107,17 +163,19 @@ struct Consumer {
       ptx::mbarrier_wait(pipeline.full(stage), state.parity());
       (probe.lap(consumer_phase::kWaitFull), ...);
       if (is_first) {
-        origin = pipeline.read_origin(stage, rank, lane);
+        origin = pipeline.read_origin(stage, place.own_sender(), lane);
         (probe.ready(work.tile, origin), ...);
       }
       if constexpr (is_dynamic(kKernel)) {
-        if (is_last) is_last_tile = pipeline.read_origin(stage, rank, lane).n % 2 != 0;
+        if (is_last) {
+          is_last_tile = pipeline.read_origin(stage, place.own_sender(), lane).n % 2 != 0;
+        }
         origin.n &= ~1;
       }
-      const u64 a = a_base + static_cast<u32>(stage * (a_stage_bytes(kKernel) / 16));
-      const u64 b = b_base + static_cast<u32>(stage * (b_stage_bytes(kKernel) / 16));
+      const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
+      const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
       ptx::wgmma_fence();
-      multiply_stage<kKernel>(accumulators, a, b, !is_first);
+      multiply_stage<kKernel>(accumulators, rows, cols, !is_first);
       ptx::wgmma_commit_group();
       (probe.lap(consumer_phase::kMmaIssue), ...);
       if (kPingPong && is_last) turn.pass();
@@ -125,9 +183,9 @@ struct Consumer {
       ptx::wgmma_wait_group<kKernel.mma_depth>();
       (probe.lap(consumer_phase::kMmaWait), ...);
       if constexpr (kKernel.mma_depth == 0) {
-        pipeline.release(stage, lane);
+        pipeline.release(stage, lane, sender);
       } else {
-        if (!is_first) pipeline.release(previous_stage, lane);
+        if (!is_first) pipeline.release(previous_stage, lane, sender);
         previous_stage = stage;
       }
       state.advance();
@@ -136,7 +194,7 @@ struct Consumer {
     if constexpr (kKernel.mma_depth > 0) {
       ptx::wgmma_wait_group<0>();
       (probe.lap(consumer_phase::kMmaWait), ...);
-      pipeline.release(previous_stage, lane);
+      pipeline.release(previous_stage, lane, sender);
       (probe.lap(consumer_phase::kRelease), ...);
     }
     return origin;
@@ -150,31 +208,50 @@ struct Consumer {
 #pragma unroll
       for (int i = 0; i < accumulators_per_thread(kKernel); ++i) *value_at(accumulators, i) = 0;
     }
-    add_in_cluster<kKernel>(accumulators, pipeline, part, consumer);
-    return Slices<kKernel>(rank).origin(tile_at(kKernel.order, kKernel.group, work.tile, grid));
+    add_in_cluster<kKernel>(accumulators, pipeline, place.part, consumer, place.rank);
+    return place.origin(tile_at(kKernel.order, kKernel.group, work.tile, grid));
   }
 
-  /// For a tile whose K is cut in the workspace: leaves the sums there, or adds those of the
-  /// others. Returns whether the tile is complete.
+  /// For a tile whose K is cut evenly (kStreamK): leaves the sums in the workspace, or adds those
+  /// of the others. Returns whether the tile is complete.
   __device__ __forceinline__ bool add_parts_in_workspace(const Work& work,
                                                          Accumulators<kKernel>& accumulators) {
     const int reader = kPingPong ? 0 : consumer;
     if (work.parts < 0) {
-      leave_sums<kKernel>(accumulators, {params, work.slot, rank, reader, warp, lane}, lane);
+      leave_sums<kKernel>(accumulators, {params, work.slot, place.rank, reader, warp, lane}, lane);
       return false;
     }
     for (int slot = 0; slot < work.parts; ++slot) {
-      add_sums<kKernel>(accumulators, {params, work.slot + slot, rank, reader, warp, lane}, lane);
+      add_sums<kKernel>(accumulators, {params, work.slot + slot, place.rank, reader, warp, lane},
+                        lane);
     }
     return true;
+  }
+
+  /// Element of D with which this consumer warp's part of a tile begins.
+  __device__ __forceinline__ TileOrigin begin_of_warp(TileOrigin tile) const {
+    const int row = part_row + warp * kStoreRows;
+    return kKernel.swap ? TileOrigin{tile.m + part_col, tile.n + row}
+                        : TileOrigin{tile.m + row, tile.n + part_col};
+  }
+
+  /// For a tile that is cut into equal parts (kSplitK): leaves the sums of this part, and stores a
+  /// share of the tile.
+  __device__ __forceinline__ void share_sums(const Work& work,
+                                             const Accumulators<kKernel>& accumulators,
+                                             TileOrigin tile) const {
+    const int reader = kPingPong ? 0 : consumer;
+    const SplitSums<kKernel> sums(params, work, place.rank, reader * 4 + warp, lane);
+    sums.leave(accumulators, lane);
+    const auto [row, column] = begin_of_warp(tile);
+    sums.add_and_store(params, row, column, lane);
   }
 
   template <class... Probe>
   __device__ __forceinline__ void store(const Accumulators<kKernel>& accumulators,
                                         WaitingTile<kKernel>& waiting, TileOrigin origin,
                                         Probe&... probe) {
-    const int row = origin.m + part_row + warp * kStoreRows;
-    const int column = origin.n + part_col;
+    const auto [row, column] = begin_of_warp(origin);
     if constexpr (kKernel.store == StorePath::kDirect) {
       store_direct<kKernel>(accumulators, params, row, column, lane);
     } else if constexpr (kOverlapped) {
@@ -183,7 +260,7 @@ struct Consumer {
       // make ptxas 13.0 give consumers the registers of kernel entry, and spill.)
       if (is_last_tile) waiting.store(params, staging, true, lane);
     } else {
-      store_staged<kKernel>(accumulators, params, staging, row, column, part, lane, probe...);
+      store_staged<kKernel>(accumulators, params, staging, row, column, place.part, lane, probe...);
     }
   }
 };
@@ -192,10 +269,10 @@ struct Consumer {
 /// tile.
 template <TiledKernel kKernel, class... Probe>
 __device__ __forceinline__ void consume(const KernelParams& params,
-                                        const TiledPipeline<kKernel>& pipeline, u32 rank, int part,
-                                        int number, Probe... probe) {
+                                        const TiledPipeline<kKernel>& pipeline,
+                                        const Place<kKernel>& place, int number, Probe... probe) {
   using C = Consumer<kKernel>;
-  C consumer(params, pipeline, rank, part, number);
+  C consumer(params, pipeline, place, number);
   Accumulators<kKernel> accumulators;
   [[maybe_unused]] WaitingTile<kKernel> waiting;
   for (int index = C::kPingPong ? number : 0; index < consumer.list.count && !consumer.is_last_tile;
@@ -207,11 +284,16 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       consumer.state.skip(other.end - other.first);
     }
     (probe.begin_tile(work.tile), ...);
+    if constexpr (shares_sums(kKernel)) forget<kKernel>(accumulators);
     TileOrigin origin = consumer.multiply(work, accumulators, waiting, probe...);
     (probe.end_main_loop(work.tile), ...);
     settle<kKernel>(accumulators);
     if constexpr (adds_in_cluster(kKernel)) {
       origin = consumer.add_parts_of_cluster(work, accumulators);
+    }
+    if constexpr (shares_sums(kKernel)) {
+      consumer.share_sums(work, accumulators, origin);
+      continue;
     }
     if constexpr (adds_in_workspace(kKernel)) {
       if (!consumer.add_parts_in_workspace(work, accumulators)) continue;

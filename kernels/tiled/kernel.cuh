@@ -4,8 +4,8 @@
 // One producer warpgroup fills shared-memory stages by TMA. 1 to 3 consumer warpgroups multiply
 // them with wgmma and write D; each has its own rows or columns of the tile, or takes whole tiles
 // in turn. CTAs of a cluster share operands: CTAs side by side along M read the same B tile, along
-// N the same A tile; each fetches its share and multicasts it. Alternatively, each CTA of a cluster
-// has a part of one tile's K, and the cluster adds up (common/cluster_sums.cuh).
+// N the same A tile; each fetches its share and multicasts it. CTAs of a cluster may also have
+// parts of one tile's K, and add up (common/cluster_sums.cuh).
 //
 // Where to read on: config.h has the configs, rules.h their validity, tile_scheduler.h the order of
 // tiles, producer.cuh and consumer.cuh the roles, pipeline.cuh their synchronisation, store.cuh the
@@ -63,13 +63,14 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
 /// The producer warpgroup, of which one warp copies.
 template <TiledKernel kKernel, class... Probe>
 __device__ __forceinline__ void run_producers(const KernelParams& params,
-                                              const TiledPipeline<kKernel>& pipeline, u32 rank,
-                                              int part, int warp, int lane, Probe&... probe) {
+                                              const TiledPipeline<kKernel>& pipeline,
+                                              const Place<kKernel>& place, int warp, int lane,
+                                              Probe&... probe) {
   if constexpr (moves_registers(kKernel)) ptx::setmaxnreg_dec<producer_registers(kKernel)>();
   if (warp == 0) {
-    LookAhead<kKernel> ahead(params, part, lane);
+    LookAhead<kKernel> ahead(params, place.part, lane);
     if constexpr (kKernel.pdl) {
-      if (lane == 0 && ahead.list.count > 0) prefetch<kKernel>(params, ahead, rank);
+      if (lane == 0 && ahead.list.count > 0) prefetch<kKernel>(params, ahead, place);
       __syncwarp();
     }
     meet<kKernel>();
@@ -77,10 +78,10 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
     (probe.begin_role(), ...);
     typename TiledPipeline<kKernel>::State state;
     if constexpr (is_dynamic(kKernel)) {
-      if (lane == 0) produce_dynamic<kKernel>(params, pipeline, ahead.grid, state, rank);
+      if (lane == 0) produce_dynamic<kKernel>(params, pipeline, ahead.grid, state, place);
       __syncwarp();
     } else {
-      produce<kKernel>(params, pipeline, ahead, state, rank, lane, probe.watch()...);
+      produce<kKernel>(params, pipeline, ahead, state, place, lane, probe.watch()...);
     }
     (probe.end_role(), ...);
     // A peer may not yet have received what this CTA multicast, or not yet released it to this
@@ -117,21 +118,26 @@ __device__ __forceinline__ void tiled_gemm(const KernelParams& params, Probe... 
   const int lane = static_cast<int>(threadIdx.x) % 32;
   // Broadcast from lane 0, so that the compiler knows that the role is uniform in the warp.
   const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 32, 0);
-  const u32 cluster_rank = cluster_size(kKernel) > 1 ? ptx::cluster_rank() : 0;
-  // The rank is among the CTAs that share fetched data; the part is among those that share a tile.
-  const u32 rank = adds_in_cluster(kKernel) ? 0 : cluster_rank;
-  const int part = adds_in_cluster(kKernel) ? static_cast<int>(cluster_rank) : 0;
+  const Place<kKernel> place(cluster_size(kKernel) > 1 ? ptx::cluster_rank() : 0);
 
   (probe.entered(), ...);
-  prepare<kKernel>(params, pipeline, warp, lane, part);
+  prepare<kKernel>(params, pipeline, warp, lane, place.part);
   if (warp < 4) {
-    run_producers<kKernel>(params, pipeline, rank, part, warp, lane, probe...);
+    run_producers<kKernel>(params, pipeline, place, warp, lane, probe...);
   } else {
+    [[maybe_unused]] bool has_fetched = false;
+    if constexpr (threads_fetch_first(kKernel)) {
+      has_fetched = fetch_first_stage<kKernel>(params, pipeline, place, warp / 4 - 1);
+    }
     meet<kKernel>();
     (probe.synced(), ...);
     if constexpr (moves_registers(kKernel)) ptx::setmaxnreg_inc<consumer_registers(kKernel)>();
     (probe.begin_role(), ...);
-    consume<kKernel>(params, pipeline, rank, part, warp / 4 - 1, probe.watch()...);
+    if (has_fetched) {
+      await_fetched();
+      ptx::named_barrier_sync<kFirstThreads<kKernel>>(kFirstStageBarrier);
+    }
+    consume<kKernel>(params, pipeline, place, warp / 4 - 1, probe.watch()...);
   }
   if (warp != 0) {
     (probe.end_role(), ...);  // the producer's role ended before it awaited the readers

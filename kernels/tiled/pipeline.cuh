@@ -18,7 +18,7 @@ struct TileOrigin {
 template <TiledKernel kKernel>
 struct TiledPipeline : Pipeline<kKernel> {
   using Base = Pipeline<kKernel>;
-  using Base::kLayout, Base::kSharers, Base::smem, Base::smem_base, Base::empty;
+  using Base::kLayout, Base::kSenders, Base::smem, Base::smem_base, Base::empty;
   using typename Base::State;
 
   __device__ __forceinline__ explicit TiledPipeline(unsigned char* shared) : Base(shared) {}
@@ -38,10 +38,10 @@ struct TiledPipeline : Pipeline<kKernel> {
   __device__ __forceinline__ u32 next_full() const { return next() + 8; }
   __device__ __forceinline__ u32 next_empty() const { return next() + 16; }
 
-  /// For a consumer warp. The lane that later releases the stage to this CTA's producer reads it,
-  /// so that its own arrival orders the read before the next write (and racecheck sees that).
-  __device__ __forceinline__ TileOrigin read_origin(int stage, u32 rank, int lane) const {
-    const int reader = kSharers == 1 ? 0 : static_cast<int>(rank);
+  /// For a consumer warp. `reader`: the lane that later releases the stage to this CTA's producer
+  /// reads it, so that its own arrival orders the read before the next write (and racecheck sees
+  /// that).
+  __device__ __forceinline__ TileOrigin read_origin(int stage, int reader, int lane) const {
     TileOrigin at{};
     if (lane == reader) at = origin(stage);
     return {__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader)};
@@ -50,7 +50,7 @@ struct TiledPipeline : Pipeline<kKernel> {
   /// One thread calls it once, before any other use; a CTA or cluster barrier must follow.
   __device__ __forceinline__ void init() const {
     Base::init_stages();
-    if constexpr (is_dynamic(kKernel) && kSharers > 1) {
+    if constexpr (is_dynamic(kKernel) && kSenders > 1) {
       ptx::mbarrier_init(next_full(), 1);
       ptx::mbarrier_init(next_empty(), 1);
     }

@@ -57,37 +57,47 @@ struct LookAhead {
 /// times as long (measured). The share of a tile in a later wave is not prefetched.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void prefetch(const KernelParams& params,
-                                         const LookAhead<kKernel>& ahead, u32 rank) {
-  const Slices<kKernel> slices(rank);
-  const TileOrigin origin = slices.origin(ahead.tile);
+                                         const LookAhead<kKernel>& ahead,
+                                         const Place<kKernel>& place) {
+  const TileOrigin origin = place.origin(ahead.tile);
   const int first = ahead.work.first;
   const int end = min(ahead.work.end, first + kPrefetchRounds * kKernel.stages);
 #pragma unroll 1
   for (int k_block = first + ahead.tile.n; k_block < end; k_block += ahead.grid.n) {
     prefetch_slice<a_slice_rows(kKernel), kKernel.bk>(params.a, k_block * kKernel.bk,
-                                                      origin.m + slices.a_row());
+                                                      origin.m + place.a_row());
   }
 #pragma unroll 1
   for (int k_block = first + ahead.tile.m; k_block < end; k_block += ahead.grid.m) {
     prefetch_slice<b_slice_rows(kKernel), kKernel.bk>(params.b, k_block * kKernel.bk,
-                                                      origin.n + slices.b_row());
+                                                      origin.n + place.b_row());
   }
 }
 
 /// For one lane: sets the number of bytes that the stage waits for, and copies this CTA's slices
-/// into it, for all CTAs that share the tile.
+/// into it, for all CTAs that share the tile. `is_first`: of the CTA; the consumers may fetch it.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void load_stage(const KernelParams& params,
                                            const TiledPipeline<kKernel>& pipeline,
-                                           const Slices<kKernel>& slices, TileOrigin origin,
-                                           int stage, int k) {
-  // A shared tile is shared by the whole cluster.
-  constexpr unsigned short kMask = (1 << multicast_size(kKernel)) - 1;
+                                           const Place<kKernel>& place, TileOrigin origin,
+                                           int stage, int k, bool is_first) {
+  if (threads_fetch_first(kKernel) && is_first) {
+    ptx::mbarrier_arrive(pipeline.full(stage));
+    return;
+  }
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel));
   load_slice<kKernel.bm, a_slice_rows(kKernel), kKernel.bk, kKernel.a_hint>(
-      params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, slices.a_row(), kMask);
+      params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_row(),
+      place.a_mask());
   load_slice<kKernel.bn, b_slice_rows(kKernel), kKernel.bk, kKernel.b_hint>(
-      params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, slices.b_row(), kMask);
+      params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_row(),
+      place.b_mask());
+}
+
+/// Whether a ring's position is the first of all.
+template <int kStages>
+__device__ __forceinline__ bool is_first(const PipelineState<kStages>& state) {
+  return state.round == 0 && state.stage == 0;
 }
 
 /// The producer warp. Lane 0 issues all copies; its `state` ends past the last one.
@@ -95,17 +105,15 @@ template <TiledKernel kKernel, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
                                         const TiledPipeline<kKernel>& pipeline,
                                         LookAhead<kKernel>& ahead,
-                                        typename TiledPipeline<kKernel>::State& state, u32 rank,
-                                        int lane, Probe... probe) {
-  const Slices<kKernel> slices(rank);
-
+                                        typename TiledPipeline<kKernel>::State& state,
+                                        const Place<kKernel>& place, int lane, Probe... probe) {
 #pragma unroll 1
   for (int index = 0; index < ahead.list.count; ++index) {
     const int source = index % 32;
     if (source == 0 && index > 0) ahead.look(index, lane);
     const TileCoord tile = {__shfl_sync(~0u, ahead.tile.m, source),
                             __shfl_sync(~0u, ahead.tile.n, source)};
-    const TileOrigin origin = slices.origin(tile);
+    const TileOrigin origin = place.origin(tile);
     const int first = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.first, source) * kKernel.bk : 0;
     const int end = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.end, source) * kKernel.bk
                                     : extent_k<kKernel>(params);
@@ -117,7 +125,7 @@ __device__ __forceinline__ void produce(const KernelParams& params,
         if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
         (probe.lap(producer_phase::kWaitEmpty), ...);
         if (k == first) pipeline.origin(stage) = origin;
-        load_stage<kKernel>(params, pipeline, slices, origin, stage, k);
+        load_stage<kKernel>(params, pipeline, place, origin, stage, k, is_first(state));
         state.advance();
         (probe.lap(producer_phase::kIssue), ...);
       }
@@ -179,8 +187,8 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
                                                 const TiledPipeline<kKernel>& pipeline,
                                                 TileGrid grid,
                                                 typename TiledPipeline<kKernel>::State& state,
-                                                u32 rank) {
-  const Slices<kKernel> slices(rank);
+                                                const Place<kKernel>& place) {
+  const u32 rank = place.rank;
   constexpr bool kShared = multicast_size(kKernel) > 1;
   const int cluster = static_cast<int>(blockIdx.x) / cluster_size(kKernel);
   TileQueue<kKernel> queue{params.flags, grid.tiles(),
@@ -192,7 +200,7 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
     u32 next = 0;
     if (!kShared || rank == 0) answer = queue.ask();
     const TileOrigin origin =
-        slices.origin(tile_at(kKernel.order, kKernel.group, static_cast<int>(tile), grid));
+        place.origin(tile_at(kKernel.order, kKernel.group, static_cast<int>(tile), grid));
 #pragma unroll 1
     for (int k = 0; k < extent_k<kKernel>(params); k += kKernel.bk) {
       const int stage = state.stage;
@@ -210,7 +218,7 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
         const bool ends = is_last && next >= static_cast<u32>(grid.tiles());
         pipeline.origin(stage) = {origin.m, origin.n | (ends ? 1 : 0)};
       }
-      load_stage<kKernel>(params, pipeline, slices, origin, stage, k);
+      load_stage<kKernel>(params, pipeline, place, origin, stage, k, is_first(state));
       state.advance();
     }
     tile = next;

@@ -29,8 +29,11 @@ enum class TiledRule : unsigned char {
   kSharedMemory,
   kTypes,
   kOverlap,
+  kSwap,
   kSplits,
   kClusterSplit,
+  kSplitStore,
+  kPdl,
   kMemoryHint,
   kCtasPerSm,
   kSms,
@@ -39,18 +42,29 @@ enum class TiledRule : unsigned char {
   kExtents,
 };
 
-HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
+// Tables of texts are local, because NVRTC would put one at namespace scope into every cubin.
+struct TiledRuleEntry {
+  TiledRule rule;
+  const char *name, *reason;
+};
+template <int kCount>
+HGEMM_HOST_DEVICE constexpr RuleText text_among(const TiledRuleEntry (&entries)[kCount],
+                                                TiledRule rule, RuleText otherwise) {
+  for (const TiledRuleEntry& entry : entries) {
+    if (entry.rule == rule) return {entry.name, entry.reason};
+  }
+  return otherwise;
+}
+
+/// Of the rules about what a CTA multiplies and what it needs for that; otherwise `otherwise`.
+HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText otherwise) {
   using Rule = TiledRule;
-  // Local, because NVRTC would put a table at namespace scope into every cubin.
-  struct Entry {
-    Rule rule;
-    const char *name, *reason;
-  };
-  constexpr Entry kTexts[] = {
+  constexpr TiledRuleEntry kTexts[] = {
       {Rule::kValid, "valid", "the kernel can be built and launched"},
-      {Rule::kTileM, "tile_m", "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows)"},
+      {Rule::kTileM, "tile_m",
+       "bm must be a multiple of 64, in 64..384 (wgmma has 64 rows); with swap bn must"},
       {Rule::kTileN, "tile_n",
-       "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16)"},
+       "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16); with swap bm must"},
       {Rule::kTileK, "tile_k",
        "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs)"},
       {Rule::kStages, "stages",
@@ -59,8 +73,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "1, 2 or 3 consumer warpgroups (4 would leave 104 registers a thread)"},
       {Rule::kConsumerShare, "consumer_share",
        "coop: bm must split into whole 64-row blocks per consumer; cols: two or three consumers, "
-       "and bn into multiples of 8; pp: two consumers, of a CTA with many tiles"},
-      {Rule::kCluster, "cluster", "cluster must be 1x1, 2x1 or 1x2"},
+       "and bn into multiples of 8 (with swap the other way round); pp: two consumers, of a CTA "
+       "with many tiles"},
+      {Rule::kCluster, "cluster",
+       "a cluster has 1, 2, 4 or 8 CTAs along M and along N, and at most 8 in all, with the parts "
+       "of scheduler csplit (portable cluster size, CUDA programming guide)"},
       {Rule::kMulticastSlice, "multicast_slice",
        "a multicast tile needs 8 rows (a swizzle atom) for each CTA of its cluster"},
       {Rule::kMmaDepth, "mma_depth", "0 or 1 wgmma groups may stay in flight"},
@@ -70,7 +87,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "accumulators, and with the overlapped store the tile that waits, must leave a consumer "
        "thread 40 registers for the rest, 32 with the direct store, 48 with the staged one (56 in "
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
-       "one consumer) (measured with ptxas 13.0: one step of bn more spills)"},
+       "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
+       "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills)"},
       {Rule::kFp32Sums, "fp32_sums",
        "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
        "accumulators a thread of two consumers on an SM (136 of ping-pong ones with direct "
@@ -80,16 +98,30 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "ptxas error C7602)"},
       {Rule::kSharedMemory, "shared_memory",
        "stages, output staging and barriers must fit one CTA's limit"},
+  };
+  return text_among(kTexts, rule, otherwise);
+}
+
+HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
+  using Rule = TiledRule;
+  constexpr TiledRuleEntry kTexts[] = {
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
       {Rule::kOverlap, "overlap",
        "an overlapped store needs a next tile, and leaves no registers for sums of parts of K: it "
        "goes with scheduler persist or dynamic"},
+      {Rule::kSwap, "swap",
+       "with swap the tile is transposed in shared memory: the store is tma, staged or overlap, "
+       "unless parts of K are added in memory (split)"},
       {Rule::kSplits, "splits",
-       "scheduler split cuts K into 2..16 parts, csplit into 2..8 (a portable cluster); other "
+       "scheduler split cuts K into 2..32 parts, csplit into 2..8 (a portable cluster); other "
        "schedulers do not cut it so"},
       {Rule::kClusterSplit, "cluster_split",
-       "with scheduler csplit the cluster is the parts of one tile: it goes with cluster 1x1, the "
-       "tma or staged store and consumers that share the tile"},
+       "scheduler csplit goes with the tma or staged store and consumers that share the tile"},
+      {Rule::kSplitStore, "split_store",
+       "with scheduler split CTAs store shares of a tile from registers: store direct or staged"},
+      {Rule::kPdl, "pdl",
+       "CTAs that wait for one another in memory (split, stream) are launched cooperatively, which "
+       "does not overlap with the kernel before (measured on H200, driver 580): no pdl"},
       {Rule::kMemoryHint, "memory_hint",
        "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct and staged "
        "stores take no hint"},
@@ -97,11 +129,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "1 or 2 CTAs per SM, and 2 with at most two consumers each"},
       {Rule::kSms, "sms",
        "a persistent kernel with one CTA on an SM can leave SMs free: at most 1024, and one for "
-       "each CTA of a cluster; few only where whole tiles come in waves, with scheduler persist or "
-       "dynamic"},
+       "each CTA of a cluster; few only with scheduler persist or dynamic"},
       {Rule::kDynamic, "dynamic",
        "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at most "
-       "two consumers; and ping-pong ones must know beforehand which tiles are theirs"},
+       "two consumers; it tells the tile to at most one other CTA of its cluster; and ping-pong "
+       "consumers must know beforehand which tiles are theirs"},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
        "along K or taken from a queue or packed, and need a producer with more than 24 registers "
@@ -111,10 +143,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
        "of packing demands it"},
   };
-  for (const Entry& entry : kTexts) {
-    if (entry.rule == rule) return {entry.name, entry.reason};
-  }
-  return {"?", "?"};
+  return text_among(kTexts, rule, tile_rule_text(rule, {"?", "?"}));
 }
 
 /// Why a kernel cannot compute a problem of its types, or nullptr.
@@ -143,54 +172,66 @@ HGEMM_HOST_DEVICE constexpr bool sms_are_valid(const TiledConfig& c) {
   return c.sms >= cluster_size(c) && c.sms <= kMaxSms;
 }
 
+HGEMM_HOST_DEVICE constexpr bool cluster_is_valid(const TiledConfig& c) {
+  const auto is_power = [](int ctas) { return ctas == 1 || ctas == 2 || ctas == 4 || ctas == 8; };
+  return is_power(c.cluster_m) && is_power(c.cluster_n) && cluster_size(c) <= kMaxClusterCtas;
+}
+
 /// The first rule that the kernel breaks, or kValid. Every kernel that is valid must compile
 /// without a spill; tests check it.
 HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
                                                   const DeviceLimits& limits = {}) {
   using Rule = TiledRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
-  if (k.bm < kMmaM || k.bm > 384 || k.bm % kMmaM != 0) return Rule::kTileM;
-  if (k.bn < 8 || k.bn > 256 || k.bn % 8 != 0) return Rule::kTileN;
+  if (mma_rows(k) < kMmaM || mma_rows(k) > 384 || mma_rows(k) % kMmaM != 0) return Rule::kTileM;
+  if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;
   if (k.bk != 32 && k.bk != 64 && k.bk != 128) return Rule::kTileK;
   if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
   if (k.stages < 2 + k.mma_depth || k.stages > kMaxStages) return Rule::kStages;
   if (k.consumers < 1 || k.consumers > 3) return Rule::kConsumers;
-  if (k.schedule == Schedule::kRows && k.bm % (kMmaM * k.consumers) != 0) {
+  if (k.schedule == Schedule::kRows && mma_rows(k) % (kMmaM * k.consumers) != 0) {
     return Rule::kConsumerShare;
   }
   if (k.schedule != Schedule::kRows && k.consumers < 2) return Rule::kConsumerShare;
-  if (k.schedule == Schedule::kColumns && k.bn % (8 * k.consumers) != 0) {
+  if (k.schedule == Schedule::kColumns && mma_cols(k) % (8 * k.consumers) != 0) {
     return Rule::kConsumerShare;
   }
   if (k.schedule == Schedule::kPingPong &&
       (k.consumers != 2 || k.scheduler == TileScheduler::kSingle)) {
     return Rule::kConsumerShare;
   }
-  if (k.cluster_m < 1 || k.cluster_n < 1 || multicast_size(k) > 2) return Rule::kCluster;
-  if (k.bn < kSwizzleRows * k.cluster_m) return Rule::kMulticastSlice;
+  const bool in_parts = k.scheduler == TileScheduler::kSplitK || adds_in_cluster(k);
+  const int most_splits = adds_in_cluster(k) ? kMaxClusterSplits : kMaxSplits;
+  if (in_parts ? (k.splits < 2 || k.splits > most_splits) : k.splits != 1) return Rule::kSplits;
+  if (!cluster_is_valid(k)) return Rule::kCluster;
+  if (k.bn < kSwizzleRows * k.cluster_m || k.bm < kSwizzleRows * k.cluster_n) {
+    return Rule::kMulticastSlice;
+  }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
   if (k.store == StorePath::kOverlapped && k.scheduler != TileScheduler::kPersistent &&
       !is_dynamic(k)) {
     return Rule::kOverlap;
   }
-  const bool in_parts = k.scheduler == TileScheduler::kSplitK || adds_in_cluster(k);
-  const int most_splits = adds_in_cluster(k) ? kMaxClusterSplits : kMaxSplits;
-  if (in_parts ? (k.splits < 2 || k.splits > most_splits) : k.splits != 1) return Rule::kSplits;
-  if (adds_in_cluster(k) && (multicast_size(k) != 1 || k.store == StorePath::kDirect ||
-                             k.schedule == Schedule::kPingPong)) {
+  if (adds_in_cluster(k) && (k.store == StorePath::kDirect || k.schedule == Schedule::kPingPong)) {
     return Rule::kClusterSplit;
+  }
+  if (shares_sums(k)) {
+    if (k.store != StorePath::kDirect && k.store != StorePath::kStaged) return Rule::kSplitStore;
+  } else if (k.swap && k.store == StorePath::kDirect) {
+    return Rule::kSwap;
   }
   if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2 || k.ctas_per_sm * k.consumers > 4) {
     return Rule::kCtasPerSm;
   }
   if (!sms_are_valid(k)) return Rule::kSms;
-  if (is_dynamic(k) && (k.schedule == Schedule::kPingPong || producer_registers(k) < 40)) {
+  if (is_dynamic(k) &&
+      (k.schedule == Schedule::kPingPong || multicast_size(k) > 2 || producer_registers(k) < 40)) {
     return Rule::kDynamic;
   }
+  if (k.pdl && adds_in_workspace(k)) return Rule::kPdl;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
-  if (accumulators_per_thread(k) + waiting_registers(k) >
-      consumer_registers(k) - accumulator_reserve(k)) {
+  if (needed_registers(k) > usable_registers(k)) {
     return Rule::kAccumulators;
   }
   if (adds_fp32_outputs(k) && accumulators_per_thread(k) > most_added_fp32_values(k)) {

@@ -17,14 +17,22 @@ using Accumulators = float[mma_blocks(kKernel)][consumer_cols(kKernel) / 2];
 template <DataType kType>
 struct OutputPair {
   using Bits = u32;
+  using Element = unsigned short;
   static __device__ __forceinline__ Bits of(float low, float high) {
     return ptx::pack<kType>(low, high);
+  }
+  static __device__ __forceinline__ Element first(Bits pair) { return static_cast<Element>(pair); }
+  static __device__ __forceinline__ Element second(Bits pair) {
+    return static_cast<Element>(pair >> 16);
   }
 };
 template <>
 struct OutputPair<DataType::kFp32> {
   using Bits = float2;
+  using Element = float;
   static __device__ __forceinline__ Bits of(float low, float high) { return {low, high}; }
+  static __device__ __forceinline__ Element first(Bits pair) { return pair.x; }
+  static __device__ __forceinline__ Element second(Bits pair) { return pair.y; }
 };
 
 /// Stores directly to memory, two elements per store. It needs no shared memory, which leaves room
@@ -55,8 +63,55 @@ __device__ __forceinline__ void store_direct(const Accumulators<kKernel>& accumu
   }
 }
 
+/// Stores two neighbouring elements of a row of D. With the staged store path D may begin and end
+/// anywhere; otherwise N is even (why_unsupported), and a pair is inside or outside as a whole.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.output>::Bits pair,
+                                           const KernelParams& params, int row, int column) {
+  using Pair = OutputPair<kKernel.gemm.output>;
+  if (row >= extent_m<kKernel>(params) || column >= extent_n<kKernel>(params)) return;
+  const u64 element = static_cast<u64>(row) * static_cast<u64>(leading_d<kKernel>(params)) +
+                      static_cast<u64>(column);
+  if constexpr (kKernel.store != StorePath::kStaged) {
+    static_cast<typename Pair::Bits*>(params.d_pointer)[element / 2] = pair;
+  } else {
+    auto* const d = static_cast<typename Pair::Element*>(params.d_pointer) + element;
+    d[0] = Pair::first(pair);
+    if (column + 1 < extent_n<kKernel>(params)) d[1] = Pair::second(pair);
+  }
+}
+
+/// Stores a group, 16 rows by 8 columns of the tile as wgmma computes it, from a warp's registers.
+/// (row, column): where it begins in D.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void store_group(const float (&values)[4], const KernelParams& params,
+                                            int row, int column, int lane) {
+  constexpr DataType kType = kKernel.gemm.output;
+  using Pair = OutputPair<kType>;
+  if constexpr (kKernel.swap && kType == DataType::kFp32) {
+    auto* const d = static_cast<float*>(params.d_pointer);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int r = row + 2 * (lane % 4) + i % 2;
+      const int c = column + i / 2 * 8 + lane / 4;
+      if (r >= extent_m<kKernel>(params) || c >= extent_n<kKernel>(params)) continue;
+      d[static_cast<u64>(r) * static_cast<u64>(leading_d<kKernel>(params)) + static_cast<u64>(c)] =
+          values[i];
+    }
+  } else {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      auto pair = Pair::of(values[2 * half], values[2 * half + 1]);
+      if constexpr (kKernel.swap) pair = ptx::transposed(pair);
+      const int along = half * 8;
+      store_pair<kKernel>(pair, params, row + (kKernel.swap ? 0 : along) + lane / 4,
+                          column + (kKernel.swap ? along : 0) + 2 * (lane % 4));
+    }
+  }
+}
+
 /// How a warp's part of a tile is divided into boxes of kStoreRows rows for the copy engine: boxes
-/// of store_cols(kKernel) columns, and a narrower one for the rest.
+/// of store_cols(kKernel) columns, and a narrower one for the rest. (As wgmma computes the tile.)
 template <TiledKernel kKernel>
 struct StoreBoxes {
   static constexpr int kPerBlock = boxes_per_block(kKernel);
@@ -134,6 +189,38 @@ __device__ __forceinline__ void stage_box(const u32* words, u32 target, int lane
   }
 }
 
+/// Writes one warp's box transposed to shared memory: a row of the box, of kStoreRows elements, for
+/// each of kCols columns, without swizzle.
+///
+/// 16-bit elements are written by stmatrix: lane l addresses row l % 8 of the first (l < 16) or
+/// second group of 8 columns, and in it the first or second 8 elements. fp32 elements are written
+/// one by one, as each lane holds them.
+template <TiledKernel kKernel, int kCols>
+__device__ __forceinline__ void stage_box_transposed(const u32* words, u32 target, int lane) {
+  constexpr int kBytes = element_bytes(kKernel.gemm.output);
+  constexpr int kRowBytes = kStoreRows * kBytes;
+#pragma unroll
+  for (int group = 0; group < kCols / 8; group += kBytes == 4 ? 1 : 2) {
+    if constexpr (kBytes == 4) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = group * 8 + 2 * (lane % 4) + i % 2;
+        ptx::store_shared(target + static_cast<u32>(row * kRowBytes + (i / 2 * 8 + lane / 4) * 4),
+                          __uint_as_float(words[group * 4 + i]));
+      }
+    } else {
+      const int row = (group + lane / 16) * 8 + lane % 8;
+      const u32 address = target + static_cast<u32>(row * kRowBytes + lane / 8 % 2 * 16);
+      const u32* const r = words + group * 2;
+      if (group + 1 < kCols / 8) {
+        ptx::stmatrix_x4_transposed(address, r[0], r[1], r[2], r[3]);
+      } else {  // an odd last group: lanes 16..31 address nothing
+        ptx::stmatrix_x2_transposed(address, r[0], r[1]);
+      }
+    }
+  }
+}
+
 /// The staging of one warp: kStoreBuffers buffers, used in turn. One is filled while the copy
 /// engine stores the other.
 struct Staging {
@@ -141,7 +228,8 @@ struct Staging {
   int buffer = 0;  ///< the next to fill
 };
 
-/// Stores box kBox of a warp's part, which begins at (row, column) of D.
+/// Stores box kBox of a warp's part, which begins at (row, column) of D. With `swap` the rows of
+/// the box are columns of D.
 template <TiledKernel kKernel, int kBox, class... Probe>
 __device__ __forceinline__ void store_box(const u32* words, const KernelParams& params,
                                           Staging& staging, int row, int column, int lane,
@@ -149,19 +237,29 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   using Boxes = StoreBoxes<kKernel>;
   constexpr int kCols = Boxes::cols(kBox);
   const TensorMap& map = kCols == store_cols(kKernel) ? params.d : params.d_tail;
-  const int box_row = row + Boxes::block(kBox) * kMmaM;
-  const int box_column = column + Boxes::column(kBox);
+  const int of_rows = Boxes::block(kBox) * kMmaM;
+  const int of_cols = Boxes::column(kBox);
+  const int box_row = row + (kKernel.swap ? of_cols : of_rows);
+  const int box_column = column + (kKernel.swap ? of_rows : of_cols);
   const u32 target = staging.base + static_cast<u32>(staging.buffer * kStoreBufferBytes);
   // The copy that last read this buffer must be complete. Only lane 0, which issued it, can wait
   // for it; the other lanes wait for lane 0.
   if (stores_by_tma(kKernel) && lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
   __syncwarp();
   (probe.begin_staging(), ...);
-  stage_box<kKernel, kCols>(words, target, lane);
+  if constexpr (kKernel.swap) {
+    stage_box_transposed<kKernel, kCols>(words, target, lane);
+  } else {
+    stage_box<kKernel, kCols>(words, target, lane);
+  }
   if constexpr (!stores_by_tma(kKernel)) {
     __syncwarp();
     (probe.end_staging(), ...);
-    store_rows_of_box<kKernel, kStoreRows, kCols>(params, target, box_row, box_column, lane);
+    if constexpr (kKernel.swap) {
+      store_rows_of_box<kKernel, kCols, kStoreRows>(params, target, box_row, box_column, lane);
+    } else {
+      store_rows_of_box<kKernel, kStoreRows, kCols>(params, target, box_row, box_column, lane);
+    }
     staging.buffer = (staging.buffer + 1) % kStoreBuffers;
     return;
   }

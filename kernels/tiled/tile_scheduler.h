@@ -120,15 +120,23 @@ HGEMM_HOST_DEVICE inline TileCoord tile_at(TileOrder order, int group, int index
 
 /// K blocks [first, end) of the tile at position `tile` of the order.
 ///
-/// The cluster with the last block of a cut tile adds up and stores; every other part is left in
-/// the workspace, in a slot of its own. The slots of one tile are ordered along K, so that the sum
-/// does not depend on which part is done first.
+/// Parts of a tile that is cut in the workspace are left there, each in a slot of its own. The
+/// slots of one tile are ordered along K, so that the sum does not depend on which part is done
+/// first. Streamed tiles: the cluster with the last block of a tile leaves nothing; it adds up and
+/// stores.
 struct Work {
   int tile;
   int first, end;
-  int slot;   ///< slot for the sums, or the first slot of the tile to add
-  int parts;  ///< slots to add; -1: leave the sums
+  int slot;   ///< slot for the sums, or the first slot of a streamed tile to add
+  int parts;  ///< slots of the tile to add; -1: only leave the sums
 };
+
+/// Parts into which a tile is cut (kSplitK). They wait for one another, so there are at most as
+/// many as clusters that are resident at once.
+HGEMM_HOST_DEVICE inline int split_parts(const TiledConfig& c, int k_blocks, int clusters) {
+  const int parts = k_blocks < c.splits ? k_blocks : c.splits;
+  return parts < clusters ? parts : clusters;
+}
 
 /// A cut in the sequence of all k blocks of the streamed tiles: `k` blocks into `tile`.
 struct StreamCut {
@@ -149,11 +157,14 @@ HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles
 /// no k block.
 ///
 /// A cluster that adds up a tile reaches it after the parts that it waits for have begun: streamed
-/// parts are done before everything else and in descending order, split parts in ascending order.
-/// So no two clusters wait for each other, and waits are rare. All clusters must be resident,
-/// because an adder that fills its SM waits for CTAs that may need that SM.
+/// parts are done before everything else and in descending order. Split parts are done in ascending
+/// order, and a cluster leaves its part before it waits for the others of the tile, which follow
+/// only tiles that are complete. So no two clusters wait for each other. All clusters must be
+/// resident, because an adder that fills its SM waits for CTAs that may need that SM.
 struct WorkList {
-  int cluster, clusters, tiles, k_blocks, splits;
+  int cluster, clusters, tiles, k_blocks;
+  bool cut;  ///< whether all tiles are cut into `splits` parts
+  int splits;
   KRange whole;      ///< k blocks of a tile that is not cut in the workspace
   int streamed = 0;  ///< number of tiles, the first of the order, shared among `sharers` clusters
   int sharers = 0;
@@ -167,9 +178,8 @@ struct WorkList {
         clusters(launched_clusters),
         tiles(grid_tiles),
         k_blocks(blocks),
-        splits(c.scheduler != TileScheduler::kSplitK ? 1
-               : blocks < c.splits                   ? blocks
-                                                     : c.splits),
+        cut(shares_sums(c)),
+        splits(cut ? split_parts(c, blocks, launched_clusters) : 1),
         whole(part_of_k(blocks, part, adds_in_cluster(c) ? c.splits : 1)) {
     if (c.scheduler == TileScheduler::kStreamK && tiles % clusters != 0) {
       streamed = tiles < clusters ? tiles : tiles % clusters + clusters;
@@ -189,16 +199,13 @@ struct WorkList {
   HGEMM_HOST_DEVICE Work at(int index) const {
     if (index >= shares) {
       const int unit = cluster + (index - shares) * clusters;
-      if (splits == 1) return {streamed + unit, whole.first, whole.end, 0, 0};
+      if (!cut) return {streamed + unit, whole.first, whole.end, 0, 0};
       const int tile = unit / splits;
       const int part = unit - tile * splits;
-      const int slots = tile * (splits - 1);
-      const bool adds = part == splits - 1;
       const int blocks = k_blocks / splits;  // the first `longer` parts have one more
       const int longer = k_blocks - blocks * splits;
       const int first = part * blocks + (part < longer ? part : longer);
-      return {tile, first, first + blocks + (part < longer ? 1 : 0), adds ? slots : slots + part,
-              adds ? splits - 1 : -1};
+      return {tile, first, first + blocks + (part < longer ? 1 : 0), unit, splits};
     }
     const int tile = end.tile - (end.k > 0 ? 0 : 1) - index;
     const int first = tile == begin.tile ? begin.k : 0;
@@ -240,9 +247,16 @@ HGEMM_HOST_DEVICE inline int grid_clusters(const TiledConfig& c, long long piece
 }
 
 /// Slots of the workspace that a launch needs.
-HGEMM_HOST_DEVICE inline int partial_slots(const TiledConfig& c, int clusters, int tiles) {
+HGEMM_HOST_DEVICE inline long long partial_slots(const TiledConfig& c, int clusters, int tiles,
+                                                 int k_blocks) {
   if (!adds_in_workspace(c)) return 0;
-  return c.scheduler == TileScheduler::kSplitK ? tiles * (c.splits - 1) : clusters;
+  return shares_sums(c) ? 1LL * tiles * split_parts(c, k_blocks, clusters) : clusters;
+}
+/// Flags of each warp that a launch needs: one for each slot of streamed tiles, two for each tile
+/// that is cut evenly (tiled/split_sums.cuh).
+HGEMM_HOST_DEVICE inline long long partial_flags(const TiledConfig& c, int clusters, int tiles) {
+  if (!adds_in_workspace(c)) return 0;
+  return shares_sums(c) ? 2LL * tiles : clusters;
 }
 
 }  // namespace hgemm

@@ -17,25 +17,89 @@ __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGr
                   ceil_div(extent_k<kKernel>(params), kKernel.bk), part);
 }
 
-/// The part of the operand tiles that this CTA fetches, by its rank among the CTAs that share them.
+/// The place of a CTA in its cluster, and what follows from it: its tile, the slices of the operand
+/// tiles that it fetches, and the CTAs with which it shares them. Ranks in a cluster count along M
+/// first, then along N, then the parts of a tile's K.
 template <TiledKernel kKernel>
-struct Slices {
-  int rank_m, rank_n;
+struct Place {
+  static constexpr int kAlongM = kKernel.cluster_m;
+  static constexpr int kAlongN = kKernel.cluster_n;
+  static constexpr bool kIsSquare = kAlongM > 1 && kAlongN > 1;
 
-  __device__ __forceinline__ explicit Slices(u32 rank)
-      : rank_m(static_cast<int>(rank) % kKernel.cluster_m),
-        rank_n(static_cast<int>(rank) / kKernel.cluster_m) {}
+  int m, n;  ///< among the CTAs that share fetched data
+  int part;  ///< among those that share a tile
+  u32 rank;  ///< number among the CTAs that share fetched data
+
+  /// The compiler does not know how large a rank may be, so nothing is divided without need.
+  __device__ __forceinline__ explicit Place(u32 cluster_rank)
+      : part(!adds_in_cluster(kKernel) ? 0
+             : multicast_size(kKernel) == 1
+                 ? static_cast<int>(cluster_rank)
+                 : static_cast<int>(cluster_rank) / multicast_size(kKernel)),
+        rank(!adds_in_cluster(kKernel)      ? cluster_rank
+             : multicast_size(kKernel) == 1 ? 0
+                                            : cluster_rank % multicast_size(kKernel)) {
+    m = static_cast<int>(rank) % kAlongM;
+    n = static_cast<int>(rank) / kAlongM;
+  }
+
+  /// The rank in the cluster of a CTA that shares fetched data.
+  __device__ __forceinline__ u32 rank_of(int along_m, int along_n) const {
+    return static_cast<u32>((part * kAlongN + along_n) * kAlongM + along_m);
+  }
+  /// The rank in the cluster of the CTA that has another part of this tile.
+  __device__ __forceinline__ u32 rank_of_part(int other) const {
+    return static_cast<u32>((other * kAlongN + n) * kAlongM + m);
+  }
+  // ---- The CTAs whose copies reach this one: first those along M, then the others along N ----
+
+  /// The rank of CTA number `index` of these, which is below senders(kKernel).
+  __device__ __forceinline__ u32 sender(int index) const {
+    if constexpr (!kIsSquare) {
+      return rank_of(kAlongM > 1 ? index : 0, kAlongM > 1 ? 0 : index);
+    } else {
+      const int other = index - kAlongM;
+      return index < kAlongM ? rank_of(index, n) : rank_of(m, other < n ? other : other + 1);
+    }
+  }
+  /// This CTA's own number among them.
+  __device__ __forceinline__ int own_sender() const {
+    return kIsSquare ? m : static_cast<int>(rank);
+  }
+
+  // ---- Its tile and slices ----
 
   __device__ __forceinline__ TileOrigin origin(TileCoord tile) const {
-    return {(tile.m * kKernel.cluster_m + rank_m) * kKernel.bm,
-            (tile.n * kKernel.cluster_n + rank_n) * kKernel.bn};
+    return {(tile.m * kAlongM + m) * kKernel.bm, (tile.n * kAlongN + n) * kKernel.bn};
   }
-  // With at most two CTAs, the second slice is the one that ends with the tile.
+  /// First row of the slice of A (B) that this CTA fetches. A slice that would reach beyond the
+  /// tile begins early enough to end with it.
   __device__ __forceinline__ int a_row() const {
-    return rank_n * (kKernel.bm - a_slice_rows(kKernel));
+    return slice_begin<kAlongN>(n, kKernel.bm, a_slice_rows(kKernel));
   }
   __device__ __forceinline__ int b_row() const {
-    return rank_m * (kKernel.bn - b_slice_rows(kKernel));
+    return slice_begin<kAlongM>(m, kKernel.bn, b_slice_rows(kKernel));
+  }
+  /// The CTAs that its slices of A (B) go to, a bit for each rank.
+  __device__ __forceinline__ unsigned short a_mask() const {
+    unsigned along_n = 0;
+#pragma unroll
+    for (int i = 0; i < kAlongN; ++i) along_n |= 1u << (i * kAlongM);
+    return static_cast<unsigned short>(along_n << (m + part * multicast_size(kKernel)));
+  }
+  __device__ __forceinline__ unsigned short b_mask() const {
+    constexpr unsigned kAll = (1u << kAlongM) - 1;
+    return static_cast<unsigned short>(kAll << ((part * kAlongN + n) * kAlongM));
+  }
+
+ private:
+  template <int kCtas>
+  static __device__ __forceinline__ int slice_begin(int index, int rows, int slice_rows) {
+    if constexpr (kCtas <= 2) {
+      return index * (rows - slice_rows);
+    } else {
+      return min(index * slice_rows, rows - slice_rows);
+    }
   }
 };
 

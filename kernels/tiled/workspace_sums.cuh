@@ -1,4 +1,5 @@
-// Tiles that several CTAs compute, each a part of K: one CTA leaves its sums, another adds them.
+// Streamed tiles (TileScheduler::kStreamK), which several CTAs compute, each a part of K: one CTA
+// leaves its sums, another adds them.
 //
 // It works warp by warp: the same warp of every CTA has the same elements of the tile in the same
 // registers. So sums go through the workspace in register order, with the 16 bytes of each lane
@@ -30,17 +31,23 @@ struct WarpPartial {
   }
 };
 
+/// Writes a warp's sums in register order. `sums`: for this lane's first four.
 template <TiledKernel kKernel>
-__device__ __forceinline__ void leave_sums(const Accumulators<kKernel>& accumulators,
-                                           const WarpPartial<kKernel>& partial, int lane) {
+__device__ __forceinline__ void write_sums(const Accumulators<kKernel>& accumulators, float* sums) {
   constexpr int kCols = consumer_cols(kKernel) / 2;
 #pragma unroll
   for (int block = 0; block < mma_blocks(kKernel); ++block) {
 #pragma unroll
     for (int i = 0; i < kCols; i += 4) {
-      ptx::store_v4(partial.sums + (block * kCols + i) * 32, &accumulators[block][i]);
+      ptx::store_v4(sums + (block * kCols + i) * 32, &accumulators[block][i]);
     }
   }
+}
+
+template <TiledKernel kKernel>
+__device__ __forceinline__ void leave_sums(const Accumulators<kKernel>& accumulators,
+                                           const WarpPartial<kKernel>& partial, int lane) {
+  write_sums<kKernel>(accumulators, partial.sums);
   __syncwarp();
   if (lane == 0) ptx::store_release(partial.flag, 1);
   __syncwarp();

@@ -56,6 +56,7 @@ class Event {
   }
   void synchronize() const { check(cudaEventSynchronize(event_), "running on the GPU"); }
   bool completed() const;
+  cudaEvent_t get() const { return event_; }
   /// Microseconds from `start` to this event; both must have completed.
   double us_since(const Event& start) const;
 

@@ -23,6 +23,9 @@ struct AxisText {
   std::string_view field = {};   ///< prefix of its field in a label; "" if its words need none
   std::string_view form = {};    ///< pattern of that field, for messages: "bm<rows>"
   std::string_view values = {};  ///< the possible values: "64 to 384 by 64"
+  /// The values in the whole space, as a space file lists them: "8:256:8, 320", "tma, staged". A
+  /// search begins with the first one (search/proposer.h). "": the axis is not in spaces.
+  std::string_view domain = {};
   /// Value if a space file leaves the axis out; "": it is required.
   std::string_view otherwise = {};
   std::string_view help = {};
@@ -38,6 +41,13 @@ struct AxisText {
   /// The axis only decides the order of tiles, hints to L2, or what the compiler knows. Configs
   /// that differ only in such axes are kin (search/strategy.h).
   bool minor = false;
+  /// How the whole space is searched along the axis (search/proposer.h).
+  enum class Vary : std::uint8_t {
+    kTile,    ///< with all other axes of this kind: what a CTA multiplies, and how
+    kWork,    ///< with each promising tile: which CTAs do which work
+    kDetail,  ///< one at a time, around promising points
+  };
+  Vary vary = Vary::kWork;
 };
 
 /// A member of a config, as C++ source names it.
@@ -154,6 +164,7 @@ constexpr Axis<ConfigOf<member>> flag_axis(AxisText text, AxisMember named) {
   using Config = ConfigOf<member>;
   text.in_label = AxisText::InLabel::kFlag;
   text.number = true;
+  if (text.in_spaces && text.domain.empty()) text.domain = "0, 1";
   return {.text = text,
           .members = {named},
           .member_count = 1,
@@ -213,6 +224,15 @@ constexpr Axis<ConfigOf<member>> numbered_axis(AxisText text, AxisMember named,
           .distance = [](const Config& a, const Config& b) {
             return differs<member, word_weight>(a, b) + differs<number, number_weight>(a, b);
           }};
+}
+
+/// The row with another way to search it, and with another domain unless that is empty.
+template <class Config>
+constexpr Axis<Config> searched(Axis<Config> axis, AxisText::Vary vary,
+                                std::string_view domain = {}) {
+  axis.text.vary = vary;
+  if (!domain.empty()) axis.text.domain = domain;
+  return axis;
 }
 
 }  // namespace hgemm

@@ -22,16 +22,15 @@ struct CostFigures {
   double l2_bytes = 60 * 1048576.0;
   double mma_flops_per_clk = 4096;  ///< per SM (micro: wgmma)
   double smem_bytes_per_clk = 128;  ///< per SM (micro: shared-memory loads)
-  /// From L2 into one SM. Chosen by hand; micro's contention measured 44 with all SMs fetching at
-  /// once.
+  /// From L2 into each SM if all fetch at once; if fewer do, each gets more. Data that is multicast
+  /// counts once. (micro's contention measured 44 for data that no two SMs share.)
   double fill_bytes_per_clk = 62;
   double read_tbps = 4.67;  ///< from memory (h200: plain reads of 4 GiB)
-  /// start_us: until a CTA's first stage has arrived. launch_us: the part of the time between two
-  /// launches that PDL hides. (analysis/kernel-notes.md, 2026-11-21: 1.5 to 2 us, and 1.1 to 1.9 us
-  /// saved.)
-  double start_us = 1.5;
-  double launch_us = 1.7;
-  double stage_latency_clk = 1100;  ///< from the request of a stage to its arrival, under load
+  /// start_us: until a CTA's first stage has arrived, unless PDL hides it. launch_us: the part of
+  /// the time between two launches that PDL hides.
+  double start_us = 1.09;
+  double launch_us = 0.98;
+  double stage_latency_clk = 1160;  ///< from the request of a stage to its arrival, under load
 
   /// The clock falls until the power is within this limit. 0: it never falls, as in short work
   /// after idle time.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/groups.h"
 #include "families/visit.h"
 
 namespace hgemm {
@@ -167,11 +168,20 @@ Cost predict_cost(const CostFigures& figures, const KernelConfig& config,
 
 PdlKind pdl_kind(const KernelConfig& config) {
   return with(config, []<class Config>(const Config& c) {
-    return c.pdl ? Family<Config>::kPdl : PdlKind::kOff;
+    if (!c.pdl) return PdlKind::kOff;
+    if constexpr (requires { reads_b_early(c); }) {
+      if (reads_b_early(c)) return PdlKind::kWeights;
+    }
+    return PdlKind::kSafe;
   });
 }
 KernelConfig with_pdl(KernelConfig config, bool pdl) {
-  std::visit([&](auto& c) { c.pdl = pdl; }, config);
+  std::visit(
+      [&](auto& c) {
+        c.pdl = pdl;
+        if constexpr (requires { c.late; }) c.late = c.late && pdl;
+      },
+      config);
   return config;
 }
 bool is_fixed(const KernelConfig& config) {
@@ -268,6 +278,10 @@ KernelConfig without_minor_axes(const KernelConfig& config) {
     }
     return plain;
   });
+}
+
+ConfigGroups groups_of(const KernelConfig& config) {
+  return with(config, [](const auto& c) { return groups_of(c); });
 }
 
 // ---- Source ----

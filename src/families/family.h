@@ -17,7 +17,7 @@ namespace hgemm {
 
 /// A family, as a specialisation for its config in families/<family>/family.h. Members: KernelType;
 /// kName ("tiled"); kHeader (path below kernels/); kFunction (the function that is the kernel's
-/// body); kKernelType and kConfigType (their names in C++ source); kPdl; axes(), suits(),
+/// body); kKernelType and kConfigType (their names in C++ source); axes(), suits(),
 /// predict_cost().
 template <class Config>
 struct Family;

@@ -18,8 +18,10 @@ constexpr Axis<ConfigOf<member>> stages_axis() {
                                               .field = "q",
                                               .form = "q<stages>",
                                               .values = "2 to 16; max: as many as fit",
+                                              .domain = "2:16:1",
                                               .otherwise = "max",
-                                              .help = "pipeline stages in shared memory (QSIZE)"},
+                                              .help = "pipeline stages in shared memory (QSIZE)",
+                                              .vary = AxisText::Vary::kDetail},
                                              {"stages", ""});
   axis.parse = [](C& c, std::string_view word) {
     const auto number = word == "max" ? std::optional(kMaxStagesThatFit) : find_small_number(word);
@@ -35,8 +37,10 @@ constexpr Axis<ConfigOf<member>> mma_depth_axis() {
                                           .field = "d",
                                           .form = "d<wgmma depth>",
                                           .values = "0, 1",
+                                          .domain = "1, 0",
                                           .otherwise = "1",
-                                          .help = "wgmma groups left in flight"},
+                                          .help = "wgmma groups left in flight",
+                                          .vary = AxisText::Vary::kDetail},
                                          {"mma_depth", ""});
 }
 
@@ -50,10 +54,12 @@ constexpr Axis<ConfigOf<member>> hint_axis(std::string_view name, std::string_vi
                                          .field = letter,
                                          .form = form,
                                          .values = "none, first, last",
+                                         .domain = "none, first, last",
                                          .otherwise = "none",
                                          .help = help,
                                          .in_label = AxisText::InLabel::kUnlessDefault,
-                                         .minor = true},
+                                         .minor = true,
+                                         .vary = AxisText::Vary::kDetail},
                                         {name, "CacheHint"});
 }
 
@@ -64,9 +70,11 @@ constexpr Axis<ConfigOf<member>> promotion_axis() {
        .field = "p",
        .form = "p64 or p128",
        .values = "256, 128, 64",
+       .domain = "256, 128, 64",
        .otherwise = "256",
        .help = "bytes that L2 fetches at least where a copy of A or B misses",
-       .in_label = AxisText::InLabel::kUnlessDefault},
+       .in_label = AxisText::InLabel::kUnlessDefault,
+       .vary = AxisText::Vary::kDetail},
       {"promotion", ""});
 }
 
@@ -76,6 +84,7 @@ constexpr Axis<ConfigOf<member>> ctas_axis() {
                                           .field = "cta",
                                           .form = "cta2",
                                           .values = "1, 2",
+                                          .domain = "1, 2",
                                           .otherwise = "1",
                                           .help = "CTAs on an SM",
                                           .in_label = AxisText::InLabel::kUnlessDefault},
@@ -106,6 +115,7 @@ constexpr Axis<ConfigOf<member>> cluster_split_axis() {
       .text = {.name = "scheduler",
                .form = "single or csplit<parts>",
                .values = "single, csplit2 to csplit8",
+               .domain = "single, csplit2, csplit3, csplit4, csplit5, csplit6, csplit7, csplit8",
                .otherwise = "single",
                .help = "a CTA for each tile, or for each of so many parts of it along K: those of "
                        "a tile are a cluster, and add up in shared memory"},
@@ -148,8 +158,15 @@ constexpr Axis<ConfigOf<member>> pack_axis() {
 
 template <auto member>
 constexpr Axis<ConfigOf<member>> fixed_axis() {
-  return named_flag_axis<member, 150>(
-      "fixed", "a kernel for each problem, whose extents are constants in it", true);
+  return searched(
+      named_flag_axis<member, 150>(
+          "fixed", "a kernel for each problem, whose extents are constants in it", true),
+      AxisText::Vary::kDetail);
+}
+
+template <auto member>
+constexpr Axis<ConfigOf<member>> pdl_axis(std::string_view help) {
+  return searched(named_flag_axis<member, 300>("pdl", help), AxisText::Vary::kDetail, "1, 0");
 }
 
 }  // namespace hgemm

@@ -22,8 +22,12 @@ struct TileLaunch {
   int sms = 0;                      ///< that the launch may use; 0: all
   bool streams = false;             ///< all SMs share the k blocks of all tiles evenly
   bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
-  double store_clk = 0;             ///< from a tile's last k block to the next tile's first one
+  bool lone_consumer = false;       ///< no other consumer multiplies while one waits for a k block
+  double store_clk = 0;             ///< from a tile's last k block until it is stored
+  double overlapped_store = 1;      ///< part of store_clk that counts if another tile follows
   double sums_clk = 0;              ///< to add up the parts of a tile
+  bool sums_each_tile = false;      ///< a CTA adds up for each of its tiles, not only for one
+  double start_gain_us = 0;         ///< by which its CTAs start sooner than others
   bool pdl = false, packs = false, fixed = false;
   int promotion = 256;  ///< least number of bytes that L2 fetches
   /// The tile at a position of the order, for a grid of whole clusters.

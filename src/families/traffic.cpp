@@ -19,35 +19,36 @@ class Panels {
  public:
   explicit Panels(double panel_bytes) : bytes_(panel_bytes) {}
 
-  void use(int panel) {
-    const auto at = static_cast<std::size_t>(panel);
-    if (at >= in_wave_.size()) {
-      in_wave_.resize(at + 1, false);
-      last_use_.resize(at + 1, -std::numeric_limits<double>::infinity());
-    }
-    if (in_wave_[at]) return;
-    in_wave_[at] = true;
-    wave_.push_back(at);
+  void use(int index) {
+    const auto at = static_cast<std::size_t>(index);
+    if (at >= panels_.size()) panels_.resize(at + 1);
+    if (panels_[at].wave == waves_) return;
+    panels_[at].wave = waves_;
+    in_wave_.push_back(at);
   }
-  double touched() const { return static_cast<double>(wave_.size()) * bytes_; }
+  double touched() const { return static_cast<double>(in_wave_.size()) * bytes_; }
   /// Ends the wave and returns the bytes of its panels that were no longer in L2. `end`: all bytes
   /// of both operands touched so far.
   double fetched(double end, double l2_bytes) {
     double bytes = 0;
-    for (const std::size_t panel : wave_) {
-      if (end - last_use_[panel] > l2_bytes) bytes += bytes_;
-      last_use_[panel] = end;
-      in_wave_[panel] = false;
+    for (const std::size_t at : in_wave_) {
+      if (end - panels_[at].last_use > l2_bytes) bytes += bytes_;
+      panels_[at].last_use = end;
     }
-    wave_.clear();
+    in_wave_.clear();
+    ++waves_;
     return bytes;
   }
 
  private:
+  struct Panel {
+    int wave = -1;  ///< the last one that used it
+    double last_use = -std::numeric_limits<double>::infinity();
+  };
   double bytes_;
-  std::vector<bool> in_wave_;
-  std::vector<double> last_use_;
-  std::vector<std::size_t> wave_;
+  int waves_ = 0;
+  std::vector<Panel> panels_;
+  std::vector<std::size_t> in_wave_;
 };
 
 /// The output as a grid of tiles of a whole cluster.

@@ -62,10 +62,10 @@ std::vector<Kernel> kernels_of_space(const std::string& space) {
 
 /// What decides a kernel's registers, and so whether it compiles without a spill.
 std::string registers_key(const TiledKernel& k) {
-  return fmt::format("tiled {} {} {} {} {} {} {} {} {} {} {}", k.bm, k.bn,
+  return fmt::format("tiled {} {} {} {} {} {} {} {} {} {} {} {} {} {}", k.bm, k.bn, k.swap,
                      static_cast<int>(k.schedule), k.consumers, static_cast<int>(k.store),
-                     adds_in_workspace(k), adds_in_cluster(k), k.ctas_per_sm, k.fixed,
-                     is_dynamic(k), element_bytes(k.gemm.output));
+                     adds_in_workspace(k), shares_sums(k), adds_in_cluster(k), senders(k) > 2,
+                     k.ctas_per_sm, k.fixed, is_dynamic(k), element_bytes(k.gemm.output));
 }
 std::string registers_key(const SwapAbKernel& k) {
   return fmt::format("swap_ab {} {} {} {} {} {} {}", k.bm, k.bn, static_cast<int>(k.store),
@@ -150,6 +150,8 @@ TEST_F(WordAxes, EverySchedulerOfEverySchedule) {
         c.scheduler = scheduler;
         c.splits = scheduler == kSplitK || scheduler == kClusterSplitK ? 3 : 1;
         if (scheduler == kClusterSplitK) c.cluster_m = 1;
+        if (scheduler == kSplitK) c.bn = 128;
+        if (scheduler == kSplitK) c.store = StorePath::kDirect;
       });
     }
   }
@@ -237,6 +239,18 @@ TEST_F(WordAxes, SwapAb) {
       for (const int splits : {1, 3, 8}) add_swapped(bm, consumers, splits, 1);
     }
   }
+  for (const int splits : {1, 2, 5}) {  // the tallest ones
+    add_swapped(256, 1, splits, 1);
+    add_swapped(256, 2, splits, 1);
+    add_swapped(176, 3, splits, 1);
+  }
+  add(SwapAbConfig{.bm = 240,
+                   .bn = 128,
+                   .bk = 64,
+                   .stages = 3,
+                   .store = StorePath::kStaged,
+                   .pdl = true,
+                   .late = true});
   for (const int splits : {1, 3}) {
     add_swapped(128, 1, splits, 2);
     add_swapped(80, 2, splits, 2);
@@ -274,6 +288,88 @@ TEST_F(WordAxes, PartsOfATileInAClusterOrInMemory) {
       c.bn = bn;
       c.stages = 3;
       c.scheduler = TileScheduler::kStreamK;
+    });
+  }
+}
+
+// The widest tiles that the rules leave to shares of sums, for each number of consumers.
+TEST_F(WordAxes, SharesOfSumsInMemory) {
+  for (const bool swap : {false, true}) {
+    for (const StorePath store : {StorePath::kDirect, StorePath::kStaged}) {
+      for (const auto& [rows, cols, consumers, ctas] : {std::tuple{128, 256, 2, 1},
+                                                        {256, 128, 2, 1},
+                                                        {64, 256, 1, 1},
+                                                        {128, 160, 1, 1},
+                                                        {192, 128, 3, 1},
+                                                        {64, 168, 1, 2},
+                                                        {128, 64, 2, 2}}) {
+        add_tile([&, rows = rows, cols = cols, consumers = consumers, ctas = ctas](TiledConfig& c) {
+          c.bm = swap ? cols : rows;
+          c.bn = swap ? rows : cols;
+          c.stages = 3;
+          c.swap = swap;
+          c.cluster_m = ctas == 1 ? 2 : 1;
+          c.cluster_n = c.cluster_m;
+          c.consumers = consumers;
+          c.store = store;
+          c.scheduler = TileScheduler::kSplitK;
+          c.splits = 32;
+          c.ctas_per_sm = ctas;
+          c.order = TileOrder::kHilbert;
+        });
+      }
+    }
+  }
+}
+
+// At the limits of the registers, and with the producers that have the fewest.
+TEST_F(WordAxes, SwappedTilesAndClustersOfFour) {
+  for (const bool swap : {false, true}) {
+    const auto add_wide = [&](int rows, int cols, const auto& set) {
+      add_tile([&](TiledConfig& c) {
+        c.bm = swap ? cols : rows;
+        c.bn = swap ? rows : cols;
+        c.stages = 3;
+        c.mma_depth = 0;
+        c.swap = swap;
+        c.cluster_m = 1;
+        set(c);
+      });
+    };
+    for (const auto& [m, n] : {std::pair{2, 2}, {4, 1}, {1, 4}}) {
+      add_wide(256, 200, [m = m, n = n](TiledConfig& c) {
+        c.cluster_m = m;
+        c.cluster_n = n;
+        c.order = TileOrder::kHilbert;
+        c.pdl = m == 4;
+      });
+      add_wide(128, 256, [m = m, n = n](TiledConfig& c) {
+        c.cluster_m = m;
+        c.cluster_n = n;
+        c.scheduler = TileScheduler::kClusterSplitK;
+        c.splits = 2;
+      });
+    }
+    add_wide(256, 192, [](TiledConfig& c) { c.store = StorePath::kStaged; });
+    add_wide(256, 128, [](TiledConfig& c) { c.store = StorePath::kOverlapped; });
+    add_wide(256, 96, [](TiledConfig& c) { c.store = StorePath::kOverlapped; });
+    add_wide(128, 176, [](TiledConfig& c) {
+      c.schedule = Schedule::kPingPong;
+      c.store = StorePath::kStaged;
+    });
+    add_wide(256, swap ? 136 : 192, [](TiledConfig& c) {
+      c.cluster_n = 2;
+      c.scheduler = TileScheduler::kStreamK;
+    });
+    add_wide(256, 160, [](TiledConfig& c) {
+      c.cluster_m = 2;
+      c.scheduler = TileScheduler::kClusterSplitK;
+      c.splits = 2;
+      c.stages = 2;
+    });
+    add_wide(192, 128, [](TiledConfig& c) {
+      c.consumers = 3;
+      c.store = StorePath::kStaged;
     });
   }
 }

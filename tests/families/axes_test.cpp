@@ -30,18 +30,18 @@ using InLabel = AxisText::InLabel;
 
 /// All members of a config, in their order; one that is added must be added here and to kMembers.
 auto members(TiledConfig& c) {
-  auto& [bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, mma_depth, order, group,
-         store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm, sms, pdl, pack,
-         fixed, probe] = c;
-  return std::tie(bm, bn, bk, stages, cluster_m, cluster_n, schedule, consumers, mma_depth, order,
-                  group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm,
-                  sms, pdl, pack, fixed, probe);
+  auto& [bm, bn, bk, stages, cluster_m, cluster_n, swap, schedule, consumers, mma_depth, order,
+         group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm, sms, pdl,
+         pack, fixed, probe] = c;
+  return std::tie(bm, bn, bk, stages, cluster_m, cluster_n, swap, schedule, consumers, mma_depth,
+                  order, group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion,
+                  ctas_per_sm, sms, pdl, pack, fixed, probe);
 }
 auto members(SwapAbConfig& c) {
   auto& [bm, bn, bk, stages, mma_depth, store, splits, a_hint, b_hint, d_hint, promotion,
-         ctas_per_sm, pdl, pack, fixed] = c;
+         ctas_per_sm, pdl, late, pack, fixed] = c;
   return std::tie(bm, bn, bk, stages, mma_depth, store, splits, a_hint, b_hint, d_hint, promotion,
-                  ctas_per_sm, pdl, pack, fixed);
+                  ctas_per_sm, pdl, late, pack, fixed);
 }
 auto members(GemvConfig& c) {
   auto& [vectors, rows, step, depth, warps, splits, ctas_per_sm, pdl, fixed] = c;
@@ -53,10 +53,10 @@ struct Of;
 template <>
 struct Of<TiledConfig> {
   static inline const std::vector<std::string> kMembers = {
-      "bm",          "bn",        "bk",        "stages", "cluster_m", "cluster_n",
-      "schedule",    "consumers", "mma_depth", "order",  "group",     "store",
-      "scheduler",   "splits",    "a_hint",    "b_hint", "d_hint",    "promotion",
-      "ctas_per_sm", "sms",       "pdl",       "pack",   "fixed",     "probe"};
+      "bm",       "bn",        "bk",        "stages", "cluster_m", "cluster_n",   "swap",
+      "schedule", "consumers", "mma_depth", "order",  "group",     "store",       "scheduler",
+      "splits",   "a_hint",    "b_hint",    "d_hint", "promotion", "ctas_per_sm", "sms",
+      "pdl",      "pack",      "fixed",     "probe"};
   /// All numbers count: an order without bands has no group.
   static TiledConfig busy() {
     return {.order = TileOrder::kGroupedRows,
@@ -69,7 +69,7 @@ template <>
 struct Of<SwapAbConfig> {
   static inline const std::vector<std::string> kMembers = {
       "bm",     "bn",     "bk",        "stages",      "mma_depth", "store", "splits", "a_hint",
-      "b_hint", "d_hint", "promotion", "ctas_per_sm", "pdl",       "pack",  "fixed"};
+      "b_hint", "d_hint", "promotion", "ctas_per_sm", "pdl",       "late",  "pack",   "fixed"};
   static SwapAbConfig busy() { return {.splits = 4}; }
 };
 template <>

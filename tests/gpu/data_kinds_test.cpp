@@ -168,11 +168,8 @@ TEST_F(DataKindsTest, VerifyARightKernelAndCatchAWrongOne) {
   const Kernel kernel = kernel_for(kTile, kShape);
   const Build right = compile({kernel}).front();
   ASSERT_EQ(right.status, Status::kOk) << right.message;
-  const Build wrong =
-      compile_edited(kernel, "tiled/consumer.cuh",
-                     "multiply_stage<kKernel>(accumulators, a, b, "
-                     "!is_first);",
-                     "if (!is_last) multiply_stage<kKernel>(accumulators, a, b, !is_first);");
+  const Build wrong = compile_edited(kernel, "tiled/tile_scheduler.h", "whole.end, 0, 0};",
+                                     "whole.end - 1, 0, 0};");
   ASSERT_EQ(wrong.status, Status::kOk) << wrong.message;
   for (const std::string word : kKinds) {
     SCOPED_TRACE(word);

@@ -21,6 +21,7 @@
 #include "device/device.h"
 #include "families/family.h"
 #include "search/space.h"
+#include "tests/support/broken_kernels.h"
 #include "tests/support/temporary_folder.h"
 
 namespace hgemm::testing {
@@ -53,16 +54,9 @@ inline std::vector<Build> compile(const std::vector<Kernel>& kernels,
 /// wrong, hang or crash in a way that we know.
 inline Build compile_edited(const Kernel& kernel, const std::string& file, const std::string& text,
                             const std::string& replacement) {
-  std::vector<EmbeddedFile> files(embedded_kernels().begin(), embedded_kernels().end());
-  const auto source = std::ranges::find(files, "kernels/" + file, &EmbeddedFile::path);
-  if (source == files.end()) throw Error("there is no kernels/" + file);
-  std::string edited(source->text);
-  const std::size_t at = edited.find(text);
-  if (at == std::string::npos) throw Error("kernels/" + file + " no longer says: " + text);
-  edited.replace(at, text.size(), replacement);
-  source->text = edited;
+  const test::EditedKernels kernels(file, text, replacement);
   CompileOptions options = compile_options();
-  options.toolchain.kernel_files = files;
+  options.toolchain.kernel_files = kernels.files;
   return compile({kernel}, options).front();
 }
 

@@ -125,81 +125,12 @@ TEST_F(VerifyTest, InputsAreNormalReproducibleAndFresh) {
   EXPECT_NEAR(squares / n, 1.0, 5 * std::sqrt(2.0 / n) + 0.005);  // and bf16's rounding
 }
 
-// ---- Broken kernels: one edit each to the real sources ----
+// ---- Broken kernels ----
 
-const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
-const SwapAbConfig kSwapped{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2};
-const GemvConfig kGemv{.vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2};
-
-template <class Set>
-KernelConfig tile_with(const Set& set) {
-  TiledConfig config = kTile;
-  set(config);
-  return config;
-}
-KernelConfig scheduled(TileScheduler scheduler, int splits = 1) {
-  return tile_with([&](TiledConfig& c) {
-    c.scheduler = scheduler;
-    c.splits = splits;
-  });
-}
-
-struct Break {
-  const char* name;
-  const char* file;
-  const char* text;
-  const char* replacement;
-  KernelConfig config = kTile;
-  DataType output = DataType::kBf16;
-};
-const Break kBreaks[] = {
-    {"last K step left out", "tiled/consumer.cuh",
-     "multiply_stage<kKernel>(accumulators, a, b, !is_first);",
-     "if (!is_last) multiply_stage<kKernel>(accumulators, a, b, !is_first);"},
-    {"tile coordinates swapped", "tiled/consumer.cuh", "const int column = origin.n",
-     "const int column = origin.m"},
-    {"reads the stage before", "tiled/consumer.cuh", "b_base + static_cast<u32>(stage *",
-     "b_base + static_cast<u32>((stage + kKernel.stages - 1) % kKernel.stages *"},
-    {"accumulators not reset", "tiled/consumer.cuh", "!is_first);", "1);"},
-    {"rows of the wrong warp", "tiled/consumer.cuh", "part_row + warp * kStoreRows;",
-     "part_row + (warp ^ 1) * kStoreRows;"},
-    {"swizzle left out", "common/store.cuh", "return chunk ^ (row % kSwizzleRows);",
-     "return chunk;"},
-    {"last tile never computed", "tiled/work.cuh", "grid.tiles(),", "grid.tiles() - 1,"},
-    {"a tile of the queue skipped", "tiled/producer.cuh",
-     "return answer + static_cast<u32>(clusters);",
-     "return answer + static_cast<u32>(clusters) + 1;", scheduled(TileScheduler::kDynamic)},
-    {"a part of K not added", "tiled/workspace_sums.cuh", "+= sums[j];", "+= 0.0f * sums[j];",
-     scheduled(TileScheduler::kSplitK, 2)},
-    {"an overlapped box never stored", "tiled/store.cuh", "next = kBox + 1;", "next = kBox + 2;",
-     tile_with([](TiledConfig& c) { c.store = StorePath::kOverlapped; })},
-    {"sums of a peer not added", "common/cluster_sums.cuh", "+= part[j];", "+= 0.0f * part[j];",
-     kSwapped},
-    {"a box owned by the wrong part", "tiled/store.cuh", "box_owner(kKernel, kBox) == part",
-     "box_owner(kKernel, kBox) != part", scheduled(TileScheduler::kClusterSplitK, 2)},
-    {"rows of the first stage mixed up", "swap_ab/kernel.cuh", "(chunk ^ row % 8) * 16",
-     "chunk * 16", kSwapped},
-    {"a group stored in the place of another", "swap_ab/kernel.cuh",
-     "part.a_row + group * kGroupRows);", "part.a_row + (group ^ 1) * kGroupRows);", kSwapped},
-    {"loose ends left out", "gemv/kernel.cuh", "loose.add_to(sums);", "{}", kGemv},
-    {"a part of a gemv row not added", "gemv/kernel.cuh", "sum += __uint_as_float(",
-     "if (slot == 0) sum += __uint_as_float(", kGemv},
-    // The bytes of an fp32 D that only its own store paths know.
-    {"fp32 swizzle left out", "tiled/store.cuh", "swizzled_chunk(chunk, row) : chunk",
-     "chunk : chunk", kTile, DataType::kFp32},
-    {"fp32 halves of a chunk swapped", "tiled/store.cuh", "lane % 2 * 8", "(lane % 2 ^ 1) * 8",
-     kTile, DataType::kFp32},
-    {"an fp32 pair rounded", "tiled/store.cuh", "return {low, high};",
-     "return {__uint_as_float(__float_as_uint(low) & 0xffff0000u), high};",
-     tile_with([](TiledConfig& c) { c.store = StorePath::kDirect; }), DataType::kFp32},
-    {"an fp32 column of the other atom", "swap_ab/kernel.cuh", "atom * kGroupAtomBytes + row *",
-     "(atom ^ 1) * kGroupAtomBytes + row *", kSwapped, DataType::kFp32},
-};
-
-class BrokenKernels : public GpuTest, public ::testing::WithParamInterface<Break> {};
+class BrokenKernels : public GpuTest, public ::testing::WithParamInterface<test::BrokenKernel> {};
 
 TEST_P(BrokenKernels, AreCaught) {
-  const Break& broken = GetParam();
+  const test::BrokenKernel& broken = GetParam();
   const bool is_gemv = std::holds_alternative<GemvConfig>(broken.config);
   GemmProblem problem{.m = 2304, .n = 2304, .k = 512, .tag = ""};
   if (is_gemv) problem = {.m = 3, .n = 2304, .k = 1021, .tag = ""};
@@ -214,7 +145,7 @@ TEST_P(BrokenKernels, AreCaught) {
   EXPECT_FALSE(prepared.message.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(VerifyTest, BrokenKernels, ::testing::ValuesIn(kBreaks),
+INSTANTIATE_TEST_SUITE_P(VerifyTest, BrokenKernels, ::testing::ValuesIn(test::kBrokenKernels),
                          [](const auto& broken) {
                            std::string name = broken.param.name;
                            for (char& c : name) {

@@ -87,9 +87,12 @@ void expect_whole_shares(const TiledKernel& k) {
     EXPECT_EQ(box_rows(slice) % 8, 0);
     EXPECT_LE(box_rows(slice), kMaxBoxRows);
   }
-  const bool uneven = k.bn % (8 * k.cluster_m) != 0;  // bm is even for any cluster
+  const auto twice = [](int rows, int ctas) {  // rows that arrive twice, as whole swizzle atoms
+    return (rows / 8 + ctas - 1) / ctas * ctas * 8 - rows;
+  };
+  const int extra_rows = twice(k.bm, k.cluster_n) + twice(k.bn, k.cluster_m);
   EXPECT_EQ(arriving_bytes(k),
-            a_stage_bytes(k) + b_stage_bytes(k) + (uneven ? 8 * k.bk * kInputBytes : 0));
+            a_stage_bytes(k) + b_stage_bytes(k) + extra_rows * k.bk * kInputBytes);
 }
 
 TEST(TiledConfigs, SharesAndSlicesCoverTheTile) {
@@ -97,16 +100,20 @@ TEST(TiledConfigs, SharesAndSlicesCoverTheTile) {
     for (int bm = 64; bm <= 384; bm += 64) {
       for (int bn = 8; bn <= 256; bn += 8) {
         for (const int consumers : {1, 2, 3}) {
-          for (const auto& [cluster_m, cluster_n] : {std::pair{1, 1}, {2, 1}, {1, 2}}) {
-            const TiledKernel k{{.bm = bm,
-                                 .bn = bn,
-                                 .bk = 32,
-                                 .stages = 3,
-                                 .cluster_m = cluster_m,
-                                 .cluster_n = cluster_n,
-                                 .schedule = schedule,
-                                 .consumers = consumers},
-                                {}};
+          for (const auto& [cluster_m, cluster_n] :
+               {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 8}}) {
+            TiledKernel k{{.bm = bm,
+                           .bn = bn,
+                           .bk = 32,
+                           .stages = 3,
+                           .cluster_m = cluster_m,
+                           .cluster_n = cluster_n,
+                           .schedule = schedule,
+                           .consumers = consumers},
+                          {}};
+            if (is_valid(k)) expect_whole_shares(k);
+            std::swap(k.bm, k.bn);
+            k.swap = true;
             if (is_valid(k)) expect_whole_shares(k);
           }
         }

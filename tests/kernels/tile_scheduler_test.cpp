@@ -149,7 +149,7 @@ void expect_all_work_done_once(const TiledConfig& config, int clusters, int tile
       }
       if (work.parts < 0) {
         ASSERT_LT(work.end, k_blocks) << "who has the last block stores";
-        ASSERT_TRUE(work.slot >= 0 && work.slot < partial_slots(config, clusters, tiles));
+        ASSERT_TRUE(work.slot >= 0 && work.slot < partial_slots(config, clusters, tiles, k_blocks));
         ASSERT_TRUE(left.emplace(work.slot, Part{work.tile, work.first}).second);
       } else {
         ASSERT_EQ(work.end, k_blocks);
@@ -182,9 +182,75 @@ TEST(TileScheduler, EverySchedulerComputesEveryBlockOfKOnce) {
     expect_all_work_done_once({}, std::min(resident, tiles), tiles, k_blocks);
     expect_all_work_done_once({.scheduler = TileScheduler::kSingle}, tiles, tiles, k_blocks);
     expect_all_work_done_once({.scheduler = TileScheduler::kStreamK}, resident, tiles, k_blocks);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// All pieces of work of a launch whose tiles are cut into equal parts: every block of K once,
+/// every part in a slot of its own in the order of K, and no cluster waits for ever.
+void expect_parts_of_all_tiles(const TiledConfig& config, int clusters, int tiles, int k_blocks) {
+  SCOPED_TRACE(::testing::Message()
+               << "splits " << config.splits << ", " << clusters << " clusters, " << tiles
+               << " tiles of " << k_blocks << " k blocks");
+  const int parts = split_parts(config, k_blocks, clusters);
+  ASSERT_EQ(partial_slots(config, clusters, tiles, k_blocks), 1LL * tiles * parts);
+  std::map<int, Work> slots;
+  std::vector<WorkList> lists;
+  for (int cluster = 0; cluster < clusters; ++cluster) {
+    lists.emplace_back(config, cluster, clusters, tiles, k_blocks);
+    for (int index = 0; index < lists.back().count; ++index) {
+      const Work work = lists.back().at(index);
+      ASSERT_EQ(work.parts, parts);
+      ASSERT_TRUE(slots.emplace(work.slot, work).second);
+    }
+  }
+  ASSERT_EQ(slots.size(), static_cast<std::size_t>(tiles) * static_cast<std::size_t>(parts));
+  int end = 0;
+  for (const auto& [slot, work] : slots) {
+    ASSERT_EQ(work.tile, slot / parts);
+    ASSERT_EQ(work.first, slot % parts == 0 ? 0 : end);
+    ASSERT_LT(work.first, work.end);
+    ASSERT_LE(work.end - work.first, k_blocks / parts + 1) << "even";
+    end = work.end;
+    if (slot % parts == parts - 1) {
+      ASSERT_EQ(end, k_blocks);
+    }
+  }
+  // A cluster leaves its part, then waits until all parts of the tile were left.
+  std::vector<int> left(static_cast<std::size_t>(tiles));
+  std::vector<int> at(static_cast<std::size_t>(clusters), 0);
+  std::vector<bool> waits(static_cast<std::size_t>(clusters), false);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if (at[i] == lists[i].count) continue;
+      const auto tile = static_cast<std::size_t>(lists[i].at(at[i]).tile);
+      if (!waits[i]) {
+        ++left[tile];
+        waits[i] = true;
+        moved = true;
+      }
+      if (left[tile] == parts) {
+        ++at[i];
+        waits[i] = false;
+        moved = true;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < lists.size(); ++i) ASSERT_EQ(at[i], lists[i].count) << "waits";
+}
+
+TEST(TileScheduler, EqualPartsAreAllOfKAndNeverWaitForEver) {
+  std::mt19937 random(2);
+  const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
+  for (int i = 0; i < 3000; ++i) {
+    const int tiles = up_to(i % 2 == 0 ? 8 : 90);
+    const int k_blocks = up_to(i % 3 == 0 ? 20 : 300);
     const TiledConfig split{.scheduler = TileScheduler::kSplitK,
                             .splits = 1 + up_to(kMaxSplits - 1)};
-    expect_all_work_done_once(split, std::min(resident, tiles), tiles, k_blocks);
+    const int resident = up_to(140);
+    const int pieces = tiles * split_parts(split, k_blocks, resident);
+    expect_parts_of_all_tiles(split, std::min(resident, pieces), tiles, k_blocks);
     if (HasFatalFailure()) return;
   }
 }

@@ -13,7 +13,6 @@ struct Family<GemvConfig> {
   static constexpr std::string_view kFunction = "gemv";
   static constexpr std::string_view kConfigType = "GemvConfig";
   static constexpr std::string_view kKernelType = "GemvKernel";
-  static constexpr PdlKind kPdl = PdlKind::kSafe;
 
   static std::span<const Axis<GemvConfig>> axes();
   /// True if half as many vectors would not be enough.

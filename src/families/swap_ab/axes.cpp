@@ -13,22 +13,28 @@ constexpr std::array kAxes = {
     number_axis<&C::bm, 1000, true>({.name = "bm",
                                      .field = "bm",
                                      .form = "bm<rows>",
-                                     .values = "8 to 128 by 8",
-                                     .help = "rows of A in a CTA's tile: wgmma's N"},
+                                     .values = "8 to 256 by 8",
+                                     .domain = "8:256:8",
+                                     .help = "rows of A in a CTA's tile: wgmma's N",
+                                     .vary = AxisText::Vary::kTile},
                                     {"bm", ""}),
     number_axis<&C::bn, 800, true>({.name = "bn",
                                     .field = "bn",
                                     .form = "bn<columns>",
                                     .values = "64, 128, 192",
+                                    .domain = "64, 128, 192",
                                     .help = "rows of B in a CTA's tile: 64 for each consumer "
-                                            "warpgroup"},
+                                            "warpgroup",
+                                    .vary = AxisText::Vary::kTile},
                                    {"bn", ""}),
     number_axis<&C::bk, 500, true>({.name = "bk",
                                     .field = "bk",
                                     .form = "bk<depth>",
                                     .values = "64, 128",
+                                    .domain = "64, 128",
                                     .otherwise = "64",
-                                    .help = "depth of a pipeline stage"},
+                                    .help = "depth of a pipeline stage",
+                                    .vary = AxisText::Vary::kTile},
                                    {"bk", ""}),
     stages_axis<&C::stages>(),
     mma_depth_axis<&C::mma_depth>(),
@@ -36,6 +42,7 @@ constexpr std::array kAxes = {
         {.name = "store",
          .form = "tma or staged",
          .values = "tma, staged",
+         .domain = "tma, staged",
          .otherwise = "tma",
          .help =
              "store path of a tile: by the copy engine, or by ordinary stores (staged), for a D "
@@ -48,10 +55,15 @@ constexpr std::array kAxes = {
     hint_axis<&C::d_hint>("d_hint", "d", "dfirst or dlast", "what L2 is told of D"),
     promotion_axis<&C::promotion>(),
     ctas_axis<&C::ctas_per_sm>(),
-    named_flag_axis<&C::pdl, 300>(
-        "pdl",
+    pdl_axis<&C::pdl>(
         "programmatic dependent launch: starts while the kernel before it drains, and reads B "
         "meanwhile, which no kernel before it may write, back to the last one launched without"),
+    searched(
+        named_flag_axis<&C::late, 150>(
+            "late",
+            "with pdl: only asks L2 for B meanwhile, and reads B later, so that kernels before "
+            "it may write B"),
+        AxisText::Vary::kDetail),
     pack_axis<&C::pack>(),
     fixed_axis<&C::fixed>(),
 };
@@ -60,9 +72,20 @@ constexpr std::array kAxes = {
 
 std::span<const Axis<SwapAbConfig>> Family<SwapAbConfig>::axes() { return kAxes; }
 
+namespace {
+
+/// Most rows of tiles that are worth trying: the tiles of a column of the grid read the same B, and
+/// no CTA shares what it fetches with another one.
+constexpr std::int64_t kMostRowTiles = 4;
+
+}  // namespace
+
 bool Family<SwapAbConfig>::suits(const SwapAbKernel& kernel, const GemmProblem& problem) {
-  const auto empty_rows = kernel.bm - problem.m;
-  return empty_rows >= 0 && (empty_rows < kGroupRows || 3 * empty_rows < kernel.bm);
+  const std::int64_t row_tiles = (problem.m + kernel.bm - 1) / kernel.bm;
+  const std::int64_t rows = row_tiles * kernel.bm;
+  const std::int64_t empty_rows = rows - problem.m;
+  return row_tiles <= kMostRowTiles &&
+         (empty_rows < kGroupRows * row_tiles || 3 * empty_rows < rows);
 }
 
 }  // namespace hgemm

@@ -13,10 +13,9 @@ struct Family<SwapAbConfig> {
   static constexpr std::string_view kFunction = "swap_ab_gemm";
   static constexpr std::string_view kConfigType = "SwapAbConfig";
   static constexpr std::string_view kKernelType = "SwapAbKernel";
-  static constexpr PdlKind kPdl = PdlKind::kWeights;
 
   static std::span<const Axis<SwapAbConfig>> axes();
-  /// True for one row of tiles of which less than a third, or less than 8 rows, is empty.
+  /// True for few rows of tiles of which less than a third, or less than 8 rows each, is empty.
   static bool suits(const SwapAbKernel& kernel, const GemmProblem& problem);
   static Cost predict_cost(const CostFigures& figures, const SwapAbKernel& kernel,
                            const GemmProblem& problem);

@@ -1,6 +1,7 @@
 // The axis table of the tiled family.
 #include "families/shared_axes.h"
 #include "families/tiled/family.h"
+#include "kernels/tiled/tile_scheduler.h"
 
 namespace hgemm {
 namespace {
@@ -32,7 +33,9 @@ constexpr Axis<C> cluster_axis() {
   return {.text = {.name = "cluster",
                    .field = "c",
                    .form = "c<M>x<N>",
-                   .values = "1x1, 2x1 (CTAs along M share B), 1x2 (along N share A)",
+                   .values = "1x1, 2x1 (CTAs along M share B), 1x2 (along N share A), 2x2, 4x1, "
+                             "1x4, 4x2, 2x4, 8x1, 1x8",
+                   .domain = "1x1, 2x1, 1x2, 2x2, 4x1, 1x4, 4x2, 2x4, 8x1, 1x8",
                    .otherwise = "1x1",
                    .help = "CTAs along M x N that share what they fetch, by multicast"},
           .members = {AxisMember{"cluster_m", ""}, AxisMember{"cluster_n", ""}},
@@ -69,12 +72,14 @@ constexpr Axis<C> sms_axis() {
                    .field = "sms",
                    .form = "smsfew or sms<SMs>",
                    .values = "all, few, 1 to 1024",
+                   .domain = "all, few",
                    .otherwise = "all",
                    .help = "SMs that a persistent kernel takes: all, the fewest on which the tiles "
                            "need no more waves (few), or at most so many, beside other kernels",
                    .in_label = AxisText::InLabel::kUnlessDefault,
                    .number = true,
-                   .minor = true},
+                   .minor = true,
+                   .vary = AxisText::Vary::kDetail},
           .members = {AxisMember{"sms", ""}},
           .member_count = 1,
           .raw = raw_member<&C::sms>,
@@ -99,46 +104,65 @@ constexpr std::array kAxes = {
     number_axis<&C::bm, 1000, true>({.name = "bm",
                                      .field = "bm",
                                      .form = "bm<rows>",
-                                     .values = "64 to 384 by 64",
-                                     .help = "rows of a CTA's tile"},
+                                     .values = "64 to 384 by 64, 8 to 256 by 8",
+                                     .domain = "8:256:8, 320, 384",
+                                     .help = "rows of a CTA's tile: in steps of 64, with swap of 8",
+                                     .vary = AxisText::Vary::kTile},
                                     {"bm", ""}),
-    number_axis<&C::bn, 800, true>({.name = "bn",
-                                    .field = "bn",
-                                    .form = "bn<columns>",
-                                    .values = "8 to 256 by 8",
-                                    .help = "columns of a CTA's tile"},
-                                   {"bn", ""}),
+    number_axis<&C::bn, 800, true>(
+        {.name = "bn",
+         .field = "bn",
+         .form = "bn<columns>",
+         .values = "8 to 256 by 8, 64 to 384 by 64",
+         .domain = "8:256:8, 320, 384",
+         .help = "columns of a CTA's tile: in steps of 8, with swap of 64",
+         .vary = AxisText::Vary::kTile},
+        {"bn", ""}),
     number_axis<&C::bk, 500, true>({.name = "bk",
                                     .field = "bk",
                                     .form = "bk<depth>",
                                     .values = "32, 64, 128",
+                                    .domain = "64, 32, 128",
                                     .otherwise = "64",
-                                    .help = "depth of a pipeline stage"},
+                                    .help = "depth of a pipeline stage",
+                                    .vary = AxisText::Vary::kTile},
                                    {"bk", ""}),
     stages_axis<&C::stages>(),
     cluster_axis(),
+    searched(named_flag_axis<&C::swap, 700>(
+                 "swap",
+                 "B's rows are wgmma's 64-row operand, so bm has steps of 8 and bn of 64: for "
+                 "numbers of rows that steps of 64 do not fit"),
+             AxisText::Vary::kTile),
     numbered_axis<&C::schedule, &C::consumers, kSchedules, kAlways, 0, 1000, 500>(
         {.name = "schedule",
          .form = "coop<consumers>, cols<consumers> or pp<consumers>",
          .values = "coop1 to coop3, cols2, cols3, pp2",
+         .domain = "coop2, coop1, coop3, cols2, cols3, pp2",
          .help = "how many consumer warpgroups cooperate, and how: coop: each has rows of every "
-                 "tile; cols: columns; pp (ping-pong): whole tiles in turn"},
+                 "tile; cols: columns; pp (ping-pong): whole tiles in turn",
+         .vary = AxisText::Vary::kTile},
         {"schedule", "Schedule"}, {"consumers", ""}),
     mma_depth_axis<&C::mma_depth>(),
     numbered_axis<&C::order, &C::group, kOrders, has_bands, 0, 300, 150>(
         {.name = "order",
          .form = "linear, hilbert, or group, ngroup, snake or nsnake with its <tiles>",
          .values = "linear, hilbert, group1 to group64, ngroup.., snake.., nsnake..",
+         .domain = "group8, group1, group2, group4, group16, group32, ngroup2, ngroup4, ngroup8, "
+                   "ngroup16, ngroup32, snake2, snake4, snake8, snake16, nsnake2, nsnake4, "
+                   "nsnake8, nsnake16, linear, hilbert",
          .otherwise = "linear",
          .help =
              "order of the tiles: in bands of so many rows (group8) or columns (ngroup8), which "
              "a snake sweeps to and fro",
-         .minor = true},
+         .minor = true,
+         .vary = AxisText::Vary::kDetail},
         {"order", "TileOrder"}, {"group", ""}),
     word_axis<&C::store, kStores, 600>(
         {.name = "store",
          .form = "direct, tma, staged or overlap",
          .values = "direct, tma, staged, overlap",
+         .domain = "tma, overlap, direct, staged",
          .otherwise = "tma",
          .help =
              "store path of a tile: by its threads (direct), by the copy engine (tma), by it "
@@ -148,13 +172,17 @@ constexpr std::array kAxes = {
     numbered_axis<&C::scheduler, &C::splits, kSchedulers, kInParts, 1, 800, 500>(
         {.name = "scheduler",
          .form = "persist, dynamic, single, split<parts>, csplit<parts> or stream",
-         .values = "persist, dynamic, single, split2 to split16, csplit2 to csplit8, stream",
+         .values = "persist, dynamic, single, split2 to split32, csplit2 to csplit8, stream",
+         .domain = "persist, dynamic, single, stream, csplit2, csplit3, csplit4, csplit5, csplit6, "
+                   "csplit7, csplit8, split2, split3, split4, split5, split6, split7, split8, "
+                   "split10, split12, split14, split16, split20, split24, split28, split32",
          .otherwise = "persist",
          .help =
              "which work a CTA gets: every n-th tile (persist), the next one when it is ready "
-             "(dynamic), one tile (single); or parts of tiles along K, which meet in memory "
-             "(split4), in the shared memory of a cluster (csplit4), or evenly for all SMs where "
-             "a last wave would not be full (stream: stream-K)"},
+             "(dynamic), one tile (single); or parts of tiles along K, whose sums meet in memory, "
+             "where each CTA adds up a share (split4), in the shared memory of a cluster "
+             "(csplit4), "
+             "or evenly for all SMs where a last wave would not be full (stream: stream-K)"},
         {"scheduler", "TileScheduler"}, {"splits", ""}),
     hint_axis<&C::a_hint>("a_hint", "a", "afirst or alast",
                           "what L2 is told of A: nothing, or to evict it first or last"),
@@ -163,8 +191,7 @@ constexpr std::array kAxes = {
     promotion_axis<&C::promotion>(),
     ctas_axis<&C::ctas_per_sm>(),
     sms_axis(),
-    named_flag_axis<&C::pdl, 300>(
-        "pdl",
+    pdl_axis<&C::pdl>(
         "programmatic dependent launch: starts while the kernel before it drains, and asks L2 for "
         "its operands; reads none until that kernel is done"),
     pack_axis<&C::pack>(),
@@ -182,5 +209,23 @@ constexpr std::array kAxes = {
 }  // namespace
 
 std::span<const Axis<TiledConfig>> Family<TiledConfig>::axes() { return kAxes; }
+
+TiledConfig Family<TiledConfig>::simplest(const TiledConfig& config, const GemmProblem& problem) {
+  const TileGrid grid = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), config);
+  TiledConfig simple = config;
+  const auto set = [&](TileOrder order, int group) {
+    simple.order = order;
+    simple.group = group;
+  };
+  const bool bands_of_columns =
+      config.order == TileOrder::kGroupedColumns || config.order == TileOrder::kSnakeColumns;
+  if (grid.m == 1 || grid.n == 1) {
+    set(TileOrder::kLinear, 0);
+  } else if (has_bands(config.order) && config.group >= (bands_of_columns ? grid.n : grid.m)) {
+    // One band of columns goes along each row: so do bands of one row.
+    bands_of_columns ? set(TileOrder::kGroupedRows, 1) : set(TileOrder::kLinear, 0);
+  }
+  return simple;
+}
 
 }  // namespace hgemm

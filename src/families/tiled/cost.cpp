@@ -15,22 +15,45 @@ double output_bytes(const TiledKernel& k) {
   return static_cast<double>(k.bm) * k.bn * element_bytes(k.gemm.output);
 }
 
-/// Cycles from the last k block of a tile until its consumers can begin the next one.
+/// Cycles from the last k block of a tile until it is stored. (Shares of sums are stored as they
+/// are added up.)
 double store_clk(const TiledKernel& k) {
-  const double clk =
-      kStoreClk +
-      output_bytes(k) / (k.store == StorePath::kDirect ? kDirectBytesPerClk : kStagedBytesPerClk);
-  const bool overlaps = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped;
-  return overlaps ? clk * kOverlappedStore : clk;
+  if (shares_sums(k)) return 0;
+  return kStoreClk + output_bytes(k) /
+                         (k.store == StorePath::kDirect ? kDirectBytesPerClk : kStagedBytesPerClk);
+}
+
+/// Parts of a streamed tile that its last CTA adds up; 0 if no tile is cut.
+double streamed_parts(const CostFigures& figures, const TiledKernel& k,
+                      const GemmProblem& problem) {
+  const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
+  const int clusters = std::max(1, figures.sms / cluster_size(k));
+  const WorkList list(k, 0, clusters, tiles, ceil_div(static_cast<int>(problem.k), k.bk));
+  return list.streamed == 0 ? 0 : static_cast<double>(list.sharers) / list.streamed;
 }
 
 /// Cycles to add up the parts of a tile, through the other CTAs' shared memory or through L2.
-double sums_clk(const TiledKernel& k) {
+double sums_clk(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   const double bytes = 4.0 * k.bm * k.bn;
-  if (adds_in_cluster(k)) return kClusterSumsClk + bytes / kSumsBytesPerClk;
-  if (k.scheduler == TileScheduler::kSplitK) return bytes * k.splits / kSplitSumsBytesPerClk;
-  if (k.scheduler == TileScheduler::kStreamK) return kStreamSumsClk + bytes / kSumsBytesPerClk;
+  if (adds_in_cluster(k)) {
+    return kClusterSumsClk + bytes * (1 - 1.0 / k.splits) / kClusterSumsBytesPerClk;
+  }
+  if (shares_sums(k)) return kSplitSumsClk + bytes / kSplitSumsBytesPerClk;
+  if (k.scheduler == TileScheduler::kStreamK) {
+    // One CTA leaves its part, and another one adds up all parts, one after the other.
+    const double parts = streamed_parts(figures, k, problem);
+    return parts == 0 ? 0
+                      : kStreamSumsClk + bytes / kLeaveBytesPerClk +
+                            parts * (kStreamPartClk + bytes / kAddBytesPerClk);
+  }
   return 0;
+}
+
+/// Parts of K of a tile.
+int parts_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
+  if (!shares_sums(k)) return k.splits;
+  const int k_blocks = ceil_div(static_cast<int>(problem.k), k.bk);
+  return split_parts(k, k_blocks, std::max(1, figures.sms / cluster_size(k)));
 }
 
 /// SMs that the launch uses; 0: all.
@@ -44,7 +67,8 @@ int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& 
 }  // namespace
 
 bool Family<TiledConfig>::suits(const TiledKernel& kernel, const GemmProblem& problem) {
-  return kernel.bm < problem.m + kMmaM;
+  return kernel.bm < problem.m + (kernel.swap ? kSwizzleRows : kMmaM) &&
+         kernel.bn < problem.n + (kernel.swap ? kMmaM : kernel.bn);
 }
 
 Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKernel& k,
@@ -59,15 +83,20 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .cluster_m = k.cluster_m,
       .cluster_n = k.cluster_n,
       .cluster_size = cluster_size(k),
-      .parts = k.splits,
+      .parts = parts_of(figures, k, problem),
       .smem_bytes = smem_layout(k).total_bytes,
       .threads = threads_per_cta(k),
       .ctas_per_sm = k.ctas_per_sm,
       .sms = sms_of(figures, k, problem),
-      .streams = k.scheduler == TileScheduler::kStreamK,
+      .streams = streamed_parts(figures, k, problem) > 0,
       .cta_per_tile = !is_persistent(k),
+      .lone_consumer = readers(k) == 1,
       .store_clk = store_clk(k),
-      .sums_clk = sums_clk(k),
+      .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
+                              ? kOverlappedStore
+                              : 1,
+      .sums_clk = sums_clk(figures, k, problem),
+      .sums_each_tile = shares_sums(k),
       .pdl = k.pdl,
       .packs = k.pack,
       .fixed = k.fixed,

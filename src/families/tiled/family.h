@@ -13,11 +13,13 @@ struct Family<TiledConfig> {
   static constexpr std::string_view kFunction = "tiled_gemm";
   static constexpr std::string_view kConfigType = "TiledConfig";
   static constexpr std::string_view kKernelType = "TiledKernel";
-  static constexpr PdlKind kPdl = PdlKind::kSafe;
 
   static std::span<const Axis<TiledConfig>> axes();
   /// True if its tiles do not leave whole 64-row blocks empty.
   static bool suits(const TiledKernel& kernel, const GemmProblem& problem);
+  /// The simplest config that does the same at the problem: an order whose bands are as wide as the
+  /// output, or longer, is one without bands.
+  static TiledConfig simplest(const TiledConfig& config, const GemmProblem& problem);
   static Cost predict_cost(const CostFigures& figures, const TiledKernel& kernel,
                            const GemmProblem& problem);
 };

@@ -21,26 +21,28 @@ inline int grid_ctas(const TiledKernel& k, const ProblemExtents& p, int resident
   const long long tiles = grid_tiles(k, p);
   if (has_cluster_per_tile(k)) return static_cast<int>(tiles) * cluster_size(k);
   const int k_blocks = ceil_div(static_cast<int>(p.k), k.bk);
-  const int most = k.splits < k_blocks ? k.splits : k_blocks;
-  const int parts =
-      k.scheduler == TileScheduler::kStreamK ? ceil_div(k_blocks, kMinStreamBlocks) : most;
   const int clusters = clusters_on_sms(k, tiles, resident);
+  const int parts = k.scheduler == TileScheduler::kStreamK ? ceil_div(k_blocks, kMinStreamBlocks)
+                                                           : split_parts(k, k_blocks, clusters);
   return grid_clusters(k, tiles * parts, clusters) * cluster_size(k);
 }
 
 constexpr bool waits_in_memory(const TiledKernel& k) { return adds_in_workspace(k); }
-/// Each part of a tile has a flag. kStreamK has as many parts as CTAs, which always fit.
-constexpr bool flags_grow_with_problem(const TiledKernel& k) {
-  return k.scheduler == TileScheduler::kSplitK;
-}
+/// Each tile that is cut evenly has flags. kStreamK has as many parts as CTAs, which always fit.
+constexpr bool flags_grow_with_problem(const TiledKernel& k) { return shares_sums(k); }
 inline WorkspaceBytes workspace_bytes(const TiledKernel& k, const ProblemExtents& p, int ctas) {
   WorkspaceBytes bytes;
-  const auto slots = static_cast<std::size_t>(partial_slots(k, ctas / cluster_size(k),
-                                                            static_cast<int>(grid_tiles(k, p)))) *
-                     static_cast<std::size_t>(cluster_size(k));
+  const int clusters = ctas / cluster_size(k);
+  const int tiles = static_cast<int>(grid_tiles(k, p));
+  const int k_blocks = ceil_div(static_cast<int>(p.k), k.bk);
+  const auto in_all_ctas = [&](long long count) {
+    return static_cast<std::size_t>(count) * static_cast<std::size_t>(cluster_size(k));
+  };
   const auto warps = static_cast<std::size_t>(readers(k) * kWarpgroupThreads / 32);
-  bytes.flags = (is_dynamic(k) ? 1 : slots * warps) * sizeof(unsigned);
-  bytes.partials = slots * static_cast<std::size_t>(partial_bytes(k));
+  const std::size_t flags = in_all_ctas(partial_flags(k, clusters, tiles)) * warps;
+  bytes.flags = (is_dynamic(k) ? 1 : flags) * sizeof(unsigned);
+  bytes.partials = in_all_ctas(partial_slots(k, clusters, tiles, k_blocks)) *
+                   static_cast<std::size_t>(partial_bytes(k));
   if (k.pack) add_packed_bytes(k.gemm, p, bytes);
   return bytes;
 }
@@ -57,10 +59,14 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
   launch.kernel.b =
       encode(matrices.b.map(box_cols(k), box_rows(b_slice_rows(k)), swizzle, k.promotion));
   if (stores_by_tma(k)) {
-    launch.kernel.d = encode(matrices.d.map(store_cols(k), kStoreRows, kSwizzleBytes, 0));
-    if (const int tail = consumer_cols(k) % store_cols(k); tail != 0) {
-      launch.kernel.d_tail = encode(matrices.d.map(tail, kStoreRows, 0, 0));
-    }
+    const int whole = store_cols(k);
+    const int tail = consumer_cols(k) % whole;
+    const auto encode_boxes = [&](int cols, int swizzle_bytes) {
+      return encode(k.swap ? matrices.d.map(kStoreRows, cols, 0, 0)
+                           : matrices.d.map(cols, kStoreRows, swizzle_bytes, 0));
+    };
+    launch.kernel.d = encode_boxes(whole, kSwizzleBytes);
+    if (tail != 0) launch.kernel.d_tail = encode_boxes(tail, 0);
   }
   return launch;
 }

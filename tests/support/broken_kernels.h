@@ -1,0 +1,125 @@
+// Kernels that compute wrong results: one edit each to the real sources. They must compile
+// (tests/compile/broken_kernels_test.cpp), and verification must catch them
+// (tests/gpu/verify_test.cpp).
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/embedded.h"
+#include "base/error.h"
+#include "families/family.h"
+
+namespace hgemm::test {
+
+/// The kernel files with the first `text` of kernels/`file` replaced.
+class EditedKernels {
+ public:
+  EditedKernels(std::string_view file, std::string_view text, std::string_view replacement)
+      : files(embedded_kernels().begin(), embedded_kernels().end()) {
+    const std::string path = "kernels/" + std::string(file);
+    const auto source = std::ranges::find(files, path, &EmbeddedFile::path);
+    if (source == files.end()) throw Error("there is no " + path);
+    edited_ = source->text;
+    const std::size_t at = edited_.find(text);
+    if (at == std::string::npos) throw Error(path + " no longer says: " + std::string(text));
+    edited_.replace(at, text.size(), replacement);
+    source->text = edited_;
+  }
+  EditedKernels(const EditedKernels&) = delete;
+  EditedKernels& operator=(const EditedKernels&) = delete;
+
+  std::vector<EmbeddedFile> files;
+
+ private:
+  std::string edited_;
+};
+
+inline const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
+inline const SwapAbConfig kSwapped{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2};
+inline const GemvConfig kGemv{
+    .vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2};
+
+template <class Set>
+KernelConfig tile_with(const Set& set) {
+  TiledConfig config = kTile;
+  set(config);
+  return config;
+}
+inline KernelConfig scheduled(TileScheduler scheduler, int splits = 1) {
+  return tile_with([&](TiledConfig& c) {
+    c.scheduler = scheduler;
+    c.splits = splits;
+  });
+}
+/// Parts of K that are added up in memory, by each CTA a share.
+inline const KernelConfig kShared = tile_with([](TiledConfig& c) {
+  c.store = StorePath::kDirect;
+  c.scheduler = TileScheduler::kSplitK;
+  c.splits = 2;
+});
+
+struct BrokenKernel {
+  const char* name;
+  const char* file;  ///< in kernels/
+  const char* text;  ///< its first occurrence is replaced
+  const char* replacement;
+  KernelConfig config = kTile;
+  DataType output = DataType::kBf16;
+};
+inline const BrokenKernel kBrokenKernels[] = {
+    {"last K step left out", "tiled/tile_scheduler.h", "whole.end, 0, 0};",
+     "whole.end - 1, 0, 0};"},
+    {"tile coordinates swapped", "tiled/consumer.cuh",
+     "TileOrigin{tile.m + row, tile.n + part_col}", "TileOrigin{tile.m + row, tile.m + part_col}"},
+    {"reads the stage before", "tiled/consumer.cuh", "cols_base + static_cast<u32>(stage *",
+     "cols_base + static_cast<u32>((stage + kKernel.stages - 1) % kKernel.stages *"},
+    {"accumulators not reset", "tiled/consumer.cuh", "!is_first);", "1);"},
+    {"rows of the wrong warp", "tiled/consumer.cuh", "part_row + warp * kStoreRows;",
+     "part_row + (warp ^ 1) * kStoreRows;"},
+    {"swizzle left out", "common/store.cuh", "return chunk ^ (row % kSwizzleRows);",
+     "return chunk;"},
+    {"last tile never computed", "tiled/work.cuh", "grid.tiles(),", "grid.tiles() - 1,"},
+    {"a tile of the queue skipped", "tiled/producer.cuh",
+     "return answer + static_cast<u32>(clusters);",
+     "return answer + static_cast<u32>(clusters) + 1;", scheduled(TileScheduler::kDynamic)},
+    {"a streamed part not added", "tiled/workspace_sums.cuh", "+= sums[j];", "+= 0.0f * sums[j];",
+     scheduled(TileScheduler::kStreamK)},
+    {"a share of a part not added", "tiled/split_sums.cuh", "+= values[i][p][j];",
+     "+= p == 1 ? 0.0f : values[i][p][j];", kShared},
+    {"shares end too soon", "tiled/split_sums.cuh", "ceil_div(max(end - warp, 0), kWarps);",
+     "ceil_div(max(end - warp, 0), kWarps) - 1;", kShared},
+    {"a slice of the tile of a cluster twice", "tiled/work.cuh", "min(index * slice_rows, rows",
+     "min(0 * slice_rows, rows", tile_with([](TiledConfig& c) { c.cluster_n = 4; })},
+    {"halves of a transposed box swapped", "tiled/store.cuh", "lane / 8 % 2 * 16",
+     "(lane / 8 % 2 ^ 1) * 16", tile_with([](TiledConfig& c) { c.swap = true; })},
+    {"an overlapped box never stored", "tiled/store.cuh", "next = kBox + 1;", "next = kBox + 2;",
+     tile_with([](TiledConfig& c) { c.store = StorePath::kOverlapped; })},
+    {"sums of a peer not added", "common/cluster_sums.cuh", "+= part[j];", "+= 0.0f * part[j];",
+     kSwapped},
+    {"a box owned by the wrong part", "tiled/store.cuh", "box_owner(kKernel, kBox) == part",
+     "box_owner(kKernel, kBox) != part", scheduled(TileScheduler::kClusterSplitK, 2)},
+    {"rows of the first stage mixed up", "common/first_stage.cuh", "chunk ^ (kChunks == 8",
+     "chunk ^ (kChunks == 9", kSwapped},
+    {"rows of the first stage of a tile mixed up", "common/first_stage.cuh",
+     "chunk ^ (kChunks == 8", "chunk ^ (kChunks == 9"},
+    {"a group stored in the place of another", "swap_ab/kernel.cuh",
+     "part.a_row + group * kGroupRows);", "part.a_row + (group ^ 1) * kGroupRows);", kSwapped},
+    {"loose ends left out", "gemv/kernel.cuh", "loose.add_to(sums);", "{}", kGemv},
+    {"a part of a gemv row not added", "gemv/kernel.cuh", "sum += __uint_as_float(",
+     "if (slot == 0) sum += __uint_as_float(", kGemv},
+    // The bytes of an fp32 D that only its own store paths know.
+    {"fp32 swizzle left out", "tiled/store.cuh", "swizzled_chunk(chunk, row) : chunk",
+     "chunk : chunk", kTile, DataType::kFp32},
+    {"fp32 halves of a chunk swapped", "tiled/store.cuh", "lane % 2 * 8", "(lane % 2 ^ 1) * 8",
+     kTile, DataType::kFp32},
+    {"an fp32 pair rounded", "tiled/store.cuh", "return {low, high};",
+     "return {__uint_as_float(__float_as_uint(low) & 0xffff0000u), high};",
+     tile_with([](TiledConfig& c) { c.store = StorePath::kDirect; }), DataType::kFp32},
+    {"an fp32 column of the other atom", "swap_ab/kernel.cuh", "atom * kGroupAtomBytes + row *",
+     "(atom ^ 1) * kGroupAtomBytes + row *", kSwapped, DataType::kFp32},
+};
+
+}  // namespace hgemm::test
