@@ -32,7 +32,7 @@ struct ExportOptions {
   std::string regime = "sustained";
   std::string format;
   std::string output;
-  std::string pdl = "off";
+  std::string pdl = std::string(to_string(kDefaultPdl));
   int max_kernels = 0;
   bool with_cublaslt = false;
 };
@@ -126,7 +126,7 @@ int run_export(const ExportOptions& options) {
       std::ranges::count_if(plan.rows, [](const ExportRow& row) { return row.best.brief; });
   if (brief > 0) {
     say("{} of them were measured in brief, within a time budget, so that gains of a percent "
-        "or two are not certain; the same tune with --budget all takes its time\n",
+        "or two are not certain; the same tune with --budget 100configs takes its time\n",
         brief);
   }
   if (options.with_cublaslt) {

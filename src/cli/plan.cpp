@@ -6,9 +6,12 @@
 #include <chrono>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/console.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/resources.h"
 #include "cli/commands.h"
 #include "families/family.h"
@@ -26,7 +29,7 @@
 #include "program/table_options.h"
 #include "program/tune_options.h"
 #include "search/calibration.h"
-#include "search/space.h"
+#include "search/proposer.h"
 #include "store/store.h"
 #include "studies/micro/points.h"
 #include "tune/forecast.h"
@@ -45,22 +48,63 @@ struct PlanOptions {
   std::vector<std::string> configs;
   std::string device = "H200";
   std::size_t gpus = 0;  ///< 0: not asked for
-  std::string budget = "3%";
+  std::optional<std::string> budget;
   std::string db;  ///< database with the microbenchmarks for calibration; empty: none
-  std::string pdl = "weights";
+  std::string pdl = std::string(to_string(kDefaultPdl));
   std::string format = "table";
   TableOptions tables;
 };
 
-std::vector<PlannedShape> plan_problems(std::span<const GemmProblem> problems,
-                                        const Enumeration& points) {
-  const std::vector<std::int64_t> configs = count_suited(points.valid, problems);
-  std::vector<PlannedShape> plans;
+/// The number of configs that suit each problem; 0 for one that no kernel can compute.
+std::vector<std::int64_t> suited(const PlanOptions& options, std::span<const GemmProblem> problems,
+                                 std::span<const KernelConfig> configs) {
+  if (options.space != kWholeSpace) return count_suited(configs, problems);
+  std::vector<Scope> scopes;
+  for (const GemmProblem& problem : problems) {
+    scopes.push_back(
+        {.problem = problem, .figures = {}, .limits = {}, .most_pdl = parse_pdl(options.pdl)});
+  }
+  return whole_sizes(scopes);
+}
+
+SpacePlan planned(const PlanOptions& options, std::span<const GemmProblem> problems) {
+  const PdlKind most_pdl = parse_pdl(options.pdl);
+  SpacePlan plan{.space = options.space, .points = {}, .shapes = {}};
+  std::vector<KernelConfig> configs;
+  if (options.space == kWholeSpace) {
+    std::vector<GemmKind> kinds;
+    for (const GemmProblem& problem : problems) kinds.push_back(problem.kind());
+    plan.points = whole_size(kinds, most_pdl);
+  } else {
+    const Space space = load_space(options.space, (resource_dir() / "configs").string());
+    plan.space = space.name;
+    const Enumeration points = allowed_points(space, problems, most_pdl);
+    plan.points = count_of(points);
+    configs = points.valid;
+  }
+  const std::vector<std::int64_t> counts = suited(options, problems, configs);
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const char* reason = why_no_kernel(problems[i]);
-    plans.push_back({problems[i], configs[i], reason ? reason : ""});
+    plan.shapes.push_back({problems[i], counts[i], reason ? reason : ""});
   }
-  return plans;
+  return plan;
+}
+
+/// What the cost model expects of a list of configs at a problem. Throws InputError if the user
+/// named one (`named`) that cannot compute it.
+std::vector<PredictedConfig> predicted(std::span<const KernelConfig> configs, bool named,
+                                       const GemmProblem& problem, const CostFigures& figures) {
+  std::vector<PredictedConfig> predictions;
+  for (const KernelConfig& config : configs) {
+    const char* const reason = why_not(config, problem);
+    if (reason && named) {
+      throw InputError(
+          fmt::format("--config {} at {}: {}", label(config), to_string(problem), reason));
+    }
+    if (reason || (!named && !suits(config, problem))) continue;
+    predictions.push_back({problem, label(config), predict_cost(figures, config, problem)});
+  }
+  return predictions;
 }
 
 /// The configs that the cost model ranks best at each shape, or the configs that the user named.
@@ -69,24 +113,24 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
                                        const CostFigures& figures) {
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) configs.push_back(chosen_config(text));
-  const bool all = configs.empty();
-  if (all) {
+  const bool named = !configs.empty();
+  const bool whole = !named && options.space == kWholeSpace;
+  const PdlKind most_pdl = parse_pdl(options.pdl);
+  if (!named && !whole) {
     const Space space = load_space(options.space, (resource_dir() / "configs").string());
-    configs = allowed_points(space, problems, parse_pdl(options.pdl)).valid;
+    configs = allowed_points(space, problems, most_pdl).valid;
   }
   std::vector<PredictedConfig> predictions;
   SlowWork work("shapes", problems.size());
-  for (const GemmProblem& problem : problems) {
-    std::vector<PredictedConfig> of_shape;
-    for (const KernelConfig& config : configs) {
-      const char* const reason = why_not(config, problem);
-      if (reason && !all) {
-        throw InputError(
-            fmt::format("--config {} at {}: {}", label(config), to_string(problem), reason));
+  const auto explain = [&](std::size_t i) {
+    const GemmProblem& problem = problems[i];
+    std::vector<KernelConfig> proposed;
+    if (whole) {
+      for (Proposal& proposal : propose({problem, figures, {}, most_pdl})) {
+        proposed.push_back(std::move(proposal.config));
       }
-      if (reason || (all && !suits(config, problem))) continue;
-      of_shape.push_back({problem, label(config), predict_cost(figures, config, problem)});
     }
+    auto of_shape = predicted(whole ? proposed : configs, named, problem, figures);
     if (of_shape.empty()) {
       throw InputError(fmt::format(
           "shape {}: no configuration of the space suits it; choose another --space, or name one "
@@ -94,7 +138,10 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
           to_string(problem)));
     }
     std::ranges::stable_sort(of_shape, {}, [](const auto& one) { return one.cost.us(); });
-    if (all) of_shape.resize(std::min(of_shape.size(), static_cast<std::size_t>(options.top)));
+    if (!named) of_shape.resize(std::min(of_shape.size(), static_cast<std::size_t>(options.top)));
+    return of_shape;
+  };
+  make_in_parallel(problems.size(), explain, [&](std::vector<PredictedConfig> of_shape) {
     std::ranges::move(of_shape, std::back_inserter(predictions));
     if (predictions.size() > kMostPredictions) {
       throw InputError(
@@ -103,7 +150,7 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
                       kMostPredictions));
     }
     work.one_done();
-  }
+  });
   return predictions;
 }
 
@@ -148,15 +195,15 @@ void plan_sweep(const PlanOptions& options, SpacePlan& planned) {
   TuneOptions tune;
   tune.problems = options.problems;
   tune.space = options.space;
-  tune.budget = options.budget;
+  tune.budget = options.budget.value_or(default_configs(options.space));
   tune.aim.pdl = options.pdl;
   const TunePlan plan = plan_of(tune, parse_aim(tune.aim, {Regime::kSustained}), "",
                                 std::chrono::steady_clock::now());
   if (plan.search && plan.search->deadline) {
     throw InputError(fmt::format(
         "--budget {}: a time is what the tune takes on each GPU, whatever their number; give a "
-        "share (3%), a number (100configs) or all",
-        options.budget));
+        "number (100configs), or with a space of grids a share (3%) or all",
+        *tune.budget));
   }
   const Environment environment = environment_of(device);
   const std::vector<RaceForecast> races = forecast(plan, environment);
@@ -167,7 +214,7 @@ void plan_sweep(const PlanOptions& options, SpacePlan& planned) {
     if (shape != planned.shapes.end()) shape->race_s = race.seconds;
   }
   planned.sweep = PlannedSweep{.device = device.name,
-                               .budget = options.budget,
+                               .budget = *tune.budget,
                                .forecast = forecast_sweep(plan, environment, races, options.gpus)};
 }
 
@@ -185,13 +232,9 @@ int run_plan(const PlanOptions& options) {
   if (style.format == Format::kCsv) {
     throw InputError("--format csv: plan has several tables; use table, md or json");
   }
-  const Space space = load_space(options.space, (resource_dir() / "configs").string());
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
-  SpacePlan plan{.space = space.name,
-                 .points = allowed_points(space, problems, parse_pdl(options.pdl)),
-                 .shapes = {}};
-  plan.shapes = plan_problems(problems, plan.points);
+  SpacePlan plan = planned(options, problems);
   if (options.gpus > 0) plan_sweep(options, plan);
   fmt::print("{}", format_plan(plan, style));
   return 0;
@@ -230,7 +273,7 @@ void add_plan(CLI::App& program, Command& chosen) {
   command->add_option("--budget", options->budget, help_text("plan", "--budget"))
       ->type_name("P%|Nconfigs|all")
       ->needs(gpus)
-      ->capture_default_str();
+      ->default_str(default_configs(kDefaultSpace));
   CLI::Option* device =
       command->add_option("--device", options->device, help_text("plan", "--device"))
           ->type_name("NAME")

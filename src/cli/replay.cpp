@@ -8,11 +8,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "cli/commands.h"
 #include "gemm/codec.h"
 #include "output/replay.h"
+#include "program/configs.h"
 #include "program/current.h"
 #include "program/database.h"
 #include "program/devices.h"
@@ -32,8 +36,9 @@ namespace {
 struct ReplayOptions {
   std::string db;
   ShapeOptions problems;
+  std::optional<std::string> space;
   std::vector<std::string> strategies = {"model"};
-  std::string budget = "3%";
+  std::optional<std::string> budget;
   std::vector<std::string> found;
   int seeds = 10;
   std::string format = "table";
@@ -62,6 +67,39 @@ std::vector<double> predictions(const Truth& truth, std::span<const Device> devi
     predicted_us.push_back(predict_cost(figures, entry.config, truth.problem).us());
   }
   return predicted_us;
+}
+
+/// Replays of searches in the whole space.
+std::vector<ReplayRow> replayed_whole(const ReplayOptions& options, std::span<const Truth> known,
+                                      std::span<const StrategyKind> strategies) {
+  const std::string text = options.budget.value_or(default_configs(kWholeSpace));
+  const Budget budget = parse_budget(text);
+  if (budget.share != 0 ||
+      std::ranges::find(strategies, StrategyKind::kExhaustive) != strategies.end()) {
+    throw InputError(fmt::format(
+        "--space {}: it has some 10^10 points, of which a search measures a number (--budget "
+        "100configs), not a share or all",
+        kWholeSpace));
+  }
+  const auto count = static_cast<std::size_t>(budget.trials);
+  const std::vector<Device> devices = known_devices();
+  const std::vector<RecordedStudy> studies = studies_of(options);
+  // By strategy, then by truth, as without a space.
+  std::vector<ReplayRow> rows;
+  for (const StrategyKind strategy : strategies) {
+    make_in_parallel(
+        known.size(),
+        [&](std::size_t i) {
+          const Truth& truth = known[i];
+          const Scope scope{
+              .problem = truth.problem,
+              .figures = calibrated_figures(devices, truth.environment, truth.regime, studies)};
+          return replay_whole(truth, candidates_in_whole_space(scope, strategy, count), strategy,
+                              count, options.seeds);
+        },
+        [&](ReplayRow row) { rows.push_back(std::move(row)); });
+  }
+  return rows;
 }
 
 /// Judges the winners of tunes by the truths of the GPU on which they ran.
@@ -113,7 +151,6 @@ std::vector<ReplayRow> judged(const ReplayOptions& options, std::span<const Trut
 
 int run_replay(const ReplayOptions& options) {
   const Style style = style_of(options.tables, parse_format(options.format));
-  const Budget budget = parse_budget(options.budget);
   std::vector<StrategyKind> strategies;
   for (const std::string& name : options.strategies) {
     const StrategyKind kind = parse_strategy(name);
@@ -122,13 +159,12 @@ int run_replay(const ReplayOptions& options) {
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) problems = chosen_problems(options.problems);
 
-  const std::vector<Device> devices = known_devices();
   std::vector<Truth> known = truths(races_of(options));
   keep_problems(known, problems);
   if (known.empty()) {
     throw Error(fmt::format(
         "there is nothing to replay: no race{} in {} was measured to the end; record one with "
-        "`hgemm-tune {} --budget all --db truth.db`",
+        "`hgemm-tune {} --space full --budget all --db truth.db`",
         problems.empty() ? "" : " of these shapes",
         options.db.empty() ? "the recorded truth" : options.db,
         problems.empty() ? "--shapes square" : options.problems.arguments()));
@@ -137,6 +173,12 @@ int run_replay(const ReplayOptions& options) {
     fmt::print("{}", format_replay(judged(options, known), style));
     return 0;
   }
+  if (options.space) {
+    fmt::print("{}", format_replay(replayed_whole(options, known, strategies), style));
+    return 0;
+  }
+  const Budget budget = parse_budget(options.budget.value_or("3%"));
+  const std::vector<Device> devices = known_devices();
   const std::vector<RecordedStudy> studies = studies_of(options);
   std::vector<std::vector<double>> predicted_us;
   for (const Truth& truth : known) predicted_us.push_back(predictions(truth, devices, studies));
@@ -162,16 +204,21 @@ void add_replay(CLI::App& program, Command& chosen) {
           ->type_name("NAME[,NAME...]")
           ->delimiter(',')
           ->capture_default_str();
+  CLI::Option* space =
+      command->add_option("--space", options->space, help_text("replay", "--space"))
+          ->type_name(kWholeSpace)
+          ->check(CLI::IsMember({kWholeSpace}));
   CLI::Option* budget =
       command->add_option("--budget", options->budget, help_text("replay", "--budget"))
-          ->type_name("P%|N")
-          ->capture_default_str();
+          ->type_name("P%|Nconfigs")
+          ->default_str("3%");
   CLI::Option* found =
       command->add_option("--found", options->found, help_text("replay", "--found"))
           ->type_name("DB[,DB...]")
           ->delimiter(',')
           ->excludes(strategy)
-          ->excludes(budget);
+          ->excludes(budget)
+          ->excludes(space);
   command->add_option("--seeds", options->seeds, help_text("replay", "--seeds"))
       ->check(CLI::Range(1, 1000))
       ->excludes(found)

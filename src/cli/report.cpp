@@ -55,7 +55,7 @@ std::string shipped_name(const fs::path& path) {
 ReportInput input_of(const ReportOptions& options) {
   ReportInput input;
   input.devices = known_devices();
-  input.space = load_space(kDefaultSpace, (resource_dir() / "configs").string());
+  input.space = load_space("full", (resource_dir() / "configs").string());
   input.command_line = options.command_line;
   if (!options.before.empty()) {
     require_database(options.before);

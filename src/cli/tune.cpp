@@ -71,7 +71,7 @@ int answer_without_measuring(const TuneOptions& options, const Aim& aim, const T
                     .energy = plan.energy,
                     .configs = std::nullopt,
                     .style = style};
-  if (options.is_restricted()) question.configs = plan.configs;
+  if (options.is_restricted() && !plan.whole) question.configs = plan.configs;
   answer_from_records(question, reason);
   return 0;
 }

@@ -17,6 +17,7 @@ Json json_of(std::string_view family, const AxisText& axis) {
           {"axis", axis.name},
           {"field", axis.form},
           {"values", axis.values},
+          {"domain", axis.domain},
           {"default", axis.otherwise.empty() ? Json() : Json(axis.otherwise)},
           {"in_spaces", axis.in_spaces},
           {"help", axis.help}};
@@ -30,13 +31,12 @@ std::string field_text(const AxisText& axis) {
 
 std::string block_of(std::string_view family, const Style& style) {
   Table table;
-  table.columns = {{"axis", false},
-                   {"field of a label", false},
-                   {"values", false},
-                   {"default", false},
-                   {"meaning", false}};
+  table.columns = {{"axis", false},    {"field of a label", false},
+                   {"values", false},  {"in the whole space", false},
+                   {"default", false}, {"meaning", false}};
   for (const AxisText& axis : axes_of(family)) {
     table.rows.push_back({std::string(axis.name), field_text(axis), std::string(axis.values),
+                          std::string(axis.domain),
                           axis.in_spaces ? std::string(axis.otherwise) : "not in spaces",
                           std::string(axis.help)});
   }
@@ -63,6 +63,8 @@ std::string format_axes(const Style& style) {
         "in this order; labels of all families but tiled begin with the family's name. Space files "
         "(configs/spaces) name a grid's `family` (tiled if left out) and give each axis a value, a "
         "list, or for numbers a range `start:end:step`; an axis without a default must be there. "
+        "The whole space, which a tune searches unless it is told otherwise, is the product of the "
+        "values in the column `in the whole space`, as far as the rules allow it. "
         "This page is written by `hgemm-tune plan --axes --format md`.\n\n";
   }
   for (bool first = true; const std::string_view family : family_names()) {

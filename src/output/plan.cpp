@@ -25,7 +25,7 @@ Json shapes_json(const SpacePlan& plan) {
   return list;
 }
 
-Table rejected_of(const Enumeration& points) {
+Table rejected_of(const SpaceCount& points) {
   Table table;
   table.columns = {
       {"rejected"}, {"by rule", false}, {.name = "because", .right = false, .fit = Fit::kWrapped}};
@@ -39,11 +39,11 @@ Table rejected_of(const Enumeration& points) {
   return table;
 }
 
-Table axes_of_points(const Enumeration& points) {
+Table axes_of_points(const SpaceCount& points) {
   Table table;
   table.columns = {{"axis", false},
                    {.name = "values among the valid points", .right = false, .fit = Fit::kWrapped}};
-  for (const auto& [axis, values] : axis_values(points.valid)) {
+  for (const auto& [axis, values] : points.axes) {
     table.rows.push_back({axis, fmt::format("{}", fmt::join(values, " "))});
   }
   return table;
@@ -92,11 +92,14 @@ std::span<const Field<SpacePlan>> plan_fields() {
       F::of("space", "text", "", "the name of the space", "",
             [](const SpacePlan& plan) { return Json(plan.space); }),
       F::of("valid", "integer", "", "points that a kernel can be built of", "",
-            [](const SpacePlan& plan) { return Json(plan.points.valid.size()); }),
+            [](const SpacePlan& plan) { return Json(plan.points.valid); }),
+      F::of("estimated", "boolean", "",
+            "whether these numbers and those of the shapes are estimates, as of the whole space",
+            "", [](const SpacePlan& plan) { return Json(plan.points.estimated); }),
       F::of("rejected", "object", "", "for each rule that any point breaks first, how many do", "",
             [](const SpacePlan& plan) { return Json(plan.points.rejected); }),
       F::of("axes", "object", "", "for each axis its values among the valid points, as texts", "",
-            [](const SpacePlan& plan) { return Json(axis_values(plan.points.valid)); }),
+            [](const SpacePlan& plan) { return Json(plan.points.axes); }),
       F::of("shapes", "list of objects", "", "what the space means for each of --shapes",
             "no --shapes were given", shapes_json),
       F::of("sweep", "object", "", "what tuning the shapes takes", "--gpus was not given",
@@ -161,9 +164,9 @@ std::string format_plan(const SpacePlan& plan, const Style& style) {
   }
   std::int64_t rejections = 0;
   for (const auto& [rule, count] : plan.points.rejected) rejections += count;
-  std::vector<Piece> pieces = {fmt::format("space {}: {} valid points, {} rejected\n",
-                                           for_reader(plan.space, style), plan.points.valid.size(),
-                                           rejections)};
+  std::vector<Piece> pieces = {
+      fmt::format("space {}: {}{} valid points, {} rejected\n", for_reader(plan.space, style),
+                  plan.points.estimated ? "about " : "", plan.points.valid, rejections)};
   const auto add = [&](const Table& table) {
     if (!style.markdown()) pieces.emplace_back("\n");
     pieces.push_back(render(table, style));

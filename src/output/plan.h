@@ -31,7 +31,7 @@ struct PlannedSweep {
 
 struct SpacePlan {
   std::string space;  ///< its name
-  Enumeration points;
+  SpaceCount points;
   std::vector<PlannedShape> shapes;
   std::optional<PlannedSweep> sweep = {};
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "output/json.h"
@@ -21,6 +23,8 @@ Json json_of(const ReplayRow& row) {
   json["configs"] = row.configs;
   json["measured"] = row.measured;
   json["measured_fraction"] = number(row.measured_fraction());
+  json["known"] = row.known ? Json(*row.known) : Json();
+  json["reached"] = row.reached ? Json(*row.reached) : Json();
   json["best_fraction"] = number(row.best_fraction);
   json["worst_fraction"] = number(row.worst_fraction);
   json["found"] = row.found;
@@ -30,6 +34,39 @@ Json json_of(const ReplayRow& row) {
 
 std::string fraction(double value) { return fmt::format("{:.4f}", value); }
 
+std::string text(const std::optional<std::size_t>& count) {
+  return count ? std::to_string(*count) : "-";
+}
+
+void remove_columns(Table& table, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  const auto remove = [&](auto& cells) { cells.erase(cells.begin() + begin, cells.begin() + end); };
+  remove(table.columns);
+  for (Table::Row& row : table.rows) remove(row);
+  for (Table::Summary& summary : table.summaries) remove(summary.cells);
+}
+
+/// Summaries of the rows of one strategy.
+std::vector<Table::Row> summaries_of(std::span<const ReplayRow> rows, const std::string& strategy) {
+  double log_sum = 0;
+  double share = 0;
+  int count = 0;
+  int reached = 0;
+  double least = 1;
+  double worst = 1;
+  for (const ReplayRow& row : rows) {
+    if (row.strategy != strategy) continue;
+    log_sum += std::log(row.best_fraction);
+    share += row.measured_fraction();
+    least = std::min(least, row.best_fraction);
+    worst = std::min(worst, row.worst_fraction);
+    if (row.reached) ++reached;
+    ++count;
+  }
+  return {{"", "", "", "", "", fmt::format("{:.1f}", 100 * share / count), "",
+           fmt::format("{} rows", reached), fraction(std::exp(log_sum / count)), "", ""},
+          {"", "", "", "", "", "", "", "", fraction(least), fraction(worst), ""}};
+}
+
 Table table_of(std::span<const ReplayRow> rows) {
   Table table{.columns = {{"shape", false},
                           {"regime", false},
@@ -37,6 +74,8 @@ Table table_of(std::span<const ReplayRow> rows) {
                           {"configs"},
                           {"measured"},
                           {"%"},
+                          {"known"},
+                          {"within 1 % after"},
                           {"of the best"},
                           {"worst seed"},
                           {"found", false}},
@@ -46,29 +85,21 @@ Table table_of(std::span<const ReplayRow> rows) {
     if (std::ranges::find(names, row.strategy) == names.end()) names.push_back(row.strategy);
     table.rows.push_back({to_string(row.problem), std::string(to_string(row.regime)), row.strategy,
                           std::to_string(row.configs), std::to_string(row.measured),
-                          fmt::format("{:.1f}", 100 * row.measured_fraction()),
-                          fraction(row.best_fraction), fraction(row.worst_fraction), row.found});
+                          fmt::format("{:.1f}", 100 * row.measured_fraction()), text(row.known),
+                          text(row.reached), fraction(row.best_fraction),
+                          fraction(row.worst_fraction), row.found});
   }
   for (const std::string& name : names) {
-    double log_sum = 0;
-    double share = 0;
-    int count = 0;
-    double least = 1;
-    double worst = 1;
-    for (const ReplayRow& row : rows) {
-      if (row.strategy != name) continue;
-      log_sum += std::log(row.best_fraction);
-      share += row.measured_fraction();
-      least = std::min(least, row.best_fraction);
-      worst = std::min(worst, row.worst_fraction);
-      ++count;
-    }
-    table.summaries.push_back({fmt::format("geomean of {}, {} rows", name, count),
-                               {"", "", "", "", "", fmt::format("{:.1f}", 100 * share / count),
-                                fraction(std::exp(log_sum / count)), "", ""}});
-    table.summaries.push_back({fmt::format("least of {}", name),
-                               {"", "", "", "", "", "", fraction(least), fraction(worst), ""}});
+    const auto count = std::ranges::count(rows, name, &ReplayRow::strategy);
+    std::vector<Table::Row> cells = summaries_of(rows, name);
+    table.summaries.push_back(
+        {fmt::format("geomean of {}, {} rows", name, count), std::move(cells[0])});
+    table.summaries.push_back({fmt::format("least of {}", name), std::move(cells[1])});
   }
+  // Replays of recorded configs have no use for some columns.
+  const bool whole =
+      std::ranges::any_of(rows, [](const auto& row) { return row.known.has_value(); });
+  if (!whole) remove_columns(table, 6, 8);
   return table;
 }
 

@@ -95,7 +95,7 @@ Json cells_json(const Truth& truth, std::span<const KernelConfig> valid) {
 Json tiles_section(const Known& known) {
   if (known.truths.empty()) {
     return missing("No race of a whole space was recorded.",
-                   "hgemm-tune --shapes square.yaml --budget all");
+                   "hgemm-tune --shapes square.yaml --space full --budget all");
   }
   std::vector<const Truth*> largest_first;
   for (const Truth& truth : known.truths) largest_first.push_back(&truth);
@@ -156,7 +156,7 @@ Json search_section(const Known& known) {
   std::erase_if(all, [](const Truth& truth) { return truth.entries.size() < kSearched; });
   if (all.empty()) {
     return missing("No race of a whole space was recorded, on which a search could be replayed.",
-                   "hgemm-tune --shapes square.yaml --budget all");
+                   "hgemm-tune --shapes square.yaml --space full --budget all");
   }
   Source source;
   std::vector<std::vector<double>> predicted_us;

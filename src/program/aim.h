@@ -14,17 +14,21 @@ class App;
 
 namespace hgemm::cli {
 
+/// What kernels may do unless --pdl says otherwise, in tunes, tables and exports alike: what a
+/// table shows is what an export delivers, and no caller has to promise anything.
+inline constexpr PdlKind kDefaultPdl = PdlKind::kSafe;
+
 struct Aim {
   std::vector<Regime> regimes;
   Objective objective = Objective::kTime;
-  PdlKind pdl = PdlKind::kWeights;  ///< the most that a kernel may do; kWeights allows all kinds
+  PdlKind pdl = kDefaultPdl;  ///< the most that a kernel may do; kWeights allows all kinds
 };
 
 /// As given on the command line.
 struct AimOptions {
   std::string regime;  ///< empty: the command's default
   std::string objective = "time";
-  std::string pdl = "weights";
+  std::string pdl = std::string(to_string(kDefaultPdl));
 };
 
 /// Adds --regime, --pdl and --objective. `default_regime` is used only in --help.

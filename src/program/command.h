@@ -18,6 +18,8 @@ using Command = std::function<int()>;
 std::string explain_unknown(const CLI::App& program);
 
 inline constexpr const char* kDefaultDatabase = "hgemm-tune.db";
-inline constexpr const char* kDefaultSpace = "full";
+/// The name of the space that no file lists (search/proposer.h).
+inline constexpr const char* kWholeSpace = "whole";
+inline constexpr const char* kDefaultSpace = kWholeSpace;
 
 }  // namespace hgemm::cli

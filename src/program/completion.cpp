@@ -11,6 +11,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/resources.h"
+#include "program/command.h"
 #include "program/devices.h"
 #include "program/reference.h"
 #include "search/strategy.h"
@@ -41,6 +42,12 @@ Words config_names(const char* folder) {
   return names;
 }
 
+Words space_names() {
+  Words names = config_names("spaces");
+  names.emplace_back(kWholeSpace);
+  return names;
+}
+
 Words device_names() {
   Words names;
   for (const Device& device : known_devices()) names.push_back(device.name);
@@ -61,7 +68,7 @@ struct KnownValues {
 const std::vector<KnownValues>& known_values() {
   static const std::vector<KnownValues> kValues = {
       {"", "--shapes", [] { return config_names("shapes"); }},
-      {"", "--space", [] { return config_names("spaces"); }},
+      {"", "--space", space_names},
       {"", "--device", device_names},
       {"", "--strategy", strategies},
       {"export", "--regime", [] { return split("sustained burst single chain"); }},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "program/command.h"
 
 namespace hgemm::cli {
 
@@ -20,6 +21,10 @@ Enumeration allowed_points(const Space& space, std::span<const GemmProblem> prob
   std::erase_if(points.valid,
                 [most](const KernelConfig& config) { return pdl_kind(config) > most; });
   return points;
+}
+
+std::string default_configs(const std::string& space) {
+  return space == kWholeSpace ? "100configs" : "3%";
 }
 
 }  // namespace hgemm::cli

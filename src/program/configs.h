@@ -17,4 +17,8 @@ KernelConfig chosen_config(const std::string& label);
 /// `most`. `rejected` counts only what rules reject.
 Enumeration allowed_points(const Space& space, std::span<const GemmProblem> problems, PdlKind most);
 
+/// The number or share of a space's configs that is measured at each shape where neither that nor a
+/// time is given.
+std::string default_configs(const std::string& space);
+
 }  // namespace hgemm::cli

@@ -64,7 +64,7 @@ Measured measure(const TuneOptions& options, TunePlan& plan,
     return measured;
   }
   measured.races = store.races(measured.environment);
-  if (options.is_restricted()) keep_configs(measured.races, plan.configs);
+  if (options.is_restricted() && !plan.whole) keep_configs(measured.races, plan.configs);
   measured.builds = store.builds();
   return measured;
 }

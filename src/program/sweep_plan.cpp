@@ -15,6 +15,7 @@
 #include "base/yaml.h"
 #include "gemm/codec.h"
 #include "program/command.h"
+#include "program/configs.h"
 #include "program/current.h"
 #include "program/devices.h"
 #include "program/report.h"
@@ -36,6 +37,7 @@ const std::set<std::string> kPaths = {"--cache-dir", "--shared-cache", "--blas"}
 
 /// The space as tasks find it, wherever they run.
 std::string space_for_tasks(const std::string& argument) {
+  if (argument == kWholeSpace) return argument;
   const fs::path shipped = resource_dir() / "configs" / "spaces";
   const fs::path found = find_yaml(argument, shipped, "space");
   std::error_code error;
@@ -80,7 +82,7 @@ void check_for_slurm(const TuneOptions& options, const SlurmOptions& slurm) {
 }
 
 bool has_learning_search(const TunePlan& plan) {
-  return plan.search && !plan.search->deadline && learns(plan.search->strategy);
+  return plan.search && learns(plan.search->strategy);
 }
 
 }  // namespace
@@ -92,7 +94,9 @@ Environment assumed_environment() {
 Sweep sweep_of(TuneOptions options, const SlurmOptions& slurm, const std::string& command_line) {
   check_for_slurm(options, slurm);
   const bool measures_all = options.strategy == "exhaustive" || !options.configs.empty();
-  if (!options.budget && !measures_all) options.budget = kSweepBudget;
+  if (!options.budget && !measures_all) {
+    options.budget = default_configs(options.space.value_or(kDefaultSpace));
+  }
   const Aim aim = parse_aim(options.aim, {Regime::kSustained});
   if (options.energy) check_energy(aim, "--energy");
   check_cache(options.cache);

@@ -8,10 +8,6 @@
 
 namespace hgemm::cli {
 
-/// A tune without --budget takes this share of each shape's space when it is a sweep: a time would
-/// be right for no number of shapes.
-inline constexpr const char* kSweepBudget = "3%";
-
 /// An H200, for predictions where no GPU is at hand.
 Environment assumed_environment();
 
@@ -21,7 +17,9 @@ struct Sweep {
   std::vector<GemmProblem> problems;
   std::vector<double> seconds;  ///< predicted for each problem, on one GPU
 };
-/// Throws InputError, as plan_of() does, for options that contradict each other.
+/// Without --budget it measures a number of configs of each shape, because a time would be right
+/// for no number of shapes. Throws InputError, as plan_of() does, for options that contradict each
+/// other.
 Sweep sweep_of(TuneOptions options, const SlurmOptions& slurm, const std::string& command_line);
 
 /// The options of a task's tune, without problems. Throws InputError if run.json has others.

@@ -18,58 +18,75 @@
 #include "program/peers.h"
 #include "program/search.h"
 #include "program/seed.h"
+#include "search/proposer.h"
 #include "search/space.h"
 
 namespace hgemm::cli {
 namespace {
 
-constexpr const char* kDefaultStrategy = "model";
-
-/// A tune without --budget has to be short. With energy its budget is a share of the configs
-/// instead, because the energy of each finalist takes seconds.
+/// A tune without --budget has to be short. With energy it takes so many configs instead, because
+/// the energy of each finalist takes seconds.
 constexpr const char* kDefaultBudget = "60s";
-constexpr const char* kDefaultBudgetForEnergy = "3%";
 
-std::string default_budget(StrategyKind strategy, bool energy) {
+std::string space_of(const TuneOptions& options) { return options.space.value_or(kDefaultSpace); }
+
+bool is_whole(const TuneOptions& options) {
+  return options.configs.empty() && space_of(options) == kWholeSpace;
+}
+
+/// In the whole space the model's favourites are more alike than in a list that people wrote, so
+/// that more can be learned from the first of them.
+const char* default_strategy(const TuneOptions& options) {
+  return is_whole(options) ? "adaptive" : "model";
+}
+
+std::string default_budget(const TuneOptions& options, StrategyKind strategy, bool energy) {
   if (strategy == StrategyKind::kExhaustive) return "all";
-  return energy ? kDefaultBudgetForEnergy : kDefaultBudget;
+  return energy ? default_configs(space_of(options)) : kDefaultBudget;
+}
+
+/// Throws InputError if the whole space cannot be measured so.
+void check_whole(const std::string& budget, StrategyKind strategy, const Allowance& allowance) {
+  constexpr std::string_view kInstead =
+      "the whole space has some 10^10 points; give a number (--budget 100configs) or a time, or "
+      "name a space of grids (--space full)";
+  if (strategy == StrategyKind::kExhaustive) {
+    throw InputError(fmt::format("--strategy exhaustive: {}", kInstead));
+  }
+  const bool is_number = allowance.configs && allowance.configs->share == 0;
+  if (!allowance.seconds && !is_number) {
+    throw InputError(fmt::format("--budget {}: {}", budget, kInstead));
+  }
 }
 
 /// The search among the space's configs. Named configs have none (nullopt): all are measured.
 std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
                                     std::chrono::steady_clock::time_point start) {
-  const std::string name = options.strategy.value_or(kDefaultStrategy);
+  const std::string name = options.strategy.value_or(default_strategy(options));
   const StrategyKind strategy = parse_strategy(name);
   if (!options.configs.empty()) return std::nullopt;
-  const std::string budget = options.budget.value_or(default_budget(strategy, energy));
+  const std::string budget = options.budget.value_or(default_budget(options, strategy, energy));
   const Allowance allowance = parse_allowance(budget);
+  if (is_whole(options)) check_whole(budget, strategy, allowance);
   SearchPlan search{.strategy = strategy, .budget = {}, .devices = known_devices()};
   if (allowance.seconds) {
     if (energy) {
       throw InputError(
           fmt::format("--budget {}: the energy of each finalist takes seconds, whatever the time; "
-                      "write a share "
-                      "of the configs (\"3%\"), or \"all\"",
+                      "write a number of configs (\"100configs\"), or with a space of grids a "
+                      "share of it (\"3%\") or \"all\"",
                       budget));
-    }
-    if (learns(strategy)) {
-      throw InputError(fmt::format(
-          "--strategy {}: it chooses most configs by what the first ones took, in a second race "
-          "of each shape. Within a time ({} {}) one of the two may be brief and the other not, and "
-          "such times cannot be compared; give it a share of the configs (--budget 3%) or a number "
-          "of them (--budget 100configs)",
-          name, options.budget ? "--budget" : "the default:", budget));
     }
     search.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                   std::chrono::duration<double>(*allowance.seconds));
     return search;
   }
   if (!allowance.configs) {
-    if (name != kDefaultStrategy && strategy != StrategyKind::kExhaustive) {
+    if (name != default_strategy(options) && strategy != StrategyKind::kExhaustive) {
       throw InputError(
           fmt::format("--strategy {}: with --budget all it would change nothing; give a share "
-                      "(\"3%\"){}",
-                      name, learns(strategy) ? "" : " or a time"));
+                      "(\"3%\") or a time",
+                      name));
     }
     return std::nullopt;
   }
@@ -77,12 +94,12 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
   return search;
 }
 
+/// The configs of a list: those that are named, or those of a space of grids.
 std::vector<KernelConfig> chosen_configs(const TuneOptions& options, const Aim& aim,
                                          std::span<const GemmProblem> problems) {
   if (options.configs.empty()) {
     const std::string configs_dir = (resource_dir() / "configs").string();
-    const Space space = load_space(options.space.value_or(kDefaultSpace), configs_dir);
-    return allowed_points(space, problems, aim.pdl).valid;
+    return allowed_points(load_space(space_of(options), configs_dir), problems, aim.pdl).valid;
   }
   std::vector<KernelConfig> configs;
   for (const std::string& text : options.configs) {
@@ -102,10 +119,8 @@ std::vector<KernelConfig> chosen_configs(const TuneOptions& options, const Aim& 
   return configs;
 }
 
-/// Each problem must have configs that can compute it. If the configs come from a space, some must
-/// also suit it.
-void check_problems(std::span<const GemmProblem> problems, std::span<const KernelConfig> configs,
-                    bool only_suitable) {
+/// A kernel must be able to compute each problem, whatever its config.
+void check_problems(std::span<const GemmProblem> problems) {
   for (const GemmProblem& problem : problems) {
     if (const char* reason = why_no_kernel(problem)) {
       throw InputError(fmt::format("shape {}: {}", to_string(problem), reason));
@@ -114,6 +129,26 @@ void check_problems(std::span<const GemmProblem> problems, std::span<const Kerne
       throw InputError(fmt::format("shape {}: its data is from a file; name the file with --data",
                                    to_string(problem)));
     }
+  }
+}
+
+/// Some point of the whole space must suit each problem.
+void check_whole(std::span<const GemmProblem> problems, PdlKind most_pdl) {
+  for (const GemmProblem& problem : problems) {
+    if (any_suits({.problem = problem, .figures = {}, .limits = {}, .most_pdl = most_pdl}))
+      continue;
+    throw InputError(
+        fmt::format("shape {}: no configuration of any kernel family suits it; name "
+                    "one with --config",
+                    to_string(problem)));
+  }
+}
+
+/// Each problem must have configs of the list that can compute it. If they come from a space, some
+/// must also suit it.
+void check_configs(std::span<const GemmProblem> problems, std::span<const KernelConfig> configs,
+                   bool only_suitable) {
+  for (const GemmProblem& problem : problems) {
     const auto is_able = [&](const KernelConfig& config) { return !why_not(config, problem); };
     if (std::ranges::none_of(configs, is_able)) {
       throw InputError(fmt::format(
@@ -139,9 +174,15 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
                  std::chrono::steady_clock::time_point start) {
   TunePlan plan;
   plan.problems = chosen_problems(options.problems);
-  plan.configs = chosen_configs(options, aim, plan.problems);
-  plan.only_suitable = options.configs.empty();
-  check_problems(plan.problems, plan.configs, plan.only_suitable);
+  check_problems(plan.problems);
+  if (is_whole(options)) {
+    plan.whole = WholeSpace{aim.pdl};
+    check_whole(plan.problems, aim.pdl);
+  } else {
+    plan.configs = chosen_configs(options, aim, plan.problems);
+    plan.only_suitable = options.configs.empty();
+    check_configs(plan.problems, plan.configs, plan.only_suitable);
+  }
   plan.regimes = aim.regimes;
   plan.peers = parse_peers(options.peers);
   plan.energy = options.energy || aim.objective == Objective::kEnergy;
@@ -165,12 +206,12 @@ std::string same_command(const TuneOptions& options, const Aim& aim) {
   if (!options.configs.empty()) {
     command += fmt::format(" --config {}", fmt::join(options.configs, ","));
   }
-  if (options.strategy.value_or(kDefaultStrategy) != kDefaultStrategy) {
+  if (options.strategy && *options.strategy != default_strategy(options)) {
     command += fmt::format(" --strategy {}", *options.strategy);
   }
   if (options.budget) command += fmt::format(" --budget {}", *options.budget);
   if (!options.aim.regime.empty()) command += fmt::format(" --regime {}", options.aim.regime);
-  if (aim.pdl != PdlKind::kWeights) command += fmt::format(" --pdl {}", to_string(aim.pdl));
+  if (aim.pdl != kDefaultPdl) command += fmt::format(" --pdl {}", to_string(aim.pdl));
   if (aim.objective == Objective::kEnergy) {
     command += " --objective energy";
   } else if (options.energy) {
@@ -195,8 +236,7 @@ void add_tune_options(CLI::App& program, TuneOptions& options) {
       ->excludes(config);
   program.add_option("--strategy", options.strategy, help_text("tune", "--strategy"))
       ->type_name("NAME")
-      ->excludes(config)
-      ->default_str(kDefaultStrategy);
+      ->excludes(config);
   program.add_option("--db", options.db, help_text("common", "--db"))
       ->type_name("FILE")
       ->default_str(kDefaultDatabase);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 
 #include "base/statistics.h"
@@ -86,42 +88,105 @@ double ReplayRow::measured_fraction() const {
   return static_cast<double>(measured) / static_cast<double>(configs);
 }
 
-ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, StrategyKind kind,
-                 const Budget& budget, int seeds) {
-  std::vector<KernelConfig> configs;
-  for (const Truth::Entry& entry : truth.entries) configs.push_back(entry.config);
-  const std::size_t trials =
-      kind == StrategyKind::kExhaustive ? configs.size() : budget.of(configs.size());
-  const std::size_t first = first_stage(kind, trials);
+namespace {
 
-  ReplayRow row{.problem = truth.problem,
-                .regime = truth.regime,
-                .gpu_name = truth.environment.gpu_name,
-                .strategy = std::string(to_string(kind)),
-                .configs = configs.size(),
-                .found = {},
-                .best = {}};
-  std::vector<double> fractions;
-  for (int seed = 0; seed < seeds; ++seed) {
-    Strategy strategy(configs, predicted_us,
-                      {.kind = kind, .seed = static_cast<std::uint64_t>(seed)});
-    row.measured = 0;
-    const Truth::Entry* fastest = nullptr;
-    for (const std::size_t stage : {first, trials - first}) {
-      const auto chosen = strategy.next(stage);
-      row.measured += chosen.size();
-      for (const std::size_t index : chosen) {
-        const Truth::Entry& entry = truth.entries[index];
-        strategy.tell(index, told_time(entry.speed));
-        if (!fastest || entry.speed > fastest->speed) fastest = &entry;
-      }
+/// The recorded config that stands for a config; nullptr: none does.
+using Standing = std::function<const Truth::Entry*(const KernelConfig&)>;
+
+/// One search. Returns the fastest recorded config that it measured; nullptr if it measured none.
+const Truth::Entry* search_once(Search search, const Standing& standing, double best,
+                                ReplayRow& row) {
+  constexpr double kWithin = 0.99;
+  const Truth::Entry* fastest = nullptr;
+  std::size_t known = 0;
+  row.measured = 0;
+  row.reached.reset();
+  const auto measure = [&](const std::vector<KernelConfig>& configs) {
+    for (const KernelConfig& config : configs) {
+      ++row.measured;
+      const Truth::Entry* const entry = standing(config);
+      if (!entry) continue;
+      ++known;
+      if (!fastest || entry->speed > fastest->speed) fastest = entry;
+      if (!row.reached && fastest->speed >= kWithin * best) row.reached = row.measured;
     }
-    fractions.push_back(fastest->speed / truth.best());
-    if (seed == 0) row.found = label(fastest->config);
+  };
+  measure(search.first());
+  if (search.left() > 0) {
+    measure(search.second([&](const KernelConfig& config) -> std::optional<double> {
+      const Truth::Entry* const entry = standing(config);
+      return entry ? std::optional(entry->speed) : std::nullopt;
+    }));
+  }
+  if (row.known) row.known = known;
+  return fastest;
+}
+
+/// Completes a row with one search for each seed.
+void search_often(const Truth& truth, const Candidates& candidates, SearchPolicy policy, int seeds,
+                  const Standing& standing, ReplayRow& row) {
+  std::vector<double> fractions;
+  for (int seed = seeds; seed-- > 0;) {  // the row is that of seed 0
+    policy.seed = static_cast<std::uint64_t>(seed);
+    const Truth::Entry* const fastest =
+        search_once(Search(candidates, policy), standing, truth.best(), row);
+    fractions.push_back(fastest ? fastest->speed / truth.best() : 0);
+    row.found = fastest ? label(fastest->config) : "";
   }
   row.best_fraction = median(fractions);
   row.worst_fraction = std::ranges::min(fractions);
   row.best = label(std::ranges::max_element(truth.entries, {}, &Truth::Entry::speed)->config);
+}
+
+ReplayRow row_of(const Truth& truth, StrategyKind strategy, std::size_t configs) {
+  return {.problem = truth.problem,
+          .regime = truth.regime,
+          .gpu_name = truth.environment.gpu_name,
+          .strategy = std::string(to_string(strategy)),
+          .configs = configs,
+          .found = {},
+          .best = {}};
+}
+
+}  // namespace
+
+ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, StrategyKind kind,
+                 const Budget& budget, int seeds) {
+  Candidates candidates{.configs = {}, .predicted_us = {}, .scope = {}};
+  std::map<std::string, const Truth::Entry*> entries;
+  for (const Truth::Entry& entry : truth.entries) {
+    candidates.configs.push_back(entry.config);
+    entries.emplace(label(entry.config), &entry);
+  }
+  candidates.predicted_us.assign(predicted_us.begin(), predicted_us.end());
+  const std::size_t configs = truth.entries.size();
+  ReplayRow row = row_of(truth, kind, configs);
+  const SearchPolicy policy{
+      .strategy = kind, .budget = kind == StrategyKind::kExhaustive ? configs : budget.of(configs)};
+  search_often(
+      truth, candidates, policy, seeds,
+      [&](const KernelConfig& config) { return entries.at(label(config)); }, row);
+  return row;
+}
+
+ReplayRow replay_whole(const Truth& truth, const Candidates& candidates, StrategyKind kind,
+                       std::size_t budget, int seeds) {
+  std::map<std::string, const Truth::Entry*> known;
+  const auto standing = [&](const KernelConfig& config) {
+    const auto [at, is_new] = known.try_emplace(label(config), nullptr);
+    double nearest = kNear;
+    for (const Truth::Entry& entry : truth.entries) {
+      if (!is_new) break;
+      const double distance = config_distance(entry.config, config);
+      if (distance > nearest || (at->second && distance == nearest)) continue;
+      nearest = distance;
+      at->second = &entry;
+    }
+    return at->second;
+  };
+  ReplayRow row = row_of(truth, kind, candidates.configs.size());
+  row.known = 0;
+  search_often(truth, candidates, {.strategy = kind, .budget = budget}, seeds, standing, row);
   return row;
 }
 

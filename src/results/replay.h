@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "search/strategy.h"
+#include "search/search.h"
 #include "store/store.h"
 
 namespace hgemm {
@@ -41,8 +41,12 @@ struct ReplayRow {
   Regime regime = Regime::kSustained;
   std::string gpu_name;
   std::string strategy;      ///< name of the strategy, or of the database whose winner is judged
-  std::size_t configs = 0;   ///< in the space
+  std::size_t configs = 0;   ///< in the space; proposals, if it is the whole one
   std::size_t measured = 0;  ///< configs that the search measured
+  /// In the whole space: how many of the measured ones stand for recorded configs.
+  std::optional<std::size_t> known = {};
+  /// How many the first seed measured until one was within 1 % of the best; nullopt: none was.
+  std::optional<std::size_t> reached = {};
   /// Best measured speed over the best of all; the median over several seeds.
   double best_fraction = 0;
   double worst_fraction = 0;  ///< the worst over the seeds
@@ -56,6 +60,18 @@ struct ReplayRow {
 /// measures in two stages, as a tune does (tune/choice.h).
 ReplayRow replay(const Truth& truth, std::span<const double> predicted_us, StrategyKind strategy,
                  const Budget& budget, int seeds);
+
+/// How near a recorded config must be to stand for one of the whole space (config_distance()): one
+/// or two details, or half as many stages.
+inline constexpr double kNear = 0.5;
+
+/// The same in the whole space: `candidates` are proposals from it for the truth's problem. A
+/// config has the speed of the nearest recorded one, if that is within kNear. Of others nothing is
+/// known: the search is told nothing of them, and they count as measured. So it can find nothing
+/// better than what was recorded, and learns less than a tune would: the row says whether, and how
+/// soon, it would have come to what was recorded.
+ReplayRow replay_whole(const Truth& truth, const Candidates& candidates, StrategyKind strategy,
+                       std::size_t budget, int seeds);
 
 /// Judges the result of a real tune: it measured `measured` configs and `label` won. nullopt if the
 /// truth does not have that config.

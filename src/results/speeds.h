@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "record/trial.h"
@@ -39,10 +38,5 @@ class KnownSpeeds {
 
   std::map<std::string, Known> configs_;
 };
-
-/// The time that a strategy is told for a speed (search/strategy.h).
-inline std::optional<double> told_time(double speed) {
-  return speed > 0 ? std::optional(1 / speed) : std::nullopt;
-}
 
 }  // namespace hgemm

@@ -102,6 +102,14 @@ Enumeration enumerate(const Space& space, std::span<const GemmProblem> problems,
   return enumerate(space, kinds, limits);
 }
 
+SpaceCount count_of(const Enumeration& points) {
+  return {.estimated = false,
+          .valid = static_cast<std::int64_t>(points.valid.size()),
+          .rejected = points.rejected,
+          .reasons = points.reasons,
+          .axes = axis_values(points.valid)};
+}
+
 std::vector<std::int64_t> count_suited(std::span<const KernelConfig> configs,
                                        std::span<const GemmProblem> problems) {
   std::vector<std::pair<GemmKind, std::vector<KernelConfig>>> by_types;

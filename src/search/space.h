@@ -49,6 +49,18 @@ struct Enumeration {
   std::map<std::string, std::int64_t> rejected;
   std::map<std::string, std::string> reasons;  ///< the requirement of each of these rules, in words
 };
+/// The size of a space.
+struct SpaceCount {
+  bool estimated = false;  ///< from random points, within a few percent
+  std::int64_t valid = 0;
+  std::map<std::string, std::int64_t> rejected;  ///< as Enumeration has it
+  std::map<std::string, std::string> reasons;
+  /// From each axis to its distinct values among the valid points, spelled as in space files, in
+  /// ascending order. An axis that several families share is listed once.
+  std::map<std::string, std::vector<std::string>> axes;
+};
+SpaceCount count_of(const Enumeration& points);
+
 /// The points that are valid for the types of at least one of `kinds` (bf16 if there are none). A
 /// number of stages of "max" becomes the largest that shared memory allows for a kind; if not even
 /// the smallest fits, the point counts as rejected.

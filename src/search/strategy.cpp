@@ -5,13 +5,11 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <map>
-#include <numeric>
-#include <string>
 #include <utility>
 
 #include "base/statistics.h"
 #include "families/family.h"
+#include "search/crowding.h"
 
 namespace hgemm {
 namespace {
@@ -78,15 +76,8 @@ std::size_t Budget::of(std::size_t configs) const {
 
 Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double> predicted_us,
                    const StrategyPolicy& policy)
-    : configs_(configs.begin(), configs.end()),
-      policy_(policy),
-      random_(policy.seed),
-      plain_(configs.size()),
-      proposed_(configs.size(), false),
-      likeness_(configs.size(), 0),
-      correction_(configs.size(), 0) {
-  for (const double us : predicted_us) predicted_.push_back(std::log(us));
-  std::iota(plain_.begin(), plain_.end(), std::size_t{0});
+    : policy_(policy), random_(policy.seed) {
+  add(configs, predicted_us);
   if (policy.kind == StrategyKind::kRandom) {
     std::ranges::shuffle(plain_, random_);
   } else if (policy.kind != StrategyKind::kExhaustive) {
@@ -94,9 +85,43 @@ Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double
   }
   order_ = plain_;
   if (policy.kind == StrategyKind::kModel || policy.kind == StrategyKind::kAdaptive) {
+    plain_ = spread(plain_, predicted_);
     order_ = mixed_with_random(plain_);
   }
-  if (policy.kind == StrategyKind::kStaged) order_ = favourites_first();
+  if (policy.kind == StrategyKind::kStaged) favourites_first();
+}
+
+void Strategy::add(std::span<const KernelConfig> configs, std::span<const double> predicted_us) {
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    if (!labels_.insert(label(configs[i])).second) continue;
+    plain_.push_back(configs_.size());
+    if (!order_.empty()) order_.push_back(configs_.size());
+    configs_.push_back(configs[i]);
+    predicted_.push_back(std::log(predicted_us[i]));
+    groups_.push_back(groups_of(configs[i]));
+    proposed_.push_back(false);
+    if (policy_.kind == StrategyKind::kStaged) kin_.push_back(kin_of(configs[i]));
+  }
+}
+
+std::size_t Strategy::kin_of(const KernelConfig& config) {
+  const auto [kin, is_new] =
+      kin_numbers_.emplace(label(without_minor_axes(config)), kin_numbers_.size());
+  if (is_new) kin_times_.push_back(std::numeric_limits<double>::infinity());
+  return kin->second;
+}
+
+/// The configs of the order, the fastest first, spread over groups. Those that were told count as
+/// their members.
+std::vector<std::size_t> Strategy::spread(const std::vector<std::size_t>& order,
+                                          std::span<const double> log_us) const {
+  Crowding crowding(told_.empty() ? Crowding::Of::kAll : Crowding::Of::kCores);
+  for (const Told& told : told_) crowding.score(0, groups_[told.index]);
+  std::vector<double> scores(configs_.size());
+  for (const std::size_t i : order) scores[i] = crowding.score(log_us[i], groups_[i]);
+  std::vector<std::size_t> spread = order;
+  std::ranges::stable_sort(spread, {}, [&](std::size_t i) { return scores[i]; });
+  return spread;
 }
 
 /// The order with some configs, chosen at random, brought forward.
@@ -122,23 +147,18 @@ std::vector<std::size_t> Strategy::mixed_with_random(const std::vector<std::size
 }
 
 /// Brings the config of each kin that the model ranks first to the front.
-std::vector<std::size_t> Strategy::favourites_first() {
-  std::map<std::string, std::size_t> numbers;
+void Strategy::favourites_first() {
+  std::vector<bool> has_favourite(kin_times_.size(), false);
   std::vector<std::size_t> favourites, others;
-  kin_.resize(configs_.size());
   for (const std::size_t i : plain_) {
-    const auto [at, is_new] =
-        numbers.emplace(label(without_minor_axes(configs_[i])), numbers.size());
-    kin_[i] = at->second;
-    (is_new ? favourites : others).push_back(i);
+    (has_favourite[kin_[i]] ? others : favourites).push_back(i);
+    has_favourite[kin_[i]] = true;
   }
-  kin_times_.assign(numbers.size(), std::numeric_limits<double>::infinity());
-  std::vector<std::size_t> order = mixed_with_random(favourites);
+  order_ = mixed_with_random(favourites);
   plain_ = favourites;
-  for (std::vector<std::size_t>* all : {&plain_, &order}) {
+  for (std::vector<std::size_t>* all : {&plain_, &order_}) {
     all->insert(all->end(), others.begin(), others.end());
   }
-  return order;
 }
 
 std::vector<std::size_t> Strategy::next(std::size_t count) {
@@ -150,19 +170,18 @@ std::vector<std::size_t> Strategy::next(std::size_t count) {
 
 void Strategy::tell(std::size_t index, std::optional<double> time) {
   if (!time) return;
-  const double residual = std::log(*time) - predicted_[index];
-  told_.push_back({index, residual, *time});
-  if (policy_.kind == StrategyKind::kStaged) {
-    double& fastest = kin_times_[kin_[index]];
-    fastest = std::min(fastest, *time);
-  }
-  if (policy_.kind != StrategyKind::kAdaptive) return;  // the loop over all configs is expensive
-  for (std::size_t i = 0; i < configs_.size(); ++i) {
-    const double distance = config_distance(configs_[i], configs_[index]) / kReach;
-    const double weight = std::exp2(-distance * distance);
-    likeness_[i] += weight;
-    correction_[i] += weight * residual;
-  }
+  told_.push_back({index, std::log(*time) - predicted_[index], *time});
+  if (policy_.kind != StrategyKind::kStaged) return;
+  double& fastest = kin_times_[kin_[index]];
+  fastest = std::min(fastest, *time);
+}
+
+std::vector<std::size_t> Strategy::fastest() const {
+  std::vector<Told> told = told_;
+  std::ranges::stable_sort(told, {}, &Told::time);
+  std::vector<std::size_t> indices;
+  for (const Told& one : told) indices.push_back(one.index);
+  return indices;
 }
 
 /// All configs that are left, the most promising first.
@@ -189,12 +208,20 @@ std::vector<std::size_t> Strategy::ranking() const {
     }
   }
   std::ranges::stable_sort(left, {}, [&](std::size_t i) { return score[i]; });
-  return left;
+  return policy_.kind == StrategyKind::kAdaptive ? spread(left, score) : left;
 }
 
+/// The logarithm of the prediction, corrected by what like configs took over their predictions.
 double Strategy::corrected(std::size_t index, double common) const {
-  return predicted_[index] +
-         (correction_[index] - common * likeness_[index]) / (likeness_[index] + kTrust);
+  double likeness = 0;
+  double correction = 0;
+  for (const Told& told : told_) {
+    const double distance = config_distance(configs_[index], configs_[told.index]) / kReach;
+    const double weight = std::exp2(-distance * distance);
+    likeness += weight;
+    correction += weight * (told.residual - common);
+  }
+  return predicted_[index] + correction / (likeness + kTrust);
 }
 
 /// Median residual of all measurements: the scale of the model, which says nothing about one

@@ -4,18 +4,24 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "families/family.h"
+#include "families/groups.h"
 
 namespace hgemm {
 
 enum class StrategyKind : std::uint8_t {
-  kModel,  ///< the order of the cost model, with some random configs in between
+  /// The order of the cost model, spread over kinds of configs (crowding.h), with some random
+  /// configs in between.
+  kModel,
   /// One config of each kin (configs that differ in minor axes only) in the order of kModel, then
   /// all of the fastest kin.
   kStaged,
@@ -57,7 +63,7 @@ struct StrategyPolicy {
 /// that learns() changes its order as soon as it was told of one config that did not fail:
 ///   kStaged    by the fastest time of each kin; kin without a measurement come last
 ///   kAdaptive  by prediction times a correction: the mean of measured over predicted times,
-///              weighted by likeness
+///              weighted by likeness; details of one core are spread out (crowding.h)
 ///   kLocal     by likeness to the fastest config so far
 /// Only ratios of times to each other and to the predictions matter, so times may be in any unit,
 /// or relative to a baseline's.
@@ -70,17 +76,32 @@ class Strategy {
   /// fewer are left.
   std::vector<std::size_t> next(std::size_t count);
 
+  /// A config that was proposed but not measured may be proposed again.
+  void take_back(std::size_t index) { proposed_[index] = false; }
+
   /// Tells the time of a config; none: it failed.
   void tell(std::size_t index, std::optional<double> time);
+  /// The configs that were told, the fastest first.
+  std::vector<std::size_t> fastest() const;
+
+  /// More configs, which continue the indices; those that are known already are left out. Once it
+  /// was told a time, it proposes them as if they had been there from the start; before, last.
+  void add(std::span<const KernelConfig> configs, std::span<const double> predicted_us);
+  const KernelConfig& config(std::size_t index) const { return configs_[index]; }
 
  private:
   std::vector<std::size_t> mixed_with_random(const std::vector<std::size_t>& order);
-  std::vector<std::size_t> favourites_first();
+  void favourites_first();
+  std::vector<std::size_t> spread(const std::vector<std::size_t>& order,
+                                  std::span<const double> log_us) const;
   std::vector<std::size_t> ranking() const;
   double corrected(std::size_t index, double common) const;
   double common_residual() const;
+  std::size_t kin_of(const KernelConfig& config);
 
   std::vector<KernelConfig> configs_;
+  std::set<std::string> labels_;
+  std::vector<ConfigGroups> groups_;
   std::vector<double> predicted_;  ///< logarithms
   StrategyPolicy policy_;
   std::mt19937_64 random_;
@@ -88,6 +109,7 @@ class Strategy {
   std::vector<std::size_t> plain_;
   std::vector<std::size_t> order_;  ///< order before it was told a time
   std::vector<std::size_t> kin_;    ///< number of the kin of each config; kStaged only
+  std::map<std::string, std::size_t> kin_numbers_;
   std::vector<bool> proposed_;
   struct Told {
     std::size_t index;
@@ -96,9 +118,6 @@ class Strategy {
   };
   std::vector<Told> told_;
   std::vector<double> kin_times_;  ///< fastest time of each kin
-  // For each config, over all measurements: sum of weights, and of weighted residuals. kAdaptive
-  // only.
-  std::vector<double> likeness_, correction_;
 };
 
 }  // namespace hgemm

@@ -7,23 +7,32 @@
 #include <string>
 #include <utility>
 
+#include "base/parallel.h"
 #include "families/family.h"
 #include "results/speeds.h"
 #include "search/calibration.h"
 #include "search/figures.h"
-#include "search/space.h"
+#include "search/search.h"
 
 namespace hgemm {
 namespace {
 
-/// The configs that a search may choose from.
-struct Candidates {
-  std::vector<KernelConfig> configs;
-  std::vector<double> predicted_us;  ///< for each config, if there is a search
-};
+/// Random points of the whole space that a tune within a time may choose from.
+constexpr std::size_t kRandomPoints = 2000;
+
+Candidates proposals_for(const GemmProblem& problem, const TunePlan& plan,
+                         const CostFigures& figures) {
+  const SearchPlan& search = *plan.search;
+  const Scope scope{
+      .problem = problem, .figures = figures, .limits = {}, .most_pdl = plan.whole->most_pdl};
+  return candidates_in_whole_space(
+      scope, search.strategy,
+      search.deadline ? kRandomPoints : static_cast<std::size_t>(search.budget.trials));
+}
 
 Candidates candidates_for(const GemmProblem& problem, const TunePlan& plan,
                           const CostFigures& figures) {
+  if (plan.whole) return proposals_for(problem, plan, figures);
   Candidates found;
   for (const KernelConfig& config : plan.configs) {
     if (!plan.only_suitable || suits(config, problem)) found.configs.push_back(config);
@@ -85,45 +94,6 @@ std::map<std::string, double> speeds_of(std::span<const KernelConfig> configs,
   return speeds;
 }
 
-/// One search at one problem in one regime.
-class Search {
- public:
-  Search(const SearchPlan& plan, const Candidates& candidates)
-      : plan_(plan),
-        candidates_(candidates),
-        budget_(plan.deadline ? candidates.configs.size()
-                              : plan.budget.of(candidates.configs.size())),
-        strategy_(candidates.configs, candidates.predicted_us, {.kind = plan.strategy}) {}
-
-  std::vector<KernelConfig> first() {
-    first_ = strategy_.next(plan_.deadline ? budget_ : first_stage(plan_.strategy, budget_));
-    return configs_of(first_);
-  }
-  /// Configs of the budget that the first stage leaves.
-  std::size_t left() const { return budget_ - first_.size(); }
-  /// The second stage's configs, given the speeds of the first stage's configs by label.
-  std::vector<KernelConfig> second(const std::map<std::string, double>& speeds) {
-    for (const std::size_t index : first_) {
-      const auto found = speeds.find(label(candidates_.configs[index]));
-      strategy_.tell(index, told_time(found == speeds.end() ? 0 : found->second));
-    }
-    return configs_of(strategy_.next(budget_ - first_.size()));
-  }
-
- private:
-  std::vector<KernelConfig> configs_of(const std::vector<std::size_t>& indices) const {
-    std::vector<KernelConfig> configs;
-    for (const std::size_t index : indices) configs.push_back(candidates_.configs[index]);
-    return configs;
-  }
-
-  const SearchPlan& plan_;
-  const Candidates& candidates_;
-  std::size_t budget_;
-  Strategy strategy_;
-  std::vector<std::size_t> first_;
-};
-
 /// The inputs of the choice for all races.
 struct Choice {
   const TunePlan& plan;
@@ -138,38 +108,78 @@ struct Choice {
   }
 };
 
-/// A race at the problem, without the configs that are missing.
-Missing race_at(const GemmProblem& problem, Regime regime, const Candidates& candidates,
-                const TunePlan& plan) {
-  Missing race{problem, regime, {}, candidates.configs.size(), 0, wanted(plan, regime).energy};
-  if (plan.search) race.launch_us = std::ranges::min(candidates.predicted_us);
-  return race;
+/// A race that the plan may have, with what a search knows without a measurement.
+struct Outset {
+  Missing race;  ///< without configs
+  std::optional<Search> search;
+  std::vector<KernelConfig> first;  ///< the first stage's configs; without a search all
+};
+
+SearchPolicy policy_of(const SearchPlan& search, std::size_t candidates) {
+  SearchPolicy policy{.strategy = search.strategy};
+  if (!search.deadline) policy.budget = search.budget.of(candidates);
+  return policy;
+}
+
+/// The outset of a race; none if no config can compute the problem.
+std::optional<Outset> outset_of(const GemmProblem& problem, Regime regime, const TunePlan& plan,
+                                const CostFigures& figures) {
+  Candidates candidates = candidates_for(problem, plan, figures);
+  if (candidates.configs.empty()) return std::nullopt;
+  Outset outset{
+      Missing{problem, regime, {}, candidates.configs.size(), 0, wanted(plan, regime).energy},
+      std::nullopt,
+      {}};
+  if (plan.search) {
+    outset.race.launch_us = std::ranges::min(candidates.predicted_us);
+    outset.search.emplace(candidates, policy_of(*plan.search, candidates.configs.size()));
+    outset.first = outset.search->first();
+    outset.race.later = outset.search->left();
+  } else {
+    outset.first = std::move(candidates.configs);
+  }
+  return outset;
+}
+
+/// Calls `use` with the outset of each race of the plan, all problems in one regime, then in the
+/// next.
+template <class FiguresIn, class Use>
+void for_each_outset(const TunePlan& plan, const FiguresIn& figures_in, const Use& use) {
+  for (const Regime regime : plan.regimes) {
+    const CostFigures figures = plan.search ? figures_in(regime) : CostFigures{};
+    make_in_parallel(
+        plan.problems.size(),
+        [&](std::size_t i) { return outset_of(plan.problems[i], regime, plan, figures); },
+        [&](std::optional<Outset> outset) {
+          if (outset) use(std::move(*outset));
+        });
+  }
 }
 
 /// The configs proposed in this stage; none if the stage before has not ended.
-std::optional<std::vector<KernelConfig>> proposed(const Choice& choice,
-                                                  const Candidates& candidates, Missing& missing) {
-  if (!choice.plan.search) return candidates.configs;
-  Search search(*choice.plan.search, candidates);
-  std::vector<KernelConfig> first = search.first();
-  missing.later = search.left();
-  if (choice.stage == SearchStage::kFirst) return first;
-  Wanted told = wanted(choice.plan, missing.regime);
+std::optional<std::vector<KernelConfig>> proposed(const Choice& choice, Outset& outset) {
+  Missing& race = outset.race;
+  if (!outset.search || choice.stage == SearchStage::kFirst) return outset.first;
+  race.only_full = choice.plan.search->deadline.has_value();
+  Wanted told = wanted(choice.plan, race.regime);
   told.energy = false;  // not required: this GPU may have no energy counter
-  if (!choice.ended(missing.problem, missing.regime, told).has_all(first)) return std::nullopt;
-  return search.second(
-      speeds_of(first, missing.problem, missing.regime, choice.races, choice.kernels));
+  if (!race.only_full && !choice.ended(race.problem, race.regime, told).has_all(outset.first)) {
+    return std::nullopt;
+  }
+  const auto speeds =
+      speeds_of(outset.first, race.problem, race.regime, choice.races, choice.kernels);
+  return outset.search->second([&](const KernelConfig& config) -> std::optional<double> {
+    const auto found = speeds.find(label(config));
+    return found == speeds.end() ? std::nullopt : std::optional(found->second);
+  });
 }
 
-std::optional<Missing> missing_at(const Choice& choice, const GemmProblem& problem, Regime regime,
-                                  const CostFigures& figures) {
-  const Candidates candidates = candidates_for(problem, choice.plan, figures);
-  if (candidates.configs.empty()) return std::nullopt;
-  const Wanted wanted = hgemm::wanted(choice.plan, regime);
-  Missing missing = race_at(problem, regime, candidates, choice.plan);
-  const auto chosen = proposed(choice, candidates, missing);
+std::optional<Missing> missing_at(const Choice& choice, Outset outset) {
+  const auto chosen = proposed(choice, outset);
   if (!chosen) return std::nullopt;
-  const Ended ended = choice.ended(problem, regime, wanted);
+  Missing missing = std::move(outset.race);
+  const Ended ended =
+      choice.ended(missing.problem, missing.regime, wanted(choice.plan, missing.regime));
   std::set<std::string> labels;
   for (const KernelConfig& config : *chosen) {
     if (labels.insert(label(config)).second && !ended.has(config)) {
@@ -189,22 +199,13 @@ Wanted wanted(const TunePlan& plan, Regime regime) {
 
 std::vector<Missing> first_races(const TunePlan& plan, const Environment& environment) {
   std::vector<Missing> all;
-  for (const Regime regime : plan.regimes) {
-    CostFigures figures;
-    if (plan.search) figures = cost_figures(plan.search->devices, environment, regime);
-    for (const GemmProblem& problem : plan.problems) {
-      const Candidates candidates = candidates_for(problem, plan, figures);
-      if (candidates.configs.empty()) continue;
-      Missing race = race_at(problem, regime, candidates, plan);
-      race.configs = candidates.configs;
-      if (plan.search) {
-        Search search(*plan.search, candidates);
-        race.configs = search.first();
-        race.later = search.left();
-      }
-      all.push_back(std::move(race));
-    }
-  }
+  const auto figures_in = [&](Regime regime) {
+    return cost_figures(plan.search->devices, environment, regime);
+  };
+  for_each_outset(plan, figures_in, [&](Outset outset) {
+    outset.race.configs = std::move(outset.first);
+    all.push_back(std::move(outset.race));
+  });
   return all;
 }
 
@@ -215,18 +216,13 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
   if (stage == SearchStage::kSecond) choice.races = store.races(environment);
   // The same database holds the results of `micro` on this GPU.
   const auto studies = store.studies("micro");
+  const auto figures_in = [&](Regime regime) {
+    return calibrated_figures(plan.search->devices, environment, regime, studies);
+  };
   std::vector<Missing> all;
-  for (const Regime regime : plan.regimes) {
-    CostFigures figures;
-    if (plan.search) {
-      figures = calibrated_figures(plan.search->devices, environment, regime, studies);
-    }
-    for (const GemmProblem& problem : plan.problems) {
-      if (auto missing = missing_at(choice, problem, regime, figures)) {
-        all.push_back(std::move(*missing));
-      }
-    }
-  }
+  for_each_outset(plan, figures_in, [&](Outset outset) {
+    if (auto missing = missing_at(choice, std::move(outset))) all.push_back(std::move(*missing));
+  });
   return all;
 }
 

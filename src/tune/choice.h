@@ -17,7 +17,7 @@ struct Missing {
   GemmProblem problem;
   Regime regime;
   std::vector<KernelConfig> configs;
-  std::size_t space = 0;  ///< configs that could be raced, measured or not
+  std::size_t space = 0;  ///< configs that could be raced, measured or not; or proposals
   double launch_us = 0;   ///< the shortest predicted time; 0 if there are no predictions
   bool energy = false;    ///< energy is wanted for its finalists
   std::size_t later = 0;  ///< number of configs that the second stage will propose
@@ -25,6 +25,7 @@ struct Missing {
   std::set<int> avoids = {};
   std::size_t given_up = 0;  ///< GPUs that could not finish it
   bool is_rematch = false;   ///< races configs again that have ended
+  bool only_full = false;    ///< left out if there is no time for full effort
 
   RaceToCome to_come() const { return {problem, regime, launch_us, configs.size(), space, energy}; }
 };
@@ -43,6 +44,9 @@ enum class SearchStage : std::uint8_t { kFirst, kSecond };
 /// for configs that the first stage proposes. So the second stage proposes the same again, however
 /// much of its own race is recorded by now. A race whose first stage has not ended has no second
 /// stage.
+///
+/// With a deadline, the first stage proposes all configs, of which some are raced, and the second
+/// learns from whatever of them is recorded at full effort.
 std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment, CurrentKernels& kernels,
                                   SearchStage stage);

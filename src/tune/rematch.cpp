@@ -43,16 +43,19 @@ bool has_met(const Race& race, const Peer& peer) {
   });
 }
 
-/// The races with the plan's configs and the baselines only: what else is in the database, as
-/// kernels of a PDL kind that the plan does not allow, must not win.
+/// The races with configs of the plan's space and the baselines only: what else is in the database,
+/// as kernels of a PDL kind that the plan does not allow, must not win.
 std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
                                    const Environment& environment) {
-  std::set<std::string> chosen;
-  for (const KernelConfig& config : plan.configs) chosen.insert(label(config));
+  std::set<std::string> listed;
+  for (const KernelConfig& config : plan.configs) listed.insert(label(config));
+  const auto is_in_space = [&](const std::string& name) {
+    return plan.whole ? pdl_kind(parse_label(name)) <= plan.whole->most_pdl : listed.contains(name);
+  };
   std::vector<RecordedRace> races = store.races(environment);
   for (RecordedRace& race : races) {
     std::erase_if(race.race.trials, [&](const Trial& trial) {
-      return !is_baseline(trial.label) && !chosen.contains(trial.label);
+      return !is_baseline(trial.label) && !is_in_space(trial.label);
     });
   }
   return races;

@@ -210,6 +210,9 @@ void GpuRaces::run(Missing race) {
   Terms terms{.effort = Effort::kFull, .configs = race.configs.size()};
   if (seconds) {
     terms = terms_within(*seconds, race);
+    if (race.only_full && terms.effort == Effort::kBrief) {
+      return context_.shared.use([&](SharedTune& tune) { skip(tune); });
+    }
     terms.until = stage_.shares->end();
     race.configs.resize(terms.configs);
   }
@@ -361,7 +364,7 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
   }
   shared.use([&](SharedTune& tune) {
     for (const Missing& late : stage.queue.waiting()) {
-      if (late.is_rematch) continue;
+      if (late.is_rematch || late.only_full) continue;
       tune.outcome.late_problems.push_back(to_string(late.problem));
     }
   });

@@ -54,6 +54,17 @@ void TimeShares::fit(std::vector<Missing>& races) const {
   }
 }
 
+bool TimeShares::can_race_twice(std::span<const Missing> races) const {
+  double race_s = 0;
+  double compile_s = 0;
+  for (const Missing& race : races) {
+    const std::size_t configs = std::min(kTypicalConfigs, race.configs.size());
+    race_s += duration_s(race.to_come(), {.effort = Effort::kFull, .configs = configs});
+    compile_s += static_cast<double>(configs) * kCompileS / jobs_;
+  }
+  return 2 * (race_s / gpus_ + compile_s) <= seconds_left();
+}
+
 bool TimeShares::can_compile(std::size_t kernels) const {
   return static_cast<double>(kernels) * kCompileS / jobs_ < kCompilingShare * seconds_left();
 }

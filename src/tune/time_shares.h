@@ -33,6 +33,8 @@ class TimeShares {
   /// Removes configs that there is no time for. The first race waits for its kernels; those of the
   /// others are compiled meanwhile. How many are in the cache is not known at this point.
   void fit(std::vector<Missing>& races) const;
+  /// Whether all these races fit in the time twice at full effort, with the compiling before them.
+  bool can_race_twice(std::span<const Missing> races) const;
   /// Whether compiling so many kernels, none of them in the cache, leaves time to race them.
   bool can_compile(std::size_t kernels) const;
   /// Whether brief races of all these configs would take the time that is left.

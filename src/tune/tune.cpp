@@ -14,6 +14,7 @@
 #include "tune/pace_check.h"
 #include "tune/rematch.h"
 #include "tune/stage.h"
+#include "tune/time_shares.h"
 
 namespace hgemm {
 namespace {
@@ -23,11 +24,19 @@ using Clock = std::chrono::steady_clock;
 /// Fraction of a time budget that is kept for repeating close races on a second GPU.
 constexpr double kConfirmingShare = 0.2;
 
+/// Fraction of the time for both stages of a search that the first may take. It compiles as many
+/// kernels, and its races are as long.
+constexpr double kFirstStageShare = 0.5;
+
+/// The time until the deadline without its last part.
+Clock::time_point without_last(Clock::time_point deadline, double share) {
+  return deadline - std::chrono::duration_cast<Clock::duration>(share * (deadline - Clock::now()));
+}
+
 std::optional<Clock::time_point> races_end(const TunePlan& plan,
                                            std::optional<Clock::time_point> deadline) {
   if (!deadline || !plan.confirm) return deadline;
-  return *deadline -
-         std::chrono::duration_cast<Clock::duration>(kConfirmingShare * (*deadline - Clock::now()));
+  return without_last(*deadline, kConfirmingShare);
 }
 
 /// Repeats close races on a second GPU.
@@ -60,6 +69,12 @@ void check_pace(Gpus& gpus, std::span<const Missing> races, const Compiler& comp
   if (finding && finding->moved()) gpus.turns.enable();
 }
 
+/// Whether there is time for two races of each problem at full effort.
+bool is_time_for_two(std::span<const Missing> races, Clock::time_point end, const TunePlan& plan,
+                     std::size_t gpus) {
+  return TimeShares(end, plan.compile.jobs, gpus).can_race_twice(races);
+}
+
 void run(Gpus& gpus, const Compiler& compiler) {
   const TunePlan& plan = gpus.plan;
   const Environment& environment = gpus.contexts.front().machine.environment;
@@ -68,9 +83,13 @@ void run(Gpus& gpus, const Compiler& compiler) {
       return find_missing(plan, tune.store, environment, tune.kernels, stage);
     });
   };
-  const bool has_second = plan.search && !plan.search->deadline && learns(plan.search->strategy);
   std::vector<Missing> first = missing_in(SearchStage::kFirst);
   if (plan.pace_check) check_pace(gpus, first, compiler);
+  const std::optional<Clock::time_point> deadline =
+      plan.search ? plan.search->deadline : std::nullopt;
+  const std::optional<Clock::time_point> end = races_end(plan, deadline);
+  const bool has_second = plan.search && learns(plan.search->strategy) &&
+                          (!end || is_time_for_two(first, *end, plan, gpus.contexts.size()));
   const auto races = static_cast<int>(first.size());
   const double first_s = seconds_of(first);
   Numbering numbering;
@@ -80,13 +99,12 @@ void run(Gpus& gpus, const Compiler& compiler) {
     // Races whose first stage ended in an earlier run are assumed to take as long as the others.
     numbering.after_s *= numbering.after / std::max<double>(races, 1);
   }
-  const std::optional<Clock::time_point> deadline =
-      plan.search ? plan.search->deadline : std::nullopt;
-  run_stage(gpus, std::move(first), numbering, compiler, races_end(plan, deadline));
+  run_stage(gpus, std::move(first), numbering, compiler,
+            has_second && end ? without_last(*end, 1 - kFirstStageShare) : end);
   if (has_second) {
     // Nothing was compiled during the first stage's races, because these run at full effort.
     run_stage(gpus, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
-              compiler, {});
+              compiler, end);
   }
   if (!plan.peers.empty()) meet_peers(gpus, compiler, deadline);
   if (plan.confirm) confirm(gpus, compiler, deadline);

@@ -52,15 +52,22 @@ struct SearchPlan {
   Budget budget;
   std::vector<Device> devices;  ///< known data of GPUs, for the cost model
   /// Replaces the budget: measures as many configs, and as thoroughly, as there is time for. Each
-  /// race gets its share of the time that is left when it begins. A strategy that learns then has
-  /// one stage only, because the time of a race decides how it is measured, and times from a brief
-  /// race and from one at full effort cannot be compared.
+  /// race gets its share of the time that is left when it begins. A strategy that learns has its
+  /// second stage if there is time for two races of each problem at full effort: from a brief race
+  /// nothing is learned.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
+};
+
+/// The whole space (search/proposer.h), as far as it may be used.
+struct WholeSpace {
+  PdlKind most_pdl = PdlKind::kWeights;
 };
 
 struct TunePlan {
   std::vector<GemmProblem> problems;
-  std::vector<KernelConfig> configs;
+  std::vector<KernelConfig> configs;  ///< the space, unless it is the whole one
+  /// Each problem has proposals of its own out of the whole space. This needs a search.
+  std::optional<WholeSpace> whole = {};
   bool only_suitable = false;        ///< leaves out configs that do not suit a problem (family.h)
   std::optional<SearchPlan> search;  ///< none: all configs
   std::vector<Regime> regimes = {Regime::kSustained};  ///< all problems in one, then in the next
@@ -111,7 +118,8 @@ struct TuneOutcome {
 /// Measures what the store lacks. A stored trial counts as long as the kernel is the same
 /// (Trial::kernel_id), whatever was edited in its source. A search that learns has two stages: all
 /// problems are raced with the configs that it proposes first; then it is told their results from
-/// the store, and all problems are raced with the configs that it proposes next.
+/// the store, and all problems are raced with the configs that it proposes next. In the whole space
+/// these may be neighbours of the fastest, which it did not propose at first.
 ///
 /// A config is recorded when it has ended (failed, eliminated, or measured to the end), in one
 /// transaction with the baselines' samples of its rounds. So the store is complete whenever the

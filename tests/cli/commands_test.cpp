@@ -78,6 +78,38 @@ TEST_F(Commands, PlanCountsTheFullSpace) {
   }
 }
 
+TEST_F(Commands, PlanCountsTheWholeSpaceUnlessAnotherIsNamed) {
+  const Outcome plan = run("plan --shapes 16x4096x4096,4096x4096x4096,64x64x16.fp32 --format json");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const json space = json::parse(plan.out);
+  EXPECT_EQ(space.at("space"), "whole");
+  EXPECT_GE(space.at("valid"), 10'000'000);
+  EXPECT_GT(space.at("rejected").at("shared_memory"), 0);
+  EXPECT_EQ(space.at("axes").at("warps"), json({"4", "8", "12"}));
+  EXPECT_EQ(space.at("axes").at("q").size(), 15u);
+  EXPECT_GT(space.at("shapes")[0].at("trials"), 1'000'000);
+  EXPECT_NE(space.at("shapes")[0].at("trials"), space.at("shapes")[1].at("trials"));
+  EXPECT_EQ(space.at("shapes")[2].at("trials"), 0);
+  EXPECT_EQ(space.at("estimated"), true);
+  const json without = json::parse(run("plan --pdl off --format json").out);
+  EXPECT_LT(without.at("valid"), space.at("valid").get<std::int64_t>());
+  EXPECT_THAT(run("plan").out, HasSubstr("space whole: about "));
+}
+
+TEST_F(Commands, PlanExplainsWhatTheWholeSpaceHas) {
+  const Outcome plan = run("plan --explain --shapes 129x4096x4096 --top 20 --format json");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const json rows = json::parse(plan.out);
+  ASSERT_THAT(rows, SizeIs(20));
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_LE(rows[i - 1].at("predicted_us"), rows[i].at("predicted_us").get<double>());
+  }
+  const json of_full = json::parse(
+      run("plan --explain --space full --shapes 129x4096x4096 --top 1 --format json").out);
+  EXPECT_LE(rows[0].at("predicted_us"), of_full[0].at("predicted_us").get<double>())
+      << "the whole space has more than the list";
+}
+
 TEST_F(Commands, PlanSaysWhatShapesWouldTake) {
   const Outcome plan = run("plan --space smoke --shapes 512x512x512,64x64x16.fp32 --format json");
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
@@ -101,12 +133,14 @@ TEST_F(Commands, PlanPredictsASweepOnSeveralGpus) {
   EXPECT_LT(eight.at("sweep").at("hours"), 0.2 * one.at("sweep").at("hours").get<double>());
   EXPECT_GT(one.at("sweep").at("kwh"), 0);
   for (const json& shape : one.at("shapes")) EXPECT_GT(shape.at("race_s"), 0.5);
-  EXPECT_GT(sweep("--gpus 1 --budget 10%").at("sweep").at("gpu_hours"),
+  EXPECT_EQ(one.at("sweep").at("budget"), "100configs");
+  EXPECT_GT(sweep("--gpus 1 --budget 300configs").at("sweep").at("gpu_hours"),
             one.at("sweep").at("gpu_hours").get<double>());
+  EXPECT_EQ(sweep("--gpus 1 --space quick").at("sweep").at("budget"), "3%");
   EXPECT_TRUE(sweep("").at("sweep").is_null());
   EXPECT_THAT(run("plan --shapes llama7b.yaml --gpus 2").out, HasSubstr("GPU hours"));
   EXPECT_THAT(run("plan --shapes llama7b.yaml --gpus 2 --budget 60s").err,
-              HasSubstr("give a share"));
+              HasSubstr("give a number (100configs)"));
   EXPECT_THAT(run("plan --gpus 2").err, HasSubstr("which shapes?"));
   EXPECT_THAT(run("plan --device H200").err, HasSubstr("--explain or --gpus"));
 }

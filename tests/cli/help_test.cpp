@@ -250,6 +250,7 @@ TEST_F(Completion, CompletesValues) {
   EXPECT_THAT(completed("best --regime b"), ElementsAre("burst", "both"));
   EXPECT_THAT(completed("export --recorded --format c"), ElementsAre("cpp", "csv", "cutlass"));
   EXPECT_THAT(completed("--space dec"), ElementsAre("decode", "decode-pdl", "@files"));
+  EXPECT_THAT(completed("--space w"), ElementsAre("whole", "@files"));
   EXPECT_THAT(completed("plan --shapes llama7b-p"), ElementsAre("llama7b-prefill", "@files"));
   EXPECT_THAT(completed("replay --strategy model,stag"), ElementsAre("model,staged"));
   EXPECT_THAT(completed("advise --device h"), IsEmpty());

@@ -112,12 +112,13 @@ std::vector<Answer> answers_of_then(const std::string& database) {
   return answers;
 }
 
-/// As `best --db` makes them.
+/// As `best --db --pdl weights` makes them.
 std::vector<Answer> answers_of_today(const fs::path& path) {
   const Store store = Store::open(path.string(), Store::Mode::kReadOnly);
   auto races = store.races();
   const cli::Aim aim{.regimes = {Regime::kSustained, Regime::kBurst},
-                     .objective = Objective::kTime};
+                     .objective = Objective::kTime,
+                     .pdl = PdlKind::kWeights};
   std::vector<Answer> answers;
   for (const BestRow& row : cli::best_for(aim, races, {}, cli::current_among(store.builds()))) {
     answers.push_back(answer_of(row));

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <variant>
 
 #include "search/figures.h"
 #include "tests/results/recordings.h"
@@ -151,6 +152,42 @@ TEST(Replay, ASearchThatLearnsIsToldOnce) {
   for (const StrategyKind kind : {StrategyKind::kAdaptive, StrategyKind::kLocal}) {
     EXPECT_EQ(replay(truth, predicted, kind, {.trials = 5}, 3).measured, 5u);
   }
+}
+
+TEST(ReplayOfTheWholeSpace, CountsWhatIsNearARecordedConfig) {
+  const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
+  const Candidates candidates =
+      candidates_in_whole_space({.problem = problem}, StrategyKind::kAdaptive, 0);
+  // Recorded: of the proposals, those with two consumers. Ping-pong takes the predicted time,
+  // everything else twice that.
+  Truth truth{.problem = problem, .environment = {}, .entries = {}};
+  for (std::size_t i = 0; i < candidates.configs.size(); ++i) {
+    const auto& tile = std::get<TiledConfig>(candidates.configs[i]);
+    if (tile.consumers != 2) continue;
+    const double us = candidates.predicted_us[i];
+    const bool fast = tile.schedule == Schedule::kPingPong;
+    truth.entries.push_back({candidates.configs[i], 1000 / (fast ? us : 2 * us)});
+  }
+  ASSERT_GT(truth.entries.size(), 100u);
+  for (const StrategyKind kind : {StrategyKind::kModel, StrategyKind::kAdaptive}) {
+    const ReplayRow row = replay_whole(truth, candidates, kind, 60, 2);
+    EXPECT_EQ(row.measured, 60u);
+    EXPECT_EQ(row.configs, candidates.configs.size());
+    EXPECT_GT(row.known, 10u);
+    EXPECT_LE(row.best_fraction, 1);
+    EXPECT_GT(row.best_fraction, 0.5) << "nothing fast";
+    if (kind == StrategyKind::kModel) continue;
+    EXPECT_GT(row.best_fraction, 0.99) << "it learned which kind is fast";
+    EXPECT_GT(row.reached, 0u);
+  }
+
+  // Nothing near was recorded: nothing counts.
+  truth.entries = {{GemvConfig{}, 1}};
+  const ReplayRow unknown = replay_whole(truth, candidates, StrategyKind::kModel, 20, 1);
+  EXPECT_EQ(unknown.measured, 20u);
+  EXPECT_EQ(unknown.known, 0u);
+  EXPECT_EQ(unknown.best_fraction, 0);
+  EXPECT_FALSE(unknown.reached);
 }
 
 /// What the README says of searching, for every truth that is recorded.

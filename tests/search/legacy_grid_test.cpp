@@ -65,9 +65,9 @@ TEST_F(LegacyGrids, SayEpilogueForStoreAndWalkForScheduler) {
               "  - {bm: 128, bn: 128, schedule: coop2, store: overlap, scheduler: dynamic}");
   expect_same(
       "  - {bm: 64, bn: 64, consumers: 1,\n"
-      "     walk: [persist, dynamic, single, split2, csplit4, stream]}",
+      "     walk: [persist, dynamic, single, csplit4, stream]}",
       "  - {bm: 64, bn: 64, schedule: coop1,\n"
-      "     scheduler: [persist, dynamic, single, split2, csplit4, stream]}");
+      "     scheduler: [persist, dynamic, single, csplit4, stream]}");
 }
 
 // A problem has types, a config has none.

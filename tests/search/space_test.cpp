@@ -96,6 +96,7 @@ void expect_every_word(const std::map<std::string, std::vector<std::string>>& ax
               IsSupersetOf({"persist", "dynamic", "single", "split2", "csplit2", "stream"}));
   EXPECT_THAT(axes.at("ctas"), ElementsAre("1", "2"));
   EXPECT_THAT(axes.at("pdl"), ElementsAre("0", "1"));
+  EXPECT_THAT(axes.at("swap"), ElementsAre("0", "1"));
   EXPECT_THAT(axes.at("pack"), ElementsAre("0", "1"));
   for (const char* hint : {"a_hint", "b_hint", "d_hint"})
     EXPECT_THAT(axes.at(hint), ElementsAre("none", "first", "last")) << hint;
@@ -108,14 +109,14 @@ TEST(ShippedSpaces, SmokeIsSmallAndTouchesEveryAxis) {
   const Enumeration smoke = enumerate_shipped("smoke");
   EXPECT_TRUE(smoke.rejected.empty());
   EXPECT_GE(smoke.valid.size(), 10u);
-  EXPECT_LE(smoke.valid.size(), 70u);
+  EXPECT_LE(smoke.valid.size(), 100u);
   const auto axes = axis_values(smoke.valid);
   EXPECT_THAT(axes.at("bm"), IsSupersetOf({"8", "64", "128", "192", "256", "320", "384"}));
   EXPECT_THAT(axes.at("bk"), ElementsAre("32", "64", "128"));
   EXPECT_THAT(axes.at("step"), ElementsAre("256", "512", "1024"));
   EXPECT_THAT(axes.at("vectors"), ElementsAre("1", "2", "4", "8", "16"));
   EXPECT_THAT(axes.at("warps"), ElementsAre("4", "8", "12"));
-  EXPECT_THAT(axes.at("cluster"), ElementsAre("1x1", "1x2", "2x1"));
+  EXPECT_THAT(axes.at("cluster"), IsSupersetOf({"1x1", "1x2", "2x1", "2x2", "1x4", "4x1"}));
   EXPECT_THAT(axes.at("d"), ElementsAre("0", "1"));
   EXPECT_THAT(axes.at("order"), IsSupersetOf({"linear", "group8", "hilbert"}));
   expect_every_word(axes);
@@ -157,7 +158,7 @@ TEST(ShippedSpaces, FullHasEveryValueOfEveryAxis) {
   EXPECT_THAT(axes.at("q"), IsSupersetOf(depths));
   EXPECT_THAT(axes.at("bk"), ElementsAre("32", "64", "128"));
   EXPECT_THAT(axes.at("step"), IsSupersetOf({"256", "1024"}));
-  EXPECT_THAT(axes.at("cluster"), ElementsAre("1x1", "1x2", "2x1"));
+  EXPECT_THAT(axes.at("cluster"), IsSupersetOf({"1x1", "1x2", "2x1", "2x2", "1x4", "4x1"}));
   EXPECT_THAT(axes.at("d"), ElementsAre("0", "1"));
   EXPECT_THAT(axes.at("order"),
               IsSupersetOf({"linear", "group2", "group4", "group8", "group16", "hilbert"}));
@@ -201,7 +202,9 @@ TEST(ShippedSpaces, SuitEveryShape) {
           EXPECT_LT(tiled->bm, problem.m + 64) << label(config);
         }
       }
-      EXPECT_EQ(swapped > 0, m <= 128) << name << ", M = " << m;
+      if (m <= 128) {
+        EXPECT_GT(swapped, 0) << name << ", M = " << m;
+      }
       EXPECT_GT(others, 0) << name << ", M = " << m;
     }
   }
@@ -441,7 +444,7 @@ TEST_F(SpaceFile, EveryBrokenRuleIsCountedUnderItsName) {
   EXPECT_EQ(rule_of("bm: 64, bn: 64, schedule: coop2"), "consumer_share");
   EXPECT_EQ(rule_of("bm: 64, bn: 72, schedule: cols2"), "consumer_share");
   EXPECT_EQ(rule_of("bm: 64, bn: 72, schedule: pp3"), "consumer_share");
-  EXPECT_EQ(rule_of("bm: 64, bn: 64, schedule: coop1, cluster: 4x1"), "cluster");
+  EXPECT_EQ(rule_of("bm: 64, bn: 64, schedule: coop1, cluster: 4x4"), "cluster");
   EXPECT_EQ(rule_of("bm: 64, bn: 8, schedule: coop1, cluster: 2x1"), "multicast_slice");
   EXPECT_EQ(rule_of("bm: 64, bn: 64, schedule: coop1, order: group0"), "group");
   EXPECT_EQ(rule_of("bm: 64, bn: 64, schedule: coop1, order: nsnake65"), "group");

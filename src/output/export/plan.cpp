@@ -20,8 +20,7 @@ constexpr const char* kNoWholeSpace =
     "without --max-kernels";
 
 /// Why a package may not contain the kernel of that label for the problem, as a phrase that starts
-/// with a verb; null if it may. A package launches kernels whose CTAs wait for each other in memory
-/// cooperatively, and nothing guarantees that this works with dependent launch.
+/// with a verb; null if it may.
 const char* why_not_exportable(const std::string& label, const GemmProblem& problem, PdlKind pdl) {
   const KernelConfig config = parse_label(label);
   if (is_probed(config)) return "has cycle stamps";
@@ -32,9 +31,6 @@ const char* why_not_exportable(const std::string& label, const GemmProblem& prob
     return kind == PdlKind::kSafe
                ? "uses programmatic dependent launch, which --pdl safe allows"
                : "reads B before the kernel ahead of it is done, which --pdl weights allows";
-  }
-  if (waits_in_memory(config)) {
-    return "joins programmatic dependent launch with CTAs that wait for each other in memory";
   }
   return nullptr;
 }
