@@ -10,7 +10,7 @@ cd "$output"
 
 for pdl in weights off; do
   for shapes in llama7b square; do
-    "$program" --shapes $shapes.yaml --pdl $pdl --budget 2% --require-gpu \
+    "$program" --shapes $shapes.yaml --pdl $pdl --budget 100configs --require-gpu \
       --db recording-headline-$pdl.db >/dev/null
   done
 done

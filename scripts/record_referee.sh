@@ -22,7 +22,7 @@ race() { "$program" race --devices all --require-gpu "$@" >/dev/null; }
 [[ -e recording-referee.db ]] || cp "$root/results/h200/headline.db" recording-referee.db
 for shapes in square llama7b-prefill; do
   for pdl in off weights; do
-    race "${named[@]}" --shapes $shapes --pdl $pdl --budget 2% --db recording-referee.db
+    race "${named[@]}" --shapes $shapes --pdl $pdl --budget 100configs --db recording-referee.db
   done
 done
 # Races without a peer give no verdict.
