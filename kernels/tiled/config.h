@@ -252,10 +252,11 @@ HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
 }
 /// Whether the producer gives registers to the consumers (setmaxnreg), which delays the start by
 /// about 130 cycles (results/h200/probe.md). Not if consumers have as many as they need at kernel
-/// entry, and some for the compiler to choose from.
+/// entry, and some for the compiler to choose from. Streamed fp32 sums may spill at any width
+/// (most_added_fp32_values), so their consumers get all that there is.
 HGEMM_HOST_DEVICE constexpr bool moves_registers(const TiledKernel& k) {
   constexpr int kToSpare = 32;
-  return needed_registers(k) + kToSpare > entry_registers(k) &&
+  return (needed_registers(k) + kToSpare > entry_registers(k) || adds_fp32_outputs(k)) &&
          entry_registers(k) < DeviceLimits{}.max_registers_per_thread;
 }
 /// setmaxnreg targets. They share the registers with which the CTA was launched (entry registers x

@@ -248,7 +248,9 @@ TYPED_TEST(AxisTable, ReadsAndPrintsEveryListedValue) {
   using Config = TypeParam;
   for (const Axis<Config>& axis : Family<Config>::axes()) {
     SCOPED_TRACE(axis.text.name);
-    const std::vector<std::string> words = listed(axis.text);
+    const std::vector<std::string> listed_words = listed(axis.text);
+    // Ranges of two cases ("in steps of 64, with swap of 8") share values.
+    const std::set<std::string> words(listed_words.begin(), listed_words.end());
     EXPECT_GE(words.size(), 2u) << "an axis of one value is none";
     std::set<std::array<std::int64_t, 2>> distinct;
     for (const std::string& word : words) {

@@ -34,8 +34,9 @@ struct Call {
     offset += 256;
     memory = DeviceMemory(offset + workspace_bytes);
     workspace = memory.as<char>() + offset;
-    // What memory may hold: every flag raised.
-    check(cudaMemset(workspace, 0xff, workspace_bytes), "filling a workspace");
+    // What memory may hold: every flag raised. On the stream of the launches, because nothing else
+    // orders it before them.
+    check(cudaMemsetAsync(workspace, 0xff, workspace_bytes, stream.get()), "filling a workspace");
   }
   hgemm_tuned_status init() {
     return hgemm_tuned_init_workspace(stream.get(), workspace, workspace_bytes);

@@ -158,14 +158,14 @@ TEST(ReplayOfTheWholeSpace, CountsWhatIsNearARecordedConfig) {
   const GemmProblem problem{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
   const Candidates candidates =
       candidates_in_whole_space({.problem = problem}, StrategyKind::kAdaptive, 0);
-  // Recorded: of the proposals, those with two consumers. Ping-pong takes the predicted time,
+  // Recorded: of the proposals, those with two consumers. Persistent CTAs take the predicted time,
   // everything else twice that.
   Truth truth{.problem = problem, .environment = {}, .entries = {}};
   for (std::size_t i = 0; i < candidates.configs.size(); ++i) {
     const auto& tile = std::get<TiledConfig>(candidates.configs[i]);
     if (tile.consumers != 2) continue;
     const double us = candidates.predicted_us[i];
-    const bool fast = tile.schedule == Schedule::kPingPong;
+    const bool fast = tile.scheduler == TileScheduler::kPersistent;
     truth.entries.push_back({candidates.configs[i], 1000 / (fast ? us : 2 * us)});
   }
   ASSERT_GT(truth.entries.size(), 100u);
