@@ -6,7 +6,8 @@
 # With a pattern ($2) only the checks with a matching name run (all sweeps, if one of them matches).
 # The other checks keep their recorded outcome if it is about the same kernels:
 #   scripts/gpu_check.sh results/h200 'worker_test|kill and resume'
-# Runs with patterns that have no check in common may run at the same time.
+# Runs with patterns that have no check in common may run at the same time, on one GPU or several.
+# Beside others on its GPU a test that judges times may fail: counters, micro, probe, worker.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 scratch=$(mktemp -d)

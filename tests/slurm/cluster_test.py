@@ -148,12 +148,13 @@ class Test:
                 return True
             return act
 
-        def drain(node):
+        def update(node, state, noted):
+            """Down: its tasks are requeued. Drain: they end, and no others begin until heal()."""
             def act():
                 if not slurm.on_node(node)[0]:
                     return False
-                slurm.ask("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
-                self.note("nodes set down")
+                slurm.ask("scontrol", "update", f"nodename={node}", f"state={state}", "reason=test")
+                self.note(noted)
                 return True
             return act
 
@@ -190,7 +191,8 @@ class Test:
         self.random.shuffle(nodes)
         # The one that stays away comes first: it takes Slurm half a minute to believe it.
         first = lose_node(nodes[0], False)
-        others = [lose_node(nodes[1], True), drain(nodes[2]), requeue, requeue, kill, kill, kill, restart,
+        others = [lose_node(nodes[1], True), update(nodes[2], "down", "nodes set down"),
+                  update(nodes[2], "drain", "nodes drained"), requeue, requeue, kill, kill, kill, restart,
                   reach_limit]
         self.random.shuffle(others)
         return [first, *others], dead
@@ -218,7 +220,8 @@ class Test:
         return dead
 
     def heal(self, states):
-        """What an admin does after a controller lost the state of a job that it had just started."""
+        """What an admin does: drained nodes come back; and after a controller lost the state of a job
+        that it had just started, the job is released."""
         for node, state in states.items():
             if state.startswith("drain"):
                 self.slurm.ask("scontrol", "update", f"nodename={node}", "state=resume")
