@@ -228,7 +228,8 @@ TEST(Recorded, FitTerminalsOfEveryWidth) {
       const std::string text = format_best(rows, terminal(width));
       EXPECT_LE(widest_line(text), width) << text;
       for (const BestRow& row : rows) {
-        if (!row.label || width < 80) continue;
+        // Below its row, a config is indented by two; what is longer goes on in the next line.
+        if (!row.label || width < 80 || row.label->size() + 2 > width) continue;
         EXPECT_THAT(text, HasSubstr(*row.label)) << "at " << width << ": labels are to be copied";
       }
       for (const char* heading : {"shape", "config", "x cuBLAS"}) {
