@@ -56,7 +56,7 @@ HGEMM_HOST_DEVICE constexpr RuleText text_among(const TiledRuleEntry (&entries)[
   return otherwise;
 }
 
-/// Of the rules about what a CTA multiplies and what it needs for that; otherwise `otherwise`.
+/// The text of a rule about what a CTA multiplies and needs for that; `otherwise` for others.
 HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText otherwise) {
   using Rule = TiledRule;
   constexpr TiledRuleEntry kTexts[] = {
