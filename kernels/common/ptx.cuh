@@ -69,8 +69,9 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Arrives at the barrier with the same offset in CTA `rank` of the cluster. It may overtake ordinary
-/// reads and writes of this thread: without a scope an arrival orders them for its own CTA only.
+/// Arrives at the barrier with the same offset in CTA `rank` of the cluster. It may overtake
+/// ordinary reads and writes of this thread: without a scope an arrival orders them for its own CTA
+/// only.
 __device__ __forceinline__ void mbarrier_arrive_cluster(u32 barrier, u32 rank) {
   asm volatile(
       "{\n"

@@ -24,13 +24,13 @@ struct CostFigures {
   double smem_bytes_per_clk = 128;  ///< per SM (micro: shared-memory loads)
   /// From L2 into each SM if all fetch at once; if fewer do, each gets more. Data that is multicast
   /// counts once. (micro's contention measured 44 for data that no two SMs share.)
-  double fill_bytes_per_clk = 62;
+  double fill_bytes_per_clk = 63;
   double read_tbps = 4.67;  ///< from memory (h200: plain reads of 4 GiB)
   /// start_us: until a CTA's first stage has arrived, unless PDL hides it. launch_us: the part of
   /// the time between two launches that PDL hides.
-  double start_us = 1.09;
-  double launch_us = 0.98;
-  double stage_latency_clk = 1160;  ///< from the request of a stage to its arrival, under load
+  double start_us = 1.5;
+  double launch_us = 1.18;
+  double stage_latency_clk = 1100;  ///< until the first byte of a stage is there, under load
 
   /// The clock falls until the power is within this limit. 0: it never falls, as in short work
   /// after idle time.

@@ -1,8 +1,14 @@
 // Constants of the cost model that are not figures of a GPU (CostFigures has those), each with its
-// evidence. "Fitted": with others by least squares to the logarithms of recorded times of 40,000
-// configs at 272 problems (analysis/cost-model.md). "By hand": chosen to fit the recorded races of
-// 33 problems.
+// evidence. "Fitted": by analysis/cost_fit.cpp to recorded times (analysis/cost-model.md says
+// which, and what was rounded). "By hand": chosen to fit the recorded races of 33 problems.
 #pragma once
+
+/// Constants, except in analysis/cost_fit.cpp, which changes them.
+#ifdef HGEMM_FIT
+#define HGEMM_FITTED inline double
+#else
+#define HGEMM_FITTED inline constexpr double
+#endif
 
 namespace hgemm::cost_constants {
 
@@ -10,6 +16,10 @@ namespace hgemm::cost_constants {
 inline constexpr double kSmemBytesPerSm = 228 * 1024;
 inline constexpr double kReservedSmemBytes = 1024;  ///< for each CTA
 inline constexpr double kThreadsPerSm = 2048;
+inline constexpr double kRegistersPerSm = 65536;
+/// Registers that a thread has beside its accumulators, in the median of 17,000 recorded builds
+/// (ptxas 13.0), where the number of threads does not limit them.
+inline constexpr int kOtherRegisters = 26;
 /// The number of CTAs that can share an SM without delaying one another's start. By hand.
 inline constexpr double kMostResident = 4;
 
@@ -25,7 +35,7 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 // ---- Memory ----
 /// Exponent of the norm that joins two bounds that overlap. Fitted: data that is not in L2 arrives
 /// late, so cycles and memory time add up in part.
-inline constexpr double kOverlapSharpness = 1.9;
+HGEMM_FITTED kOverlapSharpness = 1.75;
 /// Time of copies that fetch at least 256 bytes over that of those that fetch 128, where few rows
 /// (or columns) stream a weight (analysis/kernel-notes.md: 23.5 to 22.2 us).
 inline constexpr double kPromotion256 = 1.05;
@@ -39,40 +49,47 @@ inline constexpr double kLoadsOverCopies = 1.07;
 inline constexpr double kUsefulL2 = 0.5;
 
 // ---- Store and sums, in cycles. Fitted ----
-inline constexpr double kStoreClk = 650;
-inline constexpr double kStagedBytesPerClk = 14;   ///< through shared memory
-inline constexpr double kDirectBytesPerClk = 8.5;  ///< by ordinary stores
+HGEMM_FITTED kStoreClk = 400;
+HGEMM_FITTED kStagedBytesPerClk = 28;        ///< through shared memory
+HGEMM_FITTED kTransposedBytesPerClk = 12.5;  ///< the same, with swapped operands
+HGEMM_FITTED kDirectBytesPerClk = 5.9;       ///< by ordinary stores
 /// The part of a store that counts if another tile is multiplied meanwhile.
-inline constexpr double kOverlappedStore = 0.36;
+HGEMM_FITTED kOverlappedStore = 0.59;
 /// Parts of a tile in a cluster: each CTA sends its sums to their owners.
-inline constexpr double kClusterSumsClk = 1660;
-inline constexpr double kClusterSumsBytesPerClk = 11;
+HGEMM_FITTED kClusterPartClk = 165;
+HGEMM_FITTED kClusterSumsBytesPerClk = 5.7;
 /// Equal parts in memory: each CTA writes its sums, waits, and adds up a share.
-inline constexpr double kSplitSumsClk = 4000;
-inline constexpr double kSplitSumsBytesPerClk = 12;
+HGEMM_FITTED kSplitSumsClk = 1690;
+HGEMM_FITTED kSplitPartClk = 196;
+HGEMM_FITTED kSplitSumsBytesPerClk = 14.1;
 /// Streamed tiles: a CTA leaves its sums; the last one of a tile adds part after part.
-inline constexpr double kStreamSumsClk = 530;
-inline constexpr double kLeaveBytesPerClk = 9;
-inline constexpr double kStreamPartClk = 1015;
-inline constexpr double kAddBytesPerClk = 170;
+HGEMM_FITTED kStreamSumsClk = 700;
+HGEMM_FITTED kLeaveBytesPerClk = 2.85;
+HGEMM_FITTED kStreamPartClk = 155;
+HGEMM_FITTED kAddBytesPerClk = 575;
+
+// ---- Fetching of stages. Fitted ----
+/// Rate of stages with rows of 64 bytes over that of rows of 128.
+HGEMM_FITTED kNarrowFill = 0.57;
 
 // ---- Starts. Fitted ----
-/// A wait for a k block that no other consumer fills with work.
-inline constexpr double kLoneBlockClk = 102;
+/// A wait for a k block: with other consumers, and if no other one fills it with work.
+HGEMM_FITTED kBlockClk = 34;
+HGEMM_FITTED kLoneBlockClk = 77;
 /// A CTA that follows another one on its SM.
-inline constexpr double kTurnoverUs = 2.4;
-/// By which swap-AB kernels start sooner than tiled ones, without and with PDL.
-inline constexpr double kSwapAbStartGainUs = 1.0;
-inline constexpr double kSwapAbPdlStartGainUs = 0.29;
-/// What a launch of clusters takes longer; and the least time between launches of clusters that
-/// overlap (PDL), whatever they compute.
-inline constexpr double kClusterLaunchUs = 0.25;
-inline constexpr double kClusterIntervalUs = 2.6;
+HGEMM_FITTED kTurnoverUs = 1.75;
+/// By which swap-AB kernels start sooner than tiled ones: without PDL, with it, and if they read B
+/// before the kernels ahead of them are done.
+HGEMM_FITTED kSwapAbStartGainUs = 0.66;
+HGEMM_FITTED kSwapAbPdlStartGainUs = 0.15;
+HGEMM_FITTED kSwapAbEarlyStartGainUs = 1.08;
+/// The least time between launches of clusters that overlap (PDL), whatever they compute.
+HGEMM_FITTED kClusterIntervalUs = 2.8;
 inline constexpr double kIntervalSharpness = 8;
 
 // ---- Other ----
 /// Gain from addresses and counts known at compile time (analysis/kernel-notes.md: 0.4 to 2 %).
-inline constexpr double kFixedGainUs = 0.1;
+HGEMM_FITTED kFixedGainUs = 0.15;
 /// Arithmetic of GEMV kernels: instructions for each product (including its share of widening the
 /// elements), lanes of an SM, and threads that an SM's registers can hold.
 inline constexpr double kGemvInstructions = 1.3;

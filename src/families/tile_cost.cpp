@@ -20,20 +20,33 @@ struct BlockCycles {
   double most() const { return std::max({tensor, smem, fill}); }
 };
 
+/// Bytes that an SM gets from L2 in a cycle. Rows of a stage of 32 elements have 64 bytes, half of
+/// what L2 delivers at once.
+double fill_rate(const CostFigures& figures, const TileLaunch& launch) {
+  return figures.fill_bytes_per_clk * (launch.bk < kSlabK ? kNarrowFill : 1);
+}
+
 /// `active`: SMs that fetch at once.
 BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch, double active) {
   const Traffic block = block_traffic(launch);
   return {.tensor = block.flops / figures.mma_flops_per_clk,
           .smem = block.smem_bytes / figures.smem_bytes_per_clk,
-          .fill = block.l2_bytes / figures.fill_bytes_per_clk * active / figures.sms};
+          .fill = block.l2_bytes / fill_rate(figures, launch) * active / figures.sms};
+}
+
+/// Cycles for which the tensor cores wait at each k block.
+double block_wait_clk(const TileLaunch& launch) {
+  return launch.lone_consumer ? kLoneBlockClk : kBlockClk;
 }
 
 /// Resident CTAs of an SM. Launches with a CTA for each tile fill it up; others set the number.
 double resident_ctas(const TileLaunch& launch) {
   if (!launch.cta_per_tile) return launch.ctas_per_sm;
-  const double by_smem = std::floor(kSmemBytesPerSm / (launch.smem_bytes + kReservedSmemBytes));
-  return std::clamp(std::min(by_smem, std::floor(kThreadsPerSm / launch.threads)), 1.0,
-                    kMostResident);
+  const double registers = 8 * ceil_ratio(launch.registers, 8) * launch.threads;
+  const double most =
+      std::floor(std::min({kSmemBytesPerSm / (launch.smem_bytes + kReservedSmemBytes),
+                           kThreadsPerSm / launch.threads, kRegistersPerSm / registers}));
+  return std::clamp(most, 1.0, kMostResident);
 }
 
 /// SMs that the launch may use.
@@ -197,7 +210,7 @@ struct Waves {
 /// `alone`: cycles of a k block for a CTA that has its SM to itself.
 Waves waves_of(const TileLaunch& launch, const BlockCycles& block, double units, double blocks,
                double sms, double resident, double alone) {
-  const double wait = launch.lone_consumer ? kLoneBlockClk : 0;
+  const double wait = block_wait_clk(launch);
   const double shared = std::max(block.most() + wait / resident, alone / resident);
   Waves waves{.even_clk = units * blocks / sms * shared};
   if (launch.streams) {
@@ -231,6 +244,11 @@ double overlapped(double a, double b) {
                   1 / kOverlapSharpness);
 }
 
+TailClk cluster_sums(int parts, double bytes) {
+  return {.latency = kClusterPartClk * parts,
+          .transfer = bytes * (1 - 1.0 / parts) / kClusterSumsBytesPerClk};
+}
+
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                        const GemmProblem& problem) {
   const double sms = usable_sms(figures, c);
@@ -244,9 +262,10 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
   // waits for the stages that it has under way while one is multiplied.
   const double resident = resident_ctas(c);
   const BlockCycles block = block_cycles(figures, c, std::min(units, sms));
-  const double wait = c.lone_consumer ? kLoneBlockClk : 0;
-  const double on_their_way = std::max(1.0, c.stages - 1 - 0.5 * c.mma_depth);
-  const double alone = std::max(block.most() + wait, figures.stage_latency_clk / on_their_way);
+  const double wait = block_wait_clk(c);
+  const double on_their_way = std::max(1, c.stages - 1);
+  const double stage_clk = figures.stage_latency_clk + block.fill;
+  const double alone = std::max(block.most() + wait, stage_clk / on_their_way);
   const Waves waves = waves_of(c, block, units, blocks, sms, resident, alone);
 
   const Traffic traffic = predict_traffic({.sms = sms_of(figures, c),
@@ -255,15 +274,20 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                                           c, problem);
   const double memory_us = memory_time_us(figures, c, problem, traffic);
 
-  const double stores_clk = c.store_clk * (1 + (waves.tails - 1) * c.overlapped_store);
-  const double sums_clk = c.sums_clk * (c.sums_each_tile ? waves.tails : 1);
+  // The CTAs of an SM come to their ends together.
+  const double together = std::clamp(units / sms, 1.0, resident);
+  const auto tail_clk = [&](const TailClk& tail) {
+    return tail.latency + tail.transfer * together;
+  };
+  const double stores_clk = tail_clk(c.store) * (1 + (waves.tails - 1) * c.overlapped_store);
+  const double sums_clk = tail_clk(c.sums) * (c.sums_each_tile ? waves.tails : 1);
   // A CTA that follows another one on its SM has a start of its own; CTAs that share the SM work
   // meanwhile.
   const double generations = c.cta_per_tile ? std::max(0.0, units / (sms * resident) - 1) : 0;
   const double turnover_us = generations / resident * kTurnoverUs;
   const double packing = packing_us(figures, c, problem);
   const bool clusters = c.cluster_size > 1;
-  const double launch_us = c.pdl ? 0 : figures.launch_us + (clusters ? kClusterLaunchUs : 0);
+  const double launch_us = c.pdl ? 0 : figures.launch_us;
   const double start_us = std::max(0.0, figures.start_us - c.start_gain_us);
   const double fixed_gain_us = c.fixed ? -kFixedGainUs : 0;
   const double loop_clk = waves.loop_clk + stores_clk + sums_clk;

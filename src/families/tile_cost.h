@@ -9,23 +9,30 @@
 
 namespace hgemm {
 
+/// Cycles of what a CTA does with a tile after its main loop.
+struct TailClk {
+  double latency = 0;
+  double transfer = 0;  ///< CTAs that share an SM do this one after the other
+};
+
 /// A launch of CTAs that multiply tiles.
 struct TileLaunch {
   int bm = 0, bn = 0, bk = 0;  ///< a CTA's tile, and the depth of a stage
-  int stages = 0, mma_depth = 0;
+  int stages = 0;
   int mma_n = 0;                     ///< width of one wgmma
   int cluster_m = 1, cluster_n = 1;  ///< CTAs that share fetched data, along M and N
   int cluster_size = 1;
   int parts = 1;                    ///< parts of K of a tile, one for each CTA
   int smem_bytes = 0, threads = 0;  ///< per CTA
+  int registers = 0;                ///< of a thread, at the start of the kernel
   int ctas_per_sm = 1;              ///< that the kernel is built for
   int sms = 0;                      ///< that the launch may use; 0: all
   bool streams = false;             ///< all SMs share the k blocks of all tiles evenly
   bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
   bool lone_consumer = false;       ///< no other consumer multiplies while one waits for a k block
-  double store_clk = 0;             ///< from a tile's last k block until it is stored
-  double overlapped_store = 1;      ///< part of store_clk that counts if another tile follows
-  double sums_clk = 0;              ///< to add up the parts of a tile
+  TailClk store;                    ///< from a tile's last k block until it is stored
+  double overlapped_store = 1;      ///< part of the store that counts if another tile follows
+  TailClk sums;                     ///< to add up the parts of a tile
   bool sums_each_tile = false;      ///< a CTA adds up for each of its tiles, not only for one
   double start_gain_us = 0;         ///< by which its CTAs start sooner than others
   bool pdl = false, packs = false, fixed = false;
@@ -34,6 +41,9 @@ struct TileLaunch {
   std::function<TileCoord(int, TileGrid)> tile_at = linear_tile;
   int input_bytes = 2;  ///< per element of A and B
 };
+
+/// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums.
+TailClk cluster_sums(int parts, double bytes);
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& launch,
                        const GemmProblem& problem);

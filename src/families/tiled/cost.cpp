@@ -15,12 +15,14 @@ double output_bytes(const TiledKernel& k) {
   return static_cast<double>(k.bm) * k.bn * element_bytes(k.gemm.output);
 }
 
-/// Cycles from the last k block of a tile until it is stored. (Shares of sums are stored as they
-/// are added up.)
-double store_clk(const TiledKernel& k) {
-  if (shares_sums(k)) return 0;
-  return kStoreClk + output_bytes(k) /
-                         (k.store == StorePath::kDirect ? kDirectBytesPerClk : kStagedBytesPerClk);
+/// From the last k block of a tile until it is stored. (Shares of sums are stored as they are added
+/// up.)
+TailClk store_of(const TiledKernel& k) {
+  if (shares_sums(k)) return {};
+  const double rate = k.store == StorePath::kDirect ? kDirectBytesPerClk
+                      : k.swap                      ? kTransposedBytesPerClk
+                                                    : kStagedBytesPerClk;
+  return {.latency = kStoreClk, .transfer = output_bytes(k) / rate};
 }
 
 /// Parts of a streamed tile that its last CTA adds up; 0 if no tile is cut.
@@ -32,28 +34,37 @@ double streamed_parts(const CostFigures& figures, const TiledKernel& k,
   return list.streamed == 0 ? 0 : static_cast<double>(list.sharers) / list.streamed;
 }
 
-/// Cycles to add up the parts of a tile, through the other CTAs' shared memory or through L2.
-double sums_clk(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
-  const double bytes = 4.0 * k.bm * k.bn;
-  if (adds_in_cluster(k)) {
-    return kClusterSumsClk + bytes * (1 - 1.0 / k.splits) / kClusterSumsBytesPerClk;
-  }
-  if (shares_sums(k)) return kSplitSumsClk + bytes / kSplitSumsBytesPerClk;
-  if (k.scheduler == TileScheduler::kStreamK) {
-    // One CTA leaves its part, and another one adds up all parts, one after the other.
-    const double parts = streamed_parts(figures, k, problem);
-    return parts == 0 ? 0
-                      : kStreamSumsClk + bytes / kLeaveBytesPerClk +
-                            parts * (kStreamPartClk + bytes / kAddBytesPerClk);
-  }
-  return 0;
-}
-
 /// Parts of K of a tile.
 int parts_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   if (!shares_sums(k)) return k.splits;
   const int k_blocks = ceil_div(static_cast<int>(problem.k), k.bk);
   return split_parts(k, k_blocks, std::max(1, figures.sms / cluster_size(k)));
+}
+
+/// To add up the parts of a tile, through the other CTAs' shared memory or through L2.
+TailClk sums_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
+  const double bytes = 4.0 * k.bm * k.bn;
+  if (adds_in_cluster(k)) return cluster_sums(k.splits, bytes);
+  if (shares_sums(k)) {
+    return {.latency = kSplitSumsClk + kSplitPartClk * parts_of(figures, k, problem),
+            .transfer = bytes / kSplitSumsBytesPerClk};
+  }
+  if (k.scheduler == TileScheduler::kStreamK) {
+    // One CTA leaves its part, and another one adds up all parts, one after the other.
+    const double parts = streamed_parts(figures, k, problem);
+    if (parts == 0) return {};
+    return {.latency = kStreamSumsClk + parts * kStreamPartClk,
+            .transfer = bytes / kLeaveBytesPerClk + parts * bytes / kAddBytesPerClk};
+  }
+  return {};
+}
+
+/// Registers of a thread when the kernel starts: those that it needs, or all that are left to it if
+/// the consumers get more later.
+int registers_of(const TiledKernel& k) {
+  if (moves_registers(k)) return entry_registers(k);
+  return std::min(entry_registers(k),
+                  accumulators_per_thread(k) + waiting_registers(k) + kOtherRegisters);
 }
 
 /// SMs that the launch uses; 0: all.
@@ -78,7 +89,6 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .bn = k.bn,
       .bk = k.bk,
       .stages = k.stages,
-      .mma_depth = k.mma_depth,
       .mma_n = consumer_cols(k),
       .cluster_m = k.cluster_m,
       .cluster_n = k.cluster_n,
@@ -86,16 +96,17 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .parts = parts_of(figures, k, problem),
       .smem_bytes = smem_layout(k).total_bytes,
       .threads = threads_per_cta(k),
+      .registers = registers_of(k),
       .ctas_per_sm = k.ctas_per_sm,
       .sms = sms_of(figures, k, problem),
       .streams = streamed_parts(figures, k, problem) > 0,
       .cta_per_tile = !is_persistent(k),
       .lone_consumer = readers(k) == 1,
-      .store_clk = store_clk(k),
+      .store = store_of(k),
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
                               ? kOverlappedStore
                               : 1,
-      .sums_clk = sums_clk(figures, k, problem),
+      .sums = sums_of(figures, k, problem),
       .sums_each_tile = shares_sums(k),
       .pdl = k.pdl,
       .packs = k.pack,
