@@ -97,3 +97,5 @@ inline constexpr double kLanesPerSm = 128;
 inline constexpr double kGemvThreadsPerSm = 512;
 
 }  // namespace hgemm::cost_constants
+
+#undef HGEMM_FITTED

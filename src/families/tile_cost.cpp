@@ -274,13 +274,9 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                                           c, problem);
   const double memory_us = memory_time_us(figures, c, problem, traffic);
 
-  // The CTAs of an SM come to their ends together.
   const double together = std::clamp(units / sms, 1.0, resident);
-  const auto tail_clk = [&](const TailClk& tail) {
-    return tail.latency + tail.transfer * together;
-  };
-  const double stores_clk = tail_clk(c.store) * (1 + (waves.tails - 1) * c.overlapped_store);
-  const double sums_clk = tail_clk(c.sums) * (c.sums_each_tile ? waves.tails : 1);
+  const double stores_clk = c.store.of(together) * (1 + (waves.tails - 1) * c.overlapped_store);
+  const double sums_clk = c.sums.of(together) * (c.sums_each_tile ? waves.tails : 1);
   // A CTA that follows another one on its SM has a start of its own; CTAs that share the SM work
   // meanwhile.
   const double generations = c.cta_per_tile ? std::max(0.0, units / (sms * resident) - 1) : 0;

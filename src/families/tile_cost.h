@@ -13,6 +13,9 @@ namespace hgemm {
 struct TailClk {
   double latency = 0;
   double transfer = 0;  ///< CTAs that share an SM do this one after the other
+
+  /// For this number of CTAs on an SM, which come to their ends together.
+  double of(double ctas) const { return latency + transfer * ctas; }
 };
 
 /// A launch of CTAs that multiply tiles.

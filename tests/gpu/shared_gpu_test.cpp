@@ -2,7 +2,6 @@
 // a cluster at different places, for longer than they ever wait for one another otherwise.
 #include <chrono>
 #include <fstream>
-#include <memory>
 #include <thread>
 
 #include "base/child.h"
