@@ -98,8 +98,8 @@ TEST_F(SharedGpuTest, ClustersAreCorrectBesideOtherProcesses) {
   EXPECT_GT(queues, 0);
 }
 
-// A tile number that may be overwritten before it is read was wrong in 5 to 20 of 100 launches
-// here, and in none on a GPU alone.
+// Beside three processes a tile number that may be overwritten before it is read was wrong in 21 of
+// 100 launches of this kernel (analysis/kernel-notes.md).
 TEST_F(SharedGpuTest, AReadThatIsOvertakenIsFound) {
   const KernelConfig config =
       parse_label("bm128.bn256.bk64.q4.c1x2.swap.coop2.d1.linear.tma.dynamic.fixed");
