@@ -56,6 +56,25 @@ TEST(Figures, TheBandwidthIsTheMeasuredOneIfThereIsOne) {
   EXPECT_EQ(cost_figures(device).read_tbps, 3.1);
 }
 
+// What is planned without a GPU is planned for the card of the table, under its own limit.
+TEST(Figures, TheEnvironmentOfADeviceIsWhatTheTableSaysOfIt) {
+  Device device;
+  device.gpu_names = {"NVIDIA X1", "NVIDIA X1 NVL"};
+  device.sms.value = 100;
+  device.l2_mb.value = 50;
+  device.memory_gb.value = 80;
+  device.boost_mhz.value = 1500;
+  device.power_w.value = 650;
+  const Environment environment = environment_of(device);
+  EXPECT_EQ(environment.gpu_name, "NVIDIA X1");
+  EXPECT_EQ(environment.compute_major, 9);
+  EXPECT_EQ(environment.sm_count, 100);
+  EXPECT_EQ(environment.l2_bytes, 50 * 1024 * 1024);
+  EXPECT_EQ(environment.memory_bytes, 80'000'000'000);
+  EXPECT_EQ(environment.max_sm_mhz, 1500);
+  EXPECT_EQ(environment.power_limit_w, 650);
+}
+
 TEST(Figures, WithoutALimitTheClockStays) {
   const std::vector<Device> devices = load_devices(HGEMM_SOURCE_DIR "/configs/devices.yaml");
   Environment environment;

@@ -1,17 +1,20 @@
 // Readers beside writers, and on file systems that other hosts write to.
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "store/network.h"
 #include "store/open.h"
+#include "store/rest.h"
 #include "tests/store/support.h"
 
 namespace hgemm::test {
@@ -55,6 +58,20 @@ TEST_F(ReadingTest, WhatWasOpenedStaysAsItWasWhateverIsWrittenMeanwhile) {
   // A file that is replaced, or gone, is as good.
   fs::remove(db_);
   EXPECT_THAT(reader.races(), SizeIs(1));
+}
+
+// Only the last milliseconds make a file fresh, not the same part of another second; and a host
+// whose clock is ahead may have dated it.
+TEST_F(ReadingTest, AFileThatIsDatedSecondsAgoOrAheadIsAtRest) {
+  add_a_race();
+  for (const time_t seconds : {-1, -3600, 1, 3600}) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const timespec time{.tv_sec = now.tv_sec + seconds, .tv_nsec = now.tv_nsec};
+    const timespec times[] = {time, time};
+    ASSERT_EQ(utimensat(AT_FDCWD, db_.c_str(), times, 0), 0);
+    EXPECT_TRUE(copy_at_rest(db_)) << seconds;
+  }
 }
 
 // Opening falls into every moment of a writer that comes and goes.
