@@ -61,8 +61,9 @@ class DamagedTest : public StoreTest {
     full.power_w = 650.5;
     full.temperature_c = 55;
     full.clock_events = clock_event::kPowerCap;
-    store.record(race, std::vector{weighed(trial(kLabel, {full, sample(1, 5.25)})),
-                                   trial("cublas", {sample(0, 6)})});
+    Trial called = trial("cublas", {sample(0, 6)});
+    called.calls = CallTime{.calls = 20, .host_us = 8, .kernels = 1, .kernel_us = 5.5};
+    store.record(race, std::vector{weighed(trial(kLabel, {full, sample(1, 5.25)})), called});
     store.record_build(build(kLabel + " of bf16", kernel_of(kLabel)));
     store.record_study(run, study());
   }
@@ -154,6 +155,9 @@ std::vector<Value> bad_values() {
   add("sample", {"temperature_c"}, {"-1000", "1 << 62"});
   add("energy", {"window_s", "time_us"}, {"-1", "0", "9e999"});
   add("energy", {"power_w"}, {"-1", "9e999"});
+  add("call_time", {"calls"}, {"0", "-1", "1 << 62"});
+  add("call_time", {"kernels"}, {"-1", "1 << 62"});
+  add("call_time", {"host_us", "kernel_us"}, {"-1", "0", "9e999"});
   add("study", {"kind", "label", "kernel"}, {line_break});
   add("study", {"status"}, {"'odd'"});
   add("study", {"problem_id"}, {"NULL"});
@@ -219,9 +223,10 @@ INSTANTIATE_TEST_SUITE_P(
         "UPDATE sample SET clock_events = 5 WHERE clock_events = 4",
         "UPDATE sample SET temperature_c = NULL", "UPDATE sample SET round = 2 WHERE round = 1",
         "DELETE FROM sample WHERE round = 1",
-        "DELETE FROM sample; DELETE FROM energy; DELETE FROM trial", "DELETE FROM energy",
-        "UPDATE energy SET power_w = 690.5", "UPDATE trial SET status = 'crashed'",
-        "UPDATE trial SET error = NULL", "UPDATE trial SET kernel_id = NULL",
+        "DELETE FROM sample; DELETE FROM energy; DELETE FROM call_time; DELETE FROM trial",
+        "DELETE FROM energy", "UPDATE energy SET power_w = 690.5",
+        "UPDATE trial SET status = 'crashed'", "UPDATE trial SET error = NULL",
+        "UPDATE trial SET kernel_id = NULL",
         "UPDATE candidate SET label = 'cublaslt.0' WHERE label = 'cublas'",
         "UPDATE race SET weight = 33", "UPDATE race SET regime = 'burst'",
         "UPDATE race SET checksum = checksum + 1", "UPDATE environment SET driver = '580.2'",
