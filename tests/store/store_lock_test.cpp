@@ -175,6 +175,16 @@ TEST_F(LockTest, ALinkOrAPipeInPlaceOfTheLockIsLeftAlone) {
   }
 }
 
+// Somebody who removes a lock by hand may have let another writer in: the file is now that one's.
+TEST_F(LockTest, AnotherFileInPlaceOfItsOwnIsNotRemoved) {
+  {
+    Store store = open();
+    fs::remove(lock_);
+    std::ofstream(lock_) << "of another";
+  }
+  EXPECT_TRUE(fs::exists(lock_));
+}
+
 TEST_F(LockTest, IsIndependentOfTheLockOfAnotherDatabase) {
   Store a = open("a.db");
   Store b = open("b.db");
