@@ -454,14 +454,14 @@ TrialWriter::TrialWriter(Database& db)
       row_(db, std::string(kTrialColumns) + "WHERE race_id = ? AND candidate_id = ?") {}
 
 std::int64_t TrialWriter::candidate(const std::string& label) {
-  const auto [known, is_new] = candidates_.try_emplace(label, 0);
-  if (is_new) known->second = candidate_id(db_, label);
-  return known->second;
+  std::int64_t& id = candidates_[label];
+  if (id == 0) id = candidate_id(db_, label);
+  return id;
 }
 std::int64_t TrialWriter::kernel(const std::string& identity) {
-  const auto [known, is_new] = kernels_.try_emplace(identity, 0);
-  if (is_new) known->second = kernel_row(db_, identity);
-  return known->second;
+  std::int64_t& id = kernels_[identity];
+  if (id == 0) id = kernel_row(db_, identity);
+  return id;
 }
 
 /// The contribution of a trial's row, its energy and its calls to the checksum of the race; 0 if

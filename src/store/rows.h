@@ -124,7 +124,7 @@ class TrialWriter {
 
   SQLite::Database& db_;
   SQLite::Statement trial_, sample_, energy_, calls_, row_;
-  std::map<std::string, std::int64_t> candidates_, kernels_;  ///< rows that were already looked up
+  std::map<std::string, std::int64_t> candidates_, kernels_;  ///< ids of rows; 0: not looked up
 };
 
 }  // namespace hgemm::sql

@@ -19,7 +19,7 @@ struct StudyOfRun {
 
 /// A study without its findings.
 struct StudyRow {
-  std::int64_t id = 0;
+  std::int64_t id;
   std::optional<std::uint64_t> checksum;
   StudyOfRun study;
 };
