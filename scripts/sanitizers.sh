@@ -31,7 +31,7 @@ build=build-$preset
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:handle_segv=0:handle_abort=0
 export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-export TSAN_OPTIONS=suppressions=$root/scripts/tsan.supp:halt_on_error=1:second_deadlock_stack=1
+export TSAN_OPTIONS=suppressions=$root/scripts/tsan.supp:halt_on_error=1:second_deadlock_stack=1:handle_segv=0:handle_abort=0
 
 if ((${#stems[@]} == 0)) && [[ $kind == thread ]]; then
   for source in tests/{store,tune,worker,compile}/*_test.cpp; do
