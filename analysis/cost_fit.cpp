@@ -5,17 +5,24 @@
 // Run it in the root folder. It prints the constants before and after; copy them to
 // src/families/cost_constants.h and cost.h if they rank better. With --show it fits nothing.
 //
-// Races are pooled by problem and regime. The fit is by least squares to the logarithm of the
-// measured over the predicted time. The mean of a problem counts a tenth, because only the order
+// Races are pooled by problem and pace: samples after a rest are the same in both regimes, and so
+// are predicted as burst; those at a config's own pace are predicted as sustained.
+//
+// The fit is by least squares to the logarithm of the measured over the predicted time, where the
+// prediction is made for the clock that was measured. Without that, constants in cycles take up
+// what the power limit does to the clock. The mean of a problem counts half, because only the order
 // within a problem matters to a search. A config counts the more, the nearer it is to the best one
 // of its problem, measured or predicted: what the model wrongly ranks first is measured by a
 // search.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -31,13 +38,19 @@ namespace {
 
 namespace constants = cost_constants;
 
+/// Times and predictions of a config. `at_clock_us` is predicted for the clock that was measured,
+/// `predicted_us` for the clock that the model predicts.
 struct Row {
   KernelConfig config;
   double time_us = 0;
+  double mhz = 0;
+  double at_clock_us = 0;
   double predicted_us = 0;
+  double weight = 0;
 };
 struct Group {
   GemmProblem problem;
+  Pace pace = Pace::kRested;
   CostFigures figures;
   std::vector<Row> rows;
 };
@@ -47,8 +60,68 @@ constexpr std::size_t kMostRows = 200;
 constexpr double kFar = 2.0;
 /// The scale of the weight: a config 15 % behind the best counts 1/e.
 constexpr double kNear = 0.15;
-constexpr double kMeanShare = 0.1;
+constexpr double kMeanShare = 0.5;
+constexpr double kNearlyBest = 1.1;
+constexpr std::size_t kFewestRows = 5;
 constexpr std::size_t kShownMisses = 14;
+
+/// The sample of median time at a pace, if its clock was read.
+std::optional<Sample> median_sample(const Trial& trial, Pace pace) {
+  std::vector<Sample> samples;
+  std::ranges::copy_if(trial.samples, std::back_inserter(samples), [&](const Sample& sample) {
+    return sample.pace == pace && sample.sm_mhz > 0;
+  });
+  if (samples.empty()) return std::nullopt;
+  std::ranges::sort(samples, {}, &Sample::time_us);
+  return samples[(samples.size() - 1) / 2];
+}
+
+std::optional<KernelConfig> config_of(const Trial& trial, const GemmProblem& problem) {
+  if (is_baseline(trial.label) || trial.status != Status::kOk) return std::nullopt;
+  try {
+    const KernelConfig config = parse_label(trial.label);
+    if (why_invalid(kernel_for(config, problem))) return std::nullopt;
+    return config;
+  } catch (const Error&) {
+    return std::nullopt;  // of an older program, or a peer
+  }
+}
+
+void predict_at_clock(const Group& group, Row& row) {
+  CostFigures figures = group.figures;
+  figures.mhz = row.mhz;
+  figures.power_limit_w = 0;
+  row.at_clock_us = predict_cost(figures, row.config, group.problem).us();
+}
+
+void predict(Group& group) {
+  for (Row& row : group.rows) {
+    predict_at_clock(group, row);
+    row.predicted_us = predict_cost(group.figures, row.config, group.problem).us();
+  }
+}
+
+/// The least time of a group, measured or predicted.
+double least(const Group& group, double Row::*time) {
+  double result = INFINITY;
+  for (const Row& row : group.rows) result = std::min(result, row.*time);
+  return result;
+}
+
+/// Leaves the rows that matter to the order.
+void thin_out(Group& group, std::mt19937& random) {
+  predict(group);
+  const double best = least(group, &Row::time_us);
+  const double likeliest = least(group, &Row::predicted_us);
+  std::erase_if(group.rows, [&](const Row& row) {
+    return row.time_us > kFar * best && row.predicted_us > kFar * likeliest;
+  });
+  std::ranges::shuffle(group.rows, random);
+  std::ranges::stable_partition(group.rows, [&](const Row& row) {
+    return row.time_us < kNearlyBest * best || row.predicted_us < kNearlyBest * likeliest;
+  });
+  if (group.rows.size() > kMostRows) group.rows.resize(kMostRows);
+}
 
 std::vector<Group> load(const std::vector<std::string>& files) {
   const std::vector<Device> devices = load_devices("configs/devices.yaml");
@@ -59,93 +132,112 @@ std::vector<Group> load(const std::vector<std::string>& files) {
     for (const RecordedRace& recorded : store.races()) {
       const Race& race = recorded.race;
       if (race.regime != Regime::kBurst && race.regime != Regime::kSustained) continue;
-      const std::string key = fmt::format("{} {} {}", to_string(race.problem),
-                                          to_string(race.regime), recorded.environment.gpu_name);
-      groups[key].problem = race.problem;
-      groups[key].figures = cost_figures(devices, recorded.environment, race.regime);
       for (const Trial& trial : race.trials) {
-        if (is_baseline(trial.label) || trial.status != Status::kOk || trial.samples.empty())
-          continue;
-        KernelConfig config;
-        try {
-          config = parse_label(trial.label);
-        } catch (const Error&) {
-          continue;  // of an older program, or a peer
+        const std::optional<KernelConfig> config = config_of(trial, race.problem);
+        if (!config) continue;
+        for (const Pace pace : {Pace::kRested, Pace::kOwn}) {
+          const std::optional<Sample> sample = median_sample(trial, pace);
+          if (!sample) continue;
+          const std::string key = fmt::format("{} {} {}", to_string(race.problem), to_string(pace),
+                                              recorded.environment.gpu_name);
+          groups[key].problem = race.problem;
+          groups[key].pace = pace;
+          groups[key].figures =
+              cost_figures(devices, recorded.environment,
+                           pace == Pace::kOwn ? Regime::kSustained : Regime::kBurst);
+          const Row row{.config = *config, .time_us = sample->time_us, .mhz = sample->sm_mhz};
+          const auto [known, is_new] = rows[key].try_emplace(label(*config), row);
+          if (!is_new && row.time_us < known->second.time_us) known->second = row;
         }
-        if (why_invalid(kernel_for(config, race.problem))) continue;
-        double least = INFINITY;
-        for (const Sample& sample : trial.samples) least = std::min(least, sample.time_us);
-        Row& row = rows[key].try_emplace(label(config), Row{config, least, 0}).first->second;
-        row.time_us = std::min(row.time_us, least);
       }
     }
   }
   std::vector<Group> result;
   std::mt19937 random(1);
   for (auto& [key, group] : groups) {
-    for (auto& [name, row] : rows[key]) {
-      row.predicted_us = predict_cost(group.figures, row.config, group.problem).us();
-      group.rows.push_back(row);
-    }
-    if (group.rows.size() < 5) continue;
-    double best = INFINITY, likeliest = INFINITY;
-    for (const Row& row : group.rows) {
-      best = std::min(best, row.time_us);
-      likeliest = std::min(likeliest, row.predicted_us);
-    }
-    std::erase_if(group.rows, [&](const Row& row) {
-      return row.time_us > kFar * best && row.predicted_us > kFar * likeliest;
-    });
-    std::ranges::shuffle(group.rows, random);
-    std::ranges::stable_partition(group.rows, [&](const Row& row) {
-      return row.time_us < 1.1 * best || row.predicted_us < 1.1 * likeliest;
-    });
-    if (group.rows.size() > kMostRows) group.rows.resize(kMostRows);
+    for (auto& [name, row] : rows[key]) group.rows.push_back(std::move(row));
+    if (group.rows.size() < kFewestRows) continue;
+    thin_out(group, random);
     result.push_back(std::move(group));
   }
   return result;
 }
 
-double loss_of(Group& group) {
-  double best = INFINITY, likeliest = INFINITY;
+void weigh(Group& group) {
+  predict(group);
+  const double best = least(group, &Row::time_us);
+  const double likeliest = least(group, &Row::predicted_us);
   for (Row& row : group.rows) {
-    row.predicted_us = predict_cost(group.figures, row.config, group.problem).us();
-    best = std::min(best, row.time_us);
-    likeliest = std::min(likeliest, row.predicted_us);
-  }
-  double weights = 0, sum = 0, squares = 0;
-  for (const Row& row : group.rows) {
     const double behind = std::min(row.time_us / best, row.predicted_us / likeliest) - 1;
-    const double weight = std::exp(-behind / kNear);
-    const double residual = std::log(row.time_us / row.predicted_us);
-    weights += weight;
-    sum += weight * residual;
-    squares += weight * residual * residual;
+    row.weight = std::exp(-behind / kNear);
+  }
+}
+
+double loss_of(Group& group) {
+  double weights = 0, sum = 0, squares = 0;
+  for (Row& row : group.rows) {
+    predict_at_clock(group, row);
+    const double residual = std::log(row.time_us / row.at_clock_us);
+    weights += row.weight;
+    sum += row.weight * residual;
+    squares += row.weight * residual * residual;
   }
   const double mean = sum / weights;
   return squares / weights - mean * mean + kMeanShare * mean * mean;
 }
 
+/// Calls `visit` for each group, on all CPUs.
+template <typename Visit>
+void for_each_at_once(std::vector<Group>& groups, Visit visit) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> pool;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    pool.emplace_back([&] {
+      for (std::size_t g; (g = next++) < groups.size();) visit(groups[g], g);
+    });
+  }
+}
+
 double loss_of(std::vector<Group>& groups) {
-  const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<double> sums(threads);
-  {
-    std::vector<std::jthread> pool;
-    for (unsigned i = 0; i < threads; ++i) {
-      pool.emplace_back([&, i] {
-        for (std::size_t g = i; g < groups.size(); g += threads) sums[i] += loss_of(groups[g]);
-      });
+  std::vector<double> losses(groups.size());
+  for_each_at_once(groups, [&](Group& group, std::size_t g) { losses[g] = loss_of(group); });
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(groups.size());
+}
+
+void weigh(std::vector<Group>& groups) {
+  for_each_at_once(groups, [](Group& group, std::size_t) { weigh(group); });
+}
+
+/// The mean of measured over predicted time, for the measured clock and for the model's.
+void print_means(const std::vector<Group>& groups) {
+  for (const Pace pace : {Pace::kRested, Pace::kOwn}) {
+    for (const auto& [from, to] : {std::pair{0.0, 10.0}, {10.0, 100.0}, {100.0, INFINITY}}) {
+      double at_clock = 0, predicted = 0;
+      std::size_t count = 0;
+      for (const Group& group : groups) {
+        const double best = least(group, &Row::time_us);
+        if (group.pace != pace || best < from || best >= to) continue;
+        for (const Row& row : group.rows) {
+          if (row.time_us > kNearlyBest * best) continue;
+          at_clock += std::log(row.time_us / row.at_clock_us);
+          predicted += std::log(row.time_us / row.predicted_us);
+          ++count;
+        }
+      }
+      if (count == 0) continue;
+      const auto rows = static_cast<double>(count);
+      fmt::print(
+          "pace {}, {} to {} us, {} configs within {:.0f} % of the best: measured over predicted "
+          "{:.3f} at the measured clock, {:.3f} at the predicted one\n",
+          to_string(pace), from, to, count, 100 * (kNearlyBest - 1), std::exp(at_clock / rows),
+          std::exp(predicted / rows));
     }
   }
-  double sum = 0;
-  for (const double part : sums) sum += part;
-  return sum / static_cast<double>(groups.size());
 }
 
 /// The best of the first configs by prediction over the best of all: geometric mean and worst. Then
 /// the problems at which that of the first five is worst.
 void print_ranks(std::vector<Group>& groups) {
-  loss_of(groups);
   struct Miss {
     double factor;
     std::string text;
@@ -198,12 +290,19 @@ void set(const Constant& constant, std::vector<Group>& groups, double value) {
 
 const std::vector<Constant> kConstants = {
     {"kOverlapSharpness", &constants::kOverlapSharpness},
-    {"kStoreClk", &constants::kStoreClk},
     {"kStagedBytesPerClk", &constants::kStagedBytesPerClk},
     {"kTransposedBytesPerClk", &constants::kTransposedBytesPerClk},
     {"kClusterPartClk", &constants::kClusterPartClk},
     {"kSplitPartClk", &constants::kSplitPartClk},
     {"kNarrowFill", &constants::kNarrowFill},
+    {"kWrittenShare", &constants::kWrittenShare},
+    {"kStageBlocks", &constants::kStageBlocks},
+    {"kElementsBytesPerClk", &constants::kElementsBytesPerClk},
+    {"kPartialSectors", &constants::kPartialSectors},
+    {"kHilbertUs", &constants::kHilbertUs},
+    {"kQueueUs", &constants::kQueueUs},
+    {"kClusterQueueUs", &constants::kClusterQueueUs},
+    {"kClusterStartUs", &constants::kClusterStartUs},
     {"kDirectBytesPerClk", &constants::kDirectBytesPerClk},
     {"kOverlappedStore", &constants::kOverlappedStore},
     {"kClusterSumsBytesPerClk", &constants::kClusterSumsBytesPerClk},
@@ -213,41 +312,67 @@ const std::vector<Constant> kConstants = {
     {"kLeaveBytesPerClk", &constants::kLeaveBytesPerClk},
     {"kStreamPartClk", &constants::kStreamPartClk},
     {"kAddBytesPerClk", &constants::kAddBytesPerClk},
-    {"kBlockClk", &constants::kBlockClk},
     {"kLoneBlockClk", &constants::kLoneBlockClk},
     {"kTurnoverUs", &constants::kTurnoverUs},
     {"kSwapAbStartGainUs", &constants::kSwapAbStartGainUs},
-    {"kSwapAbPdlStartGainUs", &constants::kSwapAbPdlStartGainUs},
     {"kSwapAbEarlyStartGainUs", &constants::kSwapAbEarlyStartGainUs},
-    {"kClusterIntervalUs", &constants::kClusterIntervalUs},
     {"kFixedGainUs", &constants::kFixedGainUs},
+    {"kLoadsLatency", &constants::kLoadsLatency},
     {"fill_bytes_per_clk", nullptr, &CostFigures::fill_bytes_per_clk},
     {"start_us", nullptr, &CostFigures::start_us},
     {"launch_us", nullptr, &CostFigures::launch_us},
     {"stage_latency_clk", nullptr, &CostFigures::stage_latency_clk},
 };
 
-/// Moves one constant after another by shares of its value that become smaller, as long as that
-/// helps.
+std::vector<double> values(const std::vector<Group>& groups) {
+  std::vector<double> result;
+  for (const Constant& constant : kConstants) result.push_back(get(constant, groups));
+  return result;
+}
+double loss_with(std::vector<Group>& groups, const std::vector<double>& values) {
+  for (std::size_t i = 0; i < kConstants.size(); ++i) set(kConstants[i], groups, values[i]);
+  return loss_of(groups);
+}
+
+/// Moves one constant after another by a share of its value, if that helps. Returns the loss.
+double explore(std::vector<Group>& groups, double step, double least) {
+  for (const Constant& constant : kConstants) {
+    const double old = get(constant, groups);
+    for (const double factor : {1 + step, 1 / (1 + step)}) {
+      set(constant, groups, old * factor);
+      const double loss = loss_of(groups);
+      if (loss < least) {
+        least = loss;
+        break;
+      }
+      set(constant, groups, old);
+    }
+  }
+  return least;
+}
+
+/// Pattern search (Hooke and Jeeves, 1961) on the logarithms of the constants: what one round of
+/// moves has brought is tried again as a whole, since many constants make up for one another.
 void fit(std::vector<Group>& groups) {
   constexpr double kFirstStep = 0.2, kLastStep = 0.015, kShrink = 1.6;
-  constexpr double kGain = 0.003;  // of the loss, for another pass at the same step
-  double least = loss_of(groups);
+  constexpr double kGain = 0.002;  // of the loss, for another round at the same step
   for (double step = kFirstStep; step > kLastStep; step /= kShrink) {
+    weigh(groups);
+    double least = loss_of(groups);
     for (double start = INFINITY; least < (1 - kGain) * start;) {
       start = least;
-      for (const Constant& constant : kConstants) {
-        const double old = get(constant, groups);
-        for (const double factor : {1 + step, 1 / (1 + step)}) {
-          set(constant, groups, old * factor);
-          const double loss = loss_of(groups);
-          if (loss < least) {
-            least = loss;
-            break;
-          }
-          set(constant, groups, old);
-        }
+      const std::vector<double> before = values(groups);
+      least = explore(groups, step, least);
+      std::vector<double> best = values(groups);
+      while (true) {
+        std::vector<double> further = best;
+        for (std::size_t i = 0; i < best.size(); ++i) further[i] *= best[i] / before[i];
+        const double loss = loss_with(groups, further);
+        if (!(loss < least)) break;
+        least = loss;
+        best = further;
       }
+      loss_with(groups, best);
       fmt::print(stderr, "step {:.3f}: error {:.4f}\n", step, std::sqrt(least));
     }
   }
@@ -260,19 +385,23 @@ void run(std::vector<std::string> files) {
   if (groups.empty()) throw InputError("no problem there has five configs with a time");
   std::size_t rows = 0;
   for (const Group& group : groups) rows += group.rows.size();
+  weigh(groups);
   fmt::print("{} problems, {} configs, error {:.4f}\n", groups.size(), rows,
              std::sqrt(loss_of(groups)));
+  print_means(groups);
   print_ranks(groups);
   if (show) return;
 
   std::vector<double> before;
   for (const Constant& constant : kConstants) before.push_back(get(constant, groups));
   fit(groups);
+  weigh(groups);
   fmt::print("error {:.4f}\n", std::sqrt(loss_of(groups)));
   for (std::size_t i = 0; i < kConstants.size(); ++i) {
     const Constant& constant = kConstants[i];
     fmt::print("{:24} {:10.4g} -> {:10.4g}\n", constant.name, before[i], get(constant, groups));
   }
+  print_means(groups);
   print_ranks(groups);
 }
 

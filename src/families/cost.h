@@ -15,25 +15,25 @@ namespace hgemm {
 /// Figures of a GPU for the cost model. The defaults are an H200's, with their source.
 struct CostFigures {
   int sms = 132;
-  /// Each GPC holds whole clusters (whitepaper: a full GH100 has 8 GPCs; here they differ in size).
-  int gpcs = 8;
   /// Clock under load below the power cap (tune.db: 1800 to 1830 at M = 1 and 16).
   double mhz = 1830;
   double l2_bytes = 60 * 1048576.0;
   double mma_flops_per_clk = 4096;  ///< per SM (micro: wgmma)
   double smem_bytes_per_clk = 128;  ///< per SM (micro: shared-memory loads)
+  /// A clock for L2 and what lies between it and the SMs. Rates and latencies in its cycles do not
+  /// change when the SMs' clock falls.
+  double fabric_mhz = 1830;
   /// From L2 into each SM if all fetch at once; if fewer do, each gets more. Data that is multicast
   /// counts once. (micro's contention measured 44 for data that no two SMs share.)
-  double fill_bytes_per_clk = 63;
+  double fill_bytes_per_clk = 60.7;
   double read_tbps = 4.67;  ///< from memory (h200: plain reads of 4 GiB)
   /// start_us: until a CTA's first stage has arrived, unless PDL hides it. launch_us: the part of
   /// the time between two launches that PDL hides.
   double start_us = 1.5;
-  double launch_us = 1.18;
-  double stage_latency_clk = 1100;  ///< until the first byte of a stage is there, under load
+  double launch_us = 1.01;
+  double stage_latency_clk = 2000;  ///< of fabric_mhz, from asking for a stage until it arrives
 
-  /// The clock falls until the power is within this limit. 0: it never falls, as in short work
-  /// after idle time.
+  /// The clock falls until the power is within this limit. 0: it never falls.
   double power_limit_w = 700;
   double idle_w = 120;  ///< power independent of the work (h200: 116 W)
   // At 1500 MHz, fitted to 447 configs at the power cap (analysis/energy_fit.py).

@@ -20,24 +20,20 @@ struct BlockCycles {
   double most() const { return std::max({tensor, smem, fill}); }
 };
 
-/// Bytes that an SM gets from L2 in a cycle. Rows of a stage of 32 elements have 64 bytes, half of
-/// what L2 delivers at once.
-double fill_rate(const CostFigures& figures, const TileLaunch& launch) {
-  return figures.fill_bytes_per_clk * (launch.bk < kSlabK ? kNarrowFill : 1);
+/// `active`: SMs that fetch at once. `fabric`: cycles of an SM in one of L2. Rows of a stage of 32
+/// elements have 64 bytes, half of what L2 delivers at once.
+BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch, double active,
+                         double fabric) {
+  const BlockBytes bytes = block_bytes(launch);
+  const double smem_bytes = bytes.read_by_wgmma + kWrittenShare * bytes.received;
+  const double fill_rate = figures.fill_bytes_per_clk * (launch.bk < kSlabK ? kNarrowFill : 1);
+  return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / figures.mma_flops_per_clk,
+          .smem = smem_bytes / figures.smem_bytes_per_clk,
+          .fill = bytes.from_l2 / fill_rate * active / figures.sms * fabric};
 }
 
-/// `active`: SMs that fetch at once.
-BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch, double active) {
-  const Traffic block = block_traffic(launch);
-  return {.tensor = block.flops / figures.mma_flops_per_clk,
-          .smem = block.smem_bytes / figures.smem_bytes_per_clk,
-          .fill = block.l2_bytes / fill_rate(figures, launch) * active / figures.sms};
-}
-
-/// Cycles for which the tensor cores wait at each k block.
-double block_wait_clk(const TileLaunch& launch) {
-  return launch.lone_consumer ? kLoneBlockClk : kBlockClk;
-}
+/// Cycles for which the tensor cores wait at each k block, if no other consumer fills them.
+double block_wait_clk(const TileLaunch& launch) { return launch.lone_consumer ? kLoneBlockClk : 0; }
 
 /// Resident CTAs of an SM. Launches with a CTA for each tile fill it up; others set the number.
 double resident_ctas(const TileLaunch& launch) {
@@ -54,14 +50,16 @@ int sms_of(const CostFigures& figures, const TileLaunch& launch) {
   return launch.sms > 0 ? std::min(launch.sms, figures.sms) : figures.sms;
 }
 
-/// SMs that the launch's clusters can fill. SMs come in pairs, so clusters of two fill all of them;
-/// larger ones leave some SMs of each GPC idle. (truth.db, 128x4096x4096: 32 clusters of 4 and 43
-/// of 3 take the time of two waves.)
+/// SMs that the launch's clusters can fill: larger ones leave some SMs of each GPC idle.
 double usable_sms(const CostFigures& figures, const TileLaunch& launch) {
+  // Clusters of each size that run at once on an H200's 132 SMs (cuOccupancyMaxActiveClusters;
+  // of five and seven the most that took the time of one wave in grid-tuned.db).
+  constexpr std::array<double, 9> kAtOnce = {0, 132, 66, 39, 30, 22, 17, 15, 15};
+  constexpr double kSms = 132;
   const double sms = sms_of(figures, launch);
-  const double size = launch.cluster_size;
+  const int size = std::min(launch.cluster_size, 8);
   if (size <= 2) return sms;
-  const double clusters = std::floor((sms - figures.gpcs * (size - 1) / 2) / size);
+  const double clusters = std::floor(kAtOnce[static_cast<std::size_t>(size)] * sms / kSms);
   return std::max(1.0, clusters) * size;
 }
 
@@ -74,36 +72,21 @@ double packing_us(const CostFigures& figures, const TileLaunch& launch,
          bytes / (figures.read_tbps * 1e6);
 }
 
-/// The parts of a launch's time.
-struct Parts {
-  double clk = 0;        ///< cycles of the SM that takes longest
-  double memory_us = 0;  ///< overlaps with clk
-  double fixed_us = 0;
-  double least_us = 0;  ///< between two launches
-};
 /// Time of a launch as a function of the clock, by parts that overlap and parts that do not.
 class Duration {
  public:
-  explicit Duration(const Parts& parts)
-      : parts_(parts),
-        memory_term_(std::pow(parts.memory_us, kOverlapSharpness)),
-        least_term_(std::pow(parts.least_us, kIntervalSharpness)) {}
+  /// `clk`: cycles of the SM that takes longest, which overlap with `memory_us`.
+  Duration(double clk, double memory_us, double fixed_us)
+      : clk_(clk), memory_term_(std::pow(memory_us, kOverlapSharpness)), fixed_us_(fixed_us) {}
 
   /// overlapped() of the two, of which one stays.
   double body_us(double mhz) const {
-    return std::pow(std::pow(parts_.clk / mhz, kOverlapSharpness) + memory_term_,
-                    1 / kOverlapSharpness);
+    return std::pow(std::pow(clk_ / mhz, kOverlapSharpness) + memory_term_, 1 / kOverlapSharpness);
   }
-  double us(double mhz) const { return us_of(body_us(mhz)); }
-  double us_of(double body_us) const {
-    const double us = body_us + parts_.fixed_us;
-    if (parts_.least_us == 0) return us;
-    return std::pow(std::pow(us, kIntervalSharpness) + least_term_, 1 / kIntervalSharpness);
-  }
+  double us(double mhz) const { return body_us(mhz) + fixed_us_; }
 
  private:
-  Parts parts_;
-  double memory_term_, least_term_;
+  double clk_, memory_term_, fixed_us_;
 };
 
 /// The power of a launch as a function of the clock, with which it rises.
@@ -201,38 +184,104 @@ Capped capped(const CostFigures& figures, const Power& power, const Duration& du
   return {mhz, us, power.watts_at(mhz, us)};
 }
 
+/// How a launch is divided among SMs.
+struct Division {
+  double units = 0;   ///< tiles, or parts of tiles
+  double blocks = 0;  ///< k blocks of a unit
+  double sms = 0;
+  double resident = 1;  ///< CTAs of an SM
+};
+Division divided(const CostFigures& figures, const TileLaunch& launch, const GemmProblem& problem) {
+  const double m = ceil_ratio(static_cast<double>(problem.m), launch.bm * launch.cluster_m);
+  const double n = ceil_ratio(static_cast<double>(problem.n), launch.bn * launch.cluster_n);
+  const double k_blocks = ceil_ratio(static_cast<double>(problem.k), launch.bk);
+  return {.units = m * launch.cluster_m * n * launch.cluster_n * launch.parts,
+          .blocks = ceil_ratio(k_blocks, launch.parts),
+          .sms = usable_sms(figures, launch),
+          .resident = resident_ctas(launch)};
+}
+
 /// The main loop in waves of tiles, or of parts of tiles.
 struct Waves {
   double loop_clk = 0;
   double even_clk = 0;  ///< cycles if all SMs ended together
   double tails = 0;     ///< tiles on the SM that takes longest
 };
-/// `alone`: cycles of a k block for a CTA that has its SM to itself.
-Waves waves_of(const TileLaunch& launch, const BlockCycles& block, double units, double blocks,
-               double sms, double resident, double alone) {
-  const double wait = block_wait_clk(launch);
-  const double shared = std::max(block.most() + wait / resident, alone / resident);
-  Waves waves{.even_clk = units * blocks / sms * shared};
+/// `busy`: cycles of a k block's resources. `alone`: of a k block, for a CTA that has its SM to
+/// itself. `shared`: where all CTAs of an SM work.
+Waves waves_of(const TileLaunch& launch, const Division& d, double busy, double alone,
+               double shared) {
+  Waves waves{.even_clk = d.units * d.blocks / d.sms * shared};
   if (launch.streams) {
     waves.loop_clk = waves.even_clk;
-    waves.tails = std::max(1.0, units / sms);
+    waves.tails = std::max(1.0, d.units / d.sms);
     return waves;
   }
-  const double at_once = sms * resident;
-  const double full = std::floor(units / at_once);
-  const double rest = units - full * at_once;
-  waves.loop_clk = full * resident * blocks * shared;
+  const double at_once = d.sms * d.resident;
+  const double full = std::floor(d.units / at_once);
+  const double rest = d.units - full * at_once;
+  waves.loop_clk = full * d.resident * d.blocks * shared;
   waves.tails = full;
   if (rest > 0) {
-    waves.loop_clk += blocks * std::max(ceil_ratio(rest, sms) * block.most() + wait, alone);
+    const double together = ceil_ratio(rest, d.sms) * busy + block_wait_clk(launch);
+    waves.loop_clk += d.blocks * std::max(together, alone);
     waves.tails += 1;
   }
   return waves;
 }
 
+/// What the SM that takes longest does, in its cycles.
+struct Work {
+  BlockCycles block;
+  double latency_clk = 0;  ///< of a k block that waits for its stage; 0 if it waits for a resource
+  Waves waves;
+  double stores_clk = 0, sums_clk = 0;
+  double clk() const { return waves.loop_clk + stores_clk + sums_clk; }
+};
+/// At a clock of the SMs: the higher it is, the more of their cycles L2 takes.
+Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c, const Division& d) {
+  const double fabric = mhz / figures.fabric_mhz;
+  Work work;
+  work.block = block_cycles(figures, c, std::min(d.units, d.sms), fabric);
+  const double busy = work.block.most();
+  const double wait = block_wait_clk(c);
+  const double stage_clk =
+      figures.stage_latency_clk * fabric + work.block.fill + kStageBlocks * busy;
+  const double alone = std::max(busy + wait, stage_clk / (c.stages - 1 + kStageBlocks));
+  const double shared = std::max(busy + wait / d.resident, alone / d.resident);
+  if (alone > busy + wait) work.latency_clk = shared;
+  work.waves = waves_of(c, d, busy, alone, shared);
+  const double together = std::clamp(d.units / d.sms, 1.0, d.resident);
+  const double tails = work.waves.tails;
+  work.stores_clk = c.store.of(together) * (1 + (tails - 1) * c.overlapped_store);
+  work.sums_clk = c.sums.of(together) * (c.sums_each_tile ? tails : 1);
+  return work;
+}
+
+/// What overlaps with nothing, in us.
+struct Fixed {
+  double packing = 0, launch = 0, start = 0, turnover = 0, constants = 0;
+  double us() const { return packing + launch + start + turnover + constants; }
+};
+Fixed fixed_times(const CostFigures& figures, const TileLaunch& c, const Division& d,
+                  const GemmProblem& problem) {
+  // A CTA that follows another one on its SM has a start of its own; CTAs that share the SM work
+  // meanwhile.
+  const double followers = c.cta_per_tile ? std::max(0.0, d.units / (d.sms * d.resident) - 1) : 0;
+  return {.packing = packing_us(figures, c, problem),
+          .launch = c.pdl ? 0 : figures.launch_us,
+          .start = std::max(0.0, figures.start_us - c.start_gain_us) + c.scheduling_us +
+                   (c.cluster_size > 1 ? kClusterStartUs : 0),
+          .turnover = followers / d.resident * kTurnoverUs,
+          .constants = c.fixed ? -kFixedGainUs : 0};
+}
+
 double memory_time_us(const CostFigures& figures, const TileLaunch& launch,
                       const GemmProblem& problem, const Traffic& traffic) {
-  const double memory_us = traffic.dram_bytes / (figures.read_tbps * 1e6);
+  constexpr int kSectorBytes = 32;
+  const bool whole = launch.output_row_bytes % kSectorBytes == 0 || launch.bn >= problem.n;
+  const double bytes = traffic.dram_bytes + (whole ? 0 : kPartialSectors * problem.d_bytes());
+  const double memory_us = bytes / (figures.read_tbps * 1e6);
   const bool streams_weight = static_cast<double>(std::min(problem.m, problem.n)) <= kFewRows;
   return streams_weight && launch.promotion == 256 ? memory_us * kPromotion256 : memory_us;
 }
@@ -251,79 +300,49 @@ TailClk cluster_sums(int parts, double bytes) {
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                        const GemmProblem& problem) {
-  const double sms = usable_sms(figures, c);
-  const double clusters_m = ceil_ratio(static_cast<double>(problem.m), c.bm * c.cluster_m);
-  const double clusters_n = ceil_ratio(static_cast<double>(problem.n), c.bn * c.cluster_n);
-  const double tiles = clusters_m * c.cluster_m * clusters_n * c.cluster_n;
-  const double units = tiles * c.parts;
-  const double blocks = ceil_ratio(ceil_ratio(static_cast<double>(problem.k), c.bk), c.parts);
-
-  // Cycles of one k block: `block` by the resources of the SM; `alone` for a single CTA, which also
-  // waits for the stages that it has under way while one is multiplied.
-  const double resident = resident_ctas(c);
-  const BlockCycles block = block_cycles(figures, c, std::min(units, sms));
-  const double wait = block_wait_clk(c);
-  const double on_their_way = std::max(1, c.stages - 1);
-  const double stage_clk = figures.stage_latency_clk + block.fill;
-  const double alone = std::max(block.most() + wait, stage_clk / on_their_way);
-  const Waves waves = waves_of(c, block, units, blocks, sms, resident, alone);
-
+  const Division division = divided(figures, c, problem);
   const Traffic traffic = predict_traffic({.sms = sms_of(figures, c),
-                                           .ctas_per_sm = resident,
+                                           .ctas_per_sm = division.resident,
                                            .l2_bytes = kUsefulL2 * figures.l2_bytes},
                                           c, problem);
   const double memory_us = memory_time_us(figures, c, problem, traffic);
-
-  const double together = std::clamp(units / sms, 1.0, resident);
-  const double stores_clk = c.store.of(together) * (1 + (waves.tails - 1) * c.overlapped_store);
-  const double sums_clk = c.sums.of(together) * (c.sums_each_tile ? waves.tails : 1);
-  // A CTA that follows another one on its SM has a start of its own; CTAs that share the SM work
-  // meanwhile.
-  const double generations = c.cta_per_tile ? std::max(0.0, units / (sms * resident) - 1) : 0;
-  const double turnover_us = generations / resident * kTurnoverUs;
-  const double packing = packing_us(figures, c, problem);
-  const bool clusters = c.cluster_size > 1;
-  const double launch_us = c.pdl ? 0 : figures.launch_us;
-  const double start_us = std::max(0.0, figures.start_us - c.start_gain_us);
-  const double fixed_gain_us = c.fixed ? -kFixedGainUs : 0;
-  const double loop_clk = waves.loop_clk + stores_clk + sums_clk;
-  const double fixed_us = packing + launch_us + start_us + turnover_us + fixed_gain_us;
-  const Duration duration(Parts{.clk = loop_clk,
-                                .memory_us = memory_us,
-                                .fixed_us = fixed_us,
-                                .least_us = c.pdl && clusters ? kClusterIntervalUs : 0});
+  const Fixed fixed = fixed_times(figures, c, division, problem);
+  const Work work = work_at(figures.mhz, figures, c, division);
+  const Duration duration(work.clk(), memory_us, fixed.us());
   const double body_us = duration.body_us(figures.mhz);
-  const double fastest_us = duration.us_of(body_us);
-  const Capped at_limit = capped(figures, Power(figures, traffic, duration), duration, fastest_us);
+  const double fastest_us = body_us + fixed.us();
+  Capped limited = capped(figures, Power(figures, traffic, duration), duration, fastest_us);
+  if (limited.mhz < figures.mhz) {
+    const Duration slower(work_at(limited.mhz, figures, c, division).clk(), memory_us, fixed.us());
+    limited = capped(figures, Power(figures, traffic, slower), slower, slower.us(figures.mhz));
+  }
   const double clk_us = 1 / figures.mhz;
 
   Cost cost;
-  const double shared = std::max(block.most() + wait / resident, alone / resident);
   const std::array<std::pair<double, std::string_view>, 5> bounds = {{
-      {block.tensor, "tensor cores"},
-      {block.smem, "shared memory"},
-      {block.fill, "L2 to SM"},
-      {alone > block.most() + wait ? shared : 0, "latency"},
-      {memory_us > loop_clk * clk_us ? INFINITY : 0, "memory"},
+      {work.block.tensor, "tensor cores"},
+      {work.block.smem, "shared memory"},
+      {work.block.fill, "L2 to SM"},
+      {work.latency_clk, "latency"},
+      {memory_us > work.clk() * clk_us ? INFINITY : 0, "memory"},
   }};
   cost.bound = std::ranges::max_element(bounds, {}, [](const auto& b) { return b.first; })->second;
   cost.traffic = traffic;
-  cost.mhz = at_limit.mhz;
-  cost.watts = at_limit.watts;
-  const double idle_us = std::max(0.0, waves.loop_clk - waves.even_clk) * clk_us;
-  const double tails_us = stores_clk * clk_us;
-  const double sums_us = sums_clk * clk_us;
-  cost.terms = {{"packing", packing},
-                {"launch", launch_us},
-                {"start", start_us},
+  cost.mhz = limited.mhz;
+  cost.watts = limited.watts;
+  const double idle_us = std::max(0.0, work.waves.loop_clk - work.waves.even_clk) * clk_us;
+  const double tails_us = work.stores_clk * clk_us;
+  const double sums_us = work.sums_clk * clk_us;
+  cost.terms = {{"packing", fixed.packing},
+                {"launch", fixed.launch},
+                {"start", fixed.start},
                 {"main loop", body_us - idle_us - tails_us - sums_us},
                 {"last wave", idle_us},
-                {"turnover", turnover_us},
+                {"turnover", fixed.turnover},
                 {"stores", tails_us},
                 {"sums", sums_us},
-                {"fixed extents", fixed_gain_us},
-                {"launch interval", std::max(0.0, fastest_us - body_us - fixed_us)},
-                {"power cap", at_limit.us - fastest_us}};
+                {"fixed extents", fixed.constants},
+                {"power cap", limited.us - fastest_us}};
   return cost;
 }
 

@@ -39,7 +39,9 @@ struct TileLaunch {
   bool sums_each_tile = false;      ///< a CTA adds up for each of its tiles, not only for one
   double start_gain_us = 0;         ///< by which its CTAs start sooner than others
   bool pdl = false, packs = false, fixed = false;
-  int promotion = 256;  ///< least number of bytes that L2 fetches
+  double scheduling_us = 0;  ///< until a CTA knows its tiles
+  int output_row_bytes = 0;  ///< that a tile stores at once
+  int promotion = 256;       ///< least number of bytes that L2 fetches
   /// The tile at a position of the order, for a grid of whole clusters.
   std::function<TileCoord(int, TileGrid)> tile_at = linear_tile;
   int input_bytes = 2;  ///< per element of A and B
@@ -58,8 +60,13 @@ struct TrafficFigures {
   double l2_bytes = 30 * 1048576.0;  ///< for operands between two waves (kUsefulL2)
 };
 
-/// Traffic of one k block of one CTA's tile; dram_bytes is not set.
-Traffic block_traffic(const TileLaunch& launch);
+/// Bytes of one k block of one CTA's tile.
+struct BlockBytes {
+  double read_by_wgmma = 0;  ///< from shared memory
+  double received = 0;       ///< written to shared memory by the copy engine
+  double from_l2 = 0;        ///< multicast data counts once for its CTAs
+};
+BlockBytes block_bytes(const TileLaunch& launch);
 
 /// Traffic of a launch. Waves of as many tiles as are resident follow one another in the launch's
 /// order. The CTAs of a wave read along K together, so a row or column of tiles is fetched once per

@@ -91,16 +91,15 @@ double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
 
 }  // namespace
 
-Traffic block_traffic(const TileLaunch& c) {
+BlockBytes block_bytes(const TileLaunch& c) {
   // A wgmma reads 64 rows of one operand, and mma_n rows of the other.
   const double width = c.mma_n;
   const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * c.bk / kMmaK;
-  const double read = wgmmas * (kMmaM + width) * kMmaK * c.input_bytes;
   const double a_bytes = static_cast<double>(c.bm) * c.bk * c.input_bytes;
   const double b_bytes = static_cast<double>(c.bn) * c.bk * c.input_bytes;
-  return {.flops = 2.0 * c.bm * c.bn * c.bk,
-          .smem_bytes = read + a_bytes + b_bytes,
-          .l2_bytes = a_bytes / c.cluster_n + b_bytes / c.cluster_m};
+  return {.read_by_wgmma = wgmmas * (kMmaM + width) * kMmaK * c.input_bytes,
+          .received = a_bytes + b_bytes,
+          .from_l2 = a_bytes / c.cluster_n + b_bytes / c.cluster_m};
 }
 
 Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,
@@ -108,12 +107,11 @@ Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,
   const TileGrid grid = cluster_grid(launch, problem);
   const double tiles = static_cast<double>(grid.m) * launch.cluster_m * grid.n * launch.cluster_n;
   const double blocks = tiles * static_cast<double>(problem.k) / launch.bk;
-  Traffic traffic = block_traffic(launch);
-  traffic.flops *= blocks;
-  traffic.smem_bytes *= blocks;
-  traffic.l2_bytes *= blocks;
-  traffic.dram_bytes = operand_bytes_fetched(figures, launch, problem) + problem.d_bytes();
-  return traffic;
+  const BlockBytes bytes = block_bytes(launch);
+  return {.flops = 2.0 * launch.bm * launch.bn * launch.bk * blocks,
+          .smem_bytes = (bytes.read_by_wgmma + bytes.received) * blocks,
+          .l2_bytes = bytes.from_l2 * blocks,
+          .dram_bytes = operand_bytes_fetched(figures, launch, problem) + problem.d_bytes()};
 }
 
 }  // namespace hgemm

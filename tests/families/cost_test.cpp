@@ -220,5 +220,85 @@ TEST(CostModel, LargeClustersLeaveSmsIdle) {
   EXPECT_GT(of_four, 1.2 * of_two);
 }
 
+// grid-tuned.db: 39 clusters of three run at once. 32 tiles in three parts take 5.1 us at
+// 512x256x1024, 40 tiles 1.6 times as long as one wave would.
+TEST(CostModel, ClustersOfThreeFillFewerSmsThanTheirNumberSuggests) {
+  const std::string thirds = "bm128.bn64.bk128.q4.c1x1.coop2.d1.linear.tma.csplit3";
+  const auto us = [&](std::int64_t tiles) {
+    return cost_of(thirds, {.m = 128, .n = 64 * tiles, .k = 6144, .tag = ""}).us();
+  };
+  EXPECT_LT(us(39) / us(38), 1.05);
+  EXPECT_GT(us(40) / us(39), 1.4);
+}
+
+CostFigures of_short_work() {
+  CostFigures figures;
+  figures.power_limit_w *= 1.4;
+  return figures;
+}
+
+// Bursts of tune.db and truth.db: the clock falls there too, to 1659 and 1583 MHz, but less than at
+// the settled cap. Cards differ: large shapes have 1525 MHz in grid-tuned.db, 1673 in repeat-a.db.
+TEST(CostModel, MeetsTheTimesAndClocksOfShortWork) {
+  const GemmProblem large{.m = 8192, .n = 8192, .k = 8192, .tag = ""};
+  const Cost cost = predict_cost(
+      of_short_work(), parse_label("bm128.bn224.bk64.q4.c2x1.coop2.d1.group8.tma.persist"), large);
+  EXPECT_NEAR(cost.us(), 1294, 0.08 * 1294);
+  EXPECT_NEAR(cost.mhz, 1659, 0.08 * 1659);
+  const Cost square = predict_cost(
+      of_short_work(), parse_label("bm128.bn256.bk64.q4.c2x1.coop2.d0.group8.overlap.persist"),
+      kSquare);
+  EXPECT_NEAR(square.us(), 174.6, 0.05 * 174.6);
+  EXPECT_NEAR(square.mhz, 1585, 0.08 * 1585);
+}
+
+// What does not follow the SMs' clock: memory, and L2 with what lies between it and the SMs.
+// (Finalists of truth.db, tune.db and decode.db at their own pace and rested: with 65 to 128 rows a
+// clock lower by 1.33 costs 1.06 of the time, with more rows one lower by 1.23 costs 1.20.)
+TEST(CostModel, AFallingClockHurtsTensorCoresMoreThanFetching) {
+  const auto slowdown = [&](const std::string& label, const GemmProblem& problem) {
+    CostFigures fast, slow;
+    fast.power_limit_w = slow.power_limit_w = 0;
+    slow.mhz = fast.mhz / 2;
+    const KernelConfig config = parse_label(label);
+    return predict_cost(slow, config, problem).us() / predict_cost(fast, config, problem).us();
+  };
+  EXPECT_GT(slowdown(kWide, kSquare), 1.9);
+  const std::string fetching = "bm64.bn64.bk64.q12.c1x1.coop1.d1.group8.tma.persist";
+  ASSERT_EQ(cost_of(fetching, kSquare).bound, "L2 to SM");
+  EXPECT_LT(slowdown(fetching, kSquare), 1.8);
+}
+
+// grid-tuned.db, 4096x12288x64: 48 us by tiles of 232 columns, 464 bytes, and 29 us by tiles of
+// 256. 208 columns are 13 whole sectors, and as good as 256.
+TEST(CostModel, RowsThatEndWithinASectorAreSlowToStore) {
+  const GemmProblem output{.m = 4096, .n = 12288, .k = 64, .tag = ""};
+  const auto us = [&](int bn) {
+    return cost_of("bm128.bn" + std::to_string(bn) +
+                       ".bk64.q4.c1x1.coop2.d1.group8.overlap.persist.pdl",
+                   output)
+        .us();
+  };
+  EXPECT_GT(us(232), 1.4 * us(256));
+  EXPECT_LT(us(208), 1.1 * us(256));
+}
+
+// grid-tuned.db, pairs of configs that differ in nothing else, below 5 us: 0.3 us for a queue of
+// tiles, 0.6 us for one that clusters share, 0.2 us for a Hilbert curve.
+TEST(CostModel, FindingTheFirstTileTakesTime) {
+  const GemmProblem small{.m = 1024, .n = 1024, .k = 256, .tag = ""};
+  const auto us = [&](const std::string& cluster, const std::string& order,
+                      const std::string& scheduler) {
+    return cost_of("bm128.bn64.bk64.q6." + cluster + ".coop2.d1." + order + ".tma." + scheduler +
+                       ".pdl",
+                   small)
+        .us();
+  };
+  const double plain = us("c1x1", "linear", "persist");
+  EXPECT_NEAR(us("c1x1", "linear", "dynamic") - plain, 0.3, 0.1);
+  EXPECT_NEAR(us("c2x1", "linear", "dynamic") - us("c2x1", "linear", "persist"), 0.6, 0.15);
+  EXPECT_NEAR(us("c1x1", "hilbert", "persist") - plain, 0.2, 0.1);
+}
+
 }  // namespace
 }  // namespace hgemm

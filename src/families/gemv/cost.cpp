@@ -21,7 +21,7 @@ Cost Family<GemvConfig>::predict_cost(const CostFigures& figures, const GemvKern
   const double ctas = std::ceil(rows / k.rows) * k.splits;
   const double rounds = std::ceil(static_cast<double>(problem.k) / k.splits /
                                   (static_cast<double>(k.step) * k.depth * row_sharers(k)));
-  const double latency_us = figures.stage_latency_clk / figures.mhz;
+  const double latency_us = kLoadsLatency * figures.stage_latency_clk / figures.fabric_mhz;
   const double resident = std::max(1.0, std::floor(kGemvThreadsPerSm / threads_per_cta(k)));
   const double waves = std::ceil(ctas / (figures.sms * resident));
   const double waiting_us = waves * (figures.start_us + rounds * latency_us);

@@ -13,7 +13,7 @@ namespace {
 
 double start_gain_us(const SwapAbKernel& k) {
   if (reads_b_early(k)) return kSwapAbEarlyStartGainUs;
-  return k.pdl ? kSwapAbPdlStartGainUs : kSwapAbStartGainUs;
+  return k.pdl ? 0 : kSwapAbStartGainUs;
 }
 
 }  // namespace
@@ -36,12 +36,13 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .ctas_per_sm = k.ctas_per_sm,
       .cta_per_tile = true,
       .lone_consumer = consumer_count(k) == 1,
-      .store = {.latency = kStoreClk, .transfer = output_bytes / kStagedBytesPerClk},
+      .store = {.transfer = output_bytes / kStagedBytesPerClk},
       .sums = adds_in_cluster(k) ? cluster_sums(k.splits, 4 * elements) : TailClk{},
       .start_gain_us = start_gain_us(k),
       .pdl = k.pdl,
       .packs = k.pack,
       .fixed = k.fixed,
+      .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
       .input_bytes = element_bytes(k.gemm.input)};
   return predict_tile_cost(figures, launch, problem);

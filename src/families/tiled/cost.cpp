@@ -19,10 +19,11 @@ double output_bytes(const TiledKernel& k) {
 /// up.)
 TailClk store_of(const TiledKernel& k) {
   if (shares_sums(k)) return {};
-  const double rate = k.store == StorePath::kDirect ? kDirectBytesPerClk
-                      : k.swap                      ? kTransposedBytesPerClk
-                                                    : kStagedBytesPerClk;
-  return {.latency = kStoreClk, .transfer = output_bytes(k) / rate};
+  const double rate = k.store == StorePath::kDirect   ? kDirectBytesPerClk
+                      : k.store == StorePath::kStaged ? kElementsBytesPerClk
+                      : k.swap                        ? kTransposedBytesPerClk
+                                                      : kStagedBytesPerClk;
+  return {.transfer = output_bytes(k) / rate};
 }
 
 /// Parts of a streamed tile that its last CTA adds up; 0 if no tile is cut.
@@ -57,6 +58,13 @@ TailClk sums_of(const CostFigures& figures, const TiledKernel& k, const GemmProb
             .transfer = bytes / kLeaveBytesPerClk + parts * bytes / kAddBytesPerClk};
   }
   return {};
+}
+
+/// Until a CTA knows its first tile.
+double scheduling_us(const TiledKernel& k) {
+  const double queue_us = cluster_size(k) > 1 ? kClusterQueueUs : kQueueUs;
+  return (k.order == TileOrder::kHilbert ? kHilbertUs : 0) +
+         (k.scheduler == TileScheduler::kDynamic ? queue_us : 0);
 }
 
 /// Registers of a thread when the kernel starts: those that it needs, or all that are left to it if
@@ -111,6 +119,8 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .pdl = k.pdl,
       .packs = k.pack,
       .fixed = k.fixed,
+      .scheduling_us = scheduling_us(k),
+      .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
       .tile_at = [&k](int index, TileGrid grid) { return tile_at(k.order, k.group, index, grid); },
       .input_bytes = element_bytes(k.gemm.input)};
