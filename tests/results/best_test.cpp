@@ -282,6 +282,18 @@ TEST(Best, WithoutFinalistsTheFastestScreenedIsShownAsSuch) {
   EXPECT_THAT(row.ties, IsEmpty());
 }
 
+// The GPU rests before a screening sample: as in burst, not as at full load.
+TEST(Best, TimesOfScreeningAreThoseOfBurstOnly) {
+  const std::vector<Trial> trials = {ok("cublas", samples(100, 0, 8)),
+                                     ok(kA, samples(90, 0, 8), Stage::kScreen)};
+  const BestRow burst = only_row({race(trials, "580", kProblem, Regime::kBurst)});
+  EXPECT_THAT(burst.cublas_time_us.value_or(0) / burst.time_us.value_or(1),
+              DoubleNear(100.0 / 90, 0.004));
+  const BestRow sustained = only_row({race(trials, "580", kProblem, Regime::kSustained)});
+  EXPECT_EQ(sustained.time_us, std::nullopt);
+  EXPECT_EQ(sustained.cublas_time_us, std::nullopt);
+}
+
 TEST(Best, TooFewRoundsGiveNoIntervalAndTellNothingApart) {
   const BestRow row = only_row({race(
       {ok("cublas", samples(100, 0, 5)), ok(kA, samples(90, 0, 5)), ok(kB, samples(110, 0, 5))})});

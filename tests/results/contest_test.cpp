@@ -33,6 +33,7 @@ TEST(BestWithPeers, TheFastestVariantCounts) {
   const PeerResult& peer = row.peers[0];
   EXPECT_EQ(peer.name, "other");
   EXPECT_EQ(peer.label, "peer.other.1");
+  EXPECT_THAT(peer.time_us.value_or(0) / *row.time_us, DoubleNear(80.0 / 90, 0.003));
   EXPECT_THAT(peer.winner->value, DoubleNear(80.0 / 90, 0.003));
   EXPECT_THAT(peer.cublas->value, DoubleNear(100.0 / 80, 0.004));
   EXPECT_THAT(peer.cublaslt->value, DoubleNear(95.0 / 80, 0.004));
