@@ -3,10 +3,12 @@
 //   cost_fit DATABASE... [--show]
 //
 // Run it in the root folder. It prints the constants before and after; copy them to
-// src/families/cost_constants.h and cost.h if they rank better. With --show it fits nothing.
+// src/families/cost_constants.h and cost.h if they rank better. With --show it fits nothing, and
+// leaves out no config.
 //
 // Races are pooled by problem and pace: samples after a rest are the same in both regimes, and so
-// are predicted as burst; those at a config's own pace are predicted as sustained.
+// are predicted as burst; those at a config's own pace are predicted as sustained. Samples at the
+// shared pace are left out.
 //
 // The fit is by least squares to the logarithm of the measured over the predicted time, where the
 // prediction is made for the clock that was measured. Without that, constants in cycles take up
@@ -108,9 +110,8 @@ double least(const Group& group, double Row::*time) {
   return result;
 }
 
-/// Leaves the rows that matter to the order.
+/// Leaves the rows that matter to the order, so that a fit ends in minutes.
 void thin_out(Group& group, std::mt19937& random) {
-  predict(group);
   const double best = least(group, &Row::time_us);
   const double likeliest = least(group, &Row::predicted_us);
   std::erase_if(group.rows, [&](const Row& row) {
@@ -153,11 +154,9 @@ std::vector<Group> load(const std::vector<std::string>& files) {
     }
   }
   std::vector<Group> result;
-  std::mt19937 random(1);
   for (auto& [key, group] : groups) {
     for (auto& [name, row] : rows[key]) group.rows.push_back(std::move(row));
     if (group.rows.size() < kFewestRows) continue;
-    thin_out(group, random);
     result.push_back(std::move(group));
   }
   return result;
@@ -246,7 +245,7 @@ void print_ranks(std::vector<Group>& groups) {
   for (const std::size_t first : {1u, 5u, 10u, 20u}) {
     double logs = 0, worst = 1;
     for (Group& group : groups) {
-      std::ranges::sort(group.rows, {}, &Row::predicted_us);
+      std::ranges::stable_sort(group.rows, {}, &Row::predicted_us);
       const auto by_time = [](const Row& a, const Row& b) { return a.time_us < b.time_us; };
       const Row& best = *std::ranges::min_element(group.rows, by_time);
       const auto end = group.rows.begin() + std::min(first, group.rows.size());
@@ -290,7 +289,7 @@ void set(const Constant& constant, std::vector<Group>& groups, double value) {
 
 const std::vector<Constant> kConstants = {
     {"kOverlapSharpness", &constants::kOverlapSharpness},
-    {"kStagedBytesPerClk", &constants::kStagedBytesPerClk},
+    {"kCopiedBytesPerClk", &constants::kCopiedBytesPerClk},
     {"kTransposedBytesPerClk", &constants::kTransposedBytesPerClk},
     {"kClusterPartClk", &constants::kClusterPartClk},
     {"kSplitPartClk", &constants::kSplitPartClk},
@@ -383,9 +382,13 @@ void run(std::vector<std::string> files) {
   if (files.empty()) throw InputError("usage: cost_fit DATABASE... [--show]");
   std::vector<Group> groups = load(files);
   if (groups.empty()) throw InputError("no problem there has five configs with a time");
+  weigh(groups);
+  if (!show) {
+    std::mt19937 random(1);
+    for (Group& group : groups) thin_out(group, random);
+  }
   std::size_t rows = 0;
   for (const Group& group : groups) rows += group.rows.size();
-  weigh(groups);
   fmt::print("{} problems, {} configs, error {:.4f}\n", groups.size(), rows,
              std::sqrt(loss_of(groups)));
   print_means(groups);

@@ -55,7 +55,7 @@ inline constexpr double kLoadsOverCopies = 1.07;
 inline constexpr double kUsefulL2 = 0.5;
 
 // ---- Store and sums, in cycles. Fitted ----
-HGEMM_FITTED kStagedBytesPerClk = 16.4;    ///< through shared memory, by the copy engine
+HGEMM_FITTED kCopiedBytesPerClk = 16.4;    ///< through shared memory, by the copy engine
 HGEMM_FITTED kTransposedBytesPerClk = 12;  ///< the same, with swapped operands
 HGEMM_FITTED kDirectBytesPerClk = 4.66;    ///< by ordinary stores
 HGEMM_FITTED kElementsBytesPerClk = 2.97;  ///< through shared memory, by ordinary stores

@@ -6,8 +6,8 @@ namespace {
 /// Boost clock of the H200, for which CostFigures' defaults hold (configs/devices.yaml).
 constexpr double kH200BoostMhz = 1980;
 /// Short work after idle time is limited too, at about 1.4 times the power limit: by the energies
-/// of the model, 30,000 recorded samples whose clock had fallen took 940 to 1000 W of an H200's 700
-/// W, whatever their length (analysis/cost-model.md).
+/// of the model, 35,212 recorded samples that an H200 of 700 W would otherwise have run at more
+/// than 1100 W took 968 W in the median (analysis/cost-model.md).
 constexpr double kShortPowerShare = 1.4;
 
 }  // namespace

@@ -36,7 +36,7 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .ctas_per_sm = k.ctas_per_sm,
       .cta_per_tile = true,
       .lone_consumer = consumer_count(k) == 1,
-      .store = {.transfer = output_bytes / kStagedBytesPerClk},
+      .store = {.transfer = output_bytes / kCopiedBytesPerClk},
       .sums = adds_in_cluster(k) ? cluster_sums(k.splits, 4 * elements) : TailClk{},
       .start_gain_us = start_gain_us(k),
       .pdl = k.pdl,

@@ -22,7 +22,7 @@ TailClk store_of(const TiledKernel& k) {
   const double rate = k.store == StorePath::kDirect   ? kDirectBytesPerClk
                       : k.store == StorePath::kStaged ? kElementsBytesPerClk
                       : k.swap                        ? kTransposedBytesPerClk
-                                                      : kStagedBytesPerClk;
+                                                      : kCopiedBytesPerClk;
   return {.transfer = output_bytes(k) / rate};
 }
 
