@@ -28,6 +28,19 @@ struct KernelParams {
   int lda, ldb, ldd;  ///< leading dimensions; the same holds for them
 };
 
+/// Most clusters of a launch that are numbered by their GPC.
+inline constexpr int kMostNumbered = 256;
+/// The parameters of a kernel whose clusters are numbered by their GPC.
+///
+/// The SMs of a GPC share a port to L2, and reads of the same line that are under way there become
+/// one (analysis/kernel-notes.md, "When L2 reads of several SMs become one"). The hardware deals
+/// clusters out to the GPCs in turn, always alike if the GPU is idle, but neighbours in the order
+/// of tiles should read through the same port. Any permutation is right: where another kernel still
+/// runs, it is only no use.
+struct NumberedParams : KernelParams {
+  unsigned char numbers[kMostNumbered];  ///< by the number that the hardware gives
+};
+
 // ---- Parameters of the packing launch before, if A or B is packed (pack.cuh) ----
 
 /// One matrix of 2-byte elements. If `rows` is 0, there is nothing to pack.

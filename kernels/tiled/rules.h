@@ -38,6 +38,7 @@ enum class TiledRule : unsigned char {
   kCtasPerSm,
   kSms,
   kDynamic,
+  kGpc,
   kProbe,
   kExtents,
 };
@@ -134,9 +135,14 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "a producer that takes tiles from a queue needs 40 registers: one CTA per SM and at most "
        "two consumers; it tells the tile to at most one other CTA of its cluster; and ping-pong "
        "consumers must know beforehand which tiles are theirs"},
+      {Rule::kGpc, "gpc",
+       "gpc numbers the clusters of a launch with one CTA per SM, whose work follows from the "
+       "number: "
+       "not with scheduler dynamic"},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
-       "along K or taken from a queue or packed, and need a producer with more than 24 registers "
+       "along K or taken from a queue or packed or numbered by GPCs, and need a producer with more "
+       "than 24 registers "
        "(two consumers of at most 192 values a thread)"},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
@@ -228,6 +234,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
       (k.schedule == Schedule::kPingPong || multicast_size(k) > 2 || producer_registers(k) < 40)) {
     return Rule::kDynamic;
   }
+  if (k.gpc && (is_dynamic(k) || k.ctas_per_sm > 1)) return Rule::kGpc;
   if (k.pdl && adds_in_workspace(k)) return Rule::kPdl;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
@@ -241,7 +248,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;
   if (k.gemm.m != 0 && why_unsupported(k, fixed_extents(k.gemm))) return Rule::kExtents;
   if (k.probe && (k.schedule == Schedule::kPingPong || cuts_k(k) || is_dynamic(k) || k.pack ||
-                  producer_registers(k) < 32)) {
+                  k.gpc || producer_registers(k) < 32)) {
     return Rule::kProbe;
   }
   return Rule::kValid;

@@ -164,6 +164,10 @@ HGEMM_HOST_DEVICE inline StreamCut stream_cut(int index, int clusters, int tiles
 struct WorkList {
   int cluster, clusters, tiles, k_blocks;
   bool cut;  ///< whether all tiles are cut into `splits` parts
+  /// Whether the same part of all tiles comes before the next part, so that the clusters of a GPC,
+  /// which have neighbouring pieces, read the same k blocks. Only if each cluster has one piece:
+  /// otherwise clusters could wait for each other.
+  bool parts_first = false;
   int splits;
   KRange whole;      ///< k blocks of a tile that is not cut in the workspace
   int streamed = 0;  ///< number of tiles, the first of the order, shared among `sharers` clusters
@@ -193,6 +197,7 @@ struct WorkList {
       }
     }
     const int units = (tiles - streamed) * splits;
+    parts_first = cut && c.gpc && units <= clusters;
     count = shares + (units > cluster ? (units - cluster + clusters - 1) / clusters : 0);
   }
 
@@ -200,12 +205,18 @@ struct WorkList {
     if (index >= shares) {
       const int unit = cluster + (index - shares) * clusters;
       if (!cut) return {streamed + unit, whole.first, whole.end, 0, 0};
-      const int tile = unit / splits;
-      const int part = unit - tile * splits;
+      int tile = unit / splits;
+      int part = unit - tile * splits;
+      int slot = unit;
+      if (parts_first) {
+        part = unit / tiles;
+        tile = unit - part * tiles;
+        slot = tile * splits + part;
+      }
       const int blocks = k_blocks / splits;  // the first `longer` parts have one more
       const int longer = k_blocks - blocks * splits;
       const int first = part * blocks + (part < longer ? part : longer);
-      return {tile, first, first + blocks + (part < longer ? 1 : 0), unit, splits};
+      return {tile, first, first + blocks + (part < longer ? 1 : 0), slot, splits};
     }
     const int tile = end.tile - (end.k > 0 ? 0 : 1) - index;
     const int first = tile == begin.tile ? begin.k : 0;

@@ -8,11 +8,21 @@
 
 namespace hgemm {
 
+/// The number of this CTA's cluster, which decides its work.
+template <TiledKernel kKernel>
+__device__ __forceinline__ int cluster_number(const KernelParams& params) {
+  const int number = static_cast<int>(blockIdx.x) / cluster_size(kKernel);
+  if constexpr (kKernel.gpc) {
+    if (number < kMostNumbered) return static_cast<const NumberedParams&>(params).numbers[number];
+  }
+  return number;
+}
+
 /// The pieces of work of this CTA's cluster. `part`: the CTA's rank in a tile that the cluster has
 /// cut.
 template <TiledKernel kKernel>
 __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGrid grid, int part) {
-  return WorkList(kKernel, static_cast<int>(blockIdx.x) / cluster_size(kKernel),
+  return WorkList(kKernel, cluster_number<kKernel>(params),
                   static_cast<int>(gridDim.x) / cluster_size(kKernel), grid.tiles(),
                   ceil_div(extent_k<kKernel>(params), kKernel.bk), part);
 }

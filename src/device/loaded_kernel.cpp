@@ -82,10 +82,11 @@ LaunchParams make_params(const Kernel& kernel, const GemmProblem& problem, const
                             found.address, found.bytes, *found.cure != '\0' ? ": " : "",
                             found.cure));
   }
-  return make_launch_params(kernel, problem.extents(), operands,
-                            {address(workspace.partials), workspace.flags.data(),
-                             address(workspace.packed_a), address(workspace.packed_b)},
-                            encode);
+  return make_launch_params(
+      kernel, problem.extents(), operands,
+      {address(workspace.partials), workspace.flags.data(), address(workspace.packed_a),
+       address(workspace.packed_b), workspace.numbers ? &*workspace.numbers : nullptr},
+      encode);
 }
 
 LoadedKernel::LoadedKernel(const Kernel& kernel, const Cubin& cubin) : kernel_(kernel) {
@@ -153,6 +154,10 @@ Workspace LoadedKernel::make_workspace(const GemmProblem& problem, int ctas,
     workspace.flags = DeviceMemory(bytes.flags);
     check(cudaMemset(workspace.flags.data(), 0, workspace.flags.bytes()), "lowering flags");
   }
+  if (is_numbered(kernel_)) {
+    const int size = cluster_size(kernel_);
+    workspace.numbers = pool.numbers().of(size, ctas / size);
+  }
   // The launching streams do not wait for the default stream, so wait here.
   check(cudaStreamSynchronize(cudaStreamLegacy), "preparing a workspace");
   return workspace;
@@ -178,7 +183,7 @@ void LoadedKernel::launch(const LaunchParams& params, int ctas, cudaStream_t str
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config = launch_config(kernel_, ctas, stream, &attributes);
   // The launch reads as many arguments as the kernel has parameters.
-  void* arguments[] = {const_cast<KernelParams*>(&params.kernel),
+  void* arguments[] = {const_cast<NumberedParams*>(&params.kernel),
                        const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, function_, arguments), "launching the kernel");
 }

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "compile/cubin.h"
 #include "device/cuda.h"
+#include "device/gpcs.h"
 #include "families/launch.h"
 #include "gemm/problem.h"
 #include "kernels/tiled/probe_records.h"
@@ -28,17 +30,20 @@ class WorkspacePool {
   /// block is filled with 0xff, which is a NaN for every type, so that no kernel benefits from what
   /// another kernel, or an earlier launch, has left there.
   std::shared_ptr<const DeviceMemory> lend(Use use, std::size_t bytes);
+  GpcNumbers& numbers() { return numbers_; }
 
  private:
   /// Keyed by the power of two of their size, so that all blocks of a use together have less than
   /// twice the largest size.
   std::map<std::pair<Use, std::size_t>, std::shared_ptr<const DeviceMemory>> blocks_;
+  GpcNumbers numbers_;
 };
 
-/// Memory for the workspaces of WorkspaceBytes.
+/// Memory for the workspaces of WorkspaceBytes, and the numbers of the clusters.
 struct Workspace {
   std::shared_ptr<const DeviceMemory> partials, packed_a, packed_b;  ///< each may be null
   DeviceMemory flags;
+  std::optional<ClusterNumbers> numbers;  ///< if the kernel is_numbered()
 };
 
 class LoadedKernel {
@@ -58,8 +63,8 @@ class LoadedKernel {
   int grid_ctas(const GemmProblem& problem) const;
 
   /// The workspaces of a launch of `ctas` CTAs, if the config splits K, takes tiles from a queue or
-  /// packs. Flags are set to zero. Launches that use the same workspace or pool must run one after
-  /// another.
+  /// packs, and the numbers of its clusters. Flags are set to zero. Launches that use the same
+  /// workspace or pool must run one after another.
   Workspace make_workspace(const GemmProblem& problem, int ctas, WorkspacePool& pool) const;
   /// Shared with no other kernel.
   Workspace make_workspace(const GemmProblem& problem, int ctas) const;

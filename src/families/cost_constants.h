@@ -87,6 +87,11 @@ HGEMM_FITTED kWrittenShare = 0.713;
 HGEMM_FITTED kStageBlocks = 2.91;
 /// A wait at each k block, if there is no other consumer that fills it with work.
 HGEMM_FITTED kLoneBlockClk = 93.3;
+/// The GPCs of a GPU, whose SMs share a port to L2.
+inline constexpr int kGpcs = 8;
+/// The part of a GPC's reads of a panel that become one with no other one, because the CTAs are not
+/// at the same place.
+HGEMM_FITTED kReadApart = 0.4;
 
 // ---- Starts. Fitted ----
 /// A CTA that follows another one on its SM.

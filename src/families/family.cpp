@@ -340,6 +340,8 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
       [&]<class KernelType>(const KernelType& k) {
         using F = Family<typename KernelType::Config>;
         const GemmKind& kind = k.gemm;
+        bool numbered = false;
+        if constexpr (requires { k.gpc; }) numbered = k.gpc;
         return fmt::format(
             R"(inline constexpr hgemm::{} {}{{
   hgemm::{}{{
@@ -353,13 +355,14 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
   }}}};
 
 {} __global__ void {}
-    {}(const __grid_constant__ hgemm::KernelParams params) {{
+    {}(const __grid_constant__ hgemm::{} params) {{
   hgemm::{}<{}>(params);
 }}
 )",
             F::kKernelType, constant, F::kConfigType, initialisers(config_part(k)),
             static_cast<int>(kind.input), static_cast<int>(kind.output), kind.m, kind.n, kind.k,
-            linkage, launch_attributes(kernel), kernel_name(kernel), F::kFunction, constant);
+            linkage, launch_attributes(kernel), kernel_name(kernel),
+            numbered ? "NumberedParams" : "KernelParams", F::kFunction, constant);
       },
       kernel);
   if (!packs(kernel)) return text;

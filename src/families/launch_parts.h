@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "families/gpcs.h"
 #include "families/operands.h"
 #include "kernels/common/extents.h"
 #include "kernels/common/params.h"
@@ -13,7 +14,7 @@ namespace hgemm {
 
 /// The parameters of one launch, and of the launch before it that packs, if anything is packed.
 struct LaunchParams {
-  KernelParams kernel;
+  NumberedParams kernel;  ///< of which a kernel without numbers reads the KernelParams
   PackParams pack;
 };
 
@@ -63,12 +64,14 @@ struct WorkspaceBytes {
   std::size_t partials = 0, flags = 0;
   std::size_t packed_a = 0, packed_b = 0;
 };
-/// Addresses of these, each a multiple of 256 bytes.
+/// Addresses of these, each a multiple of 256 bytes; and the numbers of clusters by their GPC, if
+/// the kernel has them (families/gpcs.h).
 struct WorkspaceAddresses {
   void* partials = nullptr;
   void* flags = nullptr;
   void* packed_a = nullptr;
   void* packed_b = nullptr;
+  const ClusterNumbers* numbers = nullptr;
 };
 
 /// Elements from one row of a packed matrix to the next.

@@ -99,7 +99,7 @@ BlockBytes block_bytes(const TileLaunch& c) {
   const double b_bytes = static_cast<double>(c.bn) * c.bk * c.input_bytes;
   return {.read_by_wgmma = wgmmas * (kMmaM + width) * kMmaK * c.input_bytes,
           .received = a_bytes + b_bytes,
-          .from_l2 = a_bytes / c.cluster_n + b_bytes / c.cluster_m};
+          .from_l2 = c.a_read * a_bytes / c.cluster_n + c.b_read * b_bytes / c.cluster_m};
 }
 
 Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,

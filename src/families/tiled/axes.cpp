@@ -194,6 +194,12 @@ constexpr std::array kAxes = {
     pdl_axis<&C::pdl>(
         "programmatic dependent launch: starts while the kernel before it drains, and asks L2 for "
         "its operands; reads none until that kernel is done"),
+    searched(
+        named_flag_axis<&C::gpc, 150>(
+            "gpc",
+            "neighbours in the order of tiles go to the same GPC, whose SMs share reads of L2: "
+            "for few tiles with a long K"),
+        AxisText::Vary::kDetail),
     pack_axis<&C::pack>(),
     fixed_axis<&C::fixed>(),
     flag_axis<&C::probe, 0>({.name = "probe",

@@ -1,9 +1,12 @@
 // The cost terms of tiled kernels, and the problems that they suit.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "families/cost_constants.h"
 #include "families/tile_cost.h"
 #include "families/tiled/family.h"
+#include "kernels/common/params.h"
 #include "kernels/tiled/tile_scheduler.h"
 
 namespace hgemm {
@@ -83,6 +86,41 @@ int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& 
   return clusters_on_sms(k, tiles, at_once) * cluster_size(k);
 }
 
+/// Parts of the reads of A and B that reach L2, if clusters are numbered by their GPC.
+struct ReadParts {
+  double a = 1, b = 1;
+};
+ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
+  // With PDL, clusters start where the kernel before leaves room, so their numbers tell nothing.
+  if (!k.gpc || k.pdl) return {};
+  const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
+  const int at_once = std::max(1, figures.sms / cluster_size(k));
+  const int clusters = std::min(
+      tiles * parts_of(figures, k, problem) / (adds_in_cluster(k) ? k.splits : 1), at_once);
+  if (clusters > kMostNumbered || (!is_persistent(k) && tiles > at_once)) return {};
+  const int k_blocks = ceil_div(static_cast<int>(problem.k), k.bk);
+  const TileGrid grid = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k);
+  // Panels of A and B that a GPC reads, each with the first k block, in the order of their use.
+  double rows = 0;
+  double columns = 0;
+  for (int gpc = 0; gpc < kGpcs; ++gpc) {
+    std::set<std::pair<int, int>> rows_here, columns_here;
+    for (int c = clusters * gpc / kGpcs; c < clusters * (gpc + 1) / kGpcs; ++c) {
+      const Work work = WorkList(k, c, clusters, tiles, k_blocks).at(0);
+      const TileCoord tile = tile_at(k.order, k.group, work.tile, grid);
+      rows_here.insert({tile.m, work.first});
+      columns_here.insert({tile.n, work.first});
+    }
+    rows += static_cast<double>(rows_here.size());
+    columns += static_cast<double>(columns_here.size());
+  }
+  // Copies to several CTAs never become one.
+  const auto part = [&](double panels, bool multicast) {
+    return multicast ? 1 : kReadApart + (1 - kReadApart) * panels / clusters;
+  };
+  return {.a = part(rows, k.cluster_n > 1), .b = part(columns, k.cluster_m > 1)};
+}
+
 }  // namespace
 
 bool Family<TiledConfig>::suits(const TiledKernel& kernel, const GemmProblem& problem) {
@@ -92,6 +130,7 @@ bool Family<TiledConfig>::suits(const TiledKernel& kernel, const GemmProblem& pr
 
 Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKernel& k,
                                        const GemmProblem& problem) {
+  const ReadParts read = read_parts(figures, k, problem);
   const TileLaunch launch{
       .bm = k.bm,
       .bn = k.bn,
@@ -123,7 +162,9 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
       .tile_at = [&k](int index, TileGrid grid) { return tile_at(k.order, k.group, index, grid); },
-      .input_bytes = element_bytes(k.gemm.input)};
+      .input_bytes = element_bytes(k.gemm.input),
+      .a_read = read.a,
+      .b_read = read.b};
   return predict_tile_cost(figures, launch, problem);
 }
 

@@ -1,6 +1,8 @@
 // Launches of tiled kernels. Shared with exported packages, as families/launch.h is.
 #pragma once
 
+#include <algorithm>
+
 #include "families/launch_parts.h"
 #include "kernels/tiled/rules.h"
 #include "kernels/tiled/tile_scheduler.h"
@@ -53,6 +55,10 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
                                 const Encode& encode) {
   OperandMatrices matrices = matrices_of(k.gemm, p, operands);
   LaunchParams launch = params_without_maps(k.pack, p, matrices, workspace);
+  if (k.gpc) {
+    const ClusterNumbers numbers = workspace.numbers != nullptr ? *workspace.numbers : unnumbered();
+    std::copy(numbers.begin(), numbers.end(), launch.kernel.numbers);
+  }
   const int swizzle = box_cols(k) == kSlabK ? 128 : 64;
   launch.kernel.a =
       encode(matrices.a.map(box_cols(k), box_rows(a_slice_rows(k)), swizzle, k.promotion));

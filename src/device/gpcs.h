@@ -1,0 +1,22 @@
+// Which clusters of a launch run on the same GPC of the current device.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "families/gpcs.h"
+
+namespace hgemm {
+
+/// Launches short kernels to find out, once for each kind of launch.
+class GpcNumbers {
+ public:
+  /// For a launch of so many clusters of `size` CTAs, each with an SM to itself.
+  const ClusterNumbers& of(int size, int clusters);
+
+ private:
+  Gpcs gpcs_;
+  std::map<std::pair<int, int>, ClusterNumbers> numbers_;  ///< by size and clusters
+};
+
+}  // namespace hgemm
