@@ -298,6 +298,7 @@ const std::vector<Constant> kConstants = {
     {"kStageBlocks", &constants::kStageBlocks},
     {"kElementsBytesPerClk", &constants::kElementsBytesPerClk},
     {"kPartialSectors", &constants::kPartialSectors},
+    {"kReadApart", &constants::kReadApart},
     {"kHilbertUs", &constants::kHilbertUs},
     {"kQueueUs", &constants::kQueueUs},
     {"kClusterQueueUs", &constants::kClusterQueueUs},

@@ -255,11 +255,13 @@ HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
 }
 /// Whether the producer gives registers to the consumers (setmaxnreg), which delays the start by
 /// about 130 cycles (results/h200/probe.md). Not if consumers have as many as they need at kernel
-/// entry, and some for the compiler to choose from. Streamed fp32 sums may spill at any width
-/// (most_added_fp32_values), so their consumers get all that there is.
+/// entry, and some for the compiler to choose from: more where they hold the sums of other parts
+/// too (with 32 to spare, 64 of 124 such kernels of 66 to 128 accumulators spilled, with 64 none;
+/// ptxas 13.0). Streamed fp32 sums may spill at any width (most_added_fp32_values), so their
+/// consumers get all that there is.
 HGEMM_HOST_DEVICE constexpr bool moves_registers(const TiledKernel& k) {
-  constexpr int kToSpare = 32;
-  return (needed_registers(k) + kToSpare > entry_registers(k) || adds_fp32_outputs(k)) &&
+  const int to_spare = shares_sums(k) ? 64 : 32;
+  return (needed_registers(k) + to_spare > entry_registers(k) || adds_fp32_outputs(k)) &&
          entry_registers(k) < DeviceLimits{}.max_registers_per_thread;
 }
 /// setmaxnreg targets. They share the registers with which the CTA was launched (entry registers x

@@ -16,6 +16,7 @@
 #include <cublas_v2.h>
 #endif
 
+#include "cluster_numbers.h"
 #include "families/launch.h"
 #ifdef HGEMM_TUNED_WITH_CUBLASLT
 #include "library.h"
@@ -192,6 +193,7 @@ struct Context {
   bool is_hopper = false;
   int sm_count = 0;
   Loaded kernels[kKernelCount];
+  ContextNumbers numbers;
 #ifdef HGEMM_TUNED_WITH_CUBLASLT
   hgemm_tuned_library::Plan plans[kLibraryRowCount];
 #endif
@@ -355,6 +357,7 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
   if (layout.total > 0) {
     at = {base + layout.partials, base, base + layout.packed_a, base + layout.packed_b};
   }
+  at.numbers = context->numbers.of(kernel, ctas);
   bool ok = true;
   LaunchParams params = make_launch_params(
       kernel, p, operands, at, [&](const MatrixMap& map) { return encode(*driver(), map, &ok); });
@@ -527,6 +530,14 @@ hgemm_tuned_status hgemm_tuned_prepare(void) {
     if (const auto status = load(kKernels[i], *context, &context->kernels[i]);
         status != HGEMM_TUNED_OK) {
       return status;
+    }
+  }
+  for (const Row& row : kRows) {
+    for (const int i : {row.kernel, row.general_kernel}) {
+      if (i < 0) continue;
+      const int resident = context->kernels[i].resident.load(std::memory_order_relaxed);
+      const cudaError_t code = context->numbers.find(kKernels[i].kernel, row.problem, resident);
+      if (code != cudaSuccess) return cuda_failed(code);
     }
   }
   return prepare_libraries();

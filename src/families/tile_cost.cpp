@@ -25,7 +25,7 @@ struct BlockCycles {
 BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch, double active,
                          double fabric) {
   const BlockBytes bytes = block_bytes(launch);
-  const double smem_bytes = bytes.read_by_wgmma + kWrittenShare * bytes.received;
+  const double smem_bytes = bytes.read_by_wgmma + kWrittenShare * bytes.received * bytes.read_part;
   const double fill_rate = figures.fill_bytes_per_clk * (launch.bk < kSlabK ? kNarrowFill : 1);
   return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / figures.mma_flops_per_clk,
           .smem = smem_bytes / figures.smem_bytes_per_clk,

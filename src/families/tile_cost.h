@@ -68,6 +68,7 @@ struct BlockBytes {
   double read_by_wgmma = 0;  ///< from shared memory
   double received = 0;       ///< written to shared memory by the copy engine
   double from_l2 = 0;        ///< multicast data counts once for its CTAs
+  double read_part = 1;      ///< part of these reads that no other one of the GPC has joined
 };
 BlockBytes block_bytes(const TileLaunch& launch);
 

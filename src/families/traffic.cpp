@@ -97,9 +97,13 @@ BlockBytes block_bytes(const TileLaunch& c) {
   const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * c.bk / kMmaK;
   const double a_bytes = static_cast<double>(c.bm) * c.bk * c.input_bytes;
   const double b_bytes = static_cast<double>(c.bn) * c.bk * c.input_bytes;
+  const double a_read = a_bytes / c.cluster_n;
+  const double b_read = b_bytes / c.cluster_m;
+  const double from_l2 = c.a_read * a_read + c.b_read * b_read;
   return {.read_by_wgmma = wgmmas * (kMmaM + width) * kMmaK * c.input_bytes,
           .received = a_bytes + b_bytes,
-          .from_l2 = c.a_read * a_bytes / c.cluster_n + c.b_read * b_bytes / c.cluster_m};
+          .from_l2 = from_l2,
+          .read_part = from_l2 / (a_read + b_read)};
 }
 
 Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,

@@ -68,11 +68,16 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
   for (const std::int64_t m : {2, 20, 1000}) {
     problems.push_back({m, 512, 640, HGEMM_TUNED_BF16, 0, 0, 0, HGEMM_TUNED_OUTPUT_SAME});
   }
-  for (const hgemm_tuned_problem& problem : problems) {
-    SCOPED_TRACE(to_string(problem_of(problem)));
-    Call call(problem, without_rotation());
-    EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
-    call.expect_right();
+  for (const bool prepared : {false, true}) {  // then clusters are numbered by their GPC
+    if (prepared) {
+      ASSERT_EQ(hgemm_tuned_prepare(), HGEMM_TUNED_OK);
+    }
+    for (const hgemm_tuned_problem& problem : problems) {
+      SCOPED_TRACE(to_string(problem_of(problem)));
+      Call call(problem, without_rotation());
+      EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
+      call.expect_right();
+    }
   }
 }
 

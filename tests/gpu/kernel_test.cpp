@@ -1,7 +1,9 @@
 // The kernel computes the right thing: every axis, with tails on every side. Smoke tests also run
 // under compute-sanitizer (scripts/gpu_check.sh).
+#include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
 
 #include "device/loaded_kernel.h"
 #include "device/session.h"
@@ -119,6 +121,59 @@ TEST_F(KernelTest, LaunchesInARowDoNotDisturbOneAnother) {
           << build.facts.name << " at " << to_string(problem) << ": " << verdict.message;
     }
   }
+}
+
+/// Some permutation of the numbers of so many clusters.
+ClusterNumbers shuffled(int clusters, std::uint32_t seed) {
+  ClusterNumbers numbers = unnumbered();
+  std::mt19937 random(seed);
+  std::shuffle(numbers.begin(), numbers.begin() + std::min(clusters, kMostNumbered), random);
+  return numbers;
+}
+
+// Where clusters start decides only how fast they are.
+TEST_F(KernelTest, AnyNumbersOfClustersAreRight) {
+  const GemmProblem problem{.m = 1000, .n = 1032, .k = 1032, .tag = ""};
+  const Stream stream;
+  const ProblemData data(problem, 3, without_rotation(), stream);
+  int numbered = 0;
+  for (const Build& build : compile(smoke_kernels(problem))) {
+    if (!is_numbered(build.kernel) || !computes(build.kernel, problem)) continue;
+    ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+    const LoadedKernel kernel(build.kernel, build.cubin);
+    const int ctas = kernel.grid_ctas(problem);
+    Workspace workspace = kernel.make_workspace(problem, ctas);
+    ASSERT_TRUE(workspace.numbers);
+    for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+      workspace.numbers = shuffled(ctas / cluster_size(build.kernel), seed);
+      data.poison(stream);
+      kernel.launch(make_params(build.kernel, problem, data.operands(0), workspace), ctas,
+                    stream.get());
+      const Verdict verdict = data.verify(stream);
+      EXPECT_TRUE(verdict.correct) << build.facts.name << ": " << verdict.message;
+    }
+    ++numbered;
+  }
+  EXPECT_GE(numbered, 6) << "the smoke space has too few kernels of this kind";
+}
+
+// A GPC's clusters get consecutive numbers; those of one cluster size and number are found once.
+TEST_F(KernelTest, NumbersOfClustersArePermutations) {
+  GpcNumbers found;
+  for (const int size : {1, 2, 4}) {
+    for (const int clusters : {1, 7, 60, 128 / size}) {
+      const ClusterNumbers& numbers = found.of(size, clusters);
+      const std::set<int> distinct(numbers.begin(), numbers.begin() + clusters);
+      EXPECT_EQ(static_cast<int>(distinct.size()), clusters) << size << " x " << clusters;
+      EXPECT_EQ(*distinct.rbegin(), clusters - 1) << size << " x " << clusters;
+      EXPECT_EQ(&numbers, &found.of(size, clusters));
+    }
+  }
+  // The hardware deals clusters out to the GPCs in turn, so their numbers differ from their order.
+  EXPECT_NE(found.of(1, 128), unnumbered());
+  // More than run at once, and more than the table holds.
+  EXPECT_EQ(found.of(8, 100), unnumbered());
+  EXPECT_EQ(found.of(1, kMostNumbered + 1), unnumbered());
 }
 
 // A race holds thousands of candidates, whose parts of K share memory.

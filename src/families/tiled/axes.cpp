@@ -195,11 +195,11 @@ constexpr std::array kAxes = {
         "programmatic dependent launch: starts while the kernel before it drains, and asks L2 for "
         "its operands; reads none until that kernel is done"),
     searched(
-        named_flag_axis<&C::gpc, 150>(
+        named_flag_axis<&C::gpc, 300>(
             "gpc",
-            "neighbours in the order of tiles go to the same GPC, whose SMs share reads of L2: "
-            "for few tiles with a long K"),
-        AxisText::Vary::kDetail),
+            "clusters are numbered by the GPC on which they start, so that neighbours in the order "
+            "of tiles share reads of L2; without pdl"),
+        AxisText::Vary::kWork),
     pack_axis<&C::pack>(),
     fixed_axis<&C::fixed>(),
     flag_axis<&C::probe, 0>({.name = "probe",

@@ -1,7 +1,7 @@
 // The cost terms of tiled kernels, and the problems that they suit.
 #include <algorithm>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "families/cost_constants.h"
 #include "families/tile_cost.h"
@@ -90,33 +90,50 @@ int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& 
 struct ReadParts {
   double a = 1, b = 1;
 };
-ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
-  // With PDL, clusters start where the kernel before leaves room, so their numbers tell nothing.
-  if (!k.gpc || k.pdl) return {};
-  const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
-  const int at_once = std::max(1, figures.sms / cluster_size(k));
-  const int clusters = std::min(
-      tiles * parts_of(figures, k, problem) / (adds_in_cluster(k) ? k.splits : 1), at_once);
-  if (clusters > kMostNumbered || (!is_persistent(k) && tiles > at_once)) return {};
-  const int k_blocks = ceil_div(static_cast<int>(problem.k), k.bk);
-  const TileGrid grid = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k);
-  // Panels of A and B that a GPC reads, each with the first k block, in the order of their use.
-  double rows = 0;
-  double columns = 0;
-  for (int gpc = 0; gpc < kGpcs; ++gpc) {
-    std::set<std::pair<int, int>> rows_here, columns_here;
-    for (int c = clusters * gpc / kGpcs; c < clusters * (gpc + 1) / kGpcs; ++c) {
-      const Work work = WorkList(k, c, clusters, tiles, k_blocks).at(0);
-      const TileCoord tile = tile_at(k.order, k.group, work.tile, grid);
-      rows_here.insert({tile.m, work.first});
-      columns_here.insert({tile.n, work.first});
-    }
-    rows += static_cast<double>(rows_here.size());
-    columns += static_cast<double>(columns_here.size());
+
+/// The panels of one operand that a GPC reads, each with the k block with which it begins.
+class PanelsOfGpc {
+ public:
+  void use(int index, int k_block) {
+    const std::pair panel{index, k_block};
+    if (std::ranges::find(used_, panel) == used_.end()) used_.push_back(panel);
   }
-  // Copies to several CTAs never become one.
-  const auto part = [&](double panels, bool multicast) {
-    return multicast ? 1 : kReadApart + (1 - kReadApart) * panels / clusters;
+  /// Their number; none are left.
+  int take() {
+    const auto count = static_cast<int>(used_.size());
+    used_.clear();
+    return count;
+  }
+
+ private:
+  std::vector<std::pair<int, int>> used_;
+};
+
+ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
+  if (!k.gpc) return {};
+  const TileGrid grid = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k);
+  const int pieces = grid.tiles() * (shares_sums(k) ? parts_of(figures, k, problem) : 1);
+  const int at_once = std::max(1, figures.sms / cluster_size(k));
+  // With a CTA for each tile, those that follow others start wherever there is room.
+  if (at_once > kMostNumbered || (!is_persistent(k) && pieces > at_once)) return {};
+  const int clusters = std::min(pieces, at_once);
+  const int k_blocks = ceil_div(static_cast<int>(problem.k), k.bk);
+  int rows = 0;
+  int columns = 0;
+  PanelsOfGpc rows_of_gpc, columns_of_gpc;
+  for (int gpc = 0; gpc < kGpcs; ++gpc) {
+    for (int c = clusters * gpc / kGpcs; c < clusters * (gpc + 1) / kGpcs; ++c) {
+      const Work work = WorkList(k, c, clusters, grid.tiles(), k_blocks).at(0);
+      const TileCoord tile = tile_at(k.order, k.group, work.tile, grid);
+      rows_of_gpc.use(tile.m, work.first);
+      columns_of_gpc.use(tile.n, work.first);
+    }
+    rows += rows_of_gpc.take();
+    columns += columns_of_gpc.take();
+  }
+  // A copy to several CTAs never becomes one with others.
+  const auto part = [&](int panels, bool multicast) {
+    return multicast ? 1.0 : kReadApart + (1 - kReadApart) * panels / clusters;
   };
   return {.a = part(rows, k.cluster_n > 1), .b = part(columns, k.cluster_m > 1)};
 }

@@ -17,11 +17,12 @@ inline GemmProblem export_shape(std::int64_t m, std::int64_t n, std::int64_t k,
   return {.m = m, .n = n, .k = k, .tag = tag};
 }
 
-/// The kernel for many rows, for few in a cluster, and one whose sums meet in memory.
+/// The kernel for many rows, for few in a cluster, and one whose sums meet in memory and whose
+/// clusters are numbered by their GPC.
 inline const TiledConfig kWide{
     .bm = 128, .bn = 96, .cluster_m = 2, .order = TileOrder::kGroupedRows, .group = 4};
 inline const SwapAbConfig kSwapAb{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .promotion = 128};
-inline const TiledConfig kStreamK{.bn = 128, .scheduler = TileScheduler::kStreamK};
+inline const TiledConfig kStreamK{.bn = 128, .scheduler = TileScheduler::kStreamK, .gpc = true};
 
 /// `us` in rounds that drift alike, so that ratios are exact.
 inline Trial timed(const std::string& label, double us, Stage stage = Stage::kFinal) {

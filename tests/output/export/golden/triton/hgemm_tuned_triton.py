@@ -38,7 +38,7 @@ BY_SHAPE = {
     (256, 512, 640, "torch.bfloat16", "torch.bfloat16"): 0,  # hgemm-tune --shapes 256x512x640 --config bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist --regime sustained
     (16, 512, 640, "torch.bfloat16", "torch.bfloat16"): 1,  # hgemm-tune --shapes 16x512x640 --config swap_ab.bm16.bn64.bk128.q4.d1.tma.csplit2.p128 --regime sustained
     (1, 512, 640, "torch.bfloat16", "torch.bfloat16"): 1,  # hgemm-tune --shapes 1x512x640 --config swap_ab.bm8.bn64.bk128.q4.d1.tma.csplit2.p128.fixed --regime sustained
-    (384, 256, 4096, "torch.bfloat16", "torch.bfloat16"): 2,  # hgemm-tune --shapes 384x256x4096 --config bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream --regime sustained
+    (384, 256, 4096, "torch.bfloat16", "torch.bfloat16"): 2,  # hgemm-tune --shapes 384x256x4096 --config bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.stream.gpc --regime sustained
     (256, 512, 640, "torch.bfloat16", "torch.float32"): 0,  # hgemm-tune --shapes 256x512x640.dfp32 --config bm128.bn96.bk64.q4.c2x1.coop2.d1.group4.tma.persist --regime sustained
 }
 
