@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Records results/<GPU>/grid-tuned.db and few-tiles.db ($1: another folder) on this machine, from a
-# finished build folder. The first has the 200 shapes of configs/shapes/grid.yaml in burst at the
+# Records results/<GPU>/grid-tuned.db, few-tiles.db and gpc.db ($1: another folder) on this machine,
+# from a finished build folder. The first has the 200 shapes of configs/shapes/grid.yaml in burst at the
 # pace of a default tune, without PDL and with safe PDL: 16 minutes on an H200 and 16 CPUs. The
 # second has what analysis/kernel-notes.md says of few tiles with a long K: counters and probes of
-# our kernels and cuBLAS's, and orders of tiles: a minute. An interrupted recording goes on where it
-# stopped.
+# our kernels and cuBLAS's, and orders of tiles: a minute. The third has kernels whose clusters are
+# numbered by their GPC beside the same ones without that: two minutes. An interrupted recording goes
+# on where it stopped.
 #   cmake --build build && scripts/record_grid.sh
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
@@ -56,3 +57,32 @@ study probe 1024x1024x4096.fp16 "$one,$two"
 study counters 512x512x8192.fp16 bm64.bn128.bk128.q4.c1x2.coop1.d1.linear.direct.split4.fixed \
   --cublaslt
 study counters 1024x512x16384.fp16,2048x512x12288.fp16 "$large.split4,$large.split8"
+
+cat >"$spaces/gpc-whole.yaml" <<'X'
+name: gpc-whole
+grids:
+  - {bm: 64, bn: 128, schedule: coop1, bk: 128, q: 4, cluster: [1x1, 2x1, 1x2], order: [linear, group4, group2, hilbert], scheduler: single, fixed: 1, gpc: [0, 1]}
+  - {bm: 128, bn: 128, schedule: coop2, bk: 128, q: 3, d: 0, order: [linear, group2, group4, hilbert], scheduler: csplit2, fixed: 1, gpc: [0, 1]}
+  - {bm: 128, bn: 128, schedule: coop2, bk: 64, q: 6, order: [linear, group2, group4, hilbert], scheduler: csplit2, fixed: 1, gpc: [0, 1]}
+  - {bm: 64, bn: 128, schedule: cols2, bk: 64, q: 8, cluster: [1x1, 2x1], order: [linear, group4, hilbert], scheduler: single, fixed: 1, gpc: [0, 1]}
+X
+cat >"$spaces/gpc-parts.yaml" <<'X'
+name: gpc-parts
+grids:
+  - {bm: 64, bn: 128, schedule: coop1, bk: 128, q: 4, cluster: [1x1, 1x2], order: [linear, hilbert], scheduler: split4, store: direct, fixed: 1, gpc: [0, 1]}
+  - {bm: 128, bn: 128, schedule: coop2, bk: 128, q: 3, d: [0, 1], order: [linear, hilbert, group2], scheduler: [split8, split4], store: direct, fixed: 1, gpc: [0, 1]}
+  - {bm: 128, bn: 128, schedule: coop2, bk: 64, q: 7, order: [linear, hilbert], scheduler: split8, store: direct, fixed: 1, gpc: [0, 1]}
+  - {bm: 128, bn: 256, schedule: coop2, bk: 64, q: 4, cluster: [1x1, 1x2], order: [linear, hilbert, group2], scheduler: [split4, split8], store: direct, fixed: 1, gpc: [0, 1]}
+  - {bm: 64, bn: 64, schedule: coop1, bk: 128, q: 6, cluster: [1x1, 2x1], order: [linear, hilbert], scheduler: [split8, split4], store: direct, fixed: 1, gpc: [0, 1]}
+  - {bm: 64, bn: 64, schedule: coop1, bk: 128, q: 6, cluster: [1x1, 2x1], order: [linear, hilbert], scheduler: [csplit4, csplit2], fixed: 1, gpc: [0, 1]}
+  - {bm: 128, bn: 128, schedule: coop2, bk: 128, q: 3, order: [linear, hilbert, group2], scheduler: [csplit2, csplit4], fixed: 1, gpc: [0, 1]}
+  - {bm: 64, bn: 128, schedule: coop1, bk: 128, q: 4, cluster: [1x1, 2x1], order: [linear, hilbert, group2], scheduler: [csplit2, csplit4], fixed: 1, gpc: [0, 1]}
+X
+numbered() {
+  "$program" --require-gpu --regime burst --pdl off --db gpc.db --shapes "$1" \
+    --space "$spaces/$2.yaml" --budget 20s >/dev/null
+}
+numbered 1024x1024x4096.fp16 gpc-whole
+for shape in 1024x512x16384 2048x512x4096 512x512x8192 256x1024x16384 2048x512x12288; do
+  numbered $shape.fp16 gpc-parts
+done

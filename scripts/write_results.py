@@ -199,7 +199,7 @@ class Writer:
         self.files["README.md"] = (
             f"# {description['title']}\n\n{description['about']}\n\n{contents}\n"
             + "\n".join(sections)
-            + f"\n## Notes\n\n{description['notes']}\n"
+            + (f"\n## Notes\n\n{description['notes']}\n" if "notes" in description else "")
         )
 
 

@@ -8,7 +8,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "families/gpcs.cuh"
+#include "device/gpcs.cuh"
 #include "families/launch.h"
 
 /// Found by hgemm_tuned_prepare(), because that takes launches of its own and waits for them, which

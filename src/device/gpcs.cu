@@ -1,7 +1,7 @@
 #include "device/gpcs.h"
 
 #include "device/cuda.h"
-#include "families/gpcs.cuh"
+#include "device/gpcs.cuh"
 
 namespace hgemm {
 

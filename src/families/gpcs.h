@@ -1,5 +1,5 @@
 // Numbers of clusters by the GPC on which they run (NumberedParams in kernels/common/params.h).
-// gpcs.cuh finds them on a GPU. Shared with exported packages, as launch.h is.
+// device/gpcs.cuh finds them on a GPU. Shared with exported packages, as launch.h is.
 #pragma once
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -118,7 +119,8 @@ class Product {
   /// memory, for example, do not go with pdl. False if no number of stages is valid even so.
   bool deepen(Config& config) const {
     if (deepen_as_it_is(config)) return true;
-    for (const AxisDomain<Config>& domain : detail) {
+    // From the last one: most often it is pdl that must give way.
+    for (const AxisDomain<Config>& domain : std::views::reverse(detail)) {
       if (domain.axis->raw(config) == domain.axis->raw(Config{})) continue;
       Config plainer = config;
       domain.axis->copy(plainer, Config{});

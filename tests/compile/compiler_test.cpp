@@ -110,6 +110,7 @@ TEST(CompileAll, PassesEveryMemberOfAKernel) {
                                               100,
                                               true,
                                               true,
+                                              true,
                                               true},
                                   problem);
   const Kernel swap_ab = kernel_for(
@@ -123,7 +124,7 @@ TEST(CompileAll, PassesEveryMemberOfAKernel) {
       "static_assert(TiledConfig(kKernel) == TiledConfig{192, 48, 32, 7, 1, 2, true, "
       "Schedule::kColumns, 3, 0, TileOrder::kSnakeColumns, 5, StorePath::kDirect, "
       "TileScheduler::kSplitK, 3, CacheHint::kEvictFirst, CacheHint::kEvictLast, "
-      "CacheHint::kEvictFirst, 128, 2, 100, true, true, true});" +
+      "CacheHint::kEvictFirst, 128, 2, 100, true, true, true, true});" +
       is_made_for);
   const StandIn expects_swap_ab(
       "static_assert(SwapAbConfig(kKernel) == SwapAbConfig{24, 192, 64, 7, 0, "

@@ -388,6 +388,23 @@ TEST_F(WordAxes, TwoCtasOnAnSm) {
   });
 }
 
+// At 66 to 128 accumulators a thread, where 64 of 124 spilled before they moved registers.
+TEST_F(WordAxes, SharesOfSumsInMemoryOfEveryWidth) {
+  for (const int bn : {144, 160, 176, 192, 224, 256}) {
+    for (const int splits : {2, 3, 5}) {
+      for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns}) {
+        add({TiledConfig{.bn = bn,
+                         .stages = 3,
+                         .schedule = schedule,
+                         .store = StorePath::kDirect,
+                         .scheduler = TileScheduler::kSplitK,
+                         .splits = splits,
+                         .gpc = splits == 3}});
+      }
+    }
+  }
+}
+
 TEST_F(WordAxes, Orders) {
   for (const TileOrder order :
        {TileOrder::kLinear, TileOrder::kGroupedRows, TileOrder::kGroupedColumns,

@@ -32,10 +32,10 @@ using InLabel = AxisText::InLabel;
 auto members(TiledConfig& c) {
   auto& [bm, bn, bk, stages, cluster_m, cluster_n, swap, schedule, consumers, mma_depth, order,
          group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm, sms, pdl,
-         pack, fixed, probe] = c;
+         gpc, pack, fixed, probe] = c;
   return std::tie(bm, bn, bk, stages, cluster_m, cluster_n, swap, schedule, consumers, mma_depth,
                   order, group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion,
-                  ctas_per_sm, sms, pdl, pack, fixed, probe);
+                  ctas_per_sm, sms, pdl, gpc, pack, fixed, probe);
 }
 auto members(SwapAbConfig& c) {
   auto& [bm, bn, bk, stages, mma_depth, store, splits, a_hint, b_hint, d_hint, promotion,
@@ -56,7 +56,7 @@ struct Of<TiledConfig> {
       "bm",       "bn",        "bk",        "stages", "cluster_m", "cluster_n",   "swap",
       "schedule", "consumers", "mma_depth", "order",  "group",     "store",       "scheduler",
       "splits",   "a_hint",    "b_hint",    "d_hint", "promotion", "ctas_per_sm", "sms",
-      "pdl",      "pack",      "fixed",     "probe"};
+      "pdl",      "gpc",       "pack",      "fixed",  "probe"};
   /// All numbers count: an order without bands has no group.
   static TiledConfig busy() {
     return {.order = TileOrder::kGroupedRows,

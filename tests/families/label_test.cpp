@@ -100,6 +100,7 @@ TEST(Label, SpellsEveryWord) {
       {{.ctas_per_sm = 2}, "coop2.d1.linear.tma.persist.cta2"},
       {{.sms = kFewestSms}, "coop2.d1.linear.tma.persist.smsfew"},
       {{.sms = 100, .pdl = true}, "coop2.d1.linear.tma.persist.sms100.pdl"},
+      {{.gpc = true, .fixed = true}, "coop2.d1.linear.tma.persist.gpc.fixed"},
       {{.a_hint = CacheHint::kEvictLast,
         .b_hint = CacheHint::kEvictFirst,
         .d_hint = CacheHint::kEvictLast,

@@ -247,12 +247,26 @@ TEST(TileScheduler, EqualPartsAreAllOfKAndNeverWaitForEver) {
     const int tiles = up_to(i % 2 == 0 ? 8 : 90);
     const int k_blocks = up_to(i % 3 == 0 ? 20 : 300);
     const TiledConfig split{.scheduler = TileScheduler::kSplitK,
-                            .splits = 1 + up_to(kMaxSplits - 1)};
+                            .splits = 1 + up_to(kMaxSplits - 1),
+                            .gpc = i % 4 >= 2};
     const int resident = up_to(140);
     const int pieces = tiles * split_parts(split, k_blocks, resident);
     expect_parts_of_all_tiles(split, std::min(resident, pieces), tiles, k_blocks);
     if (HasFatalFailure()) return;
   }
+}
+
+// So that the clusters of a GPC, which have neighbouring numbers, read the same k blocks.
+TEST(TileScheduler, NumberedClustersHaveTheSamePartOfAllTilesFirst) {
+  const TiledConfig numbered{.scheduler = TileScheduler::kSplitK, .splits = 4, .gpc = true};
+  for (int cluster = 0; cluster < 128; ++cluster) {
+    const Work work = WorkList(numbered, cluster, 128, 32, 64).at(0);
+    EXPECT_EQ(work.tile, cluster % 32);
+    EXPECT_EQ(work.first, cluster / 32 * 16);
+    EXPECT_EQ(work.slot, work.tile * 4 + cluster / 32) << "sums are added in the order of K";
+  }
+  // With more pieces than clusters, they could wait for each other so.
+  EXPECT_EQ(WorkList(numbered, 1, 127, 32, 64).at(0).tile, 0);
 }
 
 TEST(TileScheduler, PartsOfAClustersTileAreAllOfK) {

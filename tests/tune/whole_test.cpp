@@ -136,7 +136,7 @@ TEST_F(Whole, WithTimeForTwoRacesAtFullEffortItLearnsBetweenThem) {
 TEST_F(Whole, WithLittleTimeItHasOneBriefRaceOfEachShape) {
   FakeMeasurer gpu;
   // The second race gets what the first one left, which must not be enough for full effort.
-  TunePlan hasty = within(2, {kLarge, kLight});
+  TunePlan hasty = within(3, {kLarge, kLight});
   hasty.policy = {};
   run(hasty, gpu);
   EXPECT_THAT(gpu.efforts, Each(Effort::kBrief));

@@ -1,7 +1,6 @@
 // The cost terms of tiled kernels, and the problems that they suit.
 #include <algorithm>
-#include <utility>
-#include <vector>
+#include <cmath>
 
 #include "families/cost_constants.h"
 #include "families/tile_cost.h"
@@ -91,23 +90,31 @@ struct ReadParts {
   double a = 1, b = 1;
 };
 
-/// The panels of one operand that a GPC reads, each with the k block with which it begins.
-class PanelsOfGpc {
- public:
-  void use(int index, int k_block) {
-    const std::pair panel{index, k_block};
-    if (std::ranges::find(used_, panel) == used_.end()) used_.push_back(panel);
+/// Rows and columns of tiles that a run of so many tiles of the order touches, if it begins with a
+/// band.
+TileCoord touched_by_run(const TiledConfig& c, int tiles, TileGrid grid) {
+  const auto in_bands = [](int tiles_of_run, int band, TileGrid all) -> TileCoord {
+    const int height = std::min({band, all.m, tiles_of_run});
+    const int width = ceil_div(tiles_of_run, height);
+    if (width <= all.n) return {height, width};
+    return {std::min(all.m, height * ceil_div(width, all.n)), all.n};
+  };
+  switch (c.order) {
+    case TileOrder::kLinear:
+      return in_bands(tiles, grid.m, grid);
+    case TileOrder::kGroupedRows:
+    case TileOrder::kSnakeRows:
+      return in_bands(tiles, c.group, grid);
+    case TileOrder::kGroupedColumns:
+    case TileOrder::kSnakeColumns: {
+      const TileCoord transposed = in_bands(tiles, c.group, {grid.n, grid.m});
+      return {transposed.n, transposed.m};
+    }
+    case TileOrder::kHilbert:
+      break;
   }
-  /// Their number; none are left.
-  int take() {
-    const auto count = static_cast<int>(used_.size());
-    used_.clear();
-    return count;
-  }
-
- private:
-  std::vector<std::pair<int, int>> used_;
-};
+  return in_bands(tiles, static_cast<int>(std::ceil(std::sqrt(tiles))), grid);
+}
 
 ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   if (!k.gpc) return {};
@@ -116,26 +123,16 @@ ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const Gem
   const int at_once = std::max(1, figures.sms / cluster_size(k));
   // With a CTA for each tile, those that follow others start wherever there is room.
   if (at_once > kMostNumbered || (!is_persistent(k) && pieces > at_once)) return {};
-  const int clusters = std::min(pieces, at_once);
-  const int k_blocks = ceil_div(static_cast<int>(problem.k), k.bk);
-  int rows = 0;
-  int columns = 0;
-  PanelsOfGpc rows_of_gpc, columns_of_gpc;
-  for (int gpc = 0; gpc < kGpcs; ++gpc) {
-    for (int c = clusters * gpc / kGpcs; c < clusters * (gpc + 1) / kGpcs; ++c) {
-      const Work work = WorkList(k, c, clusters, grid.tiles(), k_blocks).at(0);
-      const TileCoord tile = tile_at(k.order, k.group, work.tile, grid);
-      rows_of_gpc.use(tile.m, work.first);
-      columns_of_gpc.use(tile.n, work.first);
-    }
-    rows += rows_of_gpc.take();
-    columns += columns_of_gpc.take();
-  }
+  const int clusters = ceil_div(std::min(pieces, at_once), kGpcs);  // of a GPC
+  // Parts of K come one after the other, so a GPC may have all tiles more than once.
+  const int rounds = ceil_div(clusters, grid.tiles());
+  const TileCoord panels = touched_by_run(k, ceil_div(clusters, rounds), grid);
   // A copy to several CTAs never becomes one with others.
-  const auto part = [&](int panels, bool multicast) {
-    return multicast ? 1.0 : kReadApart + (1 - kReadApart) * panels / clusters;
+  const auto part = [&](int read, bool multicast) {
+    const double once = static_cast<double>(std::min(read * rounds, clusters)) / clusters;
+    return multicast ? 1.0 : kReadApart + (1 - kReadApart) * once;
   };
-  return {.a = part(rows, k.cluster_n > 1), .b = part(columns, k.cluster_m > 1)};
+  return {.a = part(panels.m, k.cluster_n > 1), .b = part(panels.n, k.cluster_m > 1)};
 }
 
 }  // namespace
