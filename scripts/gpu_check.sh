@@ -15,7 +15,7 @@ trap 'rm -rf "$scratch"' EXIT
 export HGEMM_TUNE_TEST_CACHE=$scratch/cache  # most tests compile the same kernels
 
 # A sanitizer that hangs costs one check, not all later checks.
-sanitizer_limit_s=400
+sanitizer_limit_s=600
 sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
 
 # ---- The checks: each is a command; its output is shown if it fails ----
