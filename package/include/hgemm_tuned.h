@@ -91,10 +91,10 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem);
 int hgemm_tuned_shape_count(void);
 hgemm_tuned_problem hgemm_tuned_shape(int index);
 
-/* Loads all kernels for the current device, and makes cuBLASLt's plans if it has any. Finds on which
- * GPC the clusters of a launch run, by some short launches, if a kernel uses that (gpc in its label);
- * without prepare() such a kernel is some percent slower. Waits for its own launches. Call it before
- * the first capture or timed call, while the GPU does nothing else. */
+/* Loads all kernels for the current device, and makes cuBLASLt's plans if it has any. Finds on
+ * which GPC the clusters of a launch run, by some short launches, if a kernel uses that (gpc in its
+ * label); without prepare() such a kernel is some percent slower. Waits for its own launches. Call
+ * it before the first capture or timed call, while the GPU does nothing else. */
 hgemm_tuned_status hgemm_tuned_prepare(void);
 
 /* Bytes of workspace that gemm() needs for the problem on the current device; often 0. Only the
