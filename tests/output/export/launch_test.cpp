@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "tests/output/export/fixture.h"
@@ -49,6 +50,23 @@ TEST(Launch, MapsHaveTheBoxesThatTheKernelCopies) {
   EXPECT_EQ(wide[1].box_rows, 48);
   EXPECT_EQ(wide[3].box_cols, 32);
   EXPECT_EQ(wide[3].swizzle_bytes, 0);
+}
+
+TEST(Launch, NumberedClustersGetTheirNumbersAndKeepTheirOwnWithoutATable) {
+  const GemmProblem problem = export_shape(384, 256, 4096);
+  const Operands operands{at(0), at(256), at(512)};
+  const auto numbers_of = [&](const WorkspaceAddresses& workspace) {
+    ClusterNumbers numbers{};
+    std::ranges::copy(encoded(kStreamK, problem, operands, workspace).params.kernel.numbers,
+                      numbers.begin());
+    return numbers;
+  };
+  EXPECT_TRUE(is_numbered(kernel(kStreamK)));
+  EXPECT_FALSE(is_numbered(kernel(kWide)));
+  EXPECT_FALSE(is_numbered(kernel(kSwapAb)));
+  EXPECT_EQ(numbers_of({}), unnumbered());
+  const ClusterNumbers dealt_out = numbers_by_gpc({3, 1, 2, 3, 1, 2});
+  EXPECT_EQ(numbers_of({.numbers = &dealt_out}), dealt_out);
 }
 
 TEST(Launch, DIsMappedInItsOwnType) {
