@@ -3,10 +3,8 @@
 
 #include <cuda_runtime.h>
 
-#include <map>
 #include <mutex>
 #include <shared_mutex>
-#include <utility>
 
 #include "device/gpcs.cuh"
 #include "families/launch.h"
@@ -18,15 +16,16 @@ class ContextNumbers {
   /// For the launch of a kernel at a problem. `resident`: clusters that the GPU holds at once.
   cudaError_t find(const hgemm::Kernel& kernel, const hgemm::ProblemExtents& p, int resident) {
     if (!is_numbered(kernel)) return cudaSuccess;
-    const int ctas = grid_ctas(kernel, p, resident);
-    const std::lock_guard one_at_a_time(finding_);
-    if (of(kernel, ctas) != nullptr) return cudaSuccess;
+    const int size = cluster_size(kernel);
+    const int clusters = grid_ctas(kernel, p, resident) / size;
     void* noted = nullptr;
     cudaStream_t stream = nullptr;
     cudaError_t code = cudaMalloc(&noted, hgemm::gpcs::kMostCtas * sizeof(unsigned));
     if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    if (code == cudaSuccess)
-      code = find(key_of(kernel, ctas), static_cast<unsigned*>(noted), stream);
+    if (code == cudaSuccess) {
+      const std::unique_lock lock(mutex_);
+      code = hgemm::gpcs::learn(known_, size, clusters, static_cast<unsigned*>(noted), stream);
+    }
     if (stream != nullptr) cudaStreamDestroy(stream);
     cudaFree(noted);
     return code;
@@ -36,34 +35,10 @@ class ContextNumbers {
   const hgemm::ClusterNumbers* of(const hgemm::Kernel& kernel, int ctas) const {
     if (!is_numbered(kernel)) return nullptr;
     const std::shared_lock lock(mutex_);
-    const auto found = numbers_.find(key_of(kernel, ctas));
-    return found != numbers_.end() ? &found->second : nullptr;
+    return known_.of(cluster_size(kernel), ctas / cluster_size(kernel));
   }
 
  private:
-  using Key = std::pair<int, int>;  ///< CTAs of a cluster, clusters
-  static Key key_of(const hgemm::Kernel& kernel, int ctas) {
-    return {cluster_size(kernel), ctas / cluster_size(kernel)};
-  }
-
-  cudaError_t find(const Key& key, unsigned* noted, cudaStream_t stream) {
-    if (!has_gpcs_) {
-      const cudaError_t code = hgemm::gpcs::find_gpcs(noted, stream, gpcs_);
-      if (code != cudaSuccess) return code;
-      has_gpcs_ = true;
-    }
-    hgemm::ClusterNumbers numbers;
-    const cudaError_t code =
-        hgemm::gpcs::find_numbers(gpcs_, key.first, key.second, noted, stream, numbers);
-    if (code != cudaSuccess) return code;
-    const std::unique_lock lock(mutex_);
-    numbers_.emplace(key, numbers);
-    return cudaSuccess;
-  }
-
-  std::mutex finding_;
-  hgemm::Gpcs gpcs_;
-  bool has_gpcs_ = false;
   mutable std::shared_mutex mutex_;
-  std::map<Key, hgemm::ClusterNumbers> numbers_;
+  hgemm::KnownGpcs known_;  ///< entries stay where they are, so `of` may hand one out
 };

@@ -18,7 +18,8 @@ inline constexpr int kSmemBytes = 200 * 1024;
 inline constexpr int kStayClk = 20000;
 /// A GPC has up to 18 SMs. Large clusters join most of them, and small ones what large ones leave.
 inline constexpr int kClusterSizes[] = {16, 12, 10, 8, 6, 4, 2, 16, 12, 10, 8, 6, 4, 2};
-/// The first launch after a pause may be dealt out in another way than those that follow.
+/// Now and then one launch is dealt out in another way than the others (one of 20). The last
+/// counts.
 inline constexpr int kLaunches = 3;
 
 static __global__ void note_sm(unsigned* sms) {
@@ -107,6 +108,25 @@ inline cudaError_t find_numbers(const Gpcs& gpcs, int size, int clusters, unsign
     of_clusters.push_back(static_cast<int>(gpcs.of(sms[i])));
   }
   numbers = numbers_by_gpc(of_clusters);
+  return cudaSuccess;
+}
+
+/// Finds out the numbers for such a launch, unless they are known. `noted`: device memory of
+/// kMostCtas words. Waits for the stream.
+inline cudaError_t learn(KnownGpcs& known, int size, int clusters, unsigned* noted,
+                         cudaStream_t stream) {
+  if (known.of(size, clusters) != nullptr) return cudaSuccess;
+  if (!known.gpcs) {
+    Gpcs gpcs;
+    if (const auto code = find_gpcs(noted, stream, gpcs); code != cudaSuccess) return code;
+    known.gpcs = std::move(gpcs);
+  }
+  ClusterNumbers numbers;
+  if (const auto code = find_numbers(*known.gpcs, size, clusters, noted, stream, numbers);
+      code != cudaSuccess) {
+    return code;
+  }
+  known.numbers.emplace(std::pair{size, clusters}, numbers);
   return cudaSuccess;
 }
 

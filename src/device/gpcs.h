@@ -1,9 +1,6 @@
 // Which clusters of a launch run on the same GPC of the current device.
 #pragma once
 
-#include <map>
-#include <utility>
-
 #include "families/gpcs.h"
 
 namespace hgemm {
@@ -15,8 +12,7 @@ class GpcNumbers {
   const ClusterNumbers& of(int size, int clusters);
 
  private:
-  Gpcs gpcs_;
-  std::map<std::pair<int, int>, ClusterNumbers> numbers_;  ///< by size and clusters
+  KnownGpcs known_;
 };
 
 }  // namespace hgemm

@@ -340,8 +340,6 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
       [&]<class KernelType>(const KernelType& k) {
         using F = Family<typename KernelType::Config>;
         const GemmKind& kind = k.gemm;
-        bool numbered = false;
-        if constexpr (requires { k.gpc; }) numbered = k.gpc;
         return fmt::format(
             R"(inline constexpr hgemm::{} {}{{
   hgemm::{}{{
@@ -362,7 +360,7 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
             F::kKernelType, constant, F::kConfigType, initialisers(config_part(k)),
             static_cast<int>(kind.input), static_cast<int>(kind.output), kind.m, kind.n, kind.k,
             linkage, launch_attributes(kernel), kernel_name(kernel),
-            numbered ? "NumberedParams" : "KernelParams", F::kFunction, constant);
+            is_numbered(kernel) ? "NumberedParams" : "KernelParams", F::kFunction, constant);
       },
       kernel);
   if (!packs(kernel)) return text;

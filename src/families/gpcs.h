@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/common/params.h"
@@ -59,6 +62,18 @@ class Gpcs {
     std::iota(parents_.begin() + static_cast<std::ptrdiff_t>(before), parents_.end(), before);
   }
   std::vector<std::size_t> parents_;
+};
+
+/// What was found out about a device.
+struct KnownGpcs {
+  std::optional<Gpcs> gpcs;
+  std::map<std::pair<int, int>, ClusterNumbers> numbers;  ///< by CTAs of a cluster and clusters
+
+  /// Null if it was not found out for launches of so many clusters of `size` CTAs.
+  const ClusterNumbers* of(int size, int clusters) const {
+    const auto found = numbers.find({size, clusters});
+    return found != numbers.end() ? &found->second : nullptr;
+  }
 };
 
 }  // namespace hgemm

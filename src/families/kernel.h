@@ -39,6 +39,15 @@ inline bool packs(const Kernel& kernel) {
 inline bool uses_pdl(const Kernel& kernel) {
   return std::visit([](const auto& k) { return k.pdl; }, kernel);
 }
+/// Whether its clusters are numbered by their GPC: it then takes NumberedParams.
+inline bool is_numbered(const Kernel& kernel) {
+  return std::visit(
+      [](const auto& k) {
+        if constexpr (requires { k.gpc; }) return k.gpc;
+        return false;
+      },
+      kernel);
+}
 inline GemmKind kind_of(const Kernel& kernel) {
   return std::visit([](const auto& k) { return k.gemm; }, kernel);
 }

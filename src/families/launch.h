@@ -49,16 +49,6 @@ inline bool waits_in_memory(const Kernel& kernel) {
   return std::visit([](const auto& k) { return waits_in_memory(k); }, kernel);
 }
 
-/// Whether its clusters are numbered by their GPC.
-inline bool is_numbered(const Kernel& kernel) {
-  return std::visit(
-      [](const auto& k) {
-        if constexpr (requires { k.gpc; }) return k.gpc;
-        return false;
-      },
-      kernel);
-}
-
 /// Attributes of a launch, which must live as long as the launch's config.
 struct LaunchAttributes {
   cudaLaunchAttribute values[3];
