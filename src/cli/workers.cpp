@@ -30,7 +30,7 @@ int run_launch(const std::string& problem_text, const std::string& label) {
     });
   }
   const Gpu device = open_device();
-  launch_for_profiler(request, cubin, {device, nullptr, nullptr});
+  launch_for_profiler(request, cubin, {device, nullptr, nullptr, Stream()});
   return 0;
 }
 

@@ -91,13 +91,21 @@
 //
 // EFFORT. A user with one minute for 25 shapes cannot wait three seconds for each to settle. At
 // brief effort all the times above are shorter (kBrief), and a race has fewer rounds
-// (search/referee.h). Races of full effort judge its results (results/h200/, `hgemm-tune replay`).
-// The length of each sample is on record: its launches times their time.
+// (search/referee.h). At the own pace it has one visit of each finalist, as long as its time
+// allows, and settles for as much longer. With less than kOwnVisits the final is rested: where the
+// clock still swings, ratios from short windows were up to 20 % off (H100, 2026-11-26), while
+// rested ones are within 1 % at large shapes and 3 % at few rows (results/h200/best.md). Races of
+// full effort judge its results (results/h200/, `hgemm-tune replay`). The length of each sample is
+// on record: its launches times their time.
 //
-// ONE STREAM. The process never runs kernels on two streams at the same time. After it has done so
-// once, each launch starts 0.35 us later after the one before, for our kernels and cuBLAS's alike
-// (H200, driver 580; results/h200/export/two-streams.md). Memory is cleared on the default stream
-// only while the other stream is idle.
+// LAUNCHES FAST. The GPU has two modes, in one of which each launch starts 0.2 to 0.35 us later
+// than in the other, and calls of some library algorithms take 1.0 us more. An empty kernel before
+// every sample keeps it in the faster one (device/launch_mode.h), so that all candidates are timed
+// in the same.
+//
+// ONE STREAM. The process never runs kernels on two streams at the same time: that, too, ends the
+// fast mode (results/h200/export/two-streams.md). Memory is cleared on the default stream only
+// while the other stream is idle.
 //
 // A candidate is timed only after it was verified at this problem (device/problem_data.h).
 #pragma once
@@ -135,8 +143,8 @@ inline constexpr Windows kFull{.sample_us = 2000,
                                .calls = 25};
 inline constexpr Windows kBrief{.sample_us = 1000,
                                 .rest_ms = 2.5,
-                                .lead_in_ms = 50,
-                                .own_sample_ms = 6,
+                                .lead_in_ms = 100,
+                                .own_sample_ms = 12,
                                 .own_samples = 6,
                                 .settle_long_ms = 100,
                                 .settle_short_ms = 100,
@@ -145,6 +153,16 @@ inline constexpr Windows kBrief{.sample_us = 1000,
                                 .settle_rested_limit_ms = 0,
                                 .resume_ms = 20,
                                 .calls = 9};
+
+/// The least visits with which a brief race may have a final at the own pace.
+inline constexpr int kOwnVisits = 5;
+/// The windows of a brief race with time for so many visits.
+constexpr Windows brief(int visits) {
+  Windows windows = kBrief;
+  windows.own_sample_ms *= visits;
+  windows.settle_long_ms *= visits;
+  return windows;
+}
 
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
 /// FLOP per byte; problems with M >= 64 exceed it

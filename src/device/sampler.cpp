@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/statistics.h"
+#include "device/launch_mode.h"
 #include "device/protocol.h"
 #include "device/window.h"
 
@@ -43,6 +44,7 @@ double Sampler::estimate_us(const Candidate& candidate) const {
   Event start;
   Event end;
   const auto time_us = [&](const auto& enqueue) {
+    keep_launches_fast(stream_);
     start.record(stream_);
     enqueue();
     end.record(stream_);
@@ -107,7 +109,7 @@ Measurer::Settled Sampler::settle_at_full_load() {
   double spent_ms = 0;
   double previous_mhz = 0;
   bool capped = false;
-  while (spent_ms < windows().settle_limit_ms) {
+  while (spent_ms < std::max(least_ms, windows().settle_limit_ms)) {
     const std::vector<Sample> window = load(windows().settle_window_ms);
     const auto count = static_cast<double>(window.size());
     double mhz = 0;
@@ -211,6 +213,7 @@ std::vector<Sample> Sampler::run_own(const Timed& timed) {
   };
   Event& start = starts_.front();  // the first sample's events, which are free until that sample
   Event& end = ends_.front();
+  keep_launches_fast(stream_);
   replay(lead_in.before);
   start.record(stream_);
   replay(lead_in.timed);
@@ -262,6 +265,7 @@ Sample Sampler::run_single(const Timed& timed) {
                       timed.label, Gate::kLimitMs));
     }
     std::this_thread::sleep_for(Milliseconds(rest_ms - ms_since(idle_since_)));
+    keep_launches_fast(stream_);
     gate_->close(stream_);
     stamps_->record(0, stream_);
     starts_.front().record(stream_);
@@ -291,6 +295,7 @@ void Sampler::reserve_slots(std::size_t count) {
 
 void Sampler::enqueue(const Timed& timed, int replays, std::size_t slot) {
   const int stamp = 2 * static_cast<int>(slot);
+  keep_launches_fast(stream_);
   stamps_->record(stamp, stream_);
   starts_[slot].record(stream_);
   for (int i = 0; i < replays; ++i) timed.replay.launch(stream_);
@@ -326,6 +331,7 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
 
   const int replays = replays_in(kChunkMs, candidate.replay_ms());
   std::vector<Event> boundaries(1);  // between chunks
+  keep_launches_fast(stream_);
   boundaries.front().record(stream_);
   const auto add_chunk = [&] {
     for (int i = 0; i < replays; ++i) candidate.replay.launch(stream_);

@@ -42,9 +42,10 @@ Verdict Session::verdict_of(const Enqueue& enqueue, int roundings) {
   return data_.verify(stream_, roundings);
 }
 
-Session::Session(const GemmProblem& problem, const Opening& opening, const Gpu& device,
-                 const Nvml* nvml, OnStep on_step, const PeersInRace& peers)
-    : data_(problem, opening.seed, device, stream_),
+Session::Session(const Stream& stream, const GemmProblem& problem, const Opening& opening,
+                 const Gpu& device, const Nvml* nvml, OnStep on_step, const PeersInRace& peers)
+    : stream_(stream),
+      data_(problem, opening.seed, device, stream_),
       sampler_(stream_, work_of(opening), device, nvml, std::move(on_step)) {
   const std::set<std::string>& without = opening.without;
   opened_.timing.cold = data_.cold();
@@ -61,8 +62,10 @@ Session::Session(const GemmProblem& problem, const Opening& opening, const Gpu& 
 }
 
 Sampler::Work Session::work_of(const Opening& opening) const {
-  Sampler::Work work{
-      .sets = data_.sets(), .light = is_light(data_.problem()), .effort = opening.effort};
+  Sampler::Work work{.sets = data_.sets(),
+                     .light = is_light(data_.problem()),
+                     .effort = opening.effort,
+                     .visits = opening.visits};
   if (opening.regime == Regime::kChain) {
     work.before = [this](int set, cudaStream_t stream) { data_.touch_input(set, stream); };
     work.after = [this](int set, cudaStream_t stream) { data_.touch_output(set, stream); };

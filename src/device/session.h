@@ -28,10 +28,11 @@ struct PeersInRace {
 /// calls() throw std::invalid_argument for a label that is not prepared.
 class Session {
  public:
-  /// Prepares all baselines, except those left out; those of peers come last. Without `nvml`,
-  /// samples have no power, temperature and events.
-  Session(const GemmProblem& problem, const Opening& opening, const Gpu& device,
-          const Nvml* nvml = nullptr, OnStep on_step = nullptr, const PeersInRace& peers = {});
+  /// Prepares all baselines, except those left out; those of peers come last. `stream` must outlive
+  /// this object. Without `nvml`, samples have no power, temperature and events.
+  Session(const Stream& stream, const GemmProblem& problem, const Opening& opening,
+          const Gpu& device, const Nvml* nvml = nullptr, OnStep on_step = nullptr,
+          const PeersInRace& peers = {});
   Session(const Session&) = delete;  // candidates hold references to the data
   Session& operator=(const Session&) = delete;
 
@@ -62,7 +63,7 @@ class Session {
   /// Runs it once on poisoned output, compares the output, and adds it to the sampler.
   Prepared check_candidate(const std::string& label, std::unique_ptr<Candidate> candidate);
 
-  Stream stream_;
+  const Stream& stream_;
   ProblemData data_;
   WorkspacePool workspaces_;  ///< shared, because one candidate runs at a time
   Sampler sampler_;

@@ -16,6 +16,7 @@ struct Bench {
   const Gpu& device;
   const Nvml* nvml;  ///< nullptr if NVML is not available
   const OnStep& on_step;
+  const Stream& stream;  ///< the process's only one ("ONE STREAM" in device/protocol.h)
 };
 
 /// Carries out one study request in this process. Throws CudaError for a failure that may have

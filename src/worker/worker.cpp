@@ -26,6 +26,7 @@ class Server {
     if (call == call::kGpus) return visible_gpus();
     if (!device_) {
       device_ = open_device();
+      stream_.emplace();
       nvml_ = Nvml::open(device_->pci_bus_id);
       if (nvml_) nvml_->bind_to_near_cpus();
     }
@@ -68,9 +69,9 @@ class Server {
   json open(const json& request) {
     session_.reset();  // frees its memory before the next session asks how much is free
     const auto peers = request.at("peers").get<std::vector<Peer>>();
-    session_.emplace(request.at("problem").get<GemmProblem>(), request.at("opening").get<Opening>(),
-                     *device_, nvml_ ? &*nvml_ : nullptr, on_step_,
-                     PeersInRace{peers, &loaded_peers_});
+    session_.emplace(*stream_, request.at("problem").get<GemmProblem>(),
+                     request.at("opening").get<Opening>(), *device_, nvml_ ? &*nvml_ : nullptr,
+                     on_step_, PeersInRace{peers, &loaded_peers_});
     const Measurer::Opened& opened = session_->opened();
     return {
         {"baselines", opened.baselines}, {"prepared", opened.prepared}, {"timing", opened.timing}};
@@ -80,7 +81,7 @@ class Server {
     const auto what = request.at("request").get<StudyRequest>();
     return carried_out(what, [&] {
       return run_study_(what, request.at("cubins").get<Cubins>(),
-                        {*device_, nvml_ ? &*nvml_ : nullptr, on_step_});
+                        {*device_, nvml_ ? &*nvml_ : nullptr, on_step_, *stream_});
     });
   }
   /// The kernel of a label at the open problem.
@@ -98,7 +99,8 @@ class Server {
   };
   std::optional<Gpu> device_;
   std::optional<Nvml> nvml_;
-  LoadedPeers loaded_peers_;  ///< outlives the session
+  std::optional<Stream> stream_;  ///< for all sessions and studies
+  LoadedPeers loaded_peers_;      ///< outlives the session
   std::optional<Session> session_;
 };
 

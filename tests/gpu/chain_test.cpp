@@ -66,7 +66,7 @@ class ChainTest : public GpuTest {
     }
     return cubins;
   }
-  Bench bench() const { return {*device_, nullptr, on_step_}; }
+  Bench bench() { return {*device_, nullptr, on_step_, stream()}; }
 
   const OnStep on_step_ = nullptr;
 };

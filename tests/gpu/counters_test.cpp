@@ -42,7 +42,7 @@ class CountersTest : public GpuTest {
     request.kind = kCountersStudy;
     request.label = label;
     request.problem = kShape;
-    Study study = run_counters(request, cubin, {*device_, nullptr, silent});
+    Study study = run_counters(request, cubin, {*device_, nullptr, silent, stream()});
     EXPECT_EQ(study.status, Status::kOk) << label << ": " << study.message;
     for (const Figure& figure : study.figures) {
       std::cout << "  " << label.substr(0, 12) << ' ' << figure.metric << " = " << figure.value

@@ -75,7 +75,6 @@ class DataKindsTest : public GpuTest {
     return of;
   }
 
-  const Stream stream_;
   const test::TemporaryFolder folder_;
 };
 
@@ -84,7 +83,7 @@ const char* const kKinds[] = {"normal", "uniform", "integers", "zeros", "sparse"
 TEST_F(DataKindsTest, HaveACheckSetThatIsNotTimed) {
   for (const std::string word : kKinds) {
     SCOPED_TRACE(word);
-    const ProblemData data(problem_of(word), 5, without_rotation(), stream_);
+    const ProblemData data(problem_of(word), 5, without_rotation(), stream());
     const bool is_normal = word == "normal";
     EXPECT_EQ(data.launchable_sets(), data.sets() + (is_normal ? 0 : 1));
     EXPECT_EQ(data.check_set(), is_normal ? 0 : data.sets());
@@ -99,7 +98,7 @@ TEST_F(DataKindsTest, HaveTheirStatistics) {
   const auto count = static_cast<double>(kShape.m * kShape.k);
   const double tolerance = 5 / std::sqrt(count);
   const auto a_of = [&](const std::string& word) {
-    const ProblemData data(problem_of(word), 5, without_rotation(), stream_);
+    const ProblemData data(problem_of(word), 5, without_rotation(), stream());
     return read(data.operands(0).a, kShape.m * kShape.k);
   };
   const Statistics uniform = statistics(a_of("uniform"));
@@ -125,7 +124,7 @@ TEST_F(DataKindsTest, HaveTheirStatistics) {
 }
 
 TEST_F(DataKindsTest, OfBAreScaledByPowersOfTwo) {
-  const ProblemData data(problem_of("integers"), 5, without_rotation(), stream_);
+  const ProblemData data(problem_of("integers"), 5, without_rotation(), stream());
   for (const float value : read(data.operands(0).b, kShape.n * kShape.k)) {
     ASSERT_EQ(value * 32, std::round(value * 32)) << "K is 1024";
     ASSERT_LE(std::abs(value * 32), 4.0f);
@@ -135,7 +134,7 @@ TEST_F(DataKindsTest, OfBAreScaledByPowersOfTwo) {
 TEST_F(DataKindsTest, RepeatTheTensorOfAFileInEveryRow) {
   GemmProblem problem = problem_of("file");
   problem.lda = 1032;
-  const ProblemData data(problem, 5, without_rotation(), stream_);
+  const ProblemData data(problem, 5, without_rotation(), stream());
   const float tensor[] = {3, -1, 0.5f, 0, -2, 7, 1};
   // The root mean square is 3.04: A is divided by 4 and B by 128.
   const std::vector<float> a = read(data.operands(0).a, problem.m * problem.lda);
@@ -153,7 +152,7 @@ TEST_F(DataKindsTest, RepeatTheTensorOfAFileInEveryRow) {
 TEST_F(DataKindsTest, AreRefusedIfNothingSaysWhereTheFileIs) {
   const auto why = [&](const GemmProblem& problem) -> std::string {
     try {
-      const ProblemData data(problem, 5, without_rotation(), stream_);
+      const ProblemData data(problem, 5, without_rotation(), stream());
     } catch (const InputError& error) {
       return error.what();
     }
@@ -173,7 +172,7 @@ TEST_F(DataKindsTest, VerifyARightKernelAndCatchAWrongOne) {
   ASSERT_EQ(wrong.status, Status::kOk) << wrong.message;
   for (const std::string word : kKinds) {
     SCOPED_TRACE(word);
-    Session session(problem_of(word), {.seed = 11}, *device_);
+    Session session(stream(), problem_of(word), {.seed = 11}, *device_);
     for (const Prepared& baseline : session.opened().prepared) {
       EXPECT_EQ(baseline.status, Status::kOk) << baseline.message;
     }

@@ -340,7 +340,7 @@ TEST_F(KernelTest, WhatTheDriverRefusesIsALaunchFailure) {
   const Build unfit = compile_edited(too_large, "common/types.h", "smem_bytes_per_cta = 232448",
                                      "smem_bytes_per_cta = 999999");
   ASSERT_EQ(unfit.status, Status::kOk) << unfit.message;
-  Session session(problem, {.seed = 1}, without_rotation());
+  Session session(stream(), problem, {.seed = 1}, without_rotation());
   const Prepared refused = session.prepare(unfit.facts.name, too_large, unfit.cubin);
   EXPECT_EQ(refused.status, Status::kLaunchFailed);
   EXPECT_NE(refused.message.find("shared memory"), std::string::npos) << refused.message;

@@ -129,7 +129,7 @@ TEST_F(LadderCore, Fp32PoisonAndGuardsAreSeen) {
 
 // The one baseline is SGEMM; it would not pass as TF32.
 TEST_F(LadderCore, Fp32BaselineIsSgemmOnCudaCores) {
-  const Session session(of_type(DataType::kFp32, 1024, 1024, 1024), {.seed = 5},
+  const Session session(stream(), of_type(DataType::kFp32, 1024, 1024, 1024), {.seed = 5},
                         without_rotation());
   ASSERT_EQ(session.opened().baselines, std::vector<std::string>{std::string(kCublasLabel)});
   EXPECT_EQ(session.opened().prepared.front().status, Status::kOk)

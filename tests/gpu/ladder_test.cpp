@@ -61,7 +61,7 @@ class LadderTest : public GpuTest {
     return *std::ranges::find(steps.rbegin(), steps.rend(), false, &Built::probe);
   }
 
-  Bench bench() const { return {*device_, nullptr, on_step_}; }
+  Bench bench() { return {*device_, nullptr, on_step_, stream()}; }
 
   int checked_ = 0;
   const OnStep on_step_ = nullptr;

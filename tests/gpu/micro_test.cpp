@@ -29,7 +29,8 @@ class Micro : public testing::GpuTest {
       StudyRequest request;
       request.kind = kMicroStudy;
       request.label = label;
-      studies[label] = run_micro(request, cubins.at(label), {*device_, nullptr, OnStep{}});
+      studies[label] =
+          run_micro(request, cubins.at(label), {*device_, nullptr, OnStep{}, stream()});
       EXPECT_EQ(studies[label].status, Status::kOk) << label << ": " << studies[label].message;
     }
     return studies;

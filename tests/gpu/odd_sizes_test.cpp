@@ -68,7 +68,6 @@ class OddSizesTest : public GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (!device_) return;
-    stream_.emplace();
     const auto count =
         static_cast<std::size_t>(kMostExtent * (kMostExtent + kMostPadding) + kMostOffset);
     const auto guarded = count + 2 * kGuardRows * (kMostExtent + kMostPadding);
@@ -93,26 +92,25 @@ class OddSizesTest : public GpuTest {
     auto* const a = const_cast<void*>(at.a);
     auto* const b = const_cast<void*>(at.b);
     const auto sigma = static_cast<float>(1 / std::sqrt(static_cast<double>(problem.k)));
-    fill_normal(a, problem.m * problem.lda, problem.a_type, 1.0f, seed, 0, stream_->get());
-    fill_normal(b, problem.n * problem.ldb, problem.b_type, sigma, seed, 1, stream_->get());
-    poison_padding(a, problem.m, problem.k, problem.lda, problem.a_type, stream_->get());
-    poison_padding(b, problem.n, problem.k, problem.ldb, problem.b_type, stream_->get());
-    check(cudaMemsetAsync(d_.data(), kPoisonByte, d_.bytes(), stream_->get()), "poisoning");
+    fill_normal(a, problem.m * problem.lda, problem.a_type, 1.0f, seed, 0, stream().get());
+    fill_normal(b, problem.n * problem.ldb, problem.b_type, sigma, seed, 1, stream().get());
+    poison_padding(a, problem.m, problem.k, problem.lda, problem.a_type, stream().get());
+    poison_padding(b, problem.n, problem.k, problem.ldb, problem.b_type, stream().get());
+    check(cudaMemsetAsync(d_.data(), kPoisonByte, d_.bytes(), stream().get()), "poisoning");
     multiply_reference(reference_.as<float>(), a, b, problem.a_type, problem.extents(),
-                       stream_->get());
+                       stream().get());
 
     const int ctas = loaded.grid_ctas(problem);
     const Workspace workspace = loaded.make_workspace(problem, ctas);
-    loaded.launch(make_params(kernel, problem, at, workspace), ctas, stream_->get());
+    loaded.launch(make_params(kernel, problem, at, workspace), ctas, stream().get());
     const Verdict verdict =
-        judge_output(at.d, reference_, problem, kGuardRows, 1, result_, *stream_);
+        judge_output(at.d, reference_, problem, kGuardRows, 1, result_, stream());
     if (verdict.correct) return {};
     return fmt::format("{} at {}, first elements {}, {}, {} past a unit: {}", build_name(kernel),
                        to_string(problem), draw.a_offset, draw.b_offset, draw.d_offset,
                        verdict.message);
   }
 
-  std::optional<Stream> stream_;  ///< none without a GPU
   DeviceMemory a_, b_, d_, reference_, result_;
 };
 

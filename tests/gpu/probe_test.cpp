@@ -24,7 +24,7 @@ class ProbeTest : public GpuTest {
     request.timeline = true;
     const Gpu device = without_rotation();
     const OnStep on_step;
-    Study study = run_probe(request, build.cubin, {device, nullptr, on_step});
+    Study study = run_probe(request, build.cubin, {device, nullptr, on_step, stream()});
     EXPECT_EQ(study.status, Status::kOk) << request.label << ": " << study.message;
     return study;
   }

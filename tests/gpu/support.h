@@ -127,7 +127,16 @@ class GpuTest : public ::testing::Test {
     return device;
   }
 
+  /// Made when it is first asked for: a test that resets the device must not have one.
+  const Stream& stream() {
+    if (!stream_) stream_.emplace();
+    return *stream_;
+  }
+
   std::optional<Gpu> device_;
+
+ private:
+  std::optional<Stream> stream_;
 };
 
 }  // namespace hgemm::testing

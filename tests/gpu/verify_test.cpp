@@ -139,7 +139,7 @@ TEST_P(BrokenKernels, AreCaught) {
   const Build build = compile_edited(kernel, broken.file, broken.text, broken.replacement);
   ASSERT_EQ(build.status, Status::kOk) << build.message;
 
-  Session session(problem, {.seed = 11}, without_rotation());
+  Session session(stream(), problem, {.seed = 11}, without_rotation());
   const Prepared prepared = session.prepare(label(broken.config), kernel, build.cubin);
   EXPECT_EQ(prepared.status, Status::kWrongResult) << prepared.message;
   EXPECT_FALSE(prepared.message.empty());

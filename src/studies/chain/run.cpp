@@ -106,6 +106,7 @@ class Measurement {
   Measurement(const StudyRequest& request, const Bench& bench)
       : request_(request),
         bench_(bench),
+        stream_(bench.stream),
         links_(links_of(request.parts)),
         problems_(problems_of(links_, request.label)),
         data_(problems_, request.seed, bench.device, stream_),
@@ -201,7 +202,7 @@ class Measurement {
 
   const StudyRequest& request_;
   const Bench& bench_;
-  Stream stream_;
+  const Stream& stream_;
   std::vector<ChainLink> links_;
   std::vector<GemmProblem> problems_;
   ChainData data_;

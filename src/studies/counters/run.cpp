@@ -38,6 +38,7 @@ class Counting {
       : bench_(bench),
         label_(request.label),
         problem_(request.problem.value()),
+        stream_(bench.stream),
         data_(problem_, request.seed, bench.device, stream_) {
     announce("loading", 0);
     candidate_ = make_candidate(label_, cubin, data_);
@@ -132,7 +133,7 @@ class Counting {
   const Bench& bench_;
   std::string label_;
   GemmProblem problem_;
-  Stream stream_;
+  const Stream& stream_;
   ProblemData data_;
   std::unique_ptr<Candidate> candidate_;
 };

@@ -241,8 +241,8 @@ Study run_ladder(const StudyRequest& request, const Cubin& cubin, const Bench& b
   }
   std::set<std::string> without;
   for (int i = 0; i < kLtAlgorithms; ++i) without.insert(fmt::format("{}{}", kCublasLtPrefix, i));
-  Session session(problem, {.seed = request.seed, .without = without}, bench.device, bench.nvml,
-                  bench.on_step);
+  Session session(bench.stream, problem, {.seed = request.seed, .without = without}, bench.device,
+                  bench.nvml, bench.on_step);
   const Prepared& cublas = session.opened().prepared.at(0);
   if (cublas.status != Status::kOk) {
     throw Error(fmt::format("{} failed: {}", kCublasLabel, cublas.message));
@@ -284,7 +284,7 @@ Study run_ladder_probe(const StudyRequest& request, const Cubin& cubin, const Be
   const auto announce = [&](const char* doing) {
     if (bench.on_step) bench.on_step({doing, request.label, true, 0});
   };
-  const Stream stream;
+  const Stream& stream = bench.stream;
   announce("making inputs");
   const ProblemData data(problem, request.seed, bench.device, stream);
   announce("the first launch");

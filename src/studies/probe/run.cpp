@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "device/candidate.h"
 #include "device/clock_stamp.h"
+#include "device/launch_mode.h"
 #include "device/protocol.h"
 #include "families/family.h"
 #include "studies/probe/launch.h"
@@ -78,6 +79,7 @@ class ProbeBench {
       : request_(request),
         bench_(bench),
         config_(std::get<TiledConfig>(parse_label(request.label))),
+        stream_(bench.stream),
         data_(*request.problem, request.seed, bench.device, stream_),
         probed_(config_, cubin, data_),
         plain_(make_kernel_candidate(plain_kernel(), cubin, data_)),
@@ -161,6 +163,7 @@ class ProbeBench {
   }
 
   double time_us(const Graph& graph) {
+    keep_launches_fast(stream_);
     start_.record(stream_);
     graph.launch(stream_);
     end_.record(stream_);
@@ -172,6 +175,7 @@ class ProbeBench {
   double cycles_of(const Replay& replay) {
     rest(replay);
     stamps_.clear(stream_);
+    keep_launches_fast(stream_);
     stamps_.record(0, stream_);
     start_.record(stream_);
     replay.graph.launch(stream_);
@@ -185,6 +189,7 @@ class ProbeBench {
   /// nor its clock is cold. It reads the input set that was unused for the longest time.
   ProbeLaunch watch(const Replay& lead_in) {
     rest(lead_in);
+    keep_launches_fast(stream_);
     lead_in.graph.launch(stream_);
     probed_.clear(stream_);
     probed_.launch(0, stream_.get());
@@ -205,7 +210,7 @@ class ProbeBench {
   const StudyRequest& request_;
   const Bench& bench_;
   TiledConfig config_;
-  Stream stream_;
+  const Stream& stream_;
   ProblemData data_;
   ProbedKernel probed_;
   std::unique_ptr<Candidate> plain_;
