@@ -102,8 +102,9 @@ std::string brief_note(const BestBlock& block) {
   if (count == 0) return "";
   return fmt::format(
       "{} of {} were measured in brief, within a time budget: good enough to choose by, but before "
-      "the clock had settled, so that times and ratios may be some percent off those of `--budget "
-      "all` or a share.\n",
+      "the clock had settled. Ratios may be some percent off those of `--budget all` or a share, "
+      "and "
+      "sustained times of large shapes up to a fifth too short.\n",
       count, block.rows.size());
 }
 

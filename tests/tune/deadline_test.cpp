@@ -1,4 +1,5 @@
 // What a tune does with a time that it is given.
+#include <algorithm>
 #include <utility>
 
 #include "support.h"
@@ -7,7 +8,10 @@ namespace hgemm {
 namespace {
 
 using testing::Each;
+using testing::ElementsAre;
+using testing::Ge;
 using testing::IsEmpty;
+using testing::Lt;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -53,6 +57,31 @@ TEST_F(Deadline, AFinalThatTakesLongerThanItsTimeEndsWithEnoughRoundsForAnInterv
   FakeMeasurer gpu;
   EXPECT_EQ(run(hasty, gpu), 8);
   EXPECT_THAT(rounds_of(trial(kLight, listener_.leaders.back())), SizeIs(6)) << "60 were planned";
+}
+
+TEST_F(Deadline, AFinalIsAfterRestsIfThereIsNoTimeForALargeShapeToSettle) {
+  TunePlan hasty = plan({kLarge}, configs(8));
+  hasty.policy = {};
+  hasty.search = within(1);
+  FakeMeasurer gpu;
+  gpu.own_samples = 6;
+  EXPECT_EQ(run(hasty, gpu), 8);
+  EXPECT_THAT(gpu.visits, ElementsAre(Lt(5)));
+  EXPECT_THAT(gpu.paces, Each(Pace::kRested));
+}
+
+TEST_F(Deadline, TheWinnerAtALargeShapeMeetsTheLibrariesInOneLongVisit) {
+  TunePlan hasty = plan({kLarge}, configs(8));
+  hasty.policy = {};
+  hasty.search = within(4);
+  FakeMeasurer gpu;
+  gpu.own_samples = 6;
+  ASSERT_EQ(run(hasty, gpu), 8);
+  ASSERT_THAT(gpu.efforts, ElementsAre(Effort::kBrief));
+  EXPECT_THAT(gpu.visits, ElementsAre(Ge(5)));
+  EXPECT_EQ(std::ranges::count(gpu.paces, Pace::kOwn), 1);
+  EXPECT_EQ(gpu.paces.back(), Pace::kOwn);
+  EXPECT_THAT(gpu.asked.back(), SizeIs(3)) << "one config, cublas and the better algorithm";
 }
 
 TEST_F(Deadline, AnHourIsSpentOnAllOfThem) {

@@ -97,6 +97,18 @@ TEST(TimePlan, PartsFollowOneAnotherAndTogetherAreTheRace) {
   }
 }
 
+TEST(TimePlan, ABriefRaceSettlesOnlyForWindowsThatAreLong) {
+  const RaceToCome& prefill = kRaces[0];
+  const auto final_of = [&](int visits) {
+    return parts_of(prefill, {.effort = Effort::kBrief, .configs = 40, .visits = visits});
+  };
+  EXPECT_EQ(final_of(4).final_rounds, 24) << "after rests";
+  EXPECT_EQ(final_of(5).final_rounds, 6) << "one visit at the own pace";
+  EXPECT_GT(final_of(5).final_s, 3 * final_of(4).final_s);
+  EXPECT_GT(final_of(10).final_s, final_of(5).final_s);
+  EXPECT_EQ(final_of(10).final_rounds, 6);
+}
+
 TEST(TimePlan, WhatWasNotPredictedIsGuessed) {
   for (RaceToCome race : {kRaces[0], kRaces[4]}) {
     const double predicted_s = duration_s(race, {.configs = 1000});
