@@ -8,10 +8,11 @@
 // power cap, and its clock then depends on the work before. So each candidate runs alone for
 // kLeadInMs there, and is then timed for kOwnMs.
 //
-// All timed kernels, and all kernels before them, run on one stream, as in hgemm-tune. Once a
-// process has had kernels on two streams at the same time, each of its kernels starts 0.35 us later
-// after the previous one, cuBLAS's kernels too (H200, driver 580;
-// results/h200/export/two-streams.md).
+// All timed kernels, and all kernels before them, run on one stream, and each sample follows empty
+// kernels with PDL, as in hgemm-tune. Once a process has had kernels on two streams at the same
+// time, or six launches without PDL, each of its kernels starts 0.2 to 0.35 us later after the
+// previous one, cuBLAS's kernels too (results/h200/export/two-streams.md,
+// results/h100-80gb-hbm3/launch-modes.md).
 //
 // example [--shape MxNxK[.fp16][.dfp32]]... [--rest MS] [--checks-first]
 //   --shape         only this tuned shape; several are measured in the given order
@@ -40,6 +41,23 @@ constexpr int kSharedRounds = 60;
 constexpr double kLeadInMs = 100, kOwnMs = 300;
 constexpr int kOwnRounds = 5;
 constexpr double kLightLoad = 40;  // FLOP per byte: above it the GPU may reach its power cap
+
+__global__ void empty_kernel() {}
+
+/// Launches with PDL keep later launches fast, if they are as many as those without, such as the
+/// two of a sample's clock stamps.
+void keep_launches_fast(cudaStream_t stream) {
+  cudaLaunchAttribute pdl{};
+  pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  pdl.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(32);
+  config.stream = stream;
+  config.attrs = &pdl;
+  config.numAttrs = 1;
+  for (int i = 0; i < 4; ++i) check(cudaLaunchKernelEx(&config, empty_kernel), "an empty kernel");
+}
 
 struct Stopwatch {
   cudaEvent_t start, stop;
@@ -141,6 +159,7 @@ void time_in_turns(cudaStream_t stream, bool heavy, Candidate* candidates[2],
     const int first = static_cast<int>(random() % 2);
     for (const int which : {first, 1 - first}) {
       const Candidate& candidate = *candidates[which];
+      keep_launches_fast(stream);
       if (heavy) candidate.replay_for(stream, kLeadInMs);
       const int sample = static_cast<int>(order.size());
       const Stopwatch& watch = watches[order.size()];
