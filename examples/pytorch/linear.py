@@ -202,6 +202,7 @@ def main() -> int:
 
 if __name__ == "__main__":
     # Uses one stream, because once kernels have run on two at the same time, every later launch of
-    # the process takes longer, also those of PyTorch (examples/cmake/main.cu).
+    # the process takes longer, also those of PyTorch (examples/cmake/main.cu). The same is true
+    # after six launches without PDL, which this example does not undo.
     with torch.cuda.stream(torch.cuda.Stream()):
         sys.exit(main())

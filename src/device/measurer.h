@@ -25,7 +25,6 @@ struct Opening {
   std::uint64_t seed = 0;              ///< of the inputs
   std::set<std::string> without = {};  ///< baselines that are neither launched nor listed
   Effort effort = Effort::kFull;
-  int visits = 1;                      ///< of a brief race (search/referee.h)
   Regime regime = Regime::kSustained;  ///< kChain: elementwise kernels around each launch
 };
 

@@ -16,7 +16,7 @@
 // weights are the only input set.
 //
 // A ROUND is one sample of every candidate in the race, including the baselines, in a fresh random
-// order (search/referee.h). Ratios are taken only within a round. At the own pace, own_samples
+// order (search/referee.h). Ratios are taken only within a round. At the own pace, kOwnSamples
 // rounds are taken together and share their order. A rested round of more than 64 candidates is
 // taken in parts, the baselines in the first part, because it may take minutes; its samples stand
 // alone. After each part the candidates that are far slower than the fastest so far are recorded
@@ -29,7 +29,7 @@
 //           control loop of the power cap is slower than a sample, so the clock is the one that the
 //           neighbours leave, and the power that a kernel draws has no effect on its time. This
 //           pace is good where the cap is not reached.
-//   own     lead_in_ms of the same candidate, then own_samples samples of it of own_sample_ms each,
+//   own     kLeadInMs of the same candidate, then kOwnSamples samples of it of kOwnSampleMs each,
 //           for as many rounds: the clock is the candidate's own. The control loop needs 40 to 100
 //           ms to follow a change of kernel, and then swings around its set point: neighbouring
 //           samples of 300 ms had a correlation of -0.57. So the error falls in proportion to the
@@ -48,7 +48,7 @@
 //           word when the call and the second event are enqueued. So the time between the events is
 //           the GPU's alone: no event waits for the host. Calls take the input sets in turn.
 //
-// At the own pace, the number of replays of a sample follows from own_sample_ms and from the time
+// At the own pace, the number of replays of a sample follows from kOwnSampleMs and from the time
 // that a replay took in the later half of the lead-in. At the cap that time is longer than at the
 // rested clock, which sizes the lead-in itself (samples sized by the rested clock lasted 413 ms:
 // results/h200/hundred.db). The last kSizingMs of the lead-in are not timed: they keep the GPU busy
@@ -71,10 +71,11 @@
 // REGIME sustained: times as long runs see them. Problems of at most kLightLoad FLOP per byte are
 // measured at the shared pace. Other problems are screened rested, because rested samples, unlike
 // shared ones, show the effect of the power that a kernel draws. Their final is at the own pace if
-// the GPU was found at its power cap, and otherwise at the shared pace.
+// the GPU was found at its power cap, and otherwise at the shared pace; at brief effort it is
+// rested.
 //
 // SETTLING before shared and own: cublasGemmEx runs at full load until the clock is settled. That
-// takes at least settle_long_ms (settle_short_ms for light problems), then until two successive
+// takes at least kSettleLongMs (settle_short_ms for light problems), then until two successive
 // windows of settle_window_ms differ by less than kSettledDrift, and at most settle_limit_ms. The
 // power cap counts as reached if NVML reports it as a clock event; without NVML, it does on every
 // problem that is not light. Before rested: the GPU idles until the clock event is gone; then
@@ -91,21 +92,22 @@
 //
 // EFFORT. A user with one minute for 25 shapes cannot wait three seconds for each to settle. At
 // brief effort all the times above are shorter (kBrief), and a race has fewer rounds
-// (search/referee.h). At the own pace it has one visit of each finalist, as long as its time
-// allows, and settles for as much longer. With less than kOwnVisits the final is rested: where the
-// clock still swings, ratios from short windows were up to 20 % off (H100, 2026-11-26), while
-// rested ones are within 1 % at large shapes and 3 % at few rows (results/h200/best.md). Races of
-// full effort judge its results (results/h200/, `hgemm-tune replay`). The length of each sample is
-// on record: its launches times their time.
+// (search/referee.h). Its final at problems that are not light is rested. For the first second at
+// full load a higher power limit acts, and then the clock swings: ratios from windows of 72 ms were
+// up to 20 % off, and from windows of 0.7 s 2.4 %. Ratios after rests were within 2 % of full
+// effort at 2048 and 128 rows (results/h100-80gb-hbm3/README.md), times up to 15 % too short. Races
+// of full effort judge brief ones (results/h200/, `hgemm-tune replay`). The length of each sample
+// is on record: its launches times their time.
 //
-// LAUNCHES FAST. The GPU has two modes, in one of which each launch starts 0.2 to 0.35 us later
-// than in the other, and calls of some library algorithms take 1.0 us more. An empty kernel before
-// every sample keeps it in the faster one (device/launch_mode.h), so that all candidates are timed
+// LAUNCHES FAST. A process has two modes, in one of which each launch starts 0.2 to 0.35 us later
+// than in the other, and calls of some library algorithms take 1.0 us more. Empty kernels before
+// every sample keep it in the faster one (device/launch_mode.h), so that all candidates are timed
 // in the same.
 //
-// ONE STREAM. The process never runs kernels on two streams at the same time: that, too, ends the
-// fast mode (results/h200/export/two-streams.md). Memory is cleared on the default stream only
-// while the other stream is idle.
+// ONE STREAM. The process has one stream for all problems: kernels on two streams at the same time,
+// or on several streams one after another, end the fast mode, too
+// (results/h200/export/two-streams.md). Memory is cleared on the default stream only while the
+// other stream is idle.
 //
 // A candidate is timed only after it was verified at this problem (device/problem_data.h).
 #pragma once
@@ -116,11 +118,7 @@ namespace hgemm::protocol {
 struct Windows {
   double sample_us;
   double rest_ms;
-  double lead_in_ms;
-  double own_sample_ms;
-  int own_samples;
   // Settling, at full load.
-  double settle_long_ms;
   double settle_short_ms;
   double settle_window_ms;
   double settle_limit_ms;
@@ -131,10 +129,6 @@ struct Windows {
 };
 inline constexpr Windows kFull{.sample_us = 2000,
                                .rest_ms = 5,
-                               .lead_in_ms = 100,
-                               .own_sample_ms = 350,
-                               .own_samples = 3,
-                               .settle_long_ms = 3000,
                                .settle_short_ms = 300,
                                .settle_window_ms = 250,
                                .settle_limit_ms = 8000,
@@ -143,10 +137,6 @@ inline constexpr Windows kFull{.sample_us = 2000,
                                .calls = 25};
 inline constexpr Windows kBrief{.sample_us = 1000,
                                 .rest_ms = 2.5,
-                                .lead_in_ms = 100,
-                                .own_sample_ms = 12,
-                                .own_samples = 6,
-                                .settle_long_ms = 100,
                                 .settle_short_ms = 100,
                                 .settle_window_ms = 100,
                                 .settle_limit_ms = 100,
@@ -154,23 +144,17 @@ inline constexpr Windows kBrief{.sample_us = 1000,
                                 .resume_ms = 20,
                                 .calls = 9};
 
-/// The least visits with which a brief race may have a final at the own pace.
-inline constexpr int kOwnVisits = 5;
-/// The windows of a brief race with time for so many visits.
-constexpr Windows brief(int visits) {
-  Windows windows = kBrief;
-  windows.own_sample_ms *= visits;
-  windows.settle_long_ms *= visits;
-  return windows;
-}
-
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
 /// FLOP per byte; problems with M >= 64 exceed it
 inline constexpr double kLightLoad = 40;
 
+inline constexpr double kLeadInMs = 100;
+inline constexpr double kOwnSampleMs = 350;
+inline constexpr int kOwnSamples = 3;
 inline constexpr double kSizingMs = 5;
 inline constexpr double kRestRatio = 3;
 
+inline constexpr double kSettleLongMs = 3000;
 inline constexpr double kSettledDrift = 0.01;
 inline constexpr double kLeaveCapLimitMs = 8000;
 inline constexpr double kLeaveCapStepMs = 5;

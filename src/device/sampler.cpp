@@ -105,11 +105,11 @@ Measurer::Settled Sampler::settle(Pace pace) {
 }
 
 Measurer::Settled Sampler::settle_at_full_load() {
-  const double least_ms = work_.light ? windows().settle_short_ms : windows().settle_long_ms;
+  const double least_ms = work_.light ? windows().settle_short_ms : protocol::kSettleLongMs;
   double spent_ms = 0;
   double previous_mhz = 0;
   bool capped = false;
-  while (spent_ms < std::max(least_ms, windows().settle_limit_ms)) {
+  while (spent_ms < windows().settle_limit_ms) {
     const std::vector<Sample> window = load(windows().settle_window_ms);
     const auto count = static_cast<double>(window.size());
     double mhz = 0;
@@ -167,7 +167,7 @@ std::vector<std::vector<Sample>> Sampler::rounds(std::span<const std::string> la
     if (ms_since(idle_since_) > protocol::kPauseMs) load(windows().resume_ms);
     return {run_shared(order)};
   }
-  const auto own_samples = static_cast<std::size_t>(windows().own_samples);
+  constexpr auto own_samples = static_cast<std::size_t>(protocol::kOwnSamples);
   std::vector<std::vector<Sample>> rounds(pace == Pace::kOwn ? own_samples : 1);
   for (const Timed* timed : order) {
     if (pace != Pace::kOwn) {
@@ -201,12 +201,12 @@ std::vector<Sample> Sampler::run_shared(std::span<const Timed* const> order) {
 }
 
 std::vector<Sample> Sampler::run_own(const Timed& timed) {
-  const LeadIn lead_in = lead_in_of(windows().lead_in_ms, timed.replay_ms());
-  const int samples = windows().own_samples;
+  const LeadIn lead_in = lead_in_of(protocol::kLeadInMs, timed.replay_ms());
+  constexpr int samples = protocol::kOwnSamples;
   const auto count = static_cast<std::size_t>(samples);
   announce("a sample", timed.label,
            timed.replay_ms() * lead_in.replays() +
-               samples * std::max(windows().own_sample_ms, timed.replay_ms()));
+               samples * std::max(protocol::kOwnSampleMs, timed.replay_ms()));
   reserve_slots(count);
   const auto replay = [&](int times) {
     for (int i = 0; i < times; ++i) timed.replay.launch(stream_);
@@ -221,7 +221,7 @@ std::vector<Sample> Sampler::run_own(const Timed& timed) {
   replay(lead_in.after);
   end.synchronize();
   const double replay_ms = end.us_since(start) * 1e-3 / lead_in.timed;
-  const int replays = replays_in(windows().own_sample_ms, replay_ms);
+  const int replays = replays_in(protocol::kOwnSampleMs, replay_ms);
   for (std::size_t i = 0; i < count; ++i) enqueue(timed, replays, i);
   std::vector<Sample> window;
   for (std::size_t i = 0; i < count; ++i) {

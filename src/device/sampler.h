@@ -41,7 +41,6 @@ class Sampler {
     int sets = 1;        ///< input sets that launches rotate over
     bool light = false;  ///< at most protocol::kLightLoad FLOP per byte
     Effort effort = Effort::kFull;
-    int visits = 1;  ///< of a brief race
     /// Enqueued before and after each launch of a candidate with the launch's input set, and timed
     /// with it. Empty: nothing is.
     std::function<void(int set, cudaStream_t)> before = {}, after = {};
@@ -78,8 +77,8 @@ class Sampler {
   const Timed& timed(const std::string& label) const;
   void launch(const Candidate& candidate, int set) const;
   int next_set();
-  protocol::Windows windows() const {
-    return work_.effort == Effort::kBrief ? protocol::brief(work_.visits) : protocol::kFull;
+  const protocol::Windows& windows() const {
+    return work_.effort == Effort::kBrief ? protocol::kBrief : protocol::kFull;
   }
 
   Measurer::Settled settle_at_full_load();

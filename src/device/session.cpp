@@ -62,10 +62,8 @@ Session::Session(const Stream& stream, const GemmProblem& problem, const Opening
 }
 
 Sampler::Work Session::work_of(const Opening& opening) const {
-  Sampler::Work work{.sets = data_.sets(),
-                     .light = is_light(data_.problem()),
-                     .effort = opening.effort,
-                     .visits = opening.visits};
+  Sampler::Work work{
+      .sets = data_.sets(), .light = is_light(data_.problem()), .effort = opening.effort};
   if (opening.regime == Regime::kChain) {
     work.before = [this](int set, cudaStream_t stream) { data_.touch_input(set, stream); };
     work.after = [this](int set, cudaStream_t stream) { data_.touch_output(set, stream); };

@@ -97,15 +97,20 @@ std::string faults_note(const BestBlock& block, const Style& style) {
 }
 
 std::string brief_note(const BestBlock& block) {
-  const auto count = std::ranges::count_if(
-      block.rows, [](const BestRow* row) { return row->label && row->brief; });
+  const auto is_brief = [](const BestRow* row) { return row->label && row->brief; };
+  const auto count = std::ranges::count_if(block.rows, is_brief);
   if (count == 0) return "";
-  return fmt::format(
+  std::string note = fmt::format(
       "{} of {} were measured in brief, within a time budget: good enough to choose by, but before "
-      "the clock had settled. Ratios may be some percent off those of `--budget all` or a share, "
-      "and "
-      "sustained times of large shapes up to a fifth too short.\n",
+      "the clock had settled, so that times and ratios may be some percent off those of `--budget "
+      "all` or a share.",
       count, block.rows.size());
+  if (std::ranges::any_of(block.rows, [&](const BestRow* row) {
+        return is_brief(row) && row->regime == Regime::kSustained;
+      })) {
+    note += " Sustained times of large shapes are up to 15 % too short.";
+  }
+  return note + "\n";
 }
 
 /// Says at how many shapes of each regime the lead is by PDL; empty if at none.

@@ -32,9 +32,7 @@ RacePolicy in_brief(RacePolicy policy, int visits) {
   policy.semifinal_rounds = 2 * visits;
   policy.finalists = 3;
   policy.lt_finalists = 1;
-  policy.own_finalists = 1;
-  policy.own_lt_finalists = 1;
-  policy.min_rounds = policy.own_min_rounds = policy.max_rounds = 6 * visits;
+  policy.min_rounds = policy.max_rounds = 6 * visits;
   return policy;
 }
 

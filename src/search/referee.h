@@ -51,10 +51,9 @@ struct RacePolicy {
   std::uint64_t seed = 0;  ///< of the data and of the order in rounds
 };
 
-/// The same race for a time of a few seconds: one round selects the half dozen fastest, and the
-/// final has three configs and the better algorithm; if it may be at the own pace, one config,
-/// which it only compares with the baselines. `visits`: number of passes, at the own pace the
-/// length of the windows (device/protocol.h); 1 is the least that gives an interval.
+/// The same race for a time of one or two seconds: one round selects the half dozen fastest, and
+/// the final, which is never at the own pace, has three configs and the better algorithm. `visits`:
+/// number of passes; 1 is the least that gives an interval.
 RacePolicy in_brief(RacePolicy policy, int visits = 1);
 
 /// Runs a race by telling the caller which candidates to measure next. Labels distinguish configs,

@@ -59,7 +59,7 @@ void ProblemRace::run() {
 RacePolicy ProblemRace::policy() const {
   RacePolicy policy = context_.plan.policy;
   if (terms_.effort == Effort::kBrief) policy = in_brief(policy, terms_.visits);
-  if (may_be_capped(problem_, regime_) && !is_hasty()) {
+  if (may_be_capped(problem_, regime_) && terms_.effort == Effort::kFull) {
     policy.finalists = std::min(policy.finalists, policy.own_finalists);
     policy.lt_finalists = std::min(policy.lt_finalists, policy.own_lt_finalists);
     policy.min_rounds = std::min(policy.min_rounds, policy.own_min_rounds);
@@ -68,19 +68,7 @@ RacePolicy ProblemRace::policy() const {
 }
 
 bool ProblemRace::is_over(const Referee& referee) const {
-  return referee.finished() || roster_.configs_alive() == 0 || has_long_windows();
-}
-
-/// Whether there is no time for a final at the own pace.
-bool ProblemRace::is_hasty() const {
-  return terms_.effort == Effort::kBrief && terms_.visits < protocol::kOwnVisits;
-}
-
-/// Whether a brief final at the own pace has its one visit. The policy, which does not know the
-/// pace, asks for more rounds.
-bool ProblemRace::has_long_windows() const {
-  return terms_.effort == Effort::kBrief && progress_.phase() == Stage::kFinal &&
-         pace() == Pace::kOwn && progress_.rounds_of_phase() >= protocol::kBrief.own_samples;
+  return referee.finished() || roster_.configs_alive() == 0;
 }
 
 /// Whether the time is over and there are enough rounds for an interval; the duration of a race is
@@ -111,7 +99,6 @@ void ProblemRace::open() {
       opened = context_.measurer.open(problem_, {.seed = context_.plan.policy.seed,
                                                  .without = roster_.ended_baselines(),
                                                  .effort = terms_.effort,
-                                                 .visits = terms_.visits,
                                                  .regime = regime_});
     } catch (const MeasurerLost& loss) {
       // Nothing may be known of it yet: this is its first launch.
@@ -249,7 +236,7 @@ Pace ProblemRace::pace() const {
   if (regime_ == Regime::kSingle) return Pace::kSingle;
   if (regime_ == Regime::kBurst || regime_ == Regime::kChain) return Pace::kRested;
   if (!may_be_capped(problem_, regime_)) return Pace::kShared;
-  if (progress_.phase() != Stage::kFinal || is_hasty()) return Pace::kRested;
+  if (progress_.phase() != Stage::kFinal || terms_.effort == Effort::kBrief) return Pace::kRested;
   return power_capped_.value_or(true) ? Pace::kOwn : Pace::kShared;
 }
 

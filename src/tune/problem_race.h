@@ -52,8 +52,6 @@ class ProblemRace {
 
   RacePolicy policy() const;
   bool is_over(const Referee& referee) const;
-  bool is_hasty() const;
-  bool has_long_windows() const;
   bool is_late() const;
   Pace pace() const;
   void settle();

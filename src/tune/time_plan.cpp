@@ -23,7 +23,7 @@ constexpr double kLightSettleS = 0.5;
 constexpr double kLaterShare = 0.5;
 constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 6;
-constexpr int kCappedVisits = 2;  ///< visits of a finalist at full effort; in brief one, but longer
+constexpr int kCappedVisits = 2;  ///< visits of a finalist at the own pace
 constexpr int kWeighedBaselines = 2;
 constexpr double kEnergyS = protocol::kEnergyLeadInMs * 1e-3 + protocol::kEnergyWindowS + 0.1;
 
@@ -31,7 +31,8 @@ constexpr double kEnergyS = protocol::kEnergyLeadInMs * 1e-3 + protocol::kEnergy
 constexpr double kFlopsPerSecond = 750e12;
 constexpr double kBytesPerSecond = 4e12;
 
-constexpr int kMostVisits = 10;  ///< of a brief race
+/// Visits beside the first.
+constexpr double kMostMoreVisits = 9;
 /// Least number of configs of a race.
 constexpr std::size_t kLeastConfigs = 8;
 
@@ -48,9 +49,9 @@ double sample_s(const RaceToCome& race, const protocol::Windows& windows) {
   return work_s + std::max(windows.rest_ms * 1e-3, protocol::kRestRatio * work_s);
 }
 
-double own_window_s(const RaceToCome& race, const protocol::Windows& windows) {
-  return 1e-3 * (windows.lead_in_ms +
-                 windows.own_samples * std::max(windows.own_sample_ms, launch_s(race) * 1e3));
+double own_visit_s(const RaceToCome& race) {
+  return 1e-3 * (protocol::kLeadInMs +
+                 protocol::kOwnSamples * std::max(protocol::kOwnSampleMs, launch_s(race) * 1e3));
 }
 
 }  // namespace
@@ -73,17 +74,16 @@ double RaceParts::when_raced(Stage phase, double rounds) const {
 RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   const bool full = terms.effort == Effort::kFull;
   const bool capped = may_be_capped(race.problem, race.regime);
-  const bool has_own_pace = capped && (full || terms.visits >= protocol::kOwnVisits);
-  const protocol::Windows windows = full ? protocol::kFull : protocol::brief(terms.visits);
+  const protocol::Windows& windows = full ? protocol::kFull : protocol::kBrief;
   const RacePolicy policy = full ? RacePolicy{} : in_brief({}, terms.visits);
   const double sample = sample_s(race, windows);
   const auto candidates = static_cast<double>(terms.configs) + kBaselines;
+  const bool has_own_pace = capped && full;
   const int configs_in_final = has_own_pace ? policy.own_finalists : policy.finalists;
   const int algorithms_in_final = has_own_pace ? policy.own_lt_finalists : policy.lt_finalists;
   const int finalists = configs_in_final + algorithms_in_final + 1;
-  const int visits = full ? kCappedVisits : 1;
-  const double settle_s = full ? (capped ? kFullSettleS : kLightSettleS)
-                               : 1e-3 * (capped ? windows.settle_long_ms : windows.settle_short_ms);
+  const double settle_s =
+      full ? (capped ? kFullSettleS : kLightSettleS) : windows.settle_limit_ms * 1e-3;
 
   RaceParts parts;
   parts.open_s = (full ? kNewWorkerS : 0) + kOpenS;
@@ -95,13 +95,13 @@ RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   parts.semifinal_s =
       policy.semifinal_rounds * (policy.semifinalists + policy.lt_semifinalists + 1) * sample;
   if (has_own_pace) {
-    parts.final_rounds = visits * windows.own_samples;
-    parts.final_s = finalists * visits * own_window_s(race, windows);
+    parts.final_rounds = kCappedVisits * protocol::kOwnSamples;
+    parts.final_s = finalists * kCappedVisits * own_visit_s(race);
   } else {
     parts.final_rounds = full ? kFullFinalRounds : terms.visits * kBriefFinalRounds;
     parts.final_s = finalists * parts.final_rounds * sample;
   }
-  // At the power cap, settling comes before the final.
+  // At the power cap, settling comes before the final, and a brief race does not settle.
   if (has_own_pace) parts.final_s += settle_s;
   if (!capped) parts.open_s += settle_s;
   if (race.energy) parts.energy_s = (configs_in_final + kWeighedBaselines) * kEnergyS;
@@ -127,9 +127,12 @@ Terms terms_for(const RaceToCome& race, double seconds, double compile_s, Effort
   }
   const std::size_t configs = std::clamp(within(Effort::kBrief), kLeastConfigs, enough);
   Terms brief{.effort = Effort::kBrief, .configs = std::min(configs, race.configs)};
-  const double compiling_s = compile_s * static_cast<double>(brief.configs);
-  brief.visits = kMostVisits;
-  while (brief.visits > 1 && duration_s(race, brief) + compiling_s > seconds) --brief.visits;
+  const double once_s = duration_s(race, brief) + compile_s * static_cast<double>(brief.configs);
+  brief.visits = 2;
+  const double visit_s =
+      duration_s(race, brief) + compile_s * static_cast<double>(brief.configs) - once_s;
+  const double more = std::clamp((seconds - once_s) / visit_s, 0.0, kMostMoreVisits);
+  brief.visits = 1 + static_cast<int>(more);
   return brief;
 }
 

@@ -68,14 +68,12 @@ void to_json(json& json, const Opening& opening) {
   json = {{"seed", opening.seed},
           {"without", opening.without},
           {"brief", opening.effort == Effort::kBrief},
-          {"visits", opening.visits},
           {"regime", to_string(opening.regime)}};
 }
 void from_json(const json& json, Opening& opening) {
   json.at("seed").get_to(opening.seed);
   json.at("without").get_to(opening.without);
   opening.effort = json.at("brief").get<bool>() ? Effort::kBrief : Effort::kFull;
-  json.at("visits").get_to(opening.visits);
   opening.regime = parse_regime(json.at("regime").get<std::string>());
 }
 

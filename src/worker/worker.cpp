@@ -26,10 +26,10 @@ class Server {
     if (call == call::kGpus) return visible_gpus();
     if (!device_) {
       device_ = open_device();
-      stream_.emplace();
       nvml_ = Nvml::open(device_->pci_bus_id);
       if (nvml_) nvml_->bind_to_near_cpus();
     }
+    if (!stream_) stream_.emplace();
     if (call == call::kMachine) return describe_machine();
     if (call == call::kOpen) return open(request);
     if (call == call::kStudy) return study(request);

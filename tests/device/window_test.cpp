@@ -27,7 +27,7 @@ TEST(LeadIn, LastsAsLongAsTheProtocolSaysAndTimesItsLaterHalf) {
 }
 
 TEST(LeadIn, AlwaysHasATimedReplayAndKeepsTheGpuBusyIfItHasThree) {
-  for (const double ms : {protocol::kFull.lead_in_ms, protocol::kBrief.lead_in_ms}) {
+  for (const double ms : {protocol::kLeadInMs, protocol::kLeadInMs / 2}) {
     for (double replay_ms = 0.01; replay_ms < 1000; replay_ms *= 1.1) {
       const LeadIn lead_in = lead_in_of(ms, replay_ms);
       EXPECT_EQ(lead_in.replays(), replays_in(ms, replay_ms)) << replay_ms;

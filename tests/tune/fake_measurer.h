@@ -67,7 +67,6 @@ class FakeMeasurer : public Measurer {
   int opened = 0;
   std::vector<std::uint64_t> seeds;                ///< of each shape opened
   std::vector<Effort> efforts;                     ///< of each call of open()
-  std::vector<int> visits;                         ///< of each
   std::vector<std::vector<std::string>> launched;  ///< baselines, in each open() that got so far
   std::vector<std::string> prepared;               ///< "shape label", in order
   std::vector<std::string> restored;               ///< "shape label", in order
@@ -87,7 +86,6 @@ class FakeMeasurer : public Measurer {
   Opened open(const GemmProblem& problem, const Opening& opening) override {
     before_step();
     efforts.push_back(opening.effort);
-    visits.push_back(opening.visits);
     regimes.push_back(opening.regime);
     close();
     if (too_large.contains(to_string(problem))) {

@@ -97,16 +97,13 @@ TEST(TimePlan, PartsFollowOneAnotherAndTogetherAreTheRace) {
   }
 }
 
-TEST(TimePlan, ABriefRaceSettlesOnlyForWindowsThatAreLong) {
+TEST(TimePlan, OnlyARaceAtFullEffortSettlesAtThePowerCap) {
   const RaceToCome& prefill = kRaces[0];
-  const auto final_of = [&](int visits) {
-    return parts_of(prefill, {.effort = Effort::kBrief, .configs = 40, .visits = visits});
-  };
-  EXPECT_EQ(final_of(4).final_rounds, 24) << "after rests";
-  EXPECT_EQ(final_of(5).final_rounds, 6) << "one visit at the own pace";
-  EXPECT_GT(final_of(5).final_s, 3 * final_of(4).final_s);
-  EXPECT_GT(final_of(10).final_s, final_of(5).final_s);
-  EXPECT_EQ(final_of(10).final_rounds, 6);
+  const RaceParts brief = parts_of(prefill, {.effort = Effort::kBrief, .configs = 40, .visits = 2});
+  const RaceParts full = parts_of(prefill, {.effort = Effort::kFull, .configs = 40});
+  EXPECT_EQ(brief.final_rounds, 12);
+  EXPECT_LT(brief.final_s, 1);
+  EXPECT_GT(full.final_s, 10);
 }
 
 TEST(TimePlan, WhatWasNotPredictedIsGuessed) {
