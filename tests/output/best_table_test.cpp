@@ -110,18 +110,6 @@ TEST(Table, SaysWhereAKernelWasNotVerifiedOrRoundsWereFew) {
   EXPECT_THAT(text, HasSubstr("1.020 [few rounds]"));
 }
 
-TEST(Table, SaysHowFarBriefRowsMayBeOff) {
-  auto rows = every_kind();
-  rows.resize(2);
-  EXPECT_THAT(format_best(rows, Format::kTable), Not(HasSubstr("in brief")));
-  rows[1].brief = true;
-  EXPECT_THAT(format_best(rows, Format::kTable),
-              AllOf(HasSubstr("1 of 2 were measured in brief"), HasSubstr("15 % too short")));
-  for (BestRow& row : rows) row.regime = Regime::kBurst;
-  EXPECT_THAT(format_best(rows, Format::kTable),
-              AllOf(HasSubstr("1 of 2 were measured in brief"), Not(HasSubstr("too short"))));
-}
-
 TEST(Table, AlignsTagsOfAnyAlphabet) {
   auto rows = every_kind();
   rows.resize(2);

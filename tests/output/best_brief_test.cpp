@@ -1,0 +1,39 @@
+// The note below a table with rows that were measured in brief.
+#include <gmock/gmock.h>
+
+#include "output/emit.h"
+
+namespace hgemm {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+BestRow measured(std::int64_t m) {
+  BestRow row;
+  row.problem = {.m = m, .n = 4096, .k = 4096, .tag = ""};
+  row.environment.gpu_name = "NVIDIA H200";
+  row.started_utc = "2026-11-20T10:00:00Z";
+  row.label = "bm128.x";
+  row.stage = Stage::kFinal;
+  row.time_us = 100;
+  row.tflops = 600;
+  row.verified = true;
+  row.trials = 250;
+  return row;
+}
+
+TEST(BestInBrief, SaysHowFarRowsMayBeOff) {
+  std::vector<BestRow> rows = {measured(128), measured(2048)};
+  const auto text = [&rows] { return format_best(rows, Format::kTable); };
+  EXPECT_THAT(text(), Not(HasSubstr("in brief")));
+  rows[1].brief = true;
+  EXPECT_THAT(text(), AllOf(HasSubstr("1 of 2 were measured in brief"),
+                            HasSubstr("Sustained times of large shapes are up to 15 % too short")));
+  for (BestRow& row : rows) row.regime = Regime::kBurst;
+  EXPECT_THAT(text(), AllOf(HasSubstr("1 of 2 were measured in brief"), Not(HasSubstr("15 %"))));
+}
+
+}  // namespace
+}  // namespace hgemm
