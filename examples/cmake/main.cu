@@ -45,7 +45,7 @@ constexpr double kLightLoad = 40;  // FLOP per byte: above it the GPU may reach 
 __global__ void empty_kernel() {}
 
 /// Launches with PDL keep later launches fast, if they are more than those without, such as the
-/// two of a sample's clock stamps.
+/// two of a sample's clock stamps. hgemm-tune does the same; this example must build without it.
 void keep_launches_fast(cudaStream_t stream) {
   cudaLaunchAttribute pdl{};
   pdl.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -91,13 +91,13 @@
 // joules of a GEMM are this power times its mean time in the window.
 //
 // EFFORT. A user with one minute for 25 shapes cannot wait three seconds for each to settle. At
-// brief effort all the times above are shorter (kBrief), and a race has fewer rounds
+// brief effort rests, samples and settling are shorter (kBrief), and a race has fewer rounds
 // (search/referee.h). Its final at problems that are not light is rested. For the first second at
 // full load a higher power limit acts, and then the clock swings: ratios from windows of 72 ms were
 // up to 20 % off, and from windows of 0.7 s 2.4 %. Ratios after rests were within 2 % of full
-// effort at 2048 and 128 rows (results/h100-80gb-hbm3/README.md), times up to 15 % too short. Races
-// of full effort judge brief ones (results/h200/, `hgemm-tune replay`). The length of each sample
-// is on record: its launches times their time.
+// effort at 2048 and 128 rows (H100, 2026-11-26; kernel-notes.md, "Brief finals at the power cap"),
+// times up to 15 % too short. Races of full effort judge brief ones (results/h200/, `hgemm-tune
+// replay`). The length of each sample is on record: its launches times their time.
 //
 // LAUNCHES FAST. A process has two modes, in one of which each launch starts 0.2 to 0.35 us later
 // than in the other, and calls of some library algorithms take 1.0 us more. Empty kernels before

@@ -108,7 +108,7 @@ std::string brief_note(const BestBlock& block) {
   if (std::ranges::any_of(block.rows, [&](const BestRow* row) {
         return is_brief(row) && row->regime == Regime::kSustained;
       })) {
-    note += " Sustained times of large shapes are up to 15 % too short.";
+    note += " Sustained times of large shapes are too short (by 15 % at 2048 rows on an H100).";
   }
   return note + "\n";
 }

@@ -106,11 +106,10 @@ class Measurement {
   Measurement(const StudyRequest& request, const Bench& bench)
       : request_(request),
         bench_(bench),
-        stream_(bench.stream),
         links_(links_of(request.parts)),
         problems_(problems_of(links_, request.label)),
-        data_(problems_, request.seed, bench.device, stream_),
-        sampler_(stream_, {.sets = 1, .light = is_light()}, bench.device, bench.nvml,
+        data_(problems_, request.seed, bench.device, bench.stream),
+        sampler_(bench_.stream, {.sets = 1, .light = is_light()}, bench.device, bench.nvml,
                  bench.on_step) {}
 
   void fill(Study& study, const Cubins& cubins) {
@@ -167,7 +166,7 @@ class Measurement {
   ChainVerdict verify(const std::string& variant, const ChainCandidate& chain,
                       bool deterministic) const {
     announce("verifying the chain", variant, kVerifyMs);
-    return verify_chain(chain, data_, deterministic, stream_);
+    return verify_chain(chain, data_, deterministic, bench_.stream);
   }
 
   void add(const std::string& variant, std::unique_ptr<Candidate> chain) {
@@ -202,7 +201,6 @@ class Measurement {
 
   const StudyRequest& request_;
   const Bench& bench_;
-  const Stream& stream_;
   std::vector<ChainLink> links_;
   std::vector<GemmProblem> problems_;
   ChainData data_;

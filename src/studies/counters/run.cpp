@@ -38,24 +38,23 @@ class Counting {
       : bench_(bench),
         label_(request.label),
         problem_(request.problem.value()),
-        stream_(bench.stream),
-        data_(problem_, request.seed, bench.device, stream_) {
+        data_(problem_, request.seed, bench.device, bench.stream) {
     announce("loading", 0);
     candidate_ = make_candidate(label_, cubin, data_);
   }
 
   void fill(Study& study) {
     announce("the first launch", 0);
-    data_.poison(stream_);
+    data_.poison(bench_.stream);
     launch(data_.check_set());
-    study.verdict = data_.verify(stream_);
+    study.verdict = data_.verify(bench_.stream);
     if (study.verdict.correct) {
       // Poisoned again, so that the following check sees the output of the profiled launches.
-      data_.poison(stream_);
+      data_.poison(bench_.stream);
       study.figures = count();
       // Profiled launches write the output that is checked only if the data is normal.
       if (data_.check_set() != 0) launch(data_.check_set());
-      study.verdict = data_.verify(stream_);
+      study.verdict = data_.verify(bench_.stream);
     }
     if (!study.verdict.correct) {
       study.status = Status::kWrongResult;
@@ -70,7 +69,7 @@ class Counting {
     fill_l2();
     check(cudaProfilerStart(), "starting the profiler around us");
     launch(0);
-    stream_.synchronize();
+    bench_.stream.synchronize();
     check(cudaProfilerStop(), "stopping the profiler around us");
   }
 
@@ -80,7 +79,7 @@ class Counting {
   void fill_l2() {
     for (int set = data_.sets() - 1; set > 0; --set) launch(set);
     if (data_.sets() == 1) launch(0);
-    stream_.synchronize();
+    bench_.stream.synchronize();
   }
 
   std::vector<Figure> count() {
@@ -99,7 +98,7 @@ class Counting {
         },
         [&] {
           launch(0);
-          stream_.synchronize();
+          bench_.stream.synchronize();
         });
 
     std::vector<Figure> figures;
@@ -115,13 +114,13 @@ class Counting {
   double launch_ms() {
     Event start;
     Event end;
-    start.record(stream_);
+    start.record(bench_.stream);
     launch(0);
-    end.record(stream_);
-    stream_.synchronize();
+    end.record(bench_.stream);
+    bench_.stream.synchronize();
     return end.us_since(start) * 1e-3;
   }
-  void launch(int set) const { candidate_->launch(set, stream_.get()); }
+  void launch(int set) const { candidate_->launch(set, bench_.stream.get()); }
   void announce(const char* doing, double expected_ms) const {
     if (bench_.on_step) bench_.on_step({doing, label_, true, expected_ms});
   }
@@ -133,7 +132,6 @@ class Counting {
   const Bench& bench_;
   std::string label_;
   GemmProblem problem_;
-  const Stream& stream_;
   ProblemData data_;
   std::unique_ptr<Candidate> candidate_;
 };

@@ -12,7 +12,7 @@ Study run_micro(const StudyRequest& request, const Cubin& cubin, const Bench& be
   constexpr double kExpectedMs = 300;
   if (bench.on_step) bench.on_step({"a microbenchmark", request.label, true, kExpectedMs});
 
-  const MicroTask task{request, cubin, bench, bench.stream};
+  const MicroTask task{request, cubin, bench};
   MicroOutcome outcome = std::visit([&task](const auto& p) { return measure(p, task); }, point);
   Study study;
   study.kind = request.kind;

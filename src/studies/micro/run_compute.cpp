@@ -15,13 +15,13 @@ namespace {
 DeviceMemory make_operands(MmaTypes types, MicroData data, const MicroTask& task) {
   DeviceMemory operands(micro::kOperandBytes);
   if (data == MicroData::kZeros) {
-    check(cudaMemsetAsync(operands.data(), 0, operands.bytes(), task.stream.get()),
+    check(cudaMemsetAsync(operands.data(), 0, operands.bytes(), task.bench.stream.get()),
           "clearing operands");
   } else {
     // The kernel converts fp16 data to fp8.
     fill_normal(operands.data(), micro::kOperandBytes / 2,
                 types == MmaTypes::kF32Bf16 ? DataType::kBf16 : DataType::kFp16, 1.0f,
-                task.request.seed, 0, task.stream.get());
+                task.request.seed, 0, task.bench.stream.get());
   }
   return operands;
 }
@@ -63,7 +63,7 @@ MicroOutcome run_compute(const MicroPoint& point, const MicroTask& task, MicroLa
   std::vector<double> cycles;
   for (int repetition = -1; repetition < kMicroRepetitions; ++repetition) {
     void* arguments[] = {&params};
-    kernel.run(launch, arguments, task.stream);
+    kernel.run(launch, arguments, task.bench.stream);
     times.read();
     if (repetition >= 0) {
       cycles.push_back(cycles_per_operation(times, actors, params.lengths, operations_per_round));
@@ -156,7 +156,7 @@ MicroOutcome measure(const ContentionPoint& point, const MicroTask& task) {
   std::vector<double> cycles, fills;
   for (int repetition = -1; repetition < kMicroRepetitions; ++repetition) {
     void* arguments[] = {&map, &params};
-    kernel.run(launch, arguments, task.stream);
+    kernel.run(launch, arguments, task.bench.stream);
     times.read();
     if (repetition < 0) continue;
     cycles.push_back(cycles_per_operation(times, point.warpgroups, params.lengths,

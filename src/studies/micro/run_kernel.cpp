@@ -144,8 +144,8 @@ MicroSource make_source(MemoryLevel level, const MicroTask& task) {
   bytes -= bytes % (256 * kRowBytes);
   MicroSource source{DeviceMemory(static_cast<std::size_t>(bytes)), bytes};
   fill_normal(source.memory.data(), bytes / 2, DataType::kBf16, 1.0f, task.request.seed, 0,
-              task.stream.get());
-  task.stream.synchronize();
+              task.bench.stream.get());
+  task.bench.stream.synchronize();
   return source;
 }
 

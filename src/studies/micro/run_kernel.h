@@ -85,7 +85,6 @@ struct MicroTask {
   const StudyRequest& request;
   const Cubin& cubin;
   const Bench& bench;
-  const Stream& stream;
 };
 struct MicroOutcome {
   std::vector<Figure> figures;

@@ -89,7 +89,7 @@ MicroOutcome run_copies(const MicroPoint& point, const Copying& copying,
     const auto moved = static_cast<unsigned>((repetition + 1) * rounds_of(params.lengths));
     params.walk.first = latency ? moved * 7 % items : moved % items;
     void* arguments[] = {&map, &params};
-    kernel.run(launch, arguments, task.stream);
+    kernel.run(launch, arguments, task.bench.stream);
     times.read();
     if (repetition < 0) continue;
     if (latency) {
@@ -162,7 +162,7 @@ MicroOutcome measure(const ReadPoint& point, const MicroTask& task) {
     params.first =
         static_cast<unsigned long long>((repetition + 1) * rounds_of(params.lengths)) * round;
     void* arguments[] = {&params};
-    kernel.run(launch, arguments, task.stream);
+    kernel.run(launch, arguments, task.bench.stream);
     times.read();
     if (repetition >= 0) {
       throughput.add(times, params.lengths, round_bytes, round_bytes, launch.ctas);
@@ -188,7 +188,7 @@ std::vector<double> run_cluster(const MicroPoint& point, const MicroTask& task, 
   std::vector<double> cycles;
   for (int repetition = -1; repetition < kMicroRepetitions; ++repetition) {
     void* arguments[] = {&params};
-    kernel.run(launch, arguments, task.stream);
+    kernel.run(launch, arguments, task.bench.stream);
     times.read();
     if (repetition >= 0) {
       cycles.push_back(cycles_per_operation(times, 1, lengths, operations_per_round));

@@ -79,8 +79,7 @@ class ProbeBench {
       : request_(request),
         bench_(bench),
         config_(std::get<TiledConfig>(parse_label(request.label))),
-        stream_(bench.stream),
-        data_(*request.problem, request.seed, bench.device, stream_),
+        data_(*request.problem, request.seed, bench.device, bench.stream),
         probed_(config_, cubin, data_),
         plain_(make_kernel_candidate(plain_kernel(), cubin, data_)),
         stamps_(bench.device.sm_count, 2) {}
@@ -132,9 +131,9 @@ class ProbeBench {
   /// Runs on poisoned output. A wrong result ends the study.
   bool verify(const Candidate& candidate, Study& study) const {
     announce("the first launch", 0);
-    data_.poison(stream_);
-    candidate.launch(data_.check_set(), stream_.get());
-    study.verdict = data_.verify(stream_);
+    data_.poison(bench_.stream);
+    candidate.launch(data_.check_set(), bench_.stream.get());
+    study.verdict = data_.verify(bench_.stream);
     if (study.verdict.correct) return true;
     study.status = Status::kWrongResult;
     study.message = study.verdict.message;
@@ -145,8 +144,8 @@ class ProbeBench {
   Replay capture(const Candidate& candidate) {
     const int sets = data_.sets();
     const auto graph_of = [&](int launches) {
-      return Graph::capture(stream_, [&] {
-        for (int i = 0; i < launches; ++i) candidate.launch(i % sets, stream_.get());
+      return Graph::capture(bench_.stream, [&] {
+        for (int i = 0; i < launches; ++i) candidate.launch(i % sets, bench_.stream.get());
       });
     };
     constexpr int kFew = 8;
@@ -163,25 +162,25 @@ class ProbeBench {
   }
 
   double time_us(const Graph& graph) {
-    keep_launches_fast(stream_);
-    start_.record(stream_);
-    graph.launch(stream_);
-    end_.record(stream_);
-    stream_.synchronize();
+    keep_launches_fast(bench_.stream);
+    start_.record(bench_.stream);
+    graph.launch(bench_.stream);
+    end_.record(bench_.stream);
+    bench_.stream.synchronize();
     return end_.us_since(start_);
   }
 
   /// Cycles of one launch, from a rested sample.
   double cycles_of(const Replay& replay) {
     rest(replay);
-    stamps_.clear(stream_);
-    keep_launches_fast(stream_);
-    stamps_.record(0, stream_);
-    start_.record(stream_);
-    replay.graph.launch(stream_);
-    end_.record(stream_);
-    stamps_.record(1, stream_);
-    stream_.synchronize();
+    stamps_.clear(bench_.stream);
+    keep_launches_fast(bench_.stream);
+    stamps_.record(0, bench_.stream);
+    start_.record(bench_.stream);
+    replay.graph.launch(bench_.stream);
+    end_.record(bench_.stream);
+    stamps_.record(1, bench_.stream);
+    bench_.stream.synchronize();
     return end_.us_since(start_) / replay.launches * stamps_.mhz_between_pairs(1).front();
   }
 
@@ -189,11 +188,11 @@ class ProbeBench {
   /// nor its clock is cold. It reads the input set that was unused for the longest time.
   ProbeLaunch watch(const Replay& lead_in) {
     rest(lead_in);
-    keep_launches_fast(stream_);
-    lead_in.graph.launch(stream_);
-    probed_.clear(stream_);
-    probed_.launch(0, stream_.get());
-    stream_.synchronize();
+    keep_launches_fast(bench_.stream);
+    lead_in.graph.launch(bench_.stream);
+    probed_.clear(bench_.stream);
+    probed_.launch(0, bench_.stream.get());
+    bench_.stream.synchronize();
     return probed_.read();
   }
 
@@ -210,7 +209,6 @@ class ProbeBench {
   const StudyRequest& request_;
   const Bench& bench_;
   TiledConfig config_;
-  const Stream& stream_;
   ProblemData data_;
   ProbedKernel probed_;
   std::unique_ptr<Candidate> plain_;
