@@ -184,6 +184,25 @@ __device__ __forceinline__ void griddepcontrol_launch_dependents() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+// ---- One thread of a warp ("elect.sync") ----
+
+/// Whether this thread is the one that a warp elects, always the same. All threads of the warp call
+/// it together. Copies by the copy engine belong behind it, rather than behind `lane == 0`: only
+/// then does ptxas know that one thread is active. Otherwise each copy is a loop over the active
+/// threads, which costs some 100 cycles (analysis/kernel-notes.md, "One thread that ptxas knows to
+/// be alone").
+__device__ __forceinline__ bool elect_one() {
+  u32 elected;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "elect.sync _|p, 0xffffffff;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(elected)::"memory");
+  return elected != 0;
+}
+
 // ---- Bulk tensor copies, TMA ("cp.async.bulk.tensor") ----
 
 __device__ __forceinline__ void prefetch_tensormap(const TensorMap& map) {

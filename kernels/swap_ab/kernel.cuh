@@ -315,7 +315,7 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
     }
     fill_ring(params, pipeline, part, lane);
     ptx::cta_sync();
-    if (lane == 0) refill_ring(params, pipeline, part);
+    if (ptx::elect_one()) refill_ring(params, pipeline, part);
     return;  // a cluster barrier does not wait for threads that have ended
   }
   const int consumer = warp / 4;

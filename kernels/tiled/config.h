@@ -333,6 +333,11 @@ HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const TiledConfig& c) {
              ? 0
              : c.consumers * 4 * kStoreBuffers * kStoreBufferBytes;
 }
+/// Whether output is staged in the ring, which a CTA with one tile has read by then: that leaves
+/// room for one more stage.
+HGEMM_HOST_DEVICE constexpr bool stages_output_in_ring(const TiledConfig& c) {
+  return !is_persistent(c) && c.schedule != Schedule::kPingPong;
+}
 /// Boxes in which a consumer's part of a tile is stored: 16 rows for each warp by up to
 /// store_cols() columns of each 64-row block. A box is a run of each thread's values. The last box
 /// of a block may be narrower.
@@ -354,8 +359,8 @@ HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
 
 // ---- Shared memory ----
 
-/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging;
-/// for each stage its full barrier, its empty barrier and the origin of its tile; if a cluster adds
+/// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging
+/// (which may be in the stages); for each stage its full barrier, its empty barrier and the origin of its tile; if a cluster adds
 /// up, a barrier for each consumer, on which its peers' sums arrive; if a cluster takes tiles from
 /// the queue, the next tile with its full and empty barriers.
 struct TiledSmem {
@@ -364,12 +369,14 @@ struct TiledSmem {
 HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   TiledSmem layout{};
   layout.b = k.stages * a_stage_bytes(k);
-  // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
-  layout.staging = (layout.b + k.stages * b_stage_bytes(k) + 1023) / 1024 * 1024;
+  const int ring = layout.b + k.stages * b_stage_bytes(k);
   // Data from peers overwrites the stages, from the start of shared memory.
   const int received = adds_in_cluster(k) ? received_bytes(k) : 0;
-  if (layout.staging < received) layout.staging = received;
+  const int read = stages_output_in_ring(k) || ring < received ? received : ring;
+  // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
+  layout.staging = (read + 1023) / 1024 * 1024;
   layout.full = layout.staging + store_staging_bytes(k);
+  if (layout.full < ring) layout.full = ring;
   layout.empty = layout.full + k.stages * 8;
   layout.origin = layout.empty + k.stages * 8;
   layout.sums = layout.origin + k.stages * 8;

@@ -68,8 +68,15 @@ __device__ __forceinline__ void forget(Accumulators<kKernel>& accumulators) {
 template <TiledKernel kKernel>
 inline constexpr int kFirstThreads =
     (kKernel.schedule == Schedule::kPingPong ? 1 : kKernel.consumers) * kWarpgroupThreads;
-/// A named barrier; those below are the turns'.
+/// Named barriers; those below are the turns'.
 inline constexpr int kFirstStageBarrier = 3;
+inline constexpr int kRingReadBarrier = 4;
+
+/// Whether a consumer must wait until the others have read the ring, before it stages output there.
+/// (Where a cluster adds up, it has waited.)
+template <TiledKernel kKernel>
+inline constexpr bool waits_for_ring = stages_output_in_ring(kKernel) && !adds_in_cluster(kKernel) &&
+                                       store_staging_bytes(kKernel) > 0;
 
 /// For a consumer, before the barrier of all roles: fetches its share of the CTA's first stage, if
 /// the CTA has work. Returns whether it did.
@@ -297,6 +304,9 @@ __device__ __forceinline__ void consume(const KernelParams& params,
     }
     if constexpr (adds_in_workspace(kKernel)) {
       if (!consumer.add_parts_in_workspace(work, accumulators)) continue;
+    }
+    if constexpr (waits_for_ring<kKernel>) {
+      ptx::named_barrier_sync<kKernel.consumers * kWarpgroupThreads>(kRingReadBarrier);
     }
     consumer.store(accumulators, waiting, origin, probe...);
     (probe.end_tile(work.tile), ...);

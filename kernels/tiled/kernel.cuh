@@ -50,7 +50,7 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
     if constexpr (adds_in_cluster(kKernel)) init_sums(pipeline, part);
     pipeline.init();
   }
-  if (warp == 2 && lane == 0) {
+  if (warp == 2 && ptx::elect_one()) {
     ptx::prefetch_tensormap(params.a);
     ptx::prefetch_tensormap(params.b);
     if (stores_by_tma(kKernel)) {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
   if (warp == 0) {
     LookAhead<kKernel> ahead(params, place.part, lane);
     if constexpr (kKernel.pdl) {
-      if (lane == 0 && ahead.list.count > 0) prefetch<kKernel>(params, ahead, place);
+      if (ptx::elect_one() && ahead.list.count > 0) prefetch<kKernel>(params, ahead, place);
       __syncwarp();
     }
     meet<kKernel>();
@@ -78,7 +78,7 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
     (probe.begin_role(), ...);
     typename TiledPipeline<kKernel>::State state;
     if constexpr (is_dynamic(kKernel)) {
-      if (lane == 0) produce_dynamic<kKernel>(params, pipeline, ahead.grid, state, place);
+      if (ptx::elect_one()) produce_dynamic<kKernel>(params, pipeline, ahead.grid, state, place);
       __syncwarp();
     } else {
       produce<kKernel>(params, pipeline, ahead, state, place, lane, probe.watch()...);
@@ -89,7 +89,7 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
     // whole cluster would also wait for the peer's store and, if it releases, for D to reach
     // memory: 2000 cycles.
     if constexpr (multicast_size(kKernel) > 1) {
-      if (lane == 0) pipeline.await_readers(state);
+      if (ptx::elect_one()) pipeline.await_readers(state);
       __syncwarp();
     }
   } else {

@@ -100,7 +100,7 @@ __device__ __forceinline__ bool is_first(const PipelineState<kStages>& state) {
   return state.round == 0 && state.stage == 0;
 }
 
-/// The producer warp. Lane 0 issues all copies; its `state` ends past the last one.
+/// The producer warp. One thread issues all copies; its `state` ends past the last one.
 template <TiledKernel kKernel, class... Probe>
 __device__ __forceinline__ void produce(const KernelParams& params,
                                         const TiledPipeline<kKernel>& pipeline,
@@ -117,7 +117,7 @@ __device__ __forceinline__ void produce(const KernelParams& params,
     const int first = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.first, source) * kKernel.bk : 0;
     const int end = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.end, source) * kKernel.bk
                                     : extent_k<kKernel>(params);
-    if (lane == 0) {
+    if (ptx::elect_one()) {
       (probe.begin_load(ahead.list.at(index).tile), ...);
 #pragma unroll 1  // unrolled, the loop needs more registers than a producer has
       for (int k = first; k < end; k += kKernel.bk) {

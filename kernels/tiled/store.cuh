@@ -242,9 +242,9 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   const int box_row = row + (kKernel.swap ? of_cols : of_rows);
   const int box_column = column + (kKernel.swap ? of_rows : of_cols);
   const u32 target = staging.base + static_cast<u32>(staging.buffer * kStoreBufferBytes);
-  // The copy that last read this buffer must be complete. Only lane 0, which issued it, can wait
-  // for it; the other lanes wait for lane 0.
-  if (stores_by_tma(kKernel) && lane == 0) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
+  // The copy that last read this buffer must be complete. Only the thread that issued it can wait
+  // for it; the others wait for that thread.
+  if (stores_by_tma(kKernel) && ptx::elect_one()) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
   __syncwarp();
   (probe.begin_staging(), ...);
   if constexpr (kKernel.swap) {
@@ -266,7 +266,7 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   ptx::fence_proxy_async();
   __syncwarp();
   (probe.end_staging(), ...);
-  if (lane == 0) {
+  if (ptx::elect_one()) {
     // The copy engine clips boxes at the edges of D; a box completely outside is skipped.
     if (box_row < extent_m<kKernel>(params) && box_column < extent_n<kKernel>(params)) {
       ptx::tma_store<kKernel.d_hint>(map, target, box_column, box_row);
