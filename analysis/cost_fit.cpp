@@ -1,10 +1,10 @@
 // Fits the constants of the cost model to recorded races, and says how well it ranks with them:
 //
-//   cost_fit DATABASE... [--show]
+//   cost_fit DATABASE... [--show | --only CONSTANT,CONSTANT...]
 //
 // Run it in the root folder. It prints the constants before and after; copy them to
 // src/families/cost_constants.h and cost.h if they rank better. With --show it fits nothing, and
-// leaves out no config.
+// leaves out no config. With --only it fits these constants alone: those that the races can tell.
 //
 // Races are pooled by problem and pace: samples after a rest are the same in both regimes, and so
 // are predicted as burst; those at a config's own pace are predicted as sustained. Samples at the
@@ -26,6 +26,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <thread>
 
 #include "base/error.h"
@@ -287,13 +288,14 @@ void set(const Constant& constant, std::vector<Group>& groups, double value) {
   }
 }
 
-const std::vector<Constant> kConstants = {
+const std::vector<Constant> kAllConstants = {
     {"kOverlapSharpness", &constants::kOverlapSharpness},
     {"kCopiedBytesPerClk", &constants::kCopiedBytesPerClk},
     {"kTransposedBytesPerClk", &constants::kTransposedBytesPerClk},
     {"kClusterPartClk", &constants::kClusterPartClk},
     {"kSplitPartClk", &constants::kSplitPartClk},
     {"kNarrowFill", &constants::kNarrowFill},
+    {"kUnalignedRows", &constants::kUnalignedRows},
     {"kWrittenShare", &constants::kWrittenShare},
     {"kStageBlocks", &constants::kStageBlocks},
     {"kElementsBytesPerClk", &constants::kElementsBytesPerClk},
@@ -324,19 +326,35 @@ const std::vector<Constant> kConstants = {
     {"stage_latency_clk", nullptr, &CostFigures::stage_latency_clk},
 };
 
-std::vector<double> values(const std::vector<Group>& groups) {
+using Constants = std::vector<Constant>;
+
+/// Those of a list of names with commas; without one all.
+Constants constants_named(const std::optional<std::string>& names) {
+  if (!names) return kAllConstants;
+  Constants named;
+  for (const auto part : std::views::split(*names, ',')) {
+    const std::string_view name(part.begin(), part.end());
+    const auto found = std::ranges::find(kAllConstants, name, &Constant::name);
+    if (found == kAllConstants.end()) throw InputError(fmt::format("no constant {}", name));
+    named.push_back(*found);
+  }
+  return named;
+}
+
+std::vector<double> values(const Constants& constants, const std::vector<Group>& groups) {
   std::vector<double> result;
-  for (const Constant& constant : kConstants) result.push_back(get(constant, groups));
+  for (const Constant& constant : constants) result.push_back(get(constant, groups));
   return result;
 }
-double loss_with(std::vector<Group>& groups, const std::vector<double>& values) {
-  for (std::size_t i = 0; i < kConstants.size(); ++i) set(kConstants[i], groups, values[i]);
+double loss_with(const Constants& constants, std::vector<Group>& groups,
+                 const std::vector<double>& values) {
+  for (std::size_t i = 0; i < constants.size(); ++i) set(constants[i], groups, values[i]);
   return loss_of(groups);
 }
 
 /// Moves one constant after another by a share of its value, if that helps. Returns the loss.
-double explore(std::vector<Group>& groups, double step, double least) {
-  for (const Constant& constant : kConstants) {
+double explore(const Constants& constants, std::vector<Group>& groups, double step, double least) {
+  for (const Constant& constant : constants) {
     const double old = get(constant, groups);
     for (const double factor : {1 + step, 1 / (1 + step)}) {
       set(constant, groups, old * factor);
@@ -353,7 +371,7 @@ double explore(std::vector<Group>& groups, double step, double least) {
 
 /// Pattern search (Hooke and Jeeves, 1961) on the logarithms of the constants: what one round of
 /// moves has brought is tried again as a whole, since many constants make up for one another.
-void fit(std::vector<Group>& groups) {
+void fit(const Constants& constants, std::vector<Group>& groups) {
   constexpr double kFirstStep = 0.2, kLastStep = 0.015, kShrink = 1.6;
   constexpr double kGain = 0.002;  // of the loss, for another round at the same step
   for (double step = kFirstStep; step > kLastStep; step /= kShrink) {
@@ -361,18 +379,18 @@ void fit(std::vector<Group>& groups) {
     double least = loss_of(groups);
     for (double start = INFINITY; least < (1 - kGain) * start;) {
       start = least;
-      const std::vector<double> before = values(groups);
-      least = explore(groups, step, least);
-      std::vector<double> best = values(groups);
+      const std::vector<double> before = values(constants, groups);
+      least = explore(constants, groups, step, least);
+      std::vector<double> best = values(constants, groups);
       while (true) {
         std::vector<double> further = best;
         for (std::size_t i = 0; i < best.size(); ++i) further[i] *= best[i] / before[i];
-        const double loss = loss_with(groups, further);
+        const double loss = loss_with(constants, groups, further);
         if (!(loss < least)) break;
         least = loss;
         best = further;
       }
-      loss_with(groups, best);
+      loss_with(constants, groups, best);
       fmt::print(stderr, "step {:.3f}: error {:.4f}\n", step, std::sqrt(least));
     }
   }
@@ -380,7 +398,13 @@ void fit(std::vector<Group>& groups) {
 
 void run(std::vector<std::string> files) {
   const bool show = std::erase(files, "--show") > 0;
-  if (files.empty()) throw InputError("usage: cost_fit DATABASE... [--show]");
+  std::optional<std::string> only;
+  if (const auto at = std::ranges::find(files, "--only"); files.end() - at > 1) {
+    only = at[1];
+    files.erase(at, at + 2);
+  }
+  const Constants constants = constants_named(only);
+  if (files.empty()) throw InputError("usage: cost_fit DATABASE... [--show | --only CONSTANT,...]");
   std::vector<Group> groups = load(files);
   if (groups.empty()) throw InputError("no problem there has five configs with a time");
   weigh(groups);
@@ -396,13 +420,12 @@ void run(std::vector<std::string> files) {
   print_ranks(groups);
   if (show) return;
 
-  std::vector<double> before;
-  for (const Constant& constant : kConstants) before.push_back(get(constant, groups));
-  fit(groups);
+  const std::vector<double> before = values(constants, groups);
+  fit(constants, groups);
   weigh(groups);
   fmt::print("error {:.4f}\n", std::sqrt(loss_of(groups)));
-  for (std::size_t i = 0; i < kConstants.size(); ++i) {
-    const Constant& constant = kConstants[i];
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    const Constant& constant = constants[i];
     fmt::print("{:24} {:10.4g} -> {:10.4g}\n", constant.name, before[i], get(constant, groups));
   }
   print_means(groups);

@@ -20,13 +20,26 @@ struct BlockCycles {
   double most() const { return std::max({tensor, smem, fill}); }
 };
 
+/// Lines of L2 (128 bytes) that a row of a stage touches, over those of a row that begins with a
+/// line: the mean of A and B, by the bytes that are read of them.
+double lines_of_rows(const TileLaunch& launch, const GemmProblem& problem) {
+  constexpr std::int64_t kLineBytes = 128;
+  const auto lines = [&](std::int64_t leading) {
+    return leading * launch.input_bytes % kLineBytes == 0 ? 1 : kUnalignedRows;
+  };
+  const double a = launch.a_read * launch.bm / launch.cluster_n;
+  const double b = launch.b_read * launch.bn / launch.cluster_m;
+  return (a * lines(problem.leading_a()) + b * lines(problem.leading_b())) / (a + b);
+}
+
 /// `active`: SMs that fetch at once. `fabric`: cycles of an SM in one of L2. Rows of a stage of 32
 /// elements have 64 bytes, half of what L2 delivers at once.
-BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch, double active,
-                         double fabric) {
+BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
+                         const GemmProblem& problem, double active, double fabric) {
   const BlockBytes bytes = block_bytes(launch);
   const double smem_bytes = bytes.read_by_wgmma + kWrittenShare * bytes.received * bytes.read_part;
-  const double fill_rate = figures.fill_bytes_per_clk * (launch.bk < kSlabK ? kNarrowFill : 1);
+  const double fill_rate = figures.fill_bytes_per_clk * (launch.bk < kSlabK ? kNarrowFill : 1) /
+                           lines_of_rows(launch, problem);
   return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / figures.mma_flops_per_clk,
           .smem = smem_bytes / figures.smem_bytes_per_clk,
           .fill = bytes.from_l2 / fill_rate * active / figures.sms * fabric};
@@ -239,10 +252,11 @@ struct Work {
   double clk() const { return waves.loop_clk + stores_clk + sums_clk; }
 };
 /// At a clock of the SMs: the higher it is, the more of their cycles L2 takes.
-Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c, const Division& d) {
+Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
+             const GemmProblem& problem, const Division& d) {
   const double fabric = mhz / figures.fabric_mhz;
   Work work;
-  work.block = block_cycles(figures, c, std::min(d.units, d.sms), fabric);
+  work.block = block_cycles(figures, c, problem, std::min(d.units, d.sms), fabric);
   const double busy = work.block.most();
   const double wait = block_wait_clk(c);
   const double stage_clk =
@@ -307,13 +321,14 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                                           c, problem);
   const double memory_us = memory_time_us(figures, c, problem, traffic);
   const Fixed fixed = fixed_times(figures, c, division, problem);
-  const Work work = work_at(figures.mhz, figures, c, division);
+  const Work work = work_at(figures.mhz, figures, c, problem, division);
   const Duration duration(work.clk(), memory_us, fixed.us());
   const double body_us = duration.body_us(figures.mhz);
   const double fastest_us = body_us + fixed.us();
   Capped limited = capped(figures, Power(figures, traffic, duration), duration, fastest_us);
   if (limited.mhz < figures.mhz) {
-    const Duration slower(work_at(limited.mhz, figures, c, division).clk(), memory_us, fixed.us());
+    const Duration slower(work_at(limited.mhz, figures, c, problem, division).clk(), memory_us,
+                          fixed.us());
     limited = capped(figures, Power(figures, traffic, slower), slower, slower.us(figures.mhz));
   }
   const double clk_us = 1 / figures.mhz;
