@@ -30,7 +30,7 @@ std::vector<RaceForecast> forecast(const TunePlan& plan, const Environment& envi
 }
 
 std::vector<Kernel> first_kernels(const TunePlan& plan, const Environment& environment) {
-  return needed_kernels(first_races(plan, environment), true);
+  return needed_kernels(first_races(plan, environment));
 }
 
 double makespan_s(std::vector<double> race_s, std::size_t gpus) {

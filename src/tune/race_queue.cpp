@@ -21,13 +21,13 @@ RaceQueue::RaceQueue(std::vector<Missing> races, std::size_t gpus) : waiting_(st
 }
 
 std::optional<Missing> RaceQueue::take(int gpu, const std::function<double(const Missing&)>& ready,
-                                       bool is_tight) {
+                                       double enough) {
   auto next = waiting_.end();
   double most_ready = 0;
   for (auto race = waiting_.begin(); race != waiting_.end() && most_ready < 1; ++race) {
     if (race->avoids.contains(gpu)) continue;
     const double fraction = ready(*race);
-    if (fraction <= most_ready || (fraction < 1 && !is_tight)) continue;
+    if (fraction <= most_ready || fraction < enough) continue;
     next = race;
     most_ready = fraction;
   }

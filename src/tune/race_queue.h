@@ -28,11 +28,11 @@ class RaceQueue {
   bool is_over() const { return waiting_.empty() && running_.empty(); }
 
   /// Removes and returns the next race for this GPU. `ready` tells the fraction of a race's kernels
-  /// that are compiled. The first race that is ready as a whole is next; if there is none and
-  /// `is_tight`, the one that is ready for the largest part. None: the GPU has to wait, or no race
-  /// is for it.
+  /// that are compiled. The first race that is ready as a whole is next; if there is none, the one
+  /// that is ready for the largest part, if that is not nothing and at least `enough`. None: the
+  /// GPU has to wait, or no race is for it.
   std::optional<Missing> take(int gpu, const std::function<double(const Missing&)>& ready,
-                              bool is_tight);
+                              double enough);
   /// Sets when the race that the GPU runs is expected to end.
   void expect_end(int gpu, Clock::time_point end) { running_.at(gpu).end = end; }
   /// Seconds that GPUs other than this one will still spend on the races that they run.

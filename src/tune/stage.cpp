@@ -23,15 +23,6 @@ constexpr double kPatience = 0.3;
 /// Time between two checks for finished builds and races.
 constexpr std::chrono::milliseconds kLook{50};
 
-/// Kernels of the configs that can compute the problem, in their order.
-std::vector<Kernel> kernels_of(const Missing& race) {
-  std::vector<Kernel> kernels;
-  for (const KernelConfig& config : race.configs) {
-    if (!why_not(config, race.problem)) kernels.push_back(kernel_for(config, race.problem));
-  }
-  return kernels;
-}
-
 /// Makes `compiling` available to the races during the lifetime of this object.
 class CompilingNow {
  public:
@@ -76,11 +67,14 @@ struct StageRaces {
   bool can_be_raced(const KernelConfig& config, const GemmProblem& problem) const {
     return why_not(config, problem) || compiling.find(kernel_for(config, problem));
   }
-  /// Fraction of the race's configs that can be raced now; always 1 without a deadline.
+  /// Fraction of the race's awaited configs that can be raced now; always 1 without a deadline.
   double ready_fraction(const Missing& race) const {
+    const std::size_t awaited = race.awaited_configs();
+    if (awaited == 0) return 1;
     const auto ready = std::ranges::count_if(
-        race.configs, [&](const auto& config) { return can_be_raced(config, race.problem); });
-    return static_cast<double>(ready) / static_cast<double>(race.configs.size());
+        std::span(race.configs).first(awaited),
+        [&](const auto& config) { return can_be_raced(config, race.problem); });
+    return static_cast<double>(ready) / static_cast<double>(awaited);
   }
 };
 
@@ -137,9 +131,10 @@ std::optional<Missing> GpuRaces::take() {
                 (shares && shares->seconds_left() <= 0);
       if (is_over) return std::optional<Missing>();
       const auto ready = [&](const Missing& one) { return stage_.ready_fraction(one); };
-      const bool is_tight =
-          shares && shares->is_tight(stage_.queue.waiting(), stage_.queue.busy_s(context_.gpu));
-      return stage_.queue.take(context_.gpu, ready, is_tight);
+      const double enough = shares ? shares->enough_ready(stage_.queue.waiting(),
+                                                          stage_.queue.busy_s(context_.gpu))
+                                   : 1;
+      return stage_.queue.take(context_.gpu, ready, enough);
     });
     if (race || is_over) return race;
     compiling->wait_for_news(Clock::now() + kLook);
@@ -292,18 +287,20 @@ void GpuRaces::give_up(const Missing& race, const std::string& reason, bool goes
 
 }  // namespace
 
-std::vector<Kernel> needed_kernels(std::span<const Missing> races, bool race_by_race) {
+std::vector<Kernel> needed_kernels(std::span<const Missing> races) {
   struct Need {
-    std::size_t rank;
+    std::size_t rank;  ///< 0: awaited
     Kernel kernel;
   };
   std::vector<Need> needs;
   for (const Missing& race : races) {
-    for (std::size_t rank = 0; const Kernel& kernel : kernels_of(race)) {
-      needs.push_back({rank++, kernel});
+    for (std::size_t i = 0; i < race.configs.size(); ++i) {
+      const KernelConfig& config = race.configs[i];
+      if (why_not(config, race.problem)) continue;
+      needs.push_back({i < race.awaited_configs() ? 0 : i, kernel_for(config, race.problem)});
     }
   }
-  if (!race_by_race) std::ranges::stable_sort(needs, {}, &Need::rank);
+  std::ranges::stable_sort(needs, {}, &Need::rank);
   std::vector<Kernel> kernels;
   std::set<std::string> known;
   for (const Need& need : needs) {
@@ -334,19 +331,22 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
     options.spare_jobs = spare_cores(gpus.contexts.size());
     shares->fit(races);
   }
-  std::vector<Kernel> needed = needed_kernels(races, true);
-  if (shares && !shares->can_compile(needed.size())) needed = needed_kernels(races, false);
+  if (shares) shares->limit_awaited(races, needed_kernels(races).size());
+  RaceQueue queue(std::move(races), gpus.contexts.size());
+  std::vector<Kernel> needed = needed_kernels(queue.waiting());
+  const auto count = static_cast<int>(queue.waiting().size());
+  const double all_s = seconds_of(queue.waiting());
 
   shared.use([&](SharedTune& tune) { tune.compiled = {.total = static_cast<int>(needed.size())}; });
   CompileAhead compiling(compiler, std::move(needed), options);
   const CompilingNow now(shared, compiling);
   // At full effort nothing but the GPUs may work during timing.
   if (!shares) wait_for_all(shared, Clock::time_point::max());
-  StageRaces stage{.queue = RaceQueue(races, gpus.contexts.size()),
+  StageRaces stage{.queue = std::move(queue),
                    .shares = shares ? &*shares : nullptr,
                    .compiling = compiling,
                    .index = numbering.before,
-                   .count = numbering.before + static_cast<int>(races.size()) + numbering.after,
+                   .count = numbering.before + count + numbering.after,
                    .alive = {}};
   for (const GpuContext& gpu : gpus.contexts) {
     if (!gpus.lost.contains(gpu.gpu)) stage.alive.insert(gpu.gpu);
@@ -355,7 +355,7 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
   stage.queue.take_impossible(stage.alive);
   shared.use([&](SharedTune& tune) {
     tune.advance =
-        Advance(numbering.before_s, numbering.before_s + seconds_of(races) + numbering.after_s);
+        Advance(numbering.before_s, numbering.before_s + all_s + numbering.after_s);
   });
   gpus.threads.run([&](std::size_t gpu) { GpuRaces(gpus.contexts[gpu], stage).run(); },
                    [&] { shared.use([](SharedTune& tune) { tune.ending = true; }); });

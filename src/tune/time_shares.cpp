@@ -6,9 +6,8 @@
 namespace hgemm {
 namespace {
 
-/// Kernels are compiled in the order of the races if this takes at most this fraction of the time
-/// left.
-constexpr double kCompilingShare = 0.6;
+/// Awaited kernels take at most this fraction of the time left to compile.
+constexpr double kCompilingShare = 0.8;
 /// Fraction of the time left that is reserved for steps that take longer than predicted.
 constexpr double kReserve = 0.04;
 /// Reserved for the end of the program.
@@ -65,16 +64,28 @@ bool TimeShares::can_race_twice(std::span<const Missing> races) const {
   return 2 * (race_s / gpus_ + compile_s) <= seconds_left();
 }
 
-bool TimeShares::can_compile(std::size_t kernels) const {
-  return static_cast<double>(kernels) * kCompileS / jobs_ < kCompilingShare * seconds_left();
+void TimeShares::limit_awaited(std::vector<Missing>& races, std::size_t kernels) const {
+  const double in_time = kCompilingShare * seconds_left() * jobs_ / kCompileS;
+  const double share = in_time / static_cast<double>(kernels);
+  if (share >= 1) return;
+  for (Missing& race : races) {
+    const double own = share * static_cast<double>(race.configs.size());
+    race.awaited = std::max<std::size_t>(1, static_cast<std::size_t>(std::max(0.0, own)));
+  }
 }
 
-bool TimeShares::is_tight(std::span<const Missing> races, double busy_s) const {
-  double sum = 0;
+double TimeShares::enough_ready(std::span<const Missing> races, double busy_s) const {
+  double all_s = 0, one_s = 0;  // of races of all awaited configs, and of one each
   for (const Missing& race : races) {
-    sum += duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = race.configs.size()});
+    const auto brief_s = [&](std::size_t configs) {
+      return duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = configs});
+    };
+    all_s += brief_s(race.awaited_configs());
+    one_s += brief_s(1);
   }
-  return sum >= gpu_seconds_left(busy_s);
+  const double left_s = gpu_seconds_left(busy_s);
+  if (left_s >= all_s) return 1;
+  return std::max(0.0, (left_s - one_s) / (all_s - one_s));
 }
 
 }  // namespace hgemm
