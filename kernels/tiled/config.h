@@ -360,9 +360,9 @@ HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
 // ---- Shared memory ----
 
 /// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging
-/// (which may be in the stages); for each stage its full barrier, its empty barrier and the origin of its tile; if a cluster adds
-/// up, a barrier for each consumer, on which its peers' sums arrive; if a cluster takes tiles from
-/// the queue, the next tile with its full and empty barriers.
+/// (which may be in the stages); for each stage its full barrier, its empty barrier and the origin
+/// of its tile; if a cluster adds up, a barrier for each consumer, on which its peers' sums arrive;
+/// if a cluster takes tiles from the queue, the next tile with its full and empty barriers.
 struct TiledSmem {
   int b, staging, full, empty, origin, sums, next, total_bytes;
 };

@@ -75,7 +75,8 @@ inline constexpr int kRingReadBarrier = 4;
 /// Whether a consumer must wait until the others have read the ring, before it stages output there.
 /// (Where a cluster adds up, it has waited.)
 template <TiledKernel kKernel>
-inline constexpr bool waits_for_ring = stages_output_in_ring(kKernel) && !adds_in_cluster(kKernel) &&
+inline constexpr bool waits_for_ring = stages_output_in_ring(kKernel) &&
+                                       !adds_in_cluster(kKernel) &&
                                        store_staging_bytes(kKernel) > 0;
 
 /// For a consumer, before the barrier of all roles: fetches its share of the CTA's first stage, if

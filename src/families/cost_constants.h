@@ -55,10 +55,10 @@ inline constexpr double kLoadsOverCopies = 1.07;
 inline constexpr double kUsefulL2 = 0.5;
 
 // ---- Store and sums, in cycles. Fitted ----
-HGEMM_FITTED kCopiedBytesPerClk = 16.4;    ///< through shared memory, by the copy engine
+HGEMM_FITTED kCopiedBytesPerClk = 16.4;      ///< through shared memory, by the copy engine
 HGEMM_FITTED kTransposedBytesPerClk = 10.5;  ///< the same, with swapped operands
-HGEMM_FITTED kDirectBytesPerClk = 4.66;    ///< by ordinary stores
-HGEMM_FITTED kElementsBytesPerClk = 2.97;  ///< through shared memory, by ordinary stores
+HGEMM_FITTED kDirectBytesPerClk = 4.66;      ///< by ordinary stores
+HGEMM_FITTED kElementsBytesPerClk = 2.97;    ///< through shared memory, by ordinary stores
 /// The part of a store that counts if another tile is multiplied meanwhile.
 HGEMM_FITTED kOverlappedStore = 0.305;
 /// Parts of a tile in a cluster: each CTA sends its sums to their owners.
@@ -77,8 +77,8 @@ HGEMM_FITTED kAddBytesPerClk = 10.8;
 // ---- The main loop. Fitted ----
 /// Rate of stages with rows of 64 bytes over that of rows of 128.
 HGEMM_FITTED kNarrowFill = 0.645;
-/// Lines of L2 that a row of a stage touches if it does not begin with one, over those of a row that
-/// does: the time of a row in L2.
+/// Lines of L2 that a row of a stage touches if it does not begin with one, over those of a row
+/// that does: the time of a row in L2.
 HGEMM_FITTED kUnalignedRows = 1.87;
 /// The part of what the copy engine writes that takes shared memory's port from wgmma. Counters say
 /// that it takes none (analysis/kernel-notes.md, "Few tiles with a long K wait for L2"); without it

@@ -131,9 +131,9 @@ std::optional<Missing> GpuRaces::take() {
                 (shares && shares->seconds_left() <= 0);
       if (is_over) return std::optional<Missing>();
       const auto ready = [&](const Missing& one) { return stage_.ready_fraction(one); };
-      const double enough = shares ? shares->enough_ready(stage_.queue.waiting(),
-                                                          stage_.queue.busy_s(context_.gpu))
-                                   : 1;
+      const double enough =
+          shares ? shares->enough_ready(stage_.queue.waiting(), stage_.queue.busy_s(context_.gpu))
+                 : 1;
       return stage_.queue.take(context_.gpu, ready, enough);
     });
     if (race || is_over) return race;
@@ -354,8 +354,7 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
   // A race that only a lost GPU could confirm would be waited for without end.
   stage.queue.take_impossible(stage.alive);
   shared.use([&](SharedTune& tune) {
-    tune.advance =
-        Advance(numbering.before_s, numbering.before_s + all_s + numbering.after_s);
+    tune.advance = Advance(numbering.before_s, numbering.before_s + all_s + numbering.after_s);
   });
   gpus.threads.run([&](std::size_t gpu) { GpuRaces(gpus.contexts[gpu], stage).run(); },
                    [&] { shared.use([](SharedTune& tune) { tune.ending = true; }); });
