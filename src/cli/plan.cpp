@@ -205,17 +205,15 @@ void plan_sweep(const PlanOptions& options, SpacePlan& planned) {
         "number (100configs), or with a space of grids a share (3%) or all",
         *tune.budget));
   }
-  const Environment environment = environment_of(device);
-  const std::vector<RaceForecast> races = forecast(plan, environment);
-  for (const RaceForecast& race : races) {
+  SweepForecast sweep = forecast_sweep(plan, environment_of(device), options.gpus);
+  for (const RaceForecast& race : sweep.by_race) {
     const auto shape = std::ranges::find_if(planned.shapes, [&](const PlannedShape& one) {
       return one.problem.same_problem(race.problem);
     });
     if (shape != planned.shapes.end()) shape->race_s = race.seconds;
   }
-  planned.sweep = PlannedSweep{.device = device.name,
-                               .budget = *tune.budget,
-                               .forecast = forecast_sweep(plan, environment, races, options.gpus)};
+  planned.sweep =
+      PlannedSweep{.device = device.name, .budget = *tune.budget, .forecast = std::move(sweep)};
 }
 
 int run_plan(const PlanOptions& options) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 #include <queue>
+#include <span>
 #include <utility>
 
 #include "tune/choice.h"
@@ -15,11 +16,9 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
-}  // namespace
-
-std::vector<RaceForecast> forecast(const TunePlan& plan, const Environment& environment) {
+std::vector<RaceForecast> forecasts_of(std::span<const Missing> races) {
   std::vector<RaceForecast> all;
-  for (const Missing& race : first_races(plan, environment)) {
+  for (const Missing& race : races) {
     const double later_s = race.later > 0 ? full_race_s(race, race.later) : 0;
     all.push_back({.problem = race.problem,
                    .regime = race.regime,
@@ -27,6 +26,12 @@ std::vector<RaceForecast> forecast(const TunePlan& plan, const Environment& envi
                    .kernels = race.configs.size() + race.later});
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<RaceForecast> forecast(const TunePlan& plan, const Environment& environment) {
+  return forecasts_of(first_races(plan, environment));
 }
 
 std::vector<Kernel> first_kernels(const TunePlan& plan, const Environment& environment) {
@@ -48,10 +53,13 @@ double makespan_s(std::vector<double> race_s, std::size_t gpus) {
 }
 
 SweepForecast forecast_sweep(const TunePlan& plan, const Environment& environment,
-                             std::span<const RaceForecast> races, std::size_t gpus) {
-  SweepForecast sweep{.gpus = gpus, .kernels = first_kernels(plan, environment).size()};
+                             std::size_t gpus) {
+  // Once for both: it searches the whole space at each shape, for about half a second.
+  const std::vector<Missing> first = first_races(plan, environment);
+  SweepForecast sweep{
+      .gpus = gpus, .kernels = needed_kernels(first, true).size(), .by_race = forecasts_of(first)};
   std::vector<double> race_s;
-  for (const RaceForecast& race : races) race_s.push_back(race.seconds);
+  for (const RaceForecast& race : sweep.by_race) race_s.push_back(race.seconds);
   sweep.races = race_s.size();
   sweep.compile_core_hours = static_cast<double>(sweep.kernels) * kCompileS / kSecondsPerHour;
   sweep.gpu_hours = std::accumulate(race_s.begin(), race_s.end(), 0.0) / kSecondsPerHour;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "families/family.h"
@@ -37,9 +36,10 @@ struct SweepForecast {
   double gpu_hours = 0;  ///< of all races in sum
   double hours = 0;      ///< from the first race to the end of the last, without compiling
   double kwh = 0;        ///< of the GPUs, racing at their power limit of `power_limit_w`
+  std::vector<RaceForecast> by_race;  ///< as forecast() has them
 };
 SweepForecast forecast_sweep(const TunePlan& plan, const Environment& environment,
-                             std::span<const RaceForecast> races, std::size_t gpus);
+                             std::size_t gpus);
 
 /// Seconds until the last race ends if each GPU that is free takes the longest race that is left.
 double makespan_s(std::vector<double> race_s, std::size_t gpus);

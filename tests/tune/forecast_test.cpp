@@ -66,9 +66,9 @@ TEST(Forecast, ASweepOnMoreGpusTakesTheSameGpuHours) {
   }
   plan.configs = configs(10);
   const Environment gpu = fake_machine().environment;
-  const auto races = forecast(plan, gpu);
-  const SweepForecast one = forecast_sweep(plan, gpu, races, 1);
-  const SweepForecast four = forecast_sweep(plan, gpu, races, 4);
+  const SweepForecast one = forecast_sweep(plan, gpu, 1);
+  const SweepForecast four = forecast_sweep(plan, gpu, 4);
+  EXPECT_EQ(one.by_race.size(), forecast(plan, gpu).size());
   EXPECT_EQ(one.races, 16u);
   EXPECT_DOUBLE_EQ(one.gpu_hours, one.hours);
   EXPECT_DOUBLE_EQ(four.gpu_hours, one.gpu_hours);
