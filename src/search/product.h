@@ -25,6 +25,9 @@ namespace hgemm {
 /// An axis with its values, each as a config.
 template <class Config>
 struct AxisDomain {
+  explicit AxisDomain(const Axis<Config>& of)
+      : axis(&of), values(domain_values(of)), plain_(of.raw(Config{})) {}
+
   const Axis<Config>* axis;
   std::vector<Config> values;
 
@@ -32,6 +35,10 @@ struct AxisDomain {
   bool has(const Config& config, std::size_t value) const {
     return axis->raw(config) == axis->raw(values[value]);
   }
+  bool has_default(const Config& config) const { return axis->raw(config) == plain_; }
+
+ private:
+  std::array<std::int64_t, 2> plain_;  ///< the default; searches ask for it millions of times
 };
 
 template <class Config>
@@ -49,7 +56,7 @@ class Product {
     types_.m = types_.n = types_.k = 0;
     for (const Axis<Config>& axis : Family<Config>::axes()) {
       if (!axis.text.in_spaces) continue;
-      AxisDomain<Config> domain{&axis, domain_values(axis)};
+      AxisDomain<Config> domain(axis);
       domain.set(first_, 0);
       if (kHasStages && axis.members[0].name == "stages") {
         stages = std::move(domain);
@@ -121,10 +128,10 @@ class Product {
     if (deepen_as_it_is(config)) return true;
     // From the last one: most often it is pdl that must give way.
     for (const AxisDomain<Config>& domain : std::views::reverse(detail)) {
-      if (domain.axis->raw(config) == domain.axis->raw(Config{})) continue;
+      if (domain.has_default(config)) continue;
       Config plainer = config;
       domain.axis->copy(plainer, Config{});
-      if (!is_wanted(plainer) || !deepen_as_it_is(plainer)) continue;
+      if (!deepen_as_it_is(plainer) || !is_wanted(plainer)) continue;
       config = plainer;
       return true;
     }
@@ -219,12 +226,18 @@ class Product {
     if constexpr (!kHasStages) {
       return is_valid(config);
     } else {
-      config.stages = 2 + config.mma_depth;
-      if (!is_valid(config)) {
-        if (config.mma_depth == 0) return false;
-        config.mma_depth = 0;
-        config.stages = 2;
-        if (!is_valid(config)) return false;
+      // Most points are invalid, and no rule is kinder to more stages or to wgmmas that overlap:
+      // with the least of both one look is enough to leave a point.
+      const int mma_depth = std::exchange(config.mma_depth, 0);
+      config.stages = 2;
+      if (!is_valid(config)) return false;
+      if (mma_depth > 0) {
+        config.mma_depth = mma_depth;
+        config.stages = 2 + mma_depth;
+        if (!is_valid(config)) {
+          config.mma_depth = 0;
+          config.stages = 2;
+        }
       }
       int fits = config.stages;
       for (int too_many = kMaxStages + 1; too_many - fits > 1;) {
