@@ -101,16 +101,14 @@ int run_best(const BestOptions& options) {
   if (options.max_kernels > 0) {
     return run_portfolio(options, known_truths(options, aim), problems, style);
   }
-  std::vector<RecordedRace> races;
-  std::vector<BuildFacts> builds;
+  ShippedResults results;
   if (options.recorded) {
-    races = shipped_races();
-    builds = shipped_builds();
+    results = shipped_results();
   } else {
     const Store store = Store::open(options.db, Store::Mode::kReadOnly);
-    races = store.races();
-    builds = store.builds();
+    results = {store.races(), store.builds()};
   }
+  auto& [races, builds] = results;
   const bool has_races = !races.empty();
   auto rows = best_for(aim, races, problems, current_among(builds));
   if (has_races && races.empty() && !for_programs(style.format)) {

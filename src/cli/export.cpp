@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/console.h"
 #include "base/error.h"
@@ -37,14 +38,15 @@ struct ExportOptions {
   bool with_cublaslt = false;
 };
 
-/// The races of whole spaces, with the other shipped races of the same problems. As in `best`, few
+/// The races of whole spaces, with those of `shipped` of the same problems. As in `best`, few
 /// kernels for many problems are chosen from all configs, not from the winners alone. A config that
 /// left the race of a whole space early may have been measured to the end in another race of the
 /// problem. Problems with only such other races go to `others`.
-std::vector<RecordedRace> races_of_whole_spaces(std::vector<GemmProblem>& others, Regime regime) {
+std::vector<RecordedRace> races_of_whole_spaces(std::vector<RecordedRace> shipped,
+                                                std::vector<GemmProblem>& others, Regime regime) {
   std::vector<RecordedRace> races = recorded_races("truth.db");
   const std::size_t whole = races.size();
-  for (RecordedRace& race : shipped_races()) {
+  for (RecordedRace& race : shipped) {
     const auto same = [&race](const RecordedRace& other) {
       return other.race.problem.same_problem(race.race.problem);
     };
@@ -62,8 +64,9 @@ std::vector<RecordedRace> races_of_whole_spaces(std::vector<GemmProblem>& others
 
 ExportPlan plan_of_few_recorded(const ExportAim& aim) {
   std::vector<GemmProblem> others;
-  const auto races = races_of_whole_spaces(others, aim.regime);
-  ExportPlan plan = plan_export(races, aim, current_among(shipped_builds()));
+  auto [shipped, builds] = shipped_results();
+  const auto races = races_of_whole_spaces(std::move(shipped), others, aim.regime);
+  ExportPlan plan = plan_export(races, aim, current_among(builds));
   if (!aim.problems.empty()) return plan;
   for (const GemmProblem& problem : others) {
     plan.left_out.push_back(
@@ -75,7 +78,8 @@ ExportPlan plan_of_few_recorded(const ExportAim& aim) {
 ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
   if (options.recorded && aim.max_kernels > 0) return plan_of_few_recorded(aim);
   if (options.recorded) {
-    return plan_export(shipped_races(), aim, current_among(shipped_builds()));
+    const auto [races, builds] = shipped_results();
+    return plan_export(races, aim, current_among(builds));
   }
   if (!std::filesystem::exists(options.db)) {
     throw InputError(

@@ -28,7 +28,10 @@ struct Sources {
 };
 
 Sources sources_of(const std::optional<std::string>& db) {
-  if (!db) return {shipped_races(), recorded_races("truth.db"), shipped_builds(), {}};
+  if (!db) {
+    auto [races, builds] = shipped_results();
+    return {std::move(races), recorded_races("truth.db"), std::move(builds), {}};
+  }
   const Store store = Store::open(*db, Store::Mode::kReadOnly);
   auto races = store.races();
   return {races, races, store.builds(), store.studies(kMicroStudy)};

@@ -62,12 +62,14 @@ std::vector<std::string> what_is_missing(const Question& question, std::span<con
 
 std::vector<RecordedRace> shipped_races() { return recorded_races(kShipped); }
 
-std::vector<BuildFacts> shipped_builds() {
-  std::vector<BuildFacts> all;
+ShippedResults shipped_results() {
+  ShippedResults all;
   for (const auto& path : recorded_databases(kShipped)) {
-    auto builds = Store::open(path.string(), Store::Mode::kReadOnly).builds();
-    std::ranges::move(builds, std::back_inserter(all));
+    const Store store = Store::open(path.string(), Store::Mode::kReadOnly);
+    std::ranges::move(store.races(), std::back_inserter(all.races));
+    std::ranges::move(store.builds(), std::back_inserter(all.builds));
   }
+  std::ranges::stable_sort(all.races, {}, &RecordedRace::started_utc);
   return all;
 }
 
@@ -91,9 +93,9 @@ std::string where_measured(const Environment& environment, const RunInfo& run,
 }
 
 void answer_from_records(const Question& question, const std::string& why) {
-  auto races = shipped_races();
+  auto [races, builds] = shipped_results();
   if (question.configs) keep_configs(races, *question.configs);
-  auto rows = best_for(question.aim, races, question.problems, current_among(shipped_builds()));
+  auto rows = best_for(question.aim, races, question.problems, current_among(builds));
   std::vector<std::string> places;
   for (const BestRow& row : rows) {
     if (row.trials == 0 || why_no_kernel(row.problem)) continue;

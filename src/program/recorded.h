@@ -16,8 +16,13 @@ namespace hgemm::cli {
 /// The races of every database of this name in results/, oldest first: "tune.db" or "truth.db".
 std::vector<RecordedRace> recorded_races(const std::string& name);
 /// The shipped races that answer questions without a GPU, and the builds recorded with them.
+struct ShippedResults {
+  std::vector<RecordedRace> races;  ///< oldest first
+  std::vector<BuildFacts> builds;
+};
+/// Both from one look at the databases: opening those of older versions is most of the work.
+ShippedResults shipped_results();
 std::vector<RecordedRace> shipped_races();
-std::vector<BuildFacts> shipped_builds();
 
 /// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31", with a remark if this program's kernel
 /// sources differ from the measured ones.

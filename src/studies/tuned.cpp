@@ -24,7 +24,8 @@ Tuned::Tuned(const StudyOptions& options) {
     const Store store = Store::open(db, Store::Mode::kReadOnly);
     sources_.push_back({store.races(), current_among(store.builds())});
   }
-  sources_.push_back({shipped_races(), current_among(shipped_builds())});
+  auto [races, builds] = shipped_results();
+  sources_.push_back({std::move(races), current_among(builds)});
 }
 
 BestRow Tuned::best(const GemmProblem& problem) const {
