@@ -50,7 +50,7 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
     if constexpr (adds_in_cluster(kKernel)) init_sums(pipeline, part);
     pipeline.init();
   }
-  if (warp == 2 && ptx::elect_one()) {
+  if (warp == 2 && lane == 0) {
     ptx::prefetch_tensormap(params.a);
     ptx::prefetch_tensormap(params.b);
     if (stores_by_tma(kKernel)) {

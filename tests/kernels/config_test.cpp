@@ -167,6 +167,37 @@ TEST(TiledConfigs, SharedMemoryPartsDoNotOverlapAndAreAligned) {
   }
 }
 
+TEST(TiledConfigs, ACtaWithOneTileStagesItInTheRingButNotOverReceivedSums) {
+  const auto with = [](TileScheduler scheduler, int splits, Schedule schedule) {
+    return TiledKernel{{.bm = 128,
+                        .bn = 128,
+                        .stages = 4,
+                        .schedule = schedule,
+                        .scheduler = scheduler,
+                        .splits = splits},
+                       {}};
+  };
+  constexpr int kRing = 4 * (128 + 128) * 64 * 2;
+  const TiledKernel single = with(TileScheduler::kSingle, 1, Schedule::kRows);
+  EXPECT_EQ(smem_layout(single).staging, 0);
+  EXPECT_EQ(smem_layout(single).full, kRing);
+  EXPECT_EQ(smem_layout(with(TileScheduler::kPersistent, 1, Schedule::kRows)).staging, kRing);
+  // The other consumer's tile is still in the ring.
+  EXPECT_EQ(smem_layout(with(TileScheduler::kSingle, 1, Schedule::kPingPong)).staging, kRing);
+  for (int splits = 2; splits <= 8; ++splits) {
+    const TiledKernel cut = with(TileScheduler::kClusterSplitK, splits, Schedule::kRows);
+    EXPECT_GE(smem_layout(cut).staging, received_bytes(cut));
+    EXPECT_GE(smem_layout(cut).full, smem_layout(cut).staging + store_staging_bytes(cut));
+    EXPECT_GE(smem_layout(cut).full, kRing);
+  }
+  // What a small ring cannot hold extends it.
+  TiledKernel small = single;
+  small.bm = small.bn = 64;
+  small.stages = 2;
+  small.bk = 32;
+  EXPECT_EQ(smem_layout(small).full, store_staging_bytes(small));
+}
+
 TEST(TiledConfigs, OnlyClustersTellOneAnotherOfTheQueue) {
   const TiledKernel alone{{.scheduler = TileScheduler::kDynamic}, {}};
   TiledKernel pair = alone;
