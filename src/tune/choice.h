@@ -1,10 +1,7 @@
 // Chooses the configs that a tune races at each problem. Private to the module.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -29,12 +26,6 @@ struct Missing {
   std::size_t given_up = 0;  ///< GPUs that could not finish it
   bool is_rematch = false;   ///< races configs again that have ended
   bool only_full = false;    ///< left out if there is no time for full effort
-  /// Configs, the first ones, for whose kernels the race waits. nullopt: for those of all.
-  std::optional<std::size_t> awaited = {};
-
-  std::size_t awaited_configs() const {
-    return std::min(configs.size(), awaited.value_or(configs.size()));
-  }
 
   RaceToCome to_come() const { return {problem, regime, launch_us, configs.size(), space, energy}; }
 };

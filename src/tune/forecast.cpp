@@ -57,7 +57,7 @@ SweepForecast forecast_sweep(const TunePlan& plan, const Environment& environmen
   // Once for both: it searches the whole space at each shape, for about half a second.
   const std::vector<Missing> first = first_races(plan, environment);
   SweepForecast sweep{
-      .gpus = gpus, .kernels = needed_kernels(first, true).size(), .by_race = forecasts_of(first)};
+      .gpus = gpus, .kernels = needed_kernels(first).size(), .by_race = forecasts_of(first)};
   std::vector<double> race_s;
   for (const RaceForecast& race : sweep.by_race) race_s.push_back(race.seconds);
   sweep.races = race_s.size();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
@@ -67,14 +68,11 @@ struct StageRaces {
   bool can_be_raced(const KernelConfig& config, const GemmProblem& problem) const {
     return why_not(config, problem) || compiling.find(kernel_for(config, problem));
   }
-  /// Fraction of the race's awaited configs that can be raced now; always 1 without a deadline.
+  /// Fraction of the race's configs that can be raced now; always 1 without a deadline.
   double ready_fraction(const Missing& race) const {
-    const std::size_t awaited = race.awaited_configs();
-    if (awaited == 0) return 1;
     const auto ready = std::ranges::count_if(
-        std::span(race.configs).first(awaited),
-        [&](const auto& config) { return can_be_raced(config, race.problem); });
-    return static_cast<double>(ready) / static_cast<double>(awaited);
+        race.configs, [&](const auto& config) { return can_be_raced(config, race.problem); });
+    return static_cast<double>(ready) / static_cast<double>(race.configs.size());
   }
 };
 
@@ -287,17 +285,19 @@ void GpuRaces::give_up(const Missing& race, const std::string& reason, bool goes
 
 }  // namespace
 
-std::vector<Kernel> needed_kernels(std::span<const Missing> races) {
+std::vector<Kernel> needed_kernels(std::span<const Missing> races, double share) {
   struct Need {
-    std::size_t rank;  ///< 0: awaited
+    std::size_t rank;  ///< 0: of its race's share
     Kernel kernel;
   };
   std::vector<Need> needs;
   for (const Missing& race : races) {
+    const double likeliest = std::ceil(share * static_cast<double>(race.configs.size()));
     for (std::size_t i = 0; i < race.configs.size(); ++i) {
       const KernelConfig& config = race.configs[i];
       if (why_not(config, race.problem)) continue;
-      needs.push_back({i < race.awaited_configs() ? 0 : i, kernel_for(config, race.problem)});
+      const bool is_first = static_cast<double>(i) < likeliest;
+      needs.push_back({is_first ? 0 : i, kernel_for(config, race.problem)});
     }
   }
   std::ranges::stable_sort(needs, {}, &Need::rank);
@@ -331,9 +331,9 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
     options.spare_jobs = spare_cores(gpus.contexts.size());
     shares->fit(races);
   }
-  if (shares) shares->limit_awaited(races, needed_kernels(races).size());
   RaceQueue queue(std::move(races), gpus.contexts.size());
   std::vector<Kernel> needed = needed_kernels(queue.waiting());
+  if (shares) needed = needed_kernels(queue.waiting(), shares->compilable(needed.size()));
   const auto count = static_cast<int>(queue.waiting().size());
   const double all_s = seconds_of(queue.waiting());
 

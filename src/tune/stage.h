@@ -27,9 +27,9 @@ double full_race_s(const Missing& race, std::size_t configs);
 /// Predicted seconds of all these races at full effort, in sum.
 double seconds_of(std::span<const Missing> races);
 
-/// The kernels of all races, each once: those that the races await, race by race; then the others,
-/// ordered by their rank within their race.
-std::vector<Kernel> needed_kernels(std::span<const Missing> races);
+/// The kernels of all races, each once: this share of each race's, the likeliest, race by race;
+/// then the others, ordered by their rank within their race.
+std::vector<Kernel> needed_kernels(std::span<const Missing> races, double share = 1);
 
 /// The GPUs of a tune, each with a thread.
 struct Gpus {

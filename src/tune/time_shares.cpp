@@ -6,8 +6,10 @@
 namespace hgemm {
 namespace {
 
-/// Awaited kernels take at most this fraction of the time left to compile.
+/// Fraction of the time left in which kernels are compiled before they come too late.
 constexpr double kCompilingShare = 0.8;
+/// Fraction of the time left that races may take which wait for kernels, so that none is late.
+constexpr double kRacingShare = 0.9;
 /// Fraction of the time left that is reserved for steps that take longer than predicted.
 constexpr double kReserve = 0.04;
 /// Reserved for the end of the program.
@@ -64,26 +66,21 @@ bool TimeShares::can_race_twice(std::span<const Missing> races) const {
   return 2 * (race_s / gpus_ + compile_s) <= seconds_left();
 }
 
-void TimeShares::limit_awaited(std::vector<Missing>& races, std::size_t kernels) const {
+double TimeShares::compilable(std::size_t kernels) const {
   const double in_time = kCompilingShare * seconds_left() * jobs_ / kCompileS;
-  const double share = in_time / static_cast<double>(kernels);
-  if (share >= 1) return;
-  for (Missing& race : races) {
-    const double own = share * static_cast<double>(race.configs.size());
-    race.awaited = std::max<std::size_t>(1, static_cast<std::size_t>(std::max(0.0, own)));
-  }
+  return std::clamp(in_time / static_cast<double>(kernels), 0.0, 1.0);
 }
 
 double TimeShares::enough_ready(std::span<const Missing> races, double busy_s) const {
-  double all_s = 0, one_s = 0;  // of races of all awaited configs, and of one each
+  double all_s = 0, one_s = 0;  // of races of all their configs, and of one each
   for (const Missing& race : races) {
     const auto brief_s = [&](std::size_t configs) {
       return duration_s(race.to_come(), {.effort = Effort::kBrief, .configs = configs});
     };
-    all_s += brief_s(race.awaited_configs());
+    all_s += brief_s(race.configs.size());
     one_s += brief_s(1);
   }
-  const double left_s = gpu_seconds_left(busy_s);
+  const double left_s = kRacingShare * gpu_seconds_left(busy_s);
   if (left_s >= all_s) return 1;
   return std::max(0.0, (left_s - one_s) / (all_s - one_s));
 }

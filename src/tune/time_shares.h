@@ -35,11 +35,11 @@ class TimeShares {
   void fit(std::vector<Missing>& races) const;
   /// Whether all these races fit in the time twice at full effort, with the compiling before them.
   bool can_race_twice(std::span<const Missing> races) const;
-  /// If compiling so many kernels, none of them in the cache, would leave no time to race them,
-  /// the races await a share of their own ones, for which there is time. Each awaits one at least.
-  void limit_awaited(std::vector<Missing>& races, std::size_t kernels) const;
-  /// The fraction of its awaited kernels with which a race may begin: that of these races which
-  /// there is time to race in brief. 1 if there is time for all.
+  /// The part of so many kernels, none of them in the cache, that can be compiled in time; at
+  /// most 1.
+  double compilable(std::size_t kernels) const;
+  /// The fraction of its kernels with which a race may begin: that of these races which there is
+  /// time to race in brief. 1 if there is time for all.
   double enough_ready(std::span<const Missing> races, double busy_s) const;
 
  private:
