@@ -295,6 +295,7 @@ const std::vector<Constant> kAllConstants = {
     {"kClusterPartClk", &constants::kClusterPartClk},
     {"kSplitPartClk", &constants::kSplitPartClk},
     {"kNarrowFill", &constants::kNarrowFill},
+    {"kSmReadBytesPerClk", &constants::kSmReadBytesPerClk},
     {"kUnalignedRows", &constants::kUnalignedRows},
     {"kWrittenShare", &constants::kWrittenShare},
     {"kStageBlocks", &constants::kStageBlocks},

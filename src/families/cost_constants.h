@@ -36,7 +36,10 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 // ---- Memory ----
 /// Exponent of the norm that joins two bounds that overlap. Fitted: data that is not in L2 arrives
 /// late, so cycles and memory time add up in part.
-HGEMM_FITTED kOverlapSharpness = 2.33;
+HGEMM_FITTED kOverlapSharpness = 2.36;
+/// What a CTA reads of memory at most, where few stream a weight (analysis/kernel-notes.md, "Few CTAs
+/// do not reach what memory gives": 20 to 21 on 72 to 96 SMs).
+HGEMM_FITTED kSmReadBytesPerClk = 23.9;
 /// Time of copies that fetch at least 256 bytes over that of those that fetch 128, where few rows
 /// (or columns) stream a weight (analysis/kernel-notes.md: 23.5 to 22.2 us).
 inline constexpr double kPromotion256 = 1.05;
@@ -56,16 +59,16 @@ inline constexpr double kUsefulL2 = 0.5;
 
 // ---- Store and sums, in cycles. Fitted ----
 HGEMM_FITTED kCopiedBytesPerClk = 16.4;      ///< through shared memory, by the copy engine
-HGEMM_FITTED kTransposedBytesPerClk = 10.5;  ///< the same, with swapped operands
+HGEMM_FITTED kTransposedBytesPerClk = 11.8;  ///< the same, with swapped operands
 HGEMM_FITTED kDirectBytesPerClk = 4.66;      ///< by ordinary stores
 HGEMM_FITTED kElementsBytesPerClk = 2.97;    ///< through shared memory, by ordinary stores
 /// The part of a store that counts if another tile is multiplied meanwhile.
 HGEMM_FITTED kOverlappedStore = 0.305;
 /// Parts of a tile in a cluster: each CTA sends its sums to their owners.
-HGEMM_FITTED kClusterPartClk = 712;
+HGEMM_FITTED kClusterPartClk = 375;
 HGEMM_FITTED kClusterSumsBytesPerClk = 9.08;
 /// Equal parts in memory: each CTA writes its sums, waits, and adds up a share.
-HGEMM_FITTED kSplitSumsClk = 2800;
+HGEMM_FITTED kSplitSumsClk = 4550;
 HGEMM_FITTED kSplitPartClk = 99.9;
 HGEMM_FITTED kSplitSumsBytesPerClk = 6.6;
 /// Streamed tiles: a CTA leaves its sums; the last one of a tile adds part after part.
@@ -76,26 +79,26 @@ HGEMM_FITTED kAddBytesPerClk = 10.8;
 
 // ---- The main loop. Fitted ----
 /// Rate of stages with rows of 64 bytes over that of rows of 128.
-HGEMM_FITTED kNarrowFill = 0.645;
+HGEMM_FITTED kNarrowFill = 0.553;
 /// Lines of L2 that a row of a stage touches if it does not begin with one, over those of a row
 /// that does: the time of a row in L2.
-HGEMM_FITTED kUnalignedRows = 1.87;
+HGEMM_FITTED kUnalignedRows = 1.6;
 /// The part of what the copy engine writes that takes shared memory's port from wgmma. Counters say
 /// that it takes none (analysis/kernel-notes.md, "Few tiles with a long K wait for L2"); without it
 /// the recorded times are met less well, so it stands for something that grows alike.
-HGEMM_FITTED kWrittenShare = 0.629;
+HGEMM_FITTED kWrittenShare = 0.417;
 /// A CTA that waits for its stages multiplies one in the time in which a stage is fetched and this
 /// number of k blocks are multiplied, over the number of stages less one and this number. Large: it
 /// waits little.
-HGEMM_FITTED kStageBlocks = 2.88;
+HGEMM_FITTED kStageBlocks = 3;
 /// A wait at each k block, if there is no other consumer that fills it with work.
-HGEMM_FITTED kLoneBlockClk = 40.5;
+HGEMM_FITTED kLoneBlockClk = 55.1;
 /// The GPCs of a GPU, whose SMs share a port to L2.
 inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are
 /// numbered by GPCs: the CTAs are not at the same place. By hand: 0.4 to 0.7 rank the 29,069
 /// configs of two tunes on H100 about equally, and better than 0.25 and 0.8.
-HGEMM_FITTED kReadApart = 0.9;
+HGEMM_FITTED kReadApart = 0.739;
 
 // ---- Starts. Fitted ----
 /// A CTA that follows another one on its SM.
@@ -105,7 +108,7 @@ HGEMM_FITTED kTurnoverUs = 1.49;
 HGEMM_FITTED kSwapAbStartGainUs = 0.421;
 HGEMM_FITTED kSwapAbEarlyStartGainUs = 0.765;
 /// The CTAs of a cluster wait for one another before they begin.
-HGEMM_FITTED kClusterStartUs = 0.518;
+HGEMM_FITTED kClusterStartUs = 1.05;
 /// Until a CTA knows its first tile: along a Hilbert curve, and from a queue, which clusters have
 /// to share. (Pairs of configs in grid-tuned.db that differ in nothing else: 0.2 to 0.35, 0.4 to
 /// 0.9.)
@@ -115,7 +118,7 @@ HGEMM_FITTED kClusterQueueUs = 0.588;
 
 // ---- Other ----
 /// Gain from addresses and counts known at compile time (analysis/kernel-notes.md: 0.4 to 2 %).
-HGEMM_FITTED kFixedGainUs = 0.0685;
+HGEMM_FITTED kFixedGainUs = 0.0386;
 /// The latency of a round of loads of GEMV kernels over that of a stage.
 HGEMM_FITTED kLoadsLatency = 0.55;
 /// Arithmetic of GEMV kernels: instructions for each product (including its share of widening the

@@ -290,12 +290,14 @@ Fixed fixed_times(const CostFigures& figures, const TileLaunch& c, const Divisio
           .constants = c.fixed ? -kFixedGainUs : 0};
 }
 
+/// `active`: SMs that read.
 double memory_time_us(const CostFigures& figures, const TileLaunch& launch,
-                      const GemmProblem& problem, const Traffic& traffic) {
+                      const GemmProblem& problem, const Traffic& traffic, double active) {
   constexpr int kSectorBytes = 32;
   const bool whole = launch.output_row_bytes % kSectorBytes == 0 || launch.bn >= problem.n;
   const double bytes = traffic.dram_bytes + (whole ? 0 : kPartialSectors * problem.d_bytes());
-  const double memory_us = bytes / (figures.read_tbps * 1e6);
+  const double most_tbps = active * kSmReadBytesPerClk * figures.mhz * 1e-6;
+  const double memory_us = bytes / (std::min(figures.read_tbps, most_tbps) * 1e6);
   const bool streams_weight = static_cast<double>(std::min(problem.m, problem.n)) <= kFewRows;
   return streams_weight && launch.promotion == 256 ? memory_us * kPromotion256 : memory_us;
 }
@@ -319,7 +321,8 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                                            .ctas_per_sm = division.resident,
                                            .l2_bytes = kUsefulL2 * figures.l2_bytes},
                                           c, problem);
-  const double memory_us = memory_time_us(figures, c, problem, traffic);
+  const double memory_us =
+      memory_time_us(figures, c, problem, traffic, std::min(division.units, division.sms));
   const Fixed fixed = fixed_times(figures, c, division, problem);
   const Work work = work_at(figures.mhz, figures, c, problem, division);
   const Duration duration(work.clk(), memory_us, fixed.us());

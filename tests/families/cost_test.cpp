@@ -80,8 +80,9 @@ TEST(CostModel, ExtremeProblemsHaveFiniteCosts) {
 }
 
 TEST(CostModel, SmsThatALastWaveLeavesIdleAreMissedByNobody) {
-  const std::string all = "bm128.bn128.bk64.q6.c1x1.coop2.d1.linear.tma.persist";
-  const GemmProblem problem{.m = 128 * 12, .n = 128 * 14, .k = 4096, .tag = ""};  // 168 tiles
+  // A tile for which tensor cores are the limit: where L2 is, fewer SMs get more of it each.
+  const std::string all = "bm128.bn256.bk64.q4.c2x1.coop2.d1.linear.tma.persist";
+  const GemmProblem problem{.m = 128 * 12, .n = 256 * 14, .k = 4096, .tag = ""};  // 168 tiles
   CostFigures cool;
   cool.power_limit_w = 0;
   const auto us = [&](const std::string& sms) {
@@ -182,6 +183,21 @@ TEST(Traffic, OperandsThatFitInL2AreFetchedOnceWhateverTheOrder) {
         "bm128.bn128.bk64.q6.c1x1.coop2.d1." + std::string(order) + ".tma.persist";
     EXPECT_DOUBLE_EQ(cost_of(label, small).traffic.dram_bytes, small.bytes());
   }
+}
+
+// The same work with rows of 12,336 bytes, which do not begin at lines of L2 (128 bytes), and of
+// 12,288: where L2 is the limit, tiles without multicast take longer, others less so.
+TEST(CostModel, RowsThatBeginWithinLinesTakeMoreOfL2) {
+  const GemmProblem whole{.m = 1323, .n = 480, .k = 6144, .tag = ""};
+  const GemmProblem odd{.m = 1323, .n = 480, .k = 6168, .tag = ""};
+  const auto loss = [&](const std::string& label) {
+    return cost_of(label, odd).us() / cost_of(label, whole).us();
+  };
+  const double alone = loss("bm64.bn160.bk128.q4.c1x1.coop1.d0.linear.tma.csplit2.pdl");
+  const double shared = loss("bm64.bn160.bk128.q4.c2x2.coop1.d0.linear.tma.csplit2.pdl");
+  EXPECT_GT(alone, 1.2);
+  EXPECT_LT(shared, alone - 0.1);
+  EXPECT_LT(loss("bm64.bn160.bk128.q4.c1x1.coop1.d0.linear.tma.csplit2.pdl"), 2);
 }
 
 std::string in_order(const std::string& order) {
