@@ -37,8 +37,8 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 /// Exponent of the norm that joins two bounds that overlap. Fitted: data that is not in L2 arrives
 /// late, so cycles and memory time add up in part.
 HGEMM_FITTED kOverlapSharpness = 2.36;
-/// What a CTA reads of memory at most, where few stream a weight (analysis/kernel-notes.md, "Few CTAs
-/// do not reach what memory gives": 20 to 21 on 72 to 96 SMs).
+/// What a CTA reads of memory at most, where few stream a weight (analysis/kernel-notes.md, "Few
+/// CTAs do not reach what memory gives": 20 to 21 on 72 to 96 SMs).
 HGEMM_FITTED kSmReadBytesPerClk = 23.9;
 /// Time of copies that fetch at least 256 bytes over that of those that fetch 128, where few rows
 /// (or columns) stream a weight (analysis/kernel-notes.md: 23.5 to 22.2 us).
@@ -96,8 +96,8 @@ HGEMM_FITTED kLoneBlockClk = 55.1;
 /// The GPCs of a GPU, whose SMs share a port to L2.
 inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are
-/// numbered by GPCs: the CTAs are not at the same place. By hand: 0.4 to 0.7 rank the 29,069
-/// configs of two tunes on H100 about equally, and better than 0.25 and 0.8.
+/// numbered by GPCs: the CTAs are not at the same place. (With the kernels before 2026-11-26 0.4
+/// to 0.7 ranked the 29,069 configs of two tunes on H100 about equally, better than 0.25 and 0.8.)
 HGEMM_FITTED kReadApart = 0.739;
 
 // ---- Starts. Fitted ----
