@@ -307,6 +307,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
       if (!consumer.add_parts_in_workspace(work, accumulators)) continue;
     }
     if constexpr (waits_for_ring<kKernel>) {
+      __syncwarp();  // some lanes may still be releasing the last stage
       ptx::named_barrier_sync<kKernel.consumers * kWarpgroupThreads>(kRingReadBarrier);
     }
     consumer.store(accumulators, waiting, origin, probe...);

@@ -82,7 +82,7 @@ struct Turn {
   }
   __device__ __forceinline__ void await() const {
     if constexpr (kTakesTurns) {
-      __syncwarp();  // lane 0 may still be storing the previous tile
+      __syncwarp();  // one thread may still be storing the previous tile
       ptx::named_barrier_sync<2 * kWarpgroupThreads>(1 + consumer);
     }
   }

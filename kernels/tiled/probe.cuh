@@ -75,7 +75,7 @@ struct TileProbe {
     tile.n = origin.n / kKernel.bn;
   }
 
-  // The producer's first lane, alone.
+  // The producer's elected thread, alone.
   __device__ __forceinline__ void begin_load(int position) {
     lap(producer_phase::kOrder);
     record(position).begin = last;

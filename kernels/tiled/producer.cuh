@@ -141,7 +141,7 @@ __device__ __forceinline__ void produce(const KernelParams& params,
 /// takes a tile when it is ready for it. Its first tile is the one with its own number. For each
 /// computed tile there is one request, so the count shows which cluster makes the last request;
 /// that cluster resets the count for the next launch (which sees it, because a kernel's end or
-/// griddepcontrol.wait lies between). For lane 0 of the producer warp.
+/// griddepcontrol.wait lies between). For the elected thread of the producer warp.
 template <TiledKernel kKernel>
 struct TileQueue {
   u32* asked;

@@ -36,7 +36,7 @@ struct OutputPair<DataType::kFp32> {
 };
 
 /// Stores directly to memory, two elements per store. It needs no shared memory, which leaves room
-/// for one more stage.
+/// for one more stage, unless output is staged in the ring anyway.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_direct(const Accumulators<kKernel>& accumulators,
                                              const KernelParams& params, int warp_row, int column,

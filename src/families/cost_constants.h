@@ -37,7 +37,7 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 /// Exponent of the norm that joins two bounds that overlap. Fitted: data that is not in L2 arrives
 /// late, so cycles and memory time add up in part.
 HGEMM_FITTED kOverlapSharpness = 2.36;
-/// What a CTA reads of memory at most, where few stream a weight (analysis/kernel-notes.md, "Few
+/// What an SM reads of memory at most, where few stream a weight (analysis/kernel-notes.md, "Few
 /// CTAs do not reach what memory gives": 20 to 21 on 72 to 96 SMs).
 HGEMM_FITTED kSmReadBytesPerClk = 23.9;
 /// Time of copies that fetch at least 256 bytes over that of those that fetch 128, where few rows
@@ -120,7 +120,7 @@ HGEMM_FITTED kClusterQueueUs = 0.588;
 /// Gain from addresses and counts known at compile time (analysis/kernel-notes.md: 0.4 to 2 %).
 HGEMM_FITTED kFixedGainUs = 0.0386;
 /// The latency of a round of loads of GEMV kernels over that of a stage.
-HGEMM_FITTED kLoadsLatency = 0.55;
+HGEMM_FITTED kLoadsLatency = 0.48;
 /// Arithmetic of GEMV kernels: instructions for each product (including its share of widening the
 /// elements), lanes of an SM, and threads that an SM's registers can hold.
 inline constexpr double kGemvInstructions = 1.3;

@@ -24,8 +24,11 @@ struct BlockCycles {
 /// line: the mean of A and B, by the bytes that are read of them.
 double lines_of_rows(const TileLaunch& launch, const GemmProblem& problem) {
   constexpr std::int64_t kLineBytes = 128;
+  constexpr std::int64_t kUnitBytes = 16;  // where packed rows begin
   const auto lines = [&](std::int64_t leading) {
-    return leading * launch.input_bytes % kLineBytes == 0 ? 1 : kUnalignedRows;
+    const std::int64_t unit = launch.packs ? kUnitBytes / launch.input_bytes : 1;
+    const std::int64_t bytes = (leading + unit - 1) / unit * unit * launch.input_bytes;
+    return bytes % kLineBytes == 0 ? 1 : kUnalignedRows;
   };
   const double a = launch.a_read * launch.bm / launch.cluster_n;
   const double b = launch.b_read * launch.bn / launch.cluster_m;
@@ -243,6 +246,11 @@ Waves waves_of(const TileLaunch& launch, const Division& d, double busy, double 
   return waves;
 }
 
+/// SMs that fetch at once.
+double active_sms(const TileLaunch& launch, const Division& d) {
+  return launch.streams ? d.sms : std::min(d.units, d.sms);
+}
+
 /// What the SM that takes longest does, in its cycles.
 struct Work {
   BlockCycles block;
@@ -256,7 +264,7 @@ Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
              const GemmProblem& problem, const Division& d) {
   const double fabric = mhz / figures.fabric_mhz;
   Work work;
-  work.block = block_cycles(figures, c, problem, std::min(d.units, d.sms), fabric);
+  work.block = block_cycles(figures, c, problem, active_sms(c, d), fabric);
   const double busy = work.block.most();
   const double wait = block_wait_clk(c);
   const double stage_clk =
@@ -321,8 +329,7 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
                                            .ctas_per_sm = division.resident,
                                            .l2_bytes = kUsefulL2 * figures.l2_bytes},
                                           c, problem);
-  const double memory_us =
-      memory_time_us(figures, c, problem, traffic, std::min(division.units, division.sms));
+  const double memory_us = memory_time_us(figures, c, problem, traffic, active_sms(c, division));
   const Fixed fixed = fixed_times(figures, c, division, problem);
   const Work work = work_at(figures.mhz, figures, c, problem, division);
   const Duration duration(work.clk(), memory_us, fixed.us());

@@ -22,6 +22,7 @@ struct ShippedResults {
 };
 /// Both from one look at the databases: opening those of older versions is most of the work.
 ShippedResults shipped_results();
+/// The races alone.
 std::vector<RecordedRace> shipped_races();
 
 /// "NVIDIA H200 (driver 580.1, CUDA 13.0) on 2026-01-31", with a remark if this program's kernel

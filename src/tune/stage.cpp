@@ -292,7 +292,9 @@ std::vector<Kernel> needed_kernels(std::span<const Missing> races, double share)
   };
   std::vector<Need> needs;
   for (const Missing& race : races) {
-    const double likeliest = std::ceil(share * static_cast<double>(race.configs.size()));
+    // Rounded up, the kernels of many races with few configs would be too many for the time.
+    const double likeliest =
+        std::max(1.0, std::floor(share * static_cast<double>(race.configs.size())));
     for (std::size_t i = 0; i < race.configs.size(); ++i) {
       const KernelConfig& config = race.configs[i];
       if (why_not(config, race.problem)) continue;

@@ -80,9 +80,11 @@ double TimeShares::enough_ready(std::span<const Missing> races, double busy_s) c
     all_s += brief_s(race.configs.size());
     one_s += brief_s(1);
   }
-  const double left_s = kRacingShare * gpu_seconds_left(busy_s);
+  // GPUs beyond the number of races have nothing to do.
+  const double usable_s = static_cast<double>(races.size()) * seconds_left();
+  const double left_s = kRacingShare * std::min(gpu_seconds_left(busy_s), usable_s);
   if (left_s >= all_s) return 1;
-  return std::max(0.0, (left_s - one_s) / (all_s - one_s));
+  return std::clamp((left_s - one_s) / (all_s - one_s), 0.0, 1.0);
 }
 
 }  // namespace hgemm

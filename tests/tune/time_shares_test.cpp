@@ -19,6 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Eq;
 using testing::Optional;
+using testing::SizeIs;
 using namespace std::chrono_literals;
 
 /// Races of `configs` kernels each, all different: of 64, 128, 192... rows.
@@ -72,15 +73,29 @@ TEST(TimeShares, ARaceBeginsWithAsManyKernelsAsThereIsTimeToRace) {
   EXPECT_EQ(enough(0.05, 0), 0);
 }
 
+TEST(TimeShares, GpusBeyondTheNumberOfRacesDoNotPutOffTheLastOne) {
+  const std::vector<Missing> last = races_of(1, 40);
+  const double all_s =
+      duration_s(last.front().to_come(), {.effort = Effort::kBrief, .configs = 40});
+  const auto ms = std::chrono::milliseconds(static_cast<long long>(1e3 * all_s));
+  const auto deadline = std::chrono::steady_clock::now() + ms;
+  const double one = TimeShares(deadline, 10, 1).enough_ready(last, 0);
+  EXPECT_LT(one, 1);
+  EXPECT_NEAR(TimeShares(deadline, 10, 8).enough_ready(last, 0), one, 0.05);
+}
+
 TEST(NeededKernels, AShareOfEachRaceComesRaceByRaceThenTheOthersByRank) {
-  const std::vector<Missing> races = races_of(2, 3);
+  const std::vector<Missing> races = races_of(2, 5);
   std::vector<std::pair<std::int64_t, int>> order;
   for (const Kernel& kernel : needed_kernels(races, 0.5)) {
     const auto& tiled = std::get<TiledKernel>(kernel);
     order.emplace_back(tiled.gemm.m, tiled.group);
   }
-  EXPECT_THAT(order, ElementsAre(std::pair(64, 1), std::pair(64, 2), std::pair(128, 1),
-                                 std::pair(128, 2), std::pair(64, 3), std::pair(128, 3)));
+  EXPECT_THAT(order,
+              ElementsAre(std::pair(64, 1), std::pair(64, 2), std::pair(128, 1), std::pair(128, 2),
+                          std::pair(64, 3), std::pair(128, 3), std::pair(64, 4), std::pair(128, 4),
+                          std::pair(64, 5), std::pair(128, 5)));
+  EXPECT_THAT(needed_kernels(races_of(2, 5), 0.01), SizeIs(10));
 }
 
 /// The number of rows of the race that is taken.
