@@ -75,9 +75,10 @@ __device__ __forceinline__ void prefetch_b(const KernelParams& params, const Swa
   }
 }
 
-/// The first ring of copies, by one warp before the CTA's first barrier. Unless B is read late, no
-/// kernel that may still run writes B (SwapAbConfig::pdl), so its copies need not wait for the
-/// kernels before this one.
+/// The first ring of copies, by one warp before the CTA's first barrier. By lane 0: with
+/// elect_one() launches took 0.7 % longer (analysis/kernel-notes.md, "One thread that ptxas knows
+/// to be alone"). Unless B is read late, no kernel that may still run writes B (SwapAbConfig::pdl),
+/// so its copies need not wait for the kernels before this one.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void fill_ring(const KernelParams& params,
                                           const Pipeline<kKernel>& pipeline, const SwapAbPart& part,

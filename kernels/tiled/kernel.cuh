@@ -50,6 +50,7 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
     if constexpr (adds_in_cluster(kKernel)) init_sums(pipeline, part);
     pipeline.init();
   }
+  // (With elect_one() a kernel spilled, and there is no loop to be saved.)
   if (warp == 2 && lane == 0) {
     ptx::prefetch_tensormap(params.a);
     ptx::prefetch_tensormap(params.b);

@@ -101,7 +101,7 @@ int run_best(const BestOptions& options) {
   if (options.max_kernels > 0) {
     return run_portfolio(options, known_truths(options, aim), problems, style);
   }
-  ShippedResults results;
+  RacesAndBuilds results;
   if (options.recorded) {
     results = shipped_results();
   } else {

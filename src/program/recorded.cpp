@@ -62,8 +62,8 @@ std::vector<std::string> what_is_missing(const Question& question, std::span<con
 
 std::vector<RecordedRace> shipped_races() { return recorded_races(kShipped); }
 
-ShippedResults shipped_results() {
-  ShippedResults all;
+RacesAndBuilds shipped_results() {
+  RacesAndBuilds all;
   for (const auto& path : recorded_databases(kShipped)) {
     const Store store = Store::open(path.string(), Store::Mode::kReadOnly);
     std::ranges::move(store.races(), std::back_inserter(all.races));

@@ -15,13 +15,14 @@ namespace hgemm::cli {
 
 /// The races of every database of this name in results/, oldest first: "tune.db" or "truth.db".
 std::vector<RecordedRace> recorded_races(const std::string& name);
-/// The shipped races that answer questions without a GPU, and the builds recorded with them.
-struct ShippedResults {
+/// Races, and the builds recorded with them.
+struct RacesAndBuilds {
   std::vector<RecordedRace> races;  ///< oldest first
   std::vector<BuildFacts> builds;
 };
-/// Both from one look at the databases: opening those of older versions is most of the work.
-ShippedResults shipped_results();
+/// What is shipped to answer questions without a GPU, from one look at the databases: opening those
+/// of older versions is most of the work.
+RacesAndBuilds shipped_results();
 /// The races alone.
 std::vector<RecordedRace> shipped_races();
 
