@@ -17,7 +17,7 @@ struct KernelParams {
   TensorMap b;
   TensorMap d;            ///< for stores by the copy engine: whole boxes, 128-byte swizzle
   TensorMap d_tail;       ///< the narrower last box of a row of boxes, without swizzle
-  const void* a_pointer;  ///< for kernels without maps, or first copies without a map
+  const void* a_pointer;  ///< for kernels without maps
   const void* b_pointer;
   void* d_pointer;  ///< for store paths of threads
   float* partials;  ///< if K is cut: partial_bytes(config) for each slot and CTA of a cluster

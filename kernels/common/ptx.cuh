@@ -293,20 +293,6 @@ __device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// ---- Copies by threads ("cp.async") ----
-
-/// Copies 16 bytes to shared memory, bypassing L1; or writes zeros if `valid` is false. On a miss
-/// L2 fetches 128 bytes.
-__device__ __forceinline__ void copy_async_16(u32 destination, const void* source, bool valid) {
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(destination),
-               "l"(source), "r"(valid ? 16 : 0)
-               : "memory");
-}
-/// Waits for all of this thread's copies.
-__device__ __forceinline__ void copy_async_wait_all() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
 // ---- Named barriers ("bar") ----
 
 /// Waits until `kThreads` threads have arrived at barrier `id` of the CTA, including those that

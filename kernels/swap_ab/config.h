@@ -20,12 +20,9 @@ struct SwapAbConfig {
   StorePath store = StorePath::kTma;  ///< kTma or kStaged
   int splits = 1;                     ///< parts of K of a tile, each a CTA of the tile's cluster
   CacheHint a_hint = CacheHint::kNone;
-  /// For copies by the copy engine; a CTA's first stage has none.
   CacheHint b_hint = CacheHint::kNone;
   CacheHint d_hint = CacheHint::kNone;  ///< for stores by the copy engine
-  /// Least number of bytes that L2 fetches on a miss of a copy: 64, 128 or 256. A CTA's first stage
-  /// of B always has 128.
-  int promotion = 256;
+  int promotion = 256;  ///< bytes that L2 fetches at least on a miss of a copy: 64, 128 or 256
   int ctas_per_sm = 1;  ///< 1 or 2
   /// Programmatic dependent launch. Before all earlier kernels have completed
   /// (griddepcontrol.wait), this kernel MUST NOT read A, and it reads B. Therefore B MUST NOT be

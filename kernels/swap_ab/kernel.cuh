@@ -7,14 +7,12 @@
 // 64 tiles for 132 SMs, but 128 halves of tiles.
 //
 // A launch may last only 10 us, so the time before the first copy and after the last one matters.
-// The consumers fetch their first stage themselves (common/first_stage.cuh); there is no
-// setmaxnreg; and the CTAs of a cluster wait for one another only once.
+// There is no setmaxnreg, and the CTAs of a cluster wait for one another only once.
 //
 // Read top to bottom: producer, consumer, store, kernel. common/cluster_sums.cuh adds up.
 #pragma once
 
 #include "common/cluster_sums.cuh"
-#include "common/first_stage.cuh"
 #include "common/params.h"
 #include "common/pipeline.cuh"
 #include "common/ptx.cuh"
@@ -41,14 +39,13 @@ __device__ __forceinline__ SwapAbPart swap_ab_part(const KernelParams& params, i
 // ---- Producer ----
 
 /// For one lane: sets the number of bytes that the stage waits for, including A's (load_a must
-/// follow), and copies B. `fetches_b`: false for the first stage, which the consumers fetch.
+/// follow), and copies B.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void load_b(const KernelParams& params,
                                        const Pipeline<kKernel>& pipeline, int stage, int k_block,
-                                       int row, bool fetches_b) {
-  constexpr int kBytes = a_stage_bytes(kKernel) + b_stage_bytes(kKernel);
-  ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), fetches_b ? kBytes : a_stage_bytes(kKernel));
-  if (!fetches_b) return;
+                                       int row) {
+  ptx::mbarrier_arrive_expect_tx(pipeline.full(stage),
+                                 a_stage_bytes(kKernel) + b_stage_bytes(kKernel));
   load_slice<kKernel.bn, kKernel.bn, kKernel.bk, kKernel.b_hint>(
       params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
 }
@@ -86,7 +83,7 @@ __device__ __forceinline__ void fill_ring(const KernelParams& params,
   const int filled = min(part.end - part.first, kKernel.stages);
   const auto load_ring = [&] {
     for (int i = 0; i < filled; ++i) {
-      load_b(params, pipeline, i, part.first + i, part.b_row, i > 0);
+      load_b(params, pipeline, i, part.first + i, part.b_row);
       if constexpr (!reads_b_early(kKernel)) {
         load_a(params, pipeline, i, part.first + i, part.a_row);
       }
@@ -124,7 +121,7 @@ __device__ __forceinline__ void refill_ring(const KernelParams& params,
   typename Pipeline<kKernel>::State state{0, 1};
   for (int k_block = part.first + kKernel.stages; k_block < part.end; ++k_block) {
     ptx::mbarrier_wait(pipeline.empty(state.stage), state.parity() ^ 1);
-    load_b(params, pipeline, state.stage, k_block, part.b_row, true);
+    load_b(params, pipeline, state.stage, k_block, part.b_row);
     load_a(params, pipeline, state.stage, k_block, part.a_row);
     state.advance();
   }
@@ -132,35 +129,18 @@ __device__ __forceinline__ void refill_ring(const KernelParams& params,
 
 // ---- Consumers ----
 
-/// Fetches this consumer's 64 rows of B of the first stage.
-template <SwapAbKernel kKernel>
-__device__ __forceinline__ void fetch_first_stage(const KernelParams& params,
-                                                  const Pipeline<kKernel>& pipeline,
-                                                  const SwapAbPart& part, int consumer) {
-  if (part.first == part.end) return;
-  const AlignedMatrix b{params.b_pointer, extent_n<kKernel>(params), extent_k<kKernel>(params),
-                        leading_b<kKernel>(params)};
-  fetch_slice<kKernel.bn, kMmaM, kKernel.bk, kWarpgroupThreads>(
-      b, part.b_row, consumer * kMmaM, part.first * kKernel.bk, pipeline.b_stage(0),
-      static_cast<int>(threadIdx.x) % kWarpgroupThreads);
-}
-
 template <SwapAbKernel kKernel>
 using SwappedAccumulators = float[accumulators_per_thread(kKernel)];
 
 inline constexpr int kConsumerBarrier = 1;  ///< named, + consumer
 inline constexpr int kAllConsumersBarrier = kConsumerBarrier + 3;
 
-/// Multiplies all k blocks of the part. The first stage must have been requested.
+/// Multiplies all k blocks of the part.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accumulators,
                                               const Pipeline<kKernel>& pipeline,
                                               const SwapAbPart& part, int consumer, int lane) {
   constexpr int kRowUnits = kSlabK * kInputBytes / 16;  // of descriptors
-  if (part.first < part.end) {
-    await_fetched();
-    ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
-  }
   typename Pipeline<kKernel>::State state;
   int previous_stage = 0;
 #pragma unroll 1
@@ -321,7 +301,6 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   }
   const int consumer = warp / 4;
   if constexpr (kKernel.late) ptx::griddepcontrol_wait();
-  fetch_first_stage(params, pipeline, part, consumer);
   ptx::cta_sync();
   SwappedAccumulators<kKernel> accumulators;
   multiply_part<kKernel>(accumulators, pipeline, part, consumer, lane);

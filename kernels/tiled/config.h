@@ -195,14 +195,6 @@ HGEMM_HOST_DEVICE constexpr int mma_blocks(const TiledConfig& c) {
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const TiledConfig& c) {
   return consumer_rows(c) * consumer_cols(c) / kWarpgroupThreads;
 }
-/// Whether the consumers fetch a CTA's first stage (common/first_stage.cuh). Not with PDL, where
-/// the copy engine can prepare while the kernel waits; nor where it takes consumers long to find
-/// their first tile; nor for the largest tiles, whose launches are long and whose consumers would
-/// spill.
-HGEMM_HOST_DEVICE constexpr bool threads_fetch_first(const TiledConfig& c) {
-  return !c.pdl && c.order != TileOrder::kHilbert && c.scheduler != TileScheduler::kStreamK &&
-         c.store != StorePath::kOverlapped && accumulators_per_thread(c) <= 128;
-}
 /// Bytes of fp32 sums in the workspace that a CTA leaves for another one to add.
 HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/cluster_sums.cuh"
-#include "common/first_stage.cuh"
 #include "common/ptx.cuh"
 #include "common/wgmma.cuh"
 #include "tiled/pipeline.cuh"
@@ -63,14 +62,8 @@ __device__ __forceinline__ void forget(Accumulators<kKernel>& accumulators) {
   }
 }
 
-/// The consumers whose first stage is the CTA's first one: all, or the first of two that take
-/// turns.
-template <TiledKernel kKernel>
-inline constexpr int kFirstThreads =
-    (kKernel.schedule == Schedule::kPingPong ? 1 : kKernel.consumers) * kWarpgroupThreads;
-/// Named barriers; those below are the turns'.
-inline constexpr int kFirstStageBarrier = 3;
-inline constexpr int kRingReadBarrier = 4;
+/// A named barrier; those below are the turns'.
+inline constexpr int kRingReadBarrier = 3;
 
 /// Whether a consumer must wait until the others have read the ring, before it stages output there.
 /// (Where a cluster adds up, it has waited.)
@@ -78,30 +71,6 @@ template <TiledKernel kKernel>
 inline constexpr bool waits_for_ring = stages_output_in_ring(kKernel) &&
                                        !adds_in_cluster(kKernel) &&
                                        store_staging_bytes(kKernel) > 0;
-
-/// For a consumer, before the barrier of all roles: fetches its share of the CTA's first stage, if
-/// the CTA has work. Returns whether it did.
-template <TiledKernel kKernel>
-__device__ __forceinline__ bool fetch_first_stage(const KernelParams& params,
-                                                  const TiledPipeline<kKernel>& pipeline,
-                                                  const Place<kKernel>& place, int number) {
-  const int thread = number * kWarpgroupThreads + static_cast<int>(threadIdx.x) % kWarpgroupThreads;
-  if (thread >= kFirstThreads<kKernel>) return false;
-  const TileGrid grid = tile_grid(extent_m<kKernel>(params), extent_n<kKernel>(params), kKernel);
-  const WorkList list = work_list<kKernel>(params, grid, place.part);
-  const Work work = list.at(0);
-  if (list.count == 0 || work.first == work.end) return false;
-  const TileOrigin origin = place.origin(tile_at(kKernel.order, kKernel.group, work.tile, grid));
-  const int k = work.first * kKernel.bk;
-  const int depth = extent_k<kKernel>(params);
-  fetch_slice<kKernel.bm, kKernel.bm, kKernel.bk, kFirstThreads<kKernel>>(
-      {params.a_pointer, extent_m<kKernel>(params), depth, leading_a<kKernel>(params)}, origin.m, 0,
-      k, pipeline.a_stage(0), thread);
-  fetch_slice<kKernel.bn, kKernel.bn, kKernel.bk, kFirstThreads<kKernel>>(
-      {params.b_pointer, extent_n<kKernel>(params), depth, leading_b<kKernel>(params)}, origin.n, 0,
-      k, pipeline.b_stage(0), thread);
-  return true;
-}
 
 /// One consumer warpgroup of a CTA, with its state.
 template <TiledKernel kKernel>

@@ -126,18 +126,10 @@ __device__ __forceinline__ void tiled_gemm(const KernelParams& params, Probe... 
   if (warp < 4) {
     run_producers<kKernel>(params, pipeline, place, warp, lane, probe...);
   } else {
-    [[maybe_unused]] bool has_fetched = false;
-    if constexpr (threads_fetch_first(kKernel)) {
-      has_fetched = fetch_first_stage<kKernel>(params, pipeline, place, warp / 4 - 1);
-    }
     meet<kKernel>();
     (probe.synced(), ...);
     if constexpr (moves_registers(kKernel)) ptx::setmaxnreg_inc<consumer_registers(kKernel)>();
     (probe.begin_role(), ...);
-    if (has_fetched) {
-      await_fetched();
-      ptx::named_barrier_sync<kFirstThreads<kKernel>>(kFirstStageBarrier);
-    }
     consume<kKernel>(params, pipeline, place, warp / 4 - 1, probe.watch()...);
   }
   if (warp != 0) {

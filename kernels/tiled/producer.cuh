@@ -75,16 +75,12 @@ __device__ __forceinline__ void prefetch(const KernelParams& params,
 }
 
 /// For one lane: sets the number of bytes that the stage waits for, and copies this CTA's slices
-/// into it, for all CTAs that share the tile. `is_first`: of the CTA; the consumers may fetch it.
+/// into it, for all CTAs that share the tile.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void load_stage(const KernelParams& params,
                                            const TiledPipeline<kKernel>& pipeline,
                                            const Place<kKernel>& place, TileOrigin origin,
-                                           int stage, int k, bool is_first) {
-  if (threads_fetch_first(kKernel) && is_first) {
-    ptx::mbarrier_arrive(pipeline.full(stage));
-    return;
-  }
+                                           int stage, int k) {
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel));
   load_slice<kKernel.bm, a_slice_rows(kKernel), kKernel.bk, kKernel.a_hint>(
       params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_row(),
@@ -92,12 +88,6 @@ __device__ __forceinline__ void load_stage(const KernelParams& params,
   load_slice<kKernel.bn, b_slice_rows(kKernel), kKernel.bk, kKernel.b_hint>(
       params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_row(),
       place.b_mask());
-}
-
-/// Whether a ring's position is the first of all.
-template <int kStages>
-__device__ __forceinline__ bool is_first(const PipelineState<kStages>& state) {
-  return state.round == 0 && state.stage == 0;
 }
 
 /// The producer warp. One thread issues all copies; its `state` ends past the last one.
@@ -125,7 +115,7 @@ __device__ __forceinline__ void produce(const KernelParams& params,
         if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
         (probe.lap(producer_phase::kWaitEmpty), ...);
         if (k == first) pipeline.origin(stage) = origin;
-        load_stage<kKernel>(params, pipeline, place, origin, stage, k, is_first(state));
+        load_stage<kKernel>(params, pipeline, place, origin, stage, k);
         state.advance();
         (probe.lap(producer_phase::kIssue), ...);
       }
@@ -221,7 +211,7 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
         const bool ends = is_last && next >= static_cast<u32>(grid.tiles());
         pipeline.origin(stage) = {origin.m, origin.n | (ends ? 1 : 0)};
       }
-      load_stage<kKernel>(params, pipeline, place, origin, stage, k, is_first(state));
+      load_stage<kKernel>(params, pipeline, place, origin, stage, k);
       state.advance();
     }
     tile = next;
