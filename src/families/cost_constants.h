@@ -37,13 +37,14 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 /// Exponent of the norm that joins two bounds that overlap. Fitted: data that is not in L2 arrives
 /// late, so cycles and memory time add up in part.
 HGEMM_FITTED kOverlapSharpness = 2.36;
-/// What an SM reads of memory at most, where few stream a weight (analysis/kernel-notes.md, "Few
-/// CTAs do not reach what memory gives": 20 to 21 on 72 to 96 SMs).
-HGEMM_FITTED kSmReadBytesPerClk = 23.9;
+/// What an SM reads of memory at most with PDL, where the launch leaves some SMs idle
+/// (analysis/kernel-notes.md, "PDL with few CTAs": 17 to 21 on 74 to 100 SMs; without PDL 32).
+HGEMM_FITTED kPdlReadBytesPerClk = 23;
 /// Time of copies that fetch at least 256 bytes over that of those that fetch 128, where few rows
-/// (or columns) stream a weight (analysis/kernel-notes.md: 23.5 to 22.2 us).
+/// (or columns) stream a weight. (Pairs of configs that differ in nothing else in rows-of-layers.db
+/// and mixed.db, 1.10 up to 128 rows, 1.03 up to 256, 1.01 up to 512, where memory is not all.)
 inline constexpr double kPromotion256 = 1.05;
-inline constexpr double kFewRows = 128;
+inline constexpr double kFewRows = 512;
 /// An output whose tiles have rows that end within a sector of L2 (32 bytes) takes the time of so
 /// many more bytes for each of its own. Fitted: 4096x12288x64 takes 48 us by tiles of 232 columns,
 /// 29 us by tiles of 256. Memory's counters show no such bytes (tests/families/cost_test.cpp,
@@ -96,11 +97,14 @@ HGEMM_FITTED kLoneBlockClk = 55.1;
 /// The GPCs of a GPU, whose SMs share a port to L2.
 inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are
-/// numbered by GPCs: the CTAs are not at the same place. (With the kernels before 2026-11-26 0.4
-/// to 0.7 ranked the 29,069 configs of two tunes on H100 about equally, better than 0.25 and 0.8.)
-HGEMM_FITTED kReadApart = 0.739;
+/// numbered by GPCs: the CTAs are not at the same place. Drifted: where a CTA has several tiles, or
+/// parts of several.
+HGEMM_FITTED kReadApart = 0.3;
+HGEMM_FITTED kDriftedReadApart = 0.739;
 
 // ---- Starts. Fitted ----
+/// The launch of a kernel with PDL that starts when the one before it has ended.
+HGEMM_FITTED kIdleLaunchUs = 0.6;
 /// A CTA that follows another one on its SM.
 HGEMM_FITTED kTurnoverUs = 1.49;
 /// By which swap-AB kernels start sooner than tiled ones: without PDL, and with it if they read B

@@ -127,10 +127,12 @@ ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const Gem
   // Parts of K come one after the other, so a GPC may have all tiles more than once.
   const int rounds = ceil_div(clusters, grid.tiles());
   const TileCoord panels = touched_by_run(k, ceil_div(clusters, rounds), grid);
+  // Clusters with one tile each begin together. Others drift apart, or stream from anywhere.
+  const double apart = pieces <= at_once ? kReadApart : kDriftedReadApart;
   // A copy to several CTAs never becomes one with others.
   const auto part = [&](int read, bool multicast) {
     const double once = static_cast<double>(std::min(read * rounds, clusters)) / clusters;
-    return multicast ? 1.0 : kReadApart + (1 - kReadApart) * once;
+    return multicast ? 1.0 : apart + (1 - apart) * once;
   };
   return {.a = part(panels.m, k.cluster_n > 1), .b = part(panels.n, k.cluster_m > 1)};
 }
@@ -172,6 +174,7 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .pdl = k.pdl,
       .packs = k.pack,
       .fixed = k.fixed,
+      .starts_on_idle_gpu = k.gpc,
       .scheduling_us = scheduling_us(k),
       .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
