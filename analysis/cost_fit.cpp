@@ -302,7 +302,6 @@ const std::vector<Constant> kAllConstants = {
     {"kElementsBytesPerClk", &constants::kElementsBytesPerClk},
     {"kPartialSectors", &constants::kPartialSectors},
     {"kReadApart", &constants::kReadApart},
-    {"kIdleLaunchUs", &constants::kIdleLaunchUs},
     {"kDriftedReadApart", &constants::kDriftedReadApart},
     {"kHilbertUs", &constants::kHilbertUs},
     {"kQueueUs", &constants::kQueueUs},

@@ -90,9 +90,7 @@ struct TiledConfig {
   ///   R, this kernel      |L2...wait|=====|  prefetches from its start, reads after its wait
   bool pdl = false;
   /// Clusters are numbered by the GPC on which the hardware starts them, so that those of a GPC
-  /// have neighbouring pieces of work and share reads of L2 (NumberedParams). With pdl the next
-  /// kernel starts only when all CTAs have ended, as on an idle GPU: elsewhere its clusters start
-  /// wherever there is room.
+  /// have neighbouring pieces of work and share reads of L2 (NumberedParams).
   bool gpc = false;
   /// If rows of A or B do not begin at multiples of 16 bytes, the copy engine cannot fetch them.
   /// Then a launch of its own first copies them to aligned rows (common/pack.cuh).

@@ -33,9 +33,8 @@ __device__ __forceinline__ void meet() {
   }
   if constexpr (kKernel.pdl) {
     // CTAs of the next kernel start when ours leave room on their SM; they prefetch, then wait
-    // here. (Unless the GPCs on which they start matter: then they start when all of ours have
-    // ended, as on an idle GPU, and wait only until what these wrote is visible.)
-    if constexpr (!kKernel.gpc) ptx::griddepcontrol_launch_dependents();
+    // here.
+    ptx::griddepcontrol_launch_dependents();
     ptx::griddepcontrol_wait();
   }
 }

@@ -137,7 +137,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "consumers must know beforehand which tiles are theirs"},
       {Rule::kGpc, "gpc",
        "gpc numbers the clusters of a launch with one CTA per SM, whose work follows from the "
-       "number: not with scheduler dynamic"},
+       "number: not with scheduler dynamic; nor with pdl, where clusters start wherever the kernel "
+       "before leaves room"},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
        "along K or taken from a queue or packed or numbered by GPCs, and need a producer with more "
@@ -233,7 +234,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
       (k.schedule == Schedule::kPingPong || multicast_size(k) > 2 || producer_registers(k) < 40)) {
     return Rule::kDynamic;
   }
-  if (k.gpc && (is_dynamic(k) || k.ctas_per_sm > 1)) return Rule::kGpc;
+  if (k.gpc && (is_dynamic(k) || k.ctas_per_sm > 1 || k.pdl)) return Rule::kGpc;
   if (k.pdl && adds_in_workspace(k)) return Rule::kPdl;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;

@@ -39,7 +39,7 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 HGEMM_FITTED kOverlapSharpness = 2.36;
 /// What an SM reads of memory at most with PDL, where the launch leaves some SMs idle
 /// (analysis/kernel-notes.md, "PDL with few CTAs": 17 to 21 on 74 to 100 SMs; without PDL 32).
-HGEMM_FITTED kPdlReadBytesPerClk = 23;
+HGEMM_FITTED kPdlReadBytesPerClk = 25.6;
 /// Time of copies that fetch at least 256 bytes over that of those that fetch 128, where few rows
 /// (or columns) stream a weight. (Pairs of configs that differ in nothing else in rows-of-layers.db
 /// and mixed.db, 1.10 up to 128 rows, 1.03 up to 256, 1.01 up to 512, where memory is not all.)
@@ -99,12 +99,10 @@ inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are
 /// numbered by GPCs: the CTAs are not at the same place. Drifted: where a CTA has several tiles, or
 /// parts of several.
-HGEMM_FITTED kReadApart = 0.3;
-HGEMM_FITTED kDriftedReadApart = 0.739;
+HGEMM_FITTED kReadApart = 0.35;
+HGEMM_FITTED kDriftedReadApart = 0.9;
 
 // ---- Starts. Fitted ----
-/// The launch of a kernel with PDL that starts when the one before it has ended.
-HGEMM_FITTED kIdleLaunchUs = 0.6;
 /// A CTA that follows another one on its SM.
 HGEMM_FITTED kTurnoverUs = 1.49;
 /// By which swap-AB kernels start sooner than tiled ones: without PDL, and with it if they read B

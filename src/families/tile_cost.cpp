@@ -291,9 +291,7 @@ Fixed fixed_times(const CostFigures& figures, const TileLaunch& c, const Divisio
   // meanwhile.
   const double followers = c.cta_per_tile ? std::max(0.0, d.units / (d.sms * d.resident) - 1) : 0;
   return {.packing = packing_us(figures, c, problem),
-          .launch = !c.pdl                 ? figures.launch_us
-                    : c.starts_on_idle_gpu ? kIdleLaunchUs
-                                           : 0,
+          .launch = c.pdl ? 0 : figures.launch_us,
           .start = std::max(0.0, figures.start_us - c.start_gain_us) + c.scheduling_us +
                    (c.cluster_size > 1 ? kClusterStartUs : 0),
           .turnover = followers / d.resident * kTurnoverUs,
@@ -306,9 +304,8 @@ double memory_time_us(const CostFigures& figures, const TileLaunch& launch,
   constexpr int kSectorBytes = 32;
   const bool whole = launch.output_row_bytes % kSectorBytes == 0 || launch.bn >= problem.n;
   const double bytes = traffic.dram_bytes + (whole ? 0 : kPartialSectors * problem.d_bytes());
-  const double most_tbps = launch.pdl && !launch.starts_on_idle_gpu
-                               ? active * kPdlReadBytesPerClk * figures.mhz * 1e-6
-                               : figures.read_tbps;
+  const double most_tbps =
+      launch.pdl ? active * kPdlReadBytesPerClk * figures.mhz * 1e-6 : figures.read_tbps;
   const double memory_us = bytes / (std::min(figures.read_tbps, most_tbps) * 1e6);
   const bool streams_weight = static_cast<double>(std::min(problem.m, problem.n)) <= kFewRows;
   return streams_weight && launch.promotion == 256 ? memory_us * kPromotion256 : memory_us;

@@ -39,10 +39,9 @@ struct TileLaunch {
   bool sums_each_tile = false;      ///< a CTA adds up for each of its tiles, not only for one
   double start_gain_us = 0;         ///< by which its CTAs start sooner than others
   bool pdl = false, packs = false, fixed = false;
-  bool starts_on_idle_gpu = false;  ///< with PDL: only when the kernel before it has ended
-  double scheduling_us = 0;         ///< until a CTA knows its tiles
-  int output_row_bytes = 0;         ///< that a tile stores at once
-  int promotion = 256;              ///< least number of bytes that L2 fetches
+  double scheduling_us = 0;  ///< until a CTA knows its tiles
+  int output_row_bytes = 0;  ///< that a tile stores at once
+  int promotion = 256;       ///< least number of bytes that L2 fetches
   /// The tile at a position of the order, for a grid of whole clusters.
   std::function<TileCoord(int, TileGrid)> tile_at = linear_tile;
   int input_bytes = 2;  ///< per element of A and B

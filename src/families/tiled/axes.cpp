@@ -198,7 +198,7 @@ constexpr std::array kAxes = {
         named_flag_axis<&C::gpc, 300>(
             "gpc",
             "clusters are numbered by the GPC on which they start, so that neighbours in the order "
-            "of tiles share reads of L2; with pdl the next kernel starts when this one has ended"),
+            "of tiles share reads of L2; without pdl"),
         AxisText::Vary::kWork),
     pack_axis<&C::pack>(),
     fixed_axis<&C::fixed>(),

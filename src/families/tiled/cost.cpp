@@ -174,7 +174,6 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .pdl = k.pdl,
       .packs = k.pack,
       .fixed = k.fixed,
-      .starts_on_idle_gpu = k.gpc,
       .scheduling_us = scheduling_us(k),
       .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
