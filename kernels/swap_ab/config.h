@@ -39,6 +39,7 @@ struct SwapAbConfig {
   /// With `pdl`: this kernel reads B after its wait, too; before, it only prefetches B into L2, as
   /// in TiledConfig. Then any kernel before it may write B.
   bool late = false;
+  bool hold = false;   ///< with `pdl`: holds the next kernel back, as in TiledConfig
   bool pack = false;   ///< A and B with unaligned rows are copied first, as in TiledConfig
   bool fixed = false;  ///< the problem's extents are constants in the kernel
 

@@ -98,7 +98,7 @@ __device__ __forceinline__ void fill_ring(const KernelParams& params,
   }
   __syncwarp();
   if constexpr (kKernel.pdl) {
-    ptx::griddepcontrol_launch_dependents();
+    if constexpr (!kKernel.hold) ptx::griddepcontrol_launch_dependents();
     ptx::griddepcontrol_wait();
     if (lane == 0) {
       if constexpr (kKernel.late) {
@@ -297,6 +297,10 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
     fill_ring(params, pipeline, part, lane);
     ptx::cta_sync();
     if (ptx::elect_one()) refill_ring(params, pipeline, part);
+    if constexpr (kKernel.hold) {
+      __syncwarp();
+      ptx::griddepcontrol_launch_dependents();
+    }
     return;  // a cluster barrier does not wait for threads that have ended
   }
   const int consumer = warp / 4;

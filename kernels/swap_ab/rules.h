@@ -59,7 +59,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
       {Rule::kCtasPerSm, "ctas_per_sm",
        "1 or 2 CTAs per SM, and 2 with at most two consumers each"},
       {Rule::kPdl, "pdl",
-       "late says when a kernel with programmatic dependent launch reads B: it needs pdl"},
+       "late says when a kernel with programmatic dependent launch reads B, and hold when it lets "
+       "the next one start: they need pdl"},
       {Rule::kPack, "pack",
        "with programmatic dependent launch B is read before the kernel before this one, which "
        "would be the one that packs B, is done; unless it is read late"},
@@ -108,7 +109,7 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
   if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2 || k.ctas_per_sm * consumer_count(k) > 4) {
     return Rule::kCtasPerSm;
   }
-  if (k.late && !k.pdl) return Rule::kPdl;
+  if ((k.late || k.hold) && !k.pdl) return Rule::kPdl;
   if (k.pack && reads_b_early(k)) return Rule::kPack;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;

@@ -80,15 +80,18 @@ struct TiledConfig {
   /// or at most this number, which leaves the others to concurrent kernels (communication).
   int sms = kAllSms;
   /// Programmatic dependent launch: the kernel starts while the kernel before it in the stream
-  /// drains, and lets the next one start in the same way. Before all earlier kernels have completed
-  /// (griddepcontrol.wait), it MUST NOT read A or B, write D, or use the workspace; it only
-  /// prefetches A and B into L2. The caller MUST have mapped their memory by then, and may let any
-  /// earlier kernel write it:
+  /// drains, and lets the next one start in the same way (but see `hold`). Before all earlier
+  /// kernels have completed (griddepcontrol.wait), it MUST NOT read A or B, write D, or use the
+  /// workspace; it only prefetches A and B into L2. The caller MUST have mapped their memory by
+  /// then, and may let any earlier kernel write it:
   ///
   ///   P, without PDL  |=====|                may write A and B
   ///   Q, with PDL       |..wait|=====|       may write A and B
   ///   R, this kernel      |L2...wait|=====|  prefetches from its start, reads after its wait
   bool pdl = false;
+  /// With `pdl`: holds the next kernel back until this one has issued its last copies. Otherwise it
+  /// may start as soon as all CTAs of this one have begun.
+  bool hold = false;
   /// Clusters are numbered by the GPC on which the hardware starts them, so that those of a GPC
   /// have neighbouring pieces of work and share reads of L2 (NumberedParams).
   bool gpc = false;

@@ -32,9 +32,9 @@ __device__ __forceinline__ void meet() {
     ptx::cta_sync();
   }
   if constexpr (kKernel.pdl) {
-    // CTAs of the next kernel start when ours leave room on their SM; they prefetch, then wait
-    // here.
-    ptx::griddepcontrol_launch_dependents();
+    // CTAs of the next kernel start when ours leave room on their SM (with `hold` not before our
+    // last copies); they prefetch, then wait here.
+    if constexpr (!kKernel.hold) ptx::griddepcontrol_launch_dependents();
     ptx::griddepcontrol_wait();
   }
 }
@@ -84,6 +84,7 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
     } else {
       produce<kKernel>(params, pipeline, ahead, state, place, lane, probe.watch()...);
     }
+    if constexpr (kKernel.hold) ptx::griddepcontrol_launch_dependents();
     (probe.end_role(), ...);
     // A peer may not yet have received what this CTA multicast, or not yet released it to this
     // CTA's barriers. (The consumers have waited for all other data from peers.) A barrier of the

@@ -122,7 +122,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "with scheduler split CTAs store shares of a tile from registers: store direct or staged"},
       {Rule::kPdl, "pdl",
        "CTAs that wait for one another in memory (split, stream) are launched cooperatively, which "
-       "does not overlap with the kernel before (measured on H200, driver 580): no pdl"},
+       "does not overlap with the kernel before (measured on H200, driver 580): no pdl; and hold "
+       "says when a kernel with pdl lets the next one start: it needs pdl"},
       {Rule::kMemoryHint, "memory_hint",
        "L2 promotion is 64, 128 or 256 bytes (CUtensorMapL2promotion), and direct and staged "
        "stores take no hint"},
@@ -235,7 +236,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
     return Rule::kDynamic;
   }
   if (k.gpc && (is_dynamic(k) || k.ctas_per_sm > 1 || k.pdl)) return Rule::kGpc;
-  if (k.pdl && adds_in_workspace(k)) return Rule::kPdl;
+  if ((k.pdl && adds_in_workspace(k)) || (k.hold && !k.pdl)) return Rule::kPdl;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
   if (needed_registers(k) > usable_registers(k)) {

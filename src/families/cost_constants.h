@@ -37,12 +37,17 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 /// Exponent of the norm that joins two bounds that overlap. Fitted: data that is not in L2 arrives
 /// late, so cycles and memory time add up in part.
 HGEMM_FITTED kOverlapSharpness = 2.36;
-/// What an SM reads of memory at most with PDL, where the launch leaves some SMs idle
-/// (analysis/kernel-notes.md, "PDL with few CTAs": 17 to 21 on 74 to 100 SMs; without PDL 32).
+/// What an SM reads of memory at most, where the launch leaves some SMs idle: less with PDL, while
+/// CTAs of the next kernel wait there (analysis/kernel-notes.md, "PDL with few CTAs": 25 to 30 and
+/// 18 to 20 on 72 to 99 SMs; the norm above adds to the time, so the bounds are higher). The first
+/// is by hand.
+inline constexpr double kReadBytesPerClk = 32;
 HGEMM_FITTED kPdlReadBytesPerClk = 25.6;
 /// Time of copies that fetch at least 256 bytes over that of those that fetch 128, where few rows
-/// (or columns) stream a weight. (Pairs of configs that differ in nothing else in rows-of-layers.db
-/// and mixed.db, 1.10 up to 128 rows, 1.03 up to 256, 1.01 up to 512, where memory is not all.)
+/// (or columns) stream a weight (analysis/kernel-notes.md: 23.5 to 22.2 us). It is of the time of
+/// memory, which is ever less of the whole: pairs of configs that differ in nothing else take 1.07
+/// up to 128 rows, 1.03 up to 256 and 1.01 up to 512 (5, 137 and 255 pairs, rows-of-layers.db and
+/// mixed.db).
 inline constexpr double kPromotion256 = 1.05;
 inline constexpr double kFewRows = 512;
 /// An output whose tiles have rows that end within a sector of L2 (32 bytes) takes the time of so
@@ -97,12 +102,15 @@ HGEMM_FITTED kLoneBlockClk = 55.1;
 /// The GPCs of a GPU, whose SMs share a port to L2.
 inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are
-/// numbered by GPCs: the CTAs are not at the same place. Drifted: where a CTA has several tiles, or
-/// parts of several.
+/// numbered by GPCs: the CTAs are not at the same place. Drifted: where a CTA has several tiles.
 HGEMM_FITTED kReadApart = 0.35;
 HGEMM_FITTED kDriftedReadApart = 0.9;
 
 // ---- Starts. Fitted ----
+/// By which tiled kernels with PDL that hold the next one back start sooner; in clusters of more
+/// than two CTAs, later. By hand (eight shapes: analysis/kernel-notes.md, "PDL with few CTAs").
+inline constexpr double kHoldGainUs = 0.2;
+inline constexpr double kHoldClusterUs = 0.5;
 /// A CTA that follows another one on its SM.
 HGEMM_FITTED kTurnoverUs = 1.49;
 /// By which swap-AB kernels start sooner than tiled ones: without PDL, and with it if they read B

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "families/groups.h"
+#include "families/shared_axes.h"
 #include "families/visit.h"
 
 namespace hgemm {
@@ -179,7 +180,7 @@ KernelConfig with_pdl(KernelConfig config, bool pdl) {
   std::visit(
       [&](auto& c) {
         c.pdl = pdl;
-        if constexpr (requires { c.late; }) c.late = c.late && pdl;
+        if (!pdl) clear_pdl_details(c);
       },
       config);
   return config;

@@ -164,9 +164,31 @@ constexpr Axis<ConfigOf<member>> fixed_axis() {
       AxisText::Vary::kDetail);
 }
 
+/// Without PDL these have nothing to say.
+template <class Config>
+constexpr void clear_pdl_details(Config& c) {
+  if constexpr (requires { c.late; }) c.late = false;
+  if constexpr (requires { c.hold; }) c.hold = false;
+}
+
 template <auto member>
 constexpr Axis<ConfigOf<member>> pdl_axis(std::string_view help) {
-  return searched(named_flag_axis<member, 300>("pdl", help), AxisText::Vary::kDetail, "1, 0");
+  using C = ConfigOf<member>;
+  auto axis = searched(named_flag_axis<member, 300>("pdl", help), AxisText::Vary::kDetail, "1, 0");
+  axis.copy = [](C& to, const C& from) {
+    to.*member = from.*member;
+    if (!(to.*member)) clear_pdl_details(to);
+  };
+  return axis;
+}
+
+template <auto member>
+constexpr Axis<ConfigOf<member>> hold_axis() {
+  return searched(named_flag_axis<member, 150>("hold",
+                                               "with pdl: holds the next kernel back until this "
+                                               "one has issued its last copies; otherwise "
+                                               "it may start as soon as this one has begun"),
+                  AxisText::Vary::kDetail);
 }
 
 }  // namespace hgemm

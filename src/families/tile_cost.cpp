@@ -304,8 +304,9 @@ double memory_time_us(const CostFigures& figures, const TileLaunch& launch,
   constexpr int kSectorBytes = 32;
   const bool whole = launch.output_row_bytes % kSectorBytes == 0 || launch.bn >= problem.n;
   const double bytes = traffic.dram_bytes + (whole ? 0 : kPartialSectors * problem.d_bytes());
+  const bool next_waits = launch.pdl && !launch.holds_next;
   const double most_tbps =
-      launch.pdl ? active * kPdlReadBytesPerClk * figures.mhz * 1e-6 : figures.read_tbps;
+      active * (next_waits ? kPdlReadBytesPerClk : kReadBytesPerClk) * figures.mhz * 1e-6;
   const double memory_us = bytes / (std::min(figures.read_tbps, most_tbps) * 1e6);
   const bool streams_weight = static_cast<double>(std::min(problem.m, problem.n)) <= kFewRows;
   return streams_weight && launch.promotion == 256 ? memory_us * kPromotion256 : memory_us;

@@ -39,6 +39,7 @@ struct TileLaunch {
   bool sums_each_tile = false;      ///< a CTA adds up for each of its tiles, not only for one
   double start_gain_us = 0;         ///< by which its CTAs start sooner than others
   bool pdl = false, packs = false, fixed = false;
+  bool holds_next = false;   ///< with PDL: back until its own last copies are issued
   double scheduling_us = 0;  ///< until a CTA knows its tiles
   int output_row_bytes = 0;  ///< that a tile stores at once
   int promotion = 256;       ///< least number of bytes that L2 fetches

@@ -333,5 +333,41 @@ TEST(CostModel, NumberingClustersByGpcHelpsWhereSmsReadTheSame) {
   EXPECT_EQ(gain("bm64.bn64.bk64.q4.c1x1.coop1.d1.linear.tma.single", few_tiles), 1);
 }
 
+// few-ctas.db (H200, burst): 13.6 us in place of 18.8. All CTAs have one tile, and begin together.
+TEST(CostModel, CtasThatBeginTogetherShareMoreReads) {
+  const GemmProblem one_wave{.m = 176, .n = 4608, .k = 3584, .tag = ""};
+  const GemmProblem waves{.m = 704, .n = 4608, .k = 3584, .tag = ""};
+  const auto gain = [](const GemmProblem& problem) {
+    const std::string tile = "bm64.bn128.bk64.q8.c1x1.swap.coop2.d1.linear.tma.persist.p128";
+    return cost_of(tile, problem).us() / cost_of(tile + ".gpc", problem).us();
+  };
+  EXPECT_GT(gain(one_wave), 1.1);
+  EXPECT_LT(gain(waves), 1.08);
+}
+
+// few-ctas.db (H200, burst): 51.1 us with PDL and 36.1 without. With `hold` no CTAs of the next
+// kernel wait meanwhile (analysis/kernel-notes.md, "PDL with few CTAs").
+TEST(CostModel, FewCtasReadLessWhileTheNextKernelWaits) {
+  const GemmProblem weight{.m = 16, .n = 18944, .k = 3584, .tag = ""};
+  const auto us = [&](const std::string& bn, const std::string& pdl) {
+    return cost_of("bm16.bn" + bn + ".bk64.q6.c1x1.swap.coop1.d1.linear.tma.single.p128" + pdl,
+                   weight)
+        .us();
+  };
+  EXPECT_GT(us("256", ".pdl"), 1.15 * us("256", ""));
+  EXPECT_LT(us("256", ".pdl.hold"), us("256", ""));
+  EXPECT_LT(us("64", ".pdl"), us("64", ""));  // 296 CTAs
+}
+
+TEST(CostModel, HoldingTheNextKernelBackCostsLargeClusters) {
+  const GemmProblem square{.m = 512, .n = 4096, .k = 4096, .tag = ""};
+  const auto gain_us = [&](const std::string& cluster) {
+    const std::string label = "bm64.bn128.bk64.q8." + cluster + ".coop1.d1.linear.tma.persist.pdl";
+    return cost_of(label, square).us() - cost_of(label + ".hold", square).us();
+  };
+  EXPECT_GT(gain_us("c2x1"), 0);
+  EXPECT_LT(gain_us("c4x1"), 0);
+}
+
 }  // namespace
 }  // namespace hgemm

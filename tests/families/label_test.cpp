@@ -100,6 +100,7 @@ TEST(Label, SpellsEveryWord) {
       {{.ctas_per_sm = 2}, "coop2.d1.linear.tma.persist.cta2"},
       {{.sms = kFewestSms}, "coop2.d1.linear.tma.persist.smsfew"},
       {{.sms = 100, .pdl = true}, "coop2.d1.linear.tma.persist.sms100.pdl"},
+      {{.pdl = true, .hold = true, .fixed = true}, "coop2.d1.linear.tma.persist.pdl.hold.fixed"},
       {{.gpc = true, .fixed = true}, "coop2.d1.linear.tma.persist.gpc.fixed"},
       {{.a_hint = CacheHint::kEvictLast,
         .b_hint = CacheHint::kEvictFirst,
@@ -126,6 +127,8 @@ TEST(Label, SpellsEveryWordOfTheOtherFamilies) {
        "swap_ab.bm16.bn64.bk64.q4.d1.tma.single.afirst.blast.dfirst.p128.cta2.pdl"},
       {SwapAbConfig{.store = StorePath::kStaged, .splits = 8, .pack = true, .fixed = true},
        "swap_ab.bm16.bn64.bk64.q4.d1.staged.csplit8.pack.fixed"},
+      {SwapAbConfig{.pdl = true, .late = true, .hold = true},
+       "swap_ab.bm16.bn64.bk64.q4.d1.tma.single.pdl.late.hold"},
       {GemvConfig{}, "gemv.v1.r16.s1024.q2.w8.single"},
       {GemvConfig{.splits = 8, .ctas_per_sm = 2, .pdl = true, .fixed = true},
        "gemv.v1.r16.s1024.q2.w8.csplit8.cta2.pdl.fixed"},
@@ -183,6 +186,7 @@ TiledConfig random_tiled(Random& random) {
                 .b_hint = random.word<CacheHint>(3),
                 .d_hint = random.word<CacheHint>(3),
                 .pdl = random.coin(),
+                .hold = random.coin(),
                 .pack = random.coin(),
                 .fixed = random.coin(),
                 .probe = random.coin()};
@@ -206,6 +210,8 @@ SwapAbConfig random_swap_ab(Random& random) {
                  .b_hint = random.word<CacheHint>(3),
                  .d_hint = random.word<CacheHint>(3),
                  .pdl = random.coin(),
+                 .late = random.coin(),
+                 .hold = random.coin(),
                  .pack = random.coin(),
                  .fixed = random.coin()};
   if (random.coin()) c.splits = 2 + random.below(9998);

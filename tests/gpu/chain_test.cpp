@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kSingle = "swap_ab.bm16.bn64.bk64.q3.d1.tma.single.p128.pdl";
 constexpr const char* kSplit = "swap_ab.bm16.bn64.bk128.q4.d1.tma.csplit2.p128.pdl";
 constexpr const char* kTall = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist.pdl";
+constexpr const char* kHold = "bm64.bn64.bk64.q3.c1x1.coop1.d1.linear.tma.single.pdl.hold";
 
 std::string without_pdl(const std::string& text) {
   return label(with_pdl(parse_label(text), false));
@@ -74,7 +75,7 @@ class ChainTest : public GpuTest {
 TEST_F(ChainTest, IsVerifiedAndTimedInTurns) {
   for (const std::int64_t m : {1, 16}) {
     SCOPED_TRACE(m);
-    const std::vector<std::string> configs{kSingle, kSplit, kTall};
+    const std::vector<std::string> configs{kSingle, kSplit, kTall, kHold};
     const Study study = run_chain(request(m, configs), cubins(configs), bench());
     ASSERT_EQ(study.status, Status::kOk) << study.message;
     EXPECT_TRUE(study.verdict.correct);

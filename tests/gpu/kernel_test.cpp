@@ -378,10 +378,15 @@ TEST_F(KernelTest, PdlOutlastsASlowKernelBefore) {
   const GemmProblem problem{.m = 16, .n = 512, .k = 1032, .tag = ""};
   const std::vector<KernelConfig> configs = {
       TiledConfig{.bn = 64, .pdl = true},
+      TiledConfig{.bn = 64, .pdl = true, .hold = true},
       TiledConfig{.bn = 64, .cluster_n = 2, .pdl = true},
       TiledConfig{.bn = 64, .scheduler = TileScheduler::kClusterSplitK, .splits = 2, .pdl = true},
       SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true},
       SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true, .late = true},
+      SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true, .hold = true},
+      SwapAbConfig{
+          .bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true, .late = true, .hold = true},
+      TiledConfig{.bn = 64, .cluster_n = 2, .pdl = true, .hold = true},
       GemvConfig{.vectors = 16, .rows = 8, .pdl = true}};
   const Stream stream;
   const ProblemData small(one_row, 1, without_rotation(), stream);

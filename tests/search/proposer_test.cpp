@@ -16,6 +16,7 @@
 namespace hgemm {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
@@ -96,7 +97,11 @@ TEST(Proposer, DetailsGiveWayToTheKernelsThatDoNotGoWithThem) {
       for (const AxisValue& value : axis_values(proposal.config)) {
         if (value.axis == "scheduler") found.insert(value.value.substr(0, 5));
       }
-      if (label(proposal.config).find(".pdl.late") != std::string::npos) found.insert("late");
+      for (const char* word : {"late", "gpc", "hold"}) {
+        if (label(proposal.config).find(std::string(".") + word) != std::string::npos) {
+          found.insert(word);
+        }
+      }
     }
     return found;
   };
@@ -104,6 +109,9 @@ TEST(Proposer, DetailsGiveWayToTheKernelsThatDoNotGoWithThem) {
     EXPECT_THAT(words("512x256x16384", most), Contains("split")) << to_string(most);
   }
   EXPECT_THAT(words("16x4096x4096", PdlKind::kSafe), Contains("late"));
+  // Numbers by GPC need an idle GPU, and a kernel without PDL has nothing to hold back.
+  EXPECT_THAT(words("512x512x512", PdlKind::kSafe), AllOf(Contains("gpc"), Contains("hold")));
+  EXPECT_THAT(words("512x512x512", PdlKind::kOff), AllOf(Contains("gpc"), Not(Contains("hold"))));
 }
 
 // A search by levels could miss what it never builds.

@@ -72,8 +72,8 @@ struct BrokenKernel {
 inline const BrokenKernel kBrokenKernels[] = {
     // Columns beyond K are zeros. (A consumer that skipped a multiplication would have ptxas
     // serialise wgmma, and one that awaited fewer stages would leave the producer waiting.)
-    {"last K step left out", "tiled/producer.cuh", "origin, stage, k, is_first(state));",
-     "origin, stage, k + kKernel.bk < end ? k : end, is_first(state));"},
+    {"last K step left out", "tiled/producer.cuh", "origin, stage, k);",
+     "origin, stage, k + kKernel.bk < end ? k : end);"},
     {"tile coordinates swapped", "tiled/consumer.cuh",
      "TileOrigin{tile.m + row, tile.n + part_col}", "TileOrigin{tile.m + row, tile.m + part_col}"},
     {"reads the stage before", "tiled/consumer.cuh", "cols_base + static_cast<u32>(stage *",
@@ -103,10 +103,6 @@ inline const BrokenKernel kBrokenKernels[] = {
      kSwapped},
     {"a box owned by the wrong part", "tiled/store.cuh", "box_owner(kKernel, kBox) == part",
      "box_owner(kKernel, kBox) != part", scheduled(TileScheduler::kClusterSplitK, 2)},
-    {"rows of the first stage mixed up", "common/first_stage.cuh", "chunk ^ (kChunks == 8",
-     "chunk ^ (kChunks == 9", kSwapped},
-    {"rows of the first stage of a tile mixed up", "common/first_stage.cuh",
-     "chunk ^ (kChunks == 8", "chunk ^ (kChunks == 9"},
     {"a group stored in the place of another", "swap_ab/kernel.cuh",
      "part.a_row + group * kGroupRows);", "part.a_row + (group ^ 1) * kGroupRows);", kSwapped},
     {"loose ends left out", "gemv/kernel.cuh", "loose.add_to(sums);", "{}", kGemv},

@@ -64,6 +64,7 @@ constexpr std::array kAxes = {
             "with pdl: only asks L2 for B meanwhile, and reads B later, so that kernels before "
             "it may write B"),
         AxisText::Vary::kDetail),
+    hold_axis<&C::hold>(),
     pack_axis<&C::pack>(),
     fixed_axis<&C::fixed>(),
 };

@@ -42,6 +42,7 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .pdl = k.pdl,
       .packs = k.pack,
       .fixed = k.fixed,
+      .holds_next = k.hold,
       .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
       .input_bytes = element_bytes(k.gemm.input)};

@@ -194,6 +194,7 @@ constexpr std::array kAxes = {
     pdl_axis<&C::pdl>(
         "programmatic dependent launch: starts while the kernel before it drains, and asks L2 for "
         "its operands; reads none until that kernel is done"),
+    hold_axis<&C::hold>(),
     searched(
         named_flag_axis<&C::gpc, 300>(
             "gpc",

@@ -69,6 +69,11 @@ double scheduling_us(const TiledKernel& k) {
          (k.scheduler == TileScheduler::kDynamic ? queue_us : 0);
 }
 
+double start_gain_us(const TiledKernel& k) {
+  if (!k.hold) return 0;
+  return cluster_size(k) > 2 ? -kHoldClusterUs : kHoldGainUs;
+}
+
 /// Registers of a thread when the kernel starts: those that it needs, or all that are left to it if
 /// the consumers get more later.
 int registers_of(const TiledKernel& k) {
@@ -127,7 +132,7 @@ ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const Gem
   // Parts of K come one after the other, so a GPC may have all tiles more than once.
   const int rounds = ceil_div(clusters, grid.tiles());
   const TileCoord panels = touched_by_run(k, ceil_div(clusters, rounds), grid);
-  // Clusters with one tile each begin together. Others drift apart, or stream from anywhere.
+  // Clusters with at most one tile each begin together. Others drift apart.
   const double apart = pieces <= at_once ? kReadApart : kDriftedReadApart;
   // A copy to several CTAs never becomes one with others.
   const auto part = [&](int read, bool multicast) {
@@ -171,9 +176,11 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
                               : 1,
       .sums = sums_of(figures, k, problem),
       .sums_each_tile = shares_sums(k),
+      .start_gain_us = start_gain_us(k),
       .pdl = k.pdl,
       .packs = k.pack,
       .fixed = k.fixed,
+      .holds_next = k.hold,
       .scheduling_us = scheduling_us(k),
       .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
