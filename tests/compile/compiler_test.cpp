@@ -111,12 +111,14 @@ TEST(CompileAll, PassesEveryMemberOfAKernel) {
                                               true,
                                               true,
                                               true,
+                                              true,
                                               true},
                                   problem);
-  const Kernel swap_ab = kernel_for(
-      SwapAbConfig{24, 192, 64, 7, 0, StorePath::kStaged, 3, CacheHint::kEvictFirst,
-                   CacheHint::kEvictLast, CacheHint::kEvictFirst, 128, 2, true, true, true, true},
-      problem);
+  const Kernel swap_ab =
+      kernel_for(SwapAbConfig{24, 192, 64, 7, 0, StorePath::kStaged, 3, CacheHint::kEvictFirst,
+                              CacheHint::kEvictLast, CacheHint::kEvictFirst, 128, 2, true, true,
+                              true, true, true},
+                 problem);
   const Kernel gemv = kernel_for(GemvConfig{4, 32, 512, 1, 12, 3, 2, true, true}, problem);
   const std::string is_made_for =
       "static_assert(kKernel.gemm == GemmKind{DataType::kFp16, DataType::kFp32, 3, 8, 16});";
@@ -124,12 +126,12 @@ TEST(CompileAll, PassesEveryMemberOfAKernel) {
       "static_assert(TiledConfig(kKernel) == TiledConfig{192, 48, 32, 7, 1, 2, true, "
       "Schedule::kColumns, 3, 0, TileOrder::kSnakeColumns, 5, StorePath::kDirect, "
       "TileScheduler::kSplitK, 3, CacheHint::kEvictFirst, CacheHint::kEvictLast, "
-      "CacheHint::kEvictFirst, 128, 2, 100, true, true, true, true});" +
+      "CacheHint::kEvictFirst, 128, 2, 100, true, true, true, true, true});" +
       is_made_for);
   const StandIn expects_swap_ab(
       "static_assert(SwapAbConfig(kKernel) == SwapAbConfig{24, 192, 64, 7, 0, "
       "StorePath::kStaged, 3, CacheHint::kEvictFirst, CacheHint::kEvictLast, "
-      "CacheHint::kEvictFirst, 128, 2, true, true, true, true});" +
+      "CacheHint::kEvictFirst, 128, 2, true, true, true, true, true});" +
       is_made_for);
   const StandIn expects_gemv(
       "static_assert(GemvConfig(kKernel) == GemvConfig{4, 32, 512, 1, 12, 3, 2, true, true});" +

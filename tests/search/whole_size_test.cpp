@@ -70,7 +70,7 @@ void expect_estimates_of_parts(int parts) {
 }
 
 TEST(WholeSize, IsNearThatOfAllPointsOfPartsOfTheTiledFamily) {
-  expect_estimates_of_parts<TiledConfig>(40);
+  expect_estimates_of_parts<TiledConfig>(80);
 }
 TEST(WholeSize, IsNearThatOfAllPointsOfPartsOfTheSwapAbFamily) {
   expect_estimates_of_parts<SwapAbConfig>(60);

@@ -6,7 +6,6 @@
 // %globaltimer even if the phase is already complete, polls try_wait 16 times, then reads the timer
 // between polls. Once it has waited for more than 40 us, it sleeps a quarter of that time (a
 // millisecond at most). One thing is added: it traps after kWaitLimitNs.
-// that is over 40 us. What is added: it traps after kWaitLimitNs.
 #pragma once
 
 #include "common/ptx.cuh"

@@ -10,7 +10,6 @@
 // flight. Consecutive lanes read consecutive addresses, so that there are no bank conflicts. Both
 // CTAs of every cluster read at once. The same loads of the CTA's own shared memory are measured
 // too.
-// cluster read at once. The same loads of the CTA's own shared memory stand beside them.
 #pragma once
 
 #include "studies/micro/timing.cuh"
