@@ -304,6 +304,8 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
     return;  // a cluster barrier does not wait for threads that have ended
   }
   const int consumer = warp / 4;
+  // (Consumers copy nothing, and D follows data whose copies have waited: the wait stands because
+  // the kernel was measured with it.)
   if constexpr (kKernel.late) ptx::griddepcontrol_wait();
   ptx::cta_sync();
   SwappedAccumulators<kKernel> accumulators;

@@ -66,7 +66,7 @@ struct Axis {
   std::array<std::int64_t, 2> (*raw)(const Config&);  ///< values of the members, as numbers
   std::string (*print)(const Config&);                ///< the value, without the label's field
   bool (*parse)(Config&, std::string_view word);      ///< false if the axis has no such value
-  /// Copies the value of this axis. Without PDL, what qualifies it takes its default.
+  /// Copies the value of this axis. Axes that only qualify another value of it take their default.
   void (*copy)(Config& to, const Config& from);
   /// Distance of two values; 0 if they are equal.
   double (*distance)(const Config&, const Config&);

@@ -164,7 +164,8 @@ constexpr Axis<ConfigOf<member>> fixed_axis() {
       AxisText::Vary::kDetail);
 }
 
-/// Without PDL these have nothing to say.
+/// Without PDL there is nothing for these axes to qualify. Otherwise a search that changes one axis
+/// at a time could not leave PDL.
 template <class Config>
 constexpr void clear_pdl_details(Config& c) {
   if constexpr (requires { c.late; }) c.late = false;
@@ -184,11 +185,12 @@ constexpr Axis<ConfigOf<member>> pdl_axis(std::string_view help) {
 
 template <auto member>
 constexpr Axis<ConfigOf<member>> hold_axis() {
-  return searched(named_flag_axis<member, 150>("hold",
-                                               "with pdl: holds the next kernel back until this "
-                                               "one has issued its last copies; otherwise "
-                                               "it may start as soon as this one has begun"),
-                  AxisText::Vary::kDetail);
+  return searched(
+      named_flag_axis<member, 150>(
+          "hold",
+          "with pdl: holds the next kernel back until this one has issued its last copies; "
+          "otherwise it may start as soon as this one has begun"),
+      AxisText::Vary::kDetail);
 }
 
 }  // namespace hgemm
