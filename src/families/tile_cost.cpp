@@ -35,6 +35,17 @@ double lines_of_rows(const TileLaunch& launch, const GemmProblem& problem) {
   return (a * lines(problem.leading_a()) + b * lines(problem.leading_b())) / (a + b);
 }
 
+/// Rows outside an operand that a CTA fetches in each k block, on average. An operand has `rows`, a
+/// tile `height` of them, of which a CTA fetches one of `shares` parts.
+double empty_rows(std::int64_t rows, int height, int cluster, int shares) {
+  const double panels = ceil_ratio(static_cast<double>(rows), height * cluster) * cluster;
+  return (height - static_cast<double>(rows) / panels) / shares;
+}
+double empty_rows(const TileLaunch& launch, const GemmProblem& problem) {
+  return empty_rows(problem.m, launch.bm, launch.cluster_m, launch.cluster_n) +
+         empty_rows(problem.n, launch.bn, launch.cluster_n, launch.cluster_m);
+}
+
 /// `active`: SMs that fetch at once. `fabric`: cycles of an SM in one of L2. Rows of a stage of 32
 /// elements have 64 bytes, half of what L2 delivers at once.
 BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
@@ -45,11 +56,16 @@ BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
                            lines_of_rows(launch, problem);
   return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / figures.mma_flops_per_clk,
           .smem = smem_bytes / figures.smem_bytes_per_clk,
-          .fill = bytes.from_l2 / fill_rate * active / figures.sms * fabric};
+          .fill = bytes.from_l2 / fill_rate * active / figures.sms * fabric +
+                  kEmptyRowClk * empty_rows(launch, problem) * launch.bk * launch.input_bytes /
+                      kSwizzleBytes};
 }
 
-/// Cycles for which the tensor cores wait at each k block, if no other consumer fills them.
-double block_wait_clk(const TileLaunch& launch) { return launch.lone_consumer ? kLoneBlockClk : 0; }
+/// Cycles for which the tensor cores wait at each k block.
+double block_wait_clk(const TileLaunch& launch) {
+  return (launch.lone_consumer && launch.drains ? kLoneDrainClk : 0) +
+         (launch.bk < kSlabK ? kNarrowBlockClk : 0);
+}
 
 /// Resident CTAs of an SM. Launches with a CTA for each tile fill it up; others set the number.
 double resident_ctas(const TileLaunch& launch) {
@@ -273,6 +289,7 @@ Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
   const double shared = std::max(busy + wait / d.resident, alone / d.resident);
   if (alone > busy + wait) work.latency_clk = shared;
   work.waves = waves_of(c, d, busy, alone, shared);
+  work.waves.loop_clk *= 1 + kEvictedFirst * c.evicted_first;
   const double together = std::clamp(d.units / d.sms, 1.0, d.resident);
   const double tails = work.waves.tails;
   work.stores_clk = c.store.of(together) * (1 + (tails - 1) * c.overlapped_store);
@@ -298,16 +315,31 @@ Fixed fixed_times(const CostFigures& figures, const TileLaunch& c, const Divisio
           .constants = c.fixed ? -kFixedGainUs : 0};
 }
 
+/// Bytes of an operand that cross between the two partitions of L2, beyond the half that does in
+/// any case. `readers`: clusters that read each of its panels. A line comes from memory to one
+/// partition; with r readers, some are on the other side in 1 - 0.5^r of the cases.
+double crossing_bytes(double bytes, double readers) {
+  return bytes * (0.5 - std::exp2(-std::max(1.0, readers)));
+}
+double crossing_bytes(const TileLaunch& launch, const GemmProblem& problem) {
+  const double rows = ceil_ratio(static_cast<double>(problem.m), launch.bm * launch.cluster_m);
+  const double columns = ceil_ratio(static_cast<double>(problem.n), launch.bn * launch.cluster_n);
+  return crossing_bytes(problem.a_bytes(), columns * launch.a_once) +
+         crossing_bytes(problem.b_bytes(), rows * launch.b_once);
+}
+
 /// `active`: SMs that read.
 double memory_time_us(const CostFigures& figures, const TileLaunch& launch,
                       const GemmProblem& problem, const Traffic& traffic, double active) {
   constexpr int kSectorBytes = 32;
   const bool whole = launch.output_row_bytes % kSectorBytes == 0 || launch.bn >= problem.n;
-  const double bytes = traffic.dram_bytes + (whole ? 0 : kPartialSectors * problem.d_bytes());
+  const double bytes = traffic.dram_bytes + (whole ? 0 : kPartialSectors * problem.d_bytes()) +
+                       crossing_bytes(launch, problem);
   const bool next_waits = launch.pdl && !launch.holds_next;
   const double most_tbps =
       active * (next_waits ? kPdlReadBytesPerClk : kReadBytesPerClk) * figures.mhz * 1e-6;
-  const double memory_us = bytes / (std::min(figures.read_tbps, most_tbps) * 1e6);
+  const double memory_us = bytes / (std::min(kReachedRead * figures.read_tbps, most_tbps) * 1e6) *
+                           (1 + kEvictedFirst * launch.evicted_first);
   const bool streams_weight = static_cast<double>(std::min(problem.m, problem.n)) <= kFewRows;
   return streams_weight && launch.promotion == 256 ? memory_us * kPromotion256 : memory_us;
 }
@@ -319,8 +351,8 @@ double overlapped(double a, double b) {
                   1 / kOverlapSharpness);
 }
 
-TailClk cluster_sums(int parts, double bytes) {
-  return {.latency = kClusterPartClk * parts,
+TailClk cluster_sums(int parts, double bytes, double part_clk) {
+  return {.latency = part_clk * parts,
           .transfer = bytes * (1 - 1.0 / parts) / kClusterSumsBytesPerClk};
 }
 

@@ -6,6 +6,7 @@
 
 #include "families/cost.h"
 #include "kernels/common/tiles.h"
+#include "kernels/common/types.h"
 
 namespace hgemm {
 
@@ -33,6 +34,8 @@ struct TileLaunch {
   bool streams = false;             ///< all SMs share the k blocks of all tiles evenly
   bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
   bool lone_consumer = false;       ///< no other consumer multiplies while one waits for a k block
+  bool drains = false;              ///< consumers leave no wgmma in flight while they wait for one
+  int evicted_first = 0;            ///< operands whose data L2 is told to evict first
   TailClk store;                    ///< from a tile's last k block until it is stored
   double overlapped_store = 1;      ///< part of the store that counts if another tile follows
   TailClk sums;                     ///< to add up the parts of a tile
@@ -49,10 +52,18 @@ struct TileLaunch {
   /// Part of the reads of A and of B that reach L2; the others become one with reads of the same
   /// GPC that are under way.
   double a_read = 1, b_read = 1;
+  /// The same, if all reads of a GPC became one.
+  double a_once = 1, b_once = 1;
 };
 
-/// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums.
-TailClk cluster_sums(int parts, double bytes);
+/// Operands that have this hint: L2 evicts their data first.
+inline int evicted_first(CacheHint a, CacheHint b) {
+  return (a == CacheHint::kEvictFirst ? 1 : 0) + (b == CacheHint::kEvictFirst ? 1 : 0);
+}
+
+/// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums. `part_clk`: cycles for
+/// each part, whatever its size.
+TailClk cluster_sums(int parts, double bytes, double part_clk);
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& launch,
                        const GemmProblem& problem);

@@ -16,7 +16,8 @@ Cost Family<GemvConfig>::predict_cost(const CostFigures& figures, const GemvKern
   const double rows = static_cast<double>(problem.m > k.vectors ? problem.m : problem.n);
   const double products = rows * k.vectors * static_cast<double>(problem.k);
   const double fma_us = products * kGemvInstructions / (figures.sms * kLanesPerSm * figures.mhz);
-  const double memory_us = kLoadsOverCopies * problem.bytes() / (figures.read_tbps * 1e6);
+  const double memory_us =
+      kLoadsOverCopies * problem.bytes() / (kReachedRead * figures.read_tbps * 1e6);
   // A CTA waits for its vectors, then for each round of loads that its warps have under way.
   const double ctas = std::ceil(rows / k.rows) * k.splits;
   const double rounds = std::ceil(static_cast<double>(problem.k) / k.splits /

@@ -47,7 +47,7 @@ int parts_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem
 /// To add up the parts of a tile, through the other CTAs' shared memory or through L2.
 TailClk sums_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   const double bytes = 4.0 * k.bm * k.bn;
-  if (adds_in_cluster(k)) return cluster_sums(k.splits, bytes);
+  if (adds_in_cluster(k)) return cluster_sums(k.splits, bytes, kClusterPartClk);
   if (shares_sums(k)) {
     return {.latency = kSplitSumsClk + kSplitPartClk * parts_of(figures, k, problem),
             .transfer = bytes / kSplitSumsBytesPerClk};
@@ -90,9 +90,11 @@ int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& 
   return clusters_on_sms(k, tiles, at_once) * cluster_size(k);
 }
 
-/// Parts of the reads of A and B that reach L2, if clusters are numbered by their GPC.
+/// Parts of the reads of A and B that reach L2, if clusters are numbered by their GPC; and the same
+/// if all reads of a GPC became one.
 struct ReadParts {
   double a = 1, b = 1;
+  double a_once = 1, b_once = 1;
 };
 
 /// Rows and columns of tiles that a run of so many tiles of the order touches, if it begins with a
@@ -132,14 +134,17 @@ ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const Gem
   // Parts of K come one after the other, so a GPC may have all tiles more than once.
   const int rounds = ceil_div(clusters, grid.tiles());
   const TileCoord panels = touched_by_run(k, ceil_div(clusters, rounds), grid);
-  // Clusters with at most one tile each begin together. Others drift apart.
-  const double apart = pieces <= at_once ? kReadApart : kDriftedReadApart;
+  const auto once = [&](int read) {
+    return static_cast<double>(std::min(read * rounds, clusters)) / clusters;
+  };
   // A copy to several CTAs never becomes one with others.
   const auto part = [&](int read, bool multicast) {
-    const double once = static_cast<double>(std::min(read * rounds, clusters)) / clusters;
-    return multicast ? 1.0 : apart + (1 - apart) * once;
+    return multicast ? 1.0 : kReadApart + (1 - kReadApart) * once(read);
   };
-  return {.a = part(panels.m, k.cluster_n > 1), .b = part(panels.n, k.cluster_m > 1)};
+  return {.a = part(panels.m, k.cluster_n > 1),
+          .b = part(panels.n, k.cluster_m > 1),
+          .a_once = once(panels.m),
+          .b_once = once(panels.n)};
 }
 
 }  // namespace
@@ -170,6 +175,8 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .streams = streamed_parts(figures, k, problem) > 0,
       .cta_per_tile = !is_persistent(k),
       .lone_consumer = readers(k) == 1,
+      .drains = k.mma_depth == 0,
+      .evicted_first = evicted_first(k.a_hint, k.b_hint),
       .store = store_of(k),
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
                               ? kOverlappedStore
@@ -187,7 +194,9 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .tile_at = [&k](int index, TileGrid grid) { return tile_at(k.order, k.group, index, grid); },
       .input_bytes = element_bytes(k.gemm.input),
       .a_read = read.a,
-      .b_read = read.b};
+      .b_read = read.b,
+      .a_once = read.a_once,
+      .b_once = read.b_once};
   return predict_tile_cost(figures, launch, problem);
 }
 
