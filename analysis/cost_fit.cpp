@@ -317,6 +317,7 @@ const std::vector<Constant> kAllConstants = {
     {"kAddBytesPerClk", &constants::kAddBytesPerClk},
     {"kLoneDrainClk", &constants::kLoneDrainClk},
     {"kEmptyRowClk", &constants::kEmptyRowClk},
+    {"kLoneClusterClk", &constants::kLoneClusterClk},
     {"kNarrowBlockClk", &constants::kNarrowBlockClk},
     {"kReachedRead", &constants::kReachedRead},
     {"kSwapAbPartClk", &constants::kSwapAbPartClk},

@@ -105,9 +105,14 @@ HGEMM_FITTED kWrittenShare = 0.356;
 /// waits little.
 HGEMM_FITTED kStageBlocks = 4.06;
 /// The wait at each k block of a consumer that first lets its wgmma end (mma_depth 0), if no other
-/// one fills it with work. (272x3584x3584 by one consumer takes 17.5
-/// us without a wgmma in flight, 13.3 us with one.)
-HGEMM_FITTED kLoneDrainClk = 108;
+/// one fills it with work. (272x3584x3584 by one consumer takes 17.5 us without a wgmma in flight,
+/// 13.3 us with one.)
+HGEMM_FITTED kLoneDrainClk = 105;
+/// Until a consumer that tells other CTAs of its cluster that it has read a stage can multiply the
+/// next one. The tensor cores have only the stage before it meanwhile, if no other consumer gives
+/// them work. (96x3584x3584 by tiles of 48x64 in clusters of 2x2 takes 12.6 us with k blocks of 64,
+/// 9.5 us with 128.)
+HGEMM_FITTED kLoneClusterClk = 207;
 /// Cycles to fetch 128 bytes of a row of a tile that is outside the operand, and is filled with
 /// zeros. Tiles of 64 rows take 18 us at 16x4608x3584, 15 at 32 rows and 12 at 48, where tiles of
 /// 16 rows take 10.5 (rows-of-layers.db).
@@ -132,7 +137,7 @@ HGEMM_FITTED kTurnoverUs = 2.51;
 HGEMM_FITTED kSwapAbStartGainUs = 0.739;
 HGEMM_FITTED kSwapAbEarlyStartGainUs = 0.765;
 /// The CTAs of a cluster wait for one another before they begin.
-HGEMM_FITTED kClusterStartUs = 1.47;
+HGEMM_FITTED kClusterStartUs = 1.22;
 /// Until a CTA knows its first tile: along a Hilbert curve, and from a queue, which clusters have
 /// to share. (Pairs of configs in grid-tuned.db that differ in nothing else: 0.2 to 0.35, 0.4 to
 /// 0.9.)

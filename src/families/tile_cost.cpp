@@ -61,9 +61,11 @@ BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
                       kSwizzleBytes};
 }
 
-/// Cycles for which the tensor cores wait at each k block.
-double block_wait_clk(const TileLaunch& launch) {
+/// Cycles for which the tensor cores wait at each k block, of which they work `tensor_clk`.
+double block_wait_clk(const TileLaunch& launch, double tensor_clk) {
+  const bool tells_others = launch.cluster_m * launch.cluster_n > 1;
   return (launch.lone_consumer && launch.drains ? kLoneDrainClk : 0) +
+         (launch.lone_consumer && tells_others ? std::max(0.0, kLoneClusterClk - tensor_clk) : 0) +
          (launch.bk < kSlabK ? kNarrowBlockClk : 0);
 }
 
@@ -241,7 +243,7 @@ struct Waves {
 };
 /// `busy`: cycles of a k block's resources. `alone`: of a k block, for a CTA that has its SM to
 /// itself. `shared`: where all CTAs of an SM work.
-Waves waves_of(const TileLaunch& launch, const Division& d, double busy, double alone,
+Waves waves_of(const TileLaunch& launch, const Division& d, double busy, double wait, double alone,
                double shared) {
   Waves waves{.even_clk = d.units * d.blocks / d.sms * shared};
   if (launch.streams) {
@@ -255,7 +257,7 @@ Waves waves_of(const TileLaunch& launch, const Division& d, double busy, double 
   waves.loop_clk = full * d.resident * d.blocks * shared;
   waves.tails = full;
   if (rest > 0) {
-    const double together = ceil_ratio(rest, d.sms) * busy + block_wait_clk(launch);
+    const double together = ceil_ratio(rest, d.sms) * busy + wait;
     waves.loop_clk += d.blocks * std::max(together, alone);
     waves.tails += 1;
   }
@@ -282,13 +284,13 @@ Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
   Work work;
   work.block = block_cycles(figures, c, problem, active_sms(c, d), fabric);
   const double busy = work.block.most();
-  const double wait = block_wait_clk(c);
+  const double wait = block_wait_clk(c, work.block.tensor);
   const double stage_clk =
       figures.stage_latency_clk * fabric + work.block.fill + kStageBlocks * busy;
   const double alone = std::max(busy + wait, stage_clk / (c.stages - 1 + kStageBlocks));
   const double shared = std::max(busy + wait / d.resident, alone / d.resident);
   if (alone > busy + wait) work.latency_clk = shared;
-  work.waves = waves_of(c, d, busy, alone, shared);
+  work.waves = waves_of(c, d, busy, wait, alone, shared);
   work.waves.loop_clk *= 1 + kEvictedFirst * c.evicted_first;
   const double together = std::clamp(d.units / d.sms, 1.0, d.resident);
   const double tails = work.waves.tails;
