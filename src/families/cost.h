@@ -25,12 +25,12 @@ struct CostFigures {
   double fabric_mhz = 1830;
   /// From L2 into each SM if all fetch at once; if fewer do, each gets more. Data that is multicast
   /// counts once. (micro's contention measured 44 for data that no two SMs share.)
-  double fill_bytes_per_clk = 43.1;
+  double fill_bytes_per_clk = 43.6;
   double read_tbps = 4.67;  ///< from memory (h200: plain reads of 4 GiB)
   /// start_us: until a CTA's first stage has arrived, unless PDL hides it. launch_us: the part of
   /// the time between two launches that PDL hides.
   double start_us = 1.53;
-  double launch_us = 0.924;
+  double launch_us = 1.23;
   double stage_latency_clk = 2290;  ///< of fabric_mhz, from asking for a stage until it arrives
 
   /// The clock falls until the power is within this limit. 0: it never falls.

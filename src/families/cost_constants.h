@@ -36,9 +36,9 @@ inline constexpr double kLeastMhz = 300;  ///< lower end of the search for the c
 // ---- Memory ----
 /// Exponent of the norm that joins two bounds that overlap. Fitted: data that is not in L2 arrives
 /// late, so cycles and memory time add up in part.
-HGEMM_FITTED kOverlapSharpness = 3.81;
+HGEMM_FITTED kOverlapSharpness = 4.12;
 /// The part of memory's highest rate that GEMMs reach.
-HGEMM_FITTED kReachedRead = 0.844;
+HGEMM_FITTED kReachedRead = 0.819;
 /// What an SM reads of memory at most, where the launch leaves some SMs idle: less with PDL, while
 /// CTAs of the next kernel wait there (analysis/kernel-notes.md, "PDL with few CTAs": 25 to 30 and
 /// 18 to 20 on 72 to 99 SMs; the norm above adds to the time, so the bounds are higher). The first
@@ -58,7 +58,8 @@ inline constexpr double kFewRows = 512;
 /// 2048x11008x4096), so it is L2 that is slower.
 HGEMM_FITTED kPartialSectors = 0.841;
 /// What a hint to evict A (or B) first adds to the time of the main loop, as a part of it: pairs of
-/// configs that differ in nothing else take 1.01 in rows-between.db, 1.01 to 1.04 in grid-tuned.db.
+/// configs that differ in nothing else take 1.00 to 1.01 at 16 to 512 rows (a tune that was not
+/// kept), 1.01 to 1.04 in grid-tuned.db.
 inline constexpr double kEvictedFirst = 0.012;
 /// Time to read memory by ordinary loads over the time by the copy engine (truth.db: 1x11008x4096
 /// takes 23.8 us with the best GEMV kernel without PDL, 22.3 us with the best swap-AB one).
@@ -69,90 +70,94 @@ inline constexpr double kLoadsOverCopies = 1.07;
 inline constexpr double kUsefulL2 = 0.5;
 
 // ---- Store and sums, in cycles. Fitted ----
-HGEMM_FITTED kCopiedBytesPerClk = 16;      ///< through shared memory, by the copy engine
-HGEMM_FITTED kTransposedBytesPerClk = 12;  ///< the same, with swapped operands
-HGEMM_FITTED kDirectBytesPerClk = 4.55;    ///< by ordinary stores
-HGEMM_FITTED kElementsBytesPerClk = 2.97;  ///< through shared memory, by ordinary stores
+HGEMM_FITTED kCopiedBytesPerClk = 16.8;      ///< through shared memory, by the copy engine
+HGEMM_FITTED kTransposedBytesPerClk = 12.4;  ///< the same, with swapped operands
+HGEMM_FITTED kDirectBytesPerClk = 5.17;      ///< by ordinary stores
+HGEMM_FITTED kElementsBytesPerClk = 2.97;    ///< through shared memory, by ordinary stores
 /// The part of a store that counts if another tile is multiplied meanwhile.
-HGEMM_FITTED kOverlappedStore = 0.367;
-/// Parts of a tile in a cluster: each CTA sends its sums to their owners. The rate is by hand: fits
-/// that were free to choose it made it endless.
-HGEMM_FITTED kClusterPartClk = 757;
-HGEMM_FITTED kSwapAbPartClk = 153;
-HGEMM_FITTED kClusterSumsBytesPerClk = 40;
+HGEMM_FITTED kOverlappedStore = 0.411;
+/// Parts of a tile in a cluster: each CTA sends its sums to their owners.
+HGEMM_FITTED kClusterPartClk = 920;
+HGEMM_FITTED kClusterSumsBytesPerClk = 29.6;
+HGEMM_FITTED kSwapAbPartClk = 31.7;
+HGEMM_FITTED kSwapAbSumsBytesPerClk = 9.73;
 /// Equal parts in memory: each CTA writes its sums, waits, and adds up a share.
-HGEMM_FITTED kSplitSumsClk = 5680;
+HGEMM_FITTED kSplitSumsClk = 5050;
 HGEMM_FITTED kSplitPartClk = 99.9;
-HGEMM_FITTED kSplitSumsBytesPerClk = 7.85;
+HGEMM_FITTED kSplitSumsBytesPerClk = 6.74;
 /// Streamed tiles: a CTA leaves its sums; the last one of a tile adds part after part.
-HGEMM_FITTED kStreamSumsClk = 4470;
+HGEMM_FITTED kStreamSumsClk = 4730;
 HGEMM_FITTED kLeaveBytesPerClk = 24.7;
-HGEMM_FITTED kStreamPartClk = 3660;
+HGEMM_FITTED kStreamPartClk = 4110;
 HGEMM_FITTED kAddBytesPerClk = 10.8;
 
 // ---- The main loop. Fitted ----
 /// Rate of stages with rows of 64 bytes over that of rows of 128.
-HGEMM_FITTED kNarrowFill = 0.648;
+HGEMM_FITTED kNarrowFill = 0.63;
 /// Lines of L2 that a row of a stage touches if it does not begin with one, over those of a row
 /// that does: the time of a row in L2.
 HGEMM_FITTED kUnalignedRows = 1.6;
 /// The part of what the copy engine writes that takes shared memory's port from wgmma. Counters say
 /// that it takes none (analysis/kernel-notes.md, "Few tiles with a long K wait for L2"); without it
 /// the recorded times are met less well, so it stands for something that grows alike.
-HGEMM_FITTED kWrittenShare = 0.356;
+HGEMM_FITTED kWrittenShare = 0.435;
 /// A CTA that waits for its stages multiplies one in the time in which a stage is fetched and this
 /// number of k blocks are multiplied, over the number of stages less one and this number. Large: it
 /// waits little.
-HGEMM_FITTED kStageBlocks = 4.06;
+HGEMM_FITTED kStageBlocks = 4.36;
 /// The wait at each k block of a consumer that first lets its wgmma end (mma_depth 0), if no other
 /// one fills it with work. (272x3584x3584 by one consumer takes 17.5 us without a wgmma in flight,
 /// 13.3 us with one.)
-HGEMM_FITTED kLoneDrainClk = 105;
-/// Until a consumer that tells other CTAs of its cluster that it has read a stage can multiply the
-/// next one. The tensor cores have only the stage before it meanwhile, if no other consumer gives
-/// them work. (96x3584x3584 by tiles of 48x64 in clusters of 2x2 takes 12.6 us with k blocks of 64,
-/// 9.5 us with 128.)
-HGEMM_FITTED kLoneClusterClk = 207;
+HGEMM_FITTED kLoneDrainClk = 109;
+/// Where CTAs share copies and have one consumer each, the tensor cores wait at each k block for so
+/// many cycles less those for which they work. (96x3584x3584 by tiles of 48x64 in clusters of 2x2
+/// takes 12.2 us with k blocks of 64, 9.9 us with 128. The consumer waits for data all the while;
+/// why it comes so late is not known: analysis/kernel-notes.md, "Small k blocks where clusters
+/// share copies".)
+HGEMM_FITTED kLoneClusterClk = 219;
 /// Cycles to fetch 128 bytes of a row of a tile that is outside the operand, and is filled with
 /// zeros. Tiles of 64 rows take 18 us at 16x4608x3584, 15 at 32 rows and 12 at 48, where tiles of
 /// 16 rows take 10.5 (rows-of-layers.db).
-HGEMM_FITTED kEmptyRowClk = 5.7;
+HGEMM_FITTED kEmptyRowClk = 6.45;
 /// A wait at each k block of 32.
-HGEMM_FITTED kNarrowBlockClk = 54.8;
+HGEMM_FITTED kNarrowBlockClk = 55.7;
 /// The GPCs of a GPU, whose SMs share a port to L2.
 inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are
-/// numbered by GPCs: the CTAs are not at the same place.
-HGEMM_FITTED kReadApart = 0.54;
+/// numbered by GPCs: the CTAs are not at the same place. Drifted: where a CTA has several tiles.
+HGEMM_FITTED kReadApart = 0.492;
+HGEMM_FITTED kDriftedReadApart = 0.703;
 
 // ---- Starts. Fitted ----
-/// By which tiled kernels with PDL that hold the next one back start sooner; in clusters of more
-/// than two CTAs, later. By hand (eight shapes: analysis/kernel-notes.md, "PDL with few CTAs").
+/// By which kernels with PDL that hold the next one back start sooner; tiled ones in clusters of
+/// more than two CTAs, later. By hand (hold.db, 14 pairs: analysis/kernel-notes.md, "PDL with few
+/// CTAs").
 inline constexpr double kHoldGainUs = 0.1;
 inline constexpr double kHoldClusterUs = 0.5;
 /// A CTA that follows another one on its SM.
-HGEMM_FITTED kTurnoverUs = 2.51;
+HGEMM_FITTED kTurnoverUs = 2.83;
 /// By which swap-AB kernels start sooner than tiled ones: without PDL, and with it if they read B
 /// before the kernels ahead of them are done.
-HGEMM_FITTED kSwapAbStartGainUs = 0.739;
+HGEMM_FITTED kSwapAbStartGainUs = 0.731;
 HGEMM_FITTED kSwapAbEarlyStartGainUs = 0.765;
 /// The CTAs of a cluster wait for one another before they begin.
-HGEMM_FITTED kClusterStartUs = 1.22;
+HGEMM_FITTED kClusterStartUs = 0.904;
 /// Until a CTA knows its first tile: along a Hilbert curve, and from a queue, which clusters have
 /// to share. (Pairs of configs in grid-tuned.db that differ in nothing else: 0.2 to 0.35, 0.4 to
 /// 0.9.)
-HGEMM_FITTED kHilbertUs = 0.111;
-HGEMM_FITTED kQueueUs = 0.288;
-HGEMM_FITTED kClusterQueueUs = 0.124;
+HGEMM_FITTED kHilbertUs = 0.218;
+HGEMM_FITTED kQueueUs = 0.321;
+HGEMM_FITTED kClusterQueueUs = 0.588;
 
 // ---- Other ----
 /// Gain from addresses and counts known at compile time (analysis/kernel-notes.md: 0.4 to 2 %).
 HGEMM_FITTED kFixedGainUs = 0.0386;
 /// The latency of a round of loads of GEMV kernels over that of a stage.
 HGEMM_FITTED kLoadsLatency = 0.48;
-/// Arithmetic of GEMV kernels: instructions for each product (including its share of widening the
-/// elements), lanes of an SM, and threads that an SM's registers can hold.
-inline constexpr double kGemvInstructions = 1.3;
+/// Arithmetic of GEMV kernels: instructions for each product of vectors beyond the first, lanes of
+/// an SM, and threads that an SM's registers can hold. By hand (the best kernels: 11.3, 13.4,
+/// 17.5 and 22.6 us at 4096x4096 with 1, 2, 4 and 8 vectors; not kept).
+inline constexpr double kGemvInstructions = 2.6;
 inline constexpr double kLanesPerSm = 128;
 inline constexpr double kGemvThreadsPerSm = 512;
 

@@ -57,8 +57,8 @@ BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
   return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / figures.mma_flops_per_clk,
           .smem = smem_bytes / figures.smem_bytes_per_clk,
           .fill = bytes.from_l2 / fill_rate * active / figures.sms * fabric +
-                  kEmptyRowClk * empty_rows(launch, problem) * launch.bk * launch.input_bytes /
-                      kSwizzleBytes};
+                  kEmptyRowClk * fabric * empty_rows(launch, problem) * launch.bk *
+                      launch.input_bytes / kSwizzleBytes};
 }
 
 /// Cycles for which the tensor cores wait at each k block, of which they work `tensor_clk`.
@@ -241,8 +241,8 @@ struct Waves {
   double even_clk = 0;  ///< cycles if all SMs ended together
   double tails = 0;     ///< tiles on the SM that takes longest
 };
-/// `busy`: cycles of a k block's resources. `alone`: of a k block, for a CTA that has its SM to
-/// itself. `shared`: where all CTAs of an SM work.
+/// `busy`: cycles of a k block's resources. `wait`: block_wait_clk(). `alone`: of a k block, for a
+/// CTA that has its SM to itself. `shared`: where all CTAs of an SM work.
 Waves waves_of(const TileLaunch& launch, const Division& d, double busy, double wait, double alone,
                double shared) {
   Waves waves{.even_clk = d.units * d.blocks / d.sms * shared};
@@ -291,7 +291,9 @@ Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
   const double shared = std::max(busy + wait / d.resident, alone / d.resident);
   if (alone > busy + wait) work.latency_clk = shared;
   work.waves = waves_of(c, d, busy, wait, alone, shared);
-  work.waves.loop_clk *= 1 + kEvictedFirst * c.evicted_first;
+  for (double* clk : {&work.waves.loop_clk, &work.waves.even_clk}) {
+    *clk *= 1 + kEvictedFirst * c.evicted_first;
+  }
   const double together = std::clamp(d.units / d.sms, 1.0, d.resident);
   const double tails = work.waves.tails;
   work.stores_clk = c.store.of(together) * (1 + (tails - 1) * c.overlapped_store);
@@ -353,9 +355,8 @@ double overlapped(double a, double b) {
                   1 / kOverlapSharpness);
 }
 
-TailClk cluster_sums(int parts, double bytes, double part_clk) {
-  return {.latency = part_clk * parts,
-          .transfer = bytes * (1 - 1.0 / parts) / kClusterSumsBytesPerClk};
+TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk) {
+  return {.latency = part_clk * parts, .transfer = bytes * (1 - 1.0 / parts) / bytes_per_clk};
 }
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,

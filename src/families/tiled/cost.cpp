@@ -47,7 +47,8 @@ int parts_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem
 /// To add up the parts of a tile, through the other CTAs' shared memory or through L2.
 TailClk sums_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   const double bytes = 4.0 * k.bm * k.bn;
-  if (adds_in_cluster(k)) return cluster_sums(k.splits, bytes, kClusterPartClk);
+  if (adds_in_cluster(k))
+    return cluster_sums(k.splits, bytes, kClusterPartClk, kClusterSumsBytesPerClk);
   if (shares_sums(k)) {
     return {.latency = kSplitSumsClk + kSplitPartClk * parts_of(figures, k, problem),
             .transfer = bytes / kSplitSumsBytesPerClk};
@@ -134,17 +135,19 @@ ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const Gem
   // Parts of K come one after the other, so a GPC may have all tiles more than once.
   const int rounds = ceil_div(clusters, grid.tiles());
   const TileCoord panels = touched_by_run(k, ceil_div(clusters, rounds), grid);
+  // Clusters with at most one tile each begin together. Others drift apart.
+  const double apart = pieces <= at_once ? kReadApart : kDriftedReadApart;
   const auto once = [&](int read) {
     return static_cast<double>(std::min(read * rounds, clusters)) / clusters;
   };
   // A copy to several CTAs never becomes one with others.
   const auto part = [&](int read, bool multicast) {
-    return multicast ? 1.0 : kReadApart + (1 - kReadApart) * once(read);
+    return multicast ? 1.0 : apart + (1 - apart) * once(read);
   };
   return {.a = part(panels.m, k.cluster_n > 1),
           .b = part(panels.n, k.cluster_m > 1),
-          .a_once = once(panels.m),
-          .b_once = once(panels.n)};
+          .a_once = k.cluster_n > 1 ? 1.0 : once(panels.m),
+          .b_once = k.cluster_m > 1 ? 1.0 : once(panels.n)};
 }
 
 }  // namespace
