@@ -190,7 +190,7 @@ constexpr Axis<ConfigOf<member>> hold_axis() {
           "hold",
           "with pdl: holds the next kernel back until this one has issued its last copies; "
           "otherwise it may start as soon as this one has begun"),
-      AxisText::Vary::kDetail);
+      AxisText::Vary::kDetail, "1, 0");
 }
 
 }  // namespace hgemm
