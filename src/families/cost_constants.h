@@ -117,7 +117,7 @@ HGEMM_FITTED kLoneDrainClk = 109;
 HGEMM_FITTED kLoneClusterClk = 219;
 /// Cycles to fetch 128 bytes of a row of a tile that is outside the operand, and is filled with
 /// zeros. Tiles of 64 rows take 18 us at 16x4608x3584, 15 at 32 rows and 12 at 48, where tiles of
-/// 16 rows take 10.5 (rows-of-layers.db).
+/// 16 rows take 10.5 (analysis/kernel-notes.md, "Rows outside an operand arrive slowly").
 HGEMM_FITTED kEmptyRowClk = 6.45;
 /// A wait at each k block of 32.
 HGEMM_FITTED kNarrowBlockClk = 55.7;

@@ -63,9 +63,9 @@ BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
 
 /// Cycles for which the tensor cores wait at each k block, of which they work `tensor_clk`.
 double block_wait_clk(const TileLaunch& launch, double tensor_clk) {
-  const bool tells_others = launch.cluster_m * launch.cluster_n > 1;
+  const bool shares_copies = launch.cluster_m * launch.cluster_n > 1;
   return (launch.lone_consumer && launch.drains ? kLoneDrainClk : 0) +
-         (launch.lone_consumer && tells_others ? std::max(0.0, kLoneClusterClk - tensor_clk) : 0) +
+         (launch.lone_consumer && shares_copies ? std::max(0.0, kLoneClusterClk - tensor_clk) : 0) +
          (launch.bk < kSlabK ? kNarrowBlockClk : 0);
 }
 
