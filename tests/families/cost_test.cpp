@@ -342,7 +342,7 @@ TEST(CostModel, CtasThatBeginTogetherShareMoreReads) {
     return cost_of(tile, problem).us() / cost_of(tile + ".gpc", problem).us();
   };
   EXPECT_GT(gain(one_wave), 1.1);
-  EXPECT_LT(gain(waves), gain(one_wave));
+  EXPECT_LT(gain(waves), 1.08);
 }
 
 // few-ctas.db (H200, burst): 51.1 us with PDL and 36.1 without. With `hold` no CTAs of the next
