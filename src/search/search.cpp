@@ -40,20 +40,32 @@ std::vector<KernelConfig> Search::first() {
   return configs_of(proposed_);
 }
 
-std::vector<KernelConfig> Search::second(const SpeedOf& speed_of) {
+std::vector<KernelConfig> Search::second(const SpeedOf& speed_of, Elsewhere elsewhere) {
   for (const std::size_t index : proposed_) {
     const std::optional<double> speed = speed_of(strategy_.config(index));
     if (!speed && !has_budget_) strategy_.take_back(index);
     strategy_.tell(index, speed && *speed > 0 ? std::optional(1 / *speed) : std::nullopt);
   }
   const std::vector<std::size_t> fastest = strategy_.fastest();
-  if (fastest.empty() && !has_budget_) return {};
-  for (std::size_t i = 0; scope_ && i < std::min(fastest.size(), kCentres); ++i) {
-    Candidates around;
-    add(neighbours(*scope_, strategy_.config(fastest[i])), around);
-    strategy_.add(around.configs, around.predicted_us);
+  strategy_.hear(std::move(elsewhere.lessons));
+  for (std::size_t i = 0; i < std::min(fastest.size(), kCentres); ++i) {
+    add_near(KernelConfig(strategy_.config(fastest[i])));
   }
+  for (const KernelConfig& config : elsewhere.fastest) add_near(config);
   return configs_of(strategy_.next(has_budget_ ? left() : budget_));
+}
+
+/// Adds a config of the whole space, if it can be raced here, and its neighbours.
+void Search::add_near(const KernelConfig& config) {
+  if (!scope_) return;
+  Candidates near;
+  if (pdl_kind(config) <= scope_->most_pdl && suits(config, scope_->problem) &&
+      !why_not(config, scope_->problem)) {
+    near.configs.push_back(config);
+    near.predicted_us.push_back(predict_cost(scope_->figures, config, scope_->problem).us());
+  }
+  add(neighbours(*scope_, config), near);
+  strategy_.add(near.configs, near.predicted_us);
 }
 
 std::vector<KernelConfig> Search::configs_of(const std::vector<std::size_t>& indices) const {

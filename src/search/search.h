@@ -23,6 +23,12 @@ struct Candidates {
 /// What a strategy may choose from in the whole space. `count`: how many it will measure at most.
 Candidates candidates_in_whole_space(const Scope& scope, StrategyKind strategy, std::size_t count);
 
+/// What races of other problems tell a search.
+struct Elsewhere {
+  std::vector<Lesson> lessons;
+  std::vector<KernelConfig> fastest;  ///< there; they and their neighbours are tried here
+};
+
 struct SearchPolicy {
   StrategyKind strategy = StrategyKind::kModel;
   /// Configs of both stages. nullopt: as many as there is time for. Then both stages propose all
@@ -44,11 +50,12 @@ class Search {
 
   /// The speed of a config relative to a baseline's; 0: it failed; nullopt: it was not measured.
   using SpeedOf = std::function<std::optional<double>(const KernelConfig&)>;
-  /// The second stage's configs. In the whole space neighbours of the fastest are among them. None
-  /// if there is no budget and nothing was measured.
-  std::vector<KernelConfig> second(const SpeedOf& speed_of);
+  /// The second stage's configs. In the whole space neighbours of the fastest, here and elsewhere,
+  /// are among them.
+  std::vector<KernelConfig> second(const SpeedOf& speed_of, Elsewhere elsewhere = {});
 
  private:
+  void add_near(const KernelConfig& config);
   std::vector<KernelConfig> configs_of(const std::vector<std::size_t>& indices) const;
 
   std::optional<Scope> scope_;

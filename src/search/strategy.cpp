@@ -186,7 +186,8 @@ std::vector<std::size_t> Strategy::fastest() const {
 
 /// All configs that are left, the most promising first.
 std::vector<std::size_t> Strategy::ranking() const {
-  const bool knows = learns(policy_.kind) && !told_.empty();
+  const bool has_heard = policy_.kind == StrategyKind::kAdaptive && !heard_.empty();
+  const bool knows = has_heard || (learns(policy_.kind) && !told_.empty());
   std::vector<std::size_t> left;
   std::ranges::copy_if(knows ? plain_ : order_, std::back_inserter(left),
                        [this](std::size_t i) { return !proposed_[i]; });
@@ -194,14 +195,13 @@ std::vector<std::size_t> Strategy::ranking() const {
 
   std::vector<double> score(configs_.size());
   const double common = common_residual();
-  const std::size_t best = std::ranges::min_element(told_, {}, &Told::time)->index;
   for (const std::size_t i : left) {
     switch (policy_.kind) {
       case StrategyKind::kStaged:
         score[i] = kin_times_[kin_[i]];
         break;
       case StrategyKind::kLocal:
-        score[i] = config_distance(configs_[i], configs_[best]);
+        score[i] = config_distance(configs_[i], configs_[fastest().front()]);
         break;
       default:
         score[i] = corrected(i, common);
@@ -215,18 +215,21 @@ std::vector<std::size_t> Strategy::ranking() const {
 double Strategy::corrected(std::size_t index, double common) const {
   double likeness = 0;
   double correction = 0;
-  for (const Told& told : told_) {
-    const double distance = config_distance(configs_[index], configs_[told.index]) / kReach;
+  const auto learn = [&](const KernelConfig& config, double apart, double residual) {
+    const double distance = (config_distance(configs_[index], config) + apart) / kReach;
     const double weight = std::exp2(-distance * distance);
     likeness += weight;
-    correction += weight * (told.residual - common);
-  }
+    correction += weight * residual;
+  };
+  for (const Told& told : told_) learn(configs_[told.index], 0, told.residual - common);
+  for (const Lesson& heard : heard_) learn(heard.config, heard.distance, heard.residual);
   return predicted_[index] + correction / (likeness + kTrust);
 }
 
 /// Median residual of all measurements: the scale of the model, which says nothing about one
 /// config.
 double Strategy::common_residual() const {
+  if (told_.empty()) return 0;
   std::vector<double> residuals;
   for (const Told& told : told_) residuals.push_back(told.residual);
   return median(residuals);

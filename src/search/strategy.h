@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "families/family.h"
@@ -49,6 +50,13 @@ struct Budget {
   std::size_t of(std::size_t configs) const;  ///< at least 1, at most all
 };
 
+/// What a race of another problem tells about a config.
+struct Lesson {
+  KernelConfig config;
+  double residual = 0;  ///< logarithm of time over prediction, without what the race has in common
+  double distance = 0;  ///< of the two problems, to be added to that of configs
+};
+
 struct StrategyPolicy {
   StrategyKind kind = StrategyKind::kModel;
   /// Share of configs that are chosen at random, so that errors of the model can be found. It
@@ -63,7 +71,8 @@ struct StrategyPolicy {
 /// that learns() changes its order as soon as it was told of one config that did not fail:
 ///   kStaged    by the fastest time of each kin; kin without a measurement come last
 ///   kAdaptive  by prediction times a correction: the mean of measured over predicted times,
-///              weighted by likeness; details of one core are spread out (crowding.h)
+///              weighted by likeness, here and at other problems; details of one core are spread
+///              out (crowding.h)
 ///   kLocal     by likeness to the fastest config so far
 /// Only ratios of times to each other and to the predictions matter, so times may be in any unit,
 /// or relative to a baseline's.
@@ -81,6 +90,8 @@ class Strategy {
 
   /// Tells the time of a config; none: it failed.
   void tell(std::size_t index, std::optional<double> time);
+  /// Lessons from other problems. Only kAdaptive uses them, also before it was told a time.
+  void hear(std::vector<Lesson> lessons) { heard_ = std::move(lessons); }
   /// The configs that were told, the fastest first.
   std::vector<std::size_t> fastest() const;
 
@@ -117,6 +128,7 @@ class Strategy {
     double time;
   };
   std::vector<Told> told_;
+  std::vector<Lesson> heard_;
   std::vector<double> kin_times_;  ///< fastest time of each kin
 };
 

@@ -108,37 +108,10 @@ struct Choice {
   }
 };
 
-/// A race that the plan may have, with what a search knows without a measurement.
-struct Outset {
-  Missing race;  ///< without configs
-  std::optional<Search> search;
-  std::vector<KernelConfig> first;  ///< the first stage's configs; without a search all
-};
-
 SearchPolicy policy_of(const SearchPlan& search, std::size_t candidates) {
   SearchPolicy policy{.strategy = search.strategy};
   if (!search.deadline) policy.budget = search.budget.of(candidates);
   return policy;
-}
-
-/// The outset of a race; none if no config can compute the problem.
-std::optional<Outset> outset_of(const GemmProblem& problem, Regime regime, const TunePlan& plan,
-                                const CostFigures& figures) {
-  Candidates candidates = candidates_for(problem, plan, figures);
-  if (candidates.configs.empty()) return std::nullopt;
-  Outset outset{
-      Missing{problem, regime, {}, candidates.configs.size(), 0, wanted(plan, regime).energy},
-      std::nullopt,
-      {}};
-  if (plan.search) {
-    outset.race.launch_us = std::ranges::min(candidates.predicted_us);
-    outset.search.emplace(candidates, policy_of(*plan.search, candidates.configs.size()));
-    outset.first = outset.search->first();
-    outset.race.later = outset.search->left();
-  } else {
-    outset.first = std::move(candidates.configs);
-  }
-  return outset;
 }
 
 /// Calls `use` with the outset of each race of the plan, all problems in one regime, then in the
@@ -168,6 +141,7 @@ std::optional<std::vector<KernelConfig>> proposed(const Choice& choice, Outset& 
   }
   const auto speeds =
       speeds_of(outset.first, race.problem, race.regime, choice.races, choice.kernels);
+  if (race.only_full && speeds.empty()) return std::nullopt;
   return outset.search->second([&](const KernelConfig& config) -> std::optional<double> {
     const auto found = speeds.find(label(config));
     return found == speeds.end() ? std::nullopt : std::optional(found->second);
@@ -191,6 +165,25 @@ std::optional<Missing> missing_at(const Choice& choice, Outset outset) {
 }
 
 }  // namespace
+
+std::optional<Outset> outset_of(const GemmProblem& problem, Regime regime, const TunePlan& plan,
+                                const CostFigures& figures) {
+  Candidates candidates = candidates_for(problem, plan, figures);
+  if (candidates.configs.empty()) return std::nullopt;
+  Outset outset{
+      Missing{problem, regime, {}, candidates.configs.size(), 0, wanted(plan, regime).energy},
+      std::nullopt,
+      {}};
+  if (plan.search) {
+    outset.race.launch_us = std::ranges::min(candidates.predicted_us);
+    outset.search.emplace(candidates, policy_of(*plan.search, candidates.configs.size()));
+    outset.first = outset.search->first();
+    outset.race.later = outset.search->left();
+  } else {
+    outset.first = std::move(candidates.configs);
+  }
+  return outset;
+}
 
 Wanted wanted(const TunePlan& plan, Regime regime) {
   return {.energy = plan.energy && regime == Regime::kSustained,

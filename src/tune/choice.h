@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "families/cost.h"
 #include "results/current.h"
+#include "search/search.h"
 #include "store/store.h"
 #include "tune/time_plan.h"
 #include "tune/tune.h"
@@ -50,6 +53,16 @@ enum class SearchStage : std::uint8_t { kFirst, kSecond };
 std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment, CurrentKernels& kernels,
                                   SearchStage stage);
+
+/// A race that the plan may have, with what a search knows without a measurement.
+struct Outset {
+  Missing race;  ///< without configs
+  std::optional<Search> search;
+  std::vector<KernelConfig> first;  ///< the first stage's configs; without a search all
+};
+/// None if no config can compute the problem.
+std::optional<Outset> outset_of(const GemmProblem& problem, Regime regime, const TunePlan& plan,
+                                const CostFigures& figures);
 
 /// The races of the first stage, as a database without results would miss them.
 std::vector<Missing> first_races(const TunePlan& plan, const Environment& environment);

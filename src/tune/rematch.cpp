@@ -20,7 +20,16 @@ double median_time_us(const Trial& trial) {
   return median(times_us);
 }
 
-/// The winner, and the configs near it that it met in the final of its race.
+/// Whether a variant of the peer, or the peer as a whole, has ended in the race.
+bool has_met(const Race& race, const Peer& peer) {
+  return std::ranges::any_of(race.trials, [&](const Trial& trial) {
+    return is_peer(trial.label) && peer_name(trial.label) == peer.name &&
+           trial.kernel_id == peer.identity();
+  });
+}
+
+}  // namespace
+
 std::vector<KernelConfig> close_configs(const BestRow& row, std::span<const RecordedRace> races) {
   std::vector<KernelConfig> configs = {parse_label(*row.label)};
   const Race& race = std::ranges::find(races, row.race_uid, &RecordedRace::uid)->race;
@@ -35,16 +44,6 @@ std::vector<KernelConfig> close_configs(const BestRow& row, std::span<const Reco
   return configs;
 }
 
-/// Whether a variant of the peer, or the peer as a whole, has ended in the race.
-bool has_met(const Race& race, const Peer& peer) {
-  return std::ranges::any_of(race.trials, [&](const Trial& trial) {
-    return is_peer(trial.label) && peer_name(trial.label) == peer.name &&
-           trial.kernel_id == peer.identity();
-  });
-}
-
-/// The races with configs of the plan's space and the baselines only: what else is in the database,
-/// as kernels of a PDL kind that the plan does not allow, must not win.
 std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
                                    const Environment& environment) {
   std::set<std::string> listed;
@@ -61,7 +60,6 @@ std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
   return races;
 }
 
-/// The rows of the plan whose winner was measured to the end.
 std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
                                    CurrentKernels& kernels) {
   const auto is_current = [&](const Trial& trial, const GemmProblem& problem) {
@@ -74,6 +72,8 @@ std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const Recorde
   });
   return rows;
 }
+
+namespace {
 
 Missing rematch_of(const BestRow& row, std::span<const RecordedRace> races) {
   Missing race{.problem = row.problem, .regime = row.regime, .configs = close_configs(row, races)};

@@ -1,10 +1,11 @@
 // Chooses the races that are repeated: on a second GPU, or against peers. Private to the module.
 #pragma once
 
-#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "results/best.h"
 #include "results/current.h"
 #include "store/store.h"
 #include "tune/choice.h"
@@ -14,6 +15,16 @@ namespace hgemm {
 /// A winner leads a close race if another finalist is at most this much slower. Recorded truth had
 /// an effect of 2.5 % on one card that was absent on another.
 inline constexpr double kCloseMargin = 0.025;
+
+/// The races with configs of the plan's space and the baselines only: what else is in the database,
+/// as kernels of a PDL kind that the plan does not allow, must not win.
+std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
+                                   const Environment& environment);
+/// The rows of the plan whose winner was measured to the end.
+std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
+                                   CurrentKernels& kernels);
+/// The winner, and the configs near it that it met in the final of its race; at most four.
+std::vector<KernelConfig> close_configs(const BestRow& row, std::span<const RecordedRace> races);
 
 /// One race for each problem and regime of the plan whose race was close and that no second card
 /// has repeated: its configs are the winner and the finalists near it, at most four. `gpus`: UUIDs

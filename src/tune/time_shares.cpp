@@ -23,6 +23,12 @@ double weight(const Missing& race) {
 
 }  // namespace
 
+double brief_s(std::span<const Missing> races) {
+  double sum = 0;
+  for (const Missing& race : races) sum += weight(race);
+  return sum;
+}
+
 TimeShares::TimeShares(Clock::time_point deadline, int jobs, std::size_t gpus)
     : end_(deadline - kEnd), gpus_(static_cast<double>(gpus)) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
@@ -40,26 +46,25 @@ double TimeShares::gpu_seconds_left(double busy_s) const {
 
 double TimeShares::share_s(const Missing& race, std::span<const Missing> others,
                            double busy_s) const {
-  double sum = weight(race);
-  for (const Missing& other : others) sum += weight(other);
+  const double sum = weight(race) + brief_s(others);
   return std::min(seconds_left(), gpu_seconds_left(busy_s) * weight(race) / sum);
 }
 
 void TimeShares::fit(std::vector<Missing>& races) const {
   const double compile_s = kCompileS / jobs_ / static_cast<double>(races.size());
-  double sum = 0;
-  for (const Missing& race : races) sum += weight(race);
+  const double sum = brief_s(races);
   for (Missing& race : races) {
     const double seconds = std::min(seconds_left(), gpu_seconds_left(0) * weight(race) / sum);
     race.configs.resize(terms_for(race.to_come(), seconds, compile_s).configs);
   }
 }
 
-bool TimeShares::can_race_twice(std::span<const Missing> races) const {
+bool TimeShares::can_race_twice(std::span<const Missing> races,
+                                std::optional<std::size_t> most) const {
+  const std::size_t configs = std::min(kTypicalConfigs, most.value_or(kTypicalConfigs));
   double race_s = 0;
   double compile_s = 0;
   for (const Missing& race : races) {
-    const std::size_t configs = std::min(kTypicalConfigs, race.configs.size());
     race_s += duration_s(race.to_come(), {.effort = Effort::kFull, .configs = configs});
     compile_s += static_cast<double>(configs) * kCompileS / jobs_;
   }

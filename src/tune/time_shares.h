@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,9 @@ inline int spare_cores(std::size_t gpus) { return 1 + static_cast<int>(gpus); }
 /// Core seconds of NVRTC for one kernel, while races run: with 14 processes, 844 kernels took 17.3,
 /// 21.7 and 27.4 s (on three machines of 16 cores, 2026-11-22).
 inline constexpr double kCompileS = 0.45;
+
+/// Predicted seconds of brief races of these problems, each with the same number of configs.
+double brief_s(std::span<const Missing> races);
 
 /// The time of a race is in proportion to the time of a brief race with a fixed number of configs.
 class TimeShares {
@@ -34,7 +38,8 @@ class TimeShares {
   /// others are compiled meanwhile. How many are in the cache is not known at this point.
   void fit(std::vector<Missing>& races) const;
   /// Whether all these races fit in the time twice at full effort, with the compiling before them.
-  bool can_race_twice(std::span<const Missing> races) const;
+  /// `most`: configs of each; nullopt: many.
+  bool can_race_twice(std::span<const Missing> races, std::optional<std::size_t> most) const;
   /// The part of so many kernels, none of them in the cache, that can be compiled in time; at
   /// most 1.
   double compilable(std::size_t kernels) const;

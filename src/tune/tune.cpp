@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "tune/choice.h"
 #include "tune/context.h"
+#include "tune/informed.h"
 #include "tune/pace_check.h"
 #include "tune/rematch.h"
 #include "tune/stage.h"
@@ -27,6 +28,9 @@ constexpr double kConfirmingShare = 0.2;
 /// Fraction of the time for both stages of a search that the first may take. It compiles as many
 /// kernels, and its races are as long.
 constexpr double kFirstStageShare = 0.5;
+
+/// Fraction of a short time that is kept for problems where the baselines are ahead or near.
+constexpr double kBehindShare = 0.3;
 
 /// The time until the deadline without its last part.
 Clock::time_point without_last(Clock::time_point deadline, double share) {
@@ -69,27 +73,75 @@ void check_pace(Gpus& gpus, std::span<const Missing> races, const Compiler& comp
   if (finding && finding->moved()) gpus.turns.enable();
 }
 
-/// Whether there is time for two races of each problem at full effort.
-bool is_time_for_two(std::span<const Missing> races, Clock::time_point end, const TunePlan& plan,
-                     std::size_t gpus) {
-  return TimeShares(end, plan.compile.jobs, gpus).can_race_twice(races);
+/// The races of a plan before anything is measured or chosen.
+std::vector<Missing> all_races(const TunePlan& plan, std::span<const GemmProblem> problems) {
+  std::vector<Missing> races;
+  for (const Regime regime : plan.regimes) {
+    for (const GemmProblem& problem : problems) races.push_back({problem, regime, {}});
+  }
+  return races;
 }
 
-void run(Gpus& gpus, const Compiler& compiler) {
+/// Whether there is time for two races of each problem at full effort.
+bool is_time_for_two(const Gpus& gpus, Clock::time_point end) {
+  const TunePlan& plan = gpus.plan;
+  return TimeShares(end, plan.compile.jobs, gpus.contexts.size())
+      .can_race_twice(all_races(plan, plan.problems),
+                      plan.whole ? std::nullopt : std::optional(plan.configs.size()));
+}
+
+/// The races of a search whose time is too short for two races of each problem at full effort.
+void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   const TunePlan& plan = gpus.plan;
   const Environment& environment = gpus.contexts.front().machine.environment;
+  const Waves waves = waves_of(plan.problems);
+  const double pilots_s = brief_s(all_races(plan, waves.pilots));
+  const double others_s = brief_s(all_races(plan, waves.others));
+  const auto informed = [&](std::span<const GemmProblem> problems) {
+    return gpus.shared.use([&](SharedTune& tune) {
+      return find_informed(plan, problems, tune.store, environment, tune.kernels);
+    });
+  };
+  std::vector<Missing> pilots = informed(waves.pilots);
+  if (plan.pace_check) check_pace(gpus, pilots, compiler);
+  // The time that is left is known only now.
+  const double pilots_share = (1 - kBehindShare) * pilots_s / (pilots_s + others_s);
+  const Clock::time_point behind_begins = without_last(end, kBehindShare);
+  const double pilots_full_s = seconds_of(pilots);
+  const double full_s = pilots_full_s / pilots_share;  // of all races, as far as can be known
+  Numbering numbering{.after = static_cast<int>(waves.others.size() * plan.regimes.size()),
+                      .after_s = full_s - pilots_full_s};
+  const auto go_on = [&](std::vector<Missing> races, Clock::time_point until, double share) {
+    const auto count = static_cast<int>(races.size());
+    run_stage(gpus, std::move(races), numbering, compiler, until);
+    numbering.before += count;
+    numbering.after = 0;
+    numbering.before_s += share * full_s;
+    numbering.after_s = kBehindShare * full_s;
+  };
+  go_on(std::move(pilots), without_last(end, 1 - pilots_share), pilots_share);
+  if (!waves.others.empty()) {
+    go_on(informed(waves.others), behind_begins, 1 - pilots_share - kBehindShare);
+  }
+  numbering.after_s = 0;
+  go_on(gpus.shared.use([&](SharedTune& tune) {
+    return find_behind(plan, tune.store, environment, tune.kernels);
+  }),
+        end, kBehindShare);
+}
+
+/// The races of all other searches.
+void run_in_stages(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> end) {
+  const TunePlan& plan = gpus.plan;
   const auto missing_in = [&](SearchStage stage) {
     return gpus.shared.use([&](SharedTune& tune) {
-      return find_missing(plan, tune.store, environment, tune.kernels, stage);
+      return find_missing(plan, tune.store, gpus.contexts.front().machine.environment, tune.kernels,
+                          stage);
     });
   };
   std::vector<Missing> first = missing_in(SearchStage::kFirst);
   if (plan.pace_check) check_pace(gpus, first, compiler);
-  const std::optional<Clock::time_point> deadline =
-      plan.search ? plan.search->deadline : std::nullopt;
-  const std::optional<Clock::time_point> end = races_end(plan, deadline);
-  const bool has_second = plan.search && learns(plan.search->strategy) &&
-                          (!end || is_time_for_two(first, *end, plan, gpus.contexts.size()));
+  const bool has_second = plan.search && learns(plan.search->strategy);
   const auto races = static_cast<int>(first.size());
   const double first_s = seconds_of(first);
   Numbering numbering;
@@ -105,6 +157,18 @@ void run(Gpus& gpus, const Compiler& compiler) {
     // Nothing was compiled during the first stage's races, because these run at full effort.
     run_stage(gpus, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
               compiler, end);
+  }
+}
+
+void run(Gpus& gpus, const Compiler& compiler) {
+  const TunePlan& plan = gpus.plan;
+  const std::optional<Clock::time_point> deadline =
+      plan.search ? plan.search->deadline : std::nullopt;
+  const std::optional<Clock::time_point> end = races_end(plan, deadline);
+  if (end && learns(plan.search->strategy) && !is_time_for_two(gpus, *end)) {
+    run_in_waves(gpus, compiler, *end);
+  } else {
+    run_in_stages(gpus, compiler, end);
   }
   if (!plan.peers.empty()) meet_peers(gpus, compiler, deadline);
   if (plan.confirm) confirm(gpus, compiler, deadline);

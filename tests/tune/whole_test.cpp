@@ -9,6 +9,7 @@ namespace hgemm {
 namespace {
 
 using testing::Each;
+using testing::Gt;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -133,14 +134,22 @@ TEST_F(Whole, WithTimeForTwoRacesAtFullEffortItLearnsBetweenThem) {
   EXPECT_THAT(late_problems_, IsEmpty());
 }
 
-TEST_F(Whole, WithLittleTimeItHasOneBriefRaceOfEachShape) {
+TEST_F(Whole, WithLittleTimeItReturnsBrieflyToTheProblemThatIsFarthestBehind) {
   FakeMeasurer gpu;
   // The second race gets what the first one left, which must not be enough for full effort.
   TunePlan hasty = within(3, {kLarge, kLight});
   hasty.policy = {};
   run(hasty, gpu);
   EXPECT_THAT(gpu.efforts, Each(Effort::kBrief));
-  EXPECT_THAT(open().races(), SizeIs(2)) << "one for each shape";
+  const auto races = labels_of_races();
+  ASSERT_THAT(races, SizeIs(3)) << "one for each shape, and one more";
+  const auto all = open().races();
+  const auto first = std::ranges::find_if(all, [&](const RecordedRace& race) {
+    return race.race.problem.same_problem(all[2].race.problem);
+  });
+  const std::string winner = *best_rows({&*first, 1}).at(0).label;
+  EXPECT_TRUE(races[2].contains(winner));
+  EXPECT_THAT(races[2], SizeIs(Gt(1u)));
 }
 
 }  // namespace
