@@ -57,10 +57,10 @@ inline constexpr double kFewRows = 512;
 /// 29 us by tiles of 256. Memory's counters show no such bytes (tests/families/cost_test.cpp,
 /// 2048x11008x4096), so it is L2 that is slower.
 HGEMM_FITTED kPartialSectors = 0.841;
-/// What a hint to evict A (or B) first adds to the time of the main loop, as a part of it: pairs of
-/// configs that differ in nothing else take 1.00 to 1.01 at 16 to 512 rows (a tune that was not
-/// kept), 1.01 to 1.04 in grid-tuned.db.
-inline constexpr double kEvictedFirst = 0.012;
+/// What a hint to L2 for A (or B) adds to the time of the main loop, as a part of it: the mean of
+/// 6,700 pairs of configs that differ in nothing else is 0.004 and 0.007 (evict last), 0.005 and
+/// 0.007 (evict first), in rows-of-layers.db, rows-to-512.db and a tune of grid.yaml.
+inline constexpr double kReadHint = 0.006;
 /// Time to read memory by ordinary loads over the time by the copy engine (truth.db: 1x11008x4096
 /// takes 23.8 us with the best GEMV kernel without PDL, 22.3 us with the best swap-AB one).
 inline constexpr double kLoadsOverCopies = 1.07;
@@ -151,8 +151,9 @@ HGEMM_FITTED kQueueUs = 0.321;
 HGEMM_FITTED kClusterQueueUs = 0.588;
 
 // ---- Other ----
-/// Gain from addresses and counts known at compile time (analysis/kernel-notes.md: 0.4 to 2 %).
-HGEMM_FITTED kFixedGainUs = 0.0386;
+/// Gain from addresses and counts known at compile time: 0.11 to 0.16 us in the median of 4,450
+/// pairs of configs that differ in nothing else, from 4 to 64 us (the races of kReadHint).
+HGEMM_FITTED kFixedGainUs = 0.13;
 /// The latency of a round of loads of GEMV kernels over that of a stage.
 HGEMM_FITTED kLoadsLatency = 0.48;
 /// Arithmetic of GEMV kernels: instructions for each product of vectors beyond the first, lanes of

@@ -292,7 +292,7 @@ Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
   if (alone > busy + wait) work.latency_clk = shared;
   work.waves = waves_of(c, d, busy, wait, alone, shared);
   for (double* clk : {&work.waves.loop_clk, &work.waves.even_clk}) {
-    *clk *= 1 + kEvictedFirst * c.evicted_first;
+    *clk *= 1 + kReadHint * c.read_hints;
   }
   const double together = std::clamp(d.units / d.sms, 1.0, d.resident);
   const double tails = work.waves.tails;
@@ -343,7 +343,7 @@ double memory_time_us(const CostFigures& figures, const TileLaunch& launch,
   const double most_tbps =
       active * (next_waits ? kPdlReadBytesPerClk : kReadBytesPerClk) * figures.mhz * 1e-6;
   const double memory_us = bytes / (std::min(kReachedRead * figures.read_tbps, most_tbps) * 1e6) *
-                           (1 + kEvictedFirst * launch.evicted_first);
+                           (1 + kReadHint * launch.read_hints);
   const bool streams_weight = static_cast<double>(std::min(problem.m, problem.n)) <= kFewRows;
   return streams_weight && launch.promotion == 256 ? memory_us * kPromotion256 : memory_us;
 }

@@ -35,7 +35,7 @@ struct TileLaunch {
   bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
   bool lone_consumer = false;       ///< no other consumer multiplies while one waits for a k block
   bool drains = false;              ///< consumers leave no wgmma in flight while they wait for one
-  int evicted_first = 0;            ///< operands whose data L2 is told to evict first
+  int read_hints = 0;            ///< operands of whose data L2 is told something
   TailClk store;                    ///< from a tile's last k block until it is stored
   double overlapped_store = 1;      ///< part of the store that counts if another tile follows
   TailClk sums;                     ///< to add up the parts of a tile
@@ -56,9 +56,9 @@ struct TileLaunch {
   double a_once = 1, b_once = 1;
 };
 
-/// Operands that have this hint: L2 evicts their data first.
-inline int evicted_first(CacheHint a, CacheHint b) {
-  return (a == CacheHint::kEvictFirst ? 1 : 0) + (b == CacheHint::kEvictFirst ? 1 : 0);
+/// Operands of whose data L2 is told something.
+inline int read_hints(CacheHint a, CacheHint b) {
+  return (a != CacheHint::kNone ? 1 : 0) + (b != CacheHint::kNone ? 1 : 0);
 }
 
 /// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums: cycles for each part,

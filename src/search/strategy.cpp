@@ -9,7 +9,6 @@
 
 #include "base/statistics.h"
 #include "families/family.h"
-#include "search/crowding.h"
 
 namespace hgemm {
 namespace {
@@ -33,6 +32,19 @@ constexpr std::size_t kLeastFirst = 3;
 constexpr double kReach = 1.0;
 /// Weight of "the prediction is right" against measurements.
 constexpr double kTrust = 0.5;
+
+/// One from each of two orders of the same indices in turn, each index once.
+std::vector<std::size_t> alternated(const std::vector<std::size_t>& one,
+                                    const std::vector<std::size_t>& other) {
+  std::vector<std::size_t> mixed;
+  std::set<std::size_t> placed;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    for (const std::size_t index : {one[i], other[i]}) {
+      if (placed.insert(index).second) mixed.push_back(index);
+    }
+  }
+  return mixed;
+}
 
 }  // namespace
 
@@ -85,7 +97,7 @@ Strategy::Strategy(std::span<const KernelConfig> configs, std::span<const double
   }
   order_ = plain_;
   if (policy.kind == StrategyKind::kModel || policy.kind == StrategyKind::kAdaptive) {
-    plain_ = spread(plain_, predicted_);
+    plain_ = spread(plain_, predicted_, Crowding::Of::kAll);
     order_ = mixed_with_random(plain_);
   }
   if (policy.kind == StrategyKind::kStaged) favourites_first();
@@ -114,8 +126,9 @@ std::size_t Strategy::kin_of(const KernelConfig& config) {
 /// The configs of the order, the fastest first, spread over groups. Those that were told count as
 /// their members.
 std::vector<std::size_t> Strategy::spread(const std::vector<std::size_t>& order,
-                                          std::span<const double> log_us) const {
-  Crowding crowding(told_.empty() ? Crowding::Of::kAll : Crowding::Of::kCores);
+                                          std::span<const double> log_us,
+                                          Crowding::Of groups) const {
+  Crowding crowding(groups);
   for (const Told& told : told_) crowding.score(0, groups_[told.index]);
   std::vector<double> scores(configs_.size());
   for (const std::size_t i : order) scores[i] = crowding.score(log_us[i], groups_[i]);
@@ -208,7 +221,11 @@ std::vector<std::size_t> Strategy::ranking() const {
     }
   }
   std::ranges::stable_sort(left, {}, [&](std::size_t i) { return score[i]; });
-  return policy_.kind == StrategyKind::kAdaptive ? spread(left, score) : left;
+  if (policy_.kind != StrategyKind::kAdaptive) return left;
+  const auto spread_over = [&](Crowding::Of groups) { return spread(left, score, groups); };
+  if (heard_.empty()) return spread_over(Crowding::Of::kCores);
+  if (told_.empty()) return spread_over(Crowding::Of::kAll);
+  return alternated(spread_over(Crowding::Of::kCores), spread_over(Crowding::Of::kAll));
 }
 
 /// The logarithm of the prediction, corrected by what like configs took over their predictions.

@@ -16,6 +16,7 @@
 
 #include "families/family.h"
 #include "families/groups.h"
+#include "search/crowding.h"
 
 namespace hgemm {
 
@@ -72,7 +73,8 @@ struct StrategyPolicy {
 ///   kStaged    by the fastest time of each kin; kin without a measurement come last
 ///   kAdaptive  by prediction times a correction: the mean of measured over predicted times,
 ///              weighted by likeness, here and at other problems; details of one core are spread
-///              out (crowding.h)
+///              out (crowding.h). With lessons from other problems, every other config is of kinds
+///              that were told little of: the problem is searched again because it lacks one.
 ///   kLocal     by likeness to the fastest config so far
 /// Only ratios of times to each other and to the predictions matter, so times may be in any unit,
 /// or relative to a baseline's.
@@ -104,7 +106,7 @@ class Strategy {
   std::vector<std::size_t> mixed_with_random(const std::vector<std::size_t>& order);
   void favourites_first();
   std::vector<std::size_t> spread(const std::vector<std::size_t>& order,
-                                  std::span<const double> log_us) const;
+                                  std::span<const double> log_us, Crowding::Of groups) const;
   std::vector<std::size_t> ranking() const;
   double corrected(std::size_t index, double common) const;
   double common_residual() const;

@@ -55,12 +55,19 @@ bool wait_for_all(Monitor<SharedTune>& shared, Clock::time_point until) {
   }
 }
 
+/// Number of the race's configs that are in the first share of its kernels. Rounded up, the kernels
+/// of many races with few configs would be too many for the time.
+double first_part(const Missing& race, double share) {
+  return std::max(1.0, std::floor(share * static_cast<double>(race.configs.size())));
+}
+
 /// A stage's races, which all GPUs run together. Members are used inside Monitor::use() only,
 /// except those that do not change.
 struct StageRaces {
   RaceQueue queue;
   const TimeShares* shares;  ///< nullptr: there is no deadline
   const CompileAhead& compiling;
+  double compilable;                    ///< share of each race's kernels that is compiled first
   int index, count;                     ///< of the next race, and of all
   std::set<int> alive;                  ///< GPUs that run races
   std::set<std::string> left_out = {};  ///< problems that do not fit in memory
@@ -68,11 +75,12 @@ struct StageRaces {
   bool can_be_raced(const KernelConfig& config, const GemmProblem& problem) const {
     return why_not(config, problem) || compiling.find(kernel_for(config, problem));
   }
-  /// Fraction of the race's configs that can be raced now; always 1 without a deadline.
+  /// Configs that can be raced now, as a fraction of those whose kernels are compiled first; at
+  /// most 1, and always 1 without a deadline.
   double ready_fraction(const Missing& race) const {
     const auto ready = std::ranges::count_if(
         race.configs, [&](const auto& config) { return can_be_raced(config, race.problem); });
-    return static_cast<double>(ready) / static_cast<double>(race.configs.size());
+    return std::min(1.0, static_cast<double>(ready) / first_part(race, compilable));
   }
 };
 
@@ -292,9 +300,7 @@ std::vector<Kernel> needed_kernels(std::span<const Missing> races, double share)
   };
   std::vector<Need> needs;
   for (const Missing& race : races) {
-    // Rounded up, the kernels of many races with few configs would be too many for the time.
-    const double likeliest =
-        std::max(1.0, std::floor(share * static_cast<double>(race.configs.size())));
+    const double likeliest = first_part(race, share);
     for (std::size_t i = 0; i < race.configs.size(); ++i) {
       const KernelConfig& config = race.configs[i];
       if (why_not(config, race.problem)) continue;
@@ -335,7 +341,8 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
   }
   RaceQueue queue(std::move(races), gpus.contexts.size());
   std::vector<Kernel> needed = needed_kernels(queue.waiting());
-  if (shares) needed = needed_kernels(queue.waiting(), shares->compilable(needed.size()));
+  const double compilable = shares ? shares->compilable(needed.size()) : 1;
+  if (compilable < 1) needed = needed_kernels(queue.waiting(), compilable);
   const auto count = static_cast<int>(queue.waiting().size());
   const double all_s = seconds_of(queue.waiting());
 
@@ -347,6 +354,7 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
   StageRaces stage{.queue = std::move(queue),
                    .shares = shares ? &*shares : nullptr,
                    .compiling = compiling,
+                   .compilable = compilable,
                    .index = numbering.before,
                    .count = numbering.before + count + numbering.after,
                    .alive = {}};

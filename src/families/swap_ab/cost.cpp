@@ -38,7 +38,7 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .cta_per_tile = true,
       .lone_consumer = consumer_count(k) == 1,
       .drains = k.mma_depth == 0,
-      .evicted_first = evicted_first(k.a_hint, k.b_hint),
+      .read_hints = read_hints(k.a_hint, k.b_hint),
       .store = {.transfer = output_bytes / kCopiedBytesPerClk},
       .sums = adds_in_cluster(k)
                   ? cluster_sums(k.splits, 4 * elements, kSwapAbPartClk, kSwapAbSumsBytesPerClk)

@@ -179,7 +179,7 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .cta_per_tile = !is_persistent(k),
       .lone_consumer = readers(k) == 1,
       .drains = k.mma_depth == 0,
-      .evicted_first = evicted_first(k.a_hint, k.b_hint),
+      .read_hints = read_hints(k.a_hint, k.b_hint),
       .store = store_of(k),
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
                               ? kOverlappedStore
