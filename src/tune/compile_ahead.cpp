@@ -59,6 +59,13 @@ void CompileAhead::wait_for_news(Clock::time_point until) {
   ended_.wait_until(lock, until, [this] { return !new_builds_.empty() || failure_; });
 }
 
+bool CompileAhead::will_be_done_by(Clock::time_point then) const {
+  const auto done = static_cast<double>(builds_.size());
+  const auto to_come = static_cast<double>(kernels_.size()) - done;
+  const Clock::time_point now = Clock::now();
+  return done == 0 || to_come * (now - begin_) <= done * (then - now);
+}
+
 const Build* CompileAhead::find(const Kernel& kernel) const {
   const auto found = builds_.find(build_name(kernel));
   return found == builds_.end() ? nullptr : &found->second;

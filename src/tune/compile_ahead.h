@@ -37,11 +37,15 @@ class CompileAhead {
   /// Whether all builds were taken.
   bool is_done() const { return builds_.size() == kernels_.size(); }
 
+  /// Whether all will be compiled by then, at the rate so far. True while there is no rate.
+  bool will_be_done_by(Clock::time_point then) const;
+
   std::size_t total() const { return kernels_.size(); }
   /// The build of a kernel; nullptr if it was not taken yet. The pointer stays valid.
   const Build* find(const Kernel& kernel) const;
 
  private:
+  const Clock::time_point begin_ = Clock::now();
   std::vector<Kernel> kernels_;
   std::map<std::string, Build> builds_;  ///< by build_name()
 

@@ -75,12 +75,14 @@ struct StageRaces {
   bool can_be_raced(const KernelConfig& config, const GemmProblem& problem) const {
     return why_not(config, problem) || compiling.find(kernel_for(config, problem));
   }
-  /// Configs that can be raced now, as a fraction of those whose kernels are compiled first; at
-  /// most 1, and always 1 without a deadline.
+  /// The fraction of the race's configs that can be raced now; always 1 without a deadline. If the
+  /// compiler will not come to all kernels, those count that it compiles first: the others would be
+  /// waited for in vain.
   double ready_fraction(const Missing& race) const {
     const auto ready = std::ranges::count_if(
         race.configs, [&](const auto& config) { return can_be_raced(config, race.problem); });
-    return std::min(1.0, static_cast<double>(ready) / first_part(race, compilable));
+    const bool in_time = !shares || compiling.will_be_done_by(shares->last_kernel());
+    return std::min(1.0, static_cast<double>(ready) / first_part(race, in_time ? 1 : compilable));
   }
 };
 

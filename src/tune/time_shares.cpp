@@ -40,6 +40,11 @@ double TimeShares::seconds_left() const {
   return (1 - kReserve) * left.count();
 }
 
+TimeShares::Clock::time_point TimeShares::last_kernel() const {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(kCompilingShare * seconds_left()));
+}
+
 double TimeShares::gpu_seconds_left(double busy_s) const {
   return std::max(0.0, gpus_ * seconds_left() - busy_s);
 }

@@ -31,6 +31,8 @@ class TimeShares {
 
   Clock::time_point end() const { return end_; }
   double seconds_left() const;
+  /// Kernels that are compiled later come too late.
+  Clock::time_point last_kernel() const;
   /// Seconds for `race` if it shares the time that all GPUs have left now with `others`. `busy_s`
   /// of that time is taken by races that run.
   double share_s(const Missing& race, std::span<const Missing> others, double busy_s) const;
