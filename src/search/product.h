@@ -126,6 +126,10 @@ class Product {
   /// memory, for example, do not go with pdl. False if no number of stages is valid even so.
   bool deepen(Config& config) const {
     if (deepen_as_it_is(config)) return true;
+    // Most points are invalid whatever their details are.
+    Config plainest = config;
+    for (const AxisDomain<Config>& domain : detail) domain.axis->copy(plainest, Config{});
+    if (!deepen_as_it_is(plainest)) return false;
     // From the last one: most often it is pdl that must give way.
     for (const AxisDomain<Config>& domain : std::views::reverse(detail)) {
       if (domain.has_default(config)) continue;

@@ -30,21 +30,6 @@ Candidates proposals_for(const GemmProblem& problem, const TunePlan& plan,
       search.deadline ? kRandomPoints : static_cast<std::size_t>(search.budget.trials));
 }
 
-Candidates candidates_for(const GemmProblem& problem, const TunePlan& plan,
-                          const CostFigures& figures) {
-  if (plan.whole) return proposals_for(problem, plan, figures);
-  Candidates found;
-  for (const KernelConfig& config : plan.configs) {
-    if (!plan.only_suitable || suits(config, problem)) found.configs.push_back(config);
-  }
-  if (!plan.search) return found;
-  std::erase_if(found.configs, [&](const auto& c) { return why_not(c, problem) != nullptr; });
-  for (const KernelConfig& config : found.configs) {
-    found.predicted_us.push_back(predict_cost(figures, config, problem).us());
-  }
-  return found;
-}
-
 /// The configs whose present kernels have ended at a problem.
 class Ended {
  public:
@@ -122,7 +107,10 @@ void for_each_outset(const TunePlan& plan, const FiguresIn& figures_in, const Us
     const CostFigures figures = plan.search ? figures_in(regime) : CostFigures{};
     make_in_parallel(
         plan.problems.size(),
-        [&](std::size_t i) { return outset_of(plan.problems[i], regime, plan, figures); },
+        [&](std::size_t i) {
+          const GemmProblem& problem = plan.problems[i];
+          return outset_of(candidates_for(problem, plan, figures), problem, regime, plan);
+        },
         [&](std::optional<Outset> outset) {
           if (outset) use(std::move(*outset));
         });
@@ -166,9 +154,23 @@ std::optional<Missing> missing_at(const Choice& choice, Outset outset) {
 
 }  // namespace
 
-std::optional<Outset> outset_of(const GemmProblem& problem, Regime regime, const TunePlan& plan,
-                                const CostFigures& figures) {
-  Candidates candidates = candidates_for(problem, plan, figures);
+Candidates candidates_for(const GemmProblem& problem, const TunePlan& plan,
+                          const CostFigures& figures) {
+  if (plan.whole) return proposals_for(problem, plan, figures);
+  Candidates found;
+  for (const KernelConfig& config : plan.configs) {
+    if (!plan.only_suitable || suits(config, problem)) found.configs.push_back(config);
+  }
+  if (!plan.search) return found;
+  std::erase_if(found.configs, [&](const auto& c) { return why_not(c, problem) != nullptr; });
+  for (const KernelConfig& config : found.configs) {
+    found.predicted_us.push_back(predict_cost(figures, config, problem).us());
+  }
+  return found;
+}
+
+std::optional<Outset> outset_of(const Candidates& candidates, const GemmProblem& problem,
+                                Regime regime, const TunePlan& plan) {
   if (candidates.configs.empty()) return std::nullopt;
   Outset outset{
       Missing{problem, regime, {}, candidates.configs.size(), 0, wanted(plan, regime).energy},
@@ -180,7 +182,7 @@ std::optional<Outset> outset_of(const GemmProblem& problem, Regime regime, const
     outset.first = outset.search->first();
     outset.race.later = outset.search->left();
   } else {
-    outset.first = std::move(candidates.configs);
+    outset.first = candidates.configs;
   }
   return outset;
 }

@@ -54,15 +54,20 @@ std::vector<Missing> find_missing(const TunePlan& plan, const Store& store,
                                   const Environment& environment, CurrentKernels& kernels,
                                   SearchStage stage);
 
+/// The configs that the plan's search may choose from at a problem; without a search all of the
+/// space.
+Candidates candidates_for(const GemmProblem& problem, const TunePlan& plan,
+                          const CostFigures& figures);
+
 /// A race that the plan may have, with what a search knows without a measurement.
 struct Outset {
   Missing race;  ///< without configs
   std::optional<Search> search;
   std::vector<KernelConfig> first;  ///< the first stage's configs; without a search all
 };
-/// None if no config can compute the problem.
-std::optional<Outset> outset_of(const GemmProblem& problem, Regime regime, const TunePlan& plan,
-                                const CostFigures& figures);
+/// None if there are no candidates.
+std::optional<Outset> outset_of(const Candidates& candidates, const GemmProblem& problem,
+                                Regime regime, const TunePlan& plan);
 
 /// The races of the first stage, as a database without results would miss them.
 std::vector<Missing> first_races(const TunePlan& plan, const Environment& environment);

@@ -12,7 +12,6 @@
 #include "base/parallel.h"
 #include "families/family.h"
 #include "results/lessons.h"
-#include "search/calibration.h"
 #include "tune/rematch.h"
 
 namespace hgemm {
@@ -60,16 +59,14 @@ struct Place {
 /// What is known when races are chosen.
 class Known {
  public:
-  Known(const TunePlan& plan, const Store& store, const Environment& environment,
-        CurrentKernels& kernels)
-      : plan_(plan), races_(races_of(plan, store, environment)) {
-    const auto studies = store.studies("micro");
+  Known(const TunePlan& plan, const CandidatesAhead& candidates, const Store& store,
+        const Environment& environment, CurrentKernels& kernels)
+      : plan_(plan), candidates_(candidates), races_(races_of(plan, store, environment)) {
     const auto is_current = [&](const Trial& trial, const GemmProblem& problem) {
       return kernels.is_current(trial, problem);
     };
     for (const Regime regime : plan.regimes) {
-      const CostFigures& figures = figures_[regime] =
-          calibrated_figures(plan.search->devices, environment, regime, studies);
+      const CostFigures& figures = candidates.figures(regime);
       lessons_.try_emplace(regime, races_, regime, is_current,
                            [&](const KernelConfig& config, const GemmProblem& problem) {
                              return predict_cost(figures, config, problem).us();
@@ -98,7 +95,8 @@ class Known {
 
  private:
   std::optional<Missing> race_at(const Place& place) const {
-    auto outset = outset_of(place.problem, place.regime, plan_, figures_.at(place.regime));
+    auto outset =
+        outset_of(candidates_.at(place.problem, place.regime), place.problem, place.regime, plan_);
     if (!outset) return std::nullopt;
     const Lessons& lessons = lessons_.at(place.regime);
     const std::map<std::string, double> speeds = lessons.speeds_at(place.problem);
@@ -120,8 +118,8 @@ class Known {
   }
 
   const TunePlan& plan_;
+  const CandidatesAhead& candidates_;
   std::vector<RecordedRace> races_;
-  std::map<Regime, CostFigures> figures_;
   std::map<Regime, Lessons> lessons_;
   std::vector<BestRow> rows_;
 };
@@ -141,9 +139,9 @@ Waves waves_of(std::span<const GemmProblem> problems) {
 }
 
 std::vector<Missing> find_informed(const TunePlan& plan, std::span<const GemmProblem> problems,
-                                   const Store& store, const Environment& environment,
-                                   CurrentKernels& kernels) {
-  const Known known(plan, store, environment, kernels);
+                                   const CandidatesAhead& candidates, const Store& store,
+                                   const Environment& environment, CurrentKernels& kernels) {
+  const Known known(plan, candidates, store, environment, kernels);
   std::vector<Place> places;
   for (const Regime regime : plan.regimes) {
     for (const GemmProblem& problem : problems) {
@@ -153,11 +151,17 @@ std::vector<Missing> find_informed(const TunePlan& plan, std::span<const GemmPro
   return known.races_at(places);
 }
 
-std::vector<Missing> find_behind(const TunePlan& plan, const Store& store,
-                                 const Environment& environment, CurrentKernels& kernels) {
-  const Known known(plan, store, environment, kernels);
-  const std::vector<BestRow> rows = behind(known.rows());
+std::vector<Missing> find_behind(const TunePlan& plan, const CandidatesAhead& candidates,
+                                 const Store& store, const Environment& environment,
+                                 CurrentKernels& kernels) {
+  const Known known(plan, candidates, store, environment, kernels);
   std::vector<Place> places;
+  for (const Regime regime : plan.regimes) {
+    for (const GemmProblem& problem : plan.problems) {
+      if (known.row_of(problem, regime) == nullptr) places.push_back({problem, regime});
+    }
+  }
+  const std::vector<BestRow> rows = behind(known.rows());
   for (const BestRow& row : rows) places.push_back({row.problem, row.regime, &row});
   return known.races_at(places);
 }

@@ -7,6 +7,7 @@
 
 #include "results/current.h"
 #include "store/store.h"
+#include "tune/candidates_ahead.h"
 #include "tune/choice.h"
 
 namespace hgemm {
@@ -22,15 +23,16 @@ Waves waves_of(std::span<const GemmProblem> problems);
 /// proposes after it has learned from what the store has of each problem and of its nearest
 /// problems. It learns from brief races too: the model errs more about kinds of kernels than brief
 /// races do. If a problem has a winner, the winner races again, with the new configs. Races without
-/// a new config are left out.
+/// a new config are left out. `candidates`: those of the plan's problems.
 std::vector<Missing> find_informed(const TunePlan& plan, std::span<const GemmProblem> problems,
-                                   const Store& store, const Environment& environment,
-                                   CurrentKernels& kernels);
+                                   const CandidatesAhead& candidates, const Store& store,
+                                   const Environment& environment, CurrentKernels& kernels);
 
 /// The same for the problems where the winner is behind a baseline, or the least ahead of it: all
 /// that are behind, but at least an eighth of the plan's problems and at most half of them. The
-/// farthest behind come first.
-std::vector<Missing> find_behind(const TunePlan& plan, const Store& store,
-                                 const Environment& environment, CurrentKernels& kernels);
+/// farthest behind come first, after the problems that have no winner yet.
+std::vector<Missing> find_behind(const TunePlan& plan, const CandidatesAhead& candidates,
+                                 const Store& store, const Environment& environment,
+                                 CurrentKernels& kernels);
 
 }  // namespace hgemm

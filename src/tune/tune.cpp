@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "search/calibration.h"
+#include "tune/candidates_ahead.h"
 #include "tune/choice.h"
 #include "tune/context.h"
 #include "tune/informed.h"
@@ -90,6 +93,22 @@ bool is_time_for_two(const Gpus& gpus, Clock::time_point end) {
                       plan.whole ? std::nullopt : std::optional(plan.configs.size()));
 }
 
+/// Candidates of the pilots, then of the others.
+CandidatesAhead candidates_of(Gpus& gpus, const Waves& waves) {
+  const TunePlan& plan = gpus.plan;
+  // The same database holds the results of `micro` on this GPU.
+  const auto studies =
+      gpus.shared.use([](const SharedTune& tune) { return tune.store.studies("micro"); });
+  std::map<Regime, CostFigures> figures;
+  for (const Regime regime : plan.regimes) {
+    figures[regime] = calibrated_figures(
+        plan.search->devices, gpus.contexts.front().machine.environment, regime, studies);
+  }
+  std::vector<GemmProblem> problems = waves.pilots;
+  problems.insert(problems.end(), waves.others.begin(), waves.others.end());
+  return {plan, std::move(figures), std::move(problems)};
+}
+
 /// The races of a search whose time is too short for two races of each problem at full effort.
 void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   const TunePlan& plan = gpus.plan;
@@ -97,9 +116,10 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   const Waves waves = waves_of(plan.problems);
   const double pilots_s = brief_s(all_races(plan, waves.pilots));
   const double others_s = brief_s(all_races(plan, waves.others));
+  const CandidatesAhead candidates = candidates_of(gpus, waves);
   const auto informed = [&](std::span<const GemmProblem> problems) {
     return gpus.shared.use([&](SharedTune& tune) {
-      return find_informed(plan, problems, tune.store, environment, tune.kernels);
+      return find_informed(plan, problems, candidates, tune.store, environment, tune.kernels);
     });
   };
   std::vector<Missing> pilots = informed(waves.pilots);
@@ -123,11 +143,22 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   if (!waves.others.empty()) {
     go_on(informed(waves.others), behind_begins, 1 - pilots_share - kBehindShare);
   }
+  std::vector<Missing> last = gpus.shared.use([&](SharedTune& tune) {
+    std::vector<Missing> races =
+        find_behind(plan, candidates, tune.store, environment, tune.kernels);
+    TuneOutcome& outcome = tune.outcome;
+    outcome.late_problems.clear();  // they are among these races
+    std::erase_if(races, [&](const Missing& race) {
+      const std::string problem = to_string(race.problem);
+      const auto is_in = [&](const std::vector<std::string>& names) {
+        return std::ranges::find(names, problem) != names.end();
+      };
+      return is_in(outcome.skipped_problems) || is_in(outcome.set_aside_problems);
+    });
+    return races;
+  });
   numbering.after_s = 0;
-  go_on(gpus.shared.use([&](SharedTune& tune) {
-    return find_behind(plan, tune.store, environment, tune.kernels);
-  }),
-        end, kBehindShare);
+  go_on(std::move(last), end, kBehindShare);
 }
 
 /// The races of all other searches.
