@@ -21,11 +21,11 @@ namespace {
 constexpr std::size_t kPilotPart = 4;
 constexpr std::size_t kFewProblems = 16;
 
-/// Ratio to the fastest baseline below which a problem counts as behind: brief ratios are within a
-/// percent of those of full effort.
-constexpr double kAhead = 1.01;
 /// The least and the most problems to return to, as parts of all.
 constexpr std::size_t kLeastPart = 8, kMostPart = 2;
+/// A race of a problem that is behind may have so many times the configs that are enough for others
+/// (time_plan.h): those were not enough.
+constexpr std::size_t kMoreConfigs = 4;
 
 /// Ratio of the fastest baseline's time to the winner's.
 double ratio_of(const BestRow& row) {
@@ -43,7 +43,7 @@ double ratio_of(const BestRow& row) {
 std::vector<BestRow> behind(std::vector<BestRow> rows) {
   std::ranges::stable_sort(rows, {}, ratio_of);
   const auto count = static_cast<std::size_t>(
-      std::ranges::count_if(rows, [](const BestRow& row) { return ratio_of(row) < kAhead; }));
+      std::ranges::count_if(rows, [](const BestRow& row) { return ratio_of(row) < 1; }));
   const auto part = [&](std::size_t of) { return (rows.size() + of - 1) / of; };
   rows.resize(std::clamp(count, part(kLeastPart), part(kMostPart)));
   return rows;
@@ -163,7 +163,11 @@ std::vector<Missing> find_behind(const TunePlan& plan, const CandidatesAhead& ca
   }
   const std::vector<BestRow> rows = behind(known.rows());
   for (const BestRow& row : rows) places.push_back({row.problem, row.regime, &row});
-  return known.races_at(places);
+  std::vector<Missing> races = known.races_at(places);
+  for (Missing& race : races) {
+    if (race.is_rematch) race.space *= kMoreConfigs;
+  }
+  return races;
 }
 
 }  // namespace hgemm
