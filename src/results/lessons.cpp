@@ -19,10 +19,8 @@ double powers_apart(std::int64_t a, std::int64_t b) {
   return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
 }
 
-/// In the unit of config_distance(). When the configs of 352 shapes were predicted from the nearest
-/// shapes, half a power of two was better than a quarter, one and two
-/// (results/h200/rows-of-layers.db: the best of the five likeliest was 0.8 % behind the best of
-/// all, and 2.0 % without lessons).
+/// In the unit of config_distance(). Twice and four times as much predicted worse, half as much as
+/// well (the comparison of search/strategy.cpp).
 constexpr double kPowerDistance = 0.5;
 
 double problem_distance(const GemmProblem& a, const GemmProblem& b) {

@@ -28,10 +28,17 @@ constexpr double kAdaptiveShare = 0.4;
 constexpr double kLocalShare = 0.15;
 /// Fewer measurements teach nothing.
 constexpr std::size_t kLeastFirst = 3;
-/// Distance between configs at which the weight of a measurement is one half.
-constexpr double kReach = 1.0;
+/// The weight of a measurement is the sum of two bells over the distance between the configs: the
+/// broad one for what a kind of kernel has in common, the narrow one for what is the config's own.
+/// When the configs of 352 shapes were predicted from the nearest shapes, the best of the five
+/// likeliest was 0.8 % behind the best of all with the broad one alone, and 0.6 % with both
+/// (results/h200/rows-of-layers.db; 2.0 % without measurements).
+constexpr double kReach = 1.0, kNarrowReach = 0.25;  ///< half of a bell's height
+constexpr double kNarrowHeight = 16;
 /// Weight of "the prediction is right" against measurements.
 constexpr double kTrust = 0.5;
+
+double bell(double x) { return std::exp2(-x * x); }
 
 /// One from each of two orders of the same indices in turn, each index once.
 std::vector<std::size_t> alternated(const std::vector<std::size_t>& one,
@@ -233,8 +240,8 @@ double Strategy::corrected(std::size_t index, double common) const {
   double likeness = 0;
   double correction = 0;
   const auto learn = [&](const KernelConfig& config, double apart, double residual) {
-    const double distance = (config_distance(configs_[index], config) + apart) / kReach;
-    const double weight = std::exp2(-distance * distance);
+    const double distance = config_distance(configs_[index], config) + apart;
+    const double weight = bell(distance / kReach) + kNarrowHeight * bell(distance / kNarrowReach);
     likeness += weight;
     correction += weight * residual;
   };

@@ -63,7 +63,7 @@ bool CompileAhead::will_be_done_by(Clock::time_point then) const {
   const auto done = static_cast<double>(builds_.size());
   const auto to_come = static_cast<double>(kernels_.size()) - done;
   const Clock::time_point now = Clock::now();
-  return done == 0 || to_come * (now - begin_) <= done * (then - now);
+  return done == 0 || to_come == 0 || to_come * (now - begin_) <= done * (then - now);
 }
 
 const Build* CompileAhead::find(const Kernel& kernel) const {

@@ -20,7 +20,7 @@ class RaceQueue {
   using Clock = std::chrono::steady_clock;
 
   /// One GPU takes the races in their order. Several take the longest first, so that all end at
-  /// about the same time.
+  /// about the same time; but problems that have a winner already come last.
   RaceQueue(std::vector<Missing> races, std::size_t gpus);
 
   std::span<const Missing> waiting() const { return waiting_; }

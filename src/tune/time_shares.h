@@ -15,8 +15,10 @@ namespace hgemm {
 inline int spare_cores(std::size_t gpus) { return 1 + static_cast<int>(gpus); }
 
 /// Core seconds of NVRTC for one kernel, while races run: with 14 processes, 844 kernels took 17.3,
-/// 21.7 and 27.4 s (on three machines of 16 cores, 2026-11-22).
-inline constexpr double kCompileS = 0.45;
+/// 21.7 and 27.4 s (on three machines of 16 cores, 2026-11-22); with 59 processes, kernels of
+/// rows-to-512.yaml took 0.40 s, those of rows-of-layers.yaml 0.47 s, those of grid.yaml 0.53 s
+/// (64 cores, 2026-11-26).
+inline constexpr double kCompileS = 0.5;
 
 /// Predicted seconds of brief races of these problems, each with the same number of configs.
 double brief_s(std::span<const Missing> races);

@@ -1,0 +1,155 @@
+// Tunes of many problems within a time: pilots, those that learn from them, and those to which the
+// tune returns.
+#include <algorithm>
+#include <string>
+
+#include "search/figures.h"
+#include "support.h"
+#include "tune/compile_ahead.h"
+#include "tune/informed.h"
+
+namespace hgemm {
+namespace {
+
+using testing::Each;
+using testing::Ge;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+GemmProblem of_rows(int rows) { return {.m = rows, .n = 256, .k = 512, .tag = ""}; }
+
+std::vector<GemmProblem> problems(int count) {
+  std::vector<GemmProblem> all;
+  for (int i = 1; i <= count; ++i) all.push_back(of_rows(16 * i));
+  return all;
+}
+
+TEST(WavesOf, AQuarterArePilotsOfAllSizes) {
+  std::vector<GemmProblem> all = problems(40);
+  std::ranges::reverse(all);
+  const Waves waves = waves_of(all);
+  ASSERT_THAT(waves.pilots, SizeIs(10));
+  EXPECT_THAT(waves.others, SizeIs(30));
+  EXPECT_LE(waves.pilots.front().m, 64);
+  EXPECT_GE(waves.pilots.back().m, 576);
+  std::set<std::int64_t> rows;
+  for (const auto* wave : {&waves.pilots, &waves.others}) {
+    for (const GemmProblem& problem : *wave) rows.insert(problem.m);
+  }
+  EXPECT_THAT(rows, SizeIs(40));
+}
+
+TEST(WavesOf, FewProblemsAreAllPilots) {
+  EXPECT_THAT(waves_of(problems(8)).pilots, SizeIs(8));
+  EXPECT_THAT(waves_of(problems(8)).others, IsEmpty());
+  EXPECT_THAT(waves_of({}).pilots, IsEmpty());
+}
+
+class InWaves : public TuneTest {
+ protected:
+  /// Runs a tune within a time. Returns, for each problem, its races.
+  std::map<std::int64_t, std::vector<Race>> races_of(FakeMeasurer& gpu) {
+    TunePlan some = plan(problems(16), {});
+    some.whole = WholeSpace{};
+    some.policy = {};
+    some.compile.jobs = 16;
+    some.search = SearchPlan{StrategyKind::kAdaptive, {}, {}};
+    some.search->deadline = std::chrono::steady_clock::now() + std::chrono::seconds(14);
+    run(some, gpu);
+    std::map<std::int64_t, std::vector<Race>> races;
+    for (const RecordedRace& recorded : open().races()) {
+      races[recorded.race.problem.m].push_back(recorded.race);
+    }
+    return races;
+  }
+  static bool has(const Race& race, const std::string& label) {
+    return std::ranges::find(race.trials, label, &Trial::label) != race.trials.end();
+  }
+};
+
+TEST_F(InWaves, WhatIsFastAtAProblemIsTriedFirstAtItsNeighbour) {
+  const GemmProblem known = of_rows(64), next = of_rows(80);
+  TunePlan within = plan({known, next}, {});
+  within.whole = WholeSpace{};
+  within.search = SearchPlan{StrategyKind::kAdaptive, {}, {}};
+  within.search->deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const Environment environment = fake_machine().environment;
+  const CandidatesAhead candidates(
+      within, {{Regime::kSustained, cost_figures({}, environment, Regime::kSustained)}},
+      within.problems);
+  const auto place_of = [&](const std::string& config) {
+    const Store store = open();
+    CurrentKernels kernels(compiler_.compiler().source_key, store.builds());
+    const GemmProblem problems[] = {next};
+    const auto races = find_informed(within, problems, candidates, store, environment, kernels);
+    return std::ranges::find(races.at(0).configs, config,
+                             [](const KernelConfig& one) { return label(one); }) -
+           races.at(0).configs.begin();
+  };
+  // Every tenth of the likeliest is measured, and the last of them is twice as fast as the others.
+  TunePlan measured = plan({known}, {});
+  for (std::size_t i = 0; i < 400; i += 10) {
+    measured.configs.push_back(candidates.at(known, Regime::kSustained).configs.at(i));
+  }
+  const std::string fast = label(measured.configs.back());
+  FakeMeasurer gpu;
+  run(measured, gpu);
+  const auto before = place_of(fast);
+  forget_everything();
+  gpu.model_us[fast] = 50;
+  run(measured, gpu);
+  EXPECT_GT(before, 50);
+  EXPECT_LT(place_of(fast), 10);
+}
+
+TEST_F(InWaves, ReturnsToThoseThatAreBehindWithTheirWinners) {
+  FakeMeasurer gpu;  // cublas and all configs take the same time
+  const auto races = races_of(gpu);
+  int returns = 0;
+  for (const auto& [rows, of_problem] : races) {
+    ASSERT_THAT(of_problem, SizeIs(Ge(1u)));
+    if (of_problem.size() == 1) continue;
+    ++returns;
+    const Race& first = of_problem[0];
+    const Race& second = of_problem[1];
+    int again = 0;
+    for (const Trial& trial : second.trials) {
+      again += !is_baseline(trial.label) && has(first, trial.label) ? 1 : 0;
+    }
+    EXPECT_GE(again, 1) << rows << " rows: the winner races again";
+    EXPECT_LE(again, 4) << rows << " rows: the others are new";
+  }
+  EXPECT_GE(returns, 2) << "an eighth at least";
+  EXPECT_LE(returns, 8) << "half at most";
+}
+
+TEST(CompileAhead, TellsFromItsRateWhetherAllWillBeCompiled) {
+  std::atomic<bool> go_on = false;
+  const Compiler compiler{.source_key = [](const Kernel&) { return std::string(); },
+                          .compile_all =
+                              [&](std::span<const Kernel> kernels, const CompileOptions&,
+                                  const std::function<void(Build)>& done) {
+                                for (std::size_t i = 0; i < kernels.size(); ++i) {
+                                  while (i == 1 && !go_on)
+                                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                  Build build;
+                                  build.kernel = kernels[i];
+                                  done(std::move(build));
+                                }
+                              }};
+  std::vector<Kernel> kernels;
+  for (const KernelConfig& config : configs(4)) kernels.push_back(kernel_for(config, kLarge));
+  CompileAhead ahead(compiler, kernels, {});
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  EXPECT_TRUE(ahead.will_be_done_by(now())) << "nothing is known yet";
+  while (ahead.take().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(ahead.will_be_done_by(now() + std::chrono::milliseconds(100)));
+  EXPECT_TRUE(ahead.will_be_done_by(now() + std::chrono::hours(1)));
+  go_on = true;
+  while (!ahead.is_done()) ahead.take();
+  EXPECT_TRUE(ahead.will_be_done_by(now()));
+}
+
+}  // namespace
+}  // namespace hgemm
