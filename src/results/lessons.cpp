@@ -20,7 +20,7 @@ double powers_apart(std::int64_t a, std::int64_t b) {
 }
 
 /// In the unit of config_distance(). Twice and four times as much predicted worse, half as much as
-/// well (the comparison of search/strategy.cpp).
+/// well (the comparison at search/strategy.cpp, kSameConfig).
 constexpr double kPowerDistance = 0.5;
 
 double problem_distance(const GemmProblem& a, const GemmProblem& b) {

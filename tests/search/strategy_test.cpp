@@ -222,9 +222,9 @@ TEST(Strategies, LearningMendsAModelThatIsSomewhatWrong) {
     wrong.push_back(10 + std::abs(std::log2(tiled(config).bn / 96.0)));
   }
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const double by_model = found(StrategyKind::kModel, wrong, 60, seed);
-    EXPECT_LT(found(StrategyKind::kAdaptive, wrong, 60, seed), by_model) << seed;
-    EXPECT_LT(found(StrategyKind::kLocal, wrong, 60, seed), by_model) << seed;
+    const double by_model = found(StrategyKind::kModel, wrong, 100, seed);
+    EXPECT_LT(found(StrategyKind::kAdaptive, wrong, 100, seed), by_model) << seed;
+    EXPECT_LT(found(StrategyKind::kLocal, wrong, 100, seed), by_model) << seed;
   }
 }
 
