@@ -61,15 +61,16 @@ struct Lesson {
 struct StrategyPolicy {
   StrategyKind kind = StrategyKind::kModel;
   /// Share of configs that are chosen at random, so that errors of the model can be found. It
-  /// applies to kModel, and to kStaged and kAdaptive before they are told anything. The last stage
-  /// has no random configs, because nothing is learned from it.
+  /// applies to kModel, and to kStaged and kAdaptive before they are told or hear anything. The
+  /// last stage has no random configs, because nothing is learned from it.
   double random_share = 0.1;
   std::uint64_t seed = 0;
 };
 
 /// Proposes configs by index, in an order that its kind defines. The order does not depend on the
 /// budget, so that a search with a larger budget continues where a smaller one ended. A strategy
-/// that learns() changes its order as soon as it was told of one config that did not fail:
+/// that learns() changes its order as soon as it was told of one config that did not fail, or has
+/// heard of one:
 ///   kStaged    by the fastest time of each kin; kin without a measurement come last
 ///   kAdaptive  by prediction times a correction: the mean of measured over predicted times,
 ///              weighted by likeness, here and at other problems; details of one core are spread
@@ -98,7 +99,7 @@ class Strategy {
   std::vector<std::size_t> fastest() const;
 
   /// More configs, which continue the indices; those that are known already are left out. Once it
-  /// was told a time, it proposes them as if they had been there from the start; before, last.
+  /// has learned, it proposes them as if they had been there from the start; before, last.
   void add(std::span<const KernelConfig> configs, std::span<const double> predicted_us);
   const KernelConfig& config(std::size_t index) const { return configs_[index]; }
 

@@ -12,8 +12,8 @@ namespace hgemm {
 CandidatesAhead::CandidatesAhead(const TunePlan& plan, std::map<Regime, CostFigures> figures,
                                  std::vector<GemmProblem> problems)
     : plan_(plan), figures_(std::move(figures)) {
-  for (const auto& [regime, of_regime] : figures_) {
-    for (const GemmProblem& problem : problems) places_.push_back({problem, regime});
+  for (const GemmProblem& problem : problems) {
+    for (const auto& [regime, of_regime] : figures_) places_.push_back({problem, regime});
   }
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   for (std::size_t i = 0; i < std::min(cores, places_.size()); ++i) {

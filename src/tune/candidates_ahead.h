@@ -13,11 +13,11 @@
 
 namespace hgemm {
 
-/// Half a second of a core's time for each problem, while GPUs would wait.
+/// Makes candidates in threads of its own. They take half a second of a core for each problem, for
+/// which GPUs would otherwise wait.
 class CandidatesAhead {
  public:
-  /// Begins with the first of these problems, all in one regime, then in the next. `plan` must
-  /// outlive this.
+  /// Begins with the first of these problems, in all regimes. `plan` must outlive this.
   CandidatesAhead(const TunePlan& plan, std::map<Regime, CostFigures> figures,
                   std::vector<GemmProblem> problems);
   ~CandidatesAhead();  ///< abandons what is not begun

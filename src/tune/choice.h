@@ -27,9 +27,12 @@ struct Missing {
   /// GPUs that must not run the race, by their position in the list that tune() got.
   std::set<int> avoids = {};
   std::size_t given_up = 0;  ///< GPUs that could not finish it
-  bool is_rematch = false;   ///< races configs again that have ended
-  bool only_full = false;    ///< left out if there is no time for full effort
+  bool is_rematch = false;   ///< races configs again that have ended, and no others
+  /// The first configs, if the problem has a winner: they have ended, and race again with new ones.
+  std::size_t again = 0;
+  bool only_full = false;  ///< left out if there is no time for full effort
 
+  bool has_winner() const { return is_rematch || again > 0; }
   RaceToCome to_come() const { return {problem, regime, launch_us, configs.size(), space, energy}; }
 };
 

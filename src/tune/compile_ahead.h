@@ -15,8 +15,8 @@
 
 namespace hgemm {
 
-/// Only builds that take() has handed over are seen. One thread at a time calls take(), is_done()
-/// and find(); any thread may wait.
+/// Only builds that take() has handed over are seen. One thread at a time calls take(), is_done(),
+/// will_be_done_by() and find(); any thread may wait.
 class CompileAhead {
  public:
   using Clock = std::chrono::steady_clock;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,7 +18,8 @@
 namespace hgemm {
 namespace {
 
-/// One of so many problems is a pilot. With fewer than kFewProblems, all are.
+/// One of so many problems is a pilot. With fewer than kFewProblems, or fewer pilots than GPUs, all
+/// are.
 constexpr std::size_t kPilotPart = 4;
 constexpr std::size_t kFewProblems = 16;
 
@@ -39,13 +41,14 @@ double ratio_of(const BestRow& row) {
   return ratio;
 }
 
-/// The rows to return to, the farthest behind first.
-std::vector<BestRow> behind(std::vector<BestRow> rows) {
+/// The rows to return to, the farthest behind first; one for each GPU at least.
+std::vector<BestRow> behind(std::vector<BestRow> rows, std::size_t gpus) {
   std::ranges::stable_sort(rows, {}, ratio_of);
   const auto count = static_cast<std::size_t>(
       std::ranges::count_if(rows, [](const BestRow& row) { return ratio_of(row) < 1; }));
   const auto part = [&](std::size_t of) { return (rows.size() + of - 1) / of; };
-  rows.resize(std::clamp(count, part(kLeastPart), part(kMostPart)));
+  const std::size_t chosen = std::clamp(count, part(kLeastPart), part(kMostPart));
+  rows.resize(std::min(std::max(chosen, gpus), rows.size()));
   return rows;
 }
 
@@ -94,12 +97,28 @@ class Known {
   }
 
  private:
+  /// The candidates, and what earlier races took from elsewhere.
+  Candidates candidates_at(const Place& place, const std::map<std::string, double>& speeds) const {
+    Candidates candidates = candidates_.at(place.problem, place.regime);
+    if (!candidates.scope) return candidates;
+    std::set<std::string> labels;
+    for (const KernelConfig& config : candidates.configs) labels.insert(label(config));
+    for (const auto& [name, speed] : speeds) {
+      if (labels.contains(name)) continue;
+      const KernelConfig config = parse_label(name);
+      if (why_not(config, place.problem)) continue;
+      candidates.configs.push_back(config);
+      candidates.predicted_us.push_back(
+          predict_cost(candidates_.figures(place.regime), config, place.problem).us());
+    }
+    return candidates;
+  }
+
   std::optional<Missing> race_at(const Place& place) const {
-    auto outset =
-        outset_of(candidates_.at(place.problem, place.regime), place.problem, place.regime, plan_);
-    if (!outset) return std::nullopt;
     const Lessons& lessons = lessons_.at(place.regime);
     const std::map<std::string, double> speeds = lessons.speeds_at(place.problem);
+    auto outset = outset_of(candidates_at(place, speeds), place.problem, place.regime, plan_);
+    if (!outset) return std::nullopt;
     const auto proposed = outset->search->second(
         [&](const KernelConfig& config) -> std::optional<double> {
           const auto found = speeds.find(label(config));
@@ -107,13 +126,19 @@ class Known {
         },
         lessons.for_search_at(place.problem));
     Missing race = std::move(outset->race);
-    if (place.row != nullptr) race.configs = close_configs(*place.row, races_);
-    race.is_rematch = !race.configs.empty();
-    const std::size_t old = race.configs.size();
-    std::ranges::copy_if(
-        proposed, std::back_inserter(race.configs),
-        [&](const KernelConfig& config) { return !speeds.contains(label(config)); });
-    if (race.configs.size() == old) return std::nullopt;
+    std::set<std::string> raced;
+    if (place.row != nullptr) {
+      race.configs = close_configs(*place.row, races_);
+      race.again = race.configs.size();
+      for (const KernelConfig& config : race.configs) raced.insert(label(config));
+    }
+    std::ranges::copy_if(proposed, std::back_inserter(race.configs),
+                         [&](const KernelConfig& config) {
+                           const std::string name = label(config);
+                           return !speeds.contains(name) && !raced.contains(name);
+                         });
+    const bool lacks_energy = race.energy && place.row != nullptr && !place.row->joules;
+    if (race.configs.size() == race.again && !lacks_energy) return std::nullopt;
     return race;
   }
 
@@ -126,9 +151,9 @@ class Known {
 
 }  // namespace
 
-Waves waves_of(std::span<const GemmProblem> problems) {
+Waves waves_of(std::span<const GemmProblem> problems, std::size_t gpus) {
   std::vector<GemmProblem> sorted(problems.begin(), problems.end());
-  if (sorted.size() < kFewProblems) return {std::move(sorted), {}};
+  if (sorted.size() < std::max(kFewProblems, kPilotPart * gpus)) return {std::move(sorted), {}};
   std::ranges::stable_sort(sorted, {},
                            [](const GemmProblem& p) { return std::tuple(p.n, p.k, p.m); });
   Waves waves;
@@ -136,6 +161,19 @@ Waves waves_of(std::span<const GemmProblem> problems) {
     (i % kPilotPart == 0 ? waves.pilots : waves.others).push_back(std::move(sorted[i]));
   }
   return waves;
+}
+
+std::vector<GemmProblem> without_winner(const TunePlan& plan, const Store& store,
+                                        const Environment& environment, CurrentKernels& kernels) {
+  const std::vector<RecordedRace> races = races_of(plan, store, environment);
+  const std::vector<BestRow> rows = finished_rows(plan, races, kernels);
+  std::vector<GemmProblem> without;
+  for (const GemmProblem& problem : plan.problems) {
+    const auto known = static_cast<std::size_t>(std::ranges::count_if(
+        rows, [&](const BestRow& row) { return row.problem.same_problem(problem); }));
+    if (known < plan.regimes.size()) without.push_back(problem);
+  }
+  return without;
 }
 
 std::vector<Missing> find_informed(const TunePlan& plan, std::span<const GemmProblem> problems,
@@ -153,7 +191,7 @@ std::vector<Missing> find_informed(const TunePlan& plan, std::span<const GemmPro
 
 std::vector<Missing> find_behind(const TunePlan& plan, const CandidatesAhead& candidates,
                                  const Store& store, const Environment& environment,
-                                 CurrentKernels& kernels) {
+                                 CurrentKernels& kernels, std::size_t gpus) {
   const Known known(plan, candidates, store, environment, kernels);
   std::vector<Place> places;
   for (const Regime regime : plan.regimes) {
@@ -161,11 +199,11 @@ std::vector<Missing> find_behind(const TunePlan& plan, const CandidatesAhead& ca
       if (known.row_of(problem, regime) == nullptr) places.push_back({problem, regime});
     }
   }
-  const std::vector<BestRow> rows = behind(known.rows());
+  const std::vector<BestRow> rows = behind(known.rows(), gpus);
   for (const BestRow& row : rows) places.push_back({row.problem, row.regime, &row});
   std::vector<Missing> races = known.races_at(places);
   for (Missing& race : races) {
-    if (race.is_rematch) race.space *= kMoreConfigs;
+    if (race.has_winner()) race.space *= kMoreConfigs;
   }
   return races;
 }

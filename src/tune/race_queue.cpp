@@ -16,7 +16,7 @@ constexpr std::size_t kMostTries = 2;
 RaceQueue::RaceQueue(std::vector<Missing> races, std::size_t gpus) : waiting_(std::move(races)) {
   if (gpus < 2) return;
   std::ranges::stable_sort(waiting_, std::ranges::greater(), [](const Missing& race) {
-    return std::pair(!race.is_rematch, full_race_s(race, race.configs.size()));
+    return std::pair(!race.has_winner(), full_race_s(race, race.configs.size()));
   });
 }
 

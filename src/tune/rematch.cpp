@@ -1,6 +1,7 @@
 #include "tune/rematch.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "base/statistics.h"
 #include "families/family.h"
 #include "results/best.h"
+#include "results/without_pdl.h"
 
 namespace hgemm {
 namespace {
@@ -49,7 +51,9 @@ std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
   std::set<std::string> listed;
   for (const KernelConfig& config : plan.configs) listed.insert(label(config));
   const auto is_in_space = [&](const std::string& name) {
-    return plan.whole ? pdl_kind(parse_label(name)) <= plan.whole->most_pdl : listed.contains(name);
+    if (!plan.whole) return listed.contains(name);
+    const std::optional<PdlKind> kind = find_pdl_kind(name);  // none: of another version
+    return kind && *kind <= plan.whole->most_pdl;
   };
   std::vector<RecordedRace> races = store.races(environment);
   for (RecordedRace& race : races) {

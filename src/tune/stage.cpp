@@ -177,9 +177,13 @@ void GpuRaces::leave_out_measured(Missing& race) const {
   context_.shared.use([&](SharedTune& tune) {
     const auto finished = tune.store.finished(context_.machine.environment, race.problem,
                                               race.regime, wanted(context_.plan, race.regime));
-    std::erase_if(race.configs, [&](const KernelConfig& config) {
+    const auto is_finished = [&](const KernelConfig& config) {
       return finished.contains({label(config), tune.kernels.identity(config, race.problem)});
-    });
+    };
+    const auto first_new = race.configs.begin() + static_cast<std::ptrdiff_t>(race.again);
+    race.configs.erase(std::remove_if(first_new, race.configs.end(), is_finished),
+                       race.configs.end());
+    if (race.configs.size() == race.again && !race.energy) race.configs.clear();
   });
 }
 
@@ -375,7 +379,7 @@ void run_stage(Gpus& gpus, std::vector<Missing> races, const Numbering& numberin
   }
   shared.use([&](SharedTune& tune) {
     for (const Missing& late : stage.queue.waiting()) {
-      if (late.is_rematch || late.only_full) continue;
+      if (late.has_winner() || late.only_full) continue;
       tune.outcome.late_problems.push_back(to_string(late.problem));
     }
   });

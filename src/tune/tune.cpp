@@ -80,7 +80,12 @@ void check_pace(Gpus& gpus, std::span<const Missing> races, const Compiler& comp
 std::vector<Missing> all_races(const TunePlan& plan, std::span<const GemmProblem> problems) {
   std::vector<Missing> races;
   for (const Regime regime : plan.regimes) {
-    for (const GemmProblem& problem : problems) races.push_back({problem, regime, {}});
+    for (const GemmProblem& problem : problems) {
+      races.push_back({.problem = problem,
+                       .regime = regime,
+                       .configs = {},
+                       .energy = wanted(plan, regime).energy});
+    }
   }
   return races;
 }
@@ -93,7 +98,7 @@ bool is_time_for_two(const Gpus& gpus, Clock::time_point end) {
                       plan.whole ? std::nullopt : std::optional(plan.configs.size()));
 }
 
-/// Candidates of the pilots, then of the others.
+/// Candidates of the pilots, then of the others, then of all.
 CandidatesAhead candidates_of(Gpus& gpus, const Waves& waves) {
   const TunePlan& plan = gpus.plan;
   // The same database holds the results of `micro` on this GPU.
@@ -106,14 +111,24 @@ CandidatesAhead candidates_of(Gpus& gpus, const Waves& waves) {
   }
   std::vector<GemmProblem> problems = waves.pilots;
   problems.insert(problems.end(), waves.others.begin(), waves.others.end());
+  for (const GemmProblem& problem : plan.problems) {
+    const auto is_same = [&](const GemmProblem& other) { return other.same_problem(problem); };
+    if (std::ranges::none_of(problems, is_same)) problems.push_back(problem);
+  }
   return {plan, std::move(figures), std::move(problems)};
 }
 
 /// The races of a search whose time is too short for two races of each problem at full effort.
 void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   const TunePlan& plan = gpus.plan;
+  if (plan.problems.empty()) return;
   const Environment& environment = gpus.contexts.front().machine.environment;
-  const Waves waves = waves_of(plan.problems);
+  // A tune that goes on has winners, which wait for the returns.
+  std::vector<GemmProblem> first = gpus.shared.use([&](SharedTune& tune) {
+    return without_winner(plan, tune.store, environment, tune.kernels);
+  });
+  if (first.empty()) first = plan.problems;
+  const Waves waves = waves_of(first, gpus.contexts.size());
   const double pilots_s = brief_s(all_races(plan, waves.pilots));
   const double others_s = brief_s(all_races(plan, waves.others));
   const CandidatesAhead candidates = candidates_of(gpus, waves);
@@ -122,8 +137,11 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
       return find_informed(plan, problems, candidates, tune.store, environment, tune.kernels);
     });
   };
+  if (plan.pace_check) {
+    const auto largest = std::ranges::max_element(plan.problems, {}, &GemmProblem::flops);
+    check_pace(gpus, informed({&*largest, 1}), compiler);
+  }
   std::vector<Missing> pilots = informed(waves.pilots);
-  if (plan.pace_check) check_pace(gpus, pilots, compiler);
   // The time that is left is known only now.
   const double pilots_share = (1 - kBehindShare) * pilots_s / (pilots_s + others_s);
   const Clock::time_point behind_begins = without_last(end, kBehindShare);
@@ -145,7 +163,7 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   }
   std::vector<Missing> last = gpus.shared.use([&](SharedTune& tune) {
     std::vector<Missing> races =
-        find_behind(plan, candidates, tune.store, environment, tune.kernels);
+        find_behind(plan, candidates, tune.store, environment, tune.kernels, gpus.contexts.size());
     TuneOutcome& outcome = tune.outcome;
     outcome.late_problems.clear();  // they are among these races
     std::erase_if(races, [&](const Missing& race) {
@@ -162,7 +180,8 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
 }
 
 /// The races of all other searches.
-void run_in_stages(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> end) {
+void run_in_stages(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> end,
+                   bool has_second) {
   const TunePlan& plan = gpus.plan;
   const auto missing_in = [&](SearchStage stage) {
     return gpus.shared.use([&](SharedTune& tune) {
@@ -172,7 +191,6 @@ void run_in_stages(Gpus& gpus, const Compiler& compiler, std::optional<Clock::ti
   };
   std::vector<Missing> first = missing_in(SearchStage::kFirst);
   if (plan.pace_check) check_pace(gpus, first, compiler);
-  const bool has_second = plan.search && learns(plan.search->strategy);
   const auto races = static_cast<int>(first.size());
   const double first_s = seconds_of(first);
   Numbering numbering;
@@ -196,10 +214,11 @@ void run(Gpus& gpus, const Compiler& compiler) {
   const std::optional<Clock::time_point> deadline =
       plan.search ? plan.search->deadline : std::nullopt;
   const std::optional<Clock::time_point> end = races_end(plan, deadline);
-  if (end && learns(plan.search->strategy) && !is_time_for_two(gpus, *end)) {
+  const bool has_time = !end || is_time_for_two(gpus, *end);
+  if (!has_time && plan.search->strategy == StrategyKind::kAdaptive) {
     run_in_waves(gpus, compiler, *end);
   } else {
-    run_in_stages(gpus, compiler, end);
+    run_in_stages(gpus, compiler, end, has_time && plan.search && learns(plan.search->strategy));
   }
   if (!plan.peers.empty()) meet_peers(gpus, compiler, deadline);
   if (plan.confirm) confirm(gpus, compiler, deadline);

@@ -53,8 +53,9 @@ struct SearchPlan {
   std::vector<Device> devices;  ///< known data of GPUs, for the cost model
   /// Replaces the budget: measures as many configs, and as thoroughly, as there is time for. Each
   /// race gets its share of the time that is left when it begins. A strategy that learns has its
-  /// two stages if there is time for two races of each problem at full effort. If not, the problems
-  /// are raced in waves, which learn from the races before them (informed.h).
+  /// two stages if there is time for two races of each problem at full effort. If not, kAdaptive
+  /// races the problems in waves, which learn from the races before them (informed.h), and the
+  /// others have their first stage alone.
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 

@@ -120,7 +120,7 @@ TEST(RaceQueue, TakesTheFirstReadyRaceElseTheReadiestIfThatIsEnough) {
 TEST(RaceQueue, SeveralGpusTakeTheLongestFirstAndProblemsWithAWinnerLast) {
   std::vector<Missing> races = races_of(4, 2);
   for (Missing& race : races) race.launch_us = static_cast<double>(race.problem.m);
-  races[3].is_rematch = true;  // the longest
+  races[3].again = 1;  // the longest
   RaceQueue queue(std::move(races), 2);
   for (const std::int64_t rows : {192, 128, 64, 256}) {
     EXPECT_THAT(taken(queue, {1, 1, 1, 1}, 1), Optional(Eq(rows)));
