@@ -35,7 +35,7 @@ struct TileLaunch {
   bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
   bool lone_consumer = false;       ///< no other consumer multiplies while one waits for a k block
   bool drains = false;              ///< consumers leave no wgmma in flight while they wait for one
-  int read_hints = 0;            ///< operands of whose data L2 is told something
+  int read_hints = 0;               ///< operands of whose data L2 is told something
   TailClk store;                    ///< from a tile's last k block until it is stored
   double overlapped_store = 1;      ///< part of the store that counts if another tile follows
   TailClk sums;                     ///< to add up the parts of a tile
