@@ -59,7 +59,8 @@ inline constexpr double kFewRows = 512;
 HGEMM_FITTED kPartialSectors = 0.841;
 /// What a hint to L2 for A (or B) adds to the time of the main loop, as a part of it: the mean of
 /// 6,700 pairs of configs that differ in nothing else is 0.004 and 0.007 (evict last), 0.005 and
-/// 0.007 (evict first), in rows-of-layers.db, rows-to-512.db and a tune of grid.yaml.
+/// 0.007 (evict first), in three tunes (analysis/kernel-notes.md, "Hints to L2 and constant extents
+/// in pairs").
 inline constexpr double kReadHint = 0.006;
 /// Time to read memory by ordinary loads over the time by the copy engine (truth.db: 1x11008x4096
 /// takes 23.8 us with the best GEMV kernel without PDL, 22.3 us with the best swap-AB one).

@@ -85,6 +85,16 @@ std::vector<std::string> broken(std::string_view text, std::size_t first, std::s
   return lines;
 }
 
+std::size_t widest_word(std::string_view line) {
+  std::size_t widest = 0;
+  while (!line.empty()) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    widest = std::max(widest, display_width(word));
+    line.remove_prefix(std::min(line.size(), word.size() + 1));
+  }
+  return widest;
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
@@ -112,7 +122,10 @@ std::string wrapped(std::string_view text, std::size_t width) {
     const bool ended = line.size() < text.size();
     text.remove_prefix(line.size() + (ended ? 1 : 0));
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    const std::string more(std::min(indent + 2, width / 2), ' ');
+    std::size_t hanging = std::min(indent + 2, width / 2);
+    const std::size_t longest = widest_word(line);
+    if (longest + indent <= width) hanging = std::min(hanging, width - longest);
+    const std::string more(hanging, ' ');
     const auto lines = broken(line, width, width - std::min(width, more.size()));
     for (std::size_t i = 0; i < lines.size(); ++i) {
       out += (i > 0 ? "\n" + more : "") + lines[i];

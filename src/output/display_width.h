@@ -18,7 +18,7 @@ std::size_t display_width(std::string_view text);
 std::vector<std::string> lines_of(std::string_view text, std::size_t width);
 
 /// Breaks every line that is too long, as lines_of() does. Continuation lines have the indentation
-/// of their line plus two.
+/// of their line plus two, or less where a word, as a label, would not fit otherwise.
 std::string wrapped(std::string_view text, std::size_t width);
 
 }  // namespace hgemm

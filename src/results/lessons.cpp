@@ -10,9 +10,9 @@
 namespace hgemm {
 namespace {
 
-/// Problems from which a search learns.
+/// Number of problems from which a search learns.
 constexpr std::size_t kNearest = 6;
-/// Of each of them, the configs that are tried.
+/// Number of the fastest configs of each problem that a search tries.
 constexpr std::size_t kFastest = 2;
 
 double powers_apart(std::int64_t a, std::int64_t b) {

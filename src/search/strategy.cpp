@@ -33,7 +33,7 @@ constexpr double kReach = 1.0;
 /// A measurement at another problem weighs more by so much if it is of the same config, and by half
 /// of that at this distance. When the configs of 352 shapes were predicted from the nearest shapes,
 /// the best of the five likeliest was 0.6 % behind the best of all, 0.8 % without this weight, and
-/// 2.0 % without lessons (results/h200/rows-of-layers.db).
+/// 2.0 % without lessons (analysis/kernel-notes.md, "A tune learns from its own shapes").
 constexpr double kSameConfig = 16;
 constexpr double kNarrowReach = 0.25;
 /// Weight of "the prediction is right" against measurements.
@@ -216,13 +216,14 @@ std::vector<std::size_t> Strategy::ranking() const {
 
   std::vector<double> score(configs_.size());
   const double common = common_residual();
+  const auto best = std::ranges::min_element(told_, {}, &Told::time);
   for (const std::size_t i : left) {
     switch (policy_.kind) {
       case StrategyKind::kStaged:
         score[i] = kin_times_[kin_[i]];
         break;
       case StrategyKind::kLocal:
-        score[i] = config_distance(configs_[i], configs_[fastest().front()]);
+        score[i] = config_distance(configs_[i], configs_[best->index]);
         break;
       default:
         score[i] = corrected(i, common);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,17 @@ std::vector<KernelConfig> some_configs() {
     }
   }
   return configs;
+}
+
+/// 40 tiles that are predicted nearly alike.
+std::pair<std::vector<KernelConfig>, std::vector<double>> tiles_of_one_kind() {
+  std::vector<KernelConfig> configs;
+  std::vector<double> predicted;
+  for (int i = 0; i < 40; ++i) {
+    configs.emplace_back(TiledConfig{.bn = 8 * (i % 32 + 1), .bk = i < 32 ? 64 : 128});
+    predicted.push_back(1 + 1e-4 * i);
+  }
+  return {configs, predicted};
 }
 
 /// Fastest at 160 columns and six stages.
@@ -105,12 +117,7 @@ TEST(Strategies, ModelTakesItsFavouritesAndATenthAtRandom) {
 
 TEST(Strategies, ModelSpreadsWhatItHardlyTellsApart) {
   // 40 tiles of one kind are predicted a little faster than the only two of others.
-  std::vector<KernelConfig> configs;
-  std::vector<double> predicted;
-  for (int i = 0; i < 40; ++i) {
-    configs.emplace_back(TiledConfig{.bn = 8 * (i % 32 + 1), .bk = i < 32 ? 64 : 128});
-    predicted.push_back(1 + 1e-4 * i);
-  }
+  auto [configs, predicted] = tiles_of_one_kind();
   configs.emplace_back(TiledConfig{.bn = 64, .scheduler = TileScheduler::kStreamK});
   configs.emplace_back(SwapAbConfig{.bm = 64});
   predicted.insert(predicted.end(), {1.02, 1.03});
@@ -172,12 +179,9 @@ TEST(Strategies, LessonsFromNearProblemsMendAModelThatIsWrong) {
 
 TEST(Strategies, AProblemThatIsSearchedAgainWithLessonsIsOfferedOtherKinds) {
   // 40 tiles of one kind, and one of another that is predicted 10 % slower.
-  std::vector<KernelConfig> configs;
-  std::vector<double> predicted;
-  for (int i = 0; i < 40; ++i) {
-    configs.emplace_back(TiledConfig{.bn = 8 * (i % 32 + 1), .bk = i < 32 ? 64 : 128});
-    predicted.push_back(1 + 1e-4 * i);
-  }
+  const auto tiles = tiles_of_one_kind();
+  const auto& configs = tiles.first;
+  const auto& predicted = tiles.second;
   const std::vector<KernelConfig> other = {SwapAbConfig{.bm = 64}};
   const auto has_other_kind_next = [&](std::vector<Lesson> lessons) {
     Strategy strategy(configs, predicted, {.kind = StrategyKind::kAdaptive, .random_share = 0});
