@@ -68,7 +68,7 @@ int answer_without_measuring(const TuneOptions& options, const Aim& aim, const T
                     .command = same_command(options, aim),
                     .shapes = options.problems.arguments(),
                     .aim = aim,
-                    .energy = plan.energy,
+                    .energy = plan.weighed != Weighed::kNothing,
                     .configs = std::nullopt,
                     .style = style};
   if (options.is_restricted() && !plan.whole) question.configs = plan.configs;
@@ -94,7 +94,7 @@ int print_outcome(const TunePlan& plan, const TuneOutcome& outcome, const std::s
   for (const BestRow& row : rows) recorded += row.trials;
   say("measured {} trials; {} holds {} of these shapes\n", outcome.recorded, db, recorded);
   if (outcome.pace) print_pace(*outcome.pace);
-  if (const int missing = without_energy(rows); plan.energy && missing > 0) {
+  if (const int missing = without_energy(rows); plan.weighed != Weighed::kNothing && missing > 0) {
     say("energy is not known for {} of {} shapes\n", missing, plan.problems.size());
   }
   print_best(rows, style);

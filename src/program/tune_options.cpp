@@ -24,8 +24,8 @@
 namespace hgemm::cli {
 namespace {
 
-/// A tune without --budget has to be short. With energy it takes so many configs instead, because
-/// the energy of each finalist takes seconds.
+/// A tune without --budget has to be short. By energy it takes so many configs instead, because the
+/// energy of each finalist takes seconds.
 constexpr const char* kDefaultBudget = "60s";
 
 std::string space_of(const TuneOptions& options) { return options.space.value_or(kDefaultSpace); }
@@ -40,9 +40,9 @@ const char* default_strategy(const TuneOptions& options) {
   return is_whole(options) ? "adaptive" : "model";
 }
 
-std::string default_budget(const TuneOptions& options, StrategyKind strategy, bool energy) {
+std::string default_budget(const TuneOptions& options, StrategyKind strategy, Weighed weighed) {
   if (strategy == StrategyKind::kExhaustive) return "all";
-  return energy ? default_configs(space_of(options)) : kDefaultBudget;
+  return weighed == Weighed::kFinalists ? default_configs(space_of(options)) : kDefaultBudget;
 }
 
 /// Throws InputError if the whole space cannot be measured so.
@@ -60,19 +60,19 @@ void check_whole(const std::string& budget, StrategyKind strategy, const Allowan
 }
 
 /// The search among the space's configs. Named configs have none (nullopt): all are measured.
-std::optional<SearchPlan> search_of(const TuneOptions& options, bool energy,
+std::optional<SearchPlan> search_of(const TuneOptions& options, Weighed weighed,
                                     std::chrono::steady_clock::time_point start) {
   const std::string name = options.strategy.value_or(default_strategy(options));
   const StrategyKind strategy = parse_strategy(name);
   if (!options.configs.empty()) return std::nullopt;
-  const std::string budget = options.budget.value_or(default_budget(options, strategy, energy));
+  const std::string budget = options.budget.value_or(default_budget(options, strategy, weighed));
   const Allowance allowance = parse_allowance(budget);
   if (is_whole(options)) check_whole(budget, strategy, allowance);
   SearchPlan search{.strategy = strategy, .budget = {}, .devices = known_devices()};
   if (allowance.seconds) {
-    if (energy) {
+    if (weighed == Weighed::kFinalists) {
       throw InputError(
-          fmt::format("--budget {}: the energy of each finalist takes seconds, whatever the time; "
+          fmt::format("--budget {}: with --objective energy, that of each finalist takes seconds; "
                       "write a number of configs (\"100configs\"), or with a space of grids a "
                       "share of it (\"3%\") or \"all\"",
                       budget));
@@ -185,8 +185,10 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
   }
   plan.regimes = aim.regimes;
   plan.peers = parse_peers(options.peers);
-  plan.energy = options.energy || aim.objective == Objective::kEnergy;
-  plan.search = search_of(options, plan.energy, start);
+  plan.weighed = aim.objective == Objective::kEnergy ? Weighed::kFinalists
+                 : options.energy                    ? Weighed::kWinners
+                                                     : Weighed::kNothing;
+  plan.search = search_of(options, plan.weighed, start);
   plan.confirm = options.confirm > 1;
   plan.pace_check = options.pace_check;
   // A config that would leave the final for being slow may take the least energy.

@@ -117,6 +117,12 @@ void for_each_outset(const TunePlan& plan, const FiguresIn& figures_in, const Us
   }
 }
 
+/// Whose energy the races measure themselves. A search changes its winners from race to race.
+Weighed weighed_in_races(const TunePlan& plan, Regime regime) {
+  if (regime != Regime::kSustained) return Weighed::kNothing;
+  return plan.weighed == Weighed::kWinners && plan.search ? Weighed::kNothing : plan.weighed;
+}
+
 /// The configs proposed in this stage; none if the stage before has not ended.
 std::optional<std::vector<KernelConfig>> proposed(const Choice& choice, Outset& outset) {
   Missing& race = outset.race;
@@ -173,7 +179,7 @@ std::optional<Outset> outset_of(const Candidates& candidates, const GemmProblem&
                                 Regime regime, const TunePlan& plan) {
   if (candidates.configs.empty()) return std::nullopt;
   Outset outset{
-      Missing{problem, regime, {}, candidates.configs.size(), 0, wanted(plan, regime).energy},
+      Missing{problem, regime, {}, candidates.configs.size(), 0, weighed_in_races(plan, regime)},
       std::nullopt,
       {}};
   if (plan.search) {
@@ -188,7 +194,7 @@ std::optional<Outset> outset_of(const Candidates& candidates, const GemmProblem&
 }
 
 Wanted wanted(const TunePlan& plan, Regime regime) {
-  return {.energy = plan.energy && regime == Regime::kSustained,
+  return {.energy = plan.weighed == Weighed::kFinalists && regime == Regime::kSustained,
           .full_effort = !(plan.search && plan.search->deadline)};
 }
 

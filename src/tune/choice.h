@@ -22,7 +22,7 @@ struct Missing {
   std::vector<KernelConfig> configs;
   std::size_t space = 0;  ///< configs that could be raced, measured or not; or proposals
   double launch_us = 0;   ///< the shortest predicted time; 0 if there are no predictions
-  bool energy = false;    ///< energy is wanted for its finalists
+  Weighed weighed = Weighed::kNothing;
   std::size_t later = 0;  ///< number of configs that the second stage will propose
   /// GPUs that must not run the race, by their position in the list that tune() got.
   std::set<int> avoids = {};
@@ -33,7 +33,9 @@ struct Missing {
   bool only_full = false;  ///< left out if there is no time for full effort
 
   bool has_winner() const { return is_rematch || again > 0; }
-  RaceToCome to_come() const { return {problem, regime, launch_us, configs.size(), space, energy}; }
+  RaceToCome to_come() const {
+    return {problem, regime, launch_us, configs.size(), space, weighed};
+  }
 };
 
 /// A search that learns has two stages, each with a race of its own: the first proposes configs

@@ -137,8 +137,7 @@ class Known {
                            const std::string name = label(config);
                            return !speeds.contains(name) && !raced.contains(name);
                          });
-    const bool lacks_energy = race.energy && place.row != nullptr && !place.row->joules;
-    if (race.configs.size() == race.again && !lacks_energy) return std::nullopt;
+    if (race.configs.size() == race.again) return std::nullopt;
     return race;
   }
 

@@ -27,8 +27,7 @@ std::vector<GemmProblem> without_winner(const TunePlan& plan, const Store& store
 /// proposes after it has learned from what the store has of each problem and of its nearest
 /// problems. It learns from brief races too: the model errs more about kinds of kernels than brief
 /// races do. If a problem has a winner, the winner races again, with the new configs. Races without
-/// a new config are left out, unless the winner lacks energy that is wanted. `candidates`: those of
-/// the plan's problems.
+/// a new config are left out. `candidates`: those of the plan's problems.
 std::vector<Missing> find_informed(const TunePlan& plan, std::span<const GemmProblem> problems,
                                    const CandidatesAhead& candidates, const Store& store,
                                    const Environment& environment, CurrentKernels& kernels);

@@ -23,14 +23,14 @@ constexpr int kMostLossesOfPeer = 3;
 
 }  // namespace
 
-ProblemRace::ProblemRace(GpuContext& context, const GemmProblem& problem, Regime regime,
-                         const Terms& terms, const RaceParts& parts)
+ProblemRace::ProblemRace(GpuContext& context, const RaceToCome& race, const Terms& terms)
     : context_(context),
-      problem_(problem),
-      regime_(regime),
+      problem_(race.problem),
+      regime_(race.regime),
+      weighed_(race.weighed),
       terms_(terms),
-      recorder_(context, problem, regime),
-      progress_(context, parts) {
+      recorder_(context, race.problem, race.regime),
+      progress_(context, parts_of(race, terms)) {
   context.losses.race_begins();
   context.turns.race_begins(context.gpu);
 }
@@ -51,7 +51,7 @@ void ProblemRace::run() {
   }
   roster_.finish(progress_.phase());
   record();  // before the energy windows and the calls, which take seconds
-  if (wants_energy() && roster_.configs_alive() > 0) weigh();
+  if (weighed_ != Weighed::kNothing && roster_.configs_alive() > 0) weigh();
   if (regime_ == Regime::kSingle && roster_.configs_alive() > 0) time_calls();
   warn_of_faults();
 }
@@ -383,13 +383,11 @@ void ProblemRace::take(const std::string& label, Sample sample) {
 
 // ---- Energy ----
 
-bool ProblemRace::wants_energy() const {
-  return context_.plan.energy && regime_ == Regime::kSustained;
-}
-
-/// Measures the energy of the finalists and of the baselines for comparison; records each at once.
+/// Measures the energy of the winner or of all finalists, and of the baselines for comparison;
+/// records each at once.
 void ProblemRace::weigh() {
-  std::vector<std::string> labels = roster_.worth_weighing();
+  std::vector<std::string> labels =
+      weighed_ == Weighed::kWinners ? roster_.winner_and_baselines() : roster_.ahead();
   std::mt19937_64 random(context_.plan.policy.seed);
   std::shuffle(labels.begin(), labels.end(), random);
   for (std::size_t done = 0; const std::string& label : labels) {
@@ -414,7 +412,7 @@ void ProblemRace::weigh() {
 
 /// Times calls of the finalists and of the baselines for comparison.
 void ProblemRace::time_calls() {
-  for (const std::string& label : roster_.worth_weighing()) {
+  for (const std::string& label : roster_.ahead()) {
     poll();
     Racer& racer = roster_.at(label);
     const auto call = [&] { racer.trial.calls = context_.measurer.calls(label); };

@@ -22,8 +22,7 @@ namespace hgemm {
 /// caused the loss ends there; make_ready() restores what the next step needs.
 class ProblemRace {
  public:
-  ProblemRace(GpuContext& context, const GemmProblem& problem, Regime regime, const Terms& terms,
-              const RaceParts& parts);
+  ProblemRace(GpuContext& context, const RaceToCome& race, const Terms& terms);
   ~ProblemRace();
   ProblemRace(const ProblemRace&) = delete;
   ProblemRace& operator=(const ProblemRace&) = delete;
@@ -67,7 +66,6 @@ class ProblemRace {
   void end_round(Samples& samples, Referee& referee);
   void take(const std::string& label, Sample sample);
 
-  bool wants_energy() const;
   void weigh();
   void time_calls();
   bool do_alone(const std::string& label, const std::function<void()>& step);
@@ -84,6 +82,7 @@ class ProblemRace {
   GpuContext& context_;
   GemmProblem problem_;
   Regime regime_;
+  Weighed weighed_;
   Terms terms_;
   Roster roster_;
   RaceRecorder recorder_;

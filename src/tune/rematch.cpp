@@ -127,4 +127,26 @@ std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
   return unmet;
 }
 
+std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
+                                    const Environment& environment, CurrentKernels& kernels) {
+  const std::vector<RecordedRace> races = races_of(plan, store, environment);
+  std::vector<Missing> unweighed;
+  for (const BestRow& row : finished_rows(plan, races, kernels)) {
+    if (row.regime != Regime::kSustained || row.joules) continue;
+    unweighed.push_back(rematch_of(row, races));
+    unweighed.back().weighed = Weighed::kWinners;
+    unweighed.back().only_full = !row.brief;  // beside full effort, brief results do not count
+  }
+  return unweighed;
+}
+
+double weighing_s(const TunePlan& plan, Effort effort) {
+  double sum = 0;
+  for (const GemmProblem& problem : plan.problems) {
+    const RaceToCome race{.problem = problem, .weighed = Weighed::kWinners};
+    sum += duration_s(race, {.effort = effort, .configs = kMostConfigs});
+  }
+  return sum;
+}
+
 }  // namespace hgemm

@@ -1,4 +1,5 @@
-// Chooses the races that are repeated: on a second GPU, or against peers. Private to the module.
+// Chooses the races that are repeated: on a second GPU, against peers, or for their energy. Private
+// to the module.
 #pragma once
 
 #include <span>
@@ -38,5 +39,13 @@ std::vector<Missing> find_unconfirmed(const TunePlan& plan, const Store& store,
 /// in its race: its configs are the winner and the finalists near it.
 std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
                                 const Environment& environment, CurrentKernels& kernels);
+
+/// One race for each problem of the plan whose winner in the regime sustained has no energy: its
+/// configs are the winner and the finalists near it.
+std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
+                                    const Environment& environment, CurrentKernels& kernels);
+
+/// Predicted seconds of these races on one GPU.
+double weighing_s(const TunePlan& plan, Effort effort);
 
 }  // namespace hgemm

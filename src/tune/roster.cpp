@@ -142,12 +142,9 @@ std::vector<Trial> Roster::take_due(Stage phase, std::int64_t& new_configs) {
   return trials;
 }
 
-std::vector<std::string> Roster::worth_weighing() const {
+std::vector<std::string> Roster::ahead() const {
   std::vector<std::string> labels;
   std::map<std::string, std::string> fastest;  // of each library, by its name
-  const auto time_us = [this](const std::string& label) {
-    return median(at(label).final_times_us);
-  };
   for (const auto& [label, racer] : racers_) {
     if (racer.ended || racer.final_times_us.empty()) continue;
     if (!is_baseline(label) || label == kCublasLabel) {
@@ -156,10 +153,22 @@ std::vector<std::string> Roster::worth_weighing() const {
     }
     const std::string library(is_peer(label) ? peer_name(label) : kCublasLtPrefix);
     const auto [best, is_new] = fastest.try_emplace(library, label);
-    if (!is_new && time_us(label) < time_us(best->second)) best->second = label;
+    if (!is_new && final_us(label) < final_us(best->second)) best->second = label;
   }
   for (const auto& [library, label] : fastest) labels.push_back(label);
   return labels;
 }
+
+std::vector<std::string> Roster::winner_and_baselines() const {
+  std::vector<std::string> labels = ahead();
+  const auto configs = std::ranges::partition(labels, is_baseline);
+  if (configs.empty()) return labels;
+  std::ranges::nth_element(configs, configs.begin(), {},
+                           [this](const std::string& label) { return final_us(label); });
+  labels.erase(configs.begin() + 1, labels.end());
+  return labels;
+}
+
+double Roster::final_us(const std::string& label) const { return median(at(label).final_times_us); }
 
 }  // namespace hgemm

@@ -66,11 +66,15 @@ class Roster {
   /// the number of configs among them that were never taken before.
   std::vector<Trial> take_due(Stage phase, std::int64_t& new_configs);
 
-  /// The labels whose energy is measured: configs of the final, cublas, the fastest cuBLASLt
-  /// algorithm, and the fastest variant of each peer.
-  std::vector<std::string> worth_weighing() const;
+  /// Labels of the final whose energy or calls are worth measuring: configs, cublas, the fastest
+  /// cuBLASLt algorithm, and the fastest variant of each peer.
+  std::vector<std::string> ahead() const;
+  /// The same with the fastest config alone.
+  std::vector<std::string> winner_and_baselines() const;
 
  private:
+  double final_us(const std::string& label) const;
+
   std::map<std::string, Racer> racers_;  ///< by label
 };
 

@@ -183,7 +183,8 @@ void GpuRaces::leave_out_measured(Missing& race) const {
     const auto first_new = race.configs.begin() + static_cast<std::ptrdiff_t>(race.again);
     race.configs.erase(std::remove_if(first_new, race.configs.end(), is_finished),
                        race.configs.end());
-    if (race.configs.size() == race.again && !race.energy) race.configs.clear();
+    if (race.configs.size() == race.again && race.weighed == Weighed::kNothing)
+      race.configs.clear();
   });
 }
 
@@ -224,8 +225,7 @@ void GpuRaces::run(Missing race) {
     race.configs.resize(terms.configs);
   }
   try {
-    ProblemRace running(context_, race.problem, race.regime, terms,
-                        parts_of(race.to_come(), terms));
+    ProblemRace running(context_, race.to_come(), terms);
     begin(running, race);
     running.open();
     running.run();

@@ -25,7 +25,7 @@ constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 6;
 constexpr int kCappedVisits = 2;  ///< visits of a finalist at the own pace
 constexpr int kWeighedBaselines = 2;
-constexpr double kEnergyS = protocol::kEnergyLeadInMs * 1e-3 + protocol::kEnergyWindowS + 0.1;
+constexpr double kCounterStepS = 0.1;  ///< an energy window begins and ends at a step
 
 /// Rates of a fast config on an H200, used if there is no prediction.
 constexpr double kFlopsPerSecond = 750e12;
@@ -104,7 +104,11 @@ RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   // At the power cap, settling comes before the final, and a brief race does not settle.
   if (has_own_pace) parts.final_s += settle_s;
   if (!capped) parts.open_s += settle_s;
-  if (race.energy) parts.energy_s = (configs_in_final + kWeighedBaselines) * kEnergyS;
+  if (race.weighed != Weighed::kNothing) {
+    const int configs = race.weighed == Weighed::kWinners ? 1 : configs_in_final;
+    const double window_s = 1e-3 * (windows.energy_lead_in_ms + windows.energy_window_ms);
+    parts.energy_s = (configs + kWeighedBaselines) * (window_s + kCounterStepS);
+  }
   return parts;
 }
 

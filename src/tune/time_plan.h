@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "device/measurer.h"
+#include "tune/tune.h"
 
 namespace hgemm {
 
@@ -20,7 +21,7 @@ struct RaceToCome {
   double launch_us = 0;     ///< predicted time of a fast config; 0: unknown, estimated here
   std::size_t configs = 0;  ///< configs that could be raced
   std::size_t space = 0;    ///< configs that suit the problem, including those measured before
-  bool energy = false;      ///< energy is measured for its finalists
+  Weighed weighed = Weighed::kNothing;  ///< in this race: whose energy is measured
 };
 
 /// The effort of a race.

@@ -28,12 +28,20 @@ using Clock = std::chrono::steady_clock;
 /// Fraction of a time budget that is kept for repeating close races on a second GPU.
 constexpr double kConfirmingShare = 0.2;
 
+/// Fraction of a time budget that the energy of winners may take.
+constexpr double kMostWeighingShare = 0.5;
+
 /// Fraction of the time for both stages of a search that the first may take. It compiles as many
 /// kernels, and its races are as long.
 constexpr double kFirstStageShare = 0.5;
 
 /// Fraction of a short time that is kept for problems where the baselines are ahead or near.
 constexpr double kBehindShare = 0.3;
+
+bool weighs_winners(const TunePlan& plan) {
+  return plan.weighed == Weighed::kWinners &&
+         std::ranges::find(plan.regimes, Regime::kSustained) != plan.regimes.end();
+}
 
 /// The time until the deadline without its last part.
 Clock::time_point without_last(Clock::time_point deadline, double share) {
@@ -44,6 +52,15 @@ std::optional<Clock::time_point> races_end(const TunePlan& plan,
                                            std::optional<Clock::time_point> deadline) {
   if (!deadline || !plan.confirm) return deadline;
   return without_last(*deadline, kConfirmingShare);
+}
+
+/// Measures the energy of winners that have none.
+void weigh(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> deadline) {
+  std::vector<Missing> unweighed = gpus.shared.use([&](SharedTune& tune) {
+    return find_unweighed(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
+                          tune.kernels);
+  });
+  run_stage(gpus, std::move(unweighed), {}, compiler, deadline);
 }
 
 /// Repeats close races on a second GPU.
@@ -81,10 +98,7 @@ std::vector<Missing> all_races(const TunePlan& plan, std::span<const GemmProblem
   std::vector<Missing> races;
   for (const Regime regime : plan.regimes) {
     for (const GemmProblem& problem : problems) {
-      races.push_back({.problem = problem,
-                       .regime = regime,
-                       .configs = {},
-                       .energy = wanted(plan, regime).energy});
+      races.push_back({.problem = problem, .regime = regime, .configs = {}});
     }
   }
   return races;
@@ -96,6 +110,20 @@ bool is_time_for_two(const Gpus& gpus, Clock::time_point end) {
   return TimeShares(end, plan.compile.jobs, gpus.contexts.size())
       .can_race_twice(all_races(plan, plan.problems),
                       plan.whole ? std::nullopt : std::optional(plan.configs.size()));
+}
+
+/// The time at which all is measured but the energy of winners.
+std::optional<Clock::time_point> weighing_begins(const Gpus& gpus,
+                                                 std::optional<Clock::time_point> deadline) {
+  if (!deadline || !weighs_winners(gpus.plan)) return deadline;
+  const std::chrono::duration<double> left = *deadline - Clock::now();
+  const auto before = [&](Effort effort) {
+    const double gpu_s = weighing_s(gpus.plan, effort);
+    const double share = gpu_s / static_cast<double>(gpus.contexts.size()) / left.count();
+    return without_last(*deadline, std::min(share, kMostWeighingShare));
+  };
+  const Clock::time_point begins = before(Effort::kFull);
+  return is_time_for_two(gpus, begins) ? begins : before(Effort::kBrief);
 }
 
 /// Candidates of the pilots, then of the others, then of all.
@@ -211,8 +239,8 @@ void run_in_stages(Gpus& gpus, const Compiler& compiler, std::optional<Clock::ti
 
 void run(Gpus& gpus, const Compiler& compiler) {
   const TunePlan& plan = gpus.plan;
-  const std::optional<Clock::time_point> deadline =
-      plan.search ? plan.search->deadline : std::nullopt;
+  const std::optional<Clock::time_point> last = plan.search ? plan.search->deadline : std::nullopt;
+  const std::optional<Clock::time_point> deadline = weighing_begins(gpus, last);
   const std::optional<Clock::time_point> end = races_end(plan, deadline);
   const bool has_time = !end || is_time_for_two(gpus, *end);
   if (!has_time && plan.search->strategy == StrategyKind::kAdaptive) {
@@ -222,6 +250,7 @@ void run(Gpus& gpus, const Compiler& compiler) {
   }
   if (!plan.peers.empty()) meet_peers(gpus, compiler, deadline);
   if (plan.confirm) confirm(gpus, compiler, deadline);
+  if (weighs_winners(plan)) weigh(gpus, compiler, last);
 }
 
 /// Throws InputError if results of the GPUs would be of different environments.

@@ -59,6 +59,13 @@ struct SearchPlan {
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
+/// Whose energy is measured in the regime sustained.
+enum class Weighed : std::uint8_t {
+  kNothing,
+  kWinners,    ///< of the winners, after all races, in a race with the configs near them
+  kFinalists,  ///< of the finalists of every race
+};
+
 /// The whole space (search/proposer.h), as far as it may be used.
 struct WholeSpace {
   PdlKind most_pdl = PdlKind::kWeights;
@@ -75,7 +82,7 @@ struct TunePlan {
   /// Baselines of every race, which the measurers know. A winner that has not met one of them in a
   /// race is raced against it, with the configs that are close to it.
   std::vector<Peer> peers = {};
-  bool energy = false;  ///< an energy window for each finalist of a sustained race
+  Weighed weighed = Weighed::kNothing;  ///< kFinalists: not with a deadline
   /// Close races are repeated, with their finalists, on a second GPU.
   bool confirm = false;
   /// Measures first whether busy neighbours move a ratio. If they do, finals take turns: while one
@@ -125,8 +132,8 @@ struct TuneOutcome {
 /// A config is recorded when it has ended (failed, eliminated, or measured to the end), in one
 /// transaction with the baselines' samples of its rounds. So the store is complete whenever the
 /// program is killed, and the next call measures exactly the rest, in a race of its own. Energy is
-/// added to a recorded trial, window by window; if energy is wanted, a finalist without it is
-/// measured again.
+/// added to a recorded trial, window by window; a finalist, or a winner, whose energy is wanted and
+/// was not measured is raced again.
 ///
 /// A config that took the measurer down is recorded before anything else is tried. A config that
 /// took the whole machine down at a problem is recorded as crashed by the next call. Neither runs

@@ -57,7 +57,7 @@ TEST_F(Advance, WhoLeftInTheFirstRoundIsNotWaitedFor) {
 
 TEST_F(Advance, EndsWithTheLastJoule) {
   TunePlan weighed = plan({kSmall}, configs(3));
-  weighed.energy = true;
+  weighed.weighed = Weighed::kFinalists;
   run(weighed, gpu);
   expect_grows();
   EXPECT_DOUBLE_EQ(listener_.shares.back(), 1);

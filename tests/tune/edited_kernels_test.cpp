@@ -230,7 +230,7 @@ TEST_F(EditedKernels, WhatTookTheMachineDownRunsAgainOnlyWithOtherCode) {
 
 TEST_F(EditedKernels, EnergyIsKeptWithTheCodeItIsOf) {
   TunePlan weighed = plan({kSmall}, configs(2));
-  weighed.energy = true;
+  weighed.weighed = Weighed::kFinalists;
   EXPECT_EQ(rerun(weighed).recorded, 2);
   edit_all(2);
   expect_compiled_but_not_measured(weighed, 2);

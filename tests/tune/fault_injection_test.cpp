@@ -67,7 +67,7 @@ TunePlan everything() {
   plan.problems = {kSmall, kLight, kOddK};
   plan.configs = configs(14);
   plan.regimes = {Regime::kSustained, Regime::kBurst};
-  plan.energy = true;
+  plan.weighed = Weighed::kFinalists;
   plan.policy = {.screen_rounds = 2,
                  .semifinal_rounds = 0,
                  .finalists = 6,

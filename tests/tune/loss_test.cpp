@@ -204,7 +204,7 @@ TEST_F(Loss, AnAlgorithmThatHasEndedIsNotLaunchedAgain) {
     if (!blamed) gpu.model_us = {{"cublaslt.1", 150}};  // surplus at the end of screening
     gpu.in_energy = {{name(0), {Status::kCrashed}}};    // opens the shape again
     TunePlan weighing = plan({kSmall}, configs(2));
-    weighing.energy = true;
+    weighing.weighed = Weighed::kFinalists;
     EXPECT_EQ(run(weighing, gpu), 2);
     EXPECT_THAT(gpu.launched, SizeIs(blamed ? 3 : 2));
     EXPECT_THAT(gpu.launched.front(), Contains("cublaslt.1"));
@@ -269,7 +269,7 @@ TEST_F(Loss, ACrashInAnEnergyWindowCostsOneTrial) {
                    {"cublaslt.0", {Status::kCrashed}}};
   gpu.model_us = {{"cublaslt.1", 110}};  // so that it is the other one that is weighed
   TunePlan weighing = plan({kSmall}, configs(3));
-  weighing.energy = true;
+  weighing.weighed = Weighed::kFinalists;
   EXPECT_EQ(run(weighing, gpu), 3);
   EXPECT_EQ(status(kSmall, 1), Status::kTimedOut);
   EXPECT_EQ(trial(kSmall, name(1)).stage, Stage::kScreen);  // not measured to the end

@@ -130,7 +130,7 @@ TEST_F(PeersTest, APeerIsLeftOutAfterThreeOfItsVariantsTookTheWorkerDown) {
 TEST_F(PeersTest, EnergyIsMeasuredOfTheFastestVariantOnly) {
   TunePlan plan = this->plan({kShape}, configs(3));
   plan.peers = {peer("a")};
-  plan.energy = true;
+  plan.weighed = Weighed::kFinalists;
   measurer_.peers = {"peer.a.0", "peer.a.1"};
   measurer_.model_us["peer.a.1"] = 90;
   run(plan, measurer_);

@@ -72,7 +72,7 @@ TEST(TimePlan, WhatMustBeCompiledBeforeLeavesTimeToRaceIt) {
 
 TEST(TimePlan, PartsFollowOneAnotherAndTogetherAreTheRace) {
   for (RaceToCome race : kRaces) {
-    race.energy = true;
+    race.weighed = Weighed::kFinalists;
     for (const Effort effort : {Effort::kBrief, Effort::kFull}) {
       const RaceParts parts = parts_of(race, {.effort = effort, .configs = 100});
       std::vector<double> when{parts.when_prepared(0.5), parts.when_prepared(1),
@@ -90,9 +90,9 @@ TEST(TimePlan, PartsFollowOneAnotherAndTogetherAreTheRace) {
       EXPECT_DOUBLE_EQ(when.back(), parts.sum());
       EXPECT_DOUBLE_EQ(parts.when_raced(Stage::kFinal, 1000), parts.when_weighed(0));
       EXPECT_DOUBLE_EQ(parts.sum(), duration_s(race, {.effort = effort, .configs = 100}));
-      race.energy = false;
+      race.weighed = Weighed::kNothing;
       EXPECT_LT(duration_s(race, {.effort = effort, .configs = 100}), parts.sum());
-      race.energy = true;
+      race.weighed = Weighed::kFinalists;
     }
   }
 }

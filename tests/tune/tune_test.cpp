@@ -379,7 +379,7 @@ TEST_F(Tune, SaysThatCoolingOrSupplyHeldTheClocksBack) {
 // ---- Energy ----
 
 TunePlan weighing(TunePlan plan) {
-  plan.energy = true;
+  plan.weighed = Weighed::kFinalists;
   return plan;
 }
 
