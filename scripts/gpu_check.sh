@@ -115,7 +115,11 @@ energy() {
     --config bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.tma.persist --db "$scratch/energy.db" \
     --format json | tee "$scratch/energy.json"
   grep -qE '"joules": [0-9]' "$scratch/energy.json" &&
-    grep -qE '"cublas_joules": [0-9]' "$scratch/energy.json"
+    grep -qE '"cublas_joules": [0-9]' "$scratch/energy.json" || return 1
+  "$program" --shapes 16x4096x4096,2048x4096x4096 --require-gpu --energy --budget 12s \
+    --cache-dir "$scratch/cache" --db "$scratch/brief-energy.db" --format json |
+    tee "$scratch/energy.json"
+  (($(grep -cE '"joules": [0-9]' "$scratch/energy.json") == 2))
 }
 
 # SIGKILL in the middle of the second shape. Finished trials must stay as they were and must not be

@@ -71,11 +71,11 @@ std::optional<SearchPlan> search_of(const TuneOptions& options, Weighed weighed,
   SearchPlan search{.strategy = strategy, .budget = {}, .devices = known_devices()};
   if (allowance.seconds) {
     if (weighed == Weighed::kFinalists) {
-      throw InputError(
-          fmt::format("--budget {}: with --objective energy, that of each finalist takes seconds; "
-                      "write a number of configs (\"100configs\"), or with a space of grids a "
-                      "share of it (\"3%\") or \"all\"",
-                      budget));
+      throw InputError(fmt::format(
+          "--budget {}: --objective energy measures the energy of each finalist, which "
+          "takes seconds; write a number of configs (\"100configs\"), or with a space of "
+          "grids a share of it (\"3%\") or \"all\"",
+          budget));
     }
     search.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                   std::chrono::duration<double>(*allowance.seconds));

@@ -79,8 +79,20 @@ std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const Recorde
 
 namespace {
 
-Missing rematch_of(const BestRow& row, std::span<const RecordedRace> races) {
-  Missing race{.problem = row.problem, .regime = row.regime, .configs = close_configs(row, races)};
+/// The first of the row's finalists, as far as their ratios are near the winner's.
+std::vector<KernelConfig> leading(const BestRow& row) {
+  std::vector<KernelConfig> configs;
+  for (const Finalist& finalist : row.finalists) {
+    if (configs.size() == kMostConfigs) break;
+    const bool is_near = finalist.cublas && row.cublas &&
+                         finalist.cublas->value >= row.cublas->value * (1 - kCloseMargin);
+    if (finalist.label == *row.label || is_near) configs.push_back(parse_label(finalist.label));
+  }
+  return configs;
+}
+
+Missing rematch_of(const BestRow& row, std::vector<KernelConfig> configs) {
+  Missing race{.problem = row.problem, .regime = row.regime, .configs = std::move(configs)};
   race.space = race.configs.size();
   race.is_rematch = true;
   return race;
@@ -95,7 +107,7 @@ std::vector<Missing> find_unconfirmed(const TunePlan& plan, const Store& store,
   std::vector<Missing> unconfirmed;
   for (const BestRow& row : finished_rows(plan, races, kernels)) {
     if (row.second_card) continue;
-    Missing race = rematch_of(row, races);
+    Missing race = rematch_of(row, close_configs(row, races));
     if (race.configs.size() < 2) continue;
     for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
       if (gpus[gpu] == row.run.gpu_uuid) race.avoids.insert(static_cast<int>(gpu));
@@ -122,7 +134,9 @@ std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
              std::ranges::all_of(plan.peers, met);
     };
     // The meeting need not be the race that makes it the winner: its ratio there may be lower.
-    if (std::ranges::none_of(races, is_meeting)) unmet.push_back(rematch_of(row, races));
+    if (std::ranges::none_of(races, is_meeting)) {
+      unmet.push_back(rematch_of(row, close_configs(row, races)));
+    }
   }
   return unmet;
 }
@@ -133,7 +147,8 @@ std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
   std::vector<Missing> unweighed;
   for (const BestRow& row : finished_rows(plan, races, kernels)) {
     if (row.regime != Regime::kSustained || row.joules) continue;
-    unweighed.push_back(rematch_of(row, races));
+    // Those that may win after one more race, whatever race they were in.
+    unweighed.push_back(rematch_of(row, leading(row)));
     unweighed.back().weighed = Weighed::kWinners;
     unweighed.back().only_full = !row.brief;  // beside full effort, brief results do not count
   }

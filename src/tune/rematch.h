@@ -41,7 +41,7 @@ std::vector<Missing> find_unmet(const TunePlan& plan, const Store& store,
                                 const Environment& environment, CurrentKernels& kernels);
 
 /// One race for each problem of the plan whose winner in the regime sustained has no energy: its
-/// configs are the winner and the finalists near it.
+/// configs are the winner and the finalists near it, of whatever race, at most four.
 std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
                                     const Environment& environment, CurrentKernels& kernels);
 

@@ -1,7 +1,9 @@
 #include "tune/roster.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "base/statistics.h"
@@ -163,10 +165,23 @@ std::vector<std::string> Roster::winner_and_baselines() const {
   std::vector<std::string> labels = ahead();
   const auto configs = std::ranges::partition(labels, is_baseline);
   if (configs.empty()) return labels;
-  std::ranges::nth_element(configs, configs.begin(), {},
-                           [this](const std::string& label) { return final_us(label); });
-  labels.erase(configs.begin() + 1, labels.end());
+  std::string winner = *std::ranges::max_element(
+      configs, {}, [this](const std::string& label) { return final_speed(label); });
+  labels.erase(configs.begin(), labels.end());
+  labels.push_back(std::move(winner));
   return labels;
+}
+
+double Roster::final_speed(const std::string& label) const {
+  const std::vector<double>& ours_us = at(label).final_times_us;
+  const auto cublas = racers_.find(std::string(kCublasLabel));
+  if (cublas == racers_.end() || cublas->second.final_times_us.size() < ours_us.size()) {
+    return 1 / final_us(label);
+  }
+  std::vector<double> ratios;  // both begin with the first round of the final
+  std::ranges::transform(cublas->second.final_times_us | std::views::take(ours_us.size()), ours_us,
+                         std::back_inserter(ratios), std::divides());
+  return median(ratios);
 }
 
 double Roster::final_us(const std::string& label) const { return median(at(label).final_times_us); }

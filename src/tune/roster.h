@@ -74,6 +74,8 @@ class Roster {
 
  private:
   double final_us(const std::string& label) const;
+  /// As tables rank configs: by ratio to cublas, round by round.
+  double final_speed(const std::string& label) const;
 
   std::map<std::string, Racer> racers_;  ///< by label
 };

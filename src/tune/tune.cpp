@@ -30,6 +30,9 @@ constexpr double kConfirmingShare = 0.2;
 
 /// Fraction of a time budget that the energy of winners may take.
 constexpr double kMostWeighingShare = 0.5;
+constexpr int kMostWeighings = 4;
+/// Fraction of it that is kept for winners that another race made.
+constexpr double kAnotherWeighingShare = 0.3;
 
 /// Fraction of the time for both stages of a search that the first may take. It compiles as many
 /// kernels, and its races are as long.
@@ -54,13 +57,19 @@ std::optional<Clock::time_point> races_end(const TunePlan& plan,
   return without_last(*deadline, kConfirmingShare);
 }
 
-/// Measures the energy of winners that have none.
+/// Measures the energy of winners that have none. A winner that races again may lose to a config
+/// that did not, which is then the winner without energy.
 void weigh(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> deadline) {
-  std::vector<Missing> unweighed = gpus.shared.use([&](SharedTune& tune) {
-    return find_unweighed(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
-                          tune.kernels);
-  });
-  run_stage(gpus, std::move(unweighed), {}, compiler, deadline);
+  for (int i = 0; i < kMostWeighings; ++i) {
+    std::vector<Missing> unweighed = gpus.shared.use([&](SharedTune& tune) {
+      return find_unweighed(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
+                            tune.kernels);
+    });
+    if (unweighed.empty()) return;
+    const bool is_first = i == 0 && deadline;
+    run_stage(gpus, std::move(unweighed), {}, compiler,
+              is_first ? without_last(*deadline, kAnotherWeighingShare) : deadline);
+  }
 }
 
 /// Repeats close races on a second GPU.
@@ -146,19 +155,36 @@ CandidatesAhead candidates_of(Gpus& gpus, const Waves& waves) {
   return {plan, std::move(figures), std::move(problems)};
 }
 
-/// The races of a search whose time is too short for two races of each problem at full effort.
+/// Returns to the problems where a baseline is ahead or near, and to those without a winner.
+std::vector<Missing> races_behind(Gpus& gpus, const CandidatesAhead& candidates) {
+  return gpus.shared.use([&](SharedTune& tune) {
+    std::vector<Missing> races =
+        find_behind(gpus.plan, candidates, tune.store, gpus.contexts.front().machine.environment,
+                    tune.kernels, gpus.contexts.size());
+    TuneOutcome& outcome = tune.outcome;
+    outcome.late_problems.clear();  // they are among these races
+    std::erase_if(races, [&](const Missing& race) {
+      const std::string problem = to_string(race.problem);
+      const auto is_in = [&](const std::vector<std::string>& names) {
+        return std::ranges::find(names, problem) != names.end();
+      };
+      return is_in(outcome.skipped_problems) || is_in(outcome.set_aside_problems);
+    });
+    return races;
+  });
+}
+
+/// The races of a search whose time is too short for two races of each problem at full effort. A
+/// tune that goes on begins with the problems without a winner; if there are none, it only returns
+/// to those that are behind.
 void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   const TunePlan& plan = gpus.plan;
   if (plan.problems.empty()) return;
   const Environment& environment = gpus.contexts.front().machine.environment;
-  // A tune that goes on has winners, which wait for the returns.
-  std::vector<GemmProblem> first = gpus.shared.use([&](SharedTune& tune) {
+  const std::vector<GemmProblem> first = gpus.shared.use([&](SharedTune& tune) {
     return without_winner(plan, tune.store, environment, tune.kernels);
   });
-  if (first.empty()) first = plan.problems;
   const Waves waves = waves_of(first, gpus.contexts.size());
-  const double pilots_s = brief_s(all_races(plan, waves.pilots));
-  const double others_s = brief_s(all_races(plan, waves.others));
   const CandidatesAhead candidates = candidates_of(gpus, waves);
   const auto informed = [&](std::span<const GemmProblem> problems) {
     return gpus.shared.use([&](SharedTune& tune) {
@@ -169,6 +195,10 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
     const auto largest = std::ranges::max_element(plan.problems, {}, &GemmProblem::flops);
     check_pace(gpus, informed({&*largest, 1}), compiler);
   }
+  if (first.empty()) return run_stage(gpus, races_behind(gpus, candidates), {}, compiler, end);
+
+  const double pilots_s = brief_s(all_races(plan, waves.pilots));
+  const double others_s = brief_s(all_races(plan, waves.others));
   std::vector<Missing> pilots = informed(waves.pilots);
   // The time that is left is known only now.
   const double pilots_share = (1 - kBehindShare) * pilots_s / (pilots_s + others_s);
@@ -189,22 +219,8 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   if (!waves.others.empty()) {
     go_on(informed(waves.others), behind_begins, 1 - pilots_share - kBehindShare);
   }
-  std::vector<Missing> last = gpus.shared.use([&](SharedTune& tune) {
-    std::vector<Missing> races =
-        find_behind(plan, candidates, tune.store, environment, tune.kernels, gpus.contexts.size());
-    TuneOutcome& outcome = tune.outcome;
-    outcome.late_problems.clear();  // they are among these races
-    std::erase_if(races, [&](const Missing& race) {
-      const std::string problem = to_string(race.problem);
-      const auto is_in = [&](const std::vector<std::string>& names) {
-        return std::ranges::find(names, problem) != names.end();
-      };
-      return is_in(outcome.skipped_problems) || is_in(outcome.set_aside_problems);
-    });
-    return races;
-  });
   numbering.after_s = 0;
-  go_on(std::move(last), end, kBehindShare);
+  go_on(races_behind(gpus, candidates), end, kBehindShare);
 }
 
 /// The races of all other searches.

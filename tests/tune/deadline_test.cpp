@@ -1,6 +1,7 @@
 // What a tune does with a time that it is given.
 #include <utility>
 
+#include "results/best.h"
 #include "support.h"
 
 namespace hgemm {
@@ -41,6 +42,21 @@ TEST_F(Deadline, AShortTimeIsSpentOnABriefRaceOfTheLikeliest) {
   EXPECT_EQ(run(hasty, again), 40);
   EXPECT_THAT(again.efforts, Each(Effort::kFull));
   EXPECT_EQ(run(hasty, again), 0);
+}
+
+TEST_F(Deadline, WinnersAreWeighedInTheEndOfAShortTime) {
+  TunePlan hasty = plan({kLarge, kLight}, configs(20));
+  hasty.policy = {};
+  hasty.search = within(8);
+  hasty.weighed = Weighed::kWinners;
+  FakeMeasurer gpu;
+  run(hasty, gpu);
+  const auto rows = best_rows(open().races());
+  ASSERT_THAT(rows, SizeIs(2));
+  for (const BestRow& row : rows) {
+    EXPECT_TRUE(row.joules && row.cublas_joules) << to_string(row.problem);
+  }
+  EXPECT_GT(rows.front().finalists.size(), 2u) << "the search had its time too";
 }
 
 TEST_F(Deadline, AFinalThatTakesLongerThanItsTimeEndsWithEnoughRoundsForAnInterval) {

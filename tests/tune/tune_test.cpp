@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "results/best.h"
 #include "search/figures.h"
 #include "support.h"
 
@@ -422,6 +423,39 @@ TEST_F(Tune, FinalistsWithoutEnergyAreMeasuredAgainWhereItIsWanted) {
   EXPECT_EQ(run(weighing(plan({kSmall}, configs(3))), gpu), 2);
   EXPECT_THAT(gpu.weighed, IsSupersetOf({name(0), name(1)}));
   EXPECT_EQ(run(weighing(plan({kSmall}, configs(3))), gpu), 0);
+}
+
+TEST_F(Tune, OfAListOnlyTheWinnerIsWeighedInItsRace) {
+  FakeMeasurer gpu;
+  gpu.noise = 0;
+  gpu.model_us = {{name(1), 90}, {"cublaslt.0", 105}, {"cublaslt.1", 104}};
+  TunePlan all = plan({kSmall}, configs(3));
+  all.weighed = Weighed::kWinners;
+  all.regimes = {Regime::kSustained, Regime::kBurst};
+  EXPECT_EQ(run(all, gpu), 6);
+  EXPECT_THAT(gpu.weighed, UnorderedElementsAre(name(1), "cublas", "cublaslt.1"));
+  EXPECT_EQ(run(all, gpu), 0);
+  EXPECT_THAT(gpu.weighed, SizeIs(3));
+}
+
+TEST_F(Tune, TheWinnersOfASearchAreWeighedAfterItsLastRace) {
+  FakeMeasurer gpu;
+  for (int i = 0; i < 20; ++i) gpu.model_us[name(i)] = i % 5 == 0 ? 100 : 110;
+  TunePlan search = plan({kSmall, kLight}, configs(20));
+  search.search =
+      SearchPlan{.strategy = StrategyKind::kModel, .budget = {.trials = 5}, .devices = {}};
+  EXPECT_EQ(run(search, gpu), 10);
+  EXPECT_THAT(gpu.weighed, IsEmpty());
+  search.weighed = Weighed::kWinners;
+  listener_.races.clear();
+  run(search, gpu);
+  EXPECT_THAT(listener_.races, SizeIs(2)) << "one more race of each shape, with what is near";
+  EXPECT_THAT(listener_.weighed, ElementsAre("1/3", "2/3", "3/3", "1/3", "2/3", "3/3"));
+  for (const BestRow& row : best_rows(open().races())) {
+    EXPECT_TRUE(row.joules && row.cublas_joules && row.cublaslt_joules) << to_string(row.problem);
+  }
+  EXPECT_EQ(run(search, gpu), 0);
+  EXPECT_THAT(gpu.weighed, SizeIs(6));
 }
 
 TEST_F(Tune, SaysOnceThatTheGpuHasNoEnergyCounter) {

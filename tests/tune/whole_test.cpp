@@ -150,6 +150,11 @@ TEST_F(Whole, WithLittleTimeItReturnsBrieflyToTheProblemThatIsFarthestBehind) {
   const std::string winner = *best_rows({&*first, 1}).at(0).label;
   EXPECT_TRUE(races[2].contains(winner));
   EXPECT_THAT(races[2], SizeIs(Gt(1u)));
+
+  FakeMeasurer again;
+  hasty.search = within(3, {}).search;
+  run(hasty, again);
+  EXPECT_THAT(again.efforts, SizeIs(1)) << "where all have a winner, it only returns";
 }
 
 }  // namespace
