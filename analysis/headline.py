@@ -17,12 +17,12 @@ import sys
 from pathlib import Path
 
 ARGUMENTS = ["--db", str(Path(__file__).resolve().parents[1] / "results/h200/headline.db")]
-KINDS = {"off": "without PDL", "weights": "PDL allowed"}
+KINDS = {"off": "without PDL", "safe": "safe PDL"}
 
 LIGHT = {"paper": "#fefefd", "ink": "#1c2128", "muted": "#5f6875", "grid": "#e4e6e9", "off": "#c3d6f6",
-         "weights": "#6f9be6", "dot": "#1559c7", "line": "#1c2128"}
+         "safe": "#6f9be6", "dot": "#1559c7", "line": "#1c2128"}
 DARK = {"paper": "#14171b", "ink": "#e8eaed", "muted": "#a1a9b4", "grid": "#2b3038", "off": "#2a4573",
-        "weights": "#4675c4", "dot": "#a8c8ff", "line": "#e8eaed"}
+        "safe": "#4675c4", "dot": "#a8c8ff", "line": "#e8eaed"}
 
 
 def recorded(program, arguments):
@@ -37,8 +37,8 @@ def recorded(program, arguments):
 
 def groups(rows):
     """"M = 1", ..., and "squares", each with its rows of `best`."""
-    squares = [row for row in rows if row["tag"] == "square"]
-    others = [row for row in rows if row["tag"] != "square"]
+    squares = [row for row in rows if row["m"] == row["n"] == row["k"]]
+    others = [row for row in rows if row not in squares]
     found = {f"M = {m}": [row for row in others if int(row["m"]) == m]
              for m in sorted({int(row["m"]) for row in others})}
     return found | ({"squares": squares} if squares else {})
@@ -81,7 +81,7 @@ def draw(rows, palette, path):
              for value in values]
     lowest = min(every) - 0.06
     width = 0.36
-    for side, kind in ((-1, "off"), (1, "weights")):
+    for side, kind in ((-1, "off"), (1, "safe")):
         for place, name in enumerate(names):
             values = sorted(by_kind[kind][name])
             mean, middle = statistics.geometric_mean(values), place + side * width / 2

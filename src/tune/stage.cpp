@@ -183,8 +183,8 @@ void GpuRaces::leave_out_measured(Missing& race) const {
     const auto first_new = race.configs.begin() + static_cast<std::ptrdiff_t>(race.again);
     race.configs.erase(std::remove_if(first_new, race.configs.end(), is_finished),
                        race.configs.end());
-    if (race.configs.size() == race.again && race.weighed == Weighed::kNothing)
-      race.configs.clear();
+    const bool has_new = race.configs.size() > race.again;
+    if (!has_new && race.weighed == Weighed::kNothing) race.configs.clear();
   });
 }
 

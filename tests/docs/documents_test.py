@@ -497,7 +497,7 @@ class Headline(unittest.TestCase):
         self.text = (SOURCE / "README.md").read_text()
         by_pdl = {command.split()[-1]: command for block in markdown.Page(self.text).blocks
                   for command in markdown.commands(block.text) if " --pdl " in command}
-        self.without, self.allowed = (self.ratios(by_pdl[kind]) for kind in ("off", "weights"))
+        self.without, self.allowed = (self.ratios(by_pdl[kind]) for kind in ("off", "safe"))
         self.assertEqual({row["pdl"] for row in self.without}, {"off"})
         every = self.without + self.allowed
         self.assertEqual({row["effort"] for row in every}, {"full"})
@@ -513,7 +513,7 @@ class Headline(unittest.TestCase):
                 for rows in (without, allowed) for column in ("ratio_cublas", "ratio_cublaslt")], name)
 
     def test_the_figure_shows_the_same(self):
-        rows = {"off": self.without, "weights": self.allowed}
+        rows = {"off": self.without, "safe": self.allowed}
         for name in ("headline.png", "headline-dark.png"):
             picture = (SOURCE / "results/h200" / name).read_bytes()
             self.assertIn(b"tEXtDescription\0" + headline.summary(rows).encode(), picture,
