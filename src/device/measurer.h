@@ -86,8 +86,7 @@ class Measurer {
   virtual std::vector<std::vector<Sample>> rounds(std::span<const std::string> labels,
                                                   Pace pace) = 0;
 
-  /// Runs one label alone at full load for at least the effort's energy window
-  /// (device/protocol.h). None if this GPU has
+  /// Runs one label alone at full load for at least protocol::kEnergyWindowMs. None if this GPU has
   /// no energy counter, or if the counter does not advance.
   virtual std::optional<Energy> energy(const std::string& label) = 0;
 

@@ -85,10 +85,12 @@
 // cublasGemmEx first runs for resume_ms, because an idle GPU returns to a higher clock within
 // milliseconds.
 //
-// ENERGY of a candidate: it runs alone, back to back. After energy_lead_in_ms, the window lasts
-// from one step of NVML's energy counter (there is one every 100 ms) to the first step after
-// energy_window_ms. Power is the energy between the steps divided by the time between them; the
-// joules of a GEMM are this power times its mean time in the window.
+// ENERGY of a candidate: it runs alone, back to back. After kEnergyLeadInMs, the window lasts from
+// one step of NVML's energy counter (there is one every 100 ms) to the first step after
+// kEnergyWindowMs. Power is the energy between the steps divided by the time between them; the
+// joules of a GEMM are this power times its mean time in the window. Energy is measured after a
+// race at full effort only: after a brief one, windows of 400 ms were up to 10 % off (H200,
+// 2026-11-26; kernel-notes.md, "Joules in a tune's time").
 //
 // EFFORT. A user with one minute for 25 shapes cannot wait three seconds for each to settle. At
 // brief effort rests, samples and settling are shorter (kBrief), and a race has fewer rounds
@@ -125,8 +127,6 @@ struct Windows {
   /// For the samples; the wait until the power cap is left has its own limit.
   double settle_rested_limit_ms;
   double resume_ms;
-  double energy_lead_in_ms;
-  double energy_window_ms;
   int calls;  ///< that are timed one by one in the regime single
 };
 inline constexpr Windows kFull{.sample_us = 2000,
@@ -136,8 +136,6 @@ inline constexpr Windows kFull{.sample_us = 2000,
                                .settle_limit_ms = 8000,
                                .settle_rested_limit_ms = 8000,
                                .resume_ms = 200,
-                               .energy_lead_in_ms = 300,
-                               .energy_window_ms = 1000,
                                .calls = 25};
 inline constexpr Windows kBrief{.sample_us = 1000,
                                 .rest_ms = 2.5,
@@ -146,8 +144,6 @@ inline constexpr Windows kBrief{.sample_us = 1000,
                                 .settle_limit_ms = 100,
                                 .settle_rested_limit_ms = 0,
                                 .resume_ms = 20,
-                                .energy_lead_in_ms = 150,
-                                .energy_window_ms = 350,
                                 .calls = 9};
 
 inline constexpr int kMaxLaunchesPerSample = 4096;  ///< before rounding up to whole rotations
@@ -167,5 +163,8 @@ inline constexpr double kLeaveCapStepMs = 5;
 inline constexpr int kRestedGroup = 10;
 
 inline constexpr double kPauseMs = 3;
+
+inline constexpr double kEnergyLeadInMs = 300;
+inline constexpr double kEnergyWindowMs = 1000;
 
 }  // namespace hgemm::protocol

@@ -325,9 +325,8 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
   // The GPU must have work while the host queries NVML, which takes 4 ms.
   constexpr double kChunkMs = 20;
   constexpr std::size_t kChunksAhead = 3;
-  constexpr double kCounterLimitMs = 1500;  // without a step the counter does not advance
-  const double window_ms = windows().energy_window_ms;
-  const double limit_ms = windows().energy_lead_in_ms + std::max(2 * window_ms, kCounterLimitMs);
+  const double window_ms = protocol::kEnergyWindowMs;
+  const double limit_ms = protocol::kEnergyLeadInMs + 2 * window_ms;
   announce("an energy window", label, limit_ms);
 
   const int replays = replays_in(kChunkMs, candidate.replay_ms());
@@ -357,7 +356,7 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
     joules = now_joules;
     const Step step{SteadyClock::now(), joules, done};
     if (!first) {
-      if (ms_since(start) > windows().energy_lead_in_ms) first = step;
+      if (ms_since(start) > protocol::kEnergyLeadInMs) first = step;
     } else if (Milliseconds(step.time - first->time).count() >= window_ms) {
       last = step;
     }

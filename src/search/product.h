@@ -328,14 +328,15 @@ class Product {
     return false;
   }
 
-  /// Whether any tile is valid and suits with the first details.
+  /// Whether any tile is valid and suits with the first details as they are. (is_hopeless() judges
+  /// tiles with these; that deepen() can mend some does not help the others.)
   bool has_any() const {
     bool found = false;
     Config config = first_;
     for_each(tile, config, [&] {
       if (found || is_hopeless(config)) return;
       for_each_near_work(
-          config, [&](Config& near) { return deepen(near) && is_wanted(near); },
+          config, [&](Config& near) { return deepen_as_it_is(near) && is_wanted(near); },
           [&](const Config&) { found = true; });
     });
     return found;

@@ -22,7 +22,8 @@ namespace {
 constexpr double kReach = 1.5;
 /// Points that get the details that the model likes best.
 constexpr std::size_t kHeads = 1500;
-/// The best of them, at which all details are tried, to learn which ones the model tells apart.
+/// The best of them in each family, at which all details are tried, to learn which ones the model
+/// tells apart.
 constexpr std::size_t kScouts = 16;
 /// The best of them, around which other details are proposed, one at a time.
 constexpr std::size_t kVaried = 64;
@@ -242,8 +243,9 @@ std::vector<Proposal> propose(const Scope& scope) {
   keep_heads(points);
   for (Rough& point : points) point.us = families[point.family]->exact_us(point.index);
   std::ranges::stable_sort(points, {}, &Rough::us);
-  for (std::size_t i = 0; i < std::min(points.size(), kScouts); ++i) {
-    families[points[i].family]->scout(points[i].index);
+  std::vector<std::size_t> scouts(families.size());
+  for (const Rough& point : points) {
+    if (scouts[point.family]++ < kScouts) families[point.family]->scout(point.index);
   }
   return with_details(points, families);
 }

@@ -150,18 +150,14 @@ std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
     // Those that may win after one more race, whatever race they were in.
     unweighed.push_back(rematch_of(row, leading(row)));
     unweighed.back().weighed = Weighed::kWinners;
-    unweighed.back().only_full = !row.brief;  // beside full effort, brief results do not count
+    unweighed.back().only_full = true;
   }
   return unweighed;
 }
 
-double weighing_s(const TunePlan& plan, Effort effort) {
-  double sum = 0;
-  for (const GemmProblem& problem : plan.problems) {
-    const RaceToCome race{.problem = problem, .weighed = Weighed::kWinners};
-    sum += duration_s(race, {.effort = effort, .configs = kMostConfigs});
-  }
-  return sum;
+double weighing_s(const GemmProblem& problem) {
+  return duration_s({.problem = problem, .weighed = Weighed::kWinners},
+                    {.effort = Effort::kFull, .configs = kMostConfigs});
 }
 
 }  // namespace hgemm

@@ -25,7 +25,8 @@ constexpr double kFullFinalRounds = 15;
 constexpr double kBriefFinalRounds = 6;
 constexpr int kCappedVisits = 2;  ///< visits of a finalist at the own pace
 constexpr int kWeighedBaselines = 2;
-constexpr double kCounterStepS = 0.1;  ///< an energy window begins and ends at a step
+/// With the wait for a step of the counter.
+constexpr double kEnergyS = 1e-3 * (protocol::kEnergyLeadInMs + protocol::kEnergyWindowMs + 100);
 
 /// Rates of a fast config on an H200, used if there is no prediction.
 constexpr double kFlopsPerSecond = 750e12;
@@ -106,8 +107,7 @@ RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   if (!capped) parts.open_s += settle_s;
   if (race.weighed != Weighed::kNothing) {
     const int configs = race.weighed == Weighed::kWinners ? 1 : configs_in_final;
-    const double window_s = 1e-3 * (windows.energy_lead_in_ms + windows.energy_window_ms);
-    parts.energy_s = (configs + kWeighedBaselines) * (window_s + kCounterStepS);
+    parts.energy_s = (configs + kWeighedBaselines) * kEnergyS;
   }
   return parts;
 }

@@ -30,9 +30,8 @@ constexpr double kConfirmingShare = 0.2;
 
 /// Fraction of a time budget that the energy of winners may take.
 constexpr double kMostWeighingShare = 0.5;
+/// Times that winners without energy are looked for.
 constexpr int kMostWeighings = 4;
-/// Fraction of it that is kept for winners that another race made.
-constexpr double kAnotherWeighingShare = 0.3;
 
 /// Fraction of the time for both stages of a search that the first may take. It compiles as many
 /// kernels, and its races are as long.
@@ -57,6 +56,15 @@ std::optional<Clock::time_point> races_end(const TunePlan& plan,
   return without_last(*deadline, kConfirmingShare);
 }
 
+/// Leaves only the first races, for which there is time.
+void keep_those_in_time(std::vector<Missing>& races, std::chrono::duration<double> gpu_time) {
+  double sum_s = 0;
+  const auto too_late = std::ranges::find_if(races, [&](const Missing& race) {
+    return (sum_s += weighing_s(race.problem)) > gpu_time.count();
+  });
+  races.erase(too_late, races.end());
+}
+
 /// Measures the energy of winners that have none. A winner that races again may lose to a config
 /// that did not, which is then the winner without energy.
 void weigh(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> deadline) {
@@ -65,10 +73,9 @@ void weigh(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point
       return find_unweighed(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
                             tune.kernels);
     });
+    if (deadline) keep_those_in_time(unweighed, gpus.contexts.size() * (*deadline - Clock::now()));
     if (unweighed.empty()) return;
-    const bool is_first = i == 0 && deadline;
-    run_stage(gpus, std::move(unweighed), {}, compiler,
-              is_first ? without_last(*deadline, kAnotherWeighingShare) : deadline);
+    run_stage(gpus, std::move(unweighed), {}, compiler, deadline);
   }
 }
 
@@ -126,13 +133,10 @@ std::optional<Clock::time_point> weighing_begins(const Gpus& gpus,
                                                  std::optional<Clock::time_point> deadline) {
   if (!deadline || !weighs_winners(gpus.plan)) return deadline;
   const std::chrono::duration<double> left = *deadline - Clock::now();
-  const auto before = [&](Effort effort) {
-    const double gpu_s = weighing_s(gpus.plan, effort);
-    const double share = gpu_s / static_cast<double>(gpus.contexts.size()) / left.count();
-    return without_last(*deadline, std::min(share, kMostWeighingShare));
-  };
-  const Clock::time_point begins = before(Effort::kFull);
-  return is_time_for_two(gpus, begins) ? begins : before(Effort::kBrief);
+  double gpu_s = 0;
+  for (const GemmProblem& problem : gpus.plan.problems) gpu_s += weighing_s(problem);
+  const double share = gpu_s / static_cast<double>(gpus.contexts.size()) / left.count();
+  return without_last(*deadline, std::min(share, kMostWeighingShare));
 }
 
 /// Candidates of the pilots, then of the others, then of all.
