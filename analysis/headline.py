@@ -1,8 +1,8 @@
 """The front page's figure: speed over cuBLAS without and with programmatic dependent launch (PDL).
 
-headline.py PROGRAM FOLDER [arguments of `best`; default: results/h200/headline.db]
+headline.py PROGRAM FOLDER [RESULTS; default: results/h200]
 
-writes FOLDER/headline.png and FOLDER/headline-dark.png from the output of `PROGRAM best`. Each dot is a
+writes FOLDER/headline.png and FOLDER/headline-dark.png from the databases in RESULTS. Each dot is a
 shape, each bar the geometric mean of the shapes with the same M, or of the squares. The text of the PNGs
 names their source.
 Needs Python 3 with matplotlib.
@@ -16,8 +16,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ARGUMENTS = ["--db", str(Path(__file__).resolve().parents[1] / "results/h200/headline.db")]
+RESULTS = Path(__file__).resolve().parents[1] / "results/h200"
 KINDS = {"off": "without PDL", "safe": "safe PDL"}
+DATABASES = {"off": "headline.db", "safe": "headline-safe.db"}
 
 LIGHT = {"paper": "#fefefd", "ink": "#1c2128", "muted": "#5f6875", "grid": "#e4e6e9", "off": "#c3d6f6",
          "safe": "#6f9be6", "dot": "#1559c7", "line": "#1c2128"}
@@ -25,11 +26,11 @@ DARK = {"paper": "#14171b", "ink": "#e8eaed", "muted": "#a1a9b4", "grid": "#2b30
         "safe": "#4675c4", "dot": "#a8c8ff", "line": "#e8eaed"}
 
 
-def recorded(program, arguments):
+def recorded(program, folder):
     """PDL kind -> rows of `best`, as CSV has them."""
     rows = {}
-    for kind in KINDS:
-        done = subprocess.run([program, "best", *arguments, "--pdl", kind, "--format", "csv"],
+    for kind, database in DATABASES.items():
+        done = subprocess.run([program, "best", "--db", folder / database, "--pdl", kind, "--format", "csv"],
                               check=True, capture_output=True, text=True)
         rows[kind] = list(csv.DictReader(io.StringIO(done.stdout)))
     return rows
@@ -115,7 +116,7 @@ def draw(rows, palette, path):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    rows = recorded(sys.argv[1], sys.argv[3:] or ARGUMENTS)
+    rows = recorded(sys.argv[1], Path(sys.argv[3]) if len(sys.argv) > 3 else RESULTS)
     folder = Path(sys.argv[2])
     draw(rows, LIGHT, folder / "headline.png")
     draw(rows, DARK, folder / "headline-dark.png")

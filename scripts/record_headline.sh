@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Records results/<GPU>/headline.db, the README's figures, from a finished build folder on a machine
-# with a Hopper GPU: what default tunes of the layers of Llama 2 7B and of squares find, with and
-# without programmatic dependent launch. Each winner is raced at full effort, alone with the
-# libraries, and its energy is measured. Takes 20 minutes on an H200. An interrupted recording
-# continues where it stopped, in recording-headline*.db.
+# Records results/<GPU>/headline-safe.db and headline-off.db, the README's figures, from a finished
+# build folder on a machine with a Hopper GPU: what default tunes of the layers of Llama 2 7B and of
+# squares find, with safe programmatic dependent launch and without it. Each winner is raced at full
+# effort, alone with the libraries, and its energy is measured. Takes 22 minutes on an H200. An
+# interrupted recording continues where it stopped, in recording-*.db.
 #   scripts/record_headline.sh [OUTPUT]
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
 for pdl in safe off; do
-  found=recording-headline-$pdl.db
+  found=recording-found-$pdl.db
   for shapes in llama7b square; do
     "$program" --shapes $shapes.yaml --pdl $pdl --require-gpu --db $found >/dev/null
   done
   "$program" best --db $found --pdl $pdl --format csv --columns m,n,k,label | tail -n +2 |
     while IFS=, read -r m n k config; do
       "$program" --shapes "${m}x${n}x$k" --config "$config" --pdl $pdl --energy --require-gpu \
-        --db recording-headline.db </dev/null >/dev/null
+        --db recording-headline-$pdl.db </dev/null >/dev/null
     done
 done
-mv recording-headline.db headline.db
-rm recording-headline-{safe,off}.db
+for pdl in safe off; do mv recording-headline-$pdl.db headline-$pdl.db; done
+rm recording-found-{safe,off}.db
 "$root/scripts/write_results.py" .
