@@ -21,7 +21,7 @@ race() { "$program" race --devices all --require-gpu "$@" >/dev/null; }
 # The winners of headline.db meet the peers, without and with PDL.
 [[ -e recording-referee.db ]] || cp "$root/results/h200/headline.db" recording-referee.db
 for shapes in square llama7b-prefill; do
-  for pdl in off safe; do
+  for pdl in off weights; do
     race "${named[@]}" --shapes $shapes --pdl $pdl --budget 100configs --db recording-referee.db
   done
 done

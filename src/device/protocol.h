@@ -88,18 +88,20 @@
 // ENERGY of a candidate: it runs alone, back to back. After kEnergyLeadInMs, the window lasts from
 // one step of NVML's energy counter (there is one every 100 ms) to the first step after
 // kEnergyWindowMs. Power is the energy between the steps divided by the time between them; the
-// joules of a GEMM are this power times its mean time in the window. Energy is measured after a
-// race at full effort only: after a brief one, windows of 400 ms were up to 10 % off (H200,
-// 2026-11-26; kernel-notes.md, "Joules in a tune's time").
+// joules of a GEMM are this power times its mean time in the window. Steps that the host may have
+// seen late neither begin nor end a window. Energy is measured after a
+// race at full effort only: after a brief one power has not settled (H200, 2026-11-26;
+// kernel-notes.md, "Joules in a tune's time").
 //
 // EFFORT. A user with one minute for 25 shapes cannot wait three seconds for each to settle. At
 // brief effort rests, samples and settling are shorter (kBrief), and a race has fewer rounds
 // (search/referee.h). Its final at problems that are not light is rested. For the first second at
 // full load a higher power limit acts, and then the clock swings: ratios from windows of 72 ms were
 // up to 20 % off, and from windows of 0.7 s 2.4 %. Ratios after rests were within 2 % of full
-// effort at 2048 and 128 rows (H100, 2026-11-26; kernel-notes.md, "Brief finals at the power cap"),
-// times up to 15 % too short. Races of full effort judge brief ones (results/h200/, `hgemm-tune
-// replay`). The length of each sample is on record: its launches times their time.
+// effort at 2048 and 128 rows on an H100, but up to 5 % too high at 64 and 128 rows on an H200,
+// times up to 15 % too short (2026-11-26; kernel-notes.md, "Brief finals at the power cap"). Races
+// of full effort judge brief ones (results/h200/, `hgemm-tune replay`). The length of each sample
+// is on record: its launches times their time.
 //
 // LAUNCHES FAST. A process has two modes, in one of which each launch starts 0.2 to 0.35 us later
 // than in the other, and calls of some library algorithms take 1.0 us more. Empty kernels before

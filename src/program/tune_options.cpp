@@ -190,6 +190,12 @@ TunePlan plan_of(const TuneOptions& options, const Aim& aim, const std::string& 
                                                      : Weighed::kNothing;
   plan.search = search_of(options, plan.weighed, start);
   plan.confirm = options.confirm > 1;
+  if (plan.confirm && plan.weighed == Weighed::kWinners && plan.search && plan.search->deadline) {
+    throw InputError(
+        "--confirm 2 with --energy: within a time races are brief, but energy is measured at full "
+        "effort, so that neither could confirm the other; leave one of them away, or give a number "
+        "of configs (--budget 100configs)");
+  }
   plan.pace_check = options.pace_check;
   // A config that would leave the final for being slow may take the least energy.
   plan.policy.keep_finalists = aim.objective == Objective::kEnergy;

@@ -191,25 +191,25 @@ class Pool {
   bool by_kernel_ = false;
 };
 
-/// The ok configs that reached `stage`, each from its newest race, best first.
+/// The ok configs that reached `stage`, best first. Each is from its newest race at full effort, if
+/// any has such a race; otherwise from its newest brief one. Before the clock has settled, ratios
+/// differ by up to 7 % (results/h200/budget-60s.db).
 std::vector<Contender> contenders(const Pool& pool, const Ended& ended, Stage stage,
                                   Objective objective) {
-  std::vector<Contender> all;
-  std::set<std::string_view> known;
+  std::vector<Contender> full, brief;
+  std::set<std::string_view> known_in_full, known_in_brief;
   for (const RecordedRace* recorded : pool.races() | std::views::reverse) {
+    const bool is_brief = recorded->race.timing.brief;
+    auto& known = is_brief ? known_in_brief : known_in_full;
     for (const Trial& trial : recorded->race.trials) {
       if (trial.status != Status::kOk || trial.stage != stage) continue;
       if (!pool.has(*recorded, trial)) continue;
       if (trial.samples.empty() || ended.at(trial.label) != Status::kOk) continue;
       if (!known.insert(trial.label).second) continue;
-      all.push_back(contender_of(*recorded, trial));
+      (is_brief ? brief : full).push_back(contender_of(*recorded, trial));
     }
   }
-  // Before the clock has settled, ratios differ by up to 7 % (results/h200/budget-60s.db).
-  const auto is_brief = [](const Contender& contender) {
-    return contender.race->race.timing.brief;
-  };
-  if (!std::ranges::all_of(all, is_brief)) std::erase_if(all, is_brief);
+  std::vector<Contender> all = full.empty() ? std::move(brief) : std::move(full);
   std::stable_sort(all.begin(), all.end(), objective == Objective::kEnergy ? thriftier : faster);
   return all;
 }

@@ -15,6 +15,8 @@ namespace hgemm {
 namespace {
 
 constexpr std::size_t kMostConfigs = 4;
+/// Configs of a race for the energy of its winner, in which each takes seconds.
+constexpr std::size_t kMostWeighed = 2;
 
 double median_time_us(const Trial& trial) {
   std::vector<double> times_us;
@@ -83,7 +85,7 @@ namespace {
 std::vector<KernelConfig> leading(const BestRow& row) {
   std::vector<KernelConfig> configs;
   for (const Finalist& finalist : row.finalists) {
-    if (configs.size() == kMostConfigs) break;
+    if (configs.size() == kMostWeighed) break;
     const bool is_near = finalist.cublas && row.cublas &&
                          finalist.cublas->value >= row.cublas->value * (1 - kCloseMargin);
     if (finalist.label == *row.label || is_near) configs.push_back(parse_label(finalist.label));
@@ -150,14 +152,24 @@ std::vector<Missing> find_unweighed(const TunePlan& plan, const Store& store,
     // Those that may win after one more race, whatever race they were in.
     unweighed.push_back(rematch_of(row, leading(row)));
     unweighed.back().weighed = Weighed::kWinners;
-    unweighed.back().only_full = true;
   }
   return unweighed;
 }
 
-double weighing_s(const GemmProblem& problem) {
-  return duration_s({.problem = problem, .weighed = Weighed::kWinners},
-                    {.effort = Effort::kFull, .configs = kMostConfigs});
+double weighing_s(const TunePlan& plan, const Store& store, const Environment& environment,
+                  CurrentKernels& kernels) {
+  const std::vector<BestRow> rows =
+      finished_rows(plan, races_of(plan, store, environment), kernels);
+  double sum = 0;
+  for (const GemmProblem& problem : plan.problems) {
+    const bool has_energy = std::ranges::any_of(rows, [&](const BestRow& row) {
+      return row.regime == Regime::kSustained && row.joules && row.problem.same_problem(problem);
+    });
+    if (has_energy) continue;
+    sum += duration_s({.problem = problem, .weighed = Weighed::kWinners},
+                      {.effort = Effort::kFull, .configs = kMostWeighed});
+  }
+  return sum;
 }
 
 }  // namespace hgemm

@@ -201,7 +201,9 @@ void GpuRaces::run(Missing race) {
   std::optional<double> seconds;
   const bool is_left_out = context_.shared.use([&](SharedTune& tune) {
     tune.advance.begin(context_.gpu, seconds_of({&race, 1}));
-    if (stage_.left_out.contains(problem) || race.configs.empty()) {
+    const bool cannot_weigh =
+        race.is_rematch && race.weighed != Weighed::kNothing && !context_.has_energy_counter;
+    if (stage_.left_out.contains(problem) || race.configs.empty() || cannot_weigh) {
       skip(tune);
       return true;
     }

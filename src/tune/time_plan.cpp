@@ -80,7 +80,8 @@ RaceParts parts_of(const RaceToCome& race, const Terms& terms) {
   const double sample = sample_s(race, windows);
   const auto candidates = static_cast<double>(terms.configs) + kBaselines;
   const bool has_own_pace = capped && full;
-  const int configs_in_final = has_own_pace ? policy.own_finalists : policy.finalists;
+  const int configs_in_final = std::min(has_own_pace ? policy.own_finalists : policy.finalists,
+                                        static_cast<int>(terms.configs));
   const int algorithms_in_final = has_own_pace ? policy.own_lt_finalists : policy.lt_finalists;
   const int finalists = configs_in_final + algorithms_in_final + 1;
   const double settle_s =
@@ -118,8 +119,12 @@ double duration_s(const RaceToCome& race, const Terms& terms) {
 
 Terms terms_for(const RaceToCome& race, double seconds, double compile_s, Effort most) {
   const auto within = [&](Effort effort) {
-    const double base_s = duration_s(race, {.effort = effort, .configs = 0});
-    const double timing_s = duration_s(race, {.effort = effort, .configs = 1}) - base_s;
+    // With this many configs or more the final is full, and each further one takes as long.
+    constexpr std::size_t kFillsFinal = 16;
+    const double some_s = duration_s(race, {.effort = effort, .configs = kFillsFinal});
+    const double timing_s =
+        duration_s(race, {.effort = effort, .configs = kFillsFinal + 1}) - some_s;
+    const double base_s = some_s - static_cast<double>(kFillsFinal) * timing_s;
     const double configs = std::floor((seconds - base_s) / (timing_s + compile_s));
     return static_cast<std::size_t>(std::max(0.0, configs));
   };

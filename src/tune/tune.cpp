@@ -56,26 +56,32 @@ std::optional<Clock::time_point> races_end(const TunePlan& plan,
   return without_last(*deadline, kConfirmingShare);
 }
 
-/// Leaves only the first races, for which there is time.
-void keep_those_in_time(std::vector<Missing>& races, std::chrono::duration<double> gpu_time) {
-  double sum_s = 0;
-  const auto too_late = std::ranges::find_if(races, [&](const Missing& race) {
-    return (sum_s += weighing_s(race.problem)) > gpu_time.count();
+/// Leaves those races for which there is time, the first ones first.
+void keep_those_in_time(std::vector<Missing>& races, double left_s, std::size_t gpus) {
+  double left_gpu_s = left_s * static_cast<double>(gpus);
+  std::erase_if(races, [&](const Missing& race) {
+    const double race_s = full_race_s(race, race.configs.size());
+    if (race_s > std::min(left_s, left_gpu_s)) return true;
+    left_gpu_s -= race_s;
+    return false;
   });
-  races.erase(too_late, races.end());
 }
 
-/// Measures the energy of winners that have none. A winner that races again may lose to a config
-/// that did not, which is then the winner without energy.
+/// Measures the energy of winners that have none, in races at full effort. A winner that races
+/// again may lose to a config that did not, which is then the winner without energy.
 void weigh(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> deadline) {
-  for (int i = 0; i < kMostWeighings; ++i) {
+  const auto has_counter = [](const GpuContext& gpu) { return gpu.has_energy_counter; };
+  for (int i = 0; i < kMostWeighings && std::ranges::any_of(gpus.contexts, has_counter); ++i) {
     std::vector<Missing> unweighed = gpus.shared.use([&](SharedTune& tune) {
       return find_unweighed(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
                             tune.kernels);
     });
-    if (deadline) keep_those_in_time(unweighed, gpus.contexts.size() * (*deadline - Clock::now()));
+    if (deadline) {
+      const std::chrono::duration<double> left = *deadline - Clock::now();
+      keep_those_in_time(unweighed, left.count(), gpus.contexts.size());
+    }
     if (unweighed.empty()) return;
-    run_stage(gpus, std::move(unweighed), {}, compiler, deadline);
+    run_stage(gpus, std::move(unweighed), {}, compiler, {});
   }
 }
 
@@ -129,12 +135,14 @@ bool is_time_for_two(const Gpus& gpus, Clock::time_point end) {
 }
 
 /// The time at which all is measured but the energy of winners.
-std::optional<Clock::time_point> weighing_begins(const Gpus& gpus,
+std::optional<Clock::time_point> weighing_begins(Gpus& gpus,
                                                  std::optional<Clock::time_point> deadline) {
   if (!deadline || !weighs_winners(gpus.plan)) return deadline;
   const std::chrono::duration<double> left = *deadline - Clock::now();
-  double gpu_s = 0;
-  for (const GemmProblem& problem : gpus.plan.problems) gpu_s += weighing_s(problem);
+  const double gpu_s = gpus.shared.use([&](SharedTune& tune) {
+    return weighing_s(gpus.plan, tune.store, gpus.contexts.front().machine.environment,
+                      tune.kernels);
+  });
   const double share = gpu_s / static_cast<double>(gpus.contexts.size()) / left.count();
   return without_last(*deadline, std::min(share, kMostWeighingShare));
 }

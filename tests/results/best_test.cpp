@@ -477,6 +477,9 @@ TEST(Best, BriefRacesAnswerOnlyWhereNoneOfFullEffortDoes) {
   const BestRow row = only_row({full, brief});
   EXPECT_EQ(row.label, kB) << "though the other is faster in the brief race";
   EXPECT_FALSE(row.brief);
+  const RecordedRace both = race({ok("cublas", samples(100, 0, 15)), ok(kA, samples(85, 0, 15, 1)),
+                                  ok(kB, samples(90, 0, 15, 1))});
+  EXPECT_EQ(only_row({both, brief}).label, kA) << "a newer brief race does not hide it";
 }
 
 }  // namespace

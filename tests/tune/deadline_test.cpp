@@ -64,6 +64,33 @@ TEST_F(Deadline, WinnersAreWeighedInTheEndAtFullEffortAsFarAsThereIsTime) {
   }
 }
 
+TEST_F(Deadline, NothingIsCompiledOrRacedForEnergyAfterTheTime) {
+  TunePlan late = plan({kLarge, kLight}, configs(3));
+  late.search = within(20);
+  FakeMeasurer gpu;
+  run(late, gpu);
+  listener_.races.clear();
+  late.weighed = Weighed::kWinners;
+  late.search = within(-1);
+  run(late, gpu);
+  EXPECT_THAT(listener_.races, IsEmpty());
+}
+
+TEST_F(Deadline, AShapeWhoseEnergyTakesTooLongLeavesTheTimeToOthers) {
+  TunePlan timed = plan({kLarge, kLight}, configs(3));
+  timed.policy = {};
+  timed.search = within(16);  // the energy of the large shape takes some 20 s
+  timed.weighed = Weighed::kWinners;
+  FakeMeasurer gpu;
+  run(timed, gpu);
+  std::map<std::string, bool> has_energy;
+  for (const BestRow& row : best_rows(open().races())) {
+    has_energy[to_string(row.problem)] = row.joules.has_value();
+  }
+  EXPECT_TRUE(has_energy[to_string(kLight)]);
+  EXPECT_FALSE(has_energy[to_string(kLarge)]);
+}
+
 TEST_F(Deadline, AFinalThatTakesLongerThanItsTimeEndsWithEnoughRoundsForAnInterval) {
   TunePlan hasty = plan({kLight}, configs(8));
   hasty.policy = {};

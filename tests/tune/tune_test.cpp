@@ -425,7 +425,7 @@ TEST_F(Tune, FinalistsWithoutEnergyAreMeasuredAgainWhereItIsWanted) {
   EXPECT_EQ(run(weighing(plan({kSmall}, configs(3))), gpu), 0);
 }
 
-TEST_F(Tune, OfAListOnlyTheWinnerIsWeighedInItsRace) {
+TEST_F(Tune, AListsWinnerAloneIsWeighedInItsRace) {
   FakeMeasurer gpu;
   gpu.noise = 0;
   gpu.model_us = {{name(1), 90}, {"cublaslt.0", 105}, {"cublaslt.1", 104}};
@@ -465,6 +465,18 @@ TEST_F(Tune, SaysOnceThatTheGpuHasNoEnergyCounter) {
   EXPECT_THAT(listener_.warnings, ElementsAre(HasSubstr("no energy counter")));
   EXPECT_THAT(gpu.weighed, SizeIs(1));
   EXPECT_EQ(trial(kLight, name(1)).stage, Stage::kFinal);
+}
+
+TEST_F(Tune, WinnersAreNotRacedForAnEnergyThatTheGpuCannotMeasure) {
+  FakeMeasurer gpu;
+  gpu.has_energy_counter = false;
+  TunePlan search = plan({kSmall, kLight}, configs(20));
+  search.search =
+      SearchPlan{.strategy = StrategyKind::kModel, .budget = {.trials = 5}, .devices = {}};
+  search.weighed = Weighed::kWinners;
+  run(search, gpu);
+  EXPECT_THAT(listener_.races, SizeIs(3)) << "the first race for energy shows it";
+  EXPECT_THAT(listener_.warnings, ElementsAre(HasSubstr("no energy counter")));
 }
 
 TEST_F(Tune, AFinalOutlivesItsEnergyWindows) {
