@@ -5,17 +5,32 @@
 
 namespace hgemm {
 
-/// Extents of D[m x n] = A[m x k] * B[n x k]^T. Leading dimensions are elements from one row of A,
-/// B or D to the next.
+/// Extents of D[m x n] = A[m x k] * B[n x k]^T, and how the operands lie in memory. A leading
+/// dimension is the number of elements from one stored row of A, B or D to the next. A stored row
+/// runs along the extent in which the operand is contiguous: an MN-major A is stored as k rows of m
+/// elements, an MN-major B as k rows of n.
 struct ProblemExtents {
   long long m, n, k;
   long long lda, ldb, ldd;
+  Major a_major = Major::kK;
+  Major b_major = Major::kK;
 
   constexpr bool operator==(const ProblemExtents&) const = default;
 };
 
+/// The matrix in memory: `rows` rows of `cols` elements, `leading` elements apart.
+struct StoredMatrix {
+  long long rows, cols, leading;
+};
+HGEMM_HOST_DEVICE constexpr StoredMatrix stored_a(const ProblemExtents& p) {
+  return p.a_major == Major::kK ? StoredMatrix{p.m, p.k, p.lda} : StoredMatrix{p.k, p.m, p.lda};
+}
+HGEMM_HOST_DEVICE constexpr StoredMatrix stored_b(const ProblemExtents& p) {
+  return p.b_major == Major::kK ? StoredMatrix{p.n, p.k, p.ldb} : StoredMatrix{p.k, p.n, p.ldb};
+}
+
 HGEMM_HOST_DEVICE constexpr bool is_packed(const ProblemExtents& p) {
-  return p.lda == p.k && p.ldb == p.k && p.ldd == p.n;
+  return p.lda == stored_a(p).cols && p.ldb == stored_b(p).cols && p.ldd == p.n;
 }
 
 /// Why no kernel can compute a problem, or nullptr.
@@ -25,8 +40,11 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const ProblemExtents& p)
   if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) {
     return "M, N and K must be at most 2^30";
   }
-  if (p.lda < p.k || p.ldb < p.k || p.ldd < p.n) {
-    return "a leading dimension is a row's length (K for A and B, N for D) or more";
+  if (p.lda < stored_a(p).cols || p.ldb < stored_b(p).cols || p.ldd < p.n) {
+    return p.a_major == Major::kK && p.b_major == Major::kK
+               ? "a leading dimension is a row's length (K for A and B, N for D) or more"
+               : "a leading dimension is the length of a stored row or more: A's has K (TN, TT) or "
+                 "M (NN, NT) elements, B's K (TN, NN) or N (NT, TT), D's N";
   }
   if (p.lda > kMaxExtent || p.ldb > kMaxExtent || p.ldd > kMaxExtent) {
     return "leading dimensions must be at most 2^30";
@@ -39,10 +57,13 @@ HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(long long rows, long long lead
                                                   DataType type) {
   return rows == 1 || leading % unit_elements(type) == 0;
 }
-/// Whether the copy engine can fetch A and B (for any K: it fills elements outside with zeros), and
-/// can store D (for any M: it clips whole rows).
+HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(const StoredMatrix& matrix, DataType type) {
+  return rows_are_aligned(matrix.rows, matrix.leading, type);
+}
+/// Whether the copy engine can fetch A and B (rows of any length: it fills elements outside with
+/// zeros), and can store D (for any M: it clips whole rows).
 HGEMM_HOST_DEVICE constexpr bool inputs_are_aligned(const ProblemExtents& p, DataType input) {
-  return rows_are_aligned(p.m, p.lda, input) && rows_are_aligned(p.n, p.ldb, input);
+  return rows_are_aligned(stored_a(p), input) && rows_are_aligned(stored_b(p), input);
 }
 HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, DataType output) {
   return rows_are_aligned(p.m, p.ldd, output) && p.n % unit_elements(output) == 0;
@@ -53,6 +74,21 @@ HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, Data
 HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
   return kind.input != DataType::kFp32 &&
          (kind.output == kind.input || kind.output == DataType::kFp32);
+}
+
+/// Why a kernel cannot fetch the operands as they lie in memory, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_not_fetched(const GemmKind& kind,
+                                                        const ProblemExtents& p, bool packs) {
+  if (kind.a_major != p.a_major || kind.b_major != p.b_major) {
+    return "the kernel is made for another layout of A and B";
+  }
+  if (packs || inputs_are_aligned(p, kind.input)) return nullptr;
+  return p.a_major == Major::kK && p.b_major == Major::kK
+             ? "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
+               "(multiples of 8), unless the config packs them"
+             : "A's and B's leading dimensions (without padding, the extents in which they are "
+               "contiguous) must be whole units of 16 bytes (multiples of 8), unless the config "
+               "packs them";
 }
 
 /// Why a kernel with constant extents cannot compute the problem: it computes one problem, without
@@ -76,7 +112,14 @@ inline constexpr RuleText kTypesRule = {
 
 /// The constant extents of a kernel.
 HGEMM_HOST_DEVICE constexpr ProblemExtents fixed_extents(const GemmKind& kind) {
-  return {kind.m, kind.n, kind.k, kind.k, kind.k, kind.n};
+  return {kind.m,
+          kind.n,
+          kind.k,
+          kind.a_major == Major::kK ? kind.k : kind.m,
+          kind.b_major == Major::kK ? kind.k : kind.n,
+          kind.n,
+          kind.a_major,
+          kind.b_major};
 }
 
 }  // namespace hgemm

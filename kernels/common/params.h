@@ -10,8 +10,9 @@ struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };
 
-/// Passed by value as a __grid_constant__. D[m x n] = A[m x k] * B[n x k]^T, all row-major. The
-/// boxes of the maps are those of the config: box_cols() x box_rows() of a slice for A and B.
+/// Passed by value as a __grid_constant__. D[m x n] = A[m x k] * B[n x k]^T, D row-major, A and B
+/// as their GemmKind says. The boxes of the maps are those of the config: for a K-major A or B
+/// box_cols() x box_rows() of a slice, for an MN-major one kChunkMn x its slice of bk.
 struct KernelParams {
   TensorMap a;
   TensorMap b;
@@ -72,8 +73,8 @@ template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int extent_k(const KernelParams& params) {
   return kKernel.fixed ? kKernel.gemm.k : params.k;
 }
-/// Its leading dimensions. A kernel made for one problem has rows without padding, but packed
-/// operands have some.
+/// Its leading dimensions, for kernels without maps, which read rows along K. A kernel made for one
+/// problem has rows without padding, but packed operands have some.
 template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int leading_a(const KernelParams& params) {
   return kKernel.fixed && !packs(kKernel) ? kKernel.gemm.k : params.lda;

@@ -4,21 +4,10 @@
 // consumers that read it have released it).
 #pragma once
 
+#include "common/operand_tile.h"
 #include "common/ptx.cuh"
-#include "common/tiles.h"
 
 namespace hgemm {
-
-/// Shared-memory matrix descriptor of a K-major operand of 16-bit elements at `address` (PTX ISA,
-/// "Matrix Descriptor Format"): start address / 16; the leading offset is not used with a swizzle;
-/// stride offset = 8 rows; layout 1 = 128-byte swizzle, 2 = 64-byte.
-template <int kBk>
-__device__ __forceinline__ u64 smem_descriptor(u32 address) {
-  constexpr u64 kRowBytes = (kBk < kSlabK ? kBk : kSlabK) * kInputBytes;
-  constexpr u64 kStride = 8 * kRowBytes / 16;
-  constexpr u64 kSwizzle = kRowBytes == 128 ? 1 : 2;
-  return static_cast<u64>(address >> 4) | (1ull << 16) | (kStride << 32) | (kSwizzle << 62);
-}
 
 /// The position of one role in the ring.
 template <int kStages>
@@ -118,6 +107,24 @@ __device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 
         ptx::tma_load_multicast<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row,
                                        mask);
       }
+    }
+  }
+}
+
+/// The same for an MN-major operand: this CTA's share of each chunk of a tile that begins with
+/// element `mn` of M or N: elements [slice_k, slice_k + kSliceK) of kBk of K. The map's columns are
+/// M or N, its rows K.
+template <int kExtent, int kSliceK, int kBk, CacheHint kHint>
+__device__ __forceinline__ void load_chunks(const TensorMap& map, u32 stage, u32 full, int k,
+                                            int mn, int slice_k, unsigned short mask) {
+#pragma unroll
+  for (int chunk = 0; chunk < chunks_of(kExtent); ++chunk) {
+    const u32 destination = stage + static_cast<u32>(chunk_offset(chunk, slice_k, kBk));
+    if constexpr (kSliceK == kBk) {
+      ptx::tma_load<kHint>(destination, map, full, mn + chunk * kChunkMn, k + slice_k);
+    } else {
+      ptx::tma_load_multicast<kHint>(destination, map, full, mn + chunk * kChunkMn, k + slice_k,
+                                     mask);
     }
   }
 }

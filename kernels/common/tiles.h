@@ -41,4 +41,23 @@ HGEMM_HOST_DEVICE constexpr int box_rows(int slice_rows) {
   return slice_rows <= kMaxBoxRows ? slice_rows : slice_rows / 2;
 }
 
+// An MN-major tile (rows along M of A, or along N of B) consists of chunks of 64 of these elements:
+// a row of 128 bytes for each element of K. Eight such rows are a 128-byte swizzle atom (PTX ISA,
+// "Shared Memory Matrix Layout" of wgmma), so a chunk of 32 elements of K or more begins with an
+// atom if its stage does. Boxes are always a chunk wide. The last chunk may reach beyond the tile;
+// that part is fetched, and not multiplied.
+
+inline constexpr int kChunkMn = kSwizzleBytes / kInputBytes;
+HGEMM_HOST_DEVICE constexpr int chunks_of(int extent) { return ceil_div(extent, kChunkMn); }
+/// Bytes of a chunk with bk elements of K.
+HGEMM_HOST_DEVICE constexpr int chunk_bytes(int bk) { return bk * kSwizzleBytes; }
+/// Where the row of element k of a chunk lies in a stage with bk elements of K.
+HGEMM_HOST_DEVICE constexpr int chunk_offset(int chunk, int k, int bk) {
+  return chunk * chunk_bytes(bk) + k * kSwizzleBytes;
+}
+/// Elements of M or N that a stage holds for a tile with `extent` of them.
+HGEMM_HOST_DEVICE constexpr int staged_extent(int extent, Major major) {
+  return major == Major::kK ? extent : chunks_of(extent) * kChunkMn;
+}
+
 }  // namespace hgemm

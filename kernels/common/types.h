@@ -17,12 +17,17 @@ HGEMM_HOST_DEVICE constexpr int element_bytes(DataType type) {
   return type == DataType::kFp32 ? 4 : 2;
 }
 
+/// The extent along which an operand is contiguous in memory: K, or the other one (M of A, N of B).
+enum class Major : unsigned char { kK, kMn };
+
 /// The part of a GEMM problem that is compiled into its kernel.
 struct GemmKind {
   DataType input = DataType::kBf16;   ///< of A and B
   DataType output = DataType::kBf16;  ///< of D; sums are always fp32
   /// Rows of A, rows of B and depth, if the config makes them constants (`fixed`); otherwise 0.
   int m = 0, n = 0, k = 0;
+  Major a_major = Major::kK;
+  Major b_major = Major::kK;
 
   constexpr bool operator==(const GemmKind&) const = default;
 };

@@ -22,6 +22,7 @@ enum class GemvRule : unsigned char {
   kCtasPerSm,
   kSharedMemory,
   kTypes,
+  kLayout,
   kExtents,
 };
 
@@ -49,6 +50,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
       {Rule::kCtasPerSm, "ctas_per_sm", "1 or 2 CTAs per SM"},
       {Rule::kSharedMemory, "shared_memory", "the vectors and the sums must fit one CTA's limit"},
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
+      {Rule::kLayout, "layout",
+       "a gemv kernel reads rows along K: layout TN only, in which A and B are contiguous in K"},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
        "padding, and no more than `vectors` rows of A or of B"},
@@ -66,6 +69,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const GemvKernel& k,
     if (const char* reason = why_not_made_for(k.gemm, p)) return reason;
   }
   if (const char* reason = why_unsupported(p)) return reason;
+  if (p.a_major != Major::kK || p.b_major != Major::kK) return rule_text(GemvRule::kLayout).reason;
   return p.m <= k.vectors || p.n <= k.vectors
              ? nullptr
              : "a gemv kernel computes at most as many rows of A or of B as it has vectors";
@@ -77,6 +81,7 @@ HGEMM_HOST_DEVICE constexpr GemvRule why_invalid(const GemvKernel& k,
                                                  const DeviceLimits& limits = {}) {
   using Rule = GemvRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (k.gemm.a_major != Major::kK || k.gemm.b_major != Major::kK) return Rule::kLayout;
   if (k.vectors < 1 || k.vectors > kMaxVectors || (k.vectors & (k.vectors - 1)) != 0) {
     return Rule::kVectors;
   }

@@ -92,10 +92,10 @@ HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const SwapAbConfig& c) {
 }
 
 HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const SwapAbKernel& k) {
-  return k.bm * k.bk * element_bytes(k.gemm.input);
+  return staged_extent(k.bm, k.gemm.a_major) * k.bk * element_bytes(k.gemm.input);
 }
 HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const SwapAbKernel& k) {
-  return k.bn * k.bk * element_bytes(k.gemm.input);
+  return staged_extent(k.bn, k.gemm.b_major) * k.bk * element_bytes(k.gemm.input);
 }
 
 // ---- Boxes of D ----

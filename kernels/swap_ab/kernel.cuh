@@ -46,15 +46,25 @@ __device__ __forceinline__ void load_b(const KernelParams& params,
                                        int row) {
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage),
                                  a_stage_bytes(kKernel) + b_stage_bytes(kKernel));
-  load_slice<kKernel.bn, kKernel.bn, kKernel.bk, kKernel.b_hint>(
-      params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+  if constexpr (kKernel.gemm.b_major == Major::kK) {
+    load_slice<kKernel.bn, kKernel.bn, kKernel.bk, kKernel.b_hint>(
+        params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+  } else {
+    load_chunks<kKernel.bn, kKernel.bk, kKernel.bk, kKernel.b_hint>(
+        params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+  }
 }
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void load_a(const KernelParams& params,
                                        const Pipeline<kKernel>& pipeline, int stage, int k_block,
                                        int row) {
-  load_slice<kKernel.bm, kKernel.bm, kKernel.bk, kKernel.a_hint>(
-      params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+  if constexpr (kKernel.gemm.a_major == Major::kK) {
+    load_slice<kKernel.bm, kKernel.bm, kKernel.bk, kKernel.a_hint>(
+        params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+  } else {
+    load_chunks<kKernel.bm, kKernel.bk, kKernel.bk, kKernel.a_hint>(
+        params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
+  }
 }
 
 /// Prefetches the first ring of B into L2, before the kernels before this one have completed: their
@@ -65,9 +75,16 @@ __device__ __forceinline__ void prefetch_b(const KernelParams& params, const Swa
                                            int filled) {
   if (part.a_row != 0) return;
   for (int i = 0; i < filled; ++i) {
+    if constexpr (kKernel.gemm.b_major == Major::kK) {
 #pragma unroll
-    for (int slab = 0; slab < kKernel.bk; slab += kSlabK) {
-      ptx::tma_prefetch(params.b, (part.first + i) * kKernel.bk + slab, part.b_row);
+      for (int slab = 0; slab < kKernel.bk; slab += kSlabK) {
+        ptx::tma_prefetch(params.b, (part.first + i) * kKernel.bk + slab, part.b_row);
+      }
+    } else {
+#pragma unroll
+      for (int chunk = 0; chunk < chunks_of(kKernel.bn); ++chunk) {
+        ptx::tma_prefetch(params.b, part.b_row + chunk * kChunkMn, (part.first + i) * kKernel.bk);
+      }
     }
   }
 }
@@ -140,25 +157,23 @@ template <SwapAbKernel kKernel>
 __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accumulators,
                                               const Pipeline<kKernel>& pipeline,
                                               const SwapAbPart& part, int consumer, int lane) {
-  constexpr int kRowUnits = kSlabK * kInputBytes / 16;  // of descriptors
+  using A = OperandTile<kKernel.gemm.a_major, kKernel.bm, kKernel.bk>;
+  using B = OperandTile<kKernel.gemm.b_major, kKernel.bn, kKernel.bk>;
+  using Mma = Wgmma<kKernel.bm, kKernel.gemm.input, kKernel.gemm.b_major, kKernel.gemm.a_major>;
   typename Pipeline<kKernel>::State state;
   int previous_stage = 0;
 #pragma unroll 1
   for (int k_block = part.first; k_block < part.end; ++k_block) {
     const int stage = state.stage;
     ptx::mbarrier_wait(pipeline.full(stage), state.parity());
-    const u64 b = smem_descriptor<kKernel.bk>(pipeline.b_stage(stage)) +
-                  static_cast<u32>(consumer * kMmaM * kRowUnits);
-    const u64 a = smem_descriptor<kKernel.bk>(pipeline.a_stage(stage));
+    const u64 b =
+        B::descriptor(pipeline.b_stage(stage)) + static_cast<u32>(B::mn_units(consumer * kMmaM));
+    const u64 a = A::descriptor(pipeline.a_stage(stage));
     ptx::wgmma_fence();
 #pragma unroll
     for (int k = 0; k < kKernel.bk; k += kMmaK) {
-      const int slab = k / kSlabK;
-      const int k_units = k % kSlabK * kInputBytes / 16;
-      Wgmma<kKernel.bm, kKernel.gemm.input>::mma(
-          accumulators, b + static_cast<u32>(slab * kKernel.bn * kRowUnits + k_units),
-          a + static_cast<u32>(slab * kKernel.bm * kRowUnits + k_units),
-          k > 0 || k_block > part.first ? 1 : 0);
+      Mma::mma(accumulators, b + static_cast<u32>(B::k_units(k)),
+               a + static_cast<u32>(A::k_units(k)), k > 0 || k_block > part.first ? 1 : 0);
     }
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<kKernel.mma_depth>();

@@ -82,10 +82,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const SwapAbKernel& k,
     if (const char* reason = why_not_made_for(k.gemm, p)) return reason;
   }
   if (const char* reason = why_unsupported(p)) return reason;
-  if (!k.pack && !inputs_are_aligned(p, k.gemm.input)) {
-    return "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
-           "(multiples of 8), unless the config packs them";
-  }
+  if (const char* reason = why_not_fetched(k.gemm, p, k.pack)) return reason;
   if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
     return "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for 16-bit "
            "types, of 4 for fp32), unless the store is staged";

@@ -290,10 +290,17 @@ HGEMM_HOST_DEVICE constexpr int producer_registers(const TiledKernel& k) {
 // ---- Operand tiles ----
 
 HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const TiledKernel& k) {
-  return k.bm * k.bk * element_bytes(k.gemm.input);
+  return staged_extent(k.bm, k.gemm.a_major) * k.bk * element_bytes(k.gemm.input);
 }
 HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const TiledKernel& k) {
-  return k.bn * k.bk * element_bytes(k.gemm.input);
+  return staged_extent(k.bn, k.gemm.b_major) * k.bk * element_bytes(k.gemm.input);
+}
+/// Of wgmma's 64-row operand, and of the other one.
+HGEMM_HOST_DEVICE constexpr Major rows_major(const TiledKernel& k) {
+  return k.swap ? k.gemm.b_major : k.gemm.a_major;
+}
+HGEMM_HOST_DEVICE constexpr Major cols_major(const TiledKernel& k) {
+  return k.swap ? k.gemm.a_major : k.gemm.b_major;
 }
 /// Rows of A (B) that one CTA fetches: its share if the tile is multicast to a cluster, in whole
 /// swizzle atoms. If these do not divide the tile evenly, the last slice begins early enough to end
@@ -307,10 +314,20 @@ HGEMM_HOST_DEVICE constexpr int a_slice_rows(const TiledConfig& c) {
 HGEMM_HOST_DEVICE constexpr int b_slice_rows(const TiledConfig& c) {
   return slice_rows(c.bn, c.cluster_m);
 }
+/// Elements of K that one CTA fetches of an MN-major A (B): its share of every chunk. The rules see
+/// to it that it has whole swizzle atoms (8 elements), so all shares are equal, whatever the number
+/// of chunks.
+HGEMM_HOST_DEVICE constexpr int a_slice_k(const TiledConfig& c) { return c.bk / c.cluster_n; }
+HGEMM_HOST_DEVICE constexpr int b_slice_k(const TiledConfig& c) { return c.bk / c.cluster_m; }
 /// Bytes that arrive in one stage of a CTA.
 HGEMM_HOST_DEVICE constexpr int arriving_bytes(const TiledKernel& k) {
-  return (a_slice_rows(k) * k.cluster_n + b_slice_rows(k) * k.cluster_m) * k.bk *
-         element_bytes(k.gemm.input);
+  const int a = k.gemm.a_major == Major::kK
+                    ? a_slice_rows(k) * k.cluster_n * k.bk * element_bytes(k.gemm.input)
+                    : a_stage_bytes(k);
+  const int b = k.gemm.b_major == Major::kK
+                    ? b_slice_rows(k) * k.cluster_m * k.bk * element_bytes(k.gemm.input)
+                    : b_stage_bytes(k);
+  return a + b;
 }
 HGEMM_HOST_DEVICE constexpr int box_cols(const TiledConfig& c) {
   return c.bk < kSlabK ? c.bk : kSlabK;
@@ -364,6 +381,8 @@ struct TiledSmem {
 HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   TiledSmem layout{};
   layout.b = k.stages * a_stage_bytes(k);
+  // Atoms of 128-byte swizzle begin at multiples of 1024; A stages of bk = 32 end on 512.
+  if (k.gemm.b_major == Major::kMn) layout.b = (layout.b + 1023) / 1024 * 1024;
   const int ring = layout.b + k.stages * b_stage_bytes(k);
   // Data from peers overwrites the stages, from the start of shared memory.
   const int received = adds_in_cluster(k) ? received_bytes(k) : 0;

@@ -14,24 +14,28 @@
 
 namespace hgemm {
 
+/// A stage's tile of wgmma's 64-row operand, and of the other one.
+template <TiledKernel kKernel>
+using RowsTile = OperandTile<rows_major(kKernel), mma_rows(kKernel), kKernel.bk>;
+template <TiledKernel kKernel>
+using ColsTile = OperandTile<cols_major(kKernel), mma_cols(kKernel), kKernel.bk>;
+
 /// Issues the wgmmas of one stage for this consumer's part: `rows` describes wgmma's 64-row
-/// operand, `cols` the other one. Offsets are in descriptor units (16 B).
+/// operand, `cols` the other one.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void multiply_stage(Accumulators<kKernel>& accumulators, u64 rows,
                                                u64 cols, int accumulate) {
-  constexpr int kCols = box_cols(kKernel);
-  constexpr int kRowUnits = kCols * kInputBytes / 16;
+  using Rows = RowsTile<kKernel>;
+  using Cols = ColsTile<kKernel>;
+  using Mma =
+      Wgmma<consumer_cols(kKernel), kKernel.gemm.input, rows_major(kKernel), cols_major(kKernel)>;
 #pragma unroll
   for (int k = 0; k < kKernel.bk; k += kMmaK) {
-    const int slab = k / kCols;
-    const int k_units = k % kCols * kInputBytes / 16;
-    const u64 cols_k = cols + static_cast<u64>(slab * mma_cols(kKernel) * kRowUnits + k_units);
+    const u64 cols_k = cols + static_cast<u64>(Cols::k_units(k));
 #pragma unroll
     for (int block = 0; block < mma_blocks(kKernel); ++block) {
-      const u64 rows_k =
-          rows + static_cast<u64>((slab * mma_rows(kKernel) + block * kMmaM) * kRowUnits + k_units);
-      Wgmma<consumer_cols(kKernel), kKernel.gemm.input>::mma(accumulators[block], rows_k, cols_k,
-                                                             k > 0 ? 1 : accumulate);
+      const u64 rows_k = rows + static_cast<u64>(Rows::k_units(k) + Rows::mn_units(block * kMmaM));
+      Mma::mma(accumulators[block], rows_k, cols_k, k > 0 ? 1 : accumulate);
     }
   }
 }
@@ -79,7 +83,8 @@ struct Consumer {
   static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
   static constexpr int kStride =
       kPingPong ? 2 : 1;  ///< pieces of work from one of this consumer's own to its next one
-  static constexpr int kRowUnits = box_cols(kKernel) * kInputBytes / 16;  ///< of descriptors
+  using Rows = RowsTile<kKernel>;
+  using Cols = ColsTile<kKernel>;
   static constexpr int kRowsStageUnits =
       (kKernel.swap ? b_stage_bytes(kKernel) : a_stage_bytes(kKernel)) / 16;
   static constexpr int kColsStageUnits =
@@ -114,12 +119,10 @@ struct Consumer {
         warp(static_cast<int>(threadIdx.x) / 32 % 4),
         part_row(kKernel.schedule == Schedule::kRows ? consumer * consumer_rows(kKernel) : 0),
         part_col(kKernel.schedule == Schedule::kColumns ? consumer * consumer_cols(kKernel) : 0),
-        rows_base(
-            smem_descriptor<kKernel.bk>(kKernel.swap ? pipeline.b_stage(0) : pipeline.a_stage(0)) +
-            static_cast<u64>(part_row * kRowUnits)),
-        cols_base(
-            smem_descriptor<kKernel.bk>(kKernel.swap ? pipeline.a_stage(0) : pipeline.b_stage(0)) +
-            static_cast<u64>(part_col * kRowUnits)),
+        rows_base(Rows::descriptor(kKernel.swap ? pipeline.b_stage(0) : pipeline.a_stage(0)) +
+                  static_cast<u64>(part_row * Rows::kMnUnits)),
+        cols_base(Cols::descriptor(kKernel.swap ? pipeline.a_stage(0) : pipeline.b_stage(0)) +
+                  static_cast<u64>(part_col * Cols::kMnUnits)),
         sender(place.sender(lane)),
         turn(consumer),
         staging{pipeline.staging(consumer * 4 + warp)} {}

@@ -25,6 +25,15 @@ __device__ __forceinline__ void prefetch_slice(const TensorMap& map, int k, int 
   }
 }
 
+/// The same for load_chunks.
+template <int kExtent>
+__device__ __forceinline__ void prefetch_chunks(const TensorMap& map, int k, int mn) {
+#pragma unroll
+  for (int chunk = 0; chunk < chunks_of(kExtent); ++chunk) {
+    ptx::tma_prefetch(map, mn + chunk * kChunkMn, k);
+  }
+}
+
 /// The next pieces of work: each lane of the producer warp holds one of 32. So the cost of an order
 /// that takes hundreds of instructions per tile (Hilbert) is divided by 32, and the pipeline does
 /// not starve.
@@ -64,13 +73,21 @@ __device__ __forceinline__ void prefetch(const KernelParams& params,
   const int end = min(ahead.work.end, first + kPrefetchRounds * kKernel.stages);
 #pragma unroll 1
   for (int k_block = first + ahead.tile.n; k_block < end; k_block += ahead.grid.n) {
-    prefetch_slice<a_slice_rows(kKernel), kKernel.bk>(params.a, k_block * kKernel.bk,
-                                                      origin.m + place.a_row());
+    if constexpr (kKernel.gemm.a_major == Major::kK) {
+      prefetch_slice<a_slice_rows(kKernel), kKernel.bk>(params.a, k_block * kKernel.bk,
+                                                        origin.m + place.a_row());
+    } else {
+      prefetch_chunks<kKernel.bm>(params.a, k_block * kKernel.bk + place.a_depth(), origin.m);
+    }
   }
 #pragma unroll 1
   for (int k_block = first + ahead.tile.m; k_block < end; k_block += ahead.grid.m) {
-    prefetch_slice<b_slice_rows(kKernel), kKernel.bk>(params.b, k_block * kKernel.bk,
-                                                      origin.n + place.b_row());
+    if constexpr (kKernel.gemm.b_major == Major::kK) {
+      prefetch_slice<b_slice_rows(kKernel), kKernel.bk>(params.b, k_block * kKernel.bk,
+                                                        origin.n + place.b_row());
+    } else {
+      prefetch_chunks<kKernel.bn>(params.b, k_block * kKernel.bk + place.b_depth(), origin.n);
+    }
   }
 }
 
@@ -82,12 +99,24 @@ __device__ __forceinline__ void load_stage(const KernelParams& params,
                                            const Place<kKernel>& place, TileOrigin origin,
                                            int stage, int k) {
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel));
-  load_slice<kKernel.bm, a_slice_rows(kKernel), kKernel.bk, kKernel.a_hint>(
-      params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_row(),
-      place.a_mask());
-  load_slice<kKernel.bn, b_slice_rows(kKernel), kKernel.bk, kKernel.b_hint>(
-      params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_row(),
-      place.b_mask());
+  if constexpr (kKernel.gemm.a_major == Major::kK) {
+    load_slice<kKernel.bm, a_slice_rows(kKernel), kKernel.bk, kKernel.a_hint>(
+        params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_row(),
+        place.a_mask());
+  } else {
+    load_chunks<kKernel.bm, a_slice_k(kKernel), kKernel.bk, kKernel.a_hint>(
+        params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_depth(),
+        place.a_mask());
+  }
+  if constexpr (kKernel.gemm.b_major == Major::kK) {
+    load_slice<kKernel.bn, b_slice_rows(kKernel), kKernel.bk, kKernel.b_hint>(
+        params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_row(),
+        place.b_mask());
+  } else {
+    load_chunks<kKernel.bn, b_slice_k(kKernel), kKernel.bk, kKernel.b_hint>(
+        params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_depth(),
+        place.b_mask());
+  }
 }
 
 /// The producer warp. One thread issues all copies; its `state` ends past the last one.

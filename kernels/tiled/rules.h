@@ -21,6 +21,7 @@ enum class TiledRule : unsigned char {
   kConsumerShare,
   kCluster,
   kMulticastSlice,
+  kLayout,
   kMmaDepth,
   kGroup,
   kAccumulators,
@@ -80,7 +81,11 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "a cluster has 1, 2, 4 or 8 CTAs along M and along N, and at most 8 in all, with the parts "
        "of scheduler csplit (portable cluster size, CUDA programming guide)"},
       {Rule::kMulticastSlice, "multicast_slice",
-       "a multicast tile needs 8 rows (a swizzle atom) for each CTA of its cluster"},
+       "a multicast tile needs 8 rows (a swizzle atom) for each CTA of its cluster, of M or N, or "
+       "of bk if the operand is contiguous in M or N"},
+      {Rule::kLayout, "layout",
+       "with schedule cols, if the tile's columns (with swap its rows) are contiguous in memory, "
+       "they are in chunks of 64, and each consumer has whole chunks (PTX ISA, canonical layouts)"},
       {Rule::kMmaDepth, "mma_depth", "0 or 1 wgmma groups may stay in flight"},
       {Rule::kGroup, "group",
        "grouped and snake orders need a group of 1..64, other orders have none"},
@@ -160,10 +165,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
     if (const char* reason = why_not_made_for(k.gemm, p)) return reason;
   }
   if (const char* reason = why_unsupported(p)) return reason;
-  if (!k.pack && !inputs_are_aligned(p, k.gemm.input)) {
-    return "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
-           "(multiples of 8), unless the config packs them";
-  }
+  if (const char* reason = why_not_fetched(k.gemm, p, k.pack)) return reason;
   if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
     return "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for 16-bit "
            "types, of 4 for fp32), unless the store is staged";
@@ -211,8 +213,16 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   const int most_splits = adds_in_cluster(k) ? kMaxClusterSplits : kMaxSplits;
   if (in_parts ? (k.splits < 2 || k.splits > most_splits) : k.splits != 1) return Rule::kSplits;
   if (!cluster_is_valid(k)) return Rule::kCluster;
-  if (k.bn < kSwizzleRows * k.cluster_m || k.bm < kSwizzleRows * k.cluster_n) {
+  const auto is_sliced = [&](Major major, int rows, int ctas) {
+    return (major == Major::kK ? rows : k.bk) >= kSwizzleRows * ctas;
+  };
+  if (!is_sliced(k.gemm.b_major, k.bn, k.cluster_m) ||
+      !is_sliced(k.gemm.a_major, k.bm, k.cluster_n)) {
     return Rule::kMulticastSlice;
+  }
+  if (k.schedule == Schedule::kColumns && cols_major(k) == Major::kMn &&
+      consumer_cols(k) % kChunkMn != 0) {
+    return Rule::kLayout;
   }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
   if (k.store == StorePath::kOverlapped && k.scheduler != TileScheduler::kPersistent &&

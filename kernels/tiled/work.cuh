@@ -90,6 +90,9 @@ struct Place {
   __device__ __forceinline__ int b_row() const {
     return slice_begin<kAlongM>(m, kKernel.bn, b_slice_rows(kKernel));
   }
+  /// The same for an MN-major A (B): first element of K.
+  __device__ __forceinline__ int a_depth() const { return n * a_slice_k(kKernel); }
+  __device__ __forceinline__ int b_depth() const { return m * b_slice_k(kKernel); }
   /// The CTAs that its slices of A (B) go to, a bit for each rank.
   __device__ __forceinline__ unsigned short a_mask() const {
     unsigned along_n = 0;

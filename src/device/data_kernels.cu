@@ -169,10 +169,36 @@ constexpr int kRefTile = 64;
 constexpr int kRefK = 16;
 constexpr int kRefPerThread = 4;
 
+/// An operand as rows of M (A) or N (B) by columns of K: elements from one of them to the next.
+struct Strides {
+  std::int64_t row, k;
+};
+Strides strides_of(Major major, std::int64_t leading) {
+  return major == Major::kK ? Strides{leading, 1} : Strides{1, leading};
+}
+
+/// Rows from row_0 on of `rows`, elements of K from k_0 on of `k`, with zeros outside. Neighbouring
+/// threads read neighbours in memory.
+template <typename T>
+__device__ void fetch_reference_tile(float (&tile)[kRefK][kRefTile + 1], const T* data,
+                                     Strides strides, std::int64_t row_0, std::int64_t rows,
+                                     std::int64_t k_0, std::int64_t k) {
+  for (int i = static_cast<int>(threadIdx.x); i < kRefTile * kRefK; i += kThreads) {
+    const int row = strides.k == 1 ? i / kRefK : i % kRefTile;
+    const int depth = strides.k == 1 ? i % kRefK : i / kRefTile;
+    const bool inside = k_0 + depth < k && row_0 + row < rows;
+    tile[depth][row] =
+        inside ? widened(data[(row_0 + row) * strides.row + (k_0 + depth) * strides.k]) : 0.0f;
+  }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    reference_kernel(float* reference, const T* a, const T* b, ProblemExtents extents) {
-  const auto [m, n, k, lda, ldb, ldd] = extents;
+    reference_kernel(float* reference, const T* a, const T* b, ProblemExtents extents, Strides of_a,
+                     Strides of_b) {
+  const std::int64_t m = extents.m;
+  const std::int64_t n = extents.n;
+  const std::int64_t k = extents.k;
   __shared__ float a_tile[kRefK][kRefTile + 1];
   __shared__ float b_tile[kRefK][kRefTile + 1];
   // Only the first grid dimension is used: the others end at 65,535 blocks, which M or N may
@@ -185,15 +211,8 @@ __global__ void __launch_bounds__(kThreads)
 
   float sums[kRefPerThread][kRefPerThread] = {};
   for (std::int64_t k_0 = 0; k_0 < k; k_0 += kRefK) {
-    for (int i = static_cast<int>(threadIdx.x); i < kRefTile * kRefK; i += kThreads) {
-      const int row = i / kRefK;
-      const int depth = i % kRefK;
-      const bool inside = k_0 + depth < k;
-      a_tile[depth][row] =
-          inside && row_0 + row < m ? widened(a[(row_0 + row) * lda + k_0 + depth]) : 0.0f;
-      b_tile[depth][row] =
-          inside && col_0 + row < n ? widened(b[(col_0 + row) * ldb + k_0 + depth]) : 0.0f;
-    }
+    fetch_reference_tile(a_tile, a, of_a, row_0, m, k_0, k);
+    fetch_reference_tile(b_tile, b, of_b, col_0, n, k_0, k);
     __syncthreads();
 #pragma unroll
     for (int depth = 0; depth < kRefK; ++depth) {
@@ -339,8 +358,9 @@ void multiply_reference(float* reference, const void* a, const void* b, DataType
       (extents.m + kRefTile - 1) / kRefTile * ((extents.n + kRefTile - 1) / kRefTile);
   const auto grid = static_cast<unsigned>(tiles);
   with_element(input, [&]<typename T>(T*) {
-    reference_kernel<<<grid, kThreads, 0, stream>>>(reference, static_cast<const T*>(a),
-                                                    static_cast<const T*>(b), extents);
+    reference_kernel<<<grid, kThreads, 0, stream>>>(
+        reference, static_cast<const T*>(a), static_cast<const T*>(b), extents,
+        strides_of(extents.a_major, extents.lda), strides_of(extents.b_major, extents.ldb));
   });
   check(cudaGetLastError(), "computing the reference");
 }

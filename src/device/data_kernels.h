@@ -41,7 +41,7 @@ void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
                     cudaStream_t stream);
 
 /// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending. A and B have the same
-/// type.
+/// type, and lie in memory as `extents` says.
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,
                         const ProblemExtents& extents, cudaStream_t stream);
 

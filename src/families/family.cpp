@@ -315,6 +315,14 @@ std::string initialisers(const Config& c) {
   return text;
 }
 
+/// Nothing for layout TN: the source of its kernels, and with it their place in the cache, is what
+/// it was before there were others.
+std::string major_initialisers(const GemmKind& kind) {
+  if (kind.a_major == Major::kK && kind.b_major == Major::kK) return "";
+  return fmt::format("    .a_major = hgemm::Major{{{}}},\n    .b_major = hgemm::Major{{{}}},\n",
+                     static_cast<int>(kind.a_major), static_cast<int>(kind.b_major));
+}
+
 std::string launch_attributes(const Kernel& kernel) {
   return fmt::format("{}__launch_bounds__({}, {})",
                      cluster_size(kernel) > 1
@@ -351,7 +359,7 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
     .m = {},
     .n = {},
     .k = {},
-  }}}};
+{}  }}}};
 
 {} __global__ void {}
     {}(const __grid_constant__ hgemm::{} params) {{
@@ -360,7 +368,7 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
 )",
             F::kKernelType, constant, F::kConfigType, initialisers(config_part(k)),
             static_cast<int>(kind.input), static_cast<int>(kind.output), kind.m, kind.n, kind.k,
-            linkage, launch_attributes(kernel), kernel_name(kernel),
+            major_initialisers(kind), linkage, launch_attributes(kernel), kernel_name(kernel),
             is_numbered(kernel) ? "NumberedParams" : "KernelParams", F::kFunction, constant);
       },
       kernel);

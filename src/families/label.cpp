@@ -93,16 +93,26 @@ class LabelReader {
 };
 
 std::string identifier(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');  // a layout's letters
+  }
   std::replace_if(
       text.begin(), text.end(),
       [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); }, '_');
   return text;
 }
 
-/// "bf16", "bf16.dfp32", "bf16.512x512x512"
+/// The letters of GemmProblem's layout, which this layer does not see.
+std::string layout_text(const GemmKind& kind) {
+  return fmt::format("{}{}", kind.a_major == Major::kK ? 'T' : 'N',
+                     kind.b_major == Major::kK ? 'N' : 'T');
+}
+
+/// "bf16", "bf16.dfp32", "bf16.layoutNT", "bf16.512x512x512"
 std::string kind_text(const GemmKind& kind) {
   std::string text(to_string(kind.input));
   if (kind.output != kind.input) text += fmt::format(".d{}", to_string(kind.output));
+  if (const std::string layout = layout_text(kind); layout != "TN") text += ".layout" + layout;
   if (kind.m != 0) text += fmt::format(".{}x{}x{}", kind.m, kind.n, kind.k);
   return text;
 }

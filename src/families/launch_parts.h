@@ -81,10 +81,13 @@ inline long long packed_leading(long long cols, DataType type) {
 }
 
 inline void add_packed_bytes(const GemmKind& kind, const ProblemExtents& p, WorkspaceBytes& bytes) {
-  const auto row_bytes =
-      static_cast<std::size_t>(packed_leading(p.k, kind.input) * element_bytes(kind.input));
-  bytes.packed_a = static_cast<std::size_t>(p.m) * row_bytes;
-  bytes.packed_b = static_cast<std::size_t>(p.n) * row_bytes;
+  const auto packed = [&](const StoredMatrix& matrix) {
+    return static_cast<std::size_t>(matrix.rows) *
+           static_cast<std::size_t>(packed_leading(matrix.cols, kind.input) *
+                                    element_bytes(kind.input));
+  };
+  bytes.packed_a = packed(stored_a(p));
+  bytes.packed_b = packed(stored_b(p));
 }
 
 // ---- Tensor maps and parameters ----
@@ -116,13 +119,20 @@ struct LeadingMatrix {
   }
 };
 
+/// The boxes of an MN-major operand, of which a CTA fetches `slice_k` elements of K of each chunk.
+inline MatrixMap map_of_chunks(const LeadingMatrix& matrix, int slice_k, int promotion_bytes) {
+  return matrix.map(kChunkMn, slice_k, kSwizzleBytes, promotion_bytes);
+}
+
 struct OperandMatrices {
   LeadingMatrix a, b, d;
 };
 inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p,
                                    const Operands& operands) {
-  return {{"A", const_cast<void*>(operands.a), kind.input, p.m, p.k, p.lda},
-          {"B", const_cast<void*>(operands.b), kind.input, p.n, p.k, p.ldb},
+  const StoredMatrix a = stored_a(p);
+  const StoredMatrix b = stored_b(p);
+  return {{"A", const_cast<void*>(operands.a), kind.input, a.rows, a.cols, a.leading},
+          {"B", const_cast<void*>(operands.b), kind.input, b.rows, b.cols, b.leading},
           {"D", operands.d, kind.output, p.m, p.n, p.ldd}};
 }
 

@@ -47,12 +47,15 @@ double empty_rows(const TileLaunch& launch, const GemmProblem& problem) {
 }
 
 /// `active`: SMs that fetch at once. `fabric`: cycles of an SM in one of L2. Rows of a stage of 32
-/// elements have 64 bytes, half of what L2 delivers at once.
+/// elements have 64 bytes, half of what L2 delivers at once; those of MN-major operands always have
+/// 128.
 BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
                          const GemmProblem& problem, double active, double fabric) {
   const BlockBytes bytes = block_bytes(launch);
   const double smem_bytes = bytes.read_by_wgmma + kWrittenShare * bytes.received * bytes.read_part;
-  const double fill_rate = figures.fill_bytes_per_clk * (launch.bk < kSlabK ? kNarrowFill : 1) /
+  const bool has_narrow_rows =
+      launch.bk < kSlabK && (launch.a_major == Major::kK || launch.b_major == Major::kK);
+  const double fill_rate = figures.fill_bytes_per_clk * (has_narrow_rows ? kNarrowFill : 1) /
                            lines_of_rows(launch, problem);
   return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / figures.mma_flops_per_clk,
           .smem = smem_bytes / figures.smem_bytes_per_clk,

@@ -49,6 +49,7 @@ struct TileLaunch {
   /// The tile at a position of the order, for a grid of whole clusters.
   std::function<TileCoord(int, TileGrid)> tile_at = linear_tile;
   int input_bytes = 2;  ///< per element of A and B
+  Major a_major = Major::kK, b_major = Major::kK;
   /// Part of the reads of A and of B that reach L2; the others become one with reads of the same
   /// GPC that are under way.
   double a_read = 1, b_read = 1;

@@ -95,8 +95,11 @@ BlockBytes block_bytes(const TileLaunch& c) {
   // A wgmma reads 64 rows of one operand, and mma_n rows of the other.
   const double width = c.mma_n;
   const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * c.bk / kMmaK;
-  const double a_bytes = static_cast<double>(c.bm) * c.bk * c.input_bytes;
-  const double b_bytes = static_cast<double>(c.bn) * c.bk * c.input_bytes;
+  const auto staged_bytes = [&](int extent, Major major) {
+    return static_cast<double>(staged_extent(extent, major)) * c.bk * c.input_bytes;
+  };
+  const double a_bytes = staged_bytes(c.bm, c.a_major);
+  const double b_bytes = staged_bytes(c.bn, c.b_major);
   const double a_read = a_bytes / c.cluster_n;
   const double b_read = b_bytes / c.cluster_m;
   const double from_l2 = c.a_read * a_read + c.b_read * b_read;

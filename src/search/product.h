@@ -191,10 +191,12 @@ class Product {
     }
   }
 
-  /// The types and the values, for comparison.
+  /// The types, the layout and the values, for comparison.
   std::string describe() const {
-    std::string text = fmt::format("{} {}{}", Family<Config>::kName, static_cast<int>(types_.input),
-                                   static_cast<int>(types_.output));
+    std::string text =
+        fmt::format("{} {}{} {}{}", Family<Config>::kName, static_cast<int>(types_.input),
+                    static_cast<int>(types_.output), static_cast<int>(types_.a_major),
+                    static_cast<int>(types_.b_major));
     for (const AxisDomains* domains : {&tile, &work, &detail}) {
       for (const AxisDomain<Config>& domain : *domains) {
         text += fmt::format(" {}:", domain.axis->text.name);

@@ -14,6 +14,9 @@ namespace {
 constexpr GemmKind kBf16{};
 constexpr GemmKind kFp16{DataType::kFp16, DataType::kFp16};
 constexpr GemmKind kWideOutput{DataType::kBf16, DataType::kFp32};
+constexpr GemmKind kNN{.a_major = Major::kMn};
+constexpr GemmKind kNT{.a_major = Major::kMn, .b_major = Major::kMn};
+constexpr GemmKind kTT{.b_major = Major::kMn};
 
 constexpr GemmKind extents_of(int m, int n, int k, GemmKind kind = kBf16) {
   kind.m = m;
@@ -116,6 +119,20 @@ const TiledCase kTiles[] = {
     {TiledRule::kValid, {.bm = 32, .bn = 128, .cluster_n = 4, .swap = true}},
     {TiledRule::kValid, {.bn = 8, .cluster_n = 2}},
     {TiledRule::kValid, {.bn = 72, .cluster_m = 2}},
+    // Chunks of an MN-major operand are divided along K, so the tile may be as narrow as it likes.
+    {TiledRule::kValid, {.bn = 8, .cluster_m = 2}, kTT},
+    {TiledRule::kValid, {.bk = 32, .cluster_m = 4}, kTT},
+    {TiledRule::kMulticastSlice, {.bk = 32, .cluster_m = 8}, kTT},
+    {TiledRule::kValid, {.bk = 32, .cluster_m = 8}, kNN},
+    {TiledRule::kMulticastSlice, {.bk = 32, .cluster_n = 8}, kNN},
+    {TiledRule::kValid, {.bm = 192, .bn = 80, .schedule = Schedule::kColumns}, kNN},
+    {TiledRule::kLayout, {.bm = 192, .bn = 80, .schedule = Schedule::kColumns}, kTT},
+    {TiledRule::kValid, {.bn = 128, .schedule = Schedule::kColumns}, kTT},
+    {TiledRule::kLayout, {.bm = 80, .bn = 192, .swap = true, .schedule = Schedule::kColumns}, kNT},
+    {TiledRule::kValid, {.bm = 80, .bn = 192, .swap = true, .schedule = Schedule::kColumns}, kTT},
+    // The last chunk takes the room of a whole one.
+    {TiledRule::kValid, {.bn = 136, .stages = 5}},
+    {TiledRule::kSharedMemory, {.bn = 136, .stages = 5}, kTT},
     // With swap the steps of rows and columns change places.
     {TiledRule::kTileM, {.bm = 96, .bn = 96, .swap = true}},
     {TiledRule::kTileM, {.bm = 96, .bn = 448, .swap = true}},
@@ -422,6 +439,8 @@ const GemvCase kGemv[] = {
     {GemvRule::kValid, {.vectors = 16, .rows = 1, .step = 256, .splits = 8}},
     {GemvRule::kValid, {.fixed = true}, extents_of(1, 9, 7)},
     {GemvRule::kValid, {.fixed = true}, extents_of(9, 1, 1 << 30)},
+    {GemvRule::kLayout, {}, kNN},
+    {GemvRule::kLayout, {}, kTT},
     {GemvRule::kExtents, {.fixed = true}, extents_of(2, 2, 64)},
     {GemvRule::kExtents, {.fixed = true}, extents_of(1, -1, 64)},
 };
@@ -511,14 +530,36 @@ void expect_aligned_rows(const KernelType& plain) {
   EXPECT_NE(reason(wide, {64, 4100, 68, 68, 68, 4100}), "");
 }
 
+/// In NT the stored rows are along M and N: their steps must be whole units, and K is free.
+template <class KernelType>
+void expect_aligned_rows_along_m_and_n(KernelType kernel) {
+  kernel.gemm = kNT;
+  const auto extents = [](long long m, long long n, long long k, long long lda, long long ldb) {
+    return ProblemExtents{m, n, k, lda, ldb, n, Major::kMn, Major::kMn};
+  };
+  EXPECT_EQ(reason(kernel, extents(72, 80, 71, 72, 80)), "");
+  EXPECT_EQ(reason(kernel, extents(67, 80, 71, 72, 80)), "") << "M is clipped, wherever it ends";
+  EXPECT_NE(reason(kernel, extents(67, 80, 71, 67, 80)), "");
+  EXPECT_NE(reason(kernel, extents(72, 80, 71, 72, 81)), "");
+  EXPECT_EQ(reason(kernel, extents(67, 80, 1, 67, 80)), "") << "one row has no next one";
+  EXPECT_NE(reason(kernel, extents(72, 80, 71, 71, 80)).find("stored row"), std::string::npos);
+  KernelType packs = kernel;
+  packs.pack = true;
+  EXPECT_EQ(reason(packs, extents(67, 80, 71, 67, 80)), "");
+  EXPECT_NE(reason(kernel, without_padding(72, 80, 64)).find("another layout"), std::string::npos);
+}
+
 TEST(Problems, KernelsSayWhichRowsTheyCannotUse) {
   expect_aligned_rows(TiledKernel{});
   expect_aligned_rows(SwapAbKernel{});
+  expect_aligned_rows_along_m_and_n(TiledKernel{});
+  expect_aligned_rows_along_m_and_n(SwapAbKernel{});
 
   const GemvKernel vectors{{.vectors = 4}, {}};
   EXPECT_EQ(reason(vectors, without_padding(4, 4097, 4097)), "");
   EXPECT_EQ(reason(vectors, without_padding(4097, 3, 4097)), "");
   EXPECT_NE(reason(vectors, without_padding(5, 5, 64)), "");
+  EXPECT_NE(reason(vectors, {4, 64, 64, 64, 64, 64, Major::kK, Major::kMn}), "");
 }
 
 template <class KernelType>

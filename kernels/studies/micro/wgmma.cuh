@@ -24,7 +24,7 @@
 
 namespace hgemm::micro {
 
-/// Shared-memory matrix descriptor, 128-byte swizzle, K-major: see pipeline.cuh.
+/// Shared-memory matrix descriptor, 128-byte swizzle, K-major: see common/operand_tile.h.
 __device__ __forceinline__ u64 tile_descriptor(u32 address) {
   return static_cast<u64>(address >> 4) | (1ull << 16) | (static_cast<u64>(1024 / 16) << 32) |
          (1ull << 62);

@@ -50,7 +50,9 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .holds_next = k.hold,
       .output_row_bytes = k.bn * element_bytes(k.gemm.output),
       .promotion = k.promotion,
-      .input_bytes = element_bytes(k.gemm.input)};
+      .input_bytes = element_bytes(k.gemm.input),
+      .a_major = k.gemm.a_major,
+      .b_major = k.gemm.b_major};
   return predict_tile_cost(figures, launch, problem);
 }
 

@@ -34,8 +34,12 @@ LaunchParams make_launch_params(const SwapAbKernel& k, const ProblemExtents& p,
                                 const Encode& encode) {
   OperandMatrices matrices = matrices_of(k.gemm, p, operands);
   LaunchParams launch = params_without_maps(k.pack, p, matrices, workspace);
-  launch.kernel.a = encode(matrices.a.map(kSlabK, k.bm, kSwizzleBytes, k.promotion));
-  launch.kernel.b = encode(matrices.b.map(kSlabK, k.bn, kSwizzleBytes, k.promotion));
+  const auto encode_input = [&](const LeadingMatrix& matrix, Major major, int rows) {
+    return encode(major == Major::kK ? matrix.map(kSlabK, rows, kSwizzleBytes, k.promotion)
+                                     : map_of_chunks(matrix, k.bk, k.promotion));
+  };
+  launch.kernel.a = encode_input(matrices.a, k.gemm.a_major, k.bm);
+  launch.kernel.b = encode_input(matrices.b, k.gemm.b_major, k.bn);
   if (stores_by_tma(k)) {
     launch.kernel.d = encode(matrices.d.map(store_cols(k), kGroupRows, kSwizzleBytes, 0));
   }

@@ -196,6 +196,8 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .promotion = k.promotion,
       .tile_at = [&k](int index, TileGrid grid) { return tile_at(k.order, k.group, index, grid); },
       .input_bytes = element_bytes(k.gemm.input),
+      .a_major = k.gemm.a_major,
+      .b_major = k.gemm.b_major,
       .a_read = read.a,
       .b_read = read.b,
       .a_once = read.a_once,

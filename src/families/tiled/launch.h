@@ -60,10 +60,14 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
     std::copy(numbers.begin(), numbers.end(), launch.kernel.numbers);
   }
   const int swizzle = box_cols(k) == kSlabK ? 128 : 64;
-  launch.kernel.a =
-      encode(matrices.a.map(box_cols(k), box_rows(a_slice_rows(k)), swizzle, k.promotion));
-  launch.kernel.b =
-      encode(matrices.b.map(box_cols(k), box_rows(b_slice_rows(k)), swizzle, k.promotion));
+  const auto encode_input = [&](const LeadingMatrix& matrix, Major major, int slice_rows,
+                                int slice_k) {
+    return encode(major == Major::kK
+                      ? matrix.map(box_cols(k), box_rows(slice_rows), swizzle, k.promotion)
+                      : map_of_chunks(matrix, slice_k, k.promotion));
+  };
+  launch.kernel.a = encode_input(matrices.a, k.gemm.a_major, a_slice_rows(k), a_slice_k(k));
+  launch.kernel.b = encode_input(matrices.b, k.gemm.b_major, b_slice_rows(k), b_slice_k(k));
   if (stores_by_tma(k)) {
     const int whole = store_cols(k);
     const int tail = consumer_cols(k) % whole;

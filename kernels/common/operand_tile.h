@@ -1,0 +1,68 @@
+// How wgmma reads an operand's tile from a stage: descriptors and the offsets between them.
+//
+// Compiled by the host compiler and by NVRTC.
+#pragma once
+
+#include "common/tiles.h"
+
+namespace hgemm {
+
+/// A tile of one operand of 16-bit elements in a stage: kExtent elements of M or N by kBk of K.
+/// Offsets are in descriptor units of 16 bytes. A descriptor (PTX ISA, "Matrix Descriptor Format")
+/// has the start address, the leading and the stride byte offset (LBO at bit 16, SBO at bit 32),
+/// all / 16, and at bit 62 the swizzle: 1 for 128 bytes, 2 for 64.
+///
+/// K-major: slabs of 64 elements of K (32 if kBk is), each with a row of 128 (64) bytes for every
+/// element of M or N. 16 elements of K are 32 bytes along the row. The hardware swizzles address
+/// bits, so a descriptor may begin inside an atom's row. SBO: 8 rows; LBO is not used with a
+/// swizzle.
+///
+/// MN-major (imm-trans-a or -b of wgmma is 1). M or N is contiguous in memory, so a box of the copy
+/// engine with 128-byte swizzle has 64 elements of it (128 bytes) for each of its elements of K: a
+/// chunk (common/tiles.h). Before the swizzle, element (mn, k) of a stage is element
+///
+///     mn / 64 * (64 kBk) + k * 64 + mn % 64.
+///
+/// PTX ISA, "Strides" and "Canonical Layouts" of wgmma's shared-memory operands: with 128-byte
+/// swizzle, elements of 16 bits and MN-major, the shape ((8, 8, m), (8, k)) has the strides
+/// ((1, 8, LBO), (64, SBO)): 64 elements of M or N lie side by side, and the next 64 LBO further;
+/// 8 elements of K are a row of 128 bytes apart, and the next 8 lie SBO further. So LBO is 64 kBk
+/// elements, kBk * 128 bytes, and SBO 8 * 64 elements, 1024 bytes.
+///
+/// - Both fields have 14 bits: LBO / 16 is 8 kBk <= 1024, SBO / 16 is 64.
+/// - The next wgmma of a stage begins 16 elements of K further: 2048 bytes, two atoms. So every
+///   descriptor begins with an atom (at 1024 bytes), and the base offset is 0.
+/// - The next 64 of wgmma's rows are the next chunk. A consumer's columns begin with a chunk, too
+///   (TiledRule::kLayout). If wgmma's N is no multiple of 64, it ends inside a chunk, of which it
+///   does not read the rest.
+/// - The swizzle XORs bits 4 to 6 of an address (which 16 bytes of a row) with bits 7 to 9 (which
+/// row
+///   of its atom), for the copy engine and for wgmma alike. Boxes hold whole atoms, so for both an
+///   atom begins at a multiple of 1024 bytes.
+///
+/// tests/kernels/operand_tile_test.cpp follows every element from its box to wgmma's read.
+template <Major kMajor, int kExtent, int kBk>
+struct OperandTile {
+  static constexpr bool kIsMn = kMajor == Major::kMn;
+  static constexpr int kSlab = kBk < kSlabK ? kBk : kSlabK;
+  static constexpr int kRowUnits = kSlab * kInputBytes / 16;
+  /// From one element of M or N to the next. MN-major: for multiples of 64 elements.
+  static constexpr int kMnUnits = kIsMn ? chunk_bytes(kBk) / 16 / kChunkMn : kRowUnits;
+
+  /// To element k of K, a multiple of 16.
+  static HGEMM_HOST_DEVICE constexpr int k_units(int k) {
+    return kIsMn ? k * kSwizzleBytes / 16
+                 : k / kSlab * kExtent * kRowUnits + k % kSlab * kInputBytes / 16;
+  }
+  static HGEMM_HOST_DEVICE constexpr int mn_units(int mn) { return mn * kMnUnits; }
+  static HGEMM_HOST_DEVICE constexpr unsigned long long descriptor(unsigned address) {
+    constexpr unsigned long long kLeading = kIsMn ? chunk_bytes(kBk) / 16 : 1;
+    constexpr unsigned long long kStride =
+        kSwizzleRows * (kIsMn ? kSwizzleBytes : kSlab * kInputBytes) / 16;
+    constexpr unsigned long long kSwizzle = kIsMn || kSlab == kSlabK ? 1 : 2;
+    return static_cast<unsigned long long>(address >> 4) | (kLeading << 16) | (kStride << 32) |
+           (kSwizzle << 62);
+  }
+};
+
+}  // namespace hgemm
