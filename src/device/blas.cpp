@@ -38,6 +38,13 @@ cublasComputeType_t compute_type(const GemmProblem& problem) {
   return problem.a_type == DataType::kFp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
 }
 
+cublasOperation_t operation_of_a(const GemmProblem& problem) {
+  return problem.a_major() == Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
+}
+cublasOperation_t operation_of_b(const GemmProblem& problem) {
+  return problem.b_major() == Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
 }  // namespace
 
 std::vector<std::string> cublas_libraries() {
@@ -50,8 +57,11 @@ std::string cublas_version() {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T, with B^T (K x N) transposed
-// and A^T (K x M) as it is; the leading dimensions are the same.
+// cuBLAS is column-major: our row-major D = A B^T is its D^T = B A^T (N x M). A matrix that we
+// store in rows is there the transposed one, with the same leading dimension. So a B that is
+// contiguous in K (N rows of K) is a K x N matrix to transpose, and one contiguous in N is N x K as
+// it is; an A contiguous in K (M rows of K) is K x M as it is, and one contiguous in M is M x K to
+// transpose.
 
 Cublas::Cublas() : workspace_(kWorkspaceBytes) {
   check_blas(cublasCreate(&handle_), "starting cuBLAS");
@@ -72,32 +82,40 @@ void Cublas::gemm(const GemmProblem& problem, const Operands& operands, cudaStre
   // Changing the stream resets the workspace to cuBLAS's own.
   check_blas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()),
              "giving cuBLAS a workspace");
-  check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, operands.b,
-                          data_type(problem.b_type), ldb, operands.a, data_type(problem.a_type),
-                          lda, &zero, operands.d, data_type(problem.d_type), ldd,
-                          compute_type(problem), CUBLAS_GEMM_DEFAULT),
-             "cublasGemmEx");
+  check_blas(
+      cublasGemmEx(handle_, operation_of_b(problem), operation_of_a(problem), n, m, k, &one,
+                   operands.b, data_type(problem.b_type), ldb, operands.a,
+                   data_type(problem.a_type), lda, &zero, operands.d, data_type(problem.d_type),
+                   ldd, compute_type(problem), CUBLAS_GEMM_DEFAULT),
+      "cublasGemmEx");
 }
 
 CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBytes) {
   const auto m = static_cast<std::uint64_t>(problem.m);
   const auto n = static_cast<std::uint64_t>(problem.n);
-  const auto k = static_cast<std::uint64_t>(problem.k);
   cublasLtMatmulPreference_t preference = nullptr;
   try {
     check_blas(cublasLtCreate(&handle_), "starting cuBLASLt");
     check_blas(cublasLtMatmulDescCreate(&operation_, compute_type(problem), CUDA_R_32F),
                "cublasLtMatmulDescCreate");
-    const cublasOperation_t transposed = CUBLAS_OP_T;
-    check_blas(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                                              sizeof transposed),
-               "cublasLtMatmulDescSetAttribute");
+    const cublasOperation_t of_b = operation_of_b(problem);
+    const cublasOperation_t of_a = operation_of_a(problem);
     check_blas(
-        cublasLtMatrixLayoutCreate(&b_, data_type(problem.b_type), k, n, problem.leading_b()),
-        "cublasLtMatrixLayoutCreate");
+        cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b),
+        "cublasLtMatmulDescSetAttribute");
     check_blas(
-        cublasLtMatrixLayoutCreate(&a_, data_type(problem.a_type), k, m, problem.leading_a()),
-        "cublasLtMatrixLayoutCreate");
+        cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &of_a, sizeof of_a),
+        "cublasLtMatmulDescSetAttribute");
+    const StoredMatrix b = stored_b(problem.extents());
+    const StoredMatrix a = stored_a(problem.extents());
+    check_blas(cublasLtMatrixLayoutCreate(&b_, data_type(problem.b_type),
+                                          static_cast<std::uint64_t>(b.cols),
+                                          static_cast<std::uint64_t>(b.rows), b.leading),
+               "cublasLtMatrixLayoutCreate");
+    check_blas(cublasLtMatrixLayoutCreate(&a_, data_type(problem.a_type),
+                                          static_cast<std::uint64_t>(a.cols),
+                                          static_cast<std::uint64_t>(a.rows), a.leading),
+               "cublasLtMatrixLayoutCreate");
     check_blas(
         cublasLtMatrixLayoutCreate(&d_, data_type(problem.d_type), n, m, problem.leading_d()),
         "cublasLtMatrixLayoutCreate");

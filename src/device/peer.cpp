@@ -130,6 +130,7 @@ void LoadedPeer::fail(const char* function) const {
 }
 
 int LoadedPeer::variants(const GemmProblem& problem) const {
+  if (problem.layout != Layout::kTN) return 0;  // the interface has no other
   const hgemm_peer_problem asked = problem_of(problem);
   const int count = table_->variants(state_, &asked);
   if (count < 0) fail("variants");

@@ -26,10 +26,14 @@ constexpr int kPlacements = 16;
 /// Left free for cuBLAS's workspaces, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
 
+std::size_t matrix_bytes(const StoredMatrix& matrix, DataType type) {
+  return hgemm::matrix_bytes(matrix.rows, matrix.leading, type);
+}
+
 double bytes_of_set(const GemmProblem& problem) {
   const std::size_t bytes =
-      matrix_bytes(problem.m, problem.leading_a(), problem.a_type) +
-      matrix_bytes(problem.n, problem.leading_b(), problem.b_type) +
+      matrix_bytes(stored_a(problem.extents()), problem.a_type) +
+      matrix_bytes(stored_b(problem.extents()), problem.b_type) +
       matrix_bytes(problem.m + 2 * kGuardRows, problem.leading_d(), problem.d_type);
   return static_cast<double>(bytes);
 }
@@ -133,8 +137,8 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
 
 void ProblemData::allocate(int sets) {
   for (int i = 0; i < sets; ++i) {
-    sets_.push_back({DeviceMemory(matrix_bytes(problem_.m, problem_.leading_a(), problem_.a_type)),
-                     DeviceMemory(matrix_bytes(problem_.n, problem_.leading_b(), problem_.b_type)),
+    sets_.push_back({DeviceMemory(matrix_bytes(stored_a(problem_.extents()), problem_.a_type)),
+                     DeviceMemory(matrix_bytes(stored_b(problem_.extents()), problem_.b_type)),
                      DeviceMemory(matrix_bytes(problem_.m + 2 * kGuardRows, problem_.leading_d(),
                                                problem_.d_type))});
   }
@@ -185,10 +189,11 @@ void ProblemData::fill_inputs(const Stream& stream) {
       // A kernel that multiplies with padding gets NaN.
       poison_padding(input.data, input.rows, input.cols, input.leading, input.type, stream.get());
     };
-    fill_one({set.a.data(), problem_.m, problem_.k, problem_.leading_a(), problem_.a_type, 1.0},
-             a_values_, a_source);
-    fill_one({set.b.data(), problem_.n, problem_.k, problem_.leading_b(), problem_.b_type, sigma_b},
-             b_values_, b_source);
+    const StoredMatrix a = stored_a(problem_.extents());
+    const StoredMatrix b = stored_b(problem_.extents());
+    fill_one({set.a.data(), a.rows, a.cols, a.leading, problem_.a_type, 1.0}, a_values_, a_source);
+    fill_one({set.b.data(), b.rows, b.cols, b.leading, problem_.b_type, sigma_b}, b_values_,
+             b_source);
   }
   // Until then the kernels may read the sources.
   if (a_source.bytes() > 0) stream.synchronize();
@@ -226,8 +231,9 @@ Operands ProblemData::operands(int set) const {
 }
 
 void ProblemData::touch_input(int set, cudaStream_t stream) const {
-  scale_in_place(sets_.at(static_cast<std::size_t>(set)).a.data(),
-                 problem_.m * problem_.leading_a(), problem_.a_type, 1, stream);
+  const StoredMatrix a = stored_a(problem_.extents());
+  scale_in_place(sets_.at(static_cast<std::size_t>(set)).a.data(), a.rows * a.leading,
+                 problem_.a_type, 1, stream);
 }
 
 void ProblemData::touch_output(int set, cudaStream_t stream) const {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kTypes = "bf16, fp16 or fp32";
 constexpr std::string_view kExamples =
-    "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in fp32) or, with "
-    "leading dimensions, 4096x4096x1000.lda1024.ldb1024";
+    "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in fp32), "
+    "4096x4096x1024.layoutNT or, with leading dimensions, 4096x4096x1000.lda1024.ldb1024";
 
 template <std::int64_t GemmProblem::*extent>
 bool parse_extent(GemmProblem& problem, std::string_view word) {
@@ -44,7 +44,7 @@ constexpr ProblemField extent_row(std::string_view name, std::string_view help) 
 }
 
 template <std::int64_t GemmProblem::*leading, std::int64_t (GemmProblem::*in_full)() const,
-          std::int64_t GemmProblem::*row>
+          std::int64_t (GemmProblem::*row)() const>
 constexpr ProblemField leading_row(std::string_view name, std::string_view help) {
   return {.name = name,
           .prefix = name,
@@ -53,7 +53,7 @@ constexpr ProblemField leading_row(std::string_view name, std::string_view help)
           .help = help,
           .print = [](const GemmProblem& p) { return fmt::to_string((p.*in_full)()); },
           .parse = parse_extent<leading>,
-          .is_default = [](const GemmProblem& p) { return (p.*in_full)() == p.*row; }};
+          .is_default = [](const GemmProblem& p) { return (p.*in_full)() == (p.*row)(); }};
 }
 
 template <DataType GemmProblem::*type>
@@ -114,9 +114,11 @@ constexpr std::array kFields = {
         [](const GemmProblem& p) { return p.accumulator == DataType::kFp32; }),
     ProblemField{.name = "layout",
                  .prefix = "layout",
-                 .values = "TN",
+                 .values = "TN, NN, NT or TT",
                  .number = false,
-                 .help = "of A and B; TN: both have K contiguous",
+                 .help =
+                     "of A (first letter) and B; contiguous in K are A with T and B with N, and "
+                     "in M or N A with N and B with T",
                  .print = [](const GemmProblem& p) { return std::string(to_string(p.layout)); },
                  .parse =
                      [](GemmProblem& p, std::string_view word) {
@@ -125,11 +127,11 @@ constexpr std::array kFields = {
                        return found.has_value();
                      },
                  .is_default = [](const GemmProblem& p) { return p.layout == Layout::kTN; }},
-    leading_row<&GemmProblem::lda, &GemmProblem::leading_a, &GemmProblem::k>(
-        "lda", "elements from one row of A to the next; K without padding"),
-    leading_row<&GemmProblem::ldb, &GemmProblem::leading_b, &GemmProblem::k>(
-        "ldb", "elements from one row of B to the next; K without padding"),
-    leading_row<&GemmProblem::ldd, &GemmProblem::leading_d, &GemmProblem::n>(
+    leading_row<&GemmProblem::lda, &GemmProblem::leading_a, &GemmProblem::contiguous_a>(
+        "lda", "elements from one row of A to the next; K (TN, TT) or M without padding"),
+    leading_row<&GemmProblem::ldb, &GemmProblem::leading_b, &GemmProblem::contiguous_b>(
+        "ldb", "elements from one row of B to the next; K (TN, NN) or N without padding"),
+    leading_row<&GemmProblem::ldd, &GemmProblem::leading_d, &GemmProblem::contiguous_d>(
         "ldd", "elements from one row of D to the next; N without padding"),
     ProblemField{.name = "batch",
                  .prefix = "batch",
@@ -267,8 +269,10 @@ void check_padding(const GemmProblem& problem, const std::string& place) {
         "without padding",
         place, leading, name, row, length));
   };
-  check("lda", problem.leading_a(), "K", problem.k);
-  check("ldb", problem.leading_b(), "K", problem.k);
+  check("lda", problem.leading_a(), problem.a_major() == Major::kK ? "K" : "M",
+        problem.contiguous_a());
+  check("ldb", problem.leading_b(), problem.b_major() == Major::kK ? "K" : "N",
+        problem.contiguous_b());
   check("ldd", problem.leading_d(), "N", problem.n);
 }
 

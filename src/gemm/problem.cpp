@@ -101,7 +101,19 @@ std::string_view to_string(DataType type) {
   }
   return "?";
 }
-std::string_view to_string(Layout) { return "TN"; }
+std::string_view to_string(Layout layout) {
+  switch (layout) {
+    case Layout::kTN:
+      return "TN";
+    case Layout::kNN:
+      return "NN";
+    case Layout::kNT:
+      return "NT";
+    case Layout::kTT:
+      return "TT";
+  }
+  return "?";
+}
 std::string_view to_string(Scaling) { return "none"; }
 std::string_view to_string(Epilogue) { return "plain"; }
 
@@ -112,7 +124,9 @@ std::optional<DataType> find_data_type(std::string_view word) {
   return std::nullopt;
 }
 std::optional<Layout> find_layout(std::string_view word) {
-  if (word == to_string(Layout::kTN)) return Layout::kTN;
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT}) {
+    if (word == to_string(layout)) return layout;
+  }
   return std::nullopt;
 }
 

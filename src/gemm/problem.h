@@ -12,9 +12,23 @@
 
 namespace hgemm {
 
-/// BLAS-style layout letters for row-major D. TN: A is M x K with K contiguous, B is N x K with K
-/// contiguous (a linear layer's activations and weight).
-enum class Layout : std::uint8_t { kTN };
+/// How A and B lie in memory; D is always row-major, M x N. The first letter is A's and the second
+/// B's, as in BLAS, whose matrices are column-major: N is a column-major A of M x K or B of K x N,
+/// T the transpose of a column-major one. "Contiguous" is the extent along which neighbours are
+/// neighbours in memory; a leading dimension is the distance of rows along it.
+///
+///       A contiguous in   stored as    lda >=   B contiguous in   stored as    ldb >=
+///   TN  K                 M rows of K  K        K                 N rows of K  K
+///   NN  M                 K rows of M  M        K                 N rows of K  K
+///   NT  M                 K rows of M  M        N                 K rows of N  N
+///   TT  K                 M rows of K  K        N                 K rows of N  N
+///
+/// For a linear layer Y = X W^T whose row-major X, Y and W are tokens x inputs, tokens x outputs
+/// and outputs x inputs: the forward pass is TN (A = X, B = W), the gradient of the inputs dX = dY
+/// W is TT (A = dY, B = W), and that of the weight dW = dY^T X is NT (A = dY, B = X). cuBLAS
+/// computes the transpose of D and so takes B first, with the other letter for "contiguous in K":
+/// frameworks that name that call say TN, NN and NT for these three.
+enum class Layout : std::uint8_t { kTN, kNN, kNT, kTT };
 /// Scale factors of the operands.
 enum class Scaling : std::uint8_t { kNone };
 /// Operation on the accumulator before it is stored to D.
@@ -31,7 +45,8 @@ struct GemmProblem {
   std::optional<DataType> c_type = {};  ///< nullopt: there is no C
   DataType accumulator = DataType::kFp32;
   Layout layout = Layout::kTN;
-  /// Leading dimensions of A, B and D: elements from one row to the next. 0: rows without padding.
+  /// Leading dimensions of A, B and D: elements from one stored row to the next (Layout). 0: rows
+  /// without padding.
   std::int64_t lda = 0;
   std::int64_t ldb = 0;
   std::int64_t ldd = 0;
@@ -47,16 +62,30 @@ struct GemmProblem {
 
   // ---- Operands ----
 
-  std::int64_t leading_a() const { return lda != 0 ? lda : k; }
-  std::int64_t leading_b() const { return ldb != 0 ? ldb : k; }
+  Major a_major() const {
+    return layout == Layout::kTN || layout == Layout::kTT ? Major::kK : Major::kMn;
+  }
+  Major b_major() const {
+    return layout == Layout::kTN || layout == Layout::kNN ? Major::kK : Major::kMn;
+  }
+  /// The lengths of their stored rows.
+  std::int64_t contiguous_a() const { return a_major() == Major::kK ? k : m; }
+  std::int64_t contiguous_b() const { return b_major() == Major::kK ? k : n; }
+  std::int64_t contiguous_d() const { return n; }
+  std::int64_t leading_a() const { return lda != 0 ? lda : contiguous_a(); }
+  std::int64_t leading_b() const { return ldb != 0 ? ldb : contiguous_b(); }
   std::int64_t leading_d() const { return ldd != 0 ? ldd : n; }
-  bool is_packed() const { return leading_a() == k && leading_b() == k && leading_d() == n; }
-  ProblemExtents extents() const { return {m, n, k, leading_a(), leading_b(), leading_d()}; }
+  bool is_packed() const { return hgemm::is_packed(extents()); }
+  ProblemExtents extents() const {
+    return {m, n, k, leading_a(), leading_b(), leading_d(), a_major(), b_major()};
+  }
   /// Sets the type of A, B and D.
   void set_types(DataType type) { a_type = b_type = d_type = type; }
   /// The properties that are compiled into a kernel for this problem. Meaningful only if
   /// why_unsupported() returns nullptr.
-  GemmKind kind() const { return {.input = a_type, .output = d_type}; }
+  GemmKind kind() const {
+    return {.input = a_type, .output = d_type, .a_major = a_major(), .b_major = b_major()};
+  }
 
   // ---- Work and memory traffic ----
 
@@ -90,12 +119,12 @@ struct GemmProblem {
 const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
-/// ".fp16" (A, B and D), ".dfp32" (D alone), ".lda4104.ldb4104.ldd4104", ".zeros" (the data). The
-/// table in gemm/codec.h defines the whole grammar.
+/// ".fp16" (A, B and D), ".dfp32" (D alone), ".layoutNT", ".lda4104.ldb4104.ldd4104", ".zeros" (the
+/// data). The table in gemm/codec.h defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
 std::string_view to_string(DataType type);      ///< "bf16", "fp16" or "fp32"
-std::string_view to_string(Layout layout);      ///< "TN"
+std::string_view to_string(Layout layout);      ///< "TN", "NN", "NT" or "TT"
 std::string_view to_string(Scaling scaling);    ///< "none"
 std::string_view to_string(Epilogue epilogue);  ///< "plain"
 std::optional<DataType> find_data_type(std::string_view word);

@@ -22,7 +22,8 @@ std::vector<Field<Row>> problem_fields_of() {
             "the types in short: \"bf16\" where A, B and D have the same, \"bf16.dfp32\" where D "
             "has another",
             "", [](const Row& row) { return Json(types_text(problem_of(row))); }),
-      F::of("layout", "text", "", "TN: A is M x K and B is N x K, each with K contiguous", "",
+      F::of("layout", "text", "",
+            "of A (first letter) and B; TN: A is M x K and B is N x K, each with K contiguous", "",
             [](const Row& row) { return Json(to_string(problem_of(row).layout)); }),
       F::of("lda", "integer", "values", "from one row of A to the next", "",
             [](const Row& row) { return Json(problem_of(row).leading_a()); }),

@@ -374,6 +374,10 @@ TEST(KernelName, IsAnIdentifierOfTheSame) {
             "hgemm_bm128_bn256_bk64_q4_c2x1_coop2_d1_hilbert_tma_persist_bf16");
   EXPECT_EQ(kernel_name(kernel(std::string(kSwapAb) + ".fixed", "16x512x64.fp16.dfp32")),
             "hgemm_swap_ab_bm16_bn64_bk128_q4_d1_tma_csplit2_fixed_fp16_dfp32_16x512x64");
+  EXPECT_EQ(kernel_name(kernel(kSwapAb, "16x512x64.layoutNT")),
+            "hgemm_swap_ab_bm16_bn64_bk128_q4_d1_tma_csplit2_bf16_layoutnt");
+  EXPECT_EQ(build_name(kernel(kSwapAb, "16x512x64.layoutTT")),
+            std::string(kSwapAb) + " of bf16.layoutTT");
   const Kernel packs = kernel(std::string(kLabel) + ".pack", "512x512x513");
   EXPECT_EQ(pack_kernel_name(packs), kernel_name(packs) + "_rows");
 }

@@ -47,8 +47,9 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.d_type = type();
   if (coin()) problem.c_type = type();
   if (coin()) problem.accumulator = type();
-  if (coin()) problem.lda = problem.k + up_to(20) - 1;
-  if (coin()) problem.ldb = problem.k + up_to(20) - 1;
+  if (coin()) problem.layout = static_cast<Layout>(up_to(4) - 1);
+  if (coin()) problem.lda = std::min(problem.contiguous_a() + up_to(20) - 1, kMaxExtent);
+  if (coin()) problem.ldb = problem.contiguous_b() + up_to(20) - 1;
   if (coin()) problem.ldd = problem.n + up_to(20) - 1;
   if (coin()) problem.batch = up_to(64);
   if (coin()) problem.data = any_data(random);
@@ -78,7 +79,7 @@ auto attributes(GemmProblem& problem) {
 void change(std::int64_t& number) { number += 8; }
 void change(DataType& type) { type = type == DataType::kFp16 ? DataType::kBf16 : DataType::kFp16; }
 void change(std::optional<DataType>& type) { type = DataType::kFp16; }
-void change(Layout&) {}  // there is one
+void change(Layout& layout) { layout = Layout::kNT; }
 void change(Scaling&) {}
 void change(Epilogue&) {}
 void change(InputData& data) { data.kind = DataKind::kZeros; }
@@ -90,9 +91,8 @@ void expect_a_row_of_its_own() {
   auto& attribute = std::get<i>(attributes(after));
   change(attribute);
   using Attribute = std::remove_reference_t<decltype(attribute)>;
-  const bool has_one_value = std::is_same_v<Attribute, Layout> ||
-                             std::is_same_v<Attribute, Scaling> ||
-                             std::is_same_v<Attribute, Epilogue>;
+  const bool has_one_value =
+      std::is_same_v<Attribute, Scaling> || std::is_same_v<Attribute, Epilogue>;
   for (std::size_t row = 0; row < problem_fields().size(); ++row) {
     const ProblemField& field = problem_fields()[row];
     EXPECT_EQ(field.print(before) != field.print(after), row == i && !has_one_value)
@@ -134,7 +134,7 @@ TEST(ProblemFields, ReadWhatTheyPrintAndNothingElse) {
   }
   for (const ProblemField& field : problem_fields()) {
     for (const char* bad :
-         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "NT", "1073741825", "relu", "Zeros", "file-",
+         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "nt", "1073741825", "relu", "Zeros", "file-",
           "file-0123456789ABCDEF", "file-0123456789abcde", "file-0123456789abcdef0"}) {
       GemmProblem problem;
       EXPECT_FALSE(field.parse(problem, bad)) << field.name << " \"" << bad << '"';
@@ -224,6 +224,20 @@ TEST(ProblemKey, MaySayWhatIsTheDefault) {
   EXPECT_EQ(to_string(parse_problem("8x9x10.bf16", DataType::kFp16)), "8x9x10");
 }
 
+// The letters say which extent is a stored row, and so which leading dimension needs no field.
+TEST(ProblemKey, LeavesOutTheLeadingDimensionsOfRowsWithoutPaddingInEachLayout) {
+  EXPECT_EQ(to_string(parse_problem("8x16x32.layoutTN.lda32.ldb32.ldd16")), "8x16x32");
+  EXPECT_EQ(to_string(parse_problem("8x16x32.layoutNN.lda8.ldb32")), "8x16x32.layoutNN");
+  EXPECT_EQ(to_string(parse_problem("8x16x32.layoutNT.lda8.ldb16")), "8x16x32.layoutNT");
+  EXPECT_EQ(to_string(parse_problem("8x16x32.layoutTT.lda32.ldb16")), "8x16x32.layoutTT");
+  EXPECT_EQ(to_string(parse_problem("8x16x32.lda32.layoutNT.ldb16")), "8x16x32.layoutNT.lda32");
+  EXPECT_THAT(complaint("8x16x32.layoutNT.lda7"),
+              HasSubstr("found 7 for lda; expected at least M, 8, the length of a row"));
+  EXPECT_THAT(complaint("8x16x32.layoutTT.ldb15"),
+              HasSubstr("found 15 for ldb; expected at least N, 16, the length of a row"));
+  EXPECT_THAT(complaint("8x16x32.layoutTT.lda31"), HasSubstr("expected at least K, 32"));
+}
+
 TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
   for (const char* bad : {"",
                           "8x8",
@@ -248,7 +262,8 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                           "8x8x8.afp16",
                           "8x8x8.dfp32.fp16",
                           "8x8x8.batch0",
-                          "8x8x8.layoutNT",
+                          "8x8x8.layoutnt",
+                          "8x8x8.layoutTC",
                           "8x8x8.scaling-rows",
                           "8x8x8.epilogue-relu",
                           "8x8x8.ones",

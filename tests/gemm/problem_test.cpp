@@ -1,5 +1,6 @@
 #include "gemm/problem.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,6 +47,28 @@ TEST(Problem, KindIsWhatAnyKernelOfItHasCompiledIn) {
   EXPECT_EQ(parse_problem("64x32x16").kind(), GemmKind{});
   EXPECT_EQ(parse_problem("64x32x16.fp16.dfp32").kind(),
             (GemmKind{DataType::kFp16, DataType::kFp32}));
+  EXPECT_EQ(parse_problem("64x32x16.layoutNN").kind(), (GemmKind{.a_major = Major::kMn}));
+  EXPECT_EQ(parse_problem("64x32x16.layoutNT").kind(),
+            (GemmKind{.a_major = Major::kMn, .b_major = Major::kMn}));
+  EXPECT_EQ(parse_problem("64x32x16.layoutTT").kind(), (GemmKind{.b_major = Major::kMn}));
+}
+
+TEST(Problem, LayoutsSayHowTheOperandsAreStored) {
+  const auto stored = [](const char* key) {
+    const ProblemExtents p = parse_problem(key).extents();
+    const StoredMatrix a = stored_a(p);
+    const StoredMatrix b = stored_b(p);
+    return fmt::format("{}x{} by {}, {}x{} by {}", a.rows, a.cols, a.leading, b.rows, b.cols,
+                       b.leading);
+  };
+  EXPECT_EQ(stored("64x32x16"), "64x16 by 16, 32x16 by 16");
+  EXPECT_EQ(stored("64x32x16.layoutNN"), "16x64 by 64, 32x16 by 16");
+  EXPECT_EQ(stored("64x32x16.layoutNT.lda72"), "16x64 by 72, 16x32 by 32");
+  EXPECT_EQ(stored("64x32x16.layoutTT.ldb40"), "64x16 by 16, 16x32 by 40");
+  EXPECT_TRUE(parse_problem("64x32x16.layoutNT.lda64.ldb32").is_packed());
+  EXPECT_FALSE(parse_problem("64x32x16.layoutNT.lda72").is_packed());
+  EXPECT_DOUBLE_EQ(parse_problem("64x32x16.layoutNT.lda72").bytes(),
+                   parse_problem("64x32x16").bytes());
 }
 
 // The bounds that problem.cpp derives.
@@ -106,8 +129,10 @@ TEST(ProblemWords, RoundTrip) {
   for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32}) {
     EXPECT_EQ(find_data_type(to_string(type)), type);
   }
-  EXPECT_EQ(find_layout("TN"), Layout::kTN);
-  EXPECT_EQ(find_layout("NT"), std::nullopt);
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT}) {
+    EXPECT_EQ(find_layout(to_string(layout)), layout);
+  }
+  EXPECT_EQ(find_layout("nt"), std::nullopt);
   EXPECT_EQ(find_data_type("fp64"), std::nullopt);
   EXPECT_EQ(types_text(parse_problem("8x8x8")), "bf16");
   EXPECT_EQ(types_text(parse_problem("8x8x8.fp16.dfp32")), "fp16.dfp32");

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "device/blas.h"
 #include "device/loaded_kernel.h"
 #include "device/session.h"
 #include "families/family.h"
@@ -313,6 +314,115 @@ TEST_F(KernelTest, ASafeLaunchReadsTheWeightThatAnotherStreamWrote) {
     candidate->launch(0, stream.get());
     const Verdict verdict = data.verify(stream);
     EXPECT_TRUE(verdict.correct) << verdict.message;
+  }
+}
+
+// ---- Layouts beside TN ----
+
+constexpr Layout kOtherLayouts[] = {Layout::kNN, Layout::kNT, Layout::kTT};
+
+GemmProblem in_layout(GemmProblem problem, Layout layout) {
+  problem.layout = layout;
+  return problem;
+}
+
+/// Tiles and a problem of whole tiles: what fails here fails for every tile. Read it first, the
+/// labels say which part of the addressing is wrong.
+TEST_F(KernelTest, SmokeTilesOfOtherLayoutsAreCorrect) {
+  const std::vector<KernelConfig> configs = {
+      TiledConfig{.bm = 64, .bn = 64, .consumers = 1},   // one chunk of each operand
+      TiledConfig{.bm = 128, .bn = 64},                  // two of A: by consumer
+      TiledConfig{.bm = 256, .bn = 64},                  // two for each consumer
+      TiledConfig{.bm = 64, .bn = 256, .consumers = 1},  // LBO, of B
+      TiledConfig{.bm = 128, .bn = 256},                 // both
+      TiledConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 2, .mma_depth = 0},
+      TiledConfig{.bm = 128, .bn = 128, .bk = 32},        // swizzles of 64 and 128 bytes
+      TiledConfig{.bm = 128, .bn = 128, .cluster_m = 2},  // shares of B along K
+      TiledConfig{.bm = 128, .bn = 128, .cluster_n = 2},  // of A
+      TiledConfig{.bm = 64, .bn = 64, .cluster_m = 2, .cluster_n = 4, .consumers = 1},
+      TiledConfig{.bm = 64, .bn = 128, .schedule = Schedule::kColumns},
+      TiledConfig{.bm = 128, .bn = 64, .swap = true, .consumers = 1},  // B as wgmma's rows
+      SwapAbConfig{.bm = 64, .bn = 64},
+      SwapAbConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2}};
+  for (const Layout layout : kOtherLayouts) {
+    const GemmProblem problem = in_layout({.m = 512, .n = 512, .k = 512, .tag = ""}, layout);
+    std::vector<Kernel> kernels;
+    for (const KernelConfig& config : configs) {
+      ASSERT_EQ(why_not(config, problem), nullptr) << label(config);
+      kernels.push_back(kernel_for(config, problem));
+    }
+    expect_correct(compile(kernels), {problem}, without_rotation());
+  }
+}
+
+/// The last chunk of a tile is used in part: wgmma's N ends inside its 64 elements.
+TEST_F(KernelTest, LayoutsOfTilesThatEndInsideAChunkAreCorrect) {
+  std::vector<KernelConfig> configs;
+  for (const int width : {8, 16, 24, 40, 72, 136, 168, 200, 248}) {
+    configs.emplace_back(TiledConfig{.bm = 64, .bn = width, .stages = 3, .consumers = 1});
+    configs.emplace_back(
+        TiledConfig{.bm = width, .bn = 64, .stages = 3, .swap = true, .consumers = 1});
+    configs.emplace_back(SwapAbConfig{.bm = width, .bn = 64, .stages = 3});
+  }
+  for (const Layout layout : kOtherLayouts) {
+    const GemmProblem problem = in_layout({.m = 1000, .n = 1000, .k = 200, .tag = ""}, layout);
+    std::vector<Kernel> kernels;
+    for (const KernelConfig& config : configs) {
+      if (!why_not(config, problem)) kernels.push_back(kernel_for(config, problem));
+    }
+    ASSERT_EQ(kernels.size(), configs.size());
+    expect_correct(compile(kernels), {problem}, without_rotation());
+  }
+}
+
+/// Every value of every axis, with tails on every side, leading dimensions, and rows at any
+/// address.
+TEST_F(KernelTest, EveryAxisIsCorrectInEveryLayout) {
+  const GemmProblem shapes[] = {
+      {.m = 1, .n = 256, .k = 512, .lda = 512, .tag = ""},
+      {.m = 128, .n = 8, .k = 8, .tag = ""},
+      {.m = 200, .n = 136, .k = 72, .tag = ""},
+      {.m = 1000, .n = 4104, .k = 520, .tag = ""},
+      // Tails of M and K that are no multiples of 8; padding is NaN.
+      {.m = 257, .n = 1032, .k = 1093, .lda = 1104, .ldb = 1112, .ldd = 1040, .tag = ""},
+      {.m = 67, .n = 71, .k = 73, .tag = ""},
+      {.m = 301, .n = 203, .k = 520, .tag = ""}};
+  for (const Layout layout : kOtherLayouts) {
+    SCOPED_TRACE(to_string(layout));
+    std::vector<GemmProblem> problems;
+    for (const GemmProblem& shape : shapes) problems.push_back(in_layout(shape, layout));
+    problems.push_back(in_layout({.m = 384, .n = 520, .k = 1024, .tag = ""}, layout));
+    problems.back().set_types(DataType::kFp16);
+    problems.push_back(in_layout({.m = 296, .n = 520, .k = 1032, .tag = ""}, layout));
+    problems.back().d_type = DataType::kFp32;
+    const std::set<std::string> computed =
+        expect_correct(compile(smoke_kernels(problems)), problems, without_rotation());
+    for (const char* part : {".c2x1.", ".c1x2.", ".c2x2.", "swap", "split3", "csplit2", "stream",
+                             "dynamic", "pdl", "pack", "swap_ab", "fixed", "cols2"}) {
+      EXPECT_TRUE(std::ranges::any_of(
+          computed, [&](const std::string& name) { return name.find(part) != std::string::npos; }))
+          << "no kernel of the smoke space with " << part;
+    }
+  }
+}
+
+/// The library's calls, which a race compares with.
+TEST_F(KernelTest, BaselinesAreCorrectInEveryLayout) {
+  const Stream stream;
+  for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT}) {
+    const GemmProblem problem = in_layout(
+        {.m = 200, .n = 328, .k = 136, .lda = 208, .ldb = 336, .ldd = 344, .tag = ""}, layout);
+    SCOPED_TRACE(to_string(problem));
+    const ProblemData data(problem, 7, without_rotation(), stream);
+    const Cublas blas;
+    data.poison(stream);
+    blas.gemm(problem, data.operands(0), stream.get());
+    EXPECT_TRUE(data.verify(stream, 2).correct) << "cublasGemmEx";
+    const CublasLtPlan plan(problem);
+    ASSERT_GT(plan.algorithms(), 0);
+    data.poison(stream);
+    plan.gemm(0, data.operands(0), stream.get());
+    EXPECT_TRUE(data.verify(stream, 2).correct) << "cuBLASLt";
   }
 }
 

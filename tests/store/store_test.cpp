@@ -154,11 +154,13 @@ TEST_F(StoreTest, TheAttributesOfAProblemAreColumns) {
   GemmProblem padded{.m = 512, .n = 1024, .k = 4096, .lda = 4104, .tag = ""};
   padded.set_types(DataType::kFp16);
   padded.d_type = DataType::kFp32;
+  const GemmProblem wgrad{.m = 512, .n = 1024, .k = 4096, .layout = Layout::kNT, .tag = ""};
   const auto run = store.begin_run(machine(), "hgemm-tune");
-  for (const GemmProblem& problem : {kProblem, padded}) {
+  for (const GemmProblem& problem : {kProblem, padded, wgrad}) {
     store.begin_race(run, problem, Regime::kSustained, Timing{});
   }
   EXPECT_TRUE(store.races().at(1).race.problem.same_problem(padded));
+  EXPECT_TRUE(store.races().at(2).race.problem.same_problem(wgrad));
 
   SQLite::Database db(db_.string());
   EXPECT_THAT(
@@ -166,7 +168,9 @@ TEST_F(StoreTest, TheAttributesOfAProblemAreColumns) {
       ElementsAre("1|2048x4096x512|2048|4096|512|bf16|bf16|bf16|none|fp32|TN|512|512|4096|1|"
                   "none|plain|",
                   "2|512x1024x4096.fp16.dfp32.lda4104|512|1024|4096|fp16|fp16|fp32|none|"
-                  "fp32|TN|4104|4096|1024|1|none|plain|"));
+                  "fp32|TN|4104|4096|1024|1|none|plain|",
+                  "3|512x1024x4096.layoutNT|512|1024|4096|bf16|bf16|bf16|none|fp32|NT|512|1024|"
+                  "1024|1|none|plain|"));
 }
 
 TEST_F(StoreTest, ACandidateIsItsLabelAndAKernelIsARowOfItsOwn) {

@@ -40,6 +40,13 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
     if (const char* reason = why_no_kernel(problem)) {
       throw InputError(fmt::format("no kernel can compute {}: {}", to_string(problem), reason));
     }
+    if (problem.a_major() != Major::kK) {
+      throw InputError(
+          fmt::format("{} has an A that is contiguous in M, and a link's A is the D before it, "
+                      "which is row-major: "
+                      "a chain has layouts TN and TT",
+                      to_string(problem)));
+    }
     if (!problem.is_packed()) {
       throw InputError(
           fmt::format("{} has padded rows, and the links of a chain have none: leave its leading "

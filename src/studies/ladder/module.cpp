@@ -86,6 +86,10 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmP
       continue;
     }
     any_of_type = true;
+    if (problem.layout != Layout::kTN) {
+      left_out.add(step, "its matrices have layout TN");
+      continue;
+    }
     if (!problem.is_packed()) {
       left_out.add(step, "its matrices have no padding");
       continue;

@@ -58,6 +58,7 @@ const char* why_unsupported(const LadderPoint& point, const GemmProblem& problem
   if (kind.input != point.dtype || kind.output != point.dtype) {
     return "the step's type is not the problem's";
   }
+  if (problem.layout != Layout::kTN) return "the ladder's matrices have layout TN";
   if (!problem.is_packed()) return "the ladder's matrices have no padding";
   return ladder::why_unsupported(point.step, problem.m, problem.n, problem.k);
 }

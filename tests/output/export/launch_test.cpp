@@ -52,6 +52,53 @@ TEST(Launch, MapsHaveTheBoxesThatTheKernelCopies) {
   EXPECT_EQ(wide[3].swizzle_bytes, 0);
 }
 
+// Rows of an MN-major operand are along M or N, in boxes of 64 of them; CTAs share these along K.
+TEST(Launch, MapsOfOtherLayoutsHaveChunks) {
+  GemmProblem problem = export_shape(256, 512, 640);
+  problem.layout = Layout::kNT;
+  problem.lda = 264;
+  const auto wide = encoded(kWide, problem, {at(0), at(256), at(512)}).maps;
+  ASSERT_THAT(wide, SizeIs(4));
+  for (const std::size_t input : {0, 1}) {
+    EXPECT_EQ(wide[input].rows, 640);
+    EXPECT_EQ(wide[input].box_cols, 64);
+    EXPECT_EQ(wide[input].swizzle_bytes, 128);
+  }
+  EXPECT_EQ(wide[0].cols, 256);
+  EXPECT_EQ(wide[0].stride_bytes, 528);
+  EXPECT_EQ(wide[0].box_rows, 64) << "a CTA of its own for each A";
+  EXPECT_EQ(wide[1].cols, 512);
+  EXPECT_EQ(wide[1].stride_bytes, 1024);
+  EXPECT_EQ(wide[1].box_rows, 32) << "two CTAs share B";
+  const auto swapped = encoded(kSwapAb, problem, {at(0), at(256), at(512)}).maps;
+  EXPECT_EQ(swapped.at(0).box_rows, 128);
+  EXPECT_EQ(swapped.at(1).box_rows, 128);
+  // TT: A as before.
+  problem.layout = Layout::kTT;
+  problem.lda = 0;
+  const auto mixed = encoded(kWide, problem, {at(0), at(256), at(512)}).maps;
+  EXPECT_EQ(mixed.at(0).rows, 256);
+  EXPECT_EQ(mixed.at(0).box_rows, 128);
+  EXPECT_EQ(mixed.at(1).rows, 640);
+}
+
+TEST(Launch, PacksRowsAlongMAndN) {
+  TiledConfig config = kWide;
+  config.pack = true;
+  config.store = StorePath::kStaged;
+  GemmProblem problem = export_shape(100, 50, 33);
+  problem.layout = Layout::kNT;
+  const WorkspaceBytes bytes = workspace_bytes(kernel_for(config, problem), problem.extents(), 2);
+  EXPECT_EQ(bytes.packed_a, 33u * 104 * 2);
+  EXPECT_EQ(bytes.packed_b, 33u * 56 * 2);
+  const auto [params, maps] =
+      encoded(config, problem, {at(0), at(4), at(6)}, {.packed_a = at(1024), .packed_b = at(2048)});
+  EXPECT_EQ(params.pack.matrices[0].rows, 33);
+  EXPECT_EQ(params.pack.matrices[0].cols, 100);
+  EXPECT_EQ(params.pack.matrices[1].source_leading, 50);
+  EXPECT_EQ(maps.at(0).stride_bytes, 208);
+}
+
 TEST(Launch, NumberedClustersGetTheirNumbersAndKeepTheirOwnWithoutATable) {
   const GemmProblem problem = export_shape(384, 256, 4096);
   const Operands operands{at(0), at(256), at(512)};
