@@ -1,7 +1,8 @@
 /* GEMMs on Hopper GPUs (sm_90) with the kernels that hgemm-tune measured as the fastest.
  *
  * D[m x n] = A[m x k] * B[n x k]^T, all row-major: a linear layer with activations A and weight B.
- * bf16 or fp16 in, the same or fp32 out, sums in fp32.
+ * (A, and B, may also be contiguous in their other extent: hgemm_tuned_layout.) bf16 or fp16 in,
+ * the same or fp32 out, sums in fp32.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -25,8 +26,8 @@ extern "C" {
 typedef enum {
   HGEMM_TUNED_OK = 0,
   HGEMM_TUNED_NULL_POINTER = 1, /* A, B, D, or the place for an answer */
-  HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, or a leading dimension that is
-                                   shorter than a row */
+  HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, a leading dimension that is
+                                   shorter than a row, or an unknown layout */
   HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
   HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of A, B or D */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and there is no cuBLAS */
@@ -50,6 +51,17 @@ typedef enum { HGEMM_TUNED_BF16 = 0, HGEMM_TUNED_FP16 = 1 } hgemm_tuned_dtype;
 /* Type of D: that of A and B, or fp32. */
 typedef enum { HGEMM_TUNED_OUTPUT_SAME = 0, HGEMM_TUNED_OUTPUT_FP32 = 1 } hgemm_tuned_output;
 
+/* How A and B are stored. The first letter is A's: T is m rows of k elements, N is k rows of m. The
+ * second is B's: N is n rows of k elements, T is k rows of n. D always has m rows of n. With these
+ * letters the passes of a linear layer are TN (forward), TT (gradient of the inputs) and NT
+ * (gradient of the weight). */
+typedef enum {
+  HGEMM_TUNED_TN = 0,
+  HGEMM_TUNED_NN = 1,
+  HGEMM_TUNED_NT = 2,
+  HGEMM_TUNED_TT = 3
+} hgemm_tuned_layout;
+
 /* A leading dimension is the number of elements from one row to the next; 0: rows without padding.
  * The types are numbers, not enumerations, because callers may pass any value; calls refuse unknown
  * values. */
@@ -58,6 +70,7 @@ typedef struct {
   int32_t dtype; /* hgemm_tuned_dtype */
   int64_t lda, ldb, ldd;
   int32_t output; /* hgemm_tuned_output */
+  int32_t layout; /* hgemm_tuned_layout */
 } hgemm_tuned_problem;
 
 /* How a kernel was chosen, in the order of the search. */
@@ -134,15 +147,30 @@ using Status = hgemm_tuned_status;
 using Selection = hgemm_tuned_selection;
 enum class Dtype { kBf16 = HGEMM_TUNED_BF16, kFp16 = HGEMM_TUNED_FP16 };
 enum class Output { kSame = HGEMM_TUNED_OUTPUT_SAME, kFp32 = HGEMM_TUNED_OUTPUT_FP32 };
+enum class Layout {
+  kTN = HGEMM_TUNED_TN,
+  kNN = HGEMM_TUNED_NN,
+  kNT = HGEMM_TUNED_NT,
+  kTT = HGEMM_TUNED_TT
+};
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
   Dtype dtype = Dtype::kBf16;
   int64_t lda = 0, ldb = 0, ldd = 0;
   Output output = Output::kSame;
+  Layout layout = Layout::kTN;
 
   operator hgemm_tuned_problem() const {
-    return {m, n, k, static_cast<int32_t>(dtype), lda, ldb, ldd, static_cast<int32_t>(output)};
+    return {m,
+            n,
+            k,
+            static_cast<int32_t>(dtype),
+            lda,
+            ldb,
+            ldd,
+            static_cast<int32_t>(output),
+            static_cast<int32_t>(layout)};
   }
 };
 

@@ -23,6 +23,7 @@
 #include "library_table.h"
 #endif
 #include "output/export/fallback.h"
+#include "problems.h"
 #include "table.h"
 #include "tensor_map_types.h"
 
@@ -30,6 +31,7 @@ namespace {
 
 using namespace hgemm;
 using namespace hgemm_tuned_table;
+using namespace hgemm_tuned_problems;
 
 constexpr std::uintptr_t kWorkspaceUnit = 256;
 /// Flags come first in a workspace, in a region of one size for all kernels. A kernel leaves its
@@ -42,33 +44,6 @@ hgemm_tuned_status cuda_failed(cudaError_t code) {
   cudaGetLastError();  // clears the error; it is reported instead
   last_cuda_error = code;
   return HGEMM_TUNED_CUDA_ERROR;
-}
-
-// ---- Problems ----
-
-hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
-  if (problem == nullptr) return HGEMM_TUNED_NULL_POINTER;
-  if (problem->dtype != HGEMM_TUNED_BF16 && problem->dtype != HGEMM_TUNED_FP16) {
-    return HGEMM_TUNED_BAD_DTYPE;
-  }
-  if (problem->output != HGEMM_TUNED_OUTPUT_SAME && problem->output != HGEMM_TUNED_OUTPUT_FP32) {
-    return HGEMM_TUNED_BAD_DTYPE;
-  }
-  return HGEMM_TUNED_OK;
-}
-
-ProblemExtents extents_of(const hgemm_tuned_problem& p) {
-  return {
-      p.m, p.n, p.k, p.lda != 0 ? p.lda : p.k, p.ldb != 0 ? p.ldb : p.k, p.ldd != 0 ? p.ldd : p.n};
-}
-
-GemmKind kind_of(const hgemm_tuned_problem& p) {
-  const DataType input = p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16;
-  return {.input = input, .output = p.output == HGEMM_TUNED_OUTPUT_FP32 ? DataType::kFp32 : input};
-}
-
-bool has_types(const GemmKind& kind, DataType input, DataType output) {
-  return kind.input == input && kind.output == output;
 }
 
 // ---- Selection ----
@@ -385,7 +360,8 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
 }
 
 #ifdef HGEMM_TUNED_WITH_CUBLAS
-/// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there.
+/// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there, and a matrix that is
+/// stored in rows is the transposed one.
 cudaDataType_t cuda_type(DataType type) {
   if (type == DataType::kFp32) return CUDA_R_32F;
   return type == DataType::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
@@ -403,10 +379,11 @@ hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, c
   const float zero = 0.0f;
   const cudaDataType_t type = cuda_type(kind.input);
   const cublasStatus_t status = cublasGemmEx(
-      handle, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(p.n), static_cast<int>(p.m),
-      static_cast<int>(p.k), &one, operands.b, type, static_cast<int>(p.ldb), operands.a, type,
-      static_cast<int>(p.lda), &zero, operands.d, cuda_type(kind.output), static_cast<int>(p.ldd),
-      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      handle, p.b_major == Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N,
+      p.a_major == Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T, static_cast<int>(p.n),
+      static_cast<int>(p.m), static_cast<int>(p.k), &one, operands.b, type, static_cast<int>(p.ldb),
+      operands.a, type, static_cast<int>(p.lda), &zero, operands.d, cuda_type(kind.output),
+      static_cast<int>(p.ldd), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   return status == CUBLAS_STATUS_SUCCESS ? HGEMM_TUNED_OK : HGEMM_TUNED_CUBLAS_ERROR;
 }
 #else
@@ -445,7 +422,7 @@ const char* hgemm_tuned_status_string(int status) {
     case HGEMM_TUNED_NULL_POINTER:
       return "a pointer that is needed is null";
     case HGEMM_TUNED_BAD_PROBLEM:
-      return "M, N, K or a leading dimension is out of range";
+      return "M, N, K, a leading dimension or the layout is out of range";
     case HGEMM_TUNED_BAD_DTYPE:
       return "the type is neither bf16 nor fp16, or the output is neither of that type nor fp32";
     case HGEMM_TUNED_MISALIGNED:
@@ -480,11 +457,15 @@ hgemm_tuned_problem hgemm_tuned_shape(int index) {
   if (index < 0 || index >= kRowCount) return problem;
   const Row& row = kRows[index];
   const ProblemExtents& p = row.problem;
-  problem = {
-      p.m,   p.n,
-      p.k,   row.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
-      p.lda, p.ldb,
-      p.ldd, row.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME};
+  problem = {p.m,
+             p.n,
+             p.k,
+             row.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
+             p.lda,
+             p.ldb,
+             p.ldd,
+             row.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME,
+             layout_of(p)};
   return problem;
 }
 

@@ -50,20 +50,32 @@ class Plan {
   }
 
  private:
-  /// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there.
+  /// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there, and a matrix that is
+  /// stored in rows is the transposed one.
   bool describe(const Row& row) {
     const auto m = static_cast<std::uint64_t>(row.problem.m);
     const auto n = static_cast<std::uint64_t>(row.problem.n);
-    const auto k = static_cast<std::uint64_t>(row.problem.k);
+    const hgemm::StoredMatrix b = stored_b(row.problem);
+    const hgemm::StoredMatrix a = stored_a(row.problem);
     input_ = type_of(row.input);
     output_ = type_of(row.output);
-    const cublasOperation_t transposed = CUBLAS_OP_T;
+    const cublasOperation_t of_b =
+        row.problem.b_major == hgemm::Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t of_a =
+        row.problem.a_major == hgemm::Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
+    const auto create = [](cublasLtMatrixLayout_t* layout, cudaDataType_t type,
+                           const hgemm::StoredMatrix& matrix) {
+      return is_ok(cublasLtMatrixLayoutCreate(layout, type, static_cast<std::uint64_t>(matrix.cols),
+                                              static_cast<std::uint64_t>(matrix.rows),
+                                              matrix.leading));
+    };
     return is_ok(cublasLtCreate(&handle_)) &&
            is_ok(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
-           is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA,
-                                                &transposed, sizeof transposed)) &&
-           is_ok(cublasLtMatrixLayoutCreate(&b_, input_, k, n, row.problem.ldb)) &&
-           is_ok(cublasLtMatrixLayoutCreate(&a_, input_, k, m, row.problem.lda)) &&
+           is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &of_b,
+                                                sizeof of_b)) &&
+           is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &of_a,
+                                                sizeof of_a)) &&
+           create(&b_, input_, b) && create(&a_, input_, a) &&
            is_ok(cublasLtMatrixLayoutCreate(&d_, output_, n, m, row.problem.ldd));
   }
 

@@ -89,14 +89,20 @@ std::string number_text(std::optional<double> value) {
 std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
   const BestRow& best = row.best;
   const ProblemExtents p = best.problem.extents();
+  // Layout TN is what rows without them have.
+  const std::string majors =
+      best.problem.layout == Layout::kTN
+          ? ""
+          : fmt::format(", hgemm::Major{{{}}}, hgemm::Major{{{}}}", static_cast<int>(p.a_major),
+                        static_cast<int>(p.b_major));
   const auto ratio = [&](double Interval::*bound) {
     return number_text(best.cublas ? std::optional(best.cublas->interval.*bound) : std::nullopt);
   };
   return fmt::format(
-      "    {{{{{}, {}, {}, {}, {}, {}}}, hgemm::DataType{{{}}}, hgemm::DataType{{{}}}, {}, {}, "
+      "    {{{{{}, {}, {}, {}, {}, {}{}}}, hgemm::DataType{{{}}}, hgemm::DataType{{{}}}, {}, {}, "
       "{},\n"
       "     {}, {}, {}, {}}},\n",
-      p.m, p.n, p.k, p.lda, p.ldb, p.ldd, static_cast<int>(best.problem.kind().input),
+      p.m, p.n, p.k, p.lda, p.ldb, p.ldd, majors, static_cast<int>(best.problem.kind().input),
       static_cast<int>(best.problem.kind().output), kernel, general_kernel, row.gain,
       number_text(best.time_us),
       number_text(best.cublas ? std::optional(best.cublas->value) : std::nullopt),

@@ -26,6 +26,14 @@ struct Test {
   int split_k_slices;
 };
 
+/// CUTLASS's letters for A, B and D: t is row-major, n column-major.
+std::string layouts_of(const GemmProblem& problem, bool swapped) {
+  const bool a_rows = problem.a_major() == Major::kK;
+  const bool b_rows = problem.b_major() == Major::kK;
+  return swapped ? fmt::format("{}{}n", b_rows ? 't' : 'n', a_rows ? 'n' : 't')
+                 : fmt::format("{}{}t", a_rows ? 't' : 'n', b_rows ? 'n' : 't');
+}
+
 /// A cooperative kernel has two consumers, each with 64 rows or more. With fewer rows the kernel is
 /// ping-pong, which does not support stream-K.
 Test test_of(const GemmProblem& problem, bool swapped, int tile_m, int tile_n, int tile_k,
@@ -42,17 +50,17 @@ Test test_of(const GemmProblem& problem, bool swapped, int tile_m, int tile_n, i
   const char* raster = by_columns || c.order == TileOrder::kLinear ? "along_m" : "along_n";
   if (c.order == TileOrder::kHilbert) raster = "heuristic";
   const int band = static_cast<int>(std::bit_floor(static_cast<unsigned>(c.group)));
-  return {
-      fmt::format("cutlass3x_sm90_tensorop_gemm_{0}_{0}_f32_void_{9}_{1}x{2}x{3}_{4}x{5}x1_0_"
-                  "{6}_align8{7}_warpspecialized_{8}_epi_tma",
-                  type, tile_m, tile_n, tile_k, c.cluster_m, c.cluster_n, swapped ? "tnn" : "tnt",
-                  stream_k ? "_stream_k" : "", ping_pong ? "pingpong" : "cooperative", output),
-      swapped ? problem.n : problem.m,
-      swapped ? problem.m : problem.n,
-      problem.k,
-      raster,
-      std::clamp(band, 1, 8),
-      stream_k ? c.splits : 1};
+  return {fmt::format("cutlass3x_sm90_tensorop_gemm_{0}_{0}_f32_void_{9}_{1}x{2}x{3}_{4}x{5}x1_0_"
+                      "{6}_align8{7}_warpspecialized_{8}_epi_tma",
+                      type, tile_m, tile_n, tile_k, c.cluster_m, c.cluster_n,
+                      layouts_of(problem, swapped), stream_k ? "_stream_k" : "",
+                      ping_pong ? "pingpong" : "cooperative", output),
+          swapped ? problem.n : problem.m,
+          swapped ? problem.m : problem.n,
+          problem.k,
+          raster,
+          std::clamp(band, 1, 8),
+          stream_k ? c.splits : 1};
 }
 /// nullopt for kernels that multiply on CUDA cores.
 std::optional<Test> test_of(const GemmProblem& problem, const KernelConfig& config) {

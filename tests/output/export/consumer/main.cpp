@@ -1,6 +1,6 @@
-// Prints what the package selects for problems given as MxNxK or, with an output in fp32,
-// MxNxK.dfp32, one a line, and the status of running it where there is no GPU; then of what it must
-// refuse.
+// Prints what the package selects for problems given as MxNxK or, with an output in fp32 or in
+// another layout, MxNxK.dfp32 or MxNxK.layoutNT, one a line, and the status of running it where
+// there is no GPU; then of what it must refuse.
 #include <hgemm_tuned.h>
 
 #include <cstdio>
@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     if (std::sscanf(argv[i], "%lldx%lldx%lld", &m, &n, &k) != 3) return 2;
     hgemm_tuned::Problem problem{m, n, k};
     if (std::strstr(argv[i], ".dfp32") != nullptr) problem.output = hgemm_tuned::Output::kFp32;
+    if (std::strstr(argv[i], ".layoutNT") != nullptr) problem.layout = hgemm_tuned::Layout::kNT;
     const hgemm_tuned::Selection s = hgemm_tuned::select(problem);
     const hgemm_tuned::Status run =
         hgemm_tuned::gemm(nullptr, problem, memory, memory, memory, memory, sizeof memory);
@@ -29,10 +30,13 @@ int main(int argc, char** argv) {
   std::size_t bytes = 0;
   hgemm_tuned::Problem bad_output{16, 512, 640};
   bad_output.output = hgemm_tuned::Output(9);
+  hgemm_tuned::Problem bad_layout{16, 512, 640};
+  bad_layout.layout = hgemm_tuned::Layout(4);
   std::printf(
-      "null=%d dtype=%d output=%d problem=%d leading=%d address=%d prepare=%d bytes=%d c=%d\n",
+      "null=%d dtype=%d output=%d layout=%d problem=%d leading=%d address=%d prepare=%d bytes=%d "
+      "c=%d\n",
       status({16, 512, 640}, nullptr), status({16, 512, 640, Dtype(9)}, memory),
-      status(bad_output, memory), status({0, 512, 640}, memory),
+      status(bad_output, memory), status(bad_layout, memory), status({0, 512, 640}, memory),
       status({16, 512, 640, Dtype::kBf16, 639}, memory), status({16, 512, 640}, memory + 2),
       hgemm_tuned::prepare(), hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes),
       selects_in_c());
