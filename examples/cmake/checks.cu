@@ -145,6 +145,7 @@ void check_fallbacks(Checks& checks, cudaStream_t stream) {
   std::vector<Problem> problems = {{40, 1000, 520}, {300, 264, 1024}, {7, 72, 80}, {1000, 8, 8}};
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
     const Problem tuned = tuned_problem(i);
+    if (tuned.layout != hgemm_tuned::Layout::kTN) continue;
     for (const std::int64_t m : {std::int64_t{3}, std::int64_t{100}, tuned.m + 1}) {
       const Problem p{m, tuned.n, tuned.k, tuned.dtype, 0, 0, 0, tuned.output};
       const auto same = [&p](const Problem& other) { return text_of(other) == text_of(p); };
@@ -180,7 +181,7 @@ void check_streams(Checks& checks, cudaStream_t stream) {
   std::size_t most = 256 << 10;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
     const Problem tuned = tuned_problem(i);
-    if (is_padded(tuned) || tuned.m * tuned.n > (1 << 27)) continue;
+    if (lies_otherwise(tuned) || tuned.m * tuned.n > (1 << 27)) continue;
     problems.push_back(tuned);
     most = std::max(most, workspace_of(problems.back()));
   }

@@ -35,11 +35,19 @@ inline std::string text_of(const hgemm_tuned::Problem& p) {
 }
 inline hgemm_tuned::Problem tuned_problem(int index) {
   const hgemm_tuned_problem p = hgemm_tuned_shape(index);
-  return {p.m,   p.n,   p.k,   static_cast<hgemm_tuned::Dtype>(p.dtype),
-          p.lda, p.ldb, p.ldd, static_cast<hgemm_tuned::Output>(p.output)};
+  return {p.m,
+          p.n,
+          p.k,
+          static_cast<hgemm_tuned::Dtype>(p.dtype),
+          p.lda,
+          p.ldb,
+          p.ldd,
+          static_cast<hgemm_tuned::Output>(p.output),
+          static_cast<hgemm_tuned::Layout>(p.layout)};
 }
-inline bool is_padded(const hgemm_tuned::Problem& p) {
-  return p.lda != p.k || p.ldb != p.k || p.ldd != p.n;
+/// Whether the matrices lie otherwise in memory than the example's: layout TN, without padding.
+inline bool lies_otherwise(const hgemm_tuned::Problem& p) {
+  return p.layout != hgemm_tuned::Layout::kTN || p.lda != p.k || p.ldb != p.k || p.ldd != p.n;
 }
 inline std::size_t output_bytes(const hgemm_tuned::Problem& p) {
   return static_cast<std::size_t>(p.m * p.n) * (p.output == hgemm_tuned::Output::kFp32 ? 4 : 2);

@@ -314,7 +314,7 @@ Arguments parse(int argc, char** argv) {
       const auto before = arguments.shapes.size();
       for (int j = 0; j < hgemm_tuned_shape_count(); ++j) {
         const Problem p = tuned_problem(j);
-        if (!is_padded(p) && text_of(p) == value) arguments.shapes.push_back(p);
+        if (!lies_otherwise(p) && text_of(p) == value) arguments.shapes.push_back(p);
       }
       if (arguments.shapes.size() == before) {
         refuse("--shape takes one that was tuned, MxNxK[.fp16][.dfp32]");
@@ -325,7 +325,7 @@ Arguments parse(int argc, char** argv) {
   }
   if (!arguments.shapes.empty()) return arguments;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
-    if (!is_padded(tuned_problem(i))) arguments.shapes.push_back(tuned_problem(i));
+    if (!lies_otherwise(tuned_problem(i))) arguments.shapes.push_back(tuned_problem(i));
   }
   return arguments;
 }
