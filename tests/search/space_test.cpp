@@ -80,6 +80,18 @@ TEST_P(ShippedSpace, RejectsWithReasons) {
   }
 }
 
+TEST_P(ShippedSpace, HasKernelsForEveryLayoutBesideThoseThatReadRowsAlongK) {
+  for (const Layout layout : {Layout::kNN, Layout::kNT, Layout::kTT}) {
+    const GemmProblem problem{.m = 512, .n = 512, .k = 512, .layout = layout, .tag = ""};
+    const Enumeration space = enumerate(load_space(GetParam(), kConfigs), std::span(&problem, 1));
+    EXPECT_FALSE(space.valid.empty()) << to_string(layout);
+    for (const KernelConfig& config : space.valid) {
+      EXPECT_NE(family_name(config), "gemv") << label(config);
+      EXPECT_EQ(why_not(config, problem), nullptr) << label(config);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Spaces, ShippedSpace,
                          ::testing::Values("smoke", "quick", "full", "decode", "decode-pdl",
                                            "rows"),
