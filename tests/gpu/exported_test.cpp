@@ -58,7 +58,8 @@ struct Call {
 };
 
 /// Whose parts of K meet in memory.
-constexpr hgemm_tuned_problem kSumsInMemory{384, 256, 4096, HGEMM_TUNED_BF16, 0, 0, 0, 0};
+constexpr hgemm_tuned_problem kSumsInMemory{
+    384, 256, 4096, HGEMM_TUNED_BF16, 0, 0, 0, HGEMM_TUNED_OUTPUT_SAME, HGEMM_TUNED_TN};
 
 class ExportedTest : public GpuTest {};
 
@@ -66,7 +67,8 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
   std::vector<hgemm_tuned_problem> problems;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) problems.push_back(hgemm_tuned_shape(i));
   for (const std::int64_t m : {2, 20, 1000}) {
-    problems.push_back({m, 512, 640, HGEMM_TUNED_BF16, 0, 0, 0, HGEMM_TUNED_OUTPUT_SAME});
+    problems.push_back(
+        {m, 512, 640, HGEMM_TUNED_BF16, 0, 0, 0, HGEMM_TUNED_OUTPUT_SAME, HGEMM_TUNED_TN});
   }
   for (const bool prepared : {false, true}) {  // then clusters are numbered by their GPC
     if (prepared) {
