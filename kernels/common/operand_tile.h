@@ -36,9 +36,8 @@ namespace hgemm {
 ///   (TiledRule::kLayout). If wgmma's N is no multiple of 64, it ends inside a chunk, of which it
 ///   does not read the rest.
 /// - The swizzle XORs bits 4 to 6 of an address (which 16 bytes of a row) with bits 7 to 9 (which
-/// row
-///   of its atom), for the copy engine and for wgmma alike. Boxes hold whole atoms, so for both an
-///   atom begins at a multiple of 1024 bytes.
+///   row of its atom), for the copy engine and for wgmma alike. Boxes hold whole atoms, so for both
+///   an atom begins at a multiple of 1024 bytes.
 ///
 /// tests/kernels/operand_tile_test.cpp follows every element from its box to wgmma's read.
 template <Major kMajor, int kExtent, int kBk>
