@@ -23,7 +23,7 @@ struct Missing {
   std::size_t space = 0;  ///< configs that could be raced, measured or not; or proposals
   double launch_us = 0;   ///< the shortest predicted time; 0 if there are no predictions
   Weighed weighed = Weighed::kNothing;  ///< in this race: whose energy is measured
-  std::size_t later = 0;  ///< number of configs that the second stage will propose
+  std::size_t later = 0;                ///< number of configs that the second stage will propose
   /// GPUs that must not run the race, by their position in the list that tune() got.
   std::set<int> avoids = {};
   std::size_t given_up = 0;  ///< GPUs that could not finish it
