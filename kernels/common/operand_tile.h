@@ -1,4 +1,5 @@
-// How wgmma reads an operand's tile from a stage: descriptors and the offsets between them.
+// An operand's tile in a stage: the boxes that the copy engine writes, and the descriptors by which
+// wgmma reads them.
 //
 // Compiled by the host compiler and by NVRTC.
 #pragma once
@@ -54,13 +55,56 @@ struct OperandTile {
                  : k / kSlab * kExtent * kRowUnits + k % kSlab * kInputBytes / 16;
   }
   static HGEMM_HOST_DEVICE constexpr int mn_units(int mn) { return mn * kMnUnits; }
+  /// The start address has 18 bits (PTX ISA, matrix-descriptor-encode), but addresses of a
+  /// cluster's CTA have its rank from bit 24 on. Above the 14 bits of the field they would change
+  /// the LBO, which only MN-major tiles of several chunks read: without the mask, their second
+  /// chunk was wrong in all CTAs but the first (measured).
+  static HGEMM_HOST_DEVICE constexpr unsigned start(unsigned address) {
+    return kIsMn ? (address & 0x3ffff) >> 4 : address >> 4;
+  }
   static HGEMM_HOST_DEVICE constexpr unsigned long long descriptor(unsigned address) {
     constexpr unsigned long long kLeading = kIsMn ? chunk_bytes(kBk) / 16 : 1;
     constexpr unsigned long long kStride =
         kSwizzleRows * (kIsMn ? kSwizzleBytes : kSlab * kInputBytes) / 16;
     constexpr unsigned long long kSwizzle = kIsMn || kSlab == kSlabK ? 1 : 2;
-    return static_cast<unsigned long long>(address >> 4) | (kLeading << 16) | (kStride << 32) |
+    return static_cast<unsigned long long>(start(address)) | (kLeading << 16) | (kStride << 32) |
            (kSwizzle << 62);
+  }
+};
+
+/// One copy of the copy engine: where it writes in the stage (bytes), and its first column and row
+/// in the operand's tensor map.
+struct OperandBox {
+  int offset;
+  int column, row;
+};
+
+/// The boxes that a CTA copies of a tile with kExtent elements of M or N and kBk of K: all of them,
+/// or its slice if the CTAs of a cluster share the tile. A slice has kSlice rows of a K-major tile,
+/// or of an MN-major one kSlice elements of K; kSlice is kExtent (kBk) if it is the whole tile.
+///
+/// A slab (of an MN-major tile: a chunk) has kSliceExtent elements of M or N of the slice, and each
+/// of its boxes kBoxExtent. (With a loop over box numbers, some kernels got other machine code.)
+template <Major kMajor, int kExtent, int kBk, int kSlice>
+struct OperandBoxes {
+  static constexpr bool kIsMn = kMajor == Major::kMn;
+  static constexpr bool kIsWhole = kSlice == (kIsMn ? kBk : kExtent);
+  static constexpr int kSlab = kBk < kSlabK ? kBk : kSlabK;
+  static constexpr int kSlabs = kIsMn ? chunks_of(kExtent) : kBk / kSlab;
+  static constexpr int kSliceExtent = kIsMn ? kChunkMn : kSlice;
+  static constexpr int kBoxExtent = kIsMn ? kChunkMn : box_rows(kSlice);
+
+  /// The box of a slab that begins with element `part` of its slice, a multiple of kBoxExtent. The
+  /// tile begins with element `mn` of M or N and `k` of K, the slice with row (element of K)
+  /// `begin` of the tile.
+  static HGEMM_HOST_DEVICE constexpr OperandBox at(int slab, int part, int k, int mn, int begin) {
+    if constexpr (kIsMn) {
+      return {chunk_offset(slab, begin, kBk), mn + slab * kChunkMn + part, k + begin};
+    } else {
+      constexpr int kRowBytes = kSlab * kInputBytes;
+      const int row = begin + part;
+      return {slab * kExtent * kRowBytes + row * kRowBytes, k + slab * kSlab, mn + row};
+    }
   }
 };
 

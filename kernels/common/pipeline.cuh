@@ -85,48 +85,4 @@ struct Pipeline {
   }
 };
 
-/// Fetches this CTA's share of one operand tile into a stage: `slabs` of 64 elements of K. Each has
-/// `tile_rows` rows in shared memory, of which the CTA fills rows [slice_row, slice_row +
-/// slice_rows).
-template <int kTileRows, int kSliceRows, int kBk, CacheHint kHint>
-__device__ __forceinline__ void load_slice(const TensorMap& map, u32 stage, u32 full, int k,
-                                           int tile_row, int slice_row, unsigned short mask) {
-  constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
-  constexpr int kBoxRows = box_rows(kSliceRows);
-  constexpr int kRowBytes = kBoxCols * kInputBytes;
-#pragma unroll
-  for (int slab = 0; slab < kBk / kBoxCols; ++slab) {
-#pragma unroll
-    for (int box = 0; box < kSliceRows; box += kBoxRows) {
-      const int row = slice_row + box;
-      const u32 destination =
-          stage + static_cast<u32>(slab * kTileRows * kRowBytes + row * kRowBytes);
-      if constexpr (kSliceRows == kTileRows) {
-        ptx::tma_load<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row);
-      } else {
-        ptx::tma_load_multicast<kHint>(destination, map, full, k + slab * kBoxCols, tile_row + row,
-                                       mask);
-      }
-    }
-  }
-}
-
-/// The same for an MN-major operand: this CTA's share of each chunk of a tile that begins with
-/// element `mn` of M or N: elements [slice_k, slice_k + kSliceK) of kBk of K. The map's columns are
-/// M or N, its rows K.
-template <int kExtent, int kSliceK, int kBk, CacheHint kHint>
-__device__ __forceinline__ void load_chunks(const TensorMap& map, u32 stage, u32 full, int k,
-                                            int mn, int slice_k, unsigned short mask) {
-#pragma unroll
-  for (int chunk = 0; chunk < chunks_of(kExtent); ++chunk) {
-    const u32 destination = stage + static_cast<u32>(chunk_offset(chunk, slice_k, kBk));
-    if constexpr (kSliceK == kBk) {
-      ptx::tma_load<kHint>(destination, map, full, mn + chunk * kChunkMn, k + slice_k);
-    } else {
-      ptx::tma_load_multicast<kHint>(destination, map, full, mn + chunk * kChunkMn, k + slice_k,
-                                     mask);
-    }
-  }
-}
-
 }  // namespace hgemm

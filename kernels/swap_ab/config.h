@@ -97,6 +97,13 @@ HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const SwapAbKernel& k) {
 HGEMM_HOST_DEVICE constexpr int b_stage_bytes(const SwapAbKernel& k) {
   return staged_extent(k.bn, k.gemm.b_major) * k.bk * element_bytes(k.gemm.input);
 }
+/// A CTA copies whole tiles: all rows of a K-major A (B), all elements of K of an MN-major one.
+HGEMM_HOST_DEVICE constexpr int a_slice(const SwapAbKernel& k) {
+  return k.gemm.a_major == Major::kK ? k.bm : k.bk;
+}
+HGEMM_HOST_DEVICE constexpr int b_slice(const SwapAbKernel& k) {
+  return k.gemm.b_major == Major::kK ? k.bn : k.bk;
+}
 
 // ---- Boxes of D ----
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "common/cluster_sums.cuh"
+#include "common/operand_copy.cuh"
 #include "common/params.h"
 #include "common/pipeline.cuh"
 #include "common/ptx.cuh"
@@ -46,25 +47,15 @@ __device__ __forceinline__ void load_b(const KernelParams& params,
                                        int row) {
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage),
                                  a_stage_bytes(kKernel) + b_stage_bytes(kKernel));
-  if constexpr (kKernel.gemm.b_major == Major::kK) {
-    load_slice<kKernel.bn, kKernel.bn, kKernel.bk, kKernel.b_hint>(
-        params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
-  } else {
-    load_chunks<kKernel.bn, kKernel.bk, kKernel.bk, kKernel.b_hint>(
-        params.b, pipeline.b_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
-  }
+  load_boxes<BBoxes<kKernel>, kKernel.b_hint>(params.b, pipeline.b_stage(stage),
+                                              pipeline.full(stage), k_block * kKernel.bk, row);
 }
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void load_a(const KernelParams& params,
                                        const Pipeline<kKernel>& pipeline, int stage, int k_block,
                                        int row) {
-  if constexpr (kKernel.gemm.a_major == Major::kK) {
-    load_slice<kKernel.bm, kKernel.bm, kKernel.bk, kKernel.a_hint>(
-        params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
-  } else {
-    load_chunks<kKernel.bm, kKernel.bk, kKernel.bk, kKernel.a_hint>(
-        params.a, pipeline.a_stage(stage), pipeline.full(stage), k_block * kKernel.bk, row, 0, 0);
-  }
+  load_boxes<ABoxes<kKernel>, kKernel.a_hint>(params.a, pipeline.a_stage(stage),
+                                              pipeline.full(stage), k_block * kKernel.bk, row);
 }
 
 /// Prefetches the first ring of B into L2, before the kernels before this one have completed: their
@@ -75,17 +66,7 @@ __device__ __forceinline__ void prefetch_b(const KernelParams& params, const Swa
                                            int filled) {
   if (part.a_row != 0) return;
   for (int i = 0; i < filled; ++i) {
-    if constexpr (kKernel.gemm.b_major == Major::kK) {
-#pragma unroll
-      for (int slab = 0; slab < kKernel.bk; slab += kSlabK) {
-        ptx::tma_prefetch(params.b, (part.first + i) * kKernel.bk + slab, part.b_row);
-      }
-    } else {
-#pragma unroll
-      for (int chunk = 0; chunk < chunks_of(kKernel.bn); ++chunk) {
-        ptx::tma_prefetch(params.b, part.b_row + chunk * kChunkMn, (part.first + i) * kKernel.bk);
-      }
-    }
+    prefetch_boxes<BBoxes<kKernel>>(params.b, (part.first + i) * kKernel.bk, part.b_row);
   }
 }
 

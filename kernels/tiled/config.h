@@ -319,6 +319,13 @@ HGEMM_HOST_DEVICE constexpr int b_slice_rows(const TiledConfig& c) {
 /// of chunks.
 HGEMM_HOST_DEVICE constexpr int a_slice_k(const TiledConfig& c) { return c.bk / c.cluster_n; }
 HGEMM_HOST_DEVICE constexpr int b_slice_k(const TiledConfig& c) { return c.bk / c.cluster_m; }
+/// What one CTA fetches of A (B): rows of a K-major operand, elements of K of an MN-major one.
+HGEMM_HOST_DEVICE constexpr int a_slice(const TiledKernel& k) {
+  return k.gemm.a_major == Major::kK ? a_slice_rows(k) : a_slice_k(k);
+}
+HGEMM_HOST_DEVICE constexpr int b_slice(const TiledKernel& k) {
+  return k.gemm.b_major == Major::kK ? b_slice_rows(k) : b_slice_k(k);
+}
 /// Bytes that arrive in one stage of a CTA.
 HGEMM_HOST_DEVICE constexpr int arriving_bytes(const TiledKernel& k) {
   const int a = k.gemm.a_major == Major::kK

@@ -1,6 +1,7 @@
 // The producer warp: copies the stages of every tile of its CTA by TMA.
 #pragma once
 
+#include "common/operand_copy.cuh"
 #include "common/ptx.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
@@ -11,28 +12,6 @@ namespace hgemm {
 /// Number of rings of stages that tiles prefetch into L2 before they may copy. Two rings are all of
 /// K at 1024^3; other values were not tried.
 inline constexpr int kPrefetchRounds = 2;
-
-/// Prefetches into L2 the data that load_slice will fetch.
-template <int kSliceRows, int kBk>
-__device__ __forceinline__ void prefetch_slice(const TensorMap& map, int k, int row) {
-  constexpr int kBoxCols = kBk < kSlabK ? kBk : kSlabK;
-#pragma unroll
-  for (int slab = 0; slab < kBk; slab += kBoxCols) {
-#pragma unroll
-    for (int box = 0; box < kSliceRows; box += box_rows(kSliceRows)) {
-      ptx::tma_prefetch(map, k + slab, row + box);
-    }
-  }
-}
-
-/// The same for load_chunks.
-template <int kExtent>
-__device__ __forceinline__ void prefetch_chunks(const TensorMap& map, int k, int mn) {
-#pragma unroll
-  for (int chunk = 0; chunk < chunks_of(kExtent); ++chunk) {
-    ptx::tma_prefetch(map, mn + chunk * kChunkMn, k);
-  }
-}
 
 /// The next pieces of work: each lane of the producer warp holds one of 32. So the cost of an order
 /// that takes hundreds of instructions per tile (Hilbert) is divided by 32, and the pipeline does
@@ -73,21 +52,11 @@ __device__ __forceinline__ void prefetch(const KernelParams& params,
   const int end = min(ahead.work.end, first + kPrefetchRounds * kKernel.stages);
 #pragma unroll 1
   for (int k_block = first + ahead.tile.n; k_block < end; k_block += ahead.grid.n) {
-    if constexpr (kKernel.gemm.a_major == Major::kK) {
-      prefetch_slice<a_slice_rows(kKernel), kKernel.bk>(params.a, k_block * kKernel.bk,
-                                                        origin.m + place.a_row());
-    } else {
-      prefetch_chunks<kKernel.bm>(params.a, k_block * kKernel.bk + place.a_depth(), origin.m);
-    }
+    prefetch_boxes<ABoxes<kKernel>>(params.a, k_block * kKernel.bk, origin.m, place.a_begin());
   }
 #pragma unroll 1
   for (int k_block = first + ahead.tile.m; k_block < end; k_block += ahead.grid.m) {
-    if constexpr (kKernel.gemm.b_major == Major::kK) {
-      prefetch_slice<b_slice_rows(kKernel), kKernel.bk>(params.b, k_block * kKernel.bk,
-                                                        origin.n + place.b_row());
-    } else {
-      prefetch_chunks<kKernel.bn>(params.b, k_block * kKernel.bk + place.b_depth(), origin.n);
-    }
+    prefetch_boxes<BBoxes<kKernel>>(params.b, k_block * kKernel.bk, origin.n, place.b_begin());
   }
 }
 
@@ -99,24 +68,12 @@ __device__ __forceinline__ void load_stage(const KernelParams& params,
                                            const Place<kKernel>& place, TileOrigin origin,
                                            int stage, int k) {
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel));
-  if constexpr (kKernel.gemm.a_major == Major::kK) {
-    load_slice<kKernel.bm, a_slice_rows(kKernel), kKernel.bk, kKernel.a_hint>(
-        params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_row(),
-        place.a_mask());
-  } else {
-    load_chunks<kKernel.bm, a_slice_k(kKernel), kKernel.bk, kKernel.a_hint>(
-        params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_depth(),
-        place.a_mask());
-  }
-  if constexpr (kKernel.gemm.b_major == Major::kK) {
-    load_slice<kKernel.bn, b_slice_rows(kKernel), kKernel.bk, kKernel.b_hint>(
-        params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_row(),
-        place.b_mask());
-  } else {
-    load_chunks<kKernel.bn, b_slice_k(kKernel), kKernel.bk, kKernel.b_hint>(
-        params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_depth(),
-        place.b_mask());
-  }
+  load_boxes<ABoxes<kKernel>, kKernel.a_hint>(params.a, pipeline.a_stage(stage),
+                                              pipeline.full(stage), k, origin.m, place.a_begin(),
+                                              place.a_mask());
+  load_boxes<BBoxes<kKernel>, kKernel.b_hint>(params.b, pipeline.b_stage(stage),
+                                              pipeline.full(stage), k, origin.n, place.b_begin(),
+                                              place.b_mask());
 }
 
 /// The producer warp. One thread issues all copies; its `state` ends past the last one.

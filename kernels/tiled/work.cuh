@@ -82,17 +82,15 @@ struct Place {
   __device__ __forceinline__ TileOrigin origin(TileCoord tile) const {
     return {(tile.m * kAlongM + m) * kKernel.bm, (tile.n * kAlongN + n) * kKernel.bn};
   }
-  /// First row of the slice of A (B) that this CTA fetches. A slice that would reach beyond the
-  /// tile begins early enough to end with it.
-  __device__ __forceinline__ int a_row() const {
-    return slice_begin<kAlongN>(n, kKernel.bm, a_slice_rows(kKernel));
+  /// Where the slice of A (B) that this CTA fetches begins in the tile: a row, or an element of K
+  /// if the operand is MN-major. A slice that would reach beyond the tile begins early enough to
+  /// end with it.
+  __device__ __forceinline__ int a_begin() const {
+    return slice_begin<kAlongN, kKernel.gemm.a_major>(n, kKernel.bm, a_slice(kKernel));
   }
-  __device__ __forceinline__ int b_row() const {
-    return slice_begin<kAlongM>(m, kKernel.bn, b_slice_rows(kKernel));
+  __device__ __forceinline__ int b_begin() const {
+    return slice_begin<kAlongM, kKernel.gemm.b_major>(m, kKernel.bn, b_slice(kKernel));
   }
-  /// The same for an MN-major A (B): first element of K.
-  __device__ __forceinline__ int a_depth() const { return n * a_slice_k(kKernel); }
-  __device__ __forceinline__ int b_depth() const { return m * b_slice_k(kKernel); }
   /// The CTAs that its slices of A (B) go to, a bit for each rank.
   __device__ __forceinline__ unsigned short a_mask() const {
     unsigned along_n = 0;
@@ -106,12 +104,14 @@ struct Place {
   }
 
  private:
-  template <int kCtas>
-  static __device__ __forceinline__ int slice_begin(int index, int rows, int slice_rows) {
-    if constexpr (kCtas <= 2) {
-      return index * (rows - slice_rows);
+  template <int kCtas, Major kMajor>
+  static __device__ __forceinline__ int slice_begin(int index, int rows, int slice) {
+    if constexpr (kMajor == Major::kMn) {
+      return index * slice;
+    } else if constexpr (kCtas <= 2) {
+      return index * (rows - slice);
     } else {
-      return min(index * slice_rows, rows - slice_rows);
+      return min(index * slice, rows - slice);
     }
   }
 };

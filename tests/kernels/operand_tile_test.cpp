@@ -27,6 +27,11 @@ std::uint32_t swizzled(std::uint32_t address, int swizzle_bytes) {
   return address ^ (((address >> 7) & mask) << 4);
 }
 
+/// Where dynamic shared memory begins in a cluster's second CTA: a multiple of 1024, with the CTA's
+/// rank from bit 24 on. wgmma knows 18 bits, as it reads only its own CTA's memory.
+constexpr std::uint32_t kSmemBase = 0x01000400;
+constexpr std::uint32_t kWithinCta = 0x3ffff;
+
 /// Shared memory in elements of two bytes.
 class Memory {
  public:
@@ -39,13 +44,13 @@ class Memory {
     for (int row = 0; row < map.box_rows; ++row) {
       for (int column = 0; column < map.box_cols; ++column) {
         const auto at = static_cast<std::uint32_t>((row * map.box_cols + column) * 2);
-        Element& place = content_[swizzled(destination + at, map.swizzle_bytes)];
+        Element& place = content_[swizzled(destination + at, map.swizzle_bytes) & kWithinCta];
         place = element(column, row);
       }
     }
   }
   Element at(std::uint32_t address) const {
-    const auto found = content_.find(address);
+    const auto found = content_.find(address & kWithinCta);
     return found == content_.end() ? kNothing : found->second;
   }
   std::size_t bytes() const { return content_.size() * 2; }
@@ -85,39 +90,35 @@ struct Descriptor {
 /// One operand of a kernel: what a CTA's stage receives from all CTAs that share its tile.
 struct Operand {
   Major major;
-  int extent, bk;
-  int ctas;                 ///< that share the tile
-  int slice_rows, slice_k;  ///< that each of them fetches
+  int bk;
+  std::vector<OperandBox> boxes;  ///< that arrive from all CTAs which share the tile
   int stage_bytes, stages;
   std::uint32_t begin;  ///< of the first stage
 };
 
+/// The boxes of a tile at the matrix's first element, copied by `ctas` CTAs.
+template <class Boxes>
+std::vector<OperandBox> all_boxes(int extent, int ctas, int slice) {
+  std::vector<OperandBox> boxes;
+  for (int cta = 0; cta < ctas; ++cta) {
+    // As Place::a_begin() and b_begin(), for any number of CTAs.
+    const int begin = Boxes::kIsMn ? cta * slice : std::min(cta * slice, extent - slice);
+    for (int slab = 0; slab < Boxes::kSlabs; ++slab) {
+      for (int part = 0; part < Boxes::kSliceExtent; part += Boxes::kBoxExtent) {
+        boxes.push_back(Boxes::at(slab, part, 0, 0, begin));
+      }
+    }
+  }
+  return boxes;
+}
+
 Memory received(const Operand& operand, const MatrixMap& map, std::uint32_t stage) {
   Memory memory;
-  for (int cta = 0; cta < operand.ctas; ++cta) {
-    if (operand.major == Major::kMn) {
-      // load_chunks(), and Place::a_depth() and b_depth().
-      const int slice_k = cta * operand.slice_k;
-      EXPECT_EQ(map.box_rows, operand.slice_k);
-      for (int chunk = 0; chunk < chunks_of(operand.extent); ++chunk) {
-        memory.copy_box(
-            stage + static_cast<std::uint32_t>(chunk_offset(chunk, slice_k, operand.bk)), map,
-            [&](int column, int row) {
-              return Element{chunk * 64 + column, slice_k + row};
-            });
-      }
-      continue;
-    }
-    // load_slice(), and Place::a_row() and b_row().
-    const int slice_row = std::min(cta * operand.slice_rows, operand.extent - operand.slice_rows);
-    for (int slab = 0; slab < operand.bk / map.box_cols; ++slab) {
-      for (int box = 0; box < operand.slice_rows; box += map.box_rows) {
-        const int at = (slab * operand.extent + slice_row + box) * map.box_cols * 2;
-        memory.copy_box(stage + static_cast<std::uint32_t>(at), map, [&](int column, int row) {
-          return Element{slice_row + box + row, slab * map.box_cols + column};
-        });
-      }
-    }
+  for (const OperandBox& box : operand.boxes) {
+    memory.copy_box(stage + static_cast<std::uint32_t>(box.offset), map, [&](int column, int row) {
+      return operand.major == Major::kMn ? Element{box.column + column, box.row + row}
+                                         : Element{box.row + row, box.column + column};
+    });
   }
   return memory;
 }
@@ -160,20 +161,16 @@ void expect_operands() {
   constexpr TiledKernel k = kKernel;
   const std::vector<MatrixMap> maps = input_maps(k);
   const Operand a{.major = k.gemm.a_major,
-                  .extent = k.bm,
                   .bk = k.bk,
-                  .ctas = k.cluster_n,
-                  .slice_rows = a_slice_rows(k),
-                  .slice_k = a_slice_k(k),
+                  .boxes = all_boxes<OperandBoxes<k.gemm.a_major, k.bm, k.bk, a_slice(k)>>(
+                      k.bm, k.cluster_n, a_slice(k)),
                   .stage_bytes = a_stage_bytes(k),
                   .stages = k.stages,
                   .begin = 0};
   const Operand b{.major = k.gemm.b_major,
-                  .extent = k.bn,
                   .bk = k.bk,
-                  .ctas = k.cluster_m,
-                  .slice_rows = b_slice_rows(k),
-                  .slice_k = b_slice_k(k),
+                  .boxes = all_boxes<OperandBoxes<k.gemm.b_major, k.bn, k.bk, b_slice(k)>>(
+                      k.bn, k.cluster_m, b_slice(k)),
                   .stage_bytes = b_stage_bytes(k),
                   .stages = k.stages,
                   .begin = static_cast<std::uint32_t>(smem_layout(k).b)};
@@ -183,9 +180,8 @@ void expect_operands() {
     const Operand& operand = is_a ? a : b;
     const MatrixMap& map = maps.at(is_a ? 0 : 1);
     for (int stage = 0; stage < k.stages; ++stage) {
-      const std::uint32_t base = 0x400;  // dynamic shared memory begins at a multiple of 1024
       const auto at =
-          base + operand.begin + static_cast<std::uint32_t>(stage * operand.stage_bytes);
+          kSmemBase + operand.begin + static_cast<std::uint32_t>(stage * operand.stage_bytes);
       const Memory memory = received(operand, map, at);
       EXPECT_EQ(memory.bytes(), static_cast<std::size_t>(operand.stage_bytes));
       if (stage == 0) arrived += memory.bytes();
@@ -268,20 +264,20 @@ template <SwapAbKernel kKernel>
 void expect_swap_ab_operands() {
   static_assert(why_invalid(kKernel) == SwapAbRule::kValid);
   constexpr SwapAbKernel k = kKernel;
+  using A = OperandBoxes<k.gemm.a_major, k.bm, k.bk, a_slice(k)>;
+  using B = OperandBoxes<k.gemm.b_major, k.bn, k.bk, b_slice(k)>;
   const std::vector<MatrixMap> maps = input_maps(k);
   for (const bool is_a : {true, false}) {
-    const int extent = is_a ? k.bm : k.bn;
-    const Operand operand{.major = is_a ? k.gemm.a_major : k.gemm.b_major,
-                          .extent = extent,
-                          .bk = k.bk,
-                          .ctas = 1,
-                          .slice_rows = extent,
-                          .slice_k = k.bk,
-                          .stage_bytes = is_a ? a_stage_bytes(k) : b_stage_bytes(k),
-                          .stages = k.stages,
-                          .begin = static_cast<std::uint32_t>(is_a ? 0 : smem_layout(k).b)};
+    const Operand operand{
+        .major = is_a ? k.gemm.a_major : k.gemm.b_major,
+        .bk = k.bk,
+        .boxes = is_a ? all_boxes<A>(k.bm, 1, a_slice(k)) : all_boxes<B>(k.bn, 1, b_slice(k)),
+        .stage_bytes = is_a ? a_stage_bytes(k) : b_stage_bytes(k),
+        .stages = k.stages,
+        .begin = static_cast<std::uint32_t>(is_a ? 0 : smem_layout(k).b)};
     for (int stage = 0; stage < k.stages; ++stage) {
-      const auto at = operand.begin + static_cast<std::uint32_t>(stage * operand.stage_bytes);
+      const auto at =
+          kSmemBase + operand.begin + static_cast<std::uint32_t>(stage * operand.stage_bytes);
       const Memory memory = received(operand, maps.at(is_a ? 0 : 1), at);
       EXPECT_EQ(memory.bytes(), static_cast<std::size_t>(operand.stage_bytes));
       if (is_a) {
