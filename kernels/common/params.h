@@ -42,6 +42,13 @@ struct NumberedParams : KernelParams {
   unsigned char numbers[kMostNumbered];  ///< by the number that the hardware gives
 };
 
+/// The parameters of a kernel with an epilogue (GemmKind::epilogue).
+struct EpilogueParams : NumberedParams {
+  const void* c;     ///< as D in memory, and may be D: each element is read before it is written,
+                     ///< by the CTA that writes it
+  const void* bias;  ///< elements without gaps
+};
+
 // ---- Parameters of the packing launch before, if A or B is packed (pack.cuh) ----
 
 /// One matrix of 2-byte elements. If `rows` is 0, there is nothing to pack.

@@ -20,6 +20,28 @@ HGEMM_HOST_DEVICE constexpr int element_bytes(DataType type) {
 /// The extent along which an operand is contiguous in memory: K, or the other one (M of A, N of B).
 enum class Major : unsigned char { kK, kMn };
 
+/// A vector that is added to the sums: an element for each column of D, or for each row.
+enum class Bias : unsigned char { kNone, kAlongN, kAlongM };
+enum class Activation : unsigned char {
+  kNone,
+  kRelu,
+  kGelu,     ///< x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as cuBLASLt's
+  kGeluErf,  ///< x / 2 (1 + erf(x / sqrt(2)))
+  kSilu,     ///< x / (1 + exp(-x))
+};
+inline constexpr float kGeluScale = 0.7978845608f;  ///< sqrt(2 / pi)
+inline constexpr float kGeluCube = 0.044715f;
+inline constexpr float kHalfSqrt2 = 0.7071067812f;  ///< 1 / sqrt(2)
+
+/// What is computed on the sums, in fp32, before they become D: activation(sum + C + bias). The
+/// bias has D's type.
+struct Epilogue {
+  Bias bias = Bias::kNone;
+  Activation activation = Activation::kNone;
+
+  constexpr bool operator==(const Epilogue&) const = default;
+};
+
 /// The part of a GEMM problem that is compiled into its kernel.
 struct GemmKind {
   DataType input = DataType::kBf16;   ///< of A and B
@@ -28,9 +50,19 @@ struct GemmKind {
   int m = 0, n = 0, k = 0;
   Major a_major = Major::kK;
   Major b_major = Major::kK;
+  Epilogue epilogue = {};
+  bool adds_c = false;  ///< C, which has D's type and leading dimension
 
   constexpr bool operator==(const GemmKind&) const = default;
 };
+
+/// Whether D is more than the sums, and whether the epilogue reads a matrix or a vector.
+HGEMM_HOST_DEVICE constexpr bool has_epilogue(const GemmKind& kind) {
+  return kind.adds_c || kind.epilogue != Epilogue{};
+}
+HGEMM_HOST_DEVICE constexpr bool reads_operands(const GemmKind& kind) {
+  return kind.adds_c || kind.epilogue.bias != Bias::kNone;
+}
 
 /// Hint to L2 about an operand's lines: none, not needed again, or needed again (PTX ISA, "cache
 /// eviction priority").

@@ -11,6 +11,7 @@
 // Read top to bottom: loads, loose elements, vectors, kernel.
 #pragma once
 
+#include "common/epilogue.cuh"
 #include "common/params.h"
 #include "common/ptx.cuh"
 #include "common/units.cuh"
@@ -365,10 +366,13 @@ struct GemvBlock {
     return mine;
   }
 
-  __device__ __forceinline__ void store(float sum) const {
+  __device__ __forceinline__ void store(float sum, const KernelParams& params) const {
     const int row = first_row + lane / kVectors * grid.classes;
     const int v = lane % kVectors;
     if (!adds_up || lane >= kRows * kVectors || row >= grid.rows || v >= roles.count) return;
+    if constexpr (has_epilogue(kKernel.gemm)) {
+      sum = finished<kKernel>(sum, params, grid.flipped ? row : v, grid.flipped ? v : row);
+    }
     const long long element = row * roles.d_row + v * roles.d_vector;
     if constexpr (kKernel.gemm.output == DataType::kFp32) {
       static_cast<float*>(roles.d)[element] = sum;
@@ -397,7 +401,7 @@ __device__ __forceinline__ void gemv(const KernelParams& params) {
   typename Block::Sums sums = {};
   block.accumulate(sums);
   const float sum = block.sum_of_lane(sums);
-  block.store(add_vector_parts<kKernel>(sum, block.smem, block.warp, block.lane));
+  block.store(add_vector_parts<kKernel>(sum, block.smem, block.warp, block.lane), params);
 }
 
 }  // namespace hgemm

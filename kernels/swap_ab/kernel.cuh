@@ -13,6 +13,7 @@
 #pragma once
 
 #include "common/cluster_sums.cuh"
+#include "common/epilogue.cuh"
 #include "common/operand_copy.cuh"
 #include "common/params.h"
 #include "common/pipeline.cuh"
@@ -266,6 +267,26 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>&
   }
 }
 
+/// The epilogue on this rank's groups, in place.
+template <SwapAbKernel kKernel, int kGroup = 0>
+__device__ __forceinline__ void finish_tile(SwappedAccumulators<kKernel>& accumulators,
+                                            const KernelParams& params, const SwapAbPart& part,
+                                            int rank, int consumer, int lane) {
+  constexpr int kSpare = entry_registers(kKernel) - accumulators_per_thread(kKernel) - 48;
+  constexpr int kMost = adds_in_cluster(kKernel) ? 1 : groups_at_once<kKernel, false>(kSpare);
+  constexpr int kLeft = store_boxes(kKernel) - kGroup;
+  constexpr int kNow = kLeft < kMost ? kLeft : kMost;
+  if constexpr (kLeft > 0) {
+    if (!adds_in_cluster(kKernel) || box_owner(kKernel, kGroup) == rank) {
+      const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+      finish_groups<kKernel, true, kNow>(&accumulators[box_value(kKernel, kGroup)], params,
+                                         part.a_row + kGroup * kGroupRows,
+                                         part.b_row + consumer * kMmaM + warp * 16, lane);
+    }
+    finish_tile<kKernel, kGroup + kNow>(accumulators, params, part, rank, consumer, lane);
+  }
+}
+
 // ---- Kernel ----
 
 /// Body of the kernel. Launch it with threads_per_cta(kKernel) threads,
@@ -312,6 +333,10 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   } else {
     // The output is staged in memory whose stages other consumers may still read.
     ptx::named_barrier_sync<consumer_count(kKernel) * kWarpgroupThreads>(kAllConsumersBarrier);
+  }
+  if constexpr (has_epilogue(kKernel.gemm)) {
+    await_epilogue_operands<kKernel>();
+    finish_tile<kKernel>(accumulators, params, part, rank, consumer, lane);
   }
   store_groups<kKernel>(accumulators, params, pipeline, part, rank, consumer, lane);
 }

@@ -228,14 +228,15 @@ struct Consumer {
   }
 
   template <class... Probe>
-  __device__ __forceinline__ void store(const Accumulators<kKernel>& accumulators,
+  __device__ __forceinline__ void store(Accumulators<kKernel>& accumulators,
                                         WaitingTile<kKernel>& waiting, TileOrigin origin,
                                         Probe&... probe) {
     const auto [row, column] = begin_of_warp(origin);
+    await_epilogue_operands<kKernel>();
     if constexpr (kKernel.store == StorePath::kDirect) {
       store_direct<kKernel>(accumulators, params, row, column, lane);
     } else if constexpr (kOverlapped) {
-      waiting.take(accumulators, row, column);
+      waiting.take(accumulators, params, row, column, lane);
       // There is no next tile during which to store. (Placed after the loop over tiles, this would
       // make ptxas 13.0 give consumers the registers of kernel entry, and spill.)
       if (is_last_tile) waiting.store(params, staging, true, lane);

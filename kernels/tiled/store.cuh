@@ -3,12 +3,16 @@
 // of rows l / 4 and l / 4 + 8), so no warp waits for another one.
 #pragma once
 
+#include "common/epilogue.cuh"
 #include "common/params.h"
 #include "common/ptx.cuh"
 #include "common/store.cuh"
 #include "tiled/probe.cuh"
 
 namespace hgemm {
+
+/// Registers for addresses and the like while a tile is stored.
+inline constexpr int kStoreRegisters = 48;
 
 template <TiledKernel kKernel>
 using Accumulators = float[mma_blocks(kKernel)][consumer_cols(kKernel) / 2];
@@ -35,10 +39,27 @@ struct OutputPair<DataType::kFp32> {
   static __device__ __forceinline__ Element second(Bits pair) { return pair.y; }
 };
 
+/// The epilogue on kGroups groups of 8 columns, as many at once as registers allow. They begin at
+/// (of_rows, of_cols) of the warp's part, as wgmma computes it, which begins at (row, column) of D.
+template <TiledKernel kKernel, int kGroups>
+__device__ __forceinline__ void finish_columns(float* sums, const KernelParams& params, int row,
+                                               int column, int of_rows, int of_cols, int lane) {
+  constexpr int kSpare = usable_registers(kKernel) - accumulators_per_thread(kKernel) -
+                         waiting_registers(kKernel) - kStoreRegisters;
+  constexpr int kMost = groups_at_once<kKernel, kHasPairs<kKernel, kKernel.swap>>(kSpare);
+  constexpr int kNow = kGroups < kMost ? kGroups : kMost;
+  finish_groups<kKernel, kKernel.swap, kNow>(sums, params, row + (kKernel.swap ? of_cols : of_rows),
+                                             column + (kKernel.swap ? of_rows : of_cols), lane);
+  if constexpr (kGroups > kNow) {
+    finish_columns<kKernel, kGroups - kNow>(sums + kNow * 4, params, row, column, of_rows,
+                                            of_cols + kNow * 8, lane);
+  }
+}
+
 /// Stores directly to memory, two elements per store. It needs no shared memory, which leaves room
 /// for one more stage, unless output is staged in the ring anyway.
 template <TiledKernel kKernel>
-__device__ __forceinline__ void store_direct(const Accumulators<kKernel>& accumulators,
+__device__ __forceinline__ void store_direct(Accumulators<kKernel>& accumulators,
                                              const KernelParams& params, int warp_row, int column,
                                              int lane) {
   using Pair = OutputPair<kKernel.gemm.output>;
@@ -47,6 +68,10 @@ __device__ __forceinline__ void store_direct(const Accumulators<kKernel>& accumu
   const int lane_column = column + 2 * (lane % 4);
 #pragma unroll
   for (int block = 0; block < mma_blocks(kKernel); ++block) {
+    if constexpr (has_epilogue(kKernel.gemm)) {
+      finish_columns<kKernel, consumer_cols(kKernel) / 8>(accumulators[block], params, warp_row,
+                                                          column, block * kMmaM, 0, lane);
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = warp_row + block * kMmaM + half * 8 + lane / 4;
@@ -279,7 +304,7 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
 /// Stores a warp's part through shared memory, box after box from kBox on. For a tile that a
 /// cluster has cut, it stores the boxes that CTA number `part` has added up.
 template <TiledKernel kKernel, int kBox = 0, class... Probe>
-__device__ __forceinline__ void store_staged(const Accumulators<kKernel>& accumulators,
+__device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators,
                                              const KernelParams& params, Staging& staging, int row,
                                              int column, int part, int lane, Probe&... probe) {
   using Boxes = StoreBoxes<kKernel>;
@@ -287,8 +312,12 @@ __device__ __forceinline__ void store_staged(const Accumulators<kKernel>& accumu
     if (!adds_in_cluster(kKernel) || box_owner(kKernel, kBox) == part) {
       constexpr int kCols = Boxes::cols(kBox);
       u32 words[output_words<kKernel>(kCols)];
-      convert_box<kKernel, kCols>(&accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2],
-                                  words);
+      float* const sums = &accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2];
+      if constexpr (has_epilogue(kKernel.gemm)) {
+        finish_columns<kKernel, kCols / 8>(sums, params, row, column, Boxes::block(kBox) * kMmaM,
+                                           Boxes::column(kBox), lane);
+      }
+      convert_box<kKernel, kCols>(sums, words);
       store_box<kKernel, kBox>(words, params, staging, row, column, lane, probe...);
     }
     store_staged<kKernel, kBox + 1>(accumulators, params, staging, row, column, part, lane,
@@ -305,10 +334,15 @@ struct WaitingTile {
   int row, column;
   int next = Boxes::kCount;  ///< the box to be stored next
 
-  __device__ __forceinline__ void take(const Accumulators<kKernel>& accumulators, int tile_row,
-                                       int tile_column) {
+  __device__ __forceinline__ void take(Accumulators<kKernel>& accumulators,
+                                       const KernelParams& params, int tile_row, int tile_column,
+                                       int lane) {
 #pragma unroll
     for (int block = 0; block < mma_blocks(kKernel); ++block) {
+      if constexpr (has_epilogue(kKernel.gemm)) {
+        finish_columns<kKernel, consumer_cols(kKernel) / 8>(accumulators[block], params, tile_row,
+                                                            tile_column, block * kMmaM, 0, lane);
+      }
       convert_box<kKernel, consumer_cols(kKernel)>(accumulators[block], words[block]);
     }
     row = tile_row;

@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
 
 #include "device/device.h"
 #include "record/lt_algorithm.h"
@@ -36,6 +39,32 @@ cudaDataType_t data_type(DataType type) {
 /// with other hardware.
 cublasComputeType_t compute_type(const GemmProblem& problem) {
   return problem.a_type == DataType::kFp32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
+}
+
+/// cuBLASLt's name for an epilogue, or nullopt. Its bias runs along the rows of the column-major
+/// D^T, our N, and its GELU is the one with tanh (cublasLt.h, cublasLtEpilogue_t).
+std::optional<cublasLtEpilogue_t> lt_epilogue(const Epilogue& epilogue) {
+  if (epilogue.bias == Bias::kAlongM) return std::nullopt;
+  const bool bias = epilogue.bias == Bias::kAlongN;
+  switch (epilogue.activation) {
+    case Activation::kNone:
+      return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    case Activation::kRelu:
+      return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Activation::kGelu:
+      return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case Activation::kGeluErf:
+    case Activation::kSilu:
+      break;
+  }
+  return std::nullopt;
+}
+
+template <class Value>
+void set_attribute(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute,
+                   const Value& value) {
+  check_blas(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value),
+             "cublasLtMatmulDescSetAttribute");
 }
 
 cublasOperation_t operation_of_a(const GemmProblem& problem) {
@@ -93,19 +122,12 @@ void Cublas::gemm(const GemmProblem& problem, const Operands& operands, cudaStre
 CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBytes) {
   const auto m = static_cast<std::uint64_t>(problem.m);
   const auto n = static_cast<std::uint64_t>(problem.n);
-  cublasLtMatmulPreference_t preference = nullptr;
   try {
     check_blas(cublasLtCreate(&handle_), "starting cuBLASLt");
     check_blas(cublasLtMatmulDescCreate(&operation_, compute_type(problem), CUDA_R_32F),
                "cublasLtMatmulDescCreate");
-    const cublasOperation_t of_b = operation_of_b(problem);
-    const cublasOperation_t of_a = operation_of_a(problem);
-    check_blas(
-        cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b),
-        "cublasLtMatmulDescSetAttribute");
-    check_blas(
-        cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &of_a, sizeof of_a),
-        "cublasLtMatmulDescSetAttribute");
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of_b(problem));
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of_a(problem));
     const StoredMatrix b = stored_b(problem.extents());
     const StoredMatrix a = stored_a(problem.extents());
     check_blas(cublasLtMatrixLayoutCreate(&b_, data_type(problem.b_type),
@@ -119,30 +141,49 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBy
     check_blas(
         cublasLtMatrixLayoutCreate(&d_, data_type(problem.d_type), n, m, problem.leading_d()),
         "cublasLtMatrixLayoutCreate");
-    check_blas(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
-    check_blas(
-        cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                             &kWorkspaceBytes, sizeof kWorkspaceBytes),
-        "cublasLtMatmulPreferenceSetAttribute");
-    results_.resize(kAlgorithmsAskedFor);
-    int found = 0;
-    const cublasStatus_t status =
-        cublasLtMatmulAlgoGetHeuristic(handle_, operation_, b_, a_, d_, d_, preference,
-                                       kAlgorithmsAskedFor, results_.data(), &found);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
-      found = 0;
-    else
-      check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
-    results_.resize(static_cast<std::size_t>(found));
-    std::erase_if(results_, [](const cublasLtMatmulHeuristicResult_t& result) {
-      return result.state != CUBLAS_STATUS_SUCCESS;
-    });
+    if (const auto epilogue = lt_epilogue(problem.epilogue)) {
+      adds_c_ = problem.c_type.has_value();
+      adds_bias_ = problem.epilogue.bias != Bias::kNone;
+      set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, *epilogue);
+      if (adds_bias_) {
+        set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(problem.d_type));
+      }
+      find_algorithms(problem);
+    }
+    if (results_.empty() && hgemm::has_epilogue(problem.kind())) {
+      has_epilogue_ = adds_c_ = adds_bias_ = false;
+      set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+      find_algorithms(problem);
+    }
   } catch (...) {
-    cublasLtMatmulPreferenceDestroy(preference);
     destroy();
     throw;
   }
-  cublasLtMatmulPreferenceDestroy(preference);
+}
+
+void CublasLtPlan::find_algorithms(const GemmProblem& problem) {
+  cublasLtMatmulPreference_t created = nullptr;
+  check_blas(cublasLtMatmulPreferenceCreate(&created), "cublasLtMatmulPreferenceCreate");
+  const std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>,
+                        decltype(&cublasLtMatmulPreferenceDestroy)>
+      preference(created, cublasLtMatmulPreferenceDestroy);
+  check_blas(cublasLtMatmulPreferenceSetAttribute(preference.get(),
+                                                  CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                  &kWorkspaceBytes, sizeof kWorkspaceBytes),
+             "cublasLtMatmulPreferenceSetAttribute");
+  results_.resize(kAlgorithmsAskedFor);
+  int found = 0;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(handle_, operation_, b_, a_, d_, d_, preference.get(),
+                                     kAlgorithmsAskedFor, results_.data(), &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+    found = 0;
+  else
+    check_blas(status, ("cublasLtMatmulAlgoGetHeuristic for " + to_string(problem)).c_str());
+  results_.resize(static_cast<std::size_t>(found));
+  std::erase_if(results_, [](const cublasLtMatmulHeuristicResult_t& result) {
+    return result.state != CUBLAS_STATUS_SUCCESS;
+  });
 }
 
 CublasLtPlan::~CublasLtPlan() { destroy(); }
@@ -179,12 +220,15 @@ std::string CublasLtPlan::describe(int algorithm) const {
 
 void CublasLtPlan::gemm(int algorithm, const Operands& operands, cudaStream_t stream) const {
   const float one = 1.0f;
-  const float zero = 0.0f;
-  check_blas(
-      cublasLtMatmul(handle_, operation_, &one, operands.b, b_, operands.a, a_, &zero, operands.d,
-                     d_, operands.d, d_, &results_.at(static_cast<std::size_t>(algorithm)).algo,
-                     workspace_.data(), workspace_.bytes(), stream),
-      "cublasLtMatmul");
+  const float beta = adds_c_ ? 1.0f : 0.0f;
+  if (adds_bias_) {
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  }
+  check_blas(cublasLtMatmul(handle_, operation_, &one, operands.b, b_, operands.a, a_, &beta,
+                            adds_c_ ? operands.c : operands.d, d_, operands.d, d_,
+                            &results_.at(static_cast<std::size_t>(algorithm)).algo,
+                            workspace_.data(), workspace_.bytes(), stream),
+             "cublasLtMatmul");
 }
 
 }  // namespace hgemm

@@ -42,8 +42,9 @@ class Cublas {
   DeviceMemory workspace_;
 };
 
-/// The algorithms that cuBLASLt's heuristic returns for one problem, in its order. At most 64 are
-/// requested, with 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
+/// The algorithms that cuBLASLt's heuristic returns for one problem with its epilogue, in its
+/// order; if it has none with the epilogue, those of the product alone. At most 64 are requested,
+/// with 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:
   /// The plan is empty if the heuristic returns none. Throws Error if cuBLASLt fails for another
@@ -54,12 +55,15 @@ class CublasLtPlan {
   ~CublasLtPlan();
 
   int algorithms() const { return static_cast<int>(results_.size()); }
+  /// Whether gemm() computes the whole problem: C, bias and activation too, if it has them.
+  bool has_epilogue() const { return has_epilogue_; }
   /// Every attribute of the algorithm, as the text of an LtAlgorithm. Throws Error if cuBLASLt does
   /// not tell one.
   std::string describe(int algorithm) const;
   void gemm(int algorithm, const Operands& operands, cudaStream_t stream) const;
 
  private:
+  void find_algorithms(const GemmProblem& problem);
   void destroy();
 
   cublasLtHandle_t handle_ = nullptr;
@@ -67,6 +71,8 @@ class CublasLtPlan {
   cublasLtMatrixLayout_t a_ = nullptr;
   cublasLtMatrixLayout_t b_ = nullptr;
   cublasLtMatrixLayout_t d_ = nullptr;
+  bool has_epilogue_ = true;
+  bool adds_c_ = false, adds_bias_ = false;  ///< in gemm()
   std::vector<cublasLtMatmulHeuristicResult_t> results_;
   DeviceMemory workspace_;
 };

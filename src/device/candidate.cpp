@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "device/epilogue_kernels.h"
+
 namespace hgemm {
 namespace {
+
+/// Ends the description of a library's product whose epilogue is a launch of its own.
+constexpr const char* kThenEpilogue = ", then the epilogue in a launch of its own";
 
 class KernelCandidate : public Candidate {
  public:
@@ -32,12 +37,15 @@ class CublasCandidate : public Candidate {
   explicit CublasCandidate(const ProblemData& data) : data_(data) {}
   void launch(int set, cudaStream_t stream) const override {
     blas_.gemm(data_.problem(), data_.operands(set), stream);
+    finish_in_place(data_.problem(), data_.operands(set), stream);
   }
   int roundings() const override { return kLibraryRoundings; }
   std::string describe() const override {
-    return data_.problem().a_type == DataType::kFp32
-               ? "cublasGemmEx, default algorithm, fp32 arithmetic without tensor cores"
-               : "cublasGemmEx, default algorithm";
+    std::string text = "cublasGemmEx, default algorithm";
+    if (data_.problem().a_type == DataType::kFp32) {
+      text += ", fp32 arithmetic without tensor cores";
+    }
+    return has_epilogue(data_.problem().kind()) ? text + kThenEpilogue : text;
   }
 
  private:
@@ -52,9 +60,13 @@ class CublasLtCandidate : public Candidate {
       : data_(data), plan_(std::move(plan)), algorithm_(algorithm) {}
   void launch(int set, cudaStream_t stream) const override {
     plan_->gemm(algorithm_, data_.operands(set), stream);
+    if (!plan_->has_epilogue()) finish_in_place(data_.problem(), data_.operands(set), stream);
   }
   int roundings() const override { return kLibraryRoundings; }
-  std::string describe() const override { return plan_->describe(algorithm_); }
+  std::string describe() const override {
+    const std::string text = plan_->describe(algorithm_);
+    return plan_->has_epilogue() ? text : text + kThenEpilogue;
+  }
 
  private:
   const ProblemData& data_;

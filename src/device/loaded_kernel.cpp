@@ -183,7 +183,7 @@ void LoadedKernel::launch(const LaunchParams& params, int ctas, cudaStream_t str
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config = launch_config(kernel_, ctas, stream, &attributes);
   // The launch reads as many arguments as the kernel has parameters.
-  void* arguments[] = {const_cast<NumberedParams*>(&params.kernel),
+  void* arguments[] = {const_cast<EpilogueParams*>(&params.kernel),
                        const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, function_, arguments), "launching the kernel");
 }

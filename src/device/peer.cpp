@@ -130,7 +130,8 @@ void LoadedPeer::fail(const char* function) const {
 }
 
 int LoadedPeer::variants(const GemmProblem& problem) const {
-  if (problem.layout != Layout::kTN) return 0;  // the interface has no other
+  // The interface has no others.
+  if (problem.layout != Layout::kTN || has_epilogue(problem.kind())) return 0;
   const hgemm_peer_problem asked = problem_of(problem);
   const int count = table_->variants(state_, &asked);
   if (count < 0) fail("variants");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/data_kernels.h"
+#include "device/epilogue_kernels.h"
 #include "gemm/input_data.h"
 #include "record/cold.h"
 
@@ -30,11 +31,22 @@ std::size_t matrix_bytes(const StoredMatrix& matrix, DataType type) {
   return hgemm::matrix_bytes(matrix.rows, matrix.leading, type);
 }
 
+std::size_t c_bytes(const GemmProblem& problem) {
+  return problem.c_type ? matrix_bytes(problem.m, problem.leading_d(), problem.d_type) : 0;
+}
+/// Elements of the bias.
+std::int64_t bias_length(const GemmProblem& problem) {
+  return problem.epilogue.bias == Bias::kAlongN   ? problem.n
+         : problem.epilogue.bias == Bias::kAlongM ? problem.m
+                                                  : 0;
+}
+
 double bytes_of_set(const GemmProblem& problem) {
   const std::size_t bytes =
       matrix_bytes(stored_a(problem.extents()), problem.a_type) +
       matrix_bytes(stored_b(problem.extents()), problem.b_type) +
-      matrix_bytes(problem.m + 2 * kGuardRows, problem.leading_d(), problem.d_type);
+      matrix_bytes(problem.m + 2 * kGuardRows, problem.leading_d(), problem.d_type) +
+      c_bytes(problem) + matrix_bytes(1, bias_length(problem), problem.d_type);
   return static_cast<double>(bytes);
 }
 
@@ -126,6 +138,7 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
     const Operands checked = operands(check_set());
     multiply_reference(reference_.as<float>(), checked.a, checked.b, problem_.a_type,
                        problem_.extents(), stream.get());
+    finish_reference(reference_.as<float>(), problem_, checked, stream.get());
     stream.synchronize();
   } catch (const CudaError& error) {
     if (error.code != cudaErrorMemoryAllocation)
@@ -140,7 +153,9 @@ void ProblemData::allocate(int sets) {
     sets_.push_back({DeviceMemory(matrix_bytes(stored_a(problem_.extents()), problem_.a_type)),
                      DeviceMemory(matrix_bytes(stored_b(problem_.extents()), problem_.b_type)),
                      DeviceMemory(matrix_bytes(problem_.m + 2 * kGuardRows, problem_.leading_d(),
-                                               problem_.d_type))});
+                                               problem_.d_type)),
+                     DeviceMemory(c_bytes(problem_)),
+                     DeviceMemory(matrix_bytes(1, bias_length(problem_), problem_.d_type))});
   }
   reference_ = DeviceMemory(static_cast<std::size_t>(problem_.m * problem_.n) * sizeof(float));
 }
@@ -194,6 +209,16 @@ void ProblemData::fill_inputs(const Stream& stream) {
     fill_one({set.a.data(), a.rows, a.cols, a.leading, problem_.a_type, 1.0}, a_values_, a_source);
     fill_one({set.b.data(), b.rows, b.cols, b.leading, problem_.b_type, sigma_b}, b_values_,
              b_source);
+    if (problem_.c_type) {
+      fill_normal(set.c.data(), problem_.m * problem_.leading_d(), problem_.d_type, 1, seed_,
+                  stream_id++, stream.get());
+      poison_padding(set.c.data(), problem_.m, problem_.n, problem_.leading_d(), problem_.d_type,
+                     stream.get());
+    }
+    if (bias_length(problem_) > 0) {
+      fill_normal(set.bias.data(), bias_length(problem_), problem_.d_type, 1, seed_, stream_id++,
+                  stream.get());
+    }
   }
   // Until then the kernels may read the sources.
   if (a_source.bytes() > 0) stream.synchronize();
@@ -205,6 +230,12 @@ std::uint64_t ProblemData::fingerprint(const Stream& stream) const {
   for (const Set& set : sets_) {
     add_fingerprint(sum.as<std::uint64_t>(), set.a.data(), set.a.bytes(), stream.get());
     add_fingerprint(sum.as<std::uint64_t>(), set.b.data(), set.b.bytes(), stream.get());
+    if (set.c.bytes() > 0) {
+      add_fingerprint(sum.as<std::uint64_t>(), set.c.data(), set.c.bytes(), stream.get());
+    }
+    if (set.bias.bytes() > 0) {
+      add_fingerprint(sum.as<std::uint64_t>(), set.bias.data(), set.bias.bytes(), stream.get());
+    }
   }
   std::uint64_t value = 0;
   check(cudaMemcpyAsync(&value, sum.data(), sizeof value, cudaMemcpyDeviceToHost, stream.get()),
@@ -227,7 +258,8 @@ Operands ProblemData::operands(int set) const {
   const Set& chosen = sets_.at(static_cast<std::size_t>(set));
   return {
       chosen.a.data(), chosen.b.data(),
-      chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type)};
+      chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type),
+      chosen.c.data(), chosen.bias.data()};
 }
 
 void ProblemData::touch_input(int set, cudaStream_t stream) const {

@@ -36,7 +36,7 @@ Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmPro
 /// Inputs A ~ N(0, 1) and B ~ N(0, 1 / K), so that outputs are N(0, 1), or the other data that the
 /// problem names (gemm/input_data.h). A counter-based generator on the GPU makes them
 /// (Philox4x32-10, Salmon et al. 2011), so that another process with the same seed has the same
-/// data. Padding between rows is NaN. There are rotation_sets() sets.
+/// data. C and the bias are N(0, 1). Padding between rows is NaN. There are rotation_sets() sets.
 ///
 /// Verification always uses normal inputs: with zeros, any kernel that writes zeros would be
 /// right. For other data there is one more set, the check set, which is launched for verification
@@ -78,6 +78,7 @@ class ProblemData {
  private:
   struct Set {
     DeviceMemory a, b, d;
+    DeviceMemory c, bias;  ///< of an epilogue that reads them
   };
   void allocate(int sets);
   void fill_inputs(const Stream& stream);

@@ -323,6 +323,20 @@ std::string major_initialisers(const GemmKind& kind) {
                      static_cast<int>(kind.a_major), static_cast<int>(kind.b_major));
 }
 
+/// Nothing for a plain kernel, for the same reason.
+std::string epilogue_initialisers(const GemmKind& kind) {
+  if (!has_epilogue(kind)) return "";
+  return fmt::format(
+      "    .epilogue = {{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}}},\n    .adds_c = {},\n",
+      static_cast<int>(kind.epilogue.bias), static_cast<int>(kind.epilogue.activation),
+      kind.adds_c);
+}
+
+std::string_view params_type(const Kernel& kernel) {
+  if (has_epilogue(kind_of(kernel))) return "EpilogueParams";
+  return is_numbered(kernel) ? "NumberedParams" : "KernelParams";
+}
+
 std::string launch_attributes(const Kernel& kernel) {
   return fmt::format("{}__launch_bounds__({}, {})",
                      cluster_size(kernel) > 1
@@ -359,7 +373,7 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
     .m = {},
     .n = {},
     .k = {},
-{}  }}}};
+{}{}  }}}};
 
 {} __global__ void {}
     {}(const __grid_constant__ hgemm::{} params) {{
@@ -368,8 +382,9 @@ std::string kernel_definition(const Kernel& probed, const std::string& constant,
 )",
             F::kKernelType, constant, F::kConfigType, initialisers(config_part(k)),
             static_cast<int>(kind.input), static_cast<int>(kind.output), kind.m, kind.n, kind.k,
-            major_initialisers(kind), linkage, launch_attributes(kernel), kernel_name(kernel),
-            is_numbered(kernel) ? "NumberedParams" : "KernelParams", F::kFunction, constant);
+            major_initialisers(kind), epilogue_initialisers(kind), linkage,
+            launch_attributes(kernel), kernel_name(kernel), params_type(kernel), F::kFunction,
+            constant);
       },
       kernel);
   if (!packs(kernel)) return text;
@@ -393,12 +408,13 @@ std::string probed_definition(const Kernel& kernel, const std::string& constant,
 inline constexpr auto {0}Probed = hgemm::with_probe({0});
 
 {1} __global__ void {2}
-    {3}(const __grid_constant__ hgemm::KernelParams params,
+    {3}(const __grid_constant__ hgemm::{5} params,
        const __grid_constant__ hgemm::ProbeRecords records) {{
   hgemm::{4}<{0}Probed>(params, hgemm::CtaProbe<{0}Probed>(records));
 }}
 )",
-                     constant, linkage, launch_attributes(kernel), kernel_name(kernel), function);
+                     constant, linkage, launch_attributes(kernel), kernel_name(kernel), function,
+                     params_type(kernel));
 }
 
 }  // namespace hgemm

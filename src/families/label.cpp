@@ -108,11 +108,13 @@ std::string layout_text(const GemmKind& kind) {
                      kind.b_major == Major::kK ? 'N' : 'T');
 }
 
-/// "bf16", "bf16.dfp32", "bf16.layoutNT", "bf16.512x512x512"
+/// "bf16", "bf16.dfp32", "bf16.layoutNT", "bf16.c.bias-gelu", "bf16.512x512x512"
 std::string kind_text(const GemmKind& kind) {
   std::string text(to_string(kind.input));
   if (kind.output != kind.input) text += fmt::format(".d{}", to_string(kind.output));
   if (const std::string layout = layout_text(kind); layout != "TN") text += ".layout" + layout;
+  if (kind.adds_c) text += ".c";
+  if (kind.epilogue != Epilogue{}) text += "." + to_string(kind.epilogue);
   if (kind.m != 0) text += fmt::format(".{}x{}x{}", kind.m, kind.n, kind.k);
   return text;
 }

@@ -14,7 +14,7 @@ namespace hgemm {
 
 /// The parameters of one launch, and of the launch before it that packs, if anything is packed.
 struct LaunchParams {
-  NumberedParams kernel;  ///< of which a kernel without numbers reads the KernelParams
+  EpilogueParams kernel;  ///< of which a plain kernel reads the NumberedParams or KernelParams
   PackParams pack;
 };
 
@@ -45,8 +45,16 @@ inline Misaligned find_misaligned(const GemmKind& kind, bool any_input, bool any
   constexpr const char* kPacked = "that takes a config with pack";
   if (const auto a = look("A", operands.a, any_input, kind.input, kPacked); a.name) return a;
   if (const auto b = look("B", operands.b, any_input, kind.input, kPacked); b.name) return b;
-  return look("D", operands.d, any_output, kind.output,
-              "that takes a config whose store is staged");
+  const auto output = [&](const char* name, const void* address) {
+    return look(name, address, any_output, kind.output,
+                "that takes a config whose store is staged");
+  };
+  if (const auto c = output("C", operands.c); kind.adds_c && c.name) return c;
+  if (const auto bias = output("the bias", operands.bias);
+      kind.epilogue.bias != Bias::kNone && bias.name) {
+    return bias;
+  }
+  return output("D", operands.d);
 }
 
 // ---- Workspace ----
@@ -126,6 +134,7 @@ inline MatrixMap map_of_chunks(const LeadingMatrix& matrix, int slice_k, int pro
 
 struct OperandMatrices {
   LeadingMatrix a, b, d;
+  const void *c, *bias;
 };
 inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p,
                                    const Operands& operands) {
@@ -133,7 +142,9 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
   const StoredMatrix b = stored_b(p);
   return {{"A", const_cast<void*>(operands.a), kind.input, a.rows, a.cols, a.leading},
           {"B", const_cast<void*>(operands.b), kind.input, b.rows, b.cols, b.leading},
-          {"D", operands.d, kind.output, p.m, p.n, p.ldd}};
+          {"D", operands.d, kind.output, p.m, p.n, p.ldd},
+          operands.c,
+          operands.bias};
 }
 
 /// If the rows of `matrix` are not aligned, makes it the packed matrix and returns the packing
@@ -159,10 +170,12 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
     launch.pack = {pack_if_needed(matrices.a, workspace.packed_a),
                    pack_if_needed(matrices.b, workspace.packed_b)};
   }
-  KernelParams& params = launch.kernel;
+  EpilogueParams& params = launch.kernel;
   params.a_pointer = matrices.a.data;
   params.b_pointer = matrices.b.data;
   params.d_pointer = matrices.d.data;
+  params.c = matrices.c;
+  params.bias = matrices.bias;
   params.partials = static_cast<float*>(workspace.partials);
   params.flags = static_cast<unsigned*>(workspace.flags);
   params.m = static_cast<int>(p.m);

@@ -12,6 +12,21 @@ namespace {
 
 using namespace cost_constants;
 
+double activation_clk(Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return 0;
+    case Activation::kRelu:
+      return kAddClk;
+    case Activation::kGelu:
+    case Activation::kSilu:
+      return kSigmoidClk;
+    case Activation::kGeluErf:
+      return kErfClk;
+  }
+  return 0;
+}
+
 double ceil_ratio(double value, double by) { return std::ceil(value / by); }
 
 /// Cycles of one k block of one CTA's tile on its SM, for each resource that may limit it.
@@ -360,6 +375,13 @@ double overlapped(double a, double b) {
 
 TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk) {
   return {.latency = part_clk * parts, .transfer = bytes * (1 - 1.0 / parts) / bytes_per_clk};
+}
+
+TailClk epilogue_of(const GemmKind& kind, double elements) {
+  double clk = activation_clk(kind.epilogue.activation);
+  if (kind.epilogue.bias != Bias::kNone) clk += kAddClk;
+  if (kind.adds_c) clk += kAddClk + element_bytes(kind.output) / kDirectBytesPerClk;
+  return {.latency = reads_operands(kind) ? kEpilogueLoadClk : 0, .transfer = clk * elements};
 }
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,

@@ -17,6 +17,9 @@ struct TailClk {
 
   /// For this number of CTAs on an SM, which come to their ends together.
   double of(double ctas) const { return latency + transfer * ctas; }
+  TailClk operator+(const TailClk& other) const {
+    return {latency + other.latency, transfer + other.transfer};
+  }
 };
 
 /// A launch of CTAs that multiply tiles.
@@ -65,6 +68,9 @@ inline int read_hints(CacheHint a, CacheHint b) {
 /// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums: cycles for each part,
 /// and a rate.
 TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk);
+
+/// Cycles of the epilogue of so many elements of a tile; none for a plain kernel.
+TailClk epilogue_of(const GemmKind& kind, double elements);
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& launch,
                        const GemmProblem& problem);

@@ -118,7 +118,8 @@ Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,
   return {.flops = 2.0 * launch.bm * launch.bn * launch.bk * blocks,
           .smem_bytes = (bytes.read_by_wgmma + bytes.received) * blocks,
           .l2_bytes = bytes.from_l2 * blocks,
-          .dram_bytes = operand_bytes_fetched(figures, launch, problem) + problem.d_bytes()};
+          .dram_bytes = operand_bytes_fetched(figures, launch, problem) + problem.d_bytes() +
+                        problem.epilogue_bytes()};
 }
 
 }  // namespace hgemm

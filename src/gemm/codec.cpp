@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kTypes = "bf16, fp16 or fp32";
 constexpr std::string_view kExamples =
     "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in fp32), "
-    "4096x4096x1024.layoutNT or, with leading dimensions, 4096x4096x1000.lda1024.ldb1024";
+    "4096x4096x1024.layoutNT, 4096x4096x1024.bias-gelu or, with leading dimensions, "
+    "4096x4096x1000.lda1024.ldb1024";
 
 template <std::int64_t GemmProblem::*extent>
 bool parse_extent(GemmProblem& problem, std::string_view word) {
@@ -97,7 +98,7 @@ constexpr std::array kFields = {
                  .prefix = "c",
                  .values = "none, bf16, fp16 or fp32",
                  .number = false,
-                 .help = "type of C, which is added; none: there is no C",
+                 .help = "type of C, which is added to the sums: that of D; none: there is no C",
                  .print =
                      [](const GemmProblem& p) {
                        return std::string(p.c_type ? to_string(*p.c_type) : kNoType);
@@ -151,14 +152,21 @@ constexpr std::array kFields = {
         .parse = [](GemmProblem& p, std::string_view word) { return word == to_string(p.scaling); },
         .is_default = [](const GemmProblem&) { return true; }},
     ProblemField{.name = "epilogue",
-                 .prefix = "epilogue-",
-                 .values = "plain",
+                 .prefix = "",
+                 .values =
+                     "plain, bias, biasm (along M), relu, gelu, gelu_erf, silu, or a bias and "
+                     "one of these, like bias-gelu",
                  .number = false,
-                 .help = "what is computed on the sums before they become D",
-                 .print = [](const GemmProblem& p) { return std::string(to_string(p.epilogue)); },
-                 .parse = [](GemmProblem& p,
-                             std::string_view word) { return word == to_string(p.epilogue); },
-                 .is_default = [](const GemmProblem&) { return true; }},
+                 .help = "what is computed on the sums, and on C if there is one, before they "
+                         "become D: a bias along N (or M) is added, then the activation",
+                 .print = [](const GemmProblem& p) { return to_string(p.epilogue); },
+                 .parse =
+                     [](GemmProblem& p, std::string_view word) {
+                       const auto found = find_epilogue(word);
+                       if (found) p.epilogue = *found;
+                       return found.has_value();
+                     },
+                 .is_default = [](const GemmProblem& p) { return p.epilogue == Epilogue{}; }},
     ProblemField{.name = "data",
                  .prefix = "",
                  .values = kInputDataWords,

@@ -1,6 +1,8 @@
 #include "gemm/problem.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gemm/codec.h"
 
@@ -19,6 +21,10 @@ double unit_roundoff(DataType type) {
   }
   return 0;  // unknown type: no result counts as correct
 }
+
+/// Of the kernels' activations against those of the reference: their exponentials and reciprocals
+/// are good to 2^-21 (kernels/common/epilogue.cuh), and a GELU's argument has a cube.
+constexpr double kActivationError = 0x1p-19;
 
 double elements(std::int64_t rows, std::int64_t cols) {
   return static_cast<double>(rows) * static_cast<double>(cols);
@@ -45,6 +51,10 @@ double GemmProblem::b_bytes() const {
 double GemmProblem::d_bytes() const {
   return element_bytes(d_type) * static_cast<double>(batch) * elements(m, n);
 }
+double GemmProblem::epilogue_bytes() const {
+  const auto length = epilogue.bias == Bias::kAlongN ? n : epilogue.bias == Bias::kAlongM ? m : 0;
+  return (c_type ? d_bytes() : 0) + element_bytes(d_type) * static_cast<double>(length);
+}
 
 /// Rounding to the output type gives at most one unit roundoff (bf16: 2^-8, fp16: 2^-11, fp32:
 /// 2^-24). Accumulating K products of 16-bit operands in fp32 in another order than the reference
@@ -67,6 +77,7 @@ double GemmProblem::tolerance(int roundings) const {
   const double tensor_cores = products / 16.0 * 0x1p-23;
   double accumulation = a_type == DataType::kFp32 ? walk : tensor_cores;
   if (a_type != DataType::kFp32 && d_type == DataType::kFp32) accumulation += walk;
+  if (epilogue.activation != Activation::kNone) accumulation += kActivationError;
   return roundings * unit_roundoff(d_type) + accumulation;
 }
 
@@ -78,7 +89,7 @@ GemmProblem::Baselines GemmProblem::baselines() const {
 const char* why_unsupported(const GemmProblem& problem) {
   if (problem.a_type != problem.b_type) return "A and B must have the same type";
   if (problem.accumulator != DataType::kFp32) return "sums are accumulated in fp32 only";
-  if (problem.c_type) return "there are no kernels with a C yet: D = A * B^T";
+  if (problem.c_type && *problem.c_type != problem.d_type) return "C must have the type of D";
   if (problem.batch != 1) return "there are no batched kernels yet: batch must be 1";
   return why_unsupported(problem.extents());
 }
@@ -115,7 +126,51 @@ std::string_view to_string(Layout layout) {
   return "?";
 }
 std::string_view to_string(Scaling) { return "none"; }
-std::string_view to_string(Epilogue) { return "plain"; }
+
+namespace {
+
+constexpr std::string_view kPlain = "plain";
+constexpr std::pair<Bias, std::string_view> kBiases[] = {{Bias::kAlongN, "bias"},
+                                                         {Bias::kAlongM, "biasm"}};
+constexpr std::pair<Activation, std::string_view> kActivations[] = {
+    {Activation::kRelu, "relu"},
+    {Activation::kGelu, "gelu"},
+    {Activation::kGeluErf, "gelu_erf"},
+    {Activation::kSilu, "silu"}};
+
+}  // namespace
+
+std::string to_string(const Epilogue& epilogue) {
+  std::string text;
+  for (const auto& [bias, word] : kBiases) {
+    if (epilogue.bias == bias) text += word;
+  }
+  for (const auto& [activation, word] : kActivations) {
+    if (epilogue.activation != activation) continue;
+    if (!text.empty()) text += '-';
+    text += word;
+  }
+  return text.empty() ? std::string(kPlain) : text;
+}
+
+std::optional<Epilogue> find_epilogue(std::string_view word) {
+  if (word == kPlain) return Epilogue{};
+  Epilogue epilogue;
+  const std::string_view first = word.substr(0, word.find('-'));
+  for (const auto& [bias, name] : kBiases) {
+    if (first != name) continue;
+    epilogue.bias = bias;
+    if (word == name) return epilogue;
+    word.remove_prefix(name.size() + 1);
+    break;
+  }
+  for (const auto& [activation, name] : kActivations) {
+    if (word != name) continue;
+    epilogue.activation = activation;
+    return epilogue;
+  }
+  return std::nullopt;
+}
 
 std::optional<DataType> find_data_type(std::string_view word) {
   for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32}) {

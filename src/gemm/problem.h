@@ -31,10 +31,9 @@ namespace hgemm {
 enum class Layout : std::uint8_t { kTN, kNN, kNT, kTT };
 /// Scale factors of the operands.
 enum class Scaling : std::uint8_t { kNone };
-/// Operation on the accumulator before it is stored to D.
-enum class Epilogue : std::uint8_t { kPlain };
 
-/// D = epilogue(A * B^T): m x n sums of k products, computed for `batch` independent products.
+/// D = activation(A * B^T + C + bias): m x n sums of k products, computed for `batch` independent
+/// products.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -42,7 +41,8 @@ struct GemmProblem {
   DataType a_type = DataType::kBf16;
   DataType b_type = DataType::kBf16;
   DataType d_type = DataType::kBf16;
-  std::optional<DataType> c_type = {};  ///< nullopt: there is no C
+  /// nullopt: there is no C. C lies in memory as D does, and may be D itself.
+  std::optional<DataType> c_type = {};
   DataType accumulator = DataType::kFp32;
   Layout layout = Layout::kTN;
   /// Leading dimensions of A, B and D: elements from one stored row to the next (Layout). 0: rows
@@ -52,7 +52,7 @@ struct GemmProblem {
   std::int64_t ldd = 0;
   std::int64_t batch = 1;  ///< independent products with consecutive operands in memory
   Scaling scaling = Scaling::kNone;
-  Epilogue epilogue = Epilogue::kPlain;
+  Epilogue epilogue = {};
   InputData data = {};  ///< what A and B hold where the problem is timed
   double weight = 1.0;  ///< how often the problem occurs in one pass; not part of identity
   std::string tag;      ///< where it comes from, e.g. "prefill/qkv"; not part of identity
@@ -84,7 +84,12 @@ struct GemmProblem {
   /// The properties that are compiled into a kernel for this problem. Meaningful only if
   /// why_unsupported() returns nullptr.
   GemmKind kind() const {
-    return {.input = a_type, .output = d_type, .a_major = a_major(), .b_major = b_major()};
+    return {.input = a_type,
+            .output = d_type,
+            .a_major = a_major(),
+            .b_major = b_major(),
+            .epilogue = epilogue,
+            .adds_c = c_type.has_value()};
   }
 
   // ---- Work and memory traffic ----
@@ -93,8 +98,10 @@ struct GemmProblem {
   double a_bytes() const;  ///< all byte counts are without padding
   double b_bytes() const;
   double d_bytes() const;
-  double bytes() const { return a_bytes() + b_bytes() + d_bytes(); }  ///< A, B and D, each once
-  double intensity() const { return flops() / bytes(); }              ///< FLOP per byte
+  double epilogue_bytes() const;  ///< of C and the bias
+  /// A, B, C, the bias and D, each once.
+  double bytes() const { return a_bytes() + b_bytes() + epilogue_bytes() + d_bytes(); }
+  double intensity() const { return flops() / bytes(); }  ///< FLOP per byte
 
   // ---- Correctness and baselines ----
 
@@ -119,14 +126,18 @@ struct GemmProblem {
 const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
-/// ".fp16" (A, B and D), ".dfp32" (D alone), ".layoutNT", ".lda4104.ldb4104.ldd4104", ".zeros" (the
-/// data). The table in gemm/codec.h defines the whole grammar.
+/// ".fp16" (A, B and D), ".dfp32" (D alone), ".cbf16" (C is added), ".layoutNT",
+/// ".lda4104.ldb4104.ldd4104", ".bias-gelu" (the epilogue), ".zeros" (the data). The table in
+/// gemm/codec.h defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
-std::string_view to_string(DataType type);      ///< "bf16", "fp16" or "fp32"
-std::string_view to_string(Layout layout);      ///< "TN", "NN", "NT" or "TT"
-std::string_view to_string(Scaling scaling);    ///< "none"
-std::string_view to_string(Epilogue epilogue);  ///< "plain"
+std::string_view to_string(DataType type);    ///< "bf16", "fp16" or "fp32"
+std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
+std::string_view to_string(Scaling scaling);  ///< "none"
+/// "plain", or what is added and applied: "bias", "biasm" (along M), "relu", "gelu" (with tanh),
+/// "gelu_erf", "silu", "bias-gelu".
+std::string to_string(const Epilogue& epilogue);
+std::optional<Epilogue> find_epilogue(std::string_view word);
 std::optional<DataType> find_data_type(std::string_view word);
 std::optional<Layout> find_layout(std::string_view word);
 

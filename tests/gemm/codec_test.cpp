@@ -52,6 +52,9 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.ldb = problem.contiguous_b() + up_to(20) - 1;
   if (coin()) problem.ldd = problem.n + up_to(20) - 1;
   if (coin()) problem.batch = up_to(64);
+  if (coin()) {
+    problem.epilogue = {static_cast<Bias>(up_to(3) - 1), static_cast<Activation>(up_to(5) - 1)};
+  }
   if (coin()) problem.data = any_data(random);
   if (coin()) problem.weight = 0.5 * static_cast<double>(up_to(100));
   if (coin()) problem.tag = "prefill/qkv";
@@ -81,7 +84,7 @@ void change(DataType& type) { type = type == DataType::kFp16 ? DataType::kBf16 :
 void change(std::optional<DataType>& type) { type = DataType::kFp16; }
 void change(Layout& layout) { layout = Layout::kNT; }
 void change(Scaling&) {}
-void change(Epilogue&) {}
+void change(Epilogue& epilogue) { epilogue.activation = Activation::kSilu; }
 void change(InputData& data) { data.kind = DataKind::kZeros; }
 
 template <std::size_t i>
@@ -91,8 +94,7 @@ void expect_a_row_of_its_own() {
   auto& attribute = std::get<i>(attributes(after));
   change(attribute);
   using Attribute = std::remove_reference_t<decltype(attribute)>;
-  const bool has_one_value =
-      std::is_same_v<Attribute, Scaling> || std::is_same_v<Attribute, Epilogue>;
+  const bool has_one_value = std::is_same_v<Attribute, Scaling>;
   for (std::size_t row = 0; row < problem_fields().size(); ++row) {
     const ProblemField& field = problem_fields()[row];
     EXPECT_EQ(field.print(before) != field.print(after), row == i && !has_one_value)
@@ -134,8 +136,8 @@ TEST(ProblemFields, ReadWhatTheyPrintAndNothingElse) {
   }
   for (const ProblemField& field : problem_fields()) {
     for (const char* bad :
-         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "nt", "1073741825", "relu", "Zeros", "file-",
-          "file-0123456789ABCDEF", "file-0123456789abcde", "file-0123456789abcdef0"}) {
+         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "nt", "1073741825", "tanh", "bias-", "Zeros",
+          "file-", "file-0123456789ABCDEF", "file-0123456789abcde", "file-0123456789abcdef0"}) {
       GemmProblem problem;
       EXPECT_FALSE(field.parse(problem, bad)) << field.name << " \"" << bad << '"';
     }
@@ -214,7 +216,7 @@ TEST(ProblemKey, OfOlderVersionsReadsTheSame) {
 TEST(ProblemKey, MaySayWhatIsTheDefault) {
   EXPECT_EQ(to_string(parse_problem("8X9x10.bf16")), "8x9x10");
   EXPECT_EQ(to_string(parse_problem("8x9x10.dbf16.accfp32.layoutTN.lda10.ldd9.batch1")), "8x9x10");
-  EXPECT_EQ(to_string(parse_problem("8x9x10.cnone.scaling-none.epilogue-plain")), "8x9x10");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.cnone.scaling-none.plain")), "8x9x10");
   EXPECT_EQ(to_string(parse_problem("8x9x10.ldb12.dfp32.lda11")), "8x9x10.dfp32.lda11.ldb12")
       << "in any order";
   EXPECT_EQ(to_string(parse_problem("8x9x10.normal")), "8x9x10");
@@ -246,7 +248,7 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                           "8x8x-8",
                           "8x8x8.",
                           "8x8x8..",
-                          "8x8x8.relu",
+                          "8x8x8.tanh",
                           "8x8x8.int8",
                           "8x8x8.fp64",
                           "8x8x8.lda",
@@ -265,7 +267,9 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                           "8x8x8.layoutnt",
                           "8x8x8.layoutTC",
                           "8x8x8.scaling-rows",
-                          "8x8x8.epilogue-relu",
+                          "8x8x8.bias-",
+                          "8x8x8.gelu-bias",
+                          "8x8x8.bias.relu",
                           "8x8x8.ones",
                           "8x8x8.file",
                           "8x8x8.file-1",
@@ -341,7 +345,7 @@ TEST(ProblemJson, NeedsNoMoreThanTheKey) {
   EXPECT_EQ(to_string(read), "64x48x40.dfp32");
   EXPECT_EQ(read.tag, "");
   EXPECT_EQ(read.weight, 1);
-  const nlohmann::json bad = {{"problem", "64x48x40.relu"}};
+  const nlohmann::json bad = {{"problem", "64x48x40.tanh"}};
   EXPECT_THROW(bad.get<GemmProblem>(), InputError);
   for (const char* text :
        {"{}", "[]", "1", "null", R"({"problem": 8})", R"({"problem": "8x8x8", "weight": "2"})",

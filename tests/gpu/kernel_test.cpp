@@ -9,6 +9,7 @@
 #include "device/loaded_kernel.h"
 #include "device/session.h"
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "gemm/problem_list.h"
 #include "support.h"
 
@@ -423,6 +424,37 @@ TEST_F(KernelTest, BaselinesAreCorrectInEveryLayout) {
     data.poison(stream);
     plan.gemm(0, data.operands(0), stream.get());
     EXPECT_TRUE(data.verify(stream, 2).correct) << "cuBLASLt";
+  }
+}
+
+/// Each place of a kernel that computes an epilogue, and each way to load its operands.
+TEST_F(KernelTest, SmokeEpiloguesAreCorrect) {
+  using enum TileScheduler;
+  const std::vector<KernelConfig> configs = {
+      kTile,
+      TiledConfig{.bm = 64, .bn = 72, .store = StorePath::kDirect},
+      TiledConfig{.bm = 128, .bn = 72, .swap = true},
+      TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .store = StorePath::kStaged},
+      TiledConfig{.bm = 128, .bn = 128, .store = StorePath::kOverlapped, .pdl = true},
+      TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .scheduler = kClusterSplitK, .splits = 2},
+      TiledConfig{.bm = 64,
+                  .bn = 64,
+                  .consumers = 1,
+                  .store = StorePath::kDirect,
+                  .scheduler = kSplitK,
+                  .splits = 2},
+      TiledConfig{.bm = 128, .bn = 128, .scheduler = kStreamK},
+      SwapAbConfig{.bm = 16, .bn = 64, .splits = 2, .pdl = true, .late = true},
+      SwapAbConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 3}};
+  for (const char* text :
+       {"264x328x200.cbf16.bias-gelu", "264x328x200.biasm-silu", "264x328x200.dfp32.cfp32"}) {
+    const GemmProblem problem = parse_problem(text);
+    std::vector<Kernel> kernels;
+    for (const KernelConfig& config : configs) {
+      ASSERT_EQ(why_not(config, problem), nullptr) << label(config);
+      kernels.push_back(kernel_for(config, problem));
+    }
+    expect_correct(compile(kernels), {problem}, without_rotation());
   }
 }
 

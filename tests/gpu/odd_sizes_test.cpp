@@ -1,8 +1,10 @@
-// Any M, N, K, leading dimension and address: thousands of random draws, each with fresh data.
+// Any M, N, K, layout, epilogue, leading dimension and address: thousands of random draws, each
+// with fresh data.
 #include <cmath>
 #include <random>
 
 #include "device/data_kernels.h"
+#include "device/epilogue_kernels.h"
 #include "device/loaded_kernel.h"
 #include "device/problem_data.h"
 #include "families/family.h"
@@ -19,7 +21,8 @@ constexpr std::int64_t kGuardRows = 8;
 /// A problem in buffers that are larger than any, where each matrix begins anywhere.
 struct Draw {
   GemmProblem problem;
-  std::int64_t a_offset = 0, b_offset = 0, d_offset = 0;  ///< elements
+  std::int64_t a_offset = 0, b_offset = 0, d_offset = 0;  ///< elements; C and the bias have D's
+  bool in_place = false;                                  ///< D is C
 };
 
 class Draws {
@@ -34,13 +37,17 @@ class Draws {
     problem = {.m = extent(), .n = extent(), .k = extent(), .tag = ""};
     problem.a_type = problem.b_type = types.input;
     problem.d_type = types.output;
+    problem.layout = layout_of(types);
+    problem.epilogue = types.epilogue;
+    if (types.adds_c) problem.c_type = types.output;
+    draw.in_place = types.adds_c && up_to(1) == 1;
     const auto leading = [&](std::int64_t length) -> std::int64_t {
       if (kind == 0) return length;
       const std::int64_t any = length + up_to(kMostPadding - 8);
       return kind == 1 ? (any + 7) / 8 * 8 : any;
     };
-    problem.lda = leading(problem.k);
-    problem.ldb = leading(problem.k);
+    problem.lda = leading(problem.contiguous_a());
+    problem.ldb = leading(problem.contiguous_b());
     problem.ldd = leading(problem.n);
     if (kind != 1) {
       draw.a_offset = up_to(kMostOffset - 1);
@@ -52,8 +59,21 @@ class Draws {
   std::size_t index(std::size_t count) {
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_);
   }
+  /// Any types, layout and epilogue.
+  GemmProblem kind() {
+    GemmProblem problem{.m = 1, .n = 1, .k = 1, .layout = static_cast<Layout>(up_to(3)), .tag = ""};
+    problem.set_types(up_to(1) == 0 ? DataType::kBf16 : DataType::kFp16);
+    if (up_to(2) == 0) problem.d_type = DataType::kFp32;
+    if (up_to(2) == 0) problem.c_type = problem.d_type;
+    problem.epilogue = {static_cast<Bias>(up_to(2)), static_cast<Activation>(up_to(4))};
+    return problem;
+  }
 
  private:
+  static Layout layout_of(const GemmKind& kind) {
+    if (kind.a_major == Major::kK) return kind.b_major == Major::kK ? Layout::kTN : Layout::kTT;
+    return kind.b_major == Major::kK ? Layout::kNN : Layout::kNT;
+  }
   int up_to(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
   /// Small ones as often as large ones.
   int extent() {
@@ -73,6 +93,8 @@ class OddSizesTest : public GpuTest {
     const auto guarded = count + 2 * kGuardRows * (kMostExtent + kMostPadding);
     a_ = DeviceMemory(count * kInputBytes);
     b_ = DeviceMemory(count * kInputBytes);
+    c_ = DeviceMemory(count * sizeof(float));
+    bias_ = DeviceMemory((kMostExtent + kMostOffset) * sizeof(float));
     d_ = DeviceMemory(guarded * sizeof(float));
     reference_ = DeviceMemory(count * sizeof(float));
     result_ = DeviceMemory(sizeof(OutputComparison));
@@ -80,25 +102,43 @@ class OddSizesTest : public GpuTest {
 
   Operands operands(const Draw& draw) const {
     const std::int64_t d_element = draw.d_offset + kGuardRows * draw.problem.leading_d();
+    const std::int64_t offset = draw.d_offset * element_bytes(draw.problem.d_type);
     return {a_.as<std::uint16_t>() + draw.a_offset, b_.as<std::uint16_t>() + draw.b_offset,
-            d_.as<std::byte>() + d_element * element_bytes(draw.problem.d_type)};
+            d_.as<std::byte>() + d_element * element_bytes(draw.problem.d_type),
+            c_.as<std::byte>() + offset, bias_.as<std::byte>() + offset};
   }
 
   /// What is wrong with the output of one launch, or nothing.
   std::string verify(const LoadedKernel& loaded, const Kernel& kernel, const Draw& draw,
                      std::uint64_t seed) {
     const GemmProblem& problem = draw.problem;
-    const Operands at = operands(draw);
+    Operands at = operands(draw);
     auto* const a = const_cast<void*>(at.a);
     auto* const b = const_cast<void*>(at.b);
     const auto sigma = static_cast<float>(1 / std::sqrt(static_cast<double>(problem.k)));
-    fill_normal(a, problem.m * problem.lda, problem.a_type, 1.0f, seed, 0, stream().get());
-    fill_normal(b, problem.n * problem.ldb, problem.b_type, sigma, seed, 1, stream().get());
-    poison_padding(a, problem.m, problem.k, problem.lda, problem.a_type, stream().get());
-    poison_padding(b, problem.n, problem.k, problem.ldb, problem.b_type, stream().get());
+    auto* const c = const_cast<void*>(at.c);
+    const auto fill = [&](void* data, const StoredMatrix& matrix, DataType type, float deviation,
+                          std::uint32_t id) {
+      fill_normal(data, matrix.rows * matrix.leading, type, deviation, seed, id, stream().get());
+      poison_padding(data, matrix.rows, matrix.cols, matrix.leading, type, stream().get());
+    };
+    fill(a, stored_a(problem.extents()), problem.a_type, 1.0f, 0);
+    fill(b, stored_b(problem.extents()), problem.b_type, sigma, 1);
+    fill(c, {problem.m, problem.n, problem.ldd}, problem.d_type, 1.0f, 2);
+    fill_normal(const_cast<void*>(at.bias), std::max(problem.m, problem.n), problem.d_type, 1.0f,
+                seed, 3, stream().get());
     check(cudaMemsetAsync(d_.data(), kPoisonByte, d_.bytes(), stream().get()), "poisoning");
     multiply_reference(reference_.as<float>(), a, b, problem.a_type, problem.extents(),
                        stream().get());
+    finish_reference(reference_.as<float>(), problem, at, stream().get());
+    if (draw.in_place) {
+      const std::size_t bytes = matrix_bytes(1, problem.n, problem.d_type);
+      const std::size_t pitch = matrix_bytes(1, problem.ldd, problem.d_type);
+      check(cudaMemcpy2DAsync(at.d, pitch, c, pitch, bytes, static_cast<std::size_t>(problem.m),
+                              cudaMemcpyDeviceToDevice, stream().get()),
+            "copying C to D");
+      at.c = at.d;
+    }
 
     const int ctas = loaded.grid_ctas(problem);
     const Workspace workspace = loaded.make_workspace(problem, ctas);
@@ -106,16 +146,17 @@ class OddSizesTest : public GpuTest {
     const Verdict verdict =
         judge_output(at.d, reference_, problem, kGuardRows, 1, result_, stream());
     if (verdict.correct) return {};
-    return fmt::format("{} at {}, first elements {}, {}, {} past a unit: {}", build_name(kernel),
+    return fmt::format("{} at {}, first elements {}, {}, {} past a unit{}: {}", build_name(kernel),
                        to_string(problem), draw.a_offset, draw.b_offset, draw.d_offset,
-                       verdict.message);
+                       draw.in_place ? ", D is C" : "", verdict.message);
   }
 
-  DeviceMemory a_, b_, d_, reference_, result_;
+  DeviceMemory a_, b_, c_, bias_, d_, reference_, result_;
 };
 
-/// The smoke space's kernels for all types, but for those whose extents are constants.
-std::vector<Build> builds_for_any_extents() {
+/// The smoke space's kernels for all types, and a sixth of them for each of many random layouts and
+/// epilogues; but for those whose extents are constants.
+std::vector<Build> builds_for_any_extents(Draws& draws) {
   std::vector<GemmProblem> problems;
   for (const DataType input : {DataType::kBf16, DataType::kFp16}) {
     for (const DataType output : {input, DataType::kFp32}) {
@@ -125,6 +166,12 @@ std::vector<Build> builds_for_any_extents() {
     }
   }
   std::vector<Kernel> kernels = smoke_kernels(problems);
+  constexpr std::size_t kKinds = 36;
+  constexpr std::size_t kPart = 6;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    const std::vector<Kernel> all = smoke_kernels(draws.kind());
+    for (std::size_t i = kind % kPart; i < all.size(); i += kPart) kernels.push_back(all[i]);
+  }
   std::erase_if(kernels, [](const Kernel& kernel) { return is_fixed(config_of(kernel)); });
   return compile(kernels);
 }
@@ -144,12 +191,13 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
     std::unique_ptr<LoadedKernel> loaded;
   };
   std::vector<Loaded> kernels;
-  for (const Build& build : builds_for_any_extents()) {
+  Draws draws(20261122);
+  for (const Build& build : builds_for_any_extents(draws)) {
     ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
     kernels.push_back({build.kernel, std::make_unique<LoadedKernel>(build.kernel, build.cubin)});
   }
-  Draws draws(20261122);
   int done = 0;
+  int with_epilogue = 0;
   int unaligned = 0;
   int with_fp32_output = 0;
   int failed = 0;
@@ -162,6 +210,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
     if (!computes(kernel, draw.problem)) continue;
     unaligned += takes_any;
     with_fp32_output += draw.problem.d_type == DataType::kFp32;
+    with_epilogue += has_epilogue(draw.problem.kind());
     const std::string wrong = verify(*loaded, kernel, draw, 1 + static_cast<std::uint64_t>(done));
     EXPECT_EQ(wrong, "");
     failed += !wrong.empty();
@@ -169,9 +218,11 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   }
   EXPECT_GT(unaligned, kDraws / 4);
   EXPECT_GT(with_fp32_output, kDraws / 4);
+  EXPECT_GT(with_epilogue, kDraws / 5);
   std::printf(
-      "%d draws, %d of them by kernels for rows that begin anywhere, %d with fp32 outputs\n", done,
-      unaligned, with_fp32_output);
+      "%d draws, %d of them by kernels for rows that begin anywhere, %d with fp32 outputs, %d with "
+      "an epilogue\n",
+      done, unaligned, with_fp32_output, with_epilogue);
 }
 
 TEST_F(OddSizesTest, AlignedKernelsRefuseOtherAddresses) {

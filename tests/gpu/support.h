@@ -64,6 +64,7 @@ inline Build compile_edited(const Kernel& kernel, const std::string& file, const
 inline bool computes(const Kernel& kernel, const GemmProblem& problem) {
   const GemmKind kind = kind_of(kernel);
   return kind.input == problem.a_type && kind.output == problem.d_type &&
+         kind.epilogue == problem.epilogue && kind.adds_c == problem.c_type.has_value() &&
          !why_unsupported(kernel, problem.extents());
 }
 

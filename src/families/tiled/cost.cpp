@@ -18,14 +18,16 @@ double output_bytes(const TiledKernel& k) {
 }
 
 /// From the last k block of a tile until it is stored. (Shares of sums are stored as they are added
-/// up.)
-TailClk store_of(const TiledKernel& k) {
-  if (shares_sums(k)) return {};
+/// up, `parts` of them at once.)
+TailClk store_of(const TiledKernel& k, int parts) {
+  const double elements = static_cast<double>(k.bm) * k.bn;
+  if (shares_sums(k)) return epilogue_of(k.gemm, elements / parts);
   const double rate = k.store == StorePath::kDirect   ? kDirectBytesPerClk
                       : k.store == StorePath::kStaged ? kElementsBytesPerClk
                       : k.swap                        ? kTransposedBytesPerClk
                                                       : kCopiedBytesPerClk;
-  return {.transfer = output_bytes(k) / rate};
+  const int owners = adds_in_cluster(k) ? k.splits : 1;
+  return TailClk{.transfer = output_bytes(k) / rate} + epilogue_of(k.gemm, elements / owners);
 }
 
 /// Parts of a streamed tile that its last CTA adds up; 0 if no tile is cut.
@@ -180,7 +182,7 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .lone_consumer = readers(k) == 1,
       .drains = k.mma_depth == 0,
       .read_hints = read_hints(k.a_hint, k.b_hint),
-      .store = store_of(k),
+      .store = store_of(k, parts_of(figures, k, problem)),
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
                               ? kOverlappedStore
                               : 1,

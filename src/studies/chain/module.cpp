@@ -47,6 +47,11 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
                       "a chain has layouts TN and TT",
                       to_string(problem)));
     }
+    if (has_epilogue(problem.kind())) {
+      throw InputError(
+          fmt::format("{} has an epilogue, and the links of a chain have none yet: leave it out",
+                      to_string(problem)));
+    }
     if (!problem.is_packed()) {
       throw InputError(
           fmt::format("{} has padded rows, and the links of a chain have none: leave its leading "

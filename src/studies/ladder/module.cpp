@@ -90,6 +90,10 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmP
       left_out.add(step, "its matrices have layout TN");
       continue;
     }
+    if (has_epilogue(problem.kind())) {
+      left_out.add(step, "it has no epilogue");
+      continue;
+    }
     if (!problem.is_packed()) {
       left_out.add(step, "its matrices have no padding");
       continue;

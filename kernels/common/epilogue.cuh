@@ -1,0 +1,172 @@
+// The epilogue: computes D from the sums, activation(sum + C + bias) in fp32 (GemmKind::epilogue).
+//
+// It works on the fragments that wgmma leaves in registers, wherever a kernel holds complete sums.
+// Each thread loads what it needs of C and the bias itself: a bias stays in L1, and C is read once.
+#pragma once
+
+#include "common/params.h"
+#include "common/ptx.cuh"
+
+namespace hgemm {
+
+/// ex2 and a fast reciprocal: within 2^-21 of the exact value. (tanh.approx would be one operation
+/// of the special-function unit in place of two, but its error of 2^-11 is larger than what remains
+/// of GELU and SiLU at -3.)
+__device__ __forceinline__ float times_sigmoid(float x, float y) {
+  return __fdividef(x, 1.0f + __expf(-y));
+}
+
+/// NaN stays NaN.
+template <Activation kActivation>
+__device__ __forceinline__ float activate(float x) {
+  if constexpr (kActivation == Activation::kRelu) return x < 0.0f ? 0.0f : x;
+  if constexpr (kActivation == Activation::kSilu) return times_sigmoid(x, x);
+  if constexpr (kActivation == Activation::kGelu) {
+    // 1 + tanh(u) is twice the sigmoid of 2 u.
+    return times_sigmoid(x, 2 * kGeluScale * (x + kGeluCube * x * x * x));
+  }
+  if constexpr (kActivation == Activation::kGeluErf) {
+    return 0.5f * x * (1.0f + erff(x * kHalfSqrt2));
+  }
+  return x;
+}
+
+template <DataType kType>
+__device__ __forceinline__ float load_one(const void* data, u64 index) {
+  if constexpr (kType == DataType::kFp32) {
+    return static_cast<const float*>(data)[index];
+  } else {
+    float value;
+    float none;
+    ptx::unpack<kType>(static_cast<const unsigned short*>(data)[index], value, none);
+    return value;
+  }
+}
+
+/// D of one sum, at a place inside D.
+template <auto kKernel>
+__device__ __forceinline__ float finished(float sum, const KernelParams& params, int row,
+                                          int column) {
+  constexpr GemmKind kKind = kKernel.gemm;
+  const auto& operands = static_cast<const EpilogueParams&>(params);
+  if constexpr (kKind.adds_c) {
+    const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
+    sum += load_one<kKind.output>(operands.c,
+                                  static_cast<u64>(row) * leading + static_cast<u64>(column));
+  }
+  if constexpr (kKind.epilogue.bias != Bias::kNone) {
+    const int index = kKind.epilogue.bias == Bias::kAlongN ? column : row;
+    sum += load_one<kKind.output>(operands.bias, static_cast<u64>(index));
+  }
+  return activate<kKind.epilogue.activation>(sum);
+}
+
+/// Before a thread first reads C or the bias, which a kernel before this one may have written.
+template <auto kKernel>
+__device__ __forceinline__ void await_epilogue_operands() {
+  if constexpr (kKernel.pdl && reads_operands(kKernel.gemm)) ptx::griddepcontrol_wait();
+}
+
+/// Groups whose operands are loaded before the first one is computed, with so many registers to
+/// spare. kPairs: operands are loaded in pairs.
+template <auto kKernel, bool kPairs>
+HGEMM_HOST_DEVICE constexpr int groups_at_once(int registers) {
+  const int of_a_group = !kKernel.gemm.adds_c ? 4 : kPairs ? 8 : 12;
+  const int groups = registers / of_a_group;
+  return groups < 1 ? 1 : groups > 8 ? 8 : groups;
+}
+/// Whether rows of D and C begin at multiples of 16 bytes and N is even, and a thread holds pairs
+/// of a row. (With the staged store path rows may begin anywhere.)
+template <auto kKernel, bool kSwapped>
+inline constexpr bool kHasPairs = !kSwapped && kKernel.store != StorePath::kStaged;
+
+/// D of kGroups groups of a warp, in place. A group is wgmma's fragment of 16 rows by 8 columns
+/// (PTX ISA, "D fragment": lane l has columns 2 (l % 4) + {0, 1} of rows l / 4 and l / 4 + 8); the
+/// next one has the next 8 columns. The first begins at (row, column) of D. kSwapped: wgmma's rows
+/// are columns of D.
+template <auto kKernel, bool kSwapped, int kGroups>
+__device__ __forceinline__ void finish_groups(float* sums, const KernelParams& params, int row,
+                                              int column, int lane) {
+  constexpr GemmKind kKind = kKernel.gemm;
+  constexpr DataType kType = kKind.output;
+  constexpr Bias kBias = kKind.epilogue.bias;
+  constexpr bool kPairs = kHasPairs<kKernel, kSwapped>;
+  constexpr bool kPacked = kPairs && kType != DataType::kFp32;
+  constexpr bool kBiasOfRow = kBias == (kSwapped ? Bias::kAlongN : Bias::kAlongM);
+  const auto& operands = static_cast<const EpilogueParams&>(params);
+  // Opaque to the compiler. It would keep the addresses of all groups of a row of blocks, to use
+  // them again for the next one, in up to 100 registers.
+  asm volatile("" : "+r"(row), "+r"(column));
+  const int m = extent_m<kKernel>(params);
+  const int n = extent_n<kKernel>(params);
+  // Outside D an element next to its edge is loaded, and the result is not stored: branches would
+  // keep the loads apart. `i` is an element of a group.
+  const auto row_of = [&](int group, int i) {
+    return min(row + (kSwapped ? group * 8 + 2 * (lane % 4) + i % 2 : i / 2 * 8 + lane / 4), m - 1);
+  };
+  const auto column_of = [&](int group, int i) {
+    return min(column + (kSwapped ? i / 2 * 8 + lane / 4 : group * 8 + 2 * (lane % 4) + i % 2),
+               kPairs ? n - 2 + i % 2 : n - 1);
+  };
+  const auto bias_at = [&](int group, int i) {
+    return load_one<kType>(
+        operands.bias,
+        static_cast<u64>(kBias == Bias::kAlongN ? column_of(group, i) : row_of(group, i)));
+  };
+
+  u32 packed[kPacked && kKind.adds_c ? kGroups : 1][2];
+  float added[!kPacked && kKind.adds_c ? kGroups : 1][4];
+  if constexpr (kKind.adds_c) {
+    const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+#pragma unroll
+      for (int i = 0; i < 4; i += kPairs ? 2 : 1) {
+        const u64 at =
+            static_cast<u64>(row_of(group, i)) * leading + static_cast<u64>(column_of(group, i));
+        if constexpr (kPacked) {
+          packed[group][i / 2] = static_cast<const u32*>(operands.c)[at / 2];
+        } else if constexpr (kPairs) {
+          const float2 pair = static_cast<const float2*>(operands.c)[at / 2];
+          added[group][i] = pair.x;
+          added[group][i + 1] = pair.y;
+        } else {
+          added[group][i] = load_one<kType>(operands.c, at);
+        }
+      }
+    }
+  }
+  float bias_of_row[2];
+  float bias[kBias != Bias::kNone && !kBiasOfRow ? kGroups : 1][2];
+  if constexpr (kBiasOfRow) {
+    bias_of_row[0] = bias_at(0, 0);
+    bias_of_row[1] = bias_at(0, 2);
+  } else if constexpr (kBias != Bias::kNone) {
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      bias[group][0] = bias_at(group, 0);
+      bias[group][1] = bias_at(group, 1);
+    }
+  }
+#pragma unroll
+  for (int group = 0; group < kGroups; ++group) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float sum = sums[group * 4 + i];
+      if constexpr (kPacked && kKind.adds_c) {
+        float pair[2];
+        ptx::unpack<kType>(packed[group][i / 2], pair[0], pair[1]);
+        sum += pair[i % 2];
+      } else if constexpr (kKind.adds_c) {
+        sum += added[group][i];
+      }
+      if constexpr (kBiasOfRow) sum += bias_of_row[i / 2];
+      if constexpr (kBias != Bias::kNone && !kBiasOfRow) sum += bias[group][i % 2];
+      sums[group * 4 + i] = activate<kKind.epilogue.activation>(sum);
+    }
+  }
+  // Otherwise ptxas 13.0 loads the operands of many groups at once, and spills.
+  __syncwarp();
+}
+
+}  // namespace hgemm

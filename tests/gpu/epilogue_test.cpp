@@ -1,0 +1,69 @@
+// Epilogues: every axis with each of them, and the library's calls that a race compares with.
+#include "device/blas.h"
+#include "device/candidate.h"
+#include "device/problem_data.h"
+#include "families/family.h"
+#include "gemm/codec.h"
+#include "support.h"
+
+namespace hgemm::testing {
+namespace {
+
+using EpilogueTest = GpuTest;
+
+TEST_F(EpilogueTest, EveryAxisIsCorrectWithEachEpilogue) {
+  for (const char* epilogue : {".bias", ".biasm-relu", ".cbf16.bias-gelu", ".fp16.bias-gelu_erf",
+                               ".fp16.cfp16.silu", ".dfp32.cfp32.bias", ".layoutNT.dfp32.cfp32"}) {
+    SCOPED_TRACE(epilogue);
+    std::vector<GemmProblem> problems;
+    for (const char* extents :
+         {"1x256x512", "200x136x72", "1000x1032x520", "67x71x73", "301x203x520"}) {
+      problems.push_back(parse_problem(std::string(extents) + epilogue));
+    }
+    GemmProblem padded = problems[1];
+    padded.ldd = 144;  // of C, too
+    problems.push_back(padded);
+    const std::set<std::string> computed =
+        expect_correct(compile(smoke_kernels(problems)), problems, without_rotation());
+    for (const char* part :
+         {".c2x1.", ".c1x2.", "swap", "split3", "csplit2", "stream", "dynamic", "overlap", "direct",
+          "staged", "pp2", "cols2", "pdl", "swap_ab", "fixed"}) {
+      EXPECT_TRUE(std::ranges::any_of(
+          computed, [&](const std::string& name) { return name.find(part) != std::string::npos; }))
+          << "no kernel of the smoke space with " << part;
+    }
+  }
+}
+
+/// cuBLASLt computes what it has an epilogue for in one launch; a launch of ours finishes the rest.
+TEST_F(EpilogueTest, BaselinesAreCorrect) {
+  const Stream stream;
+  const auto expect_baselines = [&](const std::string& text, bool in_one_launch) {
+    SCOPED_TRACE(text);
+    const GemmProblem problem = parse_problem(text);
+    const ProblemData data(problem, 7, without_rotation(), stream);
+    const CublasLtPlan plan(problem);
+    ASSERT_GT(plan.algorithms(), 0);
+    EXPECT_EQ(plan.has_epilogue(), in_one_launch);
+    for (const Baseline& baseline : make_baselines(data)) {
+      data.poison(stream);
+      baseline.candidate->launch(0, stream.get());
+      const Verdict verdict = data.verify(stream, baseline.candidate->roundings());
+      EXPECT_TRUE(verdict.correct)
+          << baseline.label << ", " << baseline.candidate->describe() << ": " << verdict.message;
+    }
+  };
+  for (const char* epilogue : {".bias", ".relu", ".bias-relu", ".gelu", ".bias-gelu", ".cbf16",
+                               ".cbf16.bias-gelu", ".fp16.cfp16.bias", ".dfp32.cfp32"}) {
+    expect_baselines(std::string("200x328x136") + epilogue, true);
+  }
+  for (const char* epilogue :
+       {".biasm", ".silu", ".bias-gelu_erf", ".cbf16.bias-silu", ".layoutNT.biasm-relu"}) {
+    expect_baselines(std::string("200x328x136") + epilogue, false);
+    expect_baselines(std::string("200x328x136") + epilogue + ".ldd344", false);
+  }
+  expect_baselines("67x71x73.silu", false);  // rows of D begin anywhere
+}
+
+}  // namespace
+}  // namespace hgemm::testing
