@@ -3,8 +3,8 @@
 # layers of Llama 2 7B at full effort, with the winners of headline-safe.db and headline-off.db),
 # results/<GPU>/grid.db (200 shapes of CUDA-L2's grid in burst and as single calls, in brief) and
 # results/<GPU>/data.db (what the data does to the time). Needs a finished build folder, a machine
-# with Hopper GPUs, which are all used, and the peers that examples/peers/build.sh has built into the
-# folder PEERS. An interrupted recording goes on where it stopped.
+# with Hopper GPUs, which are all used, and the peers that examples/peers/build.sh has built into
+# the folder PEERS. An interrupted recording goes on where it stopped.
 #   scripts/record_referee.sh PEERS [OUTPUT]
 set -euo pipefail
 peers=$(cd "${1:?usage: scripts/record_referee.sh PEERS [OUTPUT]}" && pwd)
