@@ -18,7 +18,7 @@ from pathlib import Path
 
 RESULTS = Path(__file__).resolve().parents[1] / "results/h200"
 KINDS = {"off": "without PDL", "safe": "safe PDL"}
-DATABASES = {"off": "headline.db", "safe": "headline-safe.db"}
+DATABASES = {"off": "headline-off.db", "safe": "headline-safe.db"}
 
 LIGHT = {"paper": "#fefefd", "ink": "#1c2128", "muted": "#5f6875", "grid": "#e4e6e9", "off": "#c3d6f6",
          "safe": "#6f9be6", "dot": "#1559c7", "line": "#1c2128"}

@@ -4,7 +4,7 @@
     analysis/scaling.py PROGRAM [DATABASE]
 
 PROGRAM is hgemm-tune, which predicts the races; DATABASE is a recording of whole races at full
-effort (default: results/h200/headline.db). Each simulated race is one of the recorded ones, drawn at
+effort within a budget (default: results/h200/one-card.db). Each simulated race is one of the recorded ones, drawn at
 random: its recorded duration is what it takes, its predicted duration is what it is dealt by.
 Needs Python 3 and no GPU.
 """
@@ -37,13 +37,15 @@ JOIN run ON run.id = run_id JOIN problem ON problem.id = problem_id
 WHERE effort = 'full' ORDER BY run_id, race.id"""
 
 
-def predicted(program, command_line):
+def predicted(program, command_line, keys):
     """Predicted seconds of each race of a recorded command, by the problem's key."""
     words = command_line.split()
     options = dict(zip(words, words[1:]))
-    arguments = [item for name in ("--shapes", "--budget", "--pdl") if name in options
+    arguments = [item for name in ("--space", "--budget", "--pdl") if name in options
                  for item in (name, options[name])]
-    text = subprocess.run([program, "plan", "--gpus", "1", "--format", "json", *arguments],
+    # The shapes are those that were raced: a recorded file of shapes need not be there.
+    text = subprocess.run([program, "plan", "--gpus", "1", "--format", "json", "--shapes",
+                           ",".join(keys), *arguments],
                           check=True, capture_output=True, text=True).stdout
     return {shape["shape"]: shape["race_s"] for shape in json.loads(text)["shapes"]}
 
@@ -59,7 +61,7 @@ def recorded_races(program, path):
     for (_, command_line), races in runs.items():
         if "--budget" not in command_line or len(races) < 2:
             continue
-        expected = predicted(program, command_line)
+        expected = predicted(program, command_line, [key for key, _ in races])
         for (key, start), (_, following) in zip(races, races[1:]):
             pairs.append((expected[key], (following - start).total_seconds()))
     return pairs
@@ -111,7 +113,7 @@ def main():
     here = pathlib.Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("database", nargs="?", default=here / "results/h200/headline.db")
+    parser.add_argument("database", nargs="?", default=here / "results/h200/one-card.db")
     arguments = parser.parse_args()
     pairs = recorded_races(arguments.program, arguments.database)
     ratios = [recorded / expected for expected, recorded in pairs]

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Records the races against other people's kernels: results/<GPU>/referee.db (squares and the prefill
-# layers of Llama 2 7B at full effort, from the winners of headline.db), results/<GPU>/grid.db (200
-# shapes of CUDA-L2's grid in burst and as single calls, in brief) and results/<GPU>/data.db (what
-# the data does to the time). Needs a finished build folder, a machine with Hopper GPUs, which are
-# all used, and the peers that examples/peers/build.sh has built into the folder PEERS. An
-# interrupted recording goes on where it stopped.
+# layers of Llama 2 7B at full effort, with the winners of headline-safe.db and headline-off.db),
+# results/<GPU>/grid.db (200 shapes of CUDA-L2's grid in burst and as single calls, in brief) and
+# results/<GPU>/data.db (what the data does to the time). Needs a finished build folder, a machine
+# with Hopper GPUs, which are all used, and the peers that examples/peers/build.sh has built into
+# the folder PEERS. An interrupted recording goes on where it stopped.
 #   scripts/record_referee.sh PEERS [OUTPUT]
 set -euo pipefail
 peers=$(cd "${1:?usage: scripts/record_referee.sh PEERS [OUTPUT]}" && pwd)
@@ -18,8 +18,9 @@ for name in cutlass deep_gemm triton torch_matmul; do
 done
 race() { "$program" race --devices all --require-gpu "$@" >/dev/null; }
 
-# The winners of headline.db meet the peers, without and with PDL.
-[[ -e recording-referee.db ]] || cp "$root/results/h200/headline.db" recording-referee.db
+# The winners with and without PDL meet the peers.
+[[ -e recording-referee.db ]] || "$program" merge "$root/results/h200/headline-safe.db" \
+  "$root/results/h200/headline-off.db" -o recording-referee.db >/dev/null
 for shapes in square llama7b-prefill; do
   for pdl in off weights; do
     race "${named[@]}" --shapes $shapes --pdl $pdl --budget 100configs --db recording-referee.db

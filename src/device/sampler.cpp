@@ -335,8 +335,8 @@ std::optional<Energy> Sampler::energy(const std::string& label) {
   std::vector<Event> boundaries(1);  // between chunks
   boundaries.front().record(stream_);
   const auto add_chunk = [&] {
-    // Once was not enough: a window had 6 % longer launches than the race (results/h200/
-    // headline-safe.db, cublas at 1x12288x4096).
+    // Once was not enough: launches took 6 % longer than in the race in a recorded window of cublas
+    // at 1x12288x4096.
     keep_launches_fast(stream_);
     for (int i = 0; i < replays; ++i) candidate.replay.launch(stream_);
     boundaries.emplace_back().record(stream_);

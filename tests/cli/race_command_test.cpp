@@ -68,7 +68,7 @@ TEST_F(PeersTest, WhatIsWrongIsSaid) {
 using RaceCommand = ProgramTest;
 
 TEST_F(RaceCommand, PrintsTheVerdictOfADatabase) {
-  const std::string db = std::string(HGEMM_SOURCE_DIR) + "/results/h200/headline.db";
+  const std::string db = std::string(HGEMM_SOURCE_DIR) + "/results/h200/headline-safe.db";
   const auto [code, out, err] = run("race --recorded --db " + db + " --shapes 4096x4096x4096");
   EXPECT_EQ(code, 0) << err;
   EXPECT_THAT(out, AllOf(HasSubstr("best library"), HasSubstr("wins"), HasSubstr("hgemm-tune")));

@@ -37,7 +37,7 @@ FINDINGS = sorted((SOURCE / "analysis").glob("*.md"))
 
 # What the commands of a page find in the folder that they run in.
 DATABASES = {
-    "hgemm-tune.db": "headline.db",
+    "hgemm-tune.db": "headline-safe.db",
     "monday.db": "repeat-a.db",
     "tuesday.db": "repeat-b.db",
     "llama.db": "budget-20s.db",
