@@ -7,9 +7,6 @@
 namespace hgemm {
 namespace {
 
-/// Ends the description of a library's product whose epilogue is a launch of its own.
-constexpr const char* kThenEpilogue = ", then the epilogue in a launch of its own";
-
 class KernelCandidate : public Candidate {
  public:
   KernelCandidate(const Kernel& kernel, const Cubin& cubin, const ProblemData& data,
@@ -45,7 +42,7 @@ class CublasCandidate : public Candidate {
     if (data_.problem().a_type == DataType::kFp32) {
       text += ", fp32 arithmetic without tensor cores";
     }
-    return has_epilogue(data_.problem().kind()) ? text + kThenEpilogue : text;
+    return has_epilogue(data_.problem().kind()) ? text.append(kThenEpilogue) : text;
   }
 
  private:
@@ -64,8 +61,8 @@ class CublasLtCandidate : public Candidate {
   }
   int roundings() const override { return kLibraryRoundings; }
   std::string describe() const override {
-    const std::string text = plan_->describe(algorithm_);
-    return plan_->has_epilogue() ? text : text + kThenEpilogue;
+    std::string text = plan_->describe(algorithm_);
+    return plan_->has_epilogue() ? text : text.append(kThenEpilogue);
   }
 
  private:

@@ -449,6 +449,16 @@ std::vector<F> fields_of_cards() {
             "GPUs of the same host that the run kept busy beside this one",
             "the row was recorded before this was known",
             [](const BestRow& row) { return row.neighbours ? Json(*row.neighbours) : Json(); }),
+      F::of("cublaslt_epilogue", "text", "",
+            "how cublaslt_label computes the epilogue: fused, or separate, in a second launch that "
+            "is "
+            "timed with it (cublasGemmEx's always is)",
+            "the problem has none, or the baseline was not measured beside the config",
+            [](const BestRow& row) {
+              if (!has_epilogue(row.problem.kind()) || row.cublaslt_algorithm.empty())
+                return Json();
+              return Json(row.cublaslt_algorithm.ends_with(kThenEpilogue) ? "separate" : "fused");
+            }),
   };
 }
 

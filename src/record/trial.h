@@ -61,6 +61,8 @@ Stage parse_stage(std::string_view text);
 /// Labels of the baselines. cuBLASLt candidates are "cublaslt.<index>", in heuristic order.
 inline constexpr std::string_view kCublasLabel = "cublas";
 inline constexpr std::string_view kCublasLtPrefix = "cublaslt.";
+/// Ends the message of a baseline whose epilogue is a second launch, which is timed with it.
+inline constexpr std::string_view kThenEpilogue = ", then the epilogue in a launch of its own";
 bool is_cublaslt(std::string_view label);
 bool is_baseline(std::string_view label);
 

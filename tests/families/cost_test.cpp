@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "search/space.h"
 
 namespace hgemm {
@@ -115,6 +116,16 @@ TEST(CostModel, AWiderOutputTakesItsBytes) {
   EXPECT_DOUBLE_EQ(cost.traffic.dram_bytes - cost_of(narrow, sixteen).traffic.dram_bytes,
                    2.0 * 64 * 32000);
   EXPECT_GT(cost.us(), cost_of(narrow, sixteen).us());
+}
+
+TEST(CostModel, AnEpilogueCostsItsBytesAndItsInstructions) {
+  const auto us = [&](const char* problem) { return cost_of(kWide, parse_problem(problem)).us(); };
+  const double plain = us("2048x11008x4096");
+  EXPECT_GT(us("2048x11008x4096.bias"), plain);
+  EXPECT_GT(us("2048x11008x4096.bias-gelu"), us("2048x11008x4096.bias-relu"));
+  EXPECT_GT(us("2048x11008x4096.gelu_erf"), us("2048x11008x4096.gelu"));
+  EXPECT_LT(us("2048x11008x4096.bias-gelu"), 1.1 * plain);
+  EXPECT_GT(us("2048x11008x4096.cbf16"), us("2048x11008x4096.bias"));
 }
 
 TEST(CostModel, EveryTermOfEveryConfigIsANumberThatTimeCanBe) {

@@ -53,6 +53,29 @@ TEST(Problem, KindIsWhatAnyKernelOfItHasCompiledIn) {
   EXPECT_EQ(parse_problem("64x32x16.layoutTT").kind(), (GemmKind{.b_major = Major::kMn}));
 }
 
+TEST(Problem, AnEpilogueIsAWordOfABiasAndAnActivation) {
+  const GemmProblem problem = parse_problem("64x32x16.cbf16.bias-gelu");
+  EXPECT_EQ(problem.kind().epilogue, (Epilogue{Bias::kAlongN, Activation::kGelu}));
+  EXPECT_TRUE(problem.kind().adds_c);
+  EXPECT_EQ(to_string(problem), "64x32x16.cbf16.bias-gelu");
+  for (const Bias bias : {Bias::kNone, Bias::kAlongN, Bias::kAlongM}) {
+    for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
+                                        Activation::kGeluErf, Activation::kSilu}) {
+      const Epilogue epilogue{bias, activation};
+      EXPECT_EQ(find_epilogue(to_string(epilogue)), epilogue) << to_string(epilogue);
+    }
+  }
+  for (const char* bad :
+       {"", "-", "bias-", "-gelu", "gelu-bias", "bias-bias", "plain-relu", "tanh"}) {
+    EXPECT_EQ(find_epilogue(bad), std::nullopt) << bad;
+  }
+  // 64 x 32 elements of C, and 32 or 64 of the bias, of two bytes.
+  EXPECT_DOUBLE_EQ(problem.epilogue_bytes(), 2 * (64 * 32 + 32));
+  EXPECT_DOUBLE_EQ(parse_problem("64x32x16.biasm").epilogue_bytes(), 2 * 64);
+  EXPECT_DOUBLE_EQ(parse_problem("64x32x16.relu").epilogue_bytes(), 0);
+  EXPECT_DOUBLE_EQ(problem.bytes() - problem.epilogue_bytes(), parse_problem("64x32x16").bytes());
+}
+
 TEST(Problem, LayoutsSayHowTheOperandsAreStored) {
   const auto stored = [](const char* key) {
     const ProblemExtents p = parse_problem(key).extents();
@@ -115,7 +138,9 @@ TEST(Problem, SaysWhichOfItsAttributesNoKernelHas) {
   EXPECT_EQ(why("64x32x16.lda24"), "");
   EXPECT_THAT(why("64x32x16.bfp16"), HasSubstr("the same type"));
   EXPECT_THAT(why("64x32x16.accfp16"), HasSubstr("fp32"));
-  EXPECT_THAT(why("64x32x16.cbf16"), HasSubstr("C"));
+  EXPECT_EQ(why("64x32x16.cbf16"), "");
+  EXPECT_EQ(why("64x32x16.dfp32.cfp32.biasm-gelu_erf"), "");
+  EXPECT_THAT(why("64x32x16.cfp32"), HasSubstr("C must have the type of D"));
   EXPECT_THAT(why("64x32x16.batch2"), HasSubstr("batch"));
   EXPECT_NE(why_unsupported(GemmProblem{.m = 0, .n = 8, .k = 8, .tag = ""}), nullptr);
   for (const char* key :
