@@ -86,10 +86,16 @@ HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const SwapAbConfig& c) {
 }
 /// Whether B is read before the kernels before this one have completed.
 HGEMM_HOST_DEVICE constexpr bool reads_b_early(const SwapAbConfig& c) { return c.pdl && !c.late; }
-/// Registers that a consumer needs in addition to its accumulators (measured with ptxas 13.0).
-HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const SwapAbConfig& c) {
-  return c.store == StorePath::kStaged ? 48 : 40;
+/// Registers that a consumer needs in addition to its accumulators, and the most accumulators with
+/// a C, whose elements are loaded one by one (measured with ptxas 13.0: of 88 kernels with an
+/// epilogue 12 spill up to 40 bytes without the terms for it, none with them).
+HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const SwapAbKernel& k) {
+  if (k.gemm.adds_c) return 96;
+  const bool takes_more =
+      k.store == StorePath::kStaged || k.gemm.epilogue.activation == Activation::kGeluErf;
+  return takes_more ? 48 : 40;
 }
+inline constexpr int kMostAccumulatorsWithC = 88;
 
 HGEMM_HOST_DEVICE constexpr int a_stage_bytes(const SwapAbKernel& k) {
   return staged_extent(k.bm, k.gemm.a_major) * k.bk * element_bytes(k.gemm.input);

@@ -48,7 +48,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
       {Rule::kStore, "store", "the store is tma or staged"},
       {Rule::kAccumulators, "accumulators",
        "accumulators must leave a consumer thread 40 registers for the rest, 48 with the staged "
-       "store (measured with ptxas 13.0)"},
+       "store or with gelu_erf; with a C 96, and be at most 88 (measured with ptxas 13.0)"},
       {Rule::kSharedMemory, "shared_memory",
        "stages, the output and barriers must fit one CTA's limit"},
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
@@ -110,7 +110,8 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
   if (k.pack && reads_b_early(k)) return Rule::kPack;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
-  if (accumulators_per_thread(k) > entry_registers(k, limits) - accumulator_reserve(k)) {
+  if (accumulators_per_thread(k) > entry_registers(k, limits) - accumulator_reserve(k) ||
+      (k.gemm.adds_c && accumulators_per_thread(k) > kMostAccumulatorsWithC)) {
     return Rule::kAccumulators;
   }
   if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;

@@ -94,7 +94,9 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "thread 40 registers for the rest, 32 with the direct store, 48 with the staged one (56 in "
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
-       "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills)"},
+       "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
+       "epilogue takes 16 more with gelu_erf and 24 with a C and another part; with a C or a bias "
+       "it must do with the registers at kernel entry"},
       {Rule::kFp32Sums, "fp32_sums",
        "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
        "accumulators a thread of two consumers on an SM (136 of ping-pong ones with direct "
@@ -187,7 +189,7 @@ HGEMM_HOST_DEVICE constexpr bool cluster_is_valid(const TiledConfig& c) {
 }
 
 /// The first rule that the kernel breaks, or kValid. Every kernel that is valid must compile
-/// without a spill; tests check it.
+/// without a spill; tests check it. (With an epilogue some spill: epilogue_registers().)
 HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
                                                   const DeviceLimits& limits = {}) {
   using Rule = TiledRule;

@@ -102,20 +102,6 @@ void print_list(std::string_view list, const std::string& folder) {
                   std::strerror(errno), folder));
 }
 
-/// Kernels of these formats, and what calls them, compute plain products.
-void leave_out_epilogues(ExportPlan& plan, ExportFormat format) {
-  if (format != ExportFormat::kCpp && format != ExportFormat::kTriton &&
-      format != ExportFormat::kCutlass) {
-    return;
-  }
-  std::erase_if(plan.rows, [&plan](const ExportRow& row) {
-    if (!has_epilogue(row.best.problem.kind())) return false;
-    plan.left_out.push_back(
-        {row.best.problem, "this format has no epilogues yet; json, csv and md have its config"});
-    return true;
-  });
-}
-
 int run_export(const ExportOptions& options) {
   const ExportFormat format = parse_export_format(options.format);
   if (options.with_cublaslt) check_has_libraries(format);
@@ -123,10 +109,11 @@ int run_export(const ExportOptions& options) {
                 .regime = parse_regime(options.regime),
                 .pdl = parse_pdl(options.pdl),
                 .max_kernels = options.max_kernels,
-                .with_cublaslt = options.with_cublaslt};
+                .with_cublaslt = options.with_cublaslt,
+                .plain_only = format == ExportFormat::kCpp || format == ExportFormat::kTriton ||
+                              format == ExportFormat::kCutlass};
   if (!options.problems.empty()) aim.problems = chosen_problems(options.problems);
-  ExportPlan plan = plan_of(options, aim);
-  leave_out_epilogues(plan, format);
+  const ExportPlan plan = plan_of(options, aim);
   const std::string kernel_hash = kernel_source_hash();
   const Validity validity = validity_of(plan, kernel_hash, std::string(git_revision()));
   const auto files = export_files(plan, validity, format);

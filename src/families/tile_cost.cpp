@@ -314,7 +314,8 @@ Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
   }
   const double together = std::clamp(d.units / d.sms, 1.0, d.resident);
   const double tails = work.waves.tails;
-  work.stores_clk = c.store.of(together) * (1 + (tails - 1) * c.overlapped_store);
+  work.stores_clk = c.store.of(together) * (1 + (tails - 1) * c.overlapped_store) +
+                    c.epilogue.of(together) * (1 + (tails - 1) * c.overlapped_epilogue);
   work.sums_clk = c.sums.of(together) * (c.sums_each_tile ? tails : 1);
   return work;
 }

@@ -17,9 +17,6 @@ struct TailClk {
 
   /// For this number of CTAs on an SM, which come to their ends together.
   double of(double ctas) const { return latency + transfer * ctas; }
-  TailClk operator+(const TailClk& other) const {
-    return {latency + other.latency, transfer + other.transfer};
-  }
 };
 
 /// A launch of CTAs that multiply tiles.
@@ -41,6 +38,8 @@ struct TileLaunch {
   int read_hints = 0;               ///< operands of whose data L2 is told something
   TailClk store;                    ///< from a tile's last k block until it is stored
   double overlapped_store = 1;      ///< part of the store that counts if another tile follows
+  TailClk epilogue;                 ///< before the store
+  double overlapped_epilogue = 1;   ///< likewise
   TailClk sums;                     ///< to add up the parts of a tile
   bool sums_each_tile = false;      ///< a CTA adds up for each of its tiles, not only for one
   double start_gain_us = 0;         ///< by which its CTAs start sooner than others

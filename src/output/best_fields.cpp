@@ -450,9 +450,8 @@ std::vector<F> fields_of_cards() {
             "the row was recorded before this was known",
             [](const BestRow& row) { return row.neighbours ? Json(*row.neighbours) : Json(); }),
       F::of("cublaslt_epilogue", "text", "",
-            "how cublaslt_label computes the epilogue: fused, or separate, in a second launch that "
-            "is "
-            "timed with it (cublasGemmEx's always is)",
+            "how cublaslt_label computes the epilogue: fused, or separate, in a second launch "
+            "that is timed with it (cublasGemmEx's always is)",
             "the problem has none, or the baseline was not measured beside the config",
             [](const BestRow& row) {
               if (!has_epilogue(row.problem.kind()) || row.cublaslt_algorithm.empty())

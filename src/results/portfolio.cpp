@@ -24,12 +24,12 @@ struct Candidate {
   std::vector<double> gains;  ///< logarithm of the fraction at each truth
 };
 
-/// A config has a different kernel for each type, and with constant extents a different kernel for
-/// each problem.
+/// A config has a different kernel for each type, layout and epilogue, and with constant extents
+/// for each problem.
 std::string kernel_of(const KernelConfig& config, const GemmProblem& problem) {
   if (is_fixed(config)) return fmt::format("{} for {}", label(config), to_string(problem));
   if (problem.kind() == GemmProblem{}.kind()) return label(config);
-  return fmt::format("{} of {}", label(config), types_text(problem));
+  return build_name(kernel_for(config, problem));
 }
 
 std::vector<Candidate> candidates_of(std::span<const Truth> truths) {

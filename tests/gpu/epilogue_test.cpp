@@ -26,8 +26,10 @@ TEST_F(EpilogueTest, EveryAxisIsCorrectWithEachEpilogue) {
     const std::set<std::string> computed =
         expect_correct(compile(smoke_kernels(problems)), problems, without_rotation());
     for (const char* part :
-         {".c2x1.", ".c1x2.", "swap", "split3", "csplit2", "stream", "dynamic", "overlap", "direct",
-          "staged", "pp2", "cols2", "pdl", "swap_ab", "fixed"}) {
+         {".c2x1.", ".c1x2.", ".swap.", ".split3", ".csplit2", "stream", "dynamic", "overlap",
+          "direct", "staged", "pp2", "cols2", "pdl", "swap_ab", "fixed"}) {
+      // Two tiles of fp32 outputs and C's addresses are more than the registers of kernel entry.
+      if (problems[0].d_type == DataType::kFp32 && std::string_view(part) == "overlap") continue;
       EXPECT_TRUE(std::ranges::any_of(
           computed, [&](const std::string& name) { return name.find(part) != std::string::npos; }))
           << "no kernel of the smoke space with " << part;

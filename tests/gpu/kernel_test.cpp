@@ -432,8 +432,8 @@ TEST_F(KernelTest, SmokeEpiloguesAreCorrect) {
   using enum TileScheduler;
   const std::vector<KernelConfig> configs = {
       kTile,
-      TiledConfig{.bm = 64, .bn = 72, .store = StorePath::kDirect},
-      TiledConfig{.bm = 128, .bn = 72, .swap = true},
+      TiledConfig{.bm = 64, .bn = 72, .consumers = 1, .store = StorePath::kDirect},
+      TiledConfig{.bm = 72, .bn = 128, .swap = true},
       TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .store = StorePath::kStaged},
       TiledConfig{.bm = 128, .bn = 128, .store = StorePath::kOverlapped, .pdl = true},
       TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .scheduler = kClusterSplitK, .splits = 2},

@@ -39,8 +39,8 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .lone_consumer = consumer_count(k) == 1,
       .drains = k.mma_depth == 0,
       .read_hints = read_hints(k.a_hint, k.b_hint),
-      .store = TailClk{.transfer = output_bytes / kCopiedBytesPerClk} +
-               epilogue_of(k.gemm, elements / k.splits),
+      .store = {.transfer = output_bytes / kCopiedBytesPerClk},
+      .epilogue = epilogue_of(k.gemm, elements / k.splits),
       .sums = adds_in_cluster(k)
                   ? cluster_sums(k.splits, 4 * elements, kSwapAbPartClk, kSwapAbSumsBytesPerClk)
                   : TailClk{},

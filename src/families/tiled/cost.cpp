@@ -18,16 +18,14 @@ double output_bytes(const TiledKernel& k) {
 }
 
 /// From the last k block of a tile until it is stored. (Shares of sums are stored as they are added
-/// up, `parts` of them at once.)
-TailClk store_of(const TiledKernel& k, int parts) {
-  const double elements = static_cast<double>(k.bm) * k.bn;
-  if (shares_sums(k)) return epilogue_of(k.gemm, elements / parts);
+/// up.)
+TailClk store_of(const TiledKernel& k) {
+  if (shares_sums(k)) return {};
   const double rate = k.store == StorePath::kDirect   ? kDirectBytesPerClk
                       : k.store == StorePath::kStaged ? kElementsBytesPerClk
                       : k.swap                        ? kTransposedBytesPerClk
                                                       : kCopiedBytesPerClk;
-  const int owners = adds_in_cluster(k) ? k.splits : 1;
-  return TailClk{.transfer = output_bytes(k) / rate} + epilogue_of(k.gemm, elements / owners);
+  return {.transfer = output_bytes(k) / rate};
 }
 
 /// Parts of a streamed tile that its last CTA adds up; 0 if no tile is cut.
@@ -162,6 +160,8 @@ bool Family<TiledConfig>::suits(const TiledKernel& kernel, const GemmProblem& pr
 Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKernel& k,
                                        const GemmProblem& problem) {
   const ReadParts read = read_parts(figures, k, problem);
+  const int owners_of_tile =
+      shares_sums(k) || adds_in_cluster(k) ? parts_of(figures, k, problem) : 1;
   const TileLaunch launch{
       .bm = k.bm,
       .bn = k.bn,
@@ -182,10 +182,13 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .lone_consumer = readers(k) == 1,
       .drains = k.mma_depth == 0,
       .read_hints = read_hints(k.a_hint, k.b_hint),
-      .store = store_of(k, parts_of(figures, k, problem)),
+      .store = store_of(k),
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
                               ? kOverlappedStore
                               : 1,
+      .epilogue = epilogue_of(k.gemm, static_cast<double>(k.bm) * k.bn / owners_of_tile),
+      // With the overlapped store it is computed before the next tile's wgmmas.
+      .overlapped_epilogue = k.schedule == Schedule::kPingPong ? kOverlappedStore : 1,
       .sums = sums_of(figures, k, problem),
       .sums_each_tile = shares_sums(k),
       .start_gain_us = start_gain_us(k),

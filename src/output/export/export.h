@@ -77,6 +77,7 @@ struct ExportAim {
   PdlKind pdl = PdlKind::kOff;
   int max_kernels = 0;  ///< 0: any number
   bool with_cublaslt = false;
+  bool plain_only = false;  ///< the format has no epilogues
 };
 
 /// Finds the best config of each problem among the configs that a package may contain. Throws

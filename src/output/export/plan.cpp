@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -192,7 +193,9 @@ void name_libraries(ExportPlan& plan) {
     FasterLibrary library{.kind = kind, .label = fastest_library(row.best), .algorithm = {}};
     library.version = cublaslt_version_of(row.best.environment.cublas);
     if (kind == Fastest::kCublasLt) {
-      library.algorithm = parse_lt_algorithm(row.best.cublaslt_algorithm);
+      std::string_view algorithm = row.best.cublaslt_algorithm;
+      if (algorithm.ends_with(kThenEpilogue)) algorithm.remove_suffix(kThenEpilogue.size());
+      library.algorithm = parse_lt_algorithm(algorithm);
     }
     row.library = std::move(library);
   }
@@ -227,6 +230,44 @@ bool is_older(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+namespace {
+
+constexpr const char* kNoEpilogues =
+    "this format has no epilogues yet; json, csv and md have its config";
+
+/// The plan without problems that have an epilogue, which are left out.
+ExportPlan plan_of_plain(std::vector<RecordedRace> races, ExportAim aim,
+                         const IsCurrent& is_current) {
+  aim.plain_only = false;
+  const auto is_plain = [](const GemmProblem& problem) { return !has_epilogue(problem.kind()); };
+  std::vector<ExportPlan::LeftOut> left_out;
+  const auto leave_out = [&](const GemmProblem& problem) {
+    if (std::ranges::none_of(left_out, [&](const ExportPlan::LeftOut& out) {
+          return out.problem.same_problem(problem);
+        })) {
+      left_out.push_back({problem, kNoEpilogues});
+    }
+  };
+  const bool all_recorded = aim.problems.empty();
+  for (const RecordedRace& race : races) {
+    if (all_recorded && !is_plain(race.race.problem)) leave_out(race.race.problem);
+  }
+  for (const GemmProblem& problem : aim.problems) {
+    if (!is_plain(problem)) leave_out(problem);
+  }
+  std::erase_if(races, [&](const RecordedRace& race) { return !is_plain(race.race.problem); });
+  std::erase_if(aim.problems, [&](const GemmProblem& problem) { return !is_plain(problem); });
+  if (races.empty() || (!all_recorded && aim.problems.empty())) {
+    throw InputError(fmt::format("there is nothing to export: {}",
+                                 left_out.empty() ? "nothing was recorded" : kNoEpilogues));
+  }
+  ExportPlan plan = plan_export(std::move(races), aim, is_current);
+  std::ranges::move(left_out, std::back_inserter(plan.left_out));
+  return plan;
+}
+
+}  // namespace
+
 std::int64_t cublaslt_version_of(std::string_view text) {
   constexpr int kParts = 3;
   constexpr std::int64_t kBelow[kParts] = {1000, 100, 100};
@@ -250,6 +291,7 @@ std::string ExportRow::command() const {
 
 ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
                        const IsCurrent& is_current) {
+  if (aim.plain_only) return plan_of_plain(std::move(races), aim, is_current);
   // A kernel is exported for a shape, whatever its data. Normal data decides, unless others are
   // asked for.
   if (aim.problems.empty()) {
