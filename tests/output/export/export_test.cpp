@@ -225,6 +225,25 @@ TEST(ExportPlan, IsForOneGpuAndNeedsSomething) {
   EXPECT_THROW(plan_export(recordings(), {.regime = Regime::kBurst}), InputError);
 }
 
+TEST(ExportPlan, LeavesOutEpiloguesThatTheFormatDoesNotHave) {
+  GemmProblem with_bias = export_shape(256, 512, 640);
+  with_bias.epilogue = {Bias::kAlongN, Activation::kGelu};
+  const RecordedRace only =
+      recorded(with_bias, {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12)});
+  std::vector<RecordedRace> races = recordings();
+  const std::size_t plain = plan_export(races, {}).rows.size();
+  races.push_back(only);
+  EXPECT_THAT(plan_export(races, {}).rows, SizeIs(plain + 1)) << "json, csv and md have it";
+  const ExportPlan plan = plan_export(races, {.plain_only = true});
+  EXPECT_THAT(plan.rows, SizeIs(plain));
+  ASSERT_THAT(plan.left_out, SizeIs(1));
+  EXPECT_TRUE(plan.left_out[0].problem.same_problem(with_bias));
+  EXPECT_THAT(plan.left_out[0].reason, HasSubstr("no epilogues yet"));
+  EXPECT_THROW(plan_export({only}, {.plain_only = true}), InputError);
+  EXPECT_THROW(plan_export(races, {.problems = {with_bias}, .plain_only = true}), InputError);
+  EXPECT_THAT(plan_export({only}, {}).rows, SizeIs(1));
+}
+
 TEST(ExportPlan, FewKernelsForAllShapes) {
   std::vector<RecordedRace> races;
   for (const int m : {64, 128, 256}) {
