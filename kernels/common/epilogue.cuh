@@ -80,89 +80,111 @@ HGEMM_HOST_DEVICE constexpr int groups_at_once(int registers) {
 template <auto kKernel, bool kSwapped>
 inline constexpr bool kHasPairs = !kSwapped && kKernel.store != StorePath::kStaged;
 
-/// D of kGroups groups of a warp, in place. A group is wgmma's fragment of 16 rows by 8 columns
+/// C and the bias of kGroups groups of a warp. A group is wgmma's fragment of 16 rows by 8 columns
 /// (PTX ISA, "D fragment": lane l has columns 2 (l % 4) + {0, 1} of rows l / 4 and l / 4 + 8); the
-/// next one has the next 8 columns. The first begins at (row, column) of D. kSwapped: wgmma's rows
-/// are columns of D.
+/// next one has the next 8 columns. kSwapped: wgmma's rows are columns of D.
 template <auto kKernel, bool kSwapped, int kGroups>
-__device__ __forceinline__ void finish_groups(float* sums, const KernelParams& params, int row,
-                                              int column, int lane) {
-  constexpr GemmKind kKind = kKernel.gemm;
-  constexpr DataType kType = kKind.output;
-  constexpr Bias kBias = kKind.epilogue.bias;
-  constexpr bool kPairs = kHasPairs<kKernel, kSwapped>;
-  constexpr bool kPacked = kPairs && kType != DataType::kFp32;
-  constexpr bool kBiasOfRow = kBias == (kSwapped ? Bias::kAlongN : Bias::kAlongM);
-  const auto& operands = static_cast<const EpilogueParams&>(params);
-  // Opaque to the compiler. It would keep the addresses of all groups of a row of blocks, to use
-  // them again for the next one, in up to 100 registers.
-  asm volatile("" : "+r"(row), "+r"(column));
-  const int m = extent_m<kKernel>(params);
-  const int n = extent_n<kKernel>(params);
-  // Outside D an element next to its edge is loaded, and the result is not stored: branches would
-  // keep the loads apart. `i` is an element of a group.
-  const auto row_of = [&](int group, int i) {
-    return min(row + (kSwapped ? group * 8 + 2 * (lane % 4) + i % 2 : i / 2 * 8 + lane / 4), m - 1);
-  };
-  const auto column_of = [&](int group, int i) {
-    return min(column + (kSwapped ? i / 2 * 8 + lane / 4 : group * 8 + 2 * (lane % 4) + i % 2),
-               kPairs ? n - 2 + i % 2 : n - 1);
-  };
-  const auto bias_at = [&](int group, int i) {
-    return load_one<kType>(
-        operands.bias,
-        static_cast<u64>(kBias == Bias::kAlongN ? column_of(group, i) : row_of(group, i)));
-  };
+struct GroupOperands {
+  static constexpr GemmKind kKind = kKernel.gemm;
+  static constexpr DataType kType = kKind.output;
+  static constexpr Bias kBias = kKind.epilogue.bias;
+  static constexpr bool kPairs = kHasPairs<kKernel, kSwapped>;
+  static constexpr bool kPacked = kPairs && kType != DataType::kFp32;
+  static constexpr bool kBiasOfRow = kBias == (kSwapped ? Bias::kAlongN : Bias::kAlongM);
+  static constexpr bool kBiasOfColumn = kBias != Bias::kNone && !kBiasOfRow;
 
   u32 packed[kPacked && kKind.adds_c ? kGroups : 1][2];
   float added[!kPacked && kKind.adds_c ? kGroups : 1][4];
-  if constexpr (kKind.adds_c) {
-    const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
+  float bias_of_row[2];
+  float bias[kBiasOfColumn ? kGroups : 1][2];
+
+  /// (row, column): where the first group begins in D. Outside D an element next to its edge is
+  /// loaded, and the result is not stored: branches would keep the loads apart.
+  __device__ __forceinline__ void load(const KernelParams& params, int row, int column, int lane) {
+    const auto& operands = static_cast<const EpilogueParams&>(params);
+    const int m = extent_m<kKernel>(params);
+    const int n = extent_n<kKernel>(params);
+    // `i` is an element of a group.
+    const auto row_of = [&](int group, int i) {
+      return min(row + (kSwapped ? group * 8 + 2 * (lane % 4) + i % 2 : i / 2 * 8 + lane / 4),
+                 m - 1);
+    };
+    const auto column_of = [&](int group, int i) {
+      return min(column + (kSwapped ? i / 2 * 8 + lane / 4 : group * 8 + 2 * (lane % 4) + i % 2),
+                 kPairs ? n - 2 + i % 2 : n - 1);
+    };
+    const auto bias_at = [&](int group, int i) {
+      const int at = kBias == Bias::kAlongN ? column_of(group, i) : row_of(group, i);
+      return load_one<kType>(operands.bias, static_cast<u64>(at));
+    };
+    if constexpr (kKind.adds_c) {
+      const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
 #pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
+      for (int group = 0; group < kGroups; ++group) {
 #pragma unroll
-      for (int i = 0; i < 4; i += kPairs ? 2 : 1) {
-        const u64 at =
-            static_cast<u64>(row_of(group, i)) * leading + static_cast<u64>(column_of(group, i));
-        if constexpr (kPacked) {
-          packed[group][i / 2] = static_cast<const u32*>(operands.c)[at / 2];
-        } else if constexpr (kPairs) {
-          const float2 pair = static_cast<const float2*>(operands.c)[at / 2];
-          added[group][i] = pair.x;
-          added[group][i + 1] = pair.y;
-        } else {
-          added[group][i] = load_one<kType>(operands.c, at);
+        for (int i = 0; i < 4; i += kPairs ? 2 : 1) {
+          load_c(
+              operands.c, group, i,
+              static_cast<u64>(row_of(group, i)) * leading + static_cast<u64>(column_of(group, i)));
         }
       }
     }
-  }
-  float bias_of_row[2];
-  float bias[kBias != Bias::kNone && !kBiasOfRow ? kGroups : 1][2];
-  if constexpr (kBiasOfRow) {
-    bias_of_row[0] = bias_at(0, 0);
-    bias_of_row[1] = bias_at(0, 2);
-  } else if constexpr (kBias != Bias::kNone) {
+    if constexpr (kBiasOfRow) {
+      bias_of_row[0] = bias_at(0, 0);
+      bias_of_row[1] = bias_at(0, 2);
+    }
+    if constexpr (kBiasOfColumn) {
 #pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      bias[group][0] = bias_at(group, 0);
-      bias[group][1] = bias_at(group, 1);
+      for (int group = 0; group < kGroups; ++group) {
+        bias[group][0] = bias_at(group, 0);
+        bias[group][1] = bias_at(group, 1);
+      }
     }
   }
+
+  /// A sum with what is added to it.
+  __device__ __forceinline__ float added_to(float sum, int group, int i) const {
+    if constexpr (kPacked && kKind.adds_c) {
+      float pair[2];
+      ptx::unpack<kType>(packed[group][i / 2], pair[0], pair[1]);
+      sum += pair[i % 2];
+    } else if constexpr (kKind.adds_c) {
+      sum += added[group][i];
+    }
+    if constexpr (kBiasOfRow) sum += bias_of_row[i / 2];
+    if constexpr (kBiasOfColumn) sum += bias[group][i % 2];
+    return sum;
+  }
+
+ private:
+  __device__ __forceinline__ void load_c(const void* c, int group, int i, u64 at) {
+    if constexpr (kPacked) {
+      packed[group][i / 2] = static_cast<const u32*>(c)[at / 2];
+    } else if constexpr (kPairs) {
+      const float2 pair = static_cast<const float2*>(c)[at / 2];
+      added[group][i] = pair.x;
+      added[group][i + 1] = pair.y;
+    } else {
+      added[group][i] = load_one<kType>(c, at);
+    }
+  }
+};
+
+/// D of kGroups groups of a warp, in place. The first begins at (row, column) of D.
+template <auto kKernel, bool kSwapped, int kGroups>
+__device__ __forceinline__ void finish_groups(float* sums, const KernelParams& params, int row,
+                                              int column, int lane) {
+  // Opaque, so that the compiler does not keep the addresses of one call for the next. (It was
+  // tried against spills and changed none of 66 kernels by much; the measured kernels have it.)
+  asm volatile("" : "+r"(row), "+r"(column));
+  GroupOperands<kKernel, kSwapped, kGroups> operands;
+  operands.load(params, row, column, lane);
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      float sum = sums[group * 4 + i];
-      if constexpr (kPacked && kKind.adds_c) {
-        float pair[2];
-        ptx::unpack<kType>(packed[group][i / 2], pair[0], pair[1]);
-        sum += pair[i % 2];
-      } else if constexpr (kKind.adds_c) {
-        sum += added[group][i];
-      }
-      if constexpr (kBiasOfRow) sum += bias_of_row[i / 2];
-      if constexpr (kBias != Bias::kNone && !kBiasOfRow) sum += bias[group][i % 2];
-      sums[group * 4 + i] = activate<kKind.epilogue.activation>(sum);
+      float& sum = sums[group * 4 + i];
+      sum = activate<kKernel.gemm.epilogue.activation>(operands.added_to(sum, group, i));
     }
   }
   // Otherwise ptxas 13.0 loads the operands of many groups at once, and spills.
