@@ -110,6 +110,42 @@ TEST_F(InWaves, WhatIsFastAtAProblemIsTriedFirstAtItsNeighbour) {
   EXPECT_LT(place_of(fast), 10);
 }
 
+TEST_F(InWaves, AReturnTriesTheWinnersOfTheNearestProblemsFirst) {
+  const GemmProblem known = of_rows(64), next = of_rows(80);
+  TunePlan within = plan({known, next}, {});
+  within.whole = WholeSpace{};
+  within.search = SearchPlan{StrategyKind::kAdaptive, {}, {}};
+  within.search->deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const Environment environment = fake_machine().environment;
+  const CandidatesAhead candidates(
+      within, {{Regime::kSustained, cost_figures({}, environment, Regime::kSustained)}},
+      within.problems);
+  const auto likeliest = [&](const GemmProblem& problem, std::size_t first, std::size_t last) {
+    TunePlan some = plan({problem}, {});
+    for (std::size_t i = first; i < last; i += 10) {
+      some.configs.push_back(candidates.at(problem, Regime::kSustained).configs.at(i));
+    }
+    return some;
+  };
+  // Both have a winner. That of the first problem is one of its less likely configs, and is far
+  // ahead of those which the second one has raced.
+  const TunePlan of_known = likeliest(known, 0, 400);
+  const std::string fast = label(of_known.configs.back());
+  FakeMeasurer gpu;
+  gpu.model_us[fast] = 50;
+  run(of_known, gpu);
+  run(likeliest(next, 0, 40), gpu);
+  const Store store = open();
+  CurrentKernels kernels(compiler_.compiler().source_key, store.builds());
+  const auto races = find_behind(within, candidates, store, environment, kernels, 1);
+  const auto race = std::ranges::find_if(
+      races, [&](const Missing& one) { return one.problem.same_problem(next); });
+  ASSERT_NE(race, races.end());
+  ASSERT_GT(race->again, 0u);
+  ASSERT_GT(race->configs.size(), race->again);
+  EXPECT_EQ(label(race->configs[race->again]), fast);
+}
+
 TEST_F(InWaves, ReturnsToThoseThatAreBehindWithTheirWinners) {
   FakeMeasurer gpu;  // cublas and all configs take the same time
   const auto races = races_of(gpu);
