@@ -4,8 +4,9 @@
     analysis/scaling.py PROGRAM [DATABASE]
 
 PROGRAM is hgemm-tune, which predicts the races; DATABASE is a recording of whole races at full
-effort within a budget (default: results/h200/one-card.db). Each simulated race is one of the recorded ones, drawn at
-random: its recorded duration is what it takes, its predicted duration is what it is dealt by.
+effort within a budget (default: results/h200/one-card.db). Each simulated race is one of the
+recorded ones, drawn at random: its recorded duration is what it takes, its predicted duration is
+what it is dealt by.
 Needs Python 3 and no GPU.
 """
 import argparse

@@ -9,9 +9,10 @@
 
 namespace hgemm {
 
-/// ex2 and a fast reciprocal: within 2^-21 of the exact value. (tanh.approx would be one operation
-/// of the special-function unit in place of two, but its error of 2^-11 is larger than what remains
-/// of GELU and SiLU at -3.)
+/// x times the sigmoid of y, by ex2 and a fast division: errors of 2 + 1.16 |y| and of 2 units in
+/// the last place (CUDA C++ Programming Guide, intrinsic functions). (tanh.approx would be one
+/// operation of the special-function unit in place of two, but its error of 2^-11 is larger than
+/// what remains of GELU and SiLU at -3.)
 __device__ __forceinline__ float times_sigmoid(float x, float y) {
   return __fdividef(x, 1.0f + __expf(-y));
 }
@@ -67,12 +68,13 @@ __device__ __forceinline__ void await_epilogue_operands() {
   if constexpr (kKernel.pdl && reads_operands(kKernel.gemm)) ptx::griddepcontrol_wait();
 }
 
-/// Groups whose operands are loaded before the first one is computed, with so many registers to
-/// spare. kPairs: operands are loaded in pairs.
+/// Groups whose operands are loaded before the first one is computed. `registers`: of a thread,
+/// those that hold no sums. kPairs: operands are loaded in pairs.
 template <auto kKernel, bool kPairs>
 HGEMM_HOST_DEVICE constexpr int groups_at_once(int registers) {
+  constexpr int kForAddresses = 48;  // and the like, while a tile is stored
   const int of_a_group = !kKernel.gemm.adds_c ? 4 : kPairs ? 8 : 12;
-  const int groups = registers / of_a_group;
+  const int groups = (registers - kForAddresses) / of_a_group;
   return groups < 1 ? 1 : groups > 8 ? 8 : groups;
 }
 /// Whether rows of D and C begin at multiples of 16 bytes and N is even, and a thread holds pairs

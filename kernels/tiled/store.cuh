@@ -11,9 +11,6 @@
 
 namespace hgemm {
 
-/// Registers for addresses and the like while a tile is stored.
-inline constexpr int kStoreRegisters = 48;
-
 template <TiledKernel kKernel>
 using Accumulators = float[mma_blocks(kKernel)][consumer_cols(kKernel) / 2];
 
@@ -44,8 +41,8 @@ struct OutputPair<DataType::kFp32> {
 template <TiledKernel kKernel, int kGroups>
 __device__ __forceinline__ void finish_columns(float* sums, const KernelParams& params, int row,
                                                int column, int of_rows, int of_cols, int lane) {
-  constexpr int kSpare = usable_registers(kKernel) - accumulators_per_thread(kKernel) -
-                         waiting_registers(kKernel) - kStoreRegisters;
+  constexpr int kSpare =
+      usable_registers(kKernel) - accumulators_per_thread(kKernel) - waiting_registers(kKernel);
   constexpr int kMost = groups_at_once<kKernel, kHasPairs<kKernel, kKernel.swap>>(kSpare);
   constexpr int kNow = kGroups < kMost ? kGroups : kMost;
   finish_groups<kKernel, kKernel.swap, kNow>(sums, params, row + (kKernel.swap ? of_cols : of_rows),

@@ -110,8 +110,7 @@ int run_export(const ExportOptions& options) {
                 .pdl = parse_pdl(options.pdl),
                 .max_kernels = options.max_kernels,
                 .with_cublaslt = options.with_cublaslt,
-                .plain_only = format == ExportFormat::kCpp || format == ExportFormat::kTriton ||
-                              format == ExportFormat::kCutlass};
+                .plain_only = !has_epilogues(format)};
   if (!options.problems.empty()) aim.problems = chosen_problems(options.problems);
   const ExportPlan plan = plan_of(options, aim);
   const std::string kernel_hash = kernel_source_hash();

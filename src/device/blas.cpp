@@ -148,12 +148,12 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBy
       if (adds_bias_) {
         set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(problem.d_type));
       }
-      find_algorithms(problem);
+      find_algorithms();
     }
     if (results_.empty() && hgemm::has_epilogue(problem.kind())) {
       has_epilogue_ = adds_c_ = adds_bias_ = false;
       set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
-      find_algorithms(problem);
+      find_algorithms();
     }
   } catch (...) {
     destroy();
@@ -161,7 +161,7 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBy
   }
 }
 
-void CublasLtPlan::find_algorithms(const GemmProblem& problem) {
+void CublasLtPlan::find_algorithms() {
   cublasLtMatmulPreference_t created = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&created), "cublasLtMatmulPreferenceCreate");
   const std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>,
@@ -179,7 +179,7 @@ void CublasLtPlan::find_algorithms(const GemmProblem& problem) {
   if (status == CUBLAS_STATUS_NOT_SUPPORTED)
     found = 0;
   else
-    check_blas(status, ("cublasLtMatmulAlgoGetHeuristic for " + to_string(problem)).c_str());
+    check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
   results_.resize(static_cast<std::size_t>(found));
   std::erase_if(results_, [](const cublasLtMatmulHeuristicResult_t& result) {
     return result.state != CUBLAS_STATUS_SUCCESS;

@@ -63,7 +63,7 @@ class CublasLtPlan {
   void gemm(int algorithm, const Operands& operands, cudaStream_t stream) const;
 
  private:
-  void find_algorithms(const GemmProblem& problem);
+  void find_algorithms();
   void destroy();
 
   cublasLtHandle_t handle_ = nullptr;

@@ -1,11 +1,9 @@
 #include "device/data_kernels.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <type_traits>
 
 #include "device/cuda.h"
+#include "device/elements.cuh"
 
 namespace hgemm {
 namespace {
@@ -17,37 +15,6 @@ __device__ std::int64_t global_thread() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 __device__ std::int64_t all_threads() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
-
-template <typename T>
-__device__ T rounded(float value);
-template <>
-__device__ __nv_bfloat16 rounded(float value) {
-  return __float2bfloat16_rn(value);
-}
-template <>
-__device__ __half rounded(float value) {
-  return __float2half_rn(value);
-}
-template <>
-__device__ float rounded(float value) {
-  return value;
-}
-__device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
-__device__ float widened(__half value) { return __half2float(value); }
-__device__ float widened(float value) { return value; }
-
-/// Calls `run` with a null pointer to the element type that `type` names.
-template <typename Run>
-void with_element(DataType type, const Run& run) {
-  switch (type) {
-    case DataType::kBf16:
-      return run(static_cast<__nv_bfloat16*>(nullptr));
-    case DataType::kFp16:
-      return run(static_cast<__half*>(nullptr));
-    case DataType::kFp32:
-      return run(static_cast<float*>(nullptr));
-  }
-}
 
 /// Philox4x32-10: four random words for each counter (J. Salmon et al., "Parallel Random Numbers:
 /// As Easy as 1, 2, 3", SC 2011: multipliers and Weyl constants of its table 2).

@@ -1,36 +1,17 @@
 #include "device/epilogue_kernels.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <cstdint>
 
 #include "device/cuda.h"
+#include "device/elements.cuh"
+#include "families/launch_parts.h"
 
 namespace hgemm {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 1 << 20;
-
-__device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
-__device__ float widened(__half value) { return __half2float(value); }
-__device__ float widened(float value) { return value; }
-template <typename T>
-__device__ T rounded(float value);
-template <>
-__device__ __nv_bfloat16 rounded(float value) {
-  return __float2bfloat16_rn(value);
-}
-template <>
-__device__ __half rounded(float value) {
-  return __float2half_rn(value);
-}
-template <>
-__device__ float rounded(float value) {
-  return value;
-}
 
 template <Activation kActivation>
 __device__ float activated(float x) {
@@ -108,18 +89,6 @@ void with_activation(Activation activation, const Run& run) {
       return run.template operator()<Activation::kSilu>();
   }
 }
-template <typename Run>
-void with_type(DataType type, const Run& run) {
-  switch (type) {
-    case DataType::kBf16:
-      return run.template operator()<__nv_bfloat16>();
-    case DataType::kFp16:
-      return run.template operator()<__half>();
-    case DataType::kFp32:
-      return run.template operator()<float>();
-  }
-}
-
 template <typename T>
 Added<T> added_to(const GemmProblem& problem, const Operands& operands) {
   const Bias bias = problem.epilogue.bias;
@@ -134,17 +103,16 @@ unsigned blocks_for(std::int64_t elements, int width) {
       std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, kMostBlocks));
 }
 
-bool is_aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
-
 }  // namespace
 
 void finish_in_place(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) {
   if (!has_epilogue(problem.kind())) return;
   const bool is_wide = output_is_aligned(problem.extents(), problem.d_type) &&
                        problem.leading_d() % unit_elements(problem.d_type) == 0 &&
-                       is_aligned(operands.d) && is_aligned(operands.c) &&
-                       is_aligned(operands.bias);
-  with_type(problem.d_type, [&]<typename T>() {
+                       is_multiple_of(operands.d, kUnitBytes) &&
+                       is_multiple_of(operands.c, kUnitBytes) &&
+                       is_multiple_of(operands.bias, kUnitBytes);
+  with_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
       const auto run = [&](auto kernel, int width) {
@@ -165,7 +133,7 @@ void finish_in_place(const GemmProblem& problem, const Operands& operands, cudaS
 void finish_reference(float* reference, const GemmProblem& problem, const Operands& operands,
                       cudaStream_t stream) {
   if (!has_epilogue(problem.kind())) return;
-  with_type(problem.d_type, [&]<typename T>() {
+  with_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       finish_kernel<float, T, kActivation, 1>
           <<<blocks_for(problem.m * problem.n, 1), kThreads, 0, stream>>>(

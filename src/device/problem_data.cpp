@@ -34,19 +34,12 @@ std::size_t matrix_bytes(const StoredMatrix& matrix, DataType type) {
 std::size_t c_bytes(const GemmProblem& problem) {
   return problem.c_type ? matrix_bytes(problem.m, problem.leading_d(), problem.d_type) : 0;
 }
-/// Elements of the bias.
-std::int64_t bias_length(const GemmProblem& problem) {
-  return problem.epilogue.bias == Bias::kAlongN   ? problem.n
-         : problem.epilogue.bias == Bias::kAlongM ? problem.m
-                                                  : 0;
-}
-
 double bytes_of_set(const GemmProblem& problem) {
   const std::size_t bytes =
       matrix_bytes(stored_a(problem.extents()), problem.a_type) +
       matrix_bytes(stored_b(problem.extents()), problem.b_type) +
       matrix_bytes(problem.m + 2 * kGuardRows, problem.leading_d(), problem.d_type) +
-      c_bytes(problem) + matrix_bytes(1, bias_length(problem), problem.d_type);
+      c_bytes(problem) + matrix_bytes(1, problem.bias_length(), problem.d_type);
   return static_cast<double>(bytes);
 }
 
@@ -155,7 +148,7 @@ void ProblemData::allocate(int sets) {
                      DeviceMemory(matrix_bytes(problem_.m + 2 * kGuardRows, problem_.leading_d(),
                                                problem_.d_type)),
                      DeviceMemory(c_bytes(problem_)),
-                     DeviceMemory(matrix_bytes(1, bias_length(problem_), problem_.d_type))});
+                     DeviceMemory(matrix_bytes(1, problem_.bias_length(), problem_.d_type))});
   }
   reference_ = DeviceMemory(static_cast<std::size_t>(problem_.m * problem_.n) * sizeof(float));
 }
@@ -215,8 +208,8 @@ void ProblemData::fill_inputs(const Stream& stream) {
       poison_padding(set.c.data(), problem_.m, problem_.n, problem_.leading_d(), problem_.d_type,
                      stream.get());
     }
-    if (bias_length(problem_) > 0) {
-      fill_normal(set.bias.data(), bias_length(problem_), problem_.d_type, 1, seed_, stream_id++,
+    if (problem_.bias_length() > 0) {
+      fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
                   stream.get());
     }
   }

@@ -51,9 +51,11 @@ double GemmProblem::b_bytes() const {
 double GemmProblem::d_bytes() const {
   return element_bytes(d_type) * static_cast<double>(batch) * elements(m, n);
 }
+std::int64_t GemmProblem::bias_length() const {
+  return epilogue.bias == Bias::kAlongN ? n : epilogue.bias == Bias::kAlongM ? m : 0;
+}
 double GemmProblem::epilogue_bytes() const {
-  const auto length = epilogue.bias == Bias::kAlongN ? n : epilogue.bias == Bias::kAlongM ? m : 0;
-  return (c_type ? d_bytes() : 0) + element_bytes(d_type) * static_cast<double>(length);
+  return (c_type ? d_bytes() : 0) + element_bytes(d_type) * static_cast<double>(bias_length());
 }
 
 /// Rounding to the output type gives at most one unit roundoff (bf16: 2^-8, fp16: 2^-11, fp32:

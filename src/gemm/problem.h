@@ -98,7 +98,8 @@ struct GemmProblem {
   double a_bytes() const;  ///< all byte counts are without padding
   double b_bytes() const;
   double d_bytes() const;
-  double epilogue_bytes() const;  ///< of C and the bias
+  double epilogue_bytes() const;     ///< of C and the bias
+  std::int64_t bias_length() const;  ///< elements; 0 without a bias
   /// A, B, C, the bias and D, each once.
   double bytes() const { return a_bytes() + b_bytes() + epilogue_bytes() + d_bytes(); }
   double intensity() const { return flops() / bytes(); }  ///< FLOP per byte

@@ -449,6 +449,11 @@ std::vector<F> fields_of_cards() {
             "GPUs of the same host that the run kept busy beside this one",
             "the row was recorded before this was known",
             [](const BestRow& row) { return row.neighbours ? Json(*row.neighbours) : Json(); }),
+  };
+}
+
+std::vector<F> fields_of_epilogues() {
+  return {
       F::of("cublaslt_epilogue", "text", "",
             "how cublaslt_label computes the epilogue: fused, or separate, in a second launch "
             "that is timed with it (cublasGemmEx's always is)",
@@ -466,8 +471,9 @@ std::vector<F> fields_of_cards() {
 std::span<const BestField> best_fields() {
   static const std::vector<BestField> kFields = [] {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
-    for (const auto& part : {fields_of_time(), fields_of_proof(), fields_of_origin(),
-                             fields_without_pdl(), fields_of_calls(), fields_of_cards()}) {
+    for (const auto& part :
+         {fields_of_time(), fields_of_proof(), fields_of_origin(), fields_without_pdl(),
+          fields_of_calls(), fields_of_cards(), fields_of_epilogues()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

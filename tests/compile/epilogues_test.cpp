@@ -14,29 +14,17 @@ namespace {
 
 using test::expect_all_compile;
 
-/// Tiles at the limits of their registers, and each way to share work and to store.
 std::vector<KernelConfig> configs() {
-  using enum TileScheduler;
-  return {
-      TiledConfig{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert},
-      TiledConfig{.bm = 256, .bn = 192, .stages = 3, .cluster_n = 2},
-      TiledConfig{.bm = 192, .bn = 200, .stages = 3, .consumers = 3},
-      TiledConfig{.bm = 384, .bn = 120, .bk = 32, .stages = 4, .cluster_n = 2},
-      TiledConfig{.bm = 128, .bn = 200, .stages = 3, .schedule = Schedule::kPingPong},
-      TiledConfig{.bn = 128, .schedule = Schedule::kColumns, .store = StorePath::kStaged},
-      TiledConfig{.bm = 200, .bn = 128, .cluster_m = 2, .cluster_n = 2, .swap = true},
-      TiledConfig{.bn = 256, .store = StorePath::kOverlapped, .scheduler = kDynamic},
-      TiledConfig{.bn = 136, .scheduler = kStreamK, .gpc = true},
-      TiledConfig{.bn = 136, .store = StorePath::kDirect, .scheduler = kSplitK, .splits = 5},
-      TiledConfig{
-          .bn = 128, .swap = true, .store = StorePath::kDirect, .scheduler = kSplitK, .splits = 2},
-      TiledConfig{.bm = 64, .bn = 8, .consumers = 1, .scheduler = kClusterSplitK, .splits = 4},
-      TiledConfig{.bn = 64, .bk = 128, .stages = 2, .mma_depth = 0, .ctas_per_sm = 1, .pdl = true},
-      TiledConfig{.bn = 104, .cluster_n = 8, .pdl = true, .hold = true, .fixed = true},
-      SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true},
-      SwapAbConfig{.bm = 256, .bn = 64, .stages = 2, .mma_depth = 0},
-      SwapAbConfig{.bm = 72, .bn = 192, .pdl = true, .late = true},
-      GemvConfig{.vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2}};
+  std::vector<KernelConfig> all = test::configs_of_every_kind();
+  all.insert(
+      all.end(),
+      {TiledConfig{.bn = 128,
+                   .swap = true,
+                   .store = StorePath::kDirect,
+                   .scheduler = TileScheduler::kSplitK,
+                   .splits = 2},
+       GemvConfig{.vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2}});
+  return all;
 }
 
 TEST(Epilogues, CompileWithEveryWayToShareWorkAndToStore) {

@@ -143,4 +143,27 @@ inline void expect_all_compile(const std::vector<Kernel>& kernels) {
   }
 }
 
+/// Tiled and swap-AB configs at the limits of their registers, and one of each way to share work
+/// and to store.
+inline std::vector<KernelConfig> configs_of_every_kind() {
+  using enum TileScheduler;
+  return {
+      TiledConfig{.bm = 128, .bn = 256, .cluster_m = 2, .order = TileOrder::kHilbert},
+      TiledConfig{.bm = 256, .bn = 192, .stages = 3, .cluster_n = 2},
+      TiledConfig{.bm = 192, .bn = 200, .stages = 3, .consumers = 3},
+      TiledConfig{.bm = 384, .bn = 120, .bk = 32, .stages = 4, .cluster_n = 2},
+      TiledConfig{.bm = 128, .bn = 200, .stages = 3, .schedule = Schedule::kPingPong},
+      TiledConfig{.bn = 128, .schedule = Schedule::kColumns, .store = StorePath::kStaged},
+      TiledConfig{.bm = 200, .bn = 128, .cluster_m = 2, .cluster_n = 2, .swap = true},
+      TiledConfig{.bn = 256, .store = StorePath::kOverlapped, .scheduler = kDynamic},
+      TiledConfig{.bn = 136, .scheduler = kStreamK, .gpc = true},
+      TiledConfig{.bn = 136, .store = StorePath::kDirect, .scheduler = kSplitK, .splits = 5},
+      TiledConfig{.bm = 64, .bn = 8, .consumers = 1, .scheduler = kClusterSplitK, .splits = 4},
+      TiledConfig{.bn = 64, .bk = 128, .stages = 2, .mma_depth = 0, .ctas_per_sm = 1, .pdl = true},
+      TiledConfig{.bn = 104, .cluster_n = 8, .pdl = true, .hold = true, .fixed = true},
+      SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .splits = 2, .pdl = true},
+      SwapAbConfig{.bm = 256, .bn = 64, .stages = 2, .mma_depth = 0},
+      SwapAbConfig{.bm = 72, .bn = 192, .pdl = true, .late = true}};
+}
+
 }  // namespace hgemm::test

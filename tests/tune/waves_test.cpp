@@ -70,6 +70,19 @@ class InWaves : public TuneTest {
     }
     return races;
   }
+  TunePlan within_a_minute(std::vector<GemmProblem> of_problems) {
+    TunePlan within = plan(std::move(of_problems), {});
+    within.whole = WholeSpace{};
+    within.search = SearchPlan{StrategyKind::kAdaptive, {}, {}};
+    within.search->deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    return within;
+  }
+  static CandidatesAhead candidates_of(const TunePlan& within) {
+    return {
+        within,
+        {{Regime::kSustained, cost_figures({}, fake_machine().environment, Regime::kSustained)}},
+        within.problems};
+  }
   static bool has(const Race& race, const std::string& label) {
     return std::ranges::find(race.trials, label, &Trial::label) != race.trials.end();
   }
@@ -77,14 +90,9 @@ class InWaves : public TuneTest {
 
 TEST_F(InWaves, WhatIsFastAtAProblemIsTriedFirstAtItsNeighbour) {
   const GemmProblem known = of_rows(64), next = of_rows(80);
-  TunePlan within = plan({known, next}, {});
-  within.whole = WholeSpace{};
-  within.search = SearchPlan{StrategyKind::kAdaptive, {}, {}};
-  within.search->deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const TunePlan within = within_a_minute({known, next});
+  const CandidatesAhead candidates = candidates_of(within);
   const Environment environment = fake_machine().environment;
-  const CandidatesAhead candidates(
-      within, {{Regime::kSustained, cost_figures({}, environment, Regime::kSustained)}},
-      within.problems);
   const auto place_of = [&](const std::string& config) {
     const Store store = open();
     CurrentKernels kernels(compiler_.compiler().source_key, store.builds());
@@ -112,14 +120,9 @@ TEST_F(InWaves, WhatIsFastAtAProblemIsTriedFirstAtItsNeighbour) {
 
 TEST_F(InWaves, AReturnTriesTheWinnersOfTheNearestProblemsFirst) {
   const GemmProblem known = of_rows(64), next = of_rows(80);
-  TunePlan within = plan({known, next}, {});
-  within.whole = WholeSpace{};
-  within.search = SearchPlan{StrategyKind::kAdaptive, {}, {}};
-  within.search->deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const TunePlan within = within_a_minute({known, next});
+  const CandidatesAhead candidates = candidates_of(within);
   const Environment environment = fake_machine().environment;
-  const CandidatesAhead candidates(
-      within, {{Regime::kSustained, cost_figures({}, environment, Regime::kSustained)}},
-      within.problems);
   const auto likeliest = [&](const GemmProblem& problem, std::size_t first, std::size_t last) {
     TunePlan some = plan({problem}, {});
     for (std::size_t i = first; i < last; i += 10) {

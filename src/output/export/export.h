@@ -99,6 +99,8 @@ Validity validity_of(const ExportPlan& plan, std::string kernel_hash, std::strin
 
 enum class ExportFormat { kCpp, kJson, kCsv, kMarkdown, kTriton, kCutlass };
 ExportFormat parse_export_format(std::string_view text);  ///< throws InputError
+/// Whether the format's kernels, or its entries, may have an epilogue (ExportAim::plain_only).
+bool has_epilogues(ExportFormat format);
 /// Throws InputError if the format cannot say that a row runs a library (--with-cublaslt).
 void check_has_libraries(ExportFormat format);
 

@@ -17,6 +17,11 @@ ExportFormat parse_export_format(std::string_view text) {
                   did_you_mean(text, kNames)));
 }
 
+bool has_epilogues(ExportFormat format) {
+  return format == ExportFormat::kJson || format == ExportFormat::kCsv ||
+         format == ExportFormat::kMarkdown;
+}
+
 void check_has_libraries(ExportFormat format) {
   if (format == ExportFormat::kCpp || format == ExportFormat::kJson) return;
   throw InputError(
