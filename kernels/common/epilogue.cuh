@@ -1,7 +1,8 @@
 // The epilogue: computes D from the sums, activation(sum + C + bias) in fp32 (GemmKind::epilogue).
 //
 // It works on the fragments that wgmma leaves in registers, wherever a kernel holds complete sums.
-// Each thread loads what it needs of C and the bias itself: a bias stays in L1, and C is read once.
+// In most tiled kernels C and the bias are in the sums by then (tiled/addends.cuh). In the others
+// each thread loads what it needs of them: a bias stays in L1, and C is read once.
 #pragma once
 
 #include "common/params.h"
@@ -69,18 +70,13 @@ __device__ __forceinline__ void await_epilogue_operands() {
 }
 
 /// Groups whose operands are loaded before the first one is computed. `registers`: of a thread,
-/// those that hold no sums. kPairs: operands are loaded in pairs.
-template <auto kKernel, bool kPairs>
+/// those that hold no sums.
+template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int groups_at_once(int registers) {
   constexpr int kForAddresses = 48;  // and the like, while a tile is stored
-  const int of_a_group = !kKernel.gemm.adds_c ? 4 : kPairs ? 8 : 12;
-  const int groups = (registers - kForAddresses) / of_a_group;
+  const int groups = (registers - kForAddresses) / (kKernel.gemm.adds_c ? 12 : 4);
   return groups < 1 ? 1 : groups > 8 ? 8 : groups;
 }
-/// Whether rows of D and C begin at multiples of 16 bytes and N is even, and a thread holds pairs
-/// of a row. (With the staged store path rows may begin anywhere.)
-template <auto kKernel, bool kSwapped>
-inline constexpr bool kHasPairs = !kSwapped && kKernel.store != StorePath::kStaged;
 
 /// C and the bias of kGroups groups of a warp. A group is wgmma's fragment of 16 rows by 8 columns
 /// (PTX ISA, "D fragment": lane l has columns 2 (l % 4) + {0, 1} of rows l / 4 and l / 4 + 8); the
@@ -88,15 +84,11 @@ inline constexpr bool kHasPairs = !kSwapped && kKernel.store != StorePath::kStag
 template <auto kKernel, bool kSwapped, int kGroups>
 struct GroupOperands {
   static constexpr GemmKind kKind = kKernel.gemm;
-  static constexpr DataType kType = kKind.output;
   static constexpr Bias kBias = kKind.epilogue.bias;
-  static constexpr bool kPairs = kHasPairs<kKernel, kSwapped>;
-  static constexpr bool kPacked = kPairs && kType != DataType::kFp32;
   static constexpr bool kBiasOfRow = kBias == (kSwapped ? Bias::kAlongN : Bias::kAlongM);
   static constexpr bool kBiasOfColumn = kBias != Bias::kNone && !kBiasOfRow;
 
-  u32 packed[kPacked && kKind.adds_c ? kGroups : 1][2];
-  float added[!kPacked && kKind.adds_c ? kGroups : 1][4];
+  float c[kKind.adds_c ? kGroups : 1][4];
   float bias_of_row[2];
   float bias[kBiasOfColumn ? kGroups : 1][2];
 
@@ -104,30 +96,28 @@ struct GroupOperands {
   /// loaded, and the result is not stored: branches would keep the loads apart.
   __device__ __forceinline__ void load(const KernelParams& params, int row, int column, int lane) {
     const auto& operands = static_cast<const EpilogueParams&>(params);
-    const int m = extent_m<kKernel>(params);
-    const int n = extent_n<kKernel>(params);
     // `i` is an element of a group.
     const auto row_of = [&](int group, int i) {
       return min(row + (kSwapped ? group * 8 + 2 * (lane % 4) + i % 2 : i / 2 * 8 + lane / 4),
-                 m - 1);
+                 extent_m<kKernel>(params) - 1);
     };
     const auto column_of = [&](int group, int i) {
       return min(column + (kSwapped ? i / 2 * 8 + lane / 4 : group * 8 + 2 * (lane % 4) + i % 2),
-                 kPairs ? n - 2 + i % 2 : n - 1);
+                 extent_n<kKernel>(params) - 1);
     };
     const auto bias_at = [&](int group, int i) {
       const int at = kBias == Bias::kAlongN ? column_of(group, i) : row_of(group, i);
-      return load_one<kType>(operands.bias, static_cast<u64>(at));
+      return load_one<kKind.output>(operands.bias, static_cast<u64>(at));
     };
     if constexpr (kKind.adds_c) {
       const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
 #pragma unroll
       for (int group = 0; group < kGroups; ++group) {
 #pragma unroll
-        for (int i = 0; i < 4; i += kPairs ? 2 : 1) {
-          load_c(
-              operands.c, group, i,
-              static_cast<u64>(row_of(group, i)) * leading + static_cast<u64>(column_of(group, i)));
+        for (int i = 0; i < 4; ++i) {
+          const u64 at =
+              static_cast<u64>(row_of(group, i)) * leading + static_cast<u64>(column_of(group, i));
+          c[group][i] = load_one<kKind.output>(operands.c, at);
         }
       }
     }
@@ -146,39 +136,26 @@ struct GroupOperands {
 
   /// A sum with what is added to it.
   __device__ __forceinline__ float added_to(float sum, int group, int i) const {
-    if constexpr (kPacked && kKind.adds_c) {
-      float pair[2];
-      ptx::unpack<kType>(packed[group][i / 2], pair[0], pair[1]);
-      sum += pair[i % 2];
-    } else if constexpr (kKind.adds_c) {
-      sum += added[group][i];
-    }
+    if constexpr (kKind.adds_c) sum += c[group][i];
     if constexpr (kBiasOfRow) sum += bias_of_row[i / 2];
     if constexpr (kBiasOfColumn) sum += bias[group][i % 2];
     return sum;
   }
-
- private:
-  __device__ __forceinline__ void load_c(const void* c, int group, int i, u64 at) {
-    if constexpr (kPacked) {
-      packed[group][i / 2] = static_cast<const u32*>(c)[at / 2];
-    } else if constexpr (kPairs) {
-      const float2 pair = static_cast<const float2*>(c)[at / 2];
-      added[group][i] = pair.x;
-      added[group][i + 1] = pair.y;
-    } else {
-      added[group][i] = load_one<kType>(c, at);
-    }
-  }
 };
+
+/// The activation of kGroups groups of a warp, in place.
+template <Activation kActivation, int kGroups>
+__device__ __forceinline__ void activate_groups(float* sums) {
+  if constexpr (kActivation == Activation::kNone) return;
+#pragma unroll
+  for (int i = 0; i < kGroups * 4; ++i) sums[i] = activate<kActivation>(sums[i]);
+  __syncwarp();  // otherwise ptxas 13.0 works on many groups at once, and spills
+}
 
 /// D of kGroups groups of a warp, in place. The first begins at (row, column) of D.
 template <auto kKernel, bool kSwapped, int kGroups>
 __device__ __forceinline__ void finish_groups(float* sums, const KernelParams& params, int row,
                                               int column, int lane) {
-  // Opaque, so that the compiler does not keep the addresses of one call for the next. (It was
-  // tried against spills and changed none of 66 kernels by much; the measured kernels have it.)
-  asm volatile("" : "+r"(row), "+r"(column));
   GroupOperands<kKernel, kSwapped, kGroups> operands;
   operands.load(params, row, column, lane);
 #pragma unroll
@@ -189,8 +166,7 @@ __device__ __forceinline__ void finish_groups(float* sums, const KernelParams& p
       sum = activate<kKernel.gemm.epilogue.activation>(operands.added_to(sum, group, i));
     }
   }
-  // Otherwise ptxas 13.0 loads the operands of many groups at once, and spills.
-  __syncwarp();
+  __syncwarp();  // likewise
 }
 
 }  // namespace hgemm

@@ -44,6 +44,9 @@ struct NumberedParams : KernelParams {
 
 /// The parameters of a kernel with an epilogue (GemmKind::epilogue).
 struct EpilogueParams : NumberedParams {
+  /// For kernels that copy C and the bias (tiled/addends.cuh): boxes of C as those of a K-major A,
+  /// and kBiasBoxElements of a bias.
+  TensorMap c_map, bias_map;
   const void* c;     ///< as D in memory, and may be D: each element is read before it is written,
                      ///< by the CTA that writes it
   const void* bias;  ///< elements without gaps

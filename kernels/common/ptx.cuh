@@ -456,10 +456,41 @@ __device__ __forceinline__ void stmatrix_x2_transposed(u32 address, u32 r0, u32 
                "r"(r0), "r"(r1)
                : "memory");
 }
+/// Loads four 8x8 matrices of 16-bit elements, as stmatrix_x4 stores them.
+__device__ __forceinline__ void ldmatrix_x4(u32 (&r)[4], u32 address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x4_transposed(u32 (&r)[4], u32 address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x2_transposed(u32 (&r)[2], u32 address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(address)
+               : "memory");
+}
 __device__ __forceinline__ u32 load_shared(u32 address) {
   u32 value;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
   return value;
+}
+/// One 16-bit element, in the low half.
+__device__ __forceinline__ u32 load_shared_u16(u32 address) {
+  unsigned short value;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(address) : "memory");
+  return value;
+}
+__device__ __forceinline__ void load_shared_v2(float (&values)[2], u32 address) {
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+               : "=f"(values[0]), "=f"(values[1])
+               : "r"(address)
+               : "memory");
 }
 __device__ __forceinline__ void store_shared(u32 address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");

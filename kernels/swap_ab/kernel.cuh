@@ -273,7 +273,7 @@ __device__ __forceinline__ void finish_tile(SwappedAccumulators<kKernel>& accumu
                                             const KernelParams& params, const SwapAbPart& part,
                                             int rank, int consumer, int lane) {
   constexpr int kSpare = entry_registers(kKernel) - accumulators_per_thread(kKernel);
-  constexpr int kMost = adds_in_cluster(kKernel) ? 1 : groups_at_once<kKernel, false>(kSpare);
+  constexpr int kMost = adds_in_cluster(kKernel) ? 1 : groups_at_once<kKernel>(kSpare);
   constexpr int kLeft = store_boxes(kKernel) - kGroup;
   constexpr int kNow = kLeft < kMost ? kLeft : kMost;
   if constexpr (kLeft > 0) {

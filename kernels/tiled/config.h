@@ -203,6 +203,17 @@ HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
 }
 
+// ---- Operands of the epilogue ----
+
+/// Whether C and the bias come through the ring. The copy engine fetches rows that begin at
+/// multiples of 16 bytes; with the staged store path they begin anywhere, and consumers load them.
+HGEMM_HOST_DEVICE constexpr bool copies_addends(const TiledKernel& k) {
+  return reads_operands(k.gemm) && k.store != StorePath::kStaged;
+}
+HGEMM_HOST_DEVICE constexpr bool loads_addends(const TiledKernel& k) {
+  return reads_operands(k.gemm) && !copies_addends(k);
+}
+
 // ---- Registers ----
 
 /// Registers for a tile that waits to be stored, in the output type.
@@ -244,16 +255,17 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const TiledConfig& c,
                                                 const DeviceLimits& limits = {}) {
   return entry_registers(threads_per_cta(c), c.ctas_per_sm, limits);
 }
-/// Registers that a consumer needs for its epilogue. Measured with ptxas 13.0 on 355 kernels at
-/// random, of which 16 spill.
-HGEMM_HOST_DEVICE constexpr int epilogue_registers(const GemmKind& kind) {
-  return (kind.epilogue.activation == Activation::kGeluErf ? 16 : 0) +
-         (kind.adds_c && kind.epilogue != Epilogue{} ? 24 : 0);
+/// Registers that a consumer needs for its epilogue. Measured with ptxas 13.0 on 795 kernels at
+/// random, of which 12 spill.
+HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
+  int of_c = k.gemm.epilogue != Epilogue{} ? 24 : 0;  // if it is loaded
+  if (copies_addends(k)) of_c = shares_sums(k) ? 24 : 8;
+  return (k.gemm.epilogue.activation == Activation::kGeluErf ? 24 : 0) + (k.gemm.adds_c ? of_c : 0);
 }
 /// Registers that a consumer needs.
 HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
   return accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) +
-         epilogue_registers(k.gemm);
+         epilogue_registers(k);
 }
 /// Whether the producer gives registers to the consumers (setmaxnreg), which delays the start by
 /// about 130 cycles (results/h200/probe.md). Not if consumers have as many as they need at kernel
@@ -283,10 +295,10 @@ HGEMM_HOST_DEVICE constexpr int consumer_registers(const TiledKernel& k) {
   return needed_registers(k) > 232 ? 240 : 232;
 }
 /// Registers within which ptxas 13.0 keeps a consumer: those of kernel entry if it adds up shares
-/// of tiles in the workspace, or loads operands of an epilogue (measured: beyond them it spills,
+/// of tiles in the workspace, or loads C or the bias from memory (measured: beyond them it spills,
 /// whatever setmaxnreg says).
 HGEMM_HOST_DEVICE constexpr int usable_registers(const TiledKernel& k) {
-  return shares_sums(k) || reads_operands(k.gemm) ? entry_registers(k) : consumer_registers(k);
+  return shares_sums(k) || loads_addends(k) ? entry_registers(k) : consumer_registers(k);
 }
 HGEMM_HOST_DEVICE constexpr int producer_registers(const TiledKernel& k) {
   if (!moves_registers(k)) return entry_registers(k);
@@ -346,6 +358,36 @@ HGEMM_HOST_DEVICE constexpr int arriving_bytes(const TiledKernel& k) {
 }
 HGEMM_HOST_DEVICE constexpr int box_cols(const TiledConfig& c) {
   return c.bk < kSlabK ? c.bk : kSlabK;
+}
+
+// ---- C and the bias in the ring (tiled/addends.cuh) ----
+
+/// The bias is copied in boxes of this many elements: they begin at multiples of 128 bytes.
+inline constexpr int kBiasBoxElements = 64;
+HGEMM_HOST_DEVICE constexpr int bias_boxes(const TiledKernel& k) {
+  return ceil_div(k.gemm.epilogue.bias == Bias::kAlongM ? k.bm : k.bn, kBiasBoxElements);
+}
+/// A strip of C: all rows of the tile by the columns of a row of a swizzled box. It is as large as
+/// a slab of a K-major A.
+HGEMM_HOST_DEVICE constexpr int strip_row_bytes(const TiledKernel& k) {
+  return box_cols(k) * kInputBytes;
+}
+HGEMM_HOST_DEVICE constexpr int strip_cols(const TiledKernel& k) {
+  return strip_row_bytes(k) / element_bytes(k.gemm.output);
+}
+HGEMM_HOST_DEVICE constexpr int strip_bytes(const TiledKernel& k) {
+  return k.bm * strip_row_bytes(k);
+}
+HGEMM_HOST_DEVICE constexpr int c_strips(const TiledKernel& k) {
+  return k.gemm.adds_c ? ceil_div(k.bn, strip_cols(k)) : 0;
+}
+HGEMM_HOST_DEVICE constexpr int strips_per_stage(const TiledKernel& k) {
+  return k.bk / box_cols(k);
+}
+/// Stages of the ring that C and the bias of a tile take.
+HGEMM_HOST_DEVICE constexpr int addend_stages(const TiledKernel& k) {
+  if (!copies_addends(k)) return 0;
+  return (k.gemm.epilogue.bias != Bias::kNone ? 1 : 0) + ceil_div(c_strips(k), strips_per_stage(k));
 }
 
 // ---- Boxes of D ----

@@ -5,6 +5,7 @@
 #include "common/cluster_sums.cuh"
 #include "common/ptx.cuh"
 #include "common/wgmma.cuh"
+#include "tiled/addends.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
 #include "tiled/split_sums.cuh"
@@ -215,6 +216,10 @@ struct Consumer {
                         : TileOrigin{tile.m + row, tile.n + part_col};
   }
 
+  __device__ __forceinline__ Addends<kKernel> addends(Accumulators<kKernel>& accumulators) const {
+    return {accumulators, consumer, part_row + warp * kStoreRows, part_col, lane};
+  }
+
   /// For a tile that is cut into equal parts (kSplitK): leaves the sums of this part, and stores a
   /// share of the tile.
   __device__ __forceinline__ void share_sums(const Work& work,
@@ -232,7 +237,6 @@ struct Consumer {
                                         WaitingTile<kKernel>& waiting, TileOrigin origin,
                                         Probe&... probe) {
     const auto [row, column] = begin_of_warp(origin);
-    await_epilogue_operands<kKernel>();
     if constexpr (kKernel.store == StorePath::kDirect) {
       store_direct<kKernel>(accumulators, params, row, column, lane);
     } else if constexpr (kOverlapped) {
@@ -262,13 +266,19 @@ __device__ __forceinline__ void consume(const KernelParams& params,
     if (!is_dynamic(kKernel)) consumer.is_last_tile = index + C::kStride >= consumer.list.count;
     if (C::kPingPong && index > 0) {
       const Work other = consumer.list.at(index - 1);
-      consumer.state.skip(other.end - other.first);
+      consumer.state.skip(
+          other.end - other.first +
+          (adds_addends<kKernel>(other, consumer.list) ? addend_stages(kKernel) : 0));
     }
     (probe.begin_tile(work.tile), ...);
     if constexpr (shares_sums(kKernel)) forget<kKernel>(accumulators);
     TileOrigin origin = consumer.multiply(work, accumulators, waiting, probe...);
     (probe.end_main_loop(work.tile), ...);
     settle<kKernel>(accumulators);
+    if (adds_addends<kKernel>(work, consumer.list)) {
+      add_addends<kKernel>(consumer.addends(accumulators), pipeline, consumer.state,
+                           consumer.sender);
+    }
     if constexpr (adds_in_cluster(kKernel)) {
       origin = consumer.add_parts_of_cluster(work, accumulators);
     }

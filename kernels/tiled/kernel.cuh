@@ -54,6 +54,11 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
   if (warp == 2 && lane == 0) {
     ptx::prefetch_tensormap(params.a);
     ptx::prefetch_tensormap(params.b);
+    if constexpr (copies_addends(kKernel)) {
+      const auto& operands = static_cast<const EpilogueParams&>(params);
+      if (kKernel.gemm.adds_c) ptx::prefetch_tensormap(operands.c_map);
+      if (kKernel.gemm.epilogue.bias != Bias::kNone) ptx::prefetch_tensormap(operands.bias_map);
+    }
     if (stores_by_tma(kKernel)) {
       if (consumer_cols(kKernel) >= store_cols(kKernel)) ptx::prefetch_tensormap(params.d);
       if (consumer_cols(kKernel) % store_cols(kKernel) != 0) ptx::prefetch_tensormap(params.d_tail);

@@ -3,6 +3,7 @@
 
 #include "common/operand_copy.cuh"
 #include "common/ptx.cuh"
+#include "tiled/addends.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
 #include "tiled/work.cuh"
@@ -105,6 +106,11 @@ __device__ __forceinline__ void produce(const KernelParams& params,
         state.advance();
         (probe.lap(producer_phase::kIssue), ...);
       }
+      if constexpr (copies_addends(kKernel)) {
+        if (!cuts_k(kKernel) || (first < end && end >= extent_k<kKernel>(params))) {
+          load_addends(params, pipeline, state, origin);
+        }
+      }
       (probe.end_load(ahead.list.at(index).tile, origin), ...);
     }
     __syncwarp();
@@ -200,6 +206,7 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
       load_stage<kKernel>(params, pipeline, place, origin, stage, k);
       state.advance();
     }
+    if constexpr (copies_addends(kKernel)) load_addends(params, pipeline, state, origin);
     tile = next;
   }
   if (kShared && rank == 0) queue.await_received(pipeline);

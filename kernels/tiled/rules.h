@@ -85,7 +85,8 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "of bk if the operand is contiguous in M or N"},
       {Rule::kLayout, "layout",
        "with schedule cols, if the tile's columns (with swap its rows) are contiguous in memory, "
-       "they are in chunks of 64, and each consumer has whole chunks (PTX ISA, canonical layouts)"},
+       "they are in chunks of 64, and each consumer has whole chunks (PTX ISA, canonical layouts); "
+       "and with a C whole strips of 128 bytes of its rows (64 if bk is 32)"},
       {Rule::kMmaDepth, "mma_depth", "0 or 1 wgmma groups may stay in flight"},
       {Rule::kGroup, "group",
        "grouped and snake orders need a group of 1..64, other orders have none"},
@@ -95,8 +96,9 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
-       "epilogue takes 16 more with gelu_erf and 24 with a C and another part; with a C or a bias "
-       "it must do with the registers at kernel entry"},
+       "epilogue takes 24 more with gelu_erf and 8 with a C (24 with scheduler split); with the "
+       "staged store a C with another part takes 24, and a C or a bias must do with the registers "
+       "at kernel entry"},
       {Rule::kFp32Sums, "fp32_sums",
        "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
        "accumulators a thread of two consumers on an SM (136 of ping-pong ones with direct "
@@ -224,6 +226,11 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   }
   if (k.schedule == Schedule::kColumns && cols_major(k) == Major::kMn &&
       consumer_cols(k) % kChunkMn != 0) {
+    return Rule::kLayout;
+  }
+  // (With swap a consumer's columns are rows of a strip.)
+  if (k.schedule == Schedule::kColumns && copies_addends(k) && k.gemm.adds_c && !k.swap &&
+      consumer_cols(k) % strip_cols(k) != 0) {
     return Rule::kLayout;
   }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;

@@ -76,7 +76,6 @@ struct SplitSums {
     const int begin = ceil_div(part * kAll, parts);
     const int end = ceil_div((part + 1) * kAll, parts);
     const int end_group = ceil_div(max(end - warp, 0), kWarps);
-    await_epilogue_operands<kKernel>();
 #pragma unroll 1
     for (int group = ceil_div(max(begin - warp, 0), kWarps); group < end_group;
          group += kGroupsAtOnce) {
@@ -91,7 +90,7 @@ struct SplitSums {
         const int group_row = row + (kKernel.swap ? of_cols : of_rows);
         const int group_column = column + (kKernel.swap ? of_rows : of_cols);
         if constexpr (has_epilogue(kKernel.gemm)) {
-          finish_groups<kKernel, kKernel.swap, 1>(sums[i], params, group_row, group_column, lane);
+          finish_columns<kKernel, 1>(sums[i], params, row, column, of_rows, of_cols, lane);
         }
         store_group<kKernel>(sums[i], params, group_row, group_column, lane);
       }

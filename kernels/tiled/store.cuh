@@ -43,10 +43,15 @@ __device__ __forceinline__ void finish_columns(float* sums, const KernelParams& 
                                                int column, int of_rows, int of_cols, int lane) {
   constexpr int kSpare =
       usable_registers(kKernel) - accumulators_per_thread(kKernel) - waiting_registers(kKernel);
-  constexpr int kMost = groups_at_once<kKernel, kHasPairs<kKernel, kKernel.swap>>(kSpare);
+  constexpr int kMost = groups_at_once<kKernel>(kSpare);
   constexpr int kNow = kGroups < kMost ? kGroups : kMost;
-  finish_groups<kKernel, kKernel.swap, kNow>(sums, params, row + (kKernel.swap ? of_cols : of_rows),
-                                             column + (kKernel.swap ? of_rows : of_cols), lane);
+  if constexpr (loads_addends(kKernel)) {
+    finish_groups<kKernel, kKernel.swap, kNow>(sums, params,
+                                               row + (kKernel.swap ? of_cols : of_rows),
+                                               column + (kKernel.swap ? of_rows : of_cols), lane);
+  } else {
+    activate_groups<kKernel.gemm.epilogue.activation, kNow>(sums);
+  }
   if constexpr (kGroups > kNow) {
     finish_columns<kKernel, kGroups - kNow>(sums + kNow * 4, params, row, column, of_rows,
                                             of_cols + kNow * 8, lane);

@@ -77,11 +77,16 @@ HGEMM_FITTED kDirectBytesPerClk = 5.17;      ///< by ordinary stores
 HGEMM_FITTED kElementsBytesPerClk = 2.97;    ///< through shared memory, by ordinary stores
 /// The epilogue. Counted from its instructions, not fitted: an exponential and a reciprocal are two
 /// operations of the special-function unit, which has 16 lanes of an SM; erf is some 30 of the
-/// others' 128. C comes from L2 in half sectors, at what an ordinary store of D reaches.
+/// others' 128. If threads load C, it comes from L2 in half sectors, at what an ordinary store of D
+/// reaches; if it comes through the ring (tiled/addends.cuh), they read it at shared memory's 128
+/// bytes per cycle.
 inline constexpr double kSigmoidClk = 2.0 / 16;  ///< per element of GELU (tanh) and SiLU
 inline constexpr double kErfClk = 30.0 / 128;
 inline constexpr double kAddClk = 2.0 / 128;     ///< of a bias or C, and for ReLU
 inline constexpr double kEpilogueLoadClk = 700;  ///< until the first element of C or a bias arrives
+/// To wait for a stage with C or a bias, which has arrived, read it and release it.
+inline constexpr double kAddendStageClk = 80;
+inline constexpr double kSmemReadBytesPerClk = 128;
 /// The part of a store that counts if another tile is multiplied meanwhile.
 HGEMM_FITTED kOverlappedStore = 0.411;
 /// Parts of a tile in a cluster: each CTA sends its sums to their owners.

@@ -132,19 +132,21 @@ inline MatrixMap map_of_chunks(const LeadingMatrix& matrix, int slice_k, int pro
   return matrix.map(kChunkMn, slice_k, kSwizzleBytes, promotion_bytes);
 }
 
+/// The bias is a matrix of one row.
 struct OperandMatrices {
-  LeadingMatrix a, b, d;
-  const void *c, *bias;
+  LeadingMatrix a, b, c, d, bias;
 };
 inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p,
                                    const Operands& operands) {
   const StoredMatrix a = stored_a(p);
   const StoredMatrix b = stored_b(p);
-  return {{"A", const_cast<void*>(operands.a), kind.input, a.rows, a.cols, a.leading},
-          {"B", const_cast<void*>(operands.b), kind.input, b.rows, b.cols, b.leading},
-          {"D", operands.d, kind.output, p.m, p.n, p.ldd},
-          operands.c,
-          operands.bias};
+  const long long bias_elements = kind.epilogue.bias == Bias::kAlongM ? p.m : p.n;
+  return {
+      {"A", const_cast<void*>(operands.a), kind.input, a.rows, a.cols, a.leading},
+      {"B", const_cast<void*>(operands.b), kind.input, b.rows, b.cols, b.leading},
+      {"C", const_cast<void*>(operands.c), kind.output, p.m, p.n, p.ldd},
+      {"D", operands.d, kind.output, p.m, p.n, p.ldd},
+      {"the bias", const_cast<void*>(operands.bias), kind.output, 1, bias_elements, bias_elements}};
 }
 
 /// If the rows of `matrix` are not aligned, makes it the packed matrix and returns the packing
@@ -174,8 +176,8 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
   params.a_pointer = matrices.a.data;
   params.b_pointer = matrices.b.data;
   params.d_pointer = matrices.d.data;
-  params.c = matrices.c;
-  params.bias = matrices.bias;
+  params.c = matrices.c.data;
+  params.bias = matrices.bias.data;
   params.partials = static_cast<float*>(workspace.partials);
   params.flags = static_cast<unsigned*>(workspace.flags);
   params.m = static_cast<int>(p.m);

@@ -378,11 +378,17 @@ TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_
   return {.latency = part_clk * parts, .transfer = bytes * (1 - 1.0 / parts) / bytes_per_clk};
 }
 
-TailClk epilogue_of(const GemmKind& kind, double elements) {
+TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages) {
   double clk = activation_clk(kind.epilogue.activation);
   if (kind.epilogue.bias != Bias::kNone) clk += kAddClk;
-  if (kind.adds_c) clk += kAddClk + element_bytes(kind.output) / kDirectBytesPerClk;
-  return {.latency = reads_operands(kind) ? kEpilogueLoadClk : 0, .transfer = clk * elements};
+  if (kind.adds_c) {
+    const double rate = ring_stages > 0 ? kSmemReadBytesPerClk : kDirectBytesPerClk;
+    clk += kAddClk + element_bytes(kind.output) / rate;
+  }
+  const double wait_clk = ring_stages > 0        ? ring_stages * kAddendStageClk
+                          : reads_operands(kind) ? kEpilogueLoadClk
+                                                 : 0;
+  return {.latency = wait_clk, .transfer = clk * elements};
 }
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,

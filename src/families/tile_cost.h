@@ -68,8 +68,9 @@ inline int read_hints(CacheHint a, CacheHint b) {
 /// and a rate.
 TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk);
 
-/// Cycles of the epilogue of so many elements of a tile; none for a plain kernel.
-TailClk epilogue_of(const GemmKind& kind, double elements);
+/// Cycles of the epilogue of so many elements of a tile; none for a plain kernel. `ring_stages`: in
+/// which C and the bias arrive; 0 if threads load them.
+TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages = 0);
 
 Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& launch,
                        const GemmProblem& problem);

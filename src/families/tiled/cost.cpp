@@ -186,7 +186,8 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
                               ? kOverlappedStore
                               : 1,
-      .epilogue = epilogue_of(k.gemm, static_cast<double>(k.bm) * k.bn / owners_of_tile),
+      .epilogue =
+          epilogue_of(k.gemm, static_cast<double>(k.bm) * k.bn / owners_of_tile, addend_stages(k)),
       // With the overlapped store it is computed before the next tile's wgmmas.
       .overlapped_epilogue = k.schedule == Schedule::kPingPong ? kOverlappedStore : 1,
       .sums = sums_of(figures, k, problem),

@@ -68,6 +68,15 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
   };
   launch.kernel.a = encode_input(matrices.a, k.gemm.a_major, a_slice_rows(k), a_slice_k(k));
   launch.kernel.b = encode_input(matrices.b, k.gemm.b_major, b_slice_rows(k), b_slice_k(k));
+  if (copies_addends(k)) {
+    if (k.gemm.adds_c) {
+      launch.kernel.c_map =
+          encode(matrices.c.map(strip_cols(k), box_rows(k.bm), swizzle, k.promotion));
+    }
+    if (k.gemm.epilogue.bias != Bias::kNone) {
+      launch.kernel.bias_map = encode(matrices.bias.map(kBiasBoxElements, 1, 0, 0));
+    }
+  }
   if (stores_by_tma(k)) {
     const int whole = store_cols(k);
     const int tail = consumer_cols(k) % whole;
