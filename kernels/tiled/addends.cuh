@@ -17,12 +17,11 @@
 
 namespace hgemm {
 
-/// Whether a piece of work has a tile's last k block: its CTA adds C and the bias to the sums of
-/// its part.
+/// Whether k blocks [first, end) are a tile's last ones: the CTA that has them adds C and the bias.
 template <TiledKernel kKernel>
-__device__ __forceinline__ bool adds_addends(const Work& work, const WorkList& list) {
+__device__ __forceinline__ bool adds_addends(int first, int end, int k_blocks) {
   if constexpr (!copies_addends(kKernel)) return false;
-  return !cuts_k(kKernel) || (work.end == list.k_blocks && work.first < work.end);
+  return !cuts_k(kKernel) || (end == k_blocks && first < end);
 }
 
 /// Where the bias lies in a stage: it has one element for each row of A (B), so A's (B's) part of
@@ -223,6 +222,7 @@ struct Addends {
           add_pairs(pairs, block_sums + group * 4, groups - group);
         }
       }
+      __syncwarp();
     }
   }
 
@@ -268,27 +268,36 @@ struct Addends {
 
 /// For a consumer warp, after the main loop of a tile: adds C and the bias as they arrive. (The
 /// bias comes last: before C it made ptxas 13.0 spill 112 bytes at 168 accumulators, now none.)
-template <TiledKernel kKernel>
+///
+/// A ping-pong consumer passes its turn on when the last of these stages is full, not when it has
+/// issued its wgmmas. The other one waits for later uses of the same barriers, and a parity tells a
+/// use from the next one only: until then it could take an earlier one for its own. (That was
+/// measured: launches that never ended, where C filled the ring.)
+template <TiledKernel kKernel, class Turn>
 __device__ __forceinline__ void add_addends(const Addends<kKernel>& addends,
                                             const TiledPipeline<kKernel>& pipeline,
                                             typename TiledPipeline<kKernel>::State& state,
-                                            u32 sender) {
+                                            u32 sender, const Turn& turn) {
+  constexpr bool kHasBias = kKernel.gemm.epilogue.bias != Bias::kNone;
+  const auto await_full = [&](bool is_last) {
+    ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
+    if (is_last) turn.pass();
+  };
   const auto release = [&] {
     __syncwarp();  // the arrival of one lane stands for the reads of all
     pipeline.release(state.stage, addends.lane, sender);
     state.advance();
   };
+  constexpr int kStrips = c_strips(kKernel);
   constexpr int kPerStage = strips_per_stage(kKernel);
 #pragma unroll
-  for (int strip = 0; strip < c_strips(kKernel); ++strip) {
-    if (strip % kPerStage == 0) {
-      ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
-    }
+  for (int strip = 0; strip < kStrips; ++strip) {
+    if (strip % kPerStage == 0) await_full(!kHasBias && strip + kPerStage >= kStrips);
     addends.add_strip(strip, strip_in_stage(pipeline, state.stage, strip));
-    if (strip % kPerStage == kPerStage - 1 || strip + 1 == c_strips(kKernel)) release();
+    if (strip % kPerStage == kPerStage - 1 || strip + 1 == kStrips) release();
   }
-  if constexpr (kKernel.gemm.epilogue.bias != Bias::kNone) {
-    ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
+  if constexpr (kHasBias) {
+    await_full(true);
     addends.add_bias(bias_in_stage(pipeline, state.stage));
     release();
   }

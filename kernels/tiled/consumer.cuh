@@ -159,7 +159,9 @@ struct Consumer {
       multiply_stage<kKernel>(accumulators, rows, cols, !is_first);
       ptx::wgmma_commit_group();
       (probe.lap(consumer_phase::kMmaIssue), ...);
-      if (kPingPong && is_last) turn.pass();
+      if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
+        turn.pass();
+      }
       if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
       ptx::wgmma_wait_group<kKernel.mma_depth>();
       (probe.lap(consumer_phase::kMmaWait), ...);
@@ -266,18 +268,20 @@ __device__ __forceinline__ void consume(const KernelParams& params,
     if (!is_dynamic(kKernel)) consumer.is_last_tile = index + C::kStride >= consumer.list.count;
     if (C::kPingPong && index > 0) {
       const Work other = consumer.list.at(index - 1);
-      consumer.state.skip(
-          other.end - other.first +
-          (adds_addends<kKernel>(other, consumer.list) ? addend_stages(kKernel) : 0));
+      const bool has_addends =
+          adds_addends<kKernel>(other.first, other.end, consumer.list.k_blocks);
+      consumer.state.skip(other.end - other.first + (has_addends ? addend_stages(kKernel) : 0));
     }
     (probe.begin_tile(work.tile), ...);
     if constexpr (shares_sums(kKernel)) forget<kKernel>(accumulators);
     TileOrigin origin = consumer.multiply(work, accumulators, waiting, probe...);
     (probe.end_main_loop(work.tile), ...);
     settle<kKernel>(accumulators);
-    if (adds_addends<kKernel>(work, consumer.list)) {
-      add_addends<kKernel>(consumer.addends(accumulators), pipeline, consumer.state,
-                           consumer.sender);
+    if constexpr (copies_addends(kKernel)) {
+      if (adds_addends<kKernel>(work.first, work.end, consumer.list.k_blocks)) {
+        add_addends<kKernel>(consumer.addends(accumulators), pipeline, consumer.state,
+                             consumer.sender, consumer.turn);
+      }
     }
     if constexpr (adds_in_cluster(kKernel)) {
       origin = consumer.add_parts_of_cluster(work, accumulators);

@@ -37,6 +37,30 @@ TEST_F(EpilogueTest, EveryAxisIsCorrectWithEachEpilogue) {
   }
 }
 
+/// In turns, with as many stages of C as the ring has, or more, and many tiles for each CTA. (A
+/// consumer that began its tile before C had arrived for the other's took an earlier use of a stage
+/// for its own.)
+TEST_F(EpilogueTest, ConsumersInTurnsAwaitTheAddendsOfTheOther) {
+  const GemmProblem problem = parse_problem("1000x1032x520.dfp32.cfp32.bias");
+  std::vector<Kernel> kernels;
+  for (const int stages : {2, 3, 4, 5}) {
+    const TiledConfig config{.bm = 64,
+                             .bn = 128,
+                             .stages = stages,
+                             .schedule = Schedule::kPingPong,
+                             .mma_depth = 0,
+                             .sms = 4};
+    kernels.push_back(kernel_for(config, problem));
+    TiledConfig in_clusters = config;
+    in_clusters.cluster_n = 2;
+    kernels.push_back(kernel_for(in_clusters, problem));
+  }
+  const std::vector<Build> builds = compile(kernels);
+  for (int run = 0; run < 5; ++run) {
+    EXPECT_EQ(expect_correct(builds, {problem}, without_rotation()).size(), kernels.size());
+  }
+}
+
 /// cuBLASLt computes what it has an epilogue for in one launch; a launch of ours finishes the rest.
 TEST_F(EpilogueTest, BaselinesAreCorrect) {
   const Stream stream;
