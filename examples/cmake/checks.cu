@@ -118,7 +118,7 @@ void check_statuses(Checks& checks, cudaStream_t stream) {
   p.lda = p.ldb = p.ldd = 0;
   const Operands o(p, 1, stream);
   const auto run = [&](const Problem& problem, const void* a, const void* b, void* d) {
-    return hgemm_tuned::gemm(stream, problem, a, b, d, nullptr, 0);
+    return hgemm_tuned::gemm(stream, problem, {a, b, d}, nullptr, 0);
   };
   const auto* a = static_cast<const char*>(o.a.get());
   Problem bad = p;
@@ -159,12 +159,12 @@ void check_fallbacks(Checks& checks, cudaStream_t stream) {
     const Workspace workspace(workspace_of(p) + 1, stream);
     if (workspace.bytes > 1) {
       checks.expect(
-          hgemm_tuned::gemm(stream, p, o.a.get(), o.b.get(), o.d.get(), workspace.memory.get(),
+          hgemm_tuned::gemm(stream, p, {o.a.get(), o.b.get(), o.d.get()}, workspace.memory.get(),
                             workspace.bytes - 2) == HGEMM_TUNED_SMALL_WORKSPACE,
           text_of(p) + " in a workspace that is too small");
     }
     poison(o, p, stream);
-    check(hgemm_tuned::gemm(stream, p, o.a.get(), o.b.get(), o.d.get(), workspace.memory.get(),
+    check(hgemm_tuned::gemm(stream, p, {o.a.get(), o.b.get(), o.d.get()}, workspace.memory.get(),
                             workspace.bytes),
           "gemm");
     check(cudaStreamSynchronize(stream), "running");
@@ -181,7 +181,7 @@ void check_streams(Checks& checks, cudaStream_t stream) {
   std::size_t most = 256 << 10;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
     const Problem tuned = tuned_problem(i);
-    if (lies_otherwise(tuned) || tuned.m * tuned.n > (1 << 27)) continue;
+    if (!is_plain(tuned) || tuned.m * tuned.n > (1 << 27)) continue;
     problems.push_back(tuned);
     most = std::max(most, workspace_of(problems.back()));
   }
@@ -207,9 +207,9 @@ void check_streams(Checks& checks, cudaStream_t stream) {
     check(cudaStreamBeginCapture(lane.stream, cudaStreamCaptureModeGlobal), "capturing");
     for (std::size_t j = 0; j < problems.size(); ++j) {
       const std::size_t i = &lane == lanes ? j : problems.size() - 1 - j;
-      check(hgemm_tuned::gemm(lane.stream, problems[i], operands[i].a.get(), operands[i].b.get(),
-                              lane.outputs[i].get(), lane.workspace->memory.get(),
-                              lane.workspace->bytes),
+      check(hgemm_tuned::gemm(lane.stream, problems[i],
+                              {operands[i].a.get(), operands[i].b.get(), lane.outputs[i].get()},
+                              lane.workspace->memory.get(), lane.workspace->bytes),
             "gemm in a capture");
     }
     cudaGraph_t graph = nullptr;

@@ -212,7 +212,7 @@ Result measure(const Problem& p, cudaStream_t stream, cublasHandle_t cublas, std
 
   const auto ours = [&](int i) {
     const Operands& o = operands[static_cast<std::size_t>(i % sets)];
-    check(hgemm_tuned::gemm(stream, p, o.a.get(), o.b.get(), o.d.get(), workspace.get(),
+    check(hgemm_tuned::gemm(stream, p, {o.a.get(), o.b.get(), o.d.get()}, workspace.get(),
                             workspace_bytes),
           "gemm");
   };
@@ -314,7 +314,7 @@ Arguments parse(int argc, char** argv) {
       const auto before = arguments.shapes.size();
       for (int j = 0; j < hgemm_tuned_shape_count(); ++j) {
         const Problem p = tuned_problem(j);
-        if (!lies_otherwise(p) && text_of(p) == value) arguments.shapes.push_back(p);
+        if (is_plain(p) && text_of(p) == value) arguments.shapes.push_back(p);
       }
       if (arguments.shapes.size() == before) {
         refuse("--shape takes one that was tuned, MxNxK[.fp16][.dfp32]");
@@ -325,7 +325,7 @@ Arguments parse(int argc, char** argv) {
   }
   if (!arguments.shapes.empty()) return arguments;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
-    if (!lies_otherwise(tuned_problem(i))) arguments.shapes.push_back(tuned_problem(i));
+    if (is_plain(tuned_problem(i))) arguments.shapes.push_back(tuned_problem(i));
   }
   return arguments;
 }

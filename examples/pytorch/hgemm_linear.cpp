@@ -36,9 +36,10 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::T
   const hgemm_tuned::Problem problem = problem_of(input, weight);
   at::Tensor output = at::empty({problem.m, problem.n}, input.options());
   // PyTorch's handle already has the current stream, with a workspace of that stream.
-  require(hgemm_tuned::gemm(at::cuda::getCurrentCUDAStream(), problem, input.data_ptr(),
-                            weight.data_ptr(), output.data_ptr(), workspace.data_ptr(),
-                            workspace.nbytes(), at::cuda::getCurrentCUDABlasHandle()),
+  require(hgemm_tuned::gemm(at::cuda::getCurrentCUDAStream(), problem,
+                            {input.data_ptr(), weight.data_ptr(), output.data_ptr()},
+                            workspace.data_ptr(), workspace.nbytes(),
+                            at::cuda::getCurrentCUDABlasHandle()),
           "hgemm_tuned::linear");
   return output;
 }

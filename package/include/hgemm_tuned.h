@@ -1,8 +1,9 @@
 /* GEMMs on Hopper GPUs (sm_90) with the kernels that hgemm-tune measured as the fastest.
  *
- * D[m x n] = A[m x k] * B[n x k]^T, all row-major: a linear layer with activations A and weight B.
- * (A, and B, may also be contiguous in their other extent: hgemm_tuned_layout.) bf16 or fp16 in,
- * the same or fp32 out, sums in fp32.
+ * D[m x n] = activation(A[m x k] * B[n x k]^T + C + bias), all row-major: a linear layer with
+ * input A and weight B, with any of C (a residual), bias and activation, or none. (A, and B, may
+ * also be contiguous in their other extent: hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32
+ * out, sums in fp32.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -25,12 +26,13 @@ extern "C" {
 
 typedef enum {
   HGEMM_TUNED_OK = 0,
-  HGEMM_TUNED_NULL_POINTER = 1, /* A, B, D, or the place for an answer */
+  HGEMM_TUNED_NULL_POINTER = 1, /* an operand that the problem has, or the place for an answer */
   HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, a leading dimension that is
-                                   shorter than a row, or an unknown layout */
+                                   shorter than a row, or an unknown layout or epilogue */
   HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
-  HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of A, B or D */
-  HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and there is no cuBLAS */
+  HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of an operand */
+  HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and cuBLAS is not there or
+                                   has no such epilogue */
   HGEMM_TUNED_SMALL_WORKSPACE = 6,      /* fewer bytes than hgemm_tuned_workspace_bytes() */
   HGEMM_TUNED_MISALIGNED_WORKSPACE = 7, /* not at a multiple of 256 bytes */
   HGEMM_TUNED_NO_HOPPER_GPU = 8,        /* no driver, no GPU, or the current one is not an sm_90 */
@@ -62,6 +64,20 @@ typedef enum {
   HGEMM_TUNED_TT = 3
 } hgemm_tuned_layout;
 
+/* A vector that is added: an element for each column of D, or for each row. It has D's type. */
+typedef enum {
+  HGEMM_TUNED_NO_BIAS = 0,
+  HGEMM_TUNED_BIAS_ALONG_N = 1,
+  HGEMM_TUNED_BIAS_ALONG_M = 2
+} hgemm_tuned_bias;
+typedef enum {
+  HGEMM_TUNED_NO_ACTIVATION = 0,
+  HGEMM_TUNED_RELU = 1,
+  HGEMM_TUNED_GELU = 2,     /* with tanh */
+  HGEMM_TUNED_GELU_ERF = 3, /* with erf */
+  HGEMM_TUNED_SILU = 4
+} hgemm_tuned_activation;
+
 /* A leading dimension is the number of elements from one row to the next; 0: rows without padding.
  * The types are numbers, not enumerations, because callers may pass any value; calls refuse unknown
  * values. */
@@ -71,7 +87,20 @@ typedef struct {
   int64_t lda, ldb, ldd;
   int32_t output; /* hgemm_tuned_output */
   int32_t layout; /* hgemm_tuned_layout */
+  /* The epilogue. A kernel computes the one that it was tuned for, and no other. */
+  int32_t bias;       /* hgemm_tuned_bias */
+  int32_t activation; /* hgemm_tuned_activation */
+  int32_t adds_c;     /* 1: C is added. It has D's type, rows and leading dimension, and may be D */
 } hgemm_tuned_problem;
+
+/* Device addresses. `c` and `bias` are read only if the problem has them. */
+typedef struct {
+  const void* a;
+  const void* b;
+  void* d;
+  const void* c;
+  const void* bias;
+} hgemm_tuned_operands;
 
 /* How a kernel was chosen, in the order of the search. */
 typedef enum {
@@ -110,10 +139,10 @@ hgemm_tuned_problem hgemm_tuned_shape(int index);
  * it before the first capture or timed call, while the GPU does nothing else. */
 hgemm_tuned_status hgemm_tuned_prepare(void);
 
-/* Bytes of workspace that gemm() needs for the problem on the current device; often 0. Only the
- * alignment of the operands matters; null counts as aligned. */
-hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
-                                               const void* b, const void* d, size_t* bytes);
+/* Bytes of workspace that gemm() needs for the problem on the current device; often 0. Of the
+ * operands only the alignment matters; null counts as aligned, for one of them or for all. */
+hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem,
+                                               const hgemm_tuned_operands* operands, size_t* bytes);
 
 /* Makes `bytes` of memory a workspace, with one memset on the stream. MUST be called once for each
  * allocation, before its first use, and again for every allocation after a reset of the device.
@@ -129,13 +158,13 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * `cublas`: a cublasHandle_t, or null. If the package was built with HGEMM_TUNED_WITH_CUBLAS,
  * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
  * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
- * or without cuBLAS, the kernel runs if there is one.
+ * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue.
  *
  * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
  * other addresses they run like the other problems. With a handle, cublasGemmEx runs those where it
  * was the fastest. */
 hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
-                                    const void* a, const void* b, void* d, void* workspace,
+                                    const hgemm_tuned_operands* operands, void* workspace,
                                     size_t workspace_bytes, void* cublas);
 
 #ifdef __cplusplus
@@ -153,6 +182,19 @@ enum class Layout {
   kNT = HGEMM_TUNED_NT,
   kTT = HGEMM_TUNED_TT
 };
+enum class Bias {
+  kNone = HGEMM_TUNED_NO_BIAS,
+  kAlongN = HGEMM_TUNED_BIAS_ALONG_N,
+  kAlongM = HGEMM_TUNED_BIAS_ALONG_M
+};
+enum class Activation {
+  kNone = HGEMM_TUNED_NO_ACTIVATION,
+  kRelu = HGEMM_TUNED_RELU,
+  kGelu = HGEMM_TUNED_GELU,
+  kGeluErf = HGEMM_TUNED_GELU_ERF,
+  kSilu = HGEMM_TUNED_SILU
+};
+using Operands = hgemm_tuned_operands; /* {a, b, d, c, bias} */
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
@@ -160,6 +202,9 @@ struct Problem {
   int64_t lda = 0, ldb = 0, ldd = 0;
   Output output = Output::kSame;
   Layout layout = Layout::kTN;
+  Bias bias = Bias::kNone;
+  Activation activation = Activation::kNone;
+  bool adds_c = false;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -170,7 +215,10 @@ struct Problem {
             ldb,
             ldd,
             static_cast<int32_t>(output),
-            static_cast<int32_t>(layout)};
+            static_cast<int32_t>(layout),
+            static_cast<int32_t>(bias),
+            static_cast<int32_t>(activation),
+            adds_c ? 1 : 0};
   }
 };
 
@@ -188,17 +236,16 @@ inline Status prepare() { return hgemm_tuned_prepare(); }
 
 inline Status workspace_bytes(const Problem& problem, size_t* bytes) {
   const hgemm_tuned_problem c = problem;
-  return hgemm_tuned_workspace_bytes(&c, nullptr, nullptr, nullptr, bytes);
+  return hgemm_tuned_workspace_bytes(&c, nullptr, bytes);
 }
 inline Status init_workspace(cudaStream_t stream, void* workspace, size_t bytes) {
   return hgemm_tuned_init_workspace(stream, workspace, bytes);
 }
 
-inline Status gemm(cudaStream_t stream, const Problem& problem, const void* a, const void* b,
-                   void* d, void* workspace = nullptr, size_t workspace_bytes = 0,
-                   void* cublas = nullptr) {
+inline Status gemm(cudaStream_t stream, const Problem& problem, const Operands& operands,
+                   void* workspace = nullptr, size_t workspace_bytes = 0, void* cublas = nullptr) {
   const hgemm_tuned_problem c = problem;
-  return hgemm_tuned_gemm(stream, &c, a, b, d, workspace, workspace_bytes, cublas);
+  return hgemm_tuned_gemm(stream, &c, &operands, workspace, workspace_bytes, cublas);
 }
 
 }  // namespace hgemm_tuned

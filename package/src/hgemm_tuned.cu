@@ -51,8 +51,8 @@ hgemm_tuned_status cuda_failed(cudaError_t code) {
 /// The reason why a kernel cannot compute the problem: OK, MISALIGNED or NO_KERNEL.
 hgemm_tuned_status why_not(const Kernel& kernel, const ProblemExtents& p, const GemmKind& kind,
                            const Operands& operands) {
-  if (!has_types(hgemm::kind_of(kernel), kind.input, kind.output) ||
-      why_unsupported(kernel, p) != nullptr || grid_tiles(kernel, p) > kMaxTiles) {
+  if (!compute_alike(hgemm::kind_of(kernel), kind) || why_unsupported(kernel, p) != nullptr ||
+      grid_tiles(kernel, p) > kMaxTiles) {
     return HGEMM_TUNED_NO_KERNEL;
   }
   if (flags_grow_with_problem(kernel) && workspace_bytes(kernel, p, 0).flags > kFlagBytes) {
@@ -86,25 +86,23 @@ Choice choose(const ProblemExtents& p, const GemmKind& kind, const Operands& ope
     choice = {HGEMM_TUNED_OK, source, kernel, &row};
   };
   for (const Row& row : kRows) {
-    if (!has_types(kind, row.input, row.output) || row.problem != p) continue;
+    if (!compute_alike(kind, row.kind) || row.problem != p) continue;
     consider(row, row.kernel, HGEMM_TUNED_EXACT, 0);
   }
   if (choice.row != nullptr) return choice;
   for (const Row& row : kRows) {
-    if (!has_types(kind, row.input, row.output)) continue;
+    if (!compute_alike(kind, row.kind)) continue;
     if (row.problem.n != p.n || row.problem.k != p.k) continue;
     consider(row, row.general_kernel, HGEMM_TUNED_BUCKET, bucket_distance(row.problem.m, p.m));
   }
   if (choice.row != nullptr) return choice;
   for (const Row& row : kRows) {
-    if (!has_types(kind, row.input, row.output)) continue;
+    if (!compute_alike(kind, row.kind)) continue;
     consider(row, row.general_kernel, HGEMM_TUNED_NEAREST,
              shape_distance(row.problem.m, row.problem.n, row.problem.k, p.m, p.n, p.k));
   }
   return choice;
 }
-
-bool prefers_cublas(const Choice& choice) { return choice.row == nullptr || !choice.row->gain; }
 
 constexpr bool kHasCublas =
 #ifdef HGEMM_TUNED_WITH_CUBLAS
@@ -112,6 +110,12 @@ constexpr bool kHasCublas =
 #else
     false;
 #endif
+
+/// Whether cuBLAS computes the problem, if a handle is passed: it has no epilogues.
+bool has_cublas(const GemmKind& kind) { return kHasCublas && !has_epilogue(kind); }
+bool prefers_cublas(const Choice& choice, const GemmKind& kind) {
+  return has_cublas(kind) && (choice.row == nullptr || !choice.row->gain);
+}
 
 // ---- The driver ----
 
@@ -422,14 +426,15 @@ const char* hgemm_tuned_status_string(int status) {
     case HGEMM_TUNED_NULL_POINTER:
       return "a pointer that is needed is null";
     case HGEMM_TUNED_BAD_PROBLEM:
-      return "M, N, K, a leading dimension or the layout is out of range";
+      return "M, N, K, a leading dimension, the layout or the epilogue is out of range";
     case HGEMM_TUNED_BAD_DTYPE:
       return "the type is neither bf16 nor fp16, or the output is neither of that type nor fp32";
     case HGEMM_TUNED_MISALIGNED:
-      return "no kernel of this package takes an operand at this address: A, B and D must be at "
-             "multiples of 16 bytes";
+      return "no kernel of this package takes an operand at this address: all must be at multiples "
+             "of 16 bytes";
     case HGEMM_TUNED_NO_KERNEL:
-      return "no kernel of this package computes this problem, and cuBLAS was not given";
+      return "no kernel of this package computes this problem, and cuBLAS was not given or has no "
+             "such epilogue";
     case HGEMM_TUNED_SMALL_WORKSPACE:
       return "the workspace has fewer bytes than hgemm_tuned_workspace_bytes() says";
     case HGEMM_TUNED_MISALIGNED_WORKSPACE:
@@ -460,12 +465,15 @@ hgemm_tuned_problem hgemm_tuned_shape(int index) {
   problem = {p.m,
              p.n,
              p.k,
-             row.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
+             row.kind.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
              p.lda,
              p.ldb,
              p.ldd,
-             row.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME,
-             layout_of(p)};
+             row.kind.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME,
+             layout_of(p),
+             static_cast<std::int32_t>(row.kind.epilogue.bias),
+             static_cast<std::int32_t>(row.kind.epilogue.activation),
+             row.kind.adds_c ? 1 : 0};
   return problem;
 }
 
@@ -482,11 +490,12 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
     selection.status = HGEMM_TUNED_BAD_PROBLEM;
     return selection;
   }
-  const Choice choice = choose(p, kind_of(*problem), {});
-  selection.uses_cublas = kHasCublas && prefers_cublas(choice) ? 1 : 0;
+  const GemmKind kind = kind_of(*problem);
+  const Choice choice = choose(p, kind, {});
+  selection.uses_cublas = prefers_cublas(choice, kind) ? 1 : 0;
   if (choice.row == nullptr) {
-    if (kHasCublas) selection.source = HGEMM_TUNED_CUBLAS_ONLY;
-    selection.status = kHasCublas ? HGEMM_TUNED_OK : choice.status;
+    if (has_cublas(kind)) selection.source = HGEMM_TUNED_CUBLAS_ONLY;
+    selection.status = has_cublas(kind) ? HGEMM_TUNED_OK : choice.status;
     return selection;
   }
   const Row& row = *choice.row;
@@ -524,16 +533,18 @@ hgemm_tuned_status hgemm_tuned_prepare(void) {
   return prepare_libraries();
 }
 
-hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem, const void* a,
-                                               const void* b, const void* d, size_t* bytes) {
+hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem,
+                                               const hgemm_tuned_operands* addresses,
+                                               size_t* bytes) {
   if (const auto status = check(problem); status != HGEMM_TUNED_OK) return status;
   if (bytes == nullptr) return HGEMM_TUNED_NULL_POINTER;
   const ProblemExtents p = extents_of(*problem);
   if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
   *bytes = 0;
-  const Operands operands{a, b, const_cast<void*>(d)};
-  const Choice choice = choose(p, kind_of(*problem), operands);
-  if (choice.row == nullptr) return kHasCublas ? HGEMM_TUNED_OK : choice.status;
+  const GemmKind kind = kind_of(*problem);
+  const Operands operands = operands_of(addresses);
+  const Choice choice = choose(p, kind, operands);
+  if (choice.row == nullptr) return has_cublas(kind) ? HGEMM_TUNED_OK : choice.status;
   Context* context = nullptr;
   if (const auto status = current_context(&context); status != HGEMM_TUNED_OK) return status;
   Loaded& loaded = context->kernels[choice.kernel];
@@ -558,21 +569,21 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
 }
 
 hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
-                                    const void* a, const void* b, void* d, void* workspace,
+                                    const hgemm_tuned_operands* addresses, void* workspace,
                                     size_t workspace_bytes, void* cublas) {
   if (const auto status = check(problem); status != HGEMM_TUNED_OK) return status;
-  if (a == nullptr || b == nullptr || d == nullptr) return HGEMM_TUNED_NULL_POINTER;
+  const GemmKind kind = kind_of(*problem);
+  const Operands operands = operands_of(addresses);
+  if (!has_all(operands, kind)) return HGEMM_TUNED_NULL_POINTER;
   const ProblemExtents p = extents_of(*problem);
   if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
-  const GemmKind kind = kind_of(*problem);
-  const Operands operands{a, b, d};
   const Choice choice = choose(p, kind, operands);
   hgemm_tuned_status status = HGEMM_TUNED_OK;
   if (launch_library(stream, choice, p, kind, operands, workspace, workspace_bytes, cublas,
                      &status)) {
     return status;
   }
-  if (kHasCublas && cublas != nullptr && prefers_cublas(choice)) {
+  if (cublas != nullptr && prefers_cublas(choice, kind)) {
     return launch_cublas(stream, p, kind, operands, cublas);
   }
   if (choice.row == nullptr) return choice.status;

@@ -57,8 +57,8 @@ class Plan {
     const auto n = static_cast<std::uint64_t>(row.problem.n);
     const hgemm::StoredMatrix b = stored_b(row.problem);
     const hgemm::StoredMatrix a = stored_a(row.problem);
-    input_ = type_of(row.input);
-    output_ = type_of(row.output);
+    input_ = type_of(row.kind.input);
+    output_ = type_of(row.kind.output);
     const cublasOperation_t of_b =
         row.problem.b_major == hgemm::Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t of_a =

@@ -1,7 +1,10 @@
 // The problems of the C interface as the kernels' extents and types, and back.
 #pragma once
 
+#include <cstdint>
+
 #include "families/kernel.h"
+#include "families/operands.h"
 #include "hgemm_tuned.h"
 
 namespace hgemm_tuned_problems {
@@ -16,7 +19,12 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   if (problem->output != HGEMM_TUNED_OUTPUT_SAME && problem->output != HGEMM_TUNED_OUTPUT_FP32) {
     return HGEMM_TUNED_BAD_DTYPE;
   }
-  if (problem->layout < HGEMM_TUNED_TN || problem->layout > HGEMM_TUNED_TT) {
+  const auto is_within = [](std::int32_t value, std::int32_t last) {
+    return value >= 0 && value <= last;
+  };
+  if (!is_within(problem->layout, HGEMM_TUNED_TT) ||
+      !is_within(problem->bias, HGEMM_TUNED_BIAS_ALONG_M) ||
+      !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
   return HGEMM_TUNED_OK;
@@ -41,16 +49,40 @@ inline ProblemExtents extents_of(const hgemm_tuned_problem& p) {
   return extents;
 }
 
+// The numbers of the C interface are those of the kernels' enumerations.
+static_assert(static_cast<int>(Bias::kAlongN) == HGEMM_TUNED_BIAS_ALONG_N);
+static_assert(static_cast<int>(Bias::kAlongM) == HGEMM_TUNED_BIAS_ALONG_M);
+static_assert(static_cast<int>(Activation::kRelu) == HGEMM_TUNED_RELU);
+static_assert(static_cast<int>(Activation::kGelu) == HGEMM_TUNED_GELU);
+static_assert(static_cast<int>(Activation::kGeluErf) == HGEMM_TUNED_GELU_ERF);
+static_assert(static_cast<int>(Activation::kSilu) == HGEMM_TUNED_SILU);
+inline Bias bias_of(std::int32_t number) { return static_cast<Bias>(number); }
+inline Activation activation_of(std::int32_t number) { return static_cast<Activation>(number); }
+
 inline GemmKind kind_of(const hgemm_tuned_problem& p) {
   const DataType input = p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16;
   return {.input = input,
           .output = p.output == HGEMM_TUNED_OUTPUT_FP32 ? DataType::kFp32 : input,
           .a_major = a_major_of(p),
-          .b_major = b_major_of(p)};
+          .b_major = b_major_of(p),
+          .epilogue = {bias_of(p.bias), activation_of(p.activation)},
+          .adds_c = p.adds_c != 0};
 }
 
-inline bool has_types(const GemmKind& kind, DataType input, DataType output) {
-  return kind.input == input && kind.output == output;
+/// Whether they have the same types and epilogue. (The extents decide about the rest.)
+inline bool compute_alike(const GemmKind& a, const GemmKind& b) {
+  return a.input == b.input && a.output == b.output && a.epilogue == b.epilogue &&
+         a.adds_c == b.adds_c;
+}
+
+inline bool has_all(const Operands& operands, const GemmKind& kind) {
+  return operands.a != nullptr && operands.b != nullptr && operands.d != nullptr &&
+         (operands.c != nullptr || !kind.adds_c) &&
+         (operands.bias != nullptr || kind.epilogue.bias == Bias::kNone);
+}
+inline Operands operands_of(const hgemm_tuned_operands* operands) {
+  if (operands == nullptr) return {};
+  return {operands->a, operands->b, operands->d, operands->c, operands->bias};
 }
 
 }  // namespace hgemm_tuned_problems

@@ -16,10 +16,10 @@ struct TunedKernel {
 /// kernel's time, with the 95 % interval of the median (NaN: too few rounds for one).
 struct Row {
   hgemm::ProblemExtents problem;
-  hgemm::DataType input, output;
-  int kernel;          ///< index in kKernels
-  int general_kernel;  ///< used for other problems if `kernel` is made for this one; -1: none
-  bool gain;           ///< the whole interval is above 1
+  hgemm::GemmKind kind;  ///< its types and epilogue
+  int kernel;            ///< index in kKernels
+  int general_kernel;    ///< used for other problems if `kernel` is made for this one; -1: none
+  bool gain;             ///< the whole interval is above 1
   double time_us, ratio, ratio_low, ratio_high;
 };
 

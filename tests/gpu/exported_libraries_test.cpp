@@ -100,15 +100,14 @@ TEST_F(ExportedLibrariesTest, ThePackageComputesItsShapes) {
     const ProblemData data(problem_of(problem.m, problem.n, problem.k), 5, without_rotation(),
                            stream);
     std::size_t bytes = 0;
-    ASSERT_EQ(hgemm_tuned_workspace_bytes(&problem, nullptr, nullptr, nullptr, &bytes),
-              HGEMM_TUNED_OK);
+    ASSERT_EQ(hgemm_tuned_workspace_bytes(&problem, nullptr, &bytes), HGEMM_TUNED_OK);
     const DeviceMemory workspace(bytes + 1);
     ASSERT_EQ(hgemm_tuned_init_workspace(stream.get(), workspace.data(), bytes), HGEMM_TUNED_OK);
     data.poison(stream);
     const Operands o = data.operands(0);
-    ASSERT_EQ(
-        hgemm_tuned_gemm(stream.get(), &problem, o.a, o.b, o.d, workspace.data(), bytes, nullptr),
-        HGEMM_TUNED_OK);
+    const hgemm_tuned_operands operands{o.a, o.b, o.d, o.c, o.bias};
+    ASSERT_EQ(hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace.data(), bytes, nullptr),
+              HGEMM_TUNED_OK);
     const Verdict verdict = data.verify(stream);
     EXPECT_TRUE(verdict.correct) << verdict.message;
   }

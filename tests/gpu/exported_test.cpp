@@ -11,6 +11,10 @@ GemmProblem problem_of(const hgemm_tuned_problem& p) {
   GemmProblem problem{.m = p.m, .n = p.n, .k = p.k, .tag = ""};
   problem.set_types(p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16);
   if (p.output == HGEMM_TUNED_OUTPUT_FP32) problem.d_type = DataType::kFp32;
+  problem.layout = Layout{static_cast<std::uint8_t>(p.layout)};
+  problem.epilogue = {Bias{static_cast<unsigned char>(p.bias)},
+                      Activation{static_cast<unsigned char>(p.activation)}};
+  if (p.adds_c) problem.c_type = problem.d_type;
   return problem;
 }
 
@@ -27,8 +31,7 @@ struct Call {
 
   Call(const hgemm_tuned_problem& wanted, const Gpu& device)
       : problem(wanted), data(problem_of(wanted), 5, device, stream) {
-    EXPECT_EQ(hgemm_tuned_workspace_bytes(&problem, nullptr, nullptr, nullptr, &workspace_bytes),
-              HGEMM_TUNED_OK);
+    EXPECT_EQ(hgemm_tuned_workspace_bytes(&problem, nullptr, &workspace_bytes), HGEMM_TUNED_OK);
     if (workspace_bytes == 0) return;
     static std::size_t offset = 0;
     offset += 256;
@@ -43,8 +46,8 @@ struct Call {
   }
   hgemm_tuned_status launch() {
     const Operands o = data.operands(0);
-    return hgemm_tuned_gemm(stream.get(), &problem, o.a, o.b, o.d, workspace, workspace_bytes,
-                            nullptr);
+    const hgemm_tuned_operands operands{o.a, o.b, o.d, o.c, o.bias};
+    return hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace, workspace_bytes, nullptr);
   }
   /// Three times in a row: each leaves the workspace ready for the next.
   void expect_right() {
@@ -58,8 +61,7 @@ struct Call {
 };
 
 /// Whose parts of K meet in memory.
-constexpr hgemm_tuned_problem kSumsInMemory{
-    384, 256, 4096, HGEMM_TUNED_BF16, 0, 0, 0, HGEMM_TUNED_OUTPUT_SAME, HGEMM_TUNED_TN};
+constexpr hgemm_tuned_problem kSumsInMemory{.m = 384, .n = 256, .k = 4096};
 
 class ExportedTest : public GpuTest {};
 
@@ -67,9 +69,14 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
   std::vector<hgemm_tuned_problem> problems;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) problems.push_back(hgemm_tuned_shape(i));
   for (const std::int64_t m : {2, 20, 1000}) {
-    problems.push_back(
-        {m, 512, 640, HGEMM_TUNED_BF16, 0, 0, 0, HGEMM_TUNED_OUTPUT_SAME, HGEMM_TUNED_TN});
+    problems.push_back({.m = m, .n = 512, .k = 640});
   }
+  problems.push_back({.m = 100,
+                      .n = 512,
+                      .k = 640,
+                      .bias = HGEMM_TUNED_BIAS_ALONG_N,
+                      .activation = HGEMM_TUNED_GELU,
+                      .adds_c = 1});
   for (const bool prepared : {false, true}) {  // then clusters are numbered by their GPC
     if (prepared) {
       ASSERT_EQ(hgemm_tuned_prepare(), HGEMM_TUNED_OK);

@@ -98,12 +98,21 @@ std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
   const auto ratio = [&](double Interval::*bound) {
     return number_text(best.cublas ? std::optional(best.cublas->interval.*bound) : std::nullopt);
   };
+  const GemmKind kind = best.problem.kind();
+  std::string kind_text = fmt::format("hgemm::DataType{{{}}}, hgemm::DataType{{{}}}",
+                                      static_cast<int>(kind.input), static_cast<int>(kind.output));
+  if (has_epilogue(kind)) {
+    kind_text = fmt::format(
+        ".input = hgemm::DataType{{{}}}, .output = hgemm::DataType{{{}}},\n      .epilogue = "
+        "{{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}}}, .adds_c = {}",
+        static_cast<int>(kind.input), static_cast<int>(kind.output),
+        static_cast<int>(kind.epilogue.bias), static_cast<int>(kind.epilogue.activation),
+        kind.adds_c);
+  }
   return fmt::format(
-      "    {{{{{}, {}, {}, {}, {}, {}{}}}, hgemm::DataType{{{}}}, hgemm::DataType{{{}}}, {}, {}, "
-      "{},\n"
+      "    {{{{{}, {}, {}, {}, {}, {}{}}}, {{{}}}, {}, {}, {},\n"
       "     {}, {}, {}, {}}},\n",
-      p.m, p.n, p.k, p.lda, p.ldb, p.ldd, majors, static_cast<int>(best.problem.kind().input),
-      static_cast<int>(best.problem.kind().output), kernel, general_kernel, row.gain,
+      p.m, p.n, p.k, p.lda, p.ldb, p.ldd, majors, kind_text, kernel, general_kernel, row.gain,
       number_text(best.time_us),
       number_text(best.cublas ? std::optional(best.cublas->value) : std::nullopt),
       ratio(&Interval::low), ratio(&Interval::high));
@@ -142,10 +151,7 @@ std::string table_text(const ExportPlan& plan, const Validity& validity, const K
       includes, definitions, entries, all.kernels.size(), rows, plan.rows.size());
 }
 
-bool has_libraries(const ExportPlan& plan) {
-  return std::ranges::any_of(plan.rows,
-                             [](const ExportRow& row) { return row.library.has_value(); });
-}
+bool has_libraries(const ExportPlan& plan) { return std::ranges::any_of(plan.rows, calls_library); }
 
 /// Numbers and words of this program only: labels and messages of a database stay out of code.
 std::string library_text(const FasterLibrary& library, std::size_t row) {
@@ -168,7 +174,7 @@ ExportFile library_table(const ExportPlan& plan) {
   int count = 0;
   for (std::size_t i = 0; i < plan.rows.size(); ++i) {
     const ExportRow& row = plan.rows[i];
-    if (!row.library) continue;
+    if (!calls_library(row)) continue;
     rows +=
         fmt::format("    // {}\n{}", to_string(row.best.problem), library_text(*row.library, i));
     ++count;

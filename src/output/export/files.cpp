@@ -18,8 +18,7 @@ ExportFormat parse_export_format(std::string_view text) {
 }
 
 bool has_epilogues(ExportFormat format) {
-  return format == ExportFormat::kJson || format == ExportFormat::kCsv ||
-         format == ExportFormat::kMarkdown;
+  return format != ExportFormat::kTriton && format != ExportFormat::kCutlass;
 }
 
 void check_has_libraries(ExportFormat format) {

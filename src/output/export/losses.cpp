@@ -46,6 +46,10 @@ std::string speed_kept(std::span<const ExportPlan::Replaced* const> replaced) {
 
 }  // namespace
 
+bool calls_library(const ExportRow& row) {
+  return row.library && !has_epilogue(row.best.problem.kind());
+}
+
 const char* why_not_in(ExportFormat format, const ExportRow& row) {
   if (format == ExportFormat::kTriton) return why_not_in_triton(row);
   if (format == ExportFormat::kCutlass) return why_not_in_cutlass(row);
@@ -81,7 +85,7 @@ std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
   const auto add_unknown = [&](const char* what, const auto& is_it) {
     std::vector<std::string> shapes;
     for (const ExportRow& row : plan.rows) {
-      if (row.library && row.library->kind == Fastest::kCublasLt && is_it(*row.library)) {
+      if (calls_library(row) && row.library->kind == Fastest::kCublasLt && is_it(*row.library)) {
         shapes.push_back(to_string(row.best.problem));
       }
     }
@@ -91,6 +95,18 @@ std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
         "of these shapes with this program records it",
         named(std::move(shapes), all), what));
   };
+  std::vector<std::string> behind;
+  for (const ExportRow& row : plan.rows) {
+    if (format == ExportFormat::kCpp && row.library && !calls_library(row)) {
+      behind.push_back(to_string(row.best.problem));
+    }
+  }
+  if (!behind.empty()) {
+    lines.push_back(
+        fmt::format("the kernel runs although a library was faster at {}: a package "
+                    "calls no library for an epilogue",
+                    named(std::move(behind), all)));
+  }
   add_unknown("the database does not have all attributes of the algorithm",
               [](const FasterLibrary& library) { return !library.algorithm; });
   add_unknown(

@@ -233,7 +233,7 @@ bool is_older(std::string_view a, std::string_view b) {
 namespace {
 
 constexpr const char* kNoEpilogues =
-    "this format has no epilogues yet; json, csv and md have its config";
+    "this format has no epilogues yet; cpp, json, csv and md have them";
 
 /// The plan without problems that have an epilogue, which are left out.
 ExportPlan plan_of_plain(std::vector<RecordedRace> races, ExportAim aim,

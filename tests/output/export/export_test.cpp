@@ -233,7 +233,7 @@ TEST(ExportPlan, LeavesOutEpiloguesThatTheFormatDoesNotHave) {
   std::vector<RecordedRace> races = recordings();
   const std::size_t plain = plan_export(races, {}).rows.size();
   races.push_back(only);
-  EXPECT_THAT(plan_export(races, {}).rows, SizeIs(plain + 1)) << "json, csv and md have it";
+  EXPECT_THAT(plan_export(races, {}).rows, SizeIs(plain + 1)) << "cpp, json, csv and md have it";
   const ExportPlan plan = plan_export(races, {.plain_only = true});
   EXPECT_THAT(plan.rows, SizeIs(plain));
   ASSERT_THAT(plan.left_out, SizeIs(1));

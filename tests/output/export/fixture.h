@@ -85,6 +85,24 @@ inline std::vector<RecordedRace> recordings() {
           recorded(fp32_output, {timed(std::string(kCublasLabel), 18), timed(label(kWide), 12)})};
 }
 
+/// These, another layout, and two epilogues.
+inline std::vector<RecordedRace> recordings_of_every_kind() {
+  std::vector<RecordedRace> races = recordings();
+  const auto add = [&](const GemmProblem& problem) {
+    races.push_back(
+        recorded(problem, {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12)}));
+  };
+  GemmProblem wgrad = export_shape(256, 512, 640);
+  wgrad.layout = Layout::kNT;
+  add(wgrad);
+  GemmProblem with_bias = export_shape(256, 512, 640);
+  with_bias.epilogue = {Bias::kAlongN, Activation::kGelu};
+  add(with_bias);
+  with_bias.c_type = DataType::kBf16;
+  add(with_bias);
+  return races;
+}
+
 inline ExportPlan planned(PdlKind pdl = PdlKind::kOff) {
   return plan_export(recordings(), {.pdl = pdl});
 }

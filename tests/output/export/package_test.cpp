@@ -44,11 +44,7 @@ void build_consumer(const fs::path& package, const std::string& build, const fs:
 TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   const TemporaryFolder temporary;
   const fs::path package = temporary.path() / "hgemm_tuned";
-  std::vector<RecordedRace> races = recordings();
-  GemmProblem wgrad = export_shape(256, 512, 640);
-  wgrad.layout = Layout::kNT;
-  races.push_back(recorded(wgrad, {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12)}));
-  const ExportPlan plan = plan_export(races, {.pdl = PdlKind::kOff});
+  const ExportPlan plan = plan_export(recordings_of_every_kind(), {.pdl = PdlKind::kOff});
   write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
   const std::string build = (temporary.path() / "build").string();
   const fs::path log = temporary.path() / "log";
@@ -60,7 +56,9 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
                                         "2x512x640 20x512x640 1000x512x640 300x264x3000 64x512x644 "
                                         "16x511x640 256x512x640.dfp32 16x512x640.dfp32 "
                                         "384x256x4096.dfp32 256x512x640.layoutNT "
-                                        "264x1000x77.layoutNT 20x512x640.layoutNT",
+                                        "264x1000x77.layoutNT 20x512x640.layoutNT "
+                                        "256x512x640.bias-gelu 16x512x640.bias-gelu "
+                                        "256x512x640.bias-gelu.cbf16 256x512x640.cbf16",
                                     log);
   const auto line = [&](const char* problem, int source, int gain, int tuned_m,
                         const KernelConfig& config) {
@@ -92,13 +90,19 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   EXPECT_THAT(out, line("256x512x640.layoutNT", 0, 1, 256, kWide));
   EXPECT_THAT(out, line("264x1000x77.layoutNT", 2, 1, 256, kWide));
   EXPECT_THAT(out, HasSubstr("20x512x640.layoutNT source=4")) << "and M is no multiple of 8 here";
+  // So does an epilogue: no kernel computes another one.
+  EXPECT_THAT(out, line("256x512x640.bias-gelu", 0, 1, 256, kWide));
+  EXPECT_THAT(out, line("16x512x640.bias-gelu", 1, 1, 256, kWide));
+  EXPECT_THAT(out, line("256x512x640.bias-gelu.cbf16", 0, 1, 256, kWide));
+  EXPECT_THAT(out, HasSubstr("256x512x640.cbf16 source=4 gain=0 cublas=0 tuned_m=0 status=5"));
   // Rows between units, and an odd N: no kernel here packs or stores such.
   EXPECT_THAT(out, HasSubstr("64x512x644 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(out, HasSubstr("16x511x640 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(
       out,
       HasSubstr(
-          "null=1 dtype=3 output=3 layout=2 problem=2 leading=2 address=4 prepare=8 bytes=8 c=1"));
+          "null=1 no_bias=1 dtype=3 output=3 layout=2 activation=2 problem=2 leading=2 address=4 "
+          "prepare=8 bytes=8 c=1"));
 
   EXPECT_THAT(output_of("ldd '" + build + "/consumer'", log), Not(HasSubstr("libcublas")));
 

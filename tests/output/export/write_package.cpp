@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   }
   try {
     const ExportPlan plan =
-        libraries ? test::planned_with_libraries() : test::planned(PdlKind::kWeights);
+        libraries ? test::planned_with_libraries()
+                  : plan_export(test::recordings_of_every_kind(), {.pdl = PdlKind::kWeights});
     write_export(argv[1], export_files(plan, test::valid_for(plan), ExportFormat::kCpp));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "write_package: %s\n", error.what());
