@@ -25,6 +25,8 @@ Json problem_of(const GemmProblem& problem) {
           {"k", problem.k},
           {"dtype", types_text(problem)},
           {"layout", to_string(problem.layout)},
+          {"epilogue", to_string(problem.epilogue)},
+          {"c_dtype", problem.c_type ? Json(to_string(*problem.c_type)) : Json()},
           {"lda", problem.leading_a()},
           {"ldb", problem.leading_b()},
           {"ldd", problem.leading_d()},

@@ -61,7 +61,7 @@ struct Call {
 };
 
 /// Whose parts of K meet in memory.
-constexpr hgemm_tuned_problem kSumsInMemory{.m = 384, .n = 256, .k = 4096};
+const hgemm_tuned_problem kSumsInMemory = hgemm_tuned::Problem{.m = 384, .n = 256, .k = 4096};
 
 class ExportedTest : public GpuTest {};
 
@@ -69,14 +69,14 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
   std::vector<hgemm_tuned_problem> problems;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) problems.push_back(hgemm_tuned_shape(i));
   for (const std::int64_t m : {2, 20, 1000}) {
-    problems.push_back({.m = m, .n = 512, .k = 640});
+    problems.push_back(hgemm_tuned::Problem{.m = m, .n = 512, .k = 640});
   }
-  problems.push_back({.m = 100,
-                      .n = 512,
-                      .k = 640,
-                      .bias = HGEMM_TUNED_BIAS_ALONG_N,
-                      .activation = HGEMM_TUNED_GELU,
-                      .adds_c = 1});
+  problems.push_back(hgemm_tuned::Problem{.m = 100,
+                                          .n = 512,
+                                          .k = 640,
+                                          .bias = hgemm_tuned::Bias::kAlongN,
+                                          .activation = hgemm_tuned::Activation::kGelu,
+                                          .adds_c = true});
   for (const bool prepared : {false, true}) {  // then clusters are numbered by their GPC
     if (prepared) {
       ASSERT_EQ(hgemm_tuned_prepare(), HGEMM_TUNED_OK);
