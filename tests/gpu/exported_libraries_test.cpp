@@ -24,8 +24,7 @@ GemmProblem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
 Row row_of(const GemmProblem& problem) {
   Row row{};
   row.problem = problem.extents();
-  row.input = problem.a_type;
-  row.output = problem.d_type;
+  row.kind = problem.kind();
   return row;
 }
 
