@@ -189,6 +189,15 @@ HGEMM_HOST_DEVICE constexpr bool cluster_is_valid(const TiledConfig& c) {
   return is_power(c.cluster_m) && is_power(c.cluster_n) && cluster_size(c) <= kMaxClusterCtas;
 }
 
+/// Whether consumers that share a tile's columns have whole chunks of an MN-major operand there,
+/// and whole strips of C. (With swap their columns are rows of a strip.)
+HGEMM_HOST_DEVICE constexpr bool columns_are_whole(const TiledKernel& k) {
+  if (k.schedule != Schedule::kColumns) return true;
+  if (cols_major(k) == Major::kMn && consumer_cols(k) % kChunkMn != 0) return false;
+  const bool has_strips = copies_addends(k) && k.gemm.adds_c && !k.swap;
+  return !has_strips || consumer_cols(k) % strip_cols(k) == 0;
+}
+
 /// The first rule that the kernel breaks, or kValid. Every kernel that is valid must compile
 /// without a spill; tests check it. (With an epilogue some spill: epilogue_registers().)
 HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
@@ -223,15 +232,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
       !is_sliced(k.gemm.a_major, k.bm, k.cluster_n)) {
     return Rule::kMulticastSlice;
   }
-  if (k.schedule == Schedule::kColumns && cols_major(k) == Major::kMn &&
-      consumer_cols(k) % kChunkMn != 0) {
-    return Rule::kLayout;
-  }
-  // (With swap a consumer's columns are rows of a strip.)
-  if (k.schedule == Schedule::kColumns && copies_addends(k) && k.gemm.adds_c && !k.swap &&
-      consumer_cols(k) % strip_cols(k) != 0) {
-    return Rule::kLayout;
-  }
+  if (!columns_are_whole(k)) return Rule::kLayout;
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
   if (k.store == StorePath::kOverlapped && k.scheduler != TileScheduler::kPersistent &&
       !is_dynamic(k)) {

@@ -194,7 +194,16 @@ enum class Activation {
   kGeluErf = HGEMM_TUNED_GELU_ERF,
   kSilu = HGEMM_TUNED_SILU
 };
-using Operands = hgemm_tuned_operands; /* {a, b, d, c, bias} */
+
+struct Operands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* d = nullptr;
+  const void* c = nullptr;
+  const void* bias = nullptr;
+
+  operator hgemm_tuned_operands() const { return {a, b, d, c, bias}; }
+};
 
 struct Problem {
   int64_t m = 0, n = 0, k = 0;
@@ -245,7 +254,8 @@ inline Status init_workspace(cudaStream_t stream, void* workspace, size_t bytes)
 inline Status gemm(cudaStream_t stream, const Problem& problem, const Operands& operands,
                    void* workspace = nullptr, size_t workspace_bytes = 0, void* cublas = nullptr) {
   const hgemm_tuned_problem c = problem;
-  return hgemm_tuned_gemm(stream, &c, &operands, workspace, workspace_bytes, cublas);
+  const hgemm_tuned_operands addresses = operands;
+  return hgemm_tuned_gemm(stream, &c, &addresses, workspace, workspace_bytes, cublas);
 }
 
 }  // namespace hgemm_tuned

@@ -75,18 +75,21 @@ HGEMM_FITTED kCopiedBytesPerClk = 16.8;      ///< through shared memory, by the 
 HGEMM_FITTED kTransposedBytesPerClk = 12.4;  ///< the same, with swapped operands
 HGEMM_FITTED kDirectBytesPerClk = 5.17;      ///< by ordinary stores
 HGEMM_FITTED kElementsBytesPerClk = 2.97;    ///< through shared memory, by ordinary stores
-/// The epilogue. Counted from its instructions, not fitted: an exponential and a reciprocal are two
-/// operations of the special-function unit, which has 16 lanes of an SM; erf is some 30 of the
-/// others' 128. If threads load C, it comes from L2 in half sectors, at what an ordinary store of D
-/// reaches; if it comes through the ring (tiled/addends.cuh), they read it at shared memory's 128
-/// bytes per cycle.
-inline constexpr double kSigmoidClk = 2.0 / 16;  ///< per element of GELU (tanh) and SiLU
-inline constexpr double kErfClk = 30.0 / 128;
-inline constexpr double kAddClk = 2.0 / 128;     ///< of a bias or C, and for ReLU
+/// The epilogue, per element. Measured: what each part adds to the time of 2048x11008x4096 in tiles
+/// of 256x168 (H200, burst, results/h200/epilogues.db). It is less than the instructions say (SiLU
+/// and GELU have two operations of the special-function unit, which has 16 lanes of an SM), because
+/// consumers that share a tile drift apart, and one multiplies meanwhile.
+inline constexpr double kAddClk = 0.012;  ///< of a bias or C
+inline constexpr double kReluClk = 0.006;
+inline constexpr double kSiluClk = 0.012;
+inline constexpr double kGeluClk = 0.042;
+inline constexpr double kGeluErfClk = 0.088;
+/// If threads load C, it comes from L2 in half sectors, at what an ordinary store of D reaches. If
+/// it comes through the ring (tiled/addends.cuh), they read it at this rate.
+inline constexpr double kSmemReadBytesPerClk = 128;
 inline constexpr double kEpilogueLoadClk = 700;  ///< until the first element of C or a bias arrives
 /// To wait for a stage with C or a bias, which has arrived, read it and release it.
 inline constexpr double kAddendStageClk = 80;
-inline constexpr double kSmemReadBytesPerClk = 128;
 /// The part of a store that counts if another tile is multiplied meanwhile.
 HGEMM_FITTED kOverlappedStore = 0.411;
 /// Parts of a tile in a cluster: each CTA sends its sums to their owners.

@@ -17,12 +17,13 @@ double activation_clk(Activation activation) {
     case Activation::kNone:
       return 0;
     case Activation::kRelu:
-      return kAddClk;
+      return kReluClk;
     case Activation::kGelu:
-    case Activation::kSilu:
-      return kSigmoidClk;
+      return kGeluClk;
     case Activation::kGeluErf:
-      return kErfClk;
+      return kGeluErfClk;
+    case Activation::kSilu:
+      return kSiluClk;
   }
   return 0;
 }

@@ -17,7 +17,8 @@ constexpr GemmKind kWideOutput{DataType::kBf16, DataType::kFp32};
 constexpr GemmKind kNN{.a_major = Major::kMn};
 constexpr GemmKind kNT{.a_major = Major::kMn, .b_major = Major::kMn};
 constexpr GemmKind kTT{.b_major = Major::kMn};
-constexpr GemmKind kWithC{.adds_c = true};
+constexpr GemmKind kC{.adds_c = true};
+constexpr GemmKind kCFp32{.output = DataType::kFp32, .adds_c = true};
 
 constexpr GemmKind extents_of(int m, int n, int k, GemmKind kind = kBf16) {
   kind.m = m;
@@ -132,27 +133,16 @@ const TiledCase kTiles[] = {
     {TiledRule::kLayout, {.bm = 80, .bn = 192, .swap = true, .schedule = Schedule::kColumns}, kNT},
     {TiledRule::kValid, {.bm = 80, .bn = 192, .swap = true, .schedule = Schedule::kColumns}, kTT},
     // With `cols` each consumer has whole strips of C: 64 elements of 2 bytes, 32 of 4 bytes.
-    {TiledRule::kValid, {.bm = 192, .bn = 192, .stages = 3, .schedule = Schedule::kColumns}},
-    {TiledRule::kLayout,
-     {.bm = 192, .bn = 192, .stages = 3, .schedule = Schedule::kColumns},
-     kWithC},
+    {TiledRule::kLayout, {.bm = 192, .bn = 192, .stages = 3, .schedule = Schedule::kColumns}, kC},
     {TiledRule::kValid,
      {.bm = 192, .bn = 192, .stages = 3, .schedule = Schedule::kColumns},
-     {.output = DataType::kFp32, .adds_c = true}},
-    {TiledRule::kValid,
-     {.bm = 192, .bn = 192, .stages = 3, .swap = true, .schedule = Schedule::kColumns},
-     kWithC},
-    {TiledRule::kValid,
-     {.bm = 64, .bn = 192, .schedule = Schedule::kColumns, .store = StorePath::kStaged},
-     kWithC},
-    // C and the bias come through the ring, unless the store is staged.
-    {TiledRule::kValid, {.bm = 256, .bn = 192, .stages = 3}, kWithC},
+     kCFp32},
+    {TiledRule::kValid, {.bn = 192, .swap = true, .schedule = Schedule::kColumns}, kC},
+    // C comes through the ring, unless the store is staged.
+    {TiledRule::kValid, {.bm = 256, .bn = 192, .stages = 3}, kC},
     {TiledRule::kAccumulators,
      {.bm = 256, .bn = 136, .stages = 3, .store = StorePath::kStaged},
-     kWithC},
-    {TiledRule::kAccumulators,
-     {.bm = 256, .bn = 192, .stages = 3},
-     {.epilogue = {.activation = Activation::kGeluErf}, .adds_c = true}},
+     kC},
     // The last chunk takes the room of a whole one.
     {TiledRule::kValid, {.bn = 136, .stages = 5}},
     {TiledRule::kSharedMemory, {.bn = 136, .stages = 5}, kTT},
