@@ -19,8 +19,8 @@ __device__ __forceinline__ float times_sigmoid(float x, float y) {
 }
 
 /// x Phi(x), where Phi(x) = (1 + erf(x / sqrt(2))) / 2 is the normal distribution. Phi(-|x|) is
-/// exp(-x^2 / 2) times a polynomial in t = 1 / (1 + p |x| / sqrt(2)), within 0.75e-7 (Abramowitz
-/// and Stegun, Handbook of Mathematical Functions, 7.1.26). CUDA's erff takes twice the
+/// exp(-x^2 / 2) / 2 times a polynomial in t = 1 / (1 + 0.3275911 |x| / sqrt(2)), within 0.75e-7
+/// (Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26). CUDA's erff takes twice the
 /// instructions.
 __device__ __forceinline__ float times_normal(float x) {
   const float t = __fdividef(1.0f, 1.0f + 0.3275911f * kHalfSqrt2 * fabsf(x));
@@ -81,7 +81,7 @@ __device__ __forceinline__ void await_epilogue_operands() {
 }
 
 /// Groups whose operands are loaded before the first one is computed. `registers`: of a thread,
-/// those that hold no sums.
+/// those that hold no sums. (Tiled kernels take as many for the activation alone.)
 template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int groups_at_once(int registers) {
   constexpr int kForAddresses = 48;  // and the like, while a tile is stored

@@ -47,8 +47,9 @@ struct EpilogueParams : NumberedParams {
   /// For kernels that copy C and the bias (tiled/addends.cuh): boxes of C as those of a K-major A,
   /// and kBiasBoxElements of a bias.
   TensorMap c_map, bias_map;
-  const void* c;     ///< as D in memory, and may be D: each element is read before it is written,
-                     ///< by the CTA that writes it
+  /// As D in memory, and may be D: an element is read before the sums that it is added to are given
+  /// to the CTA that writes it.
+  const void* c;
   const void* bias;  ///< elements without gaps
 };
 

@@ -75,10 +75,16 @@ struct Pipeline {
   /// For a consumer warp, after its last read of the stage: tells every producer that writes to the
   /// stage. Each warp arrives by itself, because wgmma.wait_group of one warp does not cover the
   /// other three. `sender`: for lanes below kSenders, the rank in the cluster of one of the CTAs
-  /// with these producers.
+  /// with these producers. kReadByThreads: the stage was read by loads of the warp's lanes, before
+  /// a
+  /// __syncwarp, and not by wgmma.
+  template <bool kReadByThreads = false>
   __device__ __forceinline__ void release(int stage, int lane, u32 sender) const {
     if constexpr (kSenders == 1) {
       if (lane == 0) ptx::mbarrier_arrive(empty(stage));
+    } else if constexpr (kReadByThreads) {
+      // A remote arrival without this scope may overtake the loads.
+      if (lane < kSenders) ptx::mbarrier_arrive_cluster_release(empty(stage), sender);
     } else {
       if (lane < kSenders) ptx::mbarrier_arrive_cluster(empty(stage), sender);
     }

@@ -17,11 +17,12 @@
 
 namespace hgemm {
 
-/// Whether k blocks [first, end) are a tile's last ones: the CTA that has them adds C and the bias.
+/// Whether a piece of work, which ends at `end` of `all` k blocks or elements of K, has a tile's
+/// last k block: the CTA that has it adds C and the bias.
 template <TiledKernel kKernel>
-__device__ __forceinline__ bool adds_addends(int first, int end, int k_blocks) {
+__device__ __forceinline__ bool adds_addends(int first, int end, int all) {
   if constexpr (!copies_addends(kKernel)) return false;
-  return !cuts_k(kKernel) || (end == k_blocks && first < end);
+  return !cuts_k(kKernel) || (first < end && end >= all);
 }
 
 /// Where the bias lies in a stage: it has one element for each row of A (B), so A's (B's) part of
@@ -285,7 +286,7 @@ __device__ __forceinline__ void add_addends(const Addends<kKernel>& addends,
   };
   const auto release = [&] {
     __syncwarp();  // the arrival of one lane stands for the reads of all
-    pipeline.release(state.stage, addends.lane, sender);
+    pipeline.template release<true>(state.stage, addends.lane, sender);
     state.advance();
   };
   constexpr int kStrips = c_strips(kKernel);

@@ -81,9 +81,9 @@ struct TiledConfig {
   int sms = kAllSms;
   /// Programmatic dependent launch: the kernel starts while the kernel before it in the stream
   /// drains, and lets the next one start in the same way (but see `hold`). Before all earlier
-  /// kernels have completed (griddepcontrol.wait), it MUST NOT read A or B, write D, or use the
-  /// workspace; it only prefetches A and B into L2. The caller MUST have mapped their memory by
-  /// then, and may let any earlier kernel write it:
+  /// kernels have completed (griddepcontrol.wait), it MUST NOT read A, B, C or the bias, write D,
+  /// or use the workspace; it only prefetches A and B into L2. The caller MUST have mapped their
+  /// memory by then, and may let any earlier kernel write it:
   ///
   ///   P, without PDL  |=====|                may write A and B
   ///   Q, with PDL       |..wait|=====|       may write A and B

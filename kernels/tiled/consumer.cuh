@@ -1,5 +1,5 @@
-// A consumer warpgroup: multiplies its part of every tile with wgmma, adds the sums of other CTAs
-// if K is cut, and writes D.
+// A consumer warpgroup: multiplies its part of every tile with wgmma, adds C and the bias, adds the
+// sums of other CTAs if K is cut, and writes D.
 #pragma once
 
 #include "common/cluster_sums.cuh"

@@ -8,9 +8,9 @@
 // parts of one tile's K, and add up (common/cluster_sums.cuh).
 //
 // Where to read on: config.h has the configs, rules.h their validity, tile_scheduler.h the order of
-// tiles, producer.cuh and consumer.cuh the roles, pipeline.cuh their synchronisation, store.cuh the
-// stores of D. Lines of the form (probe.what(), ...) are cycle stamps (probe.cuh); in a plain build
-// they are empty.
+// tiles, producer.cuh and consumer.cuh the roles, pipeline.cuh their synchronisation, addends.cuh C
+// and the bias, store.cuh the stores of D. Lines of the form (probe.what(), ...) are cycle stamps
+// (probe.cuh); in a plain build they are empty.
 #pragma once
 
 #include "common/cluster_sums.cuh"

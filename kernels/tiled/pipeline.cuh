@@ -69,7 +69,8 @@ struct TiledPipeline : Pipeline<kKernel> {
 };
 
 /// Turns of ping-pong consumers. A consumer passes its turn on when it has issued all wgmmas of its
-/// tile, so that those of the other follow without a gap while its own tile is stored.
+/// tile (with a C or a bias: when the last of their stages is full, addends.cuh), so that those of
+/// the other follow without a gap while its own tile is stored.
 ///
 /// Without turns both would multiply at once, each at half the speed, and both would store at once
 /// while the tensor cores idle.

@@ -107,7 +107,7 @@ __device__ __forceinline__ void produce(const KernelParams& params,
         (probe.lap(producer_phase::kIssue), ...);
       }
       if constexpr (copies_addends(kKernel)) {
-        if (!cuts_k(kKernel) || (first < end && end >= extent_k<kKernel>(params))) {
+        if (adds_addends<kKernel>(first, end, extent_k<kKernel>(params))) {
           load_addends(params, pipeline, state, origin);
         }
       }

@@ -86,7 +86,8 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
       {Rule::kLayout, "layout",
        "with schedule cols, if the tile's columns (with swap its rows) are contiguous in memory, "
        "they are in chunks of 64, and each consumer has whole chunks (PTX ISA, canonical layouts); "
-       "and with a C whole strips of 128 bytes of its rows (64 if bk is 32)"},
+       "and, unless swapped or staged, with a C whole strips of 128 bytes of its rows (64 if bk is "
+       "32)"},
       {Rule::kMmaDepth, "mma_depth", "0 or 1 wgmma groups may stay in flight"},
       {Rule::kGroup, "group",
        "grouped and snake orders need a group of 1..64, other orders have none"},
@@ -96,8 +97,9 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
-       "epilogue takes more: a C 8 to 48, and gelu_erf 8, or 72 with a C; with the staged store "
-       "a C or a bias must do with the registers at kernel entry"},
+       "epilogue takes more: a C 8 to 48, and gelu_erf 8, or 72 with a C, or with a bias and "
+       "the staged store; with that store a C or a bias must do with the registers at kernel "
+       "entry"},
       {Rule::kFp32Sums, "fp32_sums",
        "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
        "accumulators a thread of two consumers on an SM (136 of ping-pong ones with direct "

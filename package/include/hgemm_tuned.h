@@ -90,7 +90,8 @@ typedef struct {
   /* The epilogue. A kernel computes the one that it was tuned for, and no other. */
   int32_t bias;       /* hgemm_tuned_bias */
   int32_t activation; /* hgemm_tuned_activation */
-  int32_t adds_c;     /* 1: C is added. It has D's type, rows and leading dimension, and may be D */
+  int32_t adds_c;     /* 1: C is added. It has D's type, rows and leading dimension. It may be D,
+                       * but must not overlap D otherwise */
 } hgemm_tuned_problem;
 
 /* Device addresses. `c` and `bias` are read only if the problem has them. */
@@ -118,7 +119,8 @@ typedef struct {
   int gain;          /* whether it was measured to be faster than cuBLAS at its tuned shape */
   int uses_cublas;   /* gemm() with a cuBLAS handle calls cuBLAS: no gain, or no kernel */
   /* The shape that the kernel was tuned for, and the measurements there: the medians of its time
-   * and of its speed over cublasGemmEx's, with the 95 % interval of the latter (NaN: unknown). */
+   * and of its speed over cublasGemmEx's (with an epilogue: and that of a second launch, which
+   * computes it), with the 95 % interval of the latter (NaN: unknown). */
   int64_t tuned_m, tuned_n, tuned_k;
   double tuned_us, ratio_cublas, ratio_cublas_low, ratio_cublas_high;
   int uses_cublaslt; /* a library was faster here: gemm() calls cuBLASLt instead, or cublasGemmEx.

@@ -32,8 +32,8 @@ struct Misaligned {
   const char* cure = "";  ///< the configs that could use it, for messages
 };
 
-/// `any_input`, `any_output`: A and B, or D, may begin at any element; otherwise at a multiple of
-/// 16 bytes.
+/// `any_input`, `any_output`: A and B, or D, C and the bias, may begin at any element; otherwise at
+/// a multiple of 16 bytes.
 inline Misaligned find_misaligned(const GemmKind& kind, bool any_input, bool any_output,
                                   const Operands& operands) {
   const auto look = [](const char* name, const void* address, bool any, DataType type,

@@ -298,6 +298,11 @@ std::vector<F> fields_of_origin() {
       F::of("epilogue", "text", "", "what is computed on the sum", "",
             [](const BestRow& row) { return Json(to_string(row.problem.epilogue)); })
           .for_problem(),
+      F::of("c_dtype", "text", "", "type of C, which is added", "there is no C",
+            [](const BestRow& row) {
+              return row.problem.c_type ? Json(to_string(*row.problem.c_type)) : Json();
+            })
+          .for_problem(),
       F::of("pdl", "text", "", "the config's PDL kind: off, safe or weights", kNoConfig,
             [](const BestRow& row) {
               return row.label ? Json(to_string(pdl_kind(parse_label(*row.label)))) : Json();

@@ -53,8 +53,8 @@ const GemmProblem kProblem{.m = 70000, .n = 32768, .k = 64, .tag = ""};
 /// Launches beside two other processes, until one is wrong.
 class SharedLaunches {
  public:
-  explicit SharedLaunches(const Gpu& device)
-      : data_(kProblem, 7, device, stream_),
+  explicit SharedLaunches(const Gpu& device, const GemmProblem& problem = kProblem)
+      : data_(problem, 7, device, stream_),
         one_(folder_.path() / "one"),
         two_(folder_.path() / "two") {}
 
@@ -82,20 +82,31 @@ bool shares_data(const Kernel& kernel) {
   return tiled && tiled->bn >= 64 && cluster_size(*tiled) > 1;
 }
 
-TEST_F(SharedGpuTest, ClustersAreCorrectBesideOtherProcesses) {
-  std::vector<Kernel> kernels = smoke_kernels(kProblem);
+/// Returns how many of the kernels take tiles from a queue.
+int expect_correct_beside_others(const GemmProblem& problem, int launches, const Gpu& device) {
+  std::vector<Kernel> kernels = smoke_kernels(problem);
   std::erase_if(kernels, [](const Kernel& kernel) { return !shares_data(kernel); });
   const std::vector<Build> builds = compile(kernels);
-  SharedLaunches shared(without_rotation());
+  SharedLaunches shared(device, problem);
   int queues = 0;
   for (const Build& build : builds) {
-    ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
-    if (!computes(build.kernel, kProblem)) continue;
+    if (!is_built(build) || !computes(build.kernel, problem)) continue;
     queues += is_dynamic(std::get<TiledKernel>(build.kernel)) ? 1 : 0;
-    const Verdict verdict = shared.run(build, 50);
+    const Verdict verdict = shared.run(build, launches);
     EXPECT_TRUE(verdict.correct) << build.facts.name << ": " << verdict.message;
   }
-  EXPECT_GT(queues, 0);
+  return queues;
+}
+
+TEST_F(SharedGpuTest, ClustersAreCorrectBesideOtherProcesses) {
+  EXPECT_GT(expect_correct_beside_others(kProblem, 50, without_rotation()), 0);
+}
+// Their threads read stages that other CTAs then write.
+TEST_F(SharedGpuTest, ClustersWithAddendsAreCorrectBesideOtherProcesses) {
+  GemmProblem with_addends = kProblem;
+  with_addends.c_type = DataType::kBf16;
+  with_addends.epilogue.bias = Bias::kAlongN;
+  EXPECT_GT(expect_correct_beside_others(with_addends, 20, without_rotation()), 0);
 }
 
 // Beside three processes a tile number that may be overwritten before it is read was wrong in 21 of

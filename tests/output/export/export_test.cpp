@@ -143,6 +143,25 @@ TEST(ExportWithCublasLt, AMissingAttributeIsSaidWithTheShape) {
               ElementsAre(AllOf(HasSubstr("1 of 4 shapes (512x512x640"), HasSubstr("attributes"))));
 }
 
+TEST(ExportWithCublasLt, APackageCallsNoLibraryForAnEpilogue) {
+  GemmProblem with_bias = export_shape(256, 512, 640);
+  with_bias.epilogue.bias = Bias::kAlongN;
+  const RecordedRace behind =
+      recorded(with_bias, {timed(std::string(kCublasLabel), 15),
+                           cublaslt(0, 10, to_string(kMadeUpAlgorithm)), timed(label(kWide), 12)});
+  const ExportPlan plan = plan_export({behind}, {.with_cublaslt = true});
+  ASSERT_THAT(plan.rows, SizeIs(1));
+  EXPECT_TRUE(plan.rows[0].library) << "JSON names it";
+  const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
+  EXPECT_EQ(file_of(files, "src/library_table.h"), "");
+  EXPECT_THAT(file_of(files, "src/table.h"), HasSubstr(".epilogue = {hgemm::Bias{1}"));
+  EXPECT_THAT(file_of(files, "README.md"), HasSubstr("| ours |"));
+  EXPECT_THAT(losses(plan, ExportFormat::kCpp),
+              ElementsAre(AllOf(HasSubstr("1 of 1 shapes (256x512x640.bias)"),
+                                HasSubstr("although a library was faster"))));
+  EXPECT_THAT(losses(plan, ExportFormat::kJson), IsEmpty());
+}
+
 TEST(ExportWithCublasLt, AVersionIsThreeNumbers) {
   EXPECT_EQ(cublaslt_version_of("13.1.0"), 130100);
   EXPECT_EQ(cublaslt_version_of("12.9.41"), 120941);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gemm/codec.h"
 #include "tests/output/export/fixture.h"
 
 namespace hgemm {
@@ -114,6 +115,33 @@ TEST(Launch, NumberedClustersGetTheirNumbersAndKeepTheirOwnWithoutATable) {
   EXPECT_EQ(numbers_of({}), unnumbered());
   const ClusterNumbers dealt_out = numbers_by_gpc({3, 1, 2, 3, 1, 2});
   EXPECT_EQ(numbers_of({.numbers = &dealt_out}), dealt_out);
+}
+
+// C is copied as a K-major A is, whatever its type; the bias as a matrix of one row.
+TEST(Launch, CAndTheBiasHaveMapsUnlessTheStoreIsStaged) {
+  const auto maps_of = [](TiledConfig config, const char* text) {
+    return encoded(config, parse_problem(text), {at(0), at(256), at(512), at(1024), at(2048)}).maps;
+  };
+  const auto half = maps_of({.bm = 320, .bn = 64, .consumers = 1}, "640x512x640.cbf16.bias");
+  ASSERT_THAT(half, SizeIs(5));  // A, B, C, the bias, D
+  EXPECT_EQ(half[2].data, at(1024));
+  EXPECT_EQ(half[2].box_cols, 64);
+  EXPECT_EQ(half[2].box_rows, 160);  // two boxes: 320 rows are more than one may have
+  EXPECT_EQ(half[2].stride_bytes, 1024);
+  EXPECT_EQ(half[2].swizzle_bytes, 128);
+  EXPECT_EQ(half[3].data, at(2048));
+  EXPECT_EQ(half[3].cols, 512);
+  EXPECT_EQ(half[3].rows, 1);
+  EXPECT_EQ(half[3].box_cols, kBiasBoxElements);
+  const auto narrow = maps_of({.bn = 64, .bk = 32}, "128x512x640.dfp32.cfp32.biasm");
+  EXPECT_EQ(narrow[2].box_cols, 16);
+  EXPECT_EQ(narrow[2].swizzle_bytes, 64);
+  EXPECT_EQ(narrow[2].type, DataType::kFp32);
+  EXPECT_EQ(narrow[3].cols, 128);
+  // 100 elements are no whole number of units of 16 bytes; one row needs no stride.
+  EXPECT_EQ(maps_of({.bn = 64}, "100x512x640.biasm")[2].stride_bytes, 208);
+  EXPECT_THAT(maps_of({.bn = 64, .store = StorePath::kStaged}, "128x512x640.cbf16.bias"),
+              SizeIs(2));
 }
 
 TEST(Launch, DIsMappedInItsOwnType) {

@@ -98,11 +98,9 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   // Rows between units, and an odd N: no kernel here packs or stores such.
   EXPECT_THAT(out, HasSubstr("64x512x644 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(out, HasSubstr("16x511x640 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
-  EXPECT_THAT(
-      out,
-      HasSubstr(
-          "null=1 no_bias=1 dtype=3 output=3 layout=2 activation=2 problem=2 leading=2 address=4 "
-          "prepare=8 bytes=8 c=1"));
+  EXPECT_THAT(out, HasSubstr("null=1 no_bias=1 no_c=1 bad_c=2 dtype=3 output=3 layout=2 "
+                             "activation=2 problem=2 leading=2 address=4 "
+                             "prepare=8 bytes=8 c=1"));
 
   EXPECT_THAT(output_of("ldd '" + build + "/consumer'", log), Not(HasSubstr("libcublas")));
 

@@ -41,14 +41,19 @@ int main(int argc, char** argv) {
   bad_activation.activation = hgemm_tuned::Activation(5);
   hgemm_tuned::Problem with_bias{16, 512, 640};
   with_bias.bias = hgemm_tuned::Bias::kAlongN;
+  hgemm_tuned::Problem with_c{16, 512, 640};
+  with_c.adds_c = true;
+  hgemm_tuned_problem bad_c = with_c;
+  bad_c.adds_c = 2;
   std::printf(
-      "null=%d no_bias=%d dtype=%d output=%d layout=%d activation=%d problem=%d leading=%d "
+      "null=%d no_bias=%d no_c=%d bad_c=%d dtype=%d output=%d layout=%d activation=%d problem=%d "
+      "leading=%d "
       "address=%d prepare=%d bytes=%d c=%d\n",
-      status({16, 512, 640}, nullptr), status(with_bias, memory),
-      status({16, 512, 640, Dtype(9)}, memory), status(bad_output, memory),
-      status(bad_layout, memory), status(bad_activation, memory), status({0, 512, 640}, memory),
-      status({16, 512, 640, Dtype::kBf16, 639}, memory), status({16, 512, 640}, memory + 2),
-      hgemm_tuned::prepare(), hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes),
-      selects_in_c());
+      status({16, 512, 640}, nullptr), status(with_bias, memory), status(with_c, memory),
+      hgemm_tuned_select(&bad_c).status, status({16, 512, 640, Dtype(9)}, memory),
+      status(bad_output, memory), status(bad_layout, memory), status(bad_activation, memory),
+      status({0, 512, 640}, memory), status({16, 512, 640, Dtype::kBf16, 639}, memory),
+      status({16, 512, 640}, memory + 2), hgemm_tuned::prepare(),
+      hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes), selects_in_c());
   return 0;
 }
