@@ -38,13 +38,20 @@ sanitize() {
 # Hazards in the project's kernels. The tool also reports some in cuBLAS's kernels, which compute
 # the reference. (Its filters by kernel name would exclude these, but with any filter the tool
 # itself fails: "failed to handle a hardware exception", compute-sanitizer 2025.3.)
-# Each test is a process of its own, at the same time: one after the other they take five minutes.
+# Each test is a process of its own, at the same time, on all GPUs in turn: one after the other they
+# take five minutes.
 racecheck() {
-  local tests test outcome=0
+  local tests test gpus outcome=0 count=0
+  mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
+  [[ -n ${CUDA_VISIBLE_DEVICES:-} ]] && IFS=, read -ra gpus <<<"$CUDA_VISIBLE_DEVICES"
   tests=$(build/tests/kernel_test --gtest_list_tests --gtest_filter='*Smoke*' | sed -n 's/^  //p')
   [[ -n $tests ]] || return 1
   for test in $tests; do
-    (scratch=$scratch/race.$test && mkdir -p "$scratch" && racecheck_of "$test") &
+    (
+      export CUDA_VISIBLE_DEVICES=${gpus[count % ${#gpus[@]}]}
+      scratch=$scratch/race.$test && mkdir -p "$scratch" && racecheck_of "$test"
+    ) &
+    count=$((count + 1))
   done
   for test in $tests; do wait -n || outcome=1; done
   return $outcome
