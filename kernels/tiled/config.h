@@ -205,10 +205,18 @@ HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
 
 // ---- Operands of the epilogue ----
 
-/// Whether C and the bias come through the ring. The copy engine fetches rows that begin at
-/// multiples of 16 bytes; with the staged store path they begin anywhere, and consumers load them.
+/// Whether C and the bias come through the ring; otherwise the consumers' threads load them.
+///
+/// - The copy engine fetches rows that begin at multiples of 16 bytes; with the staged store path
+///   they begin anywhere.
+/// - In a cluster along both sides a CTA shares data with those beside it along M and along N, but
+///   not with the one across. A stage of A and B waits for the CTAs that share it, and so for those
+///   that these wait for. A stage of C waits for none: its CTA could release it to a neighbour
+///   before the one across has released the use before, and that neighbour would count it in place
+///   of the other.
 HGEMM_HOST_DEVICE constexpr bool copies_addends(const TiledKernel& k) {
-  return reads_operands(k.gemm) && k.store != StorePath::kStaged;
+  const bool along_both = k.cluster_m > 1 && k.cluster_n > 1;
+  return reads_operands(k.gemm) && k.store != StorePath::kStaged && !along_both;
 }
 HGEMM_HOST_DEVICE constexpr bool loads_addends(const TiledKernel& k) {
   return reads_operands(k.gemm) && !copies_addends(k);

@@ -97,9 +97,9 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
-       "epilogue takes more: a C 8 to 48, and gelu_erf 8, or 72 with a C, or with a bias and "
-       "the staged store; with that store a C or a bias must do with the registers at kernel "
-       "entry"},
+       "epilogue takes more: a C 8 to 48, and gelu_erf 8, or 72 with a C. Where threads load C "
+       "and the bias (staged store, clusters along both sides) they must do with the registers at "
+       "kernel entry"},
       {Rule::kFp32Sums, "fp32_sums",
        "fp32 outputs whose parts along K are added up in memory leave room for at most 168 "
        "accumulators a thread of two consumers on an SM (136 of ping-pong ones with direct "
