@@ -446,6 +446,7 @@ TEST_F(KernelTest, SmokeEpiloguesAreCorrect) {
       TiledConfig{.bm = 128, .bn = 128, .scheduler = kStreamK},
       TiledConfig{.bm = 128, .bn = 128, .cluster_m = 2, .scheduler = kDynamic},
       TiledConfig{.bm = 64, .bn = 64, .cluster_n = 2, .schedule = Schedule::kPingPong},
+      TiledConfig{.bm = 64, .bn = 64, .cluster_m = 2, .cluster_n = 2, .consumers = 1},
       TiledConfig{.bm = 64, .bn = 128, .bk = 128, .stages = 3, .schedule = Schedule::kColumns},
       SwapAbConfig{.bm = 16, .bn = 64, .splits = 2, .pdl = true, .late = true},
       SwapAbConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 3}};

@@ -138,7 +138,8 @@ const TiledCase kTiles[] = {
      {.bm = 192, .bn = 192, .stages = 3, .schedule = Schedule::kColumns},
      kCFp32},
     {TiledRule::kValid, {.bn = 192, .swap = true, .schedule = Schedule::kColumns}, kC},
-    // C comes through the ring, unless the store is staged.
+    // C comes through the ring, unless the store is staged or the cluster along both sides.
+    {TiledRule::kAccumulators, {.bm = 256, .cluster_m = 2, .cluster_n = 2}, kC},
     {TiledRule::kValid, {.bm = 256, .bn = 192, .stages = 3}, kC},
     {TiledRule::kAccumulators,
      {.bm = 256, .bn = 136, .stages = 3, .store = StorePath::kStaged},

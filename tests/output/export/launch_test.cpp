@@ -118,7 +118,7 @@ TEST(Launch, NumberedClustersGetTheirNumbersAndKeepTheirOwnWithoutATable) {
 }
 
 // C is copied as a K-major A is, whatever its type; the bias as a matrix of one row.
-TEST(Launch, CAndTheBiasHaveMapsUnlessTheStoreIsStaged) {
+TEST(Launch, CAndTheBiasHaveMapsUnlessThreadsLoadThem) {
   const auto maps_of = [](TiledConfig config, const char* text) {
     return encoded(config, parse_problem(text), {at(0), at(256), at(512), at(1024), at(2048)}).maps;
   };
@@ -142,6 +142,8 @@ TEST(Launch, CAndTheBiasHaveMapsUnlessTheStoreIsStaged) {
   EXPECT_EQ(maps_of({.bn = 64}, "100x512x640.biasm")[2].stride_bytes, 208);
   EXPECT_THAT(maps_of({.bn = 64, .store = StorePath::kStaged}, "128x512x640.cbf16.bias"),
               SizeIs(2));
+  EXPECT_THAT(maps_of({.bn = 64, .cluster_m = 2, .cluster_n = 2}, "256x512x640.cbf16.bias"),
+              SizeIs(3));
 }
 
 TEST(Launch, DIsMappedInItsOwnType) {
