@@ -403,7 +403,8 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
       "ratio_cublaslt_high sm_mhz peak_fraction memory_tbps joules gflops_per_joule "
       "verified ties cublas_time_us cublaslt_time_us cublaslt_label ratio_cublas_cycles "
       "cublas_joules cublaslt_joules clock_events effort problem a_dtype b_dtype d_dtype "
-      "batch scaling epilogue pdl kernel_id gpu driver cuda cublas date ratio_cublas_joules "
+      "batch scaling epilogue c_dtype pdl kernel_id gpu driver cuda cublas date "
+      "ratio_cublas_joules "
       "pdl_off_label pdl_off_time_us pdl_off_ratio_cublas pdl_off_ratio_cublas_low "
       "pdl_off_ratio_cublas_high pdl_off_ratio_cublaslt pdl_off_ratio_cublaslt_low "
       "pdl_off_ratio_cublaslt_high host_us kernel_us cublas_host_us cublas_kernel_us "
@@ -523,7 +524,8 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       "ratio_cublas_low,ratio_cublas_high,ratio_cublaslt,ratio_cublaslt_low,ratio_cublaslt_high,"
       "sm_mhz,peak_fraction,memory_tbps,joules,gflops_per_joule,verified,ties,cublas_time_us,"
       "cublaslt_time_us,cublaslt_label,ratio_cublas_cycles,cublas_joules,cublaslt_joules,"
-      "clock_events,effort,problem,a_dtype,b_dtype,d_dtype,batch,scaling,epilogue,pdl,kernel_id,"
+      "clock_events,effort,problem,a_dtype,b_dtype,d_dtype,batch,scaling,epilogue,c_dtype,pdl,"
+      "kernel_id,"
       "gpu,driver,cuda,cublas,date,ratio_cublas_joules,pdl_off_label,pdl_off_time_us,"
       "pdl_off_ratio_cublas,pdl_off_ratio_cublas_low,pdl_off_ratio_cublas_high,"
       "pdl_off_ratio_cublaslt,pdl_off_ratio_cublaslt_low,pdl_off_ratio_cublaslt_high,"
@@ -533,9 +535,9 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
           kSafeLabel +
           ",100.126,687.25,0.98,0.978,0.983,0.96,0.958,0.963,1605.4,0.7923,4.094772746339611,,,"
           "true,bm128.y bm128.z,98.12,96.12,cublaslt.3,,,,0,full,2048x32000x4096,bf16,bf16,bf16,"
-          "1,none,plain,safe,,NVIDIA H200,580.1,13.0,13.1.0,2026-11-20,,,,,,,,,,,,,,,,,,,,,\n"
+          "1,none,plain,,safe,,NVIDIA H200,580.1,13.0,13.1.0,2026-11-20,,,,,,,,,,,,,,,,,,,,,\n"
           "3,5,7,fp16,TN,7,7,5,normal,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,,false,,,,,,,,,,"
-          "3x5x7.fp16,fp16,fp16,fp16,1,none,plain,,,NVIDIA "
+          "3x5x7.fp16,fp16,fp16,fp16,1,none,plain,,,,NVIDIA "
           "H200,580.1,13.0,13.1.0,2026-11-21,,,,,,,,,,,,,,,,,,,,,\n");
   EXPECT_THAT(
       format_best({}, Format::kCsv),
