@@ -12,9 +12,9 @@ struct TunedKernel {
   const void* pack_function;  ///< null if it does not pack
 };
 
-/// A tuned problem. Times are in microseconds. A ratio is the time of cublasGemmEx (and
-/// of a launch that computes the epilogue, if there is one) over the
-/// kernel's time, with the 95 % interval of the median (NaN: too few rounds for one).
+/// A tuned problem. Times are in microseconds. A ratio is the time of cublasGemmEx (and of a launch
+/// that computes the epilogue, if there is one) over the kernel's time, with the 95 % interval of
+/// the median (NaN: too few rounds for one).
 struct Row {
   hgemm::ProblemExtents problem;
   hgemm::GemmKind kind;  ///< its types and epilogue

@@ -78,8 +78,8 @@ HGEMM_FITTED kElementsBytesPerClk = 2.97;    ///< through shared memory, by ordi
 /// The epilogue, per element. Measured: what each part adds to the time of 2048x11008x4096 in tiles
 /// of 256x168 (H200, burst; analysis/kernel-notes.md, "C and the bias come through the ring",
 /// without the scope). It is less than the instructions say (SiLU and GELU have two operations of
-/// the special-function unit, which has 16 lanes of an SM), because consumers that share a tile
-/// drift apart, and one multiplies meanwhile.
+/// the special-function unit, which has 16 lanes of an SM), probably because consumers that share a
+/// tile drift apart, and one multiplies meanwhile.
 inline constexpr double kAddClk = 0.012;  ///< of a bias or C
 inline constexpr double kReluClk = 0.006;
 inline constexpr double kSiluClk = 0.012;

@@ -90,7 +90,8 @@ int expect_correct_beside_others(const GemmProblem& problem, int launches, const
   SharedLaunches shared(device, problem);
   int queues = 0;
   for (const Build& build : builds) {
-    if (!is_built(build) || !computes(build.kernel, problem)) continue;
+    EXPECT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+    if (build.status != Status::kOk || !computes(build.kernel, problem)) continue;
     queues += is_dynamic(std::get<TiledKernel>(build.kernel)) ? 1 : 0;
     const Verdict verdict = shared.run(build, launches);
     EXPECT_TRUE(verdict.correct) << build.facts.name << ": " << verdict.message;

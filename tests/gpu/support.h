@@ -87,23 +87,6 @@ inline std::vector<Kernel> smoke_kernels(const GemmProblem& problem) {
   return smoke_kernels(std::span(&problem, 1));
 }
 
-/// Whether that is all that is wrong with it.
-inline bool spills(const Build& build) {
-  return build.facts.spill_bytes > 0 && build.message.find("spills registers") == 0;
-}
-/// Whether the build can run. It may fail only by a spill, and only with an epilogue: near the
-/// limit of registers some such kernels spill (epilogue_registers of tiled/config.h).
-inline bool is_built(const Build& build) {
-  if (!spills(build) || !has_epilogue(kind_of(build.kernel))) {
-    EXPECT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
-  }
-  return build.status == Status::kOk;
-}
-/// At most one build of 50 may spill.
-inline void expect_few_spill(const std::vector<Build>& builds) {
-  EXPECT_LE(std::ranges::count_if(builds, spills) * 50, std::ssize(builds));
-}
-
 /// Runs every build at every problem that it computes, on poisoned output, and compares. Returns
 /// the names of those that computed any.
 inline std::set<std::string> expect_correct(const std::vector<Build>& builds,
@@ -111,11 +94,11 @@ inline std::set<std::string> expect_correct(const std::vector<Build>& builds,
                                             const Gpu& device) {
   std::set<std::string> computed;
   const Stream stream;
-  expect_few_spill(builds);
   for (const GemmProblem& problem : problems) {
     const ProblemData data(problem, 7, device, stream);  // no baselines: sanitizers are slow enough
     for (const Build& build : builds) {
-      if (!is_built(build) || !computes(build.kernel, problem)) continue;
+      EXPECT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
+      if (build.status != Status::kOk || !computes(build.kernel, problem)) continue;
       computed.insert(build.facts.name);
       const auto candidate = make_kernel_candidate(build.kernel, build.cubin, data);
       data.poison(stream);
