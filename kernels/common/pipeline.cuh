@@ -72,21 +72,39 @@ struct Pipeline {
     }
   }
 
-  /// For a consumer warp, after its last read of the stage: tells every producer that writes to the
-  /// stage. Each warp arrives by itself, because wgmma.wait_group of one warp does not cover the
-  /// other three. `sender`: for lanes below kSenders, the rank in the cluster of one of the CTAs
-  /// with these producers. kReadByThreads: the stage was read by loads of the warp's lanes, before
-  /// a
-  /// __syncwarp, and not by wgmma.
-  template <bool kReadByThreads = false>
+  /// For a consumer warp, after its last wgmma that reads the stage: tells every producer that
+  /// writes to the stage. Each warp arrives by itself, because wgmma.wait_group of one warp does
+  /// not cover the other three. `sender`: for lanes below kSenders, the rank in the cluster of one
+  /// of the CTAs with these producers.
   __device__ __forceinline__ void release(int stage, int lane, u32 sender) const {
     if constexpr (kSenders == 1) {
       if (lane == 0) ptx::mbarrier_arrive(empty(stage));
-    } else if constexpr (kReadByThreads) {
-      // A remote arrival without this scope may overtake the loads.
-      if (lane < kSenders) ptx::mbarrier_arrive_cluster_release(empty(stage), sender);
     } else {
       if (lane < kSenders) ptx::mbarrier_arrive_cluster(empty(stage), sender);
+    }
+  }
+
+  /// As release(), of a stage that the warp's lanes read by loads. `read`: all words that a lane
+  /// has read, XORed.
+  ///
+  /// A remote arrival without a release at cluster scope may overtake a load (kernel-notes.md, "A
+  /// read that a remote arrival overtook"). But that release also waits for stores of D, which cost
+  /// 1 % of a layer. So the arrival is made to depend on the words: a warp issues in order, and the
+  /// choice between the two arrivals, which are both right, needs every one of them.
+  __device__ __forceinline__ void release_read(int stage, int lane, u32 sender, u32 read) const {
+    if constexpr (kSenders == 1) {
+      __syncwarp();  // the arrival of one lane stands for the reads of all
+      if (lane == 0) ptx::mbarrier_arrive(empty(stage));
+    } else {
+      constexpr u32 kUnlikely = 0x5a3cc3a5;
+      const bool is_unlikely = __any_sync(~0u, read == kUnlikely);
+      __syncwarp();
+      if (lane >= kSenders) return;
+      if (is_unlikely) {
+        ptx::mbarrier_arrive_cluster_release(empty(stage), sender);
+      } else {
+        ptx::mbarrier_arrive_cluster(empty(stage), sender);
+      }
     }
   }
 };

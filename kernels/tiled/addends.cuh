@@ -103,9 +103,10 @@ struct Addends {
   /// The warp's first row within the tile, and its first column, as wgmma computes it.
   int row, column;
   int lane;
+  u32 read = 0;  ///< the words read of this stage, XORed (Pipeline::release_read)
 
   /// `bias`: the address of its first element for the tile.
-  __device__ __forceinline__ void add_bias(u32 bias) const {
+  __device__ __forceinline__ void add_bias(u32 bias) {
     constexpr bool kOfColumns = (kKernel.gemm.epilogue.bias == Bias::kAlongN) != kKernel.swap;
     if constexpr (kOfColumns) {
 #pragma unroll
@@ -136,7 +137,7 @@ struct Addends {
   }
 
   /// `address`: where the strip begins. `strip` must be known at compile time.
-  __device__ __forceinline__ void add_strip(int strip, u32 address) const {
+  __device__ __forceinline__ void add_strip(int strip, u32 address) {
     if constexpr (kKernel.swap) {
       add_columns_of_d(strip, address);
     } else {
@@ -147,20 +148,32 @@ struct Addends {
   }
 
  private:
-  static __device__ __forceinline__ void load_pair(float (&pair)[2], u32 address) {
+  /// Fp32 values that were loaded: notes their bits.
+  __device__ __forceinline__ float noted(float value) {
+    read ^= __float_as_uint(value);
+    return value;
+  }
+  /// Likewise, a word with two 16-bit values.
+  __device__ __forceinline__ void unpack(u32 word, float& low, float& high) {
+    read ^= word;
+    ptx::unpack<kType>(word, low, high);
+  }
+  __device__ __forceinline__ void load_pair(float (&pair)[2], u32 address) {
     if constexpr (kIsFp32) {
       ptx::load_shared_v2(pair, address);
+      pair[0] = noted(pair[0]);
+      pair[1] = noted(pair[1]);
     } else {
-      ptx::unpack<kType>(ptx::load_shared(address), pair[0], pair[1]);
+      unpack(ptx::load_shared(address), pair[0], pair[1]);
     }
   }
-  static __device__ __forceinline__ float load_one(u32 address) {
+  __device__ __forceinline__ float load_one(u32 address) {
     if constexpr (kIsFp32) {
-      return __uint_as_float(ptx::load_shared(address));
+      return noted(__uint_as_float(ptx::load_shared(address)));
     } else {
       float value;
       float none;
-      ptx::unpack<kType>(ptx::load_shared_u16(address), value, none);
+      unpack(ptx::load_shared_u16(address), value, none);
       return value;
     }
   }
@@ -179,20 +192,19 @@ struct Addends {
   /// Adds packed pairs, as ldmatrix loads them, to the groups from `first` on: of each group first
   /// rows l / 4 of lane l, then rows l / 4 + 8.
   template <int kPairs>
-  static __device__ __forceinline__ void add_pairs(const u32 (&pairs)[kPairs], float* first,
-                                                   int groups) {
+  __device__ __forceinline__ void add_pairs(const u32 (&pairs)[kPairs], float* first, int groups) {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
       if (i / 2 >= groups) break;
       float pair[2];
-      ptx::unpack<kType>(pairs[i], pair[0], pair[1]);
+      unpack(pairs[i], pair[0], pair[1]);
       first[i * 2] += pair[0];
       first[i * 2 + 1] += pair[1];
     }
   }
 
   /// A strip of columns of wgmma's tile, of which the first is group `first` of the consumer.
-  __device__ __forceinline__ void add_rows_of_d(int first, u32 strip) const {
+  __device__ __forceinline__ void add_rows_of_d(int first, u32 strip) {
     constexpr int kStripGroups = kStripCols / 8;
     const int groups = min(kStripGroups, kGroups - first);
     const int of_rows = kIsFp32 ? lane / 4 : lane % 16;
@@ -209,8 +221,8 @@ struct Addends {
         for (int i = 0; i < kStripGroups * 2; ++i) {  // 8 rows of a group
           if (i / 2 >= groups) break;
           float pair[2];
-          ptx::load_shared_v2(
-              pair, (address ^ bytes(i / 2 * 32)) + block_offset + bytes(i % 2 * 8 * kRowBytes));
+          load_pair(pair,
+                    (address ^ bytes(i / 2 * 32)) + block_offset + bytes(i % 2 * 8 * kRowBytes));
           block_sums[i * 2] += pair[0];
           block_sums[i * 2 + 1] += pair[1];
         }
@@ -229,7 +241,7 @@ struct Addends {
 
   /// A strip of rows of wgmma's tile, which are columns of D. The 16 of a warp's block lie in one
   /// strip.
-  __device__ __forceinline__ void add_columns_of_d(int number, u32 strip) const {
+  __device__ __forceinline__ void add_columns_of_d(int number, u32 strip) {
     const int of_columns = kIsFp32 ? lane % 4 * 2 : lane / 16 * 8 + lane % 8;
     const int chunk = kIsFp32 ? lane / 16 : lane / 8 % 2;
     const u32 address =
@@ -245,8 +257,8 @@ struct Addends {
 #pragma unroll
         for (int i = 0; i < kGroups * 4; ++i) {
           const u32 exchanged = bytes(i % 4 / 2 * 32 + i % 2 * kNextRow);
-          sums[block][i] += __uint_as_float(ptx::load_shared(
-              (block_address ^ exchanged) + bytes((i / 4 * 8 + i % 2) * kRowBytes)));
+          sums[block][i] +=
+              load_one((block_address ^ exchanged) + bytes((i / 4 * 8 + i % 2) * kRowBytes));
         }
       } else {
 #pragma unroll
@@ -275,7 +287,7 @@ struct Addends {
 /// use from the next one only: until then it could take an earlier one for its own. (That was
 /// measured: launches that never ended, where C filled the ring.)
 template <TiledKernel kKernel, class Turn>
-__device__ __forceinline__ void add_addends(const Addends<kKernel>& addends,
+__device__ __forceinline__ void add_addends(Addends<kKernel> addends,
                                             const TiledPipeline<kKernel>& pipeline,
                                             typename TiledPipeline<kKernel>::State& state,
                                             u32 sender, const Turn& turn) {
@@ -285,8 +297,8 @@ __device__ __forceinline__ void add_addends(const Addends<kKernel>& addends,
     if (is_last) turn.pass();
   };
   const auto release = [&] {
-    __syncwarp();  // the arrival of one lane stands for the reads of all
-    pipeline.template release<true>(state.stage, addends.lane, sender);
+    pipeline.release_read(state.stage, addends.lane, sender, addends.read);
+    addends.read = 0;
     state.advance();
   };
   constexpr int kStrips = c_strips(kKernel);
