@@ -262,7 +262,7 @@ Sample Sampler::run_single(const Timed& timed) {
       throw Error(
           fmt::format("{} takes the host more than {} ms in a call: it waits there for the "
                       "GPU, or for another process",
-                      timed.label, Gate::kLimitMs));
+                      timed.label, StreamGate::kLimitMs));
     }
     std::this_thread::sleep_for(Milliseconds(rest_ms - ms_since(idle_since_)));
     keep_launches_fast(stream_);

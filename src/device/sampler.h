@@ -15,10 +15,10 @@
 #include "device/candidate.h"
 #include "device/clock_stamp.h"
 #include "device/cuda.h"
-#include "device/gate.h"
 #include "device/measurer.h"
 #include "device/nvml.h"
 #include "device/protocol.h"
+#include "device/stream_gate.h"
 
 namespace hgemm {
 
@@ -104,7 +104,7 @@ class Sampler {
   OnStep on_step_;
   std::map<std::string, Timed> timed_;
   std::optional<ClockStamps> stamps_;
-  std::optional<Gate> gate_;
+  std::optional<StreamGate> gate_;
   int next_set_ = 0;  ///< of single calls
   std::vector<Event> starts_, ends_;
   std::chrono::steady_clock::time_point idle_since_{};

@@ -1,8 +1,8 @@
-#include "device/gate.h"
+#include "device/stream_gate.h"
 
 namespace hgemm {
 
-struct Gate::Words {
+struct StreamGate::Words {
   volatile int is_open;
   volatile int was_late;
 };
@@ -28,20 +28,20 @@ __global__ void wait_for_host(volatile int* is_open, volatile int* was_late,
 
 }  // namespace
 
-Gate::Gate() {
+StreamGate::StreamGate() {
   check(cudaHostAlloc(reinterpret_cast<void**>(&words_), sizeof(Words), cudaHostAllocMapped),
         "allocating a gate");
   words_->is_open = 1;
   words_->was_late = 0;
 }
 
-Gate::~Gate() {
+StreamGate::~StreamGate() {
   if (words_ == nullptr) return;
   words_->is_open = 1;
   cudaFreeHost(words_);
 }
 
-void Gate::close(const Stream& stream) {
+void StreamGate::close(const Stream& stream) {
   words_->is_open = 0;
   words_->was_late = 0;
   constexpr auto kLimitNs = static_cast<unsigned long long>(kLimitMs * 1e6);
@@ -49,8 +49,8 @@ void Gate::close(const Stream& stream) {
   check(cudaGetLastError(), "closing a gate");
 }
 
-void Gate::open() { words_->is_open = 1; }
+void StreamGate::open() { words_->is_open = 1; }
 
-bool Gate::was_late() const { return words_->was_late != 0; }
+bool StreamGate::was_late() const { return words_->was_late != 0; }
 
 }  // namespace hgemm

@@ -7,14 +7,14 @@ namespace hgemm {
 
 /// One thread on the GPU waits for a word in the host's memory. It waits for kLimitMs at most, so
 /// that a host which waits for the GPU in the meantime is not blocked for ever.
-class Gate {
+class StreamGate {
  public:
   static constexpr double kLimitMs = 50;
 
-  Gate();
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-  ~Gate();
+  StreamGate();
+  StreamGate(const StreamGate&) = delete;
+  StreamGate& operator=(const StreamGate&) = delete;
+  ~StreamGate();
 
   /// What is enqueued from now on waits for open(). All work behind an earlier gate has completed.
   void close(const Stream& stream);
