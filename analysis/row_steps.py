@@ -24,10 +24,11 @@ def main():
     weights = defaultdict(list)
     for row in json.load(sys.stdin):
         if row["time_us"] is not None:
-            weights[row["n"], row["k"], row["dtype"], row["regime"]].append(row)
+            kind = (row["dtype"], row.get("layout"), row.get("c_dtype"), row.get("epilogue"))
+            weights[row["n"], row["k"], kind, row["regime"]].append(row)
     print("| weight | regime | rows | least x best library | below 0.98 | largest step |")
     print("|---|---|---:|---:|---:|---:|")
-    for (n, k, dtype, regime), rows in sorted(weights.items()):
+    for (n, k, (dtype, *others), regime), rows in sorted(weights.items(), key=lambda item: (*item[0][:2], str(item[0]))):
         if len(rows) < 2:
             continue
         rows.sort(key=lambda row: row["m"])
@@ -37,7 +38,9 @@ def main():
         step, before, after = max(steps)
         least = f"{min(rated)[0]:.3f} at {min(rated)[1]}" if rated else "-"
         behind = sum(ratio < BEHIND for ratio, _ in rated)
-        print(f"| {n} x {k} {dtype} | {regime} | {len(rows)} | {least} | {behind} "
+        plain = (None, "TN", "none", "plain")
+        kind = " ".join([dtype, *(word for word in others if word not in plain)])
+        print(f"| {n} x {k} {kind} | {regime} | {len(rows)} | {least} | {behind} "
               f"| {100 * step:+.1f} % from {before} to {after} |")
 
 

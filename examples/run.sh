@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# examples/run.sh OUTPUT [PACKAGE]: builds and runs both examples on a Hopper GPU, and writes their
-# output to OUTPUT/cmake.md and OUTPUT/pytorch.md. PACKAGE is a folder that `hgemm-tune export
-# --format cpp` wrote; by default the recorded llama7b results are exported. $PYTHON (python3) needs
-# PyTorch with CUDA 13; without it the PyTorch example only reports that PyTorch is missing.
+# examples/run.sh OUTPUT [PACKAGE [BLOCK_PACKAGE]]: builds and runs the examples on a Hopper GPU, and
+# writes their output to OUTPUT/cmake.md, OUTPUT/pytorch.md and OUTPUT/block.md. A package is a folder
+# that `hgemm-tune export --format cpp` wrote; without any the recorded results of llama7b.yaml and, for
+# the block, of block.yaml are exported. With PACKAGE alone the block is left out. $PYTHON (python3) needs PyTorch with CUDA 13; without it the
+# PyTorch examples only report that PyTorch is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 output=${1:?usage: examples/run.sh OUTPUT [PACKAGE]}
@@ -12,31 +13,46 @@ python=${PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-package=${2:-}
-if [[ -z $package ]]; then
-  package=$work/hgemm_tuned
-  "$here/../build/hgemm-tune" export --format cpp -o "$package" --recorded --shapes llama7b.yaml \
-    >/dev/null
-fi
-package=$(cd "$package" && pwd)
+# exported SHAPES [PACKAGE]: prints the folder of the package, or of the recorded results.
+exported() {
+  local folder=${2:-}
+  if [[ -z $folder ]]; then
+    folder=$work/${1%.yaml}
+    "$here/../build/hgemm-tune" export --format cpp -o "$folder" --recorded --shapes "$1" >/dev/null
+  fi
+  cd "$folder" && pwd
+}
+package=$(exported llama7b.yaml "${2:-}")
+block=${3:-}
+if (($# != 2)); then block=$(exported block.yaml "$block"); fi
 cp "$package/hgemm_tuned.json" "$output"
 
 began=$SECONDS
 cmake -S "$here/cmake" -B "$work/build" -G Ninja -DHGEMM_TUNED_DIR="$package" >"$output/build.txt"
 cmake --build "$work/build" >>"$output/build.txt"
+if [[ -n $block ]]; then
+  cmake -S "$block" -B "$work/block_build" -G Ninja >>"$output/build.txt"
+  cmake --build "$work/block_build" >>"$output/build.txt"
+fi
 echo "built in $((SECONDS - began)) s" | tee -a "$output/build.txt"
 
 outcome=0
 "$work/build/example" >"$output/cmake.md" 2>&1 || outcome=1
-if "$python" -c 'import torch' 2>"$output/pytorch.md"; then
-  TORCH_EXTENSIONS_DIR=$work/torch TORCH_CUDA_ARCH_LIST=9.0a "$python" "$here/pytorch/linear.py" \
-    "$package" "$work/build/hgemm_tuned/libhgemm_tuned.a" >"$output/pytorch.md" 2>&1 || outcome=1
-else
-  echo "no PyTorch for $python: that example did not run" | tee -a "$output/pytorch.md"
-  outcome=1
-fi
+# with_torch OUTPUT SCRIPT PACKAGE LIBRARY
+with_torch() {
+  if ! "$python" -c 'import torch' 2>"$1"; then
+    echo "no PyTorch for $python: that example did not run" | tee -a "$1"
+    return 1
+  fi
+  TORCH_EXTENSIONS_DIR=$work/torch_$2 TORCH_CUDA_ARCH_LIST=9.0a "$python" "$here/pytorch/$2" \
+    "$3" "$4" >"$1" 2>&1
+}
+with_torch "$output/pytorch.md" linear.py "$package" \
+  "$work/build/hgemm_tuned/libhgemm_tuned.a" || outcome=1
+[[ -z $block ]] ||
+  with_torch "$output/block.md" block.py "$block" "$work/block_build/libhgemm_tuned.a" || outcome=1
 echo "all in $((SECONDS - began)) s" | tee -a "$output/build.txt"
-for example in cmake pytorch; do
+for example in cmake pytorch ${block:+block}; do
   echo "== $example"
   tail -n 40 "$output/$example.md"
 done

@@ -46,13 +46,14 @@ inline hgemm_tuned::Problem tuned_problem(int index) {
           static_cast<hgemm_tuned::Layout>(p.layout),
           static_cast<hgemm_tuned::Bias>(p.bias),
           static_cast<hgemm_tuned::Activation>(p.activation),
-          p.adds_c != 0};
+          p.adds_c != 0,
+          static_cast<hgemm_tuned::Gate>(p.gate)};
 }
 /// Whether it is a plain product of matrices that lie as the example's: layout TN, without padding.
 inline bool is_plain(const hgemm_tuned::Problem& p) {
   return p.layout == hgemm_tuned::Layout::kTN && p.lda == p.k && p.ldb == p.k && p.ldd == p.n &&
          p.bias == hgemm_tuned::Bias::kNone && !p.adds_c &&
-         p.activation == hgemm_tuned::Activation::kNone;
+         p.activation == hgemm_tuned::Activation::kNone && p.gate == hgemm_tuned::Gate::kNone;
 }
 inline std::size_t output_bytes(const hgemm_tuned::Problem& p) {
   return static_cast<std::size_t>(p.m * p.n) * (p.output == hgemm_tuned::Output::kFp32 ? 4 : 2);

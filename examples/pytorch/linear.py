@@ -13,32 +13,12 @@ import time
 from pathlib import Path
 
 import torch
-from torch.utils import cpp_extension
-
-SAMPLE_US = 2000.0
-SHARED_ROUNDS = 60
-LEAD_IN_MS, OWN_MS, OWN_ROUNDS = 100.0, 300.0, 5
-LIGHT_LOAD = 40.0  # FLOP per byte: above it the power cap may be met
-
-
-def load(package: Path, library: Path) -> None:
-    """Compiles the operators and makes them torch.ops.hgemm_tuned."""
-    cpp_extension.load(
-        name="hgemm_tuned_torch",
-        sources=[str(Path(__file__).with_name("hgemm_linear.cpp"))],
-        extra_include_paths=[str(package / "include")],
-        extra_cflags=["-O1", "-std=c++20"],
-        extra_ldflags=[str(library), "-lcublas"],
-        with_cuda=True,
-        is_python_module=False,
-    )
-    torch.ops.hgemm_tuned.prepare()
+from graphs import LIGHT_LOAD, Candidate, interval, time_in_turns
+from package import Workspace, load
 
 
 class TunedLinear(torch.nn.Module):
-    """y = x W^T. One workspace serves all layers of a stream; it grows outside of graphs."""
-
-    workspace = torch.empty(0, dtype=torch.uint8)
+    """y = x W^T."""
 
     def __init__(self, weight: torch.Tensor):
         super().__init__()
@@ -46,82 +26,10 @@ class TunedLinear(torch.nn.Module):
 
     def reserve(self, x: torch.Tensor) -> None:
         """Makes room for an input of this shape; before capture."""
-        needed = torch.ops.hgemm_tuned.workspace_bytes(x, self.weight)
-        if TunedLinear.workspace.numel() < max(needed, 1):
-            TunedLinear.workspace = torch.empty(max(needed, 1), dtype=torch.uint8, device=x.device)
-            torch.ops.hgemm_tuned.init_workspace(TunedLinear.workspace)
+        Workspace.reserve(torch.ops.hgemm_tuned.workspace_bytes(x, self.weight))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.ops.hgemm_tuned.linear(x, self.weight, TunedLinear.workspace)
-
-
-class Candidate:
-    """A graph of launches that rotate over all inputs, and its times."""
-
-    def __init__(self, layers, inputs):
-        self.layers, self.inputs, self.us = layers, inputs, []
-        self.capture(len(layers))
-        self.graph.replay()
-        us = self.timed(1)() / self.launches
-        wanted = int(min(4096.0, SAMPLE_US / us))
-        sets = len(layers)
-        self.capture(max(sets, math.ceil(wanted / sets) * sets))
-        self.graph.replay()
-        torch.cuda.synchronize()
-        self.replay_us = us * self.launches
-
-    def capture(self, launches: int) -> None:
-        self.graph, self.launches = torch.cuda.CUDAGraph(), launches
-        torch.cuda.synchronize()
-        with torch.cuda.graph(self.graph, stream=torch.cuda.current_stream()):
-            for i in range(launches):
-                self.layers[i % len(self.layers)](self.inputs[i % len(self.inputs)])
-
-    def replays_in(self, ms: float) -> int:
-        return max(1, round(ms * 1e3 / self.replay_us))
-
-    def timed(self, replays: int):
-        """Enqueues them; returns what gives microseconds."""
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        for _ in range(replays):
-            self.graph.replay()
-        end.record()
-
-        def us() -> float:
-            end.synchronize()
-            return start.elapsed_time(end) * 1e3
-
-        return us
-
-
-def time_in_turns(ours: Candidate, theirs: Candidate, heavy: bool) -> list[float]:
-    """Ratios of their time to ours, by round."""
-    for _ in range(theirs.replays_in(1000 if heavy else 300)):  # to full load
-        theirs.graph.replay()
-    rounds = []
-    for _ in range(OWN_ROUNDS if heavy else SHARED_ROUNDS):
-        times = {}
-        for candidate in random.sample([ours, theirs], 2):
-            if heavy:
-                for _ in range(candidate.replays_in(LEAD_IN_MS)):
-                    candidate.graph.replay()
-            replays = candidate.replays_in(OWN_MS) if heavy else 1
-            times[candidate] = (candidate.timed(replays), replays)
-        rounds.append(times)
-    ratios = []
-    for times in rounds:
-        for candidate, (us, replays) in times.items():
-            candidate.us.append(us() / (candidate.launches * replays))
-        ratios.append(theirs.us[-1] / ours.us[-1])
-    return ratios
-
-
-def interval(values: list[float]) -> tuple[float, float]:
-    """95 % of the median, by order statistics; of few values their range."""
-    values, n = sorted(values), len(values)
-    low = max(0, math.floor(n / 2 - 0.98 * math.sqrt(n)))
-    return values[low], values[n - 1 - low]
+        return torch.ops.hgemm_tuned.linear(x, self.weight, Workspace.memory)
 
 
 def rotation_sets(m: int, n: int, k: int) -> int:

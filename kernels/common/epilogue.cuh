@@ -114,7 +114,7 @@ struct GroupOperands {
     };
     const auto column_of = [&](int group, int i) {
       return min(column + (kSwapped ? i / 2 * 8 + lane / 4 : group * 8 + 2 * (lane % 4) + i % 2),
-                 extent_n<kKernel>(params) - 1);
+                 columns_of_d<kKernel>(params) - 1);
     };
     const auto bias_at = [&](int group, int i) {
       const int at = kBias == Bias::kAlongN ? column_of(group, i) : row_of(group, i);

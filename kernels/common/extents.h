@@ -14,6 +14,7 @@ struct ProblemExtents {
   long long lda, ldb, ldd;
   Major a_major = Major::kK;
   Major b_major = Major::kK;
+  bool gated = false;  ///< D has n / 2 columns (Gate)
 
   constexpr bool operator==(const ProblemExtents&) const = default;
 };
@@ -29,8 +30,12 @@ HGEMM_HOST_DEVICE constexpr StoredMatrix stored_b(const ProblemExtents& p) {
   return p.b_major == Major::kK ? StoredMatrix{p.n, p.k, p.ldb} : StoredMatrix{p.k, p.n, p.ldb};
 }
 
+HGEMM_HOST_DEVICE constexpr long long d_columns(const ProblemExtents& p) {
+  return p.gated ? p.n / 2 : p.n;
+}
+
 HGEMM_HOST_DEVICE constexpr bool is_packed(const ProblemExtents& p) {
-  return p.lda == stored_a(p).cols && p.ldb == stored_b(p).cols && p.ldd == p.n;
+  return p.lda == stored_a(p).cols && p.ldb == stored_b(p).cols && p.ldd == d_columns(p);
 }
 
 /// Why no kernel can compute a problem, or nullptr.
@@ -40,11 +45,18 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const ProblemExtents& p)
   if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) {
     return "M, N and K must be at most 2^30";
   }
-  if (p.lda < stored_a(p).cols || p.ldb < stored_b(p).cols || p.ldd < p.n) {
+  if (p.gated && p.n % 2 != 0) return "with a gate N is even: as many gates as ups";
+  if (p.gated && p.b_major != Major::kK) {
+    return "with a gate B must be contiguous in K (layout TN or NN), so that its rows can be "
+           "paired";
+  }
+  if (p.lda < stored_a(p).cols || p.ldb < stored_b(p).cols || p.ldd < d_columns(p)) {
     return p.a_major == Major::kK && p.b_major == Major::kK
-               ? "a leading dimension is a row's length (K for A and B, N for D) or more"
+               ? "a leading dimension is a row's length (K for A and B, N for D, N / 2 with a "
+                 "gate) or "
+                 "more"
                : "a leading dimension is the length of a stored row or more: A's has K (TN, TT) or "
-                 "M (NN, NT) elements, B's K (TN, NN) or N (NT, TT), D's N";
+                 "M (NN, NT) elements, B's K (TN, NN) or N (NT, TT), D's N, or N / 2 with a gate";
   }
   if (p.lda > kMaxExtent || p.ldb > kMaxExtent || p.ldd > kMaxExtent) {
     return "leading dimensions must be at most 2^30";
@@ -66,7 +78,17 @@ HGEMM_HOST_DEVICE constexpr bool inputs_are_aligned(const ProblemExtents& p, Dat
   return rows_are_aligned(stored_a(p), input) && rows_are_aligned(stored_b(p), input);
 }
 HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, DataType output) {
-  return rows_are_aligned(p.m, p.ldd, output) && p.n % unit_elements(output) == 0;
+  return rows_are_aligned(p.m, p.ldd, output) && d_columns(p) % unit_elements(output) == 0;
+}
+
+/// Why no kernel has an epilogue, or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
+  if (!is_gated(kind)) return nullptr;
+  if (kind.b_major != Major::kK) return "with a gate B must be contiguous in K";
+  return reads_operands(kind)
+             ? "a gate goes with an activation only: there are no kernels yet that add a C or a "
+               "bias to gates and ups"
+             : nullptr;
 }
 
 /// Whether the kernels support the types: 16-bit operands, and fp32 sums stored as they are or
@@ -76,12 +98,21 @@ HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
          (kind.output == kind.input || kind.output == DataType::kFp32);
 }
 
+/// Why a kernel with a gate cannot compute a problem without one, and the other way round, or
+/// nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_not_gated(const GemmKind& kind,
+                                                      const ProblemExtents& p) {
+  return is_gated(kind) == p.gated ? nullptr
+                                   : "the kernel is made for problems with a gate, or for others";
+}
+
 /// Why a kernel cannot fetch the operands as they lie in memory, or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_not_fetched(const GemmKind& kind,
                                                         const ProblemExtents& p, bool packs) {
   if (kind.a_major != p.a_major || kind.b_major != p.b_major) {
     return "the kernel is made for another layout of A and B";
   }
+  if (const char* reason = why_not_gated(kind, p)) return reason;
   if (packs || inputs_are_aligned(p, kind.input)) return nullptr;
   return p.a_major == Major::kK && p.b_major == Major::kK
              ? "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
@@ -117,9 +148,10 @@ HGEMM_HOST_DEVICE constexpr ProblemExtents fixed_extents(const GemmKind& kind) {
           kind.k,
           kind.a_major == Major::kK ? kind.k : kind.m,
           kind.b_major == Major::kK ? kind.k : kind.n,
-          kind.n,
+          is_gated(kind) ? kind.n / 2 : kind.n,
           kind.a_major,
-          kind.b_major};
+          kind.b_major,
+          is_gated(kind)};
 }
 
 }  // namespace hgemm

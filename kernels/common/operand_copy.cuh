@@ -9,8 +9,16 @@ namespace hgemm {
 /// What a CTA copies of A and of B.
 template <auto kKernel>
 using ABoxes = OperandBoxes<kKernel.gemm.a_major, kKernel.bm, kKernel.bk, a_slice(kKernel)>;
+template <auto kKernel, bool kGated = is_gated(kKernel.gemm)>
+struct BBoxesOf {
+  using Type = OperandBoxes<kKernel.gemm.b_major, kKernel.bn, kKernel.bk, b_slice(kKernel)>;
+};
 template <auto kKernel>
-using BBoxes = OperandBoxes<kKernel.gemm.b_major, kKernel.bn, kKernel.bk, b_slice(kKernel)>;
+struct BBoxesOf<kKernel, true> {
+  using Type = PairedBoxes<kKernel.bn, kKernel.bk, b_slice(kKernel), gate_run(kKernel)>;
+};
+template <auto kKernel>
+using BBoxes = typename BBoxesOf<kKernel>::Type;
 
 /// Copies the slice `Boxes`, of the tile with first elements `k` and `mn`, into the stage at
 /// address `stage`: for all CTAs in `mask`, if it is not the whole tile. The bytes arrive at the
@@ -24,7 +32,11 @@ __device__ __forceinline__ void load_boxes(const TensorMap& map, u32 stage, u32 
     for (int part = 0; part < Boxes::kSliceExtent; part += Boxes::kBoxExtent) {
       const OperandBox box = Boxes::at(slab, part, k, mn, begin);
       const u32 destination = stage + static_cast<u32>(box.offset);
-      if constexpr (Boxes::kIsWhole) {
+      if constexpr (Boxes::kIsPaired && Boxes::kIsWhole) {
+        ptx::tma_load_3d<kHint>(destination, map, full, box.column, box.row);
+      } else if constexpr (Boxes::kIsPaired) {
+        ptx::tma_load_multicast_3d<kHint>(destination, map, full, box.column, box.row, mask);
+      } else if constexpr (Boxes::kIsWhole) {
         ptx::tma_load<kHint>(destination, map, full, box.column, box.row);
       } else {
         ptx::tma_load_multicast<kHint>(destination, map, full, box.column, box.row, mask);
@@ -41,7 +53,11 @@ __device__ __forceinline__ void prefetch_boxes(const TensorMap& map, int k, int 
 #pragma unroll
     for (int part = 0; part < Boxes::kSliceExtent; part += Boxes::kBoxExtent) {
       const OperandBox box = Boxes::at(slab, part, k, mn, begin);
-      ptx::tma_prefetch(map, box.column, box.row);
+      if constexpr (Boxes::kIsPaired) {
+        ptx::tma_prefetch_3d(map, box.column, box.row);
+      } else {
+        ptx::tma_prefetch(map, box.column, box.row);
+      }
     }
   }
 }

@@ -87,6 +87,7 @@ struct OperandBox {
 /// of its boxes kBoxExtent. (With a loop over box numbers, some kernels got other machine code.)
 template <Major kMajor, int kExtent, int kBk, int kSlice>
 struct OperandBoxes {
+  static constexpr bool kIsPaired = false;
   static constexpr bool kIsMn = kMajor == Major::kMn;
   static constexpr bool kIsWhole = kSlice == (kIsMn ? kBk : kExtent);
   static constexpr int kSlab = kBk < kSlabK ? kBk : kSlabK;
@@ -105,6 +106,27 @@ struct OperandBoxes {
       const int row = begin + part;
       return {slab * kExtent * kRowBytes + row * kRowBytes, k + slab * kSlab, mn + row};
     }
+  }
+};
+
+/// The boxes of a K-major B whose rows are gates and ups (Gate): each has a run of kRun gates, then
+/// the ups of the same columns of D. The tensor map has K, the rows of gates (and ups), and the two
+/// halves as dimensions, so `row` counts gates, and what lies beyond the last one arrives as zeros.
+template <int kExtent, int kBk, int kSlice, int kRun>
+struct PairedBoxes {
+  static constexpr bool kIsPaired = true;
+  static constexpr bool kIsWhole = kSlice == kExtent;
+  static constexpr int kSlab = kBk < kSlabK ? kBk : kSlabK;
+  static constexpr int kSlabs = kBk / kSlab;
+  static constexpr int kSliceExtent = kSlice;
+  static constexpr int kBoxExtent = 2 * kRun;
+  static_assert(kSlice % kBoxExtent == 0);
+
+  /// As OperandBoxes::at().
+  static HGEMM_HOST_DEVICE constexpr OperandBox at(int slab, int part, int k, int mn, int begin) {
+    constexpr int kRowBytes = kSlab * kInputBytes;
+    const int row = begin + part;
+    return {slab * kExtent * kRowBytes + row * kRowBytes, k + slab * kSlab, (mn + row) / 2};
   }
 };
 

@@ -12,7 +12,8 @@ struct alignas(64) TensorMap {
 
 /// Passed by value as a __grid_constant__. D[m x n] = A[m x k] * B[n x k]^T, D row-major, A and B
 /// as their GemmKind says. The boxes of the maps are those of the config: for a K-major A or B
-/// box_cols() x box_rows() of a slice, for an MN-major one kChunkMn x its slice of bk.
+/// box_cols() x box_rows() of a slice, for an MN-major one kChunkMn x its slice of bk. With a gate,
+/// B's boxes have box_cols() x half of their rows x 2, gates and ups.
 struct KernelParams {
   TensorMap a;
   TensorMap b;
@@ -96,7 +97,13 @@ HGEMM_HOST_DEVICE constexpr int leading_b(const KernelParams& params) {
 }
 template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int leading_d(const KernelParams& params) {
-  return kKernel.fixed ? kKernel.gemm.n : params.ldd;
+  if (!kKernel.fixed) return params.ldd;
+  return is_gated(kKernel.gemm) ? kKernel.gemm.n / 2 : kKernel.gemm.n;
+}
+/// Columns of D, which are half the rows of B with a gate.
+template <auto kKernel>
+HGEMM_HOST_DEVICE constexpr int columns_of_d(const KernelParams& params) {
+  return is_gated(kKernel.gemm) ? extent_n<kKernel>(params) / 2 : extent_n<kKernel>(params);
 }
 
 }  // namespace hgemm

@@ -264,6 +264,50 @@ __device__ __forceinline__ void tma_load_multicast(u32 destination, const Tensor
         : "memory");
   }
 }
+// The same with three dimensions, for boxes that begin at 0 in the third one.
+
+__device__ __forceinline__ void tma_prefetch_3d(const TensorMap& map, int column, int row) {
+  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(&map),
+               "r"(column), "r"(row), "r"(0)
+               : "memory");
+}
+template <CacheHint kHint = CacheHint::kNone>
+__device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& map, u32 barrier,
+                                            int column, int row) {
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0), "l"(cache_policy<kHint>())
+        : "memory");
+  }
+}
+template <CacheHint kHint = CacheHint::kNone>
+__device__ __forceinline__ void tma_load_multicast_3d(u32 destination, const TensorMap& map,
+                                                      u32 barrier, int column, int row,
+                                                      unsigned short mask) {
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0), "h"(mask)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6, %7;" ::"r"(
+            destination),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0), "h"(mask),
+        "l"(cache_policy<kHint>())
+        : "memory");
+  }
+}
 template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_store(const TensorMap& map, u32 source, int column, int row) {
   if constexpr (kHint == CacheHint::kNone) {

@@ -25,7 +25,7 @@ __device__ __forceinline__ void store_rows_of_box(const KernelParams& params, u3
                                                   int column, int lane) {
   constexpr int kBytes = element_bytes(kKernel.gemm.output);
   constexpr bool kSwizzled = kCols * kBytes == kSwizzleBytes;
-  const int valid = min(kCols, extent_n<kKernel>(params) - column);  // columns of a row
+  const int valid = min(kCols, columns_of_d<kKernel>(params) - column);  // columns of a row
   const int rows = min(kRows, extent_m<kKernel>(params) - row);
   const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
   const u64 first_element = static_cast<u64>(row) * leading + static_cast<u64>(column);

@@ -33,11 +33,21 @@ inline constexpr float kGeluScale = 0.7978845608f;  ///< sqrt(2 / pi)
 inline constexpr float kGeluCube = 0.044715f;
 inline constexpr float kHalfSqrt2 = 0.7071067812f;  ///< 1 / sqrt(2)
 
+/// Whether the rows of B are gates and ups, in equal number, and D = activation(gate) * up has half
+/// as many columns (GLU, SwiGLU, GeGLU: Shazeer, "GLU Variants Improve Transformer", 2020). Column
+/// j of D belongs to
+enum class Gate : unsigned char {
+  kNone,
+  kHalves,       ///< gate row j and up row N / 2 + j of B: two weights, one after the other
+  kInterleaved,  ///< gate row 2 j and up row 2 j + 1
+};
+
 /// What is computed on the sums, in fp32, before they become D: activation(sum + C + bias). The
-/// bias has D's type.
+/// bias has D's type. With a gate: activation(sum of the gate) * sum of the up.
 struct Epilogue {
   Bias bias = Bias::kNone;
   Activation activation = Activation::kNone;
+  Gate gate = Gate::kNone;
 
   constexpr bool operator==(const Epilogue&) const = default;
 };
@@ -62,6 +72,9 @@ HGEMM_HOST_DEVICE constexpr bool has_epilogue(const GemmKind& kind) {
 }
 HGEMM_HOST_DEVICE constexpr bool reads_operands(const GemmKind& kind) {
   return kind.adds_c || kind.epilogue.bias != Bias::kNone;
+}
+HGEMM_HOST_DEVICE constexpr bool is_gated(const GemmKind& kind) {
+  return kind.epilogue.gate != Gate::kNone;
 }
 
 /// Hint to L2 about an operand's lines: none, not needed again, or needed again (PTX ISA, "cache

@@ -266,10 +266,15 @@ struct GemvBlock {
     const int last_row = (grid.rows - 1 - row_class()) / grid.classes * grid.classes + row_class();
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
-      const int index = min(first_row + row * grid.classes, last_row);
+      const int index = stored_row(min(first_row + row * grid.classes, last_row));
       rows[row] = reinterpret_cast<const uint4*>(roles.large + index * roles.large_leading +
                                                  row_units.head);
     }
+  }
+  /// Rows are counted with gates and ups in turn, so that a warp has both of a column of D.
+  __device__ __forceinline__ int stored_row(int row) const {
+    if constexpr (kKernel.gemm.epilogue.gate != Gate::kHalves) return row;
+    return row % 2 * (grid.rows / 2) + row / 2;
   }
   static __device__ __forceinline__ int cluster() {
     return static_cast<int>(blockIdx.x) / kKernel.splits;
@@ -367,10 +372,16 @@ struct GemvBlock {
   }
 
   __device__ __forceinline__ void store(float sum, const KernelParams& params) const {
-    const int row = first_row + lane / kVectors * grid.classes;
+    int row = first_row + lane / kVectors * grid.classes;
     const int v = lane % kVectors;
+    [[maybe_unused]] const float up =
+        is_gated(kKernel.gemm) ? __shfl_down_sync(~0u, sum, kVectors) : 0;
     if (!adds_up || lane >= kRows * kVectors || row >= grid.rows || v >= roles.count) return;
-    if constexpr (has_epilogue(kKernel.gemm)) {
+    if constexpr (is_gated(kKernel.gemm)) {
+      if (row % 2 != 0) return;
+      sum = activate<kKernel.gemm.epilogue.activation>(sum) * up;
+      row /= 2;  // a column of D
+    } else if constexpr (has_epilogue(kKernel.gemm)) {
       sum = finished<kKernel>(sum, params, grid.flipped ? row : v, grid.flipped ? v : row);
     }
     const long long element = row * roles.d_row + v * roles.d_vector;

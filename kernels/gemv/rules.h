@@ -23,6 +23,7 @@ enum class GemvRule : unsigned char {
   kSharedMemory,
   kTypes,
   kLayout,
+  kGate,
   kExtents,
 };
 
@@ -52,6 +53,9 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
       {Rule::kLayout, "layout",
        "a gemv kernel reads rows along K: layout TN only, in which A and B are contiguous in K"},
+      {Rule::kGate, "gate",
+       "with a gate a warp has rows in pairs, a gate and its up; B is the large operand, and its "
+       "leading dimension a multiple of 8; and there is no C and no bias"},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
        "padding, and no more than `vectors` rows of A or of B"},
@@ -70,6 +74,10 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const GemvKernel& k,
   }
   if (const char* reason = why_unsupported(p)) return reason;
   if (p.a_major != Major::kK || p.b_major != Major::kK) return rule_text(GemvRule::kLayout).reason;
+  if (const char* reason = why_not_gated(k.gemm, p)) return reason;
+  if (p.gated && (p.m > k.vectors || p.ldb % kVectorUnit != 0)) {
+    return rule_text(GemvRule::kGate).reason;
+  }
   return p.m <= k.vectors || p.n <= k.vectors
              ? nullptr
              : "a gemv kernel computes at most as many rows of A or of B as it has vectors";
@@ -94,6 +102,7 @@ HGEMM_HOST_DEVICE constexpr GemvRule why_invalid(const GemvKernel& k,
   if (k.rows < 1 || k.rows * row_sharers(k) != warp_rows(k) * k.warps || warp_sums(k) > 32) {
     return Rule::kRows;
   }
+  if (is_gated(k.gemm) && (why_no_epilogue(k.gemm) || warp_rows(k) % 2 != 0)) return Rule::kGate;
   if (k.splits < 1 || k.splits > kMaxClusterSplits) return Rule::kSplits;
   if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2) return Rule::kCtasPerSm;
   if (registers_needed(k) > entry_registers(k, limits)) return Rule::kRegisters;

@@ -111,25 +111,44 @@ HGEMM_HOST_DEVICE constexpr int b_slice(const SwapAbKernel& k) {
   return k.gemm.b_major == Major::kK ? k.bn : k.bk;
 }
 
+// ---- Gates and ups ----
+
+/// With a gate, each 8 rows of a stage's B tile are gates, and the next 8 the ups of the same
+/// columns of D. A warp's 16 rows are one such pair, so a thread has a gate and its up in one
+/// group.
+HGEMM_HOST_DEVICE constexpr int gate_run(const SwapAbKernel&) { return 8; }
+
 // ---- Boxes of D ----
 
-/// A consumer's part of a tile is stored in boxes of 8 rows of A by its 64 rows of B.
+/// A consumer's part of a tile is stored in boxes of 8 rows of A by its 64 rows of B, which are 32
+/// columns of D with a gate, and otherwise 64.
+HGEMM_HOST_DEVICE constexpr int box_cols_of_d(const SwapAbKernel& k) {
+  return is_gated(k.gemm) ? kMmaM / 2 : kMmaM;
+}
 HGEMM_HOST_DEVICE constexpr int store_boxes(const SwapAbConfig& c) { return c.bm / kGroupRows; }
+/// Sums of a thread in a box.
 HGEMM_HOST_DEVICE constexpr int box_values(const SwapAbConfig&) { return 4; }
 HGEMM_HOST_DEVICE constexpr int box_value(const SwapAbConfig& c, int box) {
   return box * box_values(c);
 }
-/// Columns that the copy engine stores at once: one 128-byte swizzle atom. A box of 4-byte elements
-/// consists of two of these, one after the other in shared memory.
+/// Columns that the copy engine stores at once: one 128-byte swizzle atom. A box of 64 4-byte
+/// elements consists of two of these, one after the other in shared memory. (32 gated 2-byte
+/// elements are a row of 64 bytes, without swizzle.)
 HGEMM_HOST_DEVICE constexpr int store_cols(const SwapAbKernel& k) {
-  return kSwizzleBytes / element_bytes(k.gemm.output);
+  const int atom = kSwizzleBytes / element_bytes(k.gemm.output);
+  return box_cols_of_d(k) < atom ? box_cols_of_d(k) : atom;
 }
-inline constexpr int kGroupAtomBytes = kGroupRows * kSwizzleBytes;
+HGEMM_HOST_DEVICE constexpr int atom_row_bytes(const SwapAbKernel& k) {
+  return store_cols(k) * element_bytes(k.gemm.output);
+}
+HGEMM_HOST_DEVICE constexpr int atom_bytes(const SwapAbKernel& k) {
+  return kGroupRows * atom_row_bytes(k);
+}
 HGEMM_HOST_DEVICE constexpr int atoms_per_box(const SwapAbKernel& k) {
-  return kMmaM / store_cols(k);
+  return box_cols_of_d(k) / store_cols(k);
 }
 HGEMM_HOST_DEVICE constexpr int box_bytes(const SwapAbKernel& k) {
-  return atoms_per_box(k) * kGroupAtomBytes;
+  return atoms_per_box(k) * atom_bytes(k);
 }
 
 // ---- Shared memory ----

@@ -185,6 +185,9 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
 /// The fragment has B's rows along wgmma's M and A's rows along its N. stmatrix transposes 16-bit
 /// elements: lanes 0..7 address the rows of A of the warp's first 8 columns, lanes 8..15 those of
 /// its next 8. fp32 elements are written one by one.
+///
+/// With a gate the warp has 8 columns of D, and the first two values are outputs: 16-bit ones are
+/// transposed among the lanes, and each lane writes two neighbours of a row.
 template <SwapAbKernel kKernel>
 struct GroupWriter {
   static constexpr bool kPairs = element_bytes(kKernel.gemm.output) == 2;
@@ -198,7 +201,22 @@ struct GroupWriter {
     lane_offset = static_cast<u32>(row * kSwizzleBytes + swizzled_chunk(chunk, row) * 16);
   }
   __device__ __forceinline__ void write(const float* value, u32 box) const {
-    if constexpr (kPairs) {
+    if constexpr (is_gated(kKernel.gemm) && kPairs) {
+      const u32 pair = ptx::transposed(ptx::pack<kKernel.gemm.output>(value[0], value[1]));
+      const int column = warp * 8 + 2 * (lane % 4);
+      ptx::store_shared(box + static_cast<u32>(lane / 4 * atom_row_bytes(kKernel) + column * 2),
+                        __uint_as_float(pair));
+    } else if constexpr (is_gated(kKernel.gemm)) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int row = 2 * (lane % 4) + i;
+        const int column = warp * 8 + lane / 4;
+        ptx::store_shared(
+            box + static_cast<u32>(row * kSwizzleBytes + swizzled_chunk(column / 4, row) * 16 +
+                                   column % 4 * 4),
+            value[i]);
+      }
+    } else if constexpr (kPairs) {
       ptx::stmatrix_x2_transposed(box + lane_offset,
                                   ptx::pack<kKernel.gemm.output>(value[0], value[1]),
                                   ptx::pack<kKernel.gemm.output>(value[2], value[3]));
@@ -209,13 +227,19 @@ struct GroupWriter {
         const int column = warp * 16 + i / 2 * 8 + lane / 4;
         const int atom = column / store_cols(kKernel);
         const int chunk = column % store_cols(kKernel) / 4;
-        ptx::store_shared(box + static_cast<u32>(atom * kGroupAtomBytes + row * kSwizzleBytes +
+        ptx::store_shared(box + static_cast<u32>(atom * atom_bytes(kKernel) + row * kSwizzleBytes +
                                                  swizzled_chunk(chunk, row) * 16 + column % 4 * 4),
                           value[i]);
       }
     }
   }
 };
+
+/// The column of D with which a tile begins.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ int column_of_d(const SwapAbPart& part) {
+  return is_gated(kKernel.gemm) ? part.b_row / 2 : part.b_row;
+}
 
 /// Stores this rank's groups to D: each group, 8 rows of A by this consumer's 64 rows of B, is
 /// transposed into shared memory and stored from there, clipped at the edges of D.
@@ -241,14 +265,14 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>&
   }
   if constexpr (stores_by_tma(kKernel)) ptx::fence_proxy_async();
   ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
-  const int column = part.b_row + consumer * kMmaM;
+  const int column = column_of_d<kKernel>(part) + consumer * box_cols_of_d(kKernel);
   if constexpr (!stores_by_tma(kKernel)) {
     for (int group = first + warp; group < end; group += kWarpgroupThreads / 32) {
 #pragma unroll
       for (int atom = 0; atom < atoms_per_box(kKernel); ++atom) {
         store_rows_of_box<kKernel, kGroupRows, store_cols(kKernel)>(
             params,
-            staging + static_cast<u32>((group - first) * kBoxBytes + atom * kGroupAtomBytes),
+            staging + static_cast<u32>((group - first) * kBoxBytes + atom * atom_bytes(kKernel)),
             part.a_row + group * kGroupRows, column + atom * store_cols(kKernel), lane);
       }
     }
@@ -258,12 +282,27 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>&
       for (int atom = 0; atom < atoms_per_box(kKernel); ++atom) {
         ptx::tma_store<kKernel.d_hint>(
             params.d,
-            staging + static_cast<u32>((group - first) * kBoxBytes + atom * kGroupAtomBytes),
+            staging + static_cast<u32>((group - first) * kBoxBytes + atom * atom_bytes(kKernel)),
             column + atom * store_cols(kKernel), part.a_row + group * kGroupRows);
       }
     }
     ptx::bulk_commit_group();
     ptx::bulk_wait_group_read<0>();  // shared memory must outlive the copies that read it
+  }
+}
+
+/// Activates the gates of this rank's groups and multiplies them by their ups, in place: outputs
+/// are the first two values of a group.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void gate_tile(SwappedAccumulators<kKernel>& accumulators, int rank) {
+#pragma unroll
+  for (int group = 0; group < store_boxes(kKernel); ++group) {
+    if (adds_in_cluster(kKernel) && box_owner(kKernel, group) != rank) continue;
+    float* const values = &accumulators[box_value(kKernel, group)];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      values[i] = activate<kKernel.gemm.epilogue.activation>(values[i]) * values[i + 2];
+    }
   }
 }
 
@@ -334,7 +373,9 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
     // The output is staged in memory whose stages other consumers may still read.
     ptx::named_barrier_sync<consumer_count(kKernel) * kWarpgroupThreads>(kAllConsumersBarrier);
   }
-  if constexpr (has_epilogue(kKernel.gemm)) {
+  if constexpr (is_gated(kKernel.gemm)) {
+    gate_tile<kKernel>(accumulators, rank);
+  } else if constexpr (has_epilogue(kKernel.gemm)) {
     await_epilogue_operands<kKernel>();
     finish_tile<kKernel>(accumulators, params, part, rank, consumer, lane);
   }

@@ -203,6 +203,21 @@ HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
 }
 
+// ---- A consumer's part of D ----
+
+/// D's part of a tile as a consumer holds it: as many 64-row blocks and columns as it accumulates,
+/// or with a gate half of them, because gates and ups become one. (With `swap` wgmma's rows are
+/// those of B, so blocks of gates and of ups do.)
+HGEMM_HOST_DEVICE constexpr int output_blocks(const TiledKernel& k) {
+  return is_gated(k.gemm) && k.swap ? mma_blocks(k) / 2 : mma_blocks(k);
+}
+HGEMM_HOST_DEVICE constexpr int output_cols(const TiledKernel& k) {
+  return is_gated(k.gemm) && !k.swap ? consumer_cols(k) / 2 : consumer_cols(k);
+}
+HGEMM_HOST_DEVICE constexpr int outputs_per_thread(const TiledKernel& k) {
+  return output_blocks(k) * output_cols(k) / 2;
+}
+
 // ---- Operands of the epilogue ----
 
 /// Whether C and the bias come through the ring; otherwise the consumers' threads load them.
@@ -227,7 +242,7 @@ HGEMM_HOST_DEVICE constexpr bool loads_addends(const TiledKernel& k) {
 /// Registers for a tile that waits to be stored, in the output type.
 HGEMM_HOST_DEVICE constexpr int waiting_registers(const TiledKernel& k) {
   return k.store == StorePath::kOverlapped
-             ? accumulators_per_thread(k) * element_bytes(k.gemm.output) / 4
+             ? outputs_per_thread(k) * element_bytes(k.gemm.output) / 4
              : 0;
 }
 /// Registers that a consumer needs in addition to its accumulators and waiting values. Measured
@@ -276,7 +291,7 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
   if (k.gemm.epilogue.activation == Activation::kGeluErf) {
     registers += k.gemm.adds_c || loads_addends(k) ? 72 : 8;
   }
-  return registers;
+  return is_gated(k.gemm) ? registers + 8 : registers;
 }
 /// Registers that a consumer needs.
 HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
@@ -376,6 +391,38 @@ HGEMM_HOST_DEVICE constexpr int box_cols(const TiledConfig& c) {
   return c.bk < kSlabK ? c.bk : kSlabK;
 }
 
+// ---- Gates and ups ----
+
+/// With a gate, the rows of a stage's B tile are runs of so many gates, each followed by the ups of
+/// the same columns of D. So a thread has both in its accumulators, and a CTA's slice and a
+/// consumer's part each have whole pairs of runs: they are as long as these allow.
+HGEMM_HOST_DEVICE constexpr int gate_run(const TiledKernel& k) {
+  int pair = b_slice_rows(k);
+  int rest = k.swap ? consumer_rows(k) : consumer_cols(k);
+  while (rest != 0) {  // Euclid's algorithm
+    const int next = pair % rest;
+    pair = rest;
+    rest = next;
+  }
+  return pair / 2;
+}
+/// Gates and ups lie in different blocks of 64 rows, or in different groups of 8 columns.
+HGEMM_HOST_DEVICE constexpr int gate_unit(const TiledConfig& c) { return c.swap ? kMmaM : 8; }
+/// With a gate, the unit of a consumer's accumulators that has the gates of its output unit number
+/// `output`, and the one that has the ups.
+HGEMM_HOST_DEVICE constexpr int gate_unit_of(const TiledKernel& k, int output) {
+  const int run = gate_run(k) / gate_unit(k);
+  return output / run * 2 * run + output % run;
+}
+HGEMM_HOST_DEVICE constexpr int up_unit_of(const TiledKernel& k, int output) {
+  return gate_unit_of(k, output) + gate_run(k) / gate_unit(k);
+}
+/// Whether the tile has whole pairs of runs.
+HGEMM_HOST_DEVICE constexpr bool gates_are_whole(const TiledKernel& k) {
+  const int run = gate_run(k);
+  return run >= gate_unit(k) && run % gate_unit(k) == 0 && b_slice_rows(k) * k.cluster_m == k.bn;
+}
+
 // ---- C and the bias in the ring (tiled/addends.cuh) ----
 
 /// The bias is copied in boxes of this many elements: they begin at multiples of 128 bytes.
@@ -408,7 +455,7 @@ HGEMM_HOST_DEVICE constexpr int addend_stages(const TiledKernel& k) {
 
 // ---- Boxes of D ----
 
-/// Columns of a whole box, as wgmma computes it.
+/// Columns of a whole box, as wgmma computes the tile.
 HGEMM_HOST_DEVICE constexpr int store_cols(const TiledKernel& k) {
   return kSwizzleBytes / element_bytes(k.gemm.output);
 }
@@ -427,19 +474,19 @@ HGEMM_HOST_DEVICE constexpr bool stages_output_in_ring(const TiledConfig& c) {
 /// store_cols() columns of each 64-row block. A box is a run of each thread's values. The last box
 /// of a block may be narrower.
 HGEMM_HOST_DEVICE constexpr int boxes_per_block(const TiledKernel& k) {
-  return (consumer_cols(k) + store_cols(k) - 1) / store_cols(k);
+  return (output_cols(k) + store_cols(k) - 1) / store_cols(k);
 }
 HGEMM_HOST_DEVICE constexpr int store_boxes(const TiledKernel& k) {
-  return mma_blocks(k) * boxes_per_block(k);
+  return output_blocks(k) * boxes_per_block(k);
 }
 /// Values of a thread in a whole box.
 HGEMM_HOST_DEVICE constexpr int box_values(const TiledKernel& k) {
-  return (consumer_cols(k) < store_cols(k) ? consumer_cols(k) : store_cols(k)) / 2;
+  return (output_cols(k) < store_cols(k) ? output_cols(k) : store_cols(k)) / 2;
 }
 /// Index of a box's first value; for the box after the last one, the number of values.
 HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
   const int block = box / boxes_per_block(k);
-  return (block * consumer_cols(k) + (box - block * boxes_per_block(k)) * store_cols(k)) / 2;
+  return (block * output_cols(k) + (box - block * boxes_per_block(k)) * store_cols(k)) / 2;
 }
 
 // ---- Shared memory ----

@@ -214,6 +214,11 @@ struct Consumer {
   /// Element of D with which this consumer warp's part of a tile begins.
   __device__ __forceinline__ TileOrigin begin_of_warp(TileOrigin tile) const {
     const int row = part_row + warp * kStoreRows;
+    if constexpr (is_gated(kKernel.gemm)) {  // two rows of B are a column of D
+      return kKernel.swap
+                 ? TileOrigin{tile.m + part_col, (tile.n + part_row) / 2 + warp * kStoreRows}
+                 : TileOrigin{tile.m + row, (tile.n + part_col) / 2};
+    }
     return kKernel.swap ? TileOrigin{tile.m + part_col, tile.n + row}
                         : TileOrigin{tile.m + row, tile.n + part_col};
   }

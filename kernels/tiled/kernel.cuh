@@ -60,8 +60,8 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
       if (kKernel.gemm.epilogue.bias != Bias::kNone) ptx::prefetch_tensormap(operands.bias_map);
     }
     if (stores_by_tma(kKernel)) {
-      if (consumer_cols(kKernel) >= store_cols(kKernel)) ptx::prefetch_tensormap(params.d);
-      if (consumer_cols(kKernel) % store_cols(kKernel) != 0) ptx::prefetch_tensormap(params.d_tail);
+      if (output_cols(kKernel) >= store_cols(kKernel)) ptx::prefetch_tensormap(params.d);
+      if (output_cols(kKernel) % store_cols(kKernel) != 0) ptx::prefetch_tensormap(params.d_tail);
     }
   }
 }

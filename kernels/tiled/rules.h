@@ -40,6 +40,7 @@ enum class TiledRule : unsigned char {
   kSms,
   kDynamic,
   kGpc,
+  kGate,
   kProbe,
   kExtents,
 };
@@ -97,7 +98,8 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
-       "epilogue takes more: a C 8 to 48, and gelu_erf 8, or 72 with a C. Where threads load C "
+       "epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf 8, or 72 with a C. Where threads "
+       "load C "
        "and the bias (staged store, clusters along both sides) they must do with the registers at "
        "kernel entry"},
       {Rule::kFp32Sums, "fp32_sums",
@@ -150,6 +152,11 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "gpc numbers the clusters of a launch with one CTA per SM, whose work follows from the "
        "number: not with scheduler dynamic; nor with pdl, where clusters start wherever the kernel "
        "before leaves room"},
+      {Rule::kGate, "gate",
+       "with a gate a tile of B is pairs of runs of gates and ups: in each consumer's part, and in "
+       "each slice of a cluster along M, multiples of 16 rows (with swap of 128); and a CTA adds "
+       "up "
+       "whole tiles: not with scheduler split or csplit"},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
        "along K or taken from a queue or packed or numbered by GPCs, and need a producer with more "
@@ -206,6 +213,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
                                                   const DeviceLimits& limits = {}) {
   using Rule = TiledRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (mma_rows(k) < kMmaM || mma_rows(k) > 384 || mma_rows(k) % kMmaM != 0) return Rule::kTileM;
   if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;
   if (k.bk != 32 && k.bk != 64 && k.bk != 128) return Rule::kTileK;
@@ -235,6 +243,9 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
     return Rule::kMulticastSlice;
   }
   if (!columns_are_whole(k)) return Rule::kLayout;
+  if (is_gated(k.gemm) && (!gates_are_whole(k) || shares_sums(k) || adds_in_cluster(k))) {
+    return Rule::kGate;
+  }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
   if (k.store == StorePath::kOverlapped && k.scheduler != TileScheduler::kPersistent &&
       !is_dynamic(k)) {

@@ -14,6 +14,29 @@ namespace hgemm {
 template <TiledKernel kKernel>
 using Accumulators = float[mma_blocks(kKernel)][consumer_cols(kKernel) / 2];
 
+/// Outputs of kGroups groups of 8 columns from group `first` of a block of D on: activates their
+/// gates and multiplies them by their ups (gate_run). (Gating a whole tile before it is stored made
+/// ptxas 13.0 spill up to 3.8 KB.)
+template <TiledKernel kKernel, int kGroups>
+__device__ __forceinline__ void gate_columns(const Accumulators<kKernel>& sums, int block,
+                                             int first, float (&outputs)[kGroups * 4]) {
+  constexpr Activation kActivation = kKernel.gemm.epilogue.activation;
+#pragma unroll
+  for (int group = 0; group < kGroups; ++group) {
+    const int of_unit = kKernel.swap ? block : first + group;
+    const int gate = gate_unit_of(kKernel, of_unit);
+    const int up = up_unit_of(kKernel, of_unit);
+    const float* const gates =
+        kKernel.swap ? &sums[gate][(first + group) * 4] : &sums[block][gate * 4];
+    const float* const ups = kKernel.swap ? &sums[up][(first + group) * 4] : &sums[block][up * 4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      outputs[group * 4 + i] = activate<kActivation>(gates[i]) * ups[i];
+    }
+    __syncwarp();  // otherwise ptxas 13.0 works on many groups at once, and spills
+  }
+}
+
 /// Two neighbouring elements of D, packed as in memory.
 template <DataType kType>
 struct OutputPair {
@@ -58,45 +81,13 @@ __device__ __forceinline__ void finish_columns(float* sums, const KernelParams& 
   }
 }
 
-/// Stores directly to memory, two elements per store. It needs no shared memory, which leaves room
-/// for one more stage, unless output is staged in the ring anyway.
-template <TiledKernel kKernel>
-__device__ __forceinline__ void store_direct(Accumulators<kKernel>& accumulators,
-                                             const KernelParams& params, int warp_row, int column,
-                                             int lane) {
-  using Pair = OutputPair<kKernel.gemm.output>;
-  auto* const d = static_cast<typename Pair::Bits*>(params.d_pointer);
-  const u64 row_pairs = static_cast<u64>(leading_d<kKernel>(params)) / 2;
-  const int lane_column = column + 2 * (lane % 4);
-#pragma unroll
-  for (int block = 0; block < mma_blocks(kKernel); ++block) {
-    if constexpr (has_epilogue(kKernel.gemm)) {
-      finish_columns<kKernel, consumer_cols(kKernel) / 8>(accumulators[block], params, warp_row,
-                                                          column, block * kMmaM, 0, lane);
-    }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = warp_row + block * kMmaM + half * 8 + lane / 4;
-      if (row >= extent_m<kKernel>(params)) continue;
-      auto* const d_row = d + static_cast<u64>(row) * row_pairs;
-#pragma unroll
-      for (int group = 0; group < consumer_cols(kKernel) / 8; ++group) {
-        // N is even (why_unsupported): a pair is inside or outside as a whole.
-        if (lane_column + group * 8 >= extent_n<kKernel>(params)) break;
-        const float* const pair = &accumulators[block][group * 4 + half * 2];
-        d_row[(lane_column + group * 8) / 2] = Pair::of(pair[0], pair[1]);
-      }
-    }
-  }
-}
-
 /// Stores two neighbouring elements of a row of D. With the staged store path D may begin and end
 /// anywhere; otherwise N is even (why_unsupported), and a pair is inside or outside as a whole.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.output>::Bits pair,
                                            const KernelParams& params, int row, int column) {
   using Pair = OutputPair<kKernel.gemm.output>;
-  if (row >= extent_m<kKernel>(params) || column >= extent_n<kKernel>(params)) return;
+  if (row >= extent_m<kKernel>(params) || column >= columns_of_d<kKernel>(params)) return;
   const u64 element = static_cast<u64>(row) * static_cast<u64>(leading_d<kKernel>(params)) +
                       static_cast<u64>(column);
   if constexpr (kKernel.store != StorePath::kStaged) {
@@ -104,7 +95,7 @@ __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.outp
   } else {
     auto* const d = static_cast<typename Pair::Element*>(params.d_pointer) + element;
     d[0] = Pair::first(pair);
-    if (column + 1 < extent_n<kKernel>(params)) d[1] = Pair::second(pair);
+    if (column + 1 < columns_of_d<kKernel>(params)) d[1] = Pair::second(pair);
   }
 }
 
@@ -121,7 +112,7 @@ __device__ __forceinline__ void store_group(const float (&values)[4], const Kern
     for (int i = 0; i < 4; ++i) {
       const int r = row + 2 * (lane % 4) + i % 2;
       const int c = column + i / 2 * 8 + lane / 4;
-      if (r >= extent_m<kKernel>(params) || c >= extent_n<kKernel>(params)) continue;
+      if (r >= extent_m<kKernel>(params) || c >= columns_of_d<kKernel>(params)) continue;
       d[static_cast<u64>(r) * static_cast<u64>(leading_d<kKernel>(params)) + static_cast<u64>(c)] =
           values[i];
     }
@@ -137,6 +128,54 @@ __device__ __forceinline__ void store_group(const float (&values)[4], const Kern
   }
 }
 
+/// The gated outputs of a block, directly to memory. (row, column): where it begins in D.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void store_gated(const Accumulators<kKernel>& accumulators,
+                                            const KernelParams& params, int block, int row,
+                                            int column, int lane) {
+#pragma unroll
+  for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
+    float outputs[4];
+    gate_columns<kKernel, 1>(accumulators, block, group, outputs);
+    store_group<kKernel>(outputs, params, row, column + group * 8, lane);
+  }
+}
+
+/// Stores directly to memory, two elements per store. It needs no shared memory, which leaves room
+/// for one more stage, unless output is staged in the ring anyway.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void store_direct(Accumulators<kKernel>& accumulators,
+                                             const KernelParams& params, int warp_row, int column,
+                                             int lane) {
+  using Pair = OutputPair<kKernel.gemm.output>;
+  auto* const d = static_cast<typename Pair::Bits*>(params.d_pointer);
+  const u64 row_pairs = static_cast<u64>(leading_d<kKernel>(params)) / 2;
+  const int lane_column = column + 2 * (lane % 4);
+#pragma unroll
+  for (int block = 0; block < output_blocks(kKernel); ++block) {
+    if constexpr (is_gated(kKernel.gemm)) {
+      store_gated<kKernel>(accumulators, params, block, warp_row + block * kMmaM, column, lane);
+      continue;
+    } else if constexpr (has_epilogue(kKernel.gemm)) {
+      finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, warp_row,
+                                                        column, block * kMmaM, 0, lane);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = warp_row + block * kMmaM + half * 8 + lane / 4;
+      if (row >= extent_m<kKernel>(params)) continue;
+      auto* const d_row = d + static_cast<u64>(row) * row_pairs;
+#pragma unroll
+      for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
+        // N is even (why_unsupported): a pair is inside or outside as a whole.
+        if (lane_column + group * 8 >= columns_of_d<kKernel>(params)) break;
+        const float* const pair = &accumulators[block][group * 4 + half * 2];
+        d_row[(lane_column + group * 8) / 2] = Pair::of(pair[0], pair[1]);
+      }
+    }
+  }
+}
+
 /// How a warp's part of a tile is divided into boxes of kStoreRows rows for the copy engine: boxes
 /// of store_cols(kKernel) columns, and a narrower one for the rest. (As wgmma computes the tile.)
 template <TiledKernel kKernel>
@@ -148,7 +187,7 @@ struct StoreBoxes {
     return box % kPerBlock * store_cols(kKernel);
   }
   HGEMM_HOST_DEVICE static constexpr int cols(int box) {
-    const int left = consumer_cols(kKernel) - column(box);
+    const int left = output_cols(kKernel) - column(box);
     return left < store_cols(kKernel) ? left : store_cols(kKernel);
   }
 };
@@ -295,7 +334,7 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   (probe.end_staging(), ...);
   if (ptx::elect_one()) {
     // The copy engine clips boxes at the edges of D; a box completely outside is skipped.
-    if (box_row < extent_m<kKernel>(params) && box_column < extent_n<kKernel>(params)) {
+    if (box_row < extent_m<kKernel>(params) && box_column < columns_of_d<kKernel>(params)) {
       ptx::tma_store<kKernel.d_hint>(map, target, box_column, box_row);
     }
     ptx::bulk_commit_group();
@@ -314,12 +353,19 @@ __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators
     if (!adds_in_cluster(kKernel) || box_owner(kKernel, kBox) == part) {
       constexpr int kCols = Boxes::cols(kBox);
       u32 words[output_words<kKernel>(kCols)];
-      float* const sums = &accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2];
-      if constexpr (has_epilogue(kKernel.gemm)) {
-        finish_columns<kKernel, kCols / 8>(sums, params, row, column, Boxes::block(kBox) * kMmaM,
-                                           Boxes::column(kBox), lane);
+      if constexpr (is_gated(kKernel.gemm)) {
+        float outputs[kCols / 2];
+        gate_columns<kKernel, kCols / 8>(accumulators, Boxes::block(kBox), Boxes::column(kBox) / 8,
+                                         outputs);
+        convert_box<kKernel, kCols>(outputs, words);
+      } else {
+        float* const sums = &accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2];
+        if constexpr (has_epilogue(kKernel.gemm)) {
+          finish_columns<kKernel, kCols / 8>(sums, params, row, column, Boxes::block(kBox) * kMmaM,
+                                             Boxes::column(kBox), lane);
+        }
+        convert_box<kKernel, kCols>(sums, words);
       }
-      convert_box<kKernel, kCols>(sums, words);
       store_box<kKernel, kBox>(words, params, staging, row, column, lane, probe...);
     }
     store_staged<kKernel, kBox + 1>(accumulators, params, staging, row, column, part, lane,
@@ -332,7 +378,7 @@ __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators
 template <TiledKernel kKernel>
 struct WaitingTile {
   using Boxes = StoreBoxes<kKernel>;
-  u32 words[mma_blocks(kKernel)][output_words<kKernel>(consumer_cols(kKernel))];
+  u32 words[output_blocks(kKernel)][output_words<kKernel>(output_cols(kKernel))];
   int row, column;
   int next = Boxes::kCount;  ///< the box to be stored next
 
@@ -340,16 +386,27 @@ struct WaitingTile {
                                        const KernelParams& params, int tile_row, int tile_column,
                                        int lane) {
 #pragma unroll
-    for (int block = 0; block < mma_blocks(kKernel); ++block) {
-      if constexpr (has_epilogue(kKernel.gemm)) {
-        finish_columns<kKernel, consumer_cols(kKernel) / 8>(accumulators[block], params, tile_row,
-                                                            tile_column, block * kMmaM, 0, lane);
+    for (int block = 0; block < output_blocks(kKernel); ++block) {
+      if constexpr (is_gated(kKernel.gemm)) {
+        take_gated(accumulators, block);
+        continue;
+      } else if constexpr (has_epilogue(kKernel.gemm)) {
+        finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, tile_row,
+                                                          tile_column, block * kMmaM, 0, lane);
       }
-      convert_box<kKernel, consumer_cols(kKernel)>(accumulators[block], words[block]);
+      convert_box<kKernel, output_cols(kKernel)>(accumulators[block], words[block]);
     }
     row = tile_row;
     column = tile_column;
     next = 0;
+  }
+  __device__ __forceinline__ void take_gated(const Accumulators<kKernel>& accumulators, int block) {
+#pragma unroll
+    for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
+      float outputs[4];
+      gate_columns<kKernel, 1>(accumulators, block, group, outputs);
+      convert_box<kKernel, 8>(outputs, &words[block][output_words<kKernel>(group * 8)]);
+    }
   }
   /// Stores the next box, if one is left, or all remaining ones. (kBox: the registers must be known
   /// at compile time.)

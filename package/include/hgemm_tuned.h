@@ -78,6 +78,15 @@ typedef enum {
   HGEMM_TUNED_SILU = 4
 } hgemm_tuned_activation;
 
+/* Whether the rows of B are gates and ups, as many of each, and D = activation(gates) * ups has n /
+ * 2 columns (SwiGLU: HGEMM_TUNED_SILU). It goes without a bias and a C, and with layouts TN and NN.
+ */
+typedef enum {
+  HGEMM_TUNED_NO_GATE = 0,
+  HGEMM_TUNED_GATE_HALVES = 1,     /* the first n / 2 rows are gates */
+  HGEMM_TUNED_GATE_INTERLEAVED = 2 /* row 2 j is a gate, and row 2 j + 1 its up */
+} hgemm_tuned_gate;
+
 /* A leading dimension is the number of elements from one row to the next; 0: rows without padding.
  * The types are numbers, not enumerations, because callers may pass any value; calls refuse unknown
  * values. */
@@ -92,6 +101,7 @@ typedef struct {
   int32_t activation; /* hgemm_tuned_activation */
   int32_t adds_c;     /* 1: C is added. It has D's type, rows and leading dimension. It may be D,
                        * but must not overlap D otherwise */
+  int32_t gate;       /* hgemm_tuned_gate */
 } hgemm_tuned_problem;
 
 /* Device addresses. `c` and `bias` are read only if the problem has them. */
@@ -196,6 +206,11 @@ enum class Activation {
   kGeluErf = HGEMM_TUNED_GELU_ERF,
   kSilu = HGEMM_TUNED_SILU
 };
+enum class Gate {
+  kNone = HGEMM_TUNED_NO_GATE,
+  kHalves = HGEMM_TUNED_GATE_HALVES,
+  kInterleaved = HGEMM_TUNED_GATE_INTERLEAVED
+};
 
 struct Operands {
   const void* a = nullptr;
@@ -216,6 +231,7 @@ struct Problem {
   Bias bias = Bias::kNone;
   Activation activation = Activation::kNone;
   bool adds_c = false;
+  Gate gate = Gate::kNone;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -229,7 +245,8 @@ struct Problem {
             static_cast<int32_t>(layout),
             static_cast<int32_t>(bias),
             static_cast<int32_t>(activation),
-            adds_c ? 1 : 0};
+            adds_c ? 1 : 0,
+            static_cast<int32_t>(gate)};
   }
 };
 

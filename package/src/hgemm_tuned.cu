@@ -296,14 +296,18 @@ Layout layout_of(const WorkspaceBytes& bytes) {
 
 TensorMap encode(const Driver& cuda, const MatrixMap& map, bool* ok) {
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(map.cols),
-                                static_cast<cuuint64_t>(map.rows)};
-  const cuuint64_t strides[] = {static_cast<cuuint64_t>(map.stride_bytes)};
+                                static_cast<cuuint64_t>(map.rows),
+                                static_cast<cuuint64_t>(map.planes)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(map.stride_bytes),
+                                static_cast<cuuint64_t>(map.plane_stride_bytes)};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(map.box_cols),
-                            static_cast<cuuint32_t>(map.box_rows)};
-  const cuuint32_t element_strides[] = {1, 1};
+                            static_cast<cuuint32_t>(map.box_rows),
+                            static_cast<cuuint32_t>(map.planes)};
+  const cuuint32_t element_strides[] = {1, 1, 1};
+  const cuuint32_t dimensions = map.planes > 1 ? 3 : 2;
   CUtensorMap encoded{};
-  *ok &= cuda.encode_tensor_map(&encoded, tensor_type_of(map.type), 2, map.data, extents, strides,
-                                box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+  *ok &= cuda.encode_tensor_map(&encoded, tensor_type_of(map.type), dimensions, map.data, extents,
+                                strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
                                 swizzle_of(map.swizzle_bytes), promotion_of(map.promotion_bytes),
                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
   TensorMap result;
@@ -473,7 +477,8 @@ hgemm_tuned_problem hgemm_tuned_shape(int index) {
              layout_of(p),
              static_cast<std::int32_t>(row.kind.epilogue.bias),
              static_cast<std::int32_t>(row.kind.epilogue.activation),
-             row.kind.adds_c ? 1 : 0};
+             row.kind.adds_c ? 1 : 0,
+             static_cast<std::int32_t>(row.kind.epilogue.gate)};
   return problem;
 }
 

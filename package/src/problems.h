@@ -24,7 +24,8 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   };
   if (!is_within(problem->layout, HGEMM_TUNED_TT) ||
       !is_within(problem->bias, HGEMM_TUNED_BIAS_ALONG_M) ||
-      !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1)) {
+      !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1) ||
+      !is_within(problem->gate, HGEMM_TUNED_GATE_INTERLEAVED)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
   return HGEMM_TUNED_OK;
@@ -42,10 +43,12 @@ inline hgemm_tuned_layout layout_of(const ProblemExtents& p) {
 }
 
 inline ProblemExtents extents_of(const hgemm_tuned_problem& p) {
-  ProblemExtents extents{p.m, p.n, p.k, p.lda, p.ldb, p.ldd, a_major_of(p), b_major_of(p)};
+  ProblemExtents extents{p.m,           p.n,           p.k,
+                         p.lda,         p.ldb,         p.ldd,
+                         a_major_of(p), b_major_of(p), p.gate != HGEMM_TUNED_NO_GATE};
   if (extents.lda == 0) extents.lda = stored_a(extents).cols;
   if (extents.ldb == 0) extents.ldb = stored_b(extents).cols;
-  if (extents.ldd == 0) extents.ldd = p.n;
+  if (extents.ldd == 0) extents.ldd = d_columns(extents);
   return extents;
 }
 
@@ -56,8 +59,11 @@ static_assert(static_cast<int>(Activation::kRelu) == HGEMM_TUNED_RELU);
 static_assert(static_cast<int>(Activation::kGelu) == HGEMM_TUNED_GELU);
 static_assert(static_cast<int>(Activation::kGeluErf) == HGEMM_TUNED_GELU_ERF);
 static_assert(static_cast<int>(Activation::kSilu) == HGEMM_TUNED_SILU);
+static_assert(static_cast<int>(Gate::kHalves) == HGEMM_TUNED_GATE_HALVES);
+static_assert(static_cast<int>(Gate::kInterleaved) == HGEMM_TUNED_GATE_INTERLEAVED);
 inline Bias bias_of(std::int32_t number) { return static_cast<Bias>(number); }
 inline Activation activation_of(std::int32_t number) { return static_cast<Activation>(number); }
+inline Gate gate_of(std::int32_t number) { return static_cast<Gate>(number); }
 
 inline GemmKind kind_of(const hgemm_tuned_problem& p) {
   const DataType input = p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16;
@@ -65,7 +71,7 @@ inline GemmKind kind_of(const hgemm_tuned_problem& p) {
           .output = p.output == HGEMM_TUNED_OUTPUT_FP32 ? DataType::kFp32 : input,
           .a_major = a_major_of(p),
           .b_major = b_major_of(p),
-          .epilogue = {bias_of(p.bias), activation_of(p.activation)},
+          .epilogue = {bias_of(p.bias), activation_of(p.activation), gate_of(p.gate)},
           .adds_c = p.adds_c != 0};
 }
 

@@ -44,7 +44,7 @@ cublasComputeType_t compute_type(const GemmProblem& problem) {
 /// cuBLASLt's name for an epilogue, or nullopt. Its bias runs along the rows of the column-major
 /// D^T, our N, and its GELU is the one with tanh (cublasLt.h, cublasLtEpilogue_t).
 std::optional<cublasLtEpilogue_t> lt_epilogue(const Epilogue& epilogue) {
-  if (epilogue.bias == Bias::kAlongM) return std::nullopt;
+  if (epilogue.bias == Bias::kAlongM || epilogue.gate != Gate::kNone) return std::nullopt;
   const bool bias = epilogue.bias == Bias::kAlongN;
   switch (epilogue.activation) {
     case Activation::kNone:
@@ -106,7 +106,7 @@ void Cublas::gemm(const GemmProblem& problem, const Operands& operands, cudaStre
   const auto k = static_cast<int>(problem.k);
   const auto lda = static_cast<int>(problem.leading_a());
   const auto ldb = static_cast<int>(problem.leading_b());
-  const auto ldd = static_cast<int>(problem.leading_d());
+  const auto ldd = static_cast<int>(problem.product().leading_d());
   check_blas(cublasSetStream(handle_, stream), "giving cuBLAS a stream");
   // Changing the stream resets the workspace to cuBLAS's own.
   check_blas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()),
@@ -138,9 +138,9 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBy
                                           static_cast<std::uint64_t>(a.cols),
                                           static_cast<std::uint64_t>(a.rows), a.leading),
                "cublasLtMatrixLayoutCreate");
-    check_blas(
-        cublasLtMatrixLayoutCreate(&d_, data_type(problem.d_type), n, m, problem.leading_d()),
-        "cublasLtMatrixLayoutCreate");
+    check_blas(cublasLtMatrixLayoutCreate(&d_, data_type(problem.d_type), n, m,
+                                          problem.product().leading_d()),
+               "cublasLtMatrixLayoutCreate");
     if (const auto epilogue = lt_epilogue(problem.epilogue)) {
       adds_c_ = problem.c_type.has_value();
       adds_bias_ = problem.epilogue.bias != Bias::kNone;

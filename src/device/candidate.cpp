@@ -33,8 +33,9 @@ class CublasCandidate : public Candidate {
  public:
   explicit CublasCandidate(const ProblemData& data) : data_(data) {}
   void launch(int set, cudaStream_t stream) const override {
-    blas_.gemm(data_.problem(), data_.operands(set), stream);
-    finish_in_place(data_.problem(), data_.operands(set), stream);
+    const Operands product = data_.product_operands(set);
+    blas_.gemm(data_.problem(), product, stream);
+    finish_product(data_.problem(), product.d, data_.operands(set), stream);
   }
   int roundings() const override { return kLibraryRoundings; }
   std::string describe() const override {
@@ -56,8 +57,11 @@ class CublasLtCandidate : public Candidate {
                     const ProblemData& data)
       : data_(data), plan_(std::move(plan)), algorithm_(algorithm) {}
   void launch(int set, cudaStream_t stream) const override {
-    plan_->gemm(algorithm_, data_.operands(set), stream);
-    if (!plan_->has_epilogue()) finish_in_place(data_.problem(), data_.operands(set), stream);
+    const Operands product = data_.product_operands(set);
+    plan_->gemm(algorithm_, product, stream);
+    if (!plan_->has_epilogue()) {
+      finish_product(data_.problem(), product.d, data_.operands(set), stream);
+    }
   }
   int roundings() const override { return kLibraryRoundings; }
   std::string describe() const override {

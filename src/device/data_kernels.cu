@@ -209,11 +209,12 @@ __global__ void compare_kernel(OutputComparison* result, const T* d, const float
   float max_error = 0;
   unsigned long long bad = 0;
   unsigned long long first_bad = ~0ull;
-  const std::int64_t count = extents.m * extents.n;
-  const bool packed = extents.ldd == extents.n;
+  const std::int64_t columns = d_columns(extents);
+  const std::int64_t count = extents.m * columns;
+  const bool packed = extents.ldd == columns;
   for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
     const float expected = reference[i];
-    const std::int64_t at = packed ? i : i / extents.n * extents.ldd + i % extents.n;
+    const std::int64_t at = packed ? i : i / columns * extents.ldd + i % columns;
     const float error = fabsf(widened(d[at]) - expected) / (fabsf(expected) + 1.0f);
     if (!is_within(error, tolerance)) {
       ++bad;
@@ -246,10 +247,11 @@ __global__ void guard_kernel(OutputComparison* result, const Word* before, const
 template <typename Word>
 __global__ void padding_kernel(OutputComparison* result, const Word* d, ProblemExtents extents) {
   constexpr auto kPoison = static_cast<Word>(~Word{0});
-  const std::int64_t gap = extents.ldd - extents.n;
+  const std::int64_t columns = d_columns(extents);
+  const std::int64_t gap = extents.ldd - columns;
   std::uint32_t writes = 0;
   for (std::int64_t i = global_thread(); i < extents.m * gap; i += all_threads()) {
-    writes += d[i / gap * extents.ldd + extents.n + i % gap] != kPoison;
+    writes += d[i / gap * extents.ldd + columns + i % gap] != kPoison;
   }
   if (writes > 0) atomicAdd(&result->guard_writes, writes);
 }
@@ -345,7 +347,7 @@ void compare(OutputComparison* result, const void* d, const float* reference,
     const auto* words = static_cast<const WordOf<T>*>(d);
     guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard,
                                                    words + extents.m * extents.ldd, guard);
-    if (extents.ldd > extents.n) {
+    if (extents.ldd > d_columns(extents)) {
       padding_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words, extents);
     }
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "device/cuda.h"
 #include "device/elements.cuh"
@@ -74,6 +75,53 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Where the gates and ups of a product lie: the up of column j of D is `up` elements from its
+/// gate, and gates lie `step` apart.
+struct Pairs {
+  std::int64_t step, up;
+};
+
+/// For D with a gate, as many columns as D has; `product` has twice as many. Each thread computes
+/// kWidth neighbours of a row.
+template <typename Result, typename T, Activation kActivation, int kWidth>
+__global__ void __launch_bounds__(kThreads)
+    gate_kernel(Result* d, const T* product, Pairs pairs, std::int64_t m, std::int64_t columns,
+                std::int64_t leading) {
+  struct alignas(sizeof(T) * kWidth) Vector {
+    T values[kWidth];
+  };
+  struct alignas(sizeof(Result) * kWidth) Results {
+    Result values[kWidth];
+  };
+  const std::int64_t per_row = columns / kWidth;
+  const std::int64_t all = m * per_row;
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  const bool is_interleaved = pairs.step == 2;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all;
+       i += threads) {
+    const std::int64_t row =
+        all <= 0xffffffff ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(per_row)
+                          : i / per_row;
+    const std::int64_t column = (i - row * per_row) * kWidth;
+    // A vector of gates and one of ups, or two neighbours that have both in turn.
+    const T* const first = product + row * 2 * columns + column * pairs.step;
+    const T* const second = first + (is_interleaved ? kWidth : pairs.up);
+    const Vector low = *reinterpret_cast<const Vector*>(first);
+    const Vector high = *reinterpret_cast<const Vector*>(second);
+    Results results;
+#pragma unroll
+    for (int j = 0; j < kWidth; ++j) {
+      const auto of_both = [&](int index) {
+        return index < kWidth ? low.values[index] : high.values[index - kWidth];
+      };
+      const float gate = widened(is_interleaved ? of_both(2 * j) : low.values[j]);
+      const float up = widened(is_interleaved ? of_both(2 * j + 1) : high.values[j]);
+      results.values[j] = rounded<Result>(activated<kActivation>(gate) * up);
+    }
+    *reinterpret_cast<Results*>(d + row * leading + column) = results;
+  }
+}
+
 template <typename Run>
 void with_activation(Activation activation, const Run& run) {
   switch (activation) {
@@ -103,42 +151,64 @@ unsigned blocks_for(std::int64_t elements, int width) {
       std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, kMostBlocks));
 }
 
+Pairs pairs_of(const GemmProblem& problem) {
+  return problem.epilogue.gate == Gate::kInterleaved ? Pairs{2, 1} : Pairs{1, problem.n / 2};
+}
+
+/// Whether rows of D, of a product, of C and the bias are whole units of 16 bytes.
+bool is_wide(const GemmProblem& problem, const void* product, const Operands& operands) {
+  return output_is_aligned(problem.extents(), problem.d_type) &&
+         problem.leading_d() % unit_elements(problem.d_type) == 0 &&
+         is_multiple_of(product, kUnitBytes) && is_multiple_of(operands.d, kUnitBytes) &&
+         is_multiple_of(operands.c, kUnitBytes) && is_multiple_of(operands.bias, kUnitBytes);
+}
+
 }  // namespace
 
-void finish_in_place(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) {
+void finish_product(const GemmProblem& problem, const void* product, const Operands& operands,
+                    cudaStream_t stream) {
   if (!has_epilogue(problem.kind())) return;
-  const bool is_wide = output_is_aligned(problem.extents(), problem.d_type) &&
-                       problem.leading_d() % unit_elements(problem.d_type) == 0 &&
-                       is_multiple_of(operands.d, kUnitBytes) &&
-                       is_multiple_of(operands.c, kUnitBytes) &&
-                       is_multiple_of(operands.bias, kUnitBytes);
+  const std::int64_t columns = problem.d_columns();
   with_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
-      constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
-      const auto run = [&](auto kernel, int width) {
-        kernel<<<blocks_for(problem.m * problem.n, width), kThreads, 0, stream>>>(
-            static_cast<T*>(operands.d), added_to<T>(problem, operands), problem.m, problem.n,
-            problem.leading_d(), problem.leading_d());
+      const auto run = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
+        const unsigned blocks = blocks_for(problem.m * columns, kWidth);
+        T* const d = static_cast<T*>(operands.d);
+        if (problem.is_gated()) {
+          gate_kernel<T, T, kActivation, kWidth><<<blocks, kThreads, 0, stream>>>(
+              d, static_cast<const T*>(product), pairs_of(problem), problem.m, columns,
+              problem.leading_d());
+        } else {
+          finish_kernel<T, T, kActivation, kWidth>
+              <<<blocks, kThreads, 0, stream>>>(d, added_to<T>(problem, operands), problem.m,
+                                                columns, problem.leading_d(), problem.leading_d());
+        }
       };
-      if (is_wide) {
-        run(finish_kernel<T, T, kActivation, kWidth>, kWidth);
+      if (is_wide(problem, product, operands)) {
+        run(std::integral_constant<int, 16 / static_cast<int>(sizeof(T))>());
       } else {
-        run(finish_kernel<T, T, kActivation, 1>, 1);
+        run(std::integral_constant<int, 1>());
       }
     });
   });
   check(cudaGetLastError(), "launching an epilogue");
 }
 
-void finish_reference(float* reference, const GemmProblem& problem, const Operands& operands,
-                      cudaStream_t stream) {
+void finish_reference(float* reference, const float* product, const GemmProblem& problem,
+                      const Operands& operands, cudaStream_t stream) {
   if (!has_epilogue(problem.kind())) return;
+  const std::int64_t columns = problem.d_columns();
+  const unsigned blocks = blocks_for(problem.m * columns, 1);
   with_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
-      finish_kernel<float, T, kActivation, 1>
-          <<<blocks_for(problem.m * problem.n, 1), kThreads, 0, stream>>>(
-              reference, added_to<T>(problem, operands), problem.m, problem.n, problem.n,
-              problem.leading_d());
+      if (problem.is_gated()) {
+        gate_kernel<float, float, kActivation, 1><<<blocks, kThreads, 0, stream>>>(
+            reference, product, pairs_of(problem), problem.m, columns, columns);
+      } else {
+        finish_kernel<float, T, kActivation, 1>
+            <<<blocks, kThreads, 0, stream>>>(reference, added_to<T>(problem, operands), problem.m,
+                                              columns, columns, problem.leading_d());
+      }
     });
   });
   check(cudaGetLastError(), "finishing the reference");

@@ -45,14 +45,20 @@ TensorSwizzle tensor_swizzle(int bytes) {
 }
 
 TensorMap encode(const MatrixMap& map) {
-  return make_tensor_map({.name = map.name,
-                          .data = map.data,
-                          .element = tensor_element(map.type),
-                          .extents = {map.cols, map.rows},
-                          .strides_bytes = {map.stride_bytes},
-                          .box = {map.box_cols, map.box_rows},
-                          .swizzle = tensor_swizzle(map.swizzle_bytes),
-                          .promotion = tensor_promotion(map.promotion_bytes)});
+  TensorMapSpec spec{.name = map.name,
+                     .data = map.data,
+                     .element = tensor_element(map.type),
+                     .extents = {map.cols, map.rows},
+                     .strides_bytes = {map.stride_bytes},
+                     .box = {map.box_cols, map.box_rows},
+                     .swizzle = tensor_swizzle(map.swizzle_bytes),
+                     .promotion = tensor_promotion(map.promotion_bytes)};
+  if (map.planes > 1) {
+    spec.extents.push_back(map.planes);
+    spec.strides_bytes.push_back(map.plane_stride_bytes);
+    spec.box.push_back(map.planes);
+  }
+  return make_tensor_map(spec);
 }
 
 void* address(const std::shared_ptr<const DeviceMemory>& memory) {

@@ -43,6 +43,10 @@ double bytes_of_set(const GemmProblem& problem) {
   return static_cast<double>(bytes);
 }
 
+std::size_t fp32_bytes(std::int64_t rows, std::int64_t cols) {
+  return hgemm::matrix_bytes(rows, cols, DataType::kFp32);
+}
+
 /// One of the two inputs.
 struct Input {
   void* data;
@@ -109,8 +113,10 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
                          const Stream& stream)
     : problem_(problem), seed_(seed), comparison_(sizeof(OutputComparison)) {
   load_file();
+  // The sums, and with a gate D and the product of a library, too.
+  const auto sums = static_cast<double>(problem.m) * static_cast<double>(problem.n);
   const double reference_bytes =
-      4.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n);
+      sums * (problem.is_gated() ? 4.0 + 2.0 + element_bytes(problem.d_type) : 4.0);
   const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
   const int wanted = rotation_sets(problem, device.l2_bytes, free_bytes);
   cold_ = wanted * problem.bytes() >= cold_bytes(device.l2_bytes);
@@ -129,9 +135,12 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
     allocate(wanted + check_sets);
     fill_inputs(stream);
     const Operands checked = operands(check_set());
-    multiply_reference(reference_.as<float>(), checked.a, checked.b, problem_.a_type,
-                       problem_.extents(), stream.get());
-    finish_reference(reference_.as<float>(), problem_, checked, stream.get());
+    const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
+    float* const sums_of_product =
+        problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
+    multiply_reference(sums_of_product, checked.a, checked.b, problem_.a_type, problem_.extents(),
+                       stream.get());
+    finish_reference(reference_.as<float>(), sums_of_product, problem_, checked, stream.get());
     stream.synchronize();
   } catch (const CudaError& error) {
     if (error.code != cudaErrorMemoryAllocation)
@@ -150,7 +159,10 @@ void ProblemData::allocate(int sets) {
                      DeviceMemory(c_bytes(problem_)),
                      DeviceMemory(matrix_bytes(1, problem_.bias_length(), problem_.d_type))});
   }
-  reference_ = DeviceMemory(static_cast<std::size_t>(problem_.m * problem_.n) * sizeof(float));
+  if (problem_.is_gated()) {
+    product_ = DeviceMemory(matrix_bytes(problem_.m, problem_.n, problem_.d_type));
+  }
+  reference_ = DeviceMemory(fp32_bytes(problem_.m, problem_.d_columns()));
 }
 
 /// Keeps the values that A and B have room for, with their scales.
@@ -205,8 +217,8 @@ void ProblemData::fill_inputs(const Stream& stream) {
     if (problem_.c_type) {
       fill_normal(set.c.data(), problem_.m * problem_.leading_d(), problem_.d_type, 1, seed_,
                   stream_id++, stream.get());
-      poison_padding(set.c.data(), problem_.m, problem_.n, problem_.leading_d(), problem_.d_type,
-                     stream.get());
+      poison_padding(set.c.data(), problem_.m, problem_.d_columns(), problem_.leading_d(),
+                     problem_.d_type, stream.get());
     }
     if (problem_.bias_length() > 0) {
       fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
@@ -253,6 +265,12 @@ Operands ProblemData::operands(int set) const {
       chosen.a.data(), chosen.b.data(),
       chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type),
       chosen.c.data(), chosen.bias.data()};
+}
+
+Operands ProblemData::product_operands(int set) const {
+  Operands product = operands(set);
+  if (problem_.is_gated()) product.d = product_.data();
+  return product;
 }
 
 void ProblemData::touch_input(int set, cudaStream_t stream) const {

@@ -58,6 +58,9 @@ class ProblemData {
   int launchable_sets() const { return static_cast<int>(sets_.size()); }
   bool cold() const { return cold_; }  ///< true: the sets exceed 3x L2
   Operands operands(int set) const;
+  /// The operands of GemmProblem::product(): with a gate D is scratch memory, which all sets share
+  /// as the activations of a program do.
+  Operands product_operands(int set) const;
 
   /// Fills D of the check set, the padding between its rows, and the guard rows before and after it
   /// with NaN.
@@ -95,6 +98,7 @@ class ProblemData {
     double scale = 1;
   };
   FileValues a_values_, b_values_;
+  DeviceMemory product_;  ///< of a library, before a gate
   DeviceMemory reference_;
   DeviceMemory comparison_;
   std::optional<std::uint64_t> fingerprint_;  ///< of the inputs; none: it was not needed yet

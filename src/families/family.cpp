@@ -326,10 +326,8 @@ std::string major_initialisers(const GemmKind& kind) {
 /// Nothing for a plain kernel, for the same reason.
 std::string epilogue_initialisers(const GemmKind& kind) {
   if (!has_epilogue(kind)) return "";
-  return fmt::format(
-      "    .epilogue = {{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}}},\n    .adds_c = {},\n",
-      static_cast<int>(kind.epilogue.bias), static_cast<int>(kind.epilogue.activation),
-      kind.adds_c);
+  return fmt::format("    .epilogue = {},\n    .adds_c = {},\n", epilogue_definition(kind.epilogue),
+                     kind.adds_c);
 }
 
 std::string_view params_type(const Kernel& kernel) {
@@ -355,6 +353,12 @@ Kernel without_probe(Kernel kernel) {
 }
 
 }  // namespace
+
+std::string epilogue_definition(const Epilogue& epilogue) {
+  return fmt::format("{{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}, hgemm::Gate{{{}}}}}",
+                     static_cast<int>(epilogue.bias), static_cast<int>(epilogue.activation),
+                     static_cast<int>(epilogue.gate));
+}
 
 std::string kernel_definition(const Kernel& probed, const std::string& constant,
                               const std::string& linkage) {

@@ -132,6 +132,8 @@ std::vector<std::string> kernel_headers(const Kernel& kernel);
 /// For a probed config this is the plain kernel.
 std::string kernel_definition(const Kernel& kernel, const std::string& constant,
                               const std::string& linkage);
+/// Source text of an epilogue's value: "{hgemm::Bias{0}, ...}".
+std::string epilogue_definition(const Epilogue& epilogue);
 /// Source text of the kernel with cycle stamps beside it; "" unless the config is probed.
 std::string probed_definition(const Kernel& kernel, const std::string& constant,
                               const std::string& linkage);

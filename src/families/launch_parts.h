@@ -100,7 +100,8 @@ inline void add_packed_bytes(const GemmKind& kind, const ProblemExtents& p, Work
 
 // ---- Tensor maps and parameters ----
 
-/// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions.
+/// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions, or for
+/// three if its rows are divided into planes.
 struct MatrixMap {
   const char* name = "";  ///< "A"
   void* data = nullptr;
@@ -110,6 +111,8 @@ struct MatrixMap {
   int box_cols = 0, box_rows = 0;
   int swizzle_bytes = 0;    ///< 0 (none), 64 or 128
   int promotion_bytes = 0;  ///< 0 (none), 64, 128 or 256
+  int planes = 1;           ///< of `rows` rows each; a box has rows of all planes
+  long long plane_stride_bytes = 0;
 };
 
 /// A matrix whose rows lie `leading` elements apart.
@@ -132,6 +135,24 @@ inline MatrixMap map_of_chunks(const LeadingMatrix& matrix, int slice_k, int pro
   return matrix.map(kChunkMn, slice_k, kSwizzleBytes, promotion_bytes);
 }
 
+/// The boxes of a K-major B whose rows are gates and ups (PairedBoxes): gates and ups are a plane
+/// each. A box has `box_rows` gates and as many ups.
+inline MatrixMap map_of_pairs(const LeadingMatrix& matrix, Gate gate, int box_cols, int box_rows,
+                              int swizzle_bytes, int promotion_bytes) {
+  MatrixMap map = matrix.map(box_cols, box_rows, swizzle_bytes, promotion_bytes);
+  map.rows = matrix.rows / 2;
+  map.planes = 2;
+  if (gate == Gate::kInterleaved) {
+    // Rows interleave with those of the other plane. (cuda.h makes strides of one another, but the
+    // driver takes any multiple of 16 bytes: 580.159.04.)
+    map.plane_stride_bytes = map.stride_bytes;
+    map.stride_bytes *= 2;
+  } else {
+    map.plane_stride_bytes = map.rows * map.stride_bytes;
+  }
+  return map;
+}
+
 /// The bias is a matrix of one row.
 struct OperandMatrices {
   LeadingMatrix a, b, c, d, bias;
@@ -144,8 +165,8 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
   return {
       {"A", const_cast<void*>(operands.a), kind.input, a.rows, a.cols, a.leading},
       {"B", const_cast<void*>(operands.b), kind.input, b.rows, b.cols, b.leading},
-      {"C", const_cast<void*>(operands.c), kind.output, p.m, p.n, p.ldd},
-      {"D", operands.d, kind.output, p.m, p.n, p.ldd},
+      {"C", const_cast<void*>(operands.c), kind.output, p.m, d_columns(p), p.ldd},
+      {"D", operands.d, kind.output, p.m, d_columns(p), p.ldd},
       {"the bias", const_cast<void*>(operands.bias), kind.output, 1, bias_elements, bias_elements}};
 }
 

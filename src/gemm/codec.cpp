@@ -85,7 +85,7 @@ constexpr std::string_view kNoType = "none";
 
 constexpr std::array kFields = {
     extent_row<&GemmProblem::m>("m", "rows of A and D"),
-    extent_row<&GemmProblem::n>("n", "rows of B, columns of D"),
+    extent_row<&GemmProblem::n>("n", "rows of B, columns of D (twice as many with a gate)"),
     extent_row<&GemmProblem::k>("k", "columns of A and B: the depth of the product"),
     type_row<&GemmProblem::a_type>(
         "a_dtype", "", "type of A; alone in a key (\"fp16\") that of A, B and D",
@@ -133,7 +133,7 @@ constexpr std::array kFields = {
     leading_row<&GemmProblem::ldb, &GemmProblem::leading_b, &GemmProblem::contiguous_b>(
         "ldb", "elements from one row of B to the next; K (TN, NN) or N without padding"),
     leading_row<&GemmProblem::ldd, &GemmProblem::leading_d, &GemmProblem::contiguous_d>(
-        "ldd", "elements from one row of D to the next; N without padding"),
+        "ldd", "elements from one row of D to the next; without padding N, or N / 2 with a gate"),
     ProblemField{.name = "batch",
                  .prefix = "batch",
                  .values = "a whole number from 1 to 2^30",
@@ -155,10 +155,14 @@ constexpr std::array kFields = {
                  .prefix = "",
                  .values =
                      "plain, bias, biasm (along M), relu, gelu, gelu_erf, silu, or a bias and "
-                     "one of these, like bias-gelu",
+                     "one of these, like bias-gelu; with a gate bilinear, reglu, geglu, "
+                     "geglu_erf, swiglu, or one of these and -interleaved",
                  .number = false,
                  .help = "what is computed on the sums, and on C if there is one, before they "
-                         "become D: a bias along N (or M) is added, then the activation",
+                         "become D: a bias along N (or M) is added, then the activation. With a "
+                         "gate D has N / 2 columns, activation(gate) x up: gates are the first "
+                         "half of the rows of B, or every second one from the first on "
+                         "(interleaved)",
                  .print = [](const GemmProblem& p) { return to_string(p.epilogue); },
                  .parse =
                      [](GemmProblem& p, std::string_view word) {
@@ -281,7 +285,7 @@ void check_padding(const GemmProblem& problem, const std::string& place) {
         problem.contiguous_a());
   check("ldb", problem.leading_b(), problem.b_major() == Major::kK ? "K" : "N",
         problem.contiguous_b());
-  check("ldd", problem.leading_d(), "N", problem.n);
+  check("ldd", problem.leading_d(), problem.is_gated() ? "N / 2" : "N", problem.contiguous_d());
 }
 
 void to_json(nlohmann::json& json, const GemmProblem& problem) {

@@ -35,6 +35,9 @@ class Pass {
     const std::int64_t fused = execution_.fused_gate_up ? 2 : 1;
     add(group, fmt::format("{}gate_up", name), rows, fused * width, hidden,
         times * static_cast<double>(2 / fused));
+    if (execution_.fused_gate_up && execution_.gated) {
+      problems_.back().epilogue = {.activation = *execution_.gated, .gate = Gate::kHalves};
+    }
     add(group, fmt::format("{}down", name), rows, hidden, width, times);
   }
 

@@ -54,6 +54,8 @@ struct Execution {
   std::int64_t tensor_parallel = 1;
   bool fused_qkv = true;
   bool fused_gate_up = true;
+  /// With fused_gate_up: the GEMM of gate and up applies this to the gates and multiplies (Gate).
+  std::optional<Activation> gated = {};
   /// Logits are computed for the last token of each sequence, not for all tokens. A decode pass has
   /// one token of each sequence; a prefill pass has one sequence.
   bool last_logits = true;

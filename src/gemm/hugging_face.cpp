@@ -51,6 +51,9 @@ struct Architecture {
   /// transformers/models/<model_type>/configuration_<model_type>.py
   std::int64_t head_dim = 0;
   std::int64_t heads = 0, kv_heads = 0, vocab = 0;
+  /// As head_dim: the default of its activation.
+  std::string_view activation = "silu";
+  bool clamps_gates = false;  ///< and so has no gated activation of ours
 };
 
 constexpr std::array<Architecture, 13> kArchitectures = {{
@@ -68,19 +71,27 @@ constexpr std::array<Architecture, 13> kArchitectures = {{
      .class_name = "DeepseekV3ForCausalLM",
      .mixture = Mixture::kDeepSeek,
      .latent_attention = true},
-    {.model_type = "gemma", .class_name = "GemmaForCausalLM", .head_dim = 256},
-    {.model_type = "gemma2", .class_name = "Gemma2ForCausalLM", .head_dim = 256},
+    {.model_type = "gemma",
+     .class_name = "GemmaForCausalLM",
+     .head_dim = 256,
+     .activation = "gelu_pytorch_tanh"},
+    {.model_type = "gemma2",
+     .class_name = "Gemma2ForCausalLM",
+     .head_dim = 256,
+     .activation = "gelu_pytorch_tanh"},
     // The text_config of Gemma 3 has only the values that differ from these.
     {.model_type = "gemma3_text",
      .class_name = "Gemma3ForCausalLM",
      .head_dim = 256,
      .heads = 8,
      .kv_heads = 4,
-     .vocab = 262'208},
+     .vocab = 262'208,
+     .activation = "gelu_pytorch_tanh"},
     {.model_type = "gpt_oss",
      .class_name = "GptOssForCausalLM",
      .mixture = Mixture::kEveryLayer,
-     .head_dim = 64},
+     .head_dim = 64,
+     .clamps_gates = true},
     // DeepSeek-V3's layers under another name.
     {.model_type = "kimi_k2",
      .class_name = "DeepseekV3ForCausalLM",
@@ -306,6 +317,25 @@ void read_feed_forward(const Fields& fields, Mixture mixture, Decoder& decoder) 
     experts.shared = fields.find_whole({"n_shared_experts"}, {0, kMaxHeads}).value_or(0);
 }
 
+/// The activation of the gates, as transformers and engines name it.
+std::string read_activation(const Fields& fields, const Architecture& architecture) {
+  if (architecture.clamps_gates) return "clamped";
+  for (const char* key : {"hidden_activation", "hidden_act"}) {  // Gemma's files may have both
+    if (const auto word = fields.find_text(key)) return *word;
+  }
+  return std::string(architecture.activation);
+}
+
+/// By its name in transformers (activations.py, ACT2FN).
+std::optional<Activation> gate_activation(std::string_view name) {
+  constexpr Word<Activation> kNames[] = {{"silu", Activation::kSilu},
+                                         {"gelu_pytorch_tanh", Activation::kGelu},
+                                         {"gelu_new", Activation::kGelu},
+                                         {"gelu", Activation::kGeluErf},
+                                         {"relu", Activation::kRelu}};
+  return find_word(kNames, name);
+}
+
 /// The type that engines compute in; bf16 if the config has none, "float32" or "auto".
 DataType read_type(const Fields& inner, const Fields& outer, std::vector<std::string>& notes) {
   for (const Fields* fields : {&inner, &outer})
@@ -436,6 +466,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& path) {
          fmt::format("found {}, which num_key_value_heads {} does not divide; expected a multiple; "
                      "correct one of them",
                      uneven->value, uneven->divisor));
+  config.activation = read_activation(fields, architecture);
   config.type = read_type(fields, outer, config.notes);
   if (nested) config.notes.emplace_back("only its text_config is read: other parts are left out");
   if (const auto further = fields.find_whole({"num_nextn_predict_layers"}, {0, kMaxLayers});
@@ -456,9 +487,18 @@ ModelConfig load_model_config(const std::string& path) {
 ModelProblems model_problems(const ModelConfig& config, const ModelRun& run,
                              const std::string& path) {
   const Decoder& decoder = config.decoder;
-  const Execution execution{.tensor_parallel = run.tensor_parallel,
-                            .fused_qkv = !run.unfused,
-                            .fused_gate_up = !run.unfused};
+  Execution execution{.tensor_parallel = run.tensor_parallel,
+                      .fused_qkv = !run.unfused,
+                      .fused_gate_up = !run.unfused};
+  if (run.gated) {
+    execution.gated = gate_activation(config.activation);
+    if (!execution.gated)
+      fail(
+          path, "hidden_act",
+          fmt::format("its gates are {}; --gated has silu, gelu_pytorch_tanh, gelu and relu; leave "
+                      "--gated out",
+                      describe(json(config.activation))));
+  }
   if (const auto uneven = find_uneven(decoder, execution))
     fail(path, key_of(uneven->dimension, config.architecture),
          fmt::format("found {}, which --tp {} does not divide; expected a multiple of it{}; choose "

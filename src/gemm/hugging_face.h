@@ -16,6 +16,7 @@ namespace hgemm {
 struct ModelConfig {
   std::string architecture;  ///< the model_type: "llama"
   Decoder decoder;
+  std::string activation;  ///< of the gates, as the file names it: "silu"; empty if it does not
   DataType type = DataType::kBf16;
   std::vector<std::string> notes;  ///< sentences: facts that are missing or ignored
 };
@@ -37,6 +38,7 @@ struct ModelRun {
   std::vector<std::int64_t> tokens;  ///< tokens of each pass; each at least 1
   std::int64_t tensor_parallel = 1;
   bool unfused = false;               ///< q, k, v, gate and up are separate GEMMs
+  bool gated = false;                 ///< gate and up are one, which computes the activation too
   std::optional<DataType> type = {};  ///< replaces the config's type
 };
 
@@ -46,7 +48,8 @@ struct ModelProblems {
   std::vector<GemmProblem> problems;
   std::vector<std::string> notes;
 };
-/// `path` is used in messages only. Throws InputError if the ranks cannot share the model evenly.
+/// `path` is used in messages only. Throws InputError if the ranks cannot share the model evenly,
+/// or if no kernel has its gated activation.
 ModelProblems model_problems(const ModelConfig& config, const ModelRun& run,
                              const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "gemm/codec.h"
 
 namespace hgemm {
@@ -26,6 +27,9 @@ double unit_roundoff(DataType type) {
 /// reciprocals are good to 2^-21 (kernels/common/epilogue.cuh), and a GELU's argument has a cube.
 constexpr double kActivationError = 0x1p-19;
 
+/// Bound on gates and ups, which have a standard deviation of 1.
+constexpr double kLargestFactor = 8;
+
 double elements(std::int64_t rows, std::int64_t cols) {
   return static_cast<double>(rows) * static_cast<double>(cols);
 }
@@ -39,6 +43,14 @@ bool GemmProblem::same_problem(const GemmProblem& other) const {
          epilogue == other.epilogue && data == other.data;
 }
 
+GemmProblem GemmProblem::product() const {
+  GemmProblem plain = *this;
+  plain.epilogue = {};
+  plain.c_type = std::nullopt;
+  if (is_gated()) plain.ldd = 0;
+  return plain;
+}
+
 double GemmProblem::flops() const {
   return 2.0 * static_cast<double>(batch) * elements(m, n) * static_cast<double>(k);
 }
@@ -49,7 +61,7 @@ double GemmProblem::b_bytes() const {
   return element_bytes(b_type) * static_cast<double>(batch) * elements(n, k);
 }
 double GemmProblem::d_bytes() const {
-  return element_bytes(d_type) * static_cast<double>(batch) * elements(m, n);
+  return element_bytes(d_type) * static_cast<double>(batch) * elements(m, d_columns());
 }
 std::int64_t GemmProblem::bias_length() const {
   return epilogue.bias == Bias::kAlongN ? n : epilogue.bias == Bias::kAlongM ? m : 0;
@@ -82,7 +94,13 @@ double GemmProblem::tolerance(int roundings) const {
   // C and the bias may cancel a sum, whose error is that of a larger output.
   if (reads_operands(kind())) accumulation *= 2;
   if (epilogue.activation != Activation::kNone) accumulation += kActivationError;
-  return roundings * unit_roundoff(d_type) + accumulation;
+  // The error of an up counts times its activated gate, and the other way round, against 1 plus
+  // their product: at most where one of them is small and the other large.
+  if (is_gated()) accumulation *= kLargestFactor;
+  // Those before the last one are of gates and ups, whose errors count likewise: a gate and an up
+  // with 3.1 roundings each (parts of K added in the type of D) gave up to 7.3, simulated.
+  const int all = is_gated() && roundings > 1 ? 2 * roundings : roundings;
+  return all * unit_roundoff(d_type) + accumulation;
 }
 
 GemmProblem::Baselines GemmProblem::baselines() const {
@@ -95,6 +113,7 @@ const char* why_unsupported(const GemmProblem& problem) {
   if (problem.accumulator != DataType::kFp32) return "sums are accumulated in fp32 only";
   if (problem.c_type && *problem.c_type != problem.d_type) return "C must have the type of D";
   if (problem.batch != 1) return "there are no batched kernels yet: batch must be 1";
+  if (const char* reason = why_no_epilogue(problem.kind())) return reason;
   return why_unsupported(problem.extents());
 }
 
@@ -134,44 +153,44 @@ std::string_view to_string(Scaling) { return "none"; }
 namespace {
 
 constexpr std::string_view kPlain = "plain";
-constexpr std::pair<Bias, std::string_view> kBiases[] = {{Bias::kAlongN, "bias"},
-                                                         {Bias::kAlongM, "biasm"}};
-constexpr std::pair<Activation, std::string_view> kActivations[] = {
-    {Activation::kRelu, "relu"},
-    {Activation::kGelu, "gelu"},
-    {Activation::kGeluErf, "gelu_erf"},
-    {Activation::kSilu, "silu"}};
+constexpr std::string_view kInterleaved = "interleaved";
+constexpr Word<Bias> kBiases[] = {
+    {"", Bias::kNone}, {"bias", Bias::kAlongN}, {"biasm", Bias::kAlongM}};
+constexpr Word<Activation> kActivations[] = {{"", Activation::kNone},
+                                             {"relu", Activation::kRelu},
+                                             {"gelu", Activation::kGelu},
+                                             {"gelu_erf", Activation::kGeluErf},
+                                             {"silu", Activation::kSilu}};
+/// With a gate.
+constexpr Word<Activation> kGatedActivations[] = {{"bilinear", Activation::kNone},
+                                                  {"reglu", Activation::kRelu},
+                                                  {"geglu", Activation::kGelu},
+                                                  {"geglu_erf", Activation::kGeluErf},
+                                                  {"swiglu", Activation::kSilu}};
 
 }  // namespace
 
 std::string to_string(const Epilogue& epilogue) {
   std::string text;
-  for (const auto& [bias, word] : kBiases) {
-    if (epilogue.bias == bias) text += word;
-  }
-  for (const auto& [activation, word] : kActivations) {
-    if (epilogue.activation != activation) continue;
-    if (!text.empty()) text += '-';
+  const auto add = [&](std::string_view word) {
+    if (!text.empty() && !word.empty()) text += '-';
     text += word;
-  }
+  };
+  const bool is_gated = epilogue.gate != Gate::kNone;
+  add(word_of(kBiases, epilogue.bias));
+  add(word_of(is_gated ? kGatedActivations : kActivations, epilogue.activation));
+  if (epilogue.gate == Gate::kInterleaved) add(kInterleaved);
   return text.empty() ? std::string(kPlain) : text;
 }
 
 std::optional<Epilogue> find_epilogue(std::string_view word) {
-  if (word == kPlain) return Epilogue{};
-  Epilogue epilogue;
-  const std::string_view first = word.substr(0, word.find('-'));
-  for (const auto& [bias, name] : kBiases) {
-    if (first != name) continue;
-    epilogue.bias = bias;
-    if (word == name) return epilogue;
-    word.remove_prefix(name.size() + 1);
-    break;
-  }
-  for (const auto& [activation, name] : kActivations) {
-    if (word != name) continue;
-    epilogue.activation = activation;
-    return epilogue;
+  for (const auto& bias : kBiases) {
+    for (const auto& activation : kActivations) {
+      for (const Gate gate : {Gate::kNone, Gate::kHalves, Gate::kInterleaved}) {
+        const Epilogue epilogue{bias.value, activation.value, gate};
+        if (to_string(epilogue) == word) return epilogue;
+      }
+    }
   }
   return std::nullopt;
 }

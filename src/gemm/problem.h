@@ -33,7 +33,7 @@ enum class Layout : std::uint8_t { kTN, kNN, kNT, kTT };
 enum class Scaling : std::uint8_t { kNone };
 
 /// D = activation(A * B^T + C + bias): m x n sums of k products, computed for `batch` independent
-/// products.
+/// products. With a gate (Epilogue::gate) D = activation(gates) * ups, which has n / 2 columns.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -71,13 +71,18 @@ struct GemmProblem {
   /// The lengths of their stored rows.
   std::int64_t contiguous_a() const { return a_major() == Major::kK ? k : m; }
   std::int64_t contiguous_b() const { return b_major() == Major::kK ? k : n; }
-  std::int64_t contiguous_d() const { return n; }
+  std::int64_t contiguous_d() const { return d_columns(); }
   std::int64_t leading_a() const { return lda != 0 ? lda : contiguous_a(); }
   std::int64_t leading_b() const { return ldb != 0 ? ldb : contiguous_b(); }
-  std::int64_t leading_d() const { return ldd != 0 ? ldd : n; }
+  std::int64_t leading_d() const { return ldd != 0 ? ldd : d_columns(); }
+  bool is_gated() const { return epilogue.gate != Gate::kNone; }
+  std::int64_t d_columns() const { return is_gated() ? n / 2 : n; }
+  /// What a library computes where it has no such epilogue: the sums, all n columns of them. It is
+  /// written to D, or with a gate, which D has no room for, to rows without padding elsewhere.
+  GemmProblem product() const;
   bool is_packed() const { return hgemm::is_packed(extents()); }
   ProblemExtents extents() const {
-    return {m, n, k, leading_a(), leading_b(), leading_d(), a_major(), b_major()};
+    return {m, n, k, leading_a(), leading_b(), leading_d(), a_major(), b_major(), is_gated()};
   }
   /// Sets the type of A, B and D.
   void set_types(DataType type) { a_type = b_type = d_type = type; }
@@ -136,7 +141,8 @@ std::string_view to_string(DataType type);    ///< "bf16", "fp16" or "fp32"
 std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
 std::string_view to_string(Scaling scaling);  ///< "none"
 /// "plain", or what is added and applied: "bias", "biasm" (along M), "relu", "gelu" (with tanh),
-/// "gelu_erf", "silu", "bias-gelu".
+/// "gelu_erf", "silu", "bias-gelu". With a gate the activation has another name: "bilinear" (none),
+/// "reglu", "geglu", "geglu_erf", "swiglu"; and interleaved weights are "swiglu-interleaved".
 std::string to_string(const Epilogue& epilogue);
 std::optional<Epilogue> find_epilogue(std::string_view word);
 std::optional<DataType> find_data_type(std::string_view word);

@@ -36,6 +36,7 @@ ModelRun run_of(const ShapeOptions& options) {
   ModelRun run{.tokens = {},
                .tensor_parallel = options.tensor_parallel,
                .unfused = options.unfused,
+               .gated = options.gated,
                .type = std::nullopt};
   // A repeated number of rows would count twice.
   for (const std::int64_t rows : options.rows.empty() ? kDefaultRows : options.rows) {
@@ -74,6 +75,7 @@ std::string ShapeOptions::arguments() const {
   if (tensor_parallel != 1) text += fmt::format(" --tp {}", tensor_parallel);
   if (!rows.empty()) text += fmt::format(" --m {}", fmt::join(rows, ","));
   if (unfused) text += " --unfused";
+  if (gated) text += " --gated";
   if (dtype) text += fmt::format(" --dtype {}", *dtype);
   return text + with_data;
 }
@@ -96,7 +98,12 @@ void add_shapes(CLI::App& command, ShapeOptions& options) {
       ->check(CLI::Range(std::int64_t{1}, kMaxExtent))
       ->needs(model)
       ->default_str(fmt::format("{}", fmt::join(kDefaultRows, ",")));
-  command.add_flag("--unfused", options.unfused, help_text("common", "--unfused"))->needs(model);
+  CLI::Option* unfused =
+      command.add_flag("--unfused", options.unfused, help_text("common", "--unfused"))
+          ->needs(model);
+  command.add_flag("--gated", options.gated, help_text("common", "--gated"))
+      ->needs(model)
+      ->excludes(unfused);
   command.add_option("--dtype", options.dtype, help_text("common", "--dtype"))
       ->type_name("TYPE")
       ->needs(model);

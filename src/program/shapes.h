@@ -21,6 +21,7 @@ struct ShapeOptions {
   std::int64_t tensor_parallel = 1;
   std::vector<std::int64_t> rows;  ///< empty: the default of --model
   bool unfused = false;
+  bool gated = false;
   std::optional<std::string> dtype;
   std::optional<std::string> data;  ///< of all problems (gemm/input_data.h)
 
@@ -30,7 +31,7 @@ struct ShapeOptions {
   std::string arguments() const;
 };
 
-/// Adds --shapes, --model, --tp, --m, --unfused, --dtype and --data.
+/// Adds --shapes, --model, --tp, --m, --unfused, --gated, --dtype and --data.
 void add_shapes(CLI::App& command, ShapeOptions& options);
 
 /// The problems of the options. For a model, stderr says what was read and what was assumed. Throws

@@ -16,9 +16,9 @@ Verdict judge(const OutputComparison& found, const GemmProblem& problem, int rou
   const bool within = is_within(found.max_error, static_cast<float>(verdict.tolerance));
   if (found.bad > 0) {
     const auto index = static_cast<std::int64_t>(found.first_bad);
-    verdict.message =
-        fmt::format("{} of {} elements are wrong, the first at row {}, column {}", found.bad,
-                    problem.m * problem.n, index / problem.n, index % problem.n);
+    const std::int64_t columns = problem.d_columns();
+    verdict.message = fmt::format("{} of {} elements are wrong, the first at row {}, column {}",
+                                  found.bad, problem.m * columns, index / columns, index % columns);
     if (within) {
       verdict.error = std::numeric_limits<double>::quiet_NaN();
       verdict.message += " (NaN, or never written)";

@@ -48,6 +48,10 @@ TEST_F(ModelCommand, PlanShowsTheShapesWithTagsAndWeights) {
   EXPECT_EQ(shapes[0].at("tag"), "decode/q+decode/attn_out");
   EXPECT_EQ(shapes[1].at("tag"), "decode/k_v");
   EXPECT_EQ(shapes[1].at("weight"), 160);
+
+  const Outcome gated = run("plan --space smoke --model llama-2-7b --gated --m 16 --format json");
+  ASSERT_EQ(gated.exit_code, 0) << gated.err;
+  EXPECT_THAT(gated.out, HasSubstr("\"16x22016x4096.swiglu\""));
 }
 
 TEST_F(ModelCommand, OtherCommandsTakeItToo) {
@@ -80,6 +84,8 @@ TEST_F(ModelCommand, MisuseIsRefused) {
   expect_refused("plan --tp 8 --shapes 8x8x8", "--model");
   expect_refused("plan --m 8 --shapes 8x8x8", "--model");
   expect_refused("plan --unfused --shapes 8x8x8", "--model");
+  expect_refused("plan --gated --shapes 8x8x8", "--model");
+  expect_refused("plan --model llama-2-7b --unfused --gated", "--unfused");
   expect_refused("plan --model llama-2-7b --shapes 8x8x8", "--shapes");
   expect_refused("plan --model llama-2-7b --tp 0", "--tp");
   expect_refused("plan --model llama-2-7b --m 0", "--m");

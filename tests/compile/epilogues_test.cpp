@@ -30,8 +30,9 @@ std::vector<KernelConfig> configs() {
 TEST(Epilogues, CompileWithEveryWayToShareWorkAndToStore) {
   std::vector<Kernel> kernels;
   std::set<std::string> compiled;
-  for (const char* epilogue : {".bias-gelu_erf", ".cbf16.bias-silu", ".fp16.cfp16.biasm-gelu",
-                               ".dfp32.cfp32", ".relu", ".layoutNT.dfp32.cfp32"}) {
+  for (const char* epilogue :
+       {".bias-gelu_erf", ".cbf16.bias-silu", ".fp16.cfp16.biasm-gelu", ".dfp32.cfp32", ".relu",
+        ".layoutNT.dfp32.cfp32", ".swiglu", ".dfp32.geglu_erf-interleaved"}) {
     for (const KernelConfig& config : configs()) {
       const bool few_rows = std::holds_alternative<GemvConfig>(config);
       const GemmProblem problem =

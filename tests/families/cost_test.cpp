@@ -128,6 +128,13 @@ TEST(CostModel, AnEpilogueCostsItsBytesAndItsInstructions) {
   EXPECT_GT(us("2048x11008x4096.cbf16"), us("2048x11008x4096.bias"));
 }
 
+TEST(CostModel, AGateStoresHalfAsMuch) {
+  const auto us = [&](const char* problem) { return cost_of(kWide, parse_problem(problem)).us(); };
+  EXPECT_LT(us("2048x11008x4096.bilinear"), us("2048x11008x4096"));
+  EXPECT_LT(us("2048x11008x4096.swiglu"), us("2048x11008x4096.silu"));
+  EXPECT_GT(us("2048x11008x4096.swiglu"), us("2048x11008x4096.bilinear"));
+}
+
 TEST(CostModel, EveryTermOfEveryConfigIsANumberThatTimeCanBe) {
   const std::vector<GemmProblem> problems = {
       kSquare, kDecode, {.m = 7, .n = 131, .k = 67, .tag = ""}};

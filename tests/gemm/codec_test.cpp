@@ -53,7 +53,8 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.ldd = problem.n + up_to(20) - 1;
   if (coin()) problem.batch = up_to(64);
   if (coin()) {
-    problem.epilogue = {static_cast<Bias>(up_to(3) - 1), static_cast<Activation>(up_to(5) - 1)};
+    problem.epilogue = {static_cast<Bias>(up_to(3) - 1), static_cast<Activation>(up_to(5) - 1),
+                        static_cast<Gate>(up_to(3) - 1)};
   }
   if (coin()) problem.data = any_data(random);
   if (coin()) problem.weight = 0.5 * static_cast<double>(up_to(100));

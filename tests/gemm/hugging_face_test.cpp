@@ -109,6 +109,22 @@ TEST(HuggingFace, Llama2Of7BAgreesWithTheShippedShapes) {
   EXPECT_THAT(fused, Contains("decode/ffn_gate_up 16x22016x4096 x 32"));
 }
 
+TEST(HuggingFace, GateAndUpMayComputeTheActivation) {
+  ModelRun gated = run_of(16, 8);
+  gated.gated = true;
+  EXPECT_THAT(gemms("llama-3-70b", gated), Contains("decode/ffn_gate_up 16x7168x8192.swiglu x 80"));
+  EXPECT_THAT(gemms("llama-3-70b", gated), Contains("decode/ffn_down 16x8192x3584 x 80"));
+  gated.tensor_parallel = 1;
+  json config = fields_of("llama-2-7b");
+  config["hidden_act"] = "gelu_pytorch_tanh";
+  EXPECT_THAT(gemms_in(config, gated), Contains("decode/ffn_gate_up 16x22016x4096.geglu x 32"));
+  config.erase("hidden_act");
+  EXPECT_THAT(gemms_in(config, gated), Contains("decode/ffn_gate_up 16x22016x4096.swiglu x 32"));
+  config["hidden_act"] = "tanh";
+  EXPECT_THAT(complaint(config.dump(), gated), HasSubstr("its gates are \"tanh\""));
+  EXPECT_EQ(complaint(config.dump()), "accepted") << "without --gated nobody asks";
+}
+
 TEST(HuggingFace, Mistral7B) {
   EXPECT_THAT(
       gemms("mistral-7b", run_of(2048)),

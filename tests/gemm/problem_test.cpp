@@ -76,6 +76,49 @@ TEST(Problem, AnEpilogueIsAWordOfABiasAndAnActivation) {
   EXPECT_DOUBLE_EQ(problem.bytes() - problem.epilogue_bytes(), parse_problem("64x32x16").bytes());
 }
 
+TEST(Problem, AGateHalvesTheColumnsOfD) {
+  const GemmProblem problem = parse_problem("64x96x32.swiglu");
+  EXPECT_EQ(problem.kind().epilogue, (Epilogue{Bias::kNone, Activation::kSilu, Gate::kHalves}));
+  EXPECT_EQ(problem.d_columns(), 48);
+  EXPECT_EQ(problem.leading_d(), 48);
+  EXPECT_TRUE(problem.is_packed());
+  EXPECT_DOUBLE_EQ(problem.flops(), parse_problem("64x96x32").flops());
+  EXPECT_DOUBLE_EQ(problem.d_bytes(), parse_problem("64x48x32").d_bytes());
+  EXPECT_EQ(to_string(parse_problem("64x96x32.swiglu-interleaved.ldd56")),
+            "64x96x32.ldd56.swiglu-interleaved");
+  // Before the gate all columns, in rows without padding.
+  const GemmProblem product = parse_problem("64x96x32.swiglu.ldd56").product();
+  EXPECT_EQ(to_string(product), "64x96x32");
+  EXPECT_EQ(to_string(parse_problem("64x96x32.bias-gelu.cbf16.ldd104").product()),
+            "64x96x32.ldd104");
+  for (const char* activation : {"bilinear", "reglu", "geglu", "geglu_erf", "swiglu"}) {
+    for (const char* order : {"", "-interleaved"}) {
+      const std::string word = std::string(activation) + order;
+      const auto epilogue = find_epilogue(word);
+      ASSERT_TRUE(epilogue) << word;
+      EXPECT_NE(epilogue->gate, Gate::kNone);
+      EXPECT_EQ(to_string(*epilogue), word);
+    }
+  }
+  for (const char* bad : {"interleaved", "silu-interleaved", "swiglu-", "swiglu-silu"}) {
+    EXPECT_EQ(find_epilogue(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Problem, AGateNeedsPairsOfRowsThatCanBeFetched) {
+  const auto reason = [](const char* key) -> std::string {
+    const char* const text = why_unsupported(parse_problem(key));
+    return text ? text : "";
+  };
+  EXPECT_EQ(reason("64x96x32.swiglu"), "");
+  EXPECT_EQ(reason("64x96x32.layoutNN.swiglu"), "");
+  EXPECT_THAT(reason("64x97x32.swiglu"), HasSubstr("with a gate N is even"));
+  EXPECT_THAT(reason("64x96x32.layoutNT.swiglu"), HasSubstr("B must be contiguous in K"));
+  EXPECT_THAT(reason("64x96x32.layoutTT.swiglu"), HasSubstr("B must be contiguous in K"));
+  EXPECT_THAT(reason("64x96x32.bias-swiglu"), HasSubstr("a gate goes with an activation only"));
+  EXPECT_THAT(reason("64x96x32.cbf16.swiglu"), HasSubstr("a gate goes with an activation only"));
+}
+
 TEST(Problem, LayoutsSayHowTheOperandsAreStored) {
   const auto stored = [](const char* key) {
     const ProblemExtents p = parse_problem(key).extents();

@@ -37,6 +37,33 @@ TEST_F(EpilogueTest, EveryAxisIsCorrectWithEachEpilogue) {
   }
 }
 
+/// Weights one after the other and interleaved, all families, edges inside a tile and inside a run
+/// of gates.
+TEST_F(EpilogueTest, EveryAxisIsCorrectWithEachGate) {
+  for (const char* epilogue :
+       {".swiglu", ".swiglu-interleaved", ".fp16.geglu", ".dfp32.geglu_erf-interleaved",
+        ".layoutNN.reglu", ".fp16.dfp32.bilinear"}) {
+    SCOPED_TRACE(epilogue);
+    std::vector<GemmProblem> problems;
+    for (const char* extents :
+         {"1x512x512", "16x1104x136", "200x272x72", "1000x2064x520", "67x142x73", "301x406x520"}) {
+      problems.push_back(parse_problem(std::string(extents) + epilogue));
+    }
+    GemmProblem padded = problems[2];
+    padded.ldb = (padded.k + 15) / 8 * 8;
+    padded.ldd = 144;
+    problems.push_back(padded);
+    const std::set<std::string> computed =
+        expect_correct(compile(smoke_kernels(problems)), problems, without_rotation());
+    for (const char* part : {".c2x1.", ".c1x2.", ".swap.", "stream", "dynamic", "overlap", "direct",
+                             "staged", "pp2", "cols2", "pdl", "swap_ab", "fixed"}) {
+      EXPECT_TRUE(std::ranges::any_of(
+          computed, [&](const std::string& name) { return name.find(part) != std::string::npos; }))
+          << "no kernel of the smoke space with " << part;
+    }
+  }
+}
+
 /// In turns, with as many stages of C as the ring has, or more, and many tiles for each CTA. (A
 /// consumer that began its tile before C had arrived for the other's took an earlier use of a stage
 /// for its own.)
@@ -89,6 +116,11 @@ TEST_F(EpilogueTest, BaselinesAreCorrect) {
     expect_baselines(std::string("200x328x136") + epilogue + ".ldd344", false);
   }
   expect_baselines("67x71x73.silu", false);  // rows of D begin anywhere
+  for (const char* gated :
+       {"200x656x136.swiglu", "200x656x136.geglu-interleaved", "200x656x136.fp16.reglu.ldd344",
+        "67x142x73.swiglu", "67x142x73.dfp32.geglu_erf-interleaved"}) {
+    expect_baselines(gated, false);
+  }
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ GemmProblem problem_of(const hgemm_tuned_problem& p) {
   if (p.output == HGEMM_TUNED_OUTPUT_FP32) problem.d_type = DataType::kFp32;
   problem.layout = Layout{static_cast<std::uint8_t>(p.layout)};
   problem.epilogue = {Bias{static_cast<unsigned char>(p.bias)},
-                      Activation{static_cast<unsigned char>(p.activation)}};
+                      Activation{static_cast<unsigned char>(p.activation)},
+                      Gate{static_cast<unsigned char>(p.gate)}};
   if (p.adds_c) problem.c_type = problem.d_type;
   return problem;
 }

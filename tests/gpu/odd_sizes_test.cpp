@@ -35,6 +35,7 @@ class Draws {
     GemmProblem& problem = draw.problem;
     const int kind = up_to(2);
     problem = {.m = extent(), .n = extent(), .k = extent(), .tag = ""};
+    if (is_gated(types)) problem.n = std::max<std::int64_t>(2, problem.n / 2 * 2);
     problem.a_type = problem.b_type = types.input;
     problem.d_type = types.output;
     problem.layout = layout_of(types);
@@ -48,7 +49,7 @@ class Draws {
     };
     problem.lda = leading(problem.contiguous_a());
     problem.ldb = leading(problem.contiguous_b());
-    problem.ldd = leading(problem.n);
+    problem.ldd = leading(problem.contiguous_d());
     if (kind != 1) {
       draw.a_offset = up_to(kMostOffset - 1);
       draw.b_offset = up_to(kMostOffset - 1);
@@ -66,6 +67,13 @@ class Draws {
     if (up_to(2) == 0) problem.d_type = DataType::kFp32;
     if (up_to(2) == 0) problem.c_type = problem.d_type;
     problem.epilogue = {static_cast<Bias>(up_to(2)), static_cast<Activation>(up_to(4))};
+    if (up_to(3) == 0) {
+      problem.layout = up_to(1) == 0 ? Layout::kTN : Layout::kNN;
+      problem.c_type = std::nullopt;
+      problem.epilogue.bias = Bias::kNone;
+      problem.epilogue.gate = up_to(1) == 0 ? Gate::kHalves : Gate::kInterleaved;
+      problem.n = 2;
+    }
     return problem;
   }
 
@@ -96,6 +104,7 @@ class OddSizesTest : public GpuTest {
     c_ = DeviceMemory(count * sizeof(float));
     bias_ = DeviceMemory((kMostExtent + kMostOffset) * sizeof(float));
     d_ = DeviceMemory(guarded * sizeof(float));
+    sums_ = DeviceMemory(count * sizeof(float));
     reference_ = DeviceMemory(count * sizeof(float));
     result_ = DeviceMemory(sizeof(OutputComparison));
   }
@@ -124,13 +133,13 @@ class OddSizesTest : public GpuTest {
     };
     fill(a, stored_a(problem.extents()), problem.a_type, 1.0f, 0);
     fill(b, stored_b(problem.extents()), problem.b_type, sigma, 1);
-    fill(c, {problem.m, problem.n, problem.ldd}, problem.d_type, 1.0f, 2);
+    fill(c, {problem.m, problem.d_columns(), problem.ldd}, problem.d_type, 1.0f, 2);
     fill_normal(const_cast<void*>(at.bias), std::max(problem.m, problem.n), problem.d_type, 1.0f,
                 seed, 3, stream().get());
     check(cudaMemsetAsync(d_.data(), kPoisonByte, d_.bytes(), stream().get()), "poisoning");
-    multiply_reference(reference_.as<float>(), a, b, problem.a_type, problem.extents(),
-                       stream().get());
-    finish_reference(reference_.as<float>(), problem, at, stream().get());
+    float* const sums = problem.is_gated() ? sums_.as<float>() : reference_.as<float>();
+    multiply_reference(sums, a, b, problem.a_type, problem.extents(), stream().get());
+    finish_reference(reference_.as<float>(), sums, problem, at, stream().get());
     if (draw.in_place) {
       const std::size_t bytes = matrix_bytes(1, problem.n, problem.d_type);
       const std::size_t pitch = matrix_bytes(1, problem.ldd, problem.d_type);
@@ -151,7 +160,7 @@ class OddSizesTest : public GpuTest {
                        draw.in_place ? ", D is C" : "", verdict.message);
   }
 
-  DeviceMemory a_, b_, c_, bias_, d_, reference_, result_;
+  DeviceMemory a_, b_, c_, bias_, d_, sums_, reference_, result_;
 };
 
 /// The smoke space's kernels for all types, and a sixth of them for each of many random layouts and
@@ -198,6 +207,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   }
   int done = 0;
   int with_epilogue = 0;
+  int with_gate = 0;
   int unaligned = 0;
   int with_fp32_output = 0;
   int failed = 0;
@@ -211,6 +221,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
     unaligned += takes_any;
     with_fp32_output += draw.problem.d_type == DataType::kFp32;
     with_epilogue += has_epilogue(draw.problem.kind());
+    with_gate += draw.problem.is_gated();
     const std::string wrong = verify(*loaded, kernel, draw, 1 + static_cast<std::uint64_t>(done));
     EXPECT_EQ(wrong, "");
     failed += !wrong.empty();
@@ -219,10 +230,11 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   EXPECT_GT(unaligned, kDraws / 4);
   EXPECT_GT(with_fp32_output, kDraws / 4);
   EXPECT_GT(with_epilogue, kDraws / 5);
+  EXPECT_GT(with_gate, kDraws / 50);
   std::printf(
       "%d draws, %d of them by kernels for rows that begin anywhere, %d with fp32 outputs, %d with "
-      "an epilogue\n",
-      done, unaligned, with_fp32_output, with_epilogue);
+      "an epilogue, %d of these with a gate\n",
+      done, unaligned, with_fp32_output, with_epilogue, with_gate);
 }
 
 TEST_F(OddSizesTest, AlignedKernelsRefuseOtherAddresses) {

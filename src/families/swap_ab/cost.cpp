@@ -22,7 +22,8 @@ double start_gain_us(const SwapAbKernel& k) {
 Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAbKernel& k,
                                         const GemmProblem& problem) {
   const double elements = static_cast<double>(k.bm) * k.bn;
-  const double output_bytes = elements * element_bytes(k.gemm.output);
+  const double columns = static_cast<double>(k.bn) / (is_gated(k.gemm) ? 2 : 1);  // of D
+  const double outputs = k.bm * columns;
   const TileLaunch launch{
       .bm = k.bm,
       .bn = k.bn,
@@ -39,8 +40,8 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .lone_consumer = consumer_count(k) == 1,
       .drains = k.mma_depth == 0,
       .read_hints = read_hints(k.a_hint, k.b_hint),
-      .store = {.transfer = output_bytes / kCopiedBytesPerClk},
-      .epilogue = epilogue_of(k.gemm, elements / k.splits),
+      .store = {.transfer = outputs * element_bytes(k.gemm.output) / kCopiedBytesPerClk},
+      .epilogue = epilogue_of(k.gemm, outputs / k.splits),
       .sums = adds_in_cluster(k)
                   ? cluster_sums(k.splits, 4 * elements, kSwapAbPartClk, kSwapAbSumsBytesPerClk)
                   : TailClk{},
@@ -49,7 +50,7 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .packs = k.pack,
       .fixed = k.fixed,
       .holds_next = k.hold,
-      .output_row_bytes = k.bn * element_bytes(k.gemm.output),
+      .output_row_bytes = static_cast<int>(columns) * element_bytes(k.gemm.output),
       .promotion = k.promotion,
       .input_bytes = element_bytes(k.gemm.input),
       .a_major = k.gemm.a_major,

@@ -39,9 +39,12 @@ LaunchParams make_launch_params(const SwapAbKernel& k, const ProblemExtents& p,
                                      : map_of_chunks(matrix, k.bk, k.promotion));
   };
   launch.kernel.a = encode_input(matrices.a, k.gemm.a_major, k.bm);
-  launch.kernel.b = encode_input(matrices.b, k.gemm.b_major, k.bn);
+  launch.kernel.b = is_gated(k.gemm) ? encode(map_of_pairs(matrices.b, k.gemm.epilogue.gate, kSlabK,
+                                                           gate_run(k), kSwizzleBytes, k.promotion))
+                                     : encode_input(matrices.b, k.gemm.b_major, k.bn);
   if (stores_by_tma(k)) {
-    launch.kernel.d = encode(matrices.d.map(store_cols(k), kGroupRows, kSwizzleBytes, 0));
+    const int swizzle = atom_row_bytes(k) == kSwizzleBytes ? kSwizzleBytes : 0;
+    launch.kernel.d = encode(matrices.d.map(store_cols(k), kGroupRows, swizzle, 0));
   }
   return launch;
 }

@@ -13,9 +13,11 @@ namespace {
 
 using namespace cost_constants;
 
-double output_bytes(const TiledKernel& k) {
-  return static_cast<double>(k.bm) * k.bn * element_bytes(k.gemm.output);
+/// Of a tile of D.
+double outputs(const TiledKernel& k) {
+  return static_cast<double>(k.bm) * k.bn / (is_gated(k.gemm) ? 2 : 1);
 }
+double output_bytes(const TiledKernel& k) { return outputs(k) * element_bytes(k.gemm.output); }
 
 /// From the last k block of a tile until it is stored. (Shares of sums are stored as they are added
 /// up.)
@@ -186,8 +188,7 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped
                               ? kOverlappedStore
                               : 1,
-      .epilogue =
-          epilogue_of(k.gemm, static_cast<double>(k.bm) * k.bn / owners_of_tile, addend_stages(k)),
+      .epilogue = epilogue_of(k.gemm, outputs(k) / owners_of_tile, addend_stages(k)),
       // With the overlapped store it is computed before the next tile's wgmmas.
       .overlapped_epilogue = k.schedule == Schedule::kPingPong ? kOverlappedStore : 1,
       .sums = sums_of(figures, k, problem),
@@ -198,7 +199,7 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .fixed = k.fixed,
       .holds_next = k.hold,
       .scheduling_us = scheduling_us(k),
-      .output_row_bytes = k.bn * element_bytes(k.gemm.output),
+      .output_row_bytes = (is_gated(k.gemm) ? k.bn / 2 : k.bn) * element_bytes(k.gemm.output),
       .promotion = k.promotion,
       .tile_at = [&k](int index, TileGrid grid) { return tile_at(k.order, k.group, index, grid); },
       .input_bytes = element_bytes(k.gemm.input),

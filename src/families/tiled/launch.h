@@ -67,7 +67,10 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
                       : map_of_chunks(matrix, slice_k, k.promotion));
   };
   launch.kernel.a = encode_input(matrices.a, k.gemm.a_major, a_slice_rows(k), a_slice_k(k));
-  launch.kernel.b = encode_input(matrices.b, k.gemm.b_major, b_slice_rows(k), b_slice_k(k));
+  launch.kernel.b = is_gated(k.gemm)
+                        ? encode(map_of_pairs(matrices.b, k.gemm.epilogue.gate, box_cols(k),
+                                              gate_run(k), swizzle, k.promotion))
+                        : encode_input(matrices.b, k.gemm.b_major, b_slice_rows(k), b_slice_k(k));
   if (copies_addends(k)) {
     if (k.gemm.adds_c) {
       launch.kernel.c_map =
@@ -79,7 +82,7 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
   }
   if (stores_by_tma(k)) {
     const int whole = store_cols(k);
-    const int tail = consumer_cols(k) % whole;
+    const int tail = output_cols(k) % whole;
     const auto encode_boxes = [&](int cols, int swizzle_bytes) {
       return encode(k.swap ? matrices.d.map(kStoreRows, cols, 0, 0)
                            : matrices.d.map(cols, kStoreRows, swizzle_bytes, 0));

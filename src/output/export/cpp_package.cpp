@@ -89,12 +89,12 @@ std::string number_text(std::optional<double> value) {
 std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
   const BestRow& best = row.best;
   const ProblemExtents p = best.problem.extents();
-  // Layout TN is what rows without them have.
-  const std::string majors =
-      best.problem.layout == Layout::kTN
-          ? ""
-          : fmt::format(", hgemm::Major{{{}}}, hgemm::Major{{{}}}", static_cast<int>(p.a_major),
-                        static_cast<int>(p.b_major));
+  // Layout TN without a gate is what rows without them have.
+  std::string majors = best.problem.layout == Layout::kTN && !p.gated
+                           ? ""
+                           : fmt::format(", hgemm::Major{{{}}}, hgemm::Major{{{}}}",
+                                         static_cast<int>(p.a_major), static_cast<int>(p.b_major));
+  if (p.gated) majors += ", true";
   const auto ratio = [&](double Interval::*bound) {
     return number_text(best.cublas ? std::optional(best.cublas->interval.*bound) : std::nullopt);
   };
@@ -103,11 +103,10 @@ std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
                                       static_cast<int>(kind.input), static_cast<int>(kind.output));
   if (has_epilogue(kind)) {
     kind_text = fmt::format(
-        ".input = hgemm::DataType{{{}}}, .output = hgemm::DataType{{{}}},\n      .epilogue = "
-        "{{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}}}, .adds_c = {}",
+        ".input = hgemm::DataType{{{}}}, .output = hgemm::DataType{{{}}},\n      .epilogue = {}, "
+        ".adds_c = {}",
         static_cast<int>(kind.input), static_cast<int>(kind.output),
-        static_cast<int>(kind.epilogue.bias), static_cast<int>(kind.epilogue.activation),
-        kind.adds_c);
+        epilogue_definition(kind.epilogue), kind.adds_c);
   }
   return fmt::format(
       "    {{{{{}, {}, {}, {}, {}, {}{}}}, {{{}}}, {}, {}, {},\n"

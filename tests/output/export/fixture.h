@@ -85,7 +85,7 @@ inline std::vector<RecordedRace> recordings() {
           recorded(fp32_output, {timed(std::string(kCublasLabel), 18), timed(label(kWide), 12)})};
 }
 
-/// These, another layout, and two epilogues.
+/// These, another layout, two epilogues, and a gate.
 inline std::vector<RecordedRace> recordings_of_every_kind() {
   std::vector<RecordedRace> races = recordings();
   const auto add = [&](const GemmProblem& problem) {
@@ -100,6 +100,9 @@ inline std::vector<RecordedRace> recordings_of_every_kind() {
   add(with_bias);
   with_bias.c_type = DataType::kBf16;
   add(with_bias);
+  GemmProblem gated = export_shape(256, 512, 640);
+  gated.epilogue = {Bias::kNone, Activation::kSilu, Gate::kInterleaved};
+  add(gated);
   return races;
 }
 

@@ -1,6 +1,7 @@
 // Prints what the package selects for problems given as MxNxK or, with an output in fp32, in
-// another layout or with an epilogue, MxNxK.dfp32, MxNxK.layoutNT, MxNxK.bias-gelu or MxNxK.cbf16,
-// one a line, and the status of running it where there is no GPU; then of what it must refuse.
+// another layout or with an epilogue, MxNxK.dfp32, MxNxK.layoutNT, MxNxK.bias-gelu, MxNxK.cbf16 or
+// MxNxK.swiglu-interleaved, one a line, and the status of running it where there is no GPU; then of
+// what it must refuse.
 #include <hgemm_tuned.h>
 
 #include <cstdio>
@@ -19,6 +20,12 @@ int main(int argc, char** argv) {
     if (std::strstr(argv[i], ".bias-gelu") != nullptr) {
       problem.bias = hgemm_tuned::Bias::kAlongN;
       problem.activation = hgemm_tuned::Activation::kGelu;
+    }
+    if (std::strstr(argv[i], ".swiglu") != nullptr) {
+      problem.activation = hgemm_tuned::Activation::kSilu;
+      problem.gate = std::strstr(argv[i], "-interleaved") != nullptr
+                         ? hgemm_tuned::Gate::kInterleaved
+                         : hgemm_tuned::Gate::kHalves;
     }
     problem.adds_c = std::strstr(argv[i], ".cbf16") != nullptr;
     const hgemm_tuned::Selection s = hgemm_tuned::select(problem);
@@ -39,6 +46,10 @@ int main(int argc, char** argv) {
   bad_layout.layout = hgemm_tuned::Layout(4);
   hgemm_tuned::Problem bad_activation{16, 512, 640};
   bad_activation.activation = hgemm_tuned::Activation(5);
+  hgemm_tuned::Problem bad_gate{16, 512, 640};
+  bad_gate.gate = hgemm_tuned::Gate(3);
+  hgemm_tuned::Problem odd_gate{16, 511, 640};
+  odd_gate.gate = hgemm_tuned::Gate::kHalves;
   hgemm_tuned::Problem with_bias{16, 512, 640};
   with_bias.bias = hgemm_tuned::Bias::kAlongN;
   hgemm_tuned::Problem with_c{16, 512, 640};
@@ -46,14 +57,15 @@ int main(int argc, char** argv) {
   hgemm_tuned_problem bad_c = with_c;
   bad_c.adds_c = 2;
   std::printf(
-      "null=%d no_bias=%d no_c=%d bad_c=%d dtype=%d output=%d layout=%d activation=%d problem=%d "
-      "leading=%d "
+      "null=%d no_bias=%d no_c=%d bad_c=%d dtype=%d output=%d layout=%d activation=%d gate=%d "
+      "odd_gate=%d problem=%d leading=%d "
       "address=%d prepare=%d bytes=%d c=%d\n",
       status({16, 512, 640}, nullptr), status(with_bias, memory), status(with_c, memory),
       hgemm_tuned_select(&bad_c).status, status({16, 512, 640, Dtype(9)}, memory),
       status(bad_output, memory), status(bad_layout, memory), status(bad_activation, memory),
-      status({0, 512, 640}, memory), status({16, 512, 640, Dtype::kBf16, 639}, memory),
-      status({16, 512, 640}, memory + 2), hgemm_tuned::prepare(),
-      hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes), selects_in_c());
+      status(bad_gate, memory), status(odd_gate, memory), status({0, 512, 640}, memory),
+      status({16, 512, 640, Dtype::kBf16, 639}, memory), status({16, 512, 640}, memory + 2),
+      hgemm_tuned::prepare(), hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes),
+      selects_in_c());
   return 0;
 }
