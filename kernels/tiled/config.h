@@ -408,14 +408,10 @@ HGEMM_HOST_DEVICE constexpr int gate_run(const TiledKernel& k) {
 }
 /// Gates and ups lie in different blocks of 64 rows, or in different groups of 8 columns.
 HGEMM_HOST_DEVICE constexpr int gate_unit(const TiledConfig& c) { return c.swap ? kMmaM : 8; }
-/// With a gate, the unit of a consumer's accumulators that has the gates of its output unit number
-/// `output`, and the one that has the ups.
-HGEMM_HOST_DEVICE constexpr int gate_unit_of(const TiledKernel& k, int output) {
-  const int run = gate_run(k) / gate_unit(k);
+/// With runs of `run` units, the unit of a consumer's accumulators that has the gates of its output
+/// unit number `output`. The ups are `run` units further.
+HGEMM_HOST_DEVICE constexpr int gate_unit_of(int output, int run) {
   return output / run * 2 * run + output % run;
-}
-HGEMM_HOST_DEVICE constexpr int up_unit_of(const TiledKernel& k, int output) {
-  return gate_unit_of(k, output) + gate_run(k) / gate_unit(k);
 }
 /// Whether the tile has whole pairs of runs.
 HGEMM_HOST_DEVICE constexpr bool gates_are_whole(const TiledKernel& k) {

@@ -21,11 +21,13 @@ template <TiledKernel kKernel, int kGroups>
 __device__ __forceinline__ void gate_columns(const Accumulators<kKernel>& sums, int block,
                                              int first, float (&outputs)[kGroups * 4]) {
   constexpr Activation kActivation = kKernel.gemm.epilogue.activation;
+  // A constant: computed in the loop, it left the accumulators in a stack frame.
+  constexpr int kRun = gate_run(kKernel) / gate_unit(kKernel);
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
     const int of_unit = kKernel.swap ? block : first + group;
-    const int gate = gate_unit_of(kKernel, of_unit);
-    const int up = up_unit_of(kKernel, of_unit);
+    const int gate = gate_unit_of(of_unit, kRun);
+    const int up = gate + kRun;
     const float* const gates =
         kKernel.swap ? &sums[gate][(first + group) * 4] : &sums[block][gate * 4];
     const float* const ups = kKernel.swap ? &sums[up][(first + group) * 4] : &sums[block][up * 4];

@@ -18,7 +18,9 @@ using ::testing::HasSubstr;
 constexpr std::int64_t kRows = 1024;  ///< of B
 constexpr std::int64_t kDepth = 512;
 
-constexpr GemmKind gated(Gate gate) { return {.epilogue = {.activation = Activation::kSilu, .gate = gate}}; }
+constexpr GemmKind gated(Gate gate) {
+  return {.epilogue = {.activation = Activation::kSilu, .gate = gate}};
+}
 
 MatrixMap map_of_b(const Kernel& kernel) {
   const ProblemExtents p{512, kRows, kDepth, kDepth, kDepth, kRows / 2, Major::kK, Major::kK, true};
@@ -81,8 +83,9 @@ void expect_pairs() {
         const auto row_of = [&](int of_unit) {
           return rows.at(static_cast<std::size_t>(begin + of_unit * unit + i));
         };
-        EXPECT_EQ(row_of(gate_unit_of(k, output)), gate_row(kGate, column)) << column;
-        EXPECT_EQ(row_of(up_unit_of(k, output)), up_row(kGate, column)) << column;
+        const int run = gate_run(k) / unit;
+        EXPECT_EQ(row_of(gate_unit_of(output, run)), gate_row(kGate, column)) << column;
+        EXPECT_EQ(row_of(gate_unit_of(output, run) + run), up_row(kGate, column)) << column;
         computed.insert(column);
       }
     }
