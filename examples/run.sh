@@ -2,7 +2,7 @@
 # examples/run.sh OUTPUT [PACKAGE [BLOCK_PACKAGE]]: builds and runs the examples on a Hopper GPU, and
 # writes their output to OUTPUT/cmake.md, OUTPUT/pytorch.md and OUTPUT/block.md. A package is a folder
 # that `hgemm-tune export --format cpp` wrote; without any the recorded results of llama7b.yaml and, for
-# the block, of block.yaml are exported. With PACKAGE alone the block is left out. $PYTHON (python3) needs PyTorch with CUDA 13; without it the
+# the block, those of results/h200/block.db are exported. With PACKAGE alone the block is left out. $PYTHON (python3) needs PyTorch with CUDA 13; without it the
 # PyTorch examples only report that PyTorch is missing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,18 +13,15 @@ python=${PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# exported SHAPES [PACKAGE]: prints the folder of the package, or of the recorded results.
-exported() {
-  local folder=${2:-}
-  if [[ -z $folder ]]; then
-    folder=$work/${1%.yaml}
-    "$here/../build/hgemm-tune" export --format cpp -o "$folder" --recorded --shapes "$1" >/dev/null
-  fi
-  cd "$folder" && pwd
-}
-package=$(exported llama7b.yaml "${2:-}")
-block=${3:-}
-if (($# != 2)); then block=$(exported block.yaml "$block"); fi
+export_cpp() { "$here/../build/hgemm-tune" export --format cpp -o "$@" >/dev/null; }
+package=${2:-} block=${3:-}
+if (($# < 2)); then
+  package=$work/package block=$work/block
+  export_cpp "$package" --recorded --shapes llama7b.yaml
+  export_cpp "$block" --db "$here/../results/h200/block.db" --shapes block.yaml
+fi
+package=$(cd "$package" && pwd)
+if [[ -n $block ]]; then block=$(cd "$block" && pwd); fi
 cp "$package/hgemm_tuned.json" "$output"
 
 began=$SECONDS
