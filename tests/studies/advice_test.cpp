@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "gemm/codec.h"
 #include "search/devices.h"
 
 namespace hgemm {
@@ -55,6 +56,23 @@ TEST(Roofline, TheSameShapeIsComputeBoundWhereTheRidgeIsLow) {
 TEST(Roofline, NoticesWhatNoMemoryHolds) {
   EXPECT_FALSE(roofline(device("H100-SXM"), problem(200'000, 200'000, 8192)).fits_memory);
   EXPECT_TRUE(roofline(device("H200"), problem(200'000, 200'000, 8192)).fits_memory);
+}
+
+TEST(SeparateEpilogue, MovesTheProductAndWhatIsAdded) {
+  const Device h200 = device("H200");
+  EXPECT_FALSE(advise(h200, problem(64, 4096, 4096)).epilogue);
+  const auto moved = [&](const char* key) {
+    const auto epilogue = advise(h200, parse_problem(key)).epilogue;
+    return epilogue ? epilogue->bytes : 0;
+  };
+  EXPECT_DOUBLE_EQ(moved("64x4096x4096.gelu"), 2 * 2.0 * 64 * 4096);
+  EXPECT_DOUBLE_EQ(moved("64x4096x4096.cbf16.bias"), 2 * (3.0 * 64 * 4096 + 4096));
+  EXPECT_DOUBLE_EQ(moved("64x4096x4096.swiglu"), 2 * 1.5 * 64 * 4096);
+  const auto prefill = advise(h200, parse_problem("2048x22016x4096.swiglu")).epilogue;
+  ASSERT_TRUE(prefill);
+  EXPECT_NEAR(prefill->us, 2 * 1.5 * 2048 * 22016 / 4.8e6, 1e-6);
+  EXPECT_FALSE(prefill->fits_l2);
+  EXPECT_TRUE(advise(h200, parse_problem("16x22016x4096.swiglu")).epilogue->fits_l2);
 }
 
 // ---- Swap-AB ----

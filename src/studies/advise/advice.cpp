@@ -212,6 +212,13 @@ Roofline roofline(const Device& device, const GemmProblem& problem) {
           .fits_memory = problem.bytes() <= device.memory_gb.value * 1e9};
 }
 
+SeparateEpilogue separate_epilogue(const Device& device, const GemmProblem& problem) {
+  const double bytes = problem.product().d_bytes() + problem.epilogue_bytes() + problem.d_bytes();
+  return {.bytes = bytes,
+          .us = bytes / (device.memory_tbps.value * 1e6),
+          .fits_l2 = bytes <= device.l2_mb.value * 1024 * 1024};
+}
+
 TensorWork tensor_work(const Device& device, const WgmmaForm& form, std::int64_t rows,
                        std::int64_t columns, std::int64_t k) {
   TensorWork best;
@@ -264,6 +271,7 @@ Advice advise(const Device& device, const GemmProblem& problem) {
   Advice advice;
   advice.problem = problem;
   advice.roofline = roofline(device, problem);
+  if (has_epilogue(problem.kind())) advice.epilogue = separate_epilogue(device, problem);
   const WgmmaForm form{.input =
                            problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16};
   advice.swap =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -75,9 +76,19 @@ struct KernelAdvice {
   std::string why;
 };
 
+/// What a launch of its own for the epilogue would move: it reads the product, C and the bias, and
+/// writes D. A kernel that computes the epilogue saves that, and the launch.
+struct SeparateEpilogue {
+  double bytes = 0;
+  double us = 0;  ///< to move them; less while they stay in L2
+  bool fits_l2 = false;
+};
+SeparateEpilogue separate_epilogue(const Device& device, const GemmProblem& problem);
+
 struct Advice {
   GemmProblem problem;
   Roofline roofline;
+  std::optional<SeparateEpilogue> epilogue;  ///< none: the problem has none
   SwapAdvice swap;
   KernelAdvice kernel;
 };

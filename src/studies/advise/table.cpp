@@ -81,6 +81,8 @@ Json to_json(const Device& device, const AdvisedShape& advised) {
       {"whole_us", number(kernel.whole_us)},
       {"split_us", kernel.split_us > 0 ? number(kernel.split_us) : Json()},
       {"kernel_why", kernel.why},
+      {"epilogue", to_string(problem.epilogue)},
+      {"separate_epilogue_us", advice.epilogue ? number(advice.epilogue->us) : Json()},
   };
   const auto& row = advised.measured;
   json["measured_gpu"] = row ? Json(row->environment.gpu_name) : Json();
@@ -108,6 +110,16 @@ std::string measured_text(const std::optional<MeasuredSwap>& swap) {
   if (!swap) return "";
   return fmt::format("; measured {:.2f}x: {} against {}", swap->speedup, swap->swapped,
                      swap->as_is);
+}
+
+std::string epilogue_sentence(const Advice& advice) {
+  const SeparateEpilogue& epilogue = *advice.epilogue;
+  return fmt::format(
+      "{}: fused, its epilogue saves a launch that moves {:.1f} MB, {:.2f} us at the memory's "
+      "speed, {:.1f} % of the floor{}",
+      to_string(advice.problem), epilogue.bytes * 1e-6, epilogue.us,
+      100 * epilogue.us / advice.roofline.floor_us(),
+      epilogue.fits_l2 ? "; what it moves fits in L2, where it takes less" : "");
 }
 
 std::string notes_of(const Roofline& roof) {
@@ -142,6 +154,7 @@ std::string advice_block(const DeviceAdvice& block, const Style& style) {
     sentences.push_back(fmt::format("{}: swap-AB {}; {}{}", to_string(advice.problem),
                                     to_string(advice.swap.verdict), advice.swap.why,
                                     measured_text(advised.swap)));
+    if (advice.epilogue) sentences.push_back(epilogue_sentence(advice));
   }
   std::vector<Piece> pieces = {heading(device_text(block.device), style), render(table, style),
                                list_text("Why:", sentences, style)};
