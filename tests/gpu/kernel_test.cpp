@@ -16,7 +16,17 @@
 namespace hgemm::testing {
 namespace {
 
-using KernelTest = GpuTest;
+class KernelTest : public GpuTest {
+ protected:
+  void expect_all_correct(const std::vector<KernelConfig>& configs, const GemmProblem& problem) {
+    std::vector<Kernel> kernels;
+    for (const KernelConfig& config : configs) {
+      ASSERT_EQ(why_not(config, problem), nullptr) << label(config);
+      kernels.push_back(kernel_for(config, problem));
+    }
+    expect_correct(compile(kernels), {problem}, without_rotation());
+  }
+};
 
 const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
 
@@ -346,13 +356,7 @@ TEST_F(KernelTest, SmokeTilesOfOtherLayoutsAreCorrect) {
       SwapAbConfig{.bm = 64, .bn = 64},
       SwapAbConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2}};
   for (const Layout layout : kOtherLayouts) {
-    const GemmProblem problem = in_layout({.m = 512, .n = 512, .k = 512, .tag = ""}, layout);
-    std::vector<Kernel> kernels;
-    for (const KernelConfig& config : configs) {
-      ASSERT_EQ(why_not(config, problem), nullptr) << label(config);
-      kernels.push_back(kernel_for(config, problem));
-    }
-    expect_correct(compile(kernels), {problem}, without_rotation());
+    expect_all_correct(configs, in_layout({.m = 512, .n = 512, .k = 512, .tag = ""}, layout));
   }
 }
 
@@ -366,13 +370,7 @@ TEST_F(KernelTest, LayoutsOfTilesThatEndInsideAChunkAreCorrect) {
     configs.emplace_back(SwapAbConfig{.bm = width, .bn = 64, .stages = 3});
   }
   for (const Layout layout : kOtherLayouts) {
-    const GemmProblem problem = in_layout({.m = 1000, .n = 1000, .k = 200, .tag = ""}, layout);
-    std::vector<Kernel> kernels;
-    for (const KernelConfig& config : configs) {
-      if (!why_not(config, problem)) kernels.push_back(kernel_for(config, problem));
-    }
-    ASSERT_EQ(kernels.size(), configs.size());
-    expect_correct(compile(kernels), {problem}, without_rotation());
+    expect_all_correct(configs, in_layout({.m = 1000, .n = 1000, .k = 200, .tag = ""}, layout));
   }
 }
 
@@ -450,16 +448,33 @@ TEST_F(KernelTest, SmokeEpiloguesAreCorrect) {
       TiledConfig{.bm = 64, .bn = 128, .bk = 128, .stages = 3, .schedule = Schedule::kColumns},
       SwapAbConfig{.bm = 16, .bn = 64, .splits = 2, .pdl = true, .late = true},
       SwapAbConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 3}};
-  for (const char* text :
+  for (const char* problem :
        {"264x328x200.cbf16.bias-gelu", "264x328x200.biasm-silu", "264x328x200.dfp32.cfp32"}) {
-    const GemmProblem problem = parse_problem(text);
-    std::vector<Kernel> kernels;
-    for (const KernelConfig& config : configs) {
-      ASSERT_EQ(why_not(config, problem), nullptr) << label(config);
-      kernels.push_back(kernel_for(config, problem));
-    }
-    expect_correct(compile(kernels), {problem}, without_rotation());
+    expect_all_correct(configs, parse_problem(problem));
   }
+}
+
+/// Each way to fetch pairs of gates and ups, and to store what they become.
+TEST_F(KernelTest, SmokeGatesAreCorrect) {
+  using enum TileScheduler;
+  const std::vector<KernelConfig> configs = {
+      kTile,
+      TiledConfig{.bm = 64, .bn = 48, .consumers = 1, .store = StorePath::kDirect},
+      TiledConfig{.bm = 72, .bn = 128, .swap = true, .consumers = 1},
+      TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .store = StorePath::kStaged},
+      TiledConfig{.bm = 128, .bn = 128, .store = StorePath::kOverlapped, .pdl = true},
+      TiledConfig{.bm = 128, .bn = 128, .scheduler = kStreamK},
+      TiledConfig{.bm = 128, .bn = 128, .cluster_m = 2, .scheduler = kDynamic},
+      TiledConfig{.bm = 64, .bn = 64, .cluster_n = 2, .schedule = Schedule::kPingPong},
+      TiledConfig{.bm = 64, .bn = 128, .cluster_m = 2, .cluster_n = 2, .consumers = 1},
+      TiledConfig{.bm = 64, .bn = 128, .bk = 128, .stages = 3, .schedule = Schedule::kColumns},
+      SwapAbConfig{.bm = 16, .bn = 64, .splits = 2, .pdl = true, .late = true},
+      SwapAbConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 3}};
+  for (const char* problem : {"264x656x200.swiglu", "264x656x200.dfp32.geglu_erf-interleaved"}) {
+    expect_all_correct(configs, parse_problem(problem));
+  }
+  expect_all_correct({GemvConfig{.vectors = 1, .rows = 16, .step = 256, .warps = 8}},
+                     parse_problem("1x656x200.swiglu"));
 }
 
 // 64-bit paths: more than 2^31 outputs.
