@@ -51,7 +51,7 @@ TEST_F(ModelCommand, PlanShowsTheShapesWithTagsAndWeights) {
 
   const Outcome gated = run("plan --space smoke --model llama-2-7b --gated --m 16 --format json");
   ASSERT_EQ(gated.exit_code, 0) << gated.err;
-  EXPECT_THAT(gated.out, HasSubstr("\"16x22016x4096.swiglu\""));
+  EXPECT_THAT(gated.out, HasSubstr("\"16x22016x4096.fp16.swiglu\""));
 }
 
 TEST_F(ModelCommand, OtherCommandsTakeItToo) {

@@ -15,6 +15,7 @@ TEST_P(BrokenKernels, Compile) {
   const BrokenKernel& broken = GetParam();
   GemmProblem problem;
   problem.d_type = broken.output;
+  problem.epilogue = broken.epilogue;
   const EditedKernels kernels(broken.file, broken.text, broken.replacement);
   const TemporaryFolder cache;
   CompileOptions options;

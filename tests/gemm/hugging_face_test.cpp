@@ -117,9 +117,11 @@ TEST(HuggingFace, GateAndUpMayComputeTheActivation) {
   gated.tensor_parallel = 1;
   json config = fields_of("llama-2-7b");
   config["hidden_act"] = "gelu_pytorch_tanh";
-  EXPECT_THAT(gemms_in(config, gated), Contains("decode/ffn_gate_up 16x22016x4096.geglu x 32"));
+  EXPECT_THAT(gemms_in(config, gated),
+              Contains("decode/ffn_gate_up 16x22016x4096.fp16.geglu x 32"));
   config.erase("hidden_act");
-  EXPECT_THAT(gemms_in(config, gated), Contains("decode/ffn_gate_up 16x22016x4096.swiglu x 32"));
+  EXPECT_THAT(gemms_in(config, gated),
+              Contains("decode/ffn_gate_up 16x22016x4096.fp16.swiglu x 32"));
   config["hidden_act"] = "tanh";
   EXPECT_THAT(complaint(config.dump(), gated), HasSubstr("its gates are \"tanh\""));
   EXPECT_EQ(complaint(config.dump()), "accepted") << "without --gated nobody asks";

@@ -135,6 +135,9 @@ TEST_P(BrokenKernels, AreCaught) {
   GemmProblem problem{.m = 2304, .n = 2304, .k = 512, .tag = ""};
   if (is_gemv) problem = {.m = 3, .n = 2304, .k = 1021, .tag = ""};
   problem.d_type = broken.output;
+  problem.epilogue = broken.epilogue;
+  if (is_gemv && problem.is_gated()) problem.k = 1024;  // rows of whole units
+  ASSERT_EQ(why_not(broken.config, problem), nullptr);
   const Kernel kernel = kernel_for(broken.config, problem);
   const Build build = compile_edited(kernel, broken.file, broken.text, broken.replacement);
   ASSERT_EQ(build.status, Status::kOk) << build.message;

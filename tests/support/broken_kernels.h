@@ -68,7 +68,10 @@ struct BrokenKernel {
   const char* replacement;
   KernelConfig config = kTile;
   DataType output = DataType::kBf16;
+  Epilogue epilogue = {};
 };
+inline constexpr Epilogue kSwiglu{
+    .bias = Bias::kNone, .activation = Activation::kSilu, .gate = Gate::kHalves};
 inline const BrokenKernel kBrokenKernels[] = {
     // Columns beyond K are zeros. (A consumer that skipped a multiplication would have ptxas
     // serialise wgmma, and one that awaited fewer stages would leave the producer waiting.)
@@ -116,8 +119,19 @@ inline const BrokenKernel kBrokenKernels[] = {
     {"an fp32 pair rounded", "tiled/store.cuh", "return {low, high};",
      "return {__uint_as_float(__float_as_uint(low) & 0xffff0000u), high};",
      tile_with([](TiledConfig& c) { c.store = StorePath::kDirect; }), DataType::kFp32},
-    {"an fp32 column of the other atom", "swap_ab/kernel.cuh", "atom * kGroupAtomBytes + row *",
-     "(atom ^ 1) * kGroupAtomBytes + row *", kSwapped, DataType::kFp32},
+    {"an fp32 column of the other atom", "swap_ab/kernel.cuh", "atom * atom_bytes(kKernel) + row *",
+     "(atom ^ 1) * atom_bytes(kKernel) + row *", kSwapped, DataType::kFp32},
+    // Gates and ups.
+    {"gates and ups exchanged", "tiled/store.cuh", "activate<kActivation>(gates[i]) * ups[i]",
+     "activate<kActivation>(ups[i]) * gates[i]", kTile, DataType::kBf16, kSwiglu},
+    {"gates for ups", "tiled/store.cuh", "const int up = gate + kRun;", "const int up = gate;",
+     tile_with([](TiledConfig& c) { c.cluster_m = 2; }), DataType::kBf16, kSwiglu},
+    {"a gated tile at the column of a whole one", "tiled/consumer.cuh", "(tile.n + part_col) / 2}",
+     "tile.n + part_col}", kTile, DataType::kBf16, kSwiglu},
+    {"gates for ups of few rows", "swap_ab/kernel.cuh", "* values[i + 2];", "* values[i];",
+     kSwapped, DataType::kBf16, kSwiglu},
+    {"a gemv gate for its up", "gemv/kernel.cuh", "__shfl_down_sync(~0u, sum, kVectors)", "sum",
+     kGemv, DataType::kBf16, kSwiglu},
 };
 
 }  // namespace hgemm::test
