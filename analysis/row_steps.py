@@ -3,7 +3,7 @@
 
     build/hgemm-tune best --db rows.db --regime burst --format json | analysis/row_steps.py
 
-Prints a row for each weight, data type and regime with several numbers of rows: the lowest ratio to
+Prints a row for each weight, kind of problem and regime with several numbers of rows: the lowest ratio to
 the better of cuBLAS and cuBLASLt, how many ratios are below 0.98, and the largest step of the time
 from one number of rows to the next.
 """
@@ -28,7 +28,8 @@ def main():
             weights[row["n"], row["k"], kind, row["regime"]].append(row)
     print("| weight | regime | rows | least x best library | below 0.98 | largest step |")
     print("|---|---|---:|---:|---:|---:|")
-    for (n, k, (dtype, *others), regime), rows in sorted(weights.items(), key=lambda item: (*item[0][:2], str(item[0]))):
+    in_order = sorted(weights.items(), key=lambda item: (*item[0][:2], str(item[0])))
+    for (n, k, (dtype, *others), regime), rows in in_order:
         if len(rows) < 2:
             continue
         rows.sort(key=lambda row: row["m"])

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # examples/run.sh OUTPUT [PACKAGE [BLOCK_PACKAGE]]: builds and runs the examples on a Hopper GPU, and
-# writes their output to OUTPUT/cmake.md, OUTPUT/pytorch.md and OUTPUT/block.md. A package is a folder
-# that `hgemm-tune export --format cpp` wrote; without any the recorded results of llama7b.yaml and, for
-# the block, those of results/h200/block.db are exported. With PACKAGE alone the block is left out. $PYTHON (python3) needs PyTorch with CUDA 13; without it the
-# PyTorch examples only report that PyTorch is missing.
+# writes their output to OUTPUT/cmake.md, OUTPUT/pytorch.md and OUTPUT/block.md. A package is a
+# folder that `hgemm-tune export --format cpp` wrote. Without any, the recorded results of
+# llama7b.yaml are exported and, for the block, those of results/h200/block.db. With PACKAGE alone
+# the block is left out. $PYTHON (python3) needs PyTorch with CUDA 13; without it the PyTorch
+# examples only report that PyTorch is missing, and the exit code is 1.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-output=${1:?usage: examples/run.sh OUTPUT [PACKAGE]}
+output=${1:?usage: examples/run.sh OUTPUT [PACKAGE [BLOCK_PACKAGE]]}
 mkdir -p "$output"
 output=$(cd "$output" && pwd)
 python=${PYTHON:-python3}

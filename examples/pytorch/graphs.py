@@ -51,26 +51,29 @@ class Candidate:
         return us
 
 
-def time_in_turns(ours: Candidate, theirs: Candidate, heavy: bool) -> list[float]:
-    """Ratios of their time to ours, by round."""
-    for _ in range(theirs.replays_in(1000 if heavy else 300)):  # to full load
-        theirs.graph.replay()
+def time_in_turns(candidates: list[Candidate], heavy: bool) -> None:
+    """Adds to the times of each candidate, one for each round. `heavy`: each runs alone until the
+    clock has settled at its own power, because the power cap may be met."""
+    for _ in range(candidates[-1].replays_in(1000 if heavy else 300)):  # to full load
+        candidates[-1].graph.replay()
     rounds = []
     for _ in range(OWN_ROUNDS if heavy else SHARED_ROUNDS):
         times = {}
-        for candidate in random.sample([ours, theirs], 2):
+        for candidate in random.sample(candidates, len(candidates)):
             if heavy:
                 for _ in range(candidate.replays_in(LEAD_IN_MS)):
                     candidate.graph.replay()
             replays = candidate.replays_in(OWN_MS) if heavy else 1
             times[candidate] = (candidate.timed(replays), replays)
         rounds.append(times)
-    ratios = []
     for times in rounds:
         for candidate, (us, replays) in times.items():
             candidate.us.append(us() / (candidate.launches * replays))
-        ratios.append(theirs.us[-1] / ours.us[-1])
-    return ratios
+
+
+def ratios(theirs: Candidate, ours: Candidate) -> list[float]:
+    """Their time over ours, by round."""
+    return [their_us / our_us for their_us, our_us in zip(theirs.us, ours.us)]
 
 
 def interval(values: list[float]) -> tuple[float, float]:

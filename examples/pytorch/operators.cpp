@@ -113,7 +113,8 @@ at::Tensor linear_meta(const at::Tensor& input, const at::Tensor& weight, const 
   return at::empty_symint({input.sym_size(0), weight.sym_size(0)}, input.options());
 }
 
-/// d = activation(a b^T + c). c may be d.
+/// d = activation(a b^T + c). c may be d. With swiglu and geglu d = act(gates) * ups, of N / 2
+/// columns. (It writes to memory of the caller, so torch.compile does not trace it.)
 void gemm(const at::Tensor& a, const at::Tensor& b, const at::Tensor& d,
           const std::optional<at::Tensor>& c, const std::string& activation,
           const at::Tensor& workspace) {

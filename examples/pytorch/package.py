@@ -33,7 +33,8 @@ class Workspace:
 
 
 def gemm(a, b, d, c=None, activation: str = "none") -> torch.Tensor:
-    """d = activation(a b^T + c), of views a (M x K) and b (N x K). c may be d."""
+    """d = activation(a b^T + c), of views a (M x K) and b (N x K). c may be d. With swiglu and geglu
+    d = act(gates) * ups, of N / 2 columns."""
     if not torch.cuda.is_current_stream_capturing():
         Workspace.reserve(torch.ops.hgemm_tuned.gemm_workspace_bytes(a, b, d, c, activation))
     torch.ops.hgemm_tuned.gemm(a, b, d, c, activation, Workspace.memory)

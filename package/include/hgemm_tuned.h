@@ -1,9 +1,10 @@
 /* GEMMs on Hopper GPUs (sm_90) with the kernels that hgemm-tune measured as the fastest.
  *
  * D[m x n] = activation(A[m x k] * B[n x k]^T + C + bias), all row-major: a linear layer with
- * input A and weight B, with any of C (a residual), bias and activation, or none. (A, and B, may
- * also be contiguous in their other extent: hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32
- * out, sums in fp32.
+ * input A and weight B, with any of C (a residual), bias and activation, or none. With a gate
+ * D[m x n / 2] = activation(gates) * ups (SwiGLU, GeGLU): hgemm_tuned_gate. (A, and B, may also be
+ * contiguous in their other extent: hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out,
+ * sums in fp32.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -28,7 +29,8 @@ typedef enum {
   HGEMM_TUNED_OK = 0,
   HGEMM_TUNED_NULL_POINTER = 1, /* an operand that the problem has, or the place for an answer */
   HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, a leading dimension that is
-                                   shorter than a row, or an unknown layout or epilogue */
+                                   shorter than a row, an unknown layout or epilogue, or a gate
+                                   with an odd n or with layout NT or TT */
   HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
   HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of an operand */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and cuBLAS is not there or
@@ -54,9 +56,9 @@ typedef enum { HGEMM_TUNED_BF16 = 0, HGEMM_TUNED_FP16 = 1 } hgemm_tuned_dtype;
 typedef enum { HGEMM_TUNED_OUTPUT_SAME = 0, HGEMM_TUNED_OUTPUT_FP32 = 1 } hgemm_tuned_output;
 
 /* How A and B are stored. The first letter is A's: T is m rows of k elements, N is k rows of m. The
- * second is B's: N is n rows of k elements, T is k rows of n. D always has m rows of n. With these
- * letters the passes of a linear layer are TN (forward), TT (gradient of the inputs) and NT
- * (gradient of the weight). */
+ * second is B's: N is n rows of k elements, T is k rows of n. D always has m rows of n, or of
+ * n / 2 with a gate. With these letters the passes of a linear layer are TN (forward), TT (gradient
+ * of the inputs) and NT (gradient of the weight). */
 typedef enum {
   HGEMM_TUNED_TN = 0,
   HGEMM_TUNED_NN = 1,

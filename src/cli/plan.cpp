@@ -131,6 +131,9 @@ std::vector<PredictedConfig> explained(const PlanOptions& options,
       }
     }
     auto of_shape = predicted(whole ? proposed : configs, named, problem, figures);
+    if (const char* reason = why_no_kernel(problem)) {
+      throw InputError(fmt::format("shape {}: {}", to_string(problem), reason));
+    }
     if (of_shape.empty()) {
       throw InputError(fmt::format(
           "shape {}: no configuration of the space suits it; choose another --space, or name one "

@@ -85,7 +85,7 @@ constexpr std::string_view kNoType = "none";
 
 constexpr std::array kFields = {
     extent_row<&GemmProblem::m>("m", "rows of A and D"),
-    extent_row<&GemmProblem::n>("n", "rows of B, columns of D (twice as many with a gate)"),
+    extent_row<&GemmProblem::n>("n", "rows of B; columns of D, which has half as many with a gate"),
     extent_row<&GemmProblem::k>("k", "columns of A and B: the depth of the product"),
     type_row<&GemmProblem::a_type>(
         "a_dtype", "", "type of A; alone in a key (\"fp16\") that of A, B and D",

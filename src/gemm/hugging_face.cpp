@@ -53,7 +53,7 @@ struct Architecture {
   std::int64_t heads = 0, kv_heads = 0, vocab = 0;
   /// As head_dim: the default of its activation.
   std::string_view activation = "silu";
-  bool clamps_gates = false;  ///< and so has no gated activation of ours
+  bool clamps_gates = false;  ///< no kernel does
 };
 
 constexpr std::array<Architecture, 13> kArchitectures = {{
@@ -317,13 +317,17 @@ void read_feed_forward(const Fields& fields, Mixture mixture, Decoder& decoder) 
     experts.shared = fields.find_whole({"n_shared_experts"}, {0, kMaxHeads}).value_or(0);
 }
 
-/// The activation of the gates, as transformers and engines name it.
+constexpr std::string_view kSilu = "silu";
+/// Gemma's files may have both keys. The older one says "gelu" where GELU with tanh is meant, so
+/// engines do not read it (vLLM 0.33, model_executor/models/gemma.py).
+const char* activation_key(const Architecture& architecture) {
+  return architecture.activation == kSilu ? "hidden_act" : "hidden_activation";
+}
+/// The activation of the gates, as transformers names it; empty if no kernel has it.
 std::string read_activation(const Fields& fields, const Architecture& architecture) {
-  if (architecture.clamps_gates) return "clamped";
-  for (const char* key : {"hidden_activation", "hidden_act"}) {  // Gemma's files may have both
-    if (const auto word = fields.find_text(key)) return *word;
-  }
-  return std::string(architecture.activation);
+  if (architecture.clamps_gates) return "";
+  return fields.find_text(activation_key(architecture))
+      .value_or(std::string(architecture.activation));
 }
 
 /// By its name in transformers (activations.py, ACT2FN).
@@ -467,6 +471,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& path) {
                      "correct one of them",
                      uneven->value, uneven->divisor));
   config.activation = read_activation(fields, architecture);
+  config.activation_key = activation_key(architecture);
   config.type = read_type(fields, outer, config.notes);
   if (nested) config.notes.emplace_back("only its text_config is read: other parts are left out");
   if (const auto further = fields.find_whole({"num_nextn_predict_layers"}, {0, kMaxLayers});
@@ -492,12 +497,15 @@ ModelProblems model_problems(const ModelConfig& config, const ModelRun& run,
                       .fused_gate_up = !run.unfused};
   if (run.gated) {
     execution.gated = gate_activation(config.activation);
+    if (config.activation.empty())
+      fail(path, "model_type",
+           fmt::format("{} clamps its gates, which no kernel does; leave --gated out",
+                       config.architecture));
     if (!execution.gated)
-      fail(
-          path, "hidden_act",
-          fmt::format("its gates are {}; --gated has silu, gelu_pytorch_tanh, gelu and relu; leave "
-                      "--gated out",
-                      describe(json(config.activation))));
+      fail(path, config.activation_key,
+           fmt::format("found {}; --gated has silu, gelu_pytorch_tanh, gelu_new, gelu and relu; "
+                       "leave --gated out",
+                       describe(json(config.activation))));
   }
   if (const auto uneven = find_uneven(decoder, execution))
     fail(path, key_of(uneven->dimension, config.architecture),

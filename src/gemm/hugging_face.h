@@ -16,7 +16,8 @@ namespace hgemm {
 struct ModelConfig {
   std::string architecture;  ///< the model_type: "llama"
   Decoder decoder;
-  std::string activation;  ///< of the gates, as the file names it: "silu"; empty if it does not
+  std::string activation;      ///< of the gates: "silu"; empty if it is one that no kernel has
+  std::string activation_key;  ///< that may name it
   DataType type = DataType::kBf16;
   std::vector<std::string> notes;  ///< sentences: facts that are missing or ignored
 };

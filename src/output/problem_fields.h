@@ -14,7 +14,8 @@ std::vector<Field<Row>> problem_fields_of() {
   const std::vector<F> fields = {
       F::of("m", "integer", "rows", "rows of A and D", "",
             [](const Row& row) { return Json(problem_of(row).m); }),
-      F::of("n", "integer", "columns", "rows of B, columns of D (with a gate twice as many)", "",
+      F::of("n", "integer", "columns",
+            "rows of B; columns of D, which has half as many with a gate", "",
             [](const Row& row) { return Json(problem_of(row).n); }),
       F::of("k", "integer", "columns", "columns of A and B, which are summed over", "",
             [](const Row& row) { return Json(problem_of(row).k); }),

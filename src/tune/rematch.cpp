@@ -66,15 +66,22 @@ std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
   return races;
 }
 
-std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
-                                   CurrentKernels& kernels) {
+std::vector<BestRow> finished_rows_of_all_regimes(const TunePlan& plan,
+                                                  std::span<const RecordedRace> races,
+                                                  CurrentKernels& kernels) {
   const auto is_current = [&](const Trial& trial, const GemmProblem& problem) {
     return kernels.is_current(trial, problem);
   };
   auto rows = best_rows(races, plan.problems, Objective::kTime, is_current);
+  std::erase_if(rows, [](const BestRow& row) { return !row.label || row.stage != Stage::kFinal; });
+  return rows;
+}
+
+std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
+                                   CurrentKernels& kernels) {
+  auto rows = finished_rows_of_all_regimes(plan, races, kernels);
   std::erase_if(rows, [&](const BestRow& row) {
-    return !row.label || row.stage != Stage::kFinal ||
-           std::ranges::find(plan.regimes, row.regime) == plan.regimes.end();
+    return std::ranges::find(plan.regimes, row.regime) == plan.regimes.end();
   });
   return rows;
 }

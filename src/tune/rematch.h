@@ -21,7 +21,11 @@ inline constexpr double kCloseMargin = 0.025;
 /// as kernels of a PDL kind that the plan does not allow, must not win.
 std::vector<RecordedRace> races_of(const TunePlan& plan, const Store& store,
                                    const Environment& environment);
-/// The rows of the plan whose winner was measured to the end.
+/// The rows of the plan's problems whose winner was measured to the end: in the plan's regimes, or
+/// in all.
+std::vector<BestRow> finished_rows_of_all_regimes(const TunePlan& plan,
+                                                  std::span<const RecordedRace> races,
+                                                  CurrentKernels& kernels);
 std::vector<BestRow> finished_rows(const TunePlan& plan, std::span<const RecordedRace> races,
                                    CurrentKernels& kernels);
 /// The winner, and the configs near it that it met in the final of its race; at most four.

@@ -123,8 +123,18 @@ TEST(HuggingFace, GateAndUpMayComputeTheActivation) {
   EXPECT_THAT(gemms_in(config, gated),
               Contains("decode/ffn_gate_up 16x22016x4096.fp16.swiglu x 32"));
   config["hidden_act"] = "tanh";
-  EXPECT_THAT(complaint(config.dump(), gated), HasSubstr("its gates are \"tanh\""));
+  EXPECT_THAT(complaint(config.dump(), gated),
+              HasSubstr("hidden_act: found \"tanh\"; --gated has silu"));
   EXPECT_EQ(complaint(config.dump()), "accepted") << "without --gated nobody asks";
+  EXPECT_THAT(complaint(fields_of("gpt-oss-20b").dump(), gated),
+              HasSubstr("model_type: gpt_oss clamps its gates"));
+  // An older key of Gemma's files says gelu, and means the one with tanh.
+  json gemma = fields_of("gemma-2-9b");
+  gemma["hidden_act"] = "gelu";
+  gemma.erase("hidden_activation");
+  EXPECT_THAT(gemms_in(gemma, gated), Contains(HasSubstr(".geglu x")));
+  gemma["hidden_activation"] = "gelu";
+  EXPECT_THAT(gemms_in(gemma, gated), Contains(HasSubstr(".geglu_erf x")));
 }
 
 TEST(HuggingFace, Mistral7B) {

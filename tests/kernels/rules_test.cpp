@@ -14,11 +14,10 @@ namespace {
 constexpr GemmKind kBf16{};
 constexpr GemmKind kFp16{DataType::kFp16, DataType::kFp16};
 constexpr GemmKind kWideOutput{DataType::kBf16, DataType::kFp32};
-constexpr GemmKind kNN{.a_major = Major::kMn};
+constexpr GemmKind kNN{.a_major = Major::kMn}, kTT{.b_major = Major::kMn};
 constexpr GemmKind kNT{.a_major = Major::kMn, .b_major = Major::kMn};
-constexpr GemmKind kTT{.b_major = Major::kMn};
-constexpr GemmKind kC{.adds_c = true};
-constexpr GemmKind kCFp32{.output = DataType::kFp32, .adds_c = true};
+constexpr GemmKind kC{.adds_c = true}, kCFp32{.output = DataType::kFp32, .adds_c = true};
+constexpr GemmKind kGated{.epilogue = {.gate = Gate::kHalves}};
 
 constexpr GemmKind extents_of(int m, int n, int k, GemmKind kind = kBf16) {
   kind.m = m;
@@ -326,6 +325,7 @@ const TiledCase kWork[] = {
 };
 
 const TiledCase kProbedAndFixed[] = {
+    {TiledRule::kGate, {.bn = 136}, kGated},
     {TiledRule::kProbe, {.schedule = Schedule::kPingPong, .probe = true}},
     {TiledRule::kProbe, {.scheduler = TileScheduler::kStreamK, .probe = true}},
     {TiledRule::kProbe, {.scheduler = TileScheduler::kDynamic, .probe = true}},
@@ -396,6 +396,7 @@ const SwapAbCase kSwapAb[] = {
     {SwapAbRule::kValid, {.promotion = 256}},
     {SwapAbRule::kMemoryHint, {.store = StorePath::kStaged, .d_hint = CacheHint::kEvictLast}},
     {SwapAbRule::kValid, {.d_hint = CacheHint::kEvictLast}},
+    {SwapAbRule::kGate, {}, {.b_major = Major::kMn, .epilogue = {.gate = Gate::kHalves}}},
     {SwapAbRule::kPack, {.pdl = true, .pack = true}},
     {SwapAbRule::kValid, {.pdl = true, .late = true, .pack = true}},
     {SwapAbRule::kPdl, {.late = true}},
@@ -453,6 +454,7 @@ const GemvCase kGemv[] = {
     {GemvRule::kValid, {.vectors = 16, .rows = 1, .step = 256, .splits = 8}},
     {GemvRule::kValid, {.fixed = true}, extents_of(1, 9, 7)},
     {GemvRule::kValid, {.fixed = true}, extents_of(9, 1, 1 << 30)},
+    {GemvRule::kGate, {.rows = 8, .warps = 8}, kGated},
     {GemvRule::kLayout, {}, kNN},
     {GemvRule::kLayout, {}, kTT},
     {GemvRule::kExtents, {.fixed = true}, extents_of(2, 2, 64)},

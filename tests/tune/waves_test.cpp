@@ -149,6 +149,31 @@ TEST_F(InWaves, AReturnTriesTheWinnersOfTheNearestProblemsFirst) {
   EXPECT_EQ(label(race->configs[race->again]), fast);
 }
 
+TEST_F(InWaves, AReturnTriesTheWinnerOfAnotherRegime) {
+  const GemmProblem problem = of_rows(64);
+  const TunePlan within = within_a_minute({problem});
+  const CandidatesAhead candidates = candidates_of(within);
+  const auto measure = [&](Regime regime, std::size_t first, std::size_t last) {
+    TunePlan some = plan({problem}, {});
+    some.regimes = {regime};
+    for (std::size_t i = first; i < last; i += 10) {
+      some.configs.push_back(candidates.at(problem, Regime::kSustained).configs.at(i));
+    }
+    FakeMeasurer gpu;
+    gpu.model_us[label(some.configs.back())] = 50;
+    run(some, gpu);
+    return label(some.configs.back());
+  };
+  const std::string of_burst = measure(Regime::kBurst, 200, 400);
+  measure(Regime::kSustained, 0, 100);
+  const Store store = open();
+  CurrentKernels kernels(compiler_.compiler().source_key, store.builds());
+  const auto races = find_behind(within, candidates, store, fake_machine().environment, kernels, 1);
+  ASSERT_THAT(races, SizeIs(1));
+  ASSERT_GT(races[0].configs.size(), races[0].again);
+  EXPECT_EQ(label(races[0].configs[races[0].again]), of_burst);
+}
+
 TEST_F(InWaves, ReturnsToThoseThatAreBehindWithTheirWinners) {
   FakeMeasurer gpu;  // cublas and all configs take the same time
   const auto races = races_of(gpu);

@@ -122,7 +122,10 @@ std::string epilogue_sentence(const Advice& advice) {
       epilogue.fits_l2 ? "; what it moves fits in L2, where it takes less" : "");
 }
 
-std::string notes_of(const Roofline& roof) {
+std::string notes_of(const GemmProblem& problem, const Roofline& roof) {
+  if (const char* reason = why_unsupported(problem)) {
+    return fmt::format("; no kernel computes it: {}", reason);
+  }
   if (!roof.fits_memory) return "; larger than this GPU's memory";
   return roof.fits_l2 ? "; fits in L2, where the memory floor holds only for a cold start" : "";
 }
@@ -149,7 +152,7 @@ std::string advice_block(const DeviceAdvice& block, const Style& style) {
          row ? std::string(to_string(row->regime)) : std::string("-")});
     sentences.push_back(
         fmt::format("{}: {}; {}{}{}", to_string(advice.problem), to_string(advice.kernel.kind),
-                    advice.kernel.why, notes_of(advice.roofline),
+                    advice.kernel.why, notes_of(advice.problem, advice.roofline),
                     row && row->label ? "; fastest of ours here: " + *row->label : std::string()));
     sentences.push_back(fmt::format("{}: swap-AB {}; {}{}", to_string(advice.problem),
                                     to_string(advice.swap.verdict), advice.swap.why,
