@@ -49,7 +49,7 @@ void multiply_reference(float* reference, const void* a, const void* b, DataType
 /// even, `sum` is device memory.
 void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cudaStream_t stream);
 
-/// Compares D[m x n] with the reference, and counts writes in `guard` elements before its first row
+/// Compares D with the reference, and counts writes in `guard` elements before its first row
 /// and after its last, and in the padding between its rows. `result` is device memory.
 void compare(OutputComparison* result, const void* d, const float* reference,
              const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,

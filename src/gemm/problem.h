@@ -12,7 +12,7 @@
 
 namespace hgemm {
 
-/// How A and B lie in memory; D is always row-major, M x N. The first letter is A's and the second
+/// How A and B lie in memory; D is always row-major. The first letter is A's and the second
 /// B's, as in BLAS, whose matrices are column-major: N is a column-major A of M x K or B of K x N,
 /// T the transpose of a column-major one. "Contiguous" is the extent along which neighbours are
 /// neighbours in memory; a leading dimension is the distance of rows along it.
