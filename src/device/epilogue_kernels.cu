@@ -35,27 +35,31 @@ struct Added {
   bool along_m;
 };
 
+template <typename T, int kWidth>
+struct alignas(sizeof(T) * kWidth) Neighbours {
+  T values[kWidth];
+};
+
+/// The row of number `i` of `all`. (A division of 64-bit numbers takes a hundred instructions.)
+__device__ std::int64_t row_of(std::int64_t i, std::int64_t all, std::int64_t per_row) {
+  return all <= 0xffffffff ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(per_row)
+                           : i / per_row;
+}
+
 /// `Result` is the type of `data`, whose rows lie `leading` elements apart; those of C lie ldc
 /// apart. Each thread computes kWidth neighbours of a row.
 template <typename Result, typename T, Activation kActivation, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     finish_kernel(Result* data, Added<T> added, std::int64_t m, std::int64_t n,
                   std::int64_t leading, std::int64_t ldc) {
-  struct alignas(sizeof(T) * kWidth) Vector {
-    T values[kWidth];
-  };
-  struct alignas(sizeof(Result) * kWidth) Results {
-    Result values[kWidth];
-  };
+  using Vector = Neighbours<T, kWidth>;
+  using Results = Neighbours<Result, kWidth>;
   const std::int64_t per_row = n / kWidth;
   const std::int64_t all = m * per_row;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all;
        i += step) {
-    // (A division of 64-bit numbers takes a hundred instructions.)
-    const std::int64_t row =
-        all <= 0xffffffff ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(per_row)
-                          : i / per_row;
+    const std::int64_t row = row_of(i, all, per_row);
     const std::int64_t column = (i - row * per_row) * kWidth;
     auto& results = *reinterpret_cast<Results*>(data + row * leading + column);
     Results own = results;
@@ -87,21 +91,15 @@ template <typename Result, typename T, Activation kActivation, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     gate_kernel(Result* d, const T* product, Pairs pairs, std::int64_t m, std::int64_t columns,
                 std::int64_t leading) {
-  struct alignas(sizeof(T) * kWidth) Vector {
-    T values[kWidth];
-  };
-  struct alignas(sizeof(Result) * kWidth) Results {
-    Result values[kWidth];
-  };
+  using Vector = Neighbours<T, kWidth>;
+  using Results = Neighbours<Result, kWidth>;
   const std::int64_t per_row = columns / kWidth;
   const std::int64_t all = m * per_row;
   const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * kThreads;
   const bool is_interleaved = pairs.step == 2;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all;
        i += threads) {
-    const std::int64_t row =
-        all <= 0xffffffff ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(per_row)
-                          : i / per_row;
+    const std::int64_t row = row_of(i, all, per_row);
     const std::int64_t column = (i - row * per_row) * kWidth;
     // A vector of gates and one of ups, or two neighbours that have both in turn.
     const T* const first = product + row * 2 * columns + column * pairs.step;

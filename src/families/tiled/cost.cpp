@@ -13,7 +13,7 @@ namespace {
 
 using namespace cost_constants;
 
-/// Of a tile of D.
+/// Elements of D in a tile.
 double outputs(const TiledKernel& k) {
   return static_cast<double>(k.bm) * k.bn / (is_gated(k.gemm) ? 2 : 1);
 }
