@@ -36,6 +36,7 @@ inline std::vector<KernelConfig> configs(int count) {
 
 inline const GemmProblem kSmall{.m = 256, .n = 512, .k = 128, .tag = ""};
 inline const GemmProblem kLarge{.m = 2048, .n = 4096, .k = 4096, .tag = ""};
+inline const GemmProblem kLarger{.m = 4096, .n = 4096, .k = 4096, .tag = ""};
 inline const GemmProblem kLight{.m = 16, .n = 512, .k = 128, .tag = ""};  // 14 FLOP per byte
 inline const GemmProblem kOddK{.m = 64, .n = 64, .k = 60, .tag = ""};     // K is no multiple of 8
 
