@@ -52,7 +52,7 @@ enum { HGEMM_PEER_BF16 = 1, HGEMM_PEER_FP16 = 2, HGEMM_PEER_FP32 = 3 };
 
 /* D[i][j] = sum over l of A[i][l] * B[j][l], accumulated in fp32. All matrices are row-major; A is
  * m x k, B is n x k, D is m x n (BLAS calls this TN: a linear layer with weight B). A peer is not
- * asked about problems of other layouts. */
+ * asked about problems of other layouts, or about batches. */
 typedef struct hgemm_peer_problem {
   int64_t m, n, k;
   int64_t lda, ldb, ldd; /* elements from one row to the next; at least k, k and n */

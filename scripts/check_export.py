@@ -27,9 +27,15 @@ SLOWER = {
 
 
 def rows_of(path: Path) -> list[dict]:
-    """The examples compute plain products, so rows with an epilogue are left out."""
+    """The examples compute single plain products: rows with an epilogue or a batch are left out."""
     rows = json.loads(path.read_text())["rows"]
-    return [row for row in rows if row.get("epilogue", "plain") == "plain" and not row.get("c_dtype")]
+    return [
+        row
+        for row in rows
+        if row.get("epilogue", "plain") == "plain"
+        and not row.get("c_dtype")
+        and row.get("batch", 1) == 1
+    ]
 
 
 def problem(row: dict) -> str:

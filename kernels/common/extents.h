@@ -5,6 +5,17 @@
 
 namespace hgemm {
 
+inline constexpr long long kMaxExtent = 1LL << 30;  ///< tile coordinates are 32-bit
+
+/// Independent products with the same extents. A stride is the number of elements from one
+/// product's operand to the next; 0: all products have the same A (or B).
+struct Batch {
+  long long count = 1;
+  long long stride_a = 0, stride_b = 0, stride_d = 0;  ///< 0 for a single product
+
+  constexpr bool operator==(const Batch&) const = default;
+};
+
 /// Extents of D[m x n] = A[m x k] * B[n x k]^T, and how the operands lie in memory. A leading
 /// dimension is the number of elements from one stored row of A, B or D to the next. A stored row
 /// runs along the extent in which the operand is contiguous: an MN-major A is stored as k rows of m
@@ -15,6 +26,7 @@ struct ProblemExtents {
   Major a_major = Major::kK;
   Major b_major = Major::kK;
   bool gated = false;  ///< D has n / 2 columns (Gate)
+  Batch batch = {};
 
   constexpr bool operator==(const ProblemExtents&) const = default;
 };
@@ -33,14 +45,77 @@ HGEMM_HOST_DEVICE constexpr StoredMatrix stored_b(const ProblemExtents& p) {
 HGEMM_HOST_DEVICE constexpr long long d_columns(const ProblemExtents& p) {
   return p.gated ? p.n / 2 : p.n;
 }
+HGEMM_HOST_DEVICE constexpr StoredMatrix stored_d(const ProblemExtents& p) {
+  return {p.m, d_columns(p), p.ldd};
+}
+
+/// An operand of all products: `count` matrices, `stride` elements apart. The rows of one may lie
+/// between those of others, as the heads of an attention layer do.
+struct StoredMatrices : StoredMatrix {
+  long long count, stride;
+};
+HGEMM_HOST_DEVICE constexpr StoredMatrices of_all_products(const StoredMatrix& one, const Batch& b,
+                                                           long long stride) {
+  return {one, stride == 0 ? 1 : b.count, stride};
+}
+HGEMM_HOST_DEVICE constexpr StoredMatrices all_of_a(const ProblemExtents& p) {
+  return of_all_products(stored_a(p), p.batch, p.batch.stride_a);
+}
+HGEMM_HOST_DEVICE constexpr StoredMatrices all_of_b(const ProblemExtents& p) {
+  return of_all_products(stored_b(p), p.batch, p.batch.stride_b);
+}
+HGEMM_HOST_DEVICE constexpr StoredMatrices all_of_d(const ProblemExtents& p) {
+  return of_all_products(stored_d(p), p.batch, p.batch.stride_d);
+}
+/// Elements from one matrix to the next, if they follow one another without a gap.
+HGEMM_HOST_DEVICE constexpr long long stride_without_gap(const StoredMatrix& matrix) {
+  return matrix.rows * matrix.leading;
+}
+/// Whether they are as one matrix with the rows of all.
+HGEMM_HOST_DEVICE constexpr bool are_one_matrix(const StoredMatrices& all) {
+  return all.count == 1 || all.stride == stride_without_gap(all);
+}
+/// Whether they can be packed as one matrix.
+HGEMM_HOST_DEVICE constexpr bool can_be_packed(const StoredMatrices& all) {
+  return are_one_matrix(all) && all.rows * all.count <= kMaxExtent;
+}
+/// Elements from the first one to the end of the last row, with its padding.
+HGEMM_HOST_DEVICE constexpr long long spanned_elements(const StoredMatrices& all) {
+  return (all.count - 1) * all.stride + stride_without_gap(all);
+}
+/// Whether an element belongs to one matrix at most: either all rows of a matrix lie before those
+/// of the next one, or equal rows of all matrices lie side by side.
+HGEMM_HOST_DEVICE constexpr bool are_disjoint(const StoredMatrices& all) {
+  const bool in_turn = all.stride >= (all.rows - 1) * all.leading + all.cols;
+  const bool side_by_side = all.stride >= all.cols && all.stride <= all.leading &&
+                            (all.count - 1) * all.stride + all.cols <= all.leading;
+  return all.count == 1 || in_turn || side_by_side;
+}
 
 HGEMM_HOST_DEVICE constexpr bool is_packed(const ProblemExtents& p) {
   return p.lda == stored_a(p).cols && p.ldb == stored_b(p).cols && p.ldd == d_columns(p);
 }
 
+/// Why no kernel can compute so many products, or products that lie so in memory; or nullptr.
+HGEMM_HOST_DEVICE constexpr const char* why_unsupported_batch(const ProblemExtents& p) {
+  const Batch& b = p.batch;
+  constexpr long long kMostProducts = 1 << 25;  // each has tiles, whose positions are 32-bit
+  constexpr long long kMaxStride = 1LL << 36;   // below 2^40 bytes (cuTensorMapEncodeTiled)
+  if (b.count < 1 || b.count > kMostProducts) return "a batch has from 1 to 2^25 products";
+  if (b.count == 1) return nullptr;
+  if (b.stride_a < 0 || b.stride_b < 0 || b.stride_a > kMaxStride || b.stride_b > kMaxStride ||
+      b.stride_d > kMaxStride) {
+    return "strides of a batch are from 0 to 2^36 elements";
+  }
+  if (b.stride_d < 1 || !are_disjoint(all_of_d(p))) {
+    return "the products of a batch must not share elements of D: its stride is the length of "
+           "their D or more, or they lie side by side within the leading dimension";
+  }
+  return nullptr;
+}
+
 /// Why no kernel can compute a problem, or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const ProblemExtents& p) {
-  constexpr long long kMaxExtent = 1LL << 30;  // tile coordinates are 32-bit
   if (p.m < 1 || p.n < 1 || p.k < 1) return "M, N and K must be at least 1";
   if (p.m > kMaxExtent || p.n > kMaxExtent || p.k > kMaxExtent) {
     return "M, N and K must be at most 2^30";
@@ -53,15 +128,14 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const ProblemExtents& p)
   if (p.lda < stored_a(p).cols || p.ldb < stored_b(p).cols || p.ldd < d_columns(p)) {
     return p.a_major == Major::kK && p.b_major == Major::kK
                ? "a leading dimension is a row's length (K for A and B, N for D, N / 2 with a "
-                 "gate) or "
-                 "more"
+                 "gate) or more"
                : "a leading dimension is the length of a stored row or more: A's has K (TN, TT) or "
                  "M (NN, NT) elements, B's K (TN, NN) or N (NT, TT), D's N, or N / 2 with a gate";
   }
   if (p.lda > kMaxExtent || p.ldb > kMaxExtent || p.ldd > kMaxExtent) {
     return "leading dimensions must be at most 2^30";
   }
-  return nullptr;
+  return why_unsupported_batch(p);
 }
 
 /// Whether all rows of a matrix begin at multiples of 16 bytes, given that the first one does.
@@ -69,20 +143,25 @@ HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(long long rows, long long lead
                                                   DataType type) {
   return rows == 1 || leading % unit_elements(type) == 0;
 }
-HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(const StoredMatrix& matrix, DataType type) {
-  return rows_are_aligned(matrix.rows, matrix.leading, type);
+/// The same for the rows of all matrices.
+HGEMM_HOST_DEVICE constexpr bool rows_are_aligned(const StoredMatrices& all, DataType type) {
+  return rows_are_aligned(all.rows, all.leading, type) &&
+         (all.count == 1 || all.stride % unit_elements(type) == 0);
 }
 /// Whether the copy engine can fetch A and B (rows of any length: it fills elements outside with
 /// zeros), and can store D (for any M: it clips whole rows).
 HGEMM_HOST_DEVICE constexpr bool inputs_are_aligned(const ProblemExtents& p, DataType input) {
-  return rows_are_aligned(stored_a(p), input) && rows_are_aligned(stored_b(p), input);
+  return rows_are_aligned(all_of_a(p), input) && rows_are_aligned(all_of_b(p), input);
 }
 HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, DataType output) {
-  return rows_are_aligned(p.m, p.ldd, output) && d_columns(p) % unit_elements(output) == 0;
+  return rows_are_aligned(all_of_d(p), output) && d_columns(p) % unit_elements(output) == 0;
 }
 
 /// Why no kernel has an epilogue, or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
+  if (kind.batched && has_epilogue(kind)) {
+    return "the products of a batch have no epilogue yet: no C, bias, activation or gate";
+  }
   if (!is_gated(kind)) return nullptr;
   if (kind.b_major != Major::kK) return "with a gate B must be contiguous in K";
   return reads_operands(kind)
@@ -106,6 +185,14 @@ HGEMM_HOST_DEVICE constexpr const char* why_not_gated(const GemmKind& kind,
                                    : "the kernel is made for problems with a gate, or for others";
 }
 
+/// The same for many products.
+HGEMM_HOST_DEVICE constexpr const char* why_not_batched(const GemmKind& kind,
+                                                        const ProblemExtents& p) {
+  return kind.batched == (p.batch.count > 1)
+             ? nullptr
+             : "the kernel is made for batches of products, or for a single one";
+}
+
 /// Why a kernel cannot fetch the operands as they lie in memory, or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_not_fetched(const GemmKind& kind,
                                                         const ProblemExtents& p, bool packs) {
@@ -113,13 +200,20 @@ HGEMM_HOST_DEVICE constexpr const char* why_not_fetched(const GemmKind& kind,
     return "the kernel is made for another layout of A and B";
   }
   if (const char* reason = why_not_gated(kind, p)) return reason;
-  if (packs || inputs_are_aligned(p, kind.input)) return nullptr;
+  if (const char* reason = why_not_batched(kind, p)) return reason;
+  if (inputs_are_aligned(p, kind.input)) return nullptr;
+  if (packs) {
+    return can_be_packed(all_of_a(p)) && can_be_packed(all_of_b(p))
+               ? nullptr
+               : "A's and B's of a batch are packed only where they follow one another without a "
+                 "gap and have at most 2^30 rows in all, or are the same for all products";
+  }
   return p.a_major == Major::kK && p.b_major == Major::kK
              ? "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
-               "(multiples of 8), unless the config packs them"
+               "(multiples of 8), and so must the strides of a batch, unless the config packs them"
              : "A's and B's leading dimensions (without padding, the extents in which they are "
-               "contiguous) must be whole units of 16 bytes (multiples of 8), unless the config "
-               "packs them";
+               "contiguous) must be whole units of 16 bytes (multiples of 8), and so must the "
+               "strides of a batch, unless the config packs them";
 }
 
 /// Why a kernel with constant extents cannot compute the problem: it computes one problem, without
@@ -141,17 +235,31 @@ inline constexpr RuleText kTypesRule = {
     "the kernels multiply bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, which "
     "rounds them; fp32 is for the ladder's CUDA-core steps), and store the operands' type or fp32"};
 
-/// The constant extents of a kernel.
+inline constexpr RuleText kBatchRule = {
+    "batch",
+    "batches of products are for tiled kernels, and there without an epilogue yet: no C, bias, "
+    "activation or gate"};
+
+/// The batch without gaps between its products.
+HGEMM_HOST_DEVICE constexpr Batch batch_without_gaps(const ProblemExtents& p, long long count) {
+  if (count == 1) return {};
+  return {count, stride_without_gap(stored_a(p)), stride_without_gap(stored_b(p)),
+          stride_without_gap(stored_d(p))};
+}
+
+/// The constant extents of a kernel. (How many products there are is no constant.)
 HGEMM_HOST_DEVICE constexpr ProblemExtents fixed_extents(const GemmKind& kind) {
-  return {kind.m,
-          kind.n,
-          kind.k,
-          kind.a_major == Major::kK ? kind.k : kind.m,
-          kind.b_major == Major::kK ? kind.k : kind.n,
-          is_gated(kind) ? kind.n / 2 : kind.n,
-          kind.a_major,
-          kind.b_major,
-          is_gated(kind)};
+  ProblemExtents p{kind.m,
+                   kind.n,
+                   kind.k,
+                   kind.a_major == Major::kK ? kind.k : kind.m,
+                   kind.b_major == Major::kK ? kind.k : kind.n,
+                   is_gated(kind) ? kind.n / 2 : kind.n,
+                   kind.a_major,
+                   kind.b_major,
+                   is_gated(kind)};
+  p.batch = batch_without_gaps(p, kind.batched ? 2 : 1);
+  return p;
 }
 
 }  // namespace hgemm

@@ -54,6 +54,14 @@ struct EpilogueParams : NumberedParams {
   const void* bias;  ///< elements without gaps
 };
 
+/// The parameters of a kernel for many products (GemmKind::batched). Its maps of A, B and D have
+/// the products as third dimension; an operand that all products share has one.
+struct BatchedParams : EpilogueParams {
+  int products;
+  int a_step, b_step;  ///< 0: all products have the same A (B), 1: each has its own
+  long long d_stride;  ///< elements from one product's D to the next
+};
+
 // ---- Parameters of the packing launch before, if A or B is packed (pack.cuh) ----
 
 /// One matrix of 2-byte elements. If `rows` is 0, there is nothing to pack.

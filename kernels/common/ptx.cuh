@@ -264,46 +264,47 @@ __device__ __forceinline__ void tma_load_multicast(u32 destination, const Tensor
         : "memory");
   }
 }
-// The same with three dimensions, for boxes that begin at 0 in the third one.
+// The same with three dimensions.
 
-__device__ __forceinline__ void tma_prefetch_3d(const TensorMap& map, int column, int row) {
+__device__ __forceinline__ void tma_prefetch_3d(const TensorMap& map, int column, int row,
+                                                int plane) {
   asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(&map),
-               "r"(column), "r"(row), "r"(0)
+               "r"(column), "r"(row), "r"(plane)
                : "memory");
 }
 template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& map, u32 barrier,
-                                            int column, int row) {
+                                            int column, int row, int plane) {
   if constexpr (kHint == CacheHint::kNone) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
         "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0)
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane)
         : "memory");
   } else {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
         ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0), "l"(cache_policy<kHint>())
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane), "l"(cache_policy<kHint>())
         : "memory");
   }
 }
 template <CacheHint kHint = CacheHint::kNone>
 __device__ __forceinline__ void tma_load_multicast_3d(u32 destination, const TensorMap& map,
-                                                      u32 barrier, int column, int row,
+                                                      u32 barrier, int column, int row, int plane,
                                                       unsigned short mask) {
   if constexpr (kHint == CacheHint::kNone) {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
         ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0), "h"(mask)
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane), "h"(mask)
         : "memory");
   } else {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
         ".multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6, %7;" ::"r"(
             destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(0), "h"(mask),
+        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane), "h"(mask),
         "l"(cache_policy<kHint>())
         : "memory");
   }
@@ -321,6 +322,23 @@ __device__ __forceinline__ void tma_store(const TensorMap& map, u32 source, int 
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint "
         "[%0, {%2, %3}], [%1], %4;" ::"l"(&map),
         "r"(source), "r"(column), "r"(row), "l"(cache_policy<kHint>())
+        : "memory");
+  }
+}
+template <CacheHint kHint = CacheHint::kNone>
+__device__ __forceinline__ void tma_store_3d(const TensorMap& map, u32 source, int column, int row,
+                                             int plane) {
+  if constexpr (kHint == CacheHint::kNone) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::
+            "l"(&map),
+        "r"(source), "r"(column), "r"(row), "r"(plane)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint "
+        "[%0, {%2, %3, %4}], [%1], %5;" ::"l"(&map),
+        "r"(source), "r"(column), "r"(row), "r"(plane), "l"(cache_policy<kHint>())
         : "memory");
   }
 }

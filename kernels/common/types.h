@@ -62,6 +62,8 @@ struct GemmKind {
   Major b_major = Major::kK;
   Epilogue epilogue = {};
   bool adds_c = false;  ///< C, which has D's type and leading dimension
+  /// The kernel computes many independent products, each of which has tiles of its own.
+  bool batched = false;
 
   constexpr bool operator==(const GemmKind&) const = default;
 };

@@ -24,6 +24,7 @@ enum class GemvRule : unsigned char {
   kTypes,
   kLayout,
   kGate,
+  kBatch,
   kExtents,
 };
 
@@ -56,6 +57,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
       {Rule::kGate, "gate",
        "with a gate a warp has rows in pairs, a gate and its up; B is the large operand, and its "
        "leading dimension a multiple of 8; and there is no C and no bias"},
+      {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "
        "padding, and no more than `vectors` rows of A or of B"},
@@ -75,6 +77,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const GemvKernel& k,
   if (const char* reason = why_unsupported(p)) return reason;
   if (p.a_major != Major::kK || p.b_major != Major::kK) return rule_text(GemvRule::kLayout).reason;
   if (const char* reason = why_not_gated(k.gemm, p)) return reason;
+  if (const char* reason = why_not_batched(k.gemm, p)) return reason;
   if (p.gated && (p.m > k.vectors || p.ldb % kVectorUnit != 0)) {
     return rule_text(GemvRule::kGate).reason;
   }
@@ -89,6 +92,7 @@ HGEMM_HOST_DEVICE constexpr GemvRule why_invalid(const GemvKernel& k,
                                                  const DeviceLimits& limits = {}) {
   using Rule = GemvRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (k.gemm.batched) return Rule::kBatch;
   if (k.gemm.a_major != Major::kK || k.gemm.b_major != Major::kK) return Rule::kLayout;
   if (k.vectors < 1 || k.vectors > kMaxVectors || (k.vectors & (k.vectors - 1)) != 0) {
     return Rule::kVectors;

@@ -27,6 +27,7 @@ enum class SwapAbRule : unsigned char {
   kPdl,
   kPack,
   kGate,
+  kBatch,
   kExtents,
 };
 
@@ -66,6 +67,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
        "with programmatic dependent launch B is read before the kernel before this one, which "
        "would be the one that packs B, is done; unless it is read late"},
       {Rule::kGate, "gate", "with a gate there is no C and no bias"},
+      {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
        "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
@@ -98,6 +100,7 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
                                                    const DeviceLimits& limits = {}) {
   using Rule = SwapAbRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (k.gemm.batched) return Rule::kBatch;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (k.bm < kGroupRows || k.bm > 256 || k.bm % kGroupRows != 0) return Rule::kTileM;
   if (k.bn != kMmaM && k.bn != 2 * kMmaM && k.bn != 3 * kMmaM) return Rule::kTileN;

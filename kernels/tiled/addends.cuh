@@ -46,7 +46,7 @@ template <TiledKernel kKernel>
 __device__ __forceinline__ void load_addends(const KernelParams& params,
                                              const TiledPipeline<kKernel>& pipeline,
                                              typename TiledPipeline<kKernel>::State& state,
-                                             TileOrigin origin) {
+                                             TileOrigin<kKernel> origin) {
   const auto& operands = static_cast<const EpilogueParams&>(params);
   constexpr Bias kBias = kKernel.gemm.epilogue.bias;
   const auto await_empty = [&] {

@@ -487,6 +487,10 @@ HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
 
 // ---- Shared memory ----
 
+/// Bytes of a tile's origin: its row and column, and of many products its number.
+HGEMM_HOST_DEVICE constexpr int origin_bytes(const TiledKernel& k) {
+  return k.gemm.batched ? 16 : 8;
+}
 /// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging
 /// (which may be in the stages); for each stage its full barrier, its empty barrier and the origin
 /// of its tile; if a cluster adds up, a barrier for each consumer, on which its peers' sums arrive;
@@ -509,7 +513,7 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   if (layout.full < ring) layout.full = ring;
   layout.empty = layout.full + k.stages * 8;
   layout.origin = layout.empty + k.stages * 8;
-  layout.sums = layout.origin + k.stages * 8;
+  layout.sums = layout.origin + k.stages * origin_bytes(k);
   layout.next = layout.sums + (adds_in_cluster(k) ? k.consumers * 8 : 0);
   layout.total_bytes = layout.next + (is_dynamic(k) && multicast_size(k) > 1 ? 3 * 8 : 0);
   return layout;

@@ -131,10 +131,11 @@ struct Consumer {
   /// The main loop of one piece of work. Returns the origin of the tile in D. `waiting` is the
   /// previous tile, whose boxes are stored meanwhile.
   template <class... Probe>
-  __device__ __forceinline__ TileOrigin multiply(const Work& work,
-                                                 Accumulators<kKernel>& accumulators,
-                                                 WaitingTile<kKernel>& waiting, Probe&... probe) {
-    TileOrigin origin{};
+  __device__ __forceinline__ TileOrigin<kKernel> multiply(const Work& work,
+                                                          Accumulators<kKernel>& accumulators,
+                                                          WaitingTile<kKernel>& waiting,
+                                                          Probe&... probe) {
+    TileOrigin<kKernel> origin{};
     int previous_stage = 0;
     turn.await();
     for (int k_block = work.first; k_block < work.end; ++k_block) {
@@ -185,14 +186,14 @@ struct Consumer {
 
   /// Adds up a tile whose K a cluster has cut. Returns the origin of the tile in D. It is computed
   /// without a stage, because this CTA may have none.
-  __device__ __forceinline__ TileOrigin add_parts_of_cluster(const Work& work,
-                                                             Accumulators<kKernel>& accumulators) {
+  __device__ __forceinline__ TileOrigin<kKernel> add_parts_of_cluster(
+      const Work& work, Accumulators<kKernel>& accumulators) {
     if (work.first == work.end) {  // K has fewer blocks than parts
 #pragma unroll
       for (int i = 0; i < accumulators_per_thread(kKernel); ++i) *value_at(accumulators, i) = 0;
     }
     add_in_cluster<kKernel>(accumulators, pipeline, place.part, consumer, place.rank);
-    return place.origin(tile_at(kKernel.order, kKernel.group, work.tile, grid));
+    return place.origin(tile_at<kKernel>(work.tile, grid), product_at<kKernel>(work.tile, grid));
   }
 
   /// For a tile whose K is cut evenly (kStreamK): leaves the sums in the workspace, or adds those
@@ -212,15 +213,14 @@ struct Consumer {
   }
 
   /// Element of D with which this consumer warp's part of a tile begins.
-  __device__ __forceinline__ TileOrigin begin_of_warp(TileOrigin tile) const {
+  __device__ __forceinline__ TileOrigin<kKernel> begin_of_warp(TileOrigin<kKernel> tile) const {
     const int row = part_row + warp * kStoreRows;
     if constexpr (is_gated(kKernel.gemm)) {  // two rows of B are a column of D
-      return kKernel.swap
-                 ? TileOrigin{tile.m + part_col, (tile.n + part_row) / 2 + warp * kStoreRows}
-                 : TileOrigin{tile.m + row, (tile.n + part_col) / 2};
+      return kKernel.swap ? tile.at(tile.m + part_col, (tile.n + part_row) / 2 + warp * kStoreRows)
+                          : tile.at(tile.m + row, (tile.n + part_col) / 2);
     }
-    return kKernel.swap ? TileOrigin{tile.m + part_col, tile.n + row}
-                        : TileOrigin{tile.m + row, tile.n + part_col};
+    return kKernel.swap ? tile.at(tile.m + part_col, tile.n + row)
+                        : tile.at(tile.m + row, tile.n + part_col);
   }
 
   __device__ __forceinline__ Addends<kKernel> addends(Accumulators<kKernel>& accumulators) const {
@@ -231,28 +231,27 @@ struct Consumer {
   /// share of the tile.
   __device__ __forceinline__ void share_sums(const Work& work,
                                              const Accumulators<kKernel>& accumulators,
-                                             TileOrigin tile) const {
+                                             TileOrigin<kKernel> tile) const {
     const int reader = kPingPong ? 0 : consumer;
     const SplitSums<kKernel> sums(params, work, place.rank, reader * 4 + warp, lane);
     sums.leave(accumulators, lane);
-    const auto [row, column] = begin_of_warp(tile);
-    sums.add_and_store(params, row, column, lane);
+    sums.add_and_store(params, begin_of_warp(tile), lane);
   }
 
   template <class... Probe>
   __device__ __forceinline__ void store(Accumulators<kKernel>& accumulators,
-                                        WaitingTile<kKernel>& waiting, TileOrigin origin,
+                                        WaitingTile<kKernel>& waiting, TileOrigin<kKernel> origin,
                                         Probe&... probe) {
-    const auto [row, column] = begin_of_warp(origin);
+    const TileOrigin<kKernel> begin = begin_of_warp(origin);
     if constexpr (kKernel.store == StorePath::kDirect) {
-      store_direct<kKernel>(accumulators, params, row, column, lane);
+      store_direct<kKernel>(accumulators, params, begin, lane);
     } else if constexpr (kOverlapped) {
-      waiting.take(accumulators, params, row, column, lane);
+      waiting.take(accumulators, params, begin, lane);
       // There is no next tile during which to store. (Placed after the loop over tiles, this would
       // make ptxas 13.0 give consumers the registers of kernel entry, and spill.)
       if (is_last_tile) waiting.store(params, staging, true, lane);
     } else {
-      store_staged<kKernel>(accumulators, params, staging, row, column, place.part, lane, probe...);
+      store_staged<kKernel>(accumulators, params, staging, begin, place.part, lane, probe...);
     }
   }
 };
@@ -279,7 +278,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
     }
     (probe.begin_tile(work.tile), ...);
     if constexpr (shares_sums(kKernel)) forget<kKernel>(accumulators);
-    TileOrigin origin = consumer.multiply(work, accumulators, waiting, probe...);
+    TileOrigin<kKernel> origin = consumer.multiply(work, accumulators, waiting, probe...);
     (probe.end_main_loop(work.tile), ...);
     settle<kKernel>(accumulators);
     if constexpr (copies_addends(kKernel)) {

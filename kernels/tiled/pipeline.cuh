@@ -8,12 +8,36 @@
 
 namespace hgemm {
 
+/// An element of D, by its row and column, and of many products its number.
+template <bool kBatched>
+struct Position {
+  int m, n;
+
+  static __device__ __forceinline__ Position of(int row, int column, int /*product*/) {
+    return {row, column};
+  }
+  __device__ __forceinline__ int product() const { return 0; }
+  /// One of the same product.
+  __device__ __forceinline__ Position at(int row, int column) const { return {row, column}; }
+};
+template <>
+struct alignas(16) Position<true> {
+  int m, n, number;
+
+  static __device__ __forceinline__ Position of(int row, int column, int product) {
+    return {row, column, product};
+  }
+  __device__ __forceinline__ int product() const { return number; }
+  __device__ __forceinline__ Position at(int row, int column) const {
+    return {row, column, number};
+  }
+};
+
 /// A tile's first row and column of D. Columns are multiples of 8, so the lowest bit of n is free.
 /// (TileScheduler::kDynamic: in the tile's last stage it tells whether this is the CTA's last
 /// tile.)
-struct TileOrigin {
-  int m, n;
-};
+template <TiledKernel kKernel>
+using TileOrigin = Position<kKernel.gemm.batched>;
 
 template <TiledKernel kKernel>
 struct TiledPipeline : Pipeline<kKernel> {
@@ -28,8 +52,9 @@ struct TiledPipeline : Pipeline<kKernel> {
     return smem_base +
            static_cast<u32>(kLayout.staging + consumer_warp * kStoreBuffers * kStoreBufferBytes);
   }
-  __device__ __forceinline__ TileOrigin& origin(int stage) const {
-    return reinterpret_cast<TileOrigin*>(smem + kLayout.origin)[stage];
+  __device__ __forceinline__ TileOrigin<kKernel>& origin(int stage) const {
+    static_assert(sizeof(TileOrigin<kKernel>) == origin_bytes(kKernel));
+    return reinterpret_cast<TileOrigin<kKernel>*>(smem + kLayout.origin)[stage];
   }
 
   /// Address at which the cluster's first CTA writes this CTA's next tile, followed by its
@@ -41,10 +66,13 @@ struct TiledPipeline : Pipeline<kKernel> {
   /// For a consumer warp. `reader`: the lane that later releases the stage to this CTA's producer
   /// reads it, so that its own arrival orders the read before the next write (and racecheck sees
   /// that).
-  __device__ __forceinline__ TileOrigin read_origin(int stage, int reader, int lane) const {
-    TileOrigin at{};
+  __device__ __forceinline__ TileOrigin<kKernel> read_origin(int stage, int reader,
+                                                             int lane) const {
+    TileOrigin<kKernel> at{};
     if (lane == reader) at = origin(stage);
-    return {__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader)};
+    const int product = kKernel.gemm.batched ? __shfl_sync(~0u, at.product(), reader) : 0;
+    return TileOrigin<kKernel>::of(__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader),
+                                   product);
   }
 
   /// One thread calls it once, before any other use; a CTA or cluster barrier must follow.

@@ -68,7 +68,7 @@ struct TileProbe {
     last = now;
   }
   /// Counts the visit without waiting for memory.
-  __device__ __forceinline__ void identify(ProbeTile& tile, TileOrigin origin) const {
+  __device__ __forceinline__ void identify(ProbeTile& tile, TileOrigin<kKernel> origin) const {
     asm volatile("red.relaxed.gpu.add.u32 [%0], 1;" ::"l"(&tile.visits) : "memory");
     tile.cta = static_cast<int>(blockIdx.x);
     tile.m = origin.m / kKernel.bm;
@@ -80,7 +80,7 @@ struct TileProbe {
     lap(producer_phase::kOrder);
     record(position).begin = last;
   }
-  __device__ __forceinline__ void end_load(int position, TileOrigin origin) {
+  __device__ __forceinline__ void end_load(int position, TileOrigin<kKernel> origin) {
     ProbeTile& tile = record(position);
     identify(tile, origin);
     tile.end = last;
@@ -99,7 +99,7 @@ struct TileProbe {
 #pragma unroll
     for (int phase = 0; phase < consumer_phase::kEpilogue; ++phase) sums[phase] = 0;
   }
-  __device__ __forceinline__ void ready(int position, TileOrigin origin) const {
+  __device__ __forceinline__ void ready(int position, TileOrigin<kKernel> origin) const {
     if (!speaks_for_role()) return;
     ProbeTile& tile = record(position);
     identify(tile, origin);

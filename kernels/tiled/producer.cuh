@@ -23,6 +23,7 @@ struct LookAhead {
   WorkList list;
   Work work{};
   TileCoord tile{};
+  int product = 0;  ///< to which the tile belongs
 
   __device__ __forceinline__ LookAhead(const KernelParams& params, int part, int lane)
       : grid(tile_grid(extent_m<kKernel>(params), extent_n<kKernel>(params), kKernel)),
@@ -35,9 +36,21 @@ struct LookAhead {
     const int piece = min(index + lane, list.count - 1);
     work = list.at(piece > 0 ? piece : 0);
     // If there is no work at all, at(0) is a tile outside the grid.
-    tile = tile_at(kKernel.order, kKernel.group, min(work.tile, grid.tiles() - 1), grid);
+    const int position = min(work.tile, list.tiles - 1);
+    tile = tile_at<kKernel>(position, grid);
+    product = product_at<kKernel>(position, grid);
   }
 };
+
+/// The planes of A and B that have a product's operands, in maps with those of many products.
+template <TiledKernel kKernel>
+__device__ __forceinline__ int a_plane(const KernelParams& params, int product) {
+  return kKernel.gemm.batched ? product * static_cast<const BatchedParams&>(params).a_step : 0;
+}
+template <TiledKernel kKernel>
+__device__ __forceinline__ int b_plane(const KernelParams& params, int product) {
+  return kKernel.gemm.batched ? product * static_cast<const BatchedParams&>(params).b_step : 0;
+}
 
 /// Prefetches the data of the first copies into L2, before the earlier kernels, which may be
 /// writing A or B, have completed. That is safe, because those writes arrive in L2 too, so nothing
@@ -48,16 +61,21 @@ template <TiledKernel kKernel>
 __device__ __forceinline__ void prefetch(const KernelParams& params,
                                          const LookAhead<kKernel>& ahead,
                                          const Place<kKernel>& place) {
-  const TileOrigin origin = place.origin(ahead.tile);
+  constexpr bool kBatched = kKernel.gemm.batched;
+  const TileOrigin<kKernel> origin = place.origin(ahead.tile, ahead.product);
   const int first = ahead.work.first;
   const int end = min(ahead.work.end, first + kPrefetchRounds * kKernel.stages);
 #pragma unroll 1
   for (int k_block = first + ahead.tile.n; k_block < end; k_block += ahead.grid.n) {
-    prefetch_boxes<ABoxes<kKernel>>(params.a, k_block * kKernel.bk, origin.m, place.a_begin());
+    prefetch_boxes<ABoxes<kKernel>, kBatched>(params.a, k_block * kKernel.bk, origin.m,
+                                              place.a_begin(),
+                                              a_plane<kKernel>(params, origin.product()));
   }
 #pragma unroll 1
   for (int k_block = first + ahead.tile.m; k_block < end; k_block += ahead.grid.m) {
-    prefetch_boxes<BBoxes<kKernel>>(params.b, k_block * kKernel.bk, origin.n, place.b_begin());
+    prefetch_boxes<BBoxes<kKernel>, kBatched>(params.b, k_block * kKernel.bk, origin.n,
+                                              place.b_begin(),
+                                              b_plane<kKernel>(params, origin.product()));
   }
 }
 
@@ -66,15 +84,16 @@ __device__ __forceinline__ void prefetch(const KernelParams& params,
 template <TiledKernel kKernel>
 __device__ __forceinline__ void load_stage(const KernelParams& params,
                                            const TiledPipeline<kKernel>& pipeline,
-                                           const Place<kKernel>& place, TileOrigin origin,
+                                           const Place<kKernel>& place, TileOrigin<kKernel> origin,
                                            int stage, int k) {
+  constexpr bool kBatched = kKernel.gemm.batched;
   ptx::mbarrier_arrive_expect_tx(pipeline.full(stage), arriving_bytes(kKernel));
-  load_boxes<ABoxes<kKernel>, kKernel.a_hint>(params.a, pipeline.a_stage(stage),
-                                              pipeline.full(stage), k, origin.m, place.a_begin(),
-                                              place.a_mask());
-  load_boxes<BBoxes<kKernel>, kKernel.b_hint>(params.b, pipeline.b_stage(stage),
-                                              pipeline.full(stage), k, origin.n, place.b_begin(),
-                                              place.b_mask());
+  load_boxes<ABoxes<kKernel>, kKernel.a_hint, kBatched>(
+      params.a, pipeline.a_stage(stage), pipeline.full(stage), k, origin.m, place.a_begin(),
+      place.a_mask(), a_plane<kKernel>(params, origin.product()));
+  load_boxes<BBoxes<kKernel>, kKernel.b_hint, kBatched>(
+      params.b, pipeline.b_stage(stage), pipeline.full(stage), k, origin.n, place.b_begin(),
+      place.b_mask(), b_plane<kKernel>(params, origin.product()));
 }
 
 /// The producer warp. One thread issues all copies; its `state` ends past the last one.
@@ -90,7 +109,8 @@ __device__ __forceinline__ void produce(const KernelParams& params,
     if (source == 0 && index > 0) ahead.look(index, lane);
     const TileCoord tile = {__shfl_sync(~0u, ahead.tile.m, source),
                             __shfl_sync(~0u, ahead.tile.n, source)};
-    const TileOrigin origin = place.origin(tile);
+    const int product = kKernel.gemm.batched ? __shfl_sync(~0u, ahead.product, source) : 0;
+    const TileOrigin<kKernel> origin = place.origin(tile, product);
     const int first = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.first, source) * kKernel.bk : 0;
     const int end = cuts_k(kKernel) ? __shfl_sync(~0u, ahead.work.end, source) * kKernel.bk
                                     : extent_k<kKernel>(params);
@@ -176,16 +196,18 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
   const u32 rank = place.rank;
   constexpr bool kShared = multicast_size(kKernel) > 1;
   const int cluster = static_cast<int>(blockIdx.x) / cluster_size(kKernel);
-  TileQueue<kKernel> queue{params.flags, grid.tiles(),
+  const int tiles = all_tiles<kKernel>(params, grid);
+  TileQueue<kKernel> queue{params.flags, tiles,
                            static_cast<int>(gridDim.x) / cluster_size(kKernel)};
   u32 tile = static_cast<u32>(cluster);
 #pragma unroll 1
-  while (tile < static_cast<u32>(grid.tiles())) {
+  while (tile < static_cast<u32>(tiles)) {
     u32 answer = 0;
     u32 next = 0;
     if (!kShared || rank == 0) answer = queue.ask();
-    const TileOrigin origin =
-        place.origin(tile_at(kKernel.order, kKernel.group, static_cast<int>(tile), grid));
+    const TileOrigin<kKernel> origin =
+        place.origin(tile_at<kKernel>(static_cast<int>(tile), grid),
+                     product_at<kKernel>(static_cast<int>(tile), grid));
 #pragma unroll 1
     for (int k = 0; k < extent_k<kKernel>(params); k += kKernel.bk) {
       const int stage = state.stage;
@@ -200,8 +222,8 @@ __device__ __forceinline__ void produce_dynamic(const KernelParams& params,
       }
       if (state.round > 0) ptx::mbarrier_wait(pipeline.empty(stage), state.parity() ^ 1);
       if (k == 0 || is_last) {
-        const bool ends = is_last && next >= static_cast<u32>(grid.tiles());
-        pipeline.origin(stage) = {origin.m, origin.n | (ends ? 1 : 0)};
+        const bool ends = is_last && next >= static_cast<u32>(tiles);
+        pipeline.origin(stage) = origin.at(origin.m, origin.n | (ends ? 1 : 0));
       }
       load_stage<kKernel>(params, pipeline, place, origin, stage, k);
       state.advance();

@@ -41,6 +41,7 @@ enum class TiledRule : unsigned char {
   kDynamic,
   kGpc,
   kGate,
+  kBatch,
   kProbe,
   kExtents,
 };
@@ -155,13 +156,12 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
       {Rule::kGate, "gate",
        "with a gate a tile of B is pairs of runs of gates and ups: in each consumer's part, and in "
        "each slice of a cluster along M, multiples of 16 rows (with swap of 128); and a CTA adds "
-       "up "
-       "whole tiles: not with scheduler split or csplit"},
+       "up whole tiles: not with scheduler split or csplit"},
+      {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
-       "along K or taken from a queue or packed or numbered by GPCs, and need a producer with more "
-       "than 24 registers "
-       "(two consumers of at most 192 values a thread)"},
+       "along K or taken from a queue or packed or numbered by GPCs, nor many products, and need a "
+       "producer with more than 24 registers (two consumers of at most 192 values a thread)"},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
        "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
@@ -213,6 +213,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
                                                   const DeviceLimits& limits = {}) {
   using Rule = TiledRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (k.gemm.batched && has_epilogue(k.gemm)) return Rule::kBatch;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (mma_rows(k) < kMmaM || mma_rows(k) > 384 || mma_rows(k) % kMmaM != 0) return Rule::kTileM;
   if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;
@@ -281,7 +282,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;
   if (k.gemm.m != 0 && why_unsupported(k, fixed_extents(k.gemm))) return Rule::kExtents;
   if (k.probe && (k.schedule == Schedule::kPingPong || cuts_k(k) || is_dynamic(k) || k.pack ||
-                  k.gpc || producer_registers(k) < 32)) {
+                  k.gpc || k.gemm.batched || producer_registers(k) < 32)) {
     return Rule::kProbe;
   }
   return Rule::kValid;

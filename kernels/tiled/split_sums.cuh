@@ -66,18 +66,18 @@ struct SplitSums {
     __syncwarp();
   }
 
-  /// Adds up this CTA's share of the tile and stores it. (row, column): where the warp's part of
-  /// the tile begins in D.
-  __device__ __forceinline__ void add_and_store(const KernelParams& params, int row, int column,
-                                                int lane) const {
+  /// Adds up this CTA's share of the tile and stores it. `begin`: of the warp's part of the tile in
+  /// D.
+  __device__ __forceinline__ void add_and_store(const KernelParams& params,
+                                                TileOrigin<kKernel> begin, int lane) const {
     // Groups of all warps in turns: number group * kWarps + warp belongs to the part
     // number * parts / (kGroups * kWarps).
     constexpr int kAll = kGroups * kWarps;
-    const int begin = ceil_div(part * kAll, parts);
+    const int first = ceil_div(part * kAll, parts);
     const int end = ceil_div((part + 1) * kAll, parts);
     const int end_group = ceil_div(max(end - warp, 0), kWarps);
 #pragma unroll 1
-    for (int group = ceil_div(max(begin - warp, 0), kWarps); group < end_group;
+    for (int group = ceil_div(max(first - warp, 0), kWarps); group < end_group;
          group += kGroupsAtOnce) {
       const int groups = min(kGroupsAtOnce, end_group - group);
       float sums[kGroupsAtOnce][4];
@@ -87,12 +87,10 @@ struct SplitSums {
         if (i >= groups) break;
         const int of_rows = (group + i) / kGroupsPerBlock * kMmaM;
         const int of_cols = (group + i) % kGroupsPerBlock * 8;
-        const int group_row = row + (kKernel.swap ? of_cols : of_rows);
-        const int group_column = column + (kKernel.swap ? of_rows : of_cols);
         if constexpr (has_epilogue(kKernel.gemm)) {
-          finish_columns<kKernel, 1>(sums[i], params, row, column, of_rows, of_cols, lane);
+          finish_columns<kKernel, 1>(sums[i], params, begin, of_rows, of_cols, lane);
         }
-        store_group<kKernel>(sums[i], params, group_row, group_column, lane);
+        store_group<kKernel>(sums[i], params, in_tile<kKernel>(begin, of_rows, of_cols), lane);
       }
     }
   }

@@ -7,12 +7,31 @@
 #include "common/params.h"
 #include "common/ptx.cuh"
 #include "common/store.cuh"
+#include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
 
 namespace hgemm {
 
 template <TiledKernel kKernel>
 using Accumulators = float[mma_blocks(kKernel)][consumer_cols(kKernel) / 2];
+
+/// The element of D that lies so many rows and columns of the tile, as wgmma computes it, behind
+/// the beginning of a warp's part.
+template <TiledKernel kKernel>
+__device__ __forceinline__ TileOrigin<kKernel> in_tile(TileOrigin<kKernel> begin, int of_rows,
+                                                       int of_cols) {
+  return begin.at(begin.m + (kKernel.swap ? of_cols : of_rows),
+                  begin.n + (kKernel.swap ? of_rows : of_cols));
+}
+
+/// Elements from the beginning of D to that of the product's D.
+template <TiledKernel kKernel>
+__device__ __forceinline__ u64 begin_of_product(const KernelParams& params,
+                                                TileOrigin<kKernel> at) {
+  if constexpr (!kKernel.gemm.batched) return 0;
+  return static_cast<u64>(at.product()) *
+         static_cast<u64>(static_cast<const BatchedParams&>(params).d_stride);
+}
 
 /// Outputs of kGroups groups of 8 columns from group `first` of a block of D on: activates their
 /// gates and multiplies them by their ups (gate_run). (Gating a whole tile before it is stored made
@@ -62,23 +81,23 @@ struct OutputPair<DataType::kFp32> {
 };
 
 /// The epilogue on kGroups groups of 8 columns, as many at once as registers allow. They begin at
-/// (of_rows, of_cols) of the warp's part, as wgmma computes it, which begins at (row, column) of D.
+/// (of_rows, of_cols) of the warp's part, as wgmma computes it, which begins at `begin` in D.
 template <TiledKernel kKernel, int kGroups>
-__device__ __forceinline__ void finish_columns(float* sums, const KernelParams& params, int row,
-                                               int column, int of_rows, int of_cols, int lane) {
+__device__ __forceinline__ void finish_columns(float* sums, const KernelParams& params,
+                                               TileOrigin<kKernel> begin, int of_rows, int of_cols,
+                                               int lane) {
   constexpr int kSpare =
       usable_registers(kKernel) - accumulators_per_thread(kKernel) - waiting_registers(kKernel);
   constexpr int kMost = groups_at_once<kKernel>(kSpare);
   constexpr int kNow = kGroups < kMost ? kGroups : kMost;
   if constexpr (loads_addends(kKernel)) {
-    finish_groups<kKernel, kKernel.swap, kNow>(sums, params,
-                                               row + (kKernel.swap ? of_cols : of_rows),
-                                               column + (kKernel.swap ? of_rows : of_cols), lane);
+    const TileOrigin<kKernel> at = in_tile<kKernel>(begin, of_rows, of_cols);
+    finish_groups<kKernel, kKernel.swap, kNow>(sums, params, at.m, at.n, lane);
   } else {
     activate_groups<kKernel.gemm.epilogue.activation, kNow>(sums);
   }
   if constexpr (kGroups > kNow) {
-    finish_columns<kKernel, kGroups - kNow>(sums + kNow * 4, params, row, column, of_rows,
+    finish_columns<kKernel, kGroups - kNow>(sums + kNow * 4, params, begin, of_rows,
                                             of_cols + kNow * 8, lane);
   }
 }
@@ -87,33 +106,35 @@ __device__ __forceinline__ void finish_columns(float* sums, const KernelParams& 
 /// anywhere; otherwise N is even (why_unsupported), and a pair is inside or outside as a whole.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.output>::Bits pair,
-                                           const KernelParams& params, int row, int column) {
+                                           const KernelParams& params, TileOrigin<kKernel> at) {
   using Pair = OutputPair<kKernel.gemm.output>;
-  if (row >= extent_m<kKernel>(params) || column >= columns_of_d<kKernel>(params)) return;
-  const u64 element = static_cast<u64>(row) * static_cast<u64>(leading_d<kKernel>(params)) +
-                      static_cast<u64>(column);
+  if (at.m >= extent_m<kKernel>(params) || at.n >= columns_of_d<kKernel>(params)) return;
+  const u64 element = begin_of_product<kKernel>(params, at) +
+                      static_cast<u64>(at.m) * static_cast<u64>(leading_d<kKernel>(params)) +
+                      static_cast<u64>(at.n);
   if constexpr (kKernel.store != StorePath::kStaged) {
     static_cast<typename Pair::Bits*>(params.d_pointer)[element / 2] = pair;
   } else {
     auto* const d = static_cast<typename Pair::Element*>(params.d_pointer) + element;
     d[0] = Pair::first(pair);
-    if (column + 1 < columns_of_d<kKernel>(params)) d[1] = Pair::second(pair);
+    if (at.n + 1 < columns_of_d<kKernel>(params)) d[1] = Pair::second(pair);
   }
 }
 
 /// Stores a group, 16 rows by 8 columns of the tile as wgmma computes it, from a warp's registers.
-/// (row, column): where it begins in D.
+/// `begin`: of the group in D.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_group(const float (&values)[4], const KernelParams& params,
-                                            int row, int column, int lane) {
+                                            TileOrigin<kKernel> begin, int lane) {
   constexpr DataType kType = kKernel.gemm.output;
   using Pair = OutputPair<kType>;
   if constexpr (kKernel.swap && kType == DataType::kFp32) {
-    auto* const d = static_cast<float*>(params.d_pointer);
+    auto* const d =
+        static_cast<float*>(params.d_pointer) + begin_of_product<kKernel>(params, begin);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int r = row + 2 * (lane % 4) + i % 2;
-      const int c = column + i / 2 * 8 + lane / 4;
+      const int r = begin.m + 2 * (lane % 4) + i % 2;
+      const int c = begin.n + i / 2 * 8 + lane / 4;
       if (r >= extent_m<kKernel>(params) || c >= columns_of_d<kKernel>(params)) continue;
       d[static_cast<u64>(r) * static_cast<u64>(leading_d<kKernel>(params)) + static_cast<u64>(c)] =
           values[i];
@@ -124,22 +145,23 @@ __device__ __forceinline__ void store_group(const float (&values)[4], const Kern
       auto pair = Pair::of(values[2 * half], values[2 * half + 1]);
       if constexpr (kKernel.swap) pair = ptx::transposed(pair);
       const int along = half * 8;
-      store_pair<kKernel>(pair, params, row + (kKernel.swap ? 0 : along) + lane / 4,
-                          column + (kKernel.swap ? along : 0) + 2 * (lane % 4));
+      store_pair<kKernel>(pair, params,
+                          begin.at(begin.m + (kKernel.swap ? 0 : along) + lane / 4,
+                                   begin.n + (kKernel.swap ? along : 0) + 2 * (lane % 4)));
     }
   }
 }
 
-/// The gated outputs of a block, directly to memory. (row, column): where it begins in D.
+/// The gated outputs of a block, directly to memory. `begin`: of the block in D.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_gated(const Accumulators<kKernel>& accumulators,
-                                            const KernelParams& params, int block, int row,
-                                            int column, int lane) {
+                                            const KernelParams& params, int block,
+                                            TileOrigin<kKernel> begin, int lane) {
 #pragma unroll
   for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
     float outputs[4];
     gate_columns<kKernel, 1>(accumulators, block, group, outputs);
-    store_group<kKernel>(outputs, params, row, column + group * 8, lane);
+    store_group<kKernel>(outputs, params, begin.at(begin.m, begin.n + group * 8), lane);
   }
 }
 
@@ -147,24 +169,26 @@ __device__ __forceinline__ void store_gated(const Accumulators<kKernel>& accumul
 /// for one more stage, unless output is staged in the ring anyway.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_direct(Accumulators<kKernel>& accumulators,
-                                             const KernelParams& params, int warp_row, int column,
+                                             const KernelParams& params, TileOrigin<kKernel> begin,
                                              int lane) {
   using Pair = OutputPair<kKernel.gemm.output>;
-  auto* const d = static_cast<typename Pair::Bits*>(params.d_pointer);
+  auto* const d = static_cast<typename Pair::Bits*>(params.d_pointer) +
+                  begin_of_product<kKernel>(params, begin) / 2;
   const u64 row_pairs = static_cast<u64>(leading_d<kKernel>(params)) / 2;
-  const int lane_column = column + 2 * (lane % 4);
+  const int lane_column = begin.n + 2 * (lane % 4);
 #pragma unroll
   for (int block = 0; block < output_blocks(kKernel); ++block) {
     if constexpr (is_gated(kKernel.gemm)) {
-      store_gated<kKernel>(accumulators, params, block, warp_row + block * kMmaM, column, lane);
+      store_gated<kKernel>(accumulators, params, block, begin.at(begin.m + block * kMmaM, begin.n),
+                           lane);
       continue;
     } else if constexpr (has_epilogue(kKernel.gemm)) {
-      finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, warp_row,
-                                                        column, block * kMmaM, 0, lane);
+      finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, begin,
+                                                        block * kMmaM, 0, lane);
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = warp_row + block * kMmaM + half * 8 + lane / 4;
+      const int row = begin.m + block * kMmaM + half * 8 + lane / 4;
       if (row >= extent_m<kKernel>(params)) continue;
       auto* const d_row = d + static_cast<u64>(row) * row_pairs;
 #pragma unroll
@@ -296,19 +320,17 @@ struct Staging {
   int buffer = 0;  ///< the next to fill
 };
 
-/// Stores box kBox of a warp's part, which begins at (row, column) of D. With `swap` the rows of
-/// the box are columns of D.
+/// Stores box kBox of a warp's part, which begins at `begin` in D. With `swap` the rows of the box
+/// are columns of D.
 template <TiledKernel kKernel, int kBox, class... Probe>
 __device__ __forceinline__ void store_box(const u32* words, const KernelParams& params,
-                                          Staging& staging, int row, int column, int lane,
+                                          Staging& staging, TileOrigin<kKernel> begin, int lane,
                                           Probe&... probe) {
   using Boxes = StoreBoxes<kKernel>;
   constexpr int kCols = Boxes::cols(kBox);
   const TensorMap& map = kCols == store_cols(kKernel) ? params.d : params.d_tail;
-  const int of_rows = Boxes::block(kBox) * kMmaM;
-  const int of_cols = Boxes::column(kBox);
-  const int box_row = row + (kKernel.swap ? of_cols : of_rows);
-  const int box_column = column + (kKernel.swap ? of_rows : of_cols);
+  const TileOrigin<kKernel> box =
+      in_tile<kKernel>(begin, Boxes::block(kBox) * kMmaM, Boxes::column(kBox));
   const u32 target = staging.base + static_cast<u32>(staging.buffer * kStoreBufferBytes);
   // The copy that last read this buffer must be complete. Only the thread that issued it can wait
   // for it; the others wait for that thread.
@@ -323,10 +345,11 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   if constexpr (!stores_by_tma(kKernel)) {
     __syncwarp();
     (probe.end_staging(), ...);
+    const u64 product = begin_of_product<kKernel>(params, box);
     if constexpr (kKernel.swap) {
-      store_rows_of_box<kKernel, kCols, kStoreRows>(params, target, box_row, box_column, lane);
+      store_rows_of_box<kKernel, kCols, kStoreRows>(params, target, box.m, box.n, lane, product);
     } else {
-      store_rows_of_box<kKernel, kStoreRows, kCols>(params, target, box_row, box_column, lane);
+      store_rows_of_box<kKernel, kStoreRows, kCols>(params, target, box.m, box.n, lane, product);
     }
     staging.buffer = (staging.buffer + 1) % kStoreBuffers;
     return;
@@ -336,8 +359,12 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   (probe.end_staging(), ...);
   if (ptx::elect_one()) {
     // The copy engine clips boxes at the edges of D; a box completely outside is skipped.
-    if (box_row < extent_m<kKernel>(params) && box_column < columns_of_d<kKernel>(params)) {
-      ptx::tma_store<kKernel.d_hint>(map, target, box_column, box_row);
+    if (box.m < extent_m<kKernel>(params) && box.n < columns_of_d<kKernel>(params)) {
+      if constexpr (kKernel.gemm.batched) {
+        ptx::tma_store_3d<kKernel.d_hint>(map, target, box.n, box.m, box.product());
+      } else {
+        ptx::tma_store<kKernel.d_hint>(map, target, box.n, box.m);
+      }
     }
     ptx::bulk_commit_group();
   }
@@ -348,8 +375,9 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
 /// cluster has cut, it stores the boxes that CTA number `part` has added up.
 template <TiledKernel kKernel, int kBox = 0, class... Probe>
 __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators,
-                                             const KernelParams& params, Staging& staging, int row,
-                                             int column, int part, int lane, Probe&... probe) {
+                                             const KernelParams& params, Staging& staging,
+                                             TileOrigin<kKernel> begin, int part, int lane,
+                                             Probe&... probe) {
   using Boxes = StoreBoxes<kKernel>;
   if constexpr (kBox < Boxes::kCount) {
     if (!adds_in_cluster(kKernel) || box_owner(kKernel, kBox) == part) {
@@ -363,15 +391,14 @@ __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators
       } else {
         float* const sums = &accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2];
         if constexpr (has_epilogue(kKernel.gemm)) {
-          finish_columns<kKernel, kCols / 8>(sums, params, row, column, Boxes::block(kBox) * kMmaM,
+          finish_columns<kKernel, kCols / 8>(sums, params, begin, Boxes::block(kBox) * kMmaM,
                                              Boxes::column(kBox), lane);
         }
         convert_box<kKernel, kCols>(sums, words);
       }
-      store_box<kKernel, kBox>(words, params, staging, row, column, lane, probe...);
+      store_box<kKernel, kBox>(words, params, staging, begin, lane, probe...);
     }
-    store_staged<kKernel, kBox + 1>(accumulators, params, staging, row, column, part, lane,
-                                    probe...);
+    store_staged<kKernel, kBox + 1>(accumulators, params, staging, begin, part, lane, probe...);
   }
 }
 
@@ -381,11 +408,11 @@ template <TiledKernel kKernel>
 struct WaitingTile {
   using Boxes = StoreBoxes<kKernel>;
   u32 words[output_blocks(kKernel)][output_words<kKernel>(output_cols(kKernel))];
-  int row, column;
+  TileOrigin<kKernel> begin;
   int next = Boxes::kCount;  ///< the box to be stored next
 
   __device__ __forceinline__ void take(Accumulators<kKernel>& accumulators,
-                                       const KernelParams& params, int tile_row, int tile_column,
+                                       const KernelParams& params, TileOrigin<kKernel> tile,
                                        int lane) {
 #pragma unroll
     for (int block = 0; block < output_blocks(kKernel); ++block) {
@@ -393,13 +420,12 @@ struct WaitingTile {
         take_gated(accumulators, block);
         continue;
       } else if constexpr (has_epilogue(kKernel.gemm)) {
-        finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, tile_row,
-                                                          tile_column, block * kMmaM, 0, lane);
+        finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, tile,
+                                                          block * kMmaM, 0, lane);
       }
       convert_box<kKernel, output_cols(kKernel)>(accumulators[block], words[block]);
     }
-    row = tile_row;
-    column = tile_column;
+    begin = tile;
     next = 0;
   }
   __device__ __forceinline__ void take_gated(const Accumulators<kKernel>& accumulators, int block) {
@@ -419,7 +445,7 @@ struct WaitingTile {
       if (next == kBox) {
         store_box<kKernel, kBox>(
             &words[Boxes::block(kBox)][output_words<kKernel>(Boxes::column(kBox))], params, staging,
-            row, column, lane);
+            begin, lane);
         next = kBox + 1;
         if (!all) return;
       }

@@ -18,13 +18,33 @@ __device__ __forceinline__ int cluster_number(const KernelParams& params) {
   return number;
 }
 
+/// The tiles of all products, each of which has those of the grid.
+template <TiledKernel kKernel>
+__device__ __forceinline__ int all_tiles(const KernelParams& params, TileGrid grid) {
+  if constexpr (kKernel.gemm.batched) {
+    return grid.tiles() * static_cast<const BatchedParams&>(params).products;
+  }
+  return grid.tiles();
+}
+/// The product to which the tile at a position of the order belongs: they follow one another.
+template <TiledKernel kKernel>
+__device__ __forceinline__ int product_at(int position, TileGrid grid) {
+  return kKernel.gemm.batched ? position / grid.tiles() : 0;
+}
+/// The tile at that position in its product's grid.
+template <TiledKernel kKernel>
+__device__ __forceinline__ TileCoord tile_at(int position, TileGrid grid) {
+  if constexpr (kKernel.gemm.batched) position %= grid.tiles();
+  return tile_at(kKernel.order, kKernel.group, position, grid);
+}
+
 /// The pieces of work of this CTA's cluster. `part`: the CTA's rank in a tile that the cluster has
 /// cut.
 template <TiledKernel kKernel>
 __device__ __forceinline__ WorkList work_list(const KernelParams& params, TileGrid grid, int part) {
-  return WorkList(kKernel, cluster_number<kKernel>(params),
-                  static_cast<int>(gridDim.x) / cluster_size(kKernel), grid.tiles(),
-                  ceil_div(extent_k<kKernel>(params), kKernel.bk), part);
+  return WorkList(
+      kKernel, cluster_number<kKernel>(params), static_cast<int>(gridDim.x) / cluster_size(kKernel),
+      all_tiles<kKernel>(params, grid), ceil_div(extent_k<kKernel>(params), kKernel.bk), part);
 }
 
 /// The place of a CTA in its cluster, and what follows from it: its tile, the slices of the operand
@@ -79,8 +99,9 @@ struct Place {
 
   // ---- Its tile and slices ----
 
-  __device__ __forceinline__ TileOrigin origin(TileCoord tile) const {
-    return {(tile.m * kAlongM + m) * kKernel.bm, (tile.n * kAlongN + n) * kKernel.bn};
+  __device__ __forceinline__ TileOrigin<kKernel> origin(TileCoord tile, int product) const {
+    return TileOrigin<kKernel>::of((tile.m * kAlongM + m) * kKernel.bm,
+                                   (tile.n * kAlongN + n) * kKernel.bn, product);
   }
   /// Where the slice of A (B) that this CTA fetches begins in the tile: a row, or an element of K
   /// if the operand is MN-major. A slice that would reach beyond the tile begins early enough to

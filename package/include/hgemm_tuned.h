@@ -4,7 +4,7 @@
  * input A and weight B, with any of C (a residual), bias and activation, or none. With a gate
  * D[m x n / 2] = activation(gates) * ups (SwiGLU, GeGLU): hgemm_tuned_gate. (A, and B, may also be
  * contiguous in their other extent: hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out,
- * sums in fp32.
+ * sums in fp32. One call may compute many such products, without an epilogue: `batch`.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -29,8 +29,10 @@ typedef enum {
   HGEMM_TUNED_OK = 0,
   HGEMM_TUNED_NULL_POINTER = 1, /* an operand that the problem has, or the place for an answer */
   HGEMM_TUNED_BAD_PROBLEM = 2,  /* an extent below 1 or above 2^30, a leading dimension that is
-                                   shorter than a row, an unknown layout or epilogue, or a gate
-                                   with an odd n or with layout NT or TT */
+                                   shorter than a row, an unknown layout or epilogue, a gate
+                                   with an odd n or with layout NT or TT, a batch below 0 or above
+                                   2^25, a stride that is negative (HGEMM_TUNED_SHARED aside) or
+                                   above 2^36, or products that share elements of D */
   HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
   HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of an operand */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and cuBLAS is not there or
@@ -89,6 +91,10 @@ typedef enum {
   HGEMM_TUNED_GATE_INTERLEAVED = 2 /* row 2 j is a gate, and row 2 j + 1 its up */
 } hgemm_tuned_gate;
 
+/* A stride of A or B: all products of a batch have the same matrix. (cuBLAS says so with 0, which
+ * here means no gap, as it means no padding in leading dimensions.) */
+enum { HGEMM_TUNED_SHARED = -1 };
+
 /* A leading dimension is the number of elements from one row to the next; 0: rows without padding.
  * The types are numbers, not enumerations, because callers may pass any value; calls refuse unknown
  * values. */
@@ -104,6 +110,13 @@ typedef struct {
   int32_t adds_c;     /* 1: C is added. It has D's type, rows and leading dimension. It may be D,
                        * but must not overlap D otherwise */
   int32_t gate;       /* hgemm_tuned_gate */
+  /* Independent products, each as above; 0 and 1: a single one, whose strides have no meaning.
+   * There are no kernels for a batch with an epilogue. A stride is the number of elements from one
+   * product's A, B or D to the next. 0: each begins after the last row of the one before, with its
+   * padding. HGEMM_TUNED_SHARED: all products have the same A, or B. The products may lie between
+   * the rows of one another, but must not share elements of D. */
+  int64_t batch;
+  int64_t stride_a, stride_b, stride_d;
 } hgemm_tuned_problem;
 
 /* Device addresses. `c` and `bias` are read only if the problem has them. */
@@ -118,7 +131,7 @@ typedef struct {
 /* How a kernel was chosen, in the order of the search. */
 typedef enum {
   HGEMM_TUNED_EXACT = 0,       /* tuned for this shape */
-  HGEMM_TUNED_BUCKET = 1,      /* tuned for this N and K, with another M */
+  HGEMM_TUNED_BUCKET = 1,      /* tuned for this N and K, with another M or another batch */
   HGEMM_TUNED_NEAREST = 2,     /* tuned for the nearest shape whose kernel computes this one */
   HGEMM_TUNED_CUBLAS_ONLY = 3, /* no kernel here computes it, but cuBLAS may */
   HGEMM_TUNED_NONE = 4         /* nothing computes it: see `status` */
@@ -135,8 +148,9 @@ typedef struct {
    * computes it), with the 95 % interval of the latter (NaN: unknown). */
   int64_t tuned_m, tuned_n, tuned_k;
   double tuned_us, ratio_cublas, ratio_cublas_low, ratio_cublas_high;
-  int uses_cublaslt; /* a library was faster here: gemm() calls cuBLASLt instead, or cublasGemmEx.
-                      * Only in packages of `hgemm-tune export --with-cublaslt` */
+  int uses_cublaslt;   /* a library was faster here: gemm() calls cuBLASLt instead, or cublasGemmEx.
+                        * Only in packages of `hgemm-tune export --with-cublaslt` */
+  int64_t tuned_batch; /* products of the shape that the kernel was tuned for; 1: a single one */
 } hgemm_tuned_selection;
 
 /* The kernel that gemm() would run for a problem with operands at multiples of 16 bytes. Needs no
@@ -172,7 +186,8 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * `cublas`: a cublasHandle_t, or null. If the package was built with HGEMM_TUNED_WITH_CUBLAS,
  * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
  * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
- * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue.
+ * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue,
+ * and a batch with cublasGemmStridedBatchedEx.
  *
  * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
  * other addresses they run like the other problems. With a handle, cublasGemmEx runs those where it
@@ -213,6 +228,7 @@ enum class Gate {
   kHalves = HGEMM_TUNED_GATE_HALVES,
   kInterleaved = HGEMM_TUNED_GATE_INTERLEAVED
 };
+constexpr int64_t kShared = HGEMM_TUNED_SHARED; /* a stride of A or B */
 
 struct Operands {
   const void* a = nullptr;
@@ -234,6 +250,8 @@ struct Problem {
   Activation activation = Activation::kNone;
   bool adds_c = false;
   Gate gate = Gate::kNone;
+  int64_t batch = 1;
+  int64_t stride_a = 0, stride_b = 0, stride_d = 0;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -248,7 +266,11 @@ struct Problem {
             static_cast<int32_t>(bias),
             static_cast<int32_t>(activation),
             adds_c ? 1 : 0,
-            static_cast<int32_t>(gate)};
+            static_cast<int32_t>(gate),
+            batch,
+            stride_a,
+            stride_b,
+            stride_d};
   }
 };
 

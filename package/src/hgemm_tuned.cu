@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -69,8 +70,11 @@ struct Choice {
   const Row* row = nullptr;  ///< the problem that it was tuned for
 };
 
+FallbackShape shape_of(const ProblemExtents& p) { return {p.m, p.n, p.k, p.batch.count}; }
+
 /// Looks for the tuned problem itself, then for its N and K with another M, then for the nearest
-/// problem whose kernel can compute it.
+/// problem whose kernel can compute it. The kernel of a batch computes any number of products, but
+/// no single one.
 Choice choose(const ProblemExtents& p, const GemmKind& kind, const Operands& operands) {
   Choice choice;
   double least = std::numeric_limits<double>::infinity();
@@ -93,13 +97,14 @@ Choice choose(const ProblemExtents& p, const GemmKind& kind, const Operands& ope
   for (const Row& row : kRows) {
     if (!compute_alike(kind, row.kind)) continue;
     if (row.problem.n != p.n || row.problem.k != p.k) continue;
-    consider(row, row.general_kernel, HGEMM_TUNED_BUCKET, bucket_distance(row.problem.m, p.m));
+    consider(row, row.general_kernel, HGEMM_TUNED_BUCKET,
+             bucket_distance(shape_of(row.problem), shape_of(p)));
   }
   if (choice.row != nullptr) return choice;
   for (const Row& row : kRows) {
     if (!compute_alike(kind, row.kind)) continue;
     consider(row, row.general_kernel, HGEMM_TUNED_NEAREST,
-             shape_distance(row.problem.m, row.problem.n, row.problem.k, p.m, p.n, p.k));
+             shape_distance(shape_of(row.problem), shape_of(p)));
   }
   return choice;
 }
@@ -302,9 +307,9 @@ TensorMap encode(const Driver& cuda, const MatrixMap& map, bool* ok) {
                                 static_cast<cuuint64_t>(map.plane_stride_bytes)};
   const cuuint32_t box[] = {static_cast<cuuint32_t>(map.box_cols),
                             static_cast<cuuint32_t>(map.box_rows),
-                            static_cast<cuuint32_t>(map.planes)};
+                            static_cast<cuuint32_t>(map.box_planes)};
   const cuuint32_t element_strides[] = {1, 1, 1};
-  const cuuint32_t dimensions = map.planes > 1 ? 3 : 2;
+  const cuuint32_t dimensions = map.box_planes > 0 ? 3 : 2;
   CUtensorMap encoded{};
   *ok &= cuda.encode_tensor_map(&encoded, tensor_type_of(map.type), dimensions, map.data, extents,
                                 strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -386,12 +391,23 @@ hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, c
   const float one = 1.0f;
   const float zero = 0.0f;
   const cudaDataType_t type = cuda_type(kind.input);
-  const cublasStatus_t status = cublasGemmEx(
-      handle, p.b_major == Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N,
-      p.a_major == Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T, static_cast<int>(p.n),
-      static_cast<int>(p.m), static_cast<int>(p.k), &one, operands.b, type, static_cast<int>(p.ldb),
-      operands.a, type, static_cast<int>(p.lda), &zero, operands.d, cuda_type(kind.output),
-      static_cast<int>(p.ldd), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  const cudaDataType_t output = cuda_type(kind.output);
+  const cublasOperation_t of_b = p.b_major == Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t of_a = p.a_major == Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
+  const auto [m, n, k] =
+      std::array{static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k)};
+  const auto [lda, ldb, ldd] =
+      std::array{static_cast<int>(p.lda), static_cast<int>(p.ldb), static_cast<int>(p.ldd)};
+  const cublasStatus_t status =
+      p.batch.count == 1
+          ? cublasGemmEx(handle, of_b, of_a, n, m, k, &one, operands.b, type, ldb, operands.a, type,
+                         lda, &zero, operands.d, output, ldd, CUBLAS_COMPUTE_32F,
+                         CUBLAS_GEMM_DEFAULT)
+          : cublasGemmStridedBatchedEx(handle, of_b, of_a, n, m, k, &one, operands.b, type, ldb,
+                                       p.batch.stride_b, operands.a, type, lda, p.batch.stride_a,
+                                       &zero, operands.d, output, ldd, p.batch.stride_d,
+                                       static_cast<int>(p.batch.count), CUBLAS_COMPUTE_32F,
+                                       CUBLAS_GEMM_DEFAULT);
   return status == CUBLAS_STATUS_SUCCESS ? HGEMM_TUNED_OK : HGEMM_TUNED_CUBLAS_ERROR;
 }
 #else
@@ -430,7 +446,7 @@ const char* hgemm_tuned_status_string(int status) {
     case HGEMM_TUNED_NULL_POINTER:
       return "a pointer that is needed is null";
     case HGEMM_TUNED_BAD_PROBLEM:
-      return "M, N, K, a leading dimension, the layout or the epilogue is out of range";
+      return "M, N, K, a leading dimension, the layout, the epilogue or the batch is out of range";
     case HGEMM_TUNED_BAD_DTYPE:
       return "the type is neither bf16 nor fp16, or the output is neither of that type nor fp32";
     case HGEMM_TUNED_MISALIGNED:
@@ -449,8 +465,7 @@ const char* hgemm_tuned_status_string(int status) {
       return "CUDA refused a call: see hgemm_tuned_last_cuda_error()";
     case HGEMM_TUNED_WORKSPACE_NOT_INITIALISED:
       return "the workspace did not go through hgemm_tuned_init_workspace(), or not since its "
-             "device "
-             "was reset";
+             "device was reset";
     case HGEMM_TUNED_CUBLAS_ERROR:
       return "cuBLAS refused the call, or its handle has another stream";
   }
@@ -462,24 +477,8 @@ cudaError_t hgemm_tuned_last_cuda_error(void) { return last_cuda_error; }
 int hgemm_tuned_shape_count(void) { return kRowCount; }
 
 hgemm_tuned_problem hgemm_tuned_shape(int index) {
-  hgemm_tuned_problem problem{};
-  if (index < 0 || index >= kRowCount) return problem;
-  const Row& row = kRows[index];
-  const ProblemExtents& p = row.problem;
-  problem = {p.m,
-             p.n,
-             p.k,
-             row.kind.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
-             p.lda,
-             p.ldb,
-             p.ldd,
-             row.kind.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME,
-             layout_of(p),
-             static_cast<std::int32_t>(row.kind.epilogue.bias),
-             static_cast<std::int32_t>(row.kind.epilogue.activation),
-             row.kind.adds_c ? 1 : 0,
-             static_cast<std::int32_t>(row.kind.epilogue.gate)};
-  return problem;
+  if (index < 0 || index >= kRowCount) return {};
+  return problem_of(kRows[index].problem, kRows[index].kind);
 }
 
 hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
@@ -510,6 +509,7 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
   selection.tuned_m = row.problem.m;
   selection.tuned_n = row.problem.n;
   selection.tuned_k = row.problem.k;
+  selection.tuned_batch = row.problem.batch.count;
   selection.tuned_us = row.time_us;
   selection.ratio_cublas = row.ratio;
   selection.ratio_cublas_low = row.ratio_low;

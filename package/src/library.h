@@ -53,8 +53,6 @@ class Plan {
   /// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there, and a matrix that is
   /// stored in rows is the transposed one.
   bool describe(const Row& row) {
-    const auto m = static_cast<std::uint64_t>(row.problem.m);
-    const auto n = static_cast<std::uint64_t>(row.problem.n);
     const hgemm::StoredMatrix b = stored_b(row.problem);
     const hgemm::StoredMatrix a = stored_a(row.problem);
     input_ = type_of(row.kind.input);
@@ -63,11 +61,13 @@ class Plan {
         row.problem.b_major == hgemm::Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t of_a =
         row.problem.a_major == hgemm::Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
-    const auto create = [](cublasLtMatrixLayout_t* layout, cudaDataType_t type,
-                           const hgemm::StoredMatrix& matrix) {
+    const hgemm::Batch& batch = row.problem.batch;
+    const auto create = [&batch](cublasLtMatrixLayout_t* layout, cudaDataType_t type,
+                                 const hgemm::StoredMatrix& matrix, long long stride) {
       return is_ok(cublasLtMatrixLayoutCreate(layout, type, static_cast<std::uint64_t>(matrix.cols),
                                               static_cast<std::uint64_t>(matrix.rows),
-                                              matrix.leading));
+                                              matrix.leading)) &&
+             (batch.count == 1 || repeat(*layout, batch.count, stride));
     };
     return is_ok(cublasLtCreate(&handle_)) &&
            is_ok(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
@@ -75,8 +75,18 @@ class Plan {
                                                 sizeof of_b)) &&
            is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &of_a,
                                                 sizeof of_a)) &&
-           create(&b_, input_, b) && create(&a_, input_, a) &&
-           is_ok(cublasLtMatrixLayoutCreate(&d_, output_, n, m, row.problem.ldd));
+           create(&b_, input_, b, batch.stride_b) && create(&a_, input_, a, batch.stride_a) &&
+           create(&d_, output_, stored_d(row.problem), batch.stride_d);
+  }
+
+  /// Makes a layout that of all products; they share the matrix if the stride is 0.
+  static bool repeat(cublasLtMatrixLayout_t layout, long long products, long long stride) {
+    const auto count = static_cast<std::int32_t>(products);
+    const std::int64_t offset = stride;
+    return is_ok(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                  &count, sizeof count)) &&
+           is_ok(cublasLtMatrixLayoutSetAttribute(
+               layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset, sizeof offset));
   }
 
   template <class Value>

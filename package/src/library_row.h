@@ -8,7 +8,7 @@
 namespace hgemm_tuned_table {
 
 enum class Library {
-  kGemmEx,     ///< cublasGemmEx with its default algorithm
+  kGemmEx,     ///< cublasGemmEx, or cublasGemmStridedBatchedEx, with its default algorithm
   kHeuristic,  ///< an algorithm of cuBLASLt whose attributes are not known: its first choice runs
   kAlgorithm,  ///< an algorithm of cuBLASLt with its attributes
 };

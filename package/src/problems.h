@@ -28,6 +28,11 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
       !is_within(problem->gate, HGEMM_TUNED_GATE_INTERLEAVED)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
+  // D has no such stride: each product has its own.
+  if (problem->batch < 0 || problem->stride_a < HGEMM_TUNED_SHARED ||
+      problem->stride_b < HGEMM_TUNED_SHARED || problem->stride_d < 0) {
+    return HGEMM_TUNED_BAD_PROBLEM;
+  }
   return HGEMM_TUNED_OK;
 }
 
@@ -42,6 +47,13 @@ inline hgemm_tuned_layout layout_of(const ProblemExtents& p) {
   return p.b_major == Major::kK ? HGEMM_TUNED_NN : HGEMM_TUNED_NT;
 }
 
+/// In terms of Batch, where 0 is what HGEMM_TUNED_SHARED is here.
+inline long long stride_of(std::int64_t stride, long long without_gap) {
+  if (stride == HGEMM_TUNED_SHARED) return 0;
+  return stride == 0 ? without_gap : stride;
+}
+
+/// If why_unsupported() has nothing against it: all products. Otherwise it may be without batch.
 inline ProblemExtents extents_of(const hgemm_tuned_problem& p) {
   ProblemExtents extents{p.m,           p.n,           p.k,
                          p.lda,         p.ldb,         p.ldd,
@@ -49,6 +61,12 @@ inline ProblemExtents extents_of(const hgemm_tuned_problem& p) {
   if (extents.lda == 0) extents.lda = stored_a(extents).cols;
   if (extents.ldb == 0) extents.ldb = stored_b(extents).cols;
   if (extents.ldd == 0) extents.ldd = d_columns(extents);
+  // Strides of extents that no kernel supports may not fit 64 bits.
+  if (p.batch <= 1 || why_unsupported(extents) != nullptr) return extents;
+  const Batch in_turn = batch_without_gaps(extents, p.batch);
+  extents.batch = {in_turn.count, stride_of(p.stride_a, in_turn.stride_a),
+                   stride_of(p.stride_b, in_turn.stride_b),
+                   stride_of(p.stride_d, in_turn.stride_d)};
   return extents;
 }
 
@@ -72,13 +90,40 @@ inline GemmKind kind_of(const hgemm_tuned_problem& p) {
           .a_major = a_major_of(p),
           .b_major = b_major_of(p),
           .epilogue = {bias_of(p.bias), activation_of(p.activation), gate_of(p.gate)},
-          .adds_c = p.adds_c != 0};
+          .adds_c = p.adds_c != 0,
+          .batched = p.batch > 1};
 }
 
-/// Whether they have the same types and epilogue. (The extents decide about the rest.)
+/// The inverse of both, with every stride and leading dimension in full.
+inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& kind) {
+  const auto shared_or = [&p](long long stride) -> std::int64_t {
+    constexpr std::int64_t kShared = HGEMM_TUNED_SHARED;
+    return p.batch.count > 1 && stride == 0 ? kShared : stride;
+  };
+  return {p.m,
+          p.n,
+          p.k,
+          kind.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
+          p.lda,
+          p.ldb,
+          p.ldd,
+          kind.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME,
+          layout_of(p),
+          static_cast<std::int32_t>(kind.epilogue.bias),
+          static_cast<std::int32_t>(kind.epilogue.activation),
+          kind.adds_c ? 1 : 0,
+          static_cast<std::int32_t>(kind.epilogue.gate),
+          p.batch.count,
+          shared_or(p.batch.stride_a),
+          shared_or(p.batch.stride_b),
+          p.batch.stride_d};
+}
+
+/// Whether they have the same types and epilogue, and are both for batches or for single products.
+/// (The extents decide about the rest.)
 inline bool compute_alike(const GemmKind& a, const GemmKind& b) {
   return a.input == b.input && a.output == b.output && a.epilogue == b.epilogue &&
-         a.adds_c == b.adds_c;
+         a.adds_c == b.adds_c && a.batched == b.batched;
 }
 
 inline bool has_all(const Operands& operands, const GemmKind& kind) {

@@ -12,12 +12,12 @@ struct TunedKernel {
   const void* pack_function;  ///< null if it does not pack
 };
 
-/// A tuned problem. Times are in microseconds. A ratio is the time of cublasGemmEx (and of a launch
-/// that computes the epilogue, if there is one) over the kernel's time, with the 95 % interval of
-/// the median (NaN: too few rounds for one).
+/// A tuned problem. Times are in microseconds. A ratio is the time of cublasGemmEx (for a batch
+/// cublasGemmStridedBatchedEx; and of a launch that computes the epilogue, if there is one) over
+/// the kernel's time, with the 95 % interval of the median (NaN: too few rounds for one).
 struct Row {
   hgemm::ProblemExtents problem;
-  hgemm::GemmKind kind;  ///< its types and epilogue
+  hgemm::GemmKind kind;  ///< its types, its epilogue, and whether it is a batch
   int kernel;            ///< index in kKernels
   int general_kernel;    ///< used for other problems if `kernel` is made for this one; -1: none
   bool gain;             ///< the whole interval is above 1

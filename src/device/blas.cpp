@@ -67,6 +67,27 @@ void set_attribute(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_
              "cublasLtMatmulDescSetAttribute");
 }
 
+template <class Value>
+void set_attribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
+                   const Value& value) {
+  check_blas(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value),
+             "cublasLtMatrixLayoutSetAttribute");
+}
+
+/// Describes the matrix of one product, as many of them as the batch has, and `stride` elements
+/// from one to the next.
+void create_layout(cublasLtMatrixLayout_t& layout, DataType type, const StoredMatrix& matrix,
+                   const Batch& batch, long long stride) {
+  check_blas(
+      cublasLtMatrixLayoutCreate(&layout, data_type(type), static_cast<std::uint64_t>(matrix.cols),
+                                 static_cast<std::uint64_t>(matrix.rows), matrix.leading),
+      "cublasLtMatrixLayoutCreate");
+  if (batch.count == 1) return;
+  set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch.count));
+  set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                static_cast<std::int64_t>(stride));
+}
+
 cublasOperation_t operation_of_a(const GemmProblem& problem) {
   return problem.a_major() == Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
 }
@@ -98,7 +119,9 @@ Cublas::Cublas() : workspace_(kWorkspaceBytes) {
 
 Cublas::~Cublas() { cublasDestroy(handle_); }
 
-void Cublas::gemm(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) const {
+void Cublas::gemm(const GemmProblem& batch_or_one, const Operands& operands,
+                  cudaStream_t stream) const {
+  const GemmProblem problem = batch_or_one.merged();
   const float one = 1.0f;
   const float zero = 0.0f;
   const auto m = static_cast<int>(problem.m);
@@ -111,6 +134,17 @@ void Cublas::gemm(const GemmProblem& problem, const Operands& operands, cudaStre
   // Changing the stream resets the workspace to cuBLAS's own.
   check_blas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()),
              "giving cuBLAS a workspace");
+  if (problem.batch > 1) {
+    const Batch batch = problem.extents().batch;
+    check_blas(
+        cublasGemmStridedBatchedEx(
+            handle_, operation_of_b(problem), operation_of_a(problem), n, m, k, &one, operands.b,
+            data_type(problem.b_type), ldb, batch.stride_b, operands.a, data_type(problem.a_type),
+            lda, batch.stride_a, &zero, operands.d, data_type(problem.d_type), ldd, batch.stride_d,
+            static_cast<int>(batch.count), compute_type(problem), CUBLAS_GEMM_DEFAULT),
+        "cublasGemmStridedBatchedEx");
+    return;
+  }
   check_blas(
       cublasGemmEx(handle_, operation_of_b(problem), operation_of_a(problem), n, m, k, &one,
                    operands.b, data_type(problem.b_type), ldb, operands.a,
@@ -119,28 +153,19 @@ void Cublas::gemm(const GemmProblem& problem, const Operands& operands, cudaStre
       "cublasGemmEx");
 }
 
-CublasLtPlan::CublasLtPlan(const GemmProblem& problem) : workspace_(kWorkspaceBytes) {
-  const auto m = static_cast<std::uint64_t>(problem.m);
-  const auto n = static_cast<std::uint64_t>(problem.n);
+CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one) : workspace_(kWorkspaceBytes) {
+  const GemmProblem problem = batch_or_one.merged();
+  const ProblemExtents extents = problem.product().extents();
+  const Batch& batch = extents.batch;
   try {
     check_blas(cublasLtCreate(&handle_), "starting cuBLASLt");
     check_blas(cublasLtMatmulDescCreate(&operation_, compute_type(problem), CUDA_R_32F),
                "cublasLtMatmulDescCreate");
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of_b(problem));
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of_a(problem));
-    const StoredMatrix b = stored_b(problem.extents());
-    const StoredMatrix a = stored_a(problem.extents());
-    check_blas(cublasLtMatrixLayoutCreate(&b_, data_type(problem.b_type),
-                                          static_cast<std::uint64_t>(b.cols),
-                                          static_cast<std::uint64_t>(b.rows), b.leading),
-               "cublasLtMatrixLayoutCreate");
-    check_blas(cublasLtMatrixLayoutCreate(&a_, data_type(problem.a_type),
-                                          static_cast<std::uint64_t>(a.cols),
-                                          static_cast<std::uint64_t>(a.rows), a.leading),
-               "cublasLtMatrixLayoutCreate");
-    check_blas(cublasLtMatrixLayoutCreate(&d_, data_type(problem.d_type), n, m,
-                                          problem.product().leading_d()),
-               "cublasLtMatrixLayoutCreate");
+    create_layout(b_, problem.b_type, stored_b(extents), batch, batch.stride_b);
+    create_layout(a_, problem.a_type, stored_a(extents), batch, batch.stride_a);
+    create_layout(d_, problem.d_type, stored_d(extents), batch, batch.stride_d);
     if (const auto epilogue = lt_epilogue(problem.epilogue)) {
       adds_c_ = problem.c_type.has_value();
       adds_bias_ = problem.epilogue.bias != Bias::kNone;

@@ -1,5 +1,8 @@
-// The baselines: cublasGemmEx with its default algorithm, and every algorithm that cuBLASLt's
-// heuristic offers for a problem.
+// The baselines: cublasGemmEx (cublasGemmStridedBatchedEx for a batch) with its default algorithm,
+// and every algorithm that cuBLASLt's heuristic offers for a problem.
+//
+// A batch is given to the libraries as one: a matrix that all products share has stride 0. But where
+// all are one product with many rows (GemmProblem::merged), it is given as that, which is faster.
 #pragma once
 
 #include <cublasLt.h>
@@ -31,10 +34,10 @@ class Cublas {
   Cublas& operator=(const Cublas&) = delete;
   ~Cublas();
 
-  /// Runs cublasGemmEx with its default algorithm, fp32 accumulation, and any types of A, B and D
-  /// that it supports. It uses a workspace of 64 MiB that this object owns, so that a captured
-  /// launch contains no allocation. fp32 operands run as SGEMM on CUDA cores: no TF32, no
-  /// emulation.
+  /// Runs cublasGemmEx, or for a batch cublasGemmStridedBatchedEx, with its default algorithm, fp32
+  /// accumulation, and any types of A, B and D that it supports. It uses a workspace of 64 MiB that
+  /// this object owns, so that a captured launch contains no allocation. fp32 operands run as SGEMM
+  /// on CUDA cores: no TF32, no emulation.
   void gemm(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) const;
 
  private:
@@ -42,9 +45,10 @@ class Cublas {
   DeviceMemory workspace_;
 };
 
-/// The algorithms that cuBLASLt's heuristic returns for one problem with its epilogue, in its
-/// order; if it has none with the epilogue, those of the product alone. At most 64 are requested,
-/// with 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
+/// The algorithms that cuBLASLt's heuristic returns for one problem with its epilogue, or for a
+/// batch (CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT), in its order; if it has none with the epilogue,
+/// those of the product alone. At most 64 are requested, with 64 MiB of workspace; it returns 8 or
+/// fewer for the problems in results/.
 class CublasLtPlan {
  public:
   /// The plan is empty if the heuristic returns none. Throws Error if cuBLASLt fails for another

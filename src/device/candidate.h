@@ -16,7 +16,8 @@ namespace hgemm {
 class Candidate {
  public:
   virtual ~Candidate() = default;
-  /// Enqueues D = A B^T for one input set (0 to the number of sets - 1).
+  /// Enqueues D = A B^T, of all products of a batch, for one input set (0 to the number of sets -
+  /// 1).
   virtual void launch(int set, cudaStream_t stream) const = 0;
   virtual std::string describe() const { return {}; }
   /// How often an output may be rounded to its type during the computation (ProblemData::verify).
@@ -34,8 +35,8 @@ struct Baseline {
   std::string label;  ///< kCublasLabel, or kCublasLtPrefix and the index in heuristic order
   std::unique_ptr<Candidate> candidate;
 };
-/// The candidates of GemmProblem::baselines(): cublasGemmEx first, then every algorithm of
-/// cuBLASLt's heuristic.
+/// The candidates of GemmProblem::baselines(): cublasGemmEx (for a batch its batched form) first,
+/// then every algorithm of cuBLASLt's heuristic.
 std::vector<Baseline> make_baselines(const ProblemData& data);
 
 }  // namespace hgemm

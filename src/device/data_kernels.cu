@@ -121,12 +121,15 @@ __global__ void scale_kernel(T* data, std::int64_t count, float factor) {
   if (rest < count) data[rest] = rounded<T>(widened(data[rest]) * factor);
 }
 
+/// An element that belongs to several matrices takes one value, by its place.
 template <typename T>
-__global__ void repeat_values_kernel(T* data, std::int64_t rows, std::int64_t cols,
-                                     std::int64_t leading, const float* values, std::int64_t count,
-                                     float scale) {
-  for (std::int64_t i = global_thread(); i < rows * cols; i += all_threads()) {
-    data[i / cols * leading + i % cols] = rounded<T>(scale * values[i % count]);
+__global__ void repeat_values_kernel(T* data, StoredMatrices all, const float* values,
+                                     std::int64_t count, float scale) {
+  const bool by_row = are_one_matrix(all);
+  const std::int64_t filled = values_to_fill(all);
+  for (std::int64_t i = global_thread(); i < filled; i += all_threads()) {
+    const std::int64_t place = by_row ? i / all.cols * all.leading + i % all.cols : i;
+    data[place] = rounded<T>(scale * values[i % count]);
   }
 }
 
@@ -135,6 +138,7 @@ __global__ void repeat_values_kernel(T* data, std::int64_t rows, std::int64_t co
 constexpr int kRefTile = 64;
 constexpr int kRefK = 16;
 constexpr int kRefPerThread = 4;
+constexpr std::int64_t kMostGridBlocks = 0x7fffffff;  // in x (CUDA C++ Programming Guide)
 
 /// An operand as rows of M (A) or N (B) by columns of K: elements from one of them to the next.
 struct Strides {
@@ -159,6 +163,11 @@ __device__ void fetch_reference_tile(float (&tile)[kRefK][kRefTile + 1], const T
   }
 }
 
+/// Blocks that compute the reference of one product.
+__host__ __device__ std::int64_t reference_tiles(const ProblemExtents& extents) {
+  return (extents.m + kRefTile - 1) / kRefTile * ((extents.n + kRefTile - 1) / kRefTile);
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     reference_kernel(float* reference, const T* a, const T* b, ProblemExtents extents, Strides of_a,
@@ -171,8 +180,14 @@ __global__ void __launch_bounds__(kThreads)
   // Only the first grid dimension is used: the others end at 65,535 blocks, which M or N may
   // exceed.
   const std::int64_t col_tiles = (n + kRefTile - 1) / kRefTile;
-  const std::int64_t row_0 = blockIdx.x / col_tiles * kRefTile;
-  const std::int64_t col_0 = blockIdx.x % col_tiles * kRefTile;
+  const std::int64_t tiles = reference_tiles(extents);  // of one product
+  const std::int64_t product = blockIdx.x / tiles;
+  const std::int64_t tile = blockIdx.x - product * tiles;
+  const std::int64_t row_0 = tile / col_tiles * kRefTile;
+  const std::int64_t col_0 = tile % col_tiles * kRefTile;
+  a += product * extents.batch.stride_a;
+  b += product * extents.batch.stride_b;
+  reference += product * m * n;
   const int thread_row = static_cast<int>(threadIdx.x) / 16;
   const int thread_col = static_cast<int>(threadIdx.x) % 16;
 
@@ -209,12 +224,12 @@ __global__ void compare_kernel(OutputComparison* result, const T* d, const float
   float max_error = 0;
   unsigned long long bad = 0;
   unsigned long long first_bad = ~0ull;
-  const std::int64_t columns = d_columns(extents);
-  const std::int64_t count = extents.m * columns;
-  const bool packed = extents.ldd == columns;
+  const StoredMatrices all = all_of_d(extents);
+  const std::int64_t count = all.count * all.rows * all.cols;
+  const bool in_one_piece = are_one_piece(all);
   for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
     const float expected = reference[i];
-    const std::int64_t at = packed ? i : i / columns * extents.ldd + i % columns;
+    const std::int64_t at = in_one_piece ? i : place_of(all, i);
     const float error = fabsf(widened(d[at]) - expected) / (fabsf(expected) + 1.0f);
     if (!is_within(error, tolerance)) {
       ++bad;
@@ -244,25 +259,35 @@ __global__ void guard_kernel(OutputComparison* result, const Word* before, const
   if (writes > 0) atomicAdd(&result->guard_writes, writes);
 }
 
-template <typename Word>
-__global__ void padding_kernel(OutputComparison* result, const Word* d, ProblemExtents extents) {
-  constexpr auto kPoison = static_cast<Word>(~Word{0});
-  const std::int64_t columns = d_columns(extents);
-  const std::int64_t gap = extents.ldd - columns;
-  std::uint32_t writes = 0;
-  for (std::int64_t i = global_thread(); i < extents.m * gap; i += all_threads()) {
-    writes += d[i / gap * extents.ldd + columns + i % gap] != kPoison;
+/// Calls `visit` with every place of the span that belongs to no matrix, once over all threads.
+template <typename Visit>
+__device__ void for_each_outside(const StoredMatrices& all, const Visit& visit) {
+  if (are_one_matrix(all)) {
+    const std::int64_t gap = all.leading - all.cols;
+    const std::int64_t padding = all.count * all.rows * gap;
+    for (std::int64_t i = global_thread(); i < padding; i += all_threads()) {
+      visit(i / gap * all.leading + all.cols + i % gap);
+    }
+    return;
   }
+  const Arrangement arrangement = arrangement_of(all);
+  const std::int64_t span = spanned_elements(all);
+  for (std::int64_t i = global_thread(); i < span; i += all_threads()) {
+    if (!is_in_matrix(all, arrangement, i)) visit(i);
+  }
+}
+
+template <typename Word>
+__global__ void padding_kernel(OutputComparison* result, const Word* d, StoredMatrices all) {
+  constexpr auto kPoison = static_cast<Word>(~Word{0});
+  std::uint32_t writes = 0;
+  for_each_outside(all, [&](std::int64_t place) { writes += d[place] != kPoison; });
   if (writes > 0) atomicAdd(&result->guard_writes, writes);
 }
 
 template <typename Word>
-__global__ void poison_padding_kernel(Word* data, std::int64_t rows, std::int64_t cols,
-                                      std::int64_t leading) {
-  const std::int64_t gap = leading - cols;
-  for (std::int64_t i = global_thread(); i < rows * gap; i += all_threads()) {
-    data[i / gap * leading + cols + i % gap] = static_cast<Word>(~Word{0});
-  }
+__global__ void poison_padding_kernel(Word* data, StoredMatrices all) {
+  for_each_outside(all, [&](std::int64_t place) { data[place] = static_cast<Word>(~Word{0}); });
 }
 
 /// The unsigned integer of an element's size.
@@ -293,23 +318,20 @@ void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std
   fill_random(data, count, type, Distribution::kNormal, sigma, seed, stream_id, stream);
 }
 
-void repeat_values(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
-                   DataType type, const float* values, std::int64_t count, float scale,
-                   cudaStream_t stream) {
+void repeat_values(void* data, const StoredMatrices& all, DataType type, const float* values,
+                   std::int64_t count, float scale, cudaStream_t stream) {
   with_element(type, [&]<typename T>(T*) {
-    repeat_values_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), rows, cols,
-                                                           leading, values, count, scale);
+    repeat_values_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<T*>(data), all, values,
+                                                           count, scale);
   });
   check(cudaGetLastError(), "filling inputs with values of a file");
 }
 
-void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
-                    DataType type, cudaStream_t stream) {
+void poison_padding(void* data, const StoredMatrices& all, DataType type, cudaStream_t stream) {
   static_assert(kPoisonByte == 0xff);
-  if (leading == cols) return;
+  if (are_one_piece(all)) return;
   with_element(type, [&]<typename T>(T*) {
-    poison_padding_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<WordOf<T>*>(data), rows,
-                                                            cols, leading);
+    poison_padding_kernel<<<kBlocks, kThreads, 0, stream>>>(static_cast<WordOf<T>*>(data), all);
   });
   check(cudaGetLastError(), "poisoning what lies between rows");
 }
@@ -323,8 +345,10 @@ void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cu
 
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,
                         const ProblemExtents& extents, cudaStream_t stream) {
-  const std::int64_t tiles =
-      (extents.m + kRefTile - 1) / kRefTile * ((extents.n + kRefTile - 1) / kRefTile);
+  const std::int64_t tiles = extents.batch.count * reference_tiles(extents);
+  if (tiles > kMostGridBlocks) {
+    throw InputError("the reference has too many tiles for one launch; leave the problem out");
+  }
   const auto grid = static_cast<unsigned>(tiles);
   with_element(input, [&]<typename T>(T*) {
     reference_kernel<<<grid, kThreads, 0, stream>>>(
@@ -337,6 +361,7 @@ void multiply_reference(float* reference, const void* a, const void* b, DataType
 void compare(OutputComparison* result, const void* d, const float* reference,
              const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,
              cudaStream_t stream) {
+  const StoredMatrices all = all_of_d(extents);
   const OutputComparison nothing_yet{0, 0, 0, ~0ull};
   check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
         "preparing the comparison");
@@ -346,9 +371,9 @@ void compare(OutputComparison* result, const void* d, const float* reference,
                                                      extents, tolerance);
     const auto* words = static_cast<const WordOf<T>*>(d);
     guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard,
-                                                   words + extents.m * extents.ldd, guard);
-    if (extents.ldd > d_columns(extents)) {
-      padding_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words, extents);
+                                                   words + spanned_elements(all), guard);
+    if (!are_one_piece(all)) {
+      padding_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words, all);
     }
   });
   check(cudaGetLastError(), "comparing with the reference");

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/common/extents.h"
+#include "device/matrix_elements.h"
 #include "record/verdict.h"
 
 namespace hgemm {
@@ -26,22 +26,25 @@ void fill_random(void* data, std::int64_t count, DataType type, Distribution dis
 void fill_normal(void* data, std::int64_t count, DataType type, float sigma, std::uint64_t seed,
                  std::uint32_t stream_id, cudaStream_t stream);
 
-/// Fills the rows of a matrix with `scale` times `values` in order, from the first one again after
-/// the last of `count`. `values` is device memory.
-void repeat_values(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
-                   DataType type, const float* values, std::int64_t count, float scale,
-                   cudaStream_t stream);
+/// Fills matrices with `scale` times `values` in the order of memory, from the first one again
+/// after the last of `count`. Padding between the rows takes no value where they lie like one
+/// matrix; elsewhere every element of the span takes one (values_to_fill). `values` is device
+/// memory.
+void repeat_values(void* data, const StoredMatrices& all, DataType type, const float* values,
+                   std::int64_t count, float scale, cudaStream_t stream);
 
-/// Fills the padding between the rows of a matrix with poison (kPoisonByte).
-void poison_padding(void* data, std::int64_t rows, std::int64_t cols, std::int64_t leading,
-                    DataType type, cudaStream_t stream);
+/// Fills everything in their span that belongs to no matrix with poison (kPoisonByte): the padding
+/// between rows, and what lies between the matrices of a batch. It fills nothing if they overlap
+/// other than rows side by side or whole rows in turn (Arrangement::kOverlapping).
+void poison_padding(void* data, const StoredMatrices& all, DataType type, cudaStream_t stream);
 
 /// data[0, count) *= factor, at memory speed. `data` is aligned to 16 bytes.
 void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
                     cudaStream_t stream);
 
-/// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending. A and B have the same
-/// type, and lie in memory as `extents` says.
+/// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending, for each product of a
+/// batch. A and B have the same type, and lie in memory as `extents` says; references follow one
+/// another without padding. Throws InputError if they have more tiles than a grid has blocks.
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,
                         const ProblemExtents& extents, cudaStream_t stream);
 
@@ -49,8 +52,9 @@ void multiply_reference(float* reference, const void* a, const void* b, DataType
 /// even, `sum` is device memory.
 void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cudaStream_t stream);
 
-/// Compares D with the reference, and counts writes in `guard` elements before its first row
-/// and after its last, and in the padding between its rows. `result` is device memory.
+/// Compares D of all products with the reference, and counts writes in `guard` elements before its
+/// first row and after its last, in the padding between its rows, and between the products' D.
+/// `result` is device memory.
 void compare(OutputComparison* result, const void* d, const float* reference,
              const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,
              cudaStream_t stream);

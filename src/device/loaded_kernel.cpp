@@ -53,10 +53,10 @@ TensorMap encode(const MatrixMap& map) {
                      .box = {map.box_cols, map.box_rows},
                      .swizzle = tensor_swizzle(map.swizzle_bytes),
                      .promotion = tensor_promotion(map.promotion_bytes)};
-  if (map.planes > 1) {
+  if (map.box_planes > 0) {
     spec.extents.push_back(map.planes);
     spec.strides_bytes.push_back(map.plane_stride_bytes);
-    spec.box.push_back(map.planes);
+    spec.box.push_back(map.box_planes);
   }
   return make_tensor_map(spec);
 }
@@ -189,7 +189,7 @@ void LoadedKernel::launch(const LaunchParams& params, int ctas, cudaStream_t str
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config = launch_config(kernel_, ctas, stream, &attributes);
   // The launch reads as many arguments as the kernel has parameters.
-  void* arguments[] = {const_cast<EpilogueParams*>(&params.kernel),
+  void* arguments[] = {const_cast<BatchedParams*>(&params.kernel),
                        const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, function_, arguments), "launching the kernel");
 }

@@ -131,7 +131,7 @@ void LoadedPeer::fail(const char* function) const {
 
 int LoadedPeer::variants(const GemmProblem& problem) const {
   // The interface has no others.
-  if (problem.layout != Layout::kTN || has_epilogue(problem.kind())) return 0;
+  if (problem.layout != Layout::kTN || has_epilogue(problem.kind()) || problem.batch > 1) return 0;
   const hgemm_peer_problem asked = problem_of(problem);
   const int count = table_->variants(state_, &asked);
   if (count < 0) fail("variants");

@@ -27,30 +27,38 @@ constexpr int kPlacements = 16;
 /// Left free for cuBLAS's workspaces, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
 
-std::size_t matrix_bytes(const StoredMatrix& matrix, DataType type) {
-  return hgemm::matrix_bytes(matrix.rows, matrix.leading, type);
+std::size_t bytes_of(std::int64_t elements, DataType type) {
+  return matrix_bytes(1, elements, type);
 }
 
-std::size_t c_bytes(const GemmProblem& problem) {
-  return problem.c_type ? matrix_bytes(problem.m, problem.leading_d(), problem.d_type) : 0;
+/// The elements of a set, with everything between rows and between the matrices of a batch.
+struct SetElements {
+  std::int64_t a, b, d, c, bias;
+};
+SetElements elements_of_set(const GemmProblem& problem) {
+  const ProblemExtents extents = problem.extents();
+  const std::int64_t d = spanned_elements(all_of_d(extents));
+  return {spanned_elements(all_of_a(extents)), spanned_elements(all_of_b(extents)),
+          d + 2 * kGuardRows * problem.leading_d(), problem.c_type ? d : 0, problem.bias_length()};
 }
+/// Without the overflow that a size of memory has at problems which do not fit in any.
 double bytes_of_set(const GemmProblem& problem) {
-  const std::size_t bytes =
-      matrix_bytes(stored_a(problem.extents()), problem.a_type) +
-      matrix_bytes(stored_b(problem.extents()), problem.b_type) +
-      matrix_bytes(problem.m + 2 * kGuardRows, problem.leading_d(), problem.d_type) +
-      c_bytes(problem) + matrix_bytes(1, problem.bias_length(), problem.d_type);
-  return static_cast<double>(bytes);
+  const SetElements all = elements_of_set(problem);
+  const double of_output =
+      static_cast<double>(all.d) + static_cast<double>(all.c) + static_cast<double>(all.bias);
+  return static_cast<double>(all.a) * element_bytes(problem.a_type) +
+         static_cast<double>(all.b) * element_bytes(problem.b_type) +
+         of_output * element_bytes(problem.d_type);
 }
 
 std::size_t fp32_bytes(std::int64_t rows, std::int64_t cols) {
-  return hgemm::matrix_bytes(rows, cols, DataType::kFp32);
+  return matrix_bytes(rows, cols, DataType::kFp32);
 }
 
-/// One of the two inputs.
+/// One of the two inputs, of all products.
 struct Input {
   void* data;
-  std::int64_t rows, cols, leading;
+  StoredMatrices all;
   DataType type;
   double sigma;
 };
@@ -71,10 +79,9 @@ Distribution distribution_of(DataKind kind) {
 /// Fills an input with data of any kind but kFile.
 void fill(const Input& input, DataKind kind, std::uint64_t seed, std::uint32_t stream_id,
           const Stream& stream) {
-  const std::int64_t count = input.rows * input.leading;
+  const std::int64_t count = spanned_elements(input.all);
   if (kind == DataKind::kZeros) {
-    check(cudaMemsetAsync(input.data, 0, matrix_bytes(input.rows, input.leading, input.type),
-                          stream.get()),
+    check(cudaMemsetAsync(input.data, 0, bytes_of(count, input.type), stream.get()),
           "filling inputs with zeros");
     return;
   }
@@ -114,7 +121,8 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
     : problem_(problem), seed_(seed), comparison_(sizeof(OutputComparison)) {
   load_file();
   // The sums, and with a gate D and the product of a library, too.
-  const auto sums = static_cast<double>(problem.m) * static_cast<double>(problem.n);
+  const auto sums = static_cast<double>(problem.batch) * static_cast<double>(problem.m) *
+                    static_cast<double>(problem.n);
   const double reference_bytes =
       sums * (problem.is_gated() ? 4.0 + 2.0 + element_bytes(problem.d_type) : 4.0);
   const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
@@ -151,18 +159,18 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
 }
 
 void ProblemData::allocate(int sets) {
+  const SetElements all = elements_of_set(problem_);
   for (int i = 0; i < sets; ++i) {
-    sets_.push_back({DeviceMemory(matrix_bytes(stored_a(problem_.extents()), problem_.a_type)),
-                     DeviceMemory(matrix_bytes(stored_b(problem_.extents()), problem_.b_type)),
-                     DeviceMemory(matrix_bytes(problem_.m + 2 * kGuardRows, problem_.leading_d(),
-                                               problem_.d_type)),
-                     DeviceMemory(c_bytes(problem_)),
-                     DeviceMemory(matrix_bytes(1, problem_.bias_length(), problem_.d_type))});
+    sets_.push_back({DeviceMemory(bytes_of(all.a, problem_.a_type)),
+                     DeviceMemory(bytes_of(all.b, problem_.b_type)),
+                     DeviceMemory(bytes_of(all.d, problem_.d_type)),
+                     DeviceMemory(bytes_of(all.c, problem_.d_type)),
+                     DeviceMemory(bytes_of(all.bias, problem_.d_type))});
   }
   if (problem_.is_gated()) {
     product_ = DeviceMemory(matrix_bytes(problem_.m, problem_.n, problem_.d_type));
   }
-  reference_ = DeviceMemory(fp32_bytes(problem_.m, problem_.d_columns()));
+  reference_ = DeviceMemory(fp32_bytes(problem_.batch * problem_.m, problem_.d_columns()));
 }
 
 /// Keeps the values that A and B have room for, with their scales.
@@ -184,14 +192,16 @@ void ProblemData::load_file() {
     return FileValues{std::move(all), scale};
   };
   const double rms_b = 1.0 / std::sqrt(static_cast<double>(problem_.k));
-  b_values_ = take(std::vector<float>(values.back()), problem_.n * problem_.k, rms_b);
-  a_values_ = take(std::move(values.front()), problem_.m * problem_.k, 1.0);
+  const ProblemExtents extents = problem_.extents();
+  b_values_ = take(std::vector<float>(values.back()), values_to_fill(all_of_b(extents)), rms_b);
+  a_values_ = take(std::move(values.front()), values_to_fill(all_of_a(extents)), 1.0);
 }
 
 void ProblemData::fill_inputs(const Stream& stream) {
   const DeviceMemory a_source = uploaded(a_values_.values);
   const DeviceMemory b_source = uploaded(b_values_.values);
   const double sigma_b = 1.0 / std::sqrt(static_cast<double>(problem_.k));
+  const ProblemExtents extents = problem_.extents();
   std::uint32_t stream_id = 0;
   for (int i = 0; i < launchable_sets(); ++i) {
     const Set& set = sets_[static_cast<std::size_t>(i)];
@@ -199,26 +209,23 @@ void ProblemData::fill_inputs(const Stream& stream) {
     const auto fill_one = [&](const Input& input, const FileValues& file,
                               const DeviceMemory& source) {
       if (kind == DataKind::kFile) {
-        repeat_values(input.data, input.rows, input.cols, input.leading, input.type,
-                      source.as<float>(), static_cast<std::int64_t>(file.values.size()),
-                      static_cast<float>(file.scale), stream.get());
+        repeat_values(input.data, input.all, input.type, source.as<float>(),
+                      static_cast<std::int64_t>(file.values.size()), static_cast<float>(file.scale),
+                      stream.get());
       } else {
         fill(input, kind, seed_, stream_id, stream);
       }
       ++stream_id;
-      // A kernel that multiplies with padding gets NaN.
-      poison_padding(input.data, input.rows, input.cols, input.leading, input.type, stream.get());
+      // A kernel that multiplies with padding, or with what lies between products, gets NaN.
+      poison_padding(input.data, input.all, input.type, stream.get());
     };
-    const StoredMatrix a = stored_a(problem_.extents());
-    const StoredMatrix b = stored_b(problem_.extents());
-    fill_one({set.a.data(), a.rows, a.cols, a.leading, problem_.a_type, 1.0}, a_values_, a_source);
-    fill_one({set.b.data(), b.rows, b.cols, b.leading, problem_.b_type, sigma_b}, b_values_,
-             b_source);
+    fill_one({set.a.data(), all_of_a(extents), problem_.a_type, 1.0}, a_values_, a_source);
+    fill_one({set.b.data(), all_of_b(extents), problem_.b_type, sigma_b}, b_values_, b_source);
     if (problem_.c_type) {
-      fill_normal(set.c.data(), problem_.m * problem_.leading_d(), problem_.d_type, 1, seed_,
-                  stream_id++, stream.get());
-      poison_padding(set.c.data(), problem_.m, problem_.d_columns(), problem_.leading_d(),
-                     problem_.d_type, stream.get());
+      const StoredMatrices c = all_of_d(extents);  // C lies as D does
+      fill_normal(set.c.data(), spanned_elements(c), problem_.d_type, 1, seed_, stream_id++,
+                  stream.get());
+      poison_padding(set.c.data(), c, problem_.d_type, stream.get());
     }
     if (problem_.bias_length() > 0) {
       fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
@@ -274,13 +281,13 @@ Operands ProblemData::product_operands(int set) const {
 }
 
 void ProblemData::touch_input(int set, cudaStream_t stream) const {
-  const StoredMatrix a = stored_a(problem_.extents());
-  scale_in_place(sets_.at(static_cast<std::size_t>(set)).a.data(), a.rows * a.leading,
-                 problem_.a_type, 1, stream);
+  scale_in_place(sets_.at(static_cast<std::size_t>(set)).a.data(),
+                 spanned_elements(all_of_a(problem_.extents())), problem_.a_type, 1, stream);
 }
 
 void ProblemData::touch_output(int set, cudaStream_t stream) const {
-  scale_in_place(operands(set).d, problem_.m * problem_.leading_d(), problem_.d_type, 1, stream);
+  scale_in_place(operands(set).d, spanned_elements(all_of_d(problem_.extents())), problem_.d_type,
+                 1, stream);
 }
 
 void ProblemData::poison(const Stream& stream) const {

@@ -27,8 +27,8 @@ int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_
 
 /// Compares D with a reference. D is correct if every element is within the problem's tolerance
 /// (NaN never is) and the poison around D (data_kernels.h) is untouched: in `guard_rows` before its
-/// first row and after its last, and in all padding. `comparison` has room for one
-/// OutputComparison. Waits for the stream.
+/// first row and after its last, in all padding, and between the D of a batch's products.
+/// `comparison` has room for one OutputComparison. Waits for the stream.
 Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
                      std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
                      const Stream& stream);
@@ -36,7 +36,8 @@ Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmPro
 /// Inputs A ~ N(0, 1) and B ~ N(0, 1 / K), so that outputs are N(0, 1), or the other data that the
 /// problem names (gemm/input_data.h). A counter-based generator on the GPU makes them
 /// (Philox4x32-10, Salmon et al. 2011), so that another process with the same seed has the same
-/// data. C and the bias are N(0, 1). Padding between rows is NaN. There are rotation_sets() sets.
+/// data. C and the bias are N(0, 1). Padding between rows is NaN, and so is what lies between the
+/// matrices of a batch. There are rotation_sets() sets.
 ///
 /// Verification always uses normal inputs: with zeros, any kernel that writes zeros would be
 /// right. For other data there is one more set, the check set, which is launched for verification
@@ -44,8 +45,9 @@ Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmPro
 class ProblemData {
  public:
   /// Fills the inputs and computes the reference of the check set with fp32 FMAs in a kernel of
-  /// this program (no tensor cores, no library). Throws InputError if the problem does not fit in
-  /// device memory, or if the data is in a file that cannot be read.
+  /// this program (no tensor cores, no library). The problem is one that why_unsupported() has
+  /// nothing against. Throws InputError if it does not fit in device memory, or if the data is in a
+  /// file that cannot be read.
   ProblemData(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
               const Stream& stream);
 
@@ -62,15 +64,15 @@ class ProblemData {
   /// as the activations of a program do.
   Operands product_operands(int set) const;
 
-  /// Fills D of the check set, the padding between its rows, and the guard rows before and after it
-  /// with NaN.
+  /// Fills D of the check set, all that lies between its rows and products, and the guard rows
+  /// before and after it with NaN.
   void poison(const Stream& stream) const;
 
   /// judge_output() for the check set.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
-  /// Enqueue an elementwise kernel that multiplies A, or D, of a set by 1 in place: the neighbours
-  /// of a GEMM in a model. The values stay what they are.
+  /// Enqueue an elementwise kernel that multiplies A, or D, of a set by 1 in place, of all
+  /// products: the neighbours of a GEMM in a model. The values stay what they are.
   void touch_input(int set, cudaStream_t stream) const;
   void touch_output(int set, cudaStream_t stream) const;
 

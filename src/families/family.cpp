@@ -46,7 +46,7 @@ constexpr long long kMostTiles = (1 << 25) - 1;
 template <class Config>
 bool has_too_many_tiles(const Config& c, const ProblemExtents& p) {
   if constexpr (requires { c.bm* c.bn; }) {
-    return (p.m / c.bm + 1) * (p.n / c.bn + 1) > kMostTiles;
+    return (p.m / c.bm + 1) * (p.n / c.bn + 1) > kMostTiles / p.batch.count;
   } else {
     return gemv_grid(c, static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.lda),
                      static_cast<int>(p.ldb))
@@ -325,12 +325,14 @@ std::string major_initialisers(const GemmKind& kind) {
 
 /// Nothing for a plain kernel, for the same reason.
 std::string epilogue_initialisers(const GemmKind& kind) {
+  if (kind.batched) return "    .batched = true,\n";
   if (!has_epilogue(kind)) return "";
   return fmt::format("    .epilogue = {},\n    .adds_c = {},\n", epilogue_definition(kind.epilogue),
                      kind.adds_c);
 }
 
 std::string_view params_type(const Kernel& kernel) {
+  if (kind_of(kernel).batched) return "BatchedParams";
   if (has_epilogue(kind_of(kernel))) return "EpilogueParams";
   return is_numbered(kernel) ? "NumberedParams" : "KernelParams";
 }

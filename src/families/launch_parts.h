@@ -14,7 +14,7 @@ namespace hgemm {
 
 /// The parameters of one launch, and of the launch before it that packs, if anything is packed.
 struct LaunchParams {
-  EpilogueParams kernel;  ///< of which a plain kernel reads the NumberedParams or KernelParams
+  BatchedParams kernel;  ///< of which others read the part that is their parameters
   PackParams pack;
 };
 
@@ -89,19 +89,19 @@ inline long long packed_leading(long long cols, DataType type) {
 }
 
 inline void add_packed_bytes(const GemmKind& kind, const ProblemExtents& p, WorkspaceBytes& bytes) {
-  const auto packed = [&](const StoredMatrix& matrix) {
-    return static_cast<std::size_t>(matrix.rows) *
-           static_cast<std::size_t>(packed_leading(matrix.cols, kind.input) *
+  const auto packed = [&](const StoredMatrices& all) {
+    return static_cast<std::size_t>(all.rows * all.count) *
+           static_cast<std::size_t>(packed_leading(all.cols, kind.input) *
                                     element_bytes(kind.input));
   };
-  bytes.packed_a = packed(stored_a(p));
-  bytes.packed_b = packed(stored_b(p));
+  bytes.packed_a = packed(all_of_a(p));
+  bytes.packed_b = packed(all_of_b(p));
 }
 
 // ---- Tensor maps and parameters ----
 
 /// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions, or for
-/// three if its rows are divided into planes.
+/// three if there are planes of `rows` rows: gates and ups, or the matrices of many products.
 struct MatrixMap {
   const char* name = "";  ///< "A"
   void* data = nullptr;
@@ -111,22 +111,33 @@ struct MatrixMap {
   int box_cols = 0, box_rows = 0;
   int swizzle_bytes = 0;    ///< 0 (none), 64 or 128
   int promotion_bytes = 0;  ///< 0 (none), 64, 128 or 256
-  int planes = 1;           ///< of `rows` rows each; a box has rows of all planes
+  int box_planes = 0;       ///< 0: two dimensions
+  long long planes = 1;
   long long plane_stride_bytes = 0;
 };
 
-/// A matrix whose rows lie `leading` elements apart.
+/// A matrix whose rows lie `leading` elements apart, or those of many products.
 struct LeadingMatrix {
   const char* name;
   void* data;
   DataType type;
-  long long rows, cols, leading;
+  StoredMatrices all;
+  bool batched;  ///< the kernel computes many products, which may share this matrix
 
   MatrixMap map(int box_cols, int box_rows, int swizzle_bytes, int promotion_bytes) const {
-    // A single row has no next row: any multiple of the unit works.
-    const long long stride = rows == 1 ? packed_leading(cols, type) : leading;
-    return {name,     data,     type,          cols,           rows, stride * element_bytes(type),
-            box_cols, box_rows, swizzle_bytes, promotion_bytes};
+    // A single row has no next row, and a single matrix no next one: any multiple of the unit
+    // works.
+    const long long row = all.rows == 1 ? packed_leading(all.cols, type) : all.leading;
+    const long long plane = all.count == 1 ? all.rows * row : all.stride;
+    MatrixMap map{
+        name,     data,     type,          all.cols,       all.rows, row * element_bytes(type),
+        box_cols, box_rows, swizzle_bytes, promotion_bytes};
+    if (batched) {
+      map.box_planes = 1;
+      map.planes = all.count;
+      map.plane_stride_bytes = plane * element_bytes(type);
+    }
+    return map;
   }
 };
 
@@ -140,7 +151,8 @@ inline MatrixMap map_of_chunks(const LeadingMatrix& matrix, int slice_k, int pro
 inline MatrixMap map_of_pairs(const LeadingMatrix& matrix, Gate gate, int box_cols, int box_rows,
                               int swizzle_bytes, int promotion_bytes) {
   MatrixMap map = matrix.map(box_cols, box_rows, swizzle_bytes, promotion_bytes);
-  map.rows = matrix.rows / 2;
+  map.rows = matrix.all.rows / 2;
+  map.box_planes = 2;
   map.planes = 2;
   if (gate == Gate::kInterleaved) {
     // Rows interleave with those of the other plane. (cuda.h makes strides of one another, but the
@@ -159,28 +171,31 @@ struct OperandMatrices {
 };
 inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p,
                                    const Operands& operands) {
-  const StoredMatrix a = stored_a(p);
-  const StoredMatrix b = stored_b(p);
   const long long bias_elements = kind.epilogue.bias == Bias::kAlongM ? p.m : p.n;
-  return {
-      {"A", const_cast<void*>(operands.a), kind.input, a.rows, a.cols, a.leading},
-      {"B", const_cast<void*>(operands.b), kind.input, b.rows, b.cols, b.leading},
-      {"C", const_cast<void*>(operands.c), kind.output, p.m, d_columns(p), p.ldd},
-      {"D", operands.d, kind.output, p.m, d_columns(p), p.ldd},
-      {"the bias", const_cast<void*>(operands.bias), kind.output, 1, bias_elements, bias_elements}};
+  const StoredMatrices bias{{1, bias_elements, bias_elements}, 1, 0};
+  const auto matrix = [&](const char* name, const void* data, DataType type,
+                          const StoredMatrices& all) -> LeadingMatrix {
+    return {name, const_cast<void*>(data), type, all, kind.batched};
+  };
+  return {matrix("A", operands.a, kind.input, all_of_a(p)),
+          matrix("B", operands.b, kind.input, all_of_b(p)),
+          matrix("C", operands.c, kind.output, all_of_d(p)),
+          matrix("D", operands.d, kind.output, all_of_d(p)),
+          matrix("the bias", operands.bias, kind.output, bias)};
 }
 
 /// If the rows of `matrix` are not aligned, makes it the packed matrix and returns the packing
-/// work.
+/// work. (Matrices of many products are packed as one: can_be_packed().)
 inline PackedMatrix pack_if_needed(LeadingMatrix& matrix, void* packed) {
-  if (is_multiple_of(matrix.data, kUnitBytes) &&
-      rows_are_aligned(matrix.rows, matrix.leading, matrix.type)) {
+  if (is_multiple_of(matrix.data, kUnitBytes) && rows_are_aligned(matrix.all, matrix.type)) {
     return {};
   }
-  const PackedMatrix work{matrix.data, packed, matrix.leading, static_cast<int>(matrix.rows),
-                          static_cast<int>(matrix.cols)};
+  StoredMatrices& all = matrix.all;
+  const PackedMatrix work{matrix.data, packed, all.leading, static_cast<int>(all.rows * all.count),
+                          static_cast<int>(all.cols)};
   matrix.data = packed;
-  matrix.leading = packed_leading(matrix.cols, matrix.type);
+  all.leading = packed_leading(all.cols, matrix.type);
+  if (all.count > 1) all.stride = stride_without_gap(all);
   return work;
 }
 
@@ -193,7 +208,7 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
     launch.pack = {pack_if_needed(matrices.a, workspace.packed_a),
                    pack_if_needed(matrices.b, workspace.packed_b)};
   }
-  EpilogueParams& params = launch.kernel;
+  BatchedParams& params = launch.kernel;
   params.a_pointer = matrices.a.data;
   params.b_pointer = matrices.b.data;
   params.d_pointer = matrices.d.data;
@@ -204,9 +219,13 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
   params.m = static_cast<int>(p.m);
   params.n = static_cast<int>(p.n);
   params.k = static_cast<int>(p.k);
-  params.lda = static_cast<int>(matrices.a.leading);
-  params.ldb = static_cast<int>(matrices.b.leading);
-  params.ldd = static_cast<int>(matrices.d.leading);
+  params.lda = static_cast<int>(matrices.a.all.leading);
+  params.ldb = static_cast<int>(matrices.b.all.leading);
+  params.ldd = static_cast<int>(matrices.d.all.leading);
+  params.products = static_cast<int>(p.batch.count);
+  params.a_step = matrices.a.all.count > 1 ? 1 : 0;
+  params.b_step = matrices.b.all.count > 1 ? 1 : 0;
+  params.d_stride = matrices.d.all.stride;
   return launch;
 }
 

@@ -248,7 +248,8 @@ Division divided(const CostFigures& figures, const TileLaunch& launch, const Gem
   const double m = ceil_ratio(static_cast<double>(problem.m), launch.bm * launch.cluster_m);
   const double n = ceil_ratio(static_cast<double>(problem.n), launch.bn * launch.cluster_n);
   const double k_blocks = ceil_ratio(static_cast<double>(problem.k), launch.bk);
-  return {.units = m * launch.cluster_m * n * launch.cluster_n * launch.parts,
+  return {.units = static_cast<double>(problem.batch) * m * launch.cluster_m * n *
+                   launch.cluster_n * launch.parts,
           .blocks = ceil_ratio(k_blocks, launch.parts),
           .sms = usable_sms(figures, launch),
           .resident = resident_ctas(launch)};

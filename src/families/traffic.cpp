@@ -51,17 +51,19 @@ class Panels {
   std::vector<std::size_t> in_wave_;
 };
 
-/// The output as a grid of tiles of a whole cluster.
+/// The output of a product as a grid of tiles of a whole cluster.
 TileGrid cluster_grid(const TileLaunch& c, const GemmProblem& problem) {
   return {ceil_div(static_cast<int>(problem.m), c.bm * c.cluster_m),
           ceil_div(static_cast<int>(problem.n), c.bn * c.cluster_n)};
 }
 
+/// Of all products, each of which is fetched as if it were alone: their tiles follow one another.
 double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
                              const GemmProblem& problem) {
   const double k_bytes = static_cast<double>(problem.k) * c.input_bytes;
   const double once = static_cast<double>(problem.m + problem.n) * k_bytes;
-  if (once <= figures.l2_bytes) return once;
+  const double all_once = problem.a_bytes() + problem.b_bytes();
+  if (once <= figures.l2_bytes) return all_once;
 
   const TileGrid grid = cluster_grid(c, problem);
   const int multicast = c.cluster_m * c.cluster_n;
@@ -86,7 +88,8 @@ double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
   const double whole = static_cast<double>(grid.m) * c.bm * c.cluster_m +
                        static_cast<double>(grid.n) * c.bn * c.cluster_n;
   const double inside = static_cast<double>(problem.m + problem.n) / whole;
-  return std::max(once, fetched * inside * grid.tiles() / tiles);
+  return std::max(all_once,
+                  fetched * inside * grid.tiles() / tiles * static_cast<double>(problem.batch));
 }
 
 }  // namespace
@@ -112,7 +115,8 @@ BlockBytes block_bytes(const TileLaunch& c) {
 Traffic predict_traffic(const TrafficFigures& figures, const TileLaunch& launch,
                         const GemmProblem& problem) {
   const TileGrid grid = cluster_grid(launch, problem);
-  const double tiles = static_cast<double>(grid.m) * launch.cluster_m * grid.n * launch.cluster_n;
+  const double tiles =
+      static_cast<double>(problem.batch) * grid.m * launch.cluster_m * grid.n * launch.cluster_n;
   const double blocks = tiles * static_cast<double>(problem.k) / launch.bk;
   const BlockBytes bytes = block_bytes(launch);
   return {.flops = 2.0 * launch.bm * launch.bn * launch.bk * blocks,

@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kTypes = "bf16, fp16 or fp32";
 constexpr std::string_view kExamples =
     "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in fp32), "
-    "4096x4096x1024.layoutNT, 4096x4096x1024.bias-gelu or, with leading dimensions, "
-    "4096x4096x1000.lda1024.ldb1024";
+    "4096x4096x1024.layoutNT, 4096x4096x1024.bias-gelu, 64x64x64.batch512 or, with leading "
+    "dimensions, 4096x4096x1000.lda1024.ldb1024";
 
 template <std::int64_t GemmProblem::*extent>
 bool parse_extent(GemmProblem& problem, std::string_view word) {
@@ -55,6 +55,36 @@ constexpr ProblemField leading_row(std::string_view name, std::string_view help)
           .print = [](const GemmProblem& p) { return fmt::to_string((p.*in_full)()); },
           .parse = parse_extent<leading>,
           .is_default = [](const GemmProblem& p) { return (p.*in_full)() == (p.*row)(); }};
+}
+
+/// The longest stride without a gap. check_padding() has the limit of others, which kernels set.
+constexpr std::int64_t kMaxStride = kMaxExtent * kMaxExtent;
+
+/// 0 stands for a matrix that all products share, and for the stride of a single product.
+template <std::optional<std::int64_t> GemmProblem::*stride>
+bool parse_stride(GemmProblem& problem, std::string_view word) {
+  const auto number = find_number(word);
+  if (!number || *number > kMaxStride) return false;
+  problem.*stride = *number;
+  return true;
+}
+template <std::optional<std::int64_t> GemmProblem::*stride, long long Batch::*in_full>
+constexpr ProblemField stride_row(std::string_view name, std::string_view prefix,
+                                  std::string_view values, std::string_view help) {
+  return {.name = name,
+          .prefix = prefix,
+          .values = values,
+          .number = true,
+          .help = help,
+          .column = false,
+          .print = [](const GemmProblem& p) { return fmt::to_string(p.extents().batch.*in_full); },
+          .parse = parse_stride<stride>,
+          .is_default =
+              [](const GemmProblem& p) {
+                const ProblemExtents extents = p.extents();
+                const Batch without_gaps = batch_without_gaps(extents, extents.batch.count);
+                return extents.batch.*in_full == without_gaps.*in_full;
+              }};
 }
 
 template <DataType GemmProblem::*type>
@@ -138,10 +168,22 @@ constexpr std::array kFields = {
                  .prefix = "batch",
                  .values = "a whole number from 1 to 2^30",
                  .number = true,
-                 .help = "independent products, one after the other in memory",
+                 .help = "independent products; strides say how they lie in memory",
                  .print = print_extent<&GemmProblem::batch>,
                  .parse = parse_extent<&GemmProblem::batch>,
                  .is_default = [](const GemmProblem& p) { return p.batch == 1; }},
+    stride_row<&GemmProblem::stride_a, &Batch::stride_a>(
+        "stride_a", "sa", "a whole number from 0 to 2^36",
+        "elements from one product's A to the next; 0: all products have the same A; without it "
+        "they follow one another without a gap"),
+    stride_row<&GemmProblem::stride_b, &Batch::stride_b>(
+        "stride_b", "sb", "a whole number from 0 to 2^36",
+        "elements from one product's B to the next; 0: all products have the same B; without it "
+        "they follow one another without a gap"),
+    stride_row<&GemmProblem::stride_d, &Batch::stride_d>(
+        "stride_d", "sd", "a whole number from 1 to 2^36, or 0 for a single product",
+        "elements from one product's D to the next; without it they follow one another without a "
+        "gap"),
     ProblemField{
         .name = "scaling",
         .prefix = "scaling-",
@@ -272,6 +314,37 @@ GemmProblem parse_problem(std::string_view text, DataType types, const std::stri
   return problem;
 }
 
+namespace {
+
+/// Strides without a gap are left to why_unsupported(): there is no other one to give.
+void check_strides(const GemmProblem& problem, const std::string& place) {
+  const auto check_single = [&](const char* name, const char* prefix,
+                                const std::optional<std::int64_t>& stride) {
+    if (stride.value_or(0) == 0) return;
+    throw InputError(fmt::format(
+        "{}: found {} for {} ({} in a key), and no batch; a stride needs a batch of 2 or more; add "
+        "one, or leave the stride out",
+        place, *stride, name, prefix));
+  };
+  if (problem.batch == 1) {
+    check_single("stride_a", "sa", problem.stride_a);
+    check_single("stride_b", "sb", problem.stride_b);
+    check_single("stride_d", "sd", problem.stride_d);
+    return;
+  }
+  const ProblemExtents extents = problem.extents();
+  const Batch& batch = extents.batch;
+  if (batch == batch_without_gaps(extents, batch.count)) return;
+  if (const char* const reason = why_unsupported_batch(extents)) {
+    throw InputError(fmt::format(
+        "{}: found the strides {} of A, {} of B and {} of D for {} products; {}; leave a stride "
+        "out for products without gaps",
+        place, batch.stride_a, batch.stride_b, batch.stride_d, batch.count, reason));
+  }
+}
+
+}  // namespace
+
 void check_padding(const GemmProblem& problem, const std::string& place) {
   const auto check = [&](const char* name, std::int64_t leading, const char* row,
                          std::int64_t length) {
@@ -286,6 +359,7 @@ void check_padding(const GemmProblem& problem, const std::string& place) {
   check("ldb", problem.leading_b(), problem.b_major() == Major::kK ? "K" : "N",
         problem.contiguous_b());
   check("ldd", problem.leading_d(), problem.is_gated() ? "N / 2" : "N", problem.contiguous_d());
+  check_strides(problem, place);
 }
 
 void to_json(nlohmann::json& json, const GemmProblem& problem) {

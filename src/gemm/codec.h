@@ -14,9 +14,6 @@
 
 namespace hgemm {
 
-/// Upper limit for every extent and leading dimension in user input.
-inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 30;
-
 /// One attribute of a problem.
 struct ProblemField {
   std::string_view name;    ///< the key in YAML and JSON, the column in SQL: "lda"
@@ -25,7 +22,8 @@ struct ProblemField {
   bool number;              ///< true: a number in YAML, JSON and SQL; false: a word
   std::string_view help;
   bool column = true;  ///< false: the key of a database's problem has it, and no column repeats it
-  /// The value as text, always explicit: also the leading dimension of rows without padding.
+  /// The value as text, always explicit: also the leading dimension of rows without padding, and
+  /// the stride of products without a gap. (A single product has stride 0.)
   std::string (*print)(const GemmProblem&);
   /// Returns false if `word` is not a value of the attribute.
   bool (*parse)(GemmProblem&, std::string_view word);
@@ -42,13 +40,15 @@ const ProblemField* find_problem_field(std::string_view name);
 
 /// Parses "MxNxK[.field...]"; the inverse of to_string(problem). A field is a type ("fp16", for A,
 /// B and D; it must come first), the data ("zeros"), or a prefix of the table with its value
-/// ("lda4104", "dfp32").
+/// ("lda4104", "dfp32", "sa128").
 /// `types` is the type of operands that no field sets; `place` starts the messages. Throws
 /// InputError.
 GemmProblem parse_problem(std::string_view text, DataType types = DataType::kBf16,
                           const std::string& place = "the problem");
 
-/// Throws InputError if a leading dimension is shorter than a row; `place` starts the message.
+/// Throws InputError if a leading dimension is shorter than a row, if there is a stride without a
+/// batch, or if no kernel can compute products that lie as far apart as the strides say; `place`
+/// starts the message.
 void check_padding(const GemmProblem& problem, const std::string& place);
 
 /// Writes every attribute under its name, the text key as "problem", and as "data_files" where the

@@ -39,8 +39,19 @@ double elements(std::int64_t rows, std::int64_t cols) {
 bool GemmProblem::same_problem(const GemmProblem& other) const {
   return extents() == other.extents() && a_type == other.a_type && b_type == other.b_type &&
          d_type == other.d_type && c_type == other.c_type && accumulator == other.accumulator &&
-         layout == other.layout && batch == other.batch && scaling == other.scaling &&
-         epilogue == other.epilogue && data == other.data;
+         layout == other.layout && scaling == other.scaling && epilogue == other.epilogue &&
+         data == other.data;
+}
+
+ProblemExtents GemmProblem::extents() const {
+  ProblemExtents p{m,           n,         k,         leading_a(), leading_b(),
+                   leading_d(), a_major(), b_major(), is_gated()};
+  p.batch = batch_without_gaps(p, batch);
+  if (batch == 1) return p;
+  p.batch.stride_a = stride_a.value_or(p.batch.stride_a);
+  p.batch.stride_b = stride_b.value_or(p.batch.stride_b);
+  p.batch.stride_d = stride_d.value_or(p.batch.stride_d);
+  return p;
 }
 
 GemmProblem GemmProblem::product() const {
@@ -51,14 +62,27 @@ GemmProblem GemmProblem::product() const {
   return plain;
 }
 
+GemmProblem GemmProblem::merged() const {
+  const ProblemExtents p = extents();
+  const bool are_rows_of_one = batch > 1 && p.batch.stride_b == 0 && p.batch.stride_a != 0 &&
+                               a_major() == Major::kK && are_one_matrix(all_of_a(p)) &&
+                               are_one_matrix(all_of_d(p)) && m * batch <= kMaxExtent;
+  GemmProblem one = *this;
+  if (!are_rows_of_one) return one;
+  one.m = m * batch;
+  one.batch = 1;
+  one.stride_a = one.stride_b = one.stride_d = std::nullopt;
+  return one;
+}
+
 double GemmProblem::flops() const {
   return 2.0 * static_cast<double>(batch) * elements(m, n) * static_cast<double>(k);
 }
 double GemmProblem::a_bytes() const {
-  return element_bytes(a_type) * static_cast<double>(batch) * elements(m, k);
+  return element_bytes(a_type) * static_cast<double>(all_of_a(extents()).count) * elements(m, k);
 }
 double GemmProblem::b_bytes() const {
-  return element_bytes(b_type) * static_cast<double>(batch) * elements(n, k);
+  return element_bytes(b_type) * static_cast<double>(all_of_b(extents()).count) * elements(n, k);
 }
 double GemmProblem::d_bytes() const {
   return element_bytes(d_type) * static_cast<double>(batch) * elements(m, d_columns());
@@ -112,7 +136,6 @@ const char* why_unsupported(const GemmProblem& problem) {
   if (problem.a_type != problem.b_type) return "A and B must have the same type";
   if (problem.accumulator != DataType::kFp32) return "sums are accumulated in fp32 only";
   if (problem.c_type && *problem.c_type != problem.d_type) return "C must have the type of D";
-  if (problem.batch != 1) return "there are no batched kernels yet: batch must be 1";
   if (const char* reason = why_no_epilogue(problem.kind())) return reason;
   return why_unsupported(problem.extents());
 }

@@ -50,7 +50,10 @@ struct GemmProblem {
   std::int64_t lda = 0;
   std::int64_t ldb = 0;
   std::int64_t ldd = 0;
-  std::int64_t batch = 1;  ///< independent products with consecutive operands in memory
+  std::int64_t batch = 1;  ///< independent products
+  /// Elements from one product's A, B or D to the next; 0: all products have the same A (or B).
+  /// nullopt: they follow one another without a gap. Without a meaning if `batch` is 1.
+  std::optional<std::int64_t> stride_a = {}, stride_b = {}, stride_d = {};
   Scaling scaling = Scaling::kNone;
   Epilogue epilogue = {};
   InputData data = {};  ///< what A and B hold where the problem is timed
@@ -80,10 +83,11 @@ struct GemmProblem {
   /// What a library computes where it has no such epilogue: the sums, all n columns of them. It is
   /// written to D, or with a gate, which D has no room for, to rows without padding elsewhere.
   GemmProblem product() const;
+  /// As one product with the rows of all, where a batch is that: all have the same B, and the rows
+  /// of their A and D follow one another. Otherwise itself.
+  GemmProblem merged() const;
   bool is_packed() const { return hgemm::is_packed(extents()); }
-  ProblemExtents extents() const {
-    return {m, n, k, leading_a(), leading_b(), leading_d(), a_major(), b_major(), is_gated()};
-  }
+  ProblemExtents extents() const;
   /// Sets the type of A, B and D.
   void set_types(DataType type) { a_type = b_type = d_type = type; }
   /// The properties that are compiled into a kernel for this problem. Meaningful only if
@@ -94,7 +98,8 @@ struct GemmProblem {
             .a_major = a_major(),
             .b_major = b_major(),
             .epilogue = epilogue,
-            .adds_c = c_type.has_value()};
+            .adds_c = c_type.has_value(),
+            .batched = batch > 1};
   }
 
   // ---- Work and memory traffic ----
@@ -120,7 +125,7 @@ struct GemmProblem {
 
   /// The library calls that compute the problem.
   struct Baselines {
-    bool cublas = true;    ///< cublasGemmEx
+    bool cublas = true;    ///< cublasGemmEx, or cublasGemmStridedBatchedEx for a batch
     bool cublaslt = true;  ///< every algorithm that cuBLASLt's heuristic returns
   };
   Baselines baselines() const;
@@ -133,8 +138,9 @@ const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
 /// ".fp16" (A, B and D), ".dfp32" (D alone), ".cbf16" (C is added), ".layoutNT",
-/// ".lda4104.ldb4104.ldd4104", ".bias-gelu" (the epilogue), ".zeros" (the data). The table in
-/// gemm/codec.h defines the whole grammar.
+/// ".lda4104.ldb4104.ldd4104", ".batch32.sa128.sb0.sd128" (products and their strides),
+/// ".bias-gelu" (the epilogue), ".zeros" (the data). The table in gemm/codec.h defines the whole
+/// grammar.
 std::string to_string(const GemmProblem& problem);
 
 std::string_view to_string(DataType type);    ///< "bf16", "fp16" or "fp32"

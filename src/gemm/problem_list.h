@@ -21,6 +21,7 @@ namespace hgemm {
 ///   shapes:                  # a list of maps or of "MxNxK"
 ///     - {m: [1, 16], n: "4096:8192:1024", k: 4096, tag: name, weight: 2, dtype: fp16, layout: TN,
 ///        lda: 4104, ldb: 4104, ldd: 8192, d_dtype: fp32, data: zeros}
+///     - {m: 512, n: 512, k: 64, batch: 32, stride_a: 64, lda: 2048}
 ///   model:                   # a map, or a list of maps: a decoder's linear layers
 ///     {name: some-8b, hidden: 4096, ffn: 14336, heads: 32, kv_heads: 8, head_dim: 128,
 ///      vocab: 128256, layers: 32, tensor_parallel: 1, m: [1, 2048], dtype: bf16}

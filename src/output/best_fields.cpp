@@ -289,7 +289,7 @@ std::vector<F> fields_of_origin() {
       F::of("d_dtype", "text", "", "type of D", "",
             [](const BestRow& row) { return Json(to_string(row.problem.d_type)); })
           .for_problem(),
-      F::of("batch", "integer", "", "GEMMs at a time", "",
+      F::of("batch", "integer", "", "products that one launch computes", "",
             [](const BestRow& row) { return Json(row.problem.batch); })
           .for_problem(),
       F::of("scaling", "text", "", "how the operands are scaled", "",
@@ -471,6 +471,29 @@ std::vector<F> fields_of_epilogues() {
   };
 }
 
+/// A stride of the problem's batch, or null.
+template <long long Batch::*stride>
+Json stride_of(const BestRow& row) {
+  return row.problem.batch > 1 ? Json(row.problem.extents().batch.*stride) : Json();
+}
+
+std::vector<F> fields_of_batches() {
+  constexpr const char* kSingle = "the problem is a single product";
+  return {
+      F::of("stride_a", "integer", "values",
+            "from one product's A to the next; 0: all products have the same", kSingle,
+            stride_of<&Batch::stride_a>)
+          .for_problem(),
+      F::of("stride_b", "integer", "values",
+            "from one product's B to the next; 0: all products have the same", kSingle,
+            stride_of<&Batch::stride_b>)
+          .for_problem(),
+      F::of("stride_d", "integer", "values", "from one product's D to the next", kSingle,
+            stride_of<&Batch::stride_d>)
+          .for_problem(),
+  };
+}
+
 }  // namespace
 
 std::span<const BestField> best_fields() {
@@ -478,7 +501,7 @@ std::span<const BestField> best_fields() {
     std::vector<BestField> all = problem_fields_of<BestRow, problem_of_best>();
     for (const auto& part :
          {fields_of_time(), fields_of_proof(), fields_of_origin(), fields_without_pdl(),
-          fields_of_calls(), fields_of_cards(), fields_of_epilogues()}) {
+          fields_of_calls(), fields_of_cards(), fields_of_epilogues(), fields_of_batches()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

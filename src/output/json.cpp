@@ -20,6 +20,10 @@ std::string field_text(const Json& value) {
 }  // namespace
 
 Json problem_of(const GemmProblem& problem) {
+  const Batch batch = problem.extents().batch;
+  const auto stride = [&batch](long long elements) {
+    return batch.count > 1 ? Json(elements) : Json();
+  };
   return {{"m", problem.m},
           {"n", problem.n},
           {"k", problem.k},
@@ -30,6 +34,10 @@ Json problem_of(const GemmProblem& problem) {
           {"lda", problem.leading_a()},
           {"ldb", problem.leading_b()},
           {"ldd", problem.leading_d()},
+          {"batch", batch.count},
+          {"stride_a", stride(batch.stride_a)},
+          {"stride_b", stride(batch.stride_b)},
+          {"stride_d", stride(batch.stride_d)},
           {"data", to_string(problem.data)}};
 }
 

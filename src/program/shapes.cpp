@@ -95,7 +95,7 @@ void add_shapes(CLI::App& command, ShapeOptions& options) {
   command.add_option("--m", options.rows, help_text("common", "--m"))
       ->type_name("M[,M...]")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, kMaxExtent))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{kMaxExtent}))
       ->needs(model)
       ->default_str(fmt::format("{}", fmt::join(kDefaultRows, ",")));
   CLI::Option* unfused =

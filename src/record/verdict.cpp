@@ -17,8 +17,12 @@ Verdict judge(const OutputComparison& found, const GemmProblem& problem, int rou
   if (found.bad > 0) {
     const auto index = static_cast<std::int64_t>(found.first_bad);
     const std::int64_t columns = problem.d_columns();
-    verdict.message = fmt::format("{} of {} elements are wrong, the first at row {}, column {}",
-                                  found.bad, problem.m * columns, index / columns, index % columns);
+    const std::int64_t of_product = problem.m * columns;
+    const std::string product =
+        problem.batch > 1 ? fmt::format("product {}, ", index / of_product) : "";
+    verdict.message = fmt::format("{} of {} elements are wrong, the first at {}row {}, column {}",
+                                  found.bad, problem.batch * of_product, product,
+                                  index % of_product / columns, index % columns);
     if (within) {
       verdict.error = std::numeric_limits<double>::quiet_NaN();
       verdict.message += " (NaN, or never written)";

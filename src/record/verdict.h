@@ -16,9 +16,11 @@ HGEMM_HOST_DEVICE constexpr bool is_within(float error, float tolerance) {
 /// Counts of a comparison with the reference on the GPU.
 struct OutputComparison {
   float max_error;         ///< largest |out - ref| / (|ref| + 1) over the elements that are numbers
-  unsigned guard_writes;   ///< elements of guard rows and padding where the poison was overwritten
+  unsigned guard_writes;   ///< elements outside of D where the poison was overwritten
   unsigned long long bad;  ///< elements for which is_within() is false
-  unsigned long long first_bad;  ///< the lowest index of a bad element; all ones if there is none
+  /// The lowest index of a bad element among those of all products, row by row; all ones if there
+  /// is none.
+  unsigned long long first_bad;
 };
 
 /// Correct if no element is bad, nothing else was written, and the largest error is within the

@@ -24,8 +24,8 @@ double powers_apart(std::int64_t a, std::int64_t b) {
 constexpr double kPowerDistance = 0.5;
 
 double problem_distance(const GemmProblem& a, const GemmProblem& b) {
-  return kPowerDistance *
-         (powers_apart(a.m, b.m) + powers_apart(a.n, b.n) + powers_apart(a.k, b.k));
+  return kPowerDistance * (powers_apart(a.m, b.m) + powers_apart(a.n, b.n) +
+                           powers_apart(a.k, b.k) + powers_apart(a.batch, b.batch));
 }
 
 }  // namespace

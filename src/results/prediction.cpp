@@ -40,7 +40,7 @@ double distance_squared(const GemmProblem& a, const GemmProblem& b) {
     const double powers = std::log2(static_cast<double>(x) / static_cast<double>(y));
     return powers * powers;
   };
-  return 2 * apart(a.m, b.m) + apart(a.n, b.n) + apart(a.k, b.k);
+  return 2 * apart(a.m, b.m) + apart(a.n, b.n) + apart(a.k, b.k) + apart(a.batch, b.batch);
 }
 
 bool is_aligned(const GemmProblem& problem) {
@@ -60,7 +60,9 @@ std::string_view class_name(const GemmProblem& problem) {
   if (problem.n <= kFew) return "at most 128 columns";
   if (problem.m == 1) return "1 row";
   if (problem.m <= kFew) return "2 to 128 rows";
-  const bool fills = static_cast<double>(problem.m) * static_cast<double>(problem.n) >= kFilling;
+  const bool fills = static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                         static_cast<double>(problem.batch) >=
+                     kFilling;
   return fills ? "more than 128 rows" : "more than 128 rows, few tiles";
 }
 

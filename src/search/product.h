@@ -191,13 +191,13 @@ class Product {
     }
   }
 
-  /// The types, the layout, the epilogue and the values, for comparison.
+  /// The kind of problem and the values, for comparison.
   std::string describe() const {
     std::string text =
-        fmt::format("{} {}{} {}{} {}{}", Family<Config>::kName, static_cast<int>(types_.input),
+        fmt::format("{} {}{} {}{} {}{}{}", Family<Config>::kName, static_cast<int>(types_.input),
                     static_cast<int>(types_.output), static_cast<int>(types_.a_major),
                     static_cast<int>(types_.b_major), to_string(types_.epilogue),
-                    types_.adds_c ? " and C" : "");
+                    types_.adds_c ? " and C" : "", types_.batched ? " of a batch" : "");
     for (const AxisDomains* domains : {&tile, &work, &detail}) {
       for (const AxisDomain<Config>& domain : *domains) {
         text += fmt::format(" {}:", domain.axis->text.name);

@@ -16,6 +16,7 @@ TEST_P(BrokenKernels, Compile) {
   GemmProblem problem;
   problem.d_type = broken.output;
   problem.epilogue = broken.epilogue;
+  problem.batch = broken.batch;
   const EditedKernels kernels(broken.file, broken.text, broken.replacement);
   const TemporaryFolder cache;
   CompileOptions options;

@@ -135,6 +135,30 @@ TEST(CostModel, AGateStoresHalfAsMuch) {
   EXPECT_GT(us("2048x11008x4096.swiglu"), us("2048x11008x4096.bilinear"));
 }
 
+TEST(CostModel, ABatchFillsTheSmsThatItsProductsLeaveIdle) {
+  const std::string tile = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma.persist";
+  const double one = cost_of(tile, parse_problem("128x128x2048")).us();
+  const double few = cost_of(tile, parse_problem("128x128x2048.batch32")).us();
+  const double many = cost_of(tile, parse_problem("128x128x2048.batch1024")).us();
+  EXPECT_LT(few, 1.5 * one) << "32 of 132 SMs";
+  EXPECT_GT(many, 4 * few);
+}
+
+TEST(Traffic, ASharedOperandIsFetchedOnce) {
+  const std::string tile = "bm64.bn64.bk64.q4.c1x1.coop1.d1.linear.tma.persist";
+  for (const char* text : {"64x64x64.batch512", "64x64x64.batch512.sb0", "64x64x64.batch512.sa0"}) {
+    const GemmProblem problem = parse_problem(text);
+    EXPECT_DOUBLE_EQ(cost_of(tile, problem).traffic.dram_bytes, problem.bytes()) << text;
+  }
+  EXPECT_LT(parse_problem("64x64x64.batch512.sb0").bytes(),
+            0.7 * parse_problem("64x64x64.batch512").bytes());
+  // Products that exceed L2 are fetched as often as one alone would be.
+  const GemmProblem large = parse_problem("8192x8192x4096");
+  const GemmProblem two = parse_problem("8192x8192x4096.batch2");
+  EXPECT_DOUBLE_EQ(cost_of(kWide, two).traffic.dram_bytes,
+                   2 * cost_of(kWide, large).traffic.dram_bytes);
+}
+
 TEST(CostModel, EveryTermOfEveryConfigIsANumberThatTimeCanBe) {
   const std::vector<GemmProblem> problems = {
       kSquare, kDecode, {.m = 7, .n = 131, .k = 67, .tag = ""}};

@@ -40,7 +40,9 @@ GemmProblem random_problem(std::mt19937& random) {
   };
   const auto coin = [&] { return up_to(2) == 1; };
   const auto type = [&] { return kTypes[up_to(3) - 1]; };
-  GemmProblem problem{.m = up_to(kMaxExtent), .n = up_to(10'000), .k = up_to(100), .tag = ""};
+  const std::int64_t batch = coin() ? up_to(64) : 1;
+  const std::int64_t most_rows = batch > 1 ? 10'000 : kMaxExtent;  // strides have a limit
+  GemmProblem problem{.m = up_to(most_rows), .n = up_to(10'000), .k = up_to(100), .tag = ""};
   problem.set_types(type());
   if (coin()) problem.a_type = type();
   if (coin()) problem.b_type = type();
@@ -48,15 +50,24 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.c_type = type();
   if (coin()) problem.accumulator = type();
   if (coin()) problem.layout = static_cast<Layout>(up_to(4) - 1);
-  if (coin()) problem.lda = std::min(problem.contiguous_a() + up_to(20) - 1, kMaxExtent);
+  if (coin())
+    problem.lda = std::min<std::int64_t>(problem.contiguous_a() + up_to(20) - 1, kMaxExtent);
   if (coin()) problem.ldb = problem.contiguous_b() + up_to(20) - 1;
   if (coin()) problem.ldd = problem.n + up_to(20) - 1;
-  if (coin()) problem.batch = up_to(64);
+  problem.batch = batch;
   if (coin()) {
     problem.epilogue = {static_cast<Bias>(up_to(3) - 1), static_cast<Activation>(up_to(5) - 1),
                         static_cast<Gate>(up_to(3) - 1)};
   }
   if (coin()) problem.data = any_data(random);
+  const bool may_have_strides = batch > 1 && problem.n > 1;  // half of one column is none
+  if (may_have_strides && coin()) problem.stride_a = coin() ? 0 : up_to(10'000'000);
+  if (may_have_strides && coin()) problem.stride_b = coin() ? 0 : up_to(10'000'000);
+  if (may_have_strides && coin()) {
+    const bool side_by_side = coin();
+    if (side_by_side) problem.ldd = batch * problem.n + up_to(20) - 1;
+    problem.stride_d = side_by_side ? problem.n : problem.m * problem.leading_d() + up_to(20) - 1;
+  }
   if (coin()) problem.weight = 0.5 * static_cast<double>(up_to(100));
   if (coin()) problem.tag = "prefill/qkv";
   return problem;
@@ -75,12 +86,13 @@ std::string complaint(const std::string& text) {
 
 /// All attributes but tag and weight; a member that is added to GemmProblem must be added here.
 auto attributes(GemmProblem& problem) {
-  auto& [m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling, epilogue, data,
-         weight, tag] = problem;
-  return std::tie(m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, scaling, epilogue,
-                  data);
+  auto& [m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, stride_a, stride_b,
+         stride_d, scaling, epilogue, data, weight, tag] = problem;
+  return std::tie(m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, stride_a,
+                  stride_b, stride_d, scaling, epilogue, data);
 }
 void change(std::int64_t& number) { number += 8; }
+void change(std::optional<std::int64_t>& number) { number = number.value() + 8; }
 void change(DataType& type) { type = type == DataType::kFp16 ? DataType::kBf16 : DataType::kFp16; }
 void change(std::optional<DataType>& type) { type = DataType::kFp16; }
 void change(Layout& layout) { layout = Layout::kNT; }
@@ -90,7 +102,8 @@ void change(InputData& data) { data.kind = DataKind::kZeros; }
 
 template <std::size_t i>
 void expect_a_row_of_its_own() {
-  const GemmProblem before = parse_problem("64x48x40.lda48.ldb56.ldd72");
+  const GemmProblem before =
+      parse_problem("64x48x40.lda48.ldb56.ldd72.batch3.sa4000.sb3000.sd5000");
   GemmProblem after = before;
   auto& attribute = std::get<i>(attributes(after));
   change(attribute);
@@ -136,11 +149,17 @@ TEST(ProblemFields, ReadWhatTheyPrintAndNothingElse) {
     }
   }
   for (const ProblemField& field : problem_fields()) {
-    for (const char* bad :
-         {"", " ", "-1", "0", "1.5", "fp64", "BF16", "nt", "1073741825", "tanh", "bias-", "Zeros",
-          "file-", "file-0123456789ABCDEF", "file-0123456789abcde", "file-0123456789abcdef0"}) {
+    for (const char* bad : {"", " ", "-1", "1.5", "fp64", "BF16", "nt", "1152921504606846977",
+                            "tanh", "bias-", "Zeros", "file-", "file-0123456789ABCDEF",
+                            "file-0123456789abcde", "file-0123456789abcdef0"}) {
       GemmProblem problem;
       EXPECT_FALSE(field.parse(problem, bad)) << field.name << " \"" << bad << '"';
+    }
+    // Strides have other limits than extents.
+    for (const char* number : {"0", "1073741825"}) {
+      GemmProblem problem;
+      EXPECT_EQ(field.parse(problem, number), field.name.starts_with("stride_"))
+          << field.name << " " << number;
     }
   }
 }
@@ -218,6 +237,8 @@ TEST(ProblemKey, MaySayWhatIsTheDefault) {
   EXPECT_EQ(to_string(parse_problem("8X9x10.bf16")), "8x9x10");
   EXPECT_EQ(to_string(parse_problem("8x9x10.dbf16.accfp32.layoutTN.lda10.ldd9.batch1")), "8x9x10");
   EXPECT_EQ(to_string(parse_problem("8x9x10.cnone.scaling-none.plain")), "8x9x10");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.batch1.sa0.sb0.sd0")), "8x9x10");
+  EXPECT_EQ(to_string(parse_problem("8x9x10.batch4.sa80.sb90.sd72")), "8x9x10.batch4");
   EXPECT_EQ(to_string(parse_problem("8x9x10.ldb12.dfp32.lda11")), "8x9x10.dfp32.lda11.ldb12")
       << "in any order";
   EXPECT_EQ(to_string(parse_problem("8x9x10.normal")), "8x9x10");
@@ -239,6 +260,43 @@ TEST(ProblemKey, LeavesOutTheLeadingDimensionsOfRowsWithoutPaddingInEachLayout) 
   EXPECT_THAT(complaint("8x16x32.layoutTT.ldb15"),
               HasSubstr("found 15 for ldb; expected at least N, 16, the length of a row"));
   EXPECT_THAT(complaint("8x16x32.layoutTT.lda31"), HasSubstr("expected at least K, 32"));
+}
+
+TEST(ProblemKey, SaysWhereTheProductsOfABatchLie) {
+  const GemmProblem heads = parse_problem("64x64x16.sd4200.sb0.lda128.sa16.batch8");
+  EXPECT_EQ(to_string(heads), "64x64x16.lda128.batch8.sa16.sb0.sd4200");
+  EXPECT_EQ(heads.extents().batch, (Batch{8, 16, 0, 4200}));
+  EXPECT_EQ(to_string(parse_problem("64x16x64.layoutTT.ldd128.batch8.sd16.silu.zeros")),
+            "64x16x64.layoutTT.ldd128.batch8.sd16.silu.zeros");
+  // What is left out follows from the layout and the leading dimensions.
+  EXPECT_EQ(to_string(parse_problem("8x16x32.layoutNT.lda24.batch2.sa768.sb512.sd128")),
+            "8x16x32.layoutNT.lda24.batch2");
+  EXPECT_EQ(to_string(parse_problem("8x16x32.batch2.sa264")), "8x16x32.batch2.sa264");
+  EXPECT_FALSE(parse_problem("8x16x32.batch2.sa0").same_problem(parse_problem("8x16x32.batch2")));
+  EXPECT_TRUE(parse_problem("8x16x32.batch2.sa256").same_problem(parse_problem("8x16x32.batch2")));
+  // Too long for a kernel, and nobody gave a stride that could be corrected.
+  const GemmProblem long_ones = parse_problem("1073741824x1024x8.batch2");
+  EXPECT_EQ(to_string(long_ones), "1073741824x1024x8.batch2");
+  EXPECT_THAT(why_unsupported(long_ones), HasSubstr("from 0 to 2^36 elements"));
+}
+
+TEST(ProblemKey, ComplainsAboutStridesThatNoKernelCanFollow) {
+  EXPECT_THAT(complaint("8x16x32.sa256"),
+              AllOf(StartsWith("list.txt:3: found 256 for stride_a (sa in a key)"),
+                    HasSubstr("a stride needs a batch of 2 or more")));
+  EXPECT_THAT(complaint("8x16x32.batch1.sb9"), StartsWith("list.txt:3: found 9 for stride_b"));
+  EXPECT_THAT(complaint("8x16x32.sd128.batch1"), StartsWith("list.txt:3: found 128 for stride_d"));
+  for (const char* shared : {"8x16x32.batch2.sd0", "8x16x32.batch2.sd127", "8x16x32.batch2.sd16",
+                             "8x16x32.batch3.ldd40.sd16", "8x16x32.batch2.ldd40.sd15"}) {
+    EXPECT_THAT(complaint(shared), AllOf(StartsWith("list.txt:3: found the strides 256 of A"),
+                                         HasSubstr("must not share elements of D")))
+        << shared;
+  }
+  EXPECT_EQ(complaint("8x16x32.batch2.ldd40.sd16"), "accepted");
+  EXPECT_EQ(complaint("8x16x32.batch2.ldd40.sd296"), "accepted") << "no padding after the last row";
+  EXPECT_THAT(complaint("8x16x32.batch2.sa68719476737"), HasSubstr("from 0 to 2^36 elements"));
+  EXPECT_EQ(complaint("8x16x32.batch2.sa68719476736"), "accepted");
+  EXPECT_THAT(complaint("8x16x32.batch33554433.sb0"), HasSubstr("from 1 to 2^25 products"));
 }
 
 TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
@@ -265,6 +323,13 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                           "8x8x8.afp16",
                           "8x8x8.dfp32.fp16",
                           "8x8x8.batch0",
+                          "8x8x8.batch2.sa",
+                          "8x8x8.batch2.sax",
+                          "8x8x8.batch2.sb-1",
+                          "8x8x8.batch2.s64",
+                          "8x8x8.batch2.sc64",
+                          "8x8x8.batch2.sa0.sa8",
+                          "8x8x8.batch2.sd1152921504606846977",
                           "8x8x8.layoutnt",
                           "8x8x8.layoutTC",
                           "8x8x8.scaling-rows",
@@ -306,8 +371,13 @@ TEST(ProblemJson, NamesEveryAttributeInFull) {
     "problem": "64x48x40.fp16.dfp32.lda48", "tag": "decode/qkv", "weight": 32.0,
     "m": 64, "n": 48, "k": 40, "a_dtype": "fp16", "b_dtype": "fp16", "d_dtype": "fp32",
     "c_dtype": "none", "accumulator": "fp32", "layout": "TN", "lda": 48, "ldb": 40, "ldd": 48,
-    "batch": 1, "scaling": "none", "epilogue": "plain",
-    "data": "normal"})"));
+    "batch": 1, "stride_a": 0, "stride_b": 0, "stride_d": 0, "scaling": "none",
+    "epilogue": "plain", "data": "normal"})"));
+  const nlohmann::json batch = parse_problem("64x48x40.lda48.batch3.sb0");
+  EXPECT_EQ(batch.at("batch"), 3);
+  EXPECT_EQ(batch.at("stride_a"), 64 * 48);
+  EXPECT_EQ(batch.at("stride_b"), 0);
+  EXPECT_EQ(batch.at("stride_d"), 64 * 48);
 }
 
 // The worker needs the path, and no key has it.

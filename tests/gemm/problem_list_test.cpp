@@ -155,6 +155,24 @@ TEST(ShippedShapes, Seeds) {
   for (const GemmProblem& problem : problems) EXPECT_NE(problem.tag, "") << to_string(problem);
 }
 
+TEST(ShippedShapes, BatchesAreInTurnSideBySideAndOfOneWeight) {
+  const auto problems = load_problems("batched", kConfigs);
+  EXPECT_EQ(problems.size(), 15u);
+  bool in_turn = false, heads_of_a = false, heads_of_d = false, shared = false, tt = false;
+  for (const GemmProblem& s : problems) {
+    const ProblemExtents p = s.extents();
+    EXPECT_EQ(why_unsupported(s), nullptr) << to_string(s);
+    EXPECT_TRUE(inputs_are_aligned(p, s.a_type) && output_is_aligned(p, s.d_type)) << to_string(s);
+    EXPECT_GT(s.batch, 1) << to_string(s);
+    in_turn |= p.batch == batch_without_gaps(p, p.batch.count);
+    heads_of_a |= p.batch.stride_a == s.k && s.lda == s.batch * s.k;
+    heads_of_d |= p.batch.stride_d == s.n && s.ldd == s.batch * s.n;
+    shared |= p.batch.stride_b == 0;
+    tt |= s.layout == Layout::kTT;
+  }
+  EXPECT_TRUE(in_turn && heads_of_a && heads_of_d && shared && tt);
+}
+
 TEST(ShippedShapes, SmokeReachesTheCornersOfTheKernelQuickly) {
   double flops = 0;
   bool one_row = false, m_tail = false, n_tail = false, k_tail = false, fp16 = false, wide = false;
@@ -225,6 +243,26 @@ TEST_F(ShapesFile, OperandsHaveTypesOfTheirOwn) {
               StartsWith("1:36: found \"0\" for batch; expected a whole number"));
   EXPECT_THAT(complaint_about("shapes: [{m: 1, n: 8, k: 9, lda: 8}]"),
               AllOf(StartsWith("1:10: found 8 for lda"), HasSubstr("at least K, 9")));
+}
+
+TEST_F(ShapesFile, BatchesHaveStrides) {
+  EXPECT_THAT(
+      names(load("shapes:\n"
+                 "  - {m: [8, 16], n: 8, k: 8, lda: 32, batch: 4, stride_a: 8, stride_b: 0}\n"
+                 "  - {m: 8, n: 8, k: 8, stride_d: 72, batch: 4}\n"
+                 "  - {m: 8, n: 8, k: 8, batch: 4, stride_a: 64, stride_b: 64, stride_d: 64}\n"
+                 "  - 8x8x8.batch4.sd72\n")),
+      ElementsAre("8x8x8.lda32.batch4.sa8.sb0", "16x8x8.lda32.batch4.sa8.sb0", "8x8x8.batch4.sd72",
+                  "8x8x8.batch4"));
+  EXPECT_THAT(complaint_about("shapes: [{m: 8, n: 8, k: 8, stride_a: 64}]"),
+              AllOf(StartsWith("1:10: found 64 for stride_a"),
+                    HasSubstr("a stride needs a batch of 2 or more")));
+  EXPECT_THAT(complaint_about("shapes: [{m: [8, 16], n: 8, k: 8, batch: 2, stride_d: 64}]"),
+              AllOf(StartsWith("1:10: found the strides 128 of A, 64 of B and 64 of D for 2"),
+                    HasSubstr("must not share elements of D")));
+  EXPECT_THAT(
+      complaint_about("shapes: [{m: 8, n: 8, k: 8, batch: 2, stride_b: -8}]"),
+      StartsWith("1:49: found \"-8\" for stride_b; expected a whole number from 0 to 2^36"));
 }
 
 TEST_F(ShapesFile, MayBeJustTheList) {
@@ -417,11 +455,13 @@ TEST_F(ShapesFile, MissingFilesSayWhereTheyWereLookedFor) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_THAT(
       complaint("lama7b"),
-      AllOf(HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
-            HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
-            HasSubstr("block, decode, epilogues, fp32-out, gated, grid, llama7b, llama7b-decode, "
-                      "llama7b-prefill, odd, rows, rows-of-layers, rows-to-512, seeds, smoke, "
-                      "smoke-odd, square")));
+      AllOf(
+          HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
+          HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
+          HasSubstr(
+              "batched, block, decode, epilogues, fp32-out, gated, grid, llama7b, llama7b-decode, "
+              "llama7b-prefill, odd, rows, rows-of-layers, rows-to-512, seeds, smoke, "
+              "smoke-odd, square")));
   EXPECT_THAT(complaint("/nowhere/x.yaml"), HasSubstr("looked for /nowhere/x.yaml;"));
   EXPECT_THAT(complaint(files_.folder().string()), HasSubstr("a folder, not a file"));
   EXPECT_THAT(complaint(""), HasSubstr("no shapes file named"));

@@ -43,6 +43,24 @@ TEST(Problem, TakesTheWorkAndTheBytesOfItsTypes) {
   EXPECT_DOUBLE_EQ(three.bytes(), 3 * one.bytes());
 }
 
+TEST(Problem, ABatchReadsWhatItsProductsShareOnce) {
+  const GemmProblem one = parse_problem("64x32x16");
+  const GemmProblem shared = parse_problem("64x32x16.batch3.sb0");
+  EXPECT_DOUBLE_EQ(shared.a_bytes(), 3 * one.a_bytes());
+  EXPECT_DOUBLE_EQ(shared.b_bytes(), one.b_bytes());
+  EXPECT_DOUBLE_EQ(shared.d_bytes(), 3 * one.d_bytes());
+  EXPECT_DOUBLE_EQ(shared.flops(), 3 * one.flops());
+  EXPECT_FALSE(one.kind().batched);
+  EXPECT_TRUE(shared.kind().batched);
+  EXPECT_EQ(one.extents().batch, Batch{});
+  EXPECT_EQ(shared.extents().batch, (Batch{3, 64 * 16, 0, 64 * 32}));
+  // A single product has no strides, whatever they are.
+  GemmProblem other = one;
+  other.stride_a = 5;
+  EXPECT_TRUE(other.same_problem(one));
+  EXPECT_EQ(to_string(other), "64x32x16");
+}
+
 TEST(Problem, KindIsWhatAnyKernelOfItHasCompiledIn) {
   EXPECT_EQ(parse_problem("64x32x16").kind(), GemmKind{});
   EXPECT_EQ(parse_problem("64x32x16.fp16.dfp32").kind(),
@@ -102,6 +120,17 @@ TEST(Problem, AGateHalvesTheColumnsOfD) {
   }
   for (const char* bad : {"interleaved", "silu-interleaved", "swiglu-", "swiglu-silu"}) {
     EXPECT_EQ(find_epilogue(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Problem, ABatchWithOneWeightIsAProductOfAllRows) {
+  const auto merged = [](const char* key) { return to_string(parse_problem(key).merged()); };
+  EXPECT_EQ(merged("64x32x16.batch3.sb0"), "192x32x16");
+  EXPECT_EQ(merged("64x32x16.layoutTT.lda24.ldd40.batch3.sb0"), "192x32x16.layoutTT.lda24.ldd40");
+  for (const char* key :
+       {"64x32x16", "64x32x16.batch3", "64x32x16.batch3.sa0.sb0", "64x32x16.batch3.sa4096.sb0",
+        "64x32x16.batch3.sb0.sd4096", "64x32x16.layoutNN.batch3.sb0"}) {
+    EXPECT_EQ(merged(key), key);
   }
 }
 
@@ -184,10 +213,15 @@ TEST(Problem, SaysWhichOfItsAttributesNoKernelHas) {
   EXPECT_EQ(why("64x32x16.cbf16"), "");
   EXPECT_EQ(why("64x32x16.dfp32.cfp32.biasm-gelu_erf"), "");
   EXPECT_THAT(why("64x32x16.cfp32"), HasSubstr("C must have the type of D"));
-  EXPECT_THAT(why("64x32x16.batch2"), HasSubstr("batch"));
+  EXPECT_EQ(why("64x32x16.batch2.sa0.sd4096"), "");
+  for (const char* key : {"64x32x16.batch2.bias", "64x32x16.batch2.relu", "64x32x16.batch2.cbf16",
+                          "64x32x16.batch2.swiglu"}) {
+    EXPECT_THAT(why(key), HasSubstr("the products of a batch have no ")) << key;
+  }
+  EXPECT_THAT(why("64x32x16.batch33554433"), HasSubstr("from 1 to 2^25 products"));
   EXPECT_NE(why_unsupported(GemmProblem{.m = 0, .n = 8, .k = 8, .tag = ""}), nullptr);
   for (const char* key :
-       {"64x32x16.bfp16", "64x32x16.accfp16", "64x32x16.cbf16", "64x32x16.batch2"}) {
+       {"64x32x16.bfp16", "64x32x16.accfp16", "64x32x16.cbf16", "64x32x16.batch2.relu"}) {
     EXPECT_EQ(reason(why_no_kernel(parse_problem(key))), why(key));
     EXPECT_EQ(reason(why_not(TiledConfig{}, parse_problem(key))), why(key));
   }

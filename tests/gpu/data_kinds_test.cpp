@@ -183,5 +183,28 @@ TEST_F(DataKindsTest, VerifyARightKernelAndCatchAWrongOne) {
   }
 }
 
+// Rotation: launches in a sample must not find their inputs in L2.
+TEST_F(DataKindsTest, InputSetsExceedThreeTimesL2) {
+  for (const GemmProblem& problem : {GemmProblem{.m = 1, .n = 4096, .k = 4096, .tag = ""},
+                                     GemmProblem{.m = 512, .n = 512, .k = 512, .tag = ""},
+                                     GemmProblem{.m = 4096, .n = 4096, .k = 4096, .tag = ""}}) {
+    const Stream stream;
+    const ProblemData data(problem, 1, *device_, stream);
+    EXPECT_GE(data.sets() * problem.bytes(), 3.0 * static_cast<double>(device_->l2_bytes));
+    std::vector<std::uint16_t> first(64);
+    std::vector<std::uint16_t> second(64);
+    const auto read = [&](int set, std::vector<std::uint16_t>& values) {
+      check(cudaMemcpy(values.data(), data.operands(set).b, values.size() * 2,
+                       cudaMemcpyDeviceToHost),
+            "reading an input");
+    };
+    read(0, first);
+    read(data.sets() - 1, second);
+    if (data.sets() > 1) {
+      EXPECT_NE(first, second) << "every set has data of its own";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hgemm::testing

@@ -16,6 +16,18 @@ GemmProblem problem_of(const hgemm_tuned_problem& p) {
                       Activation{static_cast<unsigned char>(p.activation)},
                       Gate{static_cast<unsigned char>(p.gate)}};
   if (p.adds_c) problem.c_type = problem.d_type;
+  problem.lda = p.lda;
+  problem.ldb = p.ldb;
+  problem.ldd = p.ldd;
+  if (p.batch <= 1) return problem;
+  const auto stride_of = [](std::int64_t stride) -> std::optional<std::int64_t> {
+    if (stride == HGEMM_TUNED_SHARED) return 0;
+    return stride == 0 ? std::nullopt : std::optional(stride);
+  };
+  problem.batch = p.batch;
+  problem.stride_a = stride_of(p.stride_a);
+  problem.stride_b = stride_of(p.stride_b);
+  problem.stride_d = stride_of(p.stride_d);
   return problem;
 }
 
@@ -78,6 +90,17 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
                                           .bias = hgemm_tuned::Bias::kAlongN,
                                           .activation = hgemm_tuned::Activation::kGelu,
                                           .adds_c = true});
+  problems.push_back(hgemm_tuned::Problem{.m = 100, .n = 512, .k = 640, .batch = 3});
+  // The heads of an attention layer lie between one another, and share what they attend to.
+  problems.push_back(hgemm_tuned::Problem{.m = 300,
+                                          .n = 256,
+                                          .k = 128,
+                                          .lda = 5 * 128,
+                                          .ldd = 5 * 256,
+                                          .batch = 5,
+                                          .stride_a = 128,
+                                          .stride_b = hgemm_tuned::kShared,
+                                          .stride_d = 256});
   for (const bool prepared : {false, true}) {  // then clusters are numbered by their GPC
     if (prepared) {
       ASSERT_EQ(hgemm_tuned_prepare(), HGEMM_TUNED_OK);

@@ -477,6 +477,28 @@ TEST_F(KernelTest, SmokeGatesAreCorrect) {
                      parse_problem("1x656x200.swiglu"));
 }
 
+/// Each way to fetch the operands of a product, and to store its D; with products that share a CTA.
+TEST_F(KernelTest, SmokeBatchesAreCorrect) {
+  using enum TileScheduler;
+  const std::vector<KernelConfig> configs = {
+      TiledConfig{.bm = 128, .bn = 128, .sms = 2},
+      TiledConfig{.bm = 64, .bn = 72, .consumers = 1, .store = StorePath::kDirect},
+      TiledConfig{.bm = 72, .bn = 128, .swap = true, .sms = 2},
+      TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .store = StorePath::kStaged},
+      TiledConfig{.bm = 128, .bn = 128, .store = StorePath::kOverlapped, .sms = 2, .pdl = true},
+      TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .scheduler = kClusterSplitK, .splits = 2},
+      TiledConfig{
+          .bm = 128, .bn = 128, .store = StorePath::kDirect, .scheduler = kSplitK, .splits = 2},
+      TiledConfig{.bm = 128, .bn = 128, .scheduler = kStreamK},
+      TiledConfig{.bm = 128, .bn = 128, .cluster_m = 2, .scheduler = kDynamic},
+      TiledConfig{.bm = 64, .bn = 64, .cluster_n = 2, .schedule = Schedule::kPingPong, .sms = 4},
+      TiledConfig{.bm = 64, .bn = 64, .cluster_m = 2, .cluster_n = 2, .consumers = 1}};
+  for (const char* problem : {"136x200x136.batch3", "136x200x136.dfp32.layoutTT.batch3.sb0",
+                              "136x64x64.batch3.lda192.ldb192.ldd192.sa64.sb64.sd64"}) {
+    expect_all_correct(configs, parse_problem(problem));
+  }
+}
+
 // 64-bit paths: more than 2^31 outputs.
 TEST_F(KernelTest, OutputsBeyondTwoToThe31AreCorrect) {
   const std::vector<GemmProblem> problems{{.m = 70000, .n = 32768, .k = 64, .tag = ""}};
@@ -507,29 +529,6 @@ TEST_F(KernelTest, WhatTheDriverRefusesIsALaunchFailure) {
   EXPECT_NE(refused.message.find("shared memory"), std::string::npos) << refused.message;
   EXPECT_EQ(session.prepare(build.facts.name, build.kernel, build.cubin).status, Status::kOk)
       << "the context is as good as before";
-}
-
-// Rotation: launches in a sample must not find their inputs in L2.
-TEST_F(KernelTest, InputSetsExceedThreeTimesL2) {
-  for (const GemmProblem& problem : {GemmProblem{.m = 1, .n = 4096, .k = 4096, .tag = ""},
-                                     GemmProblem{.m = 512, .n = 512, .k = 512, .tag = ""},
-                                     GemmProblem{.m = 4096, .n = 4096, .k = 4096, .tag = ""}}) {
-    const Stream stream;
-    const ProblemData data(problem, 1, *device_, stream);
-    EXPECT_GE(data.sets() * problem.bytes(), 3.0 * static_cast<double>(device_->l2_bytes));
-    std::vector<std::uint16_t> first(64);
-    std::vector<std::uint16_t> second(64);
-    const auto read = [&](int set, std::vector<std::uint16_t>& values) {
-      check(cudaMemcpy(values.data(), data.operands(set).b, values.size() * 2,
-                       cudaMemcpyDeviceToHost),
-            "reading an input");
-    };
-    read(0, first);
-    read(data.sets() - 1, second);
-    if (data.sets() > 1) {
-      EXPECT_NE(first, second) << "every set has data of its own";
-    }
-  }
 }
 
 // A kernel that is launched with PDL begins while the one before it runs, however long that takes

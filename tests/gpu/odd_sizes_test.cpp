@@ -1,5 +1,5 @@
-// Any M, N, K, layout, epilogue, leading dimension and address: thousands of random draws, each
-// with fresh data.
+// Any M, N, K, layout, epilogue, batch, leading dimension and address: thousands of random draws,
+// each with fresh data.
 #include <cmath>
 #include <random>
 
@@ -14,6 +14,8 @@ namespace hgemm::testing {
 namespace {
 
 constexpr int kMostExtent = 700;
+constexpr int kMostBatchExtent = 150;  ///< so that the largest batch has room where others have
+constexpr int kMostProducts = 4;
 constexpr int kMostPadding = 24;
 constexpr int kMostOffset = 8;
 constexpr std::int64_t kGuardRows = 8;
@@ -34,7 +36,8 @@ class Draws {
     Draw draw;
     GemmProblem& problem = draw.problem;
     const int kind = up_to(2);
-    problem = {.m = extent(), .n = extent(), .k = extent(), .tag = ""};
+    const int most = types.batched ? kMostBatchExtent : kMostExtent;
+    problem = {.m = extent(most), .n = extent(most), .k = extent(most), .tag = ""};
     if (is_gated(types)) problem.n = std::max<std::int64_t>(2, problem.n / 2 * 2);
     problem.a_type = problem.b_type = types.input;
     problem.d_type = types.output;
@@ -50,6 +53,7 @@ class Draws {
     problem.lda = leading(problem.contiguous_a());
     problem.ldb = leading(problem.contiguous_b());
     problem.ldd = leading(problem.contiguous_d());
+    if (types.batched) place_products(problem, kind);
     if (kind != 1) {
       draw.a_offset = up_to(kMostOffset - 1);
       draw.b_offset = up_to(kMostOffset - 1);
@@ -60,14 +64,19 @@ class Draws {
   std::size_t index(std::size_t count) {
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_);
   }
-  /// Any types, layout and epilogue.
+  /// Any types, layout and epilogue, or batch.
   GemmProblem kind() {
     GemmProblem problem{.m = 1, .n = 1, .k = 1, .layout = static_cast<Layout>(up_to(3)), .tag = ""};
     problem.set_types(up_to(1) == 0 ? DataType::kBf16 : DataType::kFp16);
     if (up_to(2) == 0) problem.d_type = DataType::kFp32;
     if (up_to(2) == 0) problem.c_type = problem.d_type;
     problem.epilogue = {static_cast<Bias>(up_to(2)), static_cast<Activation>(up_to(4))};
-    if (up_to(3) == 0) {
+    const int other = up_to(7);
+    if (other < 2) {
+      problem.batch = kMostProducts;
+      problem.c_type = std::nullopt;
+      problem.epilogue = {};
+    } else if (other < 4) {
       problem.layout = up_to(1) == 0 ? Layout::kTN : Layout::kNN;
       problem.c_type = std::nullopt;
       problem.epilogue.bias = Bias::kNone;
@@ -84,9 +93,32 @@ class Draws {
   }
   int up_to(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
   /// Small ones as often as large ones.
-  int extent() {
+  int extent(int largest) {
     const int most = 1 << (1 + up_to(9));
-    return 1 + up_to(std::min(most, kMostExtent) - 1);
+    return 1 + up_to(std::min(most, largest) - 1);
+  }
+  /// Products without a gap, with one, side by side (which needs longer rows), or of A and B at the
+  /// same place.
+  void place_products(GemmProblem& problem, int kind) {
+    problem.batch = 2 + up_to(kMostProducts - 2);
+    const auto stride = [&](std::int64_t rows, std::int64_t& leading,
+                            bool may_share) -> std::optional<std::int64_t> {
+      const std::int64_t length = leading;
+      switch (up_to(may_share ? 3 : 2)) {
+        case 0:
+          return std::nullopt;
+        case 1:
+          return rows * leading + (kind == 1 ? 8 : 1) * up_to(kMostPadding / 8);
+        case 2:
+          leading *= problem.batch;
+          return length;
+        default:
+          return 0;
+      }
+    };
+    problem.stride_a = stride(stored_a(problem.extents()).rows, problem.lda, true);
+    problem.stride_b = stride(stored_b(problem.extents()).rows, problem.ldb, true);
+    problem.stride_d = stride(problem.m, problem.ldd, false);
   }
   std::mt19937 random_;
 };
@@ -126,14 +158,14 @@ class OddSizesTest : public GpuTest {
     auto* const b = const_cast<void*>(at.b);
     const auto sigma = static_cast<float>(1 / std::sqrt(static_cast<double>(problem.k)));
     auto* const c = const_cast<void*>(at.c);
-    const auto fill = [&](void* data, const StoredMatrix& matrix, DataType type, float deviation,
+    const auto fill = [&](void* data, const StoredMatrices& all, DataType type, float deviation,
                           std::uint32_t id) {
-      fill_normal(data, matrix.rows * matrix.leading, type, deviation, seed, id, stream().get());
-      poison_padding(data, matrix.rows, matrix.cols, matrix.leading, type, stream().get());
+      fill_normal(data, spanned_elements(all), type, deviation, seed, id, stream().get());
+      poison_padding(data, all, type, stream().get());
     };
-    fill(a, stored_a(problem.extents()), problem.a_type, 1.0f, 0);
-    fill(b, stored_b(problem.extents()), problem.b_type, sigma, 1);
-    fill(c, {problem.m, problem.d_columns(), problem.ldd}, problem.d_type, 1.0f, 2);
+    fill(a, all_of_a(problem.extents()), problem.a_type, 1.0f, 0);
+    fill(b, all_of_b(problem.extents()), problem.b_type, sigma, 1);
+    fill(c, all_of_d(problem.extents()), problem.d_type, 1.0f, 2);
     fill_normal(const_cast<void*>(at.bias), std::max(problem.m, problem.n), problem.d_type, 1.0f,
                 seed, 3, stream().get());
     check(cudaMemsetAsync(d_.data(), kPoisonByte, d_.bytes(), stream().get()), "poisoning");
@@ -163,8 +195,8 @@ class OddSizesTest : public GpuTest {
   DeviceMemory a_, b_, c_, bias_, d_, sums_, reference_, result_;
 };
 
-/// The smoke space's kernels for all types, and a sixth of them for each of many random layouts and
-/// epilogues; but for those whose extents are constants.
+/// The smoke space's kernels for all types, and a sixth of them for each of many random layouts,
+/// epilogues and batches; but for those whose extents are constants.
 std::vector<Build> builds_for_any_extents(Draws& draws) {
   std::vector<GemmProblem> problems;
   for (const DataType input : {DataType::kBf16, DataType::kFp16}) {
@@ -208,6 +240,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   int done = 0;
   int with_epilogue = 0;
   int with_gate = 0;
+  int batches = 0;
   int unaligned = 0;
   int with_fp32_output = 0;
   int failed = 0;
@@ -222,6 +255,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
     with_fp32_output += draw.problem.d_type == DataType::kFp32;
     with_epilogue += has_epilogue(draw.problem.kind());
     with_gate += draw.problem.is_gated();
+    batches += draw.problem.batch > 1;
     const std::string wrong = verify(*loaded, kernel, draw, 1 + static_cast<std::uint64_t>(done));
     EXPECT_EQ(wrong, "");
     failed += !wrong.empty();
@@ -231,10 +265,11 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   EXPECT_GT(with_fp32_output, kDraws / 4);
   EXPECT_GT(with_epilogue, kDraws / 5);
   EXPECT_GT(with_gate, kDraws / 50);
+  EXPECT_GT(batches, kDraws / 50);
   std::printf(
       "%d draws, %d of them by kernels for rows that begin anywhere, %d with fp32 outputs, %d with "
-      "an epilogue, %d of these with a gate\n",
-      done, unaligned, with_fp32_output, with_epilogue, with_gate);
+      "an epilogue, %d of these with a gate, and %d batches\n",
+      done, unaligned, with_fp32_output, with_epilogue, with_gate, batches);
 }
 
 TEST_F(OddSizesTest, AlignedKernelsRefuseOtherAddresses) {

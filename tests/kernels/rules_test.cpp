@@ -18,6 +18,8 @@ constexpr GemmKind kNN{.a_major = Major::kMn}, kTT{.b_major = Major::kMn};
 constexpr GemmKind kNT{.a_major = Major::kMn, .b_major = Major::kMn};
 constexpr GemmKind kC{.adds_c = true}, kCFp32{.output = DataType::kFp32, .adds_c = true};
 constexpr GemmKind kGated{.epilogue = {.gate = Gate::kHalves}};
+constexpr GemmKind kBatched{.batched = true};
+constexpr GemmKind kBatchedWithRelu{.epilogue = {.activation = Activation::kRelu}, .batched = true};
 
 constexpr GemmKind extents_of(int m, int n, int k, GemmKind kind = kBf16) {
   kind.m = m;
@@ -326,6 +328,11 @@ const TiledCase kWork[] = {
 
 const TiledCase kProbedAndFixed[] = {
     {TiledRule::kGate, {.bn = 136}, kGated},
+    {TiledRule::kBatch, {}, kBatchedWithRelu},
+    {TiledRule::kValid,
+     {.cluster_m = 2, .swap = true, .scheduler = TileScheduler::kDynamic},
+     kBatched},
+    {TiledRule::kProbe, {.probe = true}, kBatched},
     {TiledRule::kProbe, {.schedule = Schedule::kPingPong, .probe = true}},
     {TiledRule::kProbe, {.scheduler = TileScheduler::kStreamK, .probe = true}},
     {TiledRule::kProbe, {.scheduler = TileScheduler::kDynamic, .probe = true}},
@@ -397,6 +404,7 @@ const SwapAbCase kSwapAb[] = {
     {SwapAbRule::kMemoryHint, {.store = StorePath::kStaged, .d_hint = CacheHint::kEvictLast}},
     {SwapAbRule::kValid, {.d_hint = CacheHint::kEvictLast}},
     {SwapAbRule::kGate, {}, {.b_major = Major::kMn, .epilogue = {.gate = Gate::kHalves}}},
+    {SwapAbRule::kBatch, {}, kBatched},
     {SwapAbRule::kPack, {.pdl = true, .pack = true}},
     {SwapAbRule::kValid, {.pdl = true, .late = true, .pack = true}},
     {SwapAbRule::kPdl, {.late = true}},
@@ -455,6 +463,7 @@ const GemvCase kGemv[] = {
     {GemvRule::kValid, {.fixed = true}, extents_of(1, 9, 7)},
     {GemvRule::kValid, {.fixed = true}, extents_of(9, 1, 1 << 30)},
     {GemvRule::kGate, {.rows = 8, .warps = 8}, kGated},
+    {GemvRule::kBatch, {}, kBatched},
     {GemvRule::kLayout, {}, kNN},
     {GemvRule::kLayout, {}, kTT},
     {GemvRule::kExtents, {.fixed = true}, extents_of(2, 2, 64)},
@@ -463,137 +472,6 @@ const GemvCase kGemv[] = {
 
 TEST(GemvRules, RejectWhatTheyName) {
   expect_all_tried(expect_rules<GemvRule, GemvKernel>(kGemv), GemvRule::kExtents);
-}
-
-// ---- Problems ----
-
-constexpr ProblemExtents without_padding(long long m, long long n, long long k) {
-  return {m, n, k, k, k, n};
-}
-
-TEST(Problems, WhatNoKernelComputesHasAReason) {
-  EXPECT_EQ(why_unsupported(without_padding(1, 1, 1)), nullptr);
-  EXPECT_EQ(why_unsupported(without_padding(333, 4097, 71)), nullptr);
-  EXPECT_EQ(why_unsupported({8, 8, 8, 9, 10, 11}), nullptr);
-  EXPECT_NE(why_unsupported(without_padding(0, 64, 64)), nullptr);
-  EXPECT_NE(why_unsupported(without_padding(64, 64, 1LL << 31)), nullptr);
-  EXPECT_NE(why_unsupported({8, 8, 8, 7, 8, 8}), nullptr);
-  EXPECT_NE(why_unsupported({8, 8, 8, 8, 8, 7}), nullptr);
-  EXPECT_NE(why_unsupported({8, 8, 8, 8, 1LL << 31, 8}), nullptr);
-}
-
-TEST(Problems, EachExtentIsBoundedByItself) {
-  constexpr long long kLargest = 1LL << 30;
-  const auto reason = [](const ProblemExtents& extents) {
-    const char* text = why_unsupported(extents);
-    return std::string(text != nullptr ? text : "");
-  };
-  EXPECT_EQ(reason(without_padding(kLargest, kLargest, kLargest)), "");
-  EXPECT_EQ(reason({1, 1, 1, kLargest, kLargest, kLargest}), "");
-  for (const auto& [m, n, k] :
-       {std::array{kLargest + 1, 1LL, 1LL}, {1LL, kLargest + 1, 1LL}, {1LL, 1LL, kLargest + 1}}) {
-    // Not what is said of the leading dimensions, which are too long then as well.
-    EXPECT_EQ(reason(without_padding(m, n, k)), "M, N and K must be at most 2^30")
-        << m << "x" << n << "x" << k;
-  }
-  const std::string leading = "leading dimensions must be at most 2^30";
-  EXPECT_EQ(reason({1, 1, 1, kLargest + 1, 1, 1}), leading);
-  EXPECT_EQ(reason({1, 1, 1, 1, kLargest + 1, 1}), leading);
-  EXPECT_EQ(reason({1, 1, 1, 1, 1, kLargest + 1}), leading);
-  for (const auto& [m, n, k] :
-       {std::array{0LL, 1LL, 1LL}, {1LL, 0LL, 1LL}, {1LL, 1LL, 0LL}, {1LL, 1LL, -1LL}}) {
-    EXPECT_EQ(reason(without_padding(m, n, k)), "M, N and K must be at least 1");
-  }
-}
-
-std::string reason(const Kernel& kernel, const ProblemExtents& extents) {
-  const char* text = why_unsupported(kernel, extents);
-  return text ? text : "";
-}
-
-/// The same of both families that fetch and store by the copy engine.
-template <class KernelType>
-void expect_aligned_rows(const KernelType& plain) {
-  KernelType packs = plain;
-  packs.pack = true;
-  KernelType staged = plain;
-  staged.store = StorePath::kStaged;
-  KernelType any = packs;
-  any.store = StorePath::kStaged;
-  EXPECT_EQ(reason(plain, without_padding(333, 4104, 72)), "");
-  EXPECT_EQ(reason(plain, {333, 4104, 71, 72, 80, 4112}), "") << "K is clipped, wherever it ends";
-  const ProblemExtents odd_k = without_padding(64, 64, 4097);
-  EXPECT_NE(reason(plain, odd_k).find("packs"), std::string::npos);
-  EXPECT_NE(reason(staged, odd_k).find("packs"), std::string::npos);
-  EXPECT_EQ(reason(packs, odd_k), "");
-  for (const ProblemExtents& odd_d :
-       {without_padding(64, 4097, 64), ProblemExtents{64, 4096, 64, 64, 64, 4097},
-        ProblemExtents{64, 4097, 64, 64, 64, 4104}}) {
-    EXPECT_NE(reason(plain, odd_d).find("staged"), std::string::npos);
-    EXPECT_NE(reason(packs, odd_d).find("staged"), std::string::npos);
-    EXPECT_EQ(reason(staged, odd_d), "");
-  }
-  EXPECT_EQ(reason(any, without_padding(67, 71, 73)), "");
-  // One row has no leading dimension to speak of.
-  EXPECT_EQ(reason(plain, {1, 4096, 64, 67, 64, 4099}), "");
-  EXPECT_NE(reason(plain, {2, 4096, 64, 67, 64, 4096}), "");
-  // Four fp32 elements of D are a unit of 16 bytes; of A and B it takes eight as before.
-  KernelType wide = plain;
-  wide.gemm = kWideOutput;
-  EXPECT_NE(reason(plain, {64, 4100, 64, 64, 64, 4100}), "");
-  EXPECT_EQ(reason(wide, {64, 4100, 64, 64, 64, 4100}), "");
-  EXPECT_NE(reason(wide, {64, 4098, 64, 64, 64, 4100}), "");
-  EXPECT_NE(reason(wide, {64, 4100, 68, 68, 68, 4100}), "");
-}
-
-/// In NT the stored rows are along M and N: their steps must be whole units, and K is free.
-template <class KernelType>
-void expect_aligned_rows_along_m_and_n(KernelType kernel) {
-  kernel.gemm = kNT;
-  const auto extents = [](long long m, long long n, long long k, long long lda, long long ldb) {
-    return ProblemExtents{m, n, k, lda, ldb, n, Major::kMn, Major::kMn};
-  };
-  EXPECT_EQ(reason(kernel, extents(72, 80, 71, 72, 80)), "");
-  EXPECT_EQ(reason(kernel, extents(67, 80, 71, 72, 80)), "") << "M is clipped, wherever it ends";
-  EXPECT_NE(reason(kernel, extents(67, 80, 71, 67, 80)), "");
-  EXPECT_NE(reason(kernel, extents(72, 80, 71, 72, 81)), "");
-  EXPECT_EQ(reason(kernel, extents(67, 80, 1, 67, 80)), "") << "one row has no next one";
-  EXPECT_NE(reason(kernel, extents(72, 80, 71, 71, 80)).find("stored row"), std::string::npos);
-  KernelType packs = kernel;
-  packs.pack = true;
-  EXPECT_EQ(reason(packs, extents(67, 80, 71, 67, 80)), "");
-  EXPECT_NE(reason(kernel, without_padding(72, 80, 64)).find("another layout"), std::string::npos);
-}
-
-TEST(Problems, KernelsSayWhichRowsTheyCannotUse) {
-  expect_aligned_rows(TiledKernel{});
-  expect_aligned_rows(SwapAbKernel{});
-  expect_aligned_rows_along_m_and_n(TiledKernel{});
-  expect_aligned_rows_along_m_and_n(SwapAbKernel{});
-
-  const GemvKernel vectors{{.vectors = 4}, {}};
-  EXPECT_EQ(reason(vectors, without_padding(4, 4097, 4097)), "");
-  EXPECT_EQ(reason(vectors, without_padding(4097, 3, 4097)), "");
-  EXPECT_NE(reason(vectors, without_padding(5, 5, 64)), "");
-  EXPECT_NE(reason(vectors, {4, 64, 64, 64, 64, 64, Major::kK, Major::kMn}), "");
-}
-
-template <class KernelType>
-void expect_one_problem(const typename KernelType::Config& config) {
-  KernelType one{config, extents_of(4, 512, 64)};
-  EXPECT_EQ(reason(KernelType{config, {}}, without_padding(4, 512, 64)), "");
-  one.fixed = true;
-  EXPECT_EQ(reason(one, without_padding(4, 512, 64)), "");
-  EXPECT_NE(reason(one, without_padding(3, 512, 64)), "");
-  EXPECT_NE(reason(one, without_padding(4, 520, 64)), "");
-  EXPECT_NE(reason(one, without_padding(4, 512, 72)), "");
-  EXPECT_NE(reason(one, {4, 512, 64, 72, 64, 512}), "");
-}
-
-TEST(Problems, AKernelMadeForOneProblemComputesNoOther) {
-  expect_one_problem<TiledKernel>({});
-  expect_one_problem<SwapAbKernel>({});
-  expect_one_problem<GemvKernel>({.vectors = 4});
 }
 
 }  // namespace

@@ -399,17 +399,16 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
   ASSERT_EQ(list.size(), 5u);
   const std::string expected =
       "m n k dtype layout lda ldb ldd data tag regime label time_us tflops ratio_cublas "
-      "ratio_cublas_low ratio_cublas_high ratio_cublaslt ratio_cublaslt_low "
-      "ratio_cublaslt_high sm_mhz peak_fraction memory_tbps joules gflops_per_joule "
-      "verified ties cublas_time_us cublaslt_time_us cublaslt_label ratio_cublas_cycles "
-      "cublas_joules cublaslt_joules clock_events effort problem a_dtype b_dtype d_dtype "
-      "batch scaling epilogue c_dtype pdl kernel_id gpu driver cuda cublas date "
-      "ratio_cublas_joules "
-      "pdl_off_label pdl_off_time_us pdl_off_ratio_cublas pdl_off_ratio_cublas_low "
-      "pdl_off_ratio_cublas_high pdl_off_ratio_cublaslt pdl_off_ratio_cublaslt_low "
-      "pdl_off_ratio_cublaslt_high host_us kernel_us cublas_host_us cublas_kernel_us "
-      "cublaslt_host_us cublaslt_kernel_us card "
-      "confirmed second_card second_card_label neighbours cublaslt_epilogue";
+      "ratio_cublas_low ratio_cublas_high ratio_cublaslt ratio_cublaslt_low ratio_cublaslt_high "
+      "sm_mhz peak_fraction memory_tbps joules gflops_per_joule verified ties cublas_time_us "
+      "cublaslt_time_us cublaslt_label ratio_cublas_cycles cublas_joules cublaslt_joules "
+      "clock_events effort problem a_dtype b_dtype d_dtype batch scaling epilogue c_dtype pdl "
+      "kernel_id gpu driver cuda cublas date ratio_cublas_joules pdl_off_label pdl_off_time_us "
+      "pdl_off_ratio_cublas pdl_off_ratio_cublas_low pdl_off_ratio_cublas_high "
+      "pdl_off_ratio_cublaslt pdl_off_ratio_cublaslt_low pdl_off_ratio_cublaslt_high host_us "
+      "kernel_us cublas_host_us cublas_kernel_us cublaslt_host_us cublaslt_kernel_us card "
+      "confirmed second_card second_card_label neighbours cublaslt_epilogue stride_a stride_b "
+      "stride_d";
   for (const auto& object : list) {
     std::string keys;
     for (const auto& [key, value] : object.items()) keys += (keys.empty() ? "" : " ") + key;
@@ -456,6 +455,8 @@ TEST(JsonOutput, SaysWhatWasComputedByWhichKernelAndWhere) {
   auto rows = for_programs();
   rows[0].problem.d_type = DataType::kFp32;
   rows[0].problem.lda = 4104;
+  rows[2].problem.batch = 3;
+  rows[2].problem.stride_b = 0;
   const json list = json::parse(format_best(rows, Format::kJson));
   EXPECT_EQ(list[0]["problem"], "2048x12288x4096.dfp32.lda4104");
   EXPECT_EQ(list[0]["dtype"], "bf16.dfp32");
@@ -465,6 +466,8 @@ TEST(JsonOutput, SaysWhatWasComputedByWhichKernelAndWhere) {
   EXPECT_EQ(list[0]["lda"], 4104);
   EXPECT_EQ(list[0]["ldb"], 4096);
   EXPECT_EQ(list[0]["batch"], 1);
+  EXPECT_EQ(list[2]["stride_b"], 0);
+  EXPECT_EQ(list[2]["stride_d"], rows[2].problem.m * rows[2].problem.n);
   EXPECT_EQ(list[0]["scaling"], "none");
   EXPECT_EQ(list[0]["epilogue"], "plain");
   EXPECT_EQ(list[0]["kernel_id"], "c0de");
@@ -525,23 +528,22 @@ TEST(Csv, HasTheSameColumnsQuotedWhereNeeded) {
       "sm_mhz,peak_fraction,memory_tbps,joules,gflops_per_joule,verified,ties,cublas_time_us,"
       "cublaslt_time_us,cublaslt_label,ratio_cublas_cycles,cublas_joules,cublaslt_joules,"
       "clock_events,effort,problem,a_dtype,b_dtype,d_dtype,batch,scaling,epilogue,c_dtype,pdl,"
-      "kernel_id,"
-      "gpu,driver,cuda,cublas,date,ratio_cublas_joules,pdl_off_label,pdl_off_time_us,"
+      "kernel_id,gpu,driver,cuda,cublas,date,ratio_cublas_joules,pdl_off_label,pdl_off_time_us,"
       "pdl_off_ratio_cublas,pdl_off_ratio_cublas_low,pdl_off_ratio_cublas_high,"
       "pdl_off_ratio_cublaslt,pdl_off_ratio_cublaslt_low,pdl_off_ratio_cublaslt_high,"
       "host_us,kernel_us,cublas_host_us,cublas_kernel_us,cublaslt_host_us,cublaslt_kernel_us,"
-      "card,confirmed,second_card,second_card_label,neighbours,cublaslt_epilogue\n"
+      "card,confirmed,second_card,second_card_label,neighbours,cublaslt_epilogue,stride_a,"
+      "stride_b,stride_d\n"
       "2048,32000,4096,bf16,TN,4096,4096,32000,normal,prefill/logits|all,sustained," +
           kSafeLabel +
           ",100.126,687.25,0.98,0.978,0.983,0.96,0.958,0.963,1605.4,0.7923,4.094772746339611,,,"
           "true,bm128.y bm128.z,98.12,96.12,cublaslt.3,,,,0,full,2048x32000x4096,bf16,bf16,bf16,"
-          "1,none,plain,,safe,,NVIDIA H200,580.1,13.0,13.1.0,2026-11-20,,,,,,,,,,,,,,,,,,,,,\n"
+          "1,none,plain,,safe,,NVIDIA H200,580.1,13.0,13.1.0,2026-11-20,,,,,,,,,,,,,,,,,,,,,,,,\n"
           "3,5,7,fp16,TN,7,7,5,normal,\"odd, \"\"one\"\"\",sustained,,,,,,,,,,,,,,,false,,,,,,,,,,"
           "3x5x7.fp16,fp16,fp16,fp16,1,none,plain,,,,NVIDIA "
-          "H200,580.1,13.0,13.1.0,2026-11-21,,,,,,,,,,,,,,,,,,,,,\n");
-  EXPECT_THAT(
-      format_best({}, Format::kCsv),
-      ::testing::MatchesRegex("m,n,k[^\n]*,date,ratio_cublas_joules[^\n]*,cublaslt_epilogue\n"));
+          "H200,580.1,13.0,13.1.0,2026-11-21,,,,,,,,,,,,,,,,,,,,,,,,\n");
+  EXPECT_THAT(format_best({}, Format::kCsv),
+              ::testing::MatchesRegex("m,n,k[^\n]*,date,ratio_cublas_joules[^\n]*,stride_d\n"));
 }
 
 TEST(MachineJson, NamesEveryField) {

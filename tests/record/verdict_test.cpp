@@ -56,6 +56,14 @@ TEST(Judge, AnErrorOverTheToleranceIsWrongWhateverWasCounted) {
   }
 }
 
+TEST(Judge, TheFirstWrongElementOfABatchIsOfAProduct) {
+  const GemmProblem batch = parse_problem("512x256x4096.batch3");
+  const Verdict verdict = judge({1, 0, 2, 131072 + 513}, batch, 1);
+  EXPECT_FALSE(verdict.correct);
+  EXPECT_EQ(verdict.message,
+            "2 of 393216 elements are wrong, the first at product 1, row 2, column 1");
+}
+
 TEST(Judge, RoundingsWidenTheTolerance) {
   const float two = tolerance(2);
   EXPECT_TRUE(judge({two, 0, 0, kNone}, kProblem, 2).correct);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +70,9 @@ struct BrokenKernel {
   KernelConfig config = kTile;
   DataType output = DataType::kBf16;
   Epilogue epilogue = {};
+  std::int64_t batch = 1;
 };
+inline constexpr std::int64_t kBatch = 3;
 inline constexpr Epilogue kSwiglu{
     .bias = Bias::kNone, .activation = Activation::kSilu, .gate = Gate::kHalves};
 inline const BrokenKernel kBrokenKernels[] = {
@@ -77,8 +80,8 @@ inline const BrokenKernel kBrokenKernels[] = {
     // serialise wgmma, and one that awaited fewer stages would leave the producer waiting.)
     {"last K step left out", "tiled/producer.cuh", "origin, stage, k);",
      "origin, stage, k + kKernel.bk < end ? k : end);"},
-    {"tile coordinates swapped", "tiled/consumer.cuh",
-     "TileOrigin{tile.m + row, tile.n + part_col}", "TileOrigin{tile.m + row, tile.m + part_col}"},
+    {"tile coordinates swapped", "tiled/consumer.cuh", "tile.at(tile.m + row, tile.n + part_col)",
+     "tile.at(tile.m + row, tile.m + part_col)"},
     {"reads the stage before", "tiled/consumer.cuh", "cols_base + static_cast<u32>(stage *",
      "cols_base + static_cast<u32>((stage + kKernel.stages - 1) % kKernel.stages *"},
     {"accumulators not reset", "tiled/consumer.cuh", "!is_first);", "1);"},
@@ -86,7 +89,8 @@ inline const BrokenKernel kBrokenKernels[] = {
      "part_row + (warp ^ 1) * kStoreRows;"},
     {"swizzle left out", "common/store.cuh", "return chunk ^ (row % kSwizzleRows);",
      "return chunk;"},
-    {"last tile never computed", "tiled/work.cuh", "grid.tiles(),", "grid.tiles() - 1,"},
+    {"last tile never computed", "tiled/work.cuh", "all_tiles<kKernel>(params, grid),",
+     "all_tiles<kKernel>(params, grid) - 1,"},
     {"a tile of the queue skipped", "tiled/producer.cuh",
      "return answer + static_cast<u32>(clusters);",
      "return answer + static_cast<u32>(clusters) + 1;", scheduled(TileScheduler::kDynamic)},
@@ -126,12 +130,53 @@ inline const BrokenKernel kBrokenKernels[] = {
      "activate<kActivation>(ups[i]) * gates[i]", kTile, DataType::kBf16, kSwiglu},
     {"gates for ups", "tiled/store.cuh", "const int up = gate + kRun;", "const int up = gate;",
      tile_with([](TiledConfig& c) { c.cluster_m = 2; }), DataType::kBf16, kSwiglu},
-    {"a gated tile at the column of a whole one", "tiled/consumer.cuh", "(tile.n + part_col) / 2}",
-     "tile.n + part_col}", kTile, DataType::kBf16, kSwiglu},
+    {"a gated tile at the column of a whole one", "tiled/consumer.cuh", "(tile.n + part_col) / 2)",
+     "tile.n + part_col)", kTile, DataType::kBf16, kSwiglu},
     {"gates for ups of few rows", "swap_ab/kernel.cuh", "* values[i + 2];", "* values[i];",
      kSwapped, DataType::kBf16, kSwiglu},
     {"a gemv gate for its up", "gemv/kernel.cuh", "__shfl_down_sync(~0u, sum, kVectors)", "sum",
      kGemv, DataType::kBf16, kSwiglu},
+    // Batches.
+    {"the first B for all products",
+     "tiled/producer.cuh",
+     "product * static_cast<const BatchedParams&>(params).b_step",
+     "0",
+     kTile,
+     DataType::kBf16,
+     {},
+     kBatch},
+    {"all products in the first D",
+     "tiled/store.cuh",
+     "box.n, box.m, box.product())",
+     "box.n, box.m, 0)",
+     kTile,
+     DataType::kBf16,
+     {},
+     kBatch},
+    {"all products stored directly to the first D",
+     "tiled/store.cuh",
+     "return static_cast<u64>(at.product()) *",
+     "return u64{0} *",
+     tile_with([](TiledConfig& c) { c.store = StorePath::kDirect; }),
+     DataType::kBf16,
+     {},
+     kBatch},
+    {"the last product left out",
+     "tiled/work.cuh",
+     ".products;",
+     ".products - grid.tiles();",
+     scheduled(TileScheduler::kDynamic),
+     DataType::kBf16,
+     {},
+     kBatch},
+    {"tiles counted on from the product before",
+     "tiled/work.cuh",
+     "position %= grid.tiles();",
+     "",
+     kTile,
+     DataType::kBf16,
+     {},
+     kBatch},
 };
 
 }  // namespace hgemm::test

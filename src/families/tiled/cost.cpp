@@ -30,10 +30,18 @@ TailClk store_of(const TiledKernel& k) {
   return {.transfer = output_bytes(k) / rate};
 }
 
+TileGrid grid_of_product(const TiledKernel& k, const GemmProblem& problem) {
+  return tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k);
+}
+/// Tiles of all products.
+int all_tiles(const TiledKernel& k, const GemmProblem& problem) {
+  return static_cast<int>(problem.batch) * grid_of_product(k, problem).tiles();
+}
+
 /// Parts of a streamed tile that its last CTA adds up; 0 if no tile is cut.
 double streamed_parts(const CostFigures& figures, const TiledKernel& k,
                       const GemmProblem& problem) {
-  const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
+  const int tiles = all_tiles(k, problem);
   const int clusters = std::max(1, figures.sms / cluster_size(k));
   const WorkList list(k, 0, clusters, tiles, ceil_div(static_cast<int>(problem.k), k.bk));
   return list.streamed == 0 ? 0 : static_cast<double>(list.sharers) / list.streamed;
@@ -88,7 +96,7 @@ int registers_of(const TiledKernel& k) {
 /// SMs that the launch uses; 0: all.
 int sms_of(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   if (k.sms == kAllSms) return 0;
-  const int tiles = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k).tiles();
+  const int tiles = all_tiles(k, problem);
   const int at_once = std::max(1, figures.sms / cluster_size(k));
   return clusters_on_sms(k, tiles, at_once) * cluster_size(k);
 }
@@ -128,13 +136,14 @@ TileCoord touched_by_run(const TiledConfig& c, int tiles, TileGrid grid) {
 
 ReadParts read_parts(const CostFigures& figures, const TiledKernel& k, const GemmProblem& problem) {
   if (!k.gpc) return {};
-  const TileGrid grid = tile_grid(static_cast<int>(problem.m), static_cast<int>(problem.n), k);
-  const int pieces = grid.tiles() * (shares_sums(k) ? parts_of(figures, k, problem) : 1);
+  const TileGrid grid = grid_of_product(k, problem);
+  const int pieces = all_tiles(k, problem) * (shares_sums(k) ? parts_of(figures, k, problem) : 1);
   const int at_once = std::max(1, figures.sms / cluster_size(k));
   // With a CTA for each tile, those that follow others start wherever there is room.
   if (at_once > kMostNumbered || (!is_persistent(k) && pieces > at_once)) return {};
   const int clusters = ceil_div(std::min(pieces, at_once), kGpcs);  // of a GPC
-  // Parts of K come one after the other, so a GPC may have all tiles more than once.
+  // Parts of K, and products, come one after the other, so a GPC may have all tiles of the grid
+  // more than once.
   const int rounds = ceil_div(clusters, grid.tiles());
   const TileCoord panels = touched_by_run(k, ceil_div(clusters, rounds), grid);
   // Clusters with at most one tile each begin together. Others drift apart.

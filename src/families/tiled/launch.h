@@ -13,9 +13,10 @@ inline Misaligned find_misaligned(const TiledKernel& k, const Operands& operands
   return find_misaligned(k.gemm, k.pack, k.store == StorePath::kStaged, operands);
 }
 
+/// Of all products.
 inline long long grid_tiles(const TiledKernel& k, const ProblemExtents& p) {
-  if ((p.m / k.bm + 1) * (p.n / k.bn + 1) > kMaxTiles) return kMaxTiles + 1;
-  return tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
+  if ((p.m / k.bm + 1) * (p.n / k.bn + 1) > kMaxTiles / p.batch.count) return kMaxTiles + 1;
+  return p.batch.count * tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();
 }
 constexpr bool has_cluster_per_tile(const TiledConfig& c) { return !is_persistent(c); }
 /// With PDL and two CTAs per SM some CTAs may have no work (grid_clusters).

@@ -86,33 +86,44 @@ std::string number_text(std::optional<double> value) {
   return value && std::isfinite(*value) ? fmt::format("{:.4f}", *value) : "kUnknown";
 }
 
+/// ProblemExtents, of which fields at the end are left out if they have their defaults.
+std::string extents_text(const ProblemExtents& p) {
+  const bool is_batch = p.batch.count > 1;
+  std::string text = fmt::format("{}, {}, {}, {}, {}, {}", p.m, p.n, p.k, p.lda, p.ldb, p.ldd);
+  if (p.a_major == Major::kK && p.b_major == Major::kK && !p.gated && !is_batch) return text;
+  text += fmt::format(", hgemm::Major{{{}}}, hgemm::Major{{{}}}", static_cast<int>(p.a_major),
+                      static_cast<int>(p.b_major));
+  if (p.gated || is_batch) text += fmt::format(", {}", p.gated);
+  if (!is_batch) return text;
+  return text + fmt::format(",\n      {{{}, {}, {}, {}}}", p.batch.count, p.batch.stride_a,
+                            p.batch.stride_b, p.batch.stride_d);
+}
+
+/// The fields of a GemmKind that the extents do not have.
+std::string kind_text(const GemmKind& kind) {
+  const std::string_view name_input = has_epilogue(kind) || kind.batched ? ".input = " : "";
+  const std::string_view name_output = name_input.empty() ? "" : ".output = ";
+  std::string text =
+      fmt::format("{}hgemm::DataType{{{}}}, {}hgemm::DataType{{{}}}", name_input,
+                  static_cast<int>(kind.input), name_output, static_cast<int>(kind.output));
+  if (has_epilogue(kind)) {
+    text += fmt::format(",\n      .epilogue = {}, .adds_c = {}", epilogue_definition(kind.epilogue),
+                        kind.adds_c);
+  }
+  if (kind.batched) text += ", .batched = true";
+  return text;
+}
+
 std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
   const BestRow& best = row.best;
-  const ProblemExtents p = best.problem.extents();
-  // Layout TN without a gate is what rows without them have.
-  std::string majors = best.problem.layout == Layout::kTN && !p.gated
-                           ? ""
-                           : fmt::format(", hgemm::Major{{{}}}, hgemm::Major{{{}}}",
-                                         static_cast<int>(p.a_major), static_cast<int>(p.b_major));
-  if (p.gated) majors += ", true";
   const auto ratio = [&](double Interval::*bound) {
     return number_text(best.cublas ? std::optional(best.cublas->interval.*bound) : std::nullopt);
   };
-  const GemmKind kind = best.problem.kind();
-  std::string kind_text = fmt::format("hgemm::DataType{{{}}}, hgemm::DataType{{{}}}",
-                                      static_cast<int>(kind.input), static_cast<int>(kind.output));
-  if (has_epilogue(kind)) {
-    kind_text = fmt::format(
-        ".input = hgemm::DataType{{{}}}, .output = hgemm::DataType{{{}}},\n      .epilogue = {}, "
-        ".adds_c = {}",
-        static_cast<int>(kind.input), static_cast<int>(kind.output),
-        epilogue_definition(kind.epilogue), kind.adds_c);
-  }
   return fmt::format(
-      "    {{{{{}, {}, {}, {}, {}, {}{}}}, {{{}}}, {}, {}, {},\n"
+      "    {{{{{}}}, {{{}}}, {}, {}, {},\n"
       "     {}, {}, {}, {}}},\n",
-      p.m, p.n, p.k, p.lda, p.ldb, p.ldd, majors, kind_text, kernel, general_kernel, row.gain,
-      number_text(best.time_us),
+      extents_text(best.problem.extents()), kind_text(best.problem.kind()), kernel, general_kernel,
+      row.gain, number_text(best.time_us),
       number_text(best.cublas ? std::optional(best.cublas->value) : std::nullopt),
       ratio(&Interval::low), ratio(&Interval::high));
 }

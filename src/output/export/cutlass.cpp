@@ -20,7 +20,7 @@ namespace {
 /// The problem for the profiler: the transposed one for a swap-AB kernel.
 struct Test {
   std::string kernel;
-  long long m, n, k;
+  long long m, n, k, products;
   const char* raster_order;
   int swizzle_size;
   int split_k_slices;
@@ -35,7 +35,8 @@ std::string layouts_of(const GemmProblem& problem, bool swapped) {
 }
 
 /// A cooperative kernel has two consumers, each with 64 rows or more. With fewer rows the kernel is
-/// ping-pong, which does not support stream-K.
+/// ping-pong, which does not support stream-K. The profiler cuts K or repeats the product, not both
+/// (gemm_operation_profiler.cu: GemmProblem::parse).
 Test test_of(const GemmProblem& problem, bool swapped, int tile_m, int tile_n, int tile_k,
              const TiledConfig& c) {
   tile_n = std::max(16, tile_n);
@@ -58,9 +59,10 @@ Test test_of(const GemmProblem& problem, bool swapped, int tile_m, int tile_n, i
           swapped ? problem.n : problem.m,
           swapped ? problem.m : problem.n,
           problem.k,
+          problem.batch,
           raster,
           std::clamp(band, 1, 8),
-          stream_k ? c.splits : 1};
+          stream_k && problem.batch == 1 ? c.splits : 1};
 }
 /// nullopt for kernels that multiply on CUDA cores.
 std::optional<Test> test_of(const GemmProblem& problem, const KernelConfig& config) {
@@ -82,6 +84,10 @@ const char* why_not_in_cutlass(const ExportRow& row) {
   if (!inputs_are_aligned(problem.extents(), problem.a_type) ||
       !output_is_aligned(problem.extents(), problem.d_type)) {
     return "rows that are not aligned to 16 bytes";
+  }
+  const ProblemExtents p = problem.extents();
+  if (p.batch != batch_without_gaps(p, p.batch.count)) {
+    return "a batch whose products share an operand, or do not follow one another without a gap";
   }
   return nullptr;
 }
@@ -110,16 +116,17 @@ std::vector<ExportFile> cutlass_files(const ExportPlan& plan, const Validity& va
     }
     const Test test = *test_of(problem, config);
     kernels.insert(test.kernel);
-    list += fmt::format("{},{},{},{},1,{},{},{}\n", test.kernel, test.m, test.n, test.k,
-                        test.raster_order, test.swizzle_size, test.split_k_slices);
+    list += fmt::format("{},{},{},{},{},{},{},{}\n", test.kernel, test.m, test.n, test.k,
+                        test.products, test.raster_order, test.swizzle_size, test.split_k_slices);
     script += fmt::format(
         "# {}: {}, {} us; again: {}\n"
-        "\"$profiler\" --operation=Gemm --kernels={} --m={} --n={} --k={} --raster_order={} "
+        "\"$profiler\" --operation=Gemm --kernels={} --m={} --n={} --k={}{} --raster_order={} "
         "--swizzle_size={} --split_k_slices={}\n",
         to_string(problem), *row.best.label,
         row.best.time_us ? fmt::format("{:.2f}", *row.best.time_us) : "unknown", row.command(),
-        test.kernel, test.m, test.n, test.k, test.raster_order, test.swizzle_size,
-        test.split_k_slices);
+        test.kernel, test.m, test.n, test.k,
+        test.products > 1 ? fmt::format(" --batch_count={}", test.products) : "", test.raster_order,
+        test.swizzle_size, test.split_k_slices);
   }
   std::string names;
   for (const std::string& kernel : kernels) names += kernel + '\n';

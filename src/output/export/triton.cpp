@@ -125,6 +125,7 @@ const char* why_not_in_triton(const ExportRow& row) {
   if (row.best.problem.layout != Layout::kTN) return "a layout other than TN is no part of the key";
   if (!row.best.problem.is_packed())
     return "padded rows: leading dimensions are no part of the key";
+  if (row.best.problem.batch > 1) return "a batch: the number of products is no part of the key";
   return nullptr;
 }
 

@@ -92,7 +92,7 @@ class Tiling {
   }
 
   std::int64_t tiles(int bm, int bn) const {
-    return rounded_up(problem_.m, bm) * rounded_up(problem_.n, bn);
+    return problem_.batch * rounded_up(problem_.m, bm) * rounded_up(problem_.n, bn);
   }
 
   /// Cycles of one tile: its wgmmas, or its operands from L2. If there are more tiles than SMs,
@@ -147,7 +147,7 @@ KernelAdvice advise_kernel(const Device& device, const GemmProblem& problem, con
   const std::int64_t wide = thin_m ? problem.n : problem.m;
   const char* side = thin_m ? "M" : "N";
   const bool pays = swap.verdict == SwapVerdict::kPays;
-  if (thin <= kGemvRows && roof.memory_bound()) {
+  if (thin <= kGemvRows && roof.memory_bound() && problem.batch == 1) {
     advice.kind = KernelKind::kGemv;
     advice.why = fmt::format("{} = {} <= {}: {}, so reading once and fast is all ({})", side, thin,
                              kGemvRows, intensity_text(roof), us_text(roof.memory_us));
@@ -274,8 +274,9 @@ Advice advise(const Device& device, const GemmProblem& problem) {
   if (has_epilogue(problem.kind())) advice.epilogue = separate_epilogue(device, problem);
   const WgmmaForm form{.input =
                            problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16};
-  advice.swap =
-      advise_swap(device, form, problem.m, problem.n, problem.k, advice.roofline.memory_us);
+  // A product of a batch has its share of the memory's time.
+  advice.swap = advise_swap(device, form, problem.m, problem.n, problem.k,
+                            advice.roofline.memory_us / static_cast<double>(problem.batch));
   advice.kernel = advise_kernel(device, problem, advice.roofline, advice.swap);
   return advice;
 }

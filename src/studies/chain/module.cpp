@@ -52,6 +52,12 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
           fmt::format("{} has an epilogue, and the links of a chain have none yet: leave it out",
                       to_string(problem)));
     }
+    if (problem.batch > 1) {
+      throw InputError(
+          fmt::format("{} is a batch of products, and a link of a chain is a single one: leave it "
+                      "out",
+                      to_string(problem)));
+    }
     if (!problem.is_packed()) {
       throw InputError(
           fmt::format("{} has padded rows, and the links of a chain have none: leave its leading "

@@ -94,6 +94,10 @@ std::vector<LadderPoint> chosen_points(const LadderOptions& options, const GemmP
       left_out.add(step, "it has no epilogue");
       continue;
     }
+    if (problem.batch > 1) {
+      left_out.add(step, "it computes a single product");
+      continue;
+    }
     if (!problem.is_packed()) {
       left_out.add(step, "its matrices have no padding");
       continue;

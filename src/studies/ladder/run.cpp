@@ -60,6 +60,7 @@ const char* why_unsupported(const LadderPoint& point, const GemmProblem& problem
   }
   if (problem.layout != Layout::kTN) return "the ladder's matrices have layout TN";
   if (has_epilogue(kind)) return "the ladder's kernels have no epilogue";
+  if (problem.batch > 1) return "the ladder's kernels compute a single product";
   if (!problem.is_packed()) return "the ladder's matrices have no padding";
   return ladder::why_unsupported(point.step, problem.m, problem.n, problem.k);
 }

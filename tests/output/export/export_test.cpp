@@ -162,6 +162,24 @@ TEST(ExportWithCublasLt, APackageCallsNoLibraryForAnEpilogue) {
   EXPECT_THAT(losses(plan, ExportFormat::kJson), IsEmpty());
 }
 
+TEST(ExportWithCublasLt, ABatchHasItsLibraryToo) {
+  const ExportPlan plan =
+      plan_export({recorded(export_batch(true), {timed(std::string(kCublasLabel), 15),
+                                                 cublaslt(0, 10, to_string(kMadeUpAlgorithm)),
+                                                 timed(label(kWide), 12)})},
+                  {.with_cublaslt = true});
+  const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
+  EXPECT_THAT(file_of(files, "src/library_table.h"),
+              HasSubstr("{0, Library::kAlgorithm, 130100, "));
+  const std::string table = file_of(files, "src/table.h");
+  EXPECT_THAT(table, HasSubstr("{{256, 512, 640, 640, 640, 512, hgemm::Major{0}, hgemm::Major{0}, "
+                               "false,\n      {8, 163840, 0, 131072}}, {.input = "));
+  EXPECT_THAT(table, HasSubstr(", .batched = true}, 0, 0, true,"));
+  EXPECT_THAT(losses(plan, ExportFormat::kCpp), IsEmpty());
+  EXPECT_THAT(file_of(files, "hgemm_tuned.json"),
+              HasSubstr("\"batch\": 8,\n      \"stride_a\": 163840,\n      \"stride_b\": 0,\n"));
+}
+
 TEST(ExportWithCublasLt, AVersionIsThreeNumbers) {
   EXPECT_EQ(cublaslt_version_of("13.1.0"), 130100);
   EXPECT_EQ(cublaslt_version_of("12.9.41"), 120941);
@@ -212,6 +230,24 @@ TEST(ExportLosses, NameRowsThatAFormatHasNoPlaceFor) {
        {ExportFormat::kCpp, ExportFormat::kJson, ExportFormat::kCsv, ExportFormat::kMarkdown}) {
     EXPECT_THAT(losses(plan, format), IsEmpty());
   }
+}
+
+TEST(ExportLosses, NameBatchesThatAFormatHasNoPlaceFor) {
+  std::vector<RecordedRace> races;
+  for (const bool shares_b : {false, true}) {
+    races.push_back(recorded(export_batch(shares_b),
+                             {timed(std::string(kCublasLabel), 15), timed(label(kWide), 12)}));
+  }
+  const ExportPlan plan = plan_export(races, {});
+  ASSERT_THAT(plan.rows, SizeIs(2));
+  EXPECT_THAT(losses(plan, ExportFormat::kTriton),
+              ElementsAre(AllOf(HasSubstr("2 of 2 shapes"), HasSubstr("number of products"))));
+  EXPECT_THAT(losses(plan, ExportFormat::kCutlass),
+              ElementsAre(AllOf(HasSubstr("1 of 2 shapes"), HasSubstr("share an operand"))));
+  EXPECT_THAT(losses(plan, ExportFormat::kCpp), IsEmpty());
+  const auto files = export_files(plan, valid_for(plan), ExportFormat::kCutlass);
+  EXPECT_THAT(file_of(files, "testlist.csv"), HasSubstr(",256,512,640,8,"));
+  EXPECT_THAT(file_of(files, "profile.sh"), HasSubstr(" --k=640 --batch_count=8 "));
 }
 
 TEST(ExportLosses, NameShapesWhoseKernelsMayAllNotBeExported) {

@@ -11,8 +11,9 @@ namespace {
 
 /// Which number of rows was tuned that stands in for `m`, of the same N and K.
 long long stands_in(const std::vector<long long>& tuned, long long m) {
-  return *std::ranges::min_element(tuned, {},
-                                   [m](long long rows) { return bucket_distance(rows, m); });
+  return *std::ranges::min_element(tuned, {}, [m](long long rows) {
+    return bucket_distance({rows, 64, 64}, {m, 64, 64});
+  });
 }
 
 TEST(Fallback, NextLargerNumberOfRowsComesFirst) {
@@ -37,13 +38,23 @@ TEST(Fallback, BeyondThatTheNearestByRatio) {
 
 TEST(Fallback, RowsCountTwiceAmongShapes) {
   const auto to_64 = [](long long m, long long n, long long k) {
-    return shape_distance(m, n, k, 64, 64, 64);
+    return shape_distance({m, n, k}, {64, 64, 64});
   };
   EXPECT_EQ(to_64(64, 64, 64), 0);
   EXPECT_DOUBLE_EQ(to_64(128, 64, 64), 2);
   EXPECT_DOUBLE_EQ(to_64(64, 128, 64), 1);
   EXPECT_DOUBLE_EQ(to_64(64, 64, 16), 4);
   EXPECT_DOUBLE_EQ(to_64(32, 128, 128), 4);
+}
+
+TEST(Fallback, ProductsCountByTheirRatio) {
+  const FallbackShape wanted{64, 64, 64, 8};
+  EXPECT_EQ(bucket_distance({64, 64, 64, 8}, wanted), 0);
+  EXPECT_DOUBLE_EQ(bucket_distance({64, 64, 64, 4}, wanted), 1);
+  EXPECT_DOUBLE_EQ(bucket_distance({64, 64, 64, 16}, wanted), 1) << "more are no nearer than fewer";
+  EXPECT_DOUBLE_EQ(bucket_distance({128, 64, 64, 32}, wanted), 3) << "and with M";
+  EXPECT_DOUBLE_EQ(shape_distance({64, 64, 64, 2}, wanted), 4);
+  EXPECT_DOUBLE_EQ(shape_distance({128, 64, 64, 16}, wanted), 3);
 }
 
 }  // namespace

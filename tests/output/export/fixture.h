@@ -85,7 +85,15 @@ inline std::vector<RecordedRace> recordings() {
           recorded(fp32_output, {timed(std::string(kCublasLabel), 18), timed(label(kWide), 12)})};
 }
 
-/// These, another layout, two epilogues, and a gate.
+/// Eight products of one shape; with a B for each, or the same one for all.
+inline GemmProblem export_batch(bool shares_b = false) {
+  GemmProblem problem = export_shape(256, 512, 640);
+  problem.batch = 8;
+  if (shares_b) problem.stride_b = 0;
+  return problem;
+}
+
+/// These, another layout, two epilogues, a gate, and two batches.
 inline std::vector<RecordedRace> recordings_of_every_kind() {
   std::vector<RecordedRace> races = recordings();
   const auto add = [&](const GemmProblem& problem) {
@@ -103,6 +111,8 @@ inline std::vector<RecordedRace> recordings_of_every_kind() {
   GemmProblem gated = export_shape(256, 512, 640);
   gated.epilogue = {Bias::kNone, Activation::kSilu, Gate::kInterleaved};
   add(gated);
+  add(export_batch());
+  add(export_batch(true));
   return races;
 }
 

@@ -83,6 +83,63 @@ TEST(Launch, MapsOfOtherLayoutsHaveChunks) {
   EXPECT_EQ(mixed.at(1).rows, 640);
 }
 
+TEST(Launch, MapsOfABatchHaveTheProductsAsPlanes) {
+  GemmProblem problem = export_batch(true);
+  problem.ldd = 520;
+  problem.stride_d = 1 << 20;
+  const Operands operands{at(0), at(256), at(512)};
+  const auto [params, maps] = encoded(kWide, problem, operands);
+  ASSERT_THAT(maps, SizeIs(4));
+  for (const MatrixMap& map : maps) EXPECT_EQ(map.box_planes, 1) << "a box is of one product";
+  EXPECT_EQ(maps[0].planes, 8);
+  EXPECT_EQ(maps[0].rows, 256);
+  EXPECT_EQ(maps[0].plane_stride_bytes, 256 * 640 * 2);
+  EXPECT_EQ(maps[1].planes, 1) << "all products have the same B";
+  EXPECT_EQ(maps[2].planes, 8);
+  EXPECT_EQ(maps[2].stride_bytes, 1040);
+  EXPECT_EQ(maps[2].plane_stride_bytes, 2 << 20);
+  EXPECT_EQ(params.kernel.products, 8);
+  EXPECT_EQ(params.kernel.a_step, 1);
+  EXPECT_EQ(params.kernel.b_step, 0);
+  EXPECT_EQ(params.kernel.d_stride, 1 << 20);
+  EXPECT_EQ(encoded(kWide, export_shape(256, 512, 640), operands).maps.at(0).box_planes, 0);
+}
+
+TEST(Launch, ABatchHasTheTilesOfAllProducts) {
+  const GemmProblem one = export_shape(256, 512, 640);
+  const Kernel kernel_of_batch = kernel_for(kWide, export_batch());
+  EXPECT_EQ(grid_tiles(kernel_of_batch, export_batch().extents()),
+            8 * grid_tiles(kernel(kWide), one.extents()));
+  EXPECT_EQ(grid_ctas(kernel_of_batch, export_batch().extents(), 66), 96)
+      << "48 clusters of two CTAs";
+  GemmProblem many = export_batch();
+  many.batch = 1 << 25;
+  EXPECT_GT(grid_tiles(kernel_of_batch, many.extents()), kMaxTiles);
+}
+
+TEST(Launch, PacksABatchAsOneMatrix) {
+  TiledConfig config = kWide;
+  config.pack = true;
+  config.store = StorePath::kStaged;
+  GemmProblem problem = export_shape(100, 50, 33);
+  problem.batch = 4;
+  problem.stride_b = 0;
+  const WorkspaceBytes bytes = workspace_bytes(kernel_for(config, problem), problem.extents(), 2);
+  EXPECT_EQ(bytes.packed_a, 400u * 40 * 2);
+  EXPECT_EQ(bytes.packed_b, 50u * 40 * 2);
+  const auto [params, maps] =
+      encoded(config, problem, {at(2), at(4), at(6)}, {.packed_a = at(1024), .packed_b = at(2048)});
+  EXPECT_EQ(params.pack.matrices[0].rows, 400);
+  EXPECT_EQ(params.pack.matrices[1].rows, 50);
+  EXPECT_EQ(maps.at(0).rows, 100);
+  EXPECT_EQ(maps.at(0).planes, 4);
+  EXPECT_EQ(maps.at(0).plane_stride_bytes, 100 * 40 * 2);
+  // Rows with others between them are not one matrix.
+  problem.lda = 4 * 33;
+  problem.stride_a = 33;
+  EXPECT_NE(why_unsupported(kernel_for(config, problem), problem.extents()), nullptr);
+}
+
 TEST(Launch, PacksRowsAlongMAndN) {
   TiledConfig config = kWide;
   config.pack = true;

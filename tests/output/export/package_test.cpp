@@ -59,13 +59,17 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
                                         "264x1000x77.layoutNT 20x512x640.layoutNT "
                                         "256x512x640.bias-gelu 16x512x640.bias-gelu "
                                         "256x512x640.bias-gelu.cbf16 256x512x640.cbf16 "
-                                        "256x512x640.swiglu-interleaved 256x512x640.swiglu",
+                                        "256x512x640.swiglu-interleaved 256x512x640.swiglu "
+                                        "256x512x640.batch1 256x512x640.batch8 "
+                                        "256x512x640.batch8.shared_b 256x512x640.batch8.heads "
+                                        "256x512x640.batch3 128x256x320.batch3 "
+                                        "64x512x644.batch8 256x512x640.batch8.bias-gelu",
                                     log);
   const auto line = [&](const char* problem, int source, int gain, int tuned_m,
-                        const KernelConfig& config) {
+                        const KernelConfig& config, const char* products = "") {
     return HasSubstr(std::string(problem) + " source=" + std::to_string(source) + " gain=" +
                      std::to_string(gain) + " cublas=0 tuned_m=" + std::to_string(tuned_m) +
-                     " status=0 run=8 " + label(config) + "\n");
+                     " status=0 run=8 " + label(config) + products + "\n");
   };
   SwapAbConfig one_row = kSwapAb;
   one_row.bm = 8;
@@ -99,12 +103,24 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   // Gates that lie otherwise are another problem.
   EXPECT_THAT(out, line("256x512x640.swiglu-interleaved", 0, 1, 256, kWide));
   EXPECT_THAT(out, HasSubstr("256x512x640.swiglu source=4 gain=0 cublas=0 tuned_m=0 status=5"));
+  // A batch has a kernel of its own, for any number of products wherever they lie.
+  EXPECT_THAT(out, line("256x512x640.batch1", 0, 1, 256, kWide)) << "a single product";
+  EXPECT_THAT(out, line("256x512x640.batch8", 0, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, line("256x512x640.batch8.shared_b", 0, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, line("256x512x640.batch8.heads", 1, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, line("256x512x640.batch3", 1, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, line("128x256x320.batch3", 2, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, HasSubstr("64x512x644.batch8 source=4 gain=0 cublas=0 tuned_m=0 status=5"));
+  EXPECT_THAT(
+      out, HasSubstr("256x512x640.batch8.bias-gelu source=4 gain=0 cublas=0 tuned_m=0 status=5"));
   // Rows between units, and an odd N: no kernel here packs or stores such.
   EXPECT_THAT(out, HasSubstr("64x512x644 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(out, HasSubstr("16x511x640 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(out, HasSubstr("null=1 no_bias=1 no_c=1 bad_c=2 dtype=3 output=3 layout=2 "
                              "activation=2 gate=2 odd_gate=2 problem=2 leading=2 address=4 "
                              "prepare=8 bytes=8 c=1"));
+  EXPECT_THAT(out, HasSubstr("batch=2 products=2 stride_a=2 stride_b=2 far=2 shared_d=2 overlap=2 "
+                             "overflow=2\nshapes=1\n"));
 
   EXPECT_THAT(output_of("ldd '" + build + "/consumer'", log), Not(HasSubstr("libcublas")));
 
