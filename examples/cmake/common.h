@@ -48,14 +48,19 @@ inline hgemm_tuned::Problem tuned_problem(int index) {
           static_cast<hgemm_tuned::Activation>(p.activation),
           p.adds_c != 0,
           static_cast<hgemm_tuned::Gate>(p.gate),
-          p.batch};
+          p.batch,
+          p.stride_a,
+          p.stride_b,
+          p.stride_d,
+          p.scaled != 0};
 }
 /// Whether it is one plain product of matrices that lie as the example's: layout TN, without
 /// padding.
 inline bool is_plain(const hgemm_tuned::Problem& p) {
   return p.batch <= 1 && p.layout == hgemm_tuned::Layout::kTN && p.lda == p.k && p.ldb == p.k &&
          p.ldd == p.n && p.bias == hgemm_tuned::Bias::kNone && !p.adds_c &&
-         p.activation == hgemm_tuned::Activation::kNone && p.gate == hgemm_tuned::Gate::kNone;
+         p.activation == hgemm_tuned::Activation::kNone && p.gate == hgemm_tuned::Gate::kNone &&
+         !p.scaled;
 }
 inline std::size_t output_bytes(const hgemm_tuned::Problem& p) {
   return static_cast<std::size_t>(p.m * p.n) * (p.output == hgemm_tuned::Output::kFp32 ? 4 : 2);

@@ -164,7 +164,7 @@ std::vector<std::int64_t> shapes() {
     const hgemm_tuned_problem p = hgemm_tuned_shape(i);
     if (p.output != HGEMM_TUNED_OUTPUT_SAME || p.layout != HGEMM_TUNED_TN) continue;
     if (p.bias != HGEMM_TUNED_NO_BIAS || p.activation != HGEMM_TUNED_NO_ACTIVATION || p.adds_c ||
-        p.gate != HGEMM_TUNED_NO_GATE || p.batch > 1) {
+        p.gate != HGEMM_TUNED_NO_GATE || p.scaled || p.batch > 1) {
       continue;
     }
     all.insert(all.end(), {p.m, p.n, p.k, p.dtype});

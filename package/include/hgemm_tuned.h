@@ -1,10 +1,11 @@
 /* GEMMs on Hopper GPUs (sm_90) with the kernels that hgemm-tune measured as the fastest.
  *
- * D[m x n] = activation(A[m x k] * B[n x k]^T + C + bias), all row-major: a linear layer with
- * input A and weight B, with any of C (a residual), bias and activation, or none. With a gate
- * D[m x n / 2] = activation(gates) * ups (SwiGLU, GeGLU): hgemm_tuned_gate. (A, and B, may also be
- * contiguous in their other extent: hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out,
- * sums in fp32. One call may compute many such products, without an epilogue: `batch`.
+ * D[m x n] = activation(alpha A[m x k] * B[n x k]^T + beta C + bias), all row-major: a linear layer
+ * with input A and weight B, with any of C (a residual), bias and activation, or none. alpha and
+ * beta are 1 unless the problem is `scaled`. With a gate D[m x n / 2] = activation(gates) * ups
+ * (SwiGLU, GeGLU): hgemm_tuned_gate. (A, and B, may also be contiguous in their other extent:
+ * hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out, sums in fp32. One call may compute
+ * many such products, with no epilogue but alpha: `batch`.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -83,8 +84,8 @@ typedef enum {
 } hgemm_tuned_activation;
 
 /* Whether the rows of B are gates and ups, as many of each, and D = activation(gates) * ups has n /
- * 2 columns (SwiGLU: HGEMM_TUNED_SILU). It goes without a bias and a C, and with layouts TN and NN.
- */
+ * 2 columns (SwiGLU: HGEMM_TUNED_SILU). It goes without a bias, a C and factors, and with layouts
+ * TN and NN. */
 typedef enum {
   HGEMM_TUNED_NO_GATE = 0,
   HGEMM_TUNED_GATE_HALVES = 1,     /* the first n / 2 rows are gates */
@@ -111,21 +112,26 @@ typedef struct {
                        * but must not overlap D otherwise */
   int32_t gate;       /* hgemm_tuned_gate */
   /* Independent products, each as above; 0 and 1: a single one, whose strides have no meaning.
-   * There are no kernels for a batch with an epilogue. A stride is the number of elements from one
-   * product's A, B or D to the next. 0: each begins after the last row of the one before, with its
-   * padding. HGEMM_TUNED_SHARED: all products have the same A, or B. The products may lie between
-   * the rows of one another, but must not share elements of D. */
+   * There are no kernels for a batch with an epilogue other than alpha. A stride is the number of
+   * elements from one product's A, B or D to the next. 0: each begins after the last row of the one
+   * before, with its padding. HGEMM_TUNED_SHARED: all products have the same A, or B. The products
+   * may lie between the rows of one another, but must not share elements of D. */
   int64_t batch;
   int64_t stride_a, stride_b, stride_d;
+  int32_t scaled; /* 1: alpha and beta of the operands count, which may differ in each call. Part of
+                   * the epilogue: a kernel that was tuned without it computes no scaled problem */
 } hgemm_tuned_problem;
 
-/* Device addresses. `c` and `bias` are read only if the problem has them. */
+/* Device addresses, and factors. `c` and `bias` are read only if the problem has them; alpha and
+ * beta only if it is scaled, and beta counts only with a C. As the epilogue says, without rounding
+ * in between: D = activation(alpha A B^T + beta C + bias). */
 typedef struct {
   const void* a;
   const void* b;
   void* d;
   const void* c;
   const void* bias;
+  float alpha, beta;
 } hgemm_tuned_operands;
 
 /* How a kernel was chosen, in the order of the search. */
@@ -144,8 +150,8 @@ typedef struct {
   int gain;          /* whether it was measured to be faster than cuBLAS at its tuned shape */
   int uses_cublas;   /* gemm() with a cuBLAS handle calls cuBLAS: no gain, or no kernel */
   /* The shape that the kernel was tuned for, and the measurements there: the medians of its time
-   * and of its speed over cublasGemmEx's (with an epilogue: and that of a second launch, which
-   * computes it), with the 95 % interval of the latter (NaN: unknown). */
+   * and of its speed over cublasGemmEx's (with an epilogue other than alpha: and that of a second
+   * launch, which computes it), with the 95 % interval of the latter (NaN: unknown). */
   int64_t tuned_m, tuned_n, tuned_k;
   double tuned_us, ratio_cublas, ratio_cublas_low, ratio_cublas_high;
   int uses_cublaslt;   /* a library was faster here: gemm() calls cuBLASLt instead, or cublasGemmEx.
@@ -186,8 +192,8 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * `cublas`: a cublasHandle_t, or null. If the package was built with HGEMM_TUNED_WITH_CUBLAS,
  * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
  * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
- * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue,
- * and a batch with cublasGemmStridedBatchedEx.
+ * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue
+ * other than alpha, and a batch with cublasGemmStridedBatchedEx.
  *
  * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
  * other addresses they run like the other problems. With a handle, cublasGemmEx runs those where it
@@ -236,8 +242,9 @@ struct Operands {
   void* d = nullptr;
   const void* c = nullptr;
   const void* bias = nullptr;
+  float alpha = 1, beta = 1; /* of a problem that is scaled */
 
-  operator hgemm_tuned_operands() const { return {a, b, d, c, bias}; }
+  operator hgemm_tuned_operands() const { return {a, b, d, c, bias, alpha, beta}; }
 };
 
 struct Problem {
@@ -252,6 +259,7 @@ struct Problem {
   Gate gate = Gate::kNone;
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_d = 0;
+  bool scaled = false;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -270,7 +278,8 @@ struct Problem {
             batch,
             stride_a,
             stride_b,
-            stride_d};
+            stride_d,
+            scaled ? 1 : 0};
   }
 };
 

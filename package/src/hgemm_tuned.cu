@@ -116,8 +116,10 @@ constexpr bool kHasCublas =
     false;
 #endif
 
-/// Whether cuBLAS computes the problem, if a handle is passed: it has no epilogues.
-bool has_cublas(const GemmKind& kind) { return kHasCublas && !has_epilogue(kind); }
+/// Whether cuBLAS computes the problem, if a handle is passed: its only epilogue is alpha.
+bool has_cublas(const GemmKind& kind) {
+  return kHasCublas && (!has_epilogue(kind) || is_only_scaled(kind));
+}
 bool prefers_cublas(const Choice& choice, const GemmKind& kind) {
   return has_cublas(kind) && (choice.row == nullptr || !choice.row->gain);
 }
@@ -388,7 +390,7 @@ hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, c
   if (cublasGetStream(handle, &set) != CUBLAS_STATUS_SUCCESS || set != stream) {
     return HGEMM_TUNED_CUBLAS_ERROR;
   }
-  const float one = 1.0f;
+  const float alpha = operands.alpha;
   const float zero = 0.0f;
   const cudaDataType_t type = cuda_type(kind.input);
   const cudaDataType_t output = cuda_type(kind.output);
@@ -400,10 +402,10 @@ hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, c
       std::array{static_cast<int>(p.lda), static_cast<int>(p.ldb), static_cast<int>(p.ldd)};
   const cublasStatus_t status =
       p.batch.count == 1
-          ? cublasGemmEx(handle, of_b, of_a, n, m, k, &one, operands.b, type, ldb, operands.a, type,
-                         lda, &zero, operands.d, output, ldd, CUBLAS_COMPUTE_32F,
+          ? cublasGemmEx(handle, of_b, of_a, n, m, k, &alpha, operands.b, type, ldb, operands.a,
+                         type, lda, &zero, operands.d, output, ldd, CUBLAS_COMPUTE_32F,
                          CUBLAS_GEMM_DEFAULT)
-          : cublasGemmStridedBatchedEx(handle, of_b, of_a, n, m, k, &one, operands.b, type, ldb,
+          : cublasGemmStridedBatchedEx(handle, of_b, of_a, n, m, k, &alpha, operands.b, type, ldb,
                                        p.batch.stride_b, operands.a, type, lda, p.batch.stride_a,
                                        &zero, operands.d, output, ldd, p.batch.stride_d,
                                        static_cast<int>(p.batch.count), CUBLAS_COMPUTE_32F,
@@ -547,7 +549,7 @@ hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* proble
   if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;
   *bytes = 0;
   const GemmKind kind = kind_of(*problem);
-  const Operands operands = operands_of(addresses);
+  const Operands operands = operands_of(addresses, kind);
   const Choice choice = choose(p, kind, operands);
   if (choice.row == nullptr) return has_cublas(kind) ? HGEMM_TUNED_OK : choice.status;
   Context* context = nullptr;
@@ -578,7 +580,7 @@ hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_probl
                                     size_t workspace_bytes, void* cublas) {
   if (const auto status = check(problem); status != HGEMM_TUNED_OK) return status;
   const GemmKind kind = kind_of(*problem);
-  const Operands operands = operands_of(addresses);
+  const Operands operands = operands_of(addresses, kind);
   if (!has_all(operands, kind)) return HGEMM_TUNED_NULL_POINTER;
   const ProblemExtents p = extents_of(*problem);
   if (why_unsupported(p) != nullptr) return HGEMM_TUNED_BAD_PROBLEM;

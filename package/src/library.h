@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "families/operands.h"
 #include "library_row.h"
 #include "row.h"
 
@@ -42,11 +43,12 @@ class Plan {
   /// Whether the recorded algorithm runs, not one of the heuristic.
   bool is_recorded() const { return recorded_; }
 
-  bool run(cudaStream_t stream, const void* a, const void* b, void* d, void* workspace) const {
-    const float one = 1.0f;
+  /// The operands' alpha is the row's only epilogue.
+  bool run(cudaStream_t stream, const hgemm::Operands& operands, void* workspace) const {
     const float zero = 0.0f;
-    return is_ok(cublasLtMatmul(handle_, operation_, &one, b, b_, a, a_, &zero, d, d_, d, d_,
-                                &algorithm_, workspace, workspace_bytes_, stream));
+    return is_ok(cublasLtMatmul(handle_, operation_, &operands.alpha, operands.b, b_, operands.a,
+                                a_, &zero, operands.d, d_, operands.d, d_, &algorithm_, workspace,
+                                workspace_bytes_, stream));
   }
 
  private:

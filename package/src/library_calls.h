@@ -79,7 +79,7 @@ bool launch_library(cudaStream_t stream, const Choice& choice, const ProblemExte
   } else {
     void* const scratch =
         needed > 0 ? static_cast<unsigned char*>(workspace) + kFlagBytes : nullptr;
-    const bool ok = plan->run(stream, operands.a, operands.b, operands.d, scratch);
+    const bool ok = plan->run(stream, operands, scratch);
     *status = ok ? HGEMM_TUNED_OK : HGEMM_TUNED_CUBLAS_ERROR;
   }
   return true;

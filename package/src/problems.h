@@ -25,7 +25,7 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   if (!is_within(problem->layout, HGEMM_TUNED_TT) ||
       !is_within(problem->bias, HGEMM_TUNED_BIAS_ALONG_M) ||
       !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1) ||
-      !is_within(problem->gate, HGEMM_TUNED_GATE_INTERLEAVED)) {
+      !is_within(problem->gate, HGEMM_TUNED_GATE_INTERLEAVED) || !is_within(problem->scaled, 1)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
   // D has no such stride: each product has its own.
@@ -85,11 +85,13 @@ inline Gate gate_of(std::int32_t number) { return static_cast<Gate>(number); }
 
 inline GemmKind kind_of(const hgemm_tuned_problem& p) {
   const DataType input = p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16;
+  const Epilogue epilogue{bias_of(p.bias), activation_of(p.activation), gate_of(p.gate),
+                          p.scaled != 0};
   return {.input = input,
           .output = p.output == HGEMM_TUNED_OUTPUT_FP32 ? DataType::kFp32 : input,
           .a_major = a_major_of(p),
           .b_major = b_major_of(p),
-          .epilogue = {bias_of(p.bias), activation_of(p.activation), gate_of(p.gate)},
+          .epilogue = epilogue,
           .adds_c = p.adds_c != 0,
           .batched = p.batch > 1};
 }
@@ -116,7 +118,8 @@ inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& k
           p.batch.count,
           shared_or(p.batch.stride_a),
           shared_or(p.batch.stride_b),
-          p.batch.stride_d};
+          p.batch.stride_d,
+          kind.epilogue.scaled ? 1 : 0};
 }
 
 /// Whether they have the same types and epilogue, and are both for batches or for single products.
@@ -131,9 +134,15 @@ inline bool has_all(const Operands& operands, const GemmKind& kind) {
          (operands.c != nullptr || !kind.adds_c) &&
          (operands.bias != nullptr || kind.epilogue.bias == Bias::kNone);
 }
-inline Operands operands_of(const hgemm_tuned_operands* operands) {
+/// With factors of 1 if the problem has none.
+inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind& kind) {
   if (operands == nullptr) return {};
-  return {operands->a, operands->b, operands->d, operands->c, operands->bias};
+  Operands all{operands->a, operands->b, operands->d, operands->c, operands->bias};
+  if (kind.epilogue.scaled) {
+    all.alpha = operands->alpha;
+    all.beta = operands->beta;
+  }
+  return all;
 }
 
 }  // namespace hgemm_tuned_problems

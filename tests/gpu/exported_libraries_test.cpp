@@ -46,15 +46,19 @@ class ExportedLibrariesTest : public GpuTest {
     const DeviceMemory workspace(plan.workspace_bytes() + 1);
     data.poison(stream);
     const Operands o = data.operands(0);
-    ASSERT_TRUE(plan.run(stream.get(), o.a, o.b, o.d, workspace.data()));
+    ASSERT_TRUE(plan.run(stream.get(), o, workspace.data()));
     const Verdict verdict = data.verify(stream);
     EXPECT_TRUE(verdict.correct) << verdict.message;
   }
 };
 
 TEST_F(ExportedLibrariesTest, EachRecordedAlgorithmIsMadeAgainFromItsText) {
-  for (const GemmProblem& problem :
-       {problem_of(4096, 4096, 4096), problem_of(16, 512, 8192), problem_of(256, 512, 640)}) {
+  GemmProblem scaled = problem_of(256, 512, 640);
+  scaled.epilogue.scaled = true;
+  GemmProblem scaled_batch = scaled;
+  scaled_batch.batch = 3;
+  for (const GemmProblem& problem : {problem_of(4096, 4096, 4096), problem_of(16, 512, 8192),
+                                     problem_of(256, 512, 640), scaled, scaled_batch}) {
     const CublasLtPlan offered(problem);
     ASSERT_GT(offered.algorithms(), 0);
     for (int i = 0; i < offered.algorithms(); ++i) {
@@ -104,7 +108,8 @@ TEST_F(ExportedLibrariesTest, ThePackageComputesItsShapes) {
     ASSERT_EQ(hgemm_tuned_init_workspace(stream.get(), workspace.data(), bytes), HGEMM_TUNED_OK);
     data.poison(stream);
     const Operands o = data.operands(0);
-    const hgemm_tuned_operands operands{o.a, o.b, o.d, o.c, o.bias};
+    // Factors count only in a scaled problem.
+    const hgemm_tuned_operands operands{o.a, o.b, o.d, o.c, o.bias, 0, 0};
     ASSERT_EQ(hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace.data(), bytes, nullptr),
               HGEMM_TUNED_OK);
     const Verdict verdict = data.verify(stream);

@@ -22,7 +22,8 @@ ExportFile table_markdown(const ExportPlan& plan, const Validity& validity);
 std::string validity_markdown(const Validity& validity);
 std::string rows_markdown(const ExportPlan& plan);
 
-/// Whether a package calls a library for the row. It has no library for epilogues.
+/// Whether a package calls a library for the row. It has none for epilogues other than
+/// alpha.
 bool calls_library(const ExportRow& row);
 std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& validity,
                                     const PackageSources& sources);

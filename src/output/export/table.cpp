@@ -31,7 +31,7 @@ Json library_json(const ExportRow& row) {
 }
 
 const char* what_runs(const ExportRow& row) {
-  if (has_epilogue(row.best.problem.kind())) return "ours";
+  if (row.best.problem.exceeds_product()) return "ours";
   if (row.library) return row.library->kind == Fastest::kCublas ? "cuBLAS" : "cuBLASLt";
   return row.gain ? "ours" : "cuBLAS if linked";
 }

@@ -180,6 +180,40 @@ TEST(ExportWithCublasLt, ABatchHasItsLibraryToo) {
               HasSubstr("\"batch\": 8,\n      \"stride_a\": 163840,\n      \"stride_b\": 0,\n"));
 }
 
+// A library computes alpha, and nothing else that an epilogue has.
+TEST(ExportWithCublasLt, ASumThatIsScaledHasItsLibraryToo) {
+  const auto planned_for = [](const GemmProblem& problem) {
+    return plan_export({recorded(problem, {timed(std::string(kCublasLabel), 15),
+                                           cublaslt(0, 10, to_string(kMadeUpAlgorithm)),
+                                           timed(label(kWide), 12)})},
+                       {.with_cublaslt = true});
+  };
+  GemmProblem batch = export_batch();
+  batch.epilogue.scaled = true;
+  const ExportPlan plan = planned_for(batch);
+  const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
+  EXPECT_THAT(file_of(files, "src/library_table.h"),
+              HasSubstr("{0, Library::kAlgorithm, 130100, "));
+  const std::string table = file_of(files, "src/table.h");
+  EXPECT_THAT(table, HasSubstr(",\n      .epilogue = {hgemm::Bias{0}, hgemm::Activation{0}, "
+                               "hgemm::Gate{0}, true}, .adds_c = false, .batched = true}, 0, 0, "));
+  EXPECT_THAT(table, HasSubstr("    .epilogue = {hgemm::Bias{0}, hgemm::Activation{0}, "
+                               "hgemm::Gate{0}, true},\n    .adds_c = false,\n"
+                               "    .batched = true,\n"));
+  EXPECT_THAT(file_of(files, "README.md"), HasSubstr("| cuBLASLt |"));
+  EXPECT_THAT(losses(plan, ExportFormat::kCpp), IsEmpty());
+  EXPECT_THAT(file_of(files, "hgemm_tuned.json"), HasSubstr("\"epilogue\": \"scaled\""));
+
+  GemmProblem more = export_shape(256, 512, 640);
+  more.epilogue.scaled = true;
+  more.c_type = DataType::kBf16;
+  const ExportPlan ours = planned_for(more);
+  EXPECT_EQ(file_of(export_files(ours, valid_for(ours), ExportFormat::kCpp), "src/library_table.h"),
+            "");
+  EXPECT_THAT(losses(ours, ExportFormat::kCpp),
+              ElementsAre(HasSubstr("although a library was faster")));
+}
+
 TEST(ExportWithCublasLt, AVersionIsThreeNumbers) {
   EXPECT_EQ(cublaslt_version_of("13.1.0"), 130100);
   EXPECT_EQ(cublaslt_version_of("12.9.41"), 120941);
@@ -295,6 +329,9 @@ TEST(ExportPlan, LeavesOutEpiloguesThatTheFormatDoesNotHave) {
   EXPECT_TRUE(plan.left_out[0].problem.same_problem(with_bias));
   EXPECT_THAT(plan.left_out[0].reason, HasSubstr("no epilogues yet"));
   EXPECT_THROW(plan_export({only}, {.plain_only = true}), InputError);
+  GemmProblem scaled = export_shape(256, 512, 640);
+  scaled.epilogue.scaled = true;
+  EXPECT_THROW(plan_export(races, {.problems = {scaled}, .plain_only = true}), InputError);
   EXPECT_THROW(plan_export(races, {.problems = {with_bias}, .plain_only = true}), InputError);
   EXPECT_THAT(plan_export({only}, {}).rows, SizeIs(1));
 }

@@ -93,7 +93,7 @@ inline GemmProblem export_batch(bool shares_b = false) {
   return problem;
 }
 
-/// These, another layout, two epilogues, a gate, and two batches.
+/// These, another layout, three epilogues, a gate, and three batches.
 inline std::vector<RecordedRace> recordings_of_every_kind() {
   std::vector<RecordedRace> races = recordings();
   const auto add = [&](const GemmProblem& problem) {
@@ -108,11 +108,16 @@ inline std::vector<RecordedRace> recordings_of_every_kind() {
   add(with_bias);
   with_bias.c_type = DataType::kBf16;
   add(with_bias);
+  with_bias.epilogue = {.bias = Bias::kAlongN, .scaled = true};
+  add(with_bias);
   GemmProblem gated = export_shape(256, 512, 640);
   gated.epilogue = {Bias::kNone, Activation::kSilu, Gate::kInterleaved};
   add(gated);
   add(export_batch());
   add(export_batch(true));
+  GemmProblem scaled_batch = export_batch();
+  scaled_batch.epilogue.scaled = true;
+  add(scaled_batch);
   return races;
 }
 

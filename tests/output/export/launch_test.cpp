@@ -203,6 +203,23 @@ TEST(Launch, CAndTheBiasHaveMapsUnlessThreadsLoadThem) {
               SizeIs(3));
 }
 
+TEST(Launch, FactorsAreParametersOfEachLaunch) {
+  const GemmProblem problem = parse_problem("256x512x640.cbf16.scaled-bias");
+  const Operands operands{at(0), at(256), at(512), at(1024), at(2048)};
+  for (const KernelConfig& config :
+       {KernelConfig(kWide), KernelConfig(kSwapAb), KernelConfig(GemvConfig{})}) {
+    const LaunchParams of_one = encoded(config, problem, operands).params;
+    EXPECT_EQ(of_one.kernel.alpha, 1);
+    EXPECT_EQ(of_one.kernel.beta, 1);
+    Operands scaled = operands;
+    scaled.alpha = 0.5F;
+    scaled.beta = -2;
+    const LaunchParams other = encoded(config, problem, scaled).params;
+    EXPECT_EQ(other.kernel.alpha, 0.5F);
+    EXPECT_EQ(other.kernel.beta, -2);
+  }
+}
+
 TEST(Launch, DIsMappedInItsOwnType) {
   GemmProblem problem = export_shape(256, 512, 640);
   const auto bf16 = encoded(kWide, problem, {at(0), at(256), at(512)}).maps;

@@ -63,7 +63,11 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
                                         "256x512x640.batch1 256x512x640.batch8 "
                                         "256x512x640.batch8.shared_b 256x512x640.batch8.heads "
                                         "256x512x640.batch3 128x256x320.batch3 "
-                                        "64x512x644.batch8 256x512x640.batch8.bias-gelu",
+                                        "64x512x644.batch8 256x512x640.batch8.bias-gelu "
+                                        "256x512x640.cbf16.scaled-bias "
+                                        "16x512x640.cbf16.scaled-bias 256x512x640.scaled "
+                                        "256x512x640.batch8.scaled 256x512x640.batch3.scaled "
+                                        "256x512x640.batch8.scaled-bias",
                                     log);
   const auto line = [&](const char* problem, int source, int gain, int tuned_m,
                         const KernelConfig& config, const char* products = "") {
@@ -113,12 +117,21 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   EXPECT_THAT(out, HasSubstr("64x512x644.batch8 source=4 gain=0 cublas=0 tuned_m=0 status=5"));
   EXPECT_THAT(
       out, HasSubstr("256x512x640.batch8.bias-gelu source=4 gain=0 cublas=0 tuned_m=0 status=5"));
+  // Factors are an epilogue, too, and the only one of a batch.
+  EXPECT_THAT(out, line("256x512x640.cbf16.scaled-bias", 0, 1, 256, kWide));
+  EXPECT_THAT(out, line("16x512x640.cbf16.scaled-bias", 1, 1, 256, kWide));
+  EXPECT_THAT(out, HasSubstr("256x512x640.scaled source=4 gain=0 cublas=0 tuned_m=0 status=5"));
+  EXPECT_THAT(out, line("256x512x640.batch8.scaled", 0, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, line("256x512x640.batch3.scaled", 1, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(
+      out, HasSubstr("256x512x640.batch8.scaled-bias source=4 gain=0 cublas=0 tuned_m=0 status=5"));
   // Rows between units, and an odd N: no kernel here packs or stores such.
   EXPECT_THAT(out, HasSubstr("64x512x644 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(out, HasSubstr("16x511x640 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
-  EXPECT_THAT(out, HasSubstr("null=1 no_bias=1 no_c=1 bad_c=2 dtype=3 output=3 layout=2 "
-                             "activation=2 gate=2 odd_gate=2 problem=2 leading=2 address=4 "
-                             "prepare=8 bytes=8 c=1"));
+  EXPECT_THAT(out,
+              HasSubstr("null=1 no_bias=1 no_c=1 bad_c=2 bad_scaled=2 dtype=3 output=3 layout=2 "
+                        "activation=2 gate=2 odd_gate=2 problem=2 leading=2 address=4 "
+                        "prepare=8 bytes=8 c=1"));
   EXPECT_THAT(out, HasSubstr("batch=2 products=2 stride_a=2 stride_b=2 far=2 shared_d=2 overlap=2 "
                              "overflow=2\nshapes=1\n"));
 

@@ -1,8 +1,8 @@
 // Prints what the package selects for problems given as MxNxK or, with an output in fp32, in
 // another layout, with an epilogue or as a batch, MxNxK.dfp32, MxNxK.layoutNT, MxNxK.bias-gelu,
-// MxNxK.cbf16, MxNxK.swiglu-interleaved or MxNxK.batch8, one a line, and the status of running it
-// where there is no GPU; then of what it must refuse. Words after a batch: all products share B
-// (.shared_b), or lie between the rows of one another (.heads).
+// MxNxK.scaled-bias, MxNxK.cbf16, MxNxK.swiglu-interleaved or MxNxK.batch8, one a line, and the
+// status of running it where there is no GPU; then of what it must refuse. Words after a batch: all
+// products share B (.shared_b), or lie between the rows of one another (.heads).
 #include <hgemm_tuned.h>
 
 #include <cstdio>
@@ -24,10 +24,9 @@ Problem problem_of(const char* text) {
   Problem problem{m, n, k};
   if (has(".dfp32")) problem.output = hgemm_tuned::Output::kFp32;
   if (has(".layoutNT")) problem.layout = hgemm_tuned::Layout::kNT;
-  if (has(".bias-gelu")) {
-    problem.bias = hgemm_tuned::Bias::kAlongN;
-    problem.activation = hgemm_tuned::Activation::kGelu;
-  }
+  problem.scaled = has(".scaled");
+  if (has("bias")) problem.bias = hgemm_tuned::Bias::kAlongN;
+  if (has("gelu")) problem.activation = hgemm_tuned::Activation::kGelu;
   if (has(".swiglu")) {
     problem.activation = hgemm_tuned::Activation::kSilu;
     problem.gate =
@@ -80,15 +79,17 @@ void print_refusals() {
   with_c.adds_c = true;
   hgemm_tuned_problem bad_c = with_c;
   bad_c.adds_c = 2;
+  hgemm_tuned_problem bad_scaled = Problem{16, 512, 640};
+  bad_scaled.scaled = 2;
   std::printf(
-      "null=%d no_bias=%d no_c=%d bad_c=%d dtype=%d output=%d layout=%d activation=%d gate=%d "
-      "odd_gate=%d problem=%d leading=%d "
-      "address=%d prepare=%d bytes=%d c=%d\n",
+      "null=%d no_bias=%d no_c=%d bad_c=%d bad_scaled=%d dtype=%d output=%d layout=%d "
+      "activation=%d gate=%d odd_gate=%d problem=%d leading=%d address=%d prepare=%d bytes=%d "
+      "c=%d\n",
       status({16, 512, 640}, nullptr), status_with(&Problem::bias, 1), status(with_c, memory),
-      hgemm_tuned_select(&bad_c).status, status({16, 512, 640, Dtype(9)}, memory),
-      status_with(&Problem::output, 9), status_with(&Problem::layout, 4),
-      status_with(&Problem::activation, 5), status_with(&Problem::gate, 3),
-      status(odd_gate, memory), status({0, 512, 640}, memory),
+      hgemm_tuned_select(&bad_c).status, hgemm_tuned_select(&bad_scaled).status,
+      status({16, 512, 640, Dtype(9)}, memory), status_with(&Problem::output, 9),
+      status_with(&Problem::layout, 4), status_with(&Problem::activation, 5),
+      status_with(&Problem::gate, 3), status(odd_gate, memory), status({0, 512, 640}, memory),
       status({16, 512, 640, Dtype::kBf16, 639}, memory), status({16, 512, 640}, memory + 2),
       hgemm_tuned::prepare(), hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes),
       selects_in_c());

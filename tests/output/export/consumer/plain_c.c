@@ -4,9 +4,13 @@
 int selects_in_c(void) {
   hgemm_tuned_problem problem = hgemm_tuned_shape(0);
   hgemm_tuned_problem batch = {.m = 256, .n = 512, .k = 640, .batch = 2};
+  hgemm_tuned_problem scaled = {.m = 256, .n = 512, .k = 640, .scaled = 1};
+  hgemm_tuned_problem scaled_twice = {.m = 256, .n = 512, .k = 640, .scaled = 2};
   batch.stride_b = HGEMM_TUNED_SHARED;
   return problem.output == HGEMM_TUNED_OUTPUT_SAME &&
          hgemm_tuned_select(&problem).source == HGEMM_TUNED_EXACT &&
          hgemm_tuned_select(&batch).status != HGEMM_TUNED_BAD_PROBLEM &&
+         hgemm_tuned_select(&scaled).status != HGEMM_TUNED_BAD_PROBLEM &&
+         hgemm_tuned_select(&scaled_twice).status == HGEMM_TUNED_BAD_PROBLEM &&
          hgemm_tuned_select(NULL).status == HGEMM_TUNED_NULL_POINTER;
 }
