@@ -1,6 +1,6 @@
 // How the CTAs of a cluster that cut K of one tile divide the additions: each box of the tile has
-// one owner. For families whose kernels have `splits`, consumer_count(), store_boxes(), box_value()
-// and box_values().
+// one owner. For families whose kernels have `splits`, consumer_count(), store_boxes(),
+// box_value(), box_values() and sums_of_value().
 #pragma once
 
 #include "common/types.h"
@@ -21,12 +21,12 @@ template <class Kernel>
 HGEMM_HOST_DEVICE constexpr int most_boxes(const Kernel& k) {
   return (store_boxes(k) + k.splits - 1) / k.splits;
 }
-/// Bytes of one value from all threads of a consumer, as accumulated.
-inline constexpr int kValueSumBytes = kWarpgroupThreads * 4;
+/// Bytes of one sum from all threads of a consumer.
+inline constexpr int kSumBytes = kWarpgroupThreads * 4;
 /// The most bytes that one peer's consumer sends.
 template <class Kernel>
 HGEMM_HOST_DEVICE constexpr int sent_bytes(const Kernel& k) {
-  return most_boxes(k) * box_values(k) * kValueSumBytes;
+  return most_boxes(k) * box_values(k) * sums_of_value(k) * kSumBytes;
 }
 /// The bytes that all peers send to a CTA.
 template <class Kernel>

@@ -24,12 +24,12 @@ __device__ __forceinline__ void init_sums(const Pipeline<kKernel>& pipeline, int
     if (values > 0) {
       ptx::mbarrier_arrive_expect_tx(
           pipeline.sums(consumer),
-          static_cast<u32>((kKernel.splits - 1) * values * kValueSumBytes));
+          static_cast<u32>((kKernel.splits - 1) * values * sums_of_value(kKernel) * kSumBytes));
     }
   }
 }
 
-/// A thread's value number `index`, in the order of box_value().
+/// A thread's sum number `index`.
 template <int kBlocks, int kValues>
 __device__ __forceinline__ float* value_at(float (&blocks)[kBlocks][kValues], int index) {
   return &blocks[index / kValues][index % kValues];
@@ -37,6 +37,14 @@ __device__ __forceinline__ float* value_at(float (&blocks)[kBlocks][kValues], in
 template <int kValues>
 __device__ __forceinline__ float* value_at(float (&values)[kValues], int index) {
   return &values[index];
+}
+/// The sums of a thread's values from `value` on, in the order of box_value(): four of the `which`
+/// that make up each value (sums_of_value()).
+template <auto kKernel, class Sums>
+__device__ __forceinline__ float* sums_at(Sums& sums, int value, int which) {
+  // A constant: computed where the loops are unrolled, it left the sums in a stack frame.
+  constexpr int kRun = sum_run(kKernel);
+  return value_at(sums, sum_index(kKernel, kRun, value, which));
 }
 
 /// For a consumer of every CTA of the cluster, after its main loop: completes the sums in the boxes
@@ -46,13 +54,14 @@ template <auto kKernel, class Sums>
 __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKernel>& pipeline,
                                                int rank, int consumer, u32 first = 0) {
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroupThreads;
-  // Addresses of received values: slot after slot for `receiver`, with the four values of each
-  // thread side by side.
-  const auto received = [&](int slot, int receiver, int value) {
+  constexpr int kSums = sums_of_value(kKernel);
+  // Addresses of received sums: slot after slot for `receiver`, with four of each thread side by
+  // side.
+  const auto received = [&](int slot, int receiver, int value, int which) {
     const int begin = box_value(kKernel, first_box(kKernel, receiver));
     return pipeline.smem_base +
            static_cast<u32>((slot * consumer_count(kKernel) + consumer) * sent_bytes(kKernel) +
-                            (value - begin) * kValueSumBytes + thread * 16);
+                            ((value - begin) * kSums + which * 4) * kSumBytes + thread * 16);
   };
   // Release and acquire are needed: data from peers overwrites stages that this CTA has read, and
   // arrives on barriers that it must have initialised.
@@ -69,8 +78,11 @@ __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKerne
     for (int i = 0; i < box_values(kKernel); i += 4) {
       const int value = box_value(kKernel, box) + i;
       if (value >= box_value(kKernel, box + 1)) continue;
-      ptx::store_async_v4(ptx::map_to_rank(received(slot, owner, value), target),
-                          value_at(sums, value), barrier);
+#pragma unroll
+      for (int which = 0; which < kSums; ++which) {
+        ptx::store_async_v4(ptx::map_to_rank(received(slot, owner, value, which), target),
+                            sums_at<kKernel>(sums, value, which), barrier);
+      }
     }
   }
   if (first_box(kKernel, rank) == first_box(kKernel, rank + 1)) return;
@@ -84,11 +96,15 @@ __device__ __forceinline__ void add_in_cluster(Sums& sums, const Pipeline<kKerne
       const int value = box_value(kKernel, box) + i;
       if (value >= box_value(kKernel, box + 1)) continue;
 #pragma unroll
-      for (int slot = 0; slot < kKernel.splits - 1; ++slot) {
-        float part[4];
-        ptx::load_shared_v4(part, received(slot, rank, value));
+      for (int which = 0; which < kSums; ++which) {
+        float* const own = sums_at<kKernel>(sums, value, which);
 #pragma unroll
-        for (int j = 0; j < 4; ++j) value_at(sums, value)[j] += part[j];
+        for (int slot = 0; slot < kKernel.splits - 1; ++slot) {
+          float part[4];
+          ptx::load_shared_v4(part, received(slot, rank, value, which));
+#pragma unroll
+          for (int j = 0; j < 4; ++j) own[j] += part[j];
+        }
       }
     }
   }

@@ -1,4 +1,5 @@
-// The epilogue: computes D from the sums, activation(sum + C + bias) in fp32 (GemmKind::epilogue).
+// The epilogue: computes D from the sums, activation(alpha sum + beta C + bias) in fp32
+// (GemmKind::epilogue; alpha and beta are 1 unless it is scaled).
 //
 // It works on the fragments that wgmma leaves in registers, wherever a kernel holds complete sums.
 // In most tiled kernels C and the bias are in the sums by then (tiled/addends.cuh). In the others
@@ -56,16 +57,30 @@ __device__ __forceinline__ float load_one(const void* data, u64 index) {
   }
 }
 
+/// A sum, or an element of C, times its factor.
+template <auto kKernel>
+__device__ __forceinline__ float scaled_sum(float sum, const KernelParams& params) {
+  if constexpr (!kKernel.gemm.epilogue.scaled) return sum;
+  return static_cast<const EpilogueParams&>(params).alpha * sum;
+}
+template <auto kKernel>
+__device__ __forceinline__ float scaled_c(float c, const KernelParams& params) {
+  if constexpr (!kKernel.gemm.epilogue.scaled) return c;
+  return static_cast<const EpilogueParams&>(params).beta * c;
+}
+
 /// D of one sum, at a place inside D.
 template <auto kKernel>
 __device__ __forceinline__ float finished(float sum, const KernelParams& params, int row,
                                           int column) {
   constexpr GemmKind kKind = kKernel.gemm;
   const auto& operands = static_cast<const EpilogueParams&>(params);
+  sum = scaled_sum<kKernel>(sum, params);
   if constexpr (kKind.adds_c) {
     const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
-    sum += load_one<kKind.output>(operands.c,
-                                  static_cast<u64>(row) * leading + static_cast<u64>(column));
+    sum += scaled_c<kKernel>(load_one<kKind.output>(operands.c, static_cast<u64>(row) * leading +
+                                                                    static_cast<u64>(column)),
+                             params);
   }
   if constexpr (kKind.epilogue.bias != Bias::kNone) {
     const int index = kKind.epilogue.bias == Bias::kAlongN ? column : row;
@@ -146,21 +161,28 @@ struct GroupOperands {
   }
 
   /// A sum with what is added to it.
-  __device__ __forceinline__ float added_to(float sum, int group, int i) const {
-    if constexpr (kKind.adds_c) sum += c[group][i];
+  __device__ __forceinline__ float added_to(float sum, const KernelParams& params, int group,
+                                            int i) const {
+    sum = scaled_sum<kKernel>(sum, params);
+    if constexpr (kKind.adds_c) sum += scaled_c<kKernel>(c[group][i], params);
     if constexpr (kBiasOfRow) sum += bias_of_row[i / 2];
     if constexpr (kBiasOfColumn) sum += bias[group][i % 2];
     return sum;
   }
 };
 
-/// The activation of kGroups groups of a warp, in place.
-template <Activation kActivation, int kGroups>
-__device__ __forceinline__ void activate_groups(float* sums) {
-  if constexpr (kActivation == Activation::kNone) return;
+/// The activation of kGroups groups of a warp, in place. kScales: and alpha before it.
+template <auto kKernel, int kGroups, bool kScales>
+__device__ __forceinline__ void activate_groups(float* sums, const KernelParams& params) {
+  constexpr Activation kActivation = kKernel.gemm.epilogue.activation;
+  if constexpr (kActivation != Activation::kNone || kScales) {
 #pragma unroll
-  for (int i = 0; i < kGroups * 4; ++i) sums[i] = activate<kActivation>(sums[i]);
-  __syncwarp();  // otherwise ptxas 13.0 works on many groups at once, and spills
+    for (int i = 0; i < kGroups * 4; ++i) {
+      const float sum = kScales ? scaled_sum<kKernel>(sums[i], params) : sums[i];
+      sums[i] = activate<kActivation>(sum);
+    }
+    __syncwarp();  // otherwise ptxas 13.0 works on many groups at once, and spills
+  }
 }
 
 /// D of kGroups groups of a warp, in place. The first begins at (row, column) of D.
@@ -174,7 +196,7 @@ __device__ __forceinline__ void finish_groups(float* sums, const KernelParams& p
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       float& sum = sums[group * 4 + i];
-      sum = activate<kKernel.gemm.epilogue.activation>(operands.added_to(sum, group, i));
+      sum = activate<kKernel.gemm.epilogue.activation>(operands.added_to(sum, params, group, i));
     }
   }
   __syncwarp();  // likewise

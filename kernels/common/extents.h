@@ -159,14 +159,14 @@ HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, Data
 
 /// Why no kernel has an epilogue, or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
-  if (kind.batched && has_epilogue(kind)) {
-    return "the products of a batch have no epilogue yet: no C, bias, activation or gate";
+  if (kind.batched && has_epilogue(kind) && !is_only_scaled(kind)) {
+    return "the products of a batch have no C, bias, activation or gate yet";
   }
   if (!is_gated(kind)) return nullptr;
   if (kind.b_major != Major::kK) return "with a gate B must be contiguous in K";
-  return reads_operands(kind)
-             ? "a gate goes with an activation only: there are no kernels yet that add a C or a "
-               "bias to gates and ups"
+  return reads_operands(kind) || kind.epilogue.scaled
+             ? "a gate goes with an activation only: there are no kernels yet that scale gates and "
+               "ups, or add a C or a bias to them"
              : nullptr;
 }
 
@@ -237,8 +237,7 @@ inline constexpr RuleText kTypesRule = {
 
 inline constexpr RuleText kBatchRule = {
     "batch",
-    "batches of products are for tiled kernels, and there without an epilogue yet: no C, bias, "
-    "activation or gate"};
+    "batches of products are for tiled kernels, and have no C, bias, activation or gate yet"};
 
 /// The batch without gaps between its products.
 HGEMM_HOST_DEVICE constexpr Batch batch_without_gaps(const ProblemExtents& p, long long count) {

@@ -51,7 +51,8 @@ struct EpilogueParams : NumberedParams {
   /// As D in memory, and may be D: an element is read before the sums that it is added to are given
   /// to the CTA that writes it.
   const void* c;
-  const void* bias;  ///< elements without gaps
+  const void* bias;   ///< elements without gaps
+  float alpha, beta;  ///< of the sums and of C, if the epilogue is scaled
 };
 
 /// The parameters of a kernel for many products (GemmKind::batched). Its maps of A, B and D have

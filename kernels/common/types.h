@@ -42,12 +42,14 @@ enum class Gate : unsigned char {
   kInterleaved,  ///< gate row 2 j and up row 2 j + 1
 };
 
-/// What is computed on the sums, in fp32, before they become D: activation(sum + C + bias). The
-/// bias has D's type. With a gate: activation(sum of the gate) * sum of the up.
+/// What is computed on the sums, in fp32, before they become D: activation(sum + C + bias), or with
+/// `scaled` activation(alpha sum + beta C + bias). The bias has D's type. With a gate:
+/// activation(sum of the gate) * sum of the up.
 struct Epilogue {
   Bias bias = Bias::kNone;
   Activation activation = Activation::kNone;
   Gate gate = Gate::kNone;
+  bool scaled = false;  ///< by numbers that a launch is given
 
   constexpr bool operator==(const Epilogue&) const = default;
 };
@@ -74,6 +76,10 @@ HGEMM_HOST_DEVICE constexpr bool has_epilogue(const GemmKind& kind) {
 }
 HGEMM_HOST_DEVICE constexpr bool reads_operands(const GemmKind& kind) {
   return kind.adds_c || kind.epilogue.bias != Bias::kNone;
+}
+/// Whether alpha is all there is to the epilogue.
+HGEMM_HOST_DEVICE constexpr bool is_only_scaled(const GemmKind& kind) {
+  return !kind.adds_c && kind.epilogue == Epilogue{.scaled = true};
 }
 HGEMM_HOST_DEVICE constexpr bool is_gated(const GemmKind& kind) {
   return kind.epilogue.gate != Gate::kNone;

@@ -128,6 +128,12 @@ HGEMM_HOST_DEVICE constexpr int box_cols_of_d(const SwapAbKernel& k) {
 HGEMM_HOST_DEVICE constexpr int store_boxes(const SwapAbConfig& c) { return c.bm / kGroupRows; }
 /// Sums of a thread in a box.
 HGEMM_HOST_DEVICE constexpr int box_values(const SwapAbConfig&) { return 4; }
+/// Each value of a box is a sum. (With a gate it has both those of gates and of ups.)
+HGEMM_HOST_DEVICE constexpr int sums_of_value(const SwapAbConfig&) { return 1; }
+HGEMM_HOST_DEVICE constexpr int sum_run(const SwapAbConfig&) { return 0; }
+HGEMM_HOST_DEVICE constexpr int sum_index(const SwapAbConfig&, int, int value, int) {
+  return value;
+}
 HGEMM_HOST_DEVICE constexpr int box_value(const SwapAbConfig& c, int box) {
   return box * box_values(c);
 }

@@ -99,6 +99,7 @@ struct Addends {
   static constexpr int kStripCols = strip_cols(kKernel);
 
   Accumulators<kKernel>& sums;
+  const KernelParams& params;
   int consumer;
   /// The warp's first row within the tile, and its first column, as wgmma computes it.
   int row, column;
@@ -198,8 +199,8 @@ struct Addends {
       if (i / 2 >= groups) break;
       float pair[2];
       unpack(pairs[i], pair[0], pair[1]);
-      first[i * 2] += pair[0];
-      first[i * 2 + 1] += pair[1];
+      first[i * 2] += scaled_c<kKernel>(pair[0], params);
+      first[i * 2 + 1] += scaled_c<kKernel>(pair[1], params);
     }
   }
 
@@ -223,8 +224,8 @@ struct Addends {
           float pair[2];
           load_pair(pair,
                     (address ^ bytes(i / 2 * 32)) + block_offset + bytes(i % 2 * 8 * kRowBytes));
-          block_sums[i * 2] += pair[0];
-          block_sums[i * 2 + 1] += pair[1];
+          block_sums[i * 2] += scaled_c<kKernel>(pair[0], params);
+          block_sums[i * 2 + 1] += scaled_c<kKernel>(pair[1], params);
         }
       } else {
 #pragma unroll
@@ -257,8 +258,9 @@ struct Addends {
 #pragma unroll
         for (int i = 0; i < kGroups * 4; ++i) {
           const u32 exchanged = bytes(i % 4 / 2 * 32 + i % 2 * kNextRow);
-          sums[block][i] +=
-              load_one((block_address ^ exchanged) + bytes((i / 4 * 8 + i % 2) * kRowBytes));
+          sums[block][i] += scaled_c<kKernel>(
+              load_one((block_address ^ exchanged) + bytes((i / 4 * 8 + i % 2) * kRowBytes)),
+              params);
         }
       } else {
 #pragma unroll

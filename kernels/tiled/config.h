@@ -236,6 +236,11 @@ HGEMM_HOST_DEVICE constexpr bool copies_addends(const TiledKernel& k) {
 HGEMM_HOST_DEVICE constexpr bool loads_addends(const TiledKernel& k) {
   return reads_operands(k.gemm) && !copies_addends(k);
 }
+/// Whether alpha scales complete sums, when they are stored. Otherwise it scales those of each part
+/// of K, before C and the bias are added to one of them.
+HGEMM_HOST_DEVICE constexpr bool scales_when_stored(const TiledKernel& k) {
+  return k.gemm.epilogue.scaled && !copies_addends(k);
+}
 
 // ---- Registers ----
 
@@ -483,6 +488,25 @@ HGEMM_HOST_DEVICE constexpr int box_values(const TiledKernel& k) {
 HGEMM_HOST_DEVICE constexpr int box_value(const TiledKernel& k, int box) {
   const int block = box / boxes_per_block(k);
   return (block * output_cols(k) + (box - block * boxes_per_block(k)) * store_cols(k)) / 2;
+}
+
+/// Sums of which a value is made: one, or with a gate that of the gate and that of the up.
+HGEMM_HOST_DEVICE constexpr int sums_of_value(const TiledKernel& k) {
+  return is_gated(k.gemm) ? 2 : 1;
+}
+/// With a gate, the units of a run of gates (gate_unit()).
+HGEMM_HOST_DEVICE constexpr int sum_run(const TiledKernel& k) {
+  return is_gated(k.gemm) ? gate_run(k) / gate_unit(k) : 0;
+}
+/// Where sum number `which` of a thread's value lies among its accumulators. `run`: sum_run(). The
+/// sums of the same number of four values, from a multiple of 4 on, lie side by side.
+HGEMM_HOST_DEVICE constexpr int sum_index(const TiledKernel& k, int run, int value, int which) {
+  if (!is_gated(k.gemm)) return value;
+  const int of_block = output_cols(k) / 2;
+  const int block = value / of_block;
+  const int group = value % of_block / 4;
+  const int unit = gate_unit_of(k.swap ? block : group, run) + which * run;
+  return (k.swap ? unit : block) * (consumer_cols(k) / 2) + (k.swap ? group : unit) * 4 + value % 4;
 }
 
 // ---- Shared memory ----

@@ -223,8 +223,16 @@ struct Consumer {
                         : tile.at(tile.m + row, tile.n + part_col);
   }
 
+  __device__ __forceinline__ void scale(Accumulators<kKernel>& accumulators) const {
+#pragma unroll
+    for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
+      float& sum = *value_at(accumulators, i);
+      sum = scaled_sum<kKernel>(sum, params);
+    }
+  }
+
   __device__ __forceinline__ Addends<kKernel> addends(Accumulators<kKernel>& accumulators) const {
-    return {accumulators, consumer, part_row + warp * kStoreRows, part_col, lane};
+    return {accumulators, params, consumer, part_row + warp * kStoreRows, part_col, lane};
   }
 
   /// For a tile that is cut into equal parts (kSplitK): leaves the sums of this part, and stores a
@@ -281,6 +289,9 @@ __device__ __forceinline__ void consume(const KernelParams& params,
     TileOrigin<kKernel> origin = consumer.multiply(work, accumulators, waiting, probe...);
     (probe.end_main_loop(work.tile), ...);
     settle<kKernel>(accumulators);
+    if constexpr (kKernel.gemm.epilogue.scaled && !scales_when_stored(kKernel)) {
+      consumer.scale(accumulators);
+    }
     if constexpr (copies_addends(kKernel)) {
       if (adds_addends<kKernel>(work.first, work.end, consumer.list.k_blocks)) {
         add_addends<kKernel>(consumer.addends(accumulators), pipeline, consumer.state,

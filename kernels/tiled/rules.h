@@ -155,8 +155,9 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "before leaves room"},
       {Rule::kGate, "gate",
        "with a gate a tile of B is pairs of runs of gates and ups: in each consumer's part, and in "
-       "each slice of a cluster along M, multiples of 16 rows (with swap of 128); and a CTA adds "
-       "up whole tiles: not with scheduler split or csplit"},
+       "each slice of a cluster along M, multiples of 16 rows (with swap of 128); and no CTA adds "
+       "up "
+       "a share of a tile that begins anywhere: not with scheduler split"},
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
@@ -213,7 +214,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
                                                   const DeviceLimits& limits = {}) {
   using Rule = TiledRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
-  if (k.gemm.batched && has_epilogue(k.gemm)) return Rule::kBatch;
+  if (k.gemm.batched && why_no_epilogue(k.gemm)) return Rule::kBatch;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (mma_rows(k) < kMmaM || mma_rows(k) > 384 || mma_rows(k) % kMmaM != 0) return Rule::kTileM;
   if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;
@@ -244,7 +245,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
     return Rule::kMulticastSlice;
   }
   if (!columns_are_whole(k)) return Rule::kLayout;
-  if (is_gated(k.gemm) && (!gates_are_whole(k) || shares_sums(k) || adds_in_cluster(k))) {
+  if (is_gated(k.gemm) && (!gates_are_whole(k) || shares_sums(k))) {
     return Rule::kGate;
   }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;

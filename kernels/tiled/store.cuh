@@ -94,7 +94,7 @@ __device__ __forceinline__ void finish_columns(float* sums, const KernelParams& 
     const TileOrigin<kKernel> at = in_tile<kKernel>(begin, of_rows, of_cols);
     finish_groups<kKernel, kKernel.swap, kNow>(sums, params, at.m, at.n, lane);
   } else {
-    activate_groups<kKernel.gemm.epilogue.activation, kNow>(sums);
+    activate_groups<kKernel, kNow, scales_when_stored(kKernel)>(sums, params);
   }
   if constexpr (kGroups > kNow) {
     finish_columns<kKernel, kGroups - kNow>(sums + kNow * 4, params, begin, of_rows,

@@ -122,7 +122,7 @@ Cublas::~Cublas() { cublasDestroy(handle_); }
 void Cublas::gemm(const GemmProblem& batch_or_one, const Operands& operands,
                   cudaStream_t stream) const {
   const GemmProblem problem = batch_or_one.merged();
-  const float one = 1.0f;
+  const float alpha = operands.alpha;
   const float zero = 0.0f;
   const auto m = static_cast<int>(problem.m);
   const auto n = static_cast<int>(problem.n);
@@ -138,7 +138,7 @@ void Cublas::gemm(const GemmProblem& batch_or_one, const Operands& operands,
     const Batch batch = problem.extents().batch;
     check_blas(
         cublasGemmStridedBatchedEx(
-            handle_, operation_of_b(problem), operation_of_a(problem), n, m, k, &one, operands.b,
+            handle_, operation_of_b(problem), operation_of_a(problem), n, m, k, &alpha, operands.b,
             data_type(problem.b_type), ldb, batch.stride_b, operands.a, data_type(problem.a_type),
             lda, batch.stride_a, &zero, operands.d, data_type(problem.d_type), ldd, batch.stride_d,
             static_cast<int>(batch.count), compute_type(problem), CUBLAS_GEMM_DEFAULT),
@@ -146,7 +146,7 @@ void Cublas::gemm(const GemmProblem& batch_or_one, const Operands& operands,
     return;
   }
   check_blas(
-      cublasGemmEx(handle_, operation_of_b(problem), operation_of_a(problem), n, m, k, &one,
+      cublasGemmEx(handle_, operation_of_b(problem), operation_of_a(problem), n, m, k, &alpha,
                    operands.b, data_type(problem.b_type), ldb, operands.a,
                    data_type(problem.a_type), lda, &zero, operands.d, data_type(problem.d_type),
                    ldd, compute_type(problem), CUBLAS_GEMM_DEFAULT),
@@ -175,7 +175,7 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one) : workspace_(kWorksp
       }
       find_algorithms();
     }
-    if (results_.empty() && hgemm::has_epilogue(problem.kind())) {
+    if (results_.empty() && problem.exceeds_product()) {
       has_epilogue_ = adds_c_ = adds_bias_ = false;
       set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
       find_algorithms();
@@ -244,12 +244,12 @@ std::string CublasLtPlan::describe(int algorithm) const {
 }
 
 void CublasLtPlan::gemm(int algorithm, const Operands& operands, cudaStream_t stream) const {
-  const float one = 1.0f;
-  const float beta = adds_c_ ? 1.0f : 0.0f;
+  const float alpha = operands.alpha;
+  const float beta = adds_c_ ? operands.beta : 0.0f;
   if (adds_bias_) {
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
   }
-  check_blas(cublasLtMatmul(handle_, operation_, &one, operands.b, b_, operands.a, a_, &beta,
+  check_blas(cublasLtMatmul(handle_, operation_, &alpha, operands.b, b_, operands.a, a_, &beta,
                             adds_c_ ? operands.c : operands.d, d_, operands.d, d_,
                             &results_.at(static_cast<std::size_t>(algorithm)).algo,
                             workspace_.data(), workspace_.bytes(), stream),

@@ -45,7 +45,7 @@ class CublasCandidate : public Candidate {
     if (data_.problem().a_type == DataType::kFp32) {
       text += ", fp32 arithmetic without tensor cores";
     }
-    return has_epilogue(data_.problem().kind()) ? text.append(kThenEpilogue) : text;
+    return data_.problem().exceeds_product() ? text.append(kThenEpilogue) : text;
   }
 
  private:

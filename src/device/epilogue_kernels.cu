@@ -33,6 +33,7 @@ struct Added {
   const T* c;
   const T* bias;
   bool along_m;
+  float alpha, beta;  ///< factors of the sums and of C
 };
 
 template <typename T, int kWidth>
@@ -70,8 +71,8 @@ __global__ void __launch_bounds__(kThreads)
     const float of_row = added.bias && added.along_m ? widened(added.bias[row]) : 0.0f;
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) {
-      float sum = widened(own.values[j]);
-      if (added.c) sum += widened(c.values[j]);
+      float sum = added.alpha * widened(own.values[j]);
+      if (added.c) sum += added.beta * widened(c.values[j]);
       if (added.bias) sum += added.along_m ? of_row : widened(bias.values[j]);
       own.values[j] = rounded<Result>(activated<kActivation>(sum));
     }
@@ -136,11 +137,11 @@ void with_activation(Activation activation, const Run& run) {
   }
 }
 template <typename T>
-Added<T> added_to(const GemmProblem& problem, const Operands& operands) {
+Added<T> added_to(const GemmProblem& problem, const Operands& operands, float alpha) {
   const Bias bias = problem.epilogue.bias;
   return {problem.c_type ? static_cast<const T*>(operands.c) : nullptr,
           bias != Bias::kNone ? static_cast<const T*>(operands.bias) : nullptr,
-          bias == Bias::kAlongM};
+          bias == Bias::kAlongM, alpha, operands.beta};
 }
 
 unsigned blocks_for(std::int64_t elements, int width) {
@@ -165,7 +166,7 @@ bool is_wide(const GemmProblem& problem, const void* product, const Operands& op
 
 void finish_product(const GemmProblem& problem, const void* product, const Operands& operands,
                     cudaStream_t stream) {
-  if (!has_epilogue(problem.kind())) return;
+  if (!problem.exceeds_product()) return;
   const std::int64_t columns = problem.d_columns();
   with_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
@@ -178,7 +179,7 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
               problem.leading_d());
         } else {
           finish_kernel<T, T, kActivation, kWidth>
-              <<<blocks, kThreads, 0, stream>>>(d, added_to<T>(problem, operands), problem.m,
+              <<<blocks, kThreads, 0, stream>>>(d, added_to<T>(problem, operands, 1), problem.m,
                                                 columns, problem.leading_d(), problem.leading_d());
         }
       };
@@ -196,16 +197,17 @@ void finish_reference(float* reference, const float* product, const GemmProblem&
                       const Operands& operands, cudaStream_t stream) {
   if (!has_epilogue(problem.kind())) return;
   const std::int64_t columns = problem.d_columns();
-  const unsigned blocks = blocks_for(problem.m * columns, 1);
+  const std::int64_t rows = problem.batch * problem.m;  // without a C or a bias if there are many
+  const unsigned blocks = blocks_for(rows * columns, 1);
   with_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       if (problem.is_gated()) {
         gate_kernel<float, float, kActivation, 1><<<blocks, kThreads, 0, stream>>>(
             reference, product, pairs_of(problem), problem.m, columns, columns);
       } else {
-        finish_kernel<float, T, kActivation, 1>
-            <<<blocks, kThreads, 0, stream>>>(reference, added_to<T>(problem, operands), problem.m,
-                                              columns, columns, problem.leading_d());
+        finish_kernel<float, T, kActivation, 1><<<blocks, kThreads, 0, stream>>>(
+            reference, added_to<T>(problem, operands, operands.alpha), rows, columns, columns,
+            problem.leading_d());
       }
     });
   });

@@ -268,10 +268,15 @@ bool ProblemData::restore_inputs(const Stream& stream) {
 
 Operands ProblemData::operands(int set) const {
   const Set& chosen = sets_.at(static_cast<std::size_t>(set));
+  const bool is_scaled = problem_.epilogue.scaled;
   return {
-      chosen.a.data(), chosen.b.data(),
+      chosen.a.data(),
+      chosen.b.data(),
       chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type),
-      chosen.c.data(), chosen.bias.data()};
+      chosen.c.data(),
+      chosen.bias.data(),
+      is_scaled ? kAlpha : 1,
+      is_scaled ? kBeta : 1};
 }
 
 Operands ProblemData::product_operands(int set) const {

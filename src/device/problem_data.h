@@ -14,6 +14,12 @@
 
 namespace hgemm {
 
+/// The factors of scaled problems where they are verified and timed: a kernel that leaves one out,
+/// or takes one for the other, is wrong by more than any tolerance. (GemmProblem::tolerance() allows
+/// for this alpha.)
+inline constexpr float kAlpha = 1.5F;
+inline constexpr float kBeta = -0.75F;
+
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type);
 
 /// Number of sets of A, B and D that launches rotate over. The sets exceed 3x L2, so that no launch

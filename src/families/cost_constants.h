@@ -81,6 +81,9 @@ HGEMM_FITTED kElementsBytesPerClk = 2.97;    ///< through shared memory, by ordi
 /// the special-function unit, which has 16 lanes of an SM), probably because consumers that share a
 /// tile drift apart, and one multiplies meanwhile.
 inline constexpr double kAddClk = 0.012;  ///< of a bias or C
+/// Of alpha: not measured, but an instruction as an addition is. (C times beta is one with its
+/// addition.)
+inline constexpr double kScaleClk = kAddClk;
 inline constexpr double kReluClk = 0.006;
 inline constexpr double kSiluClk = 0.012;
 inline constexpr double kGeluClk = 0.042;

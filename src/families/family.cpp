@@ -325,10 +325,12 @@ std::string major_initialisers(const GemmKind& kind) {
 
 /// Nothing for a plain kernel, for the same reason.
 std::string epilogue_initialisers(const GemmKind& kind) {
-  if (kind.batched) return "    .batched = true,\n";
-  if (!has_epilogue(kind)) return "";
-  return fmt::format("    .epilogue = {},\n    .adds_c = {},\n", epilogue_definition(kind.epilogue),
-                     kind.adds_c);
+  std::string text;
+  if (has_epilogue(kind)) {
+    text = fmt::format("    .epilogue = {},\n    .adds_c = {},\n",
+                       epilogue_definition(kind.epilogue), kind.adds_c);
+  }
+  return kind.batched ? text + "    .batched = true,\n" : text;
 }
 
 std::string_view params_type(const Kernel& kernel) {
@@ -357,9 +359,9 @@ Kernel without_probe(Kernel kernel) {
 }  // namespace
 
 std::string epilogue_definition(const Epilogue& epilogue) {
-  return fmt::format("{{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}, hgemm::Gate{{{}}}}}",
+  return fmt::format("{{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}, hgemm::Gate{{{}}}{}}}",
                      static_cast<int>(epilogue.bias), static_cast<int>(epilogue.activation),
-                     static_cast<int>(epilogue.gate));
+                     static_cast<int>(epilogue.gate), epilogue.scaled ? ", true" : "");
 }
 
 std::string kernel_definition(const Kernel& probed, const std::string& constant,

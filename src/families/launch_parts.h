@@ -201,7 +201,7 @@ inline PackedMatrix pack_if_needed(LeadingMatrix& matrix, void* packed) {
 
 /// All parameters except the tensor maps, and the packing work if the kernel packs.
 inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
-                                        OperandMatrices& matrices,
+                                        const Operands& operands, OperandMatrices& matrices,
                                         const WorkspaceAddresses& workspace) {
   LaunchParams launch{};
   if (packs) {
@@ -214,6 +214,8 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
   params.d_pointer = matrices.d.data;
   params.c = matrices.c.data;
   params.bias = matrices.bias.data;
+  params.alpha = operands.alpha;
+  params.beta = operands.beta;
   params.partials = static_cast<float*>(workspace.partials);
   params.flags = static_cast<unsigned*>(workspace.flags);
   params.m = static_cast<int>(p.m);

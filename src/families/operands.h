@@ -1,5 +1,6 @@
-// Device addresses of one set of operands. D[m x n] = activation(A[m x k] * B[n x k]^T + C + bias),
-// D and C row-major, with the leading dimensions of the problem.
+// Device addresses of one set of operands, and factors. D[m x n] = activation(alpha A[m x k] * B[n
+// x k]^T + beta C + bias), D and C row-major, with the leading dimensions of the problem; with a
+// gate D has n / 2 columns.
 #pragma once
 
 namespace hgemm {
@@ -10,6 +11,7 @@ struct Operands {
   void* d = nullptr;
   const void* c = nullptr;     ///< with the leading dimension of D; may be D
   const void* bias = nullptr;  ///< n or m elements
+  float alpha = 1, beta = 1;   ///< of an epilogue that is scaled; others have none
 };
 
 }  // namespace hgemm

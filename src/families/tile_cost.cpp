@@ -382,6 +382,7 @@ TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_
 
 TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages) {
   double clk = activation_clk(kind.epilogue.activation);
+  if (kind.epilogue.scaled) clk += kScaleClk;
   if (kind.epilogue.bias != Bias::kNone) clk += kAddClk;
   if (kind.adds_c) {
     const double rate = ring_stages > 0 ? kSmemReadBytesPerClk : kDirectBytesPerClk;

@@ -196,12 +196,13 @@ constexpr std::array kFields = {
     ProblemField{.name = "epilogue",
                  .prefix = "",
                  .values =
-                     "plain, bias, biasm (along M), relu, gelu, gelu_erf, silu, or a bias and "
-                     "one of these, like bias-gelu; with a gate bilinear, reglu, geglu, "
-                     "geglu_erf, swiglu, or one of these and -interleaved",
+                     "plain, scaled, bias, biasm (along M), relu, gelu, gelu_erf, silu, or "
+                     "several of these in this order, like scaled-bias-gelu; with a gate "
+                     "bilinear, reglu, geglu, geglu_erf, swiglu, or one of these and -interleaved",
                  .number = false,
                  .help = "what is computed on the sums, and on C if there is one, before they "
-                         "become D: a bias along N (or M) is added, then the activation. With a "
+                         "become D: alpha and beta scale them and C, a bias along N (or M) is "
+                         "added, then the activation. With a "
                          "gate D has N / 2 columns, activation(gate) x up: gates are the first "
                          "half of the rows of B, or every second one from the first on "
                          "(interleaved)",

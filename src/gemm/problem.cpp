@@ -27,6 +27,9 @@ double unit_roundoff(DataType type) {
 /// reciprocals are good to 2^-21 (kernels/common/epilogue.cuh), and a GELU's argument has a cube.
 constexpr double kActivationError = 0x1p-19;
 
+/// Bound on the alpha with which results are verified (device/problem_data.h).
+constexpr double kLargestAlpha = 2;
+
 /// Bound on gates and ups, which have a standard deviation of 1.
 constexpr double kLargestFactor = 8;
 
@@ -56,7 +59,7 @@ ProblemExtents GemmProblem::extents() const {
 
 GemmProblem GemmProblem::product() const {
   GemmProblem plain = *this;
-  plain.epilogue = {};
+  plain.epilogue = {.scaled = epilogue.scaled};
   plain.c_type = std::nullopt;
   if (is_gated()) plain.ldd = 0;
   return plain;
@@ -117,6 +120,7 @@ double GemmProblem::tolerance(int roundings) const {
   if (a_type != DataType::kFp32 && d_type == DataType::kFp32) accumulation += walk;
   // C and the bias may cancel a sum, whose error is that of a larger output.
   if (reads_operands(kind())) accumulation *= 2;
+  if (epilogue.scaled) accumulation *= kLargestAlpha;
   if (epilogue.activation != Activation::kNone) accumulation += kActivationError;
   // The error of an up counts times its activated gate, and the other way round, against 1 plus
   // their product: at most where one of them is small and the other large.
@@ -176,6 +180,7 @@ std::string_view to_string(Scaling) { return "none"; }
 namespace {
 
 constexpr std::string_view kPlain = "plain";
+constexpr std::string_view kScaled = "scaled";
 constexpr std::string_view kInterleaved = "interleaved";
 constexpr Word<Bias> kBiases[] = {
     {"", Bias::kNone}, {"bias", Bias::kAlongN}, {"biasm", Bias::kAlongM}};
@@ -200,6 +205,7 @@ std::string to_string(const Epilogue& epilogue) {
     text += word;
   };
   const bool is_gated = epilogue.gate != Gate::kNone;
+  if (epilogue.scaled) add(kScaled);
   add(word_of(kBiases, epilogue.bias));
   add(word_of(is_gated ? kGatedActivations : kActivations, epilogue.activation));
   if (epilogue.gate == Gate::kInterleaved) add(kInterleaved);
@@ -210,8 +216,10 @@ std::optional<Epilogue> find_epilogue(std::string_view word) {
   for (const auto& bias : kBiases) {
     for (const auto& activation : kActivations) {
       for (const Gate gate : {Gate::kNone, Gate::kHalves, Gate::kInterleaved}) {
-        const Epilogue epilogue{bias.value, activation.value, gate};
-        if (to_string(epilogue) == word) return epilogue;
+        for (const bool scaled : {false, true}) {
+          const Epilogue epilogue{bias.value, activation.value, gate, scaled};
+          if (to_string(epilogue) == word) return epilogue;
+        }
       }
     }
   }

@@ -32,8 +32,10 @@ enum class Layout : std::uint8_t { kTN, kNN, kNT, kTT };
 /// Scale factors of the operands.
 enum class Scaling : std::uint8_t { kNone };
 
-/// D = activation(A * B^T + C + bias): m x n sums of k products, computed for `batch` independent
-/// products. With a gate (Epilogue::gate) D = activation(gates) * ups, which has n / 2 columns.
+/// D = activation(alpha * A * B^T + beta * C + bias): m x n sums of k products, computed for
+/// `batch` independent products. alpha and beta are 1, or with Epilogue::scaled numbers that a
+/// launch is given, which no time depends on. With a gate (Epilogue::gate) D = activation(gates) *
+/// ups, which has n / 2 columns.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -80,9 +82,12 @@ struct GemmProblem {
   std::int64_t leading_d() const { return ldd != 0 ? ldd : d_columns(); }
   bool is_gated() const { return epilogue.gate != Gate::kNone; }
   std::int64_t d_columns() const { return is_gated() ? n / 2 : n; }
-  /// What a library computes where it has no such epilogue: the sums, all n columns of them. It is
-  /// written to D, or with a gate, which D has no room for, to rows without padding elsewhere.
+  /// What a library computes where it has no such epilogue: the sums, all n columns of them, times
+  /// alpha. It is written to D, or with a gate, which D has no room for, to rows without padding
+  /// elsewhere.
   GemmProblem product() const;
+  /// Whether D is more than that.
+  bool exceeds_product() const { return kind() != product().kind(); }
   /// As one product with the rows of all, where a batch is that: all have the same B, and the rows
   /// of their A and D follow one another. Otherwise itself.
   GemmProblem merged() const;
@@ -146,9 +151,10 @@ std::string to_string(const GemmProblem& problem);
 std::string_view to_string(DataType type);    ///< "bf16", "fp16" or "fp32"
 std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
 std::string_view to_string(Scaling scaling);  ///< "none"
-/// "plain", or what is added and applied: "bias", "biasm" (along M), "relu", "gelu" (with tanh),
-/// "gelu_erf", "silu", "bias-gelu". With a gate the activation has another name: "bilinear" (none),
-/// "reglu", "geglu", "geglu_erf", "swiglu"; and interleaved weights are "swiglu-interleaved".
+/// "plain", or what is done to the sums: "scaled", "bias", "biasm" (along M), "relu", "gelu" (with
+/// tanh), "gelu_erf", "silu", "scaled-bias-gelu". With a gate the activation has another name:
+/// "bilinear" (none), "reglu", "geglu", "geglu_erf", "swiglu"; and interleaved weights are
+/// "swiglu-interleaved".
 std::string to_string(const Epilogue& epilogue);
 std::optional<Epilogue> find_epilogue(std::string_view word);
 std::optional<DataType> find_data_type(std::string_view word);

@@ -464,8 +464,7 @@ std::vector<F> fields_of_epilogues() {
             "that is timed with it (cublasGemmEx's always is)",
             "the problem has none, or the baseline was not measured beside the config",
             [](const BestRow& row) {
-              if (!has_epilogue(row.problem.kind()) || row.cublaslt_algorithm.empty())
-                return Json();
+              if (!row.problem.exceeds_product() || row.cublaslt_algorithm.empty()) return Json();
               return Json(row.cublaslt_algorithm.ends_with(kThenEpilogue) ? "separate" : "fused");
             }),
   };

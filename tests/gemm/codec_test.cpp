@@ -57,7 +57,7 @@ GemmProblem random_problem(std::mt19937& random) {
   problem.batch = batch;
   if (coin()) {
     problem.epilogue = {static_cast<Bias>(up_to(3) - 1), static_cast<Activation>(up_to(5) - 1),
-                        static_cast<Gate>(up_to(3) - 1)};
+                        static_cast<Gate>(up_to(3) - 1), coin()};
   }
   if (coin()) problem.data = any_data(random);
   const bool may_have_strides = batch > 1 && problem.n > 1;  // half of one column is none

@@ -79,12 +79,14 @@ TEST(Problem, AnEpilogueIsAWordOfABiasAndAnActivation) {
   for (const Bias bias : {Bias::kNone, Bias::kAlongN, Bias::kAlongM}) {
     for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
                                         Activation::kGeluErf, Activation::kSilu}) {
-      const Epilogue epilogue{bias, activation};
-      EXPECT_EQ(find_epilogue(to_string(epilogue)), epilogue) << to_string(epilogue);
+      for (const bool scaled : {false, true}) {
+        const Epilogue epilogue{bias, activation, Gate::kNone, scaled};
+        EXPECT_EQ(find_epilogue(to_string(epilogue)), epilogue) << to_string(epilogue);
+      }
     }
   }
   for (const char* bad :
-       {"", "-", "bias-", "-gelu", "gelu-bias", "bias-bias", "plain-relu", "tanh"}) {
+       {"", "-", "bias-", "-gelu", "gelu-bias", "bias-bias", "plain-relu", "bias-scaled", "tanh"}) {
     EXPECT_EQ(find_epilogue(bad), std::nullopt) << bad;
   }
   // 64 x 32 elements of C, and 32 or 64 of the bias, of two bytes.
@@ -92,6 +94,23 @@ TEST(Problem, AnEpilogueIsAWordOfABiasAndAnActivation) {
   EXPECT_DOUBLE_EQ(parse_problem("64x32x16.biasm").epilogue_bytes(), 2 * 64);
   EXPECT_DOUBLE_EQ(parse_problem("64x32x16.relu").epilogue_bytes(), 0);
   EXPECT_DOUBLE_EQ(problem.bytes() - problem.epilogue_bytes(), parse_problem("64x32x16").bytes());
+}
+
+/// A library's call has an alpha, so there is nothing left to do after it.
+TEST(Problem, TheProductOfALibraryHasAlpha) {
+  const GemmProblem scaled = parse_problem("64x32x16.scaled");
+  EXPECT_FALSE(scaled.exceeds_product());
+  EXPECT_TRUE(parse_problem("64x32x16.scaled-bias").exceeds_product());
+  EXPECT_TRUE(parse_problem("64x32x16.cbf16.scaled").exceeds_product());
+  EXPECT_TRUE(parse_problem("64x96x32.swiglu").exceeds_product());
+  EXPECT_FALSE(parse_problem("64x32x16").exceeds_product());
+  EXPECT_EQ(to_string(parse_problem("64x32x16.cbf16.scaled-bias-gelu").product()),
+            "64x32x16.scaled");
+  EXPECT_GT(scaled.tolerance(), parse_problem("64x32x16").tolerance());
+  EXPECT_FALSE(scaled.same_problem(parse_problem("64x32x16")));
+  EXPECT_EQ(why_unsupported(parse_problem("64x32x16.batch3.scaled")), nullptr);
+  EXPECT_THAT(std::string(why_unsupported(parse_problem("64x96x32.scaled-swiglu"))),
+              HasSubstr("a gate goes with an activation only"));
 }
 
 TEST(Problem, AGateHalvesTheColumnsOfD) {

@@ -22,7 +22,8 @@ void expect_parts(const std::set<std::string>& computed) {
 
 /// Edges inside a tile, more tiles than CTAs, rows at any address, and shared operands.
 TEST_F(BatchTest, EveryAxisIsCorrect) {
-  for (const char* kind : {"", ".fp16.dfp32", ".fp16.layoutNN", ".layoutNT", ".dfp32.layoutTT"}) {
+  for (const char* kind :
+       {"", ".fp16.dfp32", ".fp16.layoutNN.scaled", ".layoutNT", ".dfp32.layoutTT"}) {
     SCOPED_TRACE(kind);
     std::vector<GemmProblem> problems;
     for (const char* extents :
@@ -51,7 +52,7 @@ TEST_F(BatchTest, BaselinesAreCorrect) {
   const Stream stream;
   for (const char* text :
        {"64x64x64.batch16", "200x136x72.fp16.batch3.layoutNN", "200x136x72.batch3.layoutNT.dfp32",
-        "136x72x200.batch3.layoutTT.sb0", "136x72x200.batch3.sa0",
+        "136x72x200.batch3.layoutTT.sb0", "136x72x200.batch3.scaled", "136x72x200.batch3.sa0",
         "136x128x64.batch3.lda192.ldb192.ldd384.sa64.sb64.sd128", "67x71x73.batch4"}) {
     SCOPED_TRACE(text);
     const ProblemData data(parse_problem(text), 7, without_rotation(), stream);

@@ -13,7 +13,8 @@ using EpilogueTest = GpuTest;
 
 TEST_F(EpilogueTest, EveryAxisIsCorrectWithEachEpilogue) {
   for (const char* epilogue : {".bias", ".biasm-relu", ".cbf16.bias-gelu", ".fp16.bias-gelu_erf",
-                               ".fp16.cfp16.silu", ".dfp32.cfp32.bias", ".layoutNT.dfp32.cfp32"}) {
+                               ".fp16.cfp16.silu", ".dfp32.cfp32.bias", ".layoutNT.dfp32.cfp32",
+                               ".scaled", ".fp16.cfp16.scaled-biasm", ".dfp32.cfp32.scaled"}) {
     SCOPED_TRACE(epilogue);
     std::vector<GemmProblem> problems;
     for (const char* extents :
@@ -55,8 +56,9 @@ TEST_F(EpilogueTest, EveryAxisIsCorrectWithEachGate) {
     problems.push_back(padded);
     const std::set<std::string> computed =
         expect_correct(compile(smoke_kernels(problems)), problems, without_rotation());
-    for (const char* part : {".c2x1.", ".c1x2.", ".swap.", "stream", "dynamic", "overlap", "direct",
-                             "staged", "pp2", "cols2", "pdl", "swap_ab", "fixed"}) {
+    for (const char* part :
+         {".c2x1.", ".c1x2.", ".swap.", ".csplit2", "stream", "dynamic", "overlap", "direct",
+          "staged", "pp2", "cols2", "pdl", "swap_ab", "fixed"}) {
       EXPECT_TRUE(std::ranges::any_of(
           computed, [&](const std::string& name) { return name.find(part) != std::string::npos; }))
           << "no kernel of the smoke space with " << part;
@@ -106,12 +108,13 @@ TEST_F(EpilogueTest, BaselinesAreCorrect) {
           << baseline.label << ", " << baseline.candidate->describe() << ": " << verdict.message;
     }
   };
-  for (const char* epilogue : {".bias", ".relu", ".bias-relu", ".gelu", ".bias-gelu", ".cbf16",
-                               ".cbf16.bias-gelu", ".fp16.cfp16.bias", ".dfp32.cfp32"}) {
+  for (const char* epilogue :
+       {".bias", ".relu", ".bias-relu", ".gelu", ".bias-gelu", ".cbf16", ".cbf16.bias-gelu",
+        ".fp16.cfp16.bias", ".dfp32.cfp32", ".scaled", ".cbf16.scaled-bias-gelu"}) {
     expect_baselines(std::string("200x328x136") + epilogue, true);
   }
   for (const char* epilogue :
-       {".biasm", ".silu", ".bias-gelu_erf", ".cbf16.bias-silu", ".layoutNT.biasm-relu"}) {
+       {".biasm", ".silu", ".bias-gelu_erf", ".cbf16.scaled-bias-silu", ".layoutNT.biasm-relu"}) {
     expect_baselines(std::string("200x328x136") + epilogue, false);
     expect_baselines(std::string("200x328x136") + epilogue + ".ldd344", false);
   }

@@ -448,8 +448,8 @@ TEST_F(KernelTest, SmokeEpiloguesAreCorrect) {
       TiledConfig{.bm = 64, .bn = 128, .bk = 128, .stages = 3, .schedule = Schedule::kColumns},
       SwapAbConfig{.bm = 16, .bn = 64, .splits = 2, .pdl = true, .late = true},
       SwapAbConfig{.bm = 128, .bn = 128, .bk = 128, .stages = 3}};
-  for (const char* problem :
-       {"264x328x200.cbf16.bias-gelu", "264x328x200.biasm-silu", "264x328x200.dfp32.cfp32"}) {
+  for (const char* problem : {"264x328x200.cbf16.bias-gelu", "264x328x200.biasm-silu",
+                              "264x328x200.dfp32.cfp32.scaled"}) {
     expect_all_correct(configs, parse_problem(problem));
   }
 }
@@ -464,6 +464,7 @@ TEST_F(KernelTest, SmokeGatesAreCorrect) {
       TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .store = StorePath::kStaged},
       TiledConfig{.bm = 128, .bn = 128, .store = StorePath::kOverlapped, .pdl = true},
       TiledConfig{.bm = 128, .bn = 128, .scheduler = kStreamK},
+      TiledConfig{.bm = 64, .bn = 64, .consumers = 1, .scheduler = kClusterSplitK, .splits = 2},
       TiledConfig{.bm = 128, .bn = 128, .cluster_m = 2, .scheduler = kDynamic},
       TiledConfig{.bm = 64, .bn = 64, .cluster_n = 2, .schedule = Schedule::kPingPong},
       TiledConfig{.bm = 64, .bn = 128, .cluster_m = 2, .cluster_n = 2, .consumers = 1},
@@ -493,7 +494,7 @@ TEST_F(KernelTest, SmokeBatchesAreCorrect) {
       TiledConfig{.bm = 128, .bn = 128, .cluster_m = 2, .scheduler = kDynamic},
       TiledConfig{.bm = 64, .bn = 64, .cluster_n = 2, .schedule = Schedule::kPingPong, .sms = 4},
       TiledConfig{.bm = 64, .bn = 64, .cluster_m = 2, .cluster_n = 2, .consumers = 1}};
-  for (const char* problem : {"136x200x136.batch3", "136x200x136.dfp32.layoutTT.batch3.sb0",
+  for (const char* problem : {"136x200x136.batch3", "136x200x136.dfp32.layoutTT.batch3.sb0.scaled",
                               "136x64x64.batch3.lda192.ldb192.ldd192.sa64.sb64.sd64"}) {
     expect_all_correct(configs, parse_problem(problem));
   }

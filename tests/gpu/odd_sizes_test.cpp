@@ -71,15 +71,17 @@ class Draws {
     if (up_to(2) == 0) problem.d_type = DataType::kFp32;
     if (up_to(2) == 0) problem.c_type = problem.d_type;
     problem.epilogue = {static_cast<Bias>(up_to(2)), static_cast<Activation>(up_to(4))};
+    problem.epilogue.scaled = up_to(2) == 0;
     const int other = up_to(7);
     if (other < 2) {
       problem.batch = kMostProducts;
       problem.c_type = std::nullopt;
-      problem.epilogue = {};
+      problem.epilogue = {.scaled = other == 1};
     } else if (other < 4) {
       problem.layout = up_to(1) == 0 ? Layout::kTN : Layout::kNN;
       problem.c_type = std::nullopt;
       problem.epilogue.bias = Bias::kNone;
+      problem.epilogue.scaled = false;
       problem.epilogue.gate = up_to(1) == 0 ? Gate::kHalves : Gate::kInterleaved;
       problem.n = 2;
     }
@@ -144,9 +146,13 @@ class OddSizesTest : public GpuTest {
   Operands operands(const Draw& draw) const {
     const std::int64_t d_element = draw.d_offset + kGuardRows * draw.problem.leading_d();
     const std::int64_t offset = draw.d_offset * element_bytes(draw.problem.d_type);
-    return {a_.as<std::uint16_t>() + draw.a_offset, b_.as<std::uint16_t>() + draw.b_offset,
+    return {a_.as<std::uint16_t>() + draw.a_offset,
+            b_.as<std::uint16_t>() + draw.b_offset,
             d_.as<std::byte>() + d_element * element_bytes(draw.problem.d_type),
-            c_.as<std::byte>() + offset, bias_.as<std::byte>() + offset};
+            c_.as<std::byte>() + offset,
+            bias_.as<std::byte>() + offset,
+            draw.problem.epilogue.scaled ? kAlpha : 1,
+            draw.problem.epilogue.scaled ? kBeta : 1};
   }
 
   /// What is wrong with the output of one launch, or nothing.

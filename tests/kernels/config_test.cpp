@@ -28,7 +28,7 @@ void expect_boxes_owned_once(const KernelType& k) {
       EXPECT_LE(box_value(k, box + 1) - box_value(k, box), box_values(k));
     }
     const int values = box_value(k, first_box(k, rank + 1)) - box_value(k, first_box(k, rank));
-    EXPECT_LE(values * kValueSumBytes, sent_bytes(k));
+    EXPECT_LE(values * kSumBytes, sent_bytes(k));
   }
 }
 

@@ -122,6 +122,45 @@ TEST(Gate, SwappedOperandsHaveBlocksOfGatesAndOfUps) {
       .bm = 64, .bn = 384, .stages = 3, .swap = true, .consumers = 3}>();
 }
 
+/// CTAs that add up parts of K send the sums of gates and of ups, each once.
+TEST(Gate, ClustersAddUpTheGatesAndTheUpsOfABox) {
+  using enum TileScheduler;
+  for (const TiledConfig& config :
+       {TiledConfig{.bm = 128, .bn = 256, .stages = 3, .scheduler = kClusterSplitK, .splits = 2},
+        TiledConfig{.bm = 128, .bn = 48, .scheduler = kClusterSplitK, .splits = 3},
+        TiledConfig{.bm = 64,
+        .bn = 256,
+        .cluster_m = 2,
+        .schedule = Schedule::kColumns,
+        .scheduler = kClusterSplitK,
+        .splits = 2},
+        TiledConfig{.bm = 64,
+        .bn = 256,
+        .swap = true,
+        .consumers = 1,
+        .scheduler = kClusterSplitK,
+        .splits = 2}}) {
+    const TiledKernel k{config, gated(Gate::kHalves)};
+    ASSERT_EQ(why_invalid(k), TiledRule::kValid);
+    const int run = sum_run(k);
+    const int of_block = output_cols(k) / 2;
+    std::set<int> sent;
+    for (int value = 0; value < box_value(k, store_boxes(k)); ++value) {
+      // As store.cuh's gate_columns() finds them: blocks of 64 rows, or groups of 8 columns.
+      const int output = k.swap ? value / of_block : value % of_block / 4;
+      const int gate = gate_unit_of(output, run);
+      const int row = consumer_cols(k) / 2;
+      const int first =
+          k.swap ? gate * row + value % of_block : value / of_block * row + gate * 4 + value % 4;
+      EXPECT_EQ(sum_index(k, run, value, 0), first);
+      EXPECT_EQ(sum_index(k, run, value, 1), first + run * (k.swap ? row : 4));
+      for (const int which : {0, 1}) sent.insert(sum_index(k, run, value, which));
+    }
+    EXPECT_EQ(static_cast<int>(sent.size()), accumulators_per_thread(k));
+    EXPECT_EQ(*sent.rbegin(), accumulators_per_thread(k) - 1);
+  }
+}
+
 TEST(Gate, AWarpOfTheSwapAbFamilyHasGatesAndUpsSideBySide) {
   for (const Gate gate : {Gate::kHalves, Gate::kInterleaved}) {
     constexpr SwapAbKernel kKernel{{.bm = 16, .bn = 192, .bk = 128, .stages = 3},
@@ -159,7 +198,7 @@ TEST(Gate, RulesSayWhatATileOfPairsIs) {
                   .splits = 2}),
             Rule::kGate);
   EXPECT_EQ(rule({.bm = 128, .bn = 128, .scheduler = TileScheduler::kClusterSplitK, .splits = 2}),
-            Rule::kGate);
+            Rule::kValid);
   EXPECT_EQ(rule({.bm = 128, .bn = 128, .scheduler = TileScheduler::kStreamK}), Rule::kValid);
   GemmKind with_bias = gated(Gate::kHalves);
   with_bias.epilogue.bias = Bias::kAlongN;

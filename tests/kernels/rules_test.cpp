@@ -20,6 +20,7 @@ constexpr GemmKind kC{.adds_c = true}, kCFp32{.output = DataType::kFp32, .adds_c
 constexpr GemmKind kGated{.epilogue = {.gate = Gate::kHalves}};
 constexpr GemmKind kBatched{.batched = true};
 constexpr GemmKind kBatchedWithRelu{.epilogue = {.activation = Activation::kRelu}, .batched = true};
+constexpr GemmKind kBatchedScaled{.epilogue = {.scaled = true}, .batched = true};
 
 constexpr GemmKind extents_of(int m, int n, int k, GemmKind kind = kBf16) {
   kind.m = m;
@@ -329,6 +330,9 @@ const TiledCase kWork[] = {
 const TiledCase kProbedAndFixed[] = {
     {TiledRule::kGate, {.bn = 136}, kGated},
     {TiledRule::kBatch, {}, kBatchedWithRelu},
+    {TiledRule::kBatch, {}, {.epilogue = {.scaled = true}, .adds_c = true, .batched = true}},
+    {TiledRule::kValid, {}, kBatchedScaled},
+    {TiledRule::kGate, {}, {.epilogue = {.gate = Gate::kHalves, .scaled = true}}},
     {TiledRule::kValid,
      {.cluster_m = 2, .swap = true, .scheduler = TileScheduler::kDynamic},
      kBatched},

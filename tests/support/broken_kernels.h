@@ -73,6 +73,7 @@ struct BrokenKernel {
   std::int64_t batch = 1;
 };
 inline constexpr std::int64_t kBatch = 3;
+inline constexpr Epilogue kScaled{.scaled = true};
 inline constexpr Epilogue kSwiglu{
     .bias = Bias::kNone, .activation = Activation::kSilu, .gate = Gate::kHalves};
 inline const BrokenKernel kBrokenKernels[] = {
@@ -136,6 +137,8 @@ inline const BrokenKernel kBrokenKernels[] = {
      kSwapped, DataType::kBf16, kSwiglu},
     {"a gemv gate for its up", "gemv/kernel.cuh", "__shfl_down_sync(~0u, sum, kVectors)", "sum",
      kGemv, DataType::kBf16, kSwiglu},
+    {"alpha left out", "common/epilogue.cuh", "(params).alpha * sum;", "(params).beta * 0 + sum;",
+     kTile, DataType::kBf16, kScaled},
     // Batches.
     {"the first B for all products",
      "tiled/producer.cuh",

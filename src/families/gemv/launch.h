@@ -33,7 +33,7 @@ LaunchParams make_launch_params(const GemvKernel& k, const ProblemExtents& p,
                                 const Operands& operands, const WorkspaceAddresses& workspace,
                                 const Encode&) {
   OperandMatrices matrices = matrices_of(k.gemm, p, operands);
-  return params_without_maps(false, p, matrices, workspace);
+  return params_without_maps(false, p, operands, matrices, workspace);
 }
 
 }  // namespace hgemm

@@ -33,7 +33,7 @@ LaunchParams make_launch_params(const SwapAbKernel& k, const ProblemExtents& p,
                                 const Operands& operands, const WorkspaceAddresses& workspace,
                                 const Encode& encode) {
   OperandMatrices matrices = matrices_of(k.gemm, p, operands);
-  LaunchParams launch = params_without_maps(k.pack, p, matrices, workspace);
+  LaunchParams launch = params_without_maps(k.pack, p, operands, matrices, workspace);
   const auto encode_input = [&](const LeadingMatrix& matrix, Major major, int rows) {
     return encode(major == Major::kK ? matrix.map(kSlabK, rows, kSwizzleBytes, k.promotion)
                                      : map_of_chunks(matrix, k.bk, k.promotion));

@@ -55,7 +55,7 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
                                 const Operands& operands, const WorkspaceAddresses& workspace,
                                 const Encode& encode) {
   OperandMatrices matrices = matrices_of(k.gemm, p, operands);
-  LaunchParams launch = params_without_maps(k.pack, p, matrices, workspace);
+  LaunchParams launch = params_without_maps(k.pack, p, operands, matrices, workspace);
   if (k.gpc) {
     const ClusterNumbers numbers = workspace.numbers != nullptr ? *workspace.numbers : unnumbered();
     std::copy(numbers.begin(), numbers.end(), launch.kernel.numbers);

@@ -271,7 +271,7 @@ Advice advise(const Device& device, const GemmProblem& problem) {
   Advice advice;
   advice.problem = problem;
   advice.roofline = roofline(device, problem);
-  if (has_epilogue(problem.kind())) advice.epilogue = separate_epilogue(device, problem);
+  if (problem.exceeds_product()) advice.epilogue = separate_epilogue(device, problem);
   const WgmmaForm form{.input =
                            problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16};
   // A product of a batch has its share of the memory's time.
