@@ -96,6 +96,25 @@ HGEMM_HOST_DEVICE constexpr bool is_packed(const ProblemExtents& p) {
   return p.lda == stored_a(p).cols && p.ldb == stored_b(p).cols && p.ldd == d_columns(p);
 }
 
+/// The batch as one product, where it is that: all have the same B, and the rows of their A and of
+/// their D follow one another; or all have the same A, the rows of their B follow one another, and
+/// the columns of their D lie side by side. Otherwise itself.
+HGEMM_HOST_DEVICE constexpr ProblemExtents merged(const ProblemExtents& p) {
+  const Batch& b = p.batch;
+  ProblemExtents one = p;
+  one.batch = {};
+  if (b.count == 1) return one;
+  const bool are_rows = b.stride_b == 0 && b.stride_a != 0 && p.a_major == Major::kK &&
+                        are_one_matrix(all_of_a(p)) && are_one_matrix(all_of_d(p));
+  const bool are_columns = b.stride_a == 0 && b.stride_b != 0 && p.b_major == Major::kK &&
+                           are_one_matrix(all_of_b(p)) && b.stride_d == p.n &&
+                           p.ldd >= b.count * p.n && !p.gated;
+  if (are_rows) one.m *= b.count;
+  if (are_columns) one.n *= b.count;
+  const bool fits = one.m <= kMaxExtent && one.n <= kMaxExtent;
+  return (are_rows || are_columns) && fits ? one : p;
+}
+
 /// Why no kernel can compute so many products, or products that lie so in memory; or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_unsupported_batch(const ProblemExtents& p) {
   const Batch& b = p.batch;
@@ -203,17 +222,24 @@ HGEMM_HOST_DEVICE constexpr const char* why_not_fetched(const GemmKind& kind,
   if (const char* reason = why_not_batched(kind, p)) return reason;
   if (inputs_are_aligned(p, kind.input)) return nullptr;
   if (packs) {
-    return can_be_packed(all_of_a(p)) && can_be_packed(all_of_b(p))
+    const auto is_fetched = [&](const StoredMatrices& all) {
+      return rows_are_aligned(all, kind.input) || can_be_packed(all);
+    };
+    return is_fetched(all_of_a(p)) && is_fetched(all_of_b(p))
                ? nullptr
                : "A's and B's of a batch are packed only where they follow one another without a "
                  "gap and have at most 2^30 rows in all, or are the same for all products";
   }
+  if (p.batch.count > 1) {
+    return "A's and B's leading dimensions and the strides of a batch must be whole units of 16 "
+           "bytes (multiples of 8), unless the config packs them";
+  }
   return p.a_major == Major::kK && p.b_major == Major::kK
              ? "A's and B's leading dimensions (K without padding) must be whole units of 16 bytes "
-               "(multiples of 8), and so must the strides of a batch, unless the config packs them"
+               "(multiples of 8), unless the config packs them"
              : "A's and B's leading dimensions (without padding, the extents in which they are "
-               "contiguous) must be whole units of 16 bytes (multiples of 8), and so must the "
-               "strides of a batch, unless the config packs them";
+               "contiguous) must be whole units of 16 bytes (multiples of 8), unless the config "
+               "packs them";
 }
 
 /// Why a kernel with constant extents cannot compute the problem: it computes one problem, without

@@ -56,7 +56,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
        "a gemv kernel reads rows along K: layout TN only, in which A and B are contiguous in K"},
       {Rule::kGate, "gate",
        "with a gate a warp has rows in pairs, a gate and its up; B is the large operand, and its "
-       "leading dimension a multiple of 8; and there is no C and no bias"},
+       "leading dimension a multiple of 8; and there is no C, bias, alpha or beta"},
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K of 1 to 2^30, without "

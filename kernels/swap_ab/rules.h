@@ -66,7 +66,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
       {Rule::kPack, "pack",
        "with programmatic dependent launch B is read before the kernel before this one, which "
        "would be the one that packs B, is done; unless it is read late"},
-      {Rule::kGate, "gate", "with a gate there is no C and no bias"},
+      {Rule::kGate, "gate", "with a gate there is no C, bias, alpha or beta"},
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "

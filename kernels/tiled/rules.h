@@ -157,7 +157,9 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "with a gate a tile of B is pairs of runs of gates and ups: in each consumer's part, and in "
        "each slice of a cluster along M, multiples of 16 rows (with swap of 128); and no CTA adds "
        "up "
-       "a share of a tile that begins anywhere: not with scheduler split"},
+       "a share of a tile that begins anywhere: not with scheduler split; and with a gate there is "
+       "no C, "
+       "bias, alpha or beta"},
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
@@ -180,8 +182,13 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
   if (const char* reason = why_unsupported(p)) return reason;
   if (const char* reason = why_not_fetched(k.gemm, p, k.pack)) return reason;
   if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
-    return "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for 16-bit "
-           "types, of 4 for fp32), unless the store is staged";
+    return p.batch.count > 1
+               ? "N, D's leading dimension and the stride of the products' D must be whole units "
+                 "of "
+                 "16 bytes (multiples of 8 for 16-bit types, of 4 for fp32), unless the store is "
+                 "staged"
+               : "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for "
+                 "16-bit types, of 4 for fp32), unless the store is staged";
   }
   return nullptr;
 }

@@ -123,8 +123,8 @@ typedef struct {
 } hgemm_tuned_problem;
 
 /* Device addresses, and factors. `c` and `bias` are read only if the problem has them; alpha and
- * beta only if it is scaled, and beta counts only with a C. As the epilogue says, without rounding
- * in between: D = activation(alpha A B^T + beta C + bias). */
+ * beta only if it is scaled, and beta counts only with a C, which is read even if beta is 0. As the
+ * epilogue says, without rounding in between: D = activation(alpha A B^T + beta C + bias). */
 typedef struct {
   const void* a;
   const void* b;

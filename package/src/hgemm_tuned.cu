@@ -59,8 +59,8 @@ hgemm_tuned_status why_not(const Kernel& kernel, const ProblemExtents& p, const 
   if (flags_grow_with_problem(kernel) && workspace_bytes(kernel, p, 0).flags > kFlagBytes) {
     return HGEMM_TUNED_NO_KERNEL;
   }
-  return find_misaligned(kernel, operands).name != nullptr ? HGEMM_TUNED_MISALIGNED
-                                                           : HGEMM_TUNED_OK;
+  return find_misaligned(kernel, p, operands).name != nullptr ? HGEMM_TUNED_MISALIGNED
+                                                              : HGEMM_TUNED_OK;
 }
 
 struct Choice {
@@ -382,8 +382,9 @@ cudaDataType_t cuda_type(DataType type) {
   return type == DataType::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& p, const GemmKind& kind,
-                                 const Operands& operands, void* cublas) {
+hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& any,
+                                 const GemmKind& kind, const Operands& operands, void* cublas) {
+  const ProblemExtents p = merged(any);
   const auto handle = static_cast<cublasHandle_t>(cublas);
   // Setting another stream would replace the workspace of the handle.
   cudaStream_t set = nullptr;

@@ -55,15 +55,14 @@ class Plan {
   /// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there, and a matrix that is
   /// stored in rows is the transposed one.
   bool describe(const Row& row) {
-    const hgemm::StoredMatrix b = stored_b(row.problem);
-    const hgemm::StoredMatrix a = stored_a(row.problem);
+    const hgemm::ProblemExtents problem = merged(row.problem);  // as the row was measured
+    const hgemm::StoredMatrix b = stored_b(problem);
+    const hgemm::StoredMatrix a = stored_a(problem);
     input_ = type_of(row.kind.input);
     output_ = type_of(row.kind.output);
-    const cublasOperation_t of_b =
-        row.problem.b_major == hgemm::Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const cublasOperation_t of_a =
-        row.problem.a_major == hgemm::Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
-    const hgemm::Batch& batch = row.problem.batch;
+    const cublasOperation_t of_b = problem.b_major == hgemm::Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t of_a = problem.a_major == hgemm::Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
+    const hgemm::Batch& batch = problem.batch;
     const auto create = [&batch](cublasLtMatrixLayout_t* layout, cudaDataType_t type,
                                  const hgemm::StoredMatrix& matrix, long long stride) {
       return is_ok(cublasLtMatrixLayoutCreate(layout, type, static_cast<std::uint64_t>(matrix.cols),
@@ -78,7 +77,7 @@ class Plan {
            is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &of_a,
                                                 sizeof of_a)) &&
            create(&b_, input_, b, batch.stride_b) && create(&a_, input_, a, batch.stride_a) &&
-           create(&d_, output_, stored_d(row.problem), batch.stride_d);
+           create(&d_, output_, stored_d(problem), batch.stride_d);
   }
 
   /// Makes a layout that of all products; they share the matrix if the stride is 0.

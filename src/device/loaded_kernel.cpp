@@ -83,7 +83,8 @@ LaunchParams make_params(const Kernel& kernel, const GemmProblem& problem, const
       (needed.packed_b > 0 && !workspace.packed_b)) {
     throw Error(build_name(kernel) + " needs a workspace");
   }
-  if (const Misaligned found = find_misaligned(kernel, operands); found.name != nullptr) {
+  if (const Misaligned found = find_misaligned(kernel, problem.extents(), operands);
+      found.name != nullptr) {
     throw Error(fmt::format("{} is at {}, which is not a multiple of {} bytes{}{}", found.name,
                             found.address, found.bytes, *found.cure != '\0' ? ": " : "",
                             found.cure));

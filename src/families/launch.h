@@ -16,8 +16,9 @@
 namespace hgemm {
 
 /// The first operand whose address the kernel cannot use; none if its `name` is null.
-inline Misaligned find_misaligned(const Kernel& kernel, const Operands& operands) {
-  return std::visit([&](const auto& k) { return find_misaligned(k, operands); }, kernel);
+inline Misaligned find_misaligned(const Kernel& kernel, const ProblemExtents& p,
+                                  const Operands& operands) {
+  return std::visit([&](const auto& k) { return find_misaligned(k, p, operands); }, kernel);
 }
 
 /// Number of tiles, or blocks of rows, of a problem that the kernel supports. If there are too many

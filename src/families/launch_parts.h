@@ -32,21 +32,29 @@ struct Misaligned {
   const char* cure = "";  ///< the configs that could use it, for messages
 };
 
-/// `any_input`, `any_output`: A and B, or D, C and the bias, may begin at any element; otherwise at
-/// a multiple of 16 bytes.
-inline Misaligned find_misaligned(const GemmKind& kind, bool any_input, bool any_output,
+/// What may begin at any element; otherwise it begins at a multiple of 16 bytes.
+struct AnyAddress {
+  bool a, b;
+  bool output;  ///< D, C and the bias
+};
+/// Of a kernel that packs, or does not: a matrix is packed if its address asks for it, too.
+inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExtents& p) {
+  return {packs && can_be_packed(all_of_a(p)), packs && can_be_packed(all_of_b(p)),
+          stores_anywhere};
+}
+inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
                                   const Operands& operands) {
-  const auto look = [](const char* name, const void* address, bool any, DataType type,
+  const auto look = [](const char* name, const void* address, bool anywhere, DataType type,
                        const char* cure) -> Misaligned {
-    const int unit = any ? element_bytes(type) : kUnitBytes;
+    const int unit = anywhere ? element_bytes(type) : kUnitBytes;
     if (is_multiple_of(address, static_cast<std::uintptr_t>(unit))) return {};
-    return {name, address, unit, any ? "" : cure};
+    return {name, address, unit, anywhere ? "" : cure};
   };
   constexpr const char* kPacked = "that takes a config with pack";
-  if (const auto a = look("A", operands.a, any_input, kind.input, kPacked); a.name) return a;
-  if (const auto b = look("B", operands.b, any_input, kind.input, kPacked); b.name) return b;
+  if (const auto a = look("A", operands.a, any.a, kind.input, kPacked); a.name) return a;
+  if (const auto b = look("B", operands.b, any.b, kind.input, kPacked); b.name) return b;
   const auto output = [&](const char* name, const void* address) {
-    return look(name, address, any_output, kind.output,
+    return look(name, address, any.output, kind.output,
                 "that takes a config whose store is staged");
   };
   if (const auto c = output("C", operands.c); kind.adds_c && c.name) return c;

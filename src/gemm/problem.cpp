@@ -66,13 +66,12 @@ GemmProblem GemmProblem::product() const {
 }
 
 GemmProblem GemmProblem::merged() const {
-  const ProblemExtents p = extents();
-  const bool are_rows_of_one = batch > 1 && p.batch.stride_b == 0 && p.batch.stride_a != 0 &&
-                               a_major() == Major::kK && are_one_matrix(all_of_a(p)) &&
-                               are_one_matrix(all_of_d(p)) && m * batch <= kMaxExtent;
+  const ProblemExtents all = hgemm::merged(extents());
   GemmProblem one = *this;
-  if (!are_rows_of_one) return one;
-  one.m = m * batch;
+  if (all.batch.count > 1) return one;
+  one.m = all.m;
+  one.n = all.n;
+  one.ldd = all.ldd;
   one.batch = 1;
   one.stride_a = one.stride_b = one.stride_d = std::nullopt;
   return one;

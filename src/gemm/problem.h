@@ -88,8 +88,7 @@ struct GemmProblem {
   GemmProblem product() const;
   /// Whether D is more than that.
   bool exceeds_product() const { return kind() != product().kind(); }
-  /// As one product with the rows of all, where a batch is that: all have the same B, and the rows
-  /// of their A and D follow one another. Otherwise itself.
+  /// As one product, where a batch is that (extents.h). Otherwise itself.
   GemmProblem merged() const;
   bool is_packed() const { return hgemm::is_packed(extents()); }
   ProblemExtents extents() const;

@@ -6,8 +6,9 @@
 
 namespace hgemm {
 
-inline Misaligned find_misaligned(const GemvKernel& k, const Operands& operands) {
-  return find_misaligned(k.gemm, true, true, operands);
+inline Misaligned find_misaligned(const GemvKernel& k, const ProblemExtents&,
+                                  const Operands& operands) {
+  return find_misaligned(k.gemm, AnyAddress{true, true, true}, operands);
 }
 
 /// Number of blocks of rows.

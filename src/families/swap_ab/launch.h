@@ -6,8 +6,9 @@
 
 namespace hgemm {
 
-inline Misaligned find_misaligned(const SwapAbKernel& k, const Operands& operands) {
-  return find_misaligned(k.gemm, k.pack, k.store == StorePath::kStaged, operands);
+inline Misaligned find_misaligned(const SwapAbKernel& k, const ProblemExtents& p,
+                                  const Operands& operands) {
+  return find_misaligned(k.gemm, any_address(k.pack, k.store == StorePath::kStaged, p), operands);
 }
 
 inline long long grid_tiles(const SwapAbKernel& k, const ProblemExtents& p) {

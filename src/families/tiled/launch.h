@@ -9,8 +9,9 @@
 
 namespace hgemm {
 
-inline Misaligned find_misaligned(const TiledKernel& k, const Operands& operands) {
-  return find_misaligned(k.gemm, k.pack, k.store == StorePath::kStaged, operands);
+inline Misaligned find_misaligned(const TiledKernel& k, const ProblemExtents& p,
+                                  const Operands& operands) {
+  return find_misaligned(k.gemm, any_address(k.pack, k.store == StorePath::kStaged, p), operands);
 }
 
 /// Of all products.

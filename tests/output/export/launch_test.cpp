@@ -327,13 +327,31 @@ TEST(Launch, TakesNoMoreSmsThanTheConfigSays) {
 }
 
 TEST(Launch, AddressesMustSuitTheKernel) {
-  EXPECT_EQ(find_misaligned(kernel(kWide), {at(16), at(32), at(48)}).name, nullptr);
-  EXPECT_STREQ(find_misaligned(kernel(kWide), {at(8), at(32), at(48)}).name, "A");
-  EXPECT_STREQ(find_misaligned(kernel(kWide), {at(16), at(32), at(2)}).name, "D");
+  const ProblemExtents p = export_shape(384, 256, 4096).extents();
+  EXPECT_EQ(find_misaligned(kernel(kWide), p, {at(16), at(32), at(48)}).name, nullptr);
+  EXPECT_STREQ(find_misaligned(kernel(kWide), p, {at(8), at(32), at(48)}).name, "A");
+  EXPECT_STREQ(find_misaligned(kernel(kWide), p, {at(16), at(32), at(2)}).name, "D");
   TiledConfig config = kWide;
   config.pack = true;
-  EXPECT_EQ(find_misaligned(kernel(config), {at(2), at(4), at(48)}).name, nullptr);
-  EXPECT_STREQ(find_misaligned(kernel(config), {at(2), at(1), at(48)}).name, "B");
+  EXPECT_EQ(find_misaligned(kernel(config), p, {at(2), at(4), at(48)}).name, nullptr);
+  EXPECT_STREQ(find_misaligned(kernel(config), p, {at(2), at(1), at(48)}).name, "B");
+}
+
+/// Matrices side by side are not one matrix, so no launch packs them.
+TEST(Launch, OnlyProductsThatFollowOneAnotherArePacked) {
+  ProblemExtents p{64, 128, 128, 512, 128, 128};
+  p.batch = {4, 128, 128 * 128, 64 * 128};
+  TiledConfig config = kWide;
+  config.pack = true;
+  Kernel batched = TiledKernel{config, {.batched = true}};
+  EXPECT_EQ(why_unsupported(batched, p), nullptr) << "nothing has to be packed";
+  EXPECT_EQ(find_misaligned(batched, p, {at(16), at(2), at(48)}).name, nullptr);
+  EXPECT_STREQ(find_misaligned(batched, p, {at(2), at(16), at(48)}).name, "A");
+  p.ldb = 129;
+  p.batch.stride_b = 128 * 129;
+  EXPECT_EQ(why_unsupported(batched, p), nullptr) << "B alone has to be";
+  p.lda = 513;
+  EXPECT_NE(why_unsupported(batched, p), nullptr);
 }
 
 TEST(Launch, OnlyWhatIsAskedForIsCooperativeOrDependent) {

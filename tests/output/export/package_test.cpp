@@ -41,40 +41,27 @@ void build_consumer(const fs::path& package, const std::string& build, const fs:
             log);
 }
 
-TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
-  const TemporaryFolder temporary;
-  const fs::path package = temporary.path() / "hgemm_tuned";
-  const ExportPlan plan = plan_export(recordings_of_every_kind(), {.pdl = PdlKind::kOff});
-  write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
-  const std::string build = (temporary.path() / "build").string();
-  const fs::path log = temporary.path() / "log";
-  build_consumer(package, build, log);
-  ASSERT_FALSE(HasFailure());
+constexpr const char* kAsked =
+    "256x512x640 16x512x640 1x512x640 384x256x4096 2x512x640 20x512x640 1000x512x640 "
+    "300x264x3000 64x512x644 16x511x640 256x512x640.dfp32 16x512x640.dfp32 "
+    "384x256x4096.dfp32 256x512x640.layoutNT 264x1000x77.layoutNT 20x512x640.layoutNT "
+    "256x512x640.bias-gelu 16x512x640.bias-gelu 256x512x640.bias-gelu.cbf16 "
+    "256x512x640.cbf16 256x512x640.swiglu-interleaved 256x512x640.swiglu "
+    "256x512x640.batch1 256x512x640.batch8 256x512x640.batch8.shared_b "
+    "256x512x640.batch8.heads 256x512x640.batch3 128x256x320.batch3 64x512x644.batch8 "
+    "256x512x640.batch8.bias-gelu 256x512x640.cbf16.scaled-bias "
+    "16x512x640.cbf16.scaled-bias 256x512x640.scaled 256x512x640.batch8.scaled "
+    "256x512x640.batch3.scaled 256x512x640.batch8.scaled-bias";
 
-  const std::string out = output_of("CUDA_VISIBLE_DEVICES= '" + build +
-                                        "/consumer' 256x512x640 16x512x640 1x512x640 384x256x4096 "
-                                        "2x512x640 20x512x640 1000x512x640 300x264x3000 64x512x644 "
-                                        "16x511x640 256x512x640.dfp32 16x512x640.dfp32 "
-                                        "384x256x4096.dfp32 256x512x640.layoutNT "
-                                        "264x1000x77.layoutNT 20x512x640.layoutNT "
-                                        "256x512x640.bias-gelu 16x512x640.bias-gelu "
-                                        "256x512x640.bias-gelu.cbf16 256x512x640.cbf16 "
-                                        "256x512x640.swiglu-interleaved 256x512x640.swiglu "
-                                        "256x512x640.batch1 256x512x640.batch8 "
-                                        "256x512x640.batch8.shared_b 256x512x640.batch8.heads "
-                                        "256x512x640.batch3 128x256x320.batch3 "
-                                        "64x512x644.batch8 256x512x640.batch8.bias-gelu "
-                                        "256x512x640.cbf16.scaled-bias "
-                                        "16x512x640.cbf16.scaled-bias 256x512x640.scaled "
-                                        "256x512x640.batch8.scaled 256x512x640.batch3.scaled "
-                                        "256x512x640.batch8.scaled-bias",
-                                    log);
-  const auto line = [&](const char* problem, int source, int gain, int tuned_m,
-                        const KernelConfig& config, const char* products = "") {
-    return HasSubstr(std::string(problem) + " source=" + std::to_string(source) + " gain=" +
-                     std::to_string(gain) + " cublas=0 tuned_m=" + std::to_string(tuned_m) +
-                     " status=0 run=8 " + label(config) + products + "\n");
-  };
+/// A line of the consumer: it has found a kernel, and no GPU (8).
+auto line(const char* problem, int source, int gain, int tuned_m, const KernelConfig& config,
+          const char* products = "") {
+  return HasSubstr(std::string(problem) + " source=" + std::to_string(source) + " gain=" +
+                   std::to_string(gain) + " cublas=0 tuned_m=" + std::to_string(tuned_m) +
+                   " status=0 run=8 " + label(config) + products + "\n");
+}
+
+void expect_kernels_of_plain_products(const std::string& out) {
   SwapAbConfig one_row = kSwapAb;
   one_row.bm = 8;
   SwapAbConfig fixed = one_row;
@@ -99,7 +86,10 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   EXPECT_THAT(out, line("256x512x640.layoutNT", 0, 1, 256, kWide));
   EXPECT_THAT(out, line("264x1000x77.layoutNT", 2, 1, 256, kWide));
   EXPECT_THAT(out, HasSubstr("20x512x640.layoutNT source=4")) << "and M is no multiple of 8 here";
-  // So does an epilogue: no kernel computes another one.
+}
+
+void expect_kernels_of_epilogues_and_batches(const std::string& out) {
+  // An epilogue has kernels of its own: no kernel computes another one.
   EXPECT_THAT(out, line("256x512x640.bias-gelu", 0, 1, 256, kWide));
   EXPECT_THAT(out, line("16x512x640.bias-gelu", 1, 1, 256, kWide));
   EXPECT_THAT(out, line("256x512x640.bias-gelu.cbf16", 0, 1, 256, kWide));
@@ -125,6 +115,22 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   EXPECT_THAT(out, line("256x512x640.batch3.scaled", 1, 1, 256, kWide, " of 8"));
   EXPECT_THAT(
       out, HasSubstr("256x512x640.batch8.scaled-bias source=4 gain=0 cublas=0 tuned_m=0 status=5"));
+}
+
+TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
+  const TemporaryFolder temporary;
+  const fs::path package = temporary.path() / "hgemm_tuned";
+  const ExportPlan plan = plan_export(recordings_of_every_kind(), {.pdl = PdlKind::kOff});
+  write_export(package, export_files(plan, valid_for(plan), ExportFormat::kCpp));
+  const std::string build = (temporary.path() / "build").string();
+  const fs::path log = temporary.path() / "log";
+  build_consumer(package, build, log);
+  ASSERT_FALSE(HasFailure());
+
+  const std::string out =
+      output_of("CUDA_VISIBLE_DEVICES= '" + build + "/consumer' " + kAsked, log);
+  expect_kernels_of_plain_products(out);
+  expect_kernels_of_epilogues_and_batches(out);
   // Rows between units, and an odd N: no kernel here packs or stores such.
   EXPECT_THAT(out, HasSubstr("64x512x644 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(out, HasSubstr("16x511x640 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
