@@ -1,8 +1,9 @@
 // The baselines: cublasGemmEx (cublasGemmStridedBatchedEx for a batch) with its default algorithm,
 // and every algorithm that cuBLASLt's heuristic offers for a problem.
 //
-// A batch is given to the libraries as one: a matrix that all products share has stride 0. But where
-// all are one product with many rows (GemmProblem::merged), it is given as that, which is faster.
+// A batch is given to the libraries as one: a matrix that all products share has stride 0. But
+// where all are one product with many rows (GemmProblem::merged), it is given as that, which is
+// faster.
 #pragma once
 
 #include <cublasLt.h>

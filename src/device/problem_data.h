@@ -15,8 +15,8 @@
 namespace hgemm {
 
 /// The factors of scaled problems where they are verified and timed: a kernel that leaves one out,
-/// or takes one for the other, is wrong by more than any tolerance. (GemmProblem::tolerance() allows
-/// for this alpha.)
+/// or takes one for the other, is wrong by more than any tolerance. (GemmProblem::tolerance()
+/// allows for this alpha.)
 inline constexpr float kAlpha = 1.5F;
 inline constexpr float kBeta = -0.75F;
 
