@@ -42,7 +42,7 @@ __device__ __forceinline__ float* value_at(float (&values)[kValues], int index) 
 /// that make up each value (sums_of_value()).
 template <auto kKernel, class Sums>
 __device__ __forceinline__ float* sums_at(Sums& sums, int value, int which) {
-  // A constant: computed where the loops are unrolled, it left the sums in a stack frame.
+  // A constant, as in gate_columns() (tiled/store.cuh).
   constexpr int kRun = sum_run(kKernel);
   return value_at(sums, sum_index(kKernel, kRun, value, which));
 }

@@ -2,8 +2,7 @@
 // and every algorithm that cuBLASLt's heuristic offers for a problem.
 //
 // A batch is given to the libraries as one: a matrix that all products share has stride 0. But
-// where all are one product with many rows (GemmProblem::merged), it is given as that, which is
-// faster.
+// where all are one larger product (GemmProblem::merged), the libraries are given that.
 #pragma once
 
 #include <cublasLt.h>

@@ -37,7 +37,8 @@ struct AnyAddress {
   bool a, b;
   bool output;  ///< D, C and the bias
 };
-/// Of a kernel that packs, or does not: a matrix is packed if its address asks for it, too.
+/// A kernel with `packs` also packs a matrix that begins between two units of 16 bytes, if the
+/// matrix can be packed at all.
 inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExtents& p) {
   return {packs && can_be_packed(all_of_a(p)), packs && can_be_packed(all_of_b(p)),
           stores_anywhere};

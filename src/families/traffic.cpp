@@ -57,7 +57,8 @@ TileGrid cluster_grid(const TileLaunch& c, const GemmProblem& problem) {
           ceil_div(static_cast<int>(problem.n), c.bn * c.cluster_n)};
 }
 
-/// Of all products, each of which is fetched as if it were alone: their tiles follow one another.
+/// Bytes of A and B that a launch fetches from memory. The products of a batch follow one another,
+/// so each one is counted as if it were alone.
 double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
                              const GemmProblem& problem) {
   const double k_bytes = static_cast<double>(problem.k) * c.input_bytes;

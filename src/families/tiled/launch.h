@@ -14,7 +14,7 @@ inline Misaligned find_misaligned(const TiledKernel& k, const ProblemExtents& p,
   return find_misaligned(k.gemm, any_address(k.pack, k.store == StorePath::kStaged, p), operands);
 }
 
-/// Of all products.
+/// A batch has the tiles of all its products.
 inline long long grid_tiles(const TiledKernel& k, const ProblemExtents& p) {
   if ((p.m / k.bm + 1) * (p.n / k.bn + 1) > kMaxTiles / p.batch.count) return kMaxTiles + 1;
   return p.batch.count * tile_grid(static_cast<int>(p.m), static_cast<int>(p.n), k).tiles();

@@ -162,12 +162,15 @@ TEST(ExportWithCublasLt, APackageCallsNoLibraryForAnEpilogue) {
   EXPECT_THAT(losses(plan, ExportFormat::kJson), IsEmpty());
 }
 
+ExportPlan planned_with_faster_cublaslt(const GemmProblem& problem) {
+  return plan_export(
+      {recorded(problem, {timed(std::string(kCublasLabel), 15),
+                          cublaslt(0, 10, to_string(kMadeUpAlgorithm)), timed(label(kWide), 12)})},
+      {.with_cublaslt = true});
+}
+
 TEST(ExportWithCublasLt, ABatchHasItsLibraryToo) {
-  const ExportPlan plan =
-      plan_export({recorded(export_batch(true), {timed(std::string(kCublasLabel), 15),
-                                                 cublaslt(0, 10, to_string(kMadeUpAlgorithm)),
-                                                 timed(label(kWide), 12)})},
-                  {.with_cublaslt = true});
+  const ExportPlan plan = planned_with_faster_cublaslt(export_batch(true));
   const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
   EXPECT_THAT(file_of(files, "src/library_table.h"),
               HasSubstr("{0, Library::kAlgorithm, 130100, "));
@@ -182,15 +185,9 @@ TEST(ExportWithCublasLt, ABatchHasItsLibraryToo) {
 
 // A library computes alpha, and nothing else that an epilogue has.
 TEST(ExportWithCublasLt, ASumThatIsScaledHasItsLibraryToo) {
-  const auto planned_for = [](const GemmProblem& problem) {
-    return plan_export({recorded(problem, {timed(std::string(kCublasLabel), 15),
-                                           cublaslt(0, 10, to_string(kMadeUpAlgorithm)),
-                                           timed(label(kWide), 12)})},
-                       {.with_cublaslt = true});
-  };
   GemmProblem batch = export_batch();
   batch.epilogue.scaled = true;
-  const ExportPlan plan = planned_for(batch);
+  const ExportPlan plan = planned_with_faster_cublaslt(batch);
   const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
   EXPECT_THAT(file_of(files, "src/library_table.h"),
               HasSubstr("{0, Library::kAlgorithm, 130100, "));
@@ -207,7 +204,7 @@ TEST(ExportWithCublasLt, ASumThatIsScaledHasItsLibraryToo) {
   GemmProblem more = export_shape(256, 512, 640);
   more.epilogue.scaled = true;
   more.c_type = DataType::kBf16;
-  const ExportPlan ours = planned_for(more);
+  const ExportPlan ours = planned_with_faster_cublaslt(more);
   EXPECT_EQ(file_of(export_files(ours, valid_for(ours), ExportFormat::kCpp), "src/library_table.h"),
             "");
   EXPECT_THAT(losses(ours, ExportFormat::kCpp),
