@@ -69,7 +69,7 @@ __device__ __forceinline__ float scaled_c(float c, const KernelParams& params) {
   return static_cast<const EpilogueParams&>(params).beta * c;
 }
 
-/// D of one sum, at a place inside D.
+/// What is stored first of one sum, at a place inside D: D, or the second output.
 template <auto kKernel>
 __device__ __forceinline__ float finished(float sum, const KernelParams& params, int row,
                                           int column) {
@@ -86,7 +86,7 @@ __device__ __forceinline__ float finished(float sum, const KernelParams& params,
     const int index = kKind.epilogue.bias == Bias::kAlongN ? column : row;
     sum += load_one<kKind.output>(operands.bias, static_cast<u64>(index));
   }
-  return activate<kKind.epilogue.activation>(sum);
+  return activate<first_activation(kKind)>(sum);
 }
 
 /// Before a thread first reads C or the bias, which a kernel before this one may have written.
@@ -172,9 +172,8 @@ struct GroupOperands {
 };
 
 /// The activation of kGroups groups of a warp, in place. kScales: and alpha before it.
-template <auto kKernel, int kGroups, bool kScales>
+template <auto kKernel, int kGroups, Activation kActivation, bool kScales>
 __device__ __forceinline__ void activate_groups(float* sums, const KernelParams& params) {
-  constexpr Activation kActivation = kKernel.gemm.epilogue.activation;
   if constexpr (kActivation != Activation::kNone || kScales) {
 #pragma unroll
     for (int i = 0; i < kGroups * 4; ++i) {
@@ -185,7 +184,8 @@ __device__ __forceinline__ void activate_groups(float* sums, const KernelParams&
   }
 }
 
-/// D of kGroups groups of a warp, in place. The first begins at (row, column) of D.
+/// What is stored first of kGroups groups of a warp, in place. The first begins at (row, column) of
+/// D.
 template <auto kKernel, bool kSwapped, int kGroups>
 __device__ __forceinline__ void finish_groups(float* sums, const KernelParams& params, int row,
                                               int column, int lane) {
@@ -196,7 +196,7 @@ __device__ __forceinline__ void finish_groups(float* sums, const KernelParams& p
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       float& sum = sums[group * 4 + i];
-      sum = activate<kKernel.gemm.epilogue.activation>(operands.added_to(sum, params, group, i));
+      sum = activate<first_activation(kKernel.gemm)>(operands.added_to(sum, params, group, i));
     }
   }
   __syncwarp();  // likewise

@@ -181,6 +181,12 @@ HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
   if (kind.batched && has_epilogue(kind) && !is_only_scaled(kind)) {
     return "the products of a batch have no C, bias, activation or gate yet";
   }
+  if (kind.epilogue.aux && is_gated(kind)) {
+    return "a gate has no second output yet: to keep gates and ups, compute the product without it";
+  }
+  if (kind.epilogue.aux && kind.epilogue.activation == Activation::kNone) {
+    return "the second output (aux) is what an activation is applied to; without one it would be D";
+  }
   if (!is_gated(kind)) return nullptr;
   if (kind.b_major != Major::kK) return "with a gate B must be contiguous in K";
   return reads_operands(kind) || kind.epilogue.scaled

@@ -55,9 +55,16 @@ struct EpilogueParams : NumberedParams {
   float alpha, beta;  ///< of the sums and of C, if the epilogue is scaled
 };
 
+/// The parameters of a kernel with a second output (Epilogue::aux): for it what KernelParams has
+/// for D.
+struct AuxParams : EpilogueParams {
+  TensorMap aux, aux_tail;
+  void* aux_pointer;
+};
+
 /// The parameters of a kernel for many products (GemmKind::batched). Its maps of A, B and D have
 /// the products as third dimension; an operand that all products share has one.
-struct BatchedParams : EpilogueParams {
+struct BatchedParams : AuxParams {
   int products;
   int a_step, b_step;  ///< 0: all products have the same A (B), 1: each has its own
   long long d_stride;  ///< elements from one product's D to the next
@@ -109,6 +116,24 @@ HGEMM_HOST_DEVICE constexpr int leading_d(const KernelParams& params) {
   if (!kKernel.fixed) return params.ldd;
   return is_gated(kKernel.gemm) ? kKernel.gemm.n / 2 : kKernel.gemm.n;
 }
+/// An output and the parameters through which it is stored.
+enum class Output : unsigned char { kD, kAux };
+template <Output kOutput>
+HGEMM_HOST_DEVICE const TensorMap& map_of(const KernelParams& params) {
+  if constexpr (kOutput == Output::kAux) return static_cast<const AuxParams&>(params).aux;
+  return params.d;
+}
+template <Output kOutput>
+HGEMM_HOST_DEVICE const TensorMap& tail_map_of(const KernelParams& params) {
+  if constexpr (kOutput == Output::kAux) return static_cast<const AuxParams&>(params).aux_tail;
+  return params.d_tail;
+}
+template <Output kOutput>
+HGEMM_HOST_DEVICE void* pointer_of(const KernelParams& params) {
+  if constexpr (kOutput == Output::kAux) return static_cast<const AuxParams&>(params).aux_pointer;
+  return params.d_pointer;
+}
+
 /// Columns of D, which are half the rows of B with a gate.
 template <auto kKernel>
 HGEMM_HOST_DEVICE constexpr int columns_of_d(const KernelParams& params) {

@@ -50,6 +50,9 @@ struct Epilogue {
   Activation activation = Activation::kNone;
   Gate gate = Gate::kNone;
   bool scaled = false;  ///< by numbers that a launch is given
+  /// There is a second output, with D's type and leading dimension: what the activation is applied
+  /// to, which the backward pass needs (cuBLASLt's "AUX" epilogues).
+  bool aux = false;
 
   constexpr bool operator==(const Epilogue&) const = default;
 };
@@ -80,6 +83,10 @@ HGEMM_HOST_DEVICE constexpr bool reads_operands(const GemmKind& kind) {
 /// Whether alpha is all there is to the epilogue.
 HGEMM_HOST_DEVICE constexpr bool is_only_scaled(const GemmKind& kind) {
   return !kind.adds_c && kind.epilogue == Epilogue{.scaled = true};
+}
+/// The activation of sums before they are stored first: none if they are the second output, too.
+HGEMM_HOST_DEVICE constexpr Activation first_activation(const GemmKind& kind) {
+  return kind.epilogue.aux ? Activation::kNone : kind.epilogue.activation;
 }
 HGEMM_HOST_DEVICE constexpr bool is_gated(const GemmKind& kind) {
   return kind.epilogue.gate != Gate::kNone;

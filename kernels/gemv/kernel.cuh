@@ -385,11 +385,18 @@ struct GemvBlock {
       sum = finished<kKernel>(sum, params, grid.flipped ? row : v, grid.flipped ? v : row);
     }
     const long long element = row * roles.d_row + v * roles.d_vector;
+    if constexpr (kKernel.gemm.epilogue.aux) {
+      store_one(pointer_of<Output::kAux>(params), element, sum);
+      sum = activate<kKernel.gemm.epilogue.activation>(sum);
+    }
+    store_one(roles.d, element, sum);
+  }
+  static __device__ __forceinline__ void store_one(void* output, long long element, float value) {
     if constexpr (kKernel.gemm.output == DataType::kFp32) {
-      static_cast<float*>(roles.d)[element] = sum;
+      static_cast<float*>(output)[element] = value;
     } else {
-      static_cast<unsigned short*>(roles.d)[element] =
-          static_cast<unsigned short>(ptx::pack<kKernel.gemm.output>(sum, sum));
+      static_cast<unsigned short*>(output)[element] =
+          static_cast<unsigned short>(ptx::pack<kKernel.gemm.output>(value, value));
     }
   }
 };

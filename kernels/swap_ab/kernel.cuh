@@ -241,9 +241,9 @@ __device__ __forceinline__ int column_of_d(const SwapAbPart& part) {
   return is_gated(kKernel.gemm) ? part.b_row / 2 : part.b_row;
 }
 
-/// Stores this rank's groups to D: each group, 8 rows of A by this consumer's 64 rows of B, is
-/// transposed into shared memory and stored from there, clipped at the edges of D.
-template <SwapAbKernel kKernel>
+/// Stores this rank's groups to an output: each group, 8 rows of A by this consumer's 64 rows of B,
+/// is transposed into shared memory and stored from there, clipped at the edges of D.
+template <SwapAbKernel kKernel, Output kOutput = Output::kD>
 __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>& accumulators,
                                              const KernelParams& params,
                                              const Pipeline<kKernel>& pipeline,
@@ -270,7 +270,7 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>&
     for (int group = first + warp; group < end; group += kWarpgroupThreads / 32) {
 #pragma unroll
       for (int atom = 0; atom < atoms_per_box(kKernel); ++atom) {
-        store_rows_of_box<kKernel, kGroupRows, store_cols(kKernel)>(
+        store_rows_of_box<kKernel, kGroupRows, store_cols(kKernel), kOutput>(
             params,
             staging + static_cast<u32>((group - first) * kBoxBytes + atom * atom_bytes(kKernel)),
             part.a_row + group * kGroupRows, column + atom * store_cols(kKernel), lane);
@@ -281,7 +281,7 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>&
 #pragma unroll
       for (int atom = 0; atom < atoms_per_box(kKernel); ++atom) {
         ptx::tma_store<kKernel.d_hint>(
-            params.d,
+            map_of<kOutput>(params),
             staging + static_cast<u32>((group - first) * kBoxBytes + atom * atom_bytes(kKernel)),
             column + atom * store_cols(kKernel), part.a_row + group * kGroupRows);
       }
@@ -303,6 +303,18 @@ __device__ __forceinline__ void gate_tile(SwappedAccumulators<kKernel>& accumula
     for (int i = 0; i < 2; ++i) {
       values[i] = activate<kKernel.gemm.epilogue.activation>(values[i]) * values[i + 2];
     }
+  }
+}
+
+/// D of this rank's groups, which have been stored as the second output, in place.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void activate_tile(SwappedAccumulators<kKernel>& accumulators,
+                                              const KernelParams& params, int rank) {
+#pragma unroll
+  for (int group = 0; group < store_boxes(kKernel); ++group) {
+    if (adds_in_cluster(kKernel) && box_owner(kKernel, group) != rank) continue;
+    activate_groups<kKernel, 1, kKernel.gemm.epilogue.activation, false>(
+        &accumulators[box_value(kKernel, group)], params);
   }
 }
 
@@ -378,6 +390,13 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   } else if constexpr (has_epilogue(kKernel.gemm)) {
     await_epilogue_operands<kKernel>();
     finish_tile<kKernel>(accumulators, params, part, rank, consumer, lane);
+  }
+  if constexpr (kKernel.gemm.epilogue.aux) {
+    store_groups<kKernel, Output::kAux>(accumulators, params, pipeline, part, rank, consumer, lane);
+    activate_tile<kKernel>(accumulators, params, rank);
+    // The staging may be written again when all of it has been read.
+    __syncwarp();
+    ptx::named_barrier_sync<kWarpgroupThreads>(kConsumerBarrier + consumer);
   }
   store_groups<kKernel>(accumulators, params, pipeline, part, rank, consumer, lane);
 }

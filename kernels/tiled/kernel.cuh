@@ -39,6 +39,13 @@ __device__ __forceinline__ void meet() {
   }
 }
 
+template <TiledKernel kKernel, Output kOutput>
+__device__ __forceinline__ void prefetch_maps_of(const KernelParams& params) {
+  constexpr int kTail = output_cols(kKernel) % store_cols(kKernel);
+  if (output_cols(kKernel) >= store_cols(kKernel)) ptx::prefetch_tensormap(map_of<kOutput>(params));
+  if (kTail != 0) ptx::prefetch_tensormap(tail_map_of<kOutput>(params));
+}
+
 /// No role can work before the first copy has arrived. So three warps of the producer warpgroup
 /// share the work that must precede it; these are two of them.
 template <TiledKernel kKernel>
@@ -59,9 +66,9 @@ __device__ __forceinline__ void prepare(const KernelParams& params,
       if (kKernel.gemm.adds_c) ptx::prefetch_tensormap(operands.c_map);
       if (kKernel.gemm.epilogue.bias != Bias::kNone) ptx::prefetch_tensormap(operands.bias_map);
     }
-    if (stores_by_tma(kKernel)) {
-      if (output_cols(kKernel) >= store_cols(kKernel)) ptx::prefetch_tensormap(params.d);
-      if (output_cols(kKernel) % store_cols(kKernel) != 0) ptx::prefetch_tensormap(params.d_tail);
+    if constexpr (stores_by_tma(kKernel)) {
+      prefetch_maps_of<kKernel, Output::kD>(params);
+      if constexpr (kKernel.gemm.epilogue.aux) prefetch_maps_of<kKernel, Output::kAux>(params);
     }
   }
 }

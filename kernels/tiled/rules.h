@@ -121,8 +121,9 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
   constexpr TiledRuleEntry kTexts[] = {
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
       {Rule::kOverlap, "overlap",
-       "an overlapped store needs a next tile, and leaves no registers for sums of parts of K: it "
-       "goes with scheduler persist or dynamic"},
+       "an overlapped store needs a next tile, and leaves no registers for sums of parts of K or "
+       "for "
+       "a second output: it goes with scheduler persist or dynamic, and without aux"},
       {Rule::kSwap, "swap",
        "with swap the tile is transposed in shared memory: the store is tma, staged or overlap, "
        "unless parts of K are added in memory (split)"},
@@ -256,8 +257,8 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
     return Rule::kGate;
   }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
-  if (k.store == StorePath::kOverlapped && k.scheduler != TileScheduler::kPersistent &&
-      !is_dynamic(k)) {
+  if (k.store == StorePath::kOverlapped &&
+      ((k.scheduler != TileScheduler::kPersistent && !is_dynamic(k)) || k.gemm.epilogue.aux)) {
     return Rule::kOverlap;
   }
   if (adds_in_cluster(k) && (k.store == StorePath::kDirect || k.schedule == Schedule::kPingPong)) {

@@ -90,7 +90,12 @@ struct SplitSums {
         if constexpr (has_epilogue(kKernel.gemm)) {
           finish_columns<kKernel, 1>(sums[i], params, begin, of_rows, of_cols, lane);
         }
-        store_group<kKernel>(sums[i], params, in_tile<kKernel>(begin, of_rows, of_cols), lane);
+        const TileOrigin<kKernel> at = in_tile<kKernel>(begin, of_rows, of_cols);
+        if constexpr (kKernel.gemm.epilogue.aux) {
+          store_group<kKernel, Output::kAux>(sums[i], params, at, lane);
+          activate_stored<kKernel, 1>(sums[i], params);
+        }
+        store_group<kKernel>(sums[i], params, at, lane);
       }
     }
   }

@@ -80,21 +80,26 @@ struct OutputPair<DataType::kFp32> {
   static __device__ __forceinline__ Element second(Bits pair) { return pair.y; }
 };
 
+/// Groups of 8 columns whose epilogue is computed at once, as registers allow.
+template <TiledKernel kKernel>
+inline constexpr int kFinishedAtOnce = groups_at_once<kKernel>(usable_registers(kKernel) -
+                                                               accumulators_per_thread(kKernel) -
+                                                               waiting_registers(kKernel));
+
 /// The epilogue on kGroups groups of 8 columns, as many at once as registers allow. They begin at
 /// (of_rows, of_cols) of the warp's part, as wgmma computes it, which begins at `begin` in D.
 template <TiledKernel kKernel, int kGroups>
 __device__ __forceinline__ void finish_columns(float* sums, const KernelParams& params,
                                                TileOrigin<kKernel> begin, int of_rows, int of_cols,
                                                int lane) {
-  constexpr int kSpare =
-      usable_registers(kKernel) - accumulators_per_thread(kKernel) - waiting_registers(kKernel);
-  constexpr int kMost = groups_at_once<kKernel>(kSpare);
+  constexpr int kMost = kFinishedAtOnce<kKernel>;
   constexpr int kNow = kGroups < kMost ? kGroups : kMost;
   if constexpr (loads_addends(kKernel)) {
     const TileOrigin<kKernel> at = in_tile<kKernel>(begin, of_rows, of_cols);
     finish_groups<kKernel, kKernel.swap, kNow>(sums, params, at.m, at.n, lane);
   } else {
-    activate_groups<kKernel, kNow, scales_when_stored(kKernel)>(sums, params);
+    activate_groups<kKernel, kNow, first_activation(kKernel.gemm), scales_when_stored(kKernel)>(
+        sums, params);
   }
   if constexpr (kGroups > kNow) {
     finish_columns<kKernel, kGroups - kNow>(sums + kNow * 4, params, begin, of_rows,
@@ -102,9 +107,21 @@ __device__ __forceinline__ void finish_columns(float* sums, const KernelParams& 
   }
 }
 
-/// Stores two neighbouring elements of a row of D. With the staged store path D may begin and end
-/// anywhere; otherwise N is even (why_unsupported), and a pair is inside or outside as a whole.
-template <TiledKernel kKernel>
+/// D of kGroups groups that have been stored as the second output, in place.
+template <TiledKernel kKernel, int kGroups>
+__device__ __forceinline__ void activate_stored(float* sums, const KernelParams& params) {
+  constexpr int kMost = kFinishedAtOnce<kKernel>;
+  constexpr int kNow = kGroups < kMost ? kGroups : kMost;
+  activate_groups<kKernel, kNow, kKernel.gemm.epilogue.activation, false>(sums, params);
+  if constexpr (kGroups > kNow) {
+    activate_stored<kKernel, kGroups - kNow>(sums + kNow * 4, params);
+  }
+}
+
+/// Stores two neighbouring elements of a row of an output. With the staged store path D may begin
+/// and end anywhere; otherwise N is even (why_unsupported), and a pair is inside or outside as a
+/// whole.
+template <TiledKernel kKernel, Output kOutput>
 __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.output>::Bits pair,
                                            const KernelParams& params, TileOrigin<kKernel> at) {
   using Pair = OutputPair<kKernel.gemm.output>;
@@ -113,9 +130,9 @@ __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.outp
                       static_cast<u64>(at.m) * static_cast<u64>(leading_d<kKernel>(params)) +
                       static_cast<u64>(at.n);
   if constexpr (kKernel.store != StorePath::kStaged) {
-    static_cast<typename Pair::Bits*>(params.d_pointer)[element / 2] = pair;
+    static_cast<typename Pair::Bits*>(pointer_of<kOutput>(params))[element / 2] = pair;
   } else {
-    auto* const d = static_cast<typename Pair::Element*>(params.d_pointer) + element;
+    auto* const d = static_cast<typename Pair::Element*>(pointer_of<kOutput>(params)) + element;
     d[0] = Pair::first(pair);
     if (at.n + 1 < columns_of_d<kKernel>(params)) d[1] = Pair::second(pair);
   }
@@ -123,14 +140,14 @@ __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.outp
 
 /// Stores a group, 16 rows by 8 columns of the tile as wgmma computes it, from a warp's registers.
 /// `begin`: of the group in D.
-template <TiledKernel kKernel>
+template <TiledKernel kKernel, Output kOutput = Output::kD>
 __device__ __forceinline__ void store_group(const float (&values)[4], const KernelParams& params,
                                             TileOrigin<kKernel> begin, int lane) {
   constexpr DataType kType = kKernel.gemm.output;
   using Pair = OutputPair<kType>;
   if constexpr (kKernel.swap && kType == DataType::kFp32) {
     auto* const d =
-        static_cast<float*>(params.d_pointer) + begin_of_product<kKernel>(params, begin);
+        static_cast<float*>(pointer_of<kOutput>(params)) + begin_of_product<kKernel>(params, begin);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int r = begin.m + 2 * (lane % 4) + i % 2;
@@ -145,9 +162,9 @@ __device__ __forceinline__ void store_group(const float (&values)[4], const Kern
       auto pair = Pair::of(values[2 * half], values[2 * half + 1]);
       if constexpr (kKernel.swap) pair = ptx::transposed(pair);
       const int along = half * 8;
-      store_pair<kKernel>(pair, params,
-                          begin.at(begin.m + (kKernel.swap ? 0 : along) + lane / 4,
-                                   begin.n + (kKernel.swap ? along : 0) + 2 * (lane % 4)));
+      store_pair<kKernel, kOutput>(pair, params,
+                                   begin.at(begin.m + (kKernel.swap ? 0 : along) + lane / 4,
+                                            begin.n + (kKernel.swap ? along : 0) + 2 * (lane % 4)));
     }
   }
 }
@@ -165,17 +182,38 @@ __device__ __forceinline__ void store_gated(const Accumulators<kKernel>& accumul
   }
 }
 
-/// Stores directly to memory, two elements per store. It needs no shared memory, which leaves room
-/// for one more stage, unless output is staged in the ring anyway.
+/// Stores block number `block` of the warp's part, which begins at `begin`, directly to memory, two
+/// elements per store.
+template <TiledKernel kKernel, Output kOutput>
+__device__ __forceinline__ void store_block(const float* sums, const KernelParams& params,
+                                            int block, TileOrigin<kKernel> begin, int lane) {
+  using Pair = OutputPair<kKernel.gemm.output>;
+  auto* const d = static_cast<typename Pair::Bits*>(pointer_of<kOutput>(params)) +
+                  begin_of_product<kKernel>(params, begin) / 2;
+  const u64 row_pairs = static_cast<u64>(leading_d<kKernel>(params)) / 2;
+  const int lane_column = begin.n + 2 * (lane % 4);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = begin.m + block * kMmaM + half * 8 + lane / 4;
+    if (row >= extent_m<kKernel>(params)) continue;
+    auto* const d_row = d + static_cast<u64>(row) * row_pairs;
+#pragma unroll
+    for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
+      // N is even (why_unsupported): a pair is inside or outside as a whole.
+      if (lane_column + group * 8 >= columns_of_d<kKernel>(params)) break;
+      const float* const pair = &sums[group * 4 + half * 2];
+      d_row[(lane_column + group * 8) / 2] = Pair::of(pair[0], pair[1]);
+    }
+  }
+}
+
+/// Stores directly to memory. It needs no shared memory, which leaves room for one more stage,
+/// unless output is staged in the ring anyway.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void store_direct(Accumulators<kKernel>& accumulators,
                                              const KernelParams& params, TileOrigin<kKernel> begin,
                                              int lane) {
-  using Pair = OutputPair<kKernel.gemm.output>;
-  auto* const d = static_cast<typename Pair::Bits*>(params.d_pointer) +
-                  begin_of_product<kKernel>(params, begin) / 2;
-  const u64 row_pairs = static_cast<u64>(leading_d<kKernel>(params)) / 2;
-  const int lane_column = begin.n + 2 * (lane % 4);
+  constexpr int kGroups = output_cols(kKernel) / 8;
 #pragma unroll
   for (int block = 0; block < output_blocks(kKernel); ++block) {
     if constexpr (is_gated(kKernel.gemm)) {
@@ -183,22 +221,13 @@ __device__ __forceinline__ void store_direct(Accumulators<kKernel>& accumulators
                            lane);
       continue;
     } else if constexpr (has_epilogue(kKernel.gemm)) {
-      finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, begin,
-                                                        block * kMmaM, 0, lane);
+      finish_columns<kKernel, kGroups>(accumulators[block], params, begin, block * kMmaM, 0, lane);
     }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = begin.m + block * kMmaM + half * 8 + lane / 4;
-      if (row >= extent_m<kKernel>(params)) continue;
-      auto* const d_row = d + static_cast<u64>(row) * row_pairs;
-#pragma unroll
-      for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
-        // N is even (why_unsupported): a pair is inside or outside as a whole.
-        if (lane_column + group * 8 >= columns_of_d<kKernel>(params)) break;
-        const float* const pair = &accumulators[block][group * 4 + half * 2];
-        d_row[(lane_column + group * 8) / 2] = Pair::of(pair[0], pair[1]);
-      }
+    if constexpr (kKernel.gemm.epilogue.aux) {
+      store_block<kKernel, Output::kAux>(accumulators[block], params, block, begin, lane);
+      activate_stored<kKernel, kGroups>(accumulators[block], params);
     }
+    store_block<kKernel, Output::kD>(accumulators[block], params, block, begin, lane);
   }
 }
 
@@ -322,13 +351,14 @@ struct Staging {
 
 /// Stores box kBox of a warp's part, which begins at `begin` in D. With `swap` the rows of the box
 /// are columns of D.
-template <TiledKernel kKernel, int kBox, class... Probe>
+template <TiledKernel kKernel, int kBox, Output kOutput = Output::kD, class... Probe>
 __device__ __forceinline__ void store_box(const u32* words, const KernelParams& params,
                                           Staging& staging, TileOrigin<kKernel> begin, int lane,
                                           Probe&... probe) {
   using Boxes = StoreBoxes<kKernel>;
   constexpr int kCols = Boxes::cols(kBox);
-  const TensorMap& map = kCols == store_cols(kKernel) ? params.d : params.d_tail;
+  const TensorMap& map =
+      kCols == store_cols(kKernel) ? map_of<kOutput>(params) : tail_map_of<kOutput>(params);
   const TileOrigin<kKernel> box =
       in_tile<kKernel>(begin, Boxes::block(kBox) * kMmaM, Boxes::column(kBox));
   const u32 target = staging.base + static_cast<u32>(staging.buffer * kStoreBufferBytes);
@@ -347,9 +377,11 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
     (probe.end_staging(), ...);
     const u64 product = begin_of_product<kKernel>(params, box);
     if constexpr (kKernel.swap) {
-      store_rows_of_box<kKernel, kCols, kStoreRows>(params, target, box.m, box.n, lane, product);
+      store_rows_of_box<kKernel, kCols, kStoreRows, kOutput>(params, target, box.m, box.n, lane,
+                                                             product);
     } else {
-      store_rows_of_box<kKernel, kStoreRows, kCols>(params, target, box.m, box.n, lane, product);
+      store_rows_of_box<kKernel, kStoreRows, kCols, kOutput>(params, target, box.m, box.n, lane,
+                                                             product);
     }
     staging.buffer = (staging.buffer + 1) % kStoreBuffers;
     return;
@@ -393,6 +425,11 @@ __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators
         if constexpr (has_epilogue(kKernel.gemm)) {
           finish_columns<kKernel, kCols / 8>(sums, params, begin, Boxes::block(kBox) * kMmaM,
                                              Boxes::column(kBox), lane);
+        }
+        if constexpr (kKernel.gemm.epilogue.aux) {
+          convert_box<kKernel, kCols>(sums, words);
+          store_box<kKernel, kBox, Output::kAux>(words, params, staging, begin, lane);
+          activate_stored<kKernel, kCols / 8>(sums, params);
         }
         convert_box<kKernel, kCols>(sums, words);
       }

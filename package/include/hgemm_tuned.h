@@ -84,8 +84,8 @@ typedef enum {
 } hgemm_tuned_activation;
 
 /* Whether the rows of B are gates and ups, as many of each, and D = activation(gates) * ups has n /
- * 2 columns (SwiGLU: HGEMM_TUNED_SILU). It goes without a bias, a C and factors, and with layouts
- * TN and NN. */
+ * 2 columns (SwiGLU: HGEMM_TUNED_SILU). It goes without a bias, a C, factors and a second output,
+ * and with layouts TN and NN. */
 typedef enum {
   HGEMM_TUNED_NO_GATE = 0,
   HGEMM_TUNED_GATE_HALVES = 1,     /* the first n / 2 rows are gates */
@@ -120,11 +120,14 @@ typedef struct {
   int64_t stride_a, stride_b, stride_d;
   int32_t scaled; /* 1: alpha and beta of the operands count, which may differ in each call. Part of
                    * the epilogue: a kernel that was tuned without it computes no scaled problem */
+  int32_t aux; /* 1: what the activation is applied to is written, too, as the backward pass needs
+                * it. It lies as D does, in memory of its own. Part of the epilogue */
 } hgemm_tuned_problem;
 
-/* Device addresses, and factors. `c` and `bias` are read only if the problem has them; alpha and
- * beta only if it is scaled, and beta counts only with a C, which is read even if beta is 0. As the
- * epilogue says, without rounding in between: D = activation(alpha A B^T + beta C + bias). */
+/* Device addresses, and factors. `c` and `bias` are read, and `aux` is written, only if the problem
+ * has them; alpha and beta count only if it is scaled, and beta only with a C, which is read even
+ * if beta is 0. As the epilogue says, without rounding in between: D = activation(alpha A B^T +
+ * beta C + bias). */
 typedef struct {
   const void* a;
   const void* b;
@@ -132,6 +135,7 @@ typedef struct {
   const void* c;
   const void* bias;
   float alpha, beta;
+  void* aux;
 } hgemm_tuned_operands;
 
 /* How a kernel was chosen, in the order of the search. */
@@ -243,8 +247,9 @@ struct Operands {
   const void* c = nullptr;
   const void* bias = nullptr;
   float alpha = 1, beta = 1; /* of a problem that is scaled */
+  void* aux = nullptr;
 
-  operator hgemm_tuned_operands() const { return {a, b, d, c, bias, alpha, beta}; }
+  operator hgemm_tuned_operands() const { return {a, b, d, c, bias, alpha, beta, aux}; }
 };
 
 struct Problem {
@@ -260,6 +265,7 @@ struct Problem {
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_d = 0;
   bool scaled = false;
+  bool aux = false;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -279,7 +285,8 @@ struct Problem {
             stride_a,
             stride_b,
             stride_d,
-            scaled ? 1 : 0};
+            scaled ? 1 : 0,
+            aux ? 1 : 0};
   }
 };
 

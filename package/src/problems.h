@@ -25,7 +25,8 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   if (!is_within(problem->layout, HGEMM_TUNED_TT) ||
       !is_within(problem->bias, HGEMM_TUNED_BIAS_ALONG_M) ||
       !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1) ||
-      !is_within(problem->gate, HGEMM_TUNED_GATE_INTERLEAVED) || !is_within(problem->scaled, 1)) {
+      !is_within(problem->gate, HGEMM_TUNED_GATE_INTERLEAVED) || !is_within(problem->scaled, 1) ||
+      !is_within(problem->aux, 1)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
   // D has no such stride: each product has its own.
@@ -86,7 +87,7 @@ inline Gate gate_of(std::int32_t number) { return static_cast<Gate>(number); }
 inline GemmKind kind_of(const hgemm_tuned_problem& p) {
   const DataType input = p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16;
   const Epilogue epilogue{bias_of(p.bias), activation_of(p.activation), gate_of(p.gate),
-                          p.scaled != 0};
+                          p.scaled != 0, p.aux != 0};
   return {.input = input,
           .output = p.output == HGEMM_TUNED_OUTPUT_FP32 ? DataType::kFp32 : input,
           .a_major = a_major_of(p),
@@ -119,7 +120,8 @@ inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& k
           shared_or(p.batch.stride_a),
           shared_or(p.batch.stride_b),
           p.batch.stride_d,
-          kind.epilogue.scaled ? 1 : 0};
+          kind.epilogue.scaled ? 1 : 0,
+          kind.epilogue.aux ? 1 : 0};
 }
 
 /// Whether they have the same types and epilogue, and are both for batches or for single products.
@@ -132,12 +134,18 @@ inline bool compute_alike(const GemmKind& a, const GemmKind& b) {
 inline bool has_all(const Operands& operands, const GemmKind& kind) {
   return operands.a != nullptr && operands.b != nullptr && operands.d != nullptr &&
          (operands.c != nullptr || !kind.adds_c) &&
-         (operands.bias != nullptr || kind.epilogue.bias == Bias::kNone);
+         (operands.bias != nullptr || kind.epilogue.bias == Bias::kNone) &&
+         (operands.aux != nullptr || !kind.epilogue.aux);
 }
 /// With factors of 1 if the problem has none.
 inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind& kind) {
   if (operands == nullptr) return {};
-  Operands all{operands->a, operands->b, operands->d, operands->c, operands->bias};
+  Operands all{.a = operands->a,
+               .b = operands->b,
+               .d = operands->d,
+               .c = operands->c,
+               .bias = operands->bias,
+               .aux = operands->aux};
   if (kind.epilogue.scaled) {
     all.alpha = operands->alpha;
     all.beta = operands->beta;

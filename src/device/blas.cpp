@@ -42,7 +42,8 @@ cublasComputeType_t compute_type(const GemmProblem& problem) {
 }
 
 /// cuBLASLt's name for an epilogue, or nullopt. Its bias runs along the rows of the column-major
-/// D^T, our N, and its GELU is the one with tanh (cublasLt.h, cublasLtEpilogue_t).
+/// D^T, our N, and its GELU is the one with tanh (cublasLt.h, cublasLtEpilogue_t). For ReLU its
+/// second output is a mask of bits, not what the activation is applied to.
 std::optional<cublasLtEpilogue_t> lt_epilogue(const Epilogue& epilogue) {
   if (epilogue.bias == Bias::kAlongM || epilogue.gate != Gate::kNone) return std::nullopt;
   const bool bias = epilogue.bias == Bias::kAlongN;
@@ -50,8 +51,12 @@ std::optional<cublasLtEpilogue_t> lt_epilogue(const Epilogue& epilogue) {
     case Activation::kNone:
       return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     case Activation::kRelu:
+      if (epilogue.aux) return std::nullopt;
       return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
     case Activation::kGelu:
+      if (epilogue.aux) {
+        return bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+      }
       return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
     case Activation::kGeluErf:
     case Activation::kSilu:
@@ -166,24 +171,41 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one) : workspace_(kWorksp
     create_layout(b_, problem.b_type, stored_b(extents), batch, batch.stride_b);
     create_layout(a_, problem.a_type, stored_a(extents), batch, batch.stride_a);
     create_layout(d_, problem.d_type, stored_d(extents), batch, batch.stride_d);
-    if (const auto epilogue = lt_epilogue(problem.epilogue)) {
-      adds_c_ = problem.c_type.has_value();
-      adds_bias_ = problem.epilogue.bias != Bias::kNone;
-      set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, *epilogue);
-      if (adds_bias_) {
-        set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(problem.d_type));
-      }
-      find_algorithms();
+    rest_ = problem;
+    if (find_with(problem.epilogue, problem.c_type.has_value())) {
+      rest_ = problem.product();
+      return;
     }
-    if (results_.empty() && problem.exceeds_product()) {
-      has_epilogue_ = adds_c_ = adds_bias_ = false;
-      set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
-      find_algorithms();
+    // With a second output, which the library then writes, it can add C and the bias to it.
+    if (problem.epilogue.aux &&
+        find_with({.bias = problem.epilogue.bias, .scaled = problem.epilogue.scaled},
+                  problem.c_type.has_value())) {
+      rest_.c_type = std::nullopt;
+      rest_.epilogue.bias = Bias::kNone;
+      return;
     }
+    if (problem.exceeds_product()) find_with(problem.product().epilogue, false);
   } catch (...) {
     destroy();
     throw;
   }
+}
+
+bool CublasLtPlan::find_with(const Epilogue& part, bool adds_c) {
+  const auto epilogue = lt_epilogue(part);
+  const std::int64_t leading_d = rest_.leading_d();
+  // The second output's rows are whole units of 16 bytes (of 16-bit elements).
+  if (!epilogue || (part.aux && leading_d % 8 != 0)) return false;
+  adds_c_ = adds_c;
+  adds_bias_ = part.bias != Bias::kNone;
+  stores_aux_ = part.aux;
+  set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, *epilogue);
+  if (adds_bias_) {
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(rest_.d_type));
+  }
+  if (stores_aux_) set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, leading_d);
+  find_algorithms();
+  return !results_.empty();
 }
 
 void CublasLtPlan::find_algorithms() {
@@ -248,6 +270,9 @@ void CublasLtPlan::gemm(int algorithm, const Operands& operands, cudaStream_t st
   const float beta = adds_c_ ? operands.beta : 0.0f;
   if (adds_bias_) {
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+  }
+  if (stores_aux_) {
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.aux);
   }
   check_blas(cublasLtMatmul(handle_, operation_, &alpha, operands.b, b_, operands.a, a_, &beta,
                             adds_c_ ? operands.c : operands.d, d_, operands.d, d_,

@@ -47,8 +47,8 @@ class Cublas {
 
 /// The algorithms that cuBLASLt's heuristic returns for one problem with its epilogue, or for a
 /// batch (CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT), in its order; if it has none with the epilogue,
-/// those of the product alone. At most 64 are requested, with 64 MiB of workspace; it returns 8 or
-/// fewer for the problems in results/.
+/// those of a part of it, or of the product alone: rest() is left. At most 64 are requested, with
+/// 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:
   /// The plan is empty if the heuristic returns none. Throws Error if cuBLASLt fails for another
@@ -59,8 +59,11 @@ class CublasLtPlan {
   ~CublasLtPlan();
 
   int algorithms() const { return static_cast<int>(results_.size()); }
-  /// Whether gemm() computes the whole problem: C, bias and activation too, if it has them.
-  bool has_epilogue() const { return has_epilogue_; }
+  /// Whether gemm() computes the whole problem: C, bias, activation and second output too, if it
+  /// has them.
+  bool has_epilogue() const { return !rest_.exceeds_product(); }
+  /// The problem with what gemm() leaves of its epilogue, for finish_product().
+  const GemmProblem& rest() const { return rest_; }
   /// Every attribute of the algorithm, as the text of an LtAlgorithm. Throws Error if cuBLASLt does
   /// not tell one.
   std::string describe(int algorithm) const;
@@ -68,6 +71,8 @@ class CublasLtPlan {
 
  private:
   void find_algorithms();
+  /// Finds the algorithms that have a part of the epilogue. Returns whether there are any.
+  bool find_with(const Epilogue& part, bool adds_c);
   void destroy();
 
   cublasLtHandle_t handle_ = nullptr;
@@ -75,8 +80,8 @@ class CublasLtPlan {
   cublasLtMatrixLayout_t a_ = nullptr;
   cublasLtMatrixLayout_t b_ = nullptr;
   cublasLtMatrixLayout_t d_ = nullptr;
-  bool has_epilogue_ = true;
-  bool adds_c_ = false, adds_bias_ = false;  ///< in gemm()
+  GemmProblem rest_;
+  bool adds_c_ = false, adds_bias_ = false, stores_aux_ = false;  ///< in gemm()
   std::vector<cublasLtMatmulHeuristicResult_t> results_;
   DeviceMemory workspace_;
 };

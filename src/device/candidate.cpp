@@ -59,10 +59,12 @@ class CublasLtCandidate : public Candidate {
                     const ProblemData& data)
       : data_(data), plan_(std::move(plan)), algorithm_(algorithm) {}
   void launch(int set, cudaStream_t stream) const override {
-    const Operands product = data_.product_operands(set);
-    plan_->gemm(algorithm_, product, stream);
-    if (!plan_->has_epilogue()) {
-      finish_product(data_.problem(), product.d, data_.operands(set), stream);
+    if (plan_->has_epilogue()) {
+      plan_->gemm(algorithm_, data_.operands(set), stream);
+    } else {
+      const Operands product = data_.product_operands(set);
+      plan_->gemm(algorithm_, product, stream);
+      finish_product(plan_->rest(), product.d, data_.operands(set), stream);
     }
   }
   int roundings() const override { return kLibraryRoundings; }

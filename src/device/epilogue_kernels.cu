@@ -47,12 +47,21 @@ __device__ std::int64_t row_of(std::int64_t i, std::int64_t all, std::int64_t pe
                            : i / per_row;
 }
 
-/// `Result` is the type of `data`, whose rows lie `leading` elements apart; those of C lie ldc
-/// apart. Each thread computes kWidth neighbours of a row.
+/// What a launch reads and writes; all three may be the same. `aux`: null, or where the sums go
+/// that the activation is applied to.
+template <typename Result>
+struct Finished {
+  const Result* product;
+  Result* d;
+  Result* aux;
+  std::int64_t leading;  ///< elements from one row of them to the next
+};
+
+/// Rows of C lie ldc elements apart. Each thread computes kWidth neighbours of a row.
 template <typename Result, typename T, Activation kActivation, int kWidth>
 __global__ void __launch_bounds__(kThreads)
-    finish_kernel(Result* data, Added<T> added, std::int64_t m, std::int64_t n,
-                  std::int64_t leading, std::int64_t ldc) {
+    finish_kernel(Finished<Result> data, Added<T> added, std::int64_t m, std::int64_t n,
+                  std::int64_t ldc) {
   using Vector = Neighbours<T, kWidth>;
   using Results = Neighbours<Result, kWidth>;
   const std::int64_t per_row = n / kWidth;
@@ -62,8 +71,10 @@ __global__ void __launch_bounds__(kThreads)
        i += step) {
     const std::int64_t row = row_of(i, all, per_row);
     const std::int64_t column = (i - row * per_row) * kWidth;
-    auto& results = *reinterpret_cast<Results*>(data + row * leading + column);
-    Results own = results;
+    const std::int64_t at = row * data.leading + column;
+    const Results product = *reinterpret_cast<const Results*>(data.product + at);
+    Results sums;
+    Results results;
     Vector c{};
     Vector bias{};
     if (added.c) c = *reinterpret_cast<const Vector*>(added.c + row * ldc + column);
@@ -71,12 +82,14 @@ __global__ void __launch_bounds__(kThreads)
     const float of_row = added.bias && added.along_m ? widened(added.bias[row]) : 0.0f;
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) {
-      float sum = added.alpha * widened(own.values[j]);
+      float sum = added.alpha * widened(product.values[j]);
       if (added.c) sum += added.beta * widened(c.values[j]);
       if (added.bias) sum += added.along_m ? of_row : widened(bias.values[j]);
-      own.values[j] = rounded<Result>(activated<kActivation>(sum));
+      sums.values[j] = rounded<Result>(sum);
+      results.values[j] = rounded<Result>(activated<kActivation>(sum));
     }
-    results = own;
+    if (data.aux) *reinterpret_cast<Results*>(data.aux + at) = sums;
+    *reinterpret_cast<Results*>(data.d + at) = results;
   }
 }
 
@@ -159,7 +172,8 @@ bool is_wide(const GemmProblem& problem, const void* product, const Operands& op
   return output_is_aligned(problem.extents(), problem.d_type) &&
          problem.leading_d() % unit_elements(problem.d_type) == 0 &&
          is_multiple_of(product, kUnitBytes) && is_multiple_of(operands.d, kUnitBytes) &&
-         is_multiple_of(operands.c, kUnitBytes) && is_multiple_of(operands.bias, kUnitBytes);
+         is_multiple_of(operands.c, kUnitBytes) && is_multiple_of(operands.bias, kUnitBytes) &&
+         is_multiple_of(operands.aux, kUnitBytes);
 }
 
 }  // namespace
@@ -178,9 +192,12 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
               d, static_cast<const T*>(product), pairs_of(problem), problem.m, columns,
               problem.leading_d());
         } else {
-          finish_kernel<T, T, kActivation, kWidth>
-              <<<blocks, kThreads, 0, stream>>>(d, added_to<T>(problem, operands, 1), problem.m,
-                                                columns, problem.leading_d(), problem.leading_d());
+          const bool writes_aux = problem.epilogue.aux && reads_operands(problem.kind());
+          const Finished<T> data{static_cast<const T*>(product), d,
+                                 writes_aux ? static_cast<T*>(operands.aux) : nullptr,
+                                 problem.leading_d()};
+          finish_kernel<T, T, kActivation, kWidth><<<blocks, kThreads, 0, stream>>>(
+              data, added_to<T>(problem, operands, 1), problem.m, columns, problem.leading_d());
         }
       };
       if (is_wide(problem, product, operands)) {
@@ -193,8 +210,8 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
   check(cudaGetLastError(), "launching an epilogue");
 }
 
-void finish_reference(float* reference, const float* product, const GemmProblem& problem,
-                      const Operands& operands, cudaStream_t stream) {
+void finish_reference(float* reference, float* aux_reference, const float* product,
+                      const GemmProblem& problem, const Operands& operands, cudaStream_t stream) {
   if (!has_epilogue(problem.kind())) return;
   const std::int64_t columns = problem.d_columns();
   const std::int64_t rows = problem.batch * problem.m;  // without a C or a bias if there are many
@@ -206,8 +223,8 @@ void finish_reference(float* reference, const float* product, const GemmProblem&
             reference, product, pairs_of(problem), problem.m, columns, columns);
       } else {
         finish_kernel<float, T, kActivation, 1><<<blocks, kThreads, 0, stream>>>(
-            reference, added_to<T>(problem, operands, operands.alpha), rows, columns, columns,
-            problem.leading_d());
+            Finished<float>{product, reference, aux_reference, columns},
+            added_to<T>(problem, operands, operands.alpha), rows, columns, problem.leading_d());
       }
     });
   });

@@ -10,15 +10,17 @@ namespace hgemm {
 
 /// D = activation(product + beta C + bias), in fp32 and rounded once: what a program runs after a
 /// library's GEMM that has no such epilogue. `product` is what GemmProblem::product() computes
-/// (with alpha): D, which is finished in place, or with a gate m x n elements without padding. At
-/// memory speed where the rows of D are whole units of 16 bytes. Nothing if the product is all.
+/// (with alpha): D or the second output, which are finished in place, or with a gate m x n elements
+/// without padding. At memory speed where the rows of D are whole units of 16 bytes. Nothing if the
+/// product is all.
 void finish_product(const GemmProblem& problem, const void* product, const Operands& operands,
                     cudaStream_t stream);
 
 /// The same in fp32, with alpha, and with the functions of CUDA's math library in full precision,
-/// for all products of a batch. `product` is m x n sums and `reference` what D should be, both
-/// without padding; they may be the same without a gate.
-void finish_reference(float* reference, const float* product, const GemmProblem& problem,
-                      const Operands& operands, cudaStream_t stream);
+/// for all products of a batch. `product` is m x n sums, `reference` what D should be, and
+/// `aux_reference` what the second output should be (null without one), all without padding.
+/// `product` may be the same as `reference` without a gate.
+void finish_reference(float* reference, float* aux_reference, const float* product,
+                      const GemmProblem& problem, const Operands& operands, cudaStream_t stream);
 
 }  // namespace hgemm

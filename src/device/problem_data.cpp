@@ -33,19 +33,24 @@ std::size_t bytes_of(std::int64_t elements, DataType type) {
 
 /// The elements of a set, with everything between rows and between the matrices of a batch.
 struct SetElements {
-  std::int64_t a, b, d, c, bias;
+  std::int64_t a, b, d, c, bias, aux;
 };
 SetElements elements_of_set(const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
   const std::int64_t d = spanned_elements(all_of_d(extents));
-  return {spanned_elements(all_of_a(extents)), spanned_elements(all_of_b(extents)),
-          d + 2 * kGuardRows * problem.leading_d(), problem.c_type ? d : 0, problem.bias_length()};
+  const std::int64_t guarded = d + 2 * kGuardRows * problem.leading_d();
+  return {.a = spanned_elements(all_of_a(extents)),
+          .b = spanned_elements(all_of_b(extents)),
+          .d = guarded,
+          .c = problem.c_type ? d : 0,
+          .bias = problem.bias_length(),
+          .aux = problem.epilogue.aux ? guarded : 0};
 }
 /// Without the overflow that a size of memory has at problems which do not fit in any.
 double bytes_of_set(const GemmProblem& problem) {
   const SetElements all = elements_of_set(problem);
-  const double of_output =
-      static_cast<double>(all.d) + static_cast<double>(all.c) + static_cast<double>(all.bias);
+  const double of_output = static_cast<double>(all.d) + static_cast<double>(all.c) +
+                           static_cast<double>(all.bias) + static_cast<double>(all.aux);
   return static_cast<double>(all.a) * element_bytes(problem.a_type) +
          static_cast<double>(all.b) * element_bytes(problem.b_type) +
          of_output * element_bytes(problem.d_type);
@@ -120,11 +125,13 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
                          const Stream& stream)
     : problem_(problem), seed_(seed), comparison_(sizeof(OutputComparison)) {
   load_file();
-  // The sums, and with a gate D and the product of a library, too.
+  // The sums; with a gate D and the product of a library, too; and a second output.
   const auto sums = static_cast<double>(problem.batch) * static_cast<double>(problem.m) *
                     static_cast<double>(problem.n);
   const double reference_bytes =
-      sums * (problem.is_gated() ? 4.0 + 2.0 + element_bytes(problem.d_type) : 4.0);
+      sums * (problem.is_gated()     ? 4.0 + 2.0 + element_bytes(problem.d_type)
+              : problem.epilogue.aux ? 4.0 + 4.0
+                                     : 4.0);
   const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
   const int wanted = rotation_sets(problem, device.l2_bytes, free_bytes);
   cold_ = wanted * problem.bytes() >= cold_bytes(device.l2_bytes);
@@ -148,7 +155,8 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
         problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
     multiply_reference(sums_of_product, checked.a, checked.b, problem_.a_type, problem_.extents(),
                        stream.get());
-    finish_reference(reference_.as<float>(), sums_of_product, problem_, checked, stream.get());
+    finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums_of_product, problem_,
+                     checked, stream.get());
     stream.synchronize();
   } catch (const CudaError& error) {
     if (error.code != cudaErrorMemoryAllocation)
@@ -165,12 +173,15 @@ void ProblemData::allocate(int sets) {
                      DeviceMemory(bytes_of(all.b, problem_.b_type)),
                      DeviceMemory(bytes_of(all.d, problem_.d_type)),
                      DeviceMemory(bytes_of(all.c, problem_.d_type)),
-                     DeviceMemory(bytes_of(all.bias, problem_.d_type))});
+                     DeviceMemory(bytes_of(all.bias, problem_.d_type)),
+                     DeviceMemory(bytes_of(all.aux, problem_.d_type))});
   }
   if (problem_.is_gated()) {
     product_ = DeviceMemory(matrix_bytes(problem_.m, problem_.n, problem_.d_type));
   }
-  reference_ = DeviceMemory(fp32_bytes(problem_.batch * problem_.m, problem_.d_columns()));
+  const std::size_t reference_bytes = fp32_bytes(problem_.batch * problem_.m, problem_.d_columns());
+  reference_ = DeviceMemory(reference_bytes);
+  if (problem_.epilogue.aux) aux_reference_ = DeviceMemory(reference_bytes);
 }
 
 /// Keeps the values that A and B have room for, with their scales.
@@ -269,19 +280,24 @@ bool ProblemData::restore_inputs(const Stream& stream) {
 Operands ProblemData::operands(int set) const {
   const Set& chosen = sets_.at(static_cast<std::size_t>(set));
   const bool is_scaled = problem_.epilogue.scaled;
-  return {
-      chosen.a.data(),
-      chosen.b.data(),
-      chosen.d.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type),
-      chosen.c.data(),
-      chosen.bias.data(),
-      is_scaled ? kAlpha : 1,
-      is_scaled ? kBeta : 1};
+  const auto behind_guard = [&](const DeviceMemory& output) -> void* {
+    if (output.bytes() == 0) return nullptr;
+    return output.as<std::byte>() + matrix_bytes(kGuardRows, problem_.leading_d(), problem_.d_type);
+  };
+  return {.a = chosen.a.data(),
+          .b = chosen.b.data(),
+          .d = behind_guard(chosen.d),
+          .c = chosen.c.data(),
+          .bias = chosen.bias.data(),
+          .alpha = is_scaled ? kAlpha : 1,
+          .beta = is_scaled ? kBeta : 1,
+          .aux = behind_guard(chosen.aux)};
 }
 
 Operands ProblemData::product_operands(int set) const {
   Operands product = operands(set);
   if (problem_.is_gated()) product.d = product_.data();
+  if (problem_.epilogue.aux) product.d = product.aux;
   return product;
 }
 
@@ -296,13 +312,25 @@ void ProblemData::touch_output(int set, cudaStream_t stream) const {
 }
 
 void ProblemData::poison(const Stream& stream) const {
-  const DeviceMemory& d = sets_.at(static_cast<std::size_t>(check_set())).d;
-  check(cudaMemsetAsync(d.data(), kPoisonByte, d.bytes(), stream.get()), "poisoning the output");
+  const Set& set = sets_.at(static_cast<std::size_t>(check_set()));
+  for (const DeviceMemory* output : {&set.d, &set.aux}) {
+    if (output->bytes() == 0) continue;
+    check(cudaMemsetAsync(output->data(), kPoisonByte, output->bytes(), stream.get()),
+          "poisoning the output");
+  }
 }
 
 Verdict ProblemData::verify(const Stream& stream, int roundings) const {
-  return judge_output(operands(check_set()).d, reference_, problem_, kGuardRows, roundings,
-                      comparison_, stream);
+  const Operands checked = operands(check_set());
+  Verdict verdict =
+      judge_output(checked.d, reference_, problem_, kGuardRows, roundings, comparison_, stream);
+  if (!verdict.correct || !problem_.epilogue.aux) return verdict;
+  GemmProblem sums = problem_;
+  sums.epilogue.activation = Activation::kNone;
+  Verdict of_aux =
+      judge_output(checked.aux, aux_reference_, sums, kGuardRows, roundings, comparison_, stream);
+  if (!of_aux.correct) of_aux.message = "the second output: " + of_aux.message;
+  return of_aux.correct ? verdict : of_aux;
 }
 
 Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,

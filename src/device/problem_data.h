@@ -66,15 +66,15 @@ class ProblemData {
   int launchable_sets() const { return static_cast<int>(sets_.size()); }
   bool cold() const { return cold_; }  ///< true: the sets exceed 3x L2
   Operands operands(int set) const;
-  /// The operands of GemmProblem::product(): with a gate D is scratch memory, which all sets share
-  /// as the activations of a program do.
+  /// The operands of GemmProblem::product(): D is the second output if there is one, or with a gate
+  /// scratch memory, which all sets share as the activations of a program do.
   Operands product_operands(int set) const;
 
-  /// Fills D of the check set, all that lies between its rows and products, and the guard rows
-  /// before and after it with NaN.
+  /// Fills D and the second output of the check set, all that lies between their rows and products,
+  /// and the guard rows before and after them with NaN.
   void poison(const Stream& stream) const;
 
-  /// judge_output() for the check set.
+  /// judge_output() for D of the check set, and if it is correct for the second output.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
   /// Enqueue an elementwise kernel that multiplies A, or D, of a set by 1 in place, of all
@@ -90,6 +90,7 @@ class ProblemData {
   struct Set {
     DeviceMemory a, b, d;
     DeviceMemory c, bias;  ///< of an epilogue that reads them
+    DeviceMemory aux;      ///< of one with a second output
   };
   void allocate(int sets);
   void fill_inputs(const Stream& stream);
@@ -107,7 +108,7 @@ class ProblemData {
   };
   FileValues a_values_, b_values_;
   DeviceMemory product_;  ///< of a library, before a gate
-  DeviceMemory reference_;
+  DeviceMemory reference_, aux_reference_;
   DeviceMemory comparison_;
   std::optional<std::uint64_t> fingerprint_;  ///< of the inputs; none: it was not needed yet
 };

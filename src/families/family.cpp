@@ -335,6 +335,7 @@ std::string epilogue_initialisers(const GemmKind& kind) {
 
 std::string_view params_type(const Kernel& kernel) {
   if (kind_of(kernel).batched) return "BatchedParams";
+  if (kind_of(kernel).epilogue.aux) return "AuxParams";
   if (has_epilogue(kind_of(kernel))) return "EpilogueParams";
   return is_numbered(kernel) ? "NumberedParams" : "KernelParams";
 }
@@ -359,9 +360,13 @@ Kernel without_probe(Kernel kernel) {
 }  // namespace
 
 std::string epilogue_definition(const Epilogue& epilogue) {
-  return fmt::format("{{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}, hgemm::Gate{{{}}}{}}}",
+  return fmt::format("{{hgemm::Bias{{{}}}, hgemm::Activation{{{}}}, hgemm::Gate{{{}}}{}{}}}",
                      static_cast<int>(epilogue.bias), static_cast<int>(epilogue.activation),
-                     static_cast<int>(epilogue.gate), epilogue.scaled ? ", true" : "");
+                     static_cast<int>(epilogue.gate),
+                     epilogue.scaled ? ", true"
+                     : epilogue.aux  ? ", false"
+                                     : "",
+                     epilogue.aux ? ", true" : "");
 }
 
 std::string kernel_definition(const Kernel& probed, const std::string& constant,

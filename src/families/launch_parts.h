@@ -35,7 +35,7 @@ struct Misaligned {
 /// What may begin at any element; otherwise it begins at a multiple of 16 bytes.
 struct AnyAddress {
   bool a, b;
-  bool output;  ///< D, C and the bias
+  bool output;  ///< D, the second output, C and the bias
 };
 /// A kernel with `packs` also packs a matrix that begins between two units of 16 bytes, if the
 /// matrix can be packed at all.
@@ -54,7 +54,7 @@ inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
   constexpr const char* kPacked = "that takes a config with pack";
   if (const auto a = look("A", operands.a, any.a, kind.input, kPacked); a.name) return a;
   if (const auto b = look("B", operands.b, any.b, kind.input, kPacked); b.name) return b;
-  const auto output = [&](const char* name, const void* address) {
+  const auto output = [&](const char* name, const void* address) -> Misaligned {
     return look(name, address, any.output, kind.output,
                 "that takes a config whose store is staged");
   };
@@ -62,6 +62,9 @@ inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
   if (const auto bias = output("the bias", operands.bias);
       kind.epilogue.bias != Bias::kNone && bias.name) {
     return bias;
+  }
+  if (const auto aux = output("the second output", operands.aux); kind.epilogue.aux && aux.name) {
+    return aux;
   }
   return output("D", operands.d);
 }
@@ -176,7 +179,7 @@ inline MatrixMap map_of_pairs(const LeadingMatrix& matrix, Gate gate, int box_co
 
 /// The bias is a matrix of one row.
 struct OperandMatrices {
-  LeadingMatrix a, b, c, d, bias;
+  LeadingMatrix a, b, c, d, bias, aux;
 };
 inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p,
                                    const Operands& operands) {
@@ -190,7 +193,8 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
           matrix("B", operands.b, kind.input, all_of_b(p)),
           matrix("C", operands.c, kind.output, all_of_d(p)),
           matrix("D", operands.d, kind.output, all_of_d(p)),
-          matrix("the bias", operands.bias, kind.output, bias)};
+          matrix("the bias", operands.bias, kind.output, bias),
+          matrix("the second output", operands.aux, kind.output, all_of_d(p))};
 }
 
 /// If the rows of `matrix` are not aligned, makes it the packed matrix and returns the packing
@@ -225,6 +229,7 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
   params.bias = matrices.bias.data;
   params.alpha = operands.alpha;
   params.beta = operands.beta;
+  params.aux_pointer = matrices.aux.data;
   params.partials = static_cast<float*>(workspace.partials);
   params.flags = static_cast<unsigned*>(workspace.flags);
   params.m = static_cast<int>(p.m);

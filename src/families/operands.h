@@ -12,6 +12,7 @@ struct Operands {
   const void* c = nullptr;     ///< with the leading dimension of D; may be D
   const void* bias = nullptr;  ///< n or m elements
   float alpha = 1, beta = 1;   ///< of an epilogue that is scaled; others have none
+  void* aux = nullptr;  ///< the second output (Epilogue::aux), with the leading dimension of D
 };
 
 }  // namespace hgemm

@@ -358,8 +358,10 @@ double memory_time_us(const CostFigures& figures, const TileLaunch& launch,
                       const GemmProblem& problem, const Traffic& traffic, double active) {
   constexpr int kSectorBytes = 32;
   const bool whole = launch.output_row_bytes % kSectorBytes == 0 || launch.bn >= problem.n;
-  const double bytes = traffic.dram_bytes + (whole ? 0 : kPartialSectors * problem.d_bytes()) +
-                       crossing_bytes(launch, problem);
+  const double bytes =
+      traffic.dram_bytes +
+      (whole ? 0 : kPartialSectors * output_count(problem.kind()) * problem.d_bytes()) +
+      crossing_bytes(launch, problem);
   const bool next_waits = launch.pdl && !launch.holds_next;
   const double most_tbps =
       active * (next_waits ? kPdlReadBytesPerClk : kReadBytesPerClk) * figures.mhz * 1e-6;

@@ -64,6 +64,9 @@ inline int read_hints(CacheHint a, CacheHint b) {
   return (a != CacheHint::kNone ? 1 : 0) + (b != CacheHint::kNone ? 1 : 0);
 }
 
+/// Outputs that are stored: D, and the second output if there is one.
+inline int output_count(const GemmKind& kind) { return kind.epilogue.aux ? 2 : 1; }
+
 /// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums: cycles for each part,
 /// and a rate.
 TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk);

@@ -198,14 +198,16 @@ constexpr std::array kFields = {
                  .values =
                      "plain, scaled, bias, biasm (along M), relu, gelu, gelu_erf, silu, or "
                      "several of these in this order, like scaled-bias-gelu; with a gate "
-                     "bilinear, reglu, geglu, geglu_erf, swiglu, or one of these and -interleaved",
+                     "bilinear, reglu, geglu, geglu_erf, swiglu, or one of these and -interleaved; "
+                     "after an activation without a gate -aux",
                  .number = false,
                  .help = "what is computed on the sums, and on C if there is one, before they "
                          "become D: alpha and beta scale them and C, a bias along N (or M) is "
                          "added, then the activation. With a "
                          "gate D has N / 2 columns, activation(gate) x up: gates are the first "
                          "half of the rows of B, or every second one from the first on "
-                         "(interleaved)",
+                         "(interleaved). With aux the kernel also writes what the activation is "
+                         "applied to",
                  .print = [](const GemmProblem& p) { return to_string(p.epilogue); },
                  .parse =
                      [](GemmProblem& p, std::string_view word) {

@@ -93,7 +93,8 @@ std::int64_t GemmProblem::bias_length() const {
   return epilogue.bias == Bias::kAlongN ? n : epilogue.bias == Bias::kAlongM ? m : 0;
 }
 double GemmProblem::epilogue_bytes() const {
-  return (c_type ? d_bytes() : 0) + element_bytes(d_type) * static_cast<double>(bias_length());
+  const int like_d = (c_type ? 1 : 0) + (epilogue.aux ? 1 : 0);
+  return like_d * d_bytes() + element_bytes(d_type) * static_cast<double>(bias_length());
 }
 
 /// Rounding to the output type gives at most one unit roundoff (bf16: 2^-8, fp16: 2^-11, fp32:
@@ -181,6 +182,7 @@ namespace {
 constexpr std::string_view kPlain = "plain";
 constexpr std::string_view kScaled = "scaled";
 constexpr std::string_view kInterleaved = "interleaved";
+constexpr std::string_view kAux = "aux";
 constexpr Word<Bias> kBiases[] = {
     {"", Bias::kNone}, {"bias", Bias::kAlongN}, {"biasm", Bias::kAlongM}};
 constexpr Word<Activation> kActivations[] = {{"", Activation::kNone},
@@ -208,6 +210,7 @@ std::string to_string(const Epilogue& epilogue) {
   add(word_of(kBiases, epilogue.bias));
   add(word_of(is_gated ? kGatedActivations : kActivations, epilogue.activation));
   if (epilogue.gate == Gate::kInterleaved) add(kInterleaved);
+  if (epilogue.aux) add(kAux);
   return text.empty() ? std::string(kPlain) : text;
 }
 
@@ -216,8 +219,10 @@ std::optional<Epilogue> find_epilogue(std::string_view word) {
     for (const auto& activation : kActivations) {
       for (const Gate gate : {Gate::kNone, Gate::kHalves, Gate::kInterleaved}) {
         for (const bool scaled : {false, true}) {
-          const Epilogue epilogue{bias.value, activation.value, gate, scaled};
-          if (to_string(epilogue) == word) return epilogue;
+          for (const bool aux : {false, true}) {
+            const Epilogue epilogue{bias.value, activation.value, gate, scaled, aux};
+            if (to_string(epilogue) == word) return epilogue;
+          }
         }
       }
     }

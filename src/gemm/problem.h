@@ -35,7 +35,8 @@ enum class Scaling : std::uint8_t { kNone };
 /// D = activation(alpha * A * B^T + beta * C + bias): m x n sums of k products, computed for
 /// `batch` independent products. alpha and beta are 1, or with Epilogue::scaled numbers that a
 /// launch is given, which no time depends on. With a gate (Epilogue::gate) D = activation(gates) *
-/// ups, which has n / 2 columns.
+/// ups, which has n / 2 columns. With a second output (Epilogue::aux) what the activation is
+/// applied to is written, too, as D lies in memory.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -83,8 +84,8 @@ struct GemmProblem {
   bool is_gated() const { return epilogue.gate != Gate::kNone; }
   std::int64_t d_columns() const { return is_gated() ? n / 2 : n; }
   /// What a library computes where it has no such epilogue: the sums, all n columns of them, times
-  /// alpha. It is written to D, or with a gate, which D has no room for, to rows without padding
-  /// elsewhere.
+  /// alpha. It is written to D, or to the second output if there is one, or with a gate, which D
+  /// has no room for, to rows without padding elsewhere.
   GemmProblem product() const;
   /// Whether D is more than that.
   bool exceeds_product() const { return kind() != product().kind(); }
@@ -112,9 +113,9 @@ struct GemmProblem {
   double a_bytes() const;  ///< all byte counts are without padding
   double b_bytes() const;
   double d_bytes() const;
-  double epilogue_bytes() const;     ///< of C and the bias
+  double epilogue_bytes() const;     ///< of C, the bias and the second output
   std::int64_t bias_length() const;  ///< elements; 0 without a bias
-  /// A, B, C, the bias and D, each once.
+  /// A, B, C, the bias, D and the second output, each once.
   double bytes() const { return a_bytes() + b_bytes() + epilogue_bytes() + d_bytes(); }
   double intensity() const { return flops() / bytes(); }  ///< FLOP per byte
 
@@ -151,7 +152,8 @@ std::string_view to_string(DataType type);    ///< "bf16", "fp16" or "fp32"
 std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
 std::string_view to_string(Scaling scaling);  ///< "none"
 /// "plain", or what is done to the sums: "scaled", "bias", "biasm" (along M), "relu", "gelu" (with
-/// tanh), "gelu_erf", "silu", "scaled-bias-gelu". With a gate the activation has another name:
+/// tanh), "gelu_erf", "silu", "scaled-bias-gelu", or with a second output "bias-gelu-aux". With a
+/// gate the activation has another name:
 /// "bilinear" (none), "reglu", "geglu", "geglu_erf", "swiglu"; and interleaved weights are
 /// "swiglu-interleaved".
 std::string to_string(const Epilogue& epilogue);

@@ -32,7 +32,8 @@ TEST(Epilogues, CompileWithEveryWayToShareWorkAndToStore) {
   std::set<std::string> compiled;
   for (const char* epilogue :
        {".bias-gelu_erf", ".cbf16.bias-silu", ".fp16.cfp16.biasm-gelu", ".dfp32.cfp32", ".relu",
-        ".layoutNT.dfp32.cfp32", ".swiglu", ".dfp32.geglu_erf-interleaved"}) {
+        ".layoutNT.dfp32.cfp32", ".bias-gelu-aux", ".fp16.dfp32.cfp32.relu-aux", ".swiglu",
+        ".dfp32.geglu_erf-interleaved"}) {
     for (const KernelConfig& config : configs()) {
       const bool few_rows = std::holds_alternative<GemvConfig>(config);
       const GemmProblem problem =
@@ -54,6 +55,9 @@ TEST(Epilogues, AreNotNamedInTheSourceOfAPlainKernel) {
   EXPECT_EQ(plain.find("EpilogueParams"), std::string::npos);
   const GemmProblem with_bias = parse_problem("512x512x512.bias");
   EXPECT_NE(kernel_definition(kernel_for(TiledConfig{}, with_bias), "k", "").find("EpilogueParams"),
+            std::string::npos);
+  const GemmProblem with_aux = parse_problem("512x512x512.gelu-aux");
+  EXPECT_NE(kernel_definition(kernel_for(TiledConfig{}, with_aux), "k", "").find("AuxParams"),
             std::string::npos);
 }
 

@@ -80,8 +80,10 @@ TEST(Problem, AnEpilogueIsAWordOfABiasAndAnActivation) {
     for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kGelu,
                                         Activation::kGeluErf, Activation::kSilu}) {
       for (const bool scaled : {false, true}) {
-        const Epilogue epilogue{bias, activation, Gate::kNone, scaled};
-        EXPECT_EQ(find_epilogue(to_string(epilogue)), epilogue) << to_string(epilogue);
+        for (const bool aux : {false, true}) {
+          const Epilogue epilogue{bias, activation, Gate::kNone, scaled, aux};
+          EXPECT_EQ(find_epilogue(to_string(epilogue)), epilogue) << to_string(epilogue);
+        }
       }
     }
   }
@@ -94,6 +96,22 @@ TEST(Problem, AnEpilogueIsAWordOfABiasAndAnActivation) {
   EXPECT_DOUBLE_EQ(parse_problem("64x32x16.biasm").epilogue_bytes(), 2 * 64);
   EXPECT_DOUBLE_EQ(parse_problem("64x32x16.relu").epilogue_bytes(), 0);
   EXPECT_DOUBLE_EQ(problem.bytes() - problem.epilogue_bytes(), parse_problem("64x32x16").bytes());
+}
+
+TEST(Problem, ASecondOutputIsWhatAnActivationIsAppliedTo) {
+  const GemmProblem problem = parse_problem("64x32x16.bias-gelu-aux");
+  EXPECT_TRUE(problem.epilogue.aux);
+  EXPECT_DOUBLE_EQ(problem.epilogue_bytes(), 2 * (64 * 32 + 32)) << "and the bias";
+  EXPECT_FALSE(problem.product().epilogue.aux);
+  EXPECT_FALSE(problem.same_problem(parse_problem("64x32x16.bias-gelu")));
+  EXPECT_EQ(why_unsupported(problem), nullptr);
+  const auto reason = [](const char* text) {
+    return std::string(why_unsupported(parse_problem(text)));
+  };
+  EXPECT_THAT(reason("64x32x16.aux"), HasSubstr("without one it would be D"));
+  EXPECT_THAT(reason("64x32x16.bias-aux"), HasSubstr("without one it would be D"));
+  EXPECT_THAT(reason("64x32x16.swiglu-aux"), HasSubstr("a gate has no second output yet"));
+  EXPECT_THAT(reason("64x32x16.batch4.gelu-aux"), HasSubstr("the products of a batch"));
 }
 
 /// A library's call has an alpha, so there is nothing left to do after it.

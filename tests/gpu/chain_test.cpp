@@ -6,6 +6,7 @@
 
 #include "compile/source.h"
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "studies/chain/chain.h"
 #include "support.h"
 
@@ -21,8 +22,11 @@ constexpr const char* kHold = "bm64.bn64.bk64.q3.c1x1.coop1.d1.linear.tma.single
 std::string without_pdl(const std::string& text) {
   return label(with_pdl(parse_label(text), false));
 }
-/// Links differ in their extents alone, which these configs are given at launch.
-Kernel kernel_of(const std::string& text) { return kernel_for(parse_label(text), GemmProblem{}); }
+/// Links differ in their extents alone, which these configs are given at launch, or in their
+/// epilogues too.
+Kernel kernel_of(const std::string& text, const GemmProblem& problem = {}) {
+  return kernel_for(parse_label(text), problem);
+}
 
 /// The last link but one is not wide enough to feed the last one.
 std::vector<GemmProblem> problems(std::int64_t m) {
@@ -96,6 +100,33 @@ TEST_F(ChainTest, IsVerifiedAndTimedInTurns) {
       }
     }
   }
+}
+
+/// A decoder's layer: q, k and v; the output with its residual; gate and up; down.
+TEST_F(ChainTest, LinksHaveEpilogues) {
+  std::vector<ChainLink> links;
+  std::vector<Kernel> kernels;
+  for (int i = 0; i < 8; ++i) {
+    const char* const texts[] = {"16x3072x1024.bias", "16x1024x1024.cbf16", "16x4096x1024.swiglu",
+                                 "16x1024x2048.cbf16.scaled"};
+    const GemmProblem problem = parse_problem(texts[i % 4]);
+    links.push_back({.problem = problem, .pdl_off = without_pdl(kTall), .pdl_on = kTall});
+    for (const std::string& text : {links.back().pdl_off, links.back().pdl_on}) {
+      kernels.push_back(kernel_of(text, problem));
+    }
+  }
+  Cubins cubins;
+  for (const Build& build : compile(kernels)) {
+    ASSERT_EQ(build.status, Status::kOk) << build.message;
+    cubins[build.facts.name] = build.cubin;
+  }
+  const Study study = run_chain({.kind = std::string(kChainStudy),
+                                 .label = "chain",
+                                 .problem = std::nullopt,
+                                 .parts = parts_of(links)},
+                                cubins, bench());
+  ASSERT_EQ(study.status, Status::kOk) << study.message;
+  EXPECT_EQ(study.series.size(), 3u);
 }
 
 // A kernel that lets the next one come, but does not wait for the one before it: alone it is

@@ -14,7 +14,7 @@ GemmProblem problem_of(const hgemm_tuned_problem& p) {
   problem.layout = Layout{static_cast<std::uint8_t>(p.layout)};
   problem.epilogue = {Bias{static_cast<unsigned char>(p.bias)},
                       Activation{static_cast<unsigned char>(p.activation)},
-                      Gate{static_cast<unsigned char>(p.gate)}, p.scaled != 0};
+                      Gate{static_cast<unsigned char>(p.gate)}, p.scaled != 0, p.aux != 0};
   if (p.adds_c) problem.c_type = problem.d_type;
   problem.lda = p.lda;
   problem.ldb = p.ldb;
@@ -59,7 +59,7 @@ struct Call {
   }
   hgemm_tuned_status launch() {
     const Operands o = data.operands(0);
-    const hgemm_tuned_operands operands{o.a, o.b, o.d, o.c, o.bias, o.alpha, o.beta};
+    const hgemm_tuned_operands operands{o.a, o.b, o.d, o.c, o.bias, o.alpha, o.beta, o.aux};
     return hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace, workspace_bytes, nullptr);
   }
   /// Three times in a row: each leaves the workspace ready for the next.
@@ -96,6 +96,12 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
                                           .bias = hgemm_tuned::Bias::kAlongN,
                                           .adds_c = true,
                                           .scaled = true});
+  problems.push_back(hgemm_tuned::Problem{.m = 100,
+                                          .n = 512,
+                                          .k = 640,
+                                          .bias = hgemm_tuned::Bias::kAlongN,
+                                          .activation = hgemm_tuned::Activation::kGelu,
+                                          .aux = true});
   problems.push_back(hgemm_tuned::Problem{.m = 100, .n = 512, .k = 640, .batch = 3});
   problems.push_back(
       hgemm_tuned::Problem{.m = 100, .n = 512, .k = 640, .batch = 3, .scaled = true});

@@ -72,6 +72,7 @@ class Draws {
     if (up_to(2) == 0) problem.c_type = problem.d_type;
     problem.epilogue = {static_cast<Bias>(up_to(2)), static_cast<Activation>(up_to(4))};
     problem.epilogue.scaled = up_to(2) == 0;
+    problem.epilogue.aux = problem.epilogue.activation != Activation::kNone && up_to(2) == 0;
     const int other = up_to(7);
     if (other < 2) {
       problem.batch = kMostProducts;
@@ -81,7 +82,7 @@ class Draws {
       problem.layout = up_to(1) == 0 ? Layout::kTN : Layout::kNN;
       problem.c_type = std::nullopt;
       problem.epilogue.bias = Bias::kNone;
-      problem.epilogue.scaled = false;
+      problem.epilogue.scaled = problem.epilogue.aux = false;
       problem.epilogue.gate = up_to(1) == 0 ? Gate::kHalves : Gate::kInterleaved;
       problem.n = 2;
     }
@@ -138,21 +139,27 @@ class OddSizesTest : public GpuTest {
     c_ = DeviceMemory(count * sizeof(float));
     bias_ = DeviceMemory((kMostExtent + kMostOffset) * sizeof(float));
     d_ = DeviceMemory(guarded * sizeof(float));
+    aux_ = DeviceMemory(guarded * sizeof(float));
     sums_ = DeviceMemory(count * sizeof(float));
     reference_ = DeviceMemory(count * sizeof(float));
+    aux_reference_ = DeviceMemory(count * sizeof(float));
     result_ = DeviceMemory(sizeof(OutputComparison));
   }
 
   Operands operands(const Draw& draw) const {
     const std::int64_t d_element = draw.d_offset + kGuardRows * draw.problem.leading_d();
     const std::int64_t offset = draw.d_offset * element_bytes(draw.problem.d_type);
-    return {a_.as<std::uint16_t>() + draw.a_offset,
-            b_.as<std::uint16_t>() + draw.b_offset,
-            d_.as<std::byte>() + d_element * element_bytes(draw.problem.d_type),
-            c_.as<std::byte>() + offset,
-            bias_.as<std::byte>() + offset,
-            draw.problem.epilogue.scaled ? kAlpha : 1,
-            draw.problem.epilogue.scaled ? kBeta : 1};
+    const auto output = [&](const DeviceMemory& memory) {
+      return memory.as<std::byte>() + d_element * element_bytes(draw.problem.d_type);
+    };
+    return {.a = a_.as<std::uint16_t>() + draw.a_offset,
+            .b = b_.as<std::uint16_t>() + draw.b_offset,
+            .d = output(d_),
+            .c = c_.as<std::byte>() + offset,
+            .bias = bias_.as<std::byte>() + offset,
+            .alpha = draw.problem.epilogue.scaled ? kAlpha : 1,
+            .beta = draw.problem.epilogue.scaled ? kBeta : 1,
+            .aux = output(aux_)};
   }
 
   /// What is wrong with the output of one launch, or nothing.
@@ -174,10 +181,15 @@ class OddSizesTest : public GpuTest {
     fill(c, all_of_d(problem.extents()), problem.d_type, 1.0f, 2);
     fill_normal(const_cast<void*>(at.bias), std::max(problem.m, problem.n), problem.d_type, 1.0f,
                 seed, 3, stream().get());
-    check(cudaMemsetAsync(d_.data(), kPoisonByte, d_.bytes(), stream().get()), "poisoning");
+    for (const DeviceMemory* output : {&d_, &aux_}) {
+      check(cudaMemsetAsync(output->data(), kPoisonByte, output->bytes(), stream().get()),
+            "poisoning");
+    }
     float* const sums = problem.is_gated() ? sums_.as<float>() : reference_.as<float>();
     multiply_reference(sums, a, b, problem.a_type, problem.extents(), stream().get());
-    finish_reference(reference_.as<float>(), sums, problem, at, stream().get());
+    finish_reference(reference_.as<float>(),
+                     problem.epilogue.aux ? aux_reference_.as<float>() : nullptr, sums, problem, at,
+                     stream().get());
     if (draw.in_place) {
       const std::size_t bytes = matrix_bytes(1, problem.n, problem.d_type);
       const std::size_t pitch = matrix_bytes(1, problem.ldd, problem.d_type);
@@ -190,15 +202,17 @@ class OddSizesTest : public GpuTest {
     const int ctas = loaded.grid_ctas(problem);
     const Workspace workspace = loaded.make_workspace(problem, ctas);
     loaded.launch(make_params(kernel, problem, at, workspace), ctas, stream().get());
-    const Verdict verdict =
-        judge_output(at.d, reference_, problem, kGuardRows, 1, result_, stream());
+    Verdict verdict = judge_output(at.d, reference_, problem, kGuardRows, 1, result_, stream());
+    if (verdict.correct && problem.epilogue.aux) {
+      verdict = judge_output(at.aux, aux_reference_, problem, kGuardRows, 1, result_, stream());
+    }
     if (verdict.correct) return {};
     return fmt::format("{} at {}, first elements {}, {}, {} past a unit{}: {}", build_name(kernel),
                        to_string(problem), draw.a_offset, draw.b_offset, draw.d_offset,
                        draw.in_place ? ", D is C" : "", verdict.message);
   }
 
-  DeviceMemory a_, b_, c_, bias_, d_, sums_, reference_, result_;
+  DeviceMemory a_, b_, c_, bias_, d_, aux_, sums_, reference_, aux_reference_, result_;
 };
 
 /// The smoke space's kernels for all types, and a sixth of them for each of many random layouts,
@@ -247,6 +261,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   int with_epilogue = 0;
   int with_gate = 0;
   int batches = 0;
+  int with_aux = 0;
   int unaligned = 0;
   int with_fp32_output = 0;
   int failed = 0;
@@ -262,6 +277,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
     with_epilogue += has_epilogue(draw.problem.kind());
     with_gate += draw.problem.is_gated();
     batches += draw.problem.batch > 1;
+    with_aux += draw.problem.epilogue.aux;
     const std::string wrong = verify(*loaded, kernel, draw, 1 + static_cast<std::uint64_t>(done));
     EXPECT_EQ(wrong, "");
     failed += !wrong.empty();
@@ -272,10 +288,11 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   EXPECT_GT(with_epilogue, kDraws / 5);
   EXPECT_GT(with_gate, kDraws / 50);
   EXPECT_GT(batches, kDraws / 50);
+  EXPECT_GT(with_aux, kDraws / 50);
   std::printf(
       "%d draws, %d of them by kernels for rows that begin anywhere, %d with fp32 outputs, %d with "
-      "an epilogue, %d of these with a gate, and %d batches\n",
-      done, unaligned, with_fp32_output, with_epilogue, with_gate, batches);
+      "an epilogue, %d of these with a gate, %d with a second output, and %d batches\n",
+      done, unaligned, with_fp32_output, with_epilogue, with_gate, with_aux, batches);
 }
 
 TEST_F(OddSizesTest, AlignedKernelsRefuseOtherAddresses) {

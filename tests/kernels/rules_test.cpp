@@ -20,6 +20,7 @@ constexpr GemmKind kC{.adds_c = true}, kCFp32{.output = DataType::kFp32, .adds_c
 constexpr GemmKind kGated{.epilogue = {.gate = Gate::kHalves}};
 constexpr GemmKind kBatched{.batched = true};
 constexpr GemmKind kBatchedWithRelu{.epilogue = {.activation = Activation::kRelu}, .batched = true};
+constexpr GemmKind kWithAux{.epilogue = {.activation = Activation::kGelu, .aux = true}};
 constexpr GemmKind kBatchedScaled{.epilogue = {.scaled = true}, .batched = true};
 
 constexpr GemmKind extents_of(int m, int n, int k, GemmKind kind = kBf16) {
@@ -193,6 +194,8 @@ const TiledCase kTiles[] = {
 const TiledCase kWork[] = {
     {TiledRule::kOverlap, {.store = StorePath::kOverlapped, .scheduler = TileScheduler::kSingle}},
     {TiledRule::kOverlap, {.store = StorePath::kOverlapped, .scheduler = TileScheduler::kStreamK}},
+    {TiledRule::kOverlap, {.store = StorePath::kOverlapped}, kWithAux},
+    {TiledRule::kValid, {}, kWithAux},
     {TiledRule::kSplits, {.scheduler = TileScheduler::kSplitK}},
     {TiledRule::kSplits, {.scheduler = TileScheduler::kSplitK, .splits = 33}},
     {TiledRule::kSplits, {.scheduler = TileScheduler::kStreamK, .splits = 2}},

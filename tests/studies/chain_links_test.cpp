@@ -95,6 +95,19 @@ TEST(Chain, AnOutputFeedsWhatNeedsNoMoreElements) {
   EXPECT_FALSE(feeds(gemm(16, 64, 8), half)) << "the bits of another type";
 }
 
+TEST(Chain, LinksOfALayerHaveEpiloguesOfTheirOwn) {
+  std::vector<GemmProblem> layer{gemm(16, 64, 64), gemm(16, 256, 64), gemm(16, 64, 128)};
+  layer[1].epilogue = {.activation = Activation::kSilu, .gate = Gate::kHalves};
+  layer[2].c_type = DataType::kBf16;
+  const std::vector<Chain> chains = chains_of(layer, 8);
+  ASSERT_THAT(chains, SizeIs(1));
+  EXPECT_EQ(chains[0].label, "chain.m16.64x64+256x64.swiglu+64x128.c.x8.bf16");
+  for (std::size_t i = 1; i < 8; ++i) {
+    EXPECT_TRUE(feeds(chains[0].links[i - 1], chains[0].links[i])) << i;
+  }
+  EXPECT_FALSE(feeds(layer[1], gemm(16, 64, 256))) << "half as many columns as it computes";
+}
+
 TEST(Chain, CountsItsWeightsAndItsWork) {
   StudyRequest request;
   EXPECT_EQ(request.flops(), 0);

@@ -74,6 +74,7 @@ struct BrokenKernel {
 };
 inline constexpr std::int64_t kBatch = 3;
 inline constexpr Epilogue kScaled{.scaled = true};
+inline constexpr Epilogue kWithAux{.activation = Activation::kRelu, .aux = true};
 inline constexpr Epilogue kSwiglu{
     .bias = Bias::kNone, .activation = Activation::kSilu, .gate = Gate::kHalves};
 inline const BrokenKernel kBrokenKernels[] = {
@@ -139,6 +140,16 @@ inline const BrokenKernel kBrokenKernels[] = {
      kGemv, DataType::kBf16, kSwiglu},
     {"alpha left out", "common/epilogue.cuh", "(params).alpha * sum;", "(params).beta * 0 + sum;",
      kTile, DataType::kBf16, kScaled},
+    {"a second output that is D", "common/params.h",
+     "return static_cast<const AuxParams&>(params).aux;", "return params.d;", kTile,
+     DataType::kBf16, kWithAux},
+    {"a second output of few rows that is D", "swap_ab/kernel.cuh",
+     "store_groups<kKernel, Output::kAux>(", "store_groups<kKernel>(", kSwapped, DataType::kBf16,
+     kWithAux},
+    {"a second output of gemv behind the activation", "gemv/kernel.cuh",
+     "store_one(pointer_of<Output::kAux>(params), element, sum);",
+     "store_one(pointer_of<Output::kAux>(params), element, fmaxf(sum, 0.0f));", kGemv,
+     DataType::kBf16, kWithAux},
     // Batches.
     {"the first B for all products",
      "tiled/producer.cuh",

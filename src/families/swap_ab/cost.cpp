@@ -40,7 +40,8 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .lone_consumer = consumer_count(k) == 1,
       .drains = k.mma_depth == 0,
       .read_hints = read_hints(k.a_hint, k.b_hint),
-      .store = {.transfer = outputs * element_bytes(k.gemm.output) / kCopiedBytesPerClk},
+      .store = {.transfer = output_count(k.gemm) * outputs * element_bytes(k.gemm.output) /
+                            kCopiedBytesPerClk},
       .epilogue = epilogue_of(k.gemm, outputs / k.splits),
       .sums = adds_in_cluster(k)
                   ? cluster_sums(k.splits, 4 * elements, kSwapAbPartClk, kSwapAbSumsBytesPerClk)

@@ -45,7 +45,11 @@ LaunchParams make_launch_params(const SwapAbKernel& k, const ProblemExtents& p,
                                      : encode_input(matrices.b, k.gemm.b_major, k.bn);
   if (stores_by_tma(k)) {
     const int swizzle = atom_row_bytes(k) == kSwizzleBytes ? kSwizzleBytes : 0;
-    launch.kernel.d = encode(matrices.d.map(store_cols(k), kGroupRows, swizzle, 0));
+    const auto encode_output = [&](const LeadingMatrix& matrix) {
+      return encode(matrix.map(store_cols(k), kGroupRows, swizzle, 0));
+    };
+    launch.kernel.d = encode_output(matrices.d);
+    if (k.gemm.epilogue.aux) launch.kernel.aux = encode_output(matrices.aux);
   }
   return launch;
 }

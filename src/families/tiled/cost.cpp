@@ -17,7 +17,9 @@ using namespace cost_constants;
 double outputs(const TiledKernel& k) {
   return static_cast<double>(k.bm) * k.bn / (is_gated(k.gemm) ? 2 : 1);
 }
-double output_bytes(const TiledKernel& k) { return outputs(k) * element_bytes(k.gemm.output); }
+double output_bytes(const TiledKernel& k) {
+  return output_count(k.gemm) * outputs(k) * element_bytes(k.gemm.output);
+}
 
 /// From the last k block of a tile until it is stored. (Shares of sums are stored as they are added
 /// up.)

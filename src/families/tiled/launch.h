@@ -85,12 +85,19 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
   if (stores_by_tma(k)) {
     const int whole = store_cols(k);
     const int tail = output_cols(k) % whole;
-    const auto encode_boxes = [&](int cols, int swizzle_bytes) {
-      return encode(k.swap ? matrices.d.map(kStoreRows, cols, 0, 0)
-                           : matrices.d.map(cols, kStoreRows, swizzle_bytes, 0));
+    const auto encode_output = [&](const LeadingMatrix& matrix, TensorMap& boxes,
+                                   TensorMap& tail_boxes) {
+      const auto encode_boxes = [&](int cols, int swizzle_bytes) {
+        return encode(k.swap ? matrix.map(kStoreRows, cols, 0, 0)
+                             : matrix.map(cols, kStoreRows, swizzle_bytes, 0));
+      };
+      boxes = encode_boxes(whole, kSwizzleBytes);
+      if (tail != 0) tail_boxes = encode_boxes(tail, 0);
     };
-    launch.kernel.d = encode_boxes(whole, kSwizzleBytes);
-    if (tail != 0) launch.kernel.d_tail = encode_boxes(tail, 0);
+    encode_output(matrices.d, launch.kernel.d, launch.kernel.d_tail);
+    if (k.gemm.epilogue.aux) {
+      encode_output(matrices.aux, launch.kernel.aux, launch.kernel.aux_tail);
+    }
   }
   return launch;
 }

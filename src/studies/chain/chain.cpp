@@ -18,8 +18,8 @@ std::string_view model_of(const GemmProblem& problem) {
 }
 
 bool in_one_step(const GemmProblem& problem, const GemmProblem& other) {
-  return problem.m == other.m && problem.kind() == other.kind() && problem.layout == other.layout &&
-         model_of(problem) == model_of(other);
+  return problem.m == other.m && types_text(problem) == types_text(other) &&
+         problem.layout == other.layout && model_of(problem) == model_of(other);
 }
 
 /// How often each problem occurs in a layer. It divides by the lower median of the weights, so that
@@ -32,6 +32,14 @@ std::vector<long> copies_in_a_layer(std::span<const GemmProblem> problems) {
   std::vector<long> copies;
   for (const GemmProblem& problem : problems) copies.push_back(std::lround(problem.weight / once));
   return copies;
+}
+
+/// "4096x11008", "22016x4096.swiglu", or "4096x4096.c" with a C that is added.
+std::string link_text(const GemmProblem& problem) {
+  std::string text = fmt::format("{}x{}", problem.n, problem.k);
+  if (problem.c_type) text += ".c";
+  if (problem.epilogue != Epilogue{}) text += "." + to_string(problem.epilogue);
+  return text;
 }
 
 Chain chain_of(std::span<const GemmProblem> problems, int length) {
@@ -48,8 +56,8 @@ Chain chain_of(std::span<const GemmProblem> problems, int length) {
     const long room = length - static_cast<long>(layer.size());
     layer.insert(layer.end(), static_cast<std::size_t>(std::clamp(copies[i], 0L, room)),
                  problems[i]);
-    layer_text.push_back(fmt::format("{}{}x{}", copies[i] > 1 ? fmt::format("{}*", copies[i]) : "",
-                                     problems[i].n, problems[i].k));
+    layer_text.push_back((copies[i] > 1 ? fmt::format("{}*", copies[i]) : "") +
+                         link_text(problems[i]));
   }
   const auto links = static_cast<std::size_t>(length);
   while (chain.links.size() < links)
@@ -79,7 +87,7 @@ std::vector<Chain> chains_of(std::span<const GemmProblem> problems, int length) 
 }
 
 bool feeds(const GemmProblem& link, const GemmProblem& next) {
-  return link.d_type == next.a_type && link.m * link.n >= next.m * next.k;
+  return link.d_type == next.a_type && link.m * link.d_columns() >= next.m * next.k;
 }
 
 std::vector<StudyPart> parts_of(std::span<const ChainLink> links) {

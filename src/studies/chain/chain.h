@@ -22,7 +22,8 @@ inline constexpr const char* kPdlOn = "pdl_on";
 
 struct Chain {
   /// Describes the computation: "chain.m1.12288x4096+4096x4096+2*11008x4096+4096x11008.x20.bf16",
-  /// the N x K of a layer's links, repeated until there are 20.
+  /// the N x K of a layer's links with their epilogues ("22016x4096.swiglu"), repeated until there
+  /// are 20.
   std::string label;
   std::vector<GemmProblem> links;
   std::vector<GemmProblem> left_out;  ///< problems that occur less than once per layer

@@ -47,9 +47,9 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
                       "a chain has layouts TN and TT",
                       to_string(problem)));
     }
-    if (has_epilogue(problem.kind())) {
+    if (problem.epilogue.aux) {
       throw InputError(
-          fmt::format("{} has an epilogue, and the links of a chain have none yet: leave it out",
+          fmt::format("{} has a second output, which no link of a chain reads: leave -aux out",
                       to_string(problem)));
     }
     if (problem.batch > 1) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "device/blas.h"
 #include "device/data_kernels.h"
+#include "device/epilogue_kernels.h"
 #include "device/loaded_kernel.h"
 #include "device/problem_data.h"
 #include "device/protocol.h"
@@ -38,13 +39,24 @@ constexpr int kOwnRounds = 9;
 
 /// Including its guard rows.
 std::size_t output_bytes(const GemmProblem& problem) {
-  return matrix_bytes(problem.m + 2 * kGuardRows, problem.n, problem.d_type);
+  return matrix_bytes(problem.m + 2 * kGuardRows, problem.d_columns(), problem.d_type);
 }
 
-std::size_t reference_bytes(std::span<const GemmProblem> links) {
-  std::size_t bytes = 0;
+/// What links need in turns.
+struct SharedBytes {
+  std::size_t reference = 0, sums = 0, product = 0;
+};
+SharedBytes shared_bytes(std::span<const GemmProblem> links) {
+  SharedBytes bytes;
+  const auto grow = [](std::size_t& most, const GemmProblem& problem, std::int64_t columns,
+                       DataType type) {
+    most = std::max(most, matrix_bytes(problem.m, columns, type));
+  };
   for (const GemmProblem& problem : links) {
-    bytes = std::max(bytes, static_cast<std::size_t>(problem.m * problem.n) * sizeof(float));
+    grow(bytes.reference, problem, problem.d_columns(), DataType::kFp32);
+    if (!problem.is_gated()) continue;
+    grow(bytes.sums, problem, problem.n, DataType::kFp32);
+    grow(bytes.product, problem, problem.n, problem.d_type);
   }
   return bytes;
 }
@@ -84,14 +96,35 @@ class KernelChain : public ChainCandidate {
 
 class CublasChain : public ChainCandidate {
  public:
-  using ChainCandidate::ChainCandidate;
+  explicit CublasChain(const ChainData& data) : ChainCandidate(data) {
+    for (int i = 0; i < data.links(); ++i) {
+      const GemmProblem& problem = data.problem(i);
+      auto& plan = plans_[to_string(problem)];
+      if (plan || !problem.exceeds_product()) continue;
+      plan = std::make_unique<CublasLtPlan>(problem);
+      if (plan->algorithms() == 0) {
+        throw Error(fmt::format("cuBLASLt has no algorithm for {}", to_string(problem)));
+      }
+    }
+  }
   int roundings() const override { return kLibraryRoundings; }
   void launch_link(int i, cudaStream_t stream) const override {
-    blas_.gemm(data_.problem(i), data_.operands(i), stream);
+    const GemmProblem& problem = data_.problem(i);
+    const auto& plan = plans_.at(to_string(problem));
+    if (!plan) {
+      blas_.gemm(problem, data_.operands(i), stream);
+    } else if (plan->has_epilogue()) {
+      plan->gemm(0, data_.operands(i), stream);
+    } else {
+      const Operands product = data_.product_operands(i);
+      plan->gemm(0, product, stream);
+      finish_product(plan->rest(), product.d, data_.operands(i), stream);
+    }
   }
 
  private:
   Cublas blas_;
+  std::map<std::string, std::unique_ptr<CublasLtPlan>> plans_;  ///< none for a plain product
 };
 
 /// "link 7 of 20, 1x4096x4096 by bm8...", for messages.
@@ -214,7 +247,9 @@ class Measurement {
 ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, const Gpu& device,
                      const Stream& stream)
     : problems_(links.begin(), links.end()), comparison_(sizeof(OutputComparison)) {
-  double needed = static_cast<double>(reference_bytes(links)) + kReservedBytes;
+  const SharedBytes shared = shared_bytes(links);
+  double needed =
+      static_cast<double>(shared.reference + shared.sums + shared.product) + kReservedBytes;
   for (const GemmProblem& problem : links) {
     needed += problem.bytes() + static_cast<double>(output_bytes(problem));
   }
@@ -226,13 +261,18 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
         links.size(), needed * 1e-9, device.name, free_bytes * 1e-9));
   }
 
-  reference_ = DeviceMemory(reference_bytes(links));
+  reference_ = DeviceMemory(shared.reference);
+  sums_ = DeviceMemory(shared.sums);
+  product_ = DeviceMemory(shared.product);
   for (std::size_t i = 0; i < links.size(); ++i) {
     const GemmProblem& problem = links[i];
+    const std::int64_t c_elements = problem.c_type ? problem.m * problem.n : 0;
     Link link{{},
               DeviceMemory(matrix_bytes(problem.n, problem.k, problem.b_type)),
-              DeviceMemory(output_bytes(problem))};
-    const auto stream_id = static_cast<std::uint32_t>(2 * i);
+              DeviceMemory(output_bytes(problem)),
+              DeviceMemory(matrix_bytes(1, c_elements, problem.d_type)),
+              DeviceMemory(matrix_bytes(1, problem.bias_length(), problem.d_type))};
+    const auto stream_id = static_cast<std::uint32_t>(4 * i);
     if (i == 0 || !feeds(links[i - 1], problem)) {
       link.a = DeviceMemory(matrix_bytes(problem.m, problem.k, problem.a_type));
       fill_normal(link.a.data(), problem.m * problem.k, problem.a_type, 1.0f, seed, stream_id,
@@ -240,6 +280,9 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
     }
     const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.k)));
     fill_normal(link.b.data(), problem.n * problem.k, problem.b_type, sigma_b, seed, stream_id + 1,
+                stream.get());
+    fill_normal(link.c.data(), c_elements, problem.d_type, 1.0f, seed, stream_id + 2, stream.get());
+    fill_normal(link.bias.data(), problem.bias_length(), problem.d_type, 1.0f, seed, stream_id + 3,
                 stream.get());
     links_.push_back(std::move(link));
   }
@@ -251,9 +294,22 @@ Operands ChainData::operands(int i) const {
   const Link& link = links_.at(at);
   const auto d_of = [this](std::size_t of) -> void* {
     return links_[of].d.as<std::byte>() +
-           matrix_bytes(kGuardRows, problems_[of].n, problems_[of].d_type);
+           matrix_bytes(kGuardRows, problems_[of].d_columns(), problems_[of].d_type);
   };
-  return {link.a.data() != nullptr ? link.a.data() : d_of(at - 1), link.b.data(), d_of(at)};
+  const bool is_scaled = problems_[at].epilogue.scaled;
+  return {.a = link.a.data() != nullptr ? link.a.data() : d_of(at - 1),
+          .b = link.b.data(),
+          .d = d_of(at),
+          .c = link.c.data(),
+          .bias = link.bias.data(),
+          .alpha = is_scaled ? kAlpha : 1,
+          .beta = is_scaled ? kBeta : 1};
+}
+
+Operands ChainData::product_operands(int i) const {
+  Operands product = operands(i);
+  if (problem(i).is_gated()) product.d = product_.data();
+  return product;
 }
 
 void ChainData::poison(const Stream& stream) const {
@@ -266,8 +322,9 @@ void ChainData::poison(const Stream& stream) const {
 Verdict ChainData::verify(int link, int roundings, const Stream& stream) const {
   const GemmProblem& problem = this->problem(link);
   const Operands operands = this->operands(link);
-  multiply_reference(reference_.as<float>(), operands.a, operands.b, problem.a_type,
-                     problem.extents(), stream.get());
+  float* const sums = problem.is_gated() ? sums_.as<float>() : reference_.as<float>();
+  multiply_reference(sums, operands.a, operands.b, problem.a_type, problem.extents(), stream.get());
+  finish_reference(reference_.as<float>(), nullptr, sums, problem, operands, stream.get());
   return judge_output(operands.d, reference_, problem, kGuardRows, roundings, comparison_, stream);
 }
 
@@ -275,7 +332,8 @@ std::vector<std::vector<std::byte>> ChainData::outputs(const Stream& stream) con
   std::vector<std::vector<std::byte>> all;
   for (int i = 0; i < links(); ++i) {
     const GemmProblem& of = problem(i);
-    std::vector<std::byte>& output = all.emplace_back(matrix_bytes(of.m, of.n, of.d_type));
+    std::vector<std::byte>& output =
+        all.emplace_back(matrix_bytes(of.m, of.d_columns(), of.d_type));
     check(cudaMemcpyAsync(output.data(), operands(i).d, output.size(), cudaMemcpyDeviceToHost,
                           stream.get()),
           "reading an output");

@@ -15,9 +15,10 @@
 
 namespace hgemm {
 
-/// Every link has its own weight B ~ N(0, 1 / K) and its own output D. Its A is the beginning of
-/// the previous link's output, if that has enough elements (feeds() in chain.h). Otherwise, and for
-/// the first link, A is a matrix of its own ~ N(0, 1). So all A have a variance of about 1.
+/// Every link has its own weight B ~ N(0, 1 / K) and its own output D, and if its epilogue reads
+/// them its own C and bias ~ N(0, 1). Its A is the beginning of the previous link's output, if that
+/// has enough elements (feeds() in chain.h). Otherwise, and for the first link, A is a matrix of
+/// its own ~ N(0, 1). So without epilogues all A have a variance of about 1.
 class ChainData {
  public:
   /// Throws InputError if the data does not fit in device memory.
@@ -29,6 +30,8 @@ class ChainData {
     return problems_.at(static_cast<std::size_t>(link));
   }
   Operands operands(int link) const;
+  /// The operands of GemmProblem::product(): with a gate D is memory that all links share.
+  Operands product_operands(int link) const;
 
   /// Fills every D, and guard rows before and after it, with NaN.
   void poison(const Stream& stream) const;
@@ -43,11 +46,14 @@ class ChainData {
   struct Link {
     DeviceMemory a;  ///< empty: A is the output of the previous link
     DeviceMemory b, d;
+    DeviceMemory c, bias;  ///< of an epilogue that reads them
   };
 
   std::vector<GemmProblem> problems_;
   std::vector<Link> links_;
+  DeviceMemory product_;    ///< of a library, before a gate
   DeviceMemory reference_;  ///< large enough for the reference of any link
+  DeviceMemory sums_;       ///< likewise for the reference's sums, if a link has a gate
   DeviceMemory comparison_;
 };
 
@@ -65,6 +71,8 @@ class ChainCandidate : public Candidate {
 /// A chain computed by our configs, one for each link; `cubins` is keyed by build_name().
 std::unique_ptr<ChainCandidate> make_kernel_chain(std::span<const std::string> labels,
                                                   const Cubins& cubins, const ChainData& data);
+/// By cublasGemmEx. Links with an epilogue are by cuBLASLt's first algorithm, and what it has no
+/// epilogue for by a launch after it (finish_product()).
 std::unique_ptr<ChainCandidate> make_cublas_chain(const ChainData& data);
 
 /// The verdict on a chain, and the link it refers to: the first wrong link, otherwise the one with

@@ -57,7 +57,10 @@ Json links_json(const ChainRow& row, const std::string& kernels) {
     const std::string& label = kernels == kPdlOff  ? link.pdl_off
                                : kernels == kPdlOn ? link.pdl_on
                                                    : kernels;
-    links.push_back({{"n", link.problem.n}, {"k", link.problem.k}, {"label", label}});
+    links.push_back({{"problem", to_string(link.problem)},
+                     {"n", link.problem.n},
+                     {"k", link.problem.k},
+                     {"label", label}});
   }
   return links;
 }
@@ -145,6 +148,15 @@ std::vector<std::string> notes_of(std::span<const ChainRow* const> rows) {
       "TB/s: the bytes of the weights, each link's its own, by the time of the whole chain",
       "x PDL off: what programmatic dependent launch (PDL) gains; the API of cuBLAS does not offer "
       "it"};
+  const bool has_epilogues = std::ranges::any_of(rows, [](const ChainRow* row) {
+    return std::ranges::any_of(
+        row->links, [](const ChainLink& link) { return link.problem.exceeds_product(); });
+  });
+  if (has_epilogues) {
+    notes.push_back(
+        "cuBLAS: links with an epilogue are by the first algorithm of cuBLASLt, and what it has no "
+        "epilogue for is a launch of this program after it");
+  }
   const ChainRow& first = *rows.front();
   if (first.read_tbps) {
     notes.push_back(fmt::format("% of read: of {:g} TB/s ({})", first.read_tbps->value,

@@ -93,7 +93,7 @@ inline GemmProblem export_batch(bool shares_b = false) {
   return problem;
 }
 
-/// These, another layout, three epilogues, a gate, and three batches.
+/// These, another layout, four epilogues, a gate, and three batches.
 inline std::vector<RecordedRace> recordings_of_every_kind() {
   std::vector<RecordedRace> races = recordings();
   const auto add = [&](const GemmProblem& problem) {
@@ -109,6 +109,9 @@ inline std::vector<RecordedRace> recordings_of_every_kind() {
   with_bias.c_type = DataType::kBf16;
   add(with_bias);
   with_bias.epilogue = {.bias = Bias::kAlongN, .scaled = true};
+  add(with_bias);
+  with_bias.c_type = std::nullopt;
+  with_bias.epilogue = {.bias = Bias::kAlongN, .activation = Activation::kGelu, .aux = true};
   add(with_bias);
   GemmProblem gated = export_shape(256, 512, 640);
   gated.epilogue = {Bias::kNone, Activation::kSilu, Gate::kInterleaved};

@@ -220,6 +220,29 @@ TEST(Launch, FactorsAreParametersOfEachLaunch) {
   }
 }
 
+TEST(Launch, ASecondOutputHasTheMapsOfD) {
+  const GemmProblem problem = parse_problem("256x512x640.gelu-aux.ldd528");
+  const Operands operands{.a = at(0), .b = at(256), .d = at(512), .aux = at(4096)};
+  for (const auto& [config, boxes] :
+       {std::pair{KernelConfig(kWide), 2u}, std::pair{KernelConfig(kSwapAb), 1u}}) {
+    const auto [params, maps] = encoded(config, problem, operands);
+    EXPECT_EQ(params.kernel.aux_pointer, at(4096));
+    ASSERT_THAT(maps, SizeIs(2 + 2 * boxes));
+    for (std::size_t i = 2; i < 2 + boxes; ++i) {
+      const MatrixMap& of_aux = maps[i + boxes];
+      EXPECT_EQ(maps[i].data, at(512));
+      EXPECT_EQ(of_aux.data, at(4096));
+      EXPECT_EQ(of_aux.box_cols, maps[i].box_cols);
+      EXPECT_EQ(of_aux.stride_bytes, 2 * 528);
+      EXPECT_EQ(of_aux.swizzle_bytes, maps[i].swizzle_bytes);
+    }
+  }
+  Operands misaligned = operands;
+  misaligned.aux = at(4098);
+  EXPECT_STREQ(find_misaligned(kernel_for(kWide, problem), problem.extents(), misaligned).name,
+               "the second output");
+}
+
 TEST(Launch, DIsMappedInItsOwnType) {
   GemmProblem problem = export_shape(256, 512, 640);
   const auto bf16 = encoded(kWide, problem, {at(0), at(256), at(512)}).maps;

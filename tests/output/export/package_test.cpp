@@ -51,7 +51,8 @@ constexpr const char* kAsked =
     "256x512x640.batch8.heads 256x512x640.batch3 128x256x320.batch3 64x512x644.batch8 "
     "256x512x640.batch8.bias-gelu 256x512x640.cbf16.scaled-bias "
     "16x512x640.cbf16.scaled-bias 256x512x640.scaled 256x512x640.batch8.scaled "
-    "256x512x640.batch3.scaled 256x512x640.batch8.scaled-bias";
+    "256x512x640.batch3.scaled 256x512x640.batch8.scaled-bias 256x512x640.bias-gelu-aux "
+    "16x512x640.bias-gelu-aux 256x512x640.gelu-aux";
 
 /// A line of the consumer: it has found a kernel, and no GPU (8).
 auto line(const char* problem, int source, int gain, int tuned_m, const KernelConfig& config,
@@ -94,6 +95,10 @@ void expect_kernels_of_epilogues_and_batches(const std::string& out) {
   EXPECT_THAT(out, line("16x512x640.bias-gelu", 1, 1, 256, kWide));
   EXPECT_THAT(out, line("256x512x640.bias-gelu.cbf16", 0, 1, 256, kWide));
   EXPECT_THAT(out, HasSubstr("256x512x640.cbf16 source=4 gain=0 cublas=0 tuned_m=0 status=5"));
+  // So is a second output.
+  EXPECT_THAT(out, line("256x512x640.bias-gelu-aux", 0, 1, 256, kWide));
+  EXPECT_THAT(out, line("16x512x640.bias-gelu-aux", 1, 1, 256, kWide));
+  EXPECT_THAT(out, HasSubstr("256x512x640.gelu-aux source=4 gain=0 cublas=0 tuned_m=0 status=5"));
   // Gates that lie otherwise are another problem.
   EXPECT_THAT(out, line("256x512x640.swiglu-interleaved", 0, 1, 256, kWide));
   EXPECT_THAT(out, HasSubstr("256x512x640.swiglu source=4 gain=0 cublas=0 tuned_m=0 status=5"));
@@ -134,10 +139,11 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
   // Rows between units, and an odd N: no kernel here packs or stores such.
   EXPECT_THAT(out, HasSubstr("64x512x644 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
   EXPECT_THAT(out, HasSubstr("16x511x640 source=4 gain=0 cublas=0 tuned_m=0 status=5 run=5 -"));
-  EXPECT_THAT(out,
-              HasSubstr("null=1 no_bias=1 no_c=1 bad_c=2 bad_scaled=2 dtype=3 output=3 layout=2 "
-                        "activation=2 gate=2 odd_gate=2 problem=2 leading=2 address=4 "
-                        "prepare=8 bytes=8 c=1"));
+  EXPECT_THAT(
+      out,
+      HasSubstr("null=1 no_bias=1 no_c=1 no_aux=1 bad_c=2 bad_scaled=2 dtype=3 output=3 layout=2 "
+                "activation=2 gate=2 odd_gate=2 problem=2 leading=2 address=4 "
+                "prepare=8 bytes=8 c=1"));
   EXPECT_THAT(out, HasSubstr("batch=2 products=2 stride_a=2 stride_b=2 far=2 shared_d=2 overlap=2 "
                              "overflow=2\nshapes=1\n"));
 

@@ -1,8 +1,9 @@
 // Prints what the package selects for problems given as MxNxK or, with an output in fp32, in
 // another layout, with an epilogue or as a batch, MxNxK.dfp32, MxNxK.layoutNT, MxNxK.bias-gelu,
-// MxNxK.scaled-bias, MxNxK.cbf16, MxNxK.swiglu-interleaved or MxNxK.batch8, one a line, and the
-// status of running it where there is no GPU; then of what it must refuse. Words after a batch: all
-// products share B (.shared_b), or lie between the rows of one another (.heads).
+// MxNxK.scaled-bias, MxNxK.bias-gelu-aux, MxNxK.cbf16, MxNxK.swiglu-interleaved or MxNxK.batch8,
+// one a line, and the status of running it where there is no GPU; then of what it must refuse.
+// Words after a batch: all products share B (.shared_b), or lie between the rows of one another
+// (.heads).
 #include <hgemm_tuned.h>
 
 #include <cstdio>
@@ -25,6 +26,7 @@ Problem problem_of(const char* text) {
   if (has(".dfp32")) problem.output = hgemm_tuned::Output::kFp32;
   if (has(".layoutNT")) problem.layout = hgemm_tuned::Layout::kNT;
   problem.scaled = has(".scaled");
+  problem.aux = has("-aux");
   if (has("bias")) problem.bias = hgemm_tuned::Bias::kAlongN;
   if (has("gelu")) problem.activation = hgemm_tuned::Activation::kGelu;
   if (has(".swiglu")) {
@@ -49,8 +51,9 @@ Problem problem_of(const char* text) {
 void print_selection(const char* text) {
   const Problem problem = problem_of(text);
   const hgemm_tuned::Selection s = hgemm_tuned::select(problem);
-  const hgemm_tuned::Status run = hgemm_tuned::gemm(
-      nullptr, problem, {memory, memory, memory, memory, memory}, memory, sizeof memory);
+  const hgemm_tuned::Status run =
+      hgemm_tuned::gemm(nullptr, problem, {memory, memory, memory, memory, memory, 1, 1, memory},
+                        memory, sizeof memory);
   std::printf("%s source=%d gain=%d cublas=%d tuned_m=%lld status=%d run=%d %s%s", text, s.source,
               s.gain, s.uses_cublas, static_cast<long long>(s.tuned_m), s.status, run,
               s.label != nullptr ? s.label : "-", s.uses_cublaslt ? " cublaslt" : "");
@@ -77,19 +80,23 @@ void print_refusals() {
   odd_gate.gate = hgemm_tuned::Gate::kHalves;
   Problem with_c{16, 512, 640};
   with_c.adds_c = true;
+  Problem with_aux{16, 512, 640};
+  with_aux.activation = hgemm_tuned::Activation::kGelu;
+  with_aux.aux = true;
   hgemm_tuned_problem bad_c = with_c;
   bad_c.adds_c = 2;
   hgemm_tuned_problem bad_scaled = Problem{16, 512, 640};
   bad_scaled.scaled = 2;
   std::printf(
-      "null=%d no_bias=%d no_c=%d bad_c=%d bad_scaled=%d dtype=%d output=%d layout=%d "
+      "null=%d no_bias=%d no_c=%d no_aux=%d bad_c=%d bad_scaled=%d dtype=%d output=%d layout=%d "
       "activation=%d gate=%d odd_gate=%d problem=%d leading=%d address=%d prepare=%d bytes=%d "
       "c=%d\n",
       status({16, 512, 640}, nullptr), status_with(&Problem::bias, 1), status(with_c, memory),
-      hgemm_tuned_select(&bad_c).status, hgemm_tuned_select(&bad_scaled).status,
-      status({16, 512, 640, Dtype(9)}, memory), status_with(&Problem::output, 9),
-      status_with(&Problem::layout, 4), status_with(&Problem::activation, 5),
-      status_with(&Problem::gate, 3), status(odd_gate, memory), status({0, 512, 640}, memory),
+      status(with_aux, memory), hgemm_tuned_select(&bad_c).status,
+      hgemm_tuned_select(&bad_scaled).status, status({16, 512, 640, Dtype(9)}, memory),
+      status_with(&Problem::output, 9), status_with(&Problem::layout, 4),
+      status_with(&Problem::activation, 5), status_with(&Problem::gate, 3),
+      status(odd_gate, memory), status({0, 512, 640}, memory),
       status({16, 512, 640, Dtype::kBf16, 639}, memory), status({16, 512, 640}, memory + 2),
       hgemm_tuned::prepare(), hgemm_tuned::workspace_bytes({384, 256, 4096}, &bytes),
       selects_in_c());
