@@ -265,7 +265,10 @@ HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const TiledKernel& k) {
   }
   if (k.swap && k.scheduler == TileScheduler::kStreamK) return 88;
   // 60 accumulators with 100 to spare spilled, 56 did not (of 74 kernels of batches).
-  if (k.gemm.batched && k.scheduler == TileScheduler::kStreamK && k.consumers == 3) return 104;
+  if ((k.gemm.batched || k.gemm.epilogue.aux) && k.scheduler == TileScheduler::kStreamK &&
+      k.consumers == 3) {
+    return 104;
+  }
   if (k.store == StorePath::kStaged) return k.schedule == Schedule::kPingPong ? 56 : 48;
   return k.store == StorePath::kDirect ? 32 : 40;
 }
@@ -308,7 +311,8 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
   if (k.gemm.epilogue.activation == Activation::kGeluErf) {
     registers += k.gemm.adds_c || loads_addends(k) ? 72 : 8;
   }
-  return is_gated(k.gemm) ? registers + 8 : registers;
+  const bool keeps_sums = k.gemm.epilogue.aux && k.store == StorePath::kStaged;
+  return is_gated(k.gemm) || keeps_sums ? registers + 8 : registers;
 }
 /// Registers that a consumer needs.
 HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
