@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "gemm/codec.h"
 #include "gemm/problem.h"
 #include "gemm/problem_list.h"
 #include "worker/lab.h"
@@ -106,6 +108,17 @@ TEST(Chain, LinksOfALayerHaveEpiloguesOfTheirOwn) {
     EXPECT_TRUE(feeds(chains[0].links[i - 1], chains[0].links[i])) << i;
   }
   EXPECT_FALSE(feeds(layer[1], gemm(16, 64, 256))) << "half as many columns as it computes";
+}
+
+/// Weights are divided by it, so that products stay about N(0, 1) along a chain.
+TEST(Chain, KnowsHowLargeTheOutputsOfALinkAre) {
+  const auto rms = [](const char* text) { return output_rms(parse_problem(text), 1.5, -0.75); };
+  EXPECT_NEAR(rms("16x64x64"), 1, 1e-6);
+  EXPECT_NEAR(rms("16x64x64.relu"), std::sqrt(0.5), 1e-6);
+  EXPECT_NEAR(rms("16x64x64.cbf16.bias"), std::sqrt(3.0), 1e-6);
+  EXPECT_NEAR(rms("16x64x64.cbf16.scaled"), std::sqrt(1.5 * 1.5 + 0.75 * 0.75), 1e-6);
+  EXPECT_NEAR(rms("16x128x64.bilinear"), 1, 1e-6);
+  EXPECT_NEAR(rms("16x128x64.swiglu"), 0.5965, 1e-4) << "the mean of silu(x)^2 is 0.3558";
 }
 
 TEST(Chain, CountsItsWeightsAndItsWork) {

@@ -22,6 +22,21 @@ bool in_one_step(const GemmProblem& problem, const GemmProblem& other) {
          problem.layout == other.layout && model_of(problem) == model_of(other);
 }
 
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kRelu:
+      return std::max(x, 0.0);
+    case Activation::kGelu:
+    case Activation::kGeluErf:  // which differ by less than 0.001
+      return x / 2 * std::erfc(-x * static_cast<double>(kHalfSqrt2));
+    case Activation::kSilu:
+      return x / (1 + std::exp(-x));
+  }
+  return x;
+}
+
 /// How often each problem occurs in a layer. It divides by the lower median of the weights, so that
 /// of two problems the rarer one occurs once.
 std::vector<long> copies_in_a_layer(std::span<const GemmProblem> problems) {
@@ -88,6 +103,25 @@ std::vector<Chain> chains_of(std::span<const GemmProblem> problems, int length) 
 
 bool feeds(const GemmProblem& link, const GemmProblem& next) {
   return link.d_type == next.a_type && link.m * link.d_columns() >= next.m * next.k;
+}
+
+double output_rms(const GemmProblem& link, double alpha, double beta) {
+  const Epilogue& epilogue = link.epilogue;
+  double variance = epilogue.scaled ? alpha * alpha : 1;
+  if (link.c_type) variance += epilogue.scaled ? beta * beta : 1;
+  if (epilogue.bias != Bias::kNone) variance += 1;
+  // The mean of activation(x)^2 over N(0, variance), by rectangles over 8 standard deviations.
+  constexpr double kStep = 0.01;
+  double squares = 0;
+  double weights = 0;
+  for (int i = -800; i <= 800; ++i) {
+    const double z = i * kStep;
+    const double weight = std::exp(-z * z / 2);
+    const double y = activated(epilogue.activation, z * std::sqrt(variance));
+    squares += weight * y * y;
+    weights += weight;
+  }
+  return std::sqrt(squares / weights);  // an up has a variance of 1
 }
 
 std::vector<StudyPart> parts_of(std::span<const ChainLink> links) {

@@ -273,12 +273,16 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
               DeviceMemory(matrix_bytes(1, c_elements, problem.d_type)),
               DeviceMemory(matrix_bytes(1, problem.bias_length(), problem.d_type))};
     const auto stream_id = static_cast<std::uint32_t>(4 * i);
+    double a_rms = 1;
     if (i == 0 || !feeds(links[i - 1], problem)) {
       link.a = DeviceMemory(matrix_bytes(problem.m, problem.k, problem.a_type));
       fill_normal(link.a.data(), problem.m * problem.k, problem.a_type, 1.0f, seed, stream_id,
                   stream.get());
+    } else {
+      a_rms = output_rms(links[i - 1], static_cast<double>(kAlpha), static_cast<double>(kBeta));
     }
-    const auto sigma_b = static_cast<float>(1.0 / std::sqrt(static_cast<double>(problem.k)));
+    const auto sigma_b =
+        static_cast<float>(1.0 / (a_rms * std::sqrt(static_cast<double>(problem.k))));
     fill_normal(link.b.data(), problem.n * problem.k, problem.b_type, sigma_b, seed, stream_id + 1,
                 stream.get());
     fill_normal(link.c.data(), c_elements, problem.d_type, 1.0f, seed, stream_id + 2, stream.get());

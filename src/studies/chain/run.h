@@ -15,10 +15,11 @@
 
 namespace hgemm {
 
-/// Every link has its own weight B ~ N(0, 1 / K) and its own output D, and if its epilogue reads
-/// them its own C and bias ~ N(0, 1). Its A is the beginning of the previous link's output, if that
-/// has enough elements (feeds() in chain.h). Otherwise, and for the first link, A is a matrix of
-/// its own ~ N(0, 1). So without epilogues all A have a variance of about 1.
+/// Every link has its own weight B and its own output D, and if its epilogue reads them its own C
+/// and bias ~ N(0, 1). Its A is the beginning of the previous link's output, if that has enough
+/// elements (feeds() in chain.h). Otherwise, and for the first link, A is a matrix of its own ~
+/// N(0, 1). B ~ N(0, 1 / K) is divided by the root mean square of A's elements, so that all
+/// products have a variance of about 1, which tolerances assume.
 class ChainData {
  public:
   /// Throws InputError if the data does not fit in device memory.
