@@ -59,13 +59,7 @@ class CublasLtCandidate : public Candidate {
                     const ProblemData& data)
       : data_(data), plan_(std::move(plan)), algorithm_(algorithm) {}
   void launch(int set, cudaStream_t stream) const override {
-    if (plan_->has_epilogue()) {
-      plan_->gemm(algorithm_, data_.operands(set), stream);
-    } else {
-      const Operands product = data_.product_operands(set);
-      plan_->gemm(algorithm_, product, stream);
-      finish_product(plan_->rest(), product.d, data_.operands(set), stream);
-    }
+    launch_whole(*plan_, algorithm_, data_.operands(set), data_.product_operands(set), stream);
   }
   int roundings() const override { return kLibraryRoundings; }
   std::string describe() const override {
@@ -90,6 +84,12 @@ std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cub
 std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
                                                  const ProblemData& data, WorkspacePool& pool) {
   return std::make_unique<KernelCandidate>(kernel, cubin, data, pool);
+}
+
+void launch_whole(const CublasLtPlan& plan, int algorithm, const Operands& operands,
+                  const Operands& product, cudaStream_t stream) {
+  plan.gemm(algorithm, plan.has_epilogue() ? operands : product, stream);
+  finish_product(plan.rest(), product.d, operands, stream);
 }
 
 std::vector<Baseline> make_baselines(const ProblemData& data) {

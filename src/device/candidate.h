@@ -31,6 +31,11 @@ std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cub
 std::unique_ptr<Candidate> make_kernel_candidate(const Kernel& kernel, const Cubin& cubin,
                                                  const ProblemData& data, WorkspacePool& pool);
 
+/// Enqueues the whole problem: what cuBLASLt computes of it, and then the rest (finish_product()).
+/// `product` is where a product goes whose epilogue is left (ProblemData::product_operands).
+void launch_whole(const CublasLtPlan& plan, int algorithm, const Operands& operands,
+                  const Operands& product, cudaStream_t stream);
+
 struct Baseline {
   std::string label;  ///< kCublasLabel, or kCublasLtPrefix and the index in heuristic order
   std::unique_ptr<Candidate> candidate;

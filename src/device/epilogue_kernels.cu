@@ -47,8 +47,8 @@ __device__ std::int64_t row_of(std::int64_t i, std::int64_t all, std::int64_t pe
                            : i / per_row;
 }
 
-/// What a launch reads and writes; all three may be the same. `aux`: null, or where the sums go
-/// that the activation is applied to.
+/// What a launch reads and writes; the product may be either output. `aux`: null, or where the sums
+/// go that the activation is applied to.
 template <typename Result>
 struct Finished {
   const Result* product;

@@ -263,7 +263,6 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
     ASSERT_EQ(build.status, Status::kOk) << build.facts.name << ": " << build.message;
     kernels.push_back({build.kernel, std::make_unique<LoadedKernel>(build.kernel, build.cubin)});
   }
-  EXPECT_LE(spilling * 50, kernels.size());  // measured: 9 of 664 (ptxas 13.0)
   int done = 0;
   int with_epilogue = 0;
   int with_gate = 0;

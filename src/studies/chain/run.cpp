@@ -113,12 +113,8 @@ class CublasChain : public ChainCandidate {
     const auto& plan = plans_.at(to_string(problem));
     if (!plan) {
       blas_.gemm(problem, data_.operands(i), stream);
-    } else if (plan->has_epilogue()) {
-      plan->gemm(0, data_.operands(i), stream);
     } else {
-      const Operands product = data_.product_operands(i);
-      plan->gemm(0, product, stream);
-      finish_product(plan->rest(), product.d, data_.operands(i), stream);
+      launch_whole(*plan, 0, data_.operands(i), data_.product_operands(i), stream);
     }
   }
 
