@@ -11,6 +11,7 @@
 
 #include "common/params.h"
 #include "common/ptx.cuh"
+#include "common/tma.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/store.cuh"
 #include "tiled/tile_scheduler.h"
@@ -119,6 +120,7 @@ struct Addends {
 #pragma unroll
           for (int i = 0; i < 4; ++i) sums[block][group * 4 + i] += pair[i % 2];
         }
+        __syncwarp();
       }
     } else {
 #pragma unroll
@@ -132,6 +134,7 @@ struct Addends {
             sums[block][group * 4 + half * 2] += value;
             sums[block][group * 4 + half * 2 + 1] += value;
           }
+          __syncwarp();
         }
       }
     }

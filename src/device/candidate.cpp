@@ -39,8 +39,10 @@ class CublasCandidate : public Candidate {
   }
   int roundings() const override { return kLibraryRoundings; }
   std::string describe() const override {
-    std::string text =
-        data_.problem().merged().batch > 1 ? "cublasGemmStridedBatchedEx" : "cublasGemmEx";
+    const GemmProblem& problem = data_.problem();
+    std::string text = problem.by_pointers          ? "cublasGemmBatchedEx"
+                       : problem.merged().batch > 1 ? "cublasGemmStridedBatchedEx"
+                                                    : "cublasGemmEx";
     text += ", default algorithm";
     if (data_.problem().a_type == DataType::kFp32) {
       text += ", fp32 arithmetic without tensor cores";
@@ -96,11 +98,19 @@ std::vector<Baseline> make_baselines(const ProblemData& data) {
   std::vector<Baseline> baselines;
   baselines.push_back({std::string(kCublasLabel), std::make_unique<CublasCandidate>(data)});
   if (!data.problem().baselines().cublaslt) return baselines;
-  const auto plan = std::make_shared<const CublasLtPlan>(data.problem());
-  for (int algorithm = 0; algorithm < plan->algorithms(); ++algorithm) {
-    baselines.push_back({fmt::format("{}{}", kCublasLtPrefix, algorithm),
-                         std::make_unique<CublasLtCandidate>(plan, algorithm, data)});
-  }
+  int index = 0;
+  const auto add_all = [&](CublasLtPlan::Part part) {
+    const auto plan = std::make_shared<const CublasLtPlan>(data.problem(), part);
+    for (int algorithm = 0; algorithm < plan->algorithms(); ++algorithm) {
+      baselines.push_back({fmt::format("{}{}", kCublasLtPrefix, index++),
+                           std::make_unique<CublasLtCandidate>(plan, algorithm, data)});
+    }
+    return plan->rest().exceeds_product();
+  };
+  const bool leaves_rest = add_all(CublasLtPlan::Part::kEpilogue);
+  // With an epilogue the library has fewer algorithms, and a launch after the fastest of the others
+  // may win.
+  if (data.problem().exceeds_product() && !leaves_rest) add_all(CublasLtPlan::Part::kProduct);
   return baselines;
 }
 

@@ -7,6 +7,7 @@
 #include "device/cuda.h"
 #include "device/elements.cuh"
 #include "families/launch_parts.h"
+#include "kernels/common/epilogue.cuh"
 
 namespace hgemm {
 namespace {
@@ -14,8 +15,13 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 1 << 20;
 
-template <Activation kActivation>
+/// With the functions of CUDA's math library, or as fast as the kernels' own: with the former a
+/// launch takes 1.6 times as long as memory does (SiLU; H200).
+enum class Functions { kPrecise, kFast };
+
+template <Activation kActivation, Functions kFunctions>
 __device__ float activated(float x) {
+  if constexpr (kFunctions == Functions::kFast) return activate<kActivation>(x);
   if constexpr (kActivation == Activation::kRelu) return x < 0.0f ? 0.0f : x;
   if constexpr (kActivation == Activation::kSilu) return x / (1.0f + expf(-x));
   if constexpr (kActivation == Activation::kGelu) {
@@ -58,7 +64,7 @@ struct Finished {
 };
 
 /// Rows of C lie ldc elements apart. Each thread computes kWidth neighbours of a row.
-template <typename Result, typename T, Activation kActivation, int kWidth>
+template <typename Result, typename T, Activation kActivation, Functions kFunctions, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     finish_kernel(Finished<Result> data, Added<T> added, std::int64_t m, std::int64_t n,
                   std::int64_t ldc) {
@@ -86,7 +92,7 @@ __global__ void __launch_bounds__(kThreads)
       if (added.c) sum += added.beta * widened(c.values[j]);
       if (added.bias) sum += added.along_m ? of_row : widened(bias.values[j]);
       sums.values[j] = rounded<Result>(sum);
-      results.values[j] = rounded<Result>(activated<kActivation>(sum));
+      results.values[j] = rounded<Result>(activated<kActivation, kFunctions>(sum));
     }
     if (data.aux) *reinterpret_cast<Results*>(data.aux + at) = sums;
     *reinterpret_cast<Results*>(data.d + at) = results;
@@ -101,7 +107,7 @@ struct Pairs {
 
 /// For D with a gate, as many columns as D has; `product` has twice as many. Each thread computes
 /// kWidth neighbours of a row.
-template <typename Result, typename T, Activation kActivation, int kWidth>
+template <typename Result, typename T, Activation kActivation, Functions kFunctions, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     gate_kernel(Result* d, const T* product, Pairs pairs, std::int64_t m, std::int64_t columns,
                 std::int64_t leading) {
@@ -128,7 +134,7 @@ __global__ void __launch_bounds__(kThreads)
       };
       const float gate = widened(is_interleaved ? of_both(2 * j) : low.values[j]);
       const float up = widened(is_interleaved ? of_both(2 * j + 1) : high.values[j]);
-      results.values[j] = rounded<Result>(activated<kActivation>(gate) * up);
+      results.values[j] = rounded<Result>(activated<kActivation, kFunctions>(gate) * up);
     }
     *reinterpret_cast<Results*>(d + row * leading + column) = results;
   }
@@ -188,7 +194,7 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
         const unsigned blocks = blocks_for(problem.m * columns, kWidth);
         T* const d = static_cast<T*>(operands.d);
         if (problem.is_gated()) {
-          gate_kernel<T, T, kActivation, kWidth><<<blocks, kThreads, 0, stream>>>(
+          gate_kernel<T, T, kActivation, Functions::kFast, kWidth><<<blocks, kThreads, 0, stream>>>(
               d, static_cast<const T*>(product), pairs_of(problem), problem.m, columns,
               problem.leading_d());
         } else {
@@ -196,8 +202,9 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
           const Finished<T> data{static_cast<const T*>(product), d,
                                  writes_aux ? static_cast<T*>(operands.aux) : nullptr,
                                  problem.leading_d()};
-          finish_kernel<T, T, kActivation, kWidth><<<blocks, kThreads, 0, stream>>>(
-              data, added_to<T>(problem, operands, 1), problem.m, columns, problem.leading_d());
+          finish_kernel<T, T, kActivation, Functions::kFast, kWidth>
+              <<<blocks, kThreads, 0, stream>>>(data, added_to<T>(problem, operands, 1), problem.m,
+                                                columns, problem.leading_d());
         }
       };
       if (is_wide(problem, product, operands)) {
@@ -219,12 +226,14 @@ void finish_reference(float* reference, float* aux_reference, const float* produ
   with_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       if (problem.is_gated()) {
-        gate_kernel<float, float, kActivation, 1><<<blocks, kThreads, 0, stream>>>(
-            reference, product, pairs_of(problem), problem.m, columns, columns);
+        gate_kernel<float, float, kActivation, Functions::kPrecise, 1>
+            <<<blocks, kThreads, 0, stream>>>(reference, product, pairs_of(problem), problem.m,
+                                              columns, columns);
       } else {
-        finish_kernel<float, T, kActivation, 1><<<blocks, kThreads, 0, stream>>>(
-            Finished<float>{product, reference, aux_reference, columns},
-            added_to<T>(problem, operands, operands.alpha), rows, columns, problem.leading_d());
+        finish_kernel<float, T, kActivation, Functions::kPrecise, 1>
+            <<<blocks, kThreads, 0, stream>>>(
+                Finished<float>{product, reference, aux_reference, columns},
+                added_to<T>(problem, operands, operands.alpha), rows, columns, problem.leading_d());
       }
     });
   });

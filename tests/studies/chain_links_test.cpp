@@ -110,15 +110,22 @@ TEST(Chain, LinksOfALayerHaveEpiloguesOfTheirOwn) {
   EXPECT_FALSE(feeds(layer[1], gemm(16, 64, 256))) << "half as many columns as it computes";
 }
 
-/// Weights are divided by it, so that products stay about N(0, 1) along a chain.
-TEST(Chain, KnowsHowLargeTheOutputsOfALinkAre) {
-  const auto rms = [](const char* text) { return output_rms(parse_problem(text), 1.5, -0.75); };
-  EXPECT_NEAR(rms("16x64x64"), 1, 1e-6);
-  EXPECT_NEAR(rms("16x64x64.relu"), std::sqrt(0.5), 1e-6);
-  EXPECT_NEAR(rms("16x64x64.cbf16.bias"), std::sqrt(3.0), 1e-6);
-  EXPECT_NEAR(rms("16x64x64.cbf16.scaled"), std::sqrt(1.5 * 1.5 + 0.75 * 0.75), 1e-6);
-  EXPECT_NEAR(rms("16x128x64.bilinear"), 1, 1e-6);
-  EXPECT_NEAR(rms("16x128x64.swiglu"), 0.5965, 1e-4) << "the mean of silu(x)^2 is 0.3558";
+/// Rows grow apart with each gate, until a C comes in.
+TEST(Chain, ALinkBehindManyGatesHasAMatrixOfItsOwn) {
+  GemmProblem gate = gemm(16, 128, 64);
+  gate.epilogue = {.activation = Activation::kSilu, .gate = Gate::kHalves};
+  const std::vector<GemmProblem> gates(8, gate);
+  EXPECT_THAT(fed_links(gates), ElementsAre(false, true, true, true, true, false, true, true));
+  GemmProblem residual = gemm(16, 64, 64);
+  residual.c_type = DataType::kBf16;
+  std::vector<GemmProblem> layers;
+  for (int i = 0; i < 6; ++i) layers.insert(layers.end(), {gate, residual});
+  std::vector<bool> all_but_the_first(12, true);
+  all_but_the_first[0] = false;
+  EXPECT_EQ(fed_links(layers), all_but_the_first);
+  EXPECT_THAT(fed_links(std::vector{gemm(16, 64, 64), gemm(16, 64, 128)}),
+              ElementsAre(false, false))
+      << "too few elements";
 }
 
 TEST(Chain, CountsItsWeightsAndItsWork) {

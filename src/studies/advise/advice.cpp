@@ -214,8 +214,8 @@ Roofline roofline(const Device& device, const GemmProblem& problem) {
 
 SeparateEpilogue separate_epilogue(const Device& device, const GemmProblem& problem) {
   double bytes = problem.product().d_bytes() + problem.epilogue_bytes() + problem.d_bytes();
-  // Where nothing is added to the product, it is the second output.
-  if (problem.epilogue.aux && !reads_operands(problem.kind())) bytes -= problem.d_bytes();
+  // A library adds C and a bias along N, if any, to the product, which then is the second output.
+  if (problem.epilogue.aux && problem.epilogue.bias != Bias::kAlongM) bytes = 2 * problem.d_bytes();
   return {.bytes = bytes,
           .us = bytes / (device.memory_tbps.value * 1e6),
           .fits_l2 = bytes <= device.l2_mb.value * 1024 * 1024};

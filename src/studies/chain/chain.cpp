@@ -22,21 +22,6 @@ bool in_one_step(const GemmProblem& problem, const GemmProblem& other) {
          problem.layout == other.layout && model_of(problem) == model_of(other);
 }
 
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kRelu:
-      return std::max(x, 0.0);
-    case Activation::kGelu:
-    case Activation::kGeluErf:  // which differ by less than 0.001
-      return x / 2 * std::erfc(-x * static_cast<double>(kHalfSqrt2));
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-  }
-  return x;
-}
-
 /// How often each problem occurs in a layer. It divides by the lower median of the weights, so that
 /// of two problems the rarer one occurs once.
 std::vector<long> copies_in_a_layer(std::span<const GemmProblem> problems) {
@@ -105,23 +90,18 @@ bool feeds(const GemmProblem& link, const GemmProblem& next) {
   return link.d_type == next.a_type && link.m * link.d_columns() >= next.m * next.k;
 }
 
-double output_rms(const GemmProblem& link, double alpha, double beta) {
-  const Epilogue& epilogue = link.epilogue;
-  double variance = epilogue.scaled ? alpha * alpha : 1;
-  if (link.c_type) variance += epilogue.scaled ? beta * beta : 1;
-  if (epilogue.bias != Bias::kNone) variance += 1;
-  // The mean of activation(x)^2 over N(0, variance), by rectangles over 8 standard deviations.
-  constexpr double kStep = 0.01;
-  double squares = 0;
-  double weights = 0;
-  for (int i = -800; i <= 800; ++i) {
-    const double z = i * kStep;
-    const double weight = std::exp(-z * z / 2);
-    const double y = activated(epilogue.activation, z * std::sqrt(variance));
-    squares += weight * y * y;
-    weights += weight;
+std::vector<bool> fed_links(std::span<const GemmProblem> links) {
+  constexpr int kMostGates = 4;
+  std::vector<bool> fed;
+  int gates = 0;  // since a link with a matrix of its own, or with a C
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const bool follows_gate = i > 0 && links[i - 1].is_gated();
+    const bool is_fed =
+        i > 0 && feeds(links[i - 1], links[i]) && gates + follows_gate <= kMostGates;
+    gates = is_fed && !links[i].c_type ? gates + follows_gate : 0;
+    fed.push_back(is_fed);
   }
-  return std::sqrt(squares / weights);  // an up has a variance of 1
+  return fed;
 }
 
 std::vector<StudyPart> parts_of(std::span<const ChainLink> links) {

@@ -38,9 +38,10 @@ std::vector<Chain> chains_of(std::span<const GemmProblem> problems, int length);
 /// Whether the output of `link` has at least as many elements as `next` needs for its A.
 bool feeds(const GemmProblem& link, const GemmProblem& next);
 
-/// The root mean square of a link's outputs if its product, C and bias are N(0, 1), with the
-/// factors that results are verified with.
-double output_rms(const GemmProblem& link, double alpha, double beta);
+/// Which links read the output of the link before: those that it feeds. But a gate about squares
+/// what rows differ by, so that after many of them one row would be all. A link that follows more
+/// than four gates, without a link with a C since, has a matrix of its own.
+std::vector<bool> fed_links(std::span<const GemmProblem> links);
 
 /// One GEMM of a chain, and the labels of the configs that compute it.
 struct ChainLink {

@@ -260,6 +260,8 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
   reference_ = DeviceMemory(shared.reference);
   sums_ = DeviceMemory(shared.sums);
   product_ = DeviceMemory(shared.product);
+  const std::vector<bool> fed = fed_links(links);
+  double a_rms = 1;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const GemmProblem& problem = links[i];
     const std::int64_t c_elements = problem.c_type ? problem.m * problem.n : 0;
@@ -269,13 +271,11 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
               DeviceMemory(matrix_bytes(1, c_elements, problem.d_type)),
               DeviceMemory(matrix_bytes(1, problem.bias_length(), problem.d_type))};
     const auto stream_id = static_cast<std::uint32_t>(4 * i);
-    double a_rms = 1;
-    if (i == 0 || !feeds(links[i - 1], problem)) {
+    if (!fed[i]) {
+      a_rms = 1;
       link.a = DeviceMemory(matrix_bytes(problem.m, problem.k, problem.a_type));
       fill_normal(link.a.data(), problem.m * problem.k, problem.a_type, 1.0f, seed, stream_id,
                   stream.get());
-    } else {
-      a_rms = output_rms(links[i - 1], static_cast<double>(kAlpha), static_cast<double>(kBeta));
     }
     const auto sigma_b =
         static_cast<float>(1.0 / (a_rms * std::sqrt(static_cast<double>(problem.k))));
@@ -285,8 +285,28 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
     fill_normal(link.bias.data(), problem.bias_length(), problem.d_type, 1.0f, seed, stream_id + 3,
                 stream.get());
     links_.push_back(std::move(link));
+    if (i + 1 < links.size() && fed[i + 1]) {
+      a_rms = compute_output(static_cast<int>(i), links[i + 1].m * links[i + 1].k, stream);
+    }
   }
   stream.synchronize();
+}
+
+double ChainData::compute_output(int link, std::int64_t elements, const Stream& stream) {
+  constexpr std::int64_t kEnough = 1 << 20;
+  const GemmProblem& problem = this->problem(link);
+  compute_reference(link, stream);
+  const StoredMatrices d{{problem.m, problem.d_columns(), problem.leading_d()}, 1, 0};
+  repeat_values(operands(link).d, d, problem.d_type, reference_.as<float>(), d.rows * d.cols, 1.0F,
+                stream.get());
+  std::vector<float> values(static_cast<std::size_t>(std::min(elements, kEnough)));
+  check(cudaMemcpyAsync(values.data(), reference_.data(), values.size() * sizeof values[0],
+                        cudaMemcpyDeviceToHost, stream.get()),
+        "reading the outputs of a link");
+  stream.synchronize();
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
 Operands ChainData::operands(int i) const {
@@ -319,13 +339,18 @@ void ChainData::poison(const Stream& stream) const {
   }
 }
 
-Verdict ChainData::verify(int link, int roundings, const Stream& stream) const {
+void ChainData::compute_reference(int link, const Stream& stream) const {
   const GemmProblem& problem = this->problem(link);
   const Operands operands = this->operands(link);
   float* const sums = problem.is_gated() ? sums_.as<float>() : reference_.as<float>();
   multiply_reference(sums, operands.a, operands.b, problem.a_type, problem.extents(), stream.get());
   finish_reference(reference_.as<float>(), nullptr, sums, problem, operands, stream.get());
-  return judge_output(operands.d, reference_, problem, kGuardRows, roundings, comparison_, stream);
+}
+
+Verdict ChainData::verify(int link, int roundings, const Stream& stream) const {
+  compute_reference(link, stream);
+  return judge_output(operands(link).d, reference_, problem(link), kGuardRows, roundings,
+                      comparison_, stream);
 }
 
 std::vector<std::vector<std::byte>> ChainData::outputs(const Stream& stream) const {

@@ -16,10 +16,10 @@
 namespace hgemm {
 
 /// Every link has its own weight B and its own output D, and if its epilogue reads them its own C
-/// and bias ~ N(0, 1). Its A is the beginning of the previous link's output, if that has enough
-/// elements (feeds() in chain.h). Otherwise, and for the first link, A is a matrix of its own ~
-/// N(0, 1). B ~ N(0, 1 / K) is divided by the root mean square of A's elements, so that all
-/// products have a variance of about 1, which tolerances assume.
+/// and bias ~ N(0, 1). Its A is the beginning of the previous link's output (fed_links() in
+/// chain.h), or a matrix of its own ~ N(0, 1). B ~ N(0, 1 / K) is divided by the root mean square
+/// of A's elements, which the references of the links before tell, so that all products have a
+/// variance of about 1, which tolerances assume.
 class ChainData {
  public:
   /// Throws InputError if the data does not fit in device memory.
@@ -44,6 +44,11 @@ class ChainData {
   std::vector<std::vector<std::byte>> outputs(const Stream& stream) const;
 
  private:
+  /// The reference of a link from the present content of its A.
+  void compute_reference(int link, const Stream& stream) const;
+  /// Makes it the link's D, and returns the root mean square of its first elements (a million of
+  /// them tell enough). Waits for the stream.
+  double compute_output(int link, std::int64_t elements, const Stream& stream);
   struct Link {
     DeviceMemory a;  ///< empty: A is the output of the previous link
     DeviceMemory b, d;
