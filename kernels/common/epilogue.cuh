@@ -27,13 +27,13 @@ __device__ __forceinline__ float times_sigmoid(float x, float y) {
 /// (Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26). CUDA's erff takes twice the
 /// instructions.
 __device__ __forceinline__ float times_normal(float x) {
-  constexpr float kMostFactor = 1e30f;
-  const float t = __fdividef(1.0f, 1.0f + 0.3275911f * kHalfSqrt2 * fabsf(x));
+  const float size = fminf(fabsf(x), 1e18f);  // infinity times 0 would be NaN
+  const float t = __fdividef(1.0f, 1.0f + 0.3275911f * kHalfSqrt2 * size);
   const float polynomial =
       t * (0.254829592f +
            t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
-  const float below = 0.5f * polynomial * __expf(-0.5f * x * x);  // Phi(-|x|)
-  return relu(x) - fminf(fabsf(x), kMostFactor) * below;          // infinity times 0 would be NaN
+  const float below = 0.5f * polynomial * __expf(-0.5f * size * size);  // Phi(-|x|)
+  return relu(x) - size * below;
 }
 
 /// NaN stays NaN.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/operand_tile.h"
-#include "common/tma.cuh"
+#include "common/ptx.cuh"
 
 namespace hgemm {
 
@@ -20,49 +20,47 @@ struct BBoxesOf<kKernel, true> {
 template <auto kKernel>
 using BBoxes = typename BBoxesOf<kKernel>::Type;
 
-/// Gates and ups are the planes of a box, which begins with the first one.
-template <class Boxes, class Matrix>
-__device__ __forceinline__ auto chosen_of(Matrix matrix) {
-  if constexpr (Boxes::kIsPaired) {
-    return Plane{0};
-  } else {
-    return matrix;
-  }
-}
-
 /// Copies the slice `Boxes`, of the tile with first elements `k` and `mn`, into the stage at
 /// address `stage`: for all CTAs in `mask`, if it is not the whole tile. The bytes arrive at the
-/// barrier `full`. `matrix`: of the map.
-template <class Boxes, CacheHint kHint, class Matrix = OnlyMatrix>
+/// barrier `full`. `plane`: of the operand, if it has those of many products (kBatched); gates and
+/// ups are the planes of a box, which begins with the first one.
+template <class Boxes, CacheHint kHint, bool kBatched = false>
 __device__ __forceinline__ void load_boxes(const TensorMap& map, u32 stage, u32 full, int k, int mn,
-                                           int begin = 0, unsigned short mask = 0,
-                                           Matrix matrix = {}) {
+                                           int begin = 0, unsigned short mask = 0, int plane = 0) {
+  constexpr bool kHasPlanes = Boxes::kIsPaired || kBatched;
 #pragma unroll
   for (int slab = 0; slab < Boxes::kSlabs; ++slab) {
 #pragma unroll
     for (int part = 0; part < Boxes::kSliceExtent; part += Boxes::kBoxExtent) {
       const OperandBox box = Boxes::at(slab, part, k, mn, begin);
       const u32 destination = stage + static_cast<u32>(box.offset);
-      const auto chosen = chosen_of<Boxes>(matrix);
-      if constexpr (Boxes::kIsWhole) {
-        ptx::tma_load<kHint>(destination, map, full, box.column, box.row, chosen);
+      if constexpr (kHasPlanes && Boxes::kIsWhole) {
+        ptx::tma_load_3d<kHint>(destination, map, full, box.column, box.row, plane);
+      } else if constexpr (kHasPlanes) {
+        ptx::tma_load_multicast_3d<kHint>(destination, map, full, box.column, box.row, plane, mask);
+      } else if constexpr (Boxes::kIsWhole) {
+        ptx::tma_load<kHint>(destination, map, full, box.column, box.row);
       } else {
-        ptx::tma_load_multicast<kHint>(destination, map, full, box.column, box.row, mask, chosen);
+        ptx::tma_load_multicast<kHint>(destination, map, full, box.column, box.row, mask);
       }
     }
   }
 }
 
 /// Prefetches into L2 what load_boxes() will copy.
-template <class Boxes, class Matrix = OnlyMatrix>
+template <class Boxes, bool kBatched = false>
 __device__ __forceinline__ void prefetch_boxes(const TensorMap& map, int k, int mn, int begin = 0,
-                                               Matrix matrix = {}) {
+                                               int plane = 0) {
 #pragma unroll
   for (int slab = 0; slab < Boxes::kSlabs; ++slab) {
 #pragma unroll
     for (int part = 0; part < Boxes::kSliceExtent; part += Boxes::kBoxExtent) {
       const OperandBox box = Boxes::at(slab, part, k, mn, begin);
-      ptx::tma_prefetch(map, box.column, box.row, chosen_of<Boxes>(matrix));
+      if constexpr (Boxes::kIsPaired || kBatched) {
+        ptx::tma_prefetch_3d(map, box.column, box.row, plane);
+      } else {
+        ptx::tma_prefetch(map, box.column, box.row);
+      }
     }
   }
 }

@@ -11,7 +11,6 @@
 
 #include "common/params.h"
 #include "common/ptx.cuh"
-#include "common/tma.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/store.cuh"
 #include "tiled/tile_scheduler.h"

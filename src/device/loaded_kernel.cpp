@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <span>
 
 #include "device/library.h"
 #include "device/tensor_map.h"
@@ -54,11 +53,10 @@ TensorMap encode(const MatrixMap& map) {
                      .box = {map.box_cols, map.box_rows},
                      .swizzle = tensor_swizzle(map.swizzle_bytes),
                      .promotion = tensor_promotion(map.promotion_bytes)};
-  for (const OuterDimension& outer :
-       std::span(map.outer).first(static_cast<std::size_t>(map.outer_dimensions))) {
-    spec.extents.push_back(outer.extent);
-    spec.strides_bytes.push_back(outer.stride_bytes);
-    spec.box.push_back(outer.box);
+  if (map.box_planes > 0) {
+    spec.extents.push_back(map.planes);
+    spec.strides_bytes.push_back(map.plane_stride_bytes);
+    spec.box.push_back(map.box_planes);
   }
   return make_tensor_map(spec);
 }

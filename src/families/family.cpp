@@ -330,9 +330,7 @@ std::string epilogue_initialisers(const GemmKind& kind) {
     text = fmt::format("    .epilogue = {},\n    .adds_c = {},\n",
                        epilogue_definition(kind.epilogue), kind.adds_c);
   }
-  if (kind.batched) text += "    .batched = true,\n";
-  if (kind.by_pointers) text += "    .by_pointers = true,\n";
-  return text;
+  return kind.batched ? text + "    .batched = true,\n" : text;
 }
 
 std::string_view params_type(const Kernel& kernel) {

@@ -37,17 +37,6 @@ struct AnyAddress {
   bool a, b;
   bool output;  ///< D, the second output, C and the bias
 };
-/// By pointers the operands are arrays of addresses in device memory, which no host code sees.
-inline Misaligned find_misaligned_array(const Operands& operands) {
-  const auto look = [](const char* name, const void* address) -> Misaligned {
-    constexpr int kUnit = sizeof(void*);
-    if (is_multiple_of(address, kUnit)) return {};
-    return {name, address, kUnit, ""};
-  };
-  if (const auto a = look("the array of A's addresses", operands.a); a.name) return a;
-  if (const auto b = look("the array of B's addresses", operands.b); b.name) return b;
-  return look("the array of D's addresses", operands.d);
-}
 /// A kernel with `packs` also packs a matrix that begins between two units of 16 bytes, if the
 /// matrix can be packed at all.
 inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExtents& p) {
@@ -56,7 +45,6 @@ inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExt
 }
 inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
                                   const Operands& operands) {
-  if (kind.by_pointers) return find_misaligned_array(operands);
   const auto look = [](const char* name, const void* address, bool anywhere, DataType type,
                        const char* cure) -> Misaligned {
     const int unit = anywhere ? element_bytes(type) : kUnitBytes;
@@ -124,15 +112,8 @@ inline void add_packed_bytes(const GemmKind& kind, const ProblemExtents& p, Work
 
 // ---- Tensor maps and parameters ----
 
-/// A dimension of a map beyond those of a matrix.
-struct OuterDimension {
-  long long extent = 0;
-  long long stride_bytes = 0;
-  int box = 1;
-};
-/// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions, and
-/// for others that choose a matrix: planes (gates and ups, or the matrices of many products), or an
-/// address (kernels/common/params.h).
+/// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions, or for
+/// three if there are planes of `rows` rows: gates and ups, or the matrices of many products.
 struct MatrixMap {
   const char* name = "";  ///< "A"
   void* data = nullptr;
@@ -142,8 +123,9 @@ struct MatrixMap {
   int box_cols = 0, box_rows = 0;
   int swizzle_bytes = 0;    ///< 0 (none), 64 or 128
   int promotion_bytes = 0;  ///< 0 (none), 64, 128 or 256
-  int outer_dimensions = 0;
-  OuterDimension outer[2] = {};
+  int box_planes = 0;       ///< 0: two dimensions
+  long long planes = 1;
+  long long plane_stride_bytes = 0;
 };
 
 /// A matrix whose rows lie `leading` elements apart, or those of many products.
@@ -152,8 +134,7 @@ struct LeadingMatrix {
   void* data;
   DataType type;
   StoredMatrices all;
-  bool batched;      ///< the kernel computes many products, which may share this matrix
-  bool by_pointers;  ///< `data` is an array of their addresses
+  bool batched;  ///< the kernel computes many products, which may share this matrix
 
   MatrixMap map(int box_cols, int box_rows, int swizzle_bytes, int promotion_bytes) const {
     // A single row has no next row, and a single matrix no next one: any multiple of the unit
@@ -163,15 +144,10 @@ struct LeadingMatrix {
     MatrixMap map{
         name,     data,     type,          all.cols,       all.rows, row * element_bytes(type),
         box_cols, box_rows, swizzle_bytes, promotion_bytes};
-    if (by_pointers) {
-      map.data = nullptr;
-      map.outer_dimensions = 2;
-      map.outer[0] = {static_cast<long long>(kUnitsBelow), kUnitBytes};
-      map.outer[1] = {static_cast<long long>(kRunsOfUnits),
-                      static_cast<long long>(kUnitsBelow) * kUnitBytes};
-    } else if (batched) {
-      map.outer_dimensions = 1;
-      map.outer[0] = {all.count, plane * element_bytes(type)};
+    if (batched) {
+      map.box_planes = 1;
+      map.planes = all.count;
+      map.plane_stride_bytes = plane * element_bytes(type);
     }
     return map;
   }
@@ -188,13 +164,15 @@ inline MatrixMap map_of_pairs(const LeadingMatrix& matrix, Gate gate, int box_co
                               int swizzle_bytes, int promotion_bytes) {
   MatrixMap map = matrix.map(box_cols, box_rows, swizzle_bytes, promotion_bytes);
   map.rows = matrix.all.rows / 2;
-  map.outer_dimensions = 1;
+  map.box_planes = 2;
+  map.planes = 2;
   if (gate == Gate::kInterleaved) {
-    // Rows interleave with those of the other plane. (About strides: kernels/common/params.h.)
-    map.outer[0] = {2, map.stride_bytes, 2};
+    // Rows interleave with those of the other plane. (cuda.h makes strides of one another, but the
+    // driver takes any multiple of 16 bytes: 580.159.04.)
+    map.plane_stride_bytes = map.stride_bytes;
     map.stride_bytes *= 2;
   } else {
-    map.outer[0] = {2, map.rows * map.stride_bytes, 2};
+    map.plane_stride_bytes = map.rows * map.stride_bytes;
   }
   return map;
 }
@@ -209,7 +187,7 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
   const StoredMatrices bias{{1, bias_elements, bias_elements}, 1, 0};
   const auto matrix = [&](const char* name, const void* data, DataType type,
                           const StoredMatrices& all) -> LeadingMatrix {
-    return {name, const_cast<void*>(data), type, all, kind.batched, kind.by_pointers};
+    return {name, const_cast<void*>(data), type, all, kind.batched};
   };
   return {matrix("A", operands.a, kind.input, all_of_a(p)),
           matrix("B", operands.b, kind.input, all_of_b(p)),

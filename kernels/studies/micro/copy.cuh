@@ -20,7 +20,6 @@
 // launch begins).
 #pragma once
 
-#include "common/tma.cuh"
 #include "studies/micro/timing.cuh"
 
 namespace hgemm::micro {

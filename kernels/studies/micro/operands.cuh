@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/ptx.cuh"
-#include "common/tma.cuh"
 
 namespace hgemm::micro {
 
