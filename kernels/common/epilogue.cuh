@@ -30,10 +30,9 @@ __device__ __forceinline__ float times_normal(float x) {
   const float size = fminf(fabsf(x), 1e18f);  // infinity times 0 would be NaN
   const float t = __fdividef(1.0f, 1.0f + 0.3275911f * kHalfSqrt2 * size);
   const float polynomial =
-      t * (0.254829592f +
-           t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
-  const float below = 0.5f * polynomial * __expf(-0.5f * size * size);  // Phi(-|x|)
-  return relu(x) - size * below;
+      0.127414796f +
+      t * (-0.142248368f + t * (0.7107068705f + t * (-0.7265760135f + t * 0.5307027145f)));
+  return relu(x) - size * t * (polynomial * __expf(-0.5f * size * size));
 }
 
 /// NaN stays NaN.
