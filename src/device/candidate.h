@@ -37,7 +37,9 @@ void launch_whole(const CublasLtPlan& plan, int algorithm, const Operands& opera
                   const Operands& product, cudaStream_t stream);
 
 struct Baseline {
-  std::string label;  ///< kCublasLabel, or kCublasLtPrefix and the index in heuristic order
+  /// kCublasLabel, or kCublasLtPrefix and the index in heuristic order: first the algorithms with
+  /// the epilogue, then those of the product alone, before a launch that computes the rest.
+  std::string label;
   std::unique_ptr<Candidate> candidate;
 };
 /// The candidates of GemmProblem::baselines(): cublasGemmEx (for a batch its batched form) first,

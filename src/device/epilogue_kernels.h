@@ -11,8 +11,8 @@ namespace hgemm {
 /// D = activation(product + beta C + bias), in fp32 and rounded once: what a program runs after a
 /// library's GEMM that has no such epilogue. `product` is what GemmProblem::product() computes
 /// (with alpha): D or the second output, which are finished in place, or with a gate m x n elements
-/// without padding. At memory speed where the rows of D are whole units of 16 bytes, with the
-/// kernels' own activations. Nothing if the product is all.
+/// without padding. With the kernels' own activations, and 16 bytes at a time where the rows of D
+/// are whole units of them, so that memory is the bound. Nothing if the product is all.
 void finish_product(const GemmProblem& problem, const void* product, const Operands& operands,
                     cudaStream_t stream);
 
