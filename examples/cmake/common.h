@@ -53,7 +53,8 @@ inline hgemm_tuned::Problem tuned_problem(int index) {
           p.stride_b,
           p.stride_d,
           p.scaled != 0,
-          p.aux != 0};
+          p.aux != 0,
+          p.by_pointers != 0};
 }
 /// Whether it is one plain product of matrices that lie as the example's: layout TN, without
 /// padding.

@@ -12,6 +12,9 @@ inline constexpr long long kMaxExtent = 1LL << 30;  ///< tile coordinates are 32
 struct Batch {
   long long count = 1;
   long long stride_a = 0, stride_b = 0, stride_d = 0;  ///< 0 for a single product
+  /// A launch is given arrays of the addresses of their A, B and D. They lie anywhere, and the
+  /// strides are those without a gap.
+  bool by_pointers = false;
 
   constexpr bool operator==(const Batch&) const = default;
 };
@@ -104,6 +107,7 @@ HGEMM_HOST_DEVICE constexpr ProblemExtents merged(const ProblemExtents& p) {
   ProblemExtents one = p;
   one.batch = {};
   if (b.count == 1) return one;
+  if (b.by_pointers) return p;
   const bool are_rows = b.stride_b == 0 && b.stride_a != 0 && p.a_major == Major::kK &&
                         are_one_matrix(all_of_a(p)) && are_one_matrix(all_of_d(p));
   const bool are_columns = b.stride_a == 0 && b.stride_b != 0 && p.b_major == Major::kK &&
@@ -115,13 +119,25 @@ HGEMM_HOST_DEVICE constexpr ProblemExtents merged(const ProblemExtents& p) {
   return (are_rows || are_columns) && fits ? one : p;
 }
 
+/// The batch without gaps between its products.
+HGEMM_HOST_DEVICE constexpr Batch batch_without_gaps(const ProblemExtents& p, long long count) {
+  if (count == 1) return {};
+  return {count, stride_without_gap(stored_a(p)), stride_without_gap(stored_b(p)),
+          stride_without_gap(stored_d(p)), p.batch.by_pointers};
+}
+
 /// Why no kernel can compute so many products, or products that lie so in memory; or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_unsupported_batch(const ProblemExtents& p) {
   const Batch& b = p.batch;
   constexpr long long kMostProducts = 1 << 25;  // each has tiles, whose positions are 32-bit
   constexpr long long kMaxStride = 1LL << 36;   // below 2^40 bytes (cuTensorMapEncodeTiled)
   if (b.count < 1 || b.count > kMostProducts) return "a batch has from 1 to 2^25 products";
-  if (b.count == 1) return nullptr;
+  if (b.count == 1) {
+    return b.by_pointers ? "arrays of pointers are for a batch of 2 products or more" : nullptr;
+  }
+  if (b.by_pointers && b != batch_without_gaps(p, b.count)) {
+    return "a batch by pointers has no strides: its products lie anywhere";
+  }
   if (b.stride_a < 0 || b.stride_b < 0 || b.stride_a > kMaxStride || b.stride_b > kMaxStride ||
       b.stride_d > kMaxStride) {
     return "strides of a batch are from 0 to 2^36 elements";
@@ -213,9 +229,12 @@ HGEMM_HOST_DEVICE constexpr const char* why_not_gated(const GemmKind& kind,
 /// The same for many products.
 HGEMM_HOST_DEVICE constexpr const char* why_not_batched(const GemmKind& kind,
                                                         const ProblemExtents& p) {
-  return kind.batched == (p.batch.count > 1)
+  if (kind.batched != (p.batch.count > 1)) {
+    return "the kernel is made for batches of products, or for a single one";
+  }
+  return kind.by_pointers == p.batch.by_pointers
              ? nullptr
-             : "the kernel is made for batches of products, or for a single one";
+             : "the kernel is made for products at strides, or for arrays of pointers to them";
 }
 
 /// Why a kernel cannot fetch the operands as they lie in memory, or nullptr.
@@ -269,14 +288,8 @@ inline constexpr RuleText kTypesRule = {
 
 inline constexpr RuleText kBatchRule = {
     "batch",
-    "batches of products are for tiled kernels, and have no C, bias, activation or gate yet"};
-
-/// The batch without gaps between its products.
-HGEMM_HOST_DEVICE constexpr Batch batch_without_gaps(const ProblemExtents& p, long long count) {
-  if (count == 1) return {};
-  return {count, stride_without_gap(stored_a(p)), stride_without_gap(stored_b(p)),
-          stride_without_gap(stored_d(p))};
-}
+    "batches of products are for tiled kernels, and have no C, bias, activation or gate yet; those "
+    "by pointers cannot be packed, and need a producer with more than 24 registers (ptxas 13.0)"};
 
 /// The constant extents of a kernel. (How many products there are is no constant.)
 HGEMM_HOST_DEVICE constexpr ProblemExtents fixed_extents(const GemmKind& kind) {
@@ -289,6 +302,7 @@ HGEMM_HOST_DEVICE constexpr ProblemExtents fixed_extents(const GemmKind& kind) {
                    kind.a_major,
                    kind.b_major,
                    is_gated(kind)};
+  p.batch.by_pointers = kind.by_pointers;
   p.batch = batch_without_gaps(p, kind.batched ? 2 : 1);
   return p;
 }

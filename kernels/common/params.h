@@ -10,6 +10,13 @@ struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };
 
+/// A map of matrices at any address (GemmKind::by_pointers) begins at address 0. Its third
+/// dimension counts units of 16 bytes, and its fourth runs of so many units: coordinates are signed
+/// 32-bit numbers. So it reaches addresses of 52 bits. (cuda.h makes strides multiples of one
+/// another, but the driver takes any multiple of 16 bytes, and the address 0: 580.159.04.)
+inline constexpr unsigned long long kUnitsBelow = 1ull << 31;
+inline constexpr unsigned long long kRunsOfUnits = 1ull << 17;
+
 /// Passed by value as a __grid_constant__. D[m x n] = A[m x k] * B[n x k]^T, D row-major, A and B
 /// as their GemmKind says. The boxes of the maps are those of the config: for a K-major A or B
 /// box_cols() x box_rows() of a slice, for an MN-major one kChunkMn x its slice of bk. With a gate,
@@ -17,11 +24,12 @@ struct alignas(64) TensorMap {
 struct KernelParams {
   TensorMap a;
   TensorMap b;
-  TensorMap d;            ///< for stores by the copy engine: whole boxes, 128-byte swizzle
-  TensorMap d_tail;       ///< the narrower last box of a row of boxes, without swizzle
-  const void* a_pointer;  ///< for kernels without maps
+  TensorMap d;       ///< for stores by the copy engine: whole boxes, 128-byte swizzle
+  TensorMap d_tail;  ///< the narrower last box of a row of boxes, without swizzle
+  /// For kernels without maps. By pointers (GemmKind::by_pointers): arrays of addresses.
+  const void* a_pointer;
   const void* b_pointer;
-  void* d_pointer;  ///< for store paths of threads
+  void* d_pointer;  ///< for store paths of threads; by pointers an array of addresses
   float* partials;  ///< if K is cut: partial_bytes(config) for each slot and CTA of a cluster
   /// One for each warp of these: zero before and after each launch. TileScheduler::kDynamic: the
   /// number of requested tiles, zero likewise.
@@ -63,11 +71,20 @@ struct AuxParams : EpilogueParams {
 };
 
 /// The parameters of a kernel for many products (GemmKind::batched). Its maps of A, B and D have
-/// the products as third dimension; an operand that all products share has one.
+/// the products as third dimension; an operand that all products share has one. By pointers they
+/// are of matrices at any address, and of these parameters only `products` counts.
 struct BatchedParams : AuxParams {
   int products;
   int a_step, b_step;  ///< 0: all products have the same A (B), 1: each has its own
   long long d_stride;  ///< elements from one product's D to the next
+};
+
+/// The parameters of a kernel for products by pointers. A load of a box that lies completely
+/// outside of its matrix, which is zeros, reads at the address where the map begins, and nothing is
+/// mapped at 0: an illegal address (measured: analysis/kernel-notes.md). These maps have the same
+/// extents and begin at a mapped address. Only such boxes are loaded through them.
+struct PointersParams : BatchedParams {
+  TensorMap a_outside, b_outside;
 };
 
 // ---- Parameters of the packing launch before, if A or B is packed (pack.cuh) ----

@@ -203,158 +203,6 @@ __device__ __forceinline__ bool elect_one() {
   return elected != 0;
 }
 
-// ---- Bulk tensor copies, TMA ("cp.async.bulk.tensor") ----
-
-__device__ __forceinline__ void prefetch_tensormap(const TensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
-/// A cache policy for all lines of a copy ("createpolicy").
-template <CacheHint kHint>
-__device__ __forceinline__ u64 cache_policy() {
-  u64 policy;
-  if constexpr (kHint == CacheHint::kEvictFirst) {
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  } else {
-    static_assert(kHint == CacheHint::kEvictLast);
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  }
-  return policy;
-}
-/// Prefetches the box at (column, row) into L2 ("cp.async.bulk.prefetch.tensor").
-__device__ __forceinline__ void tma_prefetch(const TensorMap& map, int column, int row) {
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
-               "r"(column), "r"(row)
-               : "memory");
-}
-/// Copies the box at (column, row) to shared memory; its bytes complete on `barrier`.
-template <CacheHint kHint = CacheHint::kNone>
-__device__ __forceinline__ void tma_load(u32 destination, const TensorMap& map, u32 barrier,
-                                         int column, int row) {
-  if constexpr (kHint == CacheHint::kNone) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".L2::cache_hint [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "l"(cache_policy<kHint>())
-        : "memory");
-  }
-}
-/// Copies the box to the same offset in every CTA of `mask`; it completes on each CTA's own
-/// barrier.
-template <CacheHint kHint = CacheHint::kNone>
-__device__ __forceinline__ void tma_load_multicast(u32 destination, const TensorMap& map,
-                                                   u32 barrier, int column, int row,
-                                                   unsigned short mask) {
-  if constexpr (kHint == CacheHint::kNone) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4}], [%2], %5, %6;" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "h"(mask), "l"(cache_policy<kHint>())
-        : "memory");
-  }
-}
-// The same with three dimensions.
-
-__device__ __forceinline__ void tma_prefetch_3d(const TensorMap& map, int column, int row,
-                                                int plane) {
-  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(&map),
-               "r"(column), "r"(row), "r"(plane)
-               : "memory");
-}
-template <CacheHint kHint = CacheHint::kNone>
-__device__ __forceinline__ void tma_load_3d(u32 destination, const TensorMap& map, u32 barrier,
-                                            int column, int row, int plane) {
-  if constexpr (kHint == CacheHint::kNone) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane), "l"(cache_policy<kHint>())
-        : "memory");
-  }
-}
-template <CacheHint kHint = CacheHint::kNone>
-__device__ __forceinline__ void tma_load_multicast_3d(u32 destination, const TensorMap& map,
-                                                      u32 barrier, int column, int row, int plane,
-                                                      unsigned short mask) {
-  if constexpr (kHint == CacheHint::kNone) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane), "h"(mask)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6, %7;" ::"r"(
-            destination),
-        "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(plane), "h"(mask),
-        "l"(cache_policy<kHint>())
-        : "memory");
-  }
-}
-template <CacheHint kHint = CacheHint::kNone>
-__device__ __forceinline__ void tma_store(const TensorMap& map, u32 source, int column, int row) {
-  if constexpr (kHint == CacheHint::kNone) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
-            &map),
-        "r"(source), "r"(column), "r"(row)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint "
-        "[%0, {%2, %3}], [%1], %4;" ::"l"(&map),
-        "r"(source), "r"(column), "r"(row), "l"(cache_policy<kHint>())
-        : "memory");
-  }
-}
-template <CacheHint kHint = CacheHint::kNone>
-__device__ __forceinline__ void tma_store_3d(const TensorMap& map, u32 source, int column, int row,
-                                             int plane) {
-  if constexpr (kHint == CacheHint::kNone) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::
-            "l"(&map),
-        "r"(source), "r"(column), "r"(row), "r"(plane)
-        : "memory");
-  } else {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint "
-        "[%0, {%2, %3, %4}], [%1], %5;" ::"l"(&map),
-        "r"(source), "r"(column), "r"(row), "r"(plane), "l"(cache_policy<kHint>())
-        : "memory");
-  }
-}
-__device__ __forceinline__ void bulk_commit_group() {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-/// Waits until at most kPending of this thread's bulk groups still read their shared memory.
-template <int kPending>
-__device__ __forceinline__ void bulk_wait_group_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
-}
-/// Orders this thread's ordinary shared-memory writes before later reads by the copy engine.
-__device__ __forceinline__ void fence_proxy_async() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 // ---- Named barriers ("bar") ----
 
 /// Waits until `kThreads` threads have arrived at barrier `id` of the CTA, including those that
@@ -381,7 +229,11 @@ __device__ __forceinline__ void wgmma_wait_group() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-// ---- Memory that CTAs share ("Memory Consistency Model") ----
+// ---- Memory that CTAs share ("Memory Consistency Model"), and prefetches ("prefetch") ----
+
+__device__ __forceinline__ void prefetch_l1(const void* address) {
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(address) : "memory");
+}
 
 /// Stores and loads through L2, for data that another SM reads or wrote.
 __device__ __forceinline__ void store_v4(float* address, const float* values) {

@@ -15,14 +15,16 @@ HGEMM_HOST_DEVICE constexpr int swizzled_chunk(int chunk, int row) {
 
 /// Stores one warp's box of rows x kCols elements, staged at `source`, to D (or the second output)
 /// at (row, column), which may be any address; clipped at D's edges. D begins `begin` elements
-/// behind the pointer. A whole box (128 bytes per row) is swizzled; a narrower one has plain rows.
+/// behind the pointer `output()`. A whole box (128 bytes per row) is swizzled; a narrower one has
+/// plain rows.
 ///
 /// Each lane stores two 16-bit elements, which are neighbours in memory as in the box. If a row
 /// begins between two words in memory, each lane stores its first element together with its left
 /// neighbour's second.
-template <auto kKernel, int kRows, int kCols, Output kOutput = Output::kD>
-__device__ __forceinline__ void store_rows_of_box(const KernelParams& params, u32 source, int row,
-                                                  int column, int lane, u64 begin = 0) {
+template <auto kKernel, int kRows, int kCols, class Pointer>
+__device__ __forceinline__ void store_rows_of_box(const KernelParams& params, Pointer output,
+                                                  u32 source, int row, int column, int lane,
+                                                  u64 begin = 0) {
   constexpr int kBytes = element_bytes(kKernel.gemm.output);
   constexpr bool kSwizzled = kCols * kBytes == kSwizzleBytes;
   const int valid = min(kCols, columns_of_d<kKernel>(params) - column);  // columns of a row
@@ -36,14 +38,14 @@ __device__ __forceinline__ void store_rows_of_box(const KernelParams& params, u3
     return lane < kCols * kBytes / 4 ? ptx::load_shared(address) : 0;
   };
   if constexpr (kBytes == 4) {
-    u32* d = static_cast<u32*>(pointer_of<kOutput>(params)) + first_element;
+    u32* d = static_cast<u32*>(output()) + first_element;
 #pragma unroll 2
     for (int r = 0; r < rows; ++r, d += leading) {
       const u32 word = word_at(r);
       if (lane < valid) d[lane] = word;
     }
   } else {
-    unsigned short* d = static_cast<unsigned short*>(pointer_of<kOutput>(params)) + first_element;
+    unsigned short* d = static_cast<unsigned short*>(output()) + first_element;
 #pragma unroll 2
     for (int r = 0; r < rows; ++r, d += leading) {
       const u32 word = word_at(r);

@@ -69,6 +69,8 @@ struct GemmKind {
   bool adds_c = false;  ///< C, which has D's type and leading dimension
   /// The kernel computes many independent products, each of which has tiles of its own.
   bool batched = false;
+  /// With `batched`: the launch is given arrays of the addresses of their A, B and D.
+  bool by_pointers = false;
 
   constexpr bool operator==(const GemmKind&) const = default;
 };

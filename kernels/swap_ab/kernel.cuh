@@ -19,6 +19,7 @@
 #include "common/pipeline.cuh"
 #include "common/ptx.cuh"
 #include "common/store.cuh"
+#include "common/tma.cuh"
 #include "common/wgmma.cuh"
 #include "swap_ab/rules.h"
 
@@ -270,8 +271,8 @@ __device__ __forceinline__ void store_groups(const SwappedAccumulators<kKernel>&
     for (int group = first + warp; group < end; group += kWarpgroupThreads / 32) {
 #pragma unroll
       for (int atom = 0; atom < atoms_per_box(kKernel); ++atom) {
-        store_rows_of_box<kKernel, kGroupRows, store_cols(kKernel), kOutput>(
-            params,
+        store_rows_of_box<kKernel, kGroupRows, store_cols(kKernel)>(
+            params, [&] { return pointer_of<kOutput>(params); },
             staging + static_cast<u32>((group - first) * kBoxBytes + atom * atom_bytes(kKernel)),
             part.a_row + group * kGroupRows, column + atom * store_cols(kKernel), lane);
       }

@@ -11,6 +11,7 @@
 
 #include "common/params.h"
 #include "common/ptx.cuh"
+#include "common/tma.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/store.cuh"
 #include "tiled/tile_scheduler.h"

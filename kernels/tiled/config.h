@@ -527,7 +527,7 @@ HGEMM_HOST_DEVICE constexpr int sum_index(const TiledKernel& k, int run, int val
 
 // ---- Shared memory ----
 
-/// Bytes of a tile's origin: its row and column, and of many products its number.
+/// Bytes of a tile's origin: its row and column, and of many products its number or address.
 HGEMM_HOST_DEVICE constexpr int origin_bytes(const TiledKernel& k) {
   return k.gemm.batched ? 16 : 8;
 }

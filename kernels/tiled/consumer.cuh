@@ -193,7 +193,8 @@ struct Consumer {
       for (int i = 0; i < accumulators_per_thread(kKernel); ++i) *value_at(accumulators, i) = 0;
     }
     add_in_cluster<kKernel>(accumulators, pipeline, place.part, consumer, place.rank);
-    return place.origin(tile_at<kKernel>(work.tile, grid), product_at<kKernel>(work.tile, grid));
+    return place.origin(tile_at<kKernel>(work.tile, grid),
+                        product_of<kKernel>(params, product_number<kKernel>(work.tile, grid)));
   }
 
   /// For a tile whose K is cut evenly (kStreamK): leaves the sums in the workspace, or adds those

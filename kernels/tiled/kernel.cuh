@@ -16,6 +16,7 @@
 #include "common/cluster_sums.cuh"
 #include "common/params.h"
 #include "common/ptx.cuh"
+#include "common/tma.cuh"
 #include "tiled/consumer.cuh"
 #include "tiled/probe.cuh"
 #include "tiled/producer.cuh"
@@ -82,11 +83,12 @@ __device__ __forceinline__ void run_producers(const KernelParams& params,
   if constexpr (moves_registers(kKernel)) ptx::setmaxnreg_dec<producer_registers(kKernel)>();
   if (warp == 0) {
     LookAhead<kKernel> ahead(params, place.part, lane);
-    if constexpr (kKernel.pdl) {
+    if constexpr (kKernel.pdl && !kKernel.gemm.by_pointers) {
       if (ptx::elect_one() && ahead.list.count > 0) prefetch<kKernel>(params, ahead, place);
       __syncwarp();
     }
     meet<kKernel>();
+    if constexpr (kKernel.pdl) ahead.touch_addresses(params);
     (probe.synced(), ...);
     (probe.begin_role(), ...);
     typename TiledPipeline<kKernel>::State state;

@@ -8,36 +8,54 @@
 
 namespace hgemm {
 
-/// An element of D, by its row and column, and of many products its number.
-template <bool kBatched>
-struct Position {
-  int m, n;
-
-  static __device__ __forceinline__ Position of(int row, int column, int /*product*/) {
-    return {row, column};
-  }
-  __device__ __forceinline__ int product() const { return 0; }
-  /// One of the same product.
-  __device__ __forceinline__ Position at(int row, int column) const { return {row, column}; }
+/// How a CTA knows the D of a product: there is only one, by the product's number, or by its
+/// address.
+struct OnlyProduct {};
+template <bool kBatched, bool kByPointers>
+struct ProductType {
+  using Type = OnlyProduct;
 };
 template <>
-struct alignas(16) Position<true> {
-  int m, n, number;
+struct ProductType<true, false> {
+  using Type = int;
+};
+template <>
+struct ProductType<true, true> {
+  using Type = u64;
+};
+template <TiledKernel kKernel>
+using Product = typename ProductType<kKernel.gemm.batched, kKernel.gemm.by_pointers>::Type;
 
-  static __device__ __forceinline__ Position of(int row, int column, int product) {
+/// An element of D, by its row and column, and of many products its product.
+template <class Product>
+struct alignas(16) Position {
+  int m, n;
+  Product product;
+
+  /// One of the same product.
+  __device__ __forceinline__ Position at(int row, int column) const {
     return {row, column, product};
   }
-  __device__ __forceinline__ int product() const { return number; }
-  __device__ __forceinline__ Position at(int row, int column) const {
-    return {row, column, number};
-  }
 };
+template <>
+struct Position<OnlyProduct> {
+  int m, n;
+
+  __device__ __forceinline__ Position at(int row, int column) const { return {row, column}; }
+};
+template <class Product>
+__device__ __forceinline__ Position<Product> position_of(int row, int column, Product product) {
+  return {row, column, product};
+}
+__device__ __forceinline__ Position<OnlyProduct> position_of(int row, int column, OnlyProduct) {
+  return {row, column};
+}
 
 /// A tile's first row and column of D. Columns are multiples of 8, so the lowest bit of n is free.
 /// (TileScheduler::kDynamic: in the tile's last stage it tells whether this is the CTA's last
 /// tile.)
 template <TiledKernel kKernel>
-using TileOrigin = Position<kKernel.gemm.batched>;
+using TileOrigin = Position<Product<kKernel>>;
 
 template <TiledKernel kKernel>
 struct TiledPipeline : Pipeline<kKernel> {
@@ -70,9 +88,9 @@ struct TiledPipeline : Pipeline<kKernel> {
                                                              int lane) const {
     TileOrigin<kKernel> at{};
     if (lane == reader) at = origin(stage);
-    const int product = kKernel.gemm.batched ? __shfl_sync(~0u, at.product(), reader) : 0;
-    return TileOrigin<kKernel>::of(__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader),
-                                   product);
+    Product<kKernel> product{};
+    if constexpr (kKernel.gemm.batched) product = __shfl_sync(~0u, at.product, reader);
+    return position_of(__shfl_sync(~0u, at.m, reader), __shfl_sync(~0u, at.n, reader), product);
   }
 
   /// One thread calls it once, before any other use; a CTA or cluster barrier must follow.

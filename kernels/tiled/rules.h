@@ -122,8 +122,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
       {Rule::kOverlap, "overlap",
        "an overlapped store needs a next tile, and leaves no registers for sums of parts of K or "
-       "for "
-       "a second output: it goes with scheduler persist or dynamic, and without aux"},
+       "for a second output: it goes with scheduler persist or dynamic, and without aux"},
       {Rule::kSwap, "swap",
        "with swap the tile is transposed in shared memory: the store is tma, staged or overlap, "
        "unless parts of K are added in memory (split)"},
@@ -156,11 +155,9 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "before leaves room"},
       {Rule::kGate, "gate",
        "with a gate a tile of B is pairs of runs of gates and ups: in each consumer's part, and in "
-       "each slice of a cluster along M, multiples of 16 rows (with swap of 128); and no CTA adds "
-       "up "
-       "a share of a tile that begins anywhere: not with scheduler split; and with a gate there is "
-       "no C, "
-       "bias, alpha or beta"},
+       "each slice of a cluster along M, multiples of 16 rows (with swap of 128); no CTA adds up a "
+       "share of a tile that begins anywhere: not with scheduler split; with a gate there is no C, "
+       "bias, alpha, beta or second output; and a second output is that of an activation"},
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
@@ -185,9 +182,8 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
   if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
     return p.batch.count > 1
                ? "N, D's leading dimension and the stride of the products' D must be whole units "
-                 "of "
-                 "16 bytes (multiples of 8 for 16-bit types, of 4 for fp32), unless the store is "
-                 "staged"
+                 "of 16 bytes (multiples of 8 for 16-bit types, of 4 for fp32), unless the store "
+                 "is staged"
                : "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for "
                  "16-bit types, of 4 for fp32), unless the store is staged";
   }
@@ -223,6 +219,8 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   using Rule = TiledRule;
   if (!types_are_supported(k.gemm)) return Rule::kTypes;
   if (k.gemm.batched && why_no_epilogue(k.gemm)) return Rule::kBatch;
+  if (k.gemm.by_pointers && (k.pack || !k.gemm.batched)) return Rule::kBatch;
+  if (k.gemm.by_pointers && producer_registers(k) < 32) return Rule::kBatch;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (mma_rows(k) < kMmaM || mma_rows(k) > 384 || mma_rows(k) % kMmaM != 0) return Rule::kTileM;
   if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;

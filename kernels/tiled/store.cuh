@@ -7,6 +7,7 @@
 #include "common/params.h"
 #include "common/ptx.cuh"
 #include "common/store.cuh"
+#include "common/tma.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
 
@@ -24,13 +25,33 @@ __device__ __forceinline__ TileOrigin<kKernel> in_tile(TileOrigin<kKernel> begin
                   begin.n + (kKernel.swap ? of_rows : of_cols));
 }
 
-/// Elements from the beginning of D to that of the product's D.
+/// An output that has a tile's product: of all products, or by pointers of this one.
+template <TiledKernel kKernel, Output kOutput>
+__device__ __forceinline__ void* output_of(const KernelParams& params, TileOrigin<kKernel> at) {
+  if constexpr (kKernel.gemm.by_pointers) return reinterpret_cast<void*>(at.product);
+  return pointer_of<kOutput>(params);
+}
+/// Elements from its beginning to that of the product.
 template <TiledKernel kKernel>
 __device__ __forceinline__ u64 begin_of_product(const KernelParams& params,
                                                 TileOrigin<kKernel> at) {
-  if constexpr (!kKernel.gemm.batched) return 0;
-  return static_cast<u64>(at.product()) *
-         static_cast<u64>(static_cast<const BatchedParams&>(params).d_stride);
+  if constexpr (!kKernel.gemm.batched || kKernel.gemm.by_pointers) {
+    return 0;
+  } else {
+    return static_cast<u64>(at.product) *
+           static_cast<u64>(static_cast<const BatchedParams&>(params).d_stride);
+  }
+}
+/// The matrix of D's map that is the tile's product.
+template <TiledKernel kKernel>
+__device__ __forceinline__ auto matrix_of(TileOrigin<kKernel> at) {
+  if constexpr (kKernel.gemm.by_pointers) {
+    return MatrixAt::address(at.product);
+  } else if constexpr (kKernel.gemm.batched) {
+    return Plane{at.product};
+  } else {
+    return OnlyMatrix{};
+  }
 }
 
 /// Outputs of kGroups groups of 8 columns from group `first` of a block of D on: activates their
@@ -126,13 +147,14 @@ __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.outp
                                            const KernelParams& params, TileOrigin<kKernel> at) {
   using Pair = OutputPair<kKernel.gemm.output>;
   if (at.m >= extent_m<kKernel>(params) || at.n >= columns_of_d<kKernel>(params)) return;
+  void* const output = output_of<kKernel, kOutput>(params, at);
   const u64 element = begin_of_product<kKernel>(params, at) +
                       static_cast<u64>(at.m) * static_cast<u64>(leading_d<kKernel>(params)) +
                       static_cast<u64>(at.n);
   if constexpr (kKernel.store != StorePath::kStaged) {
-    static_cast<typename Pair::Bits*>(pointer_of<kOutput>(params))[element / 2] = pair;
+    static_cast<typename Pair::Bits*>(output)[element / 2] = pair;
   } else {
-    auto* const d = static_cast<typename Pair::Element*>(pointer_of<kOutput>(params)) + element;
+    auto* const d = static_cast<typename Pair::Element*>(output) + element;
     d[0] = Pair::first(pair);
     if (at.n + 1 < columns_of_d<kKernel>(params)) d[1] = Pair::second(pair);
   }
@@ -146,8 +168,8 @@ __device__ __forceinline__ void store_group(const float (&values)[4], const Kern
   constexpr DataType kType = kKernel.gemm.output;
   using Pair = OutputPair<kType>;
   if constexpr (kKernel.swap && kType == DataType::kFp32) {
-    auto* const d =
-        static_cast<float*>(pointer_of<kOutput>(params)) + begin_of_product<kKernel>(params, begin);
+    auto* const d = static_cast<float*>(output_of<kKernel, kOutput>(params, begin)) +
+                    begin_of_product<kKernel>(params, begin);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int r = begin.m + 2 * (lane % 4) + i % 2;
@@ -188,7 +210,7 @@ template <TiledKernel kKernel, Output kOutput>
 __device__ __forceinline__ void store_block(const float* sums, const KernelParams& params,
                                             int block, TileOrigin<kKernel> begin, int lane) {
   using Pair = OutputPair<kKernel.gemm.output>;
-  auto* const d = static_cast<typename Pair::Bits*>(pointer_of<kOutput>(params)) +
+  auto* const d = static_cast<typename Pair::Bits*>(output_of<kKernel, kOutput>(params, begin)) +
                   begin_of_product<kKernel>(params, begin) / 2;
   const u64 row_pairs = static_cast<u64>(leading_d<kKernel>(params)) / 2;
   const int lane_column = begin.n + 2 * (lane % 4);
@@ -375,14 +397,11 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   if constexpr (!stores_by_tma(kKernel)) {
     __syncwarp();
     (probe.end_staging(), ...);
-    const u64 product = begin_of_product<kKernel>(params, box);
-    if constexpr (kKernel.swap) {
-      store_rows_of_box<kKernel, kCols, kStoreRows, kOutput>(params, target, box.m, box.n, lane,
-                                                             product);
-    } else {
-      store_rows_of_box<kKernel, kStoreRows, kCols, kOutput>(params, target, box.m, box.n, lane,
-                                                             product);
-    }
+    constexpr int kBoxRows = kKernel.swap ? kCols : kStoreRows;
+    constexpr int kBoxCols = kKernel.swap ? kStoreRows : kCols;
+    const auto output = [&] { return output_of<kKernel, kOutput>(params, box); };
+    store_rows_of_box<kKernel, kBoxRows, kBoxCols>(params, output, target, box.m, box.n, lane,
+                                                   begin_of_product<kKernel>(params, box));
     staging.buffer = (staging.buffer + 1) % kStoreBuffers;
     return;
   }
@@ -392,11 +411,7 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   if (ptx::elect_one()) {
     // The copy engine clips boxes at the edges of D; a box completely outside is skipped.
     if (box.m < extent_m<kKernel>(params) && box.n < columns_of_d<kKernel>(params)) {
-      if constexpr (kKernel.gemm.batched) {
-        ptx::tma_store_3d<kKernel.d_hint>(map, target, box.n, box.m, box.product());
-      } else {
-        ptx::tma_store<kKernel.d_hint>(map, target, box.n, box.m);
-      }
+      ptx::tma_store<kKernel.d_hint>(map, target, box.n, box.m, matrix_of<kKernel>(box));
     }
     ptx::bulk_commit_group();
   }

@@ -26,10 +26,26 @@ __device__ __forceinline__ int all_tiles(const KernelParams& params, TileGrid gr
   }
   return grid.tiles();
 }
-/// The product to which the tile at a position of the order belongs: they follow one another.
+/// The number of the product to which the tile at a position of the order belongs: they follow one
+/// another.
 template <TiledKernel kKernel>
-__device__ __forceinline__ int product_at(int position, TileGrid grid) {
+__device__ __forceinline__ int product_number(int position, TileGrid grid) {
   return kKernel.gemm.batched ? position / grid.tiles() : 0;
+}
+/// An address from an array of the launch. (Not __ldg(): with PDL the kernel before may write it.)
+__device__ __forceinline__ u64 address_in(const void* array, int number) {
+  return static_cast<const u64*>(array)[number];
+}
+/// The product with a number.
+template <TiledKernel kKernel>
+__device__ __forceinline__ Product<kKernel> product_of(const KernelParams& params, int number) {
+  if constexpr (kKernel.gemm.by_pointers) {
+    return address_in(params.d_pointer, number);
+  } else if constexpr (kKernel.gemm.batched) {
+    return number;
+  } else {
+    return {};
+  }
 }
 /// The tile at that position in its product's grid.
 template <TiledKernel kKernel>
@@ -99,9 +115,10 @@ struct Place {
 
   // ---- Its tile and slices ----
 
-  __device__ __forceinline__ TileOrigin<kKernel> origin(TileCoord tile, int product) const {
-    return TileOrigin<kKernel>::of((tile.m * kAlongM + m) * kKernel.bm,
-                                   (tile.n * kAlongN + n) * kKernel.bn, product);
+  __device__ __forceinline__ TileOrigin<kKernel> origin(TileCoord tile,
+                                                        Product<kKernel> product) const {
+    return position_of((tile.m * kAlongM + m) * kKernel.bm, (tile.n * kAlongN + n) * kKernel.bn,
+                       product);
   }
   /// Where the slice of A (B) that this CTA fetches begins in the tile: a row, or an element of K
   /// if the operand is MN-major. A slice that would reach beyond the tile begins early enough to

@@ -5,7 +5,7 @@
  * beta are 1 unless the problem is `scaled`. With a gate D[m x n / 2] = activation(gates) * ups
  * (SwiGLU, GeGLU): hgemm_tuned_gate. (A, and B, may also be contiguous in their other extent:
  * hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out, sums in fp32. One call may compute
- * many such products, with no epilogue but alpha: `batch`.
+ * many such products, with no epilogue but alpha: `batch`, and `by_pointers` wherever they lie.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -33,7 +33,8 @@ typedef enum {
                                    shorter than a row, an unknown layout or epilogue, a gate
                                    with an odd n or with layout NT or TT, a batch below 0 or above
                                    2^25, a stride that is negative (HGEMM_TUNED_SHARED aside) or
-                                   above 2^36, or products that share elements of D */
+                                   above 2^36, products that share elements of D, or pointers
+                                   with a stride or for a single product */
   HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
   HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of an operand */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and cuBLAS is not there or
@@ -122,6 +123,10 @@ typedef struct {
                    * the epilogue: a kernel that was tuned without it computes no scaled problem */
   int32_t aux; /* 1: what the activation is applied to is written, too, as the backward pass needs
                 * it. It lies as D does, in memory of its own. Part of the epilogue */
+  int32_t by_pointers; /* 1: of a batch of 2 products or more, `a`, `b` and `d` of the operands are
+                        * arrays in device memory, of `batch` addresses each. Strides are 0: the
+                        * products lie anywhere, at multiples of 16 bytes (not checked), D's
+                        * disjoint. A kernel of the same stream may write the arrays before */
 } hgemm_tuned_problem;
 
 /* Device addresses, and factors. `c` and `bias` are read, and `aux` is written, only if the problem
@@ -197,11 +202,11 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
  * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
  * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue
- * other than alpha, and a batch with cublasGemmStridedBatchedEx.
+ * other than alpha, and a batch with cublasGemmStridedBatchedEx, or cublasGemmBatchedEx.
  *
  * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
- * other addresses they run like the other problems. With a handle, cublasGemmEx runs those where it
- * was the fastest. */
+ * other addresses, and by pointers, they run like the other problems. With a handle, cublasGemmEx
+ * runs those where it was the fastest. */
 hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
                                     const hgemm_tuned_operands* operands, void* workspace,
                                     size_t workspace_bytes, void* cublas);
@@ -266,6 +271,7 @@ struct Problem {
   int64_t stride_a = 0, stride_b = 0, stride_d = 0;
   bool scaled = false;
   bool aux = false;
+  bool by_pointers = false;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -286,7 +292,8 @@ struct Problem {
             stride_b,
             stride_d,
             scaled ? 1 : 0,
-            aux ? 1 : 0};
+            aux ? 1 : 0,
+            by_pointers ? 1 : 0};
   }
 };
 

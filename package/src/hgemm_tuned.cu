@@ -4,7 +4,6 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -12,10 +11,6 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
-
-#ifdef HGEMM_TUNED_WITH_CUBLAS
-#include <cublas_v2.h>
-#endif
 
 #include "cluster_numbers.h"
 #include "families/launch.h"
@@ -302,16 +297,17 @@ Layout layout_of(const WorkspaceBytes& bytes) {
 // ---- Tensor maps ----
 
 TensorMap encode(const Driver& cuda, const MatrixMap& map, bool* ok) {
-  const cuuint64_t extents[] = {static_cast<cuuint64_t>(map.cols),
-                                static_cast<cuuint64_t>(map.rows),
-                                static_cast<cuuint64_t>(map.planes)};
-  const cuuint64_t strides[] = {static_cast<cuuint64_t>(map.stride_bytes),
-                                static_cast<cuuint64_t>(map.plane_stride_bytes)};
-  const cuuint32_t box[] = {static_cast<cuuint32_t>(map.box_cols),
-                            static_cast<cuuint32_t>(map.box_rows),
-                            static_cast<cuuint32_t>(map.box_planes)};
-  const cuuint32_t element_strides[] = {1, 1, 1};
-  const cuuint32_t dimensions = map.box_planes > 0 ? 3 : 2;
+  cuuint64_t extents[4] = {static_cast<cuuint64_t>(map.cols), static_cast<cuuint64_t>(map.rows)};
+  cuuint64_t strides[3] = {static_cast<cuuint64_t>(map.stride_bytes)};
+  cuuint32_t box[4] = {static_cast<cuuint32_t>(map.box_cols),
+                       static_cast<cuuint32_t>(map.box_rows)};
+  const cuuint32_t element_strides[] = {1, 1, 1, 1};
+  cuuint32_t dimensions = 2;
+  for (int i = 0; i < map.outer_dimensions; ++i, ++dimensions) {
+    extents[dimensions] = static_cast<cuuint64_t>(map.outer[i].extent);
+    strides[dimensions - 1] = static_cast<cuuint64_t>(map.outer[i].stride_bytes);
+    box[dimensions] = static_cast<cuuint32_t>(map.outer[i].box);
+  }
   CUtensorMap encoded{};
   *ok &= cuda.encode_tensor_map(&encoded, tensor_type_of(map.type), dimensions, map.data, extents,
                                 strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -375,44 +371,9 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
 }
 
 #ifdef HGEMM_TUNED_WITH_CUBLAS
-/// cuBLAS is column-major: the row-major D = A B^T is D^T = B A^T there, and a matrix that is
-/// stored in rows is the transposed one.
-cudaDataType_t cuda_type(DataType type) {
-  if (type == DataType::kFp32) return CUDA_R_32F;
-  return type == DataType::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
-}
-
-hgemm_tuned_status launch_cublas(cudaStream_t stream, const ProblemExtents& any,
-                                 const GemmKind& kind, const Operands& operands, void* cublas) {
-  const ProblemExtents p = merged(any);
-  const auto handle = static_cast<cublasHandle_t>(cublas);
-  // Setting another stream would replace the workspace of the handle.
-  cudaStream_t set = nullptr;
-  if (cublasGetStream(handle, &set) != CUBLAS_STATUS_SUCCESS || set != stream) {
-    return HGEMM_TUNED_CUBLAS_ERROR;
-  }
-  const float alpha = operands.alpha;
-  const float zero = 0.0f;
-  const cudaDataType_t type = cuda_type(kind.input);
-  const cudaDataType_t output = cuda_type(kind.output);
-  const cublasOperation_t of_b = p.b_major == Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const cublasOperation_t of_a = p.a_major == Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
-  const auto [m, n, k] =
-      std::array{static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k)};
-  const auto [lda, ldb, ldd] =
-      std::array{static_cast<int>(p.lda), static_cast<int>(p.ldb), static_cast<int>(p.ldd)};
-  const cublasStatus_t status =
-      p.batch.count == 1
-          ? cublasGemmEx(handle, of_b, of_a, n, m, k, &alpha, operands.b, type, ldb, operands.a,
-                         type, lda, &zero, operands.d, output, ldd, CUBLAS_COMPUTE_32F,
-                         CUBLAS_GEMM_DEFAULT)
-          : cublasGemmStridedBatchedEx(handle, of_b, of_a, n, m, k, &alpha, operands.b, type, ldb,
-                                       p.batch.stride_b, operands.a, type, lda, p.batch.stride_a,
-                                       &zero, operands.d, output, ldd, p.batch.stride_d,
-                                       static_cast<int>(p.batch.count), CUBLAS_COMPUTE_32F,
-                                       CUBLAS_GEMM_DEFAULT);
-  return status == CUBLAS_STATUS_SUCCESS ? HGEMM_TUNED_OK : HGEMM_TUNED_CUBLAS_ERROR;
-}
+}  // namespace
+#include "cublas_calls.h"
+namespace {
 #else
 hgemm_tuned_status launch_cublas(cudaStream_t, const ProblemExtents&, const GemmKind&,
                                  const Operands&, void*) {
@@ -454,7 +415,7 @@ const char* hgemm_tuned_status_string(int status) {
       return "the type is neither bf16 nor fp16, or the output is neither of that type nor fp32";
     case HGEMM_TUNED_MISALIGNED:
       return "no kernel of this package takes an operand at this address: all must be at multiples "
-             "of 16 bytes";
+             "of 16 bytes, and arrays of addresses at multiples of 8";
     case HGEMM_TUNED_NO_KERNEL:
       return "no kernel of this package computes this problem, and cuBLAS was not given or has no "
              "such epilogue";

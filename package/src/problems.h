@@ -26,7 +26,7 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
       !is_within(problem->bias, HGEMM_TUNED_BIAS_ALONG_M) ||
       !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1) ||
       !is_within(problem->gate, HGEMM_TUNED_GATE_INTERLEAVED) || !is_within(problem->scaled, 1) ||
-      !is_within(problem->aux, 1)) {
+      !is_within(problem->aux, 1) || !is_within(problem->by_pointers, 1)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
   // D has no such stride: each product has its own.
@@ -63,11 +63,13 @@ inline ProblemExtents extents_of(const hgemm_tuned_problem& p) {
   if (extents.ldb == 0) extents.ldb = stored_b(extents).cols;
   if (extents.ldd == 0) extents.ldd = d_columns(extents);
   // Strides of extents that no kernel supports may not fit 64 bits.
-  if (p.batch <= 1 || why_unsupported(extents) != nullptr) return extents;
+  if (why_unsupported(extents) != nullptr) return extents;
+  extents.batch.by_pointers = p.by_pointers != 0;
+  if (p.batch <= 1) return extents;
   const Batch in_turn = batch_without_gaps(extents, p.batch);
   extents.batch = {in_turn.count, stride_of(p.stride_a, in_turn.stride_a),
-                   stride_of(p.stride_b, in_turn.stride_b),
-                   stride_of(p.stride_d, in_turn.stride_d)};
+                   stride_of(p.stride_b, in_turn.stride_b), stride_of(p.stride_d, in_turn.stride_d),
+                   in_turn.by_pointers};
   return extents;
 }
 
@@ -94,13 +96,15 @@ inline GemmKind kind_of(const hgemm_tuned_problem& p) {
           .b_major = b_major_of(p),
           .epilogue = epilogue,
           .adds_c = p.adds_c != 0,
-          .batched = p.batch > 1};
+          .batched = p.batch > 1,
+          .by_pointers = p.batch > 1 && p.by_pointers != 0};
 }
 
 /// The inverse of both, with every stride and leading dimension in full.
 inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& kind) {
   const auto shared_or = [&p](long long stride) -> std::int64_t {
     constexpr std::int64_t kShared = HGEMM_TUNED_SHARED;
+    if (p.batch.by_pointers) return 0;
     return p.batch.count > 1 && stride == 0 ? kShared : stride;
   };
   return {p.m,
@@ -119,16 +123,18 @@ inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& k
           p.batch.count,
           shared_or(p.batch.stride_a),
           shared_or(p.batch.stride_b),
-          p.batch.stride_d,
+          p.batch.by_pointers ? 0 : p.batch.stride_d,
           kind.epilogue.scaled ? 1 : 0,
-          kind.epilogue.aux ? 1 : 0};
+          kind.epilogue.aux ? 1 : 0,
+          kind.by_pointers ? 1 : 0};
 }
 
-/// Whether they have the same types and epilogue, and are both for batches or for single products.
+/// Whether they have the same types and epilogue, and are both for batches, found in the same way,
+/// or for single products.
 /// (The extents decide about the rest.)
 inline bool compute_alike(const GemmKind& a, const GemmKind& b) {
   return a.input == b.input && a.output == b.output && a.epilogue == b.epilogue &&
-         a.adds_c == b.adds_c && a.batched == b.batched;
+         a.adds_c == b.adds_c && a.batched == b.batched && a.by_pointers == b.by_pointers;
 }
 
 inline bool has_all(const Operands& operands, const GemmKind& kind) {

@@ -13,9 +13,9 @@ struct TunedKernel {
 };
 
 /// A tuned problem. Times are in microseconds. A ratio is the time of cublasGemmEx (for a batch
-/// cublasGemmStridedBatchedEx; and of a launch that computes the epilogue, if there is one other
-/// than alpha) over the kernel's time, with the 95 % interval of the median (NaN: too few rounds
-/// for one).
+/// cublasGemmStridedBatchedEx or cublasGemmBatchedEx; and of a launch that computes the epilogue,
+/// if there is one other than alpha) over the kernel's time, with the 95 % interval of the median
+/// (NaN: too few rounds for one).
 struct Row {
   hgemm::ProblemExtents problem;
   hgemm::GemmKind kind;  ///< its types, its epilogue, and whether it is a batch

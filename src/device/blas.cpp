@@ -80,7 +80,7 @@ void set_attribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_
 }
 
 /// Describes the matrix of one product, as many of them as the batch has, and `stride` elements
-/// from one to the next.
+/// from one to the next, or by pointers.
 void create_layout(cublasLtMatrixLayout_t& layout, DataType type, const StoredMatrix& matrix,
                    const Batch& batch, long long stride) {
   check_blas(
@@ -89,6 +89,11 @@ void create_layout(cublasLtMatrixLayout_t& layout, DataType type, const StoredMa
       "cublasLtMatrixLayoutCreate");
   if (batch.count == 1) return;
   set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch.count));
+  if (batch.by_pointers) {
+    constexpr std::uint32_t kMode = CUBLASLT_BATCH_MODE_POINTER_ARRAY;
+    set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, kMode);
+    return;
+  }
   set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
                 static_cast<std::int64_t>(stride));
 }
@@ -139,6 +144,17 @@ void Cublas::gemm(const GemmProblem& batch_or_one, const Operands& operands,
   // Changing the stream resets the workspace to cuBLAS's own.
   check_blas(cublasSetWorkspace(handle_, workspace_.data(), workspace_.bytes()),
              "giving cuBLAS a workspace");
+  if (problem.batch > 1 && problem.by_pointers) {
+    const auto array = [](const void* operand) { return static_cast<const void* const*>(operand); };
+    check_blas(cublasGemmBatchedEx(handle_, operation_of_b(problem), operation_of_a(problem), n, m,
+                                   k, &alpha, array(operands.b), data_type(problem.b_type), ldb,
+                                   array(operands.a), data_type(problem.a_type), lda, &zero,
+                                   static_cast<void* const*>(operands.d), data_type(problem.d_type),
+                                   ldd, static_cast<int>(problem.batch), compute_type(problem),
+                                   CUBLAS_GEMM_DEFAULT),
+               "cublasGemmBatchedEx");
+    return;
+  }
   if (problem.batch > 1) {
     const Batch batch = problem.extents().batch;
     check_blas(

@@ -1,5 +1,6 @@
-// The baselines: cublasGemmEx (cublasGemmStridedBatchedEx for a batch) with its default algorithm,
-// and every algorithm that cuBLASLt's heuristic offers for a problem.
+// The baselines: cublasGemmEx (for a batch cublasGemmStridedBatchedEx, by pointers
+// cublasGemmBatchedEx) with its default algorithm, and every algorithm that cuBLASLt's heuristic
+// offers for a problem.
 //
 // A batch is given to the libraries as one: a matrix that all products share has stride 0. But
 // where all are one larger product (GemmProblem::merged), the libraries are given that.
@@ -34,10 +35,10 @@ class Cublas {
   Cublas& operator=(const Cublas&) = delete;
   ~Cublas();
 
-  /// Runs cublasGemmEx, or for a batch cublasGemmStridedBatchedEx, with its default algorithm, fp32
-  /// accumulation, and any types of A, B and D that it supports. It uses a workspace of 64 MiB that
-  /// this object owns, so that a captured launch contains no allocation. fp32 operands run as SGEMM
-  /// on CUDA cores: no TF32, no emulation.
+  /// Runs cublasGemmEx, or for a batch cublasGemmStridedBatchedEx, or cublasGemmBatchedEx by
+  /// pointers, with its default algorithm, fp32 accumulation, and any types of A, B and D that it
+  /// supports. It uses a workspace of 64 MiB that this object owns, so that a captured launch
+  /// contains no allocation. fp32 operands run as SGEMM on CUDA cores: no TF32, no emulation.
   void gemm(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) const;
 
  private:
@@ -46,9 +47,9 @@ class Cublas {
 };
 
 /// The algorithms that cuBLASLt's heuristic returns for one problem with its epilogue, or for a
-/// batch (CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT), in its order; if it has none with the epilogue,
-/// those of a part of it, or of the product alone: rest() is left. At most 64 are requested, with
-/// 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
+/// batch (CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT and _MODE), in its order; if it has none with the
+/// epilogue, those of a part of it, or of the product alone: rest() is left. At most 64 are
+/// requested, with 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:
   /// With kProduct the library gets no part of the epilogue.

@@ -39,8 +39,10 @@ class CublasCandidate : public Candidate {
   }
   int roundings() const override { return kLibraryRoundings; }
   std::string describe() const override {
-    std::string text =
-        data_.problem().merged().batch > 1 ? "cublasGemmStridedBatchedEx" : "cublasGemmEx";
+    const GemmProblem& problem = data_.problem();
+    std::string text = problem.by_pointers          ? "cublasGemmBatchedEx"
+                       : problem.merged().batch > 1 ? "cublasGemmStridedBatchedEx"
+                                                    : "cublasGemmEx";
     text += ", default algorithm";
     if (data_.problem().a_type == DataType::kFp32) {
       text += ", fp32 arithmetic without tensor cores";

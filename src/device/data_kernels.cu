@@ -185,9 +185,10 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t tile = blockIdx.x - product * tiles;
   const std::int64_t row_0 = tile / col_tiles * kRefTile;
   const std::int64_t col_0 = tile % col_tiles * kRefTile;
-  a += product * extents.batch.stride_a;
-  b += product * extents.batch.stride_b;
-  reference += product * m * n;
+  const Places places = places_of(extents.batch, product);
+  a += places.a * extents.batch.stride_a;
+  b += places.b * extents.batch.stride_b;
+  reference += places.d * m * n;
   const int thread_row = static_cast<int>(threadIdx.x) / 16;
   const int thread_col = static_cast<int>(threadIdx.x) % 16;
 

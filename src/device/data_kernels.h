@@ -44,9 +44,21 @@ void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
 
 /// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending, for each product of a
 /// batch. A and B have the same type, and lie in memory as `extents` says; references follow one
-/// another without padding. Throws InputError if they have more tiles than a grid has blocks.
+/// another without padding, as the D in memory do. Throws InputError if they have more tiles than a
+/// grid has blocks.
 void multiply_reference(float* reference, const void* a, const void* b, DataType input,
                         const ProblemExtents& extents, cudaStream_t stream);
+
+/// The places in memory of A, B and D of product number `i` of a batch, among those of all. At
+/// strides they are the number itself. By pointers each operand has another order, which no stride
+/// follows, so that a kernel which does not read each address is wrong.
+struct Places {
+  std::int64_t a, b, d;
+};
+HGEMM_HOST_DEVICE constexpr Places places_of(const Batch& batch, std::int64_t i) {
+  if (!batch.by_pointers) return {i, i, i};
+  return {(i + 1) % batch.count, batch.count - 1 - i, (i + 2) % batch.count};
+}
 
 /// Adds to `sum` a hash of each 16-bit word and its position. Equal sums: equal content. `bytes` is
 /// even, `sum` is device memory.

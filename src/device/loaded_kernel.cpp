@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <span>
 
 #include "device/library.h"
 #include "device/tensor_map.h"
@@ -53,10 +54,11 @@ TensorMap encode(const MatrixMap& map) {
                      .box = {map.box_cols, map.box_rows},
                      .swizzle = tensor_swizzle(map.swizzle_bytes),
                      .promotion = tensor_promotion(map.promotion_bytes)};
-  if (map.box_planes > 0) {
-    spec.extents.push_back(map.planes);
-    spec.strides_bytes.push_back(map.plane_stride_bytes);
-    spec.box.push_back(map.box_planes);
+  for (const OuterDimension& outer :
+       std::span(map.outer).first(static_cast<std::size_t>(map.outer_dimensions))) {
+    spec.extents.push_back(outer.extent);
+    spec.strides_bytes.push_back(outer.stride_bytes);
+    spec.box.push_back(outer.box);
   }
   return make_tensor_map(spec);
 }
@@ -190,7 +192,7 @@ void LoadedKernel::launch(const LaunchParams& params, int ctas, cudaStream_t str
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config = launch_config(kernel_, ctas, stream, &attributes);
   // The launch reads as many arguments as the kernel has parameters.
-  void* arguments[] = {const_cast<BatchedParams*>(&params.kernel),
+  void* arguments[] = {const_cast<PointersParams*>(&params.kernel),
                        const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, function_, arguments), "launching the kernel");
 }

@@ -46,6 +46,9 @@ SetElements elements_of_set(const GemmProblem& problem) {
           .bias = problem.bias_length(),
           .aux = problem.epilogue.aux ? guarded : 0};
 }
+std::size_t address_bytes(const GemmProblem& problem) {
+  return problem.by_pointers ? 3 * sizeof(void*) * static_cast<std::size_t>(problem.batch) : 0;
+}
 /// Without the overflow that a size of memory has at problems which do not fit in any.
 double bytes_of_set(const GemmProblem& problem) {
   const SetElements all = elements_of_set(problem);
@@ -53,7 +56,7 @@ double bytes_of_set(const GemmProblem& problem) {
                            static_cast<double>(all.bias) + static_cast<double>(all.aux);
   return static_cast<double>(all.a) * element_bytes(problem.a_type) +
          static_cast<double>(all.b) * element_bytes(problem.b_type) +
-         of_output * element_bytes(problem.d_type);
+         static_cast<double>(address_bytes(problem)) + of_output * element_bytes(problem.d_type);
 }
 
 std::size_t fp32_bytes(std::int64_t rows, std::int64_t cols) {
@@ -106,6 +109,12 @@ DeviceMemory uploaded(const std::vector<float>& values) {
   return memory;
 }
 
+/// The address of one of the matrices that begin at `first`.
+const void* matrix_number(const void* first, std::int64_t number, const StoredMatrices& all,
+                          DataType type) {
+  return static_cast<const std::byte*>(first) + bytes_of(number * all.stride, type);
+}
+
 }  // namespace
 
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type) {
@@ -119,6 +128,28 @@ int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_
   if (problem.intensity() >= kMemoryBound) return cold;
   const double fitting = static_cast<double>(free_bytes) / 2 / bytes_of_set(problem);
   return std::max(cold, static_cast<int>(std::min<double>(kPlacements, fitting)));
+}
+
+std::vector<const void*> product_addresses(const GemmProblem& problem, const Operands& matrices) {
+  const ProblemExtents extents = problem.extents();
+  const auto products = static_cast<std::size_t>(problem.batch);
+  std::vector<const void*> addresses(3 * products);
+  for (std::size_t i = 0; i < products; ++i) {
+    const Places places = places_of(extents.batch, static_cast<std::int64_t>(i));
+    addresses[i] = matrix_number(matrices.a, places.a, all_of_a(extents), problem.a_type);
+    addresses[products + i] =
+        matrix_number(matrices.b, places.b, all_of_b(extents), problem.b_type);
+    addresses[2 * products + i] =
+        matrix_number(matrices.d, places.d, all_of_d(extents), problem.d_type);
+  }
+  return addresses;
+}
+
+Operands operands_by_pointers(const GemmProblem& problem, Operands matrices, void** addresses) {
+  matrices.a = addresses;
+  matrices.b = addresses + problem.batch;
+  matrices.d = addresses + 2 * problem.batch;
+  return matrices;
 }
 
 ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const Gpu& device,
@@ -149,14 +180,13 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
   try {
     allocate(wanted + check_sets);
     fill_inputs(stream);
-    const Operands checked = operands(check_set());
+    const Operands checked = matrices(check_set());
     const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
-    float* const sums_of_product =
-        problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
-    multiply_reference(sums_of_product, checked.a, checked.b, problem_.a_type, problem_.extents(),
+    float* const sums = problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
+    multiply_reference(sums, checked.a, checked.b, problem_.a_type, problem_.extents(),
                        stream.get());
-    finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums_of_product, problem_,
-                     checked, stream.get());
+    finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
+                     stream.get());
     stream.synchronize();
   } catch (const CudaError& error) {
     if (error.code != cudaErrorMemoryAllocation)
@@ -174,7 +204,8 @@ void ProblemData::allocate(int sets) {
                      DeviceMemory(bytes_of(all.d, problem_.d_type)),
                      DeviceMemory(bytes_of(all.c, problem_.d_type)),
                      DeviceMemory(bytes_of(all.bias, problem_.d_type)),
-                     DeviceMemory(bytes_of(all.aux, problem_.d_type))});
+                     DeviceMemory(bytes_of(all.aux, problem_.d_type)),
+                     DeviceMemory(address_bytes(problem_))});
   }
   if (problem_.is_gated()) {
     product_ = DeviceMemory(matrix_bytes(problem_.m, problem_.n, problem_.d_type));
@@ -238,6 +269,12 @@ void ProblemData::fill_inputs(const Stream& stream) {
                   stream.get());
       poison_padding(set.c.data(), c, problem_.d_type, stream.get());
     }
+    if (problem_.by_pointers) {
+      const std::vector<const void*> addresses = product_addresses(problem_, matrices(i));
+      check(cudaMemcpyAsync(set.addresses.data(), addresses.data(), set.addresses.bytes(),
+                            cudaMemcpyHostToDevice, stream.get()),
+            "copying addresses");
+    }
     if (problem_.bias_length() > 0) {
       fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
                   stream.get());
@@ -251,13 +288,9 @@ std::uint64_t ProblemData::fingerprint(const Stream& stream) const {
   const DeviceMemory sum(sizeof(std::uint64_t));
   check(cudaMemsetAsync(sum.data(), 0, sum.bytes(), stream.get()), "clearing a sum");
   for (const Set& set : sets_) {
-    add_fingerprint(sum.as<std::uint64_t>(), set.a.data(), set.a.bytes(), stream.get());
-    add_fingerprint(sum.as<std::uint64_t>(), set.b.data(), set.b.bytes(), stream.get());
-    if (set.c.bytes() > 0) {
-      add_fingerprint(sum.as<std::uint64_t>(), set.c.data(), set.c.bytes(), stream.get());
-    }
-    if (set.bias.bytes() > 0) {
-      add_fingerprint(sum.as<std::uint64_t>(), set.bias.data(), set.bias.bytes(), stream.get());
+    for (const DeviceMemory* input : {&set.a, &set.b, &set.c, &set.bias, &set.addresses}) {
+      if (input->bytes() == 0) continue;
+      add_fingerprint(sum.as<std::uint64_t>(), input->data(), input->bytes(), stream.get());
     }
   }
   std::uint64_t value = 0;
@@ -278,6 +311,13 @@ bool ProblemData::restore_inputs(const Stream& stream) {
 }
 
 Operands ProblemData::operands(int set) const {
+  const Operands given = matrices(set);
+  if (!problem_.by_pointers) return given;
+  const Set& chosen = sets_.at(static_cast<std::size_t>(set));
+  return operands_by_pointers(problem_, given, chosen.addresses.as<void*>());
+}
+
+Operands ProblemData::matrices(int set) const {
   const Set& chosen = sets_.at(static_cast<std::size_t>(set));
   const bool is_scaled = problem_.epilogue.scaled;
   const auto behind_guard = [&](const DeviceMemory& output) -> void* {
@@ -307,7 +347,7 @@ void ProblemData::touch_input(int set, cudaStream_t stream) const {
 }
 
 void ProblemData::touch_output(int set, cudaStream_t stream) const {
-  scale_in_place(operands(set).d, spanned_elements(all_of_d(problem_.extents())), problem_.d_type,
+  scale_in_place(matrices(set).d, spanned_elements(all_of_d(problem_.extents())), problem_.d_type,
                  1, stream);
 }
 
@@ -321,7 +361,7 @@ void ProblemData::poison(const Stream& stream) const {
 }
 
 Verdict ProblemData::verify(const Stream& stream, int roundings) const {
-  const Operands checked = operands(check_set());
+  const Operands checked = matrices(check_set());
   Verdict verdict =
       judge_output(checked.d, reference_, problem_, kGuardRows, roundings, comparison_, stream);
   if (!verdict.correct || !problem_.epilogue.aux) return verdict;

@@ -39,6 +39,12 @@ Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmPro
                      std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
                      const Stream& stream);
 
+/// For a batch by pointers: the addresses of all A, then of all B, then of all D, each in the order
+/// of places_of() (data_kernels.h). `matrices`: where they lie.
+std::vector<const void*> product_addresses(const GemmProblem& problem, const Operands& matrices);
+/// The operands of a launch by pointers, from the address in device memory of these addresses.
+Operands operands_by_pointers(const GemmProblem& problem, Operands matrices, void** addresses);
+
 /// Inputs A ~ N(0, 1) and B ~ N(0, 1 / K), so that outputs are N(0, 1), or the other data that the
 /// problem names (gemm/input_data.h). A counter-based generator on the GPU makes them
 /// (Philox4x32-10, Salmon et al. 2011), so that another process with the same seed has the same
@@ -65,7 +71,7 @@ class ProblemData {
   /// All sets that a candidate must be able to launch: sets(), and the check set.
   int launchable_sets() const { return static_cast<int>(sets_.size()); }
   bool cold() const { return cold_; }  ///< true: the sets exceed 3x L2
-  Operands operands(int set) const;
+  Operands operands(int set) const;    ///< what a launch is given
   /// The operands of GemmProblem::product(): D is the second output if there is one, or with a gate
   /// scratch memory, which all sets share as the activations of a program do.
   Operands product_operands(int set) const;
@@ -89,10 +95,12 @@ class ProblemData {
  private:
   struct Set {
     DeviceMemory a, b, d;
-    DeviceMemory c, bias;  ///< of an epilogue that reads them
-    DeviceMemory aux;      ///< of one with a second output
+    DeviceMemory c, bias;    ///< of an epilogue that reads them
+    DeviceMemory aux;        ///< of one with a second output
+    DeviceMemory addresses;  ///< product_addresses()
   };
   void allocate(int sets);
+  Operands matrices(int set) const;  ///< where they lie, also by pointers
   void fill_inputs(const Stream& stream);
   void load_file();
   std::uint64_t fingerprint(const Stream& stream) const;

@@ -330,10 +330,13 @@ std::string epilogue_initialisers(const GemmKind& kind) {
     text = fmt::format("    .epilogue = {},\n    .adds_c = {},\n",
                        epilogue_definition(kind.epilogue), kind.adds_c);
   }
-  return kind.batched ? text + "    .batched = true,\n" : text;
+  if (kind.batched) text += "    .batched = true,\n";
+  if (kind.by_pointers) text += "    .by_pointers = true,\n";
+  return text;
 }
 
 std::string_view params_type(const Kernel& kernel) {
+  if (kind_of(kernel).by_pointers) return "PointersParams";
   if (kind_of(kernel).batched) return "BatchedParams";
   if (kind_of(kernel).epilogue.aux) return "AuxParams";
   if (has_epilogue(kind_of(kernel))) return "EpilogueParams";

@@ -115,7 +115,7 @@ std::string kind_text(const GemmKind& kind) {
   if (const std::string layout = layout_text(kind); layout != "TN") text += ".layout" + layout;
   if (kind.adds_c) text += ".c";
   if (kind.epilogue != Epilogue{}) text += "." + to_string(kind.epilogue);
-  if (kind.batched) text += ".batch";
+  if (kind.batched) text += kind.by_pointers ? ".pointers" : ".batch";
   if (kind.m != 0) text += fmt::format(".{}x{}x{}", kind.m, kind.n, kind.k);
   return text;
 }

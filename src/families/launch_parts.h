@@ -14,7 +14,7 @@ namespace hgemm {
 
 /// The parameters of one launch, and of the launch before it that packs, if anything is packed.
 struct LaunchParams {
-  BatchedParams kernel;  ///< of which others read the part that is their parameters
+  PointersParams kernel;  ///< of which others read the part that is their parameters
   PackParams pack;
 };
 
@@ -37,6 +37,17 @@ struct AnyAddress {
   bool a, b;
   bool output;  ///< D, the second output, C and the bias
 };
+/// By pointers the operands are arrays of addresses in device memory, which no host code sees.
+inline Misaligned find_misaligned_array(const Operands& operands) {
+  const auto look = [](const char* name, const void* address) -> Misaligned {
+    constexpr int kUnit = sizeof(void*);
+    if (is_multiple_of(address, kUnit)) return {};
+    return {name, address, kUnit, ""};
+  };
+  if (const auto a = look("the array of A's addresses", operands.a); a.name) return a;
+  if (const auto b = look("the array of B's addresses", operands.b); b.name) return b;
+  return look("the array of D's addresses", operands.d);
+}
 /// A kernel with `packs` also packs a matrix that begins between two units of 16 bytes, if the
 /// matrix can be packed at all.
 inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExtents& p) {
@@ -45,6 +56,7 @@ inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExt
 }
 inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
                                   const Operands& operands) {
+  if (kind.by_pointers) return find_misaligned_array(operands);
   const auto look = [](const char* name, const void* address, bool anywhere, DataType type,
                        const char* cure) -> Misaligned {
     const int unit = anywhere ? element_bytes(type) : kUnitBytes;
@@ -112,8 +124,15 @@ inline void add_packed_bytes(const GemmKind& kind, const ProblemExtents& p, Work
 
 // ---- Tensor maps and parameters ----
 
-/// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions, or for
-/// three if there are planes of `rows` rows: gates and ups, or the matrices of many products.
+/// A dimension of a map beyond those of a matrix.
+struct OuterDimension {
+  long long extent = 0;
+  long long stride_bytes = 0;
+  int box = 1;
+};
+/// A matrix for the copy engine: the arguments of cuTensorMapEncodeTiled for two dimensions, and
+/// for others that choose a matrix: planes (gates and ups, or the matrices of many products), or an
+/// address (kernels/common/params.h).
 struct MatrixMap {
   const char* name = "";  ///< "A"
   void* data = nullptr;
@@ -123,9 +142,8 @@ struct MatrixMap {
   int box_cols = 0, box_rows = 0;
   int swizzle_bytes = 0;    ///< 0 (none), 64 or 128
   int promotion_bytes = 0;  ///< 0 (none), 64, 128 or 256
-  int box_planes = 0;       ///< 0: two dimensions
-  long long planes = 1;
-  long long plane_stride_bytes = 0;
+  int outer_dimensions = 0;
+  OuterDimension outer[2] = {};
 };
 
 /// A matrix whose rows lie `leading` elements apart, or those of many products.
@@ -134,7 +152,8 @@ struct LeadingMatrix {
   void* data;
   DataType type;
   StoredMatrices all;
-  bool batched;  ///< the kernel computes many products, which may share this matrix
+  bool batched;      ///< the kernel computes many products, which may share this matrix
+  bool by_pointers;  ///< `data` is an array of their addresses
 
   MatrixMap map(int box_cols, int box_rows, int swizzle_bytes, int promotion_bytes) const {
     // A single row has no next row, and a single matrix no next one: any multiple of the unit
@@ -144,12 +163,23 @@ struct LeadingMatrix {
     MatrixMap map{
         name,     data,     type,          all.cols,       all.rows, row * element_bytes(type),
         box_cols, box_rows, swizzle_bytes, promotion_bytes};
-    if (batched) {
-      map.box_planes = 1;
-      map.planes = all.count;
-      map.plane_stride_bytes = plane * element_bytes(type);
+    if (by_pointers) {
+      map.data = nullptr;
+      map.outer_dimensions = 2;
+      map.outer[0] = {static_cast<long long>(kUnitsBelow), kUnitBytes};
+      map.outer[1] = {static_cast<long long>(kRunsOfUnits),
+                      static_cast<long long>(kUnitsBelow) * kUnitBytes};
+    } else if (batched) {
+      map.outer_dimensions = 1;
+      map.outer[0] = {all.count, plane * element_bytes(type)};
     }
     return map;
+  }
+  /// By pointers: a matrix with these extents at a mapped address (PointersParams).
+  LeadingMatrix outside() const {
+    auto* const array = static_cast<unsigned char*>(data);
+    const auto past = reinterpret_cast<std::uintptr_t>(array) % kUnitBytes;
+    return {name, array - past, type, all, false, false};
   }
 };
 
@@ -164,15 +194,13 @@ inline MatrixMap map_of_pairs(const LeadingMatrix& matrix, Gate gate, int box_co
                               int swizzle_bytes, int promotion_bytes) {
   MatrixMap map = matrix.map(box_cols, box_rows, swizzle_bytes, promotion_bytes);
   map.rows = matrix.all.rows / 2;
-  map.box_planes = 2;
-  map.planes = 2;
+  map.outer_dimensions = 1;
   if (gate == Gate::kInterleaved) {
-    // Rows interleave with those of the other plane. (cuda.h makes strides of one another, but the
-    // driver takes any multiple of 16 bytes: 580.159.04.)
-    map.plane_stride_bytes = map.stride_bytes;
+    // Rows interleave with those of the other plane. (About strides: kernels/common/params.h.)
+    map.outer[0] = {2, map.stride_bytes, 2};
     map.stride_bytes *= 2;
   } else {
-    map.plane_stride_bytes = map.rows * map.stride_bytes;
+    map.outer[0] = {2, map.rows * map.stride_bytes, 2};
   }
   return map;
 }
@@ -187,7 +215,7 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
   const StoredMatrices bias{{1, bias_elements, bias_elements}, 1, 0};
   const auto matrix = [&](const char* name, const void* data, DataType type,
                           const StoredMatrices& all) -> LeadingMatrix {
-    return {name, const_cast<void*>(data), type, all, kind.batched};
+    return {name, const_cast<void*>(data), type, all, kind.batched, kind.by_pointers};
   };
   return {matrix("A", operands.a, kind.input, all_of_a(p)),
           matrix("B", operands.b, kind.input, all_of_b(p)),
@@ -221,7 +249,7 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
     launch.pack = {pack_if_needed(matrices.a, workspace.packed_a),
                    pack_if_needed(matrices.b, workspace.packed_b)};
   }
-  BatchedParams& params = launch.kernel;
+  PointersParams& params = launch.kernel;
   params.a_pointer = matrices.a.data;
   params.b_pointer = matrices.b.data;
   params.d_pointer = matrices.d.data;

@@ -1,6 +1,7 @@
 // Device addresses of one set of operands, and factors. D[m x n] = activation(alpha A[m x k] * B[n
 // x k]^T + beta C + bias), D and C row-major, with the leading dimensions of the problem; with a
-// gate D has n / 2 columns.
+// gate D has n / 2 columns. Of a batch by pointers (GemmKind::by_pointers) `a`, `b` and `d` are
+// arrays of the products' addresses, in device memory.
 #pragma once
 
 namespace hgemm {

@@ -184,6 +184,23 @@ constexpr std::array kFields = {
         "stride_d", "sd", "a whole number from 1 to 2^36, or 0 for a single product",
         "elements from one product's D to the next; without it they follow one another without a "
         "gap"),
+    ProblemField{.name = "products",
+                 .prefix = "",
+                 .values = "strided or pointers",
+                 .number = false,
+                 .help = "how the products of a batch are found: at strides, or by arrays of "
+                         "addresses in device memory, as for cublasGemmBatchedEx; then they lie "
+                         "anywhere, and have no strides",
+                 .column = false,
+                 .print = [](const GemmProblem& p) -> std::string {
+                   return p.by_pointers ? "pointers" : "strided";
+                 },
+                 .parse =
+                     [](GemmProblem& p, std::string_view word) {
+                       p.by_pointers = word == "pointers";
+                       return p.by_pointers || word == "strided";
+                     },
+                 .is_default = [](const GemmProblem& p) { return !p.by_pointers; }},
     ProblemField{
         .name = "scaling",
         .prefix = "scaling-",
@@ -333,6 +350,12 @@ void check_strides(const GemmProblem& problem, const std::string& place) {
     check_single("stride_a", "sa", problem.stride_a);
     check_single("stride_b", "sb", problem.stride_b);
     check_single("stride_d", "sd", problem.stride_d);
+    if (problem.by_pointers) {
+      throw InputError(fmt::format(
+          "{}: found pointers, and no batch; arrays of pointers are for a batch of 2 products or "
+          "more; add one, or leave the pointers out",
+          place));
+    }
     return;
   }
   const ProblemExtents extents = problem.extents();

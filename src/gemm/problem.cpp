@@ -49,6 +49,7 @@ bool GemmProblem::same_problem(const GemmProblem& other) const {
 ProblemExtents GemmProblem::extents() const {
   ProblemExtents p{m,           n,         k,         leading_a(), leading_b(),
                    leading_d(), a_major(), b_major(), is_gated()};
+  p.batch.by_pointers = by_pointers;
   p.batch = batch_without_gaps(p, batch);
   if (batch == 1) return p;
   p.batch.stride_a = stride_a.value_or(p.batch.stride_a);

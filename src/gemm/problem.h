@@ -57,6 +57,9 @@ struct GemmProblem {
   /// Elements from one product's A, B or D to the next; 0: all products have the same A (or B).
   /// nullopt: they follow one another without a gap. Without a meaning if `batch` is 1.
   std::optional<std::int64_t> stride_a = {}, stride_b = {}, stride_d = {};
+  /// A launch of a batch is given arrays of addresses, in device memory, of the products' A, B and
+  /// D. They lie anywhere, so there are no strides.
+  bool by_pointers = false;
   Scaling scaling = Scaling::kNone;
   Epilogue epilogue = {};
   InputData data = {};  ///< what A and B hold where the problem is timed
@@ -104,7 +107,8 @@ struct GemmProblem {
             .b_major = b_major(),
             .epilogue = epilogue,
             .adds_c = c_type.has_value(),
-            .batched = batch > 1};
+            .batched = batch > 1,
+            .by_pointers = batch > 1 && by_pointers};
   }
 
   // ---- Work and memory traffic ----
@@ -130,7 +134,8 @@ struct GemmProblem {
 
   /// The library calls that compute the problem.
   struct Baselines {
-    bool cublas = true;    ///< cublasGemmEx, or cublasGemmStridedBatchedEx for a batch
+    /// cublasGemmEx, or for a batch cublasGemmStridedBatchedEx or cublasGemmBatchedEx
+    bool cublas = true;
     bool cublaslt = true;  ///< every algorithm that cuBLASLt's heuristic returns
   };
   Baselines baselines() const;
@@ -144,8 +149,8 @@ const char* why_unsupported(const GemmProblem& problem);
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
 /// ".fp16" (A, B and D), ".dfp32" (D alone), ".cbf16" (C is added), ".layoutNT",
 /// ".lda4104.ldb4104.ldd4104", ".batch32.sa128.sb0.sd128" (products and their strides),
-/// ".bias-gelu" (the epilogue), ".zeros" (the data). The table in gemm/codec.h defines the whole
-/// grammar.
+/// ".batch32.pointers", ".bias-gelu" (the epilogue), ".zeros" (the data). The table in gemm/codec.h
+/// defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
 std::string_view to_string(DataType type);    ///< "bf16", "fp16" or "fp32"

@@ -473,11 +473,12 @@ std::vector<F> fields_of_epilogues() {
 /// A stride of the problem's batch, or null.
 template <long long Batch::*stride>
 Json stride_of(const BestRow& row) {
-  return row.problem.batch > 1 ? Json(row.problem.extents().batch.*stride) : Json();
+  const Batch batch = row.problem.extents().batch;
+  return batch.count > 1 && !batch.by_pointers ? Json(batch.*stride) : Json();
 }
 
 std::vector<F> fields_of_batches() {
-  constexpr const char* kSingle = "the problem is a single product";
+  constexpr const char* kSingle = "the problem is a single product, or a batch by pointers";
   return {
       F::of("stride_a", "integer", "values",
             "from one product's A to the next; 0: all products have the same", kSingle,
@@ -489,6 +490,11 @@ std::vector<F> fields_of_batches() {
           .for_problem(),
       F::of("stride_d", "integer", "values", "from one product's D to the next", kSingle,
             stride_of<&Batch::stride_d>)
+          .for_problem(),
+      F::of(
+          "products", "text", "",
+          "how the products of a batch are found: strided, or by arrays of pointers", "",
+          [](const BestRow& row) { return Json(row.problem.by_pointers ? "pointers" : "strided"); })
           .for_problem(),
   };
 }

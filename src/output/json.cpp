@@ -22,7 +22,7 @@ std::string field_text(const Json& value) {
 Json problem_of(const GemmProblem& problem) {
   const Batch batch = problem.extents().batch;
   const auto stride = [&batch](long long elements) {
-    return batch.count > 1 ? Json(elements) : Json();
+    return batch.count > 1 && !batch.by_pointers ? Json(elements) : Json();
   };
   return {{"m", problem.m},
           {"n", problem.n},
@@ -38,6 +38,7 @@ Json problem_of(const GemmProblem& problem) {
           {"stride_a", stride(batch.stride_a)},
           {"stride_b", stride(batch.stride_b)},
           {"stride_d", stride(batch.stride_d)},
+          {"products", batch.by_pointers ? "pointers" : "strided"},
           {"data", to_string(problem.data)}};
 }
 

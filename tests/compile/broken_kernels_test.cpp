@@ -17,6 +17,7 @@ TEST_P(BrokenKernels, Compile) {
   problem.d_type = broken.output;
   problem.epilogue = broken.epilogue;
   problem.batch = broken.batch;
+  problem.by_pointers = broken.by_pointers;
   const EditedKernels kernels(broken.file, broken.text, broken.replacement);
   const TemporaryFolder cache;
   CompileOptions options;

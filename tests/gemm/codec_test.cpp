@@ -60,7 +60,9 @@ GemmProblem random_problem(std::mt19937& random) {
                         static_cast<Gate>(up_to(3) - 1), coin()};
   }
   if (coin()) problem.data = any_data(random);
-  const bool may_have_strides = batch > 1 && problem.n > 1;  // half of one column is none
+  problem.by_pointers = batch > 1 && up_to(4) == 1;
+  const bool may_have_strides =
+      batch > 1 && problem.n > 1 && !problem.by_pointers;  // half of one column is none
   if (may_have_strides && coin()) problem.stride_a = coin() ? 0 : up_to(10'000'000);
   if (may_have_strides && coin()) problem.stride_b = coin() ? 0 : up_to(10'000'000);
   if (may_have_strides && coin()) {
@@ -87,9 +89,9 @@ std::string complaint(const std::string& text) {
 /// All attributes but tag and weight; a member that is added to GemmProblem must be added here.
 auto attributes(GemmProblem& problem) {
   auto& [m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, stride_a, stride_b,
-         stride_d, scaling, epilogue, data, weight, tag] = problem;
+         stride_d, by_pointers, scaling, epilogue, data, weight, tag] = problem;
   return std::tie(m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, stride_a,
-                  stride_b, stride_d, scaling, epilogue, data);
+                  stride_b, stride_d, by_pointers, scaling, epilogue, data);
 }
 void change(std::int64_t& number) { number += 8; }
 void change(std::optional<std::int64_t>& number) { number = number.value() + 8; }
@@ -97,6 +99,7 @@ void change(DataType& type) { type = type == DataType::kFp16 ? DataType::kBf16 :
 void change(std::optional<DataType>& type) { type = DataType::kFp16; }
 void change(Layout& layout) { layout = Layout::kNT; }
 void change(Scaling&) {}
+void change(bool& flag) { flag = !flag; }
 void change(Epilogue& epilogue) { epilogue.activation = Activation::kSilu; }
 void change(InputData& data) { data.kind = DataKind::kZeros; }
 
@@ -274,6 +277,12 @@ TEST(ProblemKey, SaysWhereTheProductsOfABatchLie) {
   EXPECT_EQ(to_string(parse_problem("8x16x32.batch2.sa264")), "8x16x32.batch2.sa264");
   EXPECT_FALSE(parse_problem("8x16x32.batch2.sa0").same_problem(parse_problem("8x16x32.batch2")));
   EXPECT_TRUE(parse_problem("8x16x32.batch2.sa256").same_problem(parse_problem("8x16x32.batch2")));
+  const GemmProblem anywhere = parse_problem("8x16x32.pointers.batch2");
+  EXPECT_EQ(to_string(anywhere), "8x16x32.batch2.pointers");
+  EXPECT_TRUE(anywhere.extents().batch.by_pointers && anywhere.kind().by_pointers);
+  EXPECT_FALSE(anywhere.same_problem(parse_problem("8x16x32.batch2")));
+  EXPECT_TRUE(
+      parse_problem("8x16x32.batch2.strided").same_problem(parse_problem("8x16x32.batch2")));
   // Too long for a kernel, and nobody gave a stride that could be corrected.
   const GemmProblem long_ones = parse_problem("1073741824x1024x8.batch2");
   EXPECT_EQ(to_string(long_ones), "1073741824x1024x8.batch2");
@@ -286,6 +295,13 @@ TEST(ProblemKey, ComplainsAboutStridesThatNoKernelCanFollow) {
                     HasSubstr("a stride needs a batch of 2 or more")));
   EXPECT_THAT(complaint("8x16x32.batch1.sb9"), StartsWith("list.txt:3: found 9 for stride_b"));
   EXPECT_THAT(complaint("8x16x32.sd128.batch1"), StartsWith("list.txt:3: found 128 for stride_d"));
+  EXPECT_THAT(complaint("8x16x32.pointers"),
+              AllOf(StartsWith("list.txt:3: found pointers, and no batch"),
+                    HasSubstr("for a batch of 2 products or more")));
+  EXPECT_THAT(complaint("8x16x32.batch2.sb0.pointers"),
+              AllOf(StartsWith("list.txt:3: found the strides 256 of A, 0 of B"),
+                    HasSubstr("a batch by pointers has no strides")));
+  EXPECT_EQ(complaint("8x16x32.batch2.sa256.pointers"), "accepted") << "those without a gap";
   for (const char* shared : {"8x16x32.batch2.sd0", "8x16x32.batch2.sd127", "8x16x32.batch2.sd16",
                              "8x16x32.batch3.ldd40.sd16", "8x16x32.batch2.ldd40.sd15"}) {
     EXPECT_THAT(complaint(shared), AllOf(StartsWith("list.txt:3: found the strides 256 of A"),
@@ -371,7 +387,8 @@ TEST(ProblemJson, NamesEveryAttributeInFull) {
     "problem": "64x48x40.fp16.dfp32.lda48", "tag": "decode/qkv", "weight": 32.0,
     "m": 64, "n": 48, "k": 40, "a_dtype": "fp16", "b_dtype": "fp16", "d_dtype": "fp32",
     "c_dtype": "none", "accumulator": "fp32", "layout": "TN", "lda": 48, "ldb": 40, "ldd": 48,
-    "batch": 1, "stride_a": 0, "stride_b": 0, "stride_d": 0, "scaling": "none",
+    "batch": 1, "stride_a": 0, "stride_b": 0, "stride_d": 0, "products": "strided",
+    "scaling": "none",
     "epilogue": "plain", "data": "normal"})"));
   const nlohmann::json batch = parse_problem("64x48x40.lda48.batch3.sb0");
   EXPECT_EQ(batch.at("batch"), 3);

@@ -155,10 +155,11 @@ TEST(ShippedShapes, Seeds) {
   for (const GemmProblem& problem : problems) EXPECT_NE(problem.tag, "") << to_string(problem);
 }
 
-TEST(ShippedShapes, BatchesAreInTurnSideBySideAndOfOneWeight) {
+TEST(ShippedShapes, BatchesAreInTurnSideBySideOfOneWeightAndByPointers) {
   const auto problems = load_problems("batched", kConfigs);
-  EXPECT_EQ(problems.size(), 15u);
+  EXPECT_EQ(problems.size(), 18u);
   bool in_turn = false, heads_of_a = false, heads_of_d = false, shared = false, tt = false;
+  bool by_pointers = false;
   for (const GemmProblem& s : problems) {
     const ProblemExtents p = s.extents();
     EXPECT_EQ(why_unsupported(s), nullptr) << to_string(s);
@@ -169,8 +170,9 @@ TEST(ShippedShapes, BatchesAreInTurnSideBySideAndOfOneWeight) {
     heads_of_d |= p.batch.stride_d == s.n && s.ldd == s.batch * s.n;
     shared |= p.batch.stride_b == 0;
     tt |= s.layout == Layout::kTT;
+    by_pointers |= s.by_pointers;
   }
-  EXPECT_TRUE(in_turn && heads_of_a && heads_of_d && shared && tt);
+  EXPECT_TRUE(in_turn && heads_of_a && heads_of_d && shared && tt && by_pointers);
 }
 
 TEST(ShippedShapes, SmokeReachesTheCornersOfTheKernelQuickly) {

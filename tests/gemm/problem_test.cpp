@@ -169,8 +169,9 @@ TEST(Problem, ABatchWithOneSharedMatrixIsAProductOfAllRowsOrColumns) {
   EXPECT_EQ(merged("64x32x16.layoutTT.lda24.ldd40.batch3.sb0"), "192x32x16.layoutTT.lda24.ldd40");
   for (const char* key :
        {"64x32x16", "64x32x16.batch3", "64x32x16.batch3.sa0.sb0", "64x32x16.batch3.sa4096.sb0",
-        "64x32x16.batch3.sb0.sd4096", "64x32x16.layoutNN.batch3.sb0", "64x32x16.batch3.sa0",
-        "64x32x16.ldd128.batch3.sa0.sd40", "64x32x16.layoutTT.ldd96.batch3.sa0.sd32"}) {
+        "64x32x16.batch3.sb0.sd4096", "64x32x16.batch3.pointers", "64x32x16.layoutNN.batch3.sb0",
+        "64x32x16.batch3.sa0", "64x32x16.ldd128.batch3.sa0.sd40",
+        "64x32x16.layoutTT.ldd96.batch3.sa0.sd32"}) {
     EXPECT_EQ(merged(key), key);
   }
 }

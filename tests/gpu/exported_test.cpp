@@ -25,6 +25,7 @@ GemmProblem problem_of(const hgemm_tuned_problem& p) {
     return stride == 0 ? std::nullopt : std::optional(stride);
   };
   problem.batch = p.batch;
+  problem.by_pointers = p.by_pointers != 0;
   problem.stride_a = stride_of(p.stride_a);
   problem.stride_b = stride_of(p.stride_b);
   problem.stride_d = stride_of(p.stride_d);
@@ -105,6 +106,8 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
   problems.push_back(hgemm_tuned::Problem{.m = 100, .n = 512, .k = 640, .batch = 3});
   problems.push_back(
       hgemm_tuned::Problem{.m = 100, .n = 512, .k = 640, .batch = 3, .scaled = true});
+  problems.push_back(
+      hgemm_tuned::Problem{.m = 100, .n = 512, .k = 640, .batch = 50, .by_pointers = true});
   // The heads of an attention layer lie between one another, and share what they attend to.
   problems.push_back(hgemm_tuned::Problem{.m = 300,
                                           .n = 256,

@@ -494,10 +494,10 @@ TEST_F(KernelTest, SmokeBatchesAreCorrect) {
       TiledConfig{.bm = 128, .bn = 128, .cluster_m = 2, .scheduler = kDynamic},
       TiledConfig{.bm = 64, .bn = 64, .cluster_n = 2, .schedule = Schedule::kPingPong, .sms = 4},
       TiledConfig{.bm = 64, .bn = 64, .cluster_m = 2, .cluster_n = 2, .consumers = 1}};
-  for (const char* problem : {"136x200x136.batch3", "136x200x136.dfp32.layoutTT.batch3.sb0.scaled",
-                              "136x64x64.batch3.lda192.ldb192.ldd192.sa64.sb64.sd64"}) {
-    expect_all_correct(configs, parse_problem(problem));
-  }
+  expect_all_correct(configs, parse_problem("136x200x136.batch3.pointers"));
+  expect_all_correct(configs, parse_problem("136x200x136.dfp32.layoutTT.batch3.sb0.scaled"));
+  expect_all_correct(configs,
+                     parse_problem("136x64x64.batch3.lda192.ldb192.ldd192.sa64.sb64.sd64"));
 }
 
 // 64-bit paths: more than 2^31 outputs.

@@ -35,7 +35,7 @@ class Draws {
   Draw next(const GemmKind& types) {
     Draw draw;
     GemmProblem& problem = draw.problem;
-    const int kind = up_to(2);
+    const int kind = types.by_pointers ? 1 : up_to(2);  // no launch packs those
     const int most = types.batched ? kMostBatchExtent : kMostExtent;
     problem = {.m = extent(most), .n = extent(most), .k = extent(most), .tag = ""};
     if (is_gated(types)) problem.n = std::max<std::int64_t>(2, problem.n / 2 * 2);
@@ -53,7 +53,9 @@ class Draws {
     problem.lda = leading(problem.contiguous_a());
     problem.ldb = leading(problem.contiguous_b());
     problem.ldd = leading(problem.contiguous_d());
-    if (types.batched) place_products(problem, kind);
+    problem.by_pointers = types.by_pointers;
+    if (types.by_pointers) problem.batch = 2 + up_to(kMostProducts - 2);
+    if (types.batched && !types.by_pointers) place_products(problem, kind);
     if (kind != 1) {
       draw.a_offset = up_to(kMostOffset - 1);
       draw.b_offset = up_to(kMostOffset - 1);
@@ -76,6 +78,7 @@ class Draws {
     const int other = up_to(7);
     if (other < 2) {
       problem.batch = kMostProducts;
+      problem.by_pointers = up_to(1) == 1;
       problem.c_type = std::nullopt;
       problem.epilogue = {.scaled = other == 1};
     } else if (other < 4) {
@@ -140,6 +143,7 @@ class OddSizesTest : public GpuTest {
     bias_ = DeviceMemory((kMostExtent + kMostOffset) * sizeof(float));
     d_ = DeviceMemory(guarded * sizeof(float));
     aux_ = DeviceMemory(guarded * sizeof(float));
+    addresses_ = DeviceMemory(3 * kMostProducts * sizeof(void*));
     sums_ = DeviceMemory(count * sizeof(float));
     reference_ = DeviceMemory(count * sizeof(float));
     aux_reference_ = DeviceMemory(count * sizeof(float));
@@ -201,7 +205,15 @@ class OddSizesTest : public GpuTest {
 
     const int ctas = loaded.grid_ctas(problem);
     const Workspace workspace = loaded.make_workspace(problem, ctas);
-    loaded.launch(make_params(kernel, problem, at, workspace), ctas, stream().get());
+    Operands given = at;
+    if (problem.by_pointers) {
+      const std::vector<const void*> addresses = product_addresses(problem, at);
+      check(cudaMemcpyAsync(addresses_.data(), addresses.data(), addresses.size() * sizeof(void*),
+                            cudaMemcpyHostToDevice, stream().get()),
+            "copying addresses");
+      given = operands_by_pointers(problem, at, addresses_.as<void*>());
+    }
+    loaded.launch(make_params(kernel, problem, given, workspace), ctas, stream().get());
     Verdict verdict = judge_output(at.d, reference_, problem, kGuardRows, 1, result_, stream());
     if (verdict.correct && problem.epilogue.aux) {
       verdict = judge_output(at.aux, aux_reference_, problem, kGuardRows, 1, result_, stream());
@@ -212,7 +224,8 @@ class OddSizesTest : public GpuTest {
                        draw.in_place ? ", D is C" : "", verdict.message);
   }
 
-  DeviceMemory a_, b_, c_, bias_, d_, aux_, sums_, reference_, aux_reference_, result_;
+  DeviceMemory a_, b_, c_, bias_, d_, aux_, addresses_;
+  DeviceMemory sums_, reference_, aux_reference_, result_;
 };
 
 /// The smoke space's kernels for all types, and a sixth of them for each of many random layouts,
@@ -262,6 +275,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   int with_epilogue = 0;
   int with_gate = 0;
   int batches = 0;
+  int by_pointers = 0;
   int with_aux = 0;
   int unaligned = 0;
   int with_fp32_output = 0;
@@ -276,6 +290,7 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
     with_epilogue += has_epilogue(draw.problem.kind());
     with_gate += draw.problem.is_gated();
     batches += draw.problem.batch > 1;
+    by_pointers += draw.problem.by_pointers;
     with_aux += draw.problem.epilogue.aux;
     const std::string wrong = verify(*loaded, kernel, draw, 1 + static_cast<std::uint64_t>(done));
     EXPECT_EQ(wrong, "");
@@ -286,12 +301,14 @@ TEST_F(OddSizesTest, TenThousandRandomDrawsAreCorrect) {
   EXPECT_GT(with_fp32_output, kDraws / 4);
   EXPECT_GT(with_epilogue, kDraws / 5);
   EXPECT_GT(with_gate, kDraws / 50);
-  EXPECT_GT(batches, kDraws / 50);
+  EXPECT_GT(batches - by_pointers, kDraws / 50);
+  EXPECT_GT(by_pointers, kDraws / 50);
   EXPECT_GT(with_aux, kDraws / 50);
   std::printf(
       "%d draws, %d of them by kernels for rows that begin anywhere, %d with fp32 outputs, %d with "
-      "an epilogue, %d of these with a gate, %d with a second output, and %d batches\n",
-      done, unaligned, with_fp32_output, with_epilogue, with_gate, with_aux, batches);
+      "an epilogue, %d of these with a gate, %d with a second output, and %d batches, %d of them "
+      "by pointers\n",
+      done, unaligned, with_fp32_output, with_epilogue, with_gate, with_aux, batches, by_pointers);
 }
 
 TEST_F(OddSizesTest, AlignedKernelsRefuseOtherAddresses) {

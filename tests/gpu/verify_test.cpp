@@ -137,6 +137,7 @@ TEST_P(BrokenKernels, AreCaught) {
   problem.d_type = broken.output;
   problem.epilogue = broken.epilogue;
   problem.batch = broken.batch;
+  problem.by_pointers = broken.by_pointers;
   if (is_gemv && problem.is_gated()) problem.k = 1024;  // rows of whole units
   ASSERT_EQ(why_not(broken.config, problem), nullptr);
   const Kernel kernel = kernel_for(broken.config, problem);

@@ -207,6 +207,27 @@ TEST(Batches, KernelsAreMadeForThemOrNot) {
             std::string::npos);
 }
 
+TEST(Batches, AKernelFindsProductsAtStridesOrByPointers) {
+  const TiledKernel at_strides{{}, kBatched};
+  TiledKernel by_pointers = at_strides;
+  by_pointers.gemm.by_pointers = true;
+  const ProblemExtents strided = three(64, 64, 64);
+  ProblemExtents anywhere = strided;
+  anywhere.batch.by_pointers = true;
+  EXPECT_EQ(reason(by_pointers, anywhere), "");
+  EXPECT_NE(reason(by_pointers, strided).find("arrays of pointers"), std::string::npos);
+  EXPECT_NE(reason(at_strides, anywhere).find("arrays of pointers"), std::string::npos);
+  EXPECT_EQ(merged(anywhere), anywhere);
+  anywhere.batch.stride_a += 8;
+  EXPECT_NE(reason(by_pointers, anywhere).find("no strides"), std::string::npos);
+  anywhere.batch = {.by_pointers = true};
+  EXPECT_NE(reason(by_pointers, anywhere).find("2 products or more"), std::string::npos);
+  // A leading dimension between units would need packing.
+  anywhere = three(64, 64, 67);
+  anywhere.batch.by_pointers = true;
+  EXPECT_NE(reason(by_pointers, anywhere), "");
+}
+
 TEST(Batches, StridesAreWholeUnitsUnlessPackedOrStaged) {
   TiledKernel kernel{{}, kBatched};
   ProblemExtents p = three(64, 64, 64);

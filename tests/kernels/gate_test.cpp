@@ -40,12 +40,12 @@ std::vector<std::int64_t> rows_of_tile(const MatrixMap& map, int extent, int cta
   for (int cta = 0; cta < ctas; ++cta) {
     for (int part = 0; part < Boxes::kSliceExtent; part += Boxes::kBoxExtent) {
       const OperandBox box = Boxes::at(0, part, 0, 0, cta * slice);
-      EXPECT_EQ(Boxes::kBoxExtent, map.box_rows * map.box_planes);
+      EXPECT_EQ(Boxes::kBoxExtent, map.box_rows * map.outer[0].box);
       // The copy engine writes a box's planes one after the other.
-      for (int plane = 0; plane < map.box_planes; ++plane) {
+      for (int plane = 0; plane < map.outer[0].box; ++plane) {
         for (int row = 0; row < map.box_rows; ++row) {
           const std::int64_t at =
-              plane * map.plane_stride_bytes + (box.row + row) * map.stride_bytes;
+              plane * map.outer[0].stride_bytes + (box.row + row) * map.stride_bytes;
           const int line = box.offset / map.swizzle_bytes + plane * map.box_rows + row;
           rows.at(static_cast<std::size_t>(line)) = at / row_bytes;
         }

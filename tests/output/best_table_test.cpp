@@ -408,7 +408,7 @@ TEST(JsonOutput, HasTheseKeysInThisOrder) {
       "pdl_off_ratio_cublaslt pdl_off_ratio_cublaslt_low pdl_off_ratio_cublaslt_high host_us "
       "kernel_us cublas_host_us cublas_kernel_us cublaslt_host_us cublaslt_kernel_us card "
       "confirmed second_card second_card_label neighbours cublaslt_epilogue stride_a stride_b "
-      "stride_d";
+      "stride_d products";
   for (const auto& object : list) {
     std::string keys;
     for (const auto& [key, value] : object.items()) keys += (keys.empty() ? "" : " ") + key;

@@ -71,8 +71,10 @@ struct BrokenKernel {
   DataType output = DataType::kBf16;
   Epilogue epilogue = {};
   std::int64_t batch = 1;
+  bool by_pointers = false;
 };
 inline constexpr std::int64_t kBatch = 3;
+inline constexpr std::int64_t kTwo = 2;
 inline constexpr Epilogue kScaled{.scaled = true};
 inline constexpr Epilogue kWithAux{.activation = Activation::kRelu, .aux = true};
 inline constexpr Epilogue kSwiglu{
@@ -80,8 +82,8 @@ inline constexpr Epilogue kSwiglu{
 inline const BrokenKernel kBrokenKernels[] = {
     // Columns beyond K are zeros. (A consumer that skipped a multiplication would have ptxas
     // serialise wgmma, and one that awaited fewer stages would leave the producer waiting.)
-    {"last K step left out", "tiled/producer.cuh", "origin, stage, k);",
-     "origin, stage, k + kKernel.bk < end ? k : end);"},
+    {"last K step left out", "tiled/producer.cuh", "sources, stage, k);",
+     "sources, stage, k + kKernel.bk < end ? k : end);"},
     {"tile coordinates swapped", "tiled/consumer.cuh", "tile.at(tile.m + row, tile.n + part_col)",
      "tile.at(tile.m + row, tile.m + part_col)"},
     {"reads the stage before", "tiled/consumer.cuh", "cols_base + static_cast<u32>(stage *",
@@ -153,7 +155,7 @@ inline const BrokenKernel kBrokenKernels[] = {
     // Batches.
     {"the first B for all products",
      "tiled/producer.cuh",
-     "product * static_cast<const BatchedParams&>(params).b_step",
+     "number * batch.b_step",
      "0",
      kTile,
      DataType::kBf16,
@@ -161,20 +163,38 @@ inline const BrokenKernel kBrokenKernels[] = {
      kBatch},
     {"all products in the first D",
      "tiled/store.cuh",
-     "box.n, box.m, box.product())",
-     "box.n, box.m, 0)",
+     "return Plane{at.product};",
+     "return Plane{0};",
      kTile,
      DataType::kBf16,
      {},
      kBatch},
     {"all products stored directly to the first D",
      "tiled/store.cuh",
-     "return static_cast<u64>(at.product()) *",
-     "return u64{0} *",
+     "static_cast<u64>(at.product) * stride",
+     "u64{0} * stride",
      tile_with([](TiledConfig& c) { c.store = StorePath::kDirect; }),
      DataType::kBf16,
      {},
      kBatch},
+    {"the first A of an array for all products",
+     "tiled/producer.cuh",
+     "address_in(params.a_pointer, number)",
+     "address_in(params.a_pointer, 0)",
+     kTile,
+     DataType::kBf16,
+     {},
+     kBatch,
+     true},
+    {"the D of another product of an array",
+     "tiled/work.cuh",
+     "address_in(params.d_pointer, number)",
+     "address_in(params.d_pointer, number ^ 1)",
+     kTile,
+     DataType::kBf16,
+     {},
+     kTwo,
+     true},
     {"the last product left out",
      "tiled/work.cuh",
      ".products;",

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/ptx.cuh"
+#include "common/tma.cuh"
 #include "common/types.h"
 #include "common/wgmma.cuh"
 #include "studies/ladder/steps.h"

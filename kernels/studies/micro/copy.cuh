@@ -20,6 +20,7 @@
 // launch begins).
 #pragma once
 
+#include "common/tma.cuh"
 #include "studies/micro/timing.cuh"
 
 namespace hgemm::micro {

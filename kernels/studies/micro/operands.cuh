@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/ptx.cuh"
+#include "common/tma.cuh"
 
 namespace hgemm::micro {
 

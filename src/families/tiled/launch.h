@@ -68,11 +68,20 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
                       ? matrix.map(box_cols(k), box_rows(slice_rows), swizzle, k.promotion)
                       : map_of_chunks(matrix, slice_k, k.promotion));
   };
-  launch.kernel.a = encode_input(matrices.a, k.gemm.a_major, a_slice_rows(k), a_slice_k(k));
-  launch.kernel.b = is_gated(k.gemm)
-                        ? encode(map_of_pairs(matrices.b, k.gemm.epilogue.gate, box_cols(k),
-                                              gate_run(k), swizzle, k.promotion))
-                        : encode_input(matrices.b, k.gemm.b_major, b_slice_rows(k), b_slice_k(k));
+  const auto encode_a = [&](const LeadingMatrix& a) {
+    return encode_input(a, k.gemm.a_major, a_slice_rows(k), a_slice_k(k));
+  };
+  const auto encode_b = [&](const LeadingMatrix& b) {
+    return is_gated(k.gemm) ? encode(map_of_pairs(b, k.gemm.epilogue.gate, box_cols(k), gate_run(k),
+                                                  swizzle, k.promotion))
+                            : encode_input(b, k.gemm.b_major, b_slice_rows(k), b_slice_k(k));
+  };
+  launch.kernel.a = encode_a(matrices.a);
+  launch.kernel.b = encode_b(matrices.b);
+  if (k.gemm.by_pointers) {
+    launch.kernel.a_outside = encode_a(matrices.a.outside());
+    launch.kernel.b_outside = encode_b(matrices.b.outside());
+  }
   if (copies_addends(k)) {
     if (k.gemm.adds_c) {
       launch.kernel.c_map =

@@ -95,8 +95,8 @@ std::string extents_text(const ProblemExtents& p) {
                       static_cast<int>(p.b_major));
   if (p.gated || is_batch) text += fmt::format(", {}", p.gated);
   if (!is_batch) return text;
-  return text + fmt::format(",\n      {{{}, {}, {}, {}}}", p.batch.count, p.batch.stride_a,
-                            p.batch.stride_b, p.batch.stride_d);
+  return text + fmt::format(",\n      {{{}, {}, {}, {}, {}}}", p.batch.count, p.batch.stride_a,
+                            p.batch.stride_b, p.batch.stride_d, p.batch.by_pointers);
 }
 
 /// The fields of a GemmKind that the extents do not have.
@@ -111,6 +111,7 @@ std::string kind_text(const GemmKind& kind) {
                         kind.adds_c);
   }
   if (kind.batched) text += ", .batched = true";
+  if (kind.by_pointers) text += ", .by_pointers = true";
   return text;
 }
 

@@ -86,6 +86,7 @@ const char* why_not_in_cutlass(const ExportRow& row) {
     return "rows that are not aligned to 16 bytes";
   }
   const ProblemExtents p = problem.extents();
+  if (p.batch.by_pointers) return "a batch by pointers";
   if (p.batch != batch_without_gaps(p, p.batch.count)) {
     return "a batch whose products share an operand, or do not follow one another without a gap";
   }

@@ -47,7 +47,8 @@ std::string speed_kept(std::span<const ExportPlan::Replaced* const> replaced) {
 }  // namespace
 
 bool calls_library(const ExportRow& row) {
-  return row.library && !row.best.problem.exceeds_product();
+  const GemmProblem& problem = row.best.problem;
+  return row.library && !problem.exceeds_product() && !problem.by_pointers;
 }
 
 const char* why_not_in(ExportFormat format, const ExportRow& row) {
@@ -103,8 +104,8 @@ std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
   }
   if (!behind.empty()) {
     lines.push_back(
-        fmt::format("the kernel runs although a library was faster at {}: a package "
-                    "calls no library for an epilogue other than alpha",
+        fmt::format("the kernel runs although a library was faster at {}: a package calls no "
+                    "library for an epilogue other than alpha, and no cuBLASLt by pointers",
                     named(std::move(behind), all)));
   }
   add_unknown("the database does not have all attributes of the algorithm",

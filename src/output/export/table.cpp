@@ -32,7 +32,7 @@ Json library_json(const ExportRow& row) {
 
 const char* what_runs(const ExportRow& row) {
   if (row.best.problem.exceeds_product()) return "ours";
-  if (row.library) return row.library->kind == Fastest::kCublas ? "cuBLAS" : "cuBLASLt";
+  if (calls_library(row)) return row.library->kind == Fastest::kCublas ? "cuBLAS" : "cuBLASLt";
   return row.gain ? "ours" : "cuBLAS if linked";
 }
 

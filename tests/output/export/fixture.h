@@ -93,7 +93,7 @@ inline GemmProblem export_batch(bool shares_b = false) {
   return problem;
 }
 
-/// These, another layout, four epilogues, a gate, and three batches.
+/// These, another layout, four epilogues, a gate, and four batches.
 inline std::vector<RecordedRace> recordings_of_every_kind() {
   std::vector<RecordedRace> races = recordings();
   const auto add = [&](const GemmProblem& problem) {
@@ -121,6 +121,9 @@ inline std::vector<RecordedRace> recordings_of_every_kind() {
   GemmProblem scaled_batch = export_batch();
   scaled_batch.epilogue.scaled = true;
   add(scaled_batch);
+  GemmProblem by_pointers = export_batch();
+  by_pointers.by_pointers = true;
+  add(by_pointers);
   return races;
 }
 

@@ -90,19 +90,22 @@ TEST(Launch, MapsOfABatchHaveTheProductsAsPlanes) {
   const Operands operands{at(0), at(256), at(512)};
   const auto [params, maps] = encoded(kWide, problem, operands);
   ASSERT_THAT(maps, SizeIs(4));
-  for (const MatrixMap& map : maps) EXPECT_EQ(map.box_planes, 1) << "a box is of one product";
-  EXPECT_EQ(maps[0].planes, 8);
+  for (const MatrixMap& map : maps) {
+    ASSERT_EQ(map.outer_dimensions, 1) << map.name;
+    EXPECT_EQ(map.outer[0].box, 1) << "a box is of one product";
+  }
+  EXPECT_EQ(maps[0].outer[0].extent, 8);
   EXPECT_EQ(maps[0].rows, 256);
-  EXPECT_EQ(maps[0].plane_stride_bytes, 256 * 640 * 2);
-  EXPECT_EQ(maps[1].planes, 1) << "all products have the same B";
-  EXPECT_EQ(maps[2].planes, 8);
+  EXPECT_EQ(maps[0].outer[0].stride_bytes, 256 * 640 * 2);
+  EXPECT_EQ(maps[1].outer[0].extent, 1) << "all products have the same B";
+  EXPECT_EQ(maps[2].outer[0].extent, 8);
   EXPECT_EQ(maps[2].stride_bytes, 1040);
-  EXPECT_EQ(maps[2].plane_stride_bytes, 2 << 20);
+  EXPECT_EQ(maps[2].outer[0].stride_bytes, 2 << 20);
   EXPECT_EQ(params.kernel.products, 8);
   EXPECT_EQ(params.kernel.a_step, 1);
   EXPECT_EQ(params.kernel.b_step, 0);
   EXPECT_EQ(params.kernel.d_stride, 1 << 20);
-  EXPECT_EQ(encoded(kWide, export_shape(256, 512, 640), operands).maps.at(0).box_planes, 0);
+  EXPECT_EQ(encoded(kWide, export_shape(256, 512, 640), operands).maps.at(0).outer_dimensions, 0);
 }
 
 TEST(Launch, ABatchHasTheTilesOfAllProducts) {
@@ -132,8 +135,8 @@ TEST(Launch, PacksABatchAsOneMatrix) {
   EXPECT_EQ(params.pack.matrices[0].rows, 400);
   EXPECT_EQ(params.pack.matrices[1].rows, 50);
   EXPECT_EQ(maps.at(0).rows, 100);
-  EXPECT_EQ(maps.at(0).planes, 4);
-  EXPECT_EQ(maps.at(0).plane_stride_bytes, 100 * 40 * 2);
+  EXPECT_EQ(maps.at(0).outer[0].extent, 4);
+  EXPECT_EQ(maps.at(0).outer[0].stride_bytes, 100 * 40 * 2);
   // Rows with others between them are not one matrix.
   problem.lda = 4 * 33;
   problem.stride_a = 33;
@@ -375,6 +378,27 @@ TEST(Launch, OnlyProductsThatFollowOneAnotherArePacked) {
   EXPECT_EQ(why_unsupported(batched, p), nullptr) << "B alone has to be";
   p.lda = 513;
   EXPECT_NE(why_unsupported(batched, p), nullptr);
+}
+
+/// The operands are arrays of addresses, which the host does not see.
+TEST(Launch, ByPointersTheMapsBeginAtAddressZero) {
+  GemmProblem problem = export_batch();
+  problem.by_pointers = true;
+  const auto [params, maps] = encoded(kWide, problem, {at(16), at(24), at(8)});
+  EXPECT_EQ(params.kernel.a_pointer, at(16));
+  EXPECT_EQ(params.kernel.d_pointer, at(8));
+  ASSERT_GE(maps.size(), 3u);
+  for (const MatrixMap& map : maps) {
+    EXPECT_EQ(map.data, nullptr) << map.name;
+    ASSERT_EQ(map.outer_dimensions, 2) << map.name;
+    EXPECT_EQ(map.outer[0].stride_bytes, 16) << map.name;
+    EXPECT_EQ(map.outer[1].stride_bytes, map.outer[0].extent * 16) << "no address twice";
+    EXPECT_GE(map.outer[1].extent * map.outer[1].stride_bytes, 1LL << 47) << "all addresses";
+  }
+  const Kernel by_pointers = kernel_for(kWide, problem);
+  EXPECT_EQ(find_misaligned(by_pointers, problem.extents(), {at(16), at(24), at(8)}).name, nullptr);
+  EXPECT_STREQ(find_misaligned(by_pointers, problem.extents(), {at(16), at(20), at(8)}).name,
+               "the array of B's addresses");
 }
 
 TEST(Launch, OnlyWhatIsAskedForIsCooperativeOrDependent) {

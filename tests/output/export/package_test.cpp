@@ -52,6 +52,7 @@ constexpr const char* kAsked =
     "256x512x640.batch8.bias-gelu 256x512x640.cbf16.scaled-bias "
     "16x512x640.cbf16.scaled-bias 256x512x640.scaled 256x512x640.batch8.scaled "
     "256x512x640.batch3.scaled 256x512x640.batch8.scaled-bias 256x512x640.bias-gelu-aux "
+    "256x512x640.batch8.pointers 256x512x640.batch3.pointers 256x512x640.batch8.pointers.scaled "
     "16x512x640.bias-gelu-aux 256x512x640.gelu-aux";
 
 /// A line of the consumer: it has found a kernel, and no GPU (8).
@@ -118,6 +119,10 @@ void expect_kernels_of_epilogues_and_batches(const std::string& out) {
   EXPECT_THAT(out, HasSubstr("256x512x640.scaled source=4 gain=0 cublas=0 tuned_m=0 status=5"));
   EXPECT_THAT(out, line("256x512x640.batch8.scaled", 0, 1, 256, kWide, " of 8"));
   EXPECT_THAT(out, line("256x512x640.batch3.scaled", 1, 1, 256, kWide, " of 8"));
+  // By pointers it is another kernel.
+  EXPECT_THAT(out, line("256x512x640.batch8.pointers", 0, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, line("256x512x640.batch3.pointers", 1, 1, 256, kWide, " of 8"));
+  EXPECT_THAT(out, HasSubstr("256x512x640.batch8.pointers.scaled source=4"));
   EXPECT_THAT(
       out, HasSubstr("256x512x640.batch8.scaled-bias source=4 gain=0 cublas=0 tuned_m=0 status=5"));
 }
@@ -145,7 +150,8 @@ TEST(ExportPackage, BuildsAndAnswersWithoutAGpu) {
                 "activation=2 gate=2 odd_gate=2 problem=2 leading=2 address=4 "
                 "prepare=8 bytes=8 c=1"));
   EXPECT_THAT(out, HasSubstr("batch=2 products=2 stride_a=2 stride_b=2 far=2 shared_d=2 overlap=2 "
-                             "overflow=2\nshapes=1\n"));
+                             "overflow=2 single_by_pointers=2 pointers_and_strides=2 "
+                             "array_address=4\nshapes=1\n"));
 
   EXPECT_THAT(output_of("ldd '" + build + "/consumer'", log), Not(HasSubstr("libcublas")));
 

@@ -2,8 +2,8 @@
 // another layout, with an epilogue or as a batch, MxNxK.dfp32, MxNxK.layoutNT, MxNxK.bias-gelu,
 // MxNxK.scaled-bias, MxNxK.bias-gelu-aux, MxNxK.cbf16, MxNxK.swiglu-interleaved or MxNxK.batch8,
 // one a line, and the status of running it where there is no GPU; then of what it must refuse.
-// Words after a batch: all products share B (.shared_b), or lie between the rows of one another
-// (.heads).
+// Words after a batch: all products share B (.shared_b), lie between the rows of one another
+// (.heads), or are found by arrays of pointers (.pointers).
 #include <hgemm_tuned.h>
 
 #include <cstdio>
@@ -39,6 +39,7 @@ Problem problem_of(const char* text) {
     problem.batch = std::atoll(batch + std::strlen(".batch"));
   }
   if (has(".shared_b")) problem.stride_b = hgemm_tuned::kShared;
+  problem.by_pointers = has(".pointers");
   if (has(".heads")) {
     problem.lda = problem.batch * k;
     problem.stride_a = k;
@@ -103,13 +104,21 @@ void print_refusals() {
   constexpr int64_t kRows = int64_t{1} << 62;  // whose strides do not fit
   Problem overflowing{kRows, 512, kRows};
   overflowing.batch = 8;
+  Problem by_pointers{16, 512, 640};
+  by_pointers.batch = 8;
+  by_pointers.by_pointers = true;
+  Problem with_stride = by_pointers;
+  with_stride.stride_b = hgemm_tuned::kShared;
   std::printf(
-      "batch=%d products=%d stride_a=%d stride_b=%d far=%d shared_d=%d overlap=%d overflow=%d\n",
+      "batch=%d products=%d stride_a=%d stride_b=%d far=%d shared_d=%d overlap=%d overflow=%d "
+      "single_by_pointers=%d pointers_and_strides=%d array_address=%d\n",
       status_with(&Problem::batch, -1), status_with(&Problem::batch, (1 << 25) + 1),
       status_with(&Problem::stride_a, -2, 8), status_with(&Problem::stride_b, -2, 8),
       status_with(&Problem::stride_a, (int64_t{1} << 36) + 8, 8),
       status_with(&Problem::stride_d, hgemm_tuned::kShared, 8),
-      status_with(&Problem::stride_d, 16 * 512 - 8, 8), status(overflowing, memory));
+      status_with(&Problem::stride_d, 16 * 512 - 8, 8), status(overflowing, memory),
+      status_with(&Problem::by_pointers, true), status(with_stride, memory),
+      status(by_pointers, memory + 4));
 }
 
 /// Whether each shape, as the package tells it, is one that it was tuned for.
