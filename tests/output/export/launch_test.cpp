@@ -380,15 +380,27 @@ TEST(Launch, OnlyProductsThatFollowOneAnotherArePacked) {
   EXPECT_NE(why_unsupported(batched, p), nullptr);
 }
 
-/// The operands are arrays of addresses, which the host does not see.
+/// The operands are arrays of addresses, which the host does not see. What lies outside of a matrix
+/// comes through maps at mapped addresses.
 TEST(Launch, ByPointersTheMapsBeginAtAddressZero) {
   GemmProblem problem = export_batch();
   problem.by_pointers = true;
   const auto [params, maps] = encoded(kWide, problem, {at(16), at(24), at(8)});
   EXPECT_EQ(params.kernel.a_pointer, at(16));
   EXPECT_EQ(params.kernel.d_pointer, at(8));
-  ASSERT_GE(maps.size(), 3u);
-  for (const MatrixMap& map : maps) {
+  ASSERT_THAT(maps, SizeIs(6));
+  for (const std::size_t outside : {2u, 3u}) {
+    const MatrixMap& map = maps[outside];
+    const MatrixMap& anywhere = maps[outside - 2];
+    EXPECT_EQ(map.data, at(16)) << map.name << ": the array's units of 16 bytes";
+    EXPECT_EQ(map.outer_dimensions, 0) << map.name;
+    EXPECT_EQ(map.rows, anywhere.rows) << map.name << ": what is outside of one is of the other";
+    EXPECT_EQ(map.cols, anywhere.cols) << map.name;
+    EXPECT_EQ(map.box_rows, anywhere.box_rows) << map.name << ": it arrives as the other's boxes";
+    EXPECT_EQ(map.swizzle_bytes, anywhere.swizzle_bytes) << map.name;
+  }
+  for (const std::size_t anywhere : {0u, 1u, 4u, 5u}) {
+    const MatrixMap& map = maps[anywhere];
     EXPECT_EQ(map.data, nullptr) << map.name;
     ASSERT_EQ(map.outer_dimensions, 2) << map.name;
     EXPECT_EQ(map.outer[0].stride_bytes, 16) << map.name;
