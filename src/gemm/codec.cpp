@@ -197,8 +197,9 @@ constexpr std::array kFields = {
                  },
                  .parse =
                      [](GemmProblem& p, std::string_view word) {
+                       if (word != "pointers" && word != "strided") return false;
                        p.by_pointers = word == "pointers";
-                       return p.by_pointers || word == "strided";
+                       return true;
                      },
                  .is_default = [](const GemmProblem& p) { return !p.by_pointers; }},
     ProblemField{

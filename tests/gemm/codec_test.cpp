@@ -281,6 +281,8 @@ TEST(ProblemKey, SaysWhereTheProductsOfABatchLie) {
   EXPECT_EQ(to_string(anywhere), "8x16x32.batch2.pointers");
   EXPECT_TRUE(anywhere.extents().batch.by_pointers && anywhere.kind().by_pointers);
   EXPECT_FALSE(anywhere.same_problem(parse_problem("8x16x32.batch2")));
+  EXPECT_EQ(to_string(parse_problem("8x16x32.batch2.pointers.scaled.zeros")),
+            "8x16x32.batch2.pointers.scaled.zeros");
   EXPECT_TRUE(
       parse_problem("8x16x32.batch2.strided").same_problem(parse_problem("8x16x32.batch2")));
   // Too long for a kernel, and nobody gave a stride that could be corrected.
