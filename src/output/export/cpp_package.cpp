@@ -95,8 +95,9 @@ std::string extents_text(const ProblemExtents& p) {
                       static_cast<int>(p.b_major));
   if (p.gated || is_batch) text += fmt::format(", {}", p.gated);
   if (!is_batch) return text;
-  return text + fmt::format(",\n      {{{}, {}, {}, {}, {}}}", p.batch.count, p.batch.stride_a,
-                            p.batch.stride_b, p.batch.stride_d, p.batch.by_pointers);
+  return text + fmt::format(",\n      {{{}, {}, {}, {}{}}}", p.batch.count, p.batch.stride_a,
+                            p.batch.stride_b, p.batch.stride_d,
+                            p.batch.by_pointers ? ", true" : "");
 }
 
 /// The fields of a GemmKind that the extents do not have.
