@@ -135,8 +135,10 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported_batch(const ProblemExten
   if (b.count == 1) {
     return b.by_pointers ? "arrays of pointers are for a batch of 2 products or more" : nullptr;
   }
-  if (b.by_pointers && b != batch_without_gaps(p, b.count)) {
-    return "a batch by pointers has no strides: its products lie anywhere";
+  if (b.by_pointers) {
+    return b == batch_without_gaps(p, b.count)
+               ? nullptr
+               : "a batch by pointers has no strides: its products lie anywhere";
   }
   if (b.stride_a < 0 || b.stride_b < 0 || b.stride_a > kMaxStride || b.stride_b > kMaxStride ||
       b.stride_d > kMaxStride) {
@@ -237,6 +239,10 @@ HGEMM_HOST_DEVICE constexpr const char* why_not_batched(const GemmKind& kind,
              : "the kernel is made for products at strides, or for arrays of pointers to them";
 }
 
+inline constexpr const char* kUnalignedByPointers =
+    "by pointers the leading dimensions of A and B (without padding, the extents in which they are "
+    "contiguous) must be whole units of 16 bytes (multiples of 8): no launch packs them";
+
 /// Why a kernel cannot fetch the operands as they lie in memory, or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_not_fetched(const GemmKind& kind,
                                                         const ProblemExtents& p, bool packs) {
@@ -246,6 +252,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_not_fetched(const GemmKind& kind,
   if (const char* reason = why_not_gated(kind, p)) return reason;
   if (const char* reason = why_not_batched(kind, p)) return reason;
   if (inputs_are_aligned(p, kind.input)) return nullptr;
+  if (p.batch.by_pointers) return kUnalignedByPointers;
   if (packs) {
     const auto is_fetched = [&](const StoredMatrices& all) {
       return rows_are_aligned(all, kind.input) || can_be_packed(all);

@@ -125,8 +125,11 @@ typedef struct {
                 * it. It lies as D does, in memory of its own. Part of the epilogue */
   int32_t by_pointers; /* 1: of a batch of 2 products or more, `a`, `b` and `d` of the operands are
                         * arrays in device memory, of `batch` addresses each. Strides are 0: the
-                        * products lie anywhere, at multiples of 16 bytes (not checked), D's
-                        * disjoint. A kernel of the same stream may write the arrays before */
+                        * products lie anywhere, at multiples of 16 bytes, D's disjoint. (Nothing
+                        * checks that, and results at other addresses are wrong.) The rows of A and
+                        * B begin at multiples of 16 bytes, too. A kernel of the same stream may
+                        * write the arrays before. Verified with driver 580.159.04: cuda.h does not
+                        * promise the tensor maps that this takes */
 } hgemm_tuned_problem;
 
 /* Device addresses, and factors. `c` and `bias` are read, and `aux` is written, only if the problem
@@ -202,7 +205,7 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
  * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
  * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue
- * other than alpha, and a batch with cublasGemmStridedBatchedEx, or cublasGemmBatchedEx.
+ * other than alpha. A batch is cublasGemmStridedBatchedEx, and by pointers cublasGemmBatchedEx.
  *
  * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
  * other addresses, and by pointers, they run like the other problems. With a handle, cublasGemmEx

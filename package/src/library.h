@@ -56,6 +56,7 @@ class Plan {
   /// stored in rows is the transposed one.
   bool describe(const Row& row) {
     const hgemm::ProblemExtents problem = merged(row.problem);  // as the row was measured
+    if (problem.batch.by_pointers) return false;  // the layouts below are those of strides
     const hgemm::StoredMatrix b = stored_b(problem);
     const hgemm::StoredMatrix a = stored_a(problem);
     input_ = type_of(row.kind.input);

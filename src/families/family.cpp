@@ -135,7 +135,11 @@ const char* why_not(const KernelConfig& config, const GemmProblem& problem) {
 
 const char* why_no_kernel(const GemmProblem& problem) {
   if (const char* reason = why_unsupported(problem)) return reason;
-  return types_are_supported(problem.kind()) ? nullptr : kTypesRule.reason;
+  if (!types_are_supported(problem.kind())) return kTypesRule.reason;
+  const ProblemExtents extents = problem.extents();
+  return extents.batch.by_pointers && !inputs_are_aligned(extents, problem.a_type)
+             ? kUnalignedByPointers
+             : nullptr;
 }
 
 bool suits(const KernelConfig& config, const GemmProblem& problem) {

@@ -363,10 +363,11 @@ void check_strides(const GemmProblem& problem, const std::string& place) {
   const Batch& batch = extents.batch;
   if (batch == batch_without_gaps(extents, batch.count)) return;
   if (const char* const reason = why_unsupported_batch(extents)) {
-    throw InputError(fmt::format(
-        "{}: found the strides {} of A, {} of B and {} of D for {} products; {}; leave a stride "
-        "out for products without gaps",
-        place, batch.stride_a, batch.stride_b, batch.stride_d, batch.count, reason));
+    throw InputError(
+        fmt::format("{}: found the strides {} of A, {} of B and {} of D for {} products; {}; {}",
+                    place, batch.stride_a, batch.stride_b, batch.stride_d, batch.count, reason,
+                    batch.by_pointers ? "leave the strides out, or the pointers"
+                                      : "leave a stride out for products without gaps"));
   }
 }
 

@@ -19,7 +19,9 @@ Verdict judge(const OutputComparison& found, const GemmProblem& problem, int rou
     const std::int64_t columns = problem.d_columns();
     const std::int64_t of_product = problem.m * columns;
     const std::string product =
-        problem.batch > 1 ? fmt::format("product {}, ", index / of_product) : "";
+        problem.by_pointers ? fmt::format("the D at place {}, ", index / of_product)
+        : problem.batch > 1 ? fmt::format("product {}, ", index / of_product)
+                            : "";
     verdict.message = fmt::format("{} of {} elements are wrong, the first at {}row {}, column {}",
                                   found.bad, problem.batch * of_product, product,
                                   index % of_product / columns, index % columns);

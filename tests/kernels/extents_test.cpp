@@ -225,7 +225,7 @@ TEST(Batches, AKernelFindsProductsAtStridesOrByPointers) {
   // A leading dimension between units would need packing.
   anywhere = three(64, 64, 67);
   anywhere.batch.by_pointers = true;
-  EXPECT_NE(reason(by_pointers, anywhere), "");
+  EXPECT_NE(reason(by_pointers, anywhere).find("no launch packs them"), std::string::npos);
 }
 
 TEST(Batches, StridesAreWholeUnitsUnlessPackedOrStaged) {

@@ -338,6 +338,10 @@ const TiledCase kProbedAndFixed[] = {
     {TiledRule::kValid, {.pack = true}, kBatched},
     {TiledRule::kValid, {}, {.batched = true, .by_pointers = true}},
     {TiledRule::kBatch, {.pack = true}, {.batched = true, .by_pointers = true}},
+    {TiledRule::kBatch,  // for the registers of its producer
+     {.bm = 256, .bn = 200, .stages = 3},
+     {.batched = true, .by_pointers = true}},
+    {TiledRule::kValid, {.bm = 256, .bn = 200, .stages = 3}, kBatched},
     {TiledRule::kValid, {.bm = 64, .bn = 64, .consumers = 1, .ctas_per_sm = 2}, kBatched},
     {TiledRule::kGate, {}, {.epilogue = {.gate = Gate::kHalves, .scaled = true}}},
     {TiledRule::kValid,

@@ -98,7 +98,11 @@ std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
   };
   std::vector<std::string> behind;
   for (const ExportRow& row : plan.rows) {
-    if (format == ExportFormat::kCpp && row.library && !calls_library(row)) {
+    // (With a handle cuBLAS computes a batch by pointers.)
+    const bool calls_cublas = row.best.problem.by_pointers && row.library &&
+                              row.library->kind == Fastest::kCublas &&
+                              !row.best.problem.exceeds_product();
+    if (format == ExportFormat::kCpp && row.library && !calls_library(row) && !calls_cublas) {
       behind.push_back(to_string(row.best.problem));
     }
   }

@@ -183,6 +183,17 @@ TEST(ExportWithCublasLt, ABatchHasItsLibraryToo) {
               HasSubstr("\"batch\": 8,\n      \"stride_a\": 163840,\n      \"stride_b\": 0,\n"));
 }
 
+// Its plans are of products at strides.
+TEST(ExportWithCublasLt, ABatchByPointersHasNone) {
+  GemmProblem anywhere = export_batch();
+  anywhere.by_pointers = true;
+  const ExportPlan plan = planned_with_faster_cublaslt(anywhere);
+  const auto files = export_files(plan, valid_for(plan), ExportFormat::kCpp);
+  EXPECT_THAT(file_of(files, "src/table.h"), HasSubstr(", .by_pointers = true}"));
+  for (const ExportFile& file : files) EXPECT_NE(file.path, "src/library_table.h");
+  EXPECT_THAT(losses(plan, ExportFormat::kCpp), ElementsAre(HasSubstr("no cuBLASLt by pointers")));
+}
+
 // A library computes alpha, and nothing else that an epilogue has.
 TEST(ExportWithCublasLt, ASumThatIsScaledHasItsLibraryToo) {
   GemmProblem batch = export_batch();
