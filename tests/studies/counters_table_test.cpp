@@ -143,13 +143,14 @@ TEST(FormatCounters, CsvHasALinePerCounter) {
       format_counters(std::vector<RecordedStudy>{study("cublas", 70.25, 1e9)}, Format::kCsv);
   EXPECT_THAT(text,
               StartsWith("m,n,k,dtype,layout,epilogue,c_dtype,lda,ldb,ldd,batch,stride_a,"
-                         "stride_b,stride_d,data,tag,label,status,message,gpu,driver,started_utc,"
-                         "metric,unit,value,source\n"));
-  EXPECT_THAT(text,
-              HasSubstr("\n8192,8192,8192,bf16,TN,plain,,8192,8192,8192,1,,,,normal,square,cublas,"
-                        "ok,,NVIDIA H200,580.1,"
-                        "2026-11-20T10:00:00Z,l2_hit_rate,%,70.25,"
-                        "lts__t_sector_hit_rate.pct\n"));
+                         "stride_b,stride_d,products,data,tag,label,status,message,gpu,driver,"
+                         "started_utc,metric,unit,value,source\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\n8192,8192,8192,bf16,TN,plain,,8192,8192,8192,1,,,,strided,normal,square,cublas,"
+                "ok,,NVIDIA H200,580.1,"
+                "2026-11-20T10:00:00Z,l2_hit_rate,%,70.25,"
+                "lts__t_sector_hit_rate.pct\n"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
   EXPECT_THAT(format_counters({}, Format::kCsv), StartsWith("m,n,k,")) << "the names in any case";
 }
@@ -157,11 +158,10 @@ TEST(FormatCounters, CsvHasALinePerCounter) {
 TEST(FormatCounters, CsvHasALineForAStudyWithoutCounters) {
   const std::vector<RecordedStudy> studies = {failed("cublas"), study(kOurs, 83, 1e9)};
   const std::string text = format_counters(studies, Format::kCsv);
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "\n8192,8192,8192,bf16,TN,plain,,8192,8192,8192,1,,,,normal,square,cublas,wrong_result,"
-          "\"error 0.5 at (1, 2)\",NVIDIA H200,580.1,2026-11-20T10:00:00Z,,,,\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n8192,8192,8192,bf16,TN,plain,,8192,8192,8192,1,,,,strided,normal,square,"
+                        "cublas,wrong_result,"
+                        "\"error 0.5 at (1, 2)\",NVIDIA H200,580.1,2026-11-20T10:00:00Z,,,,\n"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8);
 }
 
