@@ -208,8 +208,8 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * other than alpha. A batch is cublasGemmStridedBatchedEx, and by pointers cublasGemmBatchedEx.
  *
  * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
- * other addresses, and by pointers, they run like the other problems. With a handle, cublasGemmEx
- * runs those where it was the fastest. */
+ * other addresses they run like the other problems. (None is by pointers.) With a handle,
+ * cublasGemmEx runs those where it was the fastest. */
 hgemm_tuned_status hgemm_tuned_gemm(cudaStream_t stream, const hgemm_tuned_problem* problem,
                                     const hgemm_tuned_operands* operands, void* workspace,
                                     size_t workspace_bytes, void* cublas);

@@ -44,6 +44,14 @@ std::string speed_kept(std::span<const ExportPlan::Replaced* const> replaced) {
                      geomean(fractions), std::ranges::min(fractions));
 }
 
+/// Whether a library was faster, and no package calls it. (With a handle cuBLAS computes a batch by
+/// pointers.)
+bool lacks_library(const ExportRow& row) {
+  const GemmProblem& problem = row.best.problem;
+  return row.library && (problem.exceeds_product() ||
+                         (problem.by_pointers && row.library->kind == Fastest::kCublasLt));
+}
+
 }  // namespace
 
 bool calls_library(const ExportRow& row) {
@@ -98,11 +106,7 @@ std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
   };
   std::vector<std::string> behind;
   for (const ExportRow& row : plan.rows) {
-    // (With a handle cuBLAS computes a batch by pointers.)
-    const bool calls_cublas = row.best.problem.by_pointers && row.library &&
-                              row.library->kind == Fastest::kCublas &&
-                              !row.best.problem.exceeds_product();
-    if (format == ExportFormat::kCpp && row.library && !calls_library(row) && !calls_cublas) {
+    if (format == ExportFormat::kCpp && lacks_library(row)) {
       behind.push_back(to_string(row.best.problem));
     }
   }
