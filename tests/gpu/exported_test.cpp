@@ -2,6 +2,10 @@
 // it computes what it was tuned for, and what happens to the process harms no later result.
 #include <hgemm_tuned.h>
 
+#include <bit>
+#include <cmath>
+#include <vector>
+
 #include "support.h"
 
 namespace hgemm::testing {
@@ -74,6 +78,10 @@ struct Call {
   }
 };
 
+float bf16_value(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
 /// Whose parts of K meet in memory.
 const hgemm_tuned_problem kSumsInMemory = hgemm_tuned::Problem{.m = 384, .n = 256, .k = 4096};
 
@@ -128,6 +136,63 @@ TEST_F(ExportedTest, ComputesItsShapesAndOthers) {
       EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
       call.expect_right();
     }
+  }
+}
+
+/// Each matrix is an allocation of its own, three A and B serve six products, and the arrays, which
+/// are written right before the launch, begin at an odd multiple of 8 bytes.
+TEST_F(ExportedTest, TakesMatricesFromAnyAllocation) {
+  constexpr std::size_t kProducts = 6;
+  constexpr std::size_t kDistinct = 3;
+  const hgemm_tuned::Problem problem{
+      .m = 100, .n = 512, .k = 640, .batch = kProducts, .by_pointers = true};
+  Call call(problem, without_rotation());
+  EXPECT_EQ(call.init(), HGEMM_TUNED_OK);
+  call.expect_right();
+  const auto copy = [&](void* target, const void* source, std::size_t bytes) {
+    check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, call.stream.get()), "copying");
+  };
+  std::vector<void*> given(3 * kProducts);  // all A, all B, all D
+  copy(given.data(), call.data.operands(0).a, given.size() * sizeof(void*));
+  call.stream.synchronize();
+
+  const std::size_t bytes[] = {100 * 640 * 2, 512 * 640 * 2, 100 * 512 * 2};
+  std::vector<DeviceMemory> allocations;
+  std::vector<void*> addresses(3 * kProducts);
+  for (std::size_t operand = 0; operand < 3; ++operand) {
+    const bool is_output = operand == 2;
+    for (std::size_t i = 0; i < kProducts; ++i) {
+      void*& address = addresses[operand * kProducts + i];
+      if (!is_output && i >= kDistinct) {
+        address = addresses[operand * kProducts + i % kDistinct];
+        continue;
+      }
+      address = allocations.emplace_back(bytes[operand]).data();
+      if (!is_output) copy(address, given[operand * kProducts + i], bytes[operand]);
+    }
+  }
+  const DeviceMemory arrays(8 + addresses.size() * sizeof(void*));
+  void** const first = arrays.as<void*>() + 1;
+  copy(first, addresses.data(), addresses.size() * sizeof(void*));
+  const hgemm_tuned_operands operands{
+      first, first + kProducts, first + 2 * kProducts, nullptr, nullptr, 1, 0, nullptr};
+  ASSERT_EQ(hgemm_tuned_gemm(call.stream.get(), &call.problem, &operands, call.workspace,
+                             call.workspace_bytes, nullptr),
+            HGEMM_TUNED_OK);
+
+  std::vector<std::uint16_t> expected(bytes[2] / 2);
+  std::vector<std::uint16_t> actual(expected.size());
+  for (std::size_t i = 0; i < kProducts; ++i) {
+    copy(expected.data(), given[2 * kProducts + i % kDistinct], bytes[2]);
+    copy(actual.data(), addresses[2 * kProducts + i], bytes[2]);
+    call.stream.synchronize();
+    std::size_t wrong = 0;
+    for (std::size_t j = 0; j < expected.size(); ++j) {
+      // A product's parts of K may be others at another place in the batch.
+      const float difference = bf16_value(expected[j]) - bf16_value(actual[j]);
+      if (!(std::abs(difference) <= 0.02F * (1 + std::abs(bf16_value(expected[j]))))) ++wrong;
+    }
+    EXPECT_EQ(wrong, 0u) << "product " << i;
   }
 }
 
