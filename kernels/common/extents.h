@@ -216,7 +216,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
 /// Whether the kernels support the types: 16-bit operands, and fp32 sums stored as they are or
 /// rounded to 16 bits.
 HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
-  return kind.input != DataType::kFp32 &&
+  return kind.input != DataType::kFp32 && !is_8_bit(kind.input) &&
          (kind.output == kind.input || kind.output == DataType::kFp32);
 }
 

@@ -194,10 +194,14 @@ class Product {
   /// The kind of problem and the values, for comparison.
   std::string describe() const {
     std::string text = fmt::format(
-        "{} {}{} {}{} {}{}{}{}", Family<Config>::kName, static_cast<int>(types_.input),
+        "{} {}{} {}{} {}{}{}{}{}{}{}", Family<Config>::kName, static_cast<int>(types_.input),
         static_cast<int>(types_.output), static_cast<int>(types_.a_major),
         static_cast<int>(types_.b_major), to_string(types_.epilogue), types_.adds_c ? " and C" : "",
-        types_.batched ? " of a batch" : "", types_.by_pointers ? " by pointers" : "");
+        types_.batched ? " of a batch" : "", types_.by_pointers ? " by pointers" : "",
+        types_.b_is_other ? " of two types" : "", types_.fast_sums ? " with fast sums" : "",
+        types_.scaling == Scaling::kNone
+            ? ""
+            : fmt::format(" scaled by {}", static_cast<int>(types_.scaling)));
     for (const AxisDomains* domains : {&tile, &work, &detail}) {
       for (const AxisDomain<Config>& domain : *domains) {
         text += fmt::format(" {}:", domain.axis->text.name);
