@@ -157,12 +157,16 @@ HGEMM_HOST_DEVICE constexpr int unit_elements(DataType type) {
   return kUnitBytes / element_bytes(type);
 }
 
-/// Bytes of an element of A and B; types_are_supported() allows only 16-bit operands.
+/// Bytes of an element of 16-bit operands. 8-bit ones are K-major and are not packed.
 inline constexpr int kInputBytes = 2;
 
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kMmaM = 64;  ///< rows of one wgmma, PTX ISA "wgmma.mma_async"
 inline constexpr int kMmaK = 16;  ///< depth of one wgmma for 16-bit types
+/// Depth of one wgmma, 32 bytes of a row (PTX ISA: k16 for 16-bit types, k32 for 8-bit ones).
+HGEMM_HOST_DEVICE constexpr int mma_k(DataType type) {
+  return kMmaK * kInputBytes / element_bytes(type);
+}
 inline constexpr int kMaxStages = 16;
 inline constexpr int kMaxClusterSplits = 8;  ///< a portable cluster (CUDA programming guide)
 

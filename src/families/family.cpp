@@ -297,6 +297,7 @@ std::vector<std::string> kernel_headers(const Kernel& kernel) {
         std::vector<std::string> headers = {
             std::string(Family<typename KernelType::Config>::kHeader)};
         if (packs(k)) headers.emplace_back("common/pack.cuh");
+        if (is_8_bit(k.gemm.input)) headers.emplace_back("common/wgmma_fp8.cuh");
         return headers;
       },
       kernel);
