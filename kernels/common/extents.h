@@ -214,9 +214,13 @@ HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
 }
 
 /// Whether the kernels support the types: 16-bit operands, and fp32 sums stored as they are or
-/// rounded to 16 bits.
+/// rounded to 16 bits; or 8-bit ones that are contiguous in K, and sums stored likewise.
 HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
-  return kind.input != DataType::kFp32 &&
+  const bool has_other = kind.b_is_other || kind.fast_sums || kind.scaling != Scaling::kNone;
+  if (is_8_bit(kind.input)) {
+    return kind.a_major == Major::kK && kind.b_major == Major::kK && !is_8_bit(kind.output);
+  }
+  return kind.input != DataType::kFp32 && !has_other &&
          (kind.output == kind.input || kind.output == DataType::kFp32);
 }
 
@@ -291,7 +295,26 @@ struct RuleText {
 inline constexpr RuleText kTypesRule = {
     "dtype",
     "the kernels multiply bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, which "
-    "rounds them; fp32 is for the ladder's CUDA-core steps), and store the operands' type or fp32"};
+    "rounds them; fp32 is for the ladder's CUDA-core steps), and store the operands' type or fp32; "
+    "or e4m3 and e5m2, contiguous in K (PTX ISA: only 16-bit operands may be MN-major), and store "
+    "bf16, fp16 or fp32, and are never packed. Fast sums and scales are for 8-bit operands"};
+/// Where sums of 8-bit operands are added up in fp32.
+inline constexpr RuleText kPromoteRule = {
+    "promote",
+    "8-bit operands, unless their sums are fast, are promoted every 128, 256 or 512 elements of K, "
+    "in whole stages (acc128 and so on), and others never; if each stage is promoted, no wgmma "
+    "stays in flight (d0), because the sums are read at once"};
+
+HGEMM_HOST_DEVICE constexpr bool promotes_sums(const GemmKind& kind) {
+  return is_8_bit(kind.input) && !kind.fast_sums;
+}
+/// The legal numbers of elements of K from one promotion to the next, for a stage of `bk`.
+HGEMM_HOST_DEVICE constexpr bool promotion_is_valid(const GemmKind& kind, int promote, int bk,
+                                                    int mma_depth) {
+  if (!promotes_sums(kind)) return promote == 0;
+  if (promote != 128 && promote != 256 && promote != 512) return false;
+  return promote % bk == 0 && (promote != bk || mma_depth == 0);
+}
 
 inline constexpr RuleText kBatchRule = {
     "batch",

@@ -8,14 +8,17 @@ namespace hgemm {
 
 /// What a CTA copies of A and of B.
 template <auto kKernel>
-using ABoxes = OperandBoxes<kKernel.gemm.a_major, kKernel.bm, kKernel.bk, a_slice(kKernel)>;
+using ABoxes = OperandBoxes<kKernel.gemm.a_major, kKernel.bm, kKernel.bk, a_slice(kKernel),
+                            element_bytes(kKernel.gemm.input)>;
 template <auto kKernel, bool kGated = is_gated(kKernel.gemm)>
 struct BBoxesOf {
-  using Type = OperandBoxes<kKernel.gemm.b_major, kKernel.bn, kKernel.bk, b_slice(kKernel)>;
+  using Type = OperandBoxes<kKernel.gemm.b_major, kKernel.bn, kKernel.bk, b_slice(kKernel),
+                            element_bytes(kKernel.gemm.input)>;
 };
 template <auto kKernel>
 struct BBoxesOf<kKernel, true> {
-  using Type = PairedBoxes<kKernel.bn, kKernel.bk, b_slice(kKernel), gate_run(kKernel)>;
+  using Type = PairedBoxes<kKernel.bn, kKernel.bk, b_slice(kKernel), gate_run(kKernel),
+                           element_bytes(kKernel.gemm.input)>;
 };
 template <auto kKernel>
 using BBoxes = typename BBoxesOf<kKernel>::Type;

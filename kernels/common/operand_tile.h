@@ -8,19 +8,20 @@
 
 namespace hgemm {
 
-/// A tile of one operand of 16-bit elements in a stage: kExtent elements of M or N by kBk of K.
+/// A tile of one operand in a stage: kExtent elements of M or N by kBk of K, of kBytes each.
 /// Offsets are in descriptor units of 16 bytes. A descriptor (PTX ISA, "Matrix Descriptor Format")
 /// has the start address, the leading and the stride byte offset (LBO at bit 16, SBO at bit 32),
 /// all / 16, and at bit 62 the swizzle: 1 for 128 bytes, 2 for 64.
 ///
-/// K-major: slabs of 64 elements of K (32 if kBk is), each with a row of 128 (64) bytes for every
-/// element of M or N. 16 elements of K are 32 bytes along the row. The hardware swizzles address
-/// bits, so a descriptor may begin inside an atom's row. SBO: 8 rows; LBO is not used with a
-/// swizzle.
+/// K-major: slabs of 128 bytes of K (64 if kBk is), which are 64 (32) 16-bit elements or 128 (64)
+/// 8-bit ones, each with a row of so many bytes for every element of M or N. One wgmma's depth is
+/// 32 bytes along the row. The hardware swizzles address bits, so a descriptor may begin inside an
+/// atom's row. SBO: 8 rows; LBO is not used with a swizzle.
 ///
-/// MN-major (imm-trans-a or -b of wgmma is 1). M or N is contiguous in memory, so a box of the copy
-/// engine with 128-byte swizzle has 64 elements of it (128 bytes) for each of its elements of K: a
-/// chunk (common/tiles.h). Before the swizzle, element (mn, k) of a stage is element
+/// MN-major (imm-trans-a or -b of wgmma is 1), of 16-bit elements only. M or N is contiguous in
+/// memory, so a box of the copy engine with 128-byte swizzle has 64 elements of it (128 bytes) for
+/// each of its elements of K: a chunk (common/tiles.h). Before the swizzle, element (mn, k) of a
+/// stage is element
 ///
 ///     mn / 64 * (64 kBk) + k * 64 + mn % 64.
 ///
@@ -41,18 +42,20 @@ namespace hgemm {
 ///   an atom begins at a multiple of 1024 bytes.
 ///
 /// tests/kernels/operand_tile_test.cpp follows every element from its box to wgmma's read.
-template <Major kMajor, int kExtent, int kBk>
+template <Major kMajor, int kExtent, int kBk, int kBytes = kInputBytes>
 struct OperandTile {
   static constexpr bool kIsMn = kMajor == Major::kMn;
-  static constexpr int kSlab = kBk < kSlabK ? kBk : kSlabK;
-  static constexpr int kRowUnits = kSlab * kInputBytes / 16;
+  static_assert(!kIsMn || kBytes == kInputBytes, "PTX ISA: only 16-bit types may be MN-major");
+  static constexpr int kRowBytes = kBk * kBytes < kSwizzleBytes ? kBk * kBytes : kSwizzleBytes;
+  static constexpr int kSlab = kRowBytes / kBytes;
+  static constexpr int kRowUnits = kRowBytes / 16;
   /// From one element of M or N to the next. MN-major: for multiples of 64 elements.
   static constexpr int kMnUnits = kIsMn ? chunk_bytes(kBk) / 16 / kChunkMn : kRowUnits;
 
-  /// To element k of K, a multiple of 16.
+  /// To element k of K, a multiple of 16 bytes.
   static HGEMM_HOST_DEVICE constexpr int k_units(int k) {
     return kIsMn ? k * kSwizzleBytes / 16
-                 : k / kSlab * kExtent * kRowUnits + k % kSlab * kInputBytes / 16;
+                 : k / kSlab * kExtent * kRowUnits + k % kSlab * kBytes / 16;
   }
   static HGEMM_HOST_DEVICE constexpr int mn_units(int mn) { return mn * kMnUnits; }
   /// The start address has 18 bits (PTX ISA, matrix-descriptor-encode), but addresses of a
@@ -64,9 +67,8 @@ struct OperandTile {
   }
   static HGEMM_HOST_DEVICE constexpr unsigned long long descriptor(unsigned address) {
     constexpr unsigned long long kLeading = kIsMn ? chunk_bytes(kBk) / 16 : 1;
-    constexpr unsigned long long kStride =
-        kSwizzleRows * (kIsMn ? kSwizzleBytes : kSlab * kInputBytes) / 16;
-    constexpr unsigned long long kSwizzle = kIsMn || kSlab == kSlabK ? 1 : 2;
+    constexpr unsigned long long kStride = kSwizzleRows * (kIsMn ? kSwizzleBytes : kRowBytes) / 16;
+    constexpr unsigned long long kSwizzle = kIsMn || kRowBytes == kSwizzleBytes ? 1 : 2;
     return static_cast<unsigned long long>(start(address)) | (kLeading << 16) | (kStride << 32) |
            (kSwizzle << 62);
   }
@@ -85,12 +87,12 @@ struct OperandBox {
 ///
 /// A slab (of an MN-major tile: a chunk) has kSliceExtent elements of M or N of the slice, and each
 /// of its boxes kBoxExtent. (With a loop over box numbers, some kernels got other machine code.)
-template <Major kMajor, int kExtent, int kBk, int kSlice>
+template <Major kMajor, int kExtent, int kBk, int kSlice, int kBytes = kInputBytes>
 struct OperandBoxes {
   static constexpr bool kIsPaired = false;
   static constexpr bool kIsMn = kMajor == Major::kMn;
   static constexpr bool kIsWhole = kSlice == (kIsMn ? kBk : kExtent);
-  static constexpr int kSlab = kBk < kSlabK ? kBk : kSlabK;
+  static constexpr int kSlab = OperandTile<kMajor, kExtent, kBk, kBytes>::kSlab;
   static constexpr int kSlabs = kIsMn ? chunks_of(kExtent) : kBk / kSlab;
   static constexpr int kSliceExtent = kIsMn ? kChunkMn : kSlice;
   static constexpr int kBoxExtent = kIsMn ? kChunkMn : box_rows(kSlice);
@@ -102,7 +104,7 @@ struct OperandBoxes {
     if constexpr (kIsMn) {
       return {chunk_offset(slab, begin, kBk), mn + slab * kChunkMn + part, k + begin};
     } else {
-      constexpr int kRowBytes = kSlab * kInputBytes;
+      constexpr int kRowBytes = kSlab * kBytes;
       const int row = begin + part;
       return {slab * kExtent * kRowBytes + row * kRowBytes, k + slab * kSlab, mn + row};
     }
@@ -112,11 +114,11 @@ struct OperandBoxes {
 /// The boxes of a K-major B whose rows are gates and ups (Gate): each has a run of kRun gates, then
 /// the ups of the same columns of D. The tensor map has K, the rows of gates (and ups), and the two
 /// halves as dimensions, so `row` counts gates, and what lies beyond the last one arrives as zeros.
-template <int kExtent, int kBk, int kSlice, int kRun>
+template <int kExtent, int kBk, int kSlice, int kRun, int kBytes = kInputBytes>
 struct PairedBoxes {
   static constexpr bool kIsPaired = true;
   static constexpr bool kIsWhole = kSlice == kExtent;
-  static constexpr int kSlab = kBk < kSlabK ? kBk : kSlabK;
+  static constexpr int kSlab = OperandTile<Major::kK, kExtent, kBk, kBytes>::kSlab;
   static constexpr int kSlabs = kBk / kSlab;
   static constexpr int kSliceExtent = kSlice;
   static constexpr int kBoxExtent = 2 * kRun;
@@ -124,7 +126,7 @@ struct PairedBoxes {
 
   /// As OperandBoxes::at().
   static HGEMM_HOST_DEVICE constexpr OperandBox at(int slab, int part, int k, int mn, int begin) {
-    constexpr int kRowBytes = kSlab * kInputBytes;
+    constexpr int kRowBytes = kSlab * kBytes;
     const int row = begin + part;
     return {slab * kExtent * kRowBytes + row * kRowBytes, k + slab * kSlab, (mn + row) / 2};
   }

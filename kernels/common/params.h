@@ -87,6 +87,13 @@ struct PointersParams : BatchedParams {
   TensorMap a_outside, b_outside;
 };
 
+/// The parameters of a kernel with scales (GemmKind::scaling). The kernel before may write them:
+/// they are read after the wait of a programmatic dependent launch.
+struct ScaledParams : PointersParams {
+  /// kTensor: one number each, which all products of a batch share. kRows: m numbers and n.
+  const float *scale_a, *scale_b;
+};
+
 // ---- Parameters of the packing launch before, if A or B is packed (pack.cuh) ----
 
 /// One matrix of 2-byte elements. If `rows` is 0, there is nothing to pack.

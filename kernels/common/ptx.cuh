@@ -396,6 +396,13 @@ __device__ __forceinline__ void ldmatrix_x2_transposed(u32 (&r)[2], u32 address)
                : "r"(address)
                : "memory");
 }
+/// Copies four bytes to shared memory; complete after this thread's copy_async_wait_all().
+__device__ __forceinline__ void copy_async(u32 target, const float* source) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target), "l"(source) : "memory");
+}
+__device__ __forceinline__ void copy_async_wait_all() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
 __device__ __forceinline__ u32 load_shared(u32 address) {
   u32 value;
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");

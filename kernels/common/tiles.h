@@ -36,6 +36,10 @@ HGEMM_HOST_DEVICE constexpr KRange part_of_k(int k_blocks, int part, int parts) 
 /// A TMA box row with 128-byte swizzle holds 64 16-bit elements; deeper stages consist of several
 /// such slabs.
 inline constexpr int kSlabK = 64;
+/// The same for any type: 128 8-bit elements.
+HGEMM_HOST_DEVICE constexpr int slab_k(DataType type) {
+  return kSwizzleBytes / element_bytes(type);
+}
 /// Rows of one TMA box: the slice, or half of it if it is taller than a box may be.
 HGEMM_HOST_DEVICE constexpr int box_rows(int slice_rows) {
   return slice_rows <= kMaxBoxRows ? slice_rows : slice_rows / 2;

@@ -12,9 +12,22 @@
 
 namespace hgemm {
 
-enum class DataType : unsigned char { kBf16, kFp16, kFp32 };
+enum class DataType : unsigned char {
+  kBf16,
+  kFp16,
+  kFp32,
+  kE4m3,  ///< 8 bits: sign, 4 of exponent, 3 of fraction; to 448, no infinity (OCP OFP8 E4M3)
+  kE5m2,  ///< 8 bits: sign, 5 of exponent, 2 of fraction; to 57344 (OCP OFP8 E5M2)
+};
+HGEMM_HOST_DEVICE constexpr bool is_8_bit(DataType type) {
+  return type == DataType::kE4m3 || type == DataType::kE5m2;
+}
 HGEMM_HOST_DEVICE constexpr int element_bytes(DataType type) {
-  return type == DataType::kFp32 ? 4 : 2;
+  return type == DataType::kFp32 ? 4 : is_8_bit(type) ? 1 : 2;
+}
+/// The type of D where none is asked for.
+HGEMM_HOST_DEVICE constexpr DataType default_output(DataType input) {
+  return is_8_bit(input) ? DataType::kBf16 : input;
 }
 
 /// The extent along which an operand is contiguous in memory: K, or the other one (M of A, N of B).
@@ -57,9 +70,17 @@ struct Epilogue {
   constexpr bool operator==(const Epilogue&) const = default;
 };
 
+/// Factors of 8-bit operands, fp32 numbers in device memory. They are applied to the sums before
+/// all of the epilogue, which acts on scaled sums as on others.
+enum class Scaling : unsigned char {
+  kNone,
+  kTensor,  ///< one number for A, one for B
+  kRows,    ///< m numbers, one for each row of A, and n, one for each row of B
+};
+
 /// The part of a GEMM problem that is compiled into its kernel.
 struct GemmKind {
-  DataType input = DataType::kBf16;   ///< of A and B
+  DataType input = DataType::kBf16;   ///< of A and B (but see `b_is_other`)
   DataType output = DataType::kBf16;  ///< of D; sums are always fp32
   /// Rows of A, rows of B and depth, if the config makes them constants (`fixed`); otherwise 0.
   int m = 0, n = 0, k = 0;
@@ -71,9 +92,21 @@ struct GemmKind {
   bool batched = false;
   /// With `batched`: the launch is given arrays of the addresses of their A, B and D.
   bool by_pointers = false;
+  /// With 8-bit operands: B has the other 8-bit type than A.
+  bool b_is_other = false;
+  /// With 8-bit operands: the sums stay in the tensor cores to the end, which keep about 14 bits of
+  /// them. Otherwise they are added up in fp32 registers now and then (TiledConfig::promote).
+  bool fast_sums = false;
+  Scaling scaling = Scaling::kNone;
 
   constexpr bool operator==(const GemmKind&) const = default;
 };
+
+HGEMM_HOST_DEVICE constexpr DataType input_a(const GemmKind& kind) { return kind.input; }
+HGEMM_HOST_DEVICE constexpr DataType input_b(const GemmKind& kind) {
+  if (!kind.b_is_other) return kind.input;
+  return kind.input == DataType::kE4m3 ? DataType::kE5m2 : DataType::kE4m3;
+}
 
 /// Whether D is more than the sums, and whether the epilogue reads a matrix or a vector.
 HGEMM_HOST_DEVICE constexpr bool has_epilogue(const GemmKind& kind) {
@@ -124,12 +157,16 @@ HGEMM_HOST_DEVICE constexpr int unit_elements(DataType type) {
   return kUnitBytes / element_bytes(type);
 }
 
-/// Bytes of an element of A and B; types_are_supported() allows only 16-bit operands.
+/// Bytes of an element of 16-bit operands. 8-bit ones are K-major and are not packed.
 inline constexpr int kInputBytes = 2;
 
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kMmaM = 64;  ///< rows of one wgmma, PTX ISA "wgmma.mma_async"
 inline constexpr int kMmaK = 16;  ///< depth of one wgmma for 16-bit types
+/// Depth of one wgmma, 32 bytes of a row (PTX ISA: k16 for 16-bit types, k32 for 8-bit ones).
+HGEMM_HOST_DEVICE constexpr int mma_k(DataType type) {
+  return kMmaK * kInputBytes / element_bytes(type);
+}
 inline constexpr int kMaxStages = 16;
 inline constexpr int kMaxClusterSplits = 8;  ///< a portable cluster (CUDA programming guide)
 

@@ -51,7 +51,10 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
       {Rule::kSplits, "splits", "scheduler csplit cuts K into 2..8 parts (a portable cluster)"},
       {Rule::kCtasPerSm, "ctas_per_sm", "1 or 2 CTAs per SM"},
       {Rule::kSharedMemory, "shared_memory", "the vectors and the sums must fit one CTA's limit"},
-      {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
+      {Rule::kTypes, kTypesRule.name,
+       "a gemv kernel multiplies bf16 or fp16 and stores the operands' type or fp32: 8-bit "
+       "operands "
+       "are for tiled and swap_ab kernels"},
       {Rule::kLayout, "layout",
        "a gemv kernel reads rows along K: layout TN only, in which A and B are contiguous in K"},
       {Rule::kGate, "gate",
@@ -91,7 +94,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const GemvKernel& k,
 HGEMM_HOST_DEVICE constexpr GemvRule why_invalid(const GemvKernel& k,
                                                  const DeviceLimits& limits = {}) {
   using Rule = GemvRule;
-  if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (!types_are_supported(k.gemm) || is_8_bit(k.gemm.input)) return Rule::kTypes;
   if (k.gemm.batched) return Rule::kBatch;
   if (k.gemm.a_major != Major::kK || k.gemm.b_major != Major::kK) return Rule::kLayout;
   if (k.vectors < 1 || k.vectors > kMaxVectors || (k.vectors & (k.vectors - 1)) != 0) {

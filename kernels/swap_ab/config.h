@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/cluster_split.h"
+#include "common/scales.h"
 #include "common/tiles.h"
 #include "common/types.h"
 
@@ -17,6 +18,7 @@ struct SwapAbConfig {
   int bk = 64;        ///< depth of one pipeline stage
   int stages = 4;     ///< QSIZE: pipeline stages in shared memory
   int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
+  int promote = 0;    ///< elements of K after which sums are promoted, as in TiledConfig
   StorePath store = StorePath::kTma;  ///< kTma or kStaged
   int splits = 1;                     ///< parts of K of a tile, each a CTA of the tile's cluster
   CacheHint a_hint = CacheHint::kNone;
@@ -83,6 +85,10 @@ HGEMM_HOST_DEVICE constexpr TileGrid tile_grid(int m, int n, const SwapAbConfig&
 }
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const SwapAbConfig& c) {
   return c.bm * kMmaM / kWarpgroupThreads;
+}
+/// Registers for the tensor cores' sums beside those in which they are added up.
+HGEMM_HOST_DEVICE constexpr int promoted_registers(const SwapAbConfig& c) {
+  return c.promote == 0 ? 0 : accumulators_per_thread(c);
 }
 /// Whether B is read before the kernels before this one have completed.
 HGEMM_HOST_DEVICE constexpr bool reads_b_early(const SwapAbConfig& c) { return c.pdl && !c.late; }
@@ -169,9 +175,10 @@ HGEMM_HOST_DEVICE constexpr int epilogue_bytes(const SwapAbKernel& k) {
 }
 
 /// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, a full and an
-/// empty barrier for each stage and, if a cluster adds up, a barrier for each consumer.
+/// empty barrier for each stage; if a cluster adds up, a barrier for each consumer; the scales of
+/// each consumer's part of the tile.
 struct SwapAbSmem {
-  int b, full, empty, sums, total_bytes;
+  int b, full, empty, sums, scales, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
   SwapAbSmem layout{};
@@ -180,7 +187,13 @@ HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
   if (layout.full < epilogue_bytes(k)) layout.full = epilogue_bytes(k);
   layout.empty = layout.full + k.stages * 8;
   layout.sums = layout.empty + k.stages * 8;
-  layout.total_bytes = layout.sums + (adds_in_cluster(k) ? consumer_count(k) * 8 : 0);
+  layout.scales = layout.sums + (adds_in_cluster(k) ? consumer_count(k) * 8 : 0);
+  layout.total_bytes = layout.scales;
+  if (k.gemm.scaling != Scaling::kNone) {
+    layout.scales = (layout.scales + 15) / 16 * 16;
+    layout.total_bytes =
+        layout.scales + consumer_count(k) * scale_bytes(k.gemm.scaling, kMmaM, k.bm);
+  }
   return layout;
 }
 

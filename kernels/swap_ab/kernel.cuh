@@ -14,13 +14,14 @@
 
 #include "common/cluster_sums.cuh"
 #include "common/epilogue.cuh"
+#include "common/mma.cuh"
 #include "common/operand_copy.cuh"
 #include "common/params.h"
 #include "common/pipeline.cuh"
 #include "common/ptx.cuh"
+#include "common/scales.cuh"
 #include "common/store.cuh"
 #include "common/tma.cuh"
-#include "common/wgmma.cuh"
 #include "swap_ab/rules.h"
 
 namespace hgemm {
@@ -135,14 +136,81 @@ using SwappedAccumulators = float[accumulators_per_thread(kKernel)];
 inline constexpr int kConsumerBarrier = 1;  ///< named, + consumer
 inline constexpr int kAllConsumersBarrier = kConsumerBarrier + 3;
 
+template <SwapAbKernel kKernel>
+using SwapAbATile =
+    OperandTile<kKernel.gemm.a_major, kKernel.bm, kKernel.bk, element_bytes(kKernel.gemm.input)>;
+template <SwapAbKernel kKernel>
+using SwapAbBTile =
+    OperandTile<kKernel.gemm.b_major, kKernel.bn, kKernel.bk, element_bytes(kKernel.gemm.input)>;
+template <SwapAbKernel kKernel>
+using SwapAbMma = Mma<kKernel.bm, input_b(kKernel.gemm), input_a(kKernel.gemm),
+                      kKernel.gemm.b_major, kKernel.gemm.a_major>;
+
+/// As multiply_part(), with sums of 8-bit products that are promoted (tiled/promotion.cuh says what
+/// that is): every `promote` elements of K they are added to `accumulators`.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& accumulators,
+                                                  const Pipeline<kKernel>& pipeline,
+                                                  const SwapAbPart& part, int consumer, int lane) {
+  using A = SwapAbATile<kKernel>;
+  using B = SwapAbBTile<kKernel>;
+  constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
+  typename Pipeline<kKernel>::State state;
+  SwappedAccumulators<kKernel> sums;
+#pragma unroll
+  for (int i = 0; i < accumulators_per_thread(kKernel); ++i) accumulators[i] = 0;
+#pragma unroll 1
+  for (int first = part.first; first < part.end; first += kInterval) {
+    const int end = min(first + kInterval, part.end);
+    int previous_stage = 0;
+#pragma unroll 1
+    for (int k_block = first; k_block < end; ++k_block) {
+      const int stage = state.stage;
+      ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+      const u64 b =
+          B::descriptor(pipeline.b_stage(stage)) + static_cast<u32>(B::mn_units(consumer * kMmaM));
+      const u64 a = A::descriptor(pipeline.a_stage(stage));
+      ptx::wgmma_fence();
+#pragma unroll
+      for (int k = 0; k < kKernel.bk; k += mma_k(kKernel.gemm.input)) {
+        SwapAbMma<kKernel>::mma(sums, b + static_cast<u32>(B::k_units(k)),
+                                a + static_cast<u32>(A::k_units(k)),
+                                k > 0 || k_block > first ? 1 : 0);
+      }
+      ptx::wgmma_commit_group();
+      ptx::wgmma_wait_group<kKernel.mma_depth>();
+      if constexpr (kKernel.mma_depth == 0) {
+        pipeline.release(stage, lane, 0);
+      } else {
+        if (k_block > first) pipeline.release(previous_stage, lane, 0);
+        previous_stage = stage;
+      }
+      state.advance();
+    }
+    if constexpr (kKernel.mma_depth > 0) {
+      ptx::wgmma_wait_group<0>();
+      pipeline.release(previous_stage, lane, 0);
+    }
+#pragma unroll
+    for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
+      asm volatile("" : "+f"(sums[i]));  // readable now, which the compiler does not know
+    }
+#pragma unroll
+    for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
+      accumulators[i] += sums[i];
+      asm volatile("" : "+f"(accumulators[i]));  // before the next wgmma writes to `sums`
+    }
+  }
+}
+
 /// Multiplies all k blocks of the part.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accumulators,
                                               const Pipeline<kKernel>& pipeline,
                                               const SwapAbPart& part, int consumer, int lane) {
-  using A = OperandTile<kKernel.gemm.a_major, kKernel.bm, kKernel.bk>;
-  using B = OperandTile<kKernel.gemm.b_major, kKernel.bn, kKernel.bk>;
-  using Mma = Wgmma<kKernel.bm, kKernel.gemm.input, kKernel.gemm.b_major, kKernel.gemm.a_major>;
+  using A = SwapAbATile<kKernel>;
+  using B = SwapAbBTile<kKernel>;
+  using Mma = SwapAbMma<kKernel>;
   typename Pipeline<kKernel>::State state;
   int previous_stage = 0;
 #pragma unroll 1
@@ -154,7 +222,7 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
     const u64 a = A::descriptor(pipeline.a_stage(stage));
     ptx::wgmma_fence();
 #pragma unroll
-    for (int k = 0; k < kKernel.bk; k += kMmaK) {
+    for (int k = 0; k < kKernel.bk; k += mma_k(kKernel.gemm.input)) {
       Mma::mma(accumulators, b + static_cast<u32>(B::k_units(k)),
                a + static_cast<u32>(A::k_units(k)), k > 0 || k_block > part.first ? 1 : 0);
     }
@@ -339,6 +407,27 @@ __device__ __forceinline__ void finish_tile(SwappedAccumulators<kKernel>& accumu
   }
 }
 
+// ---- Scales ----
+
+template <SwapAbKernel kKernel>
+using SwapAbScales = Scales<kKernel, kMmaM, kKernel.bm, true>;
+
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ SwapAbScales<kKernel> scales_of(const Pipeline<kKernel>& pipeline,
+                                                           int consumer) {
+  return {pipeline.smem_base +
+              static_cast<u32>(smem_layout(kKernel).scales +
+                               consumer * scale_bytes(kKernel.gemm.scaling, kMmaM, kKernel.bm)),
+          consumer};
+}
+/// Before the main loop, and after the kernels before this one, which may write the scales.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void fetch_scales(const SwapAbScales<kKernel>& scales,
+                                             const KernelParams& params, const SwapAbPart& part) {
+  if constexpr (kKernel.pdl) ptx::griddepcontrol_wait();
+  scales.fetch(params, part.a_row, part.b_row, scales.consumer * kMmaM, 0);
+}
+
 // ---- Kernel ----
 
 /// Body of the kernel. Launch it with threads_per_cta(kKernel) threads,
@@ -348,6 +437,7 @@ template <SwapAbKernel kKernel>
 __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   static_assert(why_invalid(kKernel) == SwapAbRule::kValid, "rules.h rejects this config");
   static_assert(kKernel.fixed == (kKernel.gemm.m != 0), "extents are constants if `fixed` says so");
+  constexpr bool kHasScales = kKernel.gemm.scaling != Scaling::kNone;
   extern __shared__ __align__(1024) unsigned char smem[];
   const Pipeline<kKernel> pipeline(smem);
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -378,7 +468,17 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   if constexpr (kKernel.late) ptx::griddepcontrol_wait();
   ptx::cta_sync();
   SwappedAccumulators<kKernel> accumulators;
-  multiply_part<kKernel>(accumulators, pipeline, part, consumer, lane);
+  if constexpr (kHasScales) fetch_scales<kKernel>(scales_of(pipeline, consumer), params, part);
+  if constexpr (kKernel.promote != 0) {
+    multiply_promoted<kKernel>(accumulators, pipeline, part, consumer, lane);
+  } else {
+    multiply_part<kKernel>(accumulators, pipeline, part, consumer, lane);
+  }
+  if constexpr (kHasScales) {
+    scales_of(pipeline, consumer).multiply(warp % 4, lane, [&](int, int i) -> float& {
+      return accumulators[i];
+    });
+  }
   if constexpr (adds_in_cluster(kKernel)) {
     add_in_cluster<kKernel>(accumulators, pipeline, rank, consumer);
     if (first_box(kKernel, rank) == first_box(kKernel, rank + 1)) return;

@@ -15,6 +15,7 @@ enum class SwapAbRule : unsigned char {
   kTileM,
   kTileN,
   kTileK,
+  kPromote,
   kStages,
   kMmaDepth,
   kStore,
@@ -43,13 +44,17 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
       {Rule::kTileM, "tile_m", "bm must be a multiple of 8, in 8..256 (wgmma's N)"},
       {Rule::kTileN, "tile_n",
        "bn must be 64, 128 or 192: wgmma's 64 rows for each of 1 to 3 consumers"},
-      {Rule::kTileK, "tile_k", "bk must be 64 or 128 (128-byte swizzle slabs)"},
+      {Rule::kTileK, "tile_k",
+       "bk must be 64 or 128 (128-byte swizzle slabs); of 8-bit operands 128 or 256"},
+      {Rule::kPromote, kPromoteRule.name, kPromoteRule.reason},
       {Rule::kStages, "stages",
        "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"},
       {Rule::kMmaDepth, "mma_depth", "0 or 1 wgmma groups may stay in flight"},
       {Rule::kStore, "store", "the store is tma or staged"},
       {Rule::kAccumulators, "accumulators",
-       "accumulators must leave a consumer thread 40 registers for the rest, 48 with the staged "
+       "accumulators (twice, if they are promoted) must leave a consumer thread 40 registers for "
+       "the "
+       "rest, 48 with the staged "
        "store or with gelu_erf; with a C 96, and be at most 88 (measured with ptxas 13.0)"},
       {Rule::kSharedMemory, "shared_memory",
        "stages, the output and barriers must fit one CTA's limit"},
@@ -94,18 +99,24 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const SwapAbKernel& k,
   return nullptr;
 }
 
+/// Whether stages of the config's depth can hold operands of this kind.
+HGEMM_HOST_DEVICE constexpr bool depth_is_valid(const SwapAbConfig& c, const GemmKind& kind) {
+  return c.bk == slab_k(kind.input) || c.bk == 2 * slab_k(kind.input);
+}
+
 /// The first rule that the kernel breaks, or kValid. Every kernel that is valid must compile
 /// without a spill; tests check it.
 HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
                                                    const DeviceLimits& limits = {}) {
   using Rule = SwapAbRule;
-  if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (!types_are_supported(k.gemm) || (is_8_bit(k.gemm.input) && k.pack)) return Rule::kTypes;
   if (k.gemm.batched) return Rule::kBatch;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (k.bm < kGroupRows || k.bm > 256 || k.bm % kGroupRows != 0) return Rule::kTileM;
   if (k.bn != kMmaM && k.bn != 2 * kMmaM && k.bn != 3 * kMmaM) return Rule::kTileN;
-  if (k.bk != kSlabK && k.bk != 2 * kSlabK) return Rule::kTileK;
+  if (!depth_is_valid(k, k.gemm)) return Rule::kTileK;
   if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
+  if (!promotion_is_valid(k.gemm, k.promote, k.bk, k.mma_depth)) return Rule::kPromote;
   if (k.stages < 2 + k.mma_depth || k.stages > kMaxStages) return Rule::kStages;
   if (k.store != StorePath::kTma && k.store != StorePath::kStaged) return Rule::kStore;
   if (k.splits < 1 || k.splits > kMaxClusterSplits) return Rule::kSplits;
@@ -116,7 +127,8 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
   if (k.pack && reads_b_early(k)) return Rule::kPack;
   if (k.promotion != 64 && k.promotion != 128 && k.promotion != 256) return Rule::kMemoryHint;
   if (!stores_by_tma(k) && k.d_hint != CacheHint::kNone) return Rule::kMemoryHint;
-  if (accumulators_per_thread(k) > entry_registers(k, limits) - accumulator_reserve(k) ||
+  if (accumulators_per_thread(k) + promoted_registers(k) >
+          entry_registers(k, limits) - accumulator_reserve(k) ||
       (k.gemm.adds_c && accumulators_per_thread(k) > kMostAccumulatorsWithC)) {
     return Rule::kAccumulators;
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/cluster_split.h"
+#include "common/scales.h"
 #include "common/tiles.h"
 #include "common/types.h"
 
@@ -65,6 +66,9 @@ struct TiledConfig {
   Schedule schedule = Schedule::kRows;
   int consumers = 2;  ///< consumer warpgroups
   int mma_depth = 1;  ///< wgmma groups left in flight while the next stage is issued: 0 or 1
+  /// 8-bit operands: after so many elements of K a consumer adds the tensor cores' sums, which have
+  /// about 14 bits, to sums of its own in fp32 registers. 0: never.
+  int promote = 0;
   TileOrder order = TileOrder::kLinear;
   int group = 0;  ///< cluster tiles per band of a grouped or snake order; otherwise 0
   StorePath store = StorePath::kTma;
@@ -198,6 +202,12 @@ HGEMM_HOST_DEVICE constexpr int mma_blocks(const TiledConfig& c) {
 HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const TiledConfig& c) {
   return consumer_rows(c) * consumer_cols(c) / kWarpgroupThreads;
 }
+/// A stage is promoted in so many pieces, one after the other, whose sums share registers: the
+/// 64-row blocks of a consumer, or the two halves of its columns where the sums of all of them do
+/// not fit (promoted_pieces() below).
+HGEMM_HOST_DEVICE constexpr bool promotes_each_stage(const TiledConfig& c) {
+  return c.promote != 0 && c.promote == c.bk;
+}
 /// Bytes of fp32 sums in the workspace that a CTA leaves for another one to add.
 HGEMM_HOST_DEVICE constexpr int partial_bytes(const TiledConfig& c) {
   return readers(c) * kWarpgroupThreads * accumulators_per_thread(c) * 4;
@@ -288,6 +298,25 @@ HGEMM_HOST_DEVICE constexpr int entry_registers(const TiledConfig& c,
                                                 const DeviceLimits& limits = {}) {
   return entry_registers(threads_per_cta(c), c.ctas_per_sm, limits);
 }
+/// Most registers that consumer_registers() gives where the kernel needs no more than 232.
+HGEMM_HOST_DEVICE constexpr int most_moved_registers(const TiledConfig& c) {
+  if (c.ctas_per_sm > 1) return c.consumers == 1 ? 232 : 104;
+  return c.consumers == 1 ? DeviceLimits{}.max_registers_per_thread : c.consumers == 3 ? 160 : 232;
+}
+/// Pieces in which the sums of a stage are promoted. More than one need an interval of one stage:
+/// otherwise each piece would need the stages of the whole interval at once.
+HGEMM_HOST_DEVICE constexpr int promoted_pieces(const TiledKernel& k) {
+  if (!promotes_each_stage(k)) return 1;
+  if (mma_blocks(k) > 1) return mma_blocks(k);
+  const bool fits =
+      2 * accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) <=
+      most_moved_registers(k);
+  return fits || consumer_cols(k) % 16 != 0 ? 1 : 2;
+}
+/// Registers for the tensor cores' sums beside those in which they are added up.
+HGEMM_HOST_DEVICE constexpr int promoted_registers(const TiledKernel& k) {
+  return k.promote == 0 ? 0 : accumulators_per_thread(k) / promoted_pieces(k);
+}
 /// Registers that a consumer with the direct store needs to add C and the bias. ptxas 13.0 loads
 /// more of a 16-bit C at once than with another store path (measured on 122 kernels of 112 to 184
 /// accumulators).
@@ -316,8 +345,8 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
 }
 /// Registers that a consumer needs.
 HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
-  return accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) +
-         epilogue_registers(k);
+  return accumulators_per_thread(k) + promoted_registers(k) + waiting_registers(k) +
+         accumulator_reserve(k) + epilogue_registers(k);
 }
 /// Whether the producer gives registers to the consumers (setmaxnreg), which delays the start by
 /// about 130 cycles (results/h200/probe.md). Not if consumers have as many as they need at kernel
@@ -408,8 +437,8 @@ HGEMM_HOST_DEVICE constexpr int arriving_bytes(const TiledKernel& k) {
                     : b_stage_bytes(k);
   return a + b;
 }
-HGEMM_HOST_DEVICE constexpr int box_cols(const TiledConfig& c) {
-  return c.bk < kSlabK ? c.bk : kSlabK;
+HGEMM_HOST_DEVICE constexpr int box_cols(const TiledKernel& k) {
+  return k.bk < slab_k(k.gemm.input) ? k.bk : slab_k(k.gemm.input);
 }
 
 // ---- Gates and ups ----
@@ -450,7 +479,7 @@ HGEMM_HOST_DEVICE constexpr int bias_boxes(const TiledKernel& k) {
 /// A strip of C: all rows of the tile by the columns of a row of a swizzled box. It is as large as
 /// a slab of a K-major A.
 HGEMM_HOST_DEVICE constexpr int strip_row_bytes(const TiledKernel& k) {
-  return box_cols(k) * kInputBytes;
+  return box_cols(k) * element_bytes(k.gemm.input);
 }
 HGEMM_HOST_DEVICE constexpr int strip_cols(const TiledKernel& k) {
   return strip_row_bytes(k) / element_bytes(k.gemm.output);
@@ -534,9 +563,10 @@ HGEMM_HOST_DEVICE constexpr int origin_bytes(const TiledKernel& k) {
 /// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, output staging
 /// (which may be in the stages); for each stage its full barrier, its empty barrier and the origin
 /// of its tile; if a cluster adds up, a barrier for each consumer, on which its peers' sums arrive;
-/// if a cluster takes tiles from the queue, the next tile with its full and empty barriers.
+/// if a cluster takes tiles from the queue, the next tile with its full and empty barriers; the
+/// scales of each consumer's part of a tile.
 struct TiledSmem {
-  int b, staging, full, empty, origin, sums, next, total_bytes;
+  int b, staging, full, empty, origin, sums, next, scales, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   TiledSmem layout{};
@@ -555,7 +585,13 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   layout.origin = layout.empty + k.stages * 8;
   layout.sums = layout.origin + k.stages * origin_bytes(k);
   layout.next = layout.sums + (adds_in_cluster(k) ? k.consumers * 8 : 0);
-  layout.total_bytes = layout.next + (is_dynamic(k) && multicast_size(k) > 1 ? 3 * 8 : 0);
+  layout.scales = layout.next + (is_dynamic(k) && multicast_size(k) > 1 ? 3 * 8 : 0);
+  layout.total_bytes = layout.scales;
+  if (k.gemm.scaling != Scaling::kNone) {
+    layout.scales = (layout.scales + 15) / 16 * 16;
+    layout.total_bytes = layout.scales + k.consumers * scale_bytes(k.gemm.scaling, consumer_rows(k),
+                                                                   consumer_cols(k));
+  }
   return layout;
 }
 

@@ -4,22 +4,17 @@
 
 #include "common/cluster_sums.cuh"
 #include "common/ptx.cuh"
-#include "common/wgmma.cuh"
+#include "common/scales.cuh"
 #include "tiled/addends.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
+#include "tiled/promotion.cuh"
 #include "tiled/split_sums.cuh"
 #include "tiled/store.cuh"
 #include "tiled/work.cuh"
 #include "tiled/workspace_sums.cuh"
 
 namespace hgemm {
-
-/// A stage's tile of wgmma's 64-row operand, and of the other one.
-template <TiledKernel kKernel>
-using RowsTile = OperandTile<rows_major(kKernel), mma_rows(kKernel), kKernel.bk>;
-template <TiledKernel kKernel>
-using ColsTile = OperandTile<cols_major(kKernel), mma_cols(kKernel), kKernel.bk>;
 
 /// Issues the wgmmas of one stage for this consumer's part: `rows` describes wgmma's 64-row
 /// operand, `cols` the other one.
@@ -28,10 +23,9 @@ __device__ __forceinline__ void multiply_stage(Accumulators<kKernel>& accumulato
                                                u64 cols, int accumulate) {
   using Rows = RowsTile<kKernel>;
   using Cols = ColsTile<kKernel>;
-  using Mma =
-      Wgmma<consumer_cols(kKernel), kKernel.gemm.input, rows_major(kKernel), cols_major(kKernel)>;
+  using Mma = TileMma<kKernel, consumer_cols(kKernel)>;
 #pragma unroll
-  for (int k = 0; k < kKernel.bk; k += kMmaK) {
+  for (int k = 0; k < kKernel.bk; k += mma_k(kKernel.gemm.input)) {
     const u64 cols_k = cols + static_cast<u64>(Cols::k_units(k));
 #pragma unroll
     for (int block = 0; block < mma_blocks(kKernel); ++block) {
@@ -67,7 +61,7 @@ __device__ __forceinline__ void forget(Accumulators<kKernel>& accumulators) {
   }
 }
 
-/// A named barrier; those below are the turns'.
+/// A named barrier; those below are the turns', and those from Scales::kBarrier on the scales'.
 inline constexpr int kRingReadBarrier = 3;
 
 /// Whether a consumer must wait until the others have read the ring, before it stages output there.
@@ -77,11 +71,15 @@ inline constexpr bool waits_for_ring = stages_output_in_ring(kKernel) &&
                                        !adds_in_cluster(kKernel) &&
                                        store_staging_bytes(kKernel) > 0;
 
+template <TiledKernel kKernel>
+using TileScales = Scales<kKernel, consumer_rows(kKernel), consumer_cols(kKernel), kKernel.swap>;
+
 /// One consumer warpgroup of a CTA, with its state.
 template <TiledKernel kKernel>
 struct Consumer {
   static constexpr bool kPingPong = kKernel.schedule == Schedule::kPingPong;
   static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
+  static constexpr bool kHasScales = kKernel.gemm.scaling != Scaling::kNone;
   static constexpr int kStride =
       kPingPong ? 2 : 1;  ///< pieces of work from one of this consumer's own to its next one
   using Rows = RowsTile<kKernel>;
@@ -104,6 +102,7 @@ struct Consumer {
   const u32 sender;  ///< the CTA whose producer this lane tells of released stages
   const Turn<kPingPong> turn;
   Staging staging;
+  const TileScales<kKernel> scales;
   typename TiledPipeline<kKernel>::State state{};
   bool is_last_tile = false;
 
@@ -126,7 +125,8 @@ struct Consumer {
                   static_cast<u64>(part_col * Cols::kMnUnits)),
         sender(place.sender(lane)),
         turn(consumer),
-        staging{pipeline.staging(consumer * 4 + warp)} {}
+        staging{pipeline.staging(consumer * 4 + warp)},
+        scales{pipeline.scales(consumer), consumer} {}
 
   /// The main loop of one piece of work. Returns the origin of the tile in D. `waiting` is the
   /// previous tile, whose boxes are stored meanwhile.
@@ -145,13 +145,11 @@ struct Consumer {
       ptx::mbarrier_wait(pipeline.full(stage), state.parity());
       (probe.lap(consumer_phase::kWaitFull), ...);
       if (is_first) {
-        origin = pipeline.read_origin(stage, place.own_sender(), lane);
+        origin = begin(stage);
         (probe.ready(work.tile, origin), ...);
       }
       if constexpr (is_dynamic(kKernel)) {
-        if (is_last) {
-          is_last_tile = pipeline.read_origin(stage, place.own_sender(), lane).n % 2 != 0;
-        }
+        if (is_last) is_last_tile = is_marked_last(stage);
         origin.n &= ~1;
       }
       const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
@@ -182,6 +180,84 @@ struct Consumer {
       (probe.lap(consumer_phase::kRelease), ...);
     }
     return origin;
+  }
+
+  /// Whether the last stage of a tile from the queue says that there is no other tile.
+  __device__ __forceinline__ bool is_marked_last(int stage) const {
+    return pipeline.read_origin(stage, place.own_sender(), lane).n % 2 != 0;
+  }
+
+  /// For the first stage of a piece of work, which is full: its tile's origin, whose scales the
+  /// consumer then fetches.
+  __device__ __forceinline__ TileOrigin<kKernel> begin(int stage) const {
+    TileOrigin<kKernel> origin = pipeline.read_origin(stage, place.own_sender(), lane);
+    if constexpr (kHasScales) {
+      scales.fetch(params, origin.m, is_dynamic(kKernel) ? origin.n & ~1 : origin.n, part_row,
+                   part_col);
+    }
+    return origin;
+  }
+
+  /// As multiply(), with sums that are promoted (tiled/promotion.cuh).
+  __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted(
+      const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting) {
+    using Pieces = PromotedPieces<kKernel>;
+    constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
+    TileOrigin<kKernel> origin{};
+    typename Pieces::Sums sums;
+    forget<kKernel>(accumulators);
+    turn.await();
+    for (int first = work.first; first < work.end; first += kInterval) {
+      const int end = min(first + kInterval, work.end);
+      int previous_stage = 0;
+      for (int k_block = first; k_block < end; ++k_block) {
+        const bool is_last = k_block + 1 == work.end;
+        const int stage = state.stage;
+        ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+        if (k_block == work.first) origin = begin(stage);
+        if constexpr (is_dynamic(kKernel)) {
+          if (is_last) is_last_tile = is_marked_last(stage);
+          origin.n &= ~1;
+        }
+        const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
+        const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
+#pragma unroll
+        for (int piece = 0; piece < Pieces::kCount; ++piece) {
+          ptx::wgmma_fence();
+          multiply_piece<kKernel>(sums, piece, rows, cols, k_block > first);
+          ptx::wgmma_commit_group();
+          if (piece + 1 < Pieces::kCount) {
+            ptx::wgmma_wait_group<0>();
+            promote_piece<kKernel>(accumulators, sums, piece);
+          }
+        }
+        if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
+          turn.pass();
+        }
+        if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
+        ptx::wgmma_wait_group<kKernel.mma_depth>();
+        if constexpr (kKernel.mma_depth == 0) {
+          pipeline.release(stage, lane, sender);
+        } else {
+          if (k_block > first) pipeline.release(previous_stage, lane, sender);
+          previous_stage = stage;
+        }
+        state.advance();
+      }
+      if constexpr (kKernel.mma_depth > 0) {
+        ptx::wgmma_wait_group<0>();
+        pipeline.release(previous_stage, lane, sender);
+      }
+      promote_piece<kKernel>(accumulators, sums, Pieces::kCount - 1);
+    }
+    return origin;
+  }
+
+  /// Multiplies the sums of a piece of work by the scales of its tile.
+  __device__ __forceinline__ void scale_operands(const Work& work,
+                                                 Accumulators<kKernel>& accumulators) const {
+    if (work.first == work.end) return;  // nothing was fetched, and the sums are zero
+    scales.multiply(warp, lane, [&](int block, int i) -> float& { return accumulators[block][i]; });
   }
 
   /// Adds up a tile whose K a cluster has cut. Returns the origin of the tile in D. It is computed
@@ -265,6 +341,20 @@ struct Consumer {
   }
 };
 
+/// The main loop of one piece of work (Consumer::multiply).
+template <TiledKernel kKernel, class... Probe>
+__device__ __forceinline__ TileOrigin<kKernel> multiplied(Consumer<kKernel>& consumer,
+                                                          const Work& work,
+                                                          Accumulators<kKernel>& accumulators,
+                                                          WaitingTile<kKernel>& waiting,
+                                                          Probe&... probe) {
+  if constexpr (kKernel.promote != 0) {
+    return consumer.multiply_promoted(work, accumulators, waiting);
+  } else {
+    return consumer.multiply(work, accumulators, waiting, probe...);
+  }
+}
+
 /// A consumer warpgroup: computes its rows or columns of every tile of this CTA, or every second
 /// tile.
 template <TiledKernel kKernel, class... Probe>
@@ -287,9 +377,11 @@ __device__ __forceinline__ void consume(const KernelParams& params,
     }
     (probe.begin_tile(work.tile), ...);
     if constexpr (shares_sums(kKernel)) forget<kKernel>(accumulators);
-    TileOrigin<kKernel> origin = consumer.multiply(work, accumulators, waiting, probe...);
+    TileOrigin<kKernel> origin =
+        multiplied<kKernel>(consumer, work, accumulators, waiting, probe...);
     (probe.end_main_loop(work.tile), ...);
     settle<kKernel>(accumulators);
+    if constexpr (C::kHasScales) consumer.scale_operands(work, accumulators);
     if constexpr (kKernel.gemm.epilogue.scaled && !scales_when_stored(kKernel)) {
       consumer.scale(accumulators);
     }

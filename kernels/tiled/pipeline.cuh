@@ -75,6 +75,14 @@ struct TiledPipeline : Pipeline<kKernel> {
     return reinterpret_cast<TileOrigin<kKernel>*>(smem + kLayout.origin)[stage];
   }
 
+  /// Address of the scales of a consumer's part of a tile.
+  __device__ __forceinline__ u32 scales(int consumer) const {
+    return smem_base +
+           static_cast<u32>(kLayout.scales + consumer * scale_bytes(kKernel.gemm.scaling,
+                                                                    consumer_rows(kKernel),
+                                                                    consumer_cols(kKernel)));
+  }
+
   /// Address at which the cluster's first CTA writes this CTA's next tile, followed by its
   /// barriers.
   __device__ __forceinline__ u32 next() const { return smem_base + static_cast<u32>(kLayout.next); }

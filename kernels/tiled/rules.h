@@ -16,6 +16,7 @@ enum class TiledRule : unsigned char {
   kTileM,
   kTileN,
   kTileK,
+  kPromote,
   kStages,
   kConsumers,
   kConsumerShare,
@@ -70,7 +71,10 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
       {Rule::kTileN, "tile_n",
        "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16); with swap bm must"},
       {Rule::kTileK, "tile_k",
-       "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs)"},
+       "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs); of 8-bit operands "
+       "64, "
+       "128 or 256"},
+      {Rule::kPromote, kPromoteRule.name, kPromoteRule.reason},
       {Rule::kStages, "stages",
        "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"},
       {Rule::kConsumers, "consumers",
@@ -94,7 +98,9 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
       {Rule::kGroup, "group",
        "grouped and snake orders need a group of 1..64, other orders have none"},
       {Rule::kAccumulators, "accumulators",
-       "accumulators, and with the overlapped store the tile that waits, must leave a consumer "
+       "accumulators, what is promoted of them at once, and with the overlapped store the tile "
+       "that "
+       "waits, must leave a consumer "
        "thread 40 registers for the rest, 32 with the direct store, 48 with the staged one (56 in "
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
@@ -161,8 +167,9 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
-       "along K or taken from a queue or packed or numbered by GPCs, nor many products, and need a "
-       "producer with more than 24 registers (two consumers of at most 192 values a thread)"},
+       "along K or taken from a queue or packed or numbered by GPCs, nor many products, nor sums "
+       "that are promoted, and need a producer with more than 24 registers (two consumers of at "
+       "most 192 values a thread)"},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
        "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
@@ -194,6 +201,12 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
   return nullptr;
 }
 
+/// Whether stages of the config's depth can hold operands of this kind.
+HGEMM_HOST_DEVICE constexpr bool depth_is_valid(const TiledConfig& c, const GemmKind& kind) {
+  const int row_bytes = c.bk * element_bytes(kind.input);
+  return row_bytes == 64 || row_bytes == 128 || row_bytes == 256;
+}
+
 /// With two CTAs per SM, a second CTA would go to an SM that must stay free.
 HGEMM_HOST_DEVICE constexpr bool sms_are_valid(const TiledConfig& c) {
   if (c.sms == kAllSms) return true;
@@ -221,15 +234,16 @@ HGEMM_HOST_DEVICE constexpr bool columns_are_whole(const TiledKernel& k) {
 HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
                                                   const DeviceLimits& limits = {}) {
   using Rule = TiledRule;
-  if (!types_are_supported(k.gemm)) return Rule::kTypes;
+  if (!types_are_supported(k.gemm) || (is_8_bit(k.gemm.input) && k.pack)) return Rule::kTypes;
   if (k.gemm.batched && why_no_epilogue(k.gemm)) return Rule::kBatch;
   if (k.gemm.by_pointers && (k.pack || !k.gemm.batched)) return Rule::kBatch;
   if (k.gemm.by_pointers && producer_registers(k) < 32) return Rule::kBatch;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (mma_rows(k) < kMmaM || mma_rows(k) > 384 || mma_rows(k) % kMmaM != 0) return Rule::kTileM;
   if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;
-  if (k.bk != 32 && k.bk != 64 && k.bk != 128) return Rule::kTileK;
+  if (!depth_is_valid(k, k.gemm)) return Rule::kTileK;
   if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
+  if (!promotion_is_valid(k.gemm, k.promote, k.bk, k.mma_depth)) return Rule::kPromote;
   if (k.stages < 2 + k.mma_depth || k.stages > kMaxStages) return Rule::kStages;
   if (k.consumers < 1 || k.consumers > 3) return Rule::kConsumers;
   if (k.schedule == Schedule::kRows && mma_rows(k) % (kMmaM * k.consumers) != 0) {
@@ -293,7 +307,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   if (smem_layout(k).total_bytes > smem_limit(k.ctas_per_sm, limits)) return Rule::kSharedMemory;
   if (k.gemm.m != 0 && why_unsupported(k, fixed_extents(k.gemm))) return Rule::kExtents;
   if (k.probe && (k.schedule == Schedule::kPingPong || cuts_k(k) || is_dynamic(k) || k.pack ||
-                  k.gpc || k.gemm.batched || producer_registers(k) < 32)) {
+                  k.gpc || k.gemm.batched || producer_registers(k) < 32 || k.promote != 0)) {
     return Rule::kProbe;
   }
   return Rule::kValid;

@@ -141,6 +141,12 @@ HGEMM_FITTED kLoneClusterClk = 219;
 HGEMM_FITTED kEmptyRowClk = 6.45;
 /// A wait at each k block of 32.
 HGEMM_FITTED kNarrowBlockClk = 55.7;
+/// The part of the promotion of sums that counts where another consumer multiplies meanwhile. It is
+/// a quarter of the tensor cores' time at most. By hand: expected, not measured.
+inline constexpr double kSharedPromotion = 0.1;
+/// Cycles from the end of a wgmma until its sums are added, and the next one runs. By hand, as
+/// kLoneDrainClk: expected, not measured.
+inline constexpr double kPromotionWaitClk = 110;
 /// The GPCs of a GPU, whose SMs share a port to L2.
 inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are

@@ -297,6 +297,7 @@ std::vector<std::string> kernel_headers(const Kernel& kernel) {
         std::vector<std::string> headers = {
             std::string(Family<typename KernelType::Config>::kHeader)};
         if (packs(k)) headers.emplace_back("common/pack.cuh");
+        if (is_8_bit(k.gemm.input)) headers.emplace_back("common/wgmma_fp8.cuh");
         return headers;
       },
       kernel);
@@ -336,10 +337,16 @@ std::string epilogue_initialisers(const GemmKind& kind) {
   }
   if (kind.batched) text += "    .batched = true,\n";
   if (kind.by_pointers) text += "    .by_pointers = true,\n";
+  if (kind.b_is_other) text += "    .b_is_other = true,\n";
+  if (kind.fast_sums) text += "    .fast_sums = true,\n";
+  if (kind.scaling != Scaling::kNone) {
+    text += fmt::format("    .scaling = hgemm::Scaling{{{}}},\n", static_cast<int>(kind.scaling));
+  }
   return text;
 }
 
 std::string_view params_type(const Kernel& kernel) {
+  if (kind_of(kernel).scaling != Scaling::kNone) return "ScaledParams";
   if (kind_of(kernel).by_pointers) return "PointersParams";
   if (kind_of(kernel).batched) return "BatchedParams";
   if (kind_of(kernel).epilogue.aux) return "AuxParams";

@@ -111,7 +111,14 @@ std::string layout_text(const GemmKind& kind) {
 /// "bf16", "bf16.dfp32", "bf16.layoutNT", "bf16.c.bias-gelu", "bf16.512x512x512"
 std::string kind_text(const GemmKind& kind) {
   std::string text(to_string(kind.input));
-  if (kind.output != kind.input) text += fmt::format(".d{}", to_string(kind.output));
+  if (kind.b_is_other) text += fmt::format(".b{}", to_string(input_b(kind)));
+  if (kind.output != default_output(kind.input)) {
+    text += fmt::format(".d{}", to_string(kind.output));
+  }
+  if (kind.fast_sums) text += ".accfast";
+  if (kind.scaling != Scaling::kNone) {
+    text += fmt::format(".scaling-{}", to_string(kind.scaling));
+  }
   if (const std::string layout = layout_text(kind); layout != "TN") text += ".layout" + layout;
   if (kind.adds_c) text += ".c";
   if (kind.epilogue != Epilogue{}) text += "." + to_string(kind.epilogue);

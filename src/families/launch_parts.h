@@ -14,7 +14,7 @@ namespace hgemm {
 
 /// The parameters of one launch, and of the launch before it that packs, if anything is packed.
 struct LaunchParams {
-  PointersParams kernel;  ///< of which others read the part that is their parameters
+  ScaledParams kernel;  ///< of which others read the part that is their parameters
   PackParams pack;
 };
 
@@ -54,8 +54,21 @@ inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExt
   return {packs && can_be_packed(all_of_a(p)), packs && can_be_packed(all_of_b(p)),
           stores_anywhere};
 }
+inline Misaligned find_misaligned_scale(const Operands& operands) {
+  constexpr int kBytes = sizeof(float);
+  if (!is_multiple_of(operands.scale_a, kBytes)) {
+    return {"the scales of A", operands.scale_a, kBytes, ""};
+  }
+  if (!is_multiple_of(operands.scale_b, kBytes)) {
+    return {"the scales of B", operands.scale_b, kBytes, ""};
+  }
+  return {};
+}
 inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
                                   const Operands& operands) {
+  if (kind.scaling != Scaling::kNone) {
+    if (const auto scale = find_misaligned_scale(operands); scale.name) return scale;
+  }
   if (kind.by_pointers) return find_misaligned_array(operands);
   const auto look = [](const char* name, const void* address, bool anywhere, DataType type,
                        const char* cure) -> Misaligned {
@@ -64,8 +77,9 @@ inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
     return {name, address, unit, anywhere ? "" : cure};
   };
   constexpr const char* kPacked = "that takes a config with pack";
-  if (const auto a = look("A", operands.a, any.a, kind.input, kPacked); a.name) return a;
-  if (const auto b = look("B", operands.b, any.b, kind.input, kPacked); b.name) return b;
+  const char* const packed = is_8_bit(kind.input) ? "" : kPacked;
+  if (const auto a = look("A", operands.a, any.a, input_a(kind), packed); a.name) return a;
+  if (const auto b = look("B", operands.b, any.b, input_b(kind), packed); b.name) return b;
   const auto output = [&](const char* name, const void* address) -> Misaligned {
     return look(name, address, any.output, kind.output,
                 "that takes a config whose store is staged");
@@ -217,8 +231,8 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
                           const StoredMatrices& all) -> LeadingMatrix {
     return {name, const_cast<void*>(data), type, all, kind.batched, kind.by_pointers};
   };
-  return {matrix("A", operands.a, kind.input, all_of_a(p)),
-          matrix("B", operands.b, kind.input, all_of_b(p)),
+  return {matrix("A", operands.a, input_a(kind), all_of_a(p)),
+          matrix("B", operands.b, input_b(kind), all_of_b(p)),
           matrix("C", operands.c, kind.output, all_of_d(p)),
           matrix("D", operands.d, kind.output, all_of_d(p)),
           matrix("the bias", operands.bias, kind.output, bias),
@@ -249,7 +263,7 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
     launch.pack = {pack_if_needed(matrices.a, workspace.packed_a),
                    pack_if_needed(matrices.b, workspace.packed_b)};
   }
-  PointersParams& params = launch.kernel;
+  ScaledParams& params = launch.kernel;
   params.a_pointer = matrices.a.data;
   params.b_pointer = matrices.b.data;
   params.d_pointer = matrices.d.data;
@@ -258,6 +272,8 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
   params.alpha = operands.alpha;
   params.beta = operands.beta;
   params.aux_pointer = matrices.aux.data;
+  params.scale_a = operands.scale_a;
+  params.scale_b = operands.scale_b;
   params.partials = static_cast<float*>(workspace.partials);
   params.flags = static_cast<unsigned*>(workspace.flags);
   params.m = static_cast<int>(p.m);

@@ -14,6 +14,9 @@ struct Operands {
   const void* bias = nullptr;  ///< n or m elements
   float alpha = 1, beta = 1;   ///< of an epilogue that is scaled; others have none
   void* aux = nullptr;  ///< the second output (Epilogue::aux), with the leading dimension of D
+  /// fp32 numbers in device memory (GemmKind::scaling): one each, or m and n.
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
 };
 
 }  // namespace hgemm

@@ -44,6 +44,21 @@ constexpr Axis<ConfigOf<member>> mma_depth_axis() {
                                          {"mma_depth", ""});
 }
 
+template <auto member>
+constexpr Axis<ConfigOf<member>> promote_axis() {
+  return number_axis<member, 400, false>(
+      {.name = "promote",
+       .field = "acc",
+       .form = "acc<elements of K>",
+       .values = "0 (never), 128, 256, 512",
+       .domain = "128, 256, 512, 0",
+       .otherwise = "0",
+       .help = "8-bit operands: elements of K after which sums of the tensor cores, which have "
+               "about 14 bits, are added to fp32 sums; never if the problem's sums are fast",
+       .in_label = AxisText::InLabel::kUnlessDefault},
+      {"promote", ""});
+}
+
 inline constexpr Word<CacheHint> kHints[] = {
     {"none", CacheHint::kNone}, {"first", CacheHint::kEvictFirst}, {"last", CacheHint::kEvictLast}};
 /// `letter` is the operand's name: the member is <letter>_hint.

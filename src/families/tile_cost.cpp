@@ -62,18 +62,26 @@ double empty_rows(const TileLaunch& launch, const GemmProblem& problem) {
          empty_rows(problem.n, launch.bn, launch.cluster_n, launch.cluster_m);
 }
 
-/// `active`: SMs that fetch at once. `fabric`: cycles of an SM in one of L2. Rows of a stage of 32
-/// elements have 64 bytes, half of what L2 delivers at once; those of MN-major operands always have
-/// 128.
+/// Whether rows of a stage have 64 bytes, half of what L2 delivers at once. (Those of MN-major
+/// operands always have 128.)
+bool is_shallow(const TileLaunch& launch) { return launch.bk * launch.input_bytes < kSwizzleBytes; }
+
+/// FLOP of tensor cores in a cycle of an SM. A wgmma of 8-bit operands has twice the depth and
+/// takes as long (arXiv 2402.13499; expected here, not measured).
+double mma_flops_per_clk(const CostFigures& figures, const TileLaunch& launch) {
+  return figures.mma_flops_per_clk * kInputBytes / launch.input_bytes;
+}
+
+/// `active`: SMs that fetch at once. `fabric`: cycles of an SM in one of L2.
 BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
                          const GemmProblem& problem, double active, double fabric) {
   const BlockBytes bytes = block_bytes(launch);
   const double smem_bytes = bytes.read_by_wgmma + kWrittenShare * bytes.received * bytes.read_part;
   const bool has_narrow_rows =
-      launch.bk < kSlabK && (launch.a_major == Major::kK || launch.b_major == Major::kK);
+      is_shallow(launch) && (launch.a_major == Major::kK || launch.b_major == Major::kK);
   const double fill_rate = figures.fill_bytes_per_clk * (has_narrow_rows ? kNarrowFill : 1) /
                            lines_of_rows(launch, problem);
-  return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / figures.mma_flops_per_clk,
+  return {.tensor = 2.0 * launch.bm * launch.bn * launch.bk / mma_flops_per_clk(figures, launch),
           .smem = smem_bytes / figures.smem_bytes_per_clk,
           .fill = bytes.from_l2 / fill_rate * active / figures.sms * fabric +
                   kEmptyRowClk * fabric * empty_rows(launch, problem) * launch.bk *
@@ -85,7 +93,8 @@ double block_wait_clk(const TileLaunch& launch, double tensor_clk) {
   const bool shares_copies = launch.cluster_m * launch.cluster_n > 1;
   return (launch.lone_consumer && launch.drains ? kLoneDrainClk : 0) +
          (launch.lone_consumer && shares_copies ? std::max(0.0, kLoneClusterClk - tensor_clk) : 0) +
-         (launch.bk < kSlabK ? kNarrowBlockClk : 0);
+         (is_shallow(launch) ? kNarrowBlockClk : 0) +
+         launch.promotion_clk * (launch.lone_consumer ? 1 : kSharedPromotion);
 }
 
 /// Resident CTAs of an SM. Launches with a CTA for each tile fill it up; others set the number.
@@ -145,9 +154,11 @@ class Duration {
 /// The power of a launch as a function of the clock, with which it rises.
 class Power {
  public:
-  Power(const CostFigures& figures, const Traffic& traffic, const Duration& duration)
+  /// `flop_energy`: of a FLOP over that of one of 16-bit operands.
+  Power(const CostFigures& figures, const Traffic& traffic, double flop_energy,
+        const Duration& duration)
       : idle_w_(figures.idle_w),
-        core_pj_(traffic.flops * figures.pj_per_flop +
+        core_pj_(traffic.flops * flop_energy * figures.pj_per_flop +
                  traffic.smem_bytes * figures.pj_per_smem_byte +
                  traffic.l2_bytes * figures.pj_per_l2_byte),
         memory_pj_(traffic.dram_bytes * figures.pj_per_dram_byte),
@@ -382,9 +393,16 @@ TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_
   return {.latency = part_clk * parts, .transfer = bytes * (1 - 1.0 / parts) / bytes_per_clk};
 }
 
+double promotion_clk(int promote, int bk, int values, int pieces) {
+  if (promote == 0) return 0;
+  return (values + kPromotionWaitClk * pieces) * bk / promote;
+}
+
 TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages) {
   double clk = activation_clk(kind.epilogue.activation);
   if (kind.epilogue.scaled) clk += kScaleClk;
+  if (kind.scaling == Scaling::kTensor) clk += kScaleClk;
+  if (kind.scaling == Scaling::kRows) clk += kAddClk;
   if (kind.epilogue.bias != Bias::kNone) clk += kAddClk;
   if (kind.adds_c) {
     const double rate = ring_stages > 0 ? kSmemReadBytesPerClk : kDirectBytesPerClk;
@@ -409,11 +427,15 @@ Cost predict_tile_cost(const CostFigures& figures, const TileLaunch& c,
   const Duration duration(work.clk(), memory_us, fixed.us());
   const double body_us = duration.body_us(figures.mhz);
   const double fastest_us = body_us + fixed.us();
-  Capped limited = capped(figures, Power(figures, traffic, duration), duration, fastest_us);
+  // A wgmma takes the same energy, whatever its types (expected, not measured).
+  const double flop_energy = static_cast<double>(c.input_bytes) / kInputBytes;
+  Capped limited =
+      capped(figures, Power(figures, traffic, flop_energy, duration), duration, fastest_us);
   if (limited.mhz < figures.mhz) {
     const Duration slower(work_at(limited.mhz, figures, c, problem, division).clk(), memory_us,
                           fixed.us());
-    limited = capped(figures, Power(figures, traffic, slower), slower, slower.us(figures.mhz));
+    limited = capped(figures, Power(figures, traffic, flop_energy, slower), slower,
+                     slower.us(figures.mhz));
   }
   const double clk_us = 1 / figures.mhz;
 

@@ -35,6 +35,7 @@ struct TileLaunch {
   bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
   bool lone_consumer = false;       ///< no other consumer multiplies while one waits for a k block
   bool drains = false;              ///< consumers leave no wgmma in flight while they wait for one
+  double promotion_clk = 0;         ///< of a k block, in which a consumer promotes its sums
   int read_hints = 0;               ///< operands of whose data L2 is told something
   TailClk store;                    ///< from a tile's last k block until it is stored
   double overlapped_store = 1;      ///< part of the store that counts if another tile follows
@@ -50,7 +51,7 @@ struct TileLaunch {
   int promotion = 256;       ///< least number of bytes that L2 fetches
   /// The tile at a position of the order, for a grid of whole clusters.
   std::function<TileCoord(int, TileGrid)> tile_at = linear_tile;
-  int input_bytes = 2;  ///< per element of A and B
+  int input_bytes = 2;  ///< per element of A and B; of 1 byte wgmma multiplies twice as many
   Major a_major = Major::kK, b_major = Major::kK;
   /// Part of the reads of A and of B that reach L2; the others become one with reads of the same
   /// GPC that are under way.
@@ -70,6 +71,11 @@ inline int output_count(const GemmKind& kind) { return kind.epilogue.aux ? 2 : 1
 /// A cluster's CTAs add up `parts` parts of a tile of so many bytes of sums: cycles for each part,
 /// and a rate.
 TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk);
+
+/// Cycles of a k block in which a consumer adds the tensor cores' sums to its own, in so many
+/// pieces: an addition of each warp for each value of a thread, every `promote` elements of K; none
+/// if that is 0.
+double promotion_clk(int promote, int bk, int values, int pieces = 1);
 
 /// Cycles of the epilogue of so many elements of a tile; none for a plain kernel. `ring_stages`: in
 /// which C and the bias arrive; 0 if threads load them.

@@ -98,7 +98,9 @@ double operand_bytes_fetched(const TrafficFigures& figures, const TileLaunch& c,
 BlockBytes block_bytes(const TileLaunch& c) {
   // A wgmma reads 64 rows of one operand, and mma_n rows of the other.
   const double width = c.mma_n;
-  const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * c.bk / kMmaK;
+  constexpr int kDepthBytes = kMmaK * kInputBytes;  // of a wgmma, whatever the types
+  const double depth = static_cast<double>(c.bk) * c.input_bytes / kDepthBytes;
+  const double wgmmas = static_cast<double>(c.bm) * c.bn / (kMmaM * width) * depth;
   const auto staged_bytes = [&](int extent, Major major) {
     return static_cast<double>(staged_extent(extent, major)) * c.bk * c.input_bytes;
   };
@@ -107,7 +109,7 @@ BlockBytes block_bytes(const TileLaunch& c) {
   const double a_read = a_bytes / c.cluster_n;
   const double b_read = b_bytes / c.cluster_m;
   const double from_l2 = c.a_read * a_read + c.b_read * b_read;
-  return {.read_by_wgmma = wgmmas * (kMmaM + width) * kMmaK * c.input_bytes,
+  return {.read_by_wgmma = wgmmas * (kMmaM + width) * kDepthBytes,
           .received = a_bytes + b_bytes,
           .from_l2 = from_l2,
           .read_part = from_l2 / (a_read + b_read)};

@@ -13,11 +13,11 @@
 namespace hgemm {
 namespace {
 
-constexpr std::string_view kTypes = "bf16, fp16 or fp32";
+constexpr std::string_view kTypes = "bf16, fp16, fp32, e4m3 or e5m2";
 constexpr std::string_view kExamples =
     "write it like 4096x4096x1024, 4096x4096x1024.fp16, 64x32000x4096.dfp32 (D in fp32), "
-    "4096x4096x1024.layoutNT, 4096x4096x1024.bias-gelu, 64x64x64.batch512 or, with leading "
-    "dimensions, 4096x4096x1000.lda1024.ldb1024";
+    "4096x4096x1024.e4m3, 4096x4096x1024.layoutNT, 4096x4096x1024.bias-gelu, 64x64x64.batch512 or, "
+    "with leading dimensions, 4096x4096x1000.lda1024.ldb1024";
 
 template <std::int64_t GemmProblem::*extent>
 bool parse_extent(GemmProblem& problem, std::string_view word) {
@@ -118,12 +118,14 @@ constexpr std::array kFields = {
     extent_row<&GemmProblem::n>("n", "rows of B; columns of D, which has half as many with a gate"),
     extent_row<&GemmProblem::k>("k", "columns of A and B: the depth of the product"),
     type_row<&GemmProblem::a_type>(
-        "a_dtype", "", "type of A; alone in a key (\"fp16\") that of A, B and D",
+        "a_dtype", "",
+        "type of A; alone in a key (\"fp16\") that of A, B and D (with 8-bit operands D is bf16)",
         [](const GemmProblem& p) { return p.a_type == DataType::kBf16; }),
     type_row<&GemmProblem::b_type>("b_dtype", "b", "type of B",
                                    [](const GemmProblem& p) { return p.b_type == p.a_type; }),
-    type_row<&GemmProblem::d_type>("d_dtype", "d", "type of D",
-                                   [](const GemmProblem& p) { return p.d_type == p.a_type; }),
+    type_row<&GemmProblem::d_type>(
+        "d_dtype", "d", "type of D",
+        [](const GemmProblem& p) { return p.d_type == default_output(p.a_type); }),
     ProblemField{.name = "c_dtype",
                  .prefix = "c",
                  .values = "none, bf16, fp16 or fp32",
@@ -140,9 +142,21 @@ constexpr std::array kFields = {
                        return found || word == kNoType;
                      },
                  .is_default = [](const GemmProblem& p) { return !p.c_type; }},
-    type_row<&GemmProblem::accumulator>(
-        "accumulator", "acc", "type of the sums",
-        [](const GemmProblem& p) { return p.accumulator == DataType::kFp32; }),
+    ProblemField{
+        .name = "accumulator",
+        .prefix = "acc",
+        .values = "fp32 or fast",
+        .number = false,
+        .help = "how sums are kept: in fp32, or (fast, for 8-bit operands) in the tensor cores to "
+                "the end, which keep about 14 bits of them",
+        .print = [](const GemmProblem& p) { return std::string(to_string(p.accumulator)); },
+        .parse =
+            [](GemmProblem& p, std::string_view word) {
+              const auto found = find_accumulator(word);
+              if (found) p.accumulator = *found;
+              return found.has_value();
+            },
+        .is_default = [](const GemmProblem& p) { return p.accumulator == Accumulator::kFp32; }},
     ProblemField{.name = "layout",
                  .prefix = "layout",
                  .values = "TN, NN, NT or TT",
@@ -205,12 +219,18 @@ constexpr std::array kFields = {
     ProblemField{
         .name = "scaling",
         .prefix = "scaling-",
-        .values = "none",
+        .values = "none, tensor or rows (scales of blocks are not supported yet)",
         .number = false,
-        .help = "factors of the operands",
+        .help = "factors of 8-bit operands, fp32 numbers in device memory: one for A and one for B "
+                "(tensor), or one for each row of A and of B (rows)",
         .print = [](const GemmProblem& p) { return std::string(to_string(p.scaling)); },
-        .parse = [](GemmProblem& p, std::string_view word) { return word == to_string(p.scaling); },
-        .is_default = [](const GemmProblem&) { return true; }},
+        .parse =
+            [](GemmProblem& p, std::string_view word) {
+              const auto found = find_scaling(word);
+              if (found) p.scaling = *found;
+              return found.has_value();
+            },
+        .is_default = [](const GemmProblem& p) { return p.scaling == Scaling::kNone; }},
     ProblemField{.name = "epilogue",
                  .prefix = "",
                  .values =
@@ -327,8 +347,8 @@ GemmProblem parse_problem(std::string_view text, DataType types, const std::stri
   if (const auto unknown = read_fields(rest, problem)) {
     throw InputError(fmt::format(
         "{}: found {}, whose {} is not supported there; expected MxNxK, the type of A and B (bf16, "
-        "which is the default, or fp16), that of D if it is another one (fp32), and other fields, "
-        "each once; {}",
+        "which is the default, fp16, e4m3 or e5m2), that of D if it is another one (fp32), and "
+        "other fields, each once; {}",
         place, in_quotes(text), in_quotes(*unknown), kExamples));
   }
   check_padding(problem, place);

@@ -19,6 +19,10 @@ double unit_roundoff(DataType type) {
       return 0x1p-11;
     case DataType::kFp32:
       return 0x1p-24;
+    case DataType::kE4m3:
+      return 0x1p-4;
+    case DataType::kE5m2:
+      return 0x1p-3;
   }
   return 0;  // unknown type: no result counts as correct
 }
@@ -29,6 +33,9 @@ constexpr double kActivationError = 0x1p-19;
 
 /// Bound on the alpha with which results are verified (device/problem_data.h).
 constexpr double kLargestAlpha = 2;
+
+/// Bound on a scale of A times one of B with which results are verified (device/problem_data.h).
+constexpr double kLargestScales = 4;
 
 /// Bound on gates and ups, which have a standard deviation of 1.
 constexpr double kLargestFactor = 8;
@@ -95,8 +102,31 @@ std::int64_t GemmProblem::bias_length() const {
 }
 double GemmProblem::epilogue_bytes() const {
   const int like_d = (c_type ? 1 : 0) + (epilogue.aux ? 1 : 0);
-  return like_d * d_bytes() + element_bytes(d_type) * static_cast<double>(bias_length());
+  const double scales = scaling == Scaling::kTensor ? 2
+                        : scaling == Scaling::kRows ? static_cast<double>(m + n)
+                                                    : 0;
+  return like_d * d_bytes() + element_bytes(d_type) * static_cast<double>(bias_length()) +
+         scales * element_bytes(DataType::kFp32);
 }
+
+namespace {
+
+/// Error of the sums of 8-bit products in units of their standard deviation. The tensor cores align
+/// the products of a step of 32, and the sum so far, to the largest exponent, and keep 13 bits of
+/// the fraction (MMA-Sim, arXiv 2511.10909; DeepSeek-V3, arXiv 2412.19437). Simulated with normal
+/// data, the root of the mean squared error is 3.4e-4 if sums are promoted every 512 products, at
+/// any K, and less if more often. Of sums that stay there it is 3.5e-4, 1.3e-3 and 3.3e-3 for K of
+/// 512, 4096 and 16384: 5.5e-6 K^(2/3). The bounds are 8 times as large (1 of 1e15 normal errors).
+double error_of_8_bit_sums(double products, Accumulator accumulator) {
+  constexpr double kDeviations = 8;
+  constexpr double kPromoted = 3.4e-4;
+  constexpr double kFast = 5.5e-6;
+  const double fast = kFast * std::cbrt(products * products);
+  const double error = accumulator == Accumulator::kFast ? std::max(fast, kPromoted) : kPromoted;
+  return kDeviations * error;
+}
+
+}  // namespace
 
 /// Rounding to the output type gives at most one unit roundoff (bf16: 2^-8, fp16: 2^-11, fp32:
 /// 2^-24). Accumulating K products of 16-bit operands in fp32 in another order than the reference
@@ -119,6 +149,8 @@ double GemmProblem::tolerance(int roundings) const {
   const double tensor_cores = products / 16.0 * 0x1p-23;
   double accumulation = a_type == DataType::kFp32 ? walk : tensor_cores;
   if (a_type != DataType::kFp32 && d_type == DataType::kFp32) accumulation += walk;
+  if (has_8_bit_operands()) accumulation += error_of_8_bit_sums(products, accumulator);
+  if (scaling != Scaling::kNone) accumulation *= kLargestScales;
   // C and the bias may cancel a sum, whose error is that of a larger output.
   if (reads_operands(kind())) accumulation *= 2;
   if (epilogue.scaled) accumulation *= kLargestAlpha;
@@ -133,13 +165,50 @@ double GemmProblem::tolerance(int roundings) const {
 }
 
 GemmProblem::Baselines GemmProblem::baselines() const {
-  // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM.
-  return {.cublas = true, .cublaslt = a_type != DataType::kFp32};
+  // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM. cuBLASLt has no
+  // product of two e5m2 (cuBLAS docs, cublasLtMatmul).
+  const bool are_both_e5m2 = a_type == DataType::kE5m2 && b_type == DataType::kE5m2;
+  return {.cublas = !are_both_e5m2, .cublaslt = a_type != DataType::kFp32 && !are_both_e5m2};
 }
 
+namespace {
+
+/// Why no kernel multiplies the operands as they are, or nullptr.
+const char* why_unsupported_8_bit(const GemmProblem& p) {
+  if (!is_8_bit(p.a_type) && !is_8_bit(p.b_type)) {
+    if (p.accumulator == Accumulator::kFast) {
+      return "fast sums are for 8-bit operands: the tensor cores keep all fp32 bits of 16-bit ones";
+    }
+    return p.scaling == Scaling::kNone ? nullptr : "scales are for 8-bit operands";
+  }
+  if (!is_8_bit(p.a_type) || !is_8_bit(p.b_type)) {
+    return "8-bit operands come in pairs: A and B are each e4m3 or e5m2";
+  }
+  if (p.layout != Layout::kTN) {
+    return "8-bit operands must be contiguous in K (layout TN): wgmma reads no others";
+  }
+  const StoredMatrices a = all_of_a(p.extents());
+  const StoredMatrices b = all_of_b(p.extents());
+  if (p.k % kUnitBytes != 0 || !rows_are_aligned(a, p.a_type) || !rows_are_aligned(b, p.b_type)) {
+    return "K of 8-bit operands, their leading dimensions and the strides of a batch must be "
+           "multiples of 16: rows begin at multiples of 16 bytes";
+  }
+  return p.batch > 1 && p.scaling == Scaling::kRows ? "the products of a batch have no scales of "
+                                                      "rows yet: scaling-tensor has one scale of "
+                                                      "A and one of B for all of them"
+                                                    : nullptr;
+}
+
+}  // namespace
+
 const char* why_unsupported(const GemmProblem& problem) {
-  if (problem.a_type != problem.b_type) return "A and B must have the same type";
-  if (problem.accumulator != DataType::kFp32) return "sums are accumulated in fp32 only";
+  if (is_8_bit(problem.d_type)) {
+    return "D of 8 bits is not supported yet: it is bf16, fp16 or fp32";
+  }
+  if (const char* reason = why_unsupported_8_bit(problem)) return reason;
+  if (problem.a_type != problem.b_type && !problem.has_8_bit_operands()) {
+    return "A and B must have the same type";
+  }
   if (problem.c_type && *problem.c_type != problem.d_type) return "C must have the type of D";
   if (const char* reason = why_no_epilogue(problem.kind())) return reason;
   return why_unsupported(problem.extents());
@@ -148,7 +217,12 @@ const char* why_unsupported(const GemmProblem& problem) {
 std::string types_text(const GemmProblem& problem) {
   std::string text(to_string(problem.a_type));
   if (problem.b_type != problem.a_type) text += ".b" + std::string(to_string(problem.b_type));
-  if (problem.d_type != problem.a_type) text += ".d" + std::string(to_string(problem.d_type));
+  if (problem.d_type != default_output(problem.a_type)) {
+    text += ".d" + std::string(to_string(problem.d_type));
+  }
+  if (problem.accumulator != Accumulator::kFp32) {
+    text += ".acc" + std::string(to_string(problem.accumulator));
+  }
   return text;
 }
 
@@ -160,6 +234,10 @@ std::string_view to_string(DataType type) {
       return "fp16";
     case DataType::kFp32:
       return "fp32";
+    case DataType::kE4m3:
+      return "e4m3";
+    case DataType::kE5m2:
+      return "e5m2";
   }
   return "?";
 }
@@ -176,7 +254,22 @@ std::string_view to_string(Layout layout) {
   }
   return "?";
 }
-std::string_view to_string(Scaling) { return "none"; }
+
+namespace {
+
+constexpr Word<Scaling> kScalings[] = {
+    {"none", Scaling::kNone}, {"tensor", Scaling::kTensor}, {"rows", Scaling::kRows}};
+constexpr Word<Accumulator> kAccumulators[] = {{"fp32", Accumulator::kFp32},
+                                               {"fast", Accumulator::kFast}};
+
+}  // namespace
+
+std::string_view to_string(Scaling scaling) { return word_of(kScalings, scaling); }
+std::string_view to_string(Accumulator accumulator) { return word_of(kAccumulators, accumulator); }
+std::optional<Scaling> find_scaling(std::string_view word) { return find_word(kScalings, word); }
+std::optional<Accumulator> find_accumulator(std::string_view word) {
+  return find_word(kAccumulators, word);
+}
 
 namespace {
 
@@ -232,7 +325,8 @@ std::optional<Epilogue> find_epilogue(std::string_view word) {
 }
 
 std::optional<DataType> find_data_type(std::string_view word) {
-  for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32}) {
+  for (const DataType type :
+       {DataType::kBf16, DataType::kFp16, DataType::kFp32, DataType::kE4m3, DataType::kE5m2}) {
     if (word == to_string(type)) return type;
   }
   return std::nullopt;

@@ -29,8 +29,14 @@ namespace hgemm {
 /// computes the transpose of D and so takes B first, with the other letter for "contiguous in K":
 /// frameworks that name that call say TN, NN and NT for these three.
 enum class Layout : std::uint8_t { kTN, kNN, kNT, kTT };
-/// Scale factors of the operands.
-enum class Scaling : std::uint8_t { kNone };
+/// How the sums are kept. Problems with fast sums are other problems: their results are less exact,
+/// so no race compares them with others.
+enum class Accumulator : std::uint8_t {
+  kFp32,
+  /// Of 8-bit operands: in the tensor cores to the end, which keep about 14 bits of a sum
+  /// (DeepSeek-V3, arXiv 2412.19437, section 3.3.2). cuBLASLt calls it fast accumulation.
+  kFast,
+};
 
 /// D = activation(alpha * A * B^T + beta * C + bias): m x n sums of k products, computed for
 /// `batch` independent products. alpha and beta are 1, or with Epilogue::scaled numbers that a
@@ -46,7 +52,7 @@ struct GemmProblem {
   DataType d_type = DataType::kBf16;
   /// nullopt: there is no C. C lies in memory as D does, and may be D itself.
   std::optional<DataType> c_type = {};
-  DataType accumulator = DataType::kFp32;
+  Accumulator accumulator = Accumulator::kFp32;
   Layout layout = Layout::kTN;
   /// Leading dimensions of A, B and D: elements from one stored row to the next (Layout). 0: rows
   /// without padding.
@@ -60,7 +66,7 @@ struct GemmProblem {
   /// A launch of a batch is given arrays of addresses, in device memory, of the products' A, B and
   /// D. They lie anywhere, so there are no strides.
   bool by_pointers = false;
-  Scaling scaling = Scaling::kNone;
+  Scaling scaling = Scaling::kNone;  ///< D = activation(alpha * scale_a * scale_b * A * B^T + ...)
   Epilogue epilogue = {};
   InputData data = {};  ///< what A and B hold where the problem is timed
   double weight = 1.0;  ///< how often the problem occurs in one pass; not part of identity
@@ -96,8 +102,12 @@ struct GemmProblem {
   GemmProblem merged() const;
   bool is_packed() const { return hgemm::is_packed(extents()); }
   ProblemExtents extents() const;
-  /// Sets the type of A, B and D.
-  void set_types(DataType type) { a_type = b_type = d_type = type; }
+  /// Sets the type of A, B and D; D of 8-bit operands is bf16.
+  void set_types(DataType type) {
+    a_type = b_type = type;
+    d_type = default_output(type);
+  }
+  bool has_8_bit_operands() const { return is_8_bit(a_type); }
   /// The properties that are compiled into a kernel for this problem. Meaningful only if
   /// why_unsupported() returns nullptr.
   GemmKind kind() const {
@@ -108,7 +118,10 @@ struct GemmProblem {
             .epilogue = epilogue,
             .adds_c = c_type.has_value(),
             .batched = batch > 1,
-            .by_pointers = batch > 1 && by_pointers};
+            .by_pointers = batch > 1 && by_pointers,
+            .b_is_other = is_8_bit(a_type) && is_8_bit(b_type) && a_type != b_type,
+            .fast_sums = accumulator == Accumulator::kFast,
+            .scaling = scaling};
   }
 
   // ---- Work and memory traffic ----
@@ -117,9 +130,9 @@ struct GemmProblem {
   double a_bytes() const;  ///< all byte counts are without padding
   double b_bytes() const;
   double d_bytes() const;
-  double epilogue_bytes() const;     ///< of C, the bias and the second output
+  double epilogue_bytes() const;     ///< of C, the bias, the scales and the second output
   std::int64_t bias_length() const;  ///< elements; 0 without a bias
-  /// A, B, C, the bias, D and the second output, each once.
+  /// A, B, C, the bias, the scales, D and the second output, each once.
   double bytes() const { return a_bytes() + b_bytes() + epilogue_bytes() + d_bytes(); }
   double intensity() const { return flops() / bytes(); }  ///< FLOP per byte
 
@@ -134,7 +147,8 @@ struct GemmProblem {
 
   /// The library calls that compute the problem.
   struct Baselines {
-    /// cublasGemmEx, or for a batch cublasGemmStridedBatchedEx or cublasGemmBatchedEx
+    /// cublasGemmEx, or for a batch cublasGemmStridedBatchedEx or cublasGemmBatchedEx; with 8-bit
+    /// operands, which these lack, the first choice of cuBLASLt's heuristic
     bool cublas = true;
     bool cublaslt = true;  ///< every algorithm that cuBLASLt's heuristic returns
   };
@@ -147,15 +161,17 @@ struct GemmProblem {
 const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
-/// ".fp16" (A, B and D), ".dfp32" (D alone), ".cbf16" (C is added), ".layoutNT",
+/// ".fp16" (A, B and D), ".e4m3" (A and B; D is bf16), ".be5m2" (B alone), ".dfp32" (D alone),
+/// ".cbf16" (C is added), ".accfast" (fast sums), ".scaling-rows", ".layoutNT",
 /// ".lda4104.ldb4104.ldd4104", ".batch32.sa128.sb0.sd128" (products and their strides),
 /// ".batch32.pointers", ".bias-gelu" (the epilogue), ".zeros" (the data). The table in gemm/codec.h
 /// defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
-std::string_view to_string(DataType type);    ///< "bf16", "fp16" or "fp32"
-std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
-std::string_view to_string(Scaling scaling);  ///< "none"
+std::string_view to_string(DataType type);            ///< "bf16", "fp16", "fp32", "e4m3" or "e5m2"
+std::string_view to_string(Layout layout);            ///< "TN", "NN", "NT" or "TT"
+std::string_view to_string(Scaling scaling);          ///< "none", "tensor" or "rows"
+std::string_view to_string(Accumulator accumulator);  ///< "fp32" or "fast"
 /// "plain", or what is done to the sums: "scaled", "bias", "biasm" (along M), "relu", "gelu" (with
 /// tanh), "gelu_erf", "silu", "scaled-bias-gelu", or with a second output "bias-gelu-aux". With a
 /// gate the activation has another name:
@@ -165,8 +181,10 @@ std::string to_string(const Epilogue& epilogue);
 std::optional<Epilogue> find_epilogue(std::string_view word);
 std::optional<DataType> find_data_type(std::string_view word);
 std::optional<Layout> find_layout(std::string_view word);
+std::optional<Scaling> find_scaling(std::string_view word);
+std::optional<Accumulator> find_accumulator(std::string_view word);
 
-/// The types in short: "bf16", or "bf16.dfp32" if D has another type.
+/// The types in short: "bf16", "bf16.dfp32" if D has another type, or "e4m3.accfast".
 std::string types_text(const GemmProblem& problem);
 
 }  // namespace hgemm

@@ -174,7 +174,7 @@ class ProblemsReader {
   }
 
   DataType read_type(const YAML::Node& node) const {
-    return file_.word(node, "dtype", find_data_type, {"bf16", "fp16", "fp32"});
+    return file_.word(node, "dtype", find_data_type, {"bf16", "fp16", "fp32", "e4m3", "e5m2"});
   }
 
   double read_weight(const YAML::Node& node) const {

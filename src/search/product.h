@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "families/domain.h"
+#include "families/type_axes.h"
 #include "families/visit.h"
 #include "search/proposer.h"
 
@@ -57,7 +58,10 @@ class Product {
     for (const Axis<Config>& axis : Family<Config>::axes()) {
       if (!axis.text.in_spaces) continue;
       AxisDomain<Config> domain(axis);
+      std::erase_if(domain.values,
+                    [&](const Config& value) { return !suits_types(axis, value, types_); });
       domain.set(first_, 0);
+      if (is_settled(axis, domain.values.size())) continue;
       if (kHasStages && axis.members[0].name == "stages") {
         stages = std::move(domain);
         std::ranges::sort(stages->values, {}, [&](const Config& c) { return axis.rank(c); });
@@ -194,10 +198,14 @@ class Product {
   /// The kind of problem and the values, for comparison.
   std::string describe() const {
     std::string text = fmt::format(
-        "{} {}{} {}{} {}{}{}{}", Family<Config>::kName, static_cast<int>(types_.input),
+        "{} {}{} {}{} {}{}{}{}{}{}{}", Family<Config>::kName, static_cast<int>(types_.input),
         static_cast<int>(types_.output), static_cast<int>(types_.a_major),
         static_cast<int>(types_.b_major), to_string(types_.epilogue), types_.adds_c ? " and C" : "",
-        types_.batched ? " of a batch" : "", types_.by_pointers ? " by pointers" : "");
+        types_.batched ? " of a batch" : "", types_.by_pointers ? " by pointers" : "",
+        types_.b_is_other ? " of two types" : "", types_.fast_sums ? " with fast sums" : "",
+        types_.scaling == Scaling::kNone
+            ? ""
+            : fmt::format(" scaled by {}", static_cast<int>(types_.scaling)));
     for (const AxisDomains* domains : {&tile, &work, &detail}) {
       for (const AxisDomain<Config>& domain : *domains) {
         text += fmt::format(" {}:", domain.axis->text.name);
@@ -221,6 +229,10 @@ class Product {
   }
 
  private:
+  /// Whether the types alone decide the axis: then it is none of the space.
+  static bool is_settled(const Axis<Config>& axis, std::size_t values) {
+    return values == 1 && domain_words(axis.text.domain).size() > 1;
+  }
   AxisDomains& of(AxisText::Vary vary) {
     return vary == AxisText::Vary::kTile ? tile : vary == AxisText::Vary::kWork ? work : detail;
   }

@@ -30,7 +30,8 @@ using Strings = std::vector<std::string>;
 
 constexpr std::ptrdiff_t kMaxLines = 600;
 constexpr std::size_t kMaxFunctionLines = 80;
-const std::set<std::string> kGenerated = {"kernels/common/wgmma.cuh"};
+const std::set<std::string> kGenerated = {"kernels/common/wgmma.cuh",
+                                          "kernels/common/wgmma_fp8.cuh"};
 
 Strings long_files(const Sources& sources) {
   Strings found;

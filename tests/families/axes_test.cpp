@@ -30,18 +30,18 @@ using InLabel = AxisText::InLabel;
 
 /// All members of a config, in their order; one that is added must be added here and to kMembers.
 auto members(TiledConfig& c) {
-  auto& [bm, bn, bk, stages, cluster_m, cluster_n, swap, schedule, consumers, mma_depth, order,
-         group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm, sms, pdl,
-         hold, gpc, pack, fixed, probe] = c;
+  auto& [bm, bn, bk, stages, cluster_m, cluster_n, swap, schedule, consumers, mma_depth, promote,
+         order, group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion, ctas_per_sm,
+         sms, pdl, hold, gpc, pack, fixed, probe] = c;
   return std::tie(bm, bn, bk, stages, cluster_m, cluster_n, swap, schedule, consumers, mma_depth,
-                  order, group, store, scheduler, splits, a_hint, b_hint, d_hint, promotion,
-                  ctas_per_sm, sms, pdl, hold, gpc, pack, fixed, probe);
+                  promote, order, group, store, scheduler, splits, a_hint, b_hint, d_hint,
+                  promotion, ctas_per_sm, sms, pdl, hold, gpc, pack, fixed, probe);
 }
 auto members(SwapAbConfig& c) {
-  auto& [bm, bn, bk, stages, mma_depth, store, splits, a_hint, b_hint, d_hint, promotion,
+  auto& [bm, bn, bk, stages, mma_depth, promote, store, splits, a_hint, b_hint, d_hint, promotion,
          ctas_per_sm, pdl, late, hold, pack, fixed] = c;
-  return std::tie(bm, bn, bk, stages, mma_depth, store, splits, a_hint, b_hint, d_hint, promotion,
-                  ctas_per_sm, pdl, late, hold, pack, fixed);
+  return std::tie(bm, bn, bk, stages, mma_depth, promote, store, splits, a_hint, b_hint, d_hint,
+                  promotion, ctas_per_sm, pdl, late, hold, pack, fixed);
 }
 auto members(GemvConfig& c) {
   auto& [vectors, rows, step, depth, warps, splits, ctas_per_sm, pdl, fixed] = c;
@@ -53,10 +53,10 @@ struct Of;
 template <>
 struct Of<TiledConfig> {
   static inline const std::vector<std::string> kMembers = {
-      "bm",       "bn",        "bk",        "stages", "cluster_m", "cluster_n",   "swap",
-      "schedule", "consumers", "mma_depth", "order",  "group",     "store",       "scheduler",
-      "splits",   "a_hint",    "b_hint",    "d_hint", "promotion", "ctas_per_sm", "sms",
-      "pdl",      "hold",      "gpc",       "pack",   "fixed",     "probe"};
+      "bm",        "bn",        "bk",        "stages",  "cluster_m", "cluster_n", "swap",
+      "schedule",  "consumers", "mma_depth", "promote", "order",     "group",     "store",
+      "scheduler", "splits",    "a_hint",    "b_hint",  "d_hint",    "promotion", "ctas_per_sm",
+      "sms",       "pdl",       "hold",      "gpc",     "pack",      "fixed",     "probe"};
   /// All numbers count: an order without bands has no group.
   static TiledConfig busy() {
     return {.order = TileOrder::kGroupedRows,
@@ -68,9 +68,9 @@ struct Of<TiledConfig> {
 template <>
 struct Of<SwapAbConfig> {
   static inline const std::vector<std::string> kMembers = {
-      "bm",     "bn",     "bk",     "stages", "mma_depth", "store",
-      "splits", "a_hint", "b_hint", "d_hint", "promotion", "ctas_per_sm",
-      "pdl",    "late",   "hold",   "pack",   "fixed"};
+      "bm",          "bn",     "bk",     "stages", "mma_depth", "promote",
+      "store",       "splits", "a_hint", "b_hint", "d_hint",    "promotion",
+      "ctas_per_sm", "pdl",    "late",   "hold",   "pack",      "fixed"};
   static SwapAbConfig busy() { return {.splits = 4}; }
 };
 template <>

@@ -97,6 +97,7 @@ TEST(Label, SpellsEveryWord) {
       {{.d_hint = CacheHint::kEvictFirst}, "coop2.d1.linear.tma.persist.dfirst"},
       {{.pdl = true, .fixed = true}, "coop2.d1.linear.tma.persist.pdl.fixed"},
       {{.promotion = 64}, "coop2.d1.linear.tma.persist.p64"},
+      {{.mma_depth = 0, .promote = 128}, "coop2.d0.acc128.linear.tma.persist"},
       {{.ctas_per_sm = 2}, "coop2.d1.linear.tma.persist.cta2"},
       {{.sms = kFewestSms}, "coop2.d1.linear.tma.persist.smsfew"},
       {{.sms = 100, .pdl = true}, "coop2.d1.linear.tma.persist.sms100.pdl"},
@@ -127,6 +128,7 @@ TEST(Label, SpellsEveryWordOfTheOtherFamilies) {
        "swap_ab.bm16.bn64.bk64.q4.d1.tma.single.afirst.blast.dfirst.p128.cta2.pdl"},
       {SwapAbConfig{.store = StorePath::kStaged, .splits = 8, .pack = true, .fixed = true},
        "swap_ab.bm16.bn64.bk64.q4.d1.staged.csplit8.pack.fixed"},
+      {SwapAbConfig{.bk = 128, .promote = 512}, "swap_ab.bm16.bn64.bk128.q4.d1.acc512.tma.single"},
       {SwapAbConfig{.pdl = true, .late = true, .hold = true},
        "swap_ab.bm16.bn64.bk64.q4.d1.tma.single.pdl.late.hold"},
       {GemvConfig{}, "gemv.v1.r16.s1024.q2.w8.single"},
@@ -195,6 +197,7 @@ TiledConfig random_tiled(Random& random) {
     c.splits = random.number();
   }
   if (random.coin()) c.promotion = random.coin() ? 64 : random.number();
+  if (random.coin()) c.promote = random.coin() ? 128 : random.number();
   if (random.coin()) c.ctas_per_sm = random.below(10);
   return c;
 }
@@ -216,6 +219,7 @@ SwapAbConfig random_swap_ab(Random& random) {
                  .fixed = random.coin()};
   if (random.coin()) c.splits = 2 + random.below(9998);
   if (random.coin()) c.promotion = random.coin() ? 64 : random.number();
+  if (random.coin()) c.promote = random.coin() ? 128 : random.number();
   if (random.coin()) c.ctas_per_sm = random.below(10);
   return c;
 }

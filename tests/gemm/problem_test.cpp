@@ -251,7 +251,7 @@ TEST(Problem, SaysWhichOfItsAttributesNoKernelHas) {
   const auto why = [](const char* key) { return reason(why_unsupported(parse_problem(key))); };
   EXPECT_EQ(why("64x32x16.lda24"), "");
   EXPECT_THAT(why("64x32x16.bfp16"), HasSubstr("the same type"));
-  EXPECT_THAT(why("64x32x16.accfp16"), HasSubstr("fp32"));
+  EXPECT_THAT(why("64x32x16.accfast"), HasSubstr("fast sums are for 8-bit operands"));
   EXPECT_EQ(why("64x32x16.cbf16"), "");
   EXPECT_EQ(why("64x32x16.dfp32.cfp32.biasm-gelu_erf"), "");
   EXPECT_THAT(why("64x32x16.cfp32"), HasSubstr("C must have the type of D"));
@@ -263,15 +263,90 @@ TEST(Problem, SaysWhichOfItsAttributesNoKernelHas) {
   EXPECT_THAT(why("64x32x16.batch33554433"), HasSubstr("from 1 to 2^25 products"));
   EXPECT_NE(why_unsupported(GemmProblem{.m = 0, .n = 8, .k = 8, .tag = ""}), nullptr);
   for (const char* key :
-       {"64x32x16.bfp16", "64x32x16.accfp16", "64x32x16.cbf16", "64x32x16.batch2.relu"}) {
+       {"64x32x16.bfp16", "64x32x16.accfast", "64x32x16.cbf16", "64x32x16.batch2.relu"}) {
     EXPECT_EQ(reason(why_no_kernel(parse_problem(key))), why(key));
     EXPECT_EQ(reason(why_not(TiledConfig{}, parse_problem(key))), why(key));
   }
 }
 
+// What no kernel has of 8-bit operands has a line that says why.
+TEST(Problem, EightBitOperandsHaveReasonsOfTheirOwn) {
+  const auto why = [](const char* key) { return reason(why_unsupported(parse_problem(key))); };
+  EXPECT_EQ(why("64x32x16.e4m3"), "");
+  EXPECT_EQ(why("1x1x16.e5m2.be4m3"), "");
+  EXPECT_EQ(why("63x31x48.e4m3.lda64.ldd33"), "");
+  for (const char* key : {"64x32x16.e4m3.de4m3", "64x32x16.de5m2", "64x32x16.e4m3.de5m2.ce5m2"}) {
+    EXPECT_THAT(why(key), HasSubstr("D of 8 bits is not supported yet")) << key;
+  }
+  for (const char* key :
+       {"64x32x16.e4m3.layoutNN", "64x32x16.e4m3.layoutNT", "64x32x16.e5m2.layoutTT"}) {
+    EXPECT_THAT(why(key), HasSubstr("contiguous in K (layout TN)")) << key;
+  }
+  for (const char* key : {"64x32x24.e4m3", "1x1x8.e4m3", "64x32x16.e4m3.lda24",
+                          "64x32x16.e4m3.ldb40", "64x32x16.e4m3.batch2.sa1032"}) {
+    EXPECT_THAT(why(key), HasSubstr("multiples of 16")) << key;
+  }
+  EXPECT_EQ(why("64x32x16.e4m3.be4m3"), "");
+  EXPECT_THAT(why("64x32x16.be4m3"), HasSubstr("come in pairs"));
+  EXPECT_THAT(why("64x32x16.e4m3.bbf16"), HasSubstr("come in pairs"));
+  EXPECT_THAT(why("64x32x16.scaling-tensor"), HasSubstr("scales are for 8-bit operands"));
+  EXPECT_EQ(why("64x32x16.e4m3.batch2.scaling-tensor"), "");
+  EXPECT_THAT(why("64x32x16.e4m3.batch2.scaling-rows"), HasSubstr("no scales of rows yet"));
+  for (const char* key : {"64x32x16.e4m3", "64x32x16.e4m3.accfast.scaling-rows"}) {
+    EXPECT_EQ(why_no_kernel(parse_problem(key)), nullptr) << key;
+  }
+}
+
+TEST(Problem, EightBitOperandsHaveBytesKindsAndBaselinesOfTheirOwn) {
+  const GemmProblem plain = parse_problem("64x32x16.e4m3");
+  EXPECT_DOUBLE_EQ(plain.a_bytes(), 64.0 * 16);
+  EXPECT_DOUBLE_EQ(plain.b_bytes(), 32.0 * 16);
+  EXPECT_DOUBLE_EQ(plain.d_bytes(), 2 * 64.0 * 32);
+  EXPECT_DOUBLE_EQ(plain.flops(), 2.0 * 64 * 32 * 16);
+  const GemmProblem scaled = parse_problem("64x32x16.e4m3.scaling-rows");
+  EXPECT_DOUBLE_EQ(scaled.bytes() - plain.bytes(), 4.0 * (64 + 32));
+  EXPECT_EQ(plain.kind(), (GemmKind{.input = DataType::kE4m3}));
+  EXPECT_EQ(input_b(plain.kind()), DataType::kE4m3);
+  const GemmProblem other = parse_problem("64x32x16.e5m2.be4m3.accfast.scaling-tensor");
+  EXPECT_EQ(other.kind(), (GemmKind{.input = DataType::kE5m2,
+                                    .b_is_other = true,
+                                    .fast_sums = true,
+                                    .scaling = Scaling::kTensor}));
+  EXPECT_EQ(input_b(other.kind()), DataType::kE4m3);
+  EXPECT_TRUE(plain.baselines().cublas);
+  EXPECT_TRUE(plain.baselines().cublaslt);
+  EXPECT_TRUE(other.baselines().cublaslt);
+  EXPECT_FALSE(parse_problem("64x32x16.e5m2").baselines().cublas);
+  EXPECT_FALSE(parse_problem("64x32x16.e5m2").baselines().cublaslt);
+  // What a library computes has the scales, and nothing else of the epilogue.
+  EXPECT_TRUE(parse_problem("64x32x16.e4m3.scaling-rows.bias").exceeds_product());
+  EXPECT_FALSE(parse_problem("64x32x16.e4m3.scaling-rows").exceeds_product());
+}
+
+// Fast sums lose more, and ever more with K; promoted ones lose the same at any K.
+TEST(Problem, ToleratesWhatTensorCoresLoseOfEightBitSums) {
+  const auto accumulation = [](const char* key) {
+    const GemmProblem problem = parse_problem(key);
+    return problem.tolerance() - parse_problem("8x8x16").tolerance();
+  };
+  const double promoted = accumulation("8x8x512.e4m3");
+  EXPECT_GT(promoted, 1e-3);
+  EXPECT_LT(promoted, 4e-3);
+  EXPECT_NEAR(accumulation("8x8x4096.e4m3"), promoted, 1e-4);
+  EXPECT_GT(accumulation("8x8x4096.e4m3.accfast"), 3 * promoted);
+  EXPECT_GT(accumulation("8x8x16384.e4m3.accfast"), 2 * accumulation("8x8x4096.e4m3.accfast"));
+}
+
 TEST(ProblemWords, RoundTrip) {
-  for (const DataType type : {DataType::kBf16, DataType::kFp16, DataType::kFp32}) {
+  for (const DataType type :
+       {DataType::kBf16, DataType::kFp16, DataType::kFp32, DataType::kE4m3, DataType::kE5m2}) {
     EXPECT_EQ(find_data_type(to_string(type)), type);
+  }
+  for (const Scaling scaling : {Scaling::kNone, Scaling::kTensor, Scaling::kRows}) {
+    EXPECT_EQ(find_scaling(to_string(scaling)), scaling);
+  }
+  for (const Accumulator accumulator : {Accumulator::kFp32, Accumulator::kFast}) {
+    EXPECT_EQ(find_accumulator(to_string(accumulator)), accumulator);
   }
   for (const Layout layout : {Layout::kTN, Layout::kNN, Layout::kNT, Layout::kTT}) {
     EXPECT_EQ(find_layout(to_string(layout)), layout);

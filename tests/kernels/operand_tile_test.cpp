@@ -32,18 +32,19 @@ std::uint32_t swizzled(std::uint32_t address, int swizzle_bytes) {
 constexpr std::uint32_t kSmemBase = 0x01000400;
 constexpr std::uint32_t kWithinCta = 0x3ffff;
 
-/// Shared memory in elements of two bytes.
+/// Shared memory, by the addresses of its elements.
 class Memory {
  public:
   /// What the copy engine writes for one box at `destination`: rows of `box_cols` elements one
   /// after the other. `element` gives the one at (column, row) of the box.
   template <class Of>
   void copy_box(std::uint32_t destination, const MatrixMap& map, const Of& element) {
-    ASSERT_EQ(map.box_cols * 2, map.swizzle_bytes) << "a box's row is as wide as the swizzle";
+    const int bytes = element_bytes(map.type);
+    ASSERT_EQ(map.box_cols * bytes, map.swizzle_bytes) << "a box's row is as wide as the swizzle";
     ASSERT_EQ(destination % 128, 0u) << "destinations of tensor copies";
     for (int row = 0; row < map.box_rows; ++row) {
       for (int column = 0; column < map.box_cols; ++column) {
-        const auto at = static_cast<std::uint32_t>((row * map.box_cols + column) * 2);
+        const auto at = static_cast<std::uint32_t>((row * map.box_cols + column) * bytes);
         Element& place = content_[swizzled(destination + at, map.swizzle_bytes) & kWithinCta];
         place = element(column, row);
       }
@@ -53,7 +54,7 @@ class Memory {
     const auto found = content_.find(address & kWithinCta);
     return found == content_.end() ? kNothing : found->second;
   }
-  std::size_t bytes() const { return content_.size() * 2; }
+  std::size_t elements() const { return content_.size(); }
 
  private:
   std::map<std::uint32_t, Element> content_;
@@ -74,14 +75,15 @@ struct Descriptor {
     EXPECT_EQ(bits >> 49 & 7, 0u) << "base offset";
     EXPECT_NE(swizzle_bytes, 0);
   }
-  /// Where wgmma reads element (mn, k) of its operand, 0 <= k < 16.
-  std::uint32_t address(Major major, int mn, int k) const {
+  /// Where wgmma reads element (mn, k) of its operand, 0 <= k < mma_k(), of `bytes` bytes.
+  std::uint32_t address(Major major, int mn, int k, int bytes) const {
     const auto m = static_cast<std::uint32_t>(mn);
     const auto l = static_cast<std::uint32_t>(k);
+    const auto size = static_cast<std::uint32_t>(bytes);
     const auto row_bytes = static_cast<std::uint32_t>(swizzle_bytes);
     const std::uint32_t plain =
         major == Major::kK
-            ? start + m % 8 * row_bytes + m / 8 * stride + l * 2
+            ? start + m % 8 * row_bytes + m / 8 * stride + l * size
             : start + m % 64 * 2 + m / 64 * leading + l % 8 * row_bytes + l / 8 * stride;
     return swizzled(plain, swizzle_bytes);
   }
@@ -90,6 +92,7 @@ struct Descriptor {
 /// One operand of a kernel: what a CTA's stage receives from all CTAs that share its tile.
 struct Operand {
   Major major;
+  DataType type;
   int bk;
   std::vector<OperandBox> boxes;  ///< that arrive from all CTAs which share the tile
   int stage_bytes, stages;
@@ -128,15 +131,17 @@ Memory received(const Operand& operand, const MatrixMap& map, std::uint32_t stag
 template <class Tile>
 void expect_reads(const Operand& operand, const Memory& memory, std::uint32_t stage, int part,
                   int width, int step) {
-  for (int k = 0; k < operand.bk; k += 16) {
+  const int depth_of_mma = mma_k(operand.type);
+  for (int k = 0; k < operand.bk; k += depth_of_mma) {
     for (int row = part; row < part + width; row += step) {
       const Descriptor descriptor(
           Tile::descriptor(stage) + static_cast<std::uint64_t>(part * Tile::kMnUnits) +
           static_cast<std::uint64_t>(Tile::k_units(k) + Tile::mn_units(row - part)));
       for (int mn = 0; mn < step; ++mn) {
-        for (int depth = 0; depth < 16; ++depth) {
-          ASSERT_EQ(memory.at(descriptor.address(operand.major, mn, depth)),
-                    (Element{row + mn, k + depth}))
+        for (int depth = 0; depth < depth_of_mma; ++depth) {
+          ASSERT_EQ(
+              memory.at(descriptor.address(operand.major, mn, depth, element_bytes(operand.type))),
+              (Element{row + mn, k + depth}))
               << "row " << row + mn << ", k " << k + depth << ", part " << part;
         }
       }
@@ -159,17 +164,20 @@ template <TiledKernel kKernel>
 void expect_operands() {
   static_assert(why_invalid(kKernel) == TiledRule::kValid);
   constexpr TiledKernel k = kKernel;
+  constexpr int kBytes = element_bytes(k.gemm.input);
   const std::vector<MatrixMap> maps = input_maps(k);
   const Operand a{.major = k.gemm.a_major,
+                  .type = k.gemm.input,
                   .bk = k.bk,
-                  .boxes = all_boxes<OperandBoxes<k.gemm.a_major, k.bm, k.bk, a_slice(k)>>(
+                  .boxes = all_boxes<OperandBoxes<k.gemm.a_major, k.bm, k.bk, a_slice(k), kBytes>>(
                       k.bm, k.cluster_n, a_slice(k)),
                   .stage_bytes = a_stage_bytes(k),
                   .stages = k.stages,
                   .begin = 0};
   const Operand b{.major = k.gemm.b_major,
+                  .type = k.gemm.input,
                   .bk = k.bk,
-                  .boxes = all_boxes<OperandBoxes<k.gemm.b_major, k.bn, k.bk, b_slice(k)>>(
+                  .boxes = all_boxes<OperandBoxes<k.gemm.b_major, k.bn, k.bk, b_slice(k), kBytes>>(
                       k.bn, k.cluster_m, b_slice(k)),
                   .stage_bytes = b_stage_bytes(k),
                   .stages = k.stages,
@@ -183,19 +191,22 @@ void expect_operands() {
       const auto at =
           kSmemBase + operand.begin + static_cast<std::uint32_t>(stage * operand.stage_bytes);
       const Memory memory = received(operand, map, at);
-      EXPECT_EQ(memory.bytes(), static_cast<std::size_t>(operand.stage_bytes));
-      if (stage == 0) arrived += memory.bytes();
+      const std::size_t bytes = memory.elements() * kBytes;
+      EXPECT_EQ(bytes, static_cast<std::size_t>(operand.stage_bytes));
+      if (stage == 0) arrived += bytes;
       for (int consumer = 0; consumer < k.consumers; ++consumer) {
         const bool by_rows = k.schedule == Schedule::kRows;
         const bool by_cols = k.schedule == Schedule::kColumns;
         if (is_rows) {
-          expect_reads<OperandTile<rows_major(kKernel), mma_rows(kKernel), kKernel.bk>>(
+          expect_reads<OperandTile<rows_major(kKernel), mma_rows(kKernel), kKernel.bk, kBytes>>(
               operand, memory, at, by_rows ? consumer * consumer_rows(k) : 0, consumer_rows(k),
               kMmaM);
         } else {
-          expect_reads<OperandTile<cols_major(kKernel), mma_cols(kKernel), kKernel.bk>>(
+          // Promoted sums of half of the columns are a wgmma of their own.
+          const int halves = mma_blocks(k) == 1 ? promoted_pieces(k) : 1;
+          expect_reads<OperandTile<cols_major(kKernel), mma_cols(kKernel), kKernel.bk, kBytes>>(
               operand, memory, at, by_cols ? consumer * consumer_cols(k) : 0, consumer_cols(k),
-              consumer_cols(k));
+              consumer_cols(k) / halves);
         }
       }
     }
@@ -264,12 +275,14 @@ template <SwapAbKernel kKernel>
 void expect_swap_ab_operands() {
   static_assert(why_invalid(kKernel) == SwapAbRule::kValid);
   constexpr SwapAbKernel k = kKernel;
-  using A = OperandBoxes<k.gemm.a_major, k.bm, k.bk, a_slice(k)>;
-  using B = OperandBoxes<k.gemm.b_major, k.bn, k.bk, b_slice(k)>;
+  constexpr int kBytes = element_bytes(k.gemm.input);
+  using A = OperandBoxes<k.gemm.a_major, k.bm, k.bk, a_slice(k), kBytes>;
+  using B = OperandBoxes<k.gemm.b_major, k.bn, k.bk, b_slice(k), kBytes>;
   const std::vector<MatrixMap> maps = input_maps(k);
   for (const bool is_a : {true, false}) {
     const Operand operand{
         .major = is_a ? k.gemm.a_major : k.gemm.b_major,
+        .type = k.gemm.input,
         .bk = k.bk,
         .boxes = is_a ? all_boxes<A>(k.bm, 1, a_slice(k)) : all_boxes<B>(k.bn, 1, b_slice(k)),
         .stage_bytes = is_a ? a_stage_bytes(k) : b_stage_bytes(k),
@@ -279,14 +292,14 @@ void expect_swap_ab_operands() {
       const auto at =
           kSmemBase + operand.begin + static_cast<std::uint32_t>(stage * operand.stage_bytes);
       const Memory memory = received(operand, maps.at(is_a ? 0 : 1), at);
-      EXPECT_EQ(memory.bytes(), static_cast<std::size_t>(operand.stage_bytes));
+      EXPECT_EQ(memory.elements() * kBytes, static_cast<std::size_t>(operand.stage_bytes));
       if (is_a) {
-        expect_reads<OperandTile<kKernel.gemm.a_major, kKernel.bm, kKernel.bk>>(operand, memory, at,
-                                                                                0, k.bm, k.bm);
+        expect_reads<OperandTile<kKernel.gemm.a_major, kKernel.bm, kKernel.bk, kBytes>>(
+            operand, memory, at, 0, k.bm, k.bm);
         continue;
       }
       for (int consumer = 0; consumer < consumer_count(k); ++consumer) {
-        expect_reads<OperandTile<kKernel.gemm.b_major, kKernel.bn, kKernel.bk>>(
+        expect_reads<OperandTile<kKernel.gemm.b_major, kKernel.bn, kKernel.bk, kBytes>>(
             operand, memory, at, consumer * kMmaM, kMmaM, kMmaM);
       }
     }
@@ -304,6 +317,50 @@ void expect_every_swap_ab_layout() {
 TEST(OperandTile, EveryElementOfASwapAbTileIsReadWhereItWasCopied) {
   expect_every_swap_ab_layout<SwapAbConfig{.bm = 16, .bn = 64, .bk = 128, .stages = 3}>();
   expect_every_swap_ab_layout<SwapAbConfig{.bm = 72, .bn = 192, .bk = 64, .stages = 3}>();
+}
+
+// ---- 8-bit operands, whose rows have twice the elements in as many bytes ----
+
+constexpr GemmKind kPromoted{.input = DataType::kE4m3};
+constexpr GemmKind kFast{.input = DataType::kE5m2, .b_is_other = true, .fast_sums = true};
+
+TEST(OperandTile, EveryEightBitElementIsReadWhereItWasCopied) {
+  expect_operands<TiledKernel{{.bm = 128, .bn = 128, .bk = 128, .stages = 3}, kFast}>();
+  expect_operands<TiledKernel{{.bm = 128, .bn = 72, .bk = 256, .stages = 3}, kFast}>();
+  expect_operands<TiledKernel{{.bm = 256, .bn = 64, .bk = 64, .stages = 3}, kFast}>();
+  expect_operands<TiledKernel{
+      {.bm = 128, .bn = 192, .bk = 64, .stages = 3, .cluster_m = 4, .cluster_n = 2}, kFast}>();
+  expect_operands<TiledKernel{{.bm = 200, .bn = 128, .bk = 128, .stages = 3, .swap = true},
+                              kFast}>();
+  expect_operands<TiledKernel{
+      {.bm = 64, .bn = 192, .bk = 128, .stages = 3, .schedule = Schedule::kColumns, .consumers = 3},
+      kFast}>();
+  expect_swap_ab_operands<SwapAbKernel{{.bm = 16, .bn = 64, .bk = 256, .stages = 3}, kFast}>();
+  expect_swap_ab_operands<SwapAbKernel{{.bm = 72, .bn = 192, .bk = 128, .stages = 3}, kFast}>();
+}
+
+TEST(OperandTile, PiecesOfPromotedSumsReadTheirRowsAndColumns) {
+  constexpr TiledKernel kBlocks{
+      {.bm = 256, .bn = 128, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}, kPromoted};
+  EXPECT_EQ(promoted_pieces(kBlocks), 2);
+  expect_operands<kBlocks>();
+  constexpr TiledKernel kHalves{
+      {.bm = 128, .bn = 240, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}, kPromoted};
+  EXPECT_EQ(promoted_pieces(kHalves), 2);
+  expect_operands<kHalves>();
+  constexpr TiledKernel kWhole{{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .promote = 512},
+                               kPromoted};
+  EXPECT_EQ(promoted_pieces(kWhole), 1);
+  expect_operands<kWhole>();
+}
+
+// The same stage of 16-bit elements has the same bytes at the same places.
+TEST(OperandTile, OfEightBitElementsIsThatOfSixteenBitOnesWithHalfTheDepth) {
+  using Bytes = OperandTile<Major::kK, 72, 256, 1>;
+  using Pairs = OperandTile<Major::kK, 72, 128, 2>;
+  EXPECT_EQ(Bytes::descriptor(0x400), Pairs::descriptor(0x400));
+  for (int k = 0; k < 128; k += 16) EXPECT_EQ(Bytes::k_units(2 * k), Pairs::k_units(k));
+  EXPECT_EQ(Bytes::kMnUnits, Pairs::kMnUnits);
 }
 
 }  // namespace

@@ -35,12 +35,13 @@ LaunchParams make_launch_params(const SwapAbKernel& k, const ProblemExtents& p,
                                 const Encode& encode) {
   OperandMatrices matrices = matrices_of(k.gemm, p, operands);
   LaunchParams launch = params_without_maps(k.pack, p, operands, matrices, workspace);
+  const int slab = slab_k(k.gemm.input);
   const auto encode_input = [&](const LeadingMatrix& matrix, Major major, int rows) {
-    return encode(major == Major::kK ? matrix.map(kSlabK, rows, kSwizzleBytes, k.promotion)
+    return encode(major == Major::kK ? matrix.map(slab, rows, kSwizzleBytes, k.promotion)
                                      : map_of_chunks(matrix, k.bk, k.promotion));
   };
   launch.kernel.a = encode_input(matrices.a, k.gemm.a_major, k.bm);
-  launch.kernel.b = is_gated(k.gemm) ? encode(map_of_pairs(matrices.b, k.gemm.epilogue.gate, kSlabK,
+  launch.kernel.b = is_gated(k.gemm) ? encode(map_of_pairs(matrices.b, k.gemm.epilogue.gate, slab,
                                                            gate_run(k), kSwizzleBytes, k.promotion))
                                      : encode_input(matrices.b, k.gemm.b_major, k.bn);
   if (stores_by_tma(k)) {

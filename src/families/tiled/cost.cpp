@@ -91,8 +91,8 @@ double start_gain_us(const TiledKernel& k) {
 /// the consumers get more later.
 int registers_of(const TiledKernel& k) {
   if (moves_registers(k)) return entry_registers(k);
-  return std::min(entry_registers(k),
-                  accumulators_per_thread(k) + waiting_registers(k) + kOtherRegisters);
+  return std::min(entry_registers(k), accumulators_per_thread(k) + promoted_registers(k) +
+                                          waiting_registers(k) + kOtherRegisters);
 }
 
 /// SMs that the launch uses; 0: all.
@@ -194,6 +194,8 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .cta_per_tile = !is_persistent(k),
       .lone_consumer = readers(k) == 1,
       .drains = k.mma_depth == 0,
+      .promotion_clk =
+          promotion_clk(k.promote, k.bk, accumulators_per_thread(k), promoted_pieces(k)),
       .read_hints = read_hints(k.a_hint, k.b_hint),
       .store = store_of(k),
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped

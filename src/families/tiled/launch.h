@@ -61,7 +61,7 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
     const ClusterNumbers numbers = workspace.numbers != nullptr ? *workspace.numbers : unnumbered();
     std::copy(numbers.begin(), numbers.end(), launch.kernel.numbers);
   }
-  const int swizzle = box_cols(k) == kSlabK ? 128 : 64;
+  const int swizzle = box_cols(k) == slab_k(k.gemm.input) ? 128 : 64;
   const auto encode_input = [&](const LeadingMatrix& matrix, Major major, int slice_rows,
                                 int slice_k) {
     return encode(major == Major::kK

@@ -1,0 +1,91 @@
+// Sums of 8-bit products: the tensor cores keep about 14 bits of a sum, so every `promote` elements
+// of K a consumer adds what they have to sums of its own in fp32 registers, and they begin again.
+//
+// While a consumer adds, the tensor cores multiply for another one, if there is one. Both sums take
+// registers. Where an interval is one stage, the stage is multiplied and added in pieces
+// (promoted_pieces()), whose partial sums share registers.
+#pragma once
+
+#include "common/mma.cuh"
+#include "common/ptx.cuh"
+#include "tiled/store.cuh"
+
+namespace hgemm {
+
+/// A stage's tile of wgmma's 64-row operand, and of the other one.
+template <TiledKernel kKernel>
+using RowsTile = OperandTile<rows_major(kKernel), mma_rows(kKernel), kKernel.bk,
+                             element_bytes(kKernel.gemm.input)>;
+template <TiledKernel kKernel>
+using ColsTile = OperandTile<cols_major(kKernel), mma_cols(kKernel), kKernel.bk,
+                             element_bytes(kKernel.gemm.input)>;
+/// wgmma for kCols columns.
+template <TiledKernel kKernel, int kCols>
+using TileMma = Mma<kCols, kKernel.swap ? input_b(kKernel.gemm) : input_a(kKernel.gemm),
+                    kKernel.swap ? input_a(kKernel.gemm) : input_b(kKernel.gemm),
+                    rows_major(kKernel), cols_major(kKernel)>;
+
+/// The pieces of a consumer's part of a tile, each some of its 64-row blocks by some of its
+/// columns.
+template <TiledKernel kKernel>
+struct PromotedPieces {
+  static constexpr int kCount = promoted_pieces(kKernel);
+  static constexpr bool kAreBlocks = kCount > 1 && mma_blocks(kKernel) > 1;
+  static constexpr int kBlocks = kAreBlocks ? 1 : mma_blocks(kKernel);
+  static constexpr int kCols = consumer_cols(kKernel) / (kAreBlocks ? 1 : kCount);
+  using Sums = float[kBlocks][kCols / 2];
+
+  static HGEMM_HOST_DEVICE constexpr int first_block(int piece) { return kAreBlocks ? piece : 0; }
+  static HGEMM_HOST_DEVICE constexpr int first_col(int piece) {
+    return kAreBlocks ? 0 : piece * kCols;
+  }
+};
+
+/// Issues the wgmmas of a piece of one stage: `rows` describes wgmma's 64-row operand of this
+/// consumer's part, `cols` the other one.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void multiply_piece(typename PromotedPieces<kKernel>::Sums& sums,
+                                               int piece, u64 rows, u64 cols, int accumulate) {
+  using Pieces = PromotedPieces<kKernel>;
+  using Rows = RowsTile<kKernel>;
+  using Cols = ColsTile<kKernel>;
+#pragma unroll
+  for (int k = 0; k < kKernel.bk; k += mma_k(kKernel.gemm.input)) {
+    const u64 cols_k =
+        cols + static_cast<u64>(Cols::k_units(k) + Cols::mn_units(Pieces::first_col(piece)));
+#pragma unroll
+    for (int block = 0; block < Pieces::kBlocks; ++block) {
+      const int row = (Pieces::first_block(piece) + block) * kMmaM;
+      const u64 rows_k = rows + static_cast<u64>(Rows::k_units(k) + Rows::mn_units(row));
+      TileMma<kKernel, Pieces::kCols>::mma(sums[block], rows_k, cols_k, k > 0 ? 1 : accumulate);
+    }
+  }
+}
+
+/// Adds the sums of a piece, whose wgmmas are complete, to the consumer's own.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void promote_piece(Accumulators<kKernel>& accumulators,
+                                              typename PromotedPieces<kKernel>::Sums& sums,
+                                              int piece) {
+  using Pieces = PromotedPieces<kKernel>;
+#pragma unroll
+  for (int block = 0; block < Pieces::kBlocks; ++block) {
+#pragma unroll
+    for (int i = 0; i < Pieces::kCols / 2; ++i) {
+      // The compiler does not know that wgmma.wait_group makes the sums readable.
+      asm volatile("" : "+f"(sums[block][i]));
+    }
+  }
+#pragma unroll
+  for (int block = 0; block < Pieces::kBlocks; ++block) {
+#pragma unroll
+    for (int i = 0; i < Pieces::kCols / 2; ++i) {
+      float& sum =
+          accumulators[Pieces::first_block(piece) + block][Pieces::first_col(piece) / 2 + i];
+      sum += sums[block][i];
+      asm volatile("" : "+f"(sum));  // added before the next wgmma writes to the piece's sums
+    }
+  }
+}
+
+}  // namespace hgemm

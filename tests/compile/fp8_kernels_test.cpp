@@ -1,0 +1,124 @@
+// Kernels with 8-bit operands, compiled for sm_90a. Needs no GPU.
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compile/nvrtc.h"
+#include "compile/source.h"
+#include "families/family.h"
+#include "gemm/codec.h"
+#include "search/proposer.h"
+#include "tests/compile/support.h"
+
+namespace hgemm {
+namespace {
+
+using test::expect_all_compile;
+
+/// The configs of every kind, with the depth that 8-bit operands have in as many bytes.
+std::vector<KernelConfig> configs(int promote) {
+  std::vector<KernelConfig> all;
+  for (KernelConfig config : test::configs_of_every_kind()) {
+    std::visit(
+        [&](auto& c) {
+          if constexpr (requires { c.promote; }) {
+            c.bk *= 2;
+            c.promote = promote;
+            if (promote == c.bk) c.mma_depth = 0;
+          }
+        },
+        config);
+    all.push_back(config);
+  }
+  return all;
+}
+
+void expect_compile(const char* key, int promote, std::set<std::string>& compiled) {
+  std::vector<Kernel> kernels;
+  const GemmProblem problem = parse_problem(std::string("504x1008x528.") + key);
+  for (const KernelConfig& config : configs(promote)) {
+    if (why_not(config, problem)) continue;  // some need more registers or memory
+    kernels.push_back(kernel_for(config, problem));
+    compiled.insert(label(config));
+  }
+  SCOPED_TRACE(key);
+  expect_all_compile(kernels);
+}
+
+TEST(Fp8Kernels, CompileWithEveryWayToShareWorkAndToStore) {
+  std::set<std::string> fast;
+  for (const char* key : {"e4m3.accfast", "e5m2.be4m3.dfp32.accfast.scaling-rows",
+                          "e4m3.be5m2.dfp16.accfast.scaling-tensor.cfp16.bias-gelu"}) {
+    expect_compile(key, 0, fast);
+  }
+  EXPECT_EQ(fast.size(), configs(0).size()) << "each with one of the problems at least";
+  std::set<std::string> promoted;
+  expect_compile("e4m3", 128, promoted);
+  expect_compile("e5m2.scaling-rows.swiglu", 256, promoted);
+  expect_compile("e4m3.dfp32.scaling-tensor.batch3", 512, promoted);
+  EXPECT_GT(promoted.size(), 12U);
+}
+
+/// Whatever the rules allow compiles without a spill: random points of the whole space.
+TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
+  constexpr std::size_t kOfEach = 4;
+  std::vector<Kernel> kernels;
+  for (const char* key :
+       {"1024x1024x1024.e4m3", "200x1000x512.e4m3.be5m2.scaling-rows", "16x4096x4096.e4m3.accfast",
+        "1024x1024x1024.e5m2.dfp32.accfast.scaling-tensor.silu"}) {
+    const GemmProblem problem = parse_problem(key);
+    for (const Proposal& drawn : draw({problem}, kOfEach, 8)) {
+      kernels.push_back(kernel_for(drawn.config, problem));
+    }
+  }
+  EXPECT_EQ(kernels.size(), 4 * kOfEach);
+  expect_all_compile(kernels);
+}
+
+/// The types of the first wgmma of a kernel, its own and B's.
+std::string types_of_wgmma(const KernelConfig& config, const char* key) {
+  const GemmProblem problem = parse_problem(std::string("512x512x512.") + key);
+  EXPECT_EQ(why_not(config, problem), nullptr) << key;
+  const std::string ptx = nvrtc_ptx(JobMaker(embedded_kernels(), default_compile_flags())
+                                        .job(kernel_source(kernel_for(config, problem))));
+  const auto begin = ptx.find(".f32.", ptx.find("wgmma.mma_async"));
+  return begin == std::string::npos ? "none" : ptx.substr(begin + 5, 9);
+}
+
+TEST(Fp8Kernels, GiveWgmmaTheTypesOfItsOperands) {
+  const TiledConfig tiled{.bk = 128, .promote = 256};
+  const TiledConfig swapped{.bk = 128, .swap = true, .promote = 256};
+  const SwapAbConfig swap_ab{.bk = 128, .promote = 256};
+  EXPECT_EQ(types_of_wgmma(tiled, "e4m3"), "e4m3.e4m3");
+  EXPECT_EQ(types_of_wgmma(tiled, "e5m2"), "e5m2.e5m2");
+  EXPECT_EQ(types_of_wgmma(tiled, "e4m3.be5m2"), "e4m3.e5m2");
+  // B is wgmma's first operand.
+  EXPECT_EQ(types_of_wgmma(swapped, "e4m3.be5m2"), "e5m2.e4m3");
+  EXPECT_EQ(types_of_wgmma(swap_ab, "e4m3.be5m2"), "e5m2.e4m3");
+  EXPECT_EQ(types_of_wgmma(swap_ab, "e5m2.be4m3"), "e4m3.e5m2");
+}
+
+/// Kernels of 16-bit operands do not pay for the wrappers of 8-bit ones.
+TEST(Fp8Kernels, AloneIncludeTheirWgmma) {
+  const auto source = [](const char* key, int promote) {
+    return kernel_source(
+        kernel_for(TiledConfig{.bk = 128, .promote = promote}, parse_problem(key)));
+  };
+  EXPECT_EQ(source("512x512x512", 0).find("fp8"), std::string::npos);
+  EXPECT_EQ(source("512x512x512", 0).find("scaling"), std::string::npos);
+  const std::string promoted = source("512x512x512.e4m3.scaling-rows", 256);
+  EXPECT_NE(promoted.find("common/wgmma_fp8.cuh"), std::string::npos);
+  EXPECT_NE(promoted.find("ScaledParams"), std::string::npos);
+  EXPECT_NE(promoted.find(".scaling = "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hgemm
+
+/// Compiling runs this program again as its own child, which must not run the tests.
+int main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);
+  return argc == 3 ? hgemm::compile_worker_main(std::atoi(argv[2])) : RUN_ALL_TESTS();
+}

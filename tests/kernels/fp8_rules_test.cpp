@@ -1,0 +1,126 @@
+// The rules of kernels with 8-bit operands: each one rejects what it names, and says why.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "families/family.h"
+#include "gemm/codec.h"
+
+namespace hgemm {
+namespace {
+
+constexpr GemmKind kPromoted{.input = DataType::kE4m3};
+constexpr GemmKind kFast{.input = DataType::kE4m3, .fast_sums = true};
+constexpr GemmKind kScaledRows{.input = DataType::kE4m3, .scaling = Scaling::kRows};
+
+struct TiledCase {
+  TiledRule rule;
+  TiledConfig config;
+  GemmKind gemm = kPromoted;
+};
+const TiledCase kTiled[] = {
+    {TiledRule::kValid, {.bk = 128, .mma_depth = 0, .promote = 128}},
+    {TiledRule::kValid, {.bk = 128, .promote = 256}},
+    {TiledRule::kValid, {.bk = 64, .promote = 128}},
+    {TiledRule::kValid, {.bk = 256, .stages = 3, .promote = 512}},
+    {TiledRule::kValid, {.bk = 128}, kFast},
+    {TiledRule::kValid,
+     {.bk = 128},
+     {.input = DataType::kE5m2, .output = DataType::kFp32, .b_is_other = true, .fast_sums = true}},
+    {TiledRule::kValid,
+     {.bk = 128},
+     {.input = DataType::kE4m3, .output = DataType::kFp16, .fast_sums = true}},
+    {TiledRule::kTileK, {.bk = 32, .promote = 128}},
+    {TiledRule::kTypes,
+     {.bk = 128},
+     {.input = DataType::kE4m3, .output = DataType::kE4m3, .fast_sums = true}},
+    {TiledRule::kTypes,
+     {.bk = 128, .promote = 256},
+     {.input = DataType::kE4m3, .a_major = Major::kMn}},
+    {TiledRule::kTypes,
+     {.bk = 128, .promote = 256},
+     {.input = DataType::kE5m2, .b_major = Major::kMn}},
+    {TiledRule::kTypes, {.bk = 128, .pack = true}, kFast},
+    {TiledRule::kTypes, {}, {.fast_sums = true}},
+    {TiledRule::kTypes, {}, {.scaling = Scaling::kTensor}},
+    {TiledRule::kTypes, {}, {.b_is_other = true}},
+    // Sums are promoted exactly if the problem wants them in fp32.
+    {TiledRule::kPromote, {.bk = 128}},
+    {TiledRule::kPromote, {.bk = 128, .promote = 256}, kFast},
+    {TiledRule::kPromote, {.bk = 128, .promote = 64}},
+    {TiledRule::kPromote, {.bk = 128, .promote = 1024}},
+    {TiledRule::kPromote, {.bk = 256, .stages = 3, .promote = 128}},
+    {TiledRule::kPromote, {.bk = 128, .promote = 128}},  // d1
+    // Both sums have registers. Of each stage they are promoted in pieces.
+    {TiledRule::kAccumulators, {.bm = 256, .bn = 128, .bk = 128, .stages = 3, .promote = 256}},
+    {TiledRule::kValid,
+     {.bm = 256, .bn = 120, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}},
+    {TiledRule::kValid,
+     {.bm = 128, .bn = 240, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}},
+    {TiledRule::kAccumulators, {.bm = 128, .bn = 200, .bk = 128, .stages = 3, .promote = 256}},
+    {TiledRule::kValid, {.bm = 128, .bn = 184, .bk = 128, .stages = 3, .promote = 256}},
+    {TiledRule::kProbe, {.bk = 128, .promote = 256, .probe = true}},
+    {TiledRule::kValid, {.bk = 128, .probe = true}, kFast},
+    {TiledRule::kValid, {.bk = 128, .promote = 256}, kScaledRows},
+};
+
+TEST(Fp8Rules, OfTiledKernelsRejectWhatTheyName) {
+  for (const TiledCase& c : kTiled) {
+    const TiledKernel kernel{c.config, c.gemm};
+    const TiledRule rule = why_invalid(kernel);
+    EXPECT_EQ(rule, c.rule) << build_name(kernel) << ": " << rule_text(rule).name;
+  }
+}
+
+TEST(Fp8Rules, OfSwapAbKernelsRejectWhatTheyName) {
+  const auto rule = [](const SwapAbConfig& config, const GemmKind& kind = kPromoted) {
+    return why_invalid(SwapAbKernel{config, kind});
+  };
+  EXPECT_EQ(rule({.bk = 128, .promote = 256}), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bk = 256, .promote = 512}), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bk = 128, .mma_depth = 0, .promote = 128}), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bk = 128}, kFast), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bk = 128, .promote = 256}, kScaledRows), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bk = 64, .promote = 128}), SwapAbRule::kTileK);
+  EXPECT_EQ(rule({.bk = 128}), SwapAbRule::kPromote);
+  EXPECT_EQ(rule({.bk = 128, .promote = 256}, kFast), SwapAbRule::kPromote);
+  EXPECT_EQ(rule({.bk = 128, .pack = true}, kFast), SwapAbRule::kTypes);
+  EXPECT_EQ(rule({.bm = 256, .bk = 128, .stages = 2, .mma_depth = 0}, kFast), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bm = 256, .bk = 128, .stages = 2, .mma_depth = 0, .promote = 128}),
+            SwapAbRule::kAccumulators);
+}
+
+TEST(Fp8Rules, AGemvKernelSaysThatItHasNone) {
+  EXPECT_EQ(why_invalid(GemvKernel{{}, kFast}), GemvRule::kTypes);
+  EXPECT_EQ(why_invalid(GemvKernel{{}, kPromoted}), GemvRule::kTypes);
+  EXPECT_NE(std::string(rule_text(GemvRule::kTypes).reason).find("8-bit"), std::string::npos);
+}
+
+// Shared memory counts the bytes of a row, not its elements.
+TEST(Fp8Rules, AStageHasTheBytesOfASixteenBitOneWithHalfTheDepth) {
+  const TiledKernel bytes{{.bm = 192, .bn = 136, .bk = 256, .stages = 2, .consumers = 3}, kFast};
+  const TiledKernel pairs{{.bm = 192, .bn = 136, .bk = 128, .stages = 2, .consumers = 3}, {}};
+  EXPECT_EQ(a_stage_bytes(bytes), a_stage_bytes(pairs));
+  EXPECT_EQ(b_stage_bytes(bytes), b_stage_bytes(pairs));
+  EXPECT_EQ(arriving_bytes(bytes), arriving_bytes(pairs));
+  EXPECT_EQ(smem_layout(bytes).total_bytes, smem_layout(pairs).total_bytes);
+  TiledKernel scaled = bytes;
+  scaled.gemm.scaling = Scaling::kRows;
+  EXPECT_EQ(smem_layout(scaled).scales % 16, 0);
+  EXPECT_GE(smem_layout(scaled).scales, smem_layout(bytes).total_bytes);
+  EXPECT_EQ(smem_layout(scaled).total_bytes - smem_layout(scaled).scales,
+            3 * 4 * (consumer_rows(scaled) + consumer_cols(scaled)));
+}
+
+TEST(Fp8Rules, AreThoseOfTheProblem) {
+  const TiledConfig promoted{.bk = 128, .promote = 256};
+  const TiledConfig plain{.bk = 128};
+  EXPECT_EQ(why_not(promoted, parse_problem("64x64x256.e4m3")), nullptr);
+  EXPECT_NE(why_not(plain, parse_problem("64x64x256.e4m3")), nullptr);
+  EXPECT_EQ(why_not(plain, parse_problem("64x64x256.e4m3.accfast")), nullptr);
+  EXPECT_NE(why_not(promoted, parse_problem("64x64x256.e4m3.accfast")), nullptr);
+  EXPECT_NE(why_not(promoted, parse_problem("64x64x256")), nullptr);
+}
+
+}  // namespace
+}  // namespace hgemm
