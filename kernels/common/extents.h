@@ -218,7 +218,10 @@ HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
 HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
   const bool has_other = kind.b_is_other || kind.fast_sums || kind.scaling != Scaling::kNone;
   if (is_8_bit(kind.input)) {
-    return kind.a_major == Major::kK && kind.b_major == Major::kK && !is_8_bit(kind.output);
+    const bool can_scale =
+        !is_of_blocks(kind.scaling) || (!kind.fast_sums && !kind.batched && !is_gated(kind));
+    return kind.a_major == Major::kK && kind.b_major == Major::kK && !is_8_bit(kind.output) &&
+           can_scale;
   }
   return kind.input != DataType::kFp32 && !has_other &&
          (kind.output == kind.input || kind.output == DataType::kFp32);
@@ -297,13 +300,15 @@ inline constexpr RuleText kTypesRule = {
     "the kernels multiply bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, which "
     "rounds them; fp32 is for the ladder's CUDA-core steps), and store the operands' type or fp32; "
     "or e4m3 and e5m2, contiguous in K (PTX ISA: only 16-bit operands may be MN-major), and store "
-    "bf16, fp16 or fp32, and are never packed. Fast sums and scales are for 8-bit operands"};
+    "bf16, fp16 or fp32, and are never packed. Fast sums and scales are for 8-bit operands, and "
+    "scales of blocks for single products without a gate, whose sums are not fast"};
 /// Where sums of 8-bit operands are added up in fp32.
 inline constexpr RuleText kPromoteRule = {
     "promote",
     "8-bit operands, unless their sums are fast, are promoted every 128, 256 or 512 elements of K, "
     "in whole stages (acc128 and so on), and others never; if each stage is promoted, no wgmma "
-    "stays in flight (d0), because the sums are read at once"};
+    "stays in flight (d0), because the sums are read at once. With scales of blocks each stage is "
+    "one block of 128"};
 
 HGEMM_HOST_DEVICE constexpr bool promotes_sums(const GemmKind& kind) {
   return is_8_bit(kind.input) && !kind.fast_sums;
@@ -313,6 +318,7 @@ HGEMM_HOST_DEVICE constexpr bool promotion_is_valid(const GemmKind& kind, int pr
                                                     int mma_depth) {
   if (!promotes_sums(kind)) return promote == 0;
   if (promote != 128 && promote != 256 && promote != 512) return false;
+  if (is_of_blocks(kind.scaling) && (promote != kScaleBlock || bk != kScaleBlock)) return false;
   return promote % bk == 0 && (promote != bk || mma_depth == 0);
 }
 

@@ -1,4 +1,4 @@
-// Shared memory for scales (common/scales.cuh).
+// Shared memory for scales (common/scales.cuh, common/block_scales.cuh).
 #pragma once
 
 #include "common/types.h"
@@ -6,10 +6,37 @@
 namespace hgemm {
 
 /// Bytes for the scales of one consumer's part of a tile, of so many rows and columns as wgmma
-/// computes it; a multiple of 16.
+/// computes it; a multiple of 16. None for scales of blocks, which lie in the stages.
 HGEMM_HOST_DEVICE constexpr int scale_bytes(Scaling scaling, int rows, int cols) {
-  const int numbers = scaling == Scaling::kRows ? rows + cols : 2;
-  return scaling == Scaling::kNone ? 0 : (numbers * 4 + 15) / 16 * 16;
+  const int numbers = scaling == Scaling::kRows ? rows + cols : scaling == Scaling::kTensor ? 2 : 0;
+  return (numbers * 4 + 15) / 16 * 16;
+}
+
+// ---- Scales of blocks: those of each stage arrive with it, because its depth is one block ----
+
+/// Blocks of K in a box of scales of B's blocks: 16 bytes, of which the first number is used.
+inline constexpr int kScaleBoxBlocks = 4;
+/// Blocks of kScaleBlock rows of B of which a tile may have a part, if tiles begin at multiples of
+/// `rows`, which is a multiple of 8.
+HGEMM_HOST_DEVICE constexpr int row_blocks_of_tile(int rows) {
+  if (kScaleBlock % rows == 0) return 1;
+  if (rows % kScaleBlock == 0) return rows / kScaleBlock;
+  return (rows - 8) / kScaleBlock + 2;
+}
+/// Bytes of scales that arrive in a stage for so many rows of A, or of B.
+HGEMM_HOST_DEVICE constexpr int arriving_scales_of_a(Scaling scaling, int rows) {
+  return is_of_blocks(scaling) ? rows * 4 : 0;
+}
+HGEMM_HOST_DEVICE constexpr int arriving_scales_of_b(Scaling scaling, int rows) {
+  if (scaling == Scaling::kBlocks) return row_blocks_of_tile(rows) * kScaleBoxBlocks * 4;
+  return scaling == Scaling::kRowBlocks ? rows * 4 : 0;
+}
+/// Boxes of the copy engine begin at multiples of 128 bytes.
+HGEMM_HOST_DEVICE constexpr int scale_box_end(int bytes) { return (bytes + 127) / 128 * 128; }
+/// Bytes of a stage's scales in shared memory: A's, then B's.
+HGEMM_HOST_DEVICE constexpr int stage_scale_bytes(Scaling scaling, int a_rows, int b_rows) {
+  return scale_box_end(arriving_scales_of_a(scaling, a_rows)) +
+         scale_box_end(arriving_scales_of_b(scaling, b_rows));
 }
 
 }  // namespace hgemm

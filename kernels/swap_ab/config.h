@@ -99,7 +99,7 @@ HGEMM_HOST_DEVICE constexpr int accumulator_reserve(const SwapAbKernel& k) {
   if (k.gemm.adds_c) return 96;
   const bool takes_more =
       k.store == StorePath::kStaged || k.gemm.epilogue.activation == Activation::kGeluErf;
-  return takes_more ? 48 : 40;
+  return (takes_more ? 48 : 40) + (is_of_blocks(k.gemm.scaling) ? 8 : 0);
 }
 inline constexpr int kMostAccumulatorsWithC = 88;
 
@@ -176,7 +176,7 @@ HGEMM_HOST_DEVICE constexpr int epilogue_bytes(const SwapAbKernel& k) {
 
 /// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, a full and an
 /// empty barrier for each stage; if a cluster adds up, a barrier for each consumer; the scales of
-/// each consumer's part of the tile.
+/// each consumer's part of the tile, or of each stage.
 struct SwapAbSmem {
   int b, full, empty, sums, scales, total_bytes;
 };
@@ -189,7 +189,10 @@ HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
   layout.sums = layout.empty + k.stages * 8;
   layout.scales = layout.sums + (adds_in_cluster(k) ? consumer_count(k) * 8 : 0);
   layout.total_bytes = layout.scales;
-  if (k.gemm.scaling != Scaling::kNone) {
+  if (is_of_blocks(k.gemm.scaling)) {
+    layout.scales = scale_box_end(layout.scales);
+    layout.total_bytes = layout.scales + k.stages * stage_scale_bytes(k.gemm.scaling, k.bm, k.bn);
+  } else if (k.gemm.scaling != Scaling::kNone) {
     layout.scales = (layout.scales + 15) / 16 * 16;
     layout.total_bytes =
         layout.scales + consumer_count(k) * scale_bytes(k.gemm.scaling, kMmaM, k.bm);

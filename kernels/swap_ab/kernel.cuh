@@ -12,6 +12,7 @@
 // Read top to bottom: producer, consumer, store, kernel. common/cluster_sums.cuh adds up.
 #pragma once
 
+#include "common/block_scales.cuh"
 #include "common/cluster_sums.cuh"
 #include "common/epilogue.cuh"
 #include "common/mma.cuh"
@@ -42,23 +43,27 @@ __device__ __forceinline__ SwapAbPart swap_ab_part(const KernelParams& params, i
 
 // ---- Producer ----
 
-/// For one lane: sets the number of bytes that the stage waits for, including A's (load_a must
-/// follow), and copies B.
+/// For one lane: sets the number of bytes that the stage waits for, including those of load_a(),
+/// which must follow, and copies B.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void load_b(const KernelParams& params,
                                        const Pipeline<kKernel>& pipeline, int stage, int k_block,
                                        int row) {
-  ptx::mbarrier_arrive_expect_tx(pipeline.full(stage),
-                                 a_stage_bytes(kKernel) + b_stage_bytes(kKernel));
+  ptx::mbarrier_arrive_expect_tx(
+      pipeline.full(stage),
+      a_stage_bytes(kKernel) + b_stage_bytes(kKernel) + arriving_scales<kKernel>());
   load_boxes<BBoxes<kKernel>, kKernel.b_hint>(params.b, pipeline.b_stage(stage),
                                               pipeline.full(stage), k_block * kKernel.bk, row);
 }
+/// Likewise: copies A, and scales of blocks, which the kernel before may write, too.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void load_a(const KernelParams& params,
                                        const Pipeline<kKernel>& pipeline, int stage, int k_block,
-                                       int row) {
+                                       const SwapAbPart& part) {
+  const int k = k_block * kKernel.bk;
   load_boxes<ABoxes<kKernel>, kKernel.a_hint>(params.a, pipeline.a_stage(stage),
-                                              pipeline.full(stage), k_block * kKernel.bk, row);
+                                              pipeline.full(stage), k, part.a_row);
+  load_block_scales<kKernel>(params, pipeline, stage, k, part.a_row, part.b_row);
 }
 
 /// Prefetches the first ring of B into L2, before the kernels before this one have completed: their
@@ -86,7 +91,7 @@ __device__ __forceinline__ void fill_ring(const KernelParams& params,
     for (int i = 0; i < filled; ++i) {
       load_b(params, pipeline, i, part.first + i, part.b_row);
       if constexpr (!reads_b_early(kKernel)) {
-        load_a(params, pipeline, i, part.first + i, part.a_row);
+        load_a(params, pipeline, i, part.first + i, part);
       }
     }
   };
@@ -106,7 +111,7 @@ __device__ __forceinline__ void fill_ring(const KernelParams& params,
         load_ring();
       } else {
         for (int i = 0; i < filled; ++i) {
-          load_a(params, pipeline, i, part.first + i, part.a_row);
+          load_a(params, pipeline, i, part.first + i, part);
         }
       }
     }
@@ -123,7 +128,7 @@ __device__ __forceinline__ void refill_ring(const KernelParams& params,
   for (int k_block = part.first + kKernel.stages; k_block < part.end; ++k_block) {
     ptx::mbarrier_wait(pipeline.empty(state.stage), state.parity() ^ 1);
     load_b(params, pipeline, state.stage, k_block, part.b_row);
-    load_a(params, pipeline, state.stage, k_block, part.a_row);
+    load_a(params, pipeline, state.stage, k_block, part);
     state.advance();
   }
 }
@@ -146,6 +151,39 @@ template <SwapAbKernel kKernel>
 using SwapAbMma = Mma<kKernel.bm, input_b(kKernel.gemm), input_a(kKernel.gemm),
                       kKernel.gemm.b_major, kKernel.gemm.a_major>;
 
+template <SwapAbKernel kKernel, bool kAreOfBlocks = is_of_blocks(kKernel.gemm.scaling)>
+struct SwapAbPromotionScalesOf {
+  using Type = NoBlockScales;
+};
+template <SwapAbKernel kKernel>
+struct SwapAbPromotionScalesOf<kKernel, true> {
+  using Type = BlockScales<kKernel, 1, kKernel.bm, true>;
+};
+template <SwapAbKernel kKernel>
+using SwapAbPromotionScales = typename SwapAbPromotionScalesOf<kKernel>::Type;
+
+/// Adds the tensor cores' sums, whose wgmmas are complete, to the consumer's own.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void promote(SwappedAccumulators<kKernel>& accumulators,
+                                        SwappedAccumulators<kKernel>& sums,
+                                        SwapAbPromotionScales<kKernel>& scales) {
+#pragma unroll
+  for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
+    asm volatile("" : "+f"(sums[i]));  // readable now, which the compiler does not know
+  }
+#pragma unroll
+  for (int group = 0; group < kKernel.bm / 8; ++group) {
+    float by[4];
+    scales.factors(by, 0, group);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float& sum = accumulators[group * 4 + i];
+      sum = __fmaf_rn(sums[group * 4 + i], by[i], sum);
+      asm volatile("" : "+f"(sum));  // before the next wgmma writes to `sums`
+    }
+  }
+}
+
 /// As multiply_part(), with sums of 8-bit products that are promoted (tiled/promotion.cuh says what
 /// that is): every `promote` elements of K they are added to `accumulators`.
 template <SwapAbKernel kKernel>
@@ -155,8 +193,10 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
   using A = SwapAbATile<kKernel>;
   using B = SwapAbBTile<kKernel>;
   constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
+  constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
   typename Pipeline<kKernel>::State state;
   SwappedAccumulators<kKernel> sums;
+  SwapAbPromotionScales<kKernel> scales;
 #pragma unroll
   for (int i = 0; i < accumulators_per_thread(kKernel); ++i) accumulators[i] = 0;
 #pragma unroll 1
@@ -170,6 +210,10 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
       const u64 b =
           B::descriptor(pipeline.b_stage(stage)) + static_cast<u32>(B::mn_units(consumer * kMmaM));
       const u64 a = A::descriptor(pipeline.a_stage(stage));
+      if constexpr (kHasBlockScales) {
+        scales.load(pipeline, stage, part.b_row, consumer * kMmaM, 0,
+                    static_cast<int>(threadIdx.x) / 32 % 4, lane);
+      }
       ptx::wgmma_fence();
 #pragma unroll
       for (int k = 0; k < kKernel.bk; k += mma_k(kKernel.gemm.input)) {
@@ -179,7 +223,10 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
       }
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<kKernel.mma_depth>();
-      if constexpr (kKernel.mma_depth == 0) {
+      if constexpr (kHasBlockScales) {
+        promote<kKernel>(accumulators, sums, scales);
+        pipeline.release_read(stage, lane, 0, scales.read);
+      } else if constexpr (kKernel.mma_depth == 0) {
         pipeline.release(stage, lane, 0);
       } else {
         if (k_block > first) pipeline.release(previous_stage, lane, 0);
@@ -191,15 +238,7 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
       ptx::wgmma_wait_group<0>();
       pipeline.release(previous_stage, lane, 0);
     }
-#pragma unroll
-    for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
-      asm volatile("" : "+f"(sums[i]));  // readable now, which the compiler does not know
-    }
-#pragma unroll
-    for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
-      accumulators[i] += sums[i];
-      asm volatile("" : "+f"(accumulators[i]));  // before the next wgmma writes to `sums`
-    }
+    if constexpr (!kHasBlockScales) promote<kKernel>(accumulators, sums, scales);
   }
 }
 
@@ -437,7 +476,8 @@ template <SwapAbKernel kKernel>
 __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   static_assert(why_invalid(kKernel) == SwapAbRule::kValid, "rules.h rejects this config");
   static_assert(kKernel.fixed == (kKernel.gemm.m != 0), "extents are constants if `fixed` says so");
-  constexpr bool kHasScales = kKernel.gemm.scaling != Scaling::kNone;
+  constexpr bool kHasScales =
+      kKernel.gemm.scaling != Scaling::kNone && !is_of_blocks(kKernel.gemm.scaling);
   extern __shared__ __align__(1024) unsigned char smem[];
   const Pipeline<kKernel> pipeline(smem);
   const int lane = static_cast<int>(threadIdx.x) % 32;

@@ -303,14 +303,18 @@ HGEMM_HOST_DEVICE constexpr int most_moved_registers(const TiledConfig& c) {
   if (c.ctas_per_sm > 1) return c.consumers == 1 ? 232 : 104;
   return c.consumers == 1 ? DeviceLimits{}.max_registers_per_thread : c.consumers == 3 ? 160 : 232;
 }
+/// Registers for the scales of a stage (common/block_scales.cuh).
+HGEMM_HOST_DEVICE constexpr int block_scale_registers(const TiledKernel& k) {
+  return is_of_blocks(k.gemm.scaling) ? 8 : 0;
+}
 /// Pieces in which the sums of a stage are promoted. More than one need an interval of one stage:
 /// otherwise each piece would need the stages of the whole interval at once.
 HGEMM_HOST_DEVICE constexpr int promoted_pieces(const TiledKernel& k) {
   if (!promotes_each_stage(k)) return 1;
   if (mma_blocks(k) > 1) return mma_blocks(k);
-  const bool fits =
-      2 * accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) <=
-      most_moved_registers(k);
+  const bool fits = 2 * accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) +
+                        block_scale_registers(k) <=
+                    most_moved_registers(k);
   return fits || consumer_cols(k) % 16 != 0 ? 1 : 2;
 }
 /// Registers for the tensor cores' sums beside those in which they are added up.
@@ -346,7 +350,7 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
 /// Registers that a consumer needs.
 HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {
   return accumulators_per_thread(k) + promoted_registers(k) + waiting_registers(k) +
-         accumulator_reserve(k) + epilogue_registers(k);
+         accumulator_reserve(k) + epilogue_registers(k) + block_scale_registers(k);
 }
 /// Whether the producer gives registers to the consumers (setmaxnreg), which delays the start by
 /// about 130 cycles (results/h200/probe.md). Not if consumers have as many as they need at kernel
@@ -435,7 +439,8 @@ HGEMM_HOST_DEVICE constexpr int arriving_bytes(const TiledKernel& k) {
   const int b = k.gemm.b_major == Major::kK
                     ? b_slice_rows(k) * k.cluster_m * k.bk * element_bytes(k.gemm.input)
                     : b_stage_bytes(k);
-  return a + b;
+  return a + b + arriving_scales_of_a(k.gemm.scaling, k.bm) +
+         arriving_scales_of_b(k.gemm.scaling, k.bn);
 }
 HGEMM_HOST_DEVICE constexpr int box_cols(const TiledKernel& k) {
   return k.bk < slab_k(k.gemm.input) ? k.bk : slab_k(k.gemm.input);
@@ -564,7 +569,7 @@ HGEMM_HOST_DEVICE constexpr int origin_bytes(const TiledKernel& k) {
 /// (which may be in the stages); for each stage its full barrier, its empty barrier and the origin
 /// of its tile; if a cluster adds up, a barrier for each consumer, on which its peers' sums arrive;
 /// if a cluster takes tiles from the queue, the next tile with its full and empty barriers; the
-/// scales of each consumer's part of a tile.
+/// scales of each consumer's part of a tile, or of each stage.
 struct TiledSmem {
   int b, staging, full, empty, origin, sums, next, scales, total_bytes;
 };
@@ -587,7 +592,10 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   layout.next = layout.sums + (adds_in_cluster(k) ? k.consumers * 8 : 0);
   layout.scales = layout.next + (is_dynamic(k) && multicast_size(k) > 1 ? 3 * 8 : 0);
   layout.total_bytes = layout.scales;
-  if (k.gemm.scaling != Scaling::kNone) {
+  if (is_of_blocks(k.gemm.scaling)) {
+    layout.scales = scale_box_end(layout.scales);
+    layout.total_bytes = layout.scales + k.stages * stage_scale_bytes(k.gemm.scaling, k.bm, k.bn);
+  } else if (k.gemm.scaling != Scaling::kNone) {
     layout.scales = (layout.scales + 15) / 16 * 16;
     layout.total_bytes = layout.scales + k.consumers * scale_bytes(k.gemm.scaling, consumer_rows(k),
                                                                    consumer_cols(k));

@@ -79,7 +79,8 @@ template <TiledKernel kKernel>
 struct Consumer {
   static constexpr bool kPingPong = kKernel.schedule == Schedule::kPingPong;
   static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
-  static constexpr bool kHasScales = kKernel.gemm.scaling != Scaling::kNone;
+  static constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
+  static constexpr bool kHasScales = kKernel.gemm.scaling != Scaling::kNone && !kHasBlockScales;
   static constexpr int kStride =
       kPingPong ? 2 : 1;  ///< pieces of work from one of this consumer's own to its next one
   using Rows = RowsTile<kKernel>;
@@ -205,6 +206,7 @@ struct Consumer {
     constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
     TileOrigin<kKernel> origin{};
     typename Pieces::Sums sums;
+    PromotionScales<kKernel> scales_of_stage;
     forget<kKernel>(accumulators);
     turn.await();
     for (int first = work.first; first < work.end; first += kInterval) {
@@ -221,6 +223,9 @@ struct Consumer {
         }
         const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
         const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
+        if constexpr (kHasBlockScales) {
+          scales_of_stage.load(pipeline, stage, origin.n, part_row, part_col, warp, lane);
+        }
 #pragma unroll
         for (int piece = 0; piece < Pieces::kCount; ++piece) {
           ptx::wgmma_fence();
@@ -228,7 +233,7 @@ struct Consumer {
           ptx::wgmma_commit_group();
           if (piece + 1 < Pieces::kCount) {
             ptx::wgmma_wait_group<0>();
-            promote_piece<kKernel>(accumulators, sums, piece);
+            promote_piece<kKernel>(accumulators, sums, piece, scales_of_stage);
           }
         }
         if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
@@ -236,7 +241,10 @@ struct Consumer {
         }
         if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
         ptx::wgmma_wait_group<kKernel.mma_depth>();
-        if constexpr (kKernel.mma_depth == 0) {
+        if constexpr (kHasBlockScales) {
+          promote_piece<kKernel>(accumulators, sums, Pieces::kCount - 1, scales_of_stage);
+          pipeline.release_read(stage, lane, sender, scales_of_stage.read);
+        } else if constexpr (kKernel.mma_depth == 0) {
           pipeline.release(stage, lane, sender);
         } else {
           if (k_block > first) pipeline.release(previous_stage, lane, sender);
@@ -248,7 +256,9 @@ struct Consumer {
         ptx::wgmma_wait_group<0>();
         pipeline.release(previous_stage, lane, sender);
       }
-      promote_piece<kKernel>(accumulators, sums, Pieces::kCount - 1);
+      if constexpr (!kHasBlockScales) {
+        promote_piece<kKernel>(accumulators, sums, Pieces::kCount - 1, scales_of_stage);
+      }
     }
     return origin;
   }

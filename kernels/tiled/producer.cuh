@@ -135,6 +135,7 @@ __device__ __forceinline__ void load_stage(const KernelParams& params,
   load_boxes<BBoxes<kKernel>, kKernel.b_hint>(params.b, pipeline.b_stage(stage),
                                               pipeline.full(stage), k, origin.n, place.b_begin(),
                                               place.b_mask(), sources.b(params));
+  load_block_scales<kKernel>(params, pipeline, stage, k, origin.m, origin.n);
 }
 
 /// The producer warp. One thread issues all copies; its `state` ends past the last one.

@@ -6,6 +6,7 @@
 // (promoted_pieces()), whose partial sums share registers.
 #pragma once
 
+#include "common/block_scales.cuh"
 #include "common/mma.cuh"
 #include "common/ptx.cuh"
 #include "tiled/store.cuh"
@@ -62,11 +63,27 @@ __device__ __forceinline__ void multiply_piece(typename PromotedPieces<kKernel>:
   }
 }
 
-/// Adds the sums of a piece, whose wgmmas are complete, to the consumer's own.
+/// The scales of a stage for a consumer, if they are of blocks.
+template <TiledKernel kKernel>
+using StageScales = BlockScales<kKernel, mma_blocks(kKernel), consumer_cols(kKernel), kKernel.swap>;
+
+template <TiledKernel kKernel, bool kAreOfBlocks = is_of_blocks(kKernel.gemm.scaling)>
+struct PromotionScalesOf {
+  using Type = NoBlockScales;
+};
+template <TiledKernel kKernel>
+struct PromotionScalesOf<kKernel, true> {
+  using Type = StageScales<kKernel>;
+};
+template <TiledKernel kKernel>
+using PromotionScales = typename PromotionScalesOf<kKernel>::Type;
+
+/// Adds the sums of a piece, whose wgmmas are complete, to the consumer's own. `scales`:
+/// by which they are multiplied.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void promote_piece(Accumulators<kKernel>& accumulators,
                                               typename PromotedPieces<kKernel>::Sums& sums,
-                                              int piece) {
+                                              int piece, PromotionScales<kKernel>& scales) {
   using Pieces = PromotedPieces<kKernel>;
 #pragma unroll
   for (int block = 0; block < Pieces::kBlocks; ++block) {
@@ -78,12 +95,17 @@ __device__ __forceinline__ void promote_piece(Accumulators<kKernel>& accumulator
   }
 #pragma unroll
   for (int block = 0; block < Pieces::kBlocks; ++block) {
+    const int of_tile = Pieces::first_block(piece) + block;
 #pragma unroll
-    for (int i = 0; i < Pieces::kCols / 2; ++i) {
-      float& sum =
-          accumulators[Pieces::first_block(piece) + block][Pieces::first_col(piece) / 2 + i];
-      sum += sums[block][i];
-      asm volatile("" : "+f"(sum));  // added before the next wgmma writes to the piece's sums
+    for (int group = 0; group < Pieces::kCols / 8; ++group) {
+      float by[4];
+      scales.factors(by, of_tile, Pieces::first_col(piece) / 8 + group);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float& sum = accumulators[of_tile][Pieces::first_col(piece) / 2 + group * 4 + i];
+        sum = __fmaf_rn(sums[block][group * 4 + i], by[i], sum);
+        asm volatile("" : "+f"(sum));  // added before the next wgmma writes to the piece's sums
+      }
     }
   }
 }

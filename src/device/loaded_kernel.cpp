@@ -195,7 +195,7 @@ void LoadedKernel::launch(const LaunchParams& params, int ctas, cudaStream_t str
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config = launch_config(kernel_, ctas, stream, &attributes);
   // The launch reads as many arguments as the kernel has parameters.
-  void* arguments[] = {const_cast<ScaledParams*>(&params.kernel),
+  void* arguments[] = {const_cast<BlockScaledParams*>(&params.kernel),
                        const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, function_, arguments), "launching the kernel");
 }

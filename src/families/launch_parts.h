@@ -8,13 +8,14 @@
 #include "families/operands.h"
 #include "kernels/common/extents.h"
 #include "kernels/common/params.h"
+#include "kernels/common/scales.h"
 #include "kernels/common/tiles.h"
 
 namespace hgemm {
 
 /// The parameters of one launch, and of the launch before it that packs, if anything is packed.
 struct LaunchParams {
-  ScaledParams kernel;  ///< of which others read the part that is their parameters
+  BlockScaledParams kernel;  ///< of which others read the part that is their parameters
   PackParams pack;
 };
 
@@ -54,8 +55,8 @@ inline AnyAddress any_address(bool packs, bool stores_anywhere, const ProblemExt
   return {packs && can_be_packed(all_of_a(p)), packs && can_be_packed(all_of_b(p)),
           stores_anywhere};
 }
-inline Misaligned find_misaligned_scale(const Operands& operands) {
-  constexpr int kBytes = sizeof(float);
+inline Misaligned find_misaligned_scale(Scaling scaling, const Operands& operands) {
+  const int kBytes = is_of_blocks(scaling) ? kUnitBytes : static_cast<int>(sizeof(float));
   if (!is_multiple_of(operands.scale_a, kBytes)) {
     return {"the scales of A", operands.scale_a, kBytes, ""};
   }
@@ -67,7 +68,7 @@ inline Misaligned find_misaligned_scale(const Operands& operands) {
 inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
                                   const Operands& operands) {
   if (kind.scaling != Scaling::kNone) {
-    if (const auto scale = find_misaligned_scale(operands); scale.name) return scale;
+    if (const auto scale = find_misaligned_scale(kind.scaling, operands); scale.name) return scale;
   }
   if (kind.by_pointers) return find_misaligned_array(operands);
   const auto look = [](const char* name, const void* address, bool anywhere, DataType type,
@@ -254,6 +255,27 @@ inline PackedMatrix pack_if_needed(LeadingMatrix& matrix, void* packed) {
   return work;
 }
 
+/// The boxes of scales of blocks (BlockScaledParams), for tiles of so many rows of A and of B.
+template <class Encode>
+void encode_block_scales(const GemmKind& kind, const ProblemExtents& p, const Operands& operands,
+                         int a_rows, int b_rows, const Encode& encode, BlockScaledParams& params) {
+  if (!is_of_blocks(kind.scaling)) return;
+  const auto encode_numbers = [&](const char* name, const float* data, long long cols,
+                                  long long rows, int box_cols, int box_of_rows) {
+    const StoredMatrices all{{rows, cols, scale_leading(cols)}, 1, 0};
+    const LeadingMatrix matrix{name, const_cast<float*>(data), DataType::kFp32, all, false, false};
+    return encode(matrix.map(box_cols, box_of_rows, 0, 0));
+  };
+  const long long blocks = scale_blocks(p.k);
+  params.scale_a_map =
+      encode_numbers("the scales of A", operands.scale_a, p.m, blocks, box_rows(a_rows), 1);
+  params.scale_b_map =
+      kind.scaling == Scaling::kBlocks
+          ? encode_numbers("the scales of B", operands.scale_b, blocks, scale_blocks(p.n),
+                           kScaleBoxBlocks, row_blocks_of_tile(b_rows))
+          : encode_numbers("the scales of B", operands.scale_b, p.n, blocks, box_rows(b_rows), 1);
+}
+
 /// All parameters except the tensor maps, and the packing work if the kernel packs.
 inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
                                         const Operands& operands, OperandMatrices& matrices,
@@ -263,7 +285,7 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
     launch.pack = {pack_if_needed(matrices.a, workspace.packed_a),
                    pack_if_needed(matrices.b, workspace.packed_b)};
   }
-  ScaledParams& params = launch.kernel;
+  BlockScaledParams& params = launch.kernel;
   params.a_pointer = matrices.a.data;
   params.b_pointer = matrices.b.data;
   params.d_pointer = matrices.d.data;

@@ -11,8 +11,13 @@ namespace hgemm {
 template <class Config>
 bool suits_types(const Axis<Config>& axis, const Config& value, const GemmKind& kind) {
   if constexpr (requires { value.promote; }) {
-    if (axis.text.name == "promote") return (value.promote != 0) == promotes_sums(kind);
-    if (axis.text.name == "bk") return depth_is_valid(value, kind);
+    const bool is_block = is_of_blocks(kind.scaling);
+    if (axis.text.name == "promote") {
+      return is_block ? value.promote == kScaleBlock : (value.promote != 0) == promotes_sums(kind);
+    }
+    if (axis.text.name == "bk") {
+      return is_block ? value.bk == kScaleBlock : depth_is_valid(value, kind);
+    }
   }
   return true;
 }

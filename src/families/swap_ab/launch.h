@@ -44,6 +44,7 @@ LaunchParams make_launch_params(const SwapAbKernel& k, const ProblemExtents& p,
   launch.kernel.b = is_gated(k.gemm) ? encode(map_of_pairs(matrices.b, k.gemm.epilogue.gate, slab,
                                                            gate_run(k), kSwizzleBytes, k.promotion))
                                      : encode_input(matrices.b, k.gemm.b_major, k.bn);
+  encode_block_scales(k.gemm, p, operands, k.bm, k.bn, encode, launch.kernel);
   if (stores_by_tma(k)) {
     const int swizzle = atom_row_bytes(k) == kSwizzleBytes ? kSwizzleBytes : 0;
     const auto encode_output = [&](const LeadingMatrix& matrix) {

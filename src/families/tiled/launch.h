@@ -91,6 +91,7 @@ LaunchParams make_launch_params(const TiledKernel& k, const ProblemExtents& p,
       launch.kernel.bias_map = encode(matrices.bias.map(kBiasBoxElements, 1, 0, 0));
     }
   }
+  encode_block_scales(k.gemm, p, operands, k.bm, k.bn, encode, launch.kernel);
   if (stores_by_tma(k)) {
     const int whole = store_cols(k);
     const int tail = output_cols(k) % whole;
