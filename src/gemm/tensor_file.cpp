@@ -26,17 +26,20 @@ constexpr std::uint64_t kMostHeaderBytes = 32 << 20;
 constexpr std::size_t kSafetensorsStart = 8;
 constexpr std::size_t kShownNames = 5;
 
-constexpr Word<StoredType> kTypes[] = {{"F16", StoredType::kF16},
-                                       {"BF16", StoredType::kBf16},
-                                       {"F32", StoredType::kF32},
-                                       {"F64", StoredType::kF64}};
-/// ml_dtypes writes bf16 as two bytes without a meaning.
+constexpr Word<StoredType> kTypes[] = {
+    {"F16", StoredType::kF16}, {"BF16", StoredType::kBf16},    {"F32", StoredType::kF32},
+    {"F64", StoredType::kF64}, {"F8_E4M3", StoredType::kE4m3}, {"F8_E5M2", StoredType::kE5m2}};
+/// ml_dtypes writes bf16 as two bytes without a meaning. One byte without a meaning may be any of
+/// the 8-bit types.
 constexpr Word<StoredType> kNpyTypes[] = {{"<f2", StoredType::kF16},  {"<f4", StoredType::kF32},
                                           {"<f8", StoredType::kF64},  {"<V2", StoredType::kBf16},
                                           {"|V2", StoredType::kBf16}, {"V2", StoredType::kBf16}};
 
 std::uint64_t element_bytes(StoredType type) {
   switch (type) {
+    case StoredType::kE4m3:
+    case StoredType::kE5m2:
+      return 1;
     case StoredType::kF16:
     case StoredType::kBf16:
       return 2;
@@ -103,6 +106,11 @@ class NpyHeader {
       const std::string_view word = rest_.starts_with('[') ? "a structure" : quoted();
       type = find_word(kNpyTypes, word);
       if (type) return;
+      if (word.ends_with("V1") || word.ends_with("f1")) {
+        fail(place_, fmt::format("its elements are {}, one byte whose type an .npy file does not "
+                                 "name; save 8-bit operands as .safetensors",
+                                 in_quotes(word)));
+      }
       fail(place_, fmt::format("its elements are {}; expected little-endian f2, f4, f8, or bf16 as "
                                "ml_dtypes writes it (<V2)",
                                in_quotes(word)));
@@ -210,8 +218,8 @@ StoredTensor tensor_of(const json& entry, std::uint64_t data_offset, std::uint64
   const auto& word = dtype.get_ref<const std::string&>();
   const auto type = find_word(kTypes, word);
   if (!type) {
-    fail(place,
-         fmt::format("its elements are {}; expected F16, BF16, F32 or F64", in_quotes(word)));
+    fail(place, fmt::format("its elements are {}; expected F16, BF16, F32, F64, F8_E4M3 or F8_E5M2",
+                            in_quotes(word)));
   }
   StoredTensor tensor{.type = *type, .offset = 0, .elements = count_elements(*shape, place)};
   const std::uint64_t begin = offsets->front();
@@ -254,13 +262,29 @@ float half_value(std::uint16_t bits) {
   return bits >> 15 != 0 ? -size : size;
 }
 
+/// An e4m3 value: a sign, 4 bits of exponent with bias 7 and 3 of mantissa. There is no infinity,
+/// and all ones are NaN.
+float e4m3_value(std::uint8_t bits) {
+  const int exponent = bits >> 3 & 15;
+  const int mantissa = bits & 7;
+  if (exponent == 15 && mantissa == 7) return NAN;
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                                   : std::ldexp(static_cast<float>(mantissa + 8), exponent - 10);
+  return bits >> 7 != 0 ? -size : size;
+}
+
 /// The element that starts at `bytes`.
 float value_at(const char* bytes, StoredType type) {
   static_assert(std::endian::native == std::endian::little);
   std::uint16_t word = 0;
   float value = 0;
   double wide = 0;
+  const auto byte = static_cast<std::uint8_t>(*bytes);
   switch (type) {
+    case StoredType::kE4m3:
+      return e4m3_value(byte);
+    case StoredType::kE5m2:  // the upper half of an fp16 number
+      return half_value(static_cast<std::uint16_t>(byte << 8));
     case StoredType::kF16:
       std::memcpy(&word, bytes, sizeof word);
       return half_value(word);

@@ -12,8 +12,9 @@ namespace hgemm {
 /// The largest number of elements of a tensor that is read.
 inline constexpr std::uint64_t kMostElements = std::uint64_t{1} << 28;
 
-/// Element types that can be read, all little-endian.
-enum class StoredType : std::uint8_t { kF16, kBf16, kF32, kF64 };
+/// Element types that can be read, all little-endian. kE4m3 is the one without infinities, which
+/// files name F8_E4M3 (OCP 8-bit Floating Point Specification 1.0, 2023).
+enum class StoredType : std::uint8_t { kF16, kBf16, kF32, kF64, kE4m3, kE5m2 };
 std::string_view to_string(StoredType type);  ///< "F16"
 
 /// Where the elements of a tensor lie in a file.

@@ -75,7 +75,7 @@ TEST_F(BadInput, DataOfUnknownKindsAndFiles) {
   expect_refused(plan + "text.npy", 2, {"--data text.npy", "no .npy file"});
   expect_refused(plan + "two.safetensors", 2, {"2 tensors", "\"a\", \"b\""});
   expect_refused(plan + "two.safetensors:c", 2, {"no tensor \"c\""});
-  expect_refused(plan + "two.safetensors:b", 2, {"\"I32\"", "F16, BF16, F32 or F64"});
+  expect_refused(plan + "two.safetensors:b", 2, {"\"I32\"", "F16, BF16, F32, F64, F8_E4M3"});
   expect_refused("plan --shapes 8x8x8.ones", 2, {"whose \"ones\" is not supported"});
   expect_refused("plan --data zeros", 2, {"--shapes"});
   expect_refused("best --data zeros", 2, {"which shapes?"});

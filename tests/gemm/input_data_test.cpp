@@ -180,6 +180,30 @@ TEST_F(InputDataTest, ReadsATensorOfSafetensors) {
   EXPECT_THAT(values("m.safetensors", one), ElementsAre(1, 2, 3));
 }
 
+TEST_F(InputDataTest, ReadsEightBitTensorsOfSafetensors) {
+  const auto read = [&](const char* type, const std::string& bytes) {
+    const int size = static_cast<int>(bytes.size());
+    const std::string header = "{" + entry("w", type, fmt::format("[{}]", size).c_str(), 0, size);
+    return values("m.safetensors", safetensors(header + "}", bytes));
+  };
+  // 1, -1.125, the largest, the least normal, the largest and the least subnormal, and -0.
+  EXPECT_THAT(read("F8_E4M3", std::string("\x38\xb9\x7e\x08\x07\x01\x80", 7)),
+              ElementsAre(1, -1.125f, 448, 0x1p-6f, 7 * 0x1p-9f, 0x1p-9f, 0));
+  EXPECT_THAT(read("F8_E5M2", std::string("\x3c\xbd\x7b\x04\x03\x01\x80", 7)),
+              ElementsAre(1, -1.25f, 57344, 0x1p-14f, 3 * 0x1p-16f, 0x1p-16f, 0));
+  const auto refused = [&](const char* type, const std::string& bytes) {
+    return refusal("m.safetensors", safetensors("{" + entry("w", type, "[2]", 0, 2) + "}", bytes));
+  };
+  EXPECT_THAT(refused("F8_E4M3", "\x38\x7f"), HasSubstr("element 1 is NaN"));
+  EXPECT_THAT(refused("F8_E4M3", "\xff\x38"), HasSubstr("element 0 is NaN"));
+  EXPECT_THAT(refused("F8_E5M2", "\x38\x7c"), HasSubstr("element 1 is infinite"));
+  EXPECT_THAT(refused("F8_E8M0", "\x38\x38"), HasSubstr("\"F8_E8M0\""));
+  for (const char* type : {"|V1", "<V1", "<f1"}) {
+    EXPECT_THAT(refusal("a.npy", npy_of(type, "(2,)", "\x38\x38")),
+                AllOf(HasSubstr(type), HasSubstr("save 8-bit operands as .safetensors")));
+  }
+}
+
 TEST_F(InputDataTest, RefusesSafetensorsThatLie) {
   const std::string two = bytes_of<float>({1, 2});
   const auto refused = [&](const std::string& header) {
