@@ -30,6 +30,10 @@ cudaDataType_t data_type(DataType type) {
       return CUDA_R_16F;
     case DataType::kFp32:
       return CUDA_R_32F;
+    case DataType::kE4m3:
+      return CUDA_R_8F_E4M3;
+    case DataType::kE5m2:
+      return CUDA_R_8F_E5M2;
   }
   throw Error("cuBLAS has no name for this type");
 }
@@ -77,6 +81,22 @@ void set_attribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_
                    const Value& value) {
   check_blas(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value),
              "cublasLtMatrixLayoutSetAttribute");
+}
+
+/// Says how 8-bit operands are multiplied: whether sums are promoted, and the kind of their scales.
+/// The heuristic must know all of it (cublasLt.h: A_SCALE_MODE; its A is our B). `scale` is any
+/// address in device memory, for the heuristic; launches set their own.
+void describe_8_bit(cublasLtMatmulDesc_t operation, const GemmProblem& problem, const void* scale) {
+  const auto fast = static_cast<std::int8_t>(problem.accumulator == Accumulator::kFast ? 1 : 0);
+  set_attribute(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
+  if (problem.scaling == Scaling::kNone) return;
+  const auto mode = static_cast<std::int32_t>(problem.scaling == Scaling::kTensor
+                                                  ? CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F
+                                                  : CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+  set_attribute(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode);
+  set_attribute(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode);
+  set_attribute(operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scale);
+  set_attribute(operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scale);
 }
 
 /// Describes the matrix of one product, as many of them as the batch has, and `stride` elements
@@ -185,6 +205,7 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one, Part part)
                "cublasLtMatmulDescCreate");
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, operation_of_b(problem));
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, operation_of_a(problem));
+    if (problem.has_8_bit_operands()) describe_8_bit(operation_, problem, workspace_.data());
     create_layout(b_, problem.b_type, stored_b(extents), batch, batch.stride_b);
     create_layout(a_, problem.a_type, stored_a(extents), batch, batch.stride_a);
     create_layout(d_, problem.d_type, stored_d(extents), batch, batch.stride_d);
@@ -244,7 +265,10 @@ void CublasLtPlan::find_algorithms() {
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(handle_, operation_, b_, a_, d_, d_, preference.get(),
                                      kAlgorithmsAskedFor, results_.data(), &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+  // The documentation has both for types and scale modes that go without one another.
+  const bool has_none = status == CUBLAS_STATUS_NOT_SUPPORTED ||
+                        (rest_.has_8_bit_operands() && status == CUBLAS_STATUS_INVALID_VALUE);
+  if (has_none)
     found = 0;
   else
     check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
@@ -294,6 +318,10 @@ void CublasLtPlan::gemm(int algorithm, const Operands& operands, cudaStream_t st
   }
   if (stores_aux_) {
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.aux);
+  }
+  if (rest_.scaling != Scaling::kNone) {
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, operands.scale_b);
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.scale_a);
   }
   check_blas(cublasLtMatmul(handle_, operation_, &alpha, operands.b, b_, operands.a, a_, &beta,
                             adds_c_ ? operands.c : operands.d, d_, operands.d, d_,

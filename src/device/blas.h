@@ -37,8 +37,9 @@ class Cublas {
 
   /// Runs cublasGemmEx, or for a batch cublasGemmStridedBatchedEx, or cublasGemmBatchedEx by
   /// pointers, with its default algorithm, fp32 accumulation, and any types of A, B and D that it
-  /// supports. It uses a workspace of 64 MiB that this object owns, so that a captured launch
-  /// contains no allocation. fp32 operands run as SGEMM on CUDA cores: no TF32, no emulation.
+  /// supports, none of which has 8 bits (GemmProblem::baselines). It uses a workspace of 64 MiB
+  /// that this object owns, so that a captured launch contains no allocation. fp32 operands run as
+  /// SGEMM on CUDA cores: no TF32, no emulation.
   void gemm(const GemmProblem& problem, const Operands& operands, cudaStream_t stream) const;
 
  private:
@@ -48,7 +49,9 @@ class Cublas {
 
 /// The algorithms that cuBLASLt's heuristic returns for one problem with its epilogue, or for a
 /// batch (CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT and _MODE), in its order; if it has none with the
-/// epilogue, those of a part of it, or of the product alone: rest() is left. At most 64 are
+/// epilogue, those of a part of it, or of the product alone: rest() is left. 8-bit operands have
+/// sums and scales as the problem says: its scales are the library's own, of a tensor
+/// (CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) or of rows (..._OUTER_VEC_32F). At most 64 are
 /// requested, with 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:

@@ -55,6 +55,27 @@ class CublasCandidate : public Candidate {
   Cublas blas_;
 };
 
+/// With 8-bit operands, which cublasGemmEx lacks, what a caller of cuBLASLt runs who takes its
+/// first choice for the product.
+class FirstChoiceCandidate : public Candidate {
+ public:
+  /// The plan has an algorithm.
+  FirstChoiceCandidate(std::shared_ptr<const CublasLtPlan> plan, const ProblemData& data)
+      : data_(data), plan_(std::move(plan)) {}
+  void launch(int set, cudaStream_t stream) const override {
+    launch_whole(*plan_, 0, data_.operands(set), data_.product_operands(set), stream);
+  }
+  int roundings() const override { return kLibraryRoundings; }
+  std::string describe() const override {
+    std::string text = "cublasLtMatmul, the first choice of its heuristic: " + plan_->describe(0);
+    return plan_->has_epilogue() ? text : text.append(kThenEpilogue);
+  }
+
+ private:
+  const ProblemData& data_;
+  std::shared_ptr<const CublasLtPlan> plan_;
+};
+
 class CublasLtCandidate : public Candidate {
  public:
   CublasLtCandidate(std::shared_ptr<const CublasLtPlan> plan, int algorithm,
@@ -74,6 +95,16 @@ class CublasLtCandidate : public Candidate {
   std::shared_ptr<const CublasLtPlan> plan_;
   int algorithm_;
 };
+
+/// The baseline to which all ratios are; null if there is none.
+std::unique_ptr<Candidate> make_cublas_candidate(const ProblemData& data) {
+  const GemmProblem& problem = data.problem();
+  if (!problem.baselines().cublas) return nullptr;
+  if (!problem.has_8_bit_operands()) return std::make_unique<CublasCandidate>(data);
+  auto plan = std::make_shared<const CublasLtPlan>(problem, CublasLtPlan::Part::kProduct);
+  if (plan->algorithms() == 0) return nullptr;
+  return std::make_unique<FirstChoiceCandidate>(std::move(plan), data);
+}
 
 }  // namespace
 
@@ -96,7 +127,9 @@ void launch_whole(const CublasLtPlan& plan, int algorithm, const Operands& opera
 
 std::vector<Baseline> make_baselines(const ProblemData& data) {
   std::vector<Baseline> baselines;
-  baselines.push_back({std::string(kCublasLabel), std::make_unique<CublasCandidate>(data)});
+  if (auto cublas = make_cublas_candidate(data)) {
+    baselines.push_back({std::string(kCublasLabel), std::move(cublas)});
+  }
   if (!data.problem().baselines().cublaslt) return baselines;
   int index = 0;
   const auto add_all = [&](CublasLtPlan::Part part) {

@@ -42,8 +42,9 @@ struct Baseline {
   std::string label;
   std::unique_ptr<Candidate> candidate;
 };
-/// The candidates of GemmProblem::baselines(): cublasGemmEx (for a batch its batched form) first,
-/// then every algorithm of cuBLASLt's heuristic.
+/// The candidates of GemmProblem::baselines(): cublas first, which is cublasGemmEx (for a batch its
+/// batched form), or with 8-bit operands the first choice of cuBLASLt's heuristic for the product;
+/// then every algorithm of that heuristic. None where cuBLASLt has no algorithm for 8-bit operands.
 std::vector<Baseline> make_baselines(const ProblemData& data);
 
 }  // namespace hgemm

@@ -121,6 +121,28 @@ __global__ void scale_kernel(T* data, std::int64_t count, float factor) {
   if (rest < count) data[rest] = rounded<T>(widened(data[rest]) * factor);
 }
 
+__global__ void fill_scales_kernel(float* data, std::int64_t count, std::uint64_t seed,
+                                   std::uint32_t stream_id) {
+  const uint2 key =
+      make_uint2(static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
+    const uint4 words = philox(make_uint4(static_cast<std::uint32_t>(i),
+                                          static_cast<std::uint32_t>(i >> 32), stream_id, 0),
+                               key);
+    // 24 bits, so that no number is rounded up to 1.
+    data[i] = 0.75f * exp2f(static_cast<float>(words.x >> 8) * 0x1p-24f);
+  }
+}
+
+__global__ void scale_sums_kernel(float* sums, std::int64_t rows, std::int64_t cols, bool by_row,
+                                  const float* scale_a, const float* scale_b) {
+  for (std::int64_t i = global_thread(); i < rows * cols; i += all_threads()) {
+    const std::int64_t row = by_row ? i / cols : 0;
+    const std::int64_t col = by_row ? i % cols : 0;
+    sums[i] *= scale_a[row] * scale_b[col];
+  }
+}
+
 /// An element that belongs to several matrices takes one value, by its place.
 template <typename T>
 __global__ void repeat_values_kernel(T* data, StoredMatrices all, const float* values,
@@ -168,9 +190,9 @@ __host__ __device__ std::int64_t reference_tiles(const ProblemExtents& extents) 
   return (extents.m + kRefTile - 1) / kRefTile * ((extents.n + kRefTile - 1) / kRefTile);
 }
 
-template <typename T>
+template <typename A, typename B>
 __global__ void __launch_bounds__(kThreads)
-    reference_kernel(float* reference, const T* a, const T* b, ProblemExtents extents, Strides of_a,
+    reference_kernel(float* reference, const A* a, const B* b, ProblemExtents extents, Strides of_a,
                      Strides of_b) {
   const std::int64_t m = extents.m;
   const std::int64_t n = extents.n;
@@ -293,7 +315,8 @@ __global__ void poison_padding_kernel(Word* data, StoredMatrices all) {
 
 /// The unsigned integer of an element's size.
 template <typename T>
-using WordOf = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
+using WordOf = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>>;
 
 }  // namespace
 
@@ -344,16 +367,30 @@ void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cu
   check(cudaGetLastError(), "fingerprinting inputs");
 }
 
-void multiply_reference(float* reference, const void* a, const void* b, DataType input,
-                        const ProblemExtents& extents, cudaStream_t stream) {
+void fill_scales(float* data, std::int64_t count, std::uint64_t seed, std::uint32_t stream_id,
+                 cudaStream_t stream) {
+  fill_scales_kernel<<<kBlocks, kThreads, 0, stream>>>(data, count, seed, stream_id);
+  check(cudaGetLastError(), "filling scales");
+}
+
+void scale_sums(float* sums, std::int64_t rows, std::int64_t cols, Scaling scaling,
+                const float* scale_a, const float* scale_b, cudaStream_t stream) {
+  if (scaling == Scaling::kNone) return;
+  scale_sums_kernel<<<kBlocks, kThreads, 0, stream>>>(sums, rows, cols, scaling == Scaling::kRows,
+                                                      scale_a, scale_b);
+  check(cudaGetLastError(), "scaling the reference");
+}
+
+void multiply_reference(float* reference, const void* a, DataType a_type, const void* b,
+                        DataType b_type, const ProblemExtents& extents, cudaStream_t stream) {
   const std::int64_t tiles = extents.batch.count * reference_tiles(extents);
   if (tiles > kMostGridBlocks) {
     throw InputError("the reference has too many tiles for one launch; leave the problem out");
   }
   const auto grid = static_cast<unsigned>(tiles);
-  with_element(input, [&]<typename T>(T*) {
+  with_operand_elements(a_type, b_type, [&]<typename A, typename B>(A*, B*) {
     reference_kernel<<<grid, kThreads, 0, stream>>>(
-        reference, static_cast<const T*>(a), static_cast<const T*>(b), extents,
+        reference, static_cast<const A*>(a), static_cast<const B*>(b), extents,
         strides_of(extents.a_major, extents.lda), strides_of(extents.b_major, extents.ldb));
   });
   check(cudaGetLastError(), "computing the reference");
@@ -366,7 +403,7 @@ void compare(OutputComparison* result, const void* d, const float* reference,
   const OutputComparison nothing_yet{0, 0, 0, ~0ull};
   check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
         "preparing the comparison");
-  with_element(output, [&]<typename T>(T*) {
+  with_output_element(output, [&]<typename T>(T*) {
     static_assert(sizeof(T) == sizeof(WordOf<T>));
     compare_kernel<<<kBlocks, kThreads, 0, stream>>>(result, static_cast<const T*>(d), reference,
                                                      extents, tolerance);

@@ -42,12 +42,23 @@ void poison_padding(void* data, const StoredMatrices& all, DataType type, cudaSt
 void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
                     cudaStream_t stream);
 
+/// Fills data[0, count) with scales of rows: 3/4 times 2^u, where u is uniform in [0, 1). So the
+/// product of a scale of A and one of B is below kLargestScale^2 (problem_data.h), and a kernel
+/// that takes the scale of another row is wrong by more than any tolerance.
+void fill_scales(float* data, std::int64_t count, std::uint64_t seed, std::uint32_t stream_id,
+                 cudaStream_t stream);
+
 /// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending, for each product of a
-/// batch. A and B have the same type, and lie in memory as `extents` says; references follow one
-/// another without padding, as the D in memory do. Throws InputError if they have more tiles than a
-/// grid has blocks.
-void multiply_reference(float* reference, const void* a, const void* b, DataType input,
-                        const ProblemExtents& extents, cudaStream_t stream);
+/// batch. A and B have the same type or are both of 8 bits, and lie in memory as `extents` says;
+/// references follow one another without padding, as the D in memory do. Products of 8-bit values
+/// are exact in fp32. Throws InputError if they have more tiles than a grid has blocks.
+void multiply_reference(float* reference, const void* a, DataType a_type, const void* b,
+                        DataType b_type, const ProblemExtents& extents, cudaStream_t stream);
+
+/// sums[rows x cols] *= scale_a * scale_b: with kTensor by one number each, with kRows by that of
+/// the row and that of the column. All are in device memory.
+void scale_sums(float* sums, std::int64_t rows, std::int64_t cols, Scaling scaling,
+                const float* scale_a, const float* scale_b, cudaStream_t stream);
 
 /// The places in memory of A, B and D of product number `i` of a batch, among those of all. At
 /// strides they are the number itself. By pointers each operand has another order, which no stride
@@ -60,8 +71,9 @@ HGEMM_HOST_DEVICE constexpr Places places_of(const Batch& batch, std::int64_t i)
   return {(i + 1) % batch.count, batch.count - 1 - i, (i + 2) % batch.count};
 }
 
-/// Adds to `sum` a hash of each 16-bit word and its position. Equal sums: equal content. `bytes` is
-/// even, `sum` is device memory.
+/// Adds to `sum` a hash of each 16-bit word and its position. Equal sums: equal content, but for
+/// the last one of an odd number of bytes (only padding: a row of 8-bit operands has 16 elements or
+/// a multiple). `sum` is device memory.
 void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cudaStream_t stream);
 
 /// Compares D of all products with the reference, and counts writes in `guard` elements before its

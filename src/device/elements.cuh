@@ -3,6 +3,10 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <stdexcept>
+#include <type_traits>
 
 #include "kernels/common/types.h"
 
@@ -22,6 +26,18 @@ template <>
 inline __device__ float rounded(float value) {
   return value;
 }
+/// To the nearest 8-bit value, or the largest one: these constructors saturate (cuda_fp8.hpp). NaN
+/// stays NaN.
+template <>
+inline __device__ __nv_fp8_e4m3 rounded(float value) {
+  return __nv_fp8_e4m3(value);
+}
+template <>
+inline __device__ __nv_fp8_e5m2 rounded(float value) {
+  return __nv_fp8_e5m2(value);
+}
+inline __device__ float widened(__nv_fp8_e4m3 value) { return static_cast<float>(value); }
+inline __device__ float widened(__nv_fp8_e5m2 value) { return static_cast<float>(value); }
 inline __device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
 inline __device__ float widened(__half value) { return __half2float(value); }
 inline __device__ float widened(float value) { return value; }
@@ -36,7 +52,37 @@ void with_element(DataType type, const Run& run) {
       return run(static_cast<__half*>(nullptr));
     case DataType::kFp32:
       return run(static_cast<float*>(nullptr));
+    case DataType::kE4m3:
+      return run(static_cast<__nv_fp8_e4m3*>(nullptr));
+    case DataType::kE5m2:
+      return run(static_cast<__nv_fp8_e5m2*>(nullptr));
   }
+}
+
+/// The same for a type of D, which is none of 8 bits (GemmProblem's why_unsupported()).
+template <typename Run>
+void with_output_element(DataType type, const Run& run) {
+  with_element(type, [&]<typename T>(T* null) {
+    if constexpr (sizeof(T) == 1) {
+      throw std::invalid_argument("an output of 8 bits");
+    } else {
+      run(null);
+    }
+  });
+}
+
+/// The same for the types of A and B: one type, or any two of 8 bits.
+template <typename Run>
+void with_operand_elements(DataType a, DataType b, const Run& run) {
+  with_element(a, [&]<typename A>(A* of_a) {
+    with_element(b, [&]<typename B>(B* of_b) {
+      if constexpr (std::is_same_v<A, B> || (sizeof(A) == 1 && sizeof(B) == 1)) {
+        run(of_a, of_b);
+      } else {
+        throw std::invalid_argument("operands whose types do not go together");
+      }
+    });
+  });
 }
 
 }  // namespace hgemm

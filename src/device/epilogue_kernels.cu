@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "device/cuda.h"
+#include "device/data_kernels.h"
 #include "device/elements.cuh"
 #include "families/launch_parts.h"
 #include "kernels/common/epilogue.cuh"
@@ -188,7 +189,7 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
                     cudaStream_t stream) {
   if (!problem.exceeds_product()) return;
   const std::int64_t columns = problem.d_columns();
-  with_element(problem.d_type, [&]<typename T>(T*) {
+  with_output_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       const auto run = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
         const unsigned blocks = blocks_for(problem.m * columns, kWidth);
@@ -217,13 +218,15 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
   check(cudaGetLastError(), "launching an epilogue");
 }
 
-void finish_reference(float* reference, float* aux_reference, const float* product,
+void finish_reference(float* reference, float* aux_reference, float* product,
                       const GemmProblem& problem, const Operands& operands, cudaStream_t stream) {
+  scale_sums(product, problem.batch * problem.m, problem.n, problem.scaling, operands.scale_a,
+             operands.scale_b, stream);
   if (!has_epilogue(problem.kind())) return;
   const std::int64_t columns = problem.d_columns();
   const std::int64_t rows = problem.batch * problem.m;  // without a C or a bias if there are many
   const unsigned blocks = blocks_for(rows * columns, 1);
-  with_element(problem.d_type, [&]<typename T>(T*) {
+  with_output_element(problem.d_type, [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       if (problem.is_gated()) {
         gate_kernel<float, float, kActivation, Functions::kPrecise, 1>

@@ -10,17 +10,18 @@ namespace hgemm {
 
 /// D = activation(product + beta C + bias), in fp32 and rounded once: what a program runs after a
 /// library's GEMM that has no such epilogue. `product` is what GemmProblem::product() computes
-/// (with alpha): D or the second output, which are finished in place, or with a gate m x n elements
-/// without padding. With the kernels' own activations, and 16 bytes at a time where the rows of D
-/// are whole units of them, so that memory is the bound. Nothing if the product is all.
+/// (with the scales and alpha): D or the second output, which are finished in place, or with a gate
+/// m x n elements without padding. With the kernels' own activations, and 16 bytes at a time where
+/// the rows of D are whole units of them, so that memory is the bound. Nothing if the product is
+/// all.
 void finish_product(const GemmProblem& problem, const void* product, const Operands& operands,
                     cudaStream_t stream);
 
-/// The same in fp32, with alpha, and with the functions of CUDA's math library in full precision,
-/// for all products of a batch. `product` is m x n sums, `reference` what D should be, and
-/// `aux_reference` what the second output should be (null without one), all without padding.
-/// `product` may be the same as `reference` without a gate.
-void finish_reference(float* reference, float* aux_reference, const float* product,
+/// The same in fp32, with the scales and alpha, and with the functions of CUDA's math library in
+/// full precision, for all products of a batch. `product` is m x n sums, which are scaled in place,
+/// `reference` what D should be, and `aux_reference` what the second output should be (null without
+/// one), all without padding. `product` may be the same as `reference` without a gate.
+void finish_reference(float* reference, float* aux_reference, float* product,
                       const GemmProblem& problem, const Operands& operands, cudaStream_t stream);
 
 }  // namespace hgemm

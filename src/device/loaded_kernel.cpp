@@ -21,6 +21,9 @@ TensorElement tensor_element(DataType type) {
       return TensorElement::kF16;
     case DataType::kFp32:
       return TensorElement::kF32;
+    case DataType::kE4m3:
+    case DataType::kE5m2:
+      return TensorElement::kByte;  // the copy engine has no name for them
   }
   throw Error("a data type outside its enumeration");
 }
@@ -192,7 +195,7 @@ void LoadedKernel::launch(const LaunchParams& params, int ctas, cudaStream_t str
   LaunchAttributes attributes;
   const cudaLaunchConfig_t config = launch_config(kernel_, ctas, stream, &attributes);
   // The launch reads as many arguments as the kernel has parameters.
-  void* arguments[] = {const_cast<PointersParams*>(&params.kernel),
+  void* arguments[] = {const_cast<ScaledParams*>(&params.kernel),
                        const_cast<ProbeRecords*>(&records)};
   check(cudaLaunchKernelExC(&config, function_, arguments), "launching the kernel");
 }

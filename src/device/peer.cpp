@@ -31,6 +31,9 @@ int type_of(DataType type) {
       return HGEMM_PEER_FP16;
     case DataType::kFp32:
       return HGEMM_PEER_FP32;
+    case DataType::kE4m3:
+    case DataType::kE5m2:
+      break;
   }
   throw Error("the interface of peers has no name for this type");
 }
@@ -131,7 +134,10 @@ void LoadedPeer::fail(const char* function) const {
 
 int LoadedPeer::variants(const GemmProblem& problem) const {
   // The interface has no others.
-  if (problem.layout != Layout::kTN || has_epilogue(problem.kind()) || problem.batch > 1) return 0;
+  if (problem.layout != Layout::kTN || has_epilogue(problem.kind()) || problem.batch > 1 ||
+      problem.has_8_bit_operands()) {
+    return 0;
+  }
   const hgemm_peer_problem asked = problem_of(problem);
   const int count = table_->variants(state_, &asked);
   if (count < 0) fail("variants");

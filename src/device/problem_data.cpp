@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "device/data_kernels.h"
@@ -21,8 +22,11 @@ constexpr std::int64_t kGuardRows = 64;
 /// inputs.
 constexpr int kMaxSets = 512;
 /// FLOP per byte below which memory is the limit on every Hopper GPU (H200: 989 TFLOP/s / 4.8
-/// TB/s).
+/// TB/s, and twice as many with 8-bit operands).
 constexpr double kMemoryBound = 200;
+double memory_bound(const GemmProblem& problem) {
+  return problem.has_8_bit_operands() ? 2 * kMemoryBound : kMemoryBound;
+}
 constexpr int kPlacements = 16;
 /// Left free for cuBLAS's workspaces, loaded kernels and graphs.
 constexpr double kReservedBytes = 1.5e9;
@@ -34,7 +38,11 @@ std::size_t bytes_of(std::int64_t elements, DataType type) {
 /// The elements of a set, with everything between rows and between the matrices of a batch.
 struct SetElements {
   std::int64_t a, b, d, c, bias, aux;
+  std::int64_t scale_a, scale_b;
 };
+std::int64_t scales_of(Scaling scaling, std::int64_t rows) {
+  return scaling == Scaling::kNone ? 0 : scaling == Scaling::kTensor ? 1 : rows;
+}
 SetElements elements_of_set(const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
   const std::int64_t d = spanned_elements(all_of_d(extents));
@@ -44,7 +52,9 @@ SetElements elements_of_set(const GemmProblem& problem) {
           .d = guarded,
           .c = problem.c_type ? d : 0,
           .bias = problem.bias_length(),
-          .aux = problem.epilogue.aux ? guarded : 0};
+          .aux = problem.epilogue.aux ? guarded : 0,
+          .scale_a = scales_of(problem.scaling, problem.m),
+          .scale_b = scales_of(problem.scaling, problem.n)};
 }
 std::size_t address_bytes(const GemmProblem& problem) {
   return problem.by_pointers ? 3 * sizeof(void*) * static_cast<std::size_t>(problem.batch) : 0;
@@ -56,7 +66,32 @@ double bytes_of_set(const GemmProblem& problem) {
                            static_cast<double>(all.bias) + static_cast<double>(all.aux);
   return static_cast<double>(all.a) * element_bytes(problem.a_type) +
          static_cast<double>(all.b) * element_bytes(problem.b_type) +
-         static_cast<double>(address_bytes(problem)) + of_output * element_bytes(problem.d_type);
+         static_cast<double>(address_bytes(problem)) + of_output * element_bytes(problem.d_type) +
+         static_cast<double>(all.scale_a + all.scale_b) * element_bytes(DataType::kFp32);
+}
+
+/// The standard deviations of A and B, with which that of D is 1.
+struct Sigmas {
+  double a, b;
+};
+Sigmas sigmas_of(const GemmProblem& problem) {
+  const double of_both = 1.0 / std::sqrt(static_cast<double>(problem.k));
+  if (!problem.has_8_bit_operands()) return {1.0, of_both};
+  return {std::sqrt(of_both), std::sqrt(of_both)};
+}
+
+/// The largest number of a type; infinity if no file has a larger one in proportion.
+double largest_of(DataType type) {
+  switch (type) {
+    case DataType::kFp16:
+      return 65504;
+    case DataType::kE4m3:
+      return 448;
+    case DataType::kE5m2:
+      return 57344;
+    default:
+      return std::numeric_limits<double>::infinity();
+  }
 }
 
 std::size_t fp32_bytes(std::int64_t rows, std::int64_t cols) {
@@ -125,7 +160,7 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type) {
 int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_t free_bytes) {
   const int cold =
       std::clamp(static_cast<int>(std::ceil(cold_bytes(l2_bytes) / problem.bytes())), 1, kMaxSets);
-  if (problem.intensity() >= kMemoryBound) return cold;
+  if (problem.intensity() >= memory_bound(problem)) return cold;
   const double fitting = static_cast<double>(free_bytes) / 2 / bytes_of_set(problem);
   return std::max(cold, static_cast<int>(std::min<double>(kPlacements, fitting)));
 }
@@ -183,8 +218,8 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
     const Operands checked = matrices(check_set());
     const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
     float* const sums = problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
-    multiply_reference(sums, checked.a, checked.b, problem_.a_type, problem_.extents(),
-                       stream.get());
+    multiply_reference(sums, checked.a, problem_.a_type, checked.b, problem_.b_type,
+                       problem_.extents(), stream.get());
     finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
                      stream.get());
     stream.synchronize();
@@ -205,6 +240,8 @@ void ProblemData::allocate(int sets) {
                      DeviceMemory(bytes_of(all.c, problem_.d_type)),
                      DeviceMemory(bytes_of(all.bias, problem_.d_type)),
                      DeviceMemory(bytes_of(all.aux, problem_.d_type)),
+                     DeviceMemory(bytes_of(all.scale_a, DataType::kFp32)),
+                     DeviceMemory(bytes_of(all.scale_b, DataType::kFp32)),
                      DeviceMemory(address_bytes(problem_))});
   }
   if (problem_.is_gated()) {
@@ -219,30 +256,32 @@ void ProblemData::allocate(int sets) {
 void ProblemData::load_file() {
   if (problem_.data.kind != DataKind::kFile) return;
   std::vector<std::vector<float>> values = load_values(problem_.data);
-  const auto take = [this](std::vector<float>&& all, std::int64_t count, double rms) {
+  const auto take = [this](std::vector<float>&& all, std::int64_t count, double rms,
+                           DataType type) {
     if (all.size() > static_cast<std::size_t>(count)) all.resize(static_cast<std::size_t>(count));
     const double scale = power_of_two_scale(all, rms);
-    constexpr double kLargestFp16 = 65504;
     const auto [low, high] = std::ranges::minmax(all);
     const double largest = scale * std::max(-static_cast<double>(low), static_cast<double>(high));
-    if (problem_.a_type == DataType::kFp16 && largest > kLargestFp16) {
+    if (largest > largest_of(type)) {
       throw InputError(fmt::format(
-          "--data {}: an element is {:.3g} times as large as the root mean square, and fp16 cannot "
+          "--data {}: an element is {:.3g} times as large as the root mean square, and {} cannot "
           "hold it; use bf16, or another tensor",
-          problem_.data.files, largest / rms));
+          problem_.data.files, largest / rms, to_string(type)));
     }
     return FileValues{std::move(all), scale};
   };
-  const double rms_b = 1.0 / std::sqrt(static_cast<double>(problem_.k));
+  const Sigmas rms = sigmas_of(problem_);
   const ProblemExtents extents = problem_.extents();
-  b_values_ = take(std::vector<float>(values.back()), values_to_fill(all_of_b(extents)), rms_b);
-  a_values_ = take(std::move(values.front()), values_to_fill(all_of_a(extents)), 1.0);
+  b_values_ = take(std::vector<float>(values.back()), values_to_fill(all_of_b(extents)), rms.b,
+                   problem_.b_type);
+  a_values_ =
+      take(std::move(values.front()), values_to_fill(all_of_a(extents)), rms.a, problem_.a_type);
 }
 
 void ProblemData::fill_inputs(const Stream& stream) {
   const DeviceMemory a_source = uploaded(a_values_.values);
   const DeviceMemory b_source = uploaded(b_values_.values);
-  const double sigma_b = 1.0 / std::sqrt(static_cast<double>(problem_.k));
+  const Sigmas sigmas = sigmas_of(problem_);
   const ProblemExtents extents = problem_.extents();
   std::uint32_t stream_id = 0;
   for (int i = 0; i < launchable_sets(); ++i) {
@@ -261,8 +300,8 @@ void ProblemData::fill_inputs(const Stream& stream) {
       // A kernel that multiplies with padding, or with what lies between products, gets NaN.
       poison_padding(input.data, input.all, input.type, stream.get());
     };
-    fill_one({set.a.data(), all_of_a(extents), problem_.a_type, 1.0}, a_values_, a_source);
-    fill_one({set.b.data(), all_of_b(extents), problem_.b_type, sigma_b}, b_values_, b_source);
+    fill_one({set.a.data(), all_of_a(extents), problem_.a_type, sigmas.a}, a_values_, a_source);
+    fill_one({set.b.data(), all_of_b(extents), problem_.b_type, sigmas.b}, b_values_, b_source);
     if (problem_.c_type) {
       const StoredMatrices c = all_of_d(extents);  // C lies as D does
       fill_normal(set.c.data(), spanned_elements(c), problem_.d_type, 1, seed_, stream_id++,
@@ -275,20 +314,38 @@ void ProblemData::fill_inputs(const Stream& stream) {
                             cudaMemcpyHostToDevice, stream.get()),
             "copying addresses");
     }
-    if (problem_.bias_length() > 0) {
-      fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
-                  stream.get());
-    }
+    fill_factors(set, stream_id, stream);
   }
   // Until then the kernels may read the sources.
   if (a_source.bytes() > 0) stream.synchronize();
+}
+
+/// The vectors of an epilogue: the bias and the scales.
+void ProblemData::fill_factors(const Set& set, std::uint32_t& stream_id, const Stream& stream) {
+  if (problem_.bias_length() > 0) {
+    fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
+                stream.get());
+  }
+  const auto fill_scale = [&](const DeviceMemory& scale, const float& of_tensor) {
+    if (problem_.scaling == Scaling::kRows) {
+      fill_scales(scale.as<float>(), static_cast<std::int64_t>(scale.bytes() / sizeof(float)),
+                  seed_, stream_id++, stream.get());
+    } else if (problem_.scaling == Scaling::kTensor) {
+      check(cudaMemcpyAsync(scale.data(), &of_tensor, sizeof of_tensor, cudaMemcpyHostToDevice,
+                            stream.get()),
+            "copying a scale");
+    }
+  };
+  fill_scale(set.scale_a, kScaleA);
+  fill_scale(set.scale_b, kScaleB);
 }
 
 std::uint64_t ProblemData::fingerprint(const Stream& stream) const {
   const DeviceMemory sum(sizeof(std::uint64_t));
   check(cudaMemsetAsync(sum.data(), 0, sum.bytes(), stream.get()), "clearing a sum");
   for (const Set& set : sets_) {
-    for (const DeviceMemory* input : {&set.a, &set.b, &set.c, &set.bias, &set.addresses}) {
+    for (const DeviceMemory* input :
+         {&set.a, &set.b, &set.c, &set.bias, &set.scale_a, &set.scale_b, &set.addresses}) {
       if (input->bytes() == 0) continue;
       add_fingerprint(sum.as<std::uint64_t>(), input->data(), input->bytes(), stream.get());
     }
@@ -331,7 +388,9 @@ Operands ProblemData::matrices(int set) const {
           .bias = chosen.bias.data(),
           .alpha = is_scaled ? kAlpha : 1,
           .beta = is_scaled ? kBeta : 1,
-          .aux = behind_guard(chosen.aux)};
+          .aux = behind_guard(chosen.aux),
+          .scale_a = chosen.scale_a.as<float>(),
+          .scale_b = chosen.scale_b.as<float>()};
 }
 
 Operands ProblemData::product_operands(int set) const {

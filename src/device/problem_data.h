@@ -19,6 +19,11 @@ namespace hgemm {
 /// allows for this alpha.)
 inline constexpr float kAlpha = 1.5F;
 inline constexpr float kBeta = -0.75F;
+/// The scales of tensors (Scaling::kTensor), and the bound on those of rows (fill_scales), for the
+/// same reason.
+inline constexpr float kScaleA = 1.5F;
+inline constexpr float kScaleB = 1.25F;
+inline constexpr float kLargestScale = 1.5F;
 
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type);
 
@@ -48,8 +53,10 @@ Operands operands_by_pointers(const GemmProblem& problem, Operands matrices, voi
 /// Inputs A ~ N(0, 1) and B ~ N(0, 1 / K), so that outputs are N(0, 1), or the other data that the
 /// problem names (gemm/input_data.h). A counter-based generator on the GPU makes them
 /// (Philox4x32-10, Salmon et al. 2011), so that another process with the same seed has the same
-/// data. C and the bias are N(0, 1). Padding between rows is NaN, and so is what lies between the
-/// matrices of a batch. There are rotation_sets() sets.
+/// data. 8-bit A and B are both N(0, 1 / sqrt(K)), whose products are as large: most values are
+/// then normal numbers of e4m3 (2^-6 to 448). The reference is that of the rounded values. C and
+/// the bias are N(0, 1). Padding between rows is NaN, and so is what lies between the matrices of a
+/// batch. There are rotation_sets() sets.
 ///
 /// Verification always uses normal inputs: with zeros, any kernel that writes zeros would be
 /// right. For other data there is one more set, the check set, which is launched for verification
@@ -95,13 +102,15 @@ class ProblemData {
  private:
   struct Set {
     DeviceMemory a, b, d;
-    DeviceMemory c, bias;    ///< of an epilogue that reads them
-    DeviceMemory aux;        ///< of one with a second output
+    DeviceMemory c, bias;  ///< of an epilogue that reads them
+    DeviceMemory aux;      ///< of one with a second output
+    DeviceMemory scale_a, scale_b;
     DeviceMemory addresses;  ///< product_addresses()
   };
   void allocate(int sets);
   Operands matrices(int set) const;  ///< where they lie, also by pointers
   void fill_inputs(const Stream& stream);
+  void fill_factors(const Set& set, std::uint32_t& stream_id, const Stream& stream);
   void load_file();
   std::uint64_t fingerprint(const Stream& stream) const;
 

@@ -165,10 +165,10 @@ double GemmProblem::tolerance(int roundings) const {
 }
 
 GemmProblem::Baselines GemmProblem::baselines() const {
-  // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM. cublasGemmEx has no
-  // 8-bit floating-point types, and cuBLASLt no product of two e5m2 (cuBLAS docs, cublasLtMatmul).
+  // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM. cuBLASLt has no
+  // product of two e5m2 (cuBLAS docs, cublasLtMatmul).
   const bool are_both_e5m2 = a_type == DataType::kE5m2 && b_type == DataType::kE5m2;
-  return {.cublas = !has_8_bit_operands(), .cublaslt = a_type != DataType::kFp32 && !are_both_e5m2};
+  return {.cublas = !are_both_e5m2, .cublaslt = a_type != DataType::kFp32 && !are_both_e5m2};
 }
 
 namespace {

@@ -147,7 +147,8 @@ struct GemmProblem {
 
   /// The library calls that compute the problem.
   struct Baselines {
-    /// cublasGemmEx, or for a batch cublasGemmStridedBatchedEx or cublasGemmBatchedEx
+    /// cublasGemmEx, or for a batch cublasGemmStridedBatchedEx or cublasGemmBatchedEx; with 8-bit
+    /// operands, which these lack, the first choice of cuBLASLt's heuristic
     bool cublas = true;
     bool cublaslt = true;  ///< every algorithm that cuBLASLt's heuristic returns
   };

@@ -223,6 +223,15 @@ TEST(Problem, ToleranceIsOfRoundingAndAccumulation) {
   EXPECT_GT(tolerance("8x8x8192"), tolerance("8x8x4096"));
 }
 
+TEST(Problem, TwoOperandsOfE5m2HaveNoBaseline) {
+  for (const char* key : {"16x16x16.e4m3", "16x16x16.e4m3.be5m2", "16x16x16.e5m2.be4m3"}) {
+    EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;
+    EXPECT_TRUE(parse_problem(key).baselines().cublaslt) << key;
+  }
+  EXPECT_FALSE(parse_problem("16x16x16.e5m2").baselines().cublas);
+  EXPECT_FALSE(parse_problem("16x16x16.e5m2").baselines().cublaslt);
+}
+
 TEST(Problem, OnlyFp32HasOneBaseline) {
   for (const char* key : {"8x8x8", "8x8x8.fp16", "8x8x8.dfp32"}) {
     EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;

@@ -58,6 +58,12 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
                       "out",
                       to_string(problem)));
     }
+    if (problem.has_8_bit_operands()) {
+      throw InputError(fmt::format(
+          "{} has 8-bit operands, and no D has 8 bits, so that none feeds the next link: "
+          "leave it out",
+          to_string(problem)));
+    }
     if (!problem.is_packed()) {
       throw InputError(
           fmt::format("{} has padded rows, and the links of a chain have none: leave its leading "

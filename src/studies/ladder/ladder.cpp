@@ -23,6 +23,9 @@ ladder::Element element(DataType dtype) {
       return ladder::Element::kFp16;
     case DataType::kFp32:
       return ladder::Element::kFp32;
+    case DataType::kE4m3:
+    case DataType::kE5m2:
+      break;
   }
   throw Error("a type outside its enumeration");
 }
@@ -108,6 +111,7 @@ std::optional<LadderPoint> parse_ladder_label(std::string_view label) {
 }
 
 bool supports(const ladder::Step& step, DataType dtype) {
+  if (is_8_bit(dtype)) return false;
   return (step.elements >> static_cast<unsigned>(element(dtype)) & 1) != 0;
 }
 

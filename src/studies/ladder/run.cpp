@@ -81,6 +81,9 @@ TensorElement tensor_element(DataType dtype) {
       return TensorElement::kF16;
     case DataType::kFp32:
       return TensorElement::kF32;
+    case DataType::kE4m3:
+    case DataType::kE5m2:
+      break;  // no step has them
   }
   throw Error("a type outside its enumeration");
 }
