@@ -156,13 +156,15 @@ void init_workspace(const at::Tensor& workspace) {
 void prepare() { require(hgemm_tuned::prepare(), "hgemm_tuned::prepare"); }
 
 /// M, N, K and 0 (bf16) or 1 (fp16) of each tuned shape, in one list. A layer's output has its
-/// input's type, so shapes that were tuned for an fp32 output are left out, and so are other
-/// layouts than a forward pass has, epilogues and batches.
+/// input's type, so shapes that were tuned for an fp32 output or 8-bit operands are left out, and
+/// so are other layouts than a forward pass has, epilogues and batches.
 std::vector<std::int64_t> shapes() {
   std::vector<std::int64_t> all;
   for (int i = 0; i < hgemm_tuned_shape_count(); ++i) {
     const hgemm_tuned_problem p = hgemm_tuned_shape(i);
-    if (p.output != HGEMM_TUNED_OUTPUT_SAME || p.layout != HGEMM_TUNED_TN) continue;
+    if (p.dtype > HGEMM_TUNED_FP16 || p.output != HGEMM_TUNED_OUTPUT_SAME ||
+        p.layout != HGEMM_TUNED_TN)
+      continue;
     if (p.bias != HGEMM_TUNED_NO_BIAS || p.activation != HGEMM_TUNED_NO_ACTIVATION || p.adds_c ||
         p.gate != HGEMM_TUNED_NO_GATE || p.scaled || p.batch > 1) {
       continue;

@@ -4,8 +4,10 @@
  * with input A and weight B, with any of C (a residual), bias and activation, or none. alpha and
  * beta are 1 unless the problem is `scaled`. With a gate D[m x n / 2] = activation(gates) * ups
  * (SwiGLU, GeGLU): hgemm_tuned_gate. (A, and B, may also be contiguous in their other extent:
- * hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out, sums in fp32. One call may compute
- * many such products, with no epilogue but alpha: `batch`, and `by_pointers` wherever they lie.
+ * hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out, sums in fp32; or 8-bit A and B
+ * (e4m3 or e5m2, with scales: hgemm_tuned_scaling), and bf16, fp16 or fp32 out. One call may
+ * compute many such products, with no epilogue but alpha: `batch`, and `by_pointers` wherever they
+ * lie.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -35,7 +37,8 @@ typedef enum {
                                    2^25, a stride that is negative (HGEMM_TUNED_SHARED aside) or
                                    above 2^36, products that share elements of D, or pointers
                                    with a stride or for a single product */
-  HGEMM_TUNED_BAD_DTYPE = 3,    /* neither bf16 nor fp16, or an output of neither of these kinds */
+  HGEMM_TUNED_BAD_DTYPE = 3,    /* an unknown type, or output; fast sums, scales or two types of
+                                   A and B without 8 bits */
   HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of an operand */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and cuBLAS is not there or
                                    has no such epilogue */
@@ -54,10 +57,31 @@ const char* hgemm_tuned_status_string(int status);
 /* CUDA's code for the last call in this thread that returned HGEMM_TUNED_CUDA_ERROR. */
 cudaError_t hgemm_tuned_last_cuda_error(void);
 
-/* Type of A and B. */
-typedef enum { HGEMM_TUNED_BF16 = 0, HGEMM_TUNED_FP16 = 1 } hgemm_tuned_dtype;
-/* Type of D: that of A and B, or fp32. */
-typedef enum { HGEMM_TUNED_OUTPUT_SAME = 0, HGEMM_TUNED_OUTPUT_FP32 = 1 } hgemm_tuned_output;
+/* Type of A and B. The last two have 8 bits: e4m3 without infinities (to 448), and e5m2. Kernels
+ * for them take layout TN only, K at multiples of 16, and rows that begin at multiples of 16 bytes.
+ */
+typedef enum {
+  HGEMM_TUNED_BF16 = 0,
+  HGEMM_TUNED_FP16 = 1,
+  HGEMM_TUNED_E4M3 = 2,
+  HGEMM_TUNED_E5M2 = 3
+} hgemm_tuned_dtype;
+/* Type of D. SAME: that of A and B, or bf16 with 8-bit A and B. (There are kernels for fp16 beside
+ * bf16, and the other way round, with 8-bit A and B only.) */
+typedef enum {
+  HGEMM_TUNED_OUTPUT_SAME = 0,
+  HGEMM_TUNED_OUTPUT_FP32 = 1,
+  HGEMM_TUNED_OUTPUT_BF16 = 2,
+  HGEMM_TUNED_OUTPUT_FP16 = 3
+} hgemm_tuned_output;
+
+/* Factors of 8-bit A and B, which multiply the sums before all of the epilogue: fp32 numbers in
+ * device memory that a kernel of the same stream may write before. */
+typedef enum {
+  HGEMM_TUNED_NO_SCALING = 0,
+  HGEMM_TUNED_SCALING_TENSOR = 1, /* one number for A and one for B, also of a batch */
+  HGEMM_TUNED_SCALING_ROWS = 2    /* m numbers, for rows of A, and n for rows of B */
+} hgemm_tuned_scaling;
 
 /* How A and B are stored. The first letter is A's: T is m rows of k elements, N is k rows of m. The
  * second is B's: N is n rows of k elements, T is k rows of n. D always has m rows of n, or of
@@ -130,12 +154,19 @@ typedef struct {
                         * B begin at multiples of 16 bytes, too. A kernel of the same stream may
                         * write the arrays before. Verified with driver 580.159.04: cuda.h does not
                         * promise the tensor maps that this takes */
+  /* With 8-bit A and B: */
+  int32_t b_is_other; /* 1: B has the other 8-bit type than A (`dtype`) */
+  int32_t fast_sums; /* 1: sums may stay in the tensor cores to the end, which keep about 14 bits of
+                      * them. 0: they are added up in fp32. A kernel that was tuned for one computes
+                      * no problem of the other */
+  int32_t scaling;   /* hgemm_tuned_scaling */
 } hgemm_tuned_problem;
 
 /* Device addresses, and factors. `c` and `bias` are read, and `aux` is written, only if the problem
  * has them; alpha and beta count only if it is scaled, and beta only with a C, which is read even
  * if beta is 0. As the epilogue says, without rounding in between: D = activation(alpha A B^T +
- * beta C + bias). */
+ * beta C + bias). The scales are read only if the problem has them: the A B^T of 8-bit A and B is
+ * then scale_a scale_b A B^T. */
 typedef struct {
   const void* a;
   const void* b;
@@ -144,6 +175,8 @@ typedef struct {
   const void* bias;
   float alpha, beta;
   void* aux;
+  const float* scale_a;
+  const float* scale_b;
 } hgemm_tuned_operands;
 
 /* How a kernel was chosen, in the order of the search. */
@@ -162,8 +195,9 @@ typedef struct {
   int gain;          /* whether it was measured to be faster than cuBLAS at its tuned shape */
   int uses_cublas;   /* gemm() with a cuBLAS handle calls cuBLAS: no gain, or no kernel */
   /* The shape that the kernel was tuned for, and the measurements there: the medians of its time
-   * and of its speed over cublasGemmEx's (with an epilogue other than alpha: and that of a second
-   * launch, which computes it), with the 95 % interval of the latter (NaN: unknown). */
+   * and of its speed over cublasGemmEx's (with 8-bit A and B that of the first choice of cuBLASLt's
+   * heuristic; with an epilogue other than alpha: and that of a second launch, which computes it),
+   * with the 95 % interval of the latter (NaN: unknown). */
   int64_t tuned_m, tuned_n, tuned_k;
   double tuned_us, ratio_cublas, ratio_cublas_low, ratio_cublas_high;
   int uses_cublaslt;   /* a library was faster here: gemm() calls cuBLASLt instead, or cublasGemmEx.
@@ -205,7 +239,8 @@ hgemm_tuned_status hgemm_tuned_init_workspace(cudaStream_t stream, void* workspa
  * cuBLAS computes the problems with selection.uses_cublas. The handle must have `stream` set, and
  * its pointer mode on the host; its workspace and math mode are up to the caller. Without a handle,
  * or without cuBLAS, the kernel runs if there is one. cuBLAS computes no problem with an epilogue
- * other than alpha. A batch is cublasGemmStridedBatchedEx, and by pointers cublasGemmBatchedEx.
+ * other than alpha, and none with 8-bit A and B, which cublasGemmEx lacks. A batch is
+ * cublasGemmStridedBatchedEx, and by pointers cublasGemmBatchedEx.
  *
  * Problems with selection.uses_cublaslt need no handle, and operands at multiples of 256 bytes; at
  * other addresses they run like the other problems. (None is by pointers.) With a handle,
@@ -221,8 +256,23 @@ namespace hgemm_tuned {
 
 using Status = hgemm_tuned_status;
 using Selection = hgemm_tuned_selection;
-enum class Dtype { kBf16 = HGEMM_TUNED_BF16, kFp16 = HGEMM_TUNED_FP16 };
-enum class Output { kSame = HGEMM_TUNED_OUTPUT_SAME, kFp32 = HGEMM_TUNED_OUTPUT_FP32 };
+enum class Dtype {
+  kBf16 = HGEMM_TUNED_BF16,
+  kFp16 = HGEMM_TUNED_FP16,
+  kE4m3 = HGEMM_TUNED_E4M3,
+  kE5m2 = HGEMM_TUNED_E5M2
+};
+enum class Output {
+  kSame = HGEMM_TUNED_OUTPUT_SAME,
+  kFp32 = HGEMM_TUNED_OUTPUT_FP32,
+  kBf16 = HGEMM_TUNED_OUTPUT_BF16,
+  kFp16 = HGEMM_TUNED_OUTPUT_FP16
+};
+enum class Scaling {
+  kNone = HGEMM_TUNED_NO_SCALING,
+  kTensor = HGEMM_TUNED_SCALING_TENSOR,
+  kRows = HGEMM_TUNED_SCALING_ROWS
+};
 enum class Layout {
   kTN = HGEMM_TUNED_TN,
   kNN = HGEMM_TUNED_NN,
@@ -256,8 +306,12 @@ struct Operands {
   const void* bias = nullptr;
   float alpha = 1, beta = 1; /* of a problem that is scaled */
   void* aux = nullptr;
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
 
-  operator hgemm_tuned_operands() const { return {a, b, d, c, bias, alpha, beta, aux}; }
+  operator hgemm_tuned_operands() const {
+    return {a, b, d, c, bias, alpha, beta, aux, scale_a, scale_b};
+  }
 };
 
 struct Problem {
@@ -275,6 +329,9 @@ struct Problem {
   bool scaled = false;
   bool aux = false;
   bool by_pointers = false;
+  bool b_is_other = false;
+  bool fast_sums = false;
+  Scaling scaling = Scaling::kNone;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -296,7 +353,10 @@ struct Problem {
             stride_d,
             scaled ? 1 : 0,
             aux ? 1 : 0,
-            by_pointers ? 1 : 0};
+            by_pointers ? 1 : 0,
+            b_is_other ? 1 : 0,
+            fast_sums ? 1 : 0,
+            static_cast<int32_t>(scaling)};
   }
 };
 

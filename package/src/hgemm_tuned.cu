@@ -111,9 +111,10 @@ constexpr bool kHasCublas =
     false;
 #endif
 
-/// Whether cuBLAS computes the problem, if a handle is passed: its only epilogue is alpha.
+/// Whether cuBLAS computes the problem, if a handle is passed: its only epilogue is alpha, and
+/// cublasGemmEx has no 8-bit types.
 bool has_cublas(const GemmKind& kind) {
-  return kHasCublas && (!has_epilogue(kind) || is_only_scaled(kind));
+  return kHasCublas && !is_8_bit(kind.input) && (!has_epilogue(kind) || is_only_scaled(kind));
 }
 bool prefers_cublas(const Choice& choice, const GemmKind& kind) {
   return has_cublas(kind) && (choice.row == nullptr || !choice.row->gain);
@@ -412,7 +413,8 @@ const char* hgemm_tuned_status_string(int status) {
     case HGEMM_TUNED_BAD_PROBLEM:
       return "M, N, K, a leading dimension, the layout, the epilogue or the batch is out of range";
     case HGEMM_TUNED_BAD_DTYPE:
-      return "the type is neither bf16 nor fp16, or the output is neither of that type nor fp32";
+      return "the type or the output is unknown, or fast sums, scales or two types of A and B are "
+             "asked for without 8-bit ones";
     case HGEMM_TUNED_MISALIGNED:
       return "no kernel of this package takes an operand at this address: all must be at multiples "
              "of 16 bytes, and arrays of addresses at multiples of 8";

@@ -24,8 +24,18 @@ inline constexpr std::uintptr_t kOperandUnit = 256;
 inline bool is_ok(cublasStatus_t status) { return status == CUBLAS_STATUS_SUCCESS; }
 
 inline cudaDataType_t type_of(hgemm::DataType type) {
-  if (type == hgemm::DataType::kFp32) return CUDA_R_32F;
-  return type == hgemm::DataType::kFp16 ? CUDA_R_16F : CUDA_R_16BF;
+  switch (type) {
+    case hgemm::DataType::kFp32:
+      return CUDA_R_32F;
+    case hgemm::DataType::kFp16:
+      return CUDA_R_16F;
+    case hgemm::DataType::kE4m3:
+      return CUDA_R_8F_E4M3;
+    case hgemm::DataType::kE5m2:
+      return CUDA_R_8F_E5M2;
+    default:
+      return CUDA_R_16BF;
+  }
 }
 
 /// What cuBLASLt runs for one row in one CUDA context: the recorded algorithm, if this is the
@@ -46,8 +56,16 @@ class Plan {
   /// The operands' alpha is the row's only epilogue.
   bool run(cudaStream_t stream, const hgemm::Operands& operands, void* workspace) const {
     const float zero = 0.0f;
-    return is_ok(cublasLtMatmul(handle_, operation_, &operands.alpha, operands.b, b_, operands.a,
-                                a_, &zero, operands.d, d_, operands.d, d_, &algorithm_, workspace,
+    // Scales are part of the description, and other threads use the one of the plan.
+    cublasLtMatmulDescOpaque_t own{};
+    const cublasLtMatmulDesc_t operation = scaling_ == hgemm::Scaling::kNone ? operation_ : &own;
+    if (operation == &own &&
+        !(is_ok(cublasLtMatmulDescInit(&own, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
+          describe_product(&own) && describe_scales(&own, operands.scale_b, operands.scale_a))) {
+      return false;
+    }
+    return is_ok(cublasLtMatmul(handle_, operation, &operands.alpha, operands.b, b_, operands.a, a_,
+                                &zero, operands.d, d_, operands.d, d_, &algorithm_, workspace,
                                 workspace_bytes_, stream));
   }
 
@@ -59,10 +77,15 @@ class Plan {
     if (problem.batch.by_pointers) return false;  // the layouts below are those of strides
     const hgemm::StoredMatrix b = stored_b(problem);
     const hgemm::StoredMatrix a = stored_a(problem);
-    input_ = type_of(row.kind.input);
+    input_a_ = type_of(input_a(row.kind));
+    input_b_ = type_of(input_b(row.kind));
     output_ = type_of(row.kind.output);
-    const cublasOperation_t of_b = problem.b_major == hgemm::Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const cublasOperation_t of_a = problem.a_major == hgemm::Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
+    of_b_ = problem.b_major == hgemm::Major::kK ? CUBLAS_OP_T : CUBLAS_OP_N;
+    of_a_ = problem.a_major == hgemm::Major::kK ? CUBLAS_OP_N : CUBLAS_OP_T;
+    fast_sums_ = row.kind.fast_sums ? 1 : 0;
+    scaling_ = row.kind.scaling;
+    // For the heuristic, which needs an address that is not null and does not read there.
+    const float* const any = reinterpret_cast<const float*>(kOperandUnit);
     const hgemm::Batch& batch = problem.batch;
     const auto create = [&batch](cublasLtMatrixLayout_t* layout, cudaDataType_t type,
                                  const hgemm::StoredMatrix& matrix, long long stride) {
@@ -73,12 +96,35 @@ class Plan {
     };
     return is_ok(cublasLtCreate(&handle_)) &&
            is_ok(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&
-           is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &of_b,
-                                                sizeof of_b)) &&
-           is_ok(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSB, &of_a,
-                                                sizeof of_a)) &&
-           create(&b_, input_, b, batch.stride_b) && create(&a_, input_, a, batch.stride_a) &&
+           describe_product(operation_) && describe_scales(operation_, any, any) &&
+           create(&b_, input_b_, b, batch.stride_b) && create(&a_, input_a_, a, batch.stride_a) &&
            create(&d_, output_, stored_d(problem), batch.stride_d);
+  }
+
+  template <class Value>
+  static bool set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute,
+                  const Value& value) {
+    return is_ok(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value));
+  }
+
+  /// 16-bit sums have no other mode than that of fast_sums_ == 0, the default.
+  bool describe_product(cublasLtMatmulDesc_t operation) const {
+    return set(operation, CUBLASLT_MATMUL_DESC_TRANSA, of_b_) &&
+           set(operation, CUBLASLT_MATMUL_DESC_TRANSB, of_a_) &&
+           (fast_sums_ == 0 || set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast_sums_));
+  }
+
+  /// `first` are the scales of the library's A, our B.
+  bool describe_scales(cublasLtMatmulDesc_t operation, const float* first,
+                       const float* second) const {
+    if (scaling_ == hgemm::Scaling::kNone) return true;
+    const auto mode = static_cast<std::int32_t>(scaling_ == hgemm::Scaling::kTensor
+                                                    ? CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F
+                                                    : CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+    return set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode) &&
+           set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode) &&
+           set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, first) &&
+           set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, second);
   }
 
   /// Makes a layout that of all products; they share the matrix if the stride is 0.
@@ -102,8 +148,8 @@ class Plan {
     if (cublasLtGetVersion() != library.version) return false;
     const LtAttributes& of = library.attributes;
     cublasLtMatmulHeuristicResult_t checked{};
-    recorded_ = is_ok(cublasLtMatmulAlgoInit(handle_, CUBLAS_COMPUTE_32F, CUDA_R_32F, input_,
-                                             input_, output_, output_, of.id, &algorithm_)) &&
+    recorded_ = is_ok(cublasLtMatmulAlgoInit(handle_, CUBLAS_COMPUTE_32F, CUDA_R_32F, input_b_,
+                                             input_a_, output_, output_, of.id, &algorithm_)) &&
                 set(CUBLASLT_ALGO_CONFIG_TILE_ID, of.tile) &&
                 set(CUBLASLT_ALGO_CONFIG_STAGES_ID, of.stages) &&
                 set(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, of.split_k) &&
@@ -142,7 +188,10 @@ class Plan {
   cublasLtHandle_t handle_ = nullptr;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
-  cudaDataType_t input_ = CUDA_R_16BF, output_ = CUDA_R_16BF;
+  cudaDataType_t input_a_ = CUDA_R_16BF, input_b_ = CUDA_R_16BF, output_ = CUDA_R_16BF;
+  cublasOperation_t of_a_ = CUBLAS_OP_N, of_b_ = CUBLAS_OP_T;
+  std::int8_t fast_sums_ = 0;
+  hgemm::Scaling scaling_ = hgemm::Scaling::kNone;
   cublasLtMatmulAlgo_t algorithm_{};
   std::size_t workspace_bytes_ = 0;
 };

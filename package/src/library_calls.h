@@ -13,6 +13,9 @@ int library_of(const Choice& choice, const Operands& operands) {
   for (const void* address : {operands.a, operands.b, static_cast<const void*>(operands.d)}) {
     if (!is_multiple_of(address, hgemm_tuned_library::kOperandUnit)) return -1;
   }
+  for (const float* scale : {operands.scale_a, operands.scale_b}) {
+    if (!is_multiple_of(scale, kUnitBytes)) return -1;
+  }
   for (int i = 0; i < kLibraryRowCount; ++i) {
     if (&kRows[kLibraryRows[i].row] == choice.row) return i;
   }

@@ -9,7 +9,7 @@ namespace hgemm_tuned_table {
 
 enum class Library {
   kGemmEx,     ///< cublasGemmEx, or cublasGemmStridedBatchedEx, with its default algorithm
-  kHeuristic,  ///< an algorithm of cuBLASLt whose attributes are not known: its first choice runs
+  kHeuristic,  ///< cuBLASLt's first choice, or an algorithm whose attributes are not known
   kAlgorithm,  ///< an algorithm of cuBLASLt with its attributes
 };
 

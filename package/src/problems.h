@@ -11,17 +11,64 @@ namespace hgemm_tuned_problems {
 
 using namespace hgemm;
 
+inline DataType type_of(std::int32_t dtype) {
+  switch (dtype) {
+    case HGEMM_TUNED_E4M3:
+      return DataType::kE4m3;
+    case HGEMM_TUNED_E5M2:
+      return DataType::kE5m2;
+    case HGEMM_TUNED_FP16:
+      return DataType::kFp16;
+    default:
+      return DataType::kBf16;
+  }
+}
+inline std::int32_t dtype_of(DataType type) {
+  switch (type) {
+    case DataType::kE4m3:
+      return HGEMM_TUNED_E4M3;
+    case DataType::kE5m2:
+      return HGEMM_TUNED_E5M2;
+    case DataType::kFp16:
+      return HGEMM_TUNED_FP16;
+    default:
+      return HGEMM_TUNED_BF16;
+  }
+}
+inline DataType output_type_of(std::int32_t output, DataType input) {
+  switch (output) {
+    case HGEMM_TUNED_OUTPUT_FP32:
+      return DataType::kFp32;
+    case HGEMM_TUNED_OUTPUT_BF16:
+      return DataType::kBf16;
+    case HGEMM_TUNED_OUTPUT_FP16:
+      return DataType::kFp16;
+    default:
+      return default_output(input);
+  }
+}
+inline std::int32_t output_of(DataType output, DataType input) {
+  if (output == default_output(input)) return HGEMM_TUNED_OUTPUT_SAME;
+  if (output == DataType::kFp32) return HGEMM_TUNED_OUTPUT_FP32;
+  return output == DataType::kFp16 ? HGEMM_TUNED_OUTPUT_FP16 : HGEMM_TUNED_OUTPUT_BF16;
+}
+
 inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   if (problem == nullptr) return HGEMM_TUNED_NULL_POINTER;
-  if (problem->dtype != HGEMM_TUNED_BF16 && problem->dtype != HGEMM_TUNED_FP16) {
-    return HGEMM_TUNED_BAD_DTYPE;
-  }
-  if (problem->output != HGEMM_TUNED_OUTPUT_SAME && problem->output != HGEMM_TUNED_OUTPUT_FP32) {
-    return HGEMM_TUNED_BAD_DTYPE;
-  }
   const auto is_within = [](std::int32_t value, std::int32_t last) {
     return value >= 0 && value <= last;
   };
+  if (!is_within(problem->dtype, HGEMM_TUNED_E5M2) ||
+      !is_within(problem->output, HGEMM_TUNED_OUTPUT_FP16)) {
+    return HGEMM_TUNED_BAD_DTYPE;
+  }
+  if (!is_within(problem->b_is_other, 1) || !is_within(problem->fast_sums, 1) ||
+      !is_within(problem->scaling, HGEMM_TUNED_SCALING_ROWS)) {
+    return HGEMM_TUNED_BAD_PROBLEM;
+  }
+  const bool needs_8_bits = problem->b_is_other != 0 || problem->fast_sums != 0 ||
+                            problem->scaling != HGEMM_TUNED_NO_SCALING;
+  if (needs_8_bits && !is_8_bit(type_of(problem->dtype))) return HGEMM_TUNED_BAD_DTYPE;
   if (!is_within(problem->layout, HGEMM_TUNED_TT) ||
       !is_within(problem->bias, HGEMM_TUNED_BIAS_ALONG_M) ||
       !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1) ||
@@ -82,22 +129,27 @@ static_assert(static_cast<int>(Activation::kGeluErf) == HGEMM_TUNED_GELU_ERF);
 static_assert(static_cast<int>(Activation::kSilu) == HGEMM_TUNED_SILU);
 static_assert(static_cast<int>(Gate::kHalves) == HGEMM_TUNED_GATE_HALVES);
 static_assert(static_cast<int>(Gate::kInterleaved) == HGEMM_TUNED_GATE_INTERLEAVED);
+static_assert(static_cast<int>(Scaling::kTensor) == HGEMM_TUNED_SCALING_TENSOR);
+static_assert(static_cast<int>(Scaling::kRows) == HGEMM_TUNED_SCALING_ROWS);
 inline Bias bias_of(std::int32_t number) { return static_cast<Bias>(number); }
 inline Activation activation_of(std::int32_t number) { return static_cast<Activation>(number); }
 inline Gate gate_of(std::int32_t number) { return static_cast<Gate>(number); }
 
 inline GemmKind kind_of(const hgemm_tuned_problem& p) {
-  const DataType input = p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16;
+  const DataType input = type_of(p.dtype);
   const Epilogue epilogue{bias_of(p.bias), activation_of(p.activation), gate_of(p.gate),
                           p.scaled != 0, p.aux != 0};
   return {.input = input,
-          .output = p.output == HGEMM_TUNED_OUTPUT_FP32 ? DataType::kFp32 : input,
+          .output = output_type_of(p.output, input),
           .a_major = a_major_of(p),
           .b_major = b_major_of(p),
           .epilogue = epilogue,
           .adds_c = p.adds_c != 0,
           .batched = p.batch > 1,
-          .by_pointers = p.batch > 1 && p.by_pointers != 0};
+          .by_pointers = p.batch > 1 && p.by_pointers != 0,
+          .b_is_other = p.b_is_other != 0,
+          .fast_sums = p.fast_sums != 0,
+          .scaling = static_cast<Scaling>(p.scaling)};
 }
 
 /// The inverse of both, with every stride and leading dimension in full.
@@ -110,11 +162,11 @@ inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& k
   return {p.m,
           p.n,
           p.k,
-          kind.input == DataType::kFp16 ? HGEMM_TUNED_FP16 : HGEMM_TUNED_BF16,
+          dtype_of(kind.input),
           p.lda,
           p.ldb,
           p.ldd,
-          kind.output == DataType::kFp32 ? HGEMM_TUNED_OUTPUT_FP32 : HGEMM_TUNED_OUTPUT_SAME,
+          output_of(kind.output, kind.input),
           layout_of(p),
           static_cast<std::int32_t>(kind.epilogue.bias),
           static_cast<std::int32_t>(kind.epilogue.activation),
@@ -126,22 +178,27 @@ inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& k
           p.batch.by_pointers ? 0 : p.batch.stride_d,
           kind.epilogue.scaled ? 1 : 0,
           kind.epilogue.aux ? 1 : 0,
-          kind.by_pointers ? 1 : 0};
+          kind.by_pointers ? 1 : 0,
+          kind.b_is_other ? 1 : 0,
+          kind.fast_sums ? 1 : 0,
+          static_cast<std::int32_t>(kind.scaling)};
 }
 
-/// Whether they have the same types and epilogue, and are both for batches, found in the same way,
-/// or for single products.
-/// (The extents decide about the rest.)
+/// Whether they have the same types, sums, scales and epilogue, and are both for batches, found in
+/// the same way, or for single products. (The extents decide about the rest.)
 inline bool compute_alike(const GemmKind& a, const GemmKind& b) {
   return a.input == b.input && a.output == b.output && a.epilogue == b.epilogue &&
-         a.adds_c == b.adds_c && a.batched == b.batched && a.by_pointers == b.by_pointers;
+         a.adds_c == b.adds_c && a.batched == b.batched && a.by_pointers == b.by_pointers &&
+         a.b_is_other == b.b_is_other && a.fast_sums == b.fast_sums && a.scaling == b.scaling;
 }
 
 inline bool has_all(const Operands& operands, const GemmKind& kind) {
   return operands.a != nullptr && operands.b != nullptr && operands.d != nullptr &&
          (operands.c != nullptr || !kind.adds_c) &&
          (operands.bias != nullptr || kind.epilogue.bias == Bias::kNone) &&
-         (operands.aux != nullptr || !kind.epilogue.aux);
+         (operands.aux != nullptr || !kind.epilogue.aux) &&
+         (kind.scaling == Scaling::kNone ||
+          (operands.scale_a != nullptr && operands.scale_b != nullptr));
 }
 /// With factors of 1 if the problem has none.
 inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind& kind) {
@@ -151,7 +208,9 @@ inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind
                .d = operands->d,
                .c = operands->c,
                .bias = operands->bias,
-               .aux = operands->aux};
+               .aux = operands->aux,
+               .scale_a = operands->scale_a,
+               .scale_b = operands->scale_b};
   if (kind.epilogue.scaled) {
     all.alpha = operands->alpha;
     all.beta = operands->beta;

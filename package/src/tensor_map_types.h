@@ -31,6 +31,9 @@ inline CUtensorMapDataType tensor_type_of(hgemm::DataType type) {
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case hgemm::DataType::kFp32:
       return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case hgemm::DataType::kE4m3:
+    case hgemm::DataType::kE5m2:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     default:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   }

@@ -292,7 +292,11 @@ std::vector<F> fields_of_origin() {
       F::of("batch", "integer", "", "products that one launch computes", "",
             [](const BestRow& row) { return Json(row.problem.batch); })
           .for_problem(),
-      F::of("scaling", "text", "", "how the operands are scaled", "",
+      F::of("accumulator", "text", "",
+            "how sums are kept: fp32, or fast, in the tensor cores to the end", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.accumulator)); })
+          .for_problem(),
+      F::of("scaling", "text", "", "how 8-bit operands are scaled: none, tensor or rows", "",
             [](const BestRow& row) { return Json(to_string(row.problem.scaling)); })
           .for_problem(),
       F::of("epilogue", "text", "", "what is computed on the sum", "",

@@ -9,8 +9,17 @@ namespace {
 
 GemmProblem problem_of(const hgemm_tuned_problem& p) {
   GemmProblem problem{.m = p.m, .n = p.n, .k = p.k, .tag = ""};
-  problem.set_types(p.dtype == HGEMM_TUNED_FP16 ? DataType::kFp16 : DataType::kBf16);
+  constexpr DataType kTypes[] = {DataType::kBf16, DataType::kFp16, DataType::kE4m3,
+                                 DataType::kE5m2};
+  problem.set_types(kTypes[p.dtype]);
+  if (p.b_is_other) {
+    problem.b_type = p.dtype == HGEMM_TUNED_E4M3 ? DataType::kE5m2 : DataType::kE4m3;
+  }
   if (p.output == HGEMM_TUNED_OUTPUT_FP32) problem.d_type = DataType::kFp32;
+  if (p.output == HGEMM_TUNED_OUTPUT_BF16) problem.d_type = DataType::kBf16;
+  if (p.output == HGEMM_TUNED_OUTPUT_FP16) problem.d_type = DataType::kFp16;
+  if (p.fast_sums) problem.accumulator = Accumulator::kFast;
+  problem.scaling = Scaling{static_cast<unsigned char>(p.scaling)};
   problem.layout = Layout{static_cast<std::uint8_t>(p.layout)};
   problem.epilogue = {Bias{static_cast<unsigned char>(p.bias)},
                       Activation{static_cast<unsigned char>(p.activation)},
@@ -60,7 +69,8 @@ struct Call {
   }
   hgemm_tuned_status launch() {
     const Operands o = data.operands(0);
-    const hgemm_tuned_operands operands{o.a, o.b, o.d, o.c, o.bias, o.alpha, o.beta, o.aux};
+    const hgemm_tuned_operands operands{o.a,     o.b,    o.d,   o.c,       o.bias,
+                                        o.alpha, o.beta, o.aux, o.scale_a, o.scale_b};
     return hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace, workspace_bytes, nullptr);
   }
   /// Three times in a row: each leaves the workspace ready for the next.

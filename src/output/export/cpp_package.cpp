@@ -102,7 +102,8 @@ std::string extents_text(const ProblemExtents& p) {
 
 /// The fields of a GemmKind that the extents do not have.
 std::string kind_text(const GemmKind& kind) {
-  const std::string_view name_input = has_epilogue(kind) || kind.batched ? ".input = " : "";
+  const bool has_more = has_epilogue(kind) || kind.batched || is_8_bit(kind.input);
+  const std::string_view name_input = has_more ? ".input = " : "";
   const std::string_view name_output = name_input.empty() ? "" : ".output = ";
   std::string text =
       fmt::format("{}hgemm::DataType{{{}}}, {}hgemm::DataType{{{}}}", name_input,
@@ -113,6 +114,11 @@ std::string kind_text(const GemmKind& kind) {
   }
   if (kind.batched) text += ", .batched = true";
   if (kind.by_pointers) text += ", .by_pointers = true";
+  if (kind.b_is_other) text += ", .b_is_other = true";
+  if (kind.fast_sums) text += ", .fast_sums = true";
+  if (kind.scaling != Scaling::kNone) {
+    text += fmt::format(", .scaling = hgemm::Scaling{{{}}}", static_cast<int>(kind.scaling));
+  }
   return text;
 }
 
@@ -166,10 +172,11 @@ std::string table_text(const ExportPlan& plan, const Validity& validity, const K
 bool has_libraries(const ExportPlan& plan) { return std::ranges::any_of(plan.rows, calls_library); }
 
 /// Numbers and words of this program only: labels and messages of a database stay out of code.
-std::string library_text(const FasterLibrary& library, std::size_t row) {
-  const char* kind = library.kind == Fastest::kCublas ? "Library::kGemmEx"
-                     : library.algorithm              ? "Library::kAlgorithm"
-                                                      : "Library::kHeuristic";
+/// cublas is the first choice of cuBLASLt's heuristic with 8-bit operands.
+std::string library_text(const FasterLibrary& library, bool has_8_bits, std::size_t row) {
+  const char* kind = library.kind == Fastest::kCublas && !has_8_bits ? "Library::kGemmEx"
+                     : library.algorithm                             ? "Library::kAlgorithm"
+                                                                     : "Library::kHeuristic";
   const LtAlgorithm a = library.algorithm.value_or(LtAlgorithm{});
   std::string text;
   if (library.kind == Fastest::kCublasLt && !library.algorithm) {
@@ -187,8 +194,8 @@ ExportFile library_table(const ExportPlan& plan) {
   for (std::size_t i = 0; i < plan.rows.size(); ++i) {
     const ExportRow& row = plan.rows[i];
     if (!calls_library(row)) continue;
-    rows +=
-        fmt::format("    // {}\n{}", to_string(row.best.problem), library_text(*row.library, i));
+    rows += fmt::format("    // {}\n{}", to_string(row.best.problem),
+                        library_text(*row.library, row.best.problem.has_8_bit_operands(), i));
     ++count;
   }
   return {"src/library_table.h",

@@ -80,6 +80,7 @@ std::optional<Test> test_of(const GemmProblem& problem, const KernelConfig& conf
 
 const char* why_not_in_cutlass(const ExportRow& row) {
   const GemmProblem& problem = row.best.problem;
+  if (problem.has_8_bit_operands()) return "8-bit operands, which this format has not yet";
   if (!test_of(problem, parse_label(*row.best.label))) return "a GEMV kernel, on CUDA cores";
   if (!inputs_are_aligned(problem.extents(), problem.a_type) ||
       !output_is_aligned(problem.extents(), problem.d_type)) {

@@ -32,8 +32,12 @@ Json library_json(const ExportRow& row) {
 
 const char* what_runs(const ExportRow& row) {
   if (row.best.problem.exceeds_product()) return "ours";
-  if (calls_library(row)) return row.library->kind == Fastest::kCublas ? "cuBLAS" : "cuBLASLt";
-  return row.gain ? "ours" : "cuBLAS if linked";
+  // With 8-bit operands cublas is cuBLASLt's first choice, and a handle of cuBLAS computes nothing.
+  const bool has_cublas = !row.best.problem.has_8_bit_operands();
+  if (calls_library(row)) {
+    return row.library->kind == Fastest::kCublas && has_cublas ? "cuBLAS" : "cuBLASLt";
+  }
+  return row.gain || !has_cublas ? "ours" : "cuBLAS if linked";
 }
 
 }  // namespace

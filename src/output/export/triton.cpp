@@ -122,6 +122,9 @@ std::optional<TritonTile> triton_tile(const KernelConfig& c) {
 
 const char* why_not_in_triton(const ExportRow& row) {
   if (!triton_tile(parse_label(*row.best.label))) return "a GEMV kernel, without tl.dot's tiles";
+  if (row.best.problem.has_8_bit_operands()) {
+    return "8-bit operands, which this format has not yet";
+  }
   if (row.best.problem.layout != Layout::kTN) return "a layout other than TN is no part of the key";
   if (!row.best.problem.is_packed())
     return "padded rows: leading dimensions are no part of the key";

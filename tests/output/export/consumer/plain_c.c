@@ -6,11 +6,21 @@ int selects_in_c(void) {
   hgemm_tuned_problem batch = {.m = 256, .n = 512, .k = 640, .batch = 2};
   hgemm_tuned_problem scaled = {.m = 256, .n = 512, .k = 640, .scaled = 1};
   hgemm_tuned_problem scaled_twice = {.m = 256, .n = 512, .k = 640, .scaled = 2};
+  hgemm_tuned_problem eight_bits = {.m = 256,
+                                    .n = 512,
+                                    .k = 640,
+                                    .dtype = HGEMM_TUNED_E4M3,
+                                    .fast_sums = 1,
+                                    .scaling = HGEMM_TUNED_SCALING_ROWS};
+  hgemm_tuned_problem scaled_bf16 = {
+      .m = 256, .n = 512, .k = 640, .scaling = HGEMM_TUNED_SCALING_TENSOR};
   batch.stride_b = HGEMM_TUNED_SHARED;
   return problem.output == HGEMM_TUNED_OUTPUT_SAME &&
          hgemm_tuned_select(&problem).source == HGEMM_TUNED_EXACT &&
          hgemm_tuned_select(&batch).status != HGEMM_TUNED_BAD_PROBLEM &&
          hgemm_tuned_select(&scaled).status != HGEMM_TUNED_BAD_PROBLEM &&
          hgemm_tuned_select(&scaled_twice).status == HGEMM_TUNED_BAD_PROBLEM &&
+         hgemm_tuned_select(&eight_bits).status != HGEMM_TUNED_BAD_DTYPE &&
+         hgemm_tuned_select(&scaled_bf16).status == HGEMM_TUNED_BAD_DTYPE &&
          hgemm_tuned_select(NULL).status == HGEMM_TUNED_NULL_POINTER;
 }
