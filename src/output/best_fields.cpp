@@ -187,10 +187,12 @@ std::vector<F> fields_of_time() {
             [](const BestRow& row) { return number(row.tflops); })
           .at(30, 12, "TFLOP/s",
               [](const BestRow& row) { return Cell(optional_text(row.tflops, "{:.1f}")); }),
-      F::of("ratio_cublas", "number", "",
-            "time of cublasGemmEx's default by that of the config: the median over the rounds of "
-            "their race; above 1 the config is faster",
-            kNoRatio, [](const BestRow& row) { return value_of(row.cublas); })
+      F::of(
+          "ratio_cublas", "number", "",
+          "time of cublasGemmEx's default (with 8-bit operands: of the first choice of cuBLASLt's "
+          "heuristic) by that of the config: the median over the rounds of their race; above 1 "
+          "the config is faster",
+          kNoRatio, [](const BestRow& row) { return value_of(row.cublas); })
           .at(40, 1, "x cuBLAS", [](const BestRow& row) { return ratio_cell(row, row.cublas); })
           .over([](const Rows& rows) { return geomean_of(rows, &BestRow::cublas); },
                 [](const Rows& rows) { return gain_of(rows, &BestRow::cublas); }),
@@ -291,10 +293,6 @@ std::vector<F> fields_of_origin() {
           .for_problem(),
       F::of("batch", "integer", "", "products that one launch computes", "",
             [](const BestRow& row) { return Json(row.problem.batch); })
-          .for_problem(),
-      F::of("accumulator", "text", "",
-            "how sums are kept: fp32, or fast, in the tensor cores to the end", "",
-            [](const BestRow& row) { return Json(to_string(row.problem.accumulator)); })
           .for_problem(),
       F::of("scaling", "text", "", "how 8-bit operands are scaled: none, tensor or rows", "",
             [](const BestRow& row) { return Json(to_string(row.problem.scaling)); })
@@ -499,6 +497,10 @@ std::vector<F> fields_of_batches() {
           "products", "text", "",
           "how the products of a batch are found: strided, or by arrays of pointers", "",
           [](const BestRow& row) { return Json(row.problem.by_pointers ? "pointers" : "strided"); })
+          .for_problem(),
+      F::of("accumulator", "text", "",
+            "how sums are kept: fp32, or fast, in the tensor cores to the end", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.accumulator)); })
           .for_problem(),
   };
 }

@@ -21,7 +21,7 @@ std::vector<Field<Row>> problem_fields_of() {
             [](const Row& row) { return Json(problem_of(row).k); }),
       F::of("dtype", "text", "",
             "the types in short: \"bf16\" where A, B and D have the same, \"bf16.dfp32\" where D "
-            "has another",
+            "has another; \"e4m3\" with a bf16 D, and \"e4m3.accfast\" with fast sums",
             "", [](const Row& row) { return Json(types_text(problem_of(row))); }),
       F::of("layout", "text", "",
             "of A (first letter) and B; TN: A is M x K and B is N x K, each with K contiguous", "",

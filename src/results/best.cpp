@@ -19,8 +19,12 @@ namespace hgemm {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-/// Dense 16-bit tensor FLOPs of one Hopper SM per clock: 4 tensor cores x 512 FMAs.
+/// Dense tensor FLOPs of one Hopper SM per clock: 4 tensor cores x 512 FMAs of 16-bit operands, or
+/// twice as many of 8 bits (H100 datasheet).
 constexpr double kTensorFlopsPerSmClock = 4096;
+double flops_per_sm_clock(const GemmProblem& problem) {
+  return problem.has_8_bit_operands() ? 2 * kTensorFlopsPerSmClock : kTensorFlopsPerSmClock;
+}
 
 struct Group {
   GemmProblem problem;
@@ -358,8 +362,8 @@ void fill_winner(BestRow& row, std::span<const Contender> ranked, Objective obje
   if (winner.cublas_trial != nullptr) row.cublas_calls = winner.cublas_trial->calls;
   if (const double sm_mhz = median_of(samples, &Sample::sm_mhz); sm_mhz > 0) {
     row.sm_mhz = sm_mhz;
-    const double peak_tflops =
-        row.environment.sm_count * kTensorFlopsPerSmClock * sm_mhz * 1e-6;  // MHz * 1e6 / 1e12
+    const double peak_tflops = row.environment.sm_count * flops_per_sm_clock(row.problem) * sm_mhz *
+                               1e-6;  // MHz * 1e6 / 1e12
     if (peak_tflops > 0) row.peak_fraction = *row.tflops / peak_tflops;
   }
   for (const Sample& sample : samples) {

@@ -64,6 +64,8 @@ inline Build compile_edited(const Kernel& kernel, const std::string& file, const
 inline bool computes(const Kernel& kernel, const GemmProblem& problem) {
   const GemmKind kind = kind_of(kernel);
   return kind.input == problem.a_type && kind.output == problem.d_type &&
+         kind.b_is_other == problem.kind().b_is_other &&
+         kind.fast_sums == problem.kind().fast_sums && kind.scaling == problem.scaling &&
          kind.epilogue == problem.epilogue && kind.adds_c == problem.c_type.has_value() &&
          !why_unsupported(kernel, problem.extents());
 }

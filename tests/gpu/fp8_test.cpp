@@ -1,0 +1,232 @@
+// 8-bit operands: every axis with promoted and with fast sums, scales, epilogues, batches and
+// tails, points of the whole space, and the library's calls that a race compares with.
+#include <gmock/gmock.h>
+
+#include "device/blas.h"
+#include "device/problem_data.h"
+#include "gemm/codec.h"
+#include "search/proposer.h"
+#include "support.h"
+
+namespace hgemm::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Fp8Test = GpuTest;
+
+/// A config for 16-bit operands as one for 8-bit operands: its depth in as many bytes, and sums
+/// that are promoted every `promote` elements of K (0: never).
+KernelConfig with_8_bits(KernelConfig config, int promote) {
+  std::visit(
+      [&](auto& c) {
+        if constexpr (requires { c.promote; }) {
+          c.bk *= 2;
+          c.pack = false;
+          c.promote = promote == 0 ? 0 : std::max(promote, c.bk);
+          if (c.promote == c.bk) c.mma_depth = 0;
+        }
+      },
+      config);
+  return config;
+}
+
+/// The kernels of the smoke space for these problems, which have one kind; where sums are promoted,
+/// at each interval in turn.
+std::vector<Kernel> fp8_kernels(const std::vector<GemmProblem>& problems) {
+  std::vector<GemmProblem> of_16_bits = problems;
+  for (GemmProblem& problem : of_16_bits) {
+    problem.set_types(DataType::kBf16);
+    problem.c_type = std::nullopt;
+    problem.epilogue = {};
+    problem.accumulator = Accumulator::kFp32;
+    problem.scaling = Scaling::kNone;
+  }
+  const bool is_fast = problems.front().accumulator == Accumulator::kFast;
+  std::vector<Kernel> kernels;
+  std::set<std::string> known;
+  constexpr int kIntervals[] = {128, 256, 512};
+  std::size_t next = 0;
+  for (const KernelConfig& config :
+       enumerate(load_space("smoke", configs_dir()), of_16_bits).valid) {
+    const KernelConfig of_8_bits =
+        with_8_bits(config, is_fast ? 0 : kIntervals[next++ % std::size(kIntervals)]);
+    for (const GemmProblem& problem : problems) {
+      if (why_not(of_8_bits, problem)) continue;
+      const Kernel kernel = kernel_for(of_8_bits, problem);
+      if (known.insert(build_name(kernel)).second) kernels.push_back(kernel);
+    }
+  }
+  return kernels;
+}
+
+std::vector<GemmProblem> problems_of(const std::vector<const char*>& extents,
+                                     const std::string& kind) {
+  std::vector<GemmProblem> problems;
+  for (const char* const text : extents) problems.push_back(parse_problem(text + kind));
+  return problems;
+}
+
+void expect_parts(const std::set<std::string>& computed, const std::vector<const char*>& parts) {
+  for (const char* part : parts) {
+    EXPECT_TRUE(std::ranges::any_of(
+        computed, [&](const std::string& name) { return name.find(part) != std::string::npos; }))
+        << "no kernel with " << part;
+  }
+}
+
+/// Ends of K inside a slab and inside a wgmma's depth, edges of M and N inside a tile, rows of D at
+/// any element, one row, and more tiles than CTAs.
+const std::vector<const char*> kExtents = {"1x256x512",   "200x136x80",   "1000x1032x528",
+                                           "67x71x48",    "301x203x1040", "64x64x16",
+                                           "16x1024x2064"};
+
+TEST_F(Fp8Test, EveryAxisIsCorrect) {
+  for (const char* kind : {".e4m3", ".e5m2.be4m3.dfp16", ".e4m3.dfp32", ".e4m3.be5m2.accfast",
+                           ".e5m2.dfp32.accfast"}) {
+    SCOPED_TRACE(kind);
+    std::vector<GemmProblem> problems = problems_of(kExtents, kind);
+    problems.push_back(parse_problem("130x264x112.lda128.ldb144.ldd272" + std::string(kind)));
+    const auto computed =
+        expect_correct(compile(fp8_kernels(problems)), problems, without_rotation());
+    expect_parts(computed, {"swap_ab", ".swap.", "direct", "staged", ".split", "csplit2", "stream",
+                            "dynamic", "pdl", "fixed"});
+    if (problems.front().accumulator == Accumulator::kFp32) {
+      expect_parts(computed, {".acc128", ".acc256", ".acc512"});
+    } else {
+      EXPECT_FALSE(std::ranges::any_of(computed, [](const std::string& name) {
+        return name.find(".acc1") != std::string::npos || name.find(".acc2") != std::string::npos;
+      }));
+    }
+  }
+}
+
+TEST_F(Fp8Test, EveryAxisIsCorrectWithScales) {
+  for (const char* kind :
+       {".e4m3.scaling-tensor", ".e4m3.scaling-rows", ".e4m3.be5m2.dfp32.scaling-rows.accfast"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems = problems_of(kExtents, kind);
+    expect_parts(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()),
+                 {"swap_ab", ".swap.", "direct", "staged", "csplit2", "stream"});
+  }
+}
+
+/// The order is: scales, alpha, C and the bias, activation.
+TEST_F(Fp8Test, EpiloguesAreCorrectWithAndWithoutScales) {
+  for (const char* kind :
+       {".e4m3.bias-gelu", ".e4m3.scaling-rows.cbf16.scaled-bias-silu",
+        ".e4m3.dfp32.scaling-tensor.cfp32.accfast", ".e5m2.be4m3.scaling-rows.biasm-relu",
+        ".e4m3.scaling-tensor.bias-gelu-aux"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems =
+        problems_of({"1x256x512", "200x136x80", "301x203x1040"}, kind);
+    expect_parts(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()),
+                 {"swap_ab", "direct", "staged"});
+  }
+  for (const char* kind : {".e4m3.swiglu", ".e4m3.scaling-rows.swiglu",
+                           ".e4m3.scaling-rows.geglu-interleaved.accfast"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems =
+        problems_of({"1x512x512", "16x1104x144", "301x406x528"}, kind);
+    EXPECT_GT(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()).size(),
+              5U);
+  }
+}
+
+/// Each product has its own A and B, or all share one; the scales of tensors are those of all.
+TEST_F(Fp8Test, BatchesAreCorrect) {
+  for (const char* kind : {".e4m3", ".e4m3.be5m2.scaling-tensor.accfast"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems = problems_of(
+        {"64x64x64.batch7", "200x136x80.batch3", "1x256x512.batch5", "136x72x208.batch3.sb0"},
+        kind);
+    EXPECT_GT(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()).size(),
+              10U);
+    const std::vector<GemmProblem> by_pointers =
+        problems_of({"64x64x64.batch7.pointers", "200x136x80.batch3.pointers"}, kind);
+    EXPECT_GT(
+        expect_correct(compile(fp8_kernels(by_pointers)), by_pointers, without_rotation()).size(),
+        5U);
+  }
+}
+
+TEST_F(Fp8Test, PointsOfTheWholeSpaceAreCorrect) {
+  constexpr std::size_t kDrawn = 24;
+  for (const char* key : {"520x1032x1040.e4m3", "333x517x528.e5m2.be4m3.scaling-rows.dfp32",
+                          "40x2048x4096.e4m3.scaling-tensor.accfast"}) {
+    SCOPED_TRACE(key);
+    const GemmProblem problem = parse_problem(key);
+    std::vector<Kernel> kernels;
+    for (const Proposal& drawn : draw({problem}, kDrawn, 31)) {
+      kernels.push_back(kernel_for(drawn.config, problem));
+    }
+    EXPECT_EQ(kernels.size(), kDrawn);
+    expect_correct(compile(kernels), {problem}, without_rotation());
+  }
+}
+
+/// Long sums, where those of the tensor cores lose the most.
+TEST_F(Fp8Test, LongSumsAreWithinTheirTolerance) {
+  for (const char* key : {"128x256x16384.e4m3", "128x256x65536.e4m3.be5m2.dfp32",
+                          "128x256x16384.e4m3.accfast", "128x256x65536.e4m3.accfast.dfp32"}) {
+    const std::vector<GemmProblem> problems = {parse_problem(key)};
+    EXPECT_FALSE(
+        expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()).empty());
+  }
+}
+
+/// What the verdicts of the others are worth.
+TEST_F(Fp8Test, AKernelThatLeavesTheScalesOutIsWrong) {
+  const GemmProblem plain = parse_problem("200x136x528.e4m3");
+  const std::vector<Build> builds = compile(fp8_kernels({plain}));
+  for (const char* scaling : {".scaling-tensor", ".scaling-rows"}) {
+    const GemmProblem scaled = parse_problem(to_string(plain) + scaling);
+    const ProblemData data(scaled, 7, without_rotation(), stream());
+    int wrong = 0;
+    for (const Build& build : builds) {
+      if (build.status != Status::kOk || !computes(build.kernel, plain)) continue;
+      const auto candidate = make_kernel_candidate(build.kernel, build.cubin, data);
+      data.poison(stream());
+      candidate->launch(0, stream().get());
+      EXPECT_FALSE(data.verify(stream()).correct) << build.facts.name << scaling;
+      ++wrong;
+    }
+    EXPECT_GT(wrong, 10);
+  }
+}
+
+TEST_F(Fp8Test, BaselinesAreCorrect) {
+  for (const char* text :
+       {"64x64x64.e4m3", "256x512x1024.e4m3.be5m2", "256x512x1024.e5m2.be4m3.dfp16",
+        "256x512x1024.e4m3.dfp32", "256x512x1024.e4m3.accfast", "256x512x1024.e4m3.scaling-tensor",
+        "256x512x1024.e4m3.scaling-tensor.dfp32.accfast", "256x512x1024.e4m3.scaling-rows",
+        "16x512x1024.e4m3.scaling-rows.accfast", "256x512x1024.e4m3.scaled",
+        "256x512x1024.e4m3.bias", "256x512x1024.e4m3.scaling-tensor.bias-gelu",
+        "256x512x1024.e4m3.scaling-tensor.cbf16", "256x512x1024.e4m3.scaling-rows.biasm-silu",
+        "256x512x1024.e4m3.swiglu", "256x512x1024.e4m3.gelu-aux", "64x64x64.e4m3.batch16",
+        "64x64x64.e4m3.scaling-tensor.batch16"}) {
+    SCOPED_TRACE(text);
+    const ProblemData data(parse_problem(text), 7, without_rotation(), stream());
+    const std::vector<Baseline> baselines = make_baselines(data);
+    EXPECT_GT(baselines.size(), 1U) << "cuBLASLt has no algorithm";
+    if (baselines.empty()) continue;
+    EXPECT_EQ(baselines.front().label, kCublasLabel);
+    EXPECT_THAT(baselines.front().candidate->describe(), HasSubstr("first choice"));
+    for (const Baseline& baseline : baselines) {
+      data.poison(stream());
+      baseline.candidate->launch(0, stream().get());
+      const Verdict verdict = data.verify(stream(), baseline.candidate->roundings());
+      EXPECT_TRUE(verdict.correct)
+          << baseline.label << ", " << baseline.candidate->describe() << ": " << verdict.message;
+    }
+  }
+}
+
+TEST_F(Fp8Test, TwoOperandsOfE5m2HaveKernelsAndNoBaseline) {
+  const GemmProblem problem = parse_problem("256x512x1024.e5m2");
+  const ProblemData data(problem, 7, without_rotation(), stream());
+  EXPECT_TRUE(make_baselines(data).empty());
+  EXPECT_EQ(CublasLtPlan(problem).algorithms(), 0);
+}
+
+}  // namespace
+}  // namespace hgemm::testing
