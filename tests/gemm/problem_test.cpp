@@ -223,15 +223,6 @@ TEST(Problem, ToleranceIsOfRoundingAndAccumulation) {
   EXPECT_GT(tolerance("8x8x8192"), tolerance("8x8x4096"));
 }
 
-TEST(Problem, TwoOperandsOfE5m2HaveNoBaseline) {
-  for (const char* key : {"16x16x16.e4m3", "16x16x16.e4m3.be5m2", "16x16x16.e5m2.be4m3"}) {
-    EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;
-    EXPECT_TRUE(parse_problem(key).baselines().cublaslt) << key;
-  }
-  EXPECT_FALSE(parse_problem("16x16x16.e5m2").baselines().cublas);
-  EXPECT_FALSE(parse_problem("16x16x16.e5m2").baselines().cublaslt);
-}
-
 TEST(Problem, OnlyFp32HasOneBaseline) {
   for (const char* key : {"8x8x8", "8x8x8.fp16", "8x8x8.dfp32"}) {
     EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;
@@ -322,9 +313,10 @@ TEST(Problem, EightBitOperandsHaveBytesKindsAndBaselinesOfTheirOwn) {
                                     .fast_sums = true,
                                     .scaling = Scaling::kTensor}));
   EXPECT_EQ(input_b(other.kind()), DataType::kE4m3);
-  EXPECT_FALSE(plain.baselines().cublas);
+  EXPECT_TRUE(plain.baselines().cublas);
   EXPECT_TRUE(plain.baselines().cublaslt);
   EXPECT_TRUE(other.baselines().cublaslt);
+  EXPECT_FALSE(parse_problem("64x32x16.e5m2").baselines().cublas);
   EXPECT_FALSE(parse_problem("64x32x16.e5m2").baselines().cublaslt);
   // What a library computes has the scales, and nothing else of the epilogue.
   EXPECT_TRUE(parse_problem("64x32x16.e4m3.scaling-rows.bias").exceeds_product());

@@ -1,4 +1,4 @@
-// The note below a table with rows that were measured in brief.
+// Notes below a table: rows that were measured in brief, and sums of 8-bit operands.
 #include <gmock/gmock.h>
 
 #include "output/emit.h"
@@ -33,6 +33,16 @@ TEST(BestInBrief, SaysHowFarRowsMayBeOff) {
                             HasSubstr("Sustained times of large shapes are too short")));
   for (BestRow& row : rows) row.regime = Regime::kBurst;
   EXPECT_THAT(text(), AllOf(HasSubstr("1 of 2 were measured in brief"), Not(HasSubstr("15 %"))));
+}
+
+TEST(BestOf8Bits, SaysWhichSumsRowsHave) {
+  std::vector<BestRow> rows = {measured(128), measured(2048), measured(4096)};
+  const auto text = [&rows] { return format_best(rows, Format::kTable); };
+  EXPECT_THAT(text(), Not(HasSubstr("8-bit operands")));
+  for (BestRow& row : rows) row.problem.set_types(DataType::kE4m3);
+  rows[2].problem.accumulator = Accumulator::kFast;
+  EXPECT_THAT(text(), AllOf(HasSubstr("2 rows have fp32 sums, and 1 (accfast)"),
+                            HasSubstr("4096x4096x4096.e4m3.accfast")));
 }
 
 }  // namespace
