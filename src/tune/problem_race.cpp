@@ -109,6 +109,11 @@ void ProblemRace::open() {
     } catch (const InputError& error) {
       throw DoesNotFit{error.what()};
     }
+    if (std::ranges::find(opened.baselines, kCublasLabel) == opened.baselines.end()) {
+      throw DoesNotFit{
+          "cuBLASLt has no algorithm for it, and a race compares with a library; `hgemm-tune "
+          "verify` checks kernels at it"};
+    }
     open_ = true;
     recorder_.set_timing(opened.timing);
     admit_baselines(opened);
@@ -116,12 +121,6 @@ void ProblemRace::open() {
 }
 
 void ProblemRace::admit_baselines(const Measurer::Opened& opened) {
-  if (std::ranges::find(opened.baselines, kCublasLabel) == opened.baselines.end()) {
-    throw DoesNotFit{fmt::format(
-        "{}: cuBLASLt has no algorithm for it, and races compare with a library; `hgemm-tune "
-        "verify` checks kernels at it",
-        to_string(problem_))};
-  }
   for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
     const std::string& label = opened.baselines[i];
     const Prepared& prepared = opened.prepared.at(i);
