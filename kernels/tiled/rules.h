@@ -6,7 +6,7 @@
 #pragma once
 
 #include "common/extents.h"
-#include "tiled/config.h"
+#include "tiled/registers.h"
 
 namespace hgemm {
 

@@ -10,6 +10,7 @@
 #include "common/tma.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
+#include "tiled/registers.h"
 
 namespace hgemm {
 

@@ -50,7 +50,7 @@ constexpr Axis<ConfigOf<member>> promote_axis() {
       {.name = "promote",
        .field = "acc",
        .form = "acc<elements of K>",
-       .values = "0 (never), 128, 256, 512",
+       .values = "0, 128, 256, 512",
        .domain = "128, 256, 512, 0",
        .otherwise = "0",
        .help = "8-bit operands: elements of K after which sums of the tensor cores, which have "

@@ -19,7 +19,8 @@
 
 namespace hgemm {
 
-/// Thrown if the GPU's memory cannot hold the problem, or no longer can.
+/// Thrown if the GPU's memory cannot hold the problem, or no longer can; or if no library computes
+/// it, with which candidates are compared.
 struct DoesNotFit {
   std::string reason;
 };

@@ -109,6 +109,11 @@ void ProblemRace::open() {
     } catch (const InputError& error) {
       throw DoesNotFit{error.what()};
     }
+    if (std::ranges::find(opened.baselines, kCublasLabel) == opened.baselines.end()) {
+      throw DoesNotFit{
+          "cuBLASLt has no algorithm for it, and a race compares with a library; `hgemm-tune "
+          "verify` checks kernels at it"};
+    }
     open_ = true;
     recorder_.set_timing(opened.timing);
     admit_baselines(opened);

@@ -391,7 +391,7 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
   }
   EXPECT_THAT(complaint("8x8x8.fp8"),
               AllOf(HasSubstr("whose \"fp8\" is not supported"), HasSubstr("bf16"),
-                    HasSubstr("or fp16"), HasSubstr("(fp32)")));
+                    HasSubstr("fp16, e4m3 or e5m2"), HasSubstr("(fp32)")));
   EXPECT_THAT(complaint("8x8x8.fp16.dfp8"), HasSubstr("whose \"dfp8\" is not supported"));
   EXPECT_THAT(complaint("64x48x40.lda39"),
               AllOf(StartsWith("list.txt:3: found 39 for lda"), HasSubstr("at least K, 40")));

@@ -53,6 +53,14 @@ TEST(Roofline, TheSameShapeIsComputeBoundWhereTheRidgeIsLow) {
   EXPECT_TRUE(roofline(device("H100-PCIe"), tokens64).memory_bound());
 }
 
+TEST(Roofline, EightBitOperandsHaveHalfTheBytesAndTwiceTheRate) {
+  const Roofline square = roofline(device("H200"), parse_problem("8192x8192x8192.e4m3"));
+  EXPECT_NEAR(square.floor_us(), 2.0 * 8192 * 8192 * 8192 / 1978.9e6, 0.5);
+  const Advice decode = advise(device("H200"), parse_problem("1x4096x4096.e4m3"));
+  EXPECT_NEAR(decode.roofline.floor_us(), (4096.0 * 4096 + 4096 + 8192) / 4.8e6, 0.01);
+  EXPECT_EQ(decode.kernel.kind, KernelKind::kThin) << "no GEMV kernel has 8-bit operands";
+}
+
 TEST(Roofline, NoticesWhatNoMemoryHolds) {
   EXPECT_FALSE(roofline(device("H100-SXM"), problem(200'000, 200'000, 8192)).fits_memory);
   EXPECT_TRUE(roofline(device("H200"), problem(200'000, 200'000, 8192)).fits_memory);

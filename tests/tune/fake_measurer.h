@@ -51,7 +51,8 @@ class FakeMeasurer : public Measurer {
   std::vector<std::string> peers;             ///< labels of the variants of all peers
   // Losses with nobody to blame: how many calls from now on.
   int lose_open = 0, lose_settle = 0, lose_round = 0, lose_forget = 0;
-  std::set<std::string> too_large;  ///< shapes
+  std::set<std::string> too_large;          ///< shapes
+  std::set<std::string> without_libraries;  ///< shapes that cuBLASLt does not compute
 
   std::map<std::string, double> model_us;  ///< default: 100
   std::size_t own_samples = 1;             ///< of a label in one call of rounds() at the own pace
@@ -95,6 +96,7 @@ class FakeMeasurer : public Measurer {
     lose_if(lose_open, "open");
     launched.emplace_back();
     std::vector<std::string> baselines = {"cublas", "cublaslt.0", "cublaslt.1"};
+    if (without_libraries.contains(to_string(problem))) baselines.clear();
     baselines.insert(baselines.end(), peers.begin(), peers.end());
     for (const std::string& label : baselines) {
       if (opening.without.contains(label)) continue;

@@ -213,6 +213,15 @@ TEST_F(Tune, AShapeThatDoesNotFitDoesNotStopTheOthers) {
   EXPECT_THAT(trials(), UnorderedElementsAre(Key(key(kSmall, name(0)))));
 }
 
+TEST_F(Tune, AShapeWithoutALibraryDoesNotStopTheOthers) {
+  FakeMeasurer gpu;
+  gpu.without_libraries = {to_string(kLarge)};
+  EXPECT_EQ(run(plan({kLarge, kSmall}, {c(0)}), gpu), 1);
+  EXPECT_THAT(skipped_problems_, ElementsAre("2048x4096x4096"));
+  EXPECT_THAT(listener_.warnings, ElementsAre(HasSubstr("cuBLASLt has no algorithm for it")));
+  EXPECT_THAT(trials(), UnorderedElementsAre(Key(key(kSmall, name(0)))));
+}
+
 TEST_F(Tune, AShapeThatDoesNotFitIsSkippedOnce) {
   FakeMeasurer gpu;
   gpu.too_large = {to_string(kLarge)};

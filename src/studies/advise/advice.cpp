@@ -147,7 +147,8 @@ KernelAdvice advise_kernel(const Device& device, const GemmProblem& problem, con
   const std::int64_t wide = thin_m ? problem.n : problem.m;
   const char* side = thin_m ? "M" : "N";
   const bool pays = swap.verdict == SwapVerdict::kPays;
-  if (thin <= kGemvRows && roof.memory_bound() && problem.batch == 1) {
+  const bool has_gemv = problem.batch == 1 && !problem.has_8_bit_operands();
+  if (thin <= kGemvRows && roof.memory_bound() && has_gemv) {
     advice.kind = KernelKind::kGemv;
     advice.why = fmt::format("{} = {} <= {}: {}, so reading once and fast is all ({})", side, thin,
                              kGemvRows, intensity_text(roof), us_text(roof.memory_us));
@@ -203,11 +204,22 @@ std::string_view to_string(KernelKind kind) {
   return "";
 }
 
+namespace {
+
+MmaInput mma_input(const GemmProblem& problem) {
+  if (problem.has_8_bit_operands()) return MmaInput::kFp8;
+  return problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16;
+}
+
+}  // namespace
+
 Roofline roofline(const Device& device, const GemmProblem& problem) {
+  const double peak_tflops =
+      (problem.has_8_bit_operands() ? device.peak_fp8_tflops : device.peak_tflops).value;
   return {.intensity = problem.flops() / problem.bytes(),
-          .ridge = device.ridge(),
+          .ridge = peak_tflops / device.memory_tbps.value,
           .memory_us = problem.bytes() / (device.memory_tbps.value * 1e6),
-          .compute_us = problem.flops() / (device.peak_tflops.value * 1e6),
+          .compute_us = problem.flops() / (peak_tflops * 1e6),
           .fits_l2 = problem.bytes() <= device.l2_mb.value * 1024 * 1024,
           .fits_memory = problem.bytes() <= device.memory_gb.value * 1e9};
 }
@@ -274,8 +286,7 @@ Advice advise(const Device& device, const GemmProblem& problem) {
   advice.problem = problem;
   advice.roofline = roofline(device, problem);
   if (problem.exceeds_product()) advice.epilogue = separate_epilogue(device, problem);
-  const WgmmaForm form{.input =
-                           problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16};
+  const WgmmaForm form{.input = mma_input(problem)};
   // A product of a batch has its share of the memory's time.
   advice.swap = advise_swap(device, form, problem.m, problem.n, problem.k,
                             advice.roofline.memory_us / static_cast<double>(problem.batch));
