@@ -93,6 +93,12 @@ struct ScaledParams : PointersParams {
   /// kTensor: one number each, which all products of a batch share. kRows: m numbers and n.
   const float *scale_a, *scale_b;
 };
+/// With a scale for each block of K (is_of_blocks()), which are copied into the stages with their
+/// block: boxes of a row of A's numbers for the rows of a tile, and of B likewise, or of
+/// kScaleBoxBlocks blocks of K by the blocks of rows that a tile may have a part of.
+struct BlockScaledParams : ScaledParams {
+  TensorMap scale_a_map, scale_b_map;
+};
 
 // ---- Parameters of the packing launch before, if A or B is packed (pack.cuh) ----
 

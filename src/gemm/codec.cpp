@@ -219,10 +219,12 @@ constexpr std::array kFields = {
     ProblemField{
         .name = "scaling",
         .prefix = "scaling-",
-        .values = "none, tensor or rows (scales of blocks are not supported yet)",
+        .values = "none, tensor, rows, blocks or row_blocks",
         .number = false,
         .help = "factors of 8-bit operands, fp32 numbers in device memory: one for A and one for B "
-                "(tensor), or one for each row of A and of B (rows)",
+                "(tensor); one for each row of A and of B (rows); or for each 128 of K one for "
+                "each row of A and one for each 128 rows of B (blocks) or for each row of B "
+                "(row_blocks)",
         .print = [](const GemmProblem& p) { return std::string(to_string(p.scaling)); },
         .parse =
             [](GemmProblem& p, std::string_view word) {

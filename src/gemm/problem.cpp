@@ -102,11 +102,37 @@ std::int64_t GemmProblem::bias_length() const {
 }
 double GemmProblem::epilogue_bytes() const {
   const int like_d = (c_type ? 1 : 0) + (epilogue.aux ? 1 : 0);
-  const double scales = scaling == Scaling::kTensor ? 2
-                        : scaling == Scaling::kRows ? static_cast<double>(m + n)
-                                                    : 0;
   return like_d * d_bytes() + element_bytes(d_type) * static_cast<double>(bias_length()) +
-         scales * element_bytes(DataType::kFp32);
+         static_cast<double>(scales_of_a() + scales_of_b()) * element_bytes(DataType::kFp32);
+}
+std::int64_t GemmProblem::scales_of_a() const {
+  switch (scaling) {
+    case Scaling::kNone:
+      return 0;
+    case Scaling::kTensor:
+      return 1;
+    case Scaling::kRows:
+      return m;
+    case Scaling::kBlocks:
+    case Scaling::kRowBlocks:
+      return scale_leading(m) * scale_blocks(k);
+  }
+  return 0;
+}
+std::int64_t GemmProblem::scales_of_b() const {
+  switch (scaling) {
+    case Scaling::kNone:
+      return 0;
+    case Scaling::kTensor:
+      return 1;
+    case Scaling::kRows:
+      return n;
+    case Scaling::kBlocks:
+      return scale_leading(scale_blocks(k)) * scale_blocks(n);
+    case Scaling::kRowBlocks:
+      return scale_leading(n) * scale_blocks(k);
+  }
+  return 0;
 }
 
 namespace {
@@ -193,6 +219,15 @@ const char* why_unsupported_8_bit(const GemmProblem& p) {
     return "K of 8-bit operands, their leading dimensions and the strides of a batch must be "
            "multiples of 16: rows begin at multiples of 16 bytes";
   }
+  if (is_of_blocks(p.scaling) && p.accumulator == Accumulator::kFast) {
+    return "scales of blocks go with fp32 sums: what each block of K adds is scaled by itself";
+  }
+  if (is_of_blocks(p.scaling) && p.is_gated()) return "a gate has no scales of blocks yet";
+  if (is_of_blocks(p.scaling) && p.batch > 1) {
+    return "the products of a batch have no scales of blocks yet: scaling-tensor has one scale of "
+           "A "
+           "and one of B for all of them";
+  }
   return p.batch > 1 && p.scaling == Scaling::kRows ? "the products of a batch have no scales of "
                                                       "rows yet: scaling-tensor has one scale of "
                                                       "A and one of B for all of them"
@@ -257,8 +292,11 @@ std::string_view to_string(Layout layout) {
 
 namespace {
 
-constexpr Word<Scaling> kScalings[] = {
-    {"none", Scaling::kNone}, {"tensor", Scaling::kTensor}, {"rows", Scaling::kRows}};
+constexpr Word<Scaling> kScalings[] = {{"none", Scaling::kNone},
+                                       {"tensor", Scaling::kTensor},
+                                       {"rows", Scaling::kRows},
+                                       {"blocks", Scaling::kBlocks},
+                                       {"row_blocks", Scaling::kRowBlocks}};
 constexpr Word<Accumulator> kAccumulators[] = {{"fp32", Accumulator::kFp32},
                                                {"fast", Accumulator::kFast}};
 

@@ -132,6 +132,9 @@ struct GemmProblem {
   double d_bytes() const;
   double epilogue_bytes() const;     ///< of C, the bias, the scales and the second output
   std::int64_t bias_length() const;  ///< elements; 0 without a bias
+  /// fp32 numbers in memory, padding among them (is_of_blocks()); 0 without scales
+  std::int64_t scales_of_a() const;
+  std::int64_t scales_of_b() const;
   /// A, B, C, the bias, the scales, D and the second output, each once.
   double bytes() const { return a_bytes() + b_bytes() + epilogue_bytes() + d_bytes(); }
   double intensity() const { return flops() / bytes(); }  ///< FLOP per byte
@@ -168,9 +171,9 @@ const char* why_unsupported(const GemmProblem& problem);
 /// defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
-std::string_view to_string(DataType type);            ///< "bf16", "fp16", "fp32", "e4m3" or "e5m2"
-std::string_view to_string(Layout layout);            ///< "TN", "NN", "NT" or "TT"
-std::string_view to_string(Scaling scaling);          ///< "none", "tensor" or "rows"
+std::string_view to_string(DataType type);    ///< "bf16", "fp16", "fp32", "e4m3" or "e5m2"
+std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
+std::string_view to_string(Scaling scaling);  ///< "none", "tensor", "rows", "blocks", "row_blocks"
 std::string_view to_string(Accumulator accumulator);  ///< "fp32" or "fast"
 /// "plain", or what is done to the sums: "scaled", "bias", "biasm" (along M), "relu", "gelu" (with
 /// tanh), "gelu_erf", "silu", "scaled-bias-gelu", or with a second output "bias-gelu-aux". With a
