@@ -76,11 +76,21 @@ typedef enum {
 } hgemm_tuned_output;
 
 /* Factors of 8-bit A and B, which multiply the sums before all of the epilogue: fp32 numbers in
- * device memory that a kernel of the same stream may write before. */
+ * device memory that a kernel of the same stream may write before.
+ *
+ * With the last two each 128 of k, and the rest of k at the end, has scales of its own, and what it
+ * adds to a sum is multiplied by them. They begin at multiples of 16 bytes. With L = ceil(k / 128),
+ * and up4(x) for x rounded up to a multiple of 4, the scale of row i and block l of k is
+ * scales[l * up4(rows) + i] where each row has its own, of up4(rows) * L numbers, and
+ * scales[i / 128 * up4(L) + l] where 128 rows of B share one, of up4(L) * ceil(n / 128). Numbers
+ * that rounding up adds are not used, and may be any. cuBLASLt's VEC128_32F and BLK128x128_32F lie
+ * likewise. */
 typedef enum {
   HGEMM_TUNED_NO_SCALING = 0,
-  HGEMM_TUNED_SCALING_TENSOR = 1, /* one number for A and one for B, also of a batch */
-  HGEMM_TUNED_SCALING_ROWS = 2    /* m numbers, for rows of A, and n for rows of B */
+  HGEMM_TUNED_SCALING_TENSOR = 1,    /* one number for A and one for B, also of a batch */
+  HGEMM_TUNED_SCALING_ROWS = 2,      /* m numbers, for rows of A, and n for rows of B */
+  HGEMM_TUNED_SCALING_BLOCKS = 3,    /* for each 128 of k: of each row of A, and of 128 rows of B */
+  HGEMM_TUNED_SCALING_ROW_BLOCKS = 4 /* for each 128 of k: of each row of A, and of B */
 } hgemm_tuned_scaling;
 
 /* How A and B are stored. The first letter is A's: T is m rows of k elements, N is k rows of m. The
@@ -166,7 +176,7 @@ typedef struct {
  * has them; alpha and beta count only if it is scaled, and beta only with a C, which is read even
  * if beta is 0. As the epilogue says, without rounding in between: D = activation(alpha A B^T +
  * beta C + bias). The scales are read only if the problem has them: the A B^T of 8-bit A and B is
- * then scale_a scale_b A B^T. */
+ * then scale_a scale_b A B^T, or with scales of blocks the sum of that for each 128 of k. */
 typedef struct {
   const void* a;
   const void* b;
@@ -271,7 +281,9 @@ enum class Output {
 enum class Scaling {
   kNone = HGEMM_TUNED_NO_SCALING,
   kTensor = HGEMM_TUNED_SCALING_TENSOR,
-  kRows = HGEMM_TUNED_SCALING_ROWS
+  kRows = HGEMM_TUNED_SCALING_ROWS,
+  kBlocks = HGEMM_TUNED_SCALING_BLOCKS,
+  kRowBlocks = HGEMM_TUNED_SCALING_ROW_BLOCKS
 };
 enum class Layout {
   kTN = HGEMM_TUNED_TN,

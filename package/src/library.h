@@ -38,6 +38,24 @@ inline cudaDataType_t type_of(hgemm::DataType type) {
   }
 }
 
+/// cuBLASLt's name for the scales of our A.
+inline cublasLtMatmulMatrixScale_t scale_mode_of_a(hgemm::Scaling scaling) {
+  switch (scaling) {
+    case hgemm::Scaling::kRows:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F;
+    case hgemm::Scaling::kBlocks:
+    case hgemm::Scaling::kRowBlocks:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+    default:
+      return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  }
+}
+/// The same for our B.
+inline cublasLtMatmulMatrixScale_t scale_mode_of_b(hgemm::Scaling scaling) {
+  return scaling == hgemm::Scaling::kBlocks ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F
+                                            : scale_mode_of_a(scaling);
+}
+
 /// What cuBLASLt runs for one row in one CUDA context: the recorded algorithm, if this is the
 /// version of cuBLASLt that it was measured with and cuBLASLt accepts it, else the first that the
 /// heuristic returns. It is made once and never freed, as all that is known about a context.
@@ -118,11 +136,10 @@ class Plan {
   bool describe_scales(cublasLtMatmulDesc_t operation, const float* first,
                        const float* second) const {
     if (scaling_ == hgemm::Scaling::kNone) return true;
-    const auto mode = static_cast<std::int32_t>(scaling_ == hgemm::Scaling::kTensor
-                                                    ? CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F
-                                                    : CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
-    return set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode) &&
-           set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode) &&
+    const auto mode_of_first = static_cast<std::int32_t>(scale_mode_of_b(scaling_));
+    const auto mode_of_second = static_cast<std::int32_t>(scale_mode_of_a(scaling_));
+    return set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode_of_first) &&
+           set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode_of_second) &&
            set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, first) &&
            set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, second);
   }

@@ -63,7 +63,7 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
     return HGEMM_TUNED_BAD_DTYPE;
   }
   if (!is_within(problem->b_is_other, 1) || !is_within(problem->fast_sums, 1) ||
-      !is_within(problem->scaling, HGEMM_TUNED_SCALING_ROWS)) {
+      !is_within(problem->scaling, HGEMM_TUNED_SCALING_ROW_BLOCKS)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
   const bool needs_8_bits = problem->b_is_other != 0 || problem->fast_sums != 0 ||
@@ -131,6 +131,8 @@ static_assert(static_cast<int>(Gate::kHalves) == HGEMM_TUNED_GATE_HALVES);
 static_assert(static_cast<int>(Gate::kInterleaved) == HGEMM_TUNED_GATE_INTERLEAVED);
 static_assert(static_cast<int>(Scaling::kTensor) == HGEMM_TUNED_SCALING_TENSOR);
 static_assert(static_cast<int>(Scaling::kRows) == HGEMM_TUNED_SCALING_ROWS);
+static_assert(static_cast<int>(Scaling::kBlocks) == HGEMM_TUNED_SCALING_BLOCKS);
+static_assert(static_cast<int>(Scaling::kRowBlocks) == HGEMM_TUNED_SCALING_ROW_BLOCKS);
 inline Bias bias_of(std::int32_t number) { return static_cast<Bias>(number); }
 inline Activation activation_of(std::int32_t number) { return static_cast<Activation>(number); }
 inline Gate gate_of(std::int32_t number) { return static_cast<Gate>(number); }

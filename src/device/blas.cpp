@@ -83,6 +83,26 @@ void set_attribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_
              "cublasLtMatrixLayoutSetAttribute");
 }
 
+/// cuBLASLt's names for the scales of our A and B.
+struct ScaleModes {
+  cublasLtMatmulMatrixScale_t a, b;
+};
+ScaleModes scale_modes(Scaling scaling) {
+  switch (scaling) {
+    case Scaling::kRows:
+      return {CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F,
+              CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F};
+    case Scaling::kBlocks:
+      return {CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F, CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F};
+    case Scaling::kRowBlocks:
+      return {CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F, CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F};
+    case Scaling::kNone:
+    case Scaling::kTensor:
+      break;
+  }
+  return {CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F, CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F};
+}
+
 /// Says how 8-bit operands are multiplied: whether sums are promoted, and the kind of their scales.
 /// The heuristic must know all of it (cublasLt.h: A_SCALE_MODE; its A is our B). `scale` is any
 /// address in device memory, for the heuristic; launches set their own.
@@ -90,11 +110,9 @@ void describe_8_bit(cublasLtMatmulDesc_t operation, const GemmProblem& problem, 
   const auto fast = static_cast<std::int8_t>(problem.accumulator == Accumulator::kFast ? 1 : 0);
   set_attribute(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
   if (problem.scaling == Scaling::kNone) return;
-  const auto mode = static_cast<std::int32_t>(problem.scaling == Scaling::kTensor
-                                                  ? CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F
-                                                  : CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
-  set_attribute(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode);
-  set_attribute(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode);
+  const ScaleModes modes = scale_modes(problem.scaling);
+  set_attribute(operation, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, static_cast<std::int32_t>(modes.b));
+  set_attribute(operation, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, static_cast<std::int32_t>(modes.a));
   set_attribute(operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, scale);
   set_attribute(operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, scale);
 }

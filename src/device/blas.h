@@ -51,8 +51,9 @@ class Cublas {
 /// batch (CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT and _MODE), in its order; if it has none with the
 /// epilogue, those of a part of it, or of the product alone: rest() is left. 8-bit operands have
 /// sums and scales as the problem says: its scales are the library's own, of a tensor
-/// (CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F) or of rows (..._OUTER_VEC_32F). At most 64 are
-/// requested, with 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
+/// (CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F), of rows (..._OUTER_VEC_32F), or for each 128 of K of
+/// rows (..._VEC128_32F) or of 128 rows of B (..._BLK128x128_32F). At most 64 are requested, with
+/// 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:
   /// With kProduct the library gets no part of the epilogue.

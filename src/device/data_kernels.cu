@@ -185,15 +185,55 @@ __device__ void fetch_reference_tile(float (&tile)[kRefK][kRefTile + 1], const T
   }
 }
 
+/// Where the scale of a row and a block of K lies, with scales of blocks (is_of_blocks()).
+struct BlockScales {
+  const float* data = nullptr;
+  std::int64_t rows = 1;  ///< that share one
+  std::int64_t row_step = 0, k_step = 0;
+
+  __device__ float of(std::int64_t row, std::int64_t k_block) const {
+    return data[row / rows * row_step + k_block * k_step];
+  }
+};
+BlockScales scales_by_row(const float* data, std::int64_t rows, std::int64_t k) {
+  return {data, 1, 1, scales_of_rows(rows, k).leading};
+}
+BlockScales scales_by_row_block(const float* data, std::int64_t rows, std::int64_t k) {
+  return {data, kScaleBlock, scales_of_row_blocks(rows, k).leading, 1};
+}
+
 /// Blocks that compute the reference of one product.
 __host__ __device__ std::int64_t reference_tiles(const ProblemExtents& extents) {
   return (extents.m + kRefTile - 1) / kRefTile * ((extents.n + kRefTile - 1) / kRefTile);
 }
 
-template <typename A, typename B>
+/// A thread's outputs: rows and columns 16 apart, from its first ones on.
+using ReferenceSums = float[kRefPerThread][kRefPerThread];
+
+/// Adds the sums of a block of K, each times its two scales, and begins them anew.
+__device__ void add_scaled(ReferenceSums& sums, ReferenceSums& of_block,
+                           const ProblemExtents& extents, const BlockScales& of_a,
+                           const BlockScales& of_b, std::int64_t row_0, std::int64_t col_0,
+                           std::int64_t k_block) {
+#pragma unroll
+  for (int i = 0; i < kRefPerThread; ++i) {
+#pragma unroll
+    for (int j = 0; j < kRefPerThread; ++j) {
+      const std::int64_t row = row_0 + 16 * i;
+      const std::int64_t col = col_0 + 16 * j;
+      if (row < extents.m && col < extents.n) {
+        const float scale = of_a.of(row, k_block) * of_b.of(col, k_block);
+        sums[i][j] = fmaf(scale, of_block[i][j], sums[i][j]);
+      }
+      of_block[i][j] = 0;
+    }
+  }
+}
+
+template <bool kScalesBlocks, typename A, typename B>
 __global__ void __launch_bounds__(kThreads)
     reference_kernel(float* reference, const A* a, const B* b, ProblemExtents extents, Strides of_a,
-                     Strides of_b) {
+                     Strides of_b, BlockScales scales_a, BlockScales scales_b) {
   const std::int64_t m = extents.m;
   const std::int64_t n = extents.n;
   const std::int64_t k = extents.k;
@@ -214,7 +254,8 @@ __global__ void __launch_bounds__(kThreads)
   const int thread_row = static_cast<int>(threadIdx.x) / 16;
   const int thread_col = static_cast<int>(threadIdx.x) % 16;
 
-  float sums[kRefPerThread][kRefPerThread] = {};
+  ReferenceSums sums = {};
+  [[maybe_unused]] ReferenceSums scaled = {};
   for (std::int64_t k_0 = 0; k_0 < k; k_0 += kRefK) {
     fetch_reference_tile(a_tile, a, of_a, row_0, m, k_0, k);
     fetch_reference_tile(b_tile, b, of_b, col_0, n, k_0, k);
@@ -231,12 +272,20 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
     __syncthreads();
+    if constexpr (kScalesBlocks) {
+      static_assert(kScaleBlock % kRefK == 0);
+      const std::int64_t end = k_0 + kRefK;
+      if (end % kScaleBlock == 0 || end >= k) {
+        add_scaled(scaled, sums, extents, scales_a, scales_b, row_0 + thread_row,
+                   col_0 + thread_col, k_0 / kScaleBlock);
+      }
+    }
   }
   for (int i = 0; i < kRefPerThread; ++i) {
     for (int j = 0; j < kRefPerThread; ++j) {
       const std::int64_t row = row_0 + thread_row + 16 * i;
       const std::int64_t col = col_0 + thread_col + 16 * j;
-      if (row < m && col < n) reference[row * n + col] = sums[i][j];
+      if (row < m && col < n) reference[row * n + col] = kScalesBlocks ? scaled[i][j] : sums[i][j];
     }
   }
 }
@@ -375,23 +424,36 @@ void fill_scales(float* data, std::int64_t count, std::uint64_t seed, std::uint3
 
 void scale_sums(float* sums, std::int64_t rows, std::int64_t cols, Scaling scaling,
                 const float* scale_a, const float* scale_b, cudaStream_t stream) {
-  if (scaling == Scaling::kNone) return;
+  if (scaling == Scaling::kNone || is_of_blocks(scaling)) return;
   scale_sums_kernel<<<kBlocks, kThreads, 0, stream>>>(sums, rows, cols, scaling == Scaling::kRows,
                                                       scale_a, scale_b);
   check(cudaGetLastError(), "scaling the reference");
 }
 
-void multiply_reference(float* reference, const void* a, DataType a_type, const void* b,
-                        DataType b_type, const ProblemExtents& extents, cudaStream_t stream) {
+void multiply_reference(float* reference, const GemmProblem& problem, const Operands& operands,
+                        cudaStream_t stream) {
+  const ProblemExtents extents = problem.extents();
   const std::int64_t tiles = extents.batch.count * reference_tiles(extents);
   if (tiles > kMostGridBlocks) {
     throw InputError("the reference has too many tiles for one launch; leave the problem out");
   }
   const auto grid = static_cast<unsigned>(tiles);
-  with_operand_elements(a_type, b_type, [&]<typename A, typename B>(A*, B*) {
-    reference_kernel<<<grid, kThreads, 0, stream>>>(
-        reference, static_cast<const A*>(a), static_cast<const B*>(b), extents,
-        strides_of(extents.a_major, extents.lda), strides_of(extents.b_major, extents.ldb));
+  const bool has_rows_of_b = problem.scaling == Scaling::kRowBlocks;
+  const BlockScales of_a = scales_by_row(operands.scale_a, problem.m, problem.k);
+  const BlockScales of_b = has_rows_of_b
+                               ? scales_by_row(operands.scale_b, problem.n, problem.k)
+                               : scales_by_row_block(operands.scale_b, problem.n, problem.k);
+  with_operand_elements(problem.a_type, problem.b_type, [&]<typename A, typename B>(A*, B*) {
+    const auto run = [&]<bool kScalesBlocks>() {
+      reference_kernel<kScalesBlocks><<<grid, kThreads, 0, stream>>>(
+          reference, static_cast<const A*>(operands.a), static_cast<const B*>(operands.b), extents,
+          strides_of(extents.a_major, extents.lda), strides_of(extents.b_major, extents.ldb), of_a,
+          of_b);
+    };
+    if constexpr (sizeof(A) == 1) {
+      if (is_of_blocks(problem.scaling)) return run.template operator()<true>();
+    }
+    run.template operator()<false>();
   });
   check(cudaGetLastError(), "computing the reference");
 }

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "device/matrix_elements.h"
+#include "families/operands.h"
+#include "gemm/problem.h"
 #include "record/verdict.h"
 
 namespace hgemm {
@@ -42,21 +44,23 @@ void poison_padding(void* data, const StoredMatrices& all, DataType type, cudaSt
 void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
                     cudaStream_t stream);
 
-/// Fills data[0, count) with scales of rows: 3/4 times 2^u, where u is uniform in [0, 1). So the
-/// product of a scale of A and one of B is below kLargestScale^2 (problem_data.h), and a kernel
-/// that takes the scale of another row is wrong by more than any tolerance.
+/// Fills data[0, count) with scales of rows or blocks: 3/4 times 2^u, where u is uniform in [0, 1).
+/// So the product of a scale of A and one of B is below kLargestScale^2 (problem_data.h), and a
+/// kernel that takes the scale of another row or block is wrong by more than any tolerance.
 void fill_scales(float* data, std::int64_t count, std::uint64_t seed, std::uint32_t stream_id,
                  cudaStream_t stream);
 
 /// reference[m x n] = A[m x k] * B[n x k]^T with fp32 FMAs, k ascending, for each product of a
-/// batch. A and B have the same type or are both of 8 bits, and lie in memory as `extents` says;
-/// references follow one another without padding, as the D in memory do. Products of 8-bit values
-/// are exact in fp32. Throws InputError if they have more tiles than a grid has blocks.
-void multiply_reference(float* reference, const void* a, DataType a_type, const void* b,
-                        DataType b_type, const ProblemExtents& extents, cudaStream_t stream);
+/// batch. With scales of blocks the sum of each block of K is multiplied by its two scales, and
+/// then added to those before. (Other scales are left to scale_sums().) A and B have the same type
+/// or are both of 8 bits. They lie at the operands' addresses also by pointers, as the problem
+/// says; references follow one another without padding, as the D in memory do. Products of 8-bit
+/// values are exact in fp32. Throws InputError if they have more tiles than a grid has blocks.
+void multiply_reference(float* reference, const GemmProblem& problem, const Operands& operands,
+                        cudaStream_t stream);
 
 /// sums[rows x cols] *= scale_a * scale_b: with kTensor by one number each, with kRows by that of
-/// the row and that of the column. All are in device memory.
+/// the row and that of the column. All are in device memory. Others were not left to it.
 void scale_sums(float* sums, std::int64_t rows, std::int64_t cols, Scaling scaling,
                 const float* scale_a, const float* scale_b, cudaStream_t stream);
 

@@ -18,9 +18,10 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
                     cudaStream_t stream);
 
 /// The same in fp32, with the scales and alpha, and with the functions of CUDA's math library in
-/// full precision, for all products of a batch. `product` is m x n sums, which are scaled in place,
-/// `reference` what D should be, and `aux_reference` what the second output should be (null without
-/// one), all without padding. `product` may be the same as `reference` without a gate.
+/// full precision, for all products of a batch. `product` is m x n sums of multiply_reference(),
+/// which are scaled in place, `reference` what D should be, and `aux_reference` what the second
+/// output should be (null without one), all without padding. `product` may be the same as
+/// `reference` without a gate.
 void finish_reference(float* reference, float* aux_reference, float* product,
                       const GemmProblem& problem, const Operands& operands, cudaStream_t stream);
 

@@ -40,9 +40,6 @@ struct SetElements {
   std::int64_t a, b, d, c, bias, aux;
   std::int64_t scale_a, scale_b;
 };
-std::int64_t scales_of(Scaling scaling, std::int64_t rows) {
-  return scaling == Scaling::kNone ? 0 : scaling == Scaling::kTensor ? 1 : rows;
-}
 SetElements elements_of_set(const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
   const std::int64_t d = spanned_elements(all_of_d(extents));
@@ -53,8 +50,8 @@ SetElements elements_of_set(const GemmProblem& problem) {
           .c = problem.c_type ? d : 0,
           .bias = problem.bias_length(),
           .aux = problem.epilogue.aux ? guarded : 0,
-          .scale_a = scales_of(problem.scaling, problem.m),
-          .scale_b = scales_of(problem.scaling, problem.n)};
+          .scale_a = problem.scales_of_a(),
+          .scale_b = problem.scales_of_b()};
 }
 std::size_t address_bytes(const GemmProblem& problem) {
   return problem.by_pointers ? 3 * sizeof(void*) * static_cast<std::size_t>(problem.batch) : 0;
@@ -218,8 +215,7 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
     const Operands checked = matrices(check_set());
     const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
     float* const sums = problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
-    multiply_reference(sums, checked.a, problem_.a_type, checked.b, problem_.b_type,
-                       problem_.extents(), stream.get());
+    multiply_reference(sums, problem_, checked, stream.get());
     finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
                      stream.get());
     stream.synchronize();
@@ -326,18 +322,27 @@ void ProblemData::fill_factors(const Set& set, std::uint32_t& stream_id, const S
     fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
                 stream.get());
   }
+  if (problem_.scaling == Scaling::kNone) return;
   const auto fill_scale = [&](const DeviceMemory& scale, const float& of_tensor) {
-    if (problem_.scaling == Scaling::kRows) {
-      fill_scales(scale.as<float>(), static_cast<std::int64_t>(scale.bytes() / sizeof(float)),
-                  seed_, stream_id++, stream.get());
-    } else if (problem_.scaling == Scaling::kTensor) {
+    if (problem_.scaling == Scaling::kTensor) {
       check(cudaMemcpyAsync(scale.data(), &of_tensor, sizeof of_tensor, cudaMemcpyHostToDevice,
                             stream.get()),
             "copying a scale");
+      return;
     }
+    fill_scales(scale.as<float>(), static_cast<std::int64_t>(scale.bytes() / sizeof(float)), seed_,
+                stream_id++, stream.get());
   };
   fill_scale(set.scale_a, kScaleA);
   fill_scale(set.scale_b, kScaleB);
+  if (!is_of_blocks(problem_.scaling)) return;
+  // A kernel that multiplies with padding gets NaN.
+  const StoredMatrices of_a = scales_of_rows(problem_.m, problem_.k);
+  const StoredMatrices of_b = problem_.scaling == Scaling::kRowBlocks
+                                  ? scales_of_rows(problem_.n, problem_.k)
+                                  : scales_of_row_blocks(problem_.n, problem_.k);
+  poison_padding(set.scale_a.data(), of_a, DataType::kFp32, stream.get());
+  poison_padding(set.scale_b.data(), of_b, DataType::kFp32, stream.get());
 }
 
 std::uint64_t ProblemData::fingerprint(const Stream& stream) const {

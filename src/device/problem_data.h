@@ -19,8 +19,8 @@ namespace hgemm {
 /// allows for this alpha.)
 inline constexpr float kAlpha = 1.5F;
 inline constexpr float kBeta = -0.75F;
-/// The scales of tensors (Scaling::kTensor), and the bound on those of rows (fill_scales), for the
-/// same reason.
+/// The scales of tensors (Scaling::kTensor), and the bound on those of rows and blocks
+/// (fill_scales), for the same reason.
 inline constexpr float kScaleA = 1.5F;
 inline constexpr float kScaleB = 1.25F;
 inline constexpr float kLargestScale = 1.5F;
@@ -55,8 +55,8 @@ Operands operands_by_pointers(const GemmProblem& problem, Operands matrices, voi
 /// (Philox4x32-10, Salmon et al. 2011), so that another process with the same seed has the same
 /// data. 8-bit A and B are both N(0, 1 / sqrt(K)), whose products are as large: most values are
 /// then normal numbers of e4m3 (2^-6 to 448). The reference is that of the rounded values. C and
-/// the bias are N(0, 1). Padding between rows is NaN, and so is what lies between the matrices of a
-/// batch. There are rotation_sets() sets.
+/// the bias are N(0, 1). Padding between rows is NaN, also that of scales, and so is what lies
+/// between the matrices of a batch. There are rotation_sets() sets.
 ///
 /// Verification always uses normal inputs: with zeros, any kernel that writes zeros would be
 /// right. For other data there is one more set, the check set, which is launched for verification

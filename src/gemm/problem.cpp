@@ -191,10 +191,17 @@ double GemmProblem::tolerance(int roundings) const {
 }
 
 GemmProblem::Baselines GemmProblem::baselines() const {
-  // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM. cuBLASLt has no
-  // product of two e5m2 (cuBLAS docs, cublasLtMatmul).
-  const bool are_both_e5m2 = a_type == DataType::kE5m2 && b_type == DataType::kE5m2;
-  return {.cublas = !are_both_e5m2, .cublaslt = a_type != DataType::kFp32 && !are_both_e5m2};
+  const char* why_none = nullptr;
+  // cuBLAS docs, cublasLtMatmul, and "128-element 1D and 128x128 2D block scaling".
+  if (a_type == DataType::kE5m2 && b_type == DataType::kE5m2) {
+    why_none = "cuBLASLt has no product of two e5m2 matrices";
+  } else if (is_of_blocks(scaling) && (m % 4 != 0 || n % 4 != 0)) {
+    why_none = "cuBLASLt takes scales of blocks only if M and N are multiples of 4";
+  }
+  // fp32 operands are for studies of CUDA cores. Their only baseline is SGEMM.
+  return {.cublas = why_none == nullptr,
+          .cublaslt = why_none == nullptr && a_type != DataType::kFp32,
+          .why_none = why_none};
 }
 
 namespace {

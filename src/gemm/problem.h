@@ -153,7 +153,8 @@ struct GemmProblem {
     /// cublasGemmEx, or for a batch cublasGemmStridedBatchedEx or cublasGemmBatchedEx; with 8-bit
     /// operands, which these lack, the first choice of cuBLASLt's heuristic
     bool cublas = true;
-    bool cublaslt = true;  ///< every algorithm that cuBLASLt's heuristic returns
+    bool cublaslt = true;            ///< every algorithm that cuBLASLt's heuristic returns
+    const char* why_none = nullptr;  ///< the reason if there is neither
   };
   Baselines baselines() const;
 };

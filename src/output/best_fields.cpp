@@ -294,7 +294,8 @@ std::vector<F> fields_of_origin() {
       F::of("batch", "integer", "", "products that one launch computes", "",
             [](const BestRow& row) { return Json(row.problem.batch); })
           .for_problem(),
-      F::of("scaling", "text", "", "how 8-bit operands are scaled: none, tensor or rows", "",
+      F::of("scaling", "text", "",
+            "how 8-bit operands are scaled: none, tensor, rows, blocks or row_blocks", "",
             [](const BestRow& row) { return Json(to_string(row.problem.scaling)); })
           .for_problem(),
       F::of("epilogue", "text", "", "what is computed on the sum", "",

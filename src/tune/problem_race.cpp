@@ -110,9 +110,10 @@ void ProblemRace::open() {
       throw DoesNotFit{error.what()};
     }
     if (std::ranges::find(opened.baselines, kCublasLabel) == opened.baselines.end()) {
-      throw DoesNotFit{
-          "cuBLASLt has no algorithm for it, and a race compares with a library; `hgemm-tune "
-          "verify` checks kernels at it"};
+      const char* const known = problem_.baselines().why_none;
+      throw DoesNotFit{fmt::format(
+          "{}, and a race compares with a library; `hgemm-tune verify` checks kernels at it",
+          known ? known : "cuBLASLt has no algorithm for it")};
     }
     open_ = true;
     recorder_.set_timing(opened.timing);

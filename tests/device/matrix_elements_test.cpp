@@ -49,6 +49,23 @@ void expect_as_listed(const StoredMatrices& all) {
   }
 }
 
+TEST(MatrixElements, OfScalesOfBlocksArePaddedRows) {
+  const auto expect_same = [](const StoredMatrices& scales, long long rows, long long cols,
+                              long long leading) {
+    EXPECT_EQ(scales.count, 1);
+    EXPECT_EQ(scales.rows, rows);
+    EXPECT_EQ(scales.cols, cols);
+    EXPECT_EQ(scales.leading, leading);
+    expect_as_listed(scales);
+  };
+  expect_same(scales_of_rows(6, 384), 3, 6, 8);
+  expect_same(scales_of_rows(1, 16), 1, 1, 4);
+  expect_same(scales_of_rows(200, 144), 2, 200, 200);
+  expect_same(scales_of_row_blocks(200, 384), 2, 3, 4);
+  expect_same(scales_of_row_blocks(128, 512), 1, 4, 4);
+  expect_same(scales_of_row_blocks(129, 640), 2, 5, 8);
+}
+
 TEST(MatrixElements, OfOneMatrixAreItsRows) {
   for (long long rows = 1; rows <= 4; ++rows) {
     for (long long cols = 1; cols <= 4; ++cols) {

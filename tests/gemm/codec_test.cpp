@@ -50,7 +50,7 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.d_type = type();
   if (coin()) problem.c_type = type();
   if (coin()) problem.accumulator = Accumulator::kFast;
-  if (coin()) problem.scaling = static_cast<Scaling>(up_to(3) - 1);
+  if (coin()) problem.scaling = static_cast<Scaling>(up_to(5) - 1);
   if (coin()) problem.layout = static_cast<Layout>(up_to(4) - 1);
   if (coin())
     problem.lda = std::min<std::int64_t>(problem.contiguous_a() + up_to(20) - 1, kMaxExtent);
@@ -217,7 +217,8 @@ TEST(ProblemKey, OfEightBitOperandsHasBf16Outputs) {
   for (const char* key :
        {"64x48x32.e4m3", "64x48x32.e5m2", "64x48x32.e4m3.be5m2", "64x48x32.e4m3.dfp16",
         "64x48x32.e5m2.be4m3.dfp32.cfp32.accfast.scaling-rows.bias-gelu",
-        "64x48x32.e4m3.batch4.scaling-tensor", "64x48x32.e4m3.scaling-rows.swiglu"}) {
+        "64x48x32.e4m3.batch4.scaling-tensor", "64x48x32.e4m3.scaling-rows.swiglu",
+        "64x48x32.e4m3.scaling-blocks.bias", "64x48x32.e4m3.be5m2.scaling-row_blocks"}) {
     EXPECT_EQ(to_string(parse_problem(key)), key);
     EXPECT_EQ(why_unsupported(parse_problem(key)), nullptr) << key;
   }
@@ -370,7 +371,7 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                           "8x8x8.batch2.sd1152921504606846977",
                           "8x8x8.layoutnt",
                           "8x8x8.layoutTC",
-                          "8x8x8.scaling-blocks",
+                          "8x8x8.scaling-row-blocks",
                           "8x8x8.scaling-1x128",
                           "8x8x8.accfp16",
                           "8x8x8.bias-",

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "families/family.h"
 #include "gemm/codec.h"
@@ -223,6 +224,21 @@ TEST(Problem, ToleranceIsOfRoundingAndAccumulation) {
   EXPECT_GT(tolerance("8x8x8192"), tolerance("8x8x4096"));
 }
 
+TEST(Problem, ScalesOfBlocksHaveBaselinesIfMAndNAreMultiplesOf4) {
+  for (const char* key : {"4x8x16.e4m3.scaling-blocks", "12x132x144.e4m3.scaling-row_blocks"}) {
+    EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;
+    EXPECT_TRUE(parse_problem(key).baselines().cublaslt) << key;
+    EXPECT_EQ(parse_problem(key).baselines().why_none, nullptr) << key;
+  }
+  for (const char* key : {"1x8x16.e4m3.scaling-blocks", "12x130x144.e4m3.scaling-row_blocks"}) {
+    EXPECT_FALSE(parse_problem(key).baselines().cublas) << key;
+    EXPECT_FALSE(parse_problem(key).baselines().cublaslt) << key;
+    EXPECT_THAT(parse_problem(key).baselines().why_none, HasSubstr("multiples of 4")) << key;
+  }
+  EXPECT_TRUE(parse_problem("1x8x16.e4m3.scaling-rows").baselines().cublas);
+  EXPECT_THAT(parse_problem("16x16x16.e5m2").baselines().why_none, HasSubstr("two e5m2"));
+}
+
 TEST(Problem, OnlyFp32HasOneBaseline) {
   for (const char* key : {"8x8x8", "8x8x8.fp16", "8x8x8.dfp32"}) {
     EXPECT_TRUE(parse_problem(key).baselines().cublas) << key;
@@ -292,6 +308,9 @@ TEST(Problem, EightBitOperandsHaveReasonsOfTheirOwn) {
   EXPECT_THAT(why("64x32x16.scaling-tensor"), HasSubstr("scales are for 8-bit operands"));
   EXPECT_EQ(why("64x32x16.e4m3.batch2.scaling-tensor"), "");
   EXPECT_THAT(why("64x32x16.e4m3.batch2.scaling-rows"), HasSubstr("no scales of rows yet"));
+  EXPECT_THAT(why("64x32x16.e4m3.batch2.scaling-blocks"), HasSubstr("no scales of blocks yet"));
+  EXPECT_THAT(why("64x32x16.e4m3.scaling-row_blocks.swiglu"), HasSubstr("no scales of blocks yet"));
+  EXPECT_THAT(why("64x32x16.e4m3.accfast.scaling-blocks"), HasSubstr("go with fp32 sums"));
   for (const char* key : {"64x32x16.e4m3", "64x32x16.e4m3.accfast.scaling-rows"}) {
     EXPECT_EQ(why_no_kernel(parse_problem(key)), nullptr) << key;
   }
@@ -323,6 +342,20 @@ TEST(Problem, EightBitOperandsHaveBytesKindsAndBaselinesOfTheirOwn) {
   EXPECT_FALSE(parse_problem("64x32x16.e4m3.scaling-rows").exceeds_product());
 }
 
+// Rows of scales are whole units of 16 bytes.
+TEST(Problem, ScalesOfBlocksArePadded) {
+  const auto scales = [](const char* key) {
+    const GemmProblem problem = parse_problem(key);
+    return std::pair(problem.scales_of_a(), problem.scales_of_b());
+  };
+  EXPECT_EQ(scales("6x200x384.e4m3.scaling-blocks"), std::pair(3L * 8, 2L * 4));
+  EXPECT_EQ(scales("6x200x384.e4m3.scaling-row_blocks"), std::pair(3L * 8, 3L * 200));
+  EXPECT_EQ(scales("1x129x16.e4m3.scaling-blocks"), std::pair(1L * 4, 2L * 4));
+  EXPECT_EQ(scales("64x2112x7168.e4m3.scaling-blocks"), std::pair(56L * 64, 17L * 56));
+  const GemmProblem problem = parse_problem("6x200x384.e4m3.scaling-blocks");
+  EXPECT_DOUBLE_EQ(problem.bytes() - parse_problem("6x200x384.e4m3").bytes(), 4.0 * (24 + 8));
+}
+
 // Fast sums lose more, and ever more with K; promoted ones lose the same at any K.
 TEST(Problem, ToleratesWhatTensorCoresLoseOfEightBitSums) {
   const auto accumulation = [](const char* key) {
@@ -342,7 +375,8 @@ TEST(ProblemWords, RoundTrip) {
        {DataType::kBf16, DataType::kFp16, DataType::kFp32, DataType::kE4m3, DataType::kE5m2}) {
     EXPECT_EQ(find_data_type(to_string(type)), type);
   }
-  for (const Scaling scaling : {Scaling::kNone, Scaling::kTensor, Scaling::kRows}) {
+  for (const Scaling scaling :
+       {Scaling::kNone, Scaling::kTensor, Scaling::kRows, Scaling::kBlocks, Scaling::kRowBlocks}) {
     EXPECT_EQ(find_scaling(to_string(scaling)), scaling);
   }
   for (const Accumulator accumulator : {Accumulator::kFp32, Accumulator::kFast}) {

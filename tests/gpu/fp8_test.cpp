@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "device/blas.h"
+#include "device/loaded_kernel.h"
 #include "device/problem_data.h"
 #include "gemm/codec.h"
 #include "search/proposer.h"
@@ -14,13 +15,14 @@ namespace {
 using ::testing::HasSubstr;
 using Fp8Test = GpuTest;
 
-/// A config for 16-bit operands as one for 8-bit operands: its depth in as many bytes, and sums
-/// that are promoted every `promote` elements of K (0: never).
-KernelConfig with_8_bits(KernelConfig config, int promote) {
+/// A config for 16-bit operands as one for 8-bit operands: its depth in as many bytes, or of one
+/// block if each has scales of its own, and sums that are promoted every `promote` elements of K
+/// (0: never).
+KernelConfig with_8_bits(KernelConfig config, int promote, Scaling scaling) {
   std::visit(
       [&](auto& c) {
         if constexpr (requires { c.promote; }) {
-          c.bk *= 2;
+          c.bk = is_of_blocks(scaling) ? kScaleBlock : c.bk * 2;
           c.pack = false;
           c.promote = promote == 0 ? 0 : std::max(promote, c.bk);
           if (c.promote == c.bk) c.mma_depth = 0;
@@ -42,14 +44,17 @@ std::vector<Kernel> fp8_kernels(const std::vector<GemmProblem>& problems) {
     problem.scaling = Scaling::kNone;
   }
   const bool is_fast = problems.front().accumulator == Accumulator::kFast;
+  const Scaling scaling = problems.front().scaling;
   std::vector<Kernel> kernels;
   std::set<std::string> known;
   constexpr int kIntervals[] = {128, 256, 512};
   std::size_t next = 0;
   for (const KernelConfig& config :
        enumerate(load_space("smoke", configs_dir()), of_16_bits).valid) {
-    const KernelConfig of_8_bits =
-        with_8_bits(config, is_fast ? 0 : kIntervals[next++ % std::size(kIntervals)]);
+    const int interval = is_of_blocks(scaling) ? kScaleBlock
+                         : is_fast             ? 0
+                                               : kIntervals[next++ % std::size(kIntervals)];
+    const KernelConfig of_8_bits = with_8_bits(config, interval, scaling);
     for (const GemmProblem& problem : problems) {
       if (why_not(of_8_bits, problem)) continue;
       const Kernel kernel = kernel_for(of_8_bits, problem);
@@ -110,6 +115,36 @@ TEST_F(Fp8Test, EveryAxisIsCorrectWithScales) {
   }
 }
 
+/// N that ends inside a block of 128 rows of B, or of fewer, tiles that begin inside one, one row,
+/// rows of scales with padding, and K of less than a block, of a block and a part, and of many.
+const std::vector<const char*> kBlockExtents = {"1x256x512",   "6x200x384",    "67x71x16",
+                                                "200x136x144", "301x203x1040", "1000x1032x528",
+                                                "130x264x7168"};
+
+TEST_F(Fp8Test, EveryAxisIsCorrectWithScalesOfBlocks) {
+  for (const char* kind : {".e4m3.scaling-blocks", ".e5m2.be4m3.dfp32.scaling-blocks",
+                           ".e4m3.scaling-row_blocks", ".e4m3.be5m2.dfp32.scaling-row_blocks"}) {
+    SCOPED_TRACE(kind);
+    std::vector<GemmProblem> problems = problems_of(kBlockExtents, kind);
+    problems.push_back(parse_problem("130x264x400.lda416.ldb400.ldd272" + std::string(kind)));
+    expect_parts(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()),
+                 {"swap_ab", ".swap.", "direct", "staged", ".split", "csplit2", "stream"});
+  }
+}
+
+TEST_F(Fp8Test, EpiloguesAreCorrectWithScalesOfBlocks) {
+  for (const char* kind :
+       {".e4m3.scaling-blocks.bias-gelu", ".e4m3.cbf16.scaling-row_blocks.scaled-bias-silu",
+        ".e4m3.dfp32.cfp32.scaling-blocks", ".e4m3.scaling-blocks.biasm-relu",
+        ".e4m3.scaling-row_blocks.bias-gelu-aux"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems =
+        problems_of({"1x256x512", "200x136x144", "301x203x1040"}, kind);
+    expect_parts(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()),
+                 {"swap_ab", "direct", "staged"});
+  }
+}
+
 /// The order is: scales, alpha, C and the bias, activation.
 TEST_F(Fp8Test, EpiloguesAreCorrectWithAndWithoutScales) {
   for (const char* kind :
@@ -151,8 +186,10 @@ TEST_F(Fp8Test, BatchesAreCorrect) {
 
 TEST_F(Fp8Test, PointsOfTheWholeSpaceAreCorrect) {
   constexpr std::size_t kDrawn = 24;
-  for (const char* key : {"520x1032x1040.e4m3", "333x517x528.e5m2.be4m3.scaling-rows.dfp32",
-                          "40x2048x4096.e4m3.scaling-tensor.accfast"}) {
+  for (const char* key :
+       {"520x1032x1040.e4m3", "333x517x528.e5m2.be4m3.scaling-rows.dfp32",
+        "40x2048x4096.e4m3.scaling-tensor.accfast", "333x520x1040.e4m3.scaling-blocks",
+        "40x2048x4096.e4m3.scaling-row_blocks.dfp32"}) {
     SCOPED_TRACE(key);
     const GemmProblem problem = parse_problem(key);
     std::vector<Kernel> kernels;
@@ -178,7 +215,8 @@ TEST_F(Fp8Test, LongSumsAreWithinTheirTolerance) {
 TEST_F(Fp8Test, AKernelThatLeavesTheScalesOutIsWrong) {
   const GemmProblem plain = parse_problem("200x136x528.e4m3");
   const std::vector<Build> builds = compile(fp8_kernels({plain}));
-  for (const char* scaling : {".scaling-tensor", ".scaling-rows"}) {
+  for (const char* scaling :
+       {".scaling-tensor", ".scaling-rows", ".scaling-blocks", ".scaling-row_blocks"}) {
     const GemmProblem scaled = parse_problem(to_string(plain) + scaling);
     const ProblemData data(scaled, 7, without_rotation(), stream());
     int wrong = 0;
@@ -194,16 +232,86 @@ TEST_F(Fp8Test, AKernelThatLeavesTheScalesOutIsWrong) {
   }
 }
 
+/// `count` numbers of device memory, rotated to the left.
+DeviceMemory rotated(const float* numbers, std::int64_t count, std::int64_t by) {
+  std::vector<float> all(static_cast<std::size_t>(count));
+  DeviceMemory memory(all.size() * sizeof(float));
+  check(cudaMemcpy(all.data(), numbers, memory.bytes(), cudaMemcpyDeviceToHost), "reading scales");
+  std::ranges::rotate(all, all.begin() + by);
+  check(cudaMemcpy(memory.data(), all.data(), memory.bytes(), cudaMemcpyHostToDevice),
+        "writing scales");
+  // The stream of launches does not wait for the default one.
+  check(cudaStreamSynchronize(cudaStreamLegacy), "writing scales");
+  return memory;
+}
+
+/// Scales by which a launch is off, of A and of B.
+struct Shift {
+  std::int64_t a, b;
+};
+/// Launches every kernel with the scales of other rows or blocks; with all of them in place, too.
+void expect_wrong_with(const std::vector<Shift>& shifts, const GemmProblem& problem,
+                       const Gpu& device) {
+  const Stream stream;
+  const ProblemData data(problem, 7, device, stream);
+  int launched = 0;
+  for (const Build& build : compile(fp8_kernels({problem}))) {
+    if (build.status != Status::kOk || !computes(build.kernel, problem)) continue;
+    const LoadedKernel kernel(build.kernel, build.cubin);
+    const int ctas = kernel.grid_ctas(problem);
+    const Workspace workspace = kernel.make_workspace(problem, ctas);
+    const auto is_correct_with = [&](const Shift& shift) {
+      Operands operands = data.operands(0);
+      const DeviceMemory of_a = rotated(operands.scale_a, problem.scales_of_a(), shift.a);
+      const DeviceMemory of_b = rotated(operands.scale_b, problem.scales_of_b(), shift.b);
+      operands.scale_a = of_a.as<float>();
+      operands.scale_b = of_b.as<float>();
+      data.poison(stream);
+      kernel.launch(make_params(build.kernel, problem, operands, workspace), ctas, stream.get());
+      return data.verify(stream).correct;  // waits
+    };
+    EXPECT_TRUE(is_correct_with({0, 0})) << build.facts.name;
+    for (const Shift& shift : shifts) {
+      EXPECT_FALSE(is_correct_with(shift))
+          << build.facts.name << ", " << shift.a << " and " << shift.b;
+    }
+    ++launched;
+  }
+  EXPECT_GT(launched, 10);
+}
+
+/// The verdict sees the scales of the next row, block of rows and block of K.
+TEST_F(Fp8Test, ScalesOfOtherBlocksAreWrong) {
+  expect_wrong_with({{1, 0}, {64, 0}, {0, 1}, {0, 4}},
+                    parse_problem("64x256x512.e4m3.scaling-blocks"), without_rotation());
+  expect_wrong_with({{1, 0}, {64, 0}, {0, 1}, {0, 256}},
+                    parse_problem("64x256x512.e4m3.scaling-row_blocks"), without_rotation());
+}
+
 TEST_F(Fp8Test, BaselinesAreCorrect) {
-  for (const char* text :
-       {"64x64x64.e4m3", "256x512x1024.e4m3.be5m2", "256x512x1024.e5m2.be4m3.dfp16",
-        "256x512x1024.e4m3.dfp32", "256x512x1024.e4m3.accfast", "256x512x1024.e4m3.scaling-tensor",
-        "256x512x1024.e4m3.scaling-tensor.dfp32.accfast", "256x512x1024.e4m3.scaling-rows",
-        "16x512x1024.e4m3.scaling-rows.accfast", "256x512x1024.e4m3.scaled",
-        "256x512x1024.e4m3.bias", "256x512x1024.e4m3.scaling-tensor.bias-gelu",
-        "256x512x1024.e4m3.scaling-tensor.cbf16", "256x512x1024.e4m3.scaling-rows.biasm-silu",
-        "256x512x1024.e4m3.swiglu", "256x512x1024.e4m3.gelu-aux", "64x64x64.e4m3.batch16",
-        "64x64x64.e4m3.scaling-tensor.batch16"}) {
+  for (const char* text : {"64x64x64.e4m3",
+                           "256x512x1024.e4m3.be5m2",
+                           "256x512x1024.e5m2.be4m3.dfp16",
+                           "256x512x1024.e4m3.dfp32",
+                           "256x512x1024.e4m3.accfast",
+                           "256x512x1024.e4m3.scaling-tensor",
+                           "256x512x1024.e4m3.scaling-tensor.dfp32.accfast",
+                           "256x512x1024.e4m3.scaling-rows",
+                           "16x512x1024.e4m3.scaling-rows.accfast",
+                           "256x512x1024.e4m3.scaled",
+                           "256x512x1024.e4m3.bias",
+                           "256x512x1024.e4m3.scaling-tensor.bias-gelu",
+                           "256x512x1024.e4m3.scaling-tensor.cbf16",
+                           "256x512x1024.e4m3.scaling-rows.biasm-silu",
+                           "256x512x1024.e4m3.swiglu",
+                           "256x512x1024.e4m3.gelu-aux",
+                           "64x64x64.e4m3.batch16",
+                           "64x64x64.e4m3.scaling-tensor.batch16",
+                           "256x512x1024.e4m3.scaling-blocks",
+                           "256x512x1024.e4m3.scaling-row_blocks",
+                           "16x2112x7168.e4m3.scaling-blocks",
+                           "256x512x1024.e4m3.scaling-blocks.dfp32",
+                           "256x512x1024.e4m3.scaling-blocks.bias-silu"}) {
     SCOPED_TRACE(text);
     const ProblemData data(parse_problem(text), 7, without_rotation(), stream());
     const std::vector<Baseline> baselines = make_baselines(data);
@@ -219,6 +327,31 @@ TEST_F(Fp8Test, BaselinesAreCorrect) {
           << baseline.label << ", " << baseline.candidate->describe() << ": " << verdict.message;
     }
   }
+}
+
+/// Blocks of K that end early, whose scales are padded with NaN, and blocks of rows likewise: where
+/// the library has algorithms, they are right.
+TEST_F(Fp8Test, BaselinesWithPaddedScalesOfBlocksAreCorrect) {
+  for (const char* text :
+       {"12x264x144.e4m3.scaling-blocks", "132x264x1040.e4m3.scaling-blocks",
+        "132x264x640.e4m3.scaling-row_blocks", "256x512x640.e4m3.scaling-blocks.bias-gelu",
+        "256x512x1024.e4m3.be5m2.scaling-blocks", "64x512x1024.e4m3.scaling-row_blocks.cbf16"}) {
+    SCOPED_TRACE(text);
+    const ProblemData data(parse_problem(text), 7, without_rotation(), stream());
+    for (const Baseline& baseline : make_baselines(data)) {
+      data.poison(stream());
+      baseline.candidate->launch(0, stream().get());
+      const Verdict verdict = data.verify(stream(), baseline.candidate->roundings());
+      EXPECT_TRUE(verdict.correct)
+          << baseline.label << ", " << baseline.candidate->describe() << ": " << verdict.message;
+    }
+  }
+}
+
+TEST_F(Fp8Test, ScalesOfBlocksHaveNoBaselineAtOneRow) {
+  const ProblemData data(parse_problem("1x256x512.e4m3.scaling-blocks"), 7, without_rotation(),
+                         stream());
+  EXPECT_TRUE(make_baselines(data).empty());
 }
 
 TEST_F(Fp8Test, TwoOperandsOfE5m2HaveKernelsAndNoBaseline) {

@@ -190,8 +190,7 @@ class OddSizesTest : public GpuTest {
             "poisoning");
     }
     float* const sums = problem.is_gated() ? sums_.as<float>() : reference_.as<float>();
-    multiply_reference(sums, a, problem.a_type, b, problem.b_type, problem.extents(),
-                       stream().get());
+    multiply_reference(sums, problem, at, stream().get());
     finish_reference(reference_.as<float>(),
                      problem.epilogue.aux ? aux_reference_.as<float>() : nullptr, sums, problem, at,
                      stream().get());

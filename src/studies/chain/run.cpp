@@ -343,8 +343,7 @@ void ChainData::compute_reference(int link, const Stream& stream) const {
   const GemmProblem& problem = this->problem(link);
   const Operands operands = this->operands(link);
   float* const sums = problem.is_gated() ? sums_.as<float>() : reference_.as<float>();
-  multiply_reference(sums, operands.a, problem.a_type, operands.b, problem.b_type,
-                     problem.extents(), stream.get());
+  multiply_reference(sums, problem, operands, stream.get());
   finish_reference(reference_.as<float>(), nullptr, sums, problem, operands, stream.get());
 }
 

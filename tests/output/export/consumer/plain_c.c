@@ -14,6 +14,13 @@ int selects_in_c(void) {
                                     .scaling = HGEMM_TUNED_SCALING_ROWS};
   hgemm_tuned_problem scaled_bf16 = {
       .m = 256, .n = 512, .k = 640, .scaling = HGEMM_TUNED_SCALING_TENSOR};
+  hgemm_tuned_problem scaled_blocks = {.m = 256,
+                                       .n = 512,
+                                       .k = 640,
+                                       .dtype = HGEMM_TUNED_E4M3,
+                                       .scaling = HGEMM_TUNED_SCALING_ROW_BLOCKS};
+  hgemm_tuned_problem no_scaling = scaled_blocks;
+  no_scaling.scaling = HGEMM_TUNED_SCALING_ROW_BLOCKS + 1;
   batch.stride_b = HGEMM_TUNED_SHARED;
   return problem.output == HGEMM_TUNED_OUTPUT_SAME &&
          hgemm_tuned_select(&problem).source == HGEMM_TUNED_EXACT &&
@@ -22,5 +29,7 @@ int selects_in_c(void) {
          hgemm_tuned_select(&scaled_twice).status == HGEMM_TUNED_BAD_PROBLEM &&
          hgemm_tuned_select(&eight_bits).status != HGEMM_TUNED_BAD_DTYPE &&
          hgemm_tuned_select(&scaled_bf16).status == HGEMM_TUNED_BAD_DTYPE &&
+         hgemm_tuned_select(&scaled_blocks).status != HGEMM_TUNED_BAD_PROBLEM &&
+         hgemm_tuned_select(&no_scaling).status == HGEMM_TUNED_BAD_PROBLEM &&
          hgemm_tuned_select(NULL).status == HGEMM_TUNED_NULL_POINTER;
 }
