@@ -17,6 +17,8 @@ using testing::SizeIs;
 using namespace test;
 
 const TiledConfig kPromoted{.bm = 128, .bn = 96, .bk = 128, .promote = 256};
+/// With scales of blocks each block of K is promoted.
+const TiledConfig kOfBlocks{.bm = 128, .bn = 96, .bk = 128, .mma_depth = 0, .promote = 128};
 const TiledConfig kFast{.bm = 128, .bn = 96, .bk = 128};
 
 /// cublas at 10 us, the kernel at `us`.
@@ -49,6 +51,25 @@ TEST(Fp8Export, ARowHasItsTypesSumsAndScales) {
               AllOf(HasSubstr("#include \"common/wgmma_fp8.cuh\""), HasSubstr("ScaledParams")));
   EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/kernels/common/wgmma_fp8.cuh"),
               HasSubstr("wgmma"));
+}
+
+TEST(Fp8Export, ARowHasItsScalesOfBlocks) {
+  const ExportPlan plan =
+      plan_export({race_at("256x512x640.e4m3.scaling-blocks", kOfBlocks, 8),
+                   race_at("256x512x640.e4m3.dfp32.scaling-row_blocks", kOfBlocks, 12)},
+                  {.with_cublaslt = true});
+  ASSERT_THAT(plan.rows, SizeIs(2));
+  EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/table.h"),
+              AllOf(HasSubstr("{.input = hgemm::DataType{3}, .output = hgemm::DataType{0}, "
+                              ".scaling = hgemm::Scaling{3}}"),
+                    HasSubstr("{.input = hgemm::DataType{3}, .output = hgemm::DataType{2}, "
+                              ".scaling = hgemm::Scaling{4}}"),
+                    HasSubstr("ScaledParams")));
+  EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/library_table.h"),
+              HasSubstr("256x512x640.e4m3.dfp32.scaling-row_blocks"));
+  EXPECT_THAT(text_of(plan, ExportFormat::kJson, "hgemm_tuned.json"),
+              HasSubstr("\"problem\": \"256x512x640.e4m3.scaling-blocks\""));
+  EXPECT_THAT(losses(plan, ExportFormat::kCpp), IsEmpty());
 }
 
 /// cublas is cuBLASLt's first choice, which a package can ask for without a handle.
