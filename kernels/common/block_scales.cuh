@@ -52,7 +52,10 @@ __device__ __forceinline__ void load_block_scales(const KernelParams& params,
     load_rows(stage_scales_of_a(pipeline, stage), scaled.scale_a_map, kKernel.bm, m);
     const u32 of_b = stage_scales_of_b(pipeline, stage);
     if constexpr (kKernel.gemm.scaling == Scaling::kBlocks) {
-      ptx::tma_load(of_b, scaled.scale_b_map, full, block, n / kScaleBlock);
+      // A box begins at a multiple of 16 bytes (other coordinates are an illegal instruction, as
+      // for stores: StorePath::kStaged).
+      ptx::tma_load(of_b, scaled.scale_b_map, full, block / kScaleBoxBlocks * kScaleBoxBlocks,
+                    n / kScaleBlock);
     } else {
       load_rows(of_b, scaled.scale_b_map, kKernel.bn, n);
     }
@@ -88,12 +91,13 @@ struct BlockScales {
   int shift;         ///< where the first column lies within its block of B
   u32 read = 0;      ///< the words read of the stage, XORed (Pipeline::release_read)
 
-  /// When the stage is full. `b_row`: the tile's first row of B. (part_row, part_col): the first of
-  /// this consumer's part within a tile, as wgmma has it.
-  __device__ __forceinline__ void load(const Pipeline<kKernel>& pipeline, int stage, int b_row,
-                                       int part_row, int part_col, int warp, int lane) {
+  /// When the stage is full. `k_block`: its block of K. `b_row`: the tile's first row of B.
+  /// (part_row, part_col): the first of this consumer's part within a tile, as wgmma has it.
+  __device__ __forceinline__ void load(const Pipeline<kKernel>& pipeline, int stage, int k_block,
+                                       int b_row, int part_row, int part_col, int warp, int lane) {
     const u32 of_a = stage_scales_of_a(pipeline, stage);
-    const u32 of_b = stage_scales_of_b(pipeline, stage);
+    const u32 of_b = stage_scales_of_b(pipeline, stage) +
+                     (kBIsOfBlocks ? bytes(k_block % kScaleBoxBlocks * 4) : 0u);
     const u32 of_rows = kSwapped ? of_b : of_a;
     read = 0;
 #pragma unroll

@@ -14,7 +14,8 @@ HGEMM_HOST_DEVICE constexpr int scale_bytes(Scaling scaling, int rows, int cols)
 
 // ---- Scales of blocks: those of each stage arrive with it, because its depth is one block ----
 
-/// Blocks of K in a box of scales of B's blocks: 16 bytes, of which the first number is used.
+/// Blocks of K in a box of scales of B's blocks, from a multiple of so many on: 16 bytes, of which
+/// one number is used.
 inline constexpr int kScaleBoxBlocks = 4;
 /// Blocks of kScaleBlock rows of B of which a tile may have a part, if tiles begin at multiples of
 /// `rows`, which is a multiple of 8.

@@ -211,7 +211,7 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
           B::descriptor(pipeline.b_stage(stage)) + static_cast<u32>(B::mn_units(consumer * kMmaM));
       const u64 a = A::descriptor(pipeline.a_stage(stage));
       if constexpr (kHasBlockScales) {
-        scales.load(pipeline, stage, part.b_row, consumer * kMmaM, 0,
+        scales.load(pipeline, stage, k_block, part.b_row, consumer * kMmaM, 0,
                     static_cast<int>(threadIdx.x) / 32 % 4, lane);
       }
       ptx::wgmma_fence();
