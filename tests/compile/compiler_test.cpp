@@ -97,6 +97,7 @@ TEST(CompileAll, PassesEveryMemberOfAKernel) {
                                               Schedule::kColumns,
                                               3,
                                               0,
+                                              256,
                                               TileOrder::kSnakeColumns,
                                               5,
                                               StorePath::kDirect,
@@ -115,7 +116,7 @@ TEST(CompileAll, PassesEveryMemberOfAKernel) {
                                               true},
                                   problem);
   const Kernel swap_ab =
-      kernel_for(SwapAbConfig{24, 192, 64, 7, 0, StorePath::kStaged, 3, CacheHint::kEvictFirst,
+      kernel_for(SwapAbConfig{24, 192, 64, 7, 0, 256, StorePath::kStaged, 3, CacheHint::kEvictFirst,
                               CacheHint::kEvictLast, CacheHint::kEvictFirst, 128, 2, true, true,
                               true, true, true},
                  problem);
@@ -124,12 +125,12 @@ TEST(CompileAll, PassesEveryMemberOfAKernel) {
       "static_assert(kKernel.gemm == GemmKind{DataType::kFp16, DataType::kFp32, 3, 8, 16});";
   const StandIn expects_tiled(
       "static_assert(TiledConfig(kKernel) == TiledConfig{192, 48, 32, 7, 1, 2, true, "
-      "Schedule::kColumns, 3, 0, TileOrder::kSnakeColumns, 5, StorePath::kDirect, "
+      "Schedule::kColumns, 3, 0, 256, TileOrder::kSnakeColumns, 5, StorePath::kDirect, "
       "TileScheduler::kSplitK, 3, CacheHint::kEvictFirst, CacheHint::kEvictLast, "
       "CacheHint::kEvictFirst, 128, 2, 100, true, true, true, true, true});" +
       is_made_for);
   const StandIn expects_swap_ab(
-      "static_assert(SwapAbConfig(kKernel) == SwapAbConfig{24, 192, 64, 7, 0, "
+      "static_assert(SwapAbConfig(kKernel) == SwapAbConfig{24, 192, 64, 7, 0, 256, "
       "StorePath::kStaged, 3, CacheHint::kEvictFirst, CacheHint::kEvictLast, "
       "CacheHint::kEvictFirst, 128, 2, true, true, true, true, true});" +
       is_made_for);
