@@ -201,6 +201,11 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
   return nullptr;
 }
 
+/// Whether the kernel can take arrays of pointers.
+HGEMM_HOST_DEVICE constexpr bool has_pointers(const TiledKernel& k) {
+  return k.gemm.batched && !k.pack && producer_registers(k) >= 32;
+}
+
 /// Whether stages of the config's depth can hold operands of this kind.
 HGEMM_HOST_DEVICE constexpr bool depth_is_valid(const TiledConfig& c, const GemmKind& kind) {
   const int row_bytes = c.bk * element_bytes(kind.input);
@@ -236,8 +241,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   using Rule = TiledRule;
   if (!types_are_supported(k.gemm) || (is_8_bit(k.gemm.input) && k.pack)) return Rule::kTypes;
   if (k.gemm.batched && why_no_epilogue(k.gemm)) return Rule::kBatch;
-  if (k.gemm.by_pointers && (k.pack || !k.gemm.batched)) return Rule::kBatch;
-  if (k.gemm.by_pointers && producer_registers(k) < 32) return Rule::kBatch;
+  if (k.gemm.by_pointers && !has_pointers(k)) return Rule::kBatch;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (mma_rows(k) < kMmaM || mma_rows(k) > 384 || mma_rows(k) % kMmaM != 0) return Rule::kTileM;
   if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;
