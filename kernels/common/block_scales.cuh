@@ -116,9 +116,11 @@ struct BlockScales {
     if constexpr (kColsAreOfBlocks) {
       const int first = (kAreShifted ? b_row % kScaleBlock : 0) + part_col;
       shift = first % kScaleBlock;
+      constexpr int kLast = row_blocks_of_tile(kBn) - 1;
 #pragma unroll
       for (int i = 0; i < kColBlocks; ++i) {
-        cols[i] = number(of_b + bytes((first / kScaleBlock + i) * kBlockBytes));
+        const int block = first / kScaleBlock + i;  // behind the tile's last one it is not used
+        cols[i] = number(of_b + bytes((kAreShifted ? min(block, kLast) : block) * kBlockBytes));
       }
     } else {
       cols_address = (kSwapped ? of_a : of_b) + bytes((part_col + 2 * (lane % 4)) * 4);

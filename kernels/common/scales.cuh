@@ -1,5 +1,5 @@
 // Scales of 8-bit operands (GemmKind::scaling): a consumer multiplies its sums by them, before
-// anything is added to them. Of parts of K each is scaled by itself.
+// anything is added to them. Each part of a K that is cut is scaled by itself.
 //
 // The consumer's threads fetch the scales of its part of a tile into shared memory when the tile
 // begins, by cp.async, so that they arrive while it is multiplied. (Loads into registers would keep

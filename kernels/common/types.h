@@ -81,10 +81,10 @@ enum class Scaling : unsigned char {
 };
 inline constexpr int kScaleBlock = 128;
 /// Each block of K has scales of its own, which its sums are multiplied by before they are added
-/// up. They lie in memory as cuBLASLt's VEC128_32F and BLK128x128_32F do. Of rows: all rows' number
-/// of the first block of K, then those of the next, each time scale_leading(rows) numbers further.
-/// Of blocks of B: for its first 128 rows the number of each block of K, then for the next 128,
-/// each time scale_leading(blocks of K) numbers further.
+/// up. They lie in memory as cuBLASLt's VEC128_32F and BLK128x128_32F do. For rows: all rows'
+/// number of the first block of K, then those of the next, each time scale_leading(rows) numbers
+/// further. For blocks of B: the number of each block of K for its first 128 rows, then for the
+/// next 128, each time scale_leading(blocks of K) numbers further.
 HGEMM_HOST_DEVICE constexpr bool is_of_blocks(Scaling scaling) {
   return scaling == Scaling::kBlocks || scaling == Scaling::kRowBlocks;
 }

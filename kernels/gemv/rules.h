@@ -53,8 +53,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(GemvRule rule) {
       {Rule::kSharedMemory, "shared_memory", "the vectors and the sums must fit one CTA's limit"},
       {Rule::kTypes, kTypesRule.name,
        "a gemv kernel multiplies bf16 or fp16 and stores the operands' type or fp32: 8-bit "
-       "operands "
-       "are for tiled and swap_ab kernels"},
+       "operands are for tiled and swap_ab kernels"},
       {Rule::kLayout, "layout",
        "a gemv kernel reads rows along K: layout TN only, in which A and B are contiguous in K"},
       {Rule::kGate, "gate",

@@ -53,9 +53,8 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
       {Rule::kStore, "store", "the store is tma or staged"},
       {Rule::kAccumulators, "accumulators",
        "accumulators (twice, if they are promoted) must leave a consumer thread 40 registers for "
-       "the "
-       "rest, 48 with the staged "
-       "store or with gelu_erf; with a C 96, and be at most 88 (measured with ptxas 13.0)"},
+       "the rest, 48 with the staged store or with gelu_erf, 8 more with scales of blocks, and 72 "
+       "with scales of rows and csplit; with a C 96, and be at most 88 (measured with ptxas 13.0)"},
       {Rule::kSharedMemory, "shared_memory",
        "stages, the output and barriers must fit one CTA's limit"},
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},

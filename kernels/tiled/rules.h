@@ -72,8 +72,7 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "bn must be a multiple of 8, in 8..256 (PTX ISA, wgmma shapes m64nNk16); with swap bm must"},
       {Rule::kTileK, "tile_k",
        "bk must be 32, 64 or 128 (64-byte swizzle, or 128-byte swizzle slabs); of 8-bit operands "
-       "64, "
-       "128 or 256"},
+       "64, 128 or 256"},
       {Rule::kPromote, kPromoteRule.name, kPromoteRule.reason},
       {Rule::kStages, "stages",
        "stages must be in 2..16, and above mma_depth + 1 for depth 1 to overlap"},
@@ -99,14 +98,13 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "grouped and snake orders need a group of 1..64, other orders have none"},
       {Rule::kAccumulators, "accumulators",
        "accumulators, what is promoted of them at once, and with the overlapped store the tile "
-       "that "
-       "waits, must leave a consumer "
-       "thread 40 registers for the rest, 32 with the direct store, 48 with the staged one (56 in "
+       "that waits, must leave a consumer thread 40 registers for the rest, 32 with the direct "
+       "store, 48 with the staged one (56 in "
        "turns), 72 with scheduler csplit (88 or 104 with its staged store, 104 for fp32 outputs of "
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
-       "epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf 8, or 72 with a C. Where threads "
-       "load C "
+       "epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf 8, or 72 with a C; so do scales "
+       "of blocks (8), and 8-bit sums that are added in memory (16 to 112). Where threads load C "
        "and the bias (staged store, clusters along both sides) they must do with the registers at "
        "kernel entry"},
       {Rule::kFp32Sums, "fp32_sums",

@@ -70,9 +70,10 @@ bool launch_library(cudaStream_t stream, const Choice& choice, const ProblemExte
   hgemm_tuned_library::Plan* plan = nullptr;
   *status = find_plan(library, &plan);
   if (*status != HGEMM_TUNED_OK) return true;
-  if (plan == nullptr) {
-    if (cublas != nullptr) *status = launch_cublas(stream, p, kind, operands, cublas);
-    return cublas != nullptr;
+  if (plan == nullptr) {  // 8-bit operands, which cublasGemmEx lacks, are left to the kernel
+    if (cublas == nullptr || is_8_bit(kind.input)) return false;
+    *status = launch_cublas(stream, p, kind, operands, cublas);
+    return true;
   }
   const std::size_t needed = library_bytes(*plan);
   if (needed > 0 && (workspace == nullptr || bytes < needed)) {

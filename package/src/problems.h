@@ -68,7 +68,13 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
   }
   const bool needs_8_bits = problem->b_is_other != 0 || problem->fast_sums != 0 ||
                             problem->scaling != HGEMM_TUNED_NO_SCALING;
-  if (needs_8_bits && !is_8_bit(type_of(problem->dtype))) return HGEMM_TUNED_BAD_DTYPE;
+  const DataType input = type_of(problem->dtype);
+  if (!is_8_bit(input)) {
+    const DataType output = output_type_of(problem->output, input);
+    if (needs_8_bits || (output != input && output != DataType::kFp32)) {
+      return HGEMM_TUNED_BAD_DTYPE;
+    }
+  }
   if (!is_within(problem->layout, HGEMM_TUNED_TT) ||
       !is_within(problem->bias, HGEMM_TUNED_BIAS_ALONG_M) ||
       !is_within(problem->activation, HGEMM_TUNED_SILU) || !is_within(problem->adds_c, 1) ||

@@ -45,8 +45,8 @@ void scale_in_place(void* data, std::int64_t count, DataType type, float factor,
                     cudaStream_t stream);
 
 /// Fills data[0, count) with scales of rows or blocks: 3/4 times 2^u, where u is uniform in [0, 1).
-/// So the product of a scale of A and one of B is below kLargestScale^2 (problem_data.h), and a
-/// kernel that takes the scale of another row or block is wrong by more than any tolerance.
+/// So the product of a scale of A and one of B is below 2.25 (kLargestScales in gemm/problem.cpp),
+/// and a kernel that takes the scales of other rows or blocks is wrong at most of its elements.
 void fill_scales(float* data, std::int64_t count, std::uint64_t seed, std::uint32_t stream_id,
                  cudaStream_t stream);
 

@@ -23,7 +23,6 @@ inline constexpr float kBeta = -0.75F;
 /// (fill_scales), for the same reason.
 inline constexpr float kScaleA = 1.5F;
 inline constexpr float kScaleB = 1.25F;
-inline constexpr float kLargestScale = 1.5F;
 
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type);
 

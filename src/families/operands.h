@@ -14,7 +14,8 @@ struct Operands {
   const void* bias = nullptr;  ///< n or m elements
   float alpha = 1, beta = 1;   ///< of an epilogue that is scaled; others have none
   void* aux = nullptr;  ///< the second output (Epilogue::aux), with the leading dimension of D
-  /// fp32 numbers in device memory (GemmKind::scaling): one each, or m and n.
+  /// fp32 numbers in device memory (GemmKind::scaling): one each; m and n; or those that
+  /// is_of_blocks() describes (kernels/common/types.h), which begin at multiples of 16 bytes.
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
 };

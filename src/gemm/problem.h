@@ -33,7 +33,7 @@ enum class Layout : std::uint8_t { kTN, kNN, kNT, kTT };
 /// so no race compares them with others.
 enum class Accumulator : std::uint8_t {
   kFp32,
-  /// Of 8-bit operands: in the tensor cores to the end, which keep about 14 bits of a sum
+  /// For 8-bit operands: in the tensor cores to the end, which keep about 14 bits of a sum
   /// (DeepSeek-V3, arXiv 2412.19437, section 3.3.2). cuBLASLt calls it fast accumulation.
   kFast,
 };

@@ -151,8 +151,8 @@ std::string sums_note(const BestBlock& block) {
   if (fp32 + fast == 0) return "";
   return fmt::format(
       "With 8-bit operands {} rows have fp32 sums, and {} (accfast) sums of about 14 bits, which "
-      "stay "
-      "in the tensor cores. In each the library adds up likewise, and x cuBLAS is the ratio to the "
+      "stay in the tensor cores. In each the library adds up likewise, and x cuBLAS is the ratio "
+      "to the "
       "first choice of cuBLASLt's heuristic.\n",
       fp32, fast);
 }

@@ -122,12 +122,6 @@ void ProblemRace::open() {
 }
 
 void ProblemRace::admit_baselines(const Measurer::Opened& opened) {
-  if (std::ranges::find(opened.baselines, kCublasLabel) == opened.baselines.end()) {
-    throw DoesNotFit{fmt::format(
-        "{}: cuBLASLt has no algorithm for it, and races compare with a library; `hgemm-tune "
-        "verify` checks kernels at it",
-        to_string(problem_))};
-  }
   for (std::size_t i = 0; i < opened.baselines.size(); ++i) {
     const std::string& label = opened.baselines[i];
     const Prepared& prepared = opened.prepared.at(i);

@@ -67,13 +67,15 @@ TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
   std::vector<Kernel> kernels;
   for (const char* key :
        {"1024x1024x1024.e4m3", "200x1000x512.e4m3.be5m2.scaling-rows", "16x4096x4096.e4m3.accfast",
-        "1024x1024x1024.e5m2.dfp32.accfast.scaling-tensor.silu"}) {
+        "1024x1024x1024.e5m2.dfp32.accfast.scaling-tensor.silu",
+        "1000x1032x1040.e4m3.scaling-blocks",
+        "16x4096x4096.e4m3.be5m2.dfp32.scaling-row_blocks.bias"}) {
     const GemmProblem problem = parse_problem(key);
     for (const Proposal& drawn : draw({problem}, kOfEach, 8)) {
       kernels.push_back(kernel_for(drawn.config, problem));
     }
   }
-  EXPECT_EQ(kernels.size(), 4 * kOfEach);
+  EXPECT_EQ(kernels.size(), 6 * kOfEach);
   expect_all_compile(kernels);
 }
 

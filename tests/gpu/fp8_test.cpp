@@ -212,6 +212,27 @@ TEST_F(Fp8Test, LongSumsAreWithinTheirTolerance) {
 }
 
 /// What the verdicts of the others are worth.
+TEST_F(Fp8Test, FastSumsAreWrongWhereSumsArePromoted) {
+  const GemmProblem fast = parse_problem("128x256x65536.e4m3.accfast.dfp32");
+  const GemmProblem promoted = parse_problem("128x256x65536.e4m3.dfp32");
+  const ProblemData data(promoted, 7, without_rotation(), stream());
+  int wrong = 0;
+  for (const Build& build : compile(fp8_kernels({fast}))) {
+    // Where K is cut the parts are added in fp32.
+    const bool cuts_k = std::ranges::any_of(
+        std::vector<std::string>{"split", "stream"}, [&](const std::string& scheduler) {
+          return build.facts.name.find(scheduler) != std::string::npos;
+        });
+    if (build.status != Status::kOk || cuts_k || !computes(build.kernel, fast)) continue;
+    const auto candidate = make_kernel_candidate(build.kernel, build.cubin, data);
+    data.poison(stream());
+    candidate->launch(0, stream().get());
+    EXPECT_FALSE(data.verify(stream()).correct) << build.facts.name;
+    ++wrong;
+  }
+  EXPECT_GT(wrong, 3);
+}
+
 TEST_F(Fp8Test, AKernelThatLeavesTheScalesOutIsWrong) {
   const GemmProblem plain = parse_problem("200x136x528.e4m3");
   const std::vector<Build> builds = compile(fp8_kernels({plain}));

@@ -51,7 +51,7 @@ const TiledCase kTiled[] = {
     {TiledRule::kPromote, {.bk = 128, .promote = 1024}},
     {TiledRule::kPromote, {.bk = 256, .stages = 3, .promote = 128}},
     {TiledRule::kPromote, {.bk = 128, .promote = 128}},  // d1
-    // Both sums have registers. Of each stage they are promoted in pieces.
+    // Both sums have registers. With each stage they are promoted in pieces.
     {TiledRule::kAccumulators, {.bm = 256, .bn = 128, .bk = 128, .stages = 3, .promote = 256}},
     {TiledRule::kValid,
      {.bm = 256, .bn = 120, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}},
