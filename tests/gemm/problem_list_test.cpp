@@ -237,7 +237,7 @@ TEST_F(ShapesFile, OperandsHaveTypesOfTheirOwn) {
                           "4x8x8.fp16.bbf16.cfp32.batch2", "5x8x8.fp16.dfp32"));
   EXPECT_THAT(complaint_about("shapes: [{m: 1, n: 8, k: 8, d_dtype: fp61}]"),
               AllOf(StartsWith("1:38: found \"fp61\" for d_dtype"),
-                    HasSubstr("expected bf16, fp16 or fp32")));
+                    HasSubstr("expected bf16, fp16, fp32, e4m3 or e5m2")));
   EXPECT_THAT(complaint_about("shapes: [{m: 1, n: 8, k: 8, d_dtpye: fp32}]"),
               AllOf(StartsWith("1:29: unknown key \"d_dtpye\" in a shape"),
                     EndsWith("did you mean \"d_dtype\"?")));
@@ -461,10 +461,9 @@ TEST_F(ShapesFile, MissingFilesSayWhereTheyWereLookedFor) {
           HasSubstr("no such shapes file"), HasSubstr(here + "/lama7b"),
           HasSubstr(kConfigs + "/shapes/lama7b.yaml"), HasSubstr("did you mean llama7b?"),
           HasSubstr(
-              "batched, block, decode, epilogues, fp32-out, gated, grid, llama7b, llama7b-decode, "
-              "llama7b-decode-fused, llama7b-prefill, odd, rows, rows-of-layers, rows-to-512, "
-              "seeds, "
-              "smoke, smoke-odd, square")));
+              "batched, block, decode, epilogues, fp32-out, fp8, fp8-blocks, gated, grid, llama7b, "
+              "llama7b-decode, llama7b-decode-fused, llama7b-prefill, odd, rows, rows-of-layers, "
+              "rows-to-512, seeds, smoke, smoke-odd, square")));
   EXPECT_THAT(complaint("/nowhere/x.yaml"), HasSubstr("looked for /nowhere/x.yaml;"));
   EXPECT_THAT(complaint(files_.folder().string()), HasSubstr("a folder, not a file"));
   EXPECT_THAT(complaint(""), HasSubstr("no shapes file named"));
