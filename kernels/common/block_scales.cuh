@@ -162,4 +162,42 @@ struct BlockScales {
   }
 };
 
+template <bool kAreOfBlocks, auto kKernel, int kBlocks, int kCols, bool kSwapped>
+struct PromotionScalesOf {
+  using Type = NoBlockScales;
+};
+template <auto kKernel, int kBlocks, int kCols, bool kSwapped>
+struct PromotionScalesOf<true, kKernel, kBlocks, kCols, kSwapped> {
+  using Type = BlockScales<kKernel, kBlocks, kCols, kSwapped>;
+};
+/// What the sums of a stage are multiplied by when they are promoted.
+template <auto kKernel, int kBlocks, int kCols, bool kSwapped>
+using PromotionScales = typename PromotionScalesOf<is_of_blocks(kKernel.gemm.scaling), kKernel,
+                                                   kBlocks, kCols, kSwapped>::Type;
+
+/// Makes the tensor cores' sums readable: the compiler does not know that wgmma.wait_group does.
+template <int kSums>
+__device__ __forceinline__ void settle_sums(float* sums) {
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) asm volatile("" : "+f"(sums[i]));
+}
+
+/// Promotes kGroups groups of 8 columns of a 64-row block: adds the tensor cores' sums, times their
+/// scales, to a thread's own. `first_group`: the number of the first one within the block.
+template <int kGroups, class Scales>
+__device__ __forceinline__ void add_promoted(float* own, const float* sums, Scales& scales,
+                                             int block, int first_group) {
+#pragma unroll
+  for (int group = 0; group < kGroups; ++group) {
+    float by[4];
+    scales.factors(by, block, first_group + group);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float& sum = own[group * 4 + i];
+      sum = __fmaf_rn(sums[group * 4 + i], by[i], sum);
+      asm volatile("" : "+f"(sum));  // added before the next wgmma writes to `sums`
+    }
+  }
+}
+
 }  // namespace hgemm

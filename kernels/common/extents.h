@@ -61,6 +61,15 @@ HGEMM_HOST_DEVICE constexpr StoredMatrices of_all_products(const StoredMatrix& o
                                                            long long stride) {
   return {one, stride == 0 ? 1 : b.count, stride};
 }
+/// The scales of an operand of `rows` x k where each block of K has scales of its own
+/// (is_of_blocks()), as a matrix whose rows are padded: of each row, as a row of them for each
+/// block of K, or of each kScaleBlock rows, as a row of them for these.
+HGEMM_HOST_DEVICE constexpr StoredMatrices scales_of_rows(long long rows, long long k) {
+  return {{scale_blocks(k), rows, scale_leading(rows)}, 1, 0};
+}
+HGEMM_HOST_DEVICE constexpr StoredMatrices scales_of_row_blocks(long long rows, long long k) {
+  return {{scale_blocks(rows), scale_blocks(k), scale_leading(scale_blocks(k))}, 1, 0};
+}
 HGEMM_HOST_DEVICE constexpr StoredMatrices all_of_a(const ProblemExtents& p) {
   return of_all_products(stored_a(p), p.batch, p.batch.stride_a);
 }

@@ -12,6 +12,11 @@ HGEMM_HOST_DEVICE constexpr int scale_bytes(Scaling scaling, int rows, int cols)
   return (numbers * 4 + 15) / 16 * 16;
 }
 
+/// Whether the sums of a tile are multiplied when they are complete (common/scales.cuh).
+HGEMM_HOST_DEVICE constexpr bool scales_tiles(Scaling scaling) {
+  return scaling == Scaling::kTensor || scaling == Scaling::kRows;
+}
+
 // ---- Scales of blocks: those of each stage arrive with it, because its depth is one block ----
 
 /// Blocks of K in a box of scales of B's blocks, from a multiple of so many on: 16 bytes, of which
@@ -38,6 +43,23 @@ HGEMM_HOST_DEVICE constexpr int scale_box_end(int bytes) { return (bytes + 127) 
 HGEMM_HOST_DEVICE constexpr int stage_scale_bytes(Scaling scaling, int a_rows, int b_rows) {
   return scale_box_end(arriving_scales_of_a(scaling, a_rows)) +
          scale_box_end(arriving_scales_of_b(scaling, b_rows));
+}
+
+/// Where scales lie in shared memory, and where they end. `from`: the first free byte.
+struct ScaleRoom {
+  int begin, end;
+};
+/// For `stages` stages of a tile of so many rows of A and of B, or for each of `consumers`, whose
+/// part of a tile has `rows` by `cols`.
+HGEMM_HOST_DEVICE constexpr ScaleRoom scale_room(Scaling scaling, int from, int stages, int a_rows,
+                                                 int b_rows, int consumers, int rows, int cols) {
+  if (scaling == Scaling::kNone) return {from, from};
+  if (is_of_blocks(scaling)) {
+    const int begin = scale_box_end(from);
+    return {begin, begin + stages * stage_scale_bytes(scaling, a_rows, b_rows)};
+  }
+  const int begin = (from + 15) / 16 * 16;
+  return {begin, begin + consumers * scale_bytes(scaling, rows, cols)};
 }
 
 }  // namespace hgemm

@@ -189,16 +189,11 @@ HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
   if (layout.full < epilogue_bytes(k)) layout.full = epilogue_bytes(k);
   layout.empty = layout.full + k.stages * 8;
   layout.sums = layout.empty + k.stages * 8;
-  layout.scales = layout.sums + (adds_in_cluster(k) ? consumer_count(k) * 8 : 0);
-  layout.total_bytes = layout.scales;
-  if (is_of_blocks(k.gemm.scaling)) {
-    layout.scales = scale_box_end(layout.scales);
-    layout.total_bytes = layout.scales + k.stages * stage_scale_bytes(k.gemm.scaling, k.bm, k.bn);
-  } else if (k.gemm.scaling != Scaling::kNone) {
-    layout.scales = (layout.scales + 15) / 16 * 16;
-    layout.total_bytes =
-        layout.scales + consumer_count(k) * scale_bytes(k.gemm.scaling, kMmaM, k.bm);
-  }
+  const int end = layout.sums + (adds_in_cluster(k) ? consumer_count(k) * 8 : 0);
+  const ScaleRoom room =
+      scale_room(k.gemm.scaling, end, k.stages, k.bm, k.bn, consumer_count(k), kMmaM, k.bm);
+  layout.scales = room.begin;
+  layout.total_bytes = room.end;
   return layout;
 }
 

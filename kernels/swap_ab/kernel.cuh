@@ -151,37 +151,16 @@ template <SwapAbKernel kKernel>
 using SwapAbMma = Mma<kKernel.bm, input_b(kKernel.gemm), input_a(kKernel.gemm),
                       kKernel.gemm.b_major, kKernel.gemm.a_major>;
 
-template <SwapAbKernel kKernel, bool kAreOfBlocks = is_of_blocks(kKernel.gemm.scaling)>
-struct SwapAbPromotionScalesOf {
-  using Type = NoBlockScales;
-};
 template <SwapAbKernel kKernel>
-struct SwapAbPromotionScalesOf<kKernel, true> {
-  using Type = BlockScales<kKernel, 1, kKernel.bm, true>;
-};
-template <SwapAbKernel kKernel>
-using SwapAbPromotionScales = typename SwapAbPromotionScalesOf<kKernel>::Type;
+using SwapAbStageScales = PromotionScales<kKernel, 1, kKernel.bm, true>;
 
 /// Adds the tensor cores' sums, whose wgmmas are complete, to the consumer's own.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void promote(SwappedAccumulators<kKernel>& accumulators,
                                         SwappedAccumulators<kKernel>& sums,
-                                        SwapAbPromotionScales<kKernel>& scales) {
-#pragma unroll
-  for (int i = 0; i < accumulators_per_thread(kKernel); ++i) {
-    asm volatile("" : "+f"(sums[i]));  // readable now, which the compiler does not know
-  }
-#pragma unroll
-  for (int group = 0; group < kKernel.bm / 8; ++group) {
-    float by[4];
-    scales.factors(by, 0, group);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float& sum = accumulators[group * 4 + i];
-      sum = __fmaf_rn(sums[group * 4 + i], by[i], sum);
-      asm volatile("" : "+f"(sum));  // before the next wgmma writes to `sums`
-    }
-  }
+                                        SwapAbStageScales<kKernel>& scales) {
+  settle_sums<accumulators_per_thread(kKernel)>(sums);
+  add_promoted<kKernel.bm / 8>(accumulators, sums, scales, 0, 0);
 }
 
 /// As multiply_part(), with sums of 8-bit products that are promoted (tiled/promotion.cuh says what
@@ -196,7 +175,7 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
   constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
   typename Pipeline<kKernel>::State state;
   SwappedAccumulators<kKernel> sums;
-  SwapAbPromotionScales<kKernel> scales;
+  SwapAbStageScales<kKernel> scales;
 #pragma unroll
   for (int i = 0; i < accumulators_per_thread(kKernel); ++i) accumulators[i] = 0;
 #pragma unroll 1
@@ -476,8 +455,7 @@ template <SwapAbKernel kKernel>
 __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   static_assert(why_invalid(kKernel) == SwapAbRule::kValid, "rules.h rejects this config");
   static_assert(kKernel.fixed == (kKernel.gemm.m != 0), "extents are constants if `fixed` says so");
-  constexpr bool kHasScales =
-      kKernel.gemm.scaling != Scaling::kNone && !is_of_blocks(kKernel.gemm.scaling);
+  constexpr bool kHasScales = scales_tiles(kKernel.gemm.scaling);
   extern __shared__ __align__(1024) unsigned char smem[];
   const Pipeline<kKernel> pipeline(smem);
   const int lane = static_cast<int>(threadIdx.x) % 32;

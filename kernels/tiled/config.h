@@ -444,16 +444,11 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   layout.origin = layout.empty + k.stages * 8;
   layout.sums = layout.origin + k.stages * origin_bytes(k);
   layout.next = layout.sums + (adds_in_cluster(k) ? k.consumers * 8 : 0);
-  layout.scales = layout.next + (is_dynamic(k) && multicast_size(k) > 1 ? 3 * 8 : 0);
-  layout.total_bytes = layout.scales;
-  if (is_of_blocks(k.gemm.scaling)) {
-    layout.scales = scale_box_end(layout.scales);
-    layout.total_bytes = layout.scales + k.stages * stage_scale_bytes(k.gemm.scaling, k.bm, k.bn);
-  } else if (k.gemm.scaling != Scaling::kNone) {
-    layout.scales = (layout.scales + 15) / 16 * 16;
-    layout.total_bytes = layout.scales + k.consumers * scale_bytes(k.gemm.scaling, consumer_rows(k),
-                                                                   consumer_cols(k));
-  }
+  const int end = layout.next + (is_dynamic(k) && multicast_size(k) > 1 ? 3 * 8 : 0);
+  const ScaleRoom room = scale_room(k.gemm.scaling, end, k.stages, k.bm, k.bn, k.consumers,
+                                    consumer_rows(k), consumer_cols(k));
+  layout.scales = room.begin;
+  layout.total_bytes = room.end;
   return layout;
 }
 

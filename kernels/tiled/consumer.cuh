@@ -80,7 +80,7 @@ struct Consumer {
   static constexpr bool kPingPong = kKernel.schedule == Schedule::kPingPong;
   static constexpr bool kOverlapped = kKernel.store == StorePath::kOverlapped;
   static constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
-  static constexpr bool kHasScales = kKernel.gemm.scaling != Scaling::kNone && !kHasBlockScales;
+  static constexpr bool kHasScales = scales_tiles(kKernel.gemm.scaling);
   static constexpr int kStride =
       kPingPong ? 2 : 1;  ///< pieces of work from one of this consumer's own to its next one
   using Rows = RowsTile<kKernel>;
@@ -206,7 +206,7 @@ struct Consumer {
     constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
     TileOrigin<kKernel> origin{};
     typename Pieces::Sums sums;
-    PromotionScales<kKernel> scales_of_stage;
+    StageScales<kKernel> scales_of_stage;
     forget<kKernel>(accumulators);
     turn.await();
     for (int first = work.first; first < work.end; first += kInterval) {

@@ -63,50 +63,25 @@ __device__ __forceinline__ void multiply_piece(typename PromotedPieces<kKernel>:
   }
 }
 
-/// The scales of a stage for a consumer, if they are of blocks.
+/// What a consumer multiplies the sums of a stage by.
 template <TiledKernel kKernel>
-using StageScales = BlockScales<kKernel, mma_blocks(kKernel), consumer_cols(kKernel), kKernel.swap>;
+using StageScales =
+    PromotionScales<kKernel, mma_blocks(kKernel), consumer_cols(kKernel), kKernel.swap>;
 
-template <TiledKernel kKernel, bool kAreOfBlocks = is_of_blocks(kKernel.gemm.scaling)>
-struct PromotionScalesOf {
-  using Type = NoBlockScales;
-};
-template <TiledKernel kKernel>
-struct PromotionScalesOf<kKernel, true> {
-  using Type = StageScales<kKernel>;
-};
-template <TiledKernel kKernel>
-using PromotionScales = typename PromotionScalesOf<kKernel>::Type;
-
-/// Adds the sums of a piece, whose wgmmas are complete, to the consumer's own. `scales`:
-/// by which they are multiplied.
+/// Adds the sums of a piece, whose wgmmas are complete, to the consumer's own.
 template <TiledKernel kKernel>
 __device__ __forceinline__ void promote_piece(Accumulators<kKernel>& accumulators,
                                               typename PromotedPieces<kKernel>::Sums& sums,
-                                              int piece, PromotionScales<kKernel>& scales) {
+                                              int piece, StageScales<kKernel>& scales) {
   using Pieces = PromotedPieces<kKernel>;
+  const int first_col = Pieces::first_col(piece);
 #pragma unroll
-  for (int block = 0; block < Pieces::kBlocks; ++block) {
-#pragma unroll
-    for (int i = 0; i < Pieces::kCols / 2; ++i) {
-      // The compiler does not know that wgmma.wait_group makes the sums readable.
-      asm volatile("" : "+f"(sums[block][i]));
-    }
-  }
+  for (int block = 0; block < Pieces::kBlocks; ++block) settle_sums<Pieces::kCols / 2>(sums[block]);
 #pragma unroll
   for (int block = 0; block < Pieces::kBlocks; ++block) {
     const int of_tile = Pieces::first_block(piece) + block;
-#pragma unroll
-    for (int group = 0; group < Pieces::kCols / 8; ++group) {
-      float by[4];
-      scales.factors(by, of_tile, Pieces::first_col(piece) / 8 + group);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float& sum = accumulators[of_tile][Pieces::first_col(piece) / 2 + group * 4 + i];
-        sum = __fmaf_rn(sums[block][group * 4 + i], by[i], sum);
-        asm volatile("" : "+f"(sum));  // added before the next wgmma writes to the piece's sums
-      }
-    }
+    add_promoted<Pieces::kCols / 8>(accumulators[of_tile] + first_col / 2, sums[block], scales,
+                                    of_tile, first_col / 8);
   }
 }
 

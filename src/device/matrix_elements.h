@@ -64,14 +64,4 @@ HGEMM_HOST_DEVICE constexpr long long values_to_fill(const StoredMatrices& all) 
   return are_one_matrix(all) ? all.count * all.rows * all.cols : spanned_elements(all);
 }
 
-/// The scales of an operand of `rows` x k where each block of K has scales of its own
-/// (is_of_blocks()), as a matrix whose rows are padded: of each row, as a row of them for each
-/// block of K, or of each kScaleBlock rows, as a row of them for these.
-HGEMM_HOST_DEVICE constexpr StoredMatrices scales_of_rows(long long rows, long long k) {
-  return {{scale_blocks(k), rows, scale_leading(rows)}, 1, 0};
-}
-HGEMM_HOST_DEVICE constexpr StoredMatrices scales_of_row_blocks(long long rows, long long k) {
-  return {{scale_blocks(rows), scale_blocks(k), scale_leading(scale_blocks(k))}, 1, 0};
-}
-
 }  // namespace hgemm

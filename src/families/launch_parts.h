@@ -260,20 +260,19 @@ template <class Encode>
 void encode_block_scales(const GemmKind& kind, const ProblemExtents& p, const Operands& operands,
                          int a_rows, int b_rows, const Encode& encode, BlockScaledParams& params) {
   if (!is_of_blocks(kind.scaling)) return;
-  const auto encode_numbers = [&](const char* name, const float* data, long long cols,
-                                  long long rows, int box_cols, int box_of_rows) {
-    const StoredMatrices all{{rows, cols, scale_leading(cols)}, 1, 0};
+  const auto encode_numbers = [&](const char* name, const float* data, const StoredMatrices& all,
+                                  int box_cols, int box_of_rows) {
     const LeadingMatrix matrix{name, const_cast<float*>(data), DataType::kFp32, all, false, false};
     return encode(matrix.map(box_cols, box_of_rows, 0, 0));
   };
-  const long long blocks = scale_blocks(p.k);
-  params.scale_a_map =
-      encode_numbers("the scales of A", operands.scale_a, p.m, blocks, box_rows(a_rows), 1);
+  params.scale_a_map = encode_numbers("the scales of A", operands.scale_a, scales_of_rows(p.m, p.k),
+                                      box_rows(a_rows), 1);
   params.scale_b_map =
       kind.scaling == Scaling::kBlocks
-          ? encode_numbers("the scales of B", operands.scale_b, blocks, scale_blocks(p.n),
+          ? encode_numbers("the scales of B", operands.scale_b, scales_of_row_blocks(p.n, p.k),
                            kScaleBoxBlocks, row_blocks_of_tile(b_rows))
-          : encode_numbers("the scales of B", operands.scale_b, p.n, blocks, box_rows(b_rows), 1);
+          : encode_numbers("the scales of B", operands.scale_b, scales_of_rows(p.n, p.k),
+                           box_rows(b_rows), 1);
 }
 
 /// All parameters except the tensor maps, and the packing work if the kernel packs.

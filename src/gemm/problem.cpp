@@ -105,35 +105,30 @@ double GemmProblem::epilogue_bytes() const {
   return like_d * d_bytes() + element_bytes(d_type) * static_cast<double>(bias_length()) +
          static_cast<double>(scales_of_a() + scales_of_b()) * element_bytes(DataType::kFp32);
 }
-std::int64_t GemmProblem::scales_of_a() const {
+namespace {
+
+/// Scales of an operand with so many rows. `in_blocks`: of kScaleBlock rows each, with kBlocks.
+std::int64_t scale_numbers(Scaling scaling, std::int64_t rows, std::int64_t k, bool in_blocks) {
   switch (scaling) {
     case Scaling::kNone:
       return 0;
     case Scaling::kTensor:
       return 1;
     case Scaling::kRows:
-      return m;
+      return rows;
     case Scaling::kBlocks:
+      if (in_blocks) return scale_leading(scale_blocks(k)) * scale_blocks(rows);
+      [[fallthrough]];
     case Scaling::kRowBlocks:
-      return scale_leading(m) * scale_blocks(k);
+      return scale_leading(rows) * scale_blocks(k);
   }
   return 0;
 }
-std::int64_t GemmProblem::scales_of_b() const {
-  switch (scaling) {
-    case Scaling::kNone:
-      return 0;
-    case Scaling::kTensor:
-      return 1;
-    case Scaling::kRows:
-      return n;
-    case Scaling::kBlocks:
-      return scale_leading(scale_blocks(k)) * scale_blocks(n);
-    case Scaling::kRowBlocks:
-      return scale_leading(n) * scale_blocks(k);
-  }
-  return 0;
-}
+
+}  // namespace
+
+std::int64_t GemmProblem::scales_of_a() const { return scale_numbers(scaling, m, k, false); }
+std::int64_t GemmProblem::scales_of_b() const { return scale_numbers(scaling, n, k, true); }
 
 namespace {
 
