@@ -10,7 +10,7 @@
 namespace hgemm::cli {
 
 /// The config of a `--config` label. Throws InputError that names the broken rule if the kernel
-/// cannot run it.
+/// cannot run it with operands of any type. (Whether it can compute a problem: why_not().)
 KernelConfig chosen_config(const std::string& label);
 
 /// The points of a space for the types of the problems, without the configs whose PDL kind is above
