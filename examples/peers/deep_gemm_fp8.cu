@@ -269,7 +269,7 @@ constexpr std::array kVariants = {
     two<256, 112, 1, 2>("1d2d 256x112, cluster 1x2"),
     two<256, 128>("1d2d 256x128"),
     two<256, 128, 1, 2>("1d2d 256x128, cluster 1x2"),
-    // Their formula picks tiles of 16 and 32 rows, too, which the kernel does not have.
+    // For few rows their formula picks tiles of 16 and 32 rows, which this kernel does not have.
     one<64, 16>("1d1d 64x16"),
     one<64, 40>("1d1d 64x40"),
     one<64, 56>("1d1d 64x56"),
