@@ -1,5 +1,5 @@
 /* The interface of a peer: a kernel from anywhere that races against hgemm-tune's own and against
- * cuBLAS, under the same protocol. Plain C, version 1.
+ * cuBLAS, under the same protocol. Plain C, version 2.
  *
  *     nvcc -shared -Xcompiler -fPIC -arch=sm_90a -I.../include my_peer.cu -o my_peer.so
  *     hgemm-tune race --peer ./my_peer.so --shapes llama7b.yaml
@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 /* Version of this interface. A library with another number is refused. */
-#define HGEMM_PEER_ABI 1
+#define HGEMM_PEER_ABI 2
 
 /* A name has 1 to 32 characters of a-z, 0-9, _ and -. */
 #define HGEMM_PEER_LONGEST_NAME 32
@@ -47,17 +47,63 @@ extern "C" {
 /* Variants of one problem beyond this number are not raced. */
 #define HGEMM_PEER_MOST_VARIANTS 64
 
-/* Types of matrix elements. */
-enum { HGEMM_PEER_BF16 = 1, HGEMM_PEER_FP16 = 2, HGEMM_PEER_FP32 = 3 };
+/* Types of matrix elements. E4M3 and E5M2 have 8 bits (OCP OFP8, as __nv_fp8_e4m3 and
+ * __nv_fp8_e5m2): A and B both have such a type, not always the same one, or neither has. D never
+ * has. */
+enum {
+  HGEMM_PEER_BF16 = 1,
+  HGEMM_PEER_FP16 = 2,
+  HGEMM_PEER_FP32 = 3,
+  HGEMM_PEER_E4M3 = 4,
+  HGEMM_PEER_E5M2 = 5
+};
+
+/* What a problem may ask for beyond A * B in 16 or 32 bits: bits of hgemm_peer.knows. A peer is
+ * asked about a problem only if it knows everything that the problem asks for, so a peer need not
+ * look at the rest of the struct. Later versions of the program may have more bits. */
+enum {
+  /* A and B of 8 bits: E4M3 and E5M2, and `accumulator` */
+  HGEMM_PEER_KNOWS_8_BIT = 1,
+  /* scales: `scaling`, and scale_a and scale_b of the operands */
+  HGEMM_PEER_KNOWS_SCALES = 2
+};
+
+/* How sums are kept. Results of the second kind are less exact, so it is another problem. */
+enum {
+  /* In fp32. Hopper's tensor cores keep about 14 bits of a sum of 8-bit products, so a kernel adds
+   * them up in registers ("promotes" them) every 512 products or more often. */
+  HGEMM_PEER_SUMS_FP32 = 0,
+  /* In the tensor cores to the end, which cuBLASLt calls fast accumulation. More exact sums are
+   * right, too. Only with 8-bit operands. */
+  HGEMM_PEER_SUMS_FAST = 1
+};
+
+/* Factors of the operands: each product A[i][l] * B[j][l] is multiplied by a scale of A and by one
+ * of B. They are fp32 numbers in device memory. With up4(x) = x rounded up to a multiple of 4: */
+enum {
+  HGEMM_PEER_SCALING_NONE = 0,
+  /* scale_a[0] and scale_b[0] */
+  HGEMM_PEER_SCALING_TENSOR = 1,
+  /* scale_a[i], of m numbers, and scale_b[j], of n */
+  HGEMM_PEER_SCALING_ROWS = 2,
+  /* 1 x 128 blocks of A and 128 x 128 blocks of B:
+   * scale_a[l / 128 * up4(m) + i] and scale_b[j / 128 * up4(ceil(k / 128)) + l / 128] */
+  HGEMM_PEER_SCALING_BLOCKS = 3,
+  /* 1 x 128 blocks of both:
+   * scale_a[l / 128 * up4(m) + i] and scale_b[l / 128 * up4(n) + j] */
+  HGEMM_PEER_SCALING_ROW_BLOCKS = 4
+};
 
 /* D[i][j] = sum over l of A[i][l] * B[j][l], accumulated in fp32. All matrices are row-major; A is
  * m x k, B is n x k, D is m x n (BLAS calls this TN: a linear layer with weight B). A peer is not
- * asked about problems of other layouts, or about batches. */
+ * asked about problems of other layouts, with an epilogue, or about batches. */
 typedef struct hgemm_peer_problem {
   int64_t m, n, k;
   int64_t lda, ldb, ldd; /* elements from one row to the next; at least k, k and n */
   int32_t a_type, b_type, d_type;
-  int32_t reserved; /* 0 */
+  int32_t accumulator; /* HGEMM_PEER_SUMS_FP32 unless the peer knows 8-bit operands */
+  int32_t scaling;     /* HGEMM_PEER_SCALING_NONE unless the peer knows scales */
+  int32_t reserved;    /* 0 */
 } hgemm_peer_problem;
 
 /* Device pointers, aligned to 16 bytes at least. D is write-only: its old content is not a number.
@@ -68,6 +114,8 @@ typedef struct hgemm_peer_operands {
   void* d;
   void* workspace; /* aligned to 256 bytes; its content is undefined at the first launch, and what
                       other kernels left there at later ones; NULL if no bytes were asked for */
+  const float* scale_a; /* in the order that the problem's scaling says; NULL if it has none */
+  const float* scale_b;
 } hgemm_peer_operands;
 
 /* The same type as cudaStream_t and CUstream. */
@@ -80,6 +128,8 @@ typedef struct hgemm_peer {
   uint32_t table_size; /* sizeof(hgemm_peer) */
   const char* name;    /* short, of the characters above: "cutlass"; the user may give another */
   const char* version; /* for people: "4.2.1"; one line */
+  uint32_t knows;      /* bits of HGEMM_PEER_KNOWS_*; 0: products in 16 or 32 bits */
+  uint32_t reserved;   /* 0 */
 
   /* Gets ready. `options` is the text that the user gave after the file name, or "". `*state` is
    * handed to all other functions. */

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # examples/peers/build.sh OUTPUT [M_N_K...]: builds the peers whose projects are there, into OUTPUT.
 #
-#   CUTLASS_DIR   a checkout of CUTLASS; recorded with v4.7.0         -> OUTPUT/cutlass.so
-#   DEEP_GEMM_DIR a checkout of DeepGEMM; recorded with 54e2261       -> OUTPUT/deep_gemm.so
+#   CUTLASS_DIR   a checkout of CUTLASS; recorded with v4.7.0         -> OUTPUT/cutlass.so, and for
+#                 8-bit operands OUTPUT/cutlass_fp8.so
+#   DEEP_GEMM_DIR a checkout of DeepGEMM; recorded with 54e2261       -> OUTPUT/deep_gemm.so, and
+#                 for 8-bit operands OUTPUT/deep_gemm_fp8.so
+#   DEEP_GEMM_LAYERS  layers as 7168_2048 for which the 8-bit kernels are also built with N and K as
+#                 constants, as DeepGEMM itself builds them  -> OUTPUT/deep_gemm_fp8_7168_2048.so
+#   PEERS         of the two projects above only these, as in "cutlass_fp8 deep_gemm_fp8"
 #   CUDA_L2_DIR   a checkout of CUDA-L2; recorded with dbe0177        -> OUTPUT/cuda_l2.so, and for
 #                 each M_N_K its kernel, OUTPUT/cuda_l2/M_N_K.so. A kernel that does not build is
 #                 named, and the peer says later that it does not compute the problem.
@@ -14,6 +19,7 @@
 # Nothing is downloaded. nvcc of CUDA 13 must be on the PATH. Then:
 #
 #   hgemm-tune race --peer OUTPUT/cutlass.so --shapes square
+#   hgemm-tune race --peer OUTPUT/cutlass_fp8.so --shapes fp8.yaml
 #   hgemm-tune race --peer OUTPUT/cuda_l2.so:OUTPUT/cuda_l2 --shapes 4096x4096x4096.fp16
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,17 +33,32 @@ toolkit=$(dirname "$(command -v nvcc)")/..
 flags=(-std=c++17 -O3 -DNDEBUG -w -shared -Xcompiler -fPIC -gencode 'arch=compute_90a,code=sm_90a'
        --expt-relaxed-constexpr --expt-extended-lambda -I"$here/../../include")
 
+is_wanted() { [[ -z ${PEERS:-} || " $PEERS " == *" $1 "* ]]; }
+
 if [[ -n ${CUTLASS_DIR:-} ]]; then
-  nvcc "${flags[@]}" -I"$CUTLASS_DIR/include" -I"$CUTLASS_DIR/tools/util/include" \
-    "$here/cutlass.cu" -o "$output/cutlass.so"
-  echo "built $output/cutlass.so"
+  for name in cutlass cutlass_fp8; do
+    is_wanted $name || continue
+    nvcc "${flags[@]}" -I"$CUTLASS_DIR/include" -I"$CUTLASS_DIR/tools/util/include" \
+      "$here/$name.cu" -o "$output/$name.so"
+    echo "built $output/$name.so"
+  done
 fi
 
 if [[ -n ${DEEP_GEMM_DIR:-} ]]; then
-  nvcc "${flags[@]/c++17/c++20}" -I"$DEEP_GEMM_DIR/deep_gemm/include" \
-    -I"${CUTLASS_DIR:?DeepGEMM needs CUTLASS: set CUTLASS_DIR}/include" "$here/deep_gemm.cu" -lcuda \
-    -L"$toolkit/lib64/stubs" -o "$output/deep_gemm.so"
-  echo "built $output/deep_gemm.so"
+  build_deep_gemm() {
+    local name=$1 source=$2
+    nvcc "${flags[@]/c++17/c++20}" "${@:3}" -I"$DEEP_GEMM_DIR/deep_gemm/include" \
+      -I"${CUTLASS_DIR:?DeepGEMM needs CUTLASS: set CUTLASS_DIR}/include" "$here/$source.cu" -lcuda \
+      -L"$toolkit/lib64/stubs" -o "$output/$name.so"
+    echo "built $output/$name.so"
+  }
+  for name in deep_gemm deep_gemm_fp8; do
+    if is_wanted $name; then build_deep_gemm $name $name; fi
+  done
+  for layer in ${DEEP_GEMM_LAYERS:-}; do
+    build_deep_gemm "deep_gemm_fp8_$layer" deep_gemm_fp8 "-DDEEP_GEMM_N=${layer%_*}" \
+      "-DDEEP_GEMM_K=${layer#*_}"
+  done
 fi
 
 if [[ -n ${TRITON_PYTHON:-} ]]; then

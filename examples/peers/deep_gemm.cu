@@ -178,6 +178,8 @@ const hgemm_peer* hgemm_peer_table() {
       sizeof(hgemm_peer),
       "deep_gemm",
       "sm90 bf16",
+      0,  // knows nothing of 8-bit operands and scales
+      0,
       [](const char*, void**) { return 0; },
       [](void*) {},
       [](void*) { return failed; },

@@ -120,6 +120,8 @@ const hgemm_peer* hgemm_peer_table() {
       sizeof(hgemm_peer),
       "torch",
       "PyTorch " TORCH_VERSION,
+      0,  // knows nothing of 8-bit operands and scales
+      0,
       open_peer,
       [](void*) {},
       [](void*) { return failed.c_str(); },

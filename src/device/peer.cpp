@@ -32,10 +32,35 @@ int type_of(DataType type) {
     case DataType::kFp32:
       return HGEMM_PEER_FP32;
     case DataType::kE4m3:
+      return HGEMM_PEER_E4M3;
     case DataType::kE5m2:
-      break;
+      return HGEMM_PEER_E5M2;
   }
   throw Error("the interface of peers has no name for this type");
+}
+
+int scaling_of(Scaling scaling) {
+  switch (scaling) {
+    case Scaling::kNone:
+      return HGEMM_PEER_SCALING_NONE;
+    case Scaling::kTensor:
+      return HGEMM_PEER_SCALING_TENSOR;
+    case Scaling::kRows:
+      return HGEMM_PEER_SCALING_ROWS;
+    case Scaling::kBlocks:
+      return HGEMM_PEER_SCALING_BLOCKS;
+    case Scaling::kRowBlocks:
+      return HGEMM_PEER_SCALING_ROW_BLOCKS;
+  }
+  throw Error("the interface of peers has no name for these scales");
+}
+
+/// What a peer must know to be asked about the problem: bits of hgemm_peer::knows.
+std::uint32_t needed_knowledge(const GemmProblem& problem) {
+  std::uint32_t needed = 0;
+  if (is_8_bit(problem.a_type) || is_8_bit(problem.b_type)) needed |= HGEMM_PEER_KNOWS_8_BIT;
+  if (problem.scaling != Scaling::kNone) needed |= HGEMM_PEER_KNOWS_SCALES;
+  return needed;
 }
 
 hgemm_peer_problem problem_of(const GemmProblem& problem) {
@@ -48,6 +73,9 @@ hgemm_peer_problem problem_of(const GemmProblem& problem) {
           .a_type = type_of(problem.a_type),
           .b_type = type_of(problem.b_type),
           .d_type = type_of(problem.d_type),
+          .accumulator = problem.accumulator == Accumulator::kFast ? HGEMM_PEER_SUMS_FAST
+                                                                   : HGEMM_PEER_SUMS_FP32,
+          .scaling = scaling_of(problem.scaling),
           .reserved = 0};
 }
 
@@ -132,12 +160,22 @@ void LoadedPeer::fail(const char* function) const {
                           reason.empty() ? "failed without a reason" : reason));
 }
 
-int LoadedPeer::variants(const GemmProblem& problem) const {
-  // The interface has no others.
-  if (problem.layout != Layout::kTN || has_epilogue(problem.kind()) || problem.batch > 1 ||
-      problem.has_8_bit_operands()) {
-    return 0;
+const char* LoadedPeer::why_not_asked(const GemmProblem& problem) const {
+  if (problem.layout != Layout::kTN || has_epilogue(problem.kind()) || problem.batch > 1) {
+    return "the interface of peers has single products of layout TN without an epilogue";
   }
+  const std::uint32_t unknown = needed_knowledge(problem) & ~table_->knows;
+  if ((unknown & HGEMM_PEER_KNOWS_8_BIT) != 0) {
+    return "the peer says that it knows no 8-bit operands (knows in hgemm_peer.h)";
+  }
+  if ((unknown & HGEMM_PEER_KNOWS_SCALES) != 0) {
+    return "the peer says that it knows no scales (knows in hgemm_peer.h)";
+  }
+  return nullptr;
+}
+
+int LoadedPeer::variants(const GemmProblem& problem) const {
+  if (why_not_asked(problem) != nullptr) return 0;
   const hgemm_peer_problem asked = problem_of(problem);
   const int count = table_->variants(state_, &asked);
   if (count < 0) fail("variants");
@@ -160,7 +198,13 @@ std::size_t LoadedPeer::workspace_bytes(const GemmProblem& problem, int variant)
 void LoadedPeer::launch(const GemmProblem& problem, int variant, const Operands& operands,
                         void* workspace, cudaStream_t stream) const {
   const hgemm_peer_problem asked = problem_of(problem);
-  const hgemm_peer_operands given{operands.a, operands.b, operands.d, workspace};
+  const bool is_scaled = problem.scaling != Scaling::kNone;
+  const hgemm_peer_operands given{.a = operands.a,
+                                  .b = operands.b,
+                                  .d = operands.d,
+                                  .workspace = workspace,
+                                  .scale_a = is_scaled ? operands.scale_a : nullptr,
+                                  .scale_b = is_scaled ? operands.scale_b : nullptr};
   if (table_->launch(state_, &asked, variant, &given, stream) != 0) fail("launch");
   // An error of the GPU that the peer did not look for is its own, not that of the next call.
   check(cudaGetLastError(), "launching a peer");

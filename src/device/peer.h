@@ -22,8 +22,12 @@ class LoadedPeer {
   LoadedPeer& operator=(const LoadedPeer&) = delete;
   ~LoadedPeer();
 
+  /// Why the peer is not asked about the problem, or nullptr: the interface has no such problems,
+  /// or the peer does not say that it knows what the problem asks for.
+  const char* why_not_asked(const GemmProblem& problem) const;
+
   // All throw Error with the peer's own reason if it reports a failure.
-  /// At most HGEMM_PEER_MOST_VARIANTS; 0: it cannot compute the problem.
+  /// At most HGEMM_PEER_MOST_VARIANTS; 0: it is not asked, or cannot compute the problem.
   int variants(const GemmProblem& problem) const;
   /// The peer's version and what it says of the variant, on one line.
   std::string describe(const GemmProblem& problem, int variant) const;

@@ -90,9 +90,11 @@ void Session::open_peer(const Peer& peer, LoadedPeers& loaded,
     return open_baseline(peer.label(), launch_failure(error));
   }
   if (variants == 0) {
-    open_baseline(peer.label(), {.status = Status::kInvalidConfig,
-                                 .message = "the peer does not compute this problem",
-                                 .verdict = {}});
+    const char* const reason = library->why_not_asked(data_.problem());
+    open_baseline(peer.label(),
+                  {.status = Status::kInvalidConfig,
+                   .message = reason != nullptr ? reason : "the peer does not compute this problem",
+                   .verdict = {}});
   }
   for (int variant = 0; variant < variants; ++variant) {
     const std::string label = peer.label(variant);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "results/best.h"
 #include "store/store.h"
 #include "support.h"
@@ -23,9 +24,10 @@ using ::testing::HasSubstr;
 
 const GemmProblem kShape{.m = 256, .n = 512, .k = 1024, .tag = ""};
 
-/// The peer of tests/gpu/peers/peer.cu with options.
-Peer peer(const std::string& name, const std::string& options) {
-  const std::filesystem::path file = build_dir() / "tests/libnaive_peer.so";
+/// The peer of tests/gpu/peers/peer.cu with options, or of another library.
+Peer peer(const std::string& name, const std::string& options,
+          const std::string& library = "libnaive_peer.so") {
+  const std::filesystem::path file = build_dir() / "tests" / library;
   return {.name = name,
           .file = file,
           .hash = content_hash(read_file(file, kLongestPeerBytes)),
@@ -34,12 +36,19 @@ Peer peer(const std::string& name, const std::string& options) {
 
 class PeerTest : public GpuTest {
  protected:
+  static TiledConfig config(int bm, int bn, const GemmProblem& problem) {
+    TiledConfig one{.bm = bm, .bn = bn, .bk = 64, .stages = 6, .consumers = bm / 64};
+    if (!problem.has_8_bit_operands()) return one;
+    one.bk = one.promote = kScaleBlock;  // as deep in bytes, and promoted in each stage
+    one.mma_depth = 0;
+    one.stages = 4;  // scales take room, too
+    return one;
+  }
   std::map<std::string, Trial> race_with(const std::vector<Peer>& peers,
                                          const GemmProblem& problem = kShape) {
     TunePlan plan;
     plan.problems = {problem};
-    plan.configs = {TiledConfig{.bm = 128, .bn = 128, .bk = 64, .stages = 6, .consumers = 2},
-                    TiledConfig{.bm = 64, .bn = 64, .bk = 64, .stages = 6, .consumers = 1}};
+    plan.configs = {config(128, 128, problem), config(64, 64, problem)};
     plan.policy.seed = 3;
     plan.peers = peers;
     plan.command_line = "peer_test";
@@ -50,6 +59,7 @@ class PeerTest : public GpuTest {
     tune(plan, measurer, store, nvrtc_compiler(), listener, nullptr);
     std::map<std::string, Trial> trials;
     for (const RecordedRace& race : store.races()) {
+      if (!race.race.problem.same_problem(problem)) continue;
       for (const Trial& trial : race.race.trials) trials[trial.label] = trial;
     }
     races_ = store.races();
@@ -134,6 +144,28 @@ TEST_F(PeerTest, APeerOfWhichAllVariantsCrashIsLeftOut) {
   EXPECT_FALSE(trials.contains("peer.bad.3"));
   EXPECT_THAT(trials.at("peer.bad").message, HasSubstr("the others are not tried"));
   EXPECT_EQ(trials.at("peer.good.0").status, Status::kOk);
+}
+
+TEST_F(PeerTest, APeerComputes8BitProblemsWithEveryKindOfScales) {
+  for (const char* key :
+       {"256x512x1024.e4m3", "256x512x1024.e4m3.scaling-tensor", "256x512x1024.e4m3.scaling-rows",
+        "256x512x1024.e4m3.scaling-blocks", "256x512x1024.e4m3.scaling-row_blocks",
+        // The last blocks are not full, and the scales of B's have padding, which is NaN.
+        "256x520x720.e4m3.scaling-blocks", "256x520x720.e4m3.scaling-row_blocks"}) {
+    const auto trials =
+        race_with({peer("example", "", "libexample_peer.so"), peer("of_16_bits", "anything")},
+                  parse_problem(key));
+    const Trial& trial = trials.at("peer.example.0");
+    EXPECT_EQ(trial.status, Status::kOk) << key << ": " << trial.message;
+    EXPECT_FALSE(trial.samples.empty()) << key;
+    EXPECT_EQ(trials.at("peer.of_16_bits").status, Status::kInvalidConfig) << key;
+    EXPECT_THAT(trials.at("peer.of_16_bits").message, HasSubstr("no 8-bit operands")) << key;
+    int configs = 0;
+    for (const auto& [label, other] : trials) {
+      if (!is_baseline(label) && other.status == Status::kOk) ++configs;
+    }
+    EXPECT_EQ(configs, 2) << key;
+  }
 }
 
 TEST_F(PeerTest, OddLeadingDimensionsAreGuardedToo) {

@@ -95,6 +95,8 @@ const hgemm_peer* hgemm_peer_table() {
       sizeof(hgemm_peer),
       "cuda_l2",
       "H100 F32F16F16F32",
+      0,  // knows nothing of 8-bit operands and scales
+      0,
       open_peer,
       [](void* state) { delete &state_of(state); },
       [](void* state) {

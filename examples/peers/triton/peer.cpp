@@ -214,6 +214,8 @@ const hgemm_peer* hgemm_peer_table() {
       sizeof(hgemm_peer),
       "triton",
       kTriton,
+      0,  // knows nothing of 8-bit operands and scales
+      0,
       [](const char*, void**) { return 0; },
       [](void*) {},
       [](void*) { return failed.c_str(); },
