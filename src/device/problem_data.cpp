@@ -221,19 +221,23 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
   try {
     allocate(wanted + check_sets);
     fill_inputs(stream);
-    const Operands checked = matrices(check_set());
-    const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
-    float* const sums = problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
-    multiply_reference(sums, problem_, checked, stream.get());
-    finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
-                     stream.get());
-    stream.synchronize();
+    compute_reference(stream);
   } catch (const CudaError& error) {
     if (error.code != cudaErrorMemoryAllocation)
       throw;  // memory is fragmented, or another process took it
     throw InputError(fmt::format("{} does not fit in the memory of {} ({}); leave the problem out",
                                  to_string(problem), device.name, error.what()));
   }
+}
+
+void ProblemData::compute_reference(const Stream& stream) {
+  const Operands checked = matrices(check_set());
+  const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
+  float* const sums = problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
+  multiply_reference(sums, problem_, checked, stream.get());
+  finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
+                   stream.get());
+  stream.synchronize();
 }
 
 void ProblemData::allocate(int sets) {

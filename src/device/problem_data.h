@@ -92,6 +92,10 @@ class ProblemData {
   /// judge_output() for D of the check set, and if it is correct for the second output.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
+  /// Computes the reference of the check set anew, after a launch has written other inputs (as one
+  /// that quantises A does).
+  void compute_reference(const Stream& stream);
+
   /// Enqueue an elementwise kernel that multiplies A, or D, of a set by 1 in place, of all
   /// products: the neighbours of a GEMM in a model. The values stay what they are.
   void touch_input(int set, cudaStream_t stream) const;
