@@ -81,13 +81,14 @@ __device__ __forceinline__ float finished(float sum, const KernelParams& params,
   sum = scaled_sum<kKernel>(sum, params);
   if constexpr (kKind.adds_c) {
     const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
-    sum += scaled_c<kKernel>(load_one<kKind.output>(operands.c, static_cast<u64>(row) * leading +
-                                                                    static_cast<u64>(column)),
-                             params);
+    sum += scaled_c<kKernel>(
+        load_one<addend_type(kKind.output)>(
+            operands.c, static_cast<u64>(row) * leading + static_cast<u64>(column)),
+        params);
   }
   if constexpr (kKind.epilogue.bias != Bias::kNone) {
     const int index = kKind.epilogue.bias == Bias::kAlongN ? column : row;
-    sum += load_one<kKind.output>(operands.bias, static_cast<u64>(index));
+    sum += load_one<addend_type(kKind.output)>(operands.bias, static_cast<u64>(index));
   }
   return activate<first_activation(kKind)>(sum);
 }
@@ -136,7 +137,7 @@ struct GroupOperands {
     };
     const auto bias_at = [&](int group, int i) {
       const int at = kBias == Bias::kAlongN ? column_of(group, i) : row_of(group, i);
-      return load_one<kKind.output>(operands.bias, static_cast<u64>(at));
+      return load_one<addend_type(kKind.output)>(operands.bias, static_cast<u64>(at));
     };
     if constexpr (kKind.adds_c) {
       const u64 leading = static_cast<u64>(leading_d<kKernel>(params));
@@ -146,7 +147,7 @@ struct GroupOperands {
         for (int i = 0; i < 4; ++i) {
           const u64 at =
               static_cast<u64>(row_of(group, i)) * leading + static_cast<u64>(column_of(group, i));
-          c[group][i] = load_one<kKind.output>(operands.c, at);
+          c[group][i] = load_one<addend_type(kKind.output)>(operands.c, at);
         }
       }
     }

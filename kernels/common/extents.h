@@ -203,6 +203,10 @@ HGEMM_HOST_DEVICE constexpr bool output_is_aligned(const ProblemExtents& p, Data
   return rows_are_aligned(all_of_d(p), output) && d_columns(p) % unit_elements(output) == 0;
 }
 
+inline constexpr const char* kUnalignedOutput =
+    "N and D's leading dimension must be whole units of 16 bytes (multiples of 16 for 8-bit types, "
+    "of 8 for 16-bit ones, of 4 for fp32), unless the store is staged";
+
 /// Why no kernel has an epilogue, or nullptr.
 HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
   if (kind.batched && has_epilogue(kind) && !is_only_scaled(kind)) {
@@ -223,14 +227,15 @@ HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
 }
 
 /// Whether the kernels support the types: 16-bit operands, and fp32 sums stored as they are or
-/// rounded to 16 bits; or 8-bit ones that are contiguous in K, and sums stored likewise.
+/// rounded to 16 bits; or 8-bit ones that are contiguous in K, and sums stored likewise, or without
+/// a second output rounded to 8 bits.
 HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
   const bool has_other = kind.b_is_other || kind.fast_sums || kind.scaling != Scaling::kNone;
   if (is_8_bit(kind.input)) {
     const bool can_scale =
         !is_of_blocks(kind.scaling) || (!kind.fast_sums && !kind.batched && !is_gated(kind));
-    return kind.a_major == Major::kK && kind.b_major == Major::kK && !is_8_bit(kind.output) &&
-           can_scale;
+    const bool can_store = !is_8_bit(kind.output) || !kind.epilogue.aux;
+    return kind.a_major == Major::kK && kind.b_major == Major::kK && can_store && can_scale;
   }
   return kind.input != DataType::kFp32 && !has_other &&
          (kind.output == kind.input || kind.output == DataType::kFp32);
@@ -309,8 +314,9 @@ inline constexpr RuleText kTypesRule = {
     "the kernels multiply bf16 and fp16 (PTX ISA: wgmma has no fp32 operands, only tf32, which "
     "rounds them; fp32 is for the ladder's CUDA-core steps), and store the operands' type or fp32; "
     "or e4m3 and e5m2, contiguous in K (PTX ISA: only 16-bit operands may be MN-major), and store "
-    "bf16, fp16 or fp32, and are never packed. Fast sums and scales are for 8-bit operands, and "
-    "scales of blocks for single products without a gate, whose sums are not fast"};
+    "bf16, fp16, fp32 or, without a second output, 8 bits, and are never packed. Fast sums and "
+    "scales are for 8-bit operands, and scales of blocks for single products without a gate, whose "
+    "sums are not fast"};
 /// Where sums of 8-bit operands are added up in fp32.
 inline constexpr RuleText kPromoteRule = {
     "promote",

@@ -87,11 +87,12 @@ struct PointersParams : BatchedParams {
   TensorMap a_outside, b_outside;
 };
 
-/// The parameters of a kernel with scales (GemmKind::scaling). The kernel before may write them:
-/// they are read after the wait of a programmatic dependent launch.
+/// The parameters of a kernel with scales (GemmKind::scaling, or a D of 8 bits). The kernel before
+/// may write them: they are read after the wait of a programmatic dependent launch.
 struct ScaledParams : PointersParams {
   /// kTensor: one number each, which all products of a batch share. kRows: m numbers and n.
   const float *scale_a, *scale_b;
+  const float* scale_d;  ///< one number, if D has 8 bits
 };
 /// With a scale for each block of K (is_of_blocks()), which are copied into the stages with their
 /// block: boxes of a row of A's numbers for the rows of a tile, and of B likewise, or of

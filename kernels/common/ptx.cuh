@@ -311,12 +311,22 @@ __device__ __forceinline__ void setmaxnreg_inc() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-/// Two fp32 values rounded to nearest even and packed, `low` in the low half.
+/// Two fp32 values rounded to nearest even and packed, `low` in the low half: of a word, or of 8
+/// bits in the low half of a word. Beyond the largest 8-bit value that is the result, and NaN stays
+/// NaN (PTX ISA, "cvt": .satfinite).
 template <DataType kType>
 __device__ __forceinline__ u32 pack(float low, float high) {
-  static_assert(element_bytes(kType) == 2, "only 16-bit types come in pairs");
+  static_assert(element_bytes(kType) <= 2, "fp32 values stay what they are");
   u32 packed;
-  if constexpr (kType == DataType::kBf16) {
+  if constexpr (is_8_bit(kType)) {
+    unsigned short bytes;
+    if constexpr (kType == DataType::kE4m3) {
+      asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(bytes) : "f"(high), "f"(low));
+    } else {
+      asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(bytes) : "f"(high), "f"(low));
+    }
+    packed = bytes;
+  } else if constexpr (kType == DataType::kBf16) {
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
   } else {
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
@@ -422,6 +432,11 @@ __device__ __forceinline__ void load_shared_v2(float (&values)[2], u32 address) 
 }
 __device__ __forceinline__ void store_shared(u32 address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+/// The low half of a word.
+__device__ __forceinline__ void store_shared_u16(u32 address, u32 value) {
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(static_cast<unsigned short>(value))
+               : "memory");
 }
 __device__ __forceinline__ void store_shared_v2(u32 address, u32 first, u32 second) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(first), "r"(second)

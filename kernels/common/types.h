@@ -30,6 +30,12 @@ HGEMM_HOST_DEVICE constexpr DataType default_output(DataType input) {
   return is_8_bit(input) ? DataType::kBf16 : input;
 }
 
+/// The type of C and the bias: that of D, or bf16 if D has 8 bits, as the library demands
+/// (cuBLAS docs, cublasLtMatmul, types of 8-bit kernels).
+HGEMM_HOST_DEVICE constexpr DataType addend_type(DataType output) {
+  return is_8_bit(output) ? DataType::kBf16 : output;
+}
+
 /// The extent along which an operand is contiguous in memory: K, or the other one (M of A, N of B).
 enum class Major : unsigned char { kK, kMn };
 
@@ -56,8 +62,8 @@ enum class Gate : unsigned char {
 };
 
 /// What is computed on the sums, in fp32, before they become D: activation(sum + C + bias), or with
-/// `scaled` activation(alpha sum + beta C + bias). The bias has D's type. With a gate:
-/// activation(sum of the gate) * sum of the up.
+/// `scaled` activation(alpha sum + beta C + bias). C and the bias have D's type (but see
+/// addend_type()). With a gate: activation(sum of the gate) * sum of the up.
 struct Epilogue {
   Bias bias = Bias::kNone;
   Activation activation = Activation::kNone;
@@ -97,14 +103,16 @@ HGEMM_HOST_DEVICE constexpr long long scale_blocks(long long elements) {
 
 /// The part of a GEMM problem that is compiled into its kernel.
 struct GemmKind {
-  DataType input = DataType::kBf16;   ///< of A and B (but see `b_is_other`)
-  DataType output = DataType::kBf16;  ///< of D; sums are always fp32
+  DataType input = DataType::kBf16;  ///< of A and B (but see `b_is_other`)
+  /// Of D; sums are always fp32. If it has 8 bits, D is a number in device memory (scale_d) times
+  /// what it would be otherwise, rounded to the nearest value, or the largest one beyond that.
+  DataType output = DataType::kBf16;
   /// Rows of A, rows of B and depth, if the config makes them constants (`fixed`); otherwise 0.
   int m = 0, n = 0, k = 0;
   Major a_major = Major::kK;
   Major b_major = Major::kK;
   Epilogue epilogue = {};
-  bool adds_c = false;  ///< C, which has D's type and leading dimension
+  bool adds_c = false;  ///< C, which has D's leading dimension
   /// The kernel computes many independent products, each of which has tiles of its own.
   bool batched = false;
   /// With `batched`: the launch is given arrays of the addresses of their A, B and D.

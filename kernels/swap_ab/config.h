@@ -178,9 +178,9 @@ HGEMM_HOST_DEVICE constexpr int epilogue_bytes(const SwapAbKernel& k) {
 
 /// Byte offsets in dynamic shared memory, in this order: A stages (at 0), B stages, a full and an
 /// empty barrier for each stage; if a cluster adds up, a barrier for each consumer; the scales of
-/// each consumer's part of the tile, or of each stage.
+/// each consumer's part of the tile, or of each stage; the scale of an 8-bit D.
 struct SwapAbSmem {
-  int b, full, empty, sums, scales, total_bytes;
+  int b, full, empty, sums, scales, output_scale, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
   SwapAbSmem layout{};
@@ -193,7 +193,8 @@ HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
   const ScaleRoom room =
       scale_room(k.gemm.scaling, end, k.stages, k.bm, k.bn, consumer_count(k), kMmaM, k.bm);
   layout.scales = room.begin;
-  layout.total_bytes = room.end;
+  layout.output_scale = room.end;
+  layout.total_bytes = room.end + output_scale_bytes(k.gemm.output, threads_per_cta(k));
   return layout;
 }
 

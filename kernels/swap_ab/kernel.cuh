@@ -17,6 +17,7 @@
 #include "common/epilogue.cuh"
 #include "common/mma.cuh"
 #include "common/operand_copy.cuh"
+#include "common/output_8_bit.cuh"
 #include "common/params.h"
 #include "common/pipeline.cuh"
 #include "common/ptx.cuh"
@@ -271,10 +272,11 @@ __device__ __forceinline__ void multiply_part(SwappedAccumulators<kKernel>& accu
 ///
 /// The fragment has B's rows along wgmma's M and A's rows along its N. stmatrix transposes 16-bit
 /// elements: lanes 0..7 address the rows of A of the warp's first 8 columns, lanes 8..15 those of
-/// its next 8. fp32 elements are written one by one.
+/// its next 8. fp32 elements are written one by one. 8-bit ones are transposed among the lanes, and
+/// each lane writes two neighbours of a row at once.
 ///
 /// With a gate the warp has 8 columns of D, and the first two values are outputs: 16-bit ones are
-/// transposed among the lanes, and each lane writes two neighbours of a row.
+/// transposed among the lanes, too.
 template <SwapAbKernel kKernel>
 struct GroupWriter {
   static constexpr bool kPairs = element_bytes(kKernel.gemm.output) == 2;
@@ -288,7 +290,14 @@ struct GroupWriter {
     lane_offset = static_cast<u32>(row * kSwizzleBytes + swizzled_chunk(chunk, row) * 16);
   }
   __device__ __forceinline__ void write(const float* value, u32 box) const {
-    if constexpr (is_gated(kKernel.gemm) && kPairs) {
+    if constexpr (kStores8Bit<kKernel>) {
+      const u32 bytes = transposed_group(packed_group<kKernel>(value, output_scale<kKernel>()));
+      constexpr int kWarpCols = is_gated(kKernel.gemm) ? 8 : 16;
+      const u32 pair = box + static_cast<u32>(lane / 4 * atom_row_bytes(kKernel) +
+                                              warp * kWarpCols + 2 * (lane % 4));
+      ptx::store_shared_u16(pair, bytes);
+      if constexpr (!is_gated(kKernel.gemm)) ptx::store_shared_u16(pair + 8, bytes >> 16);
+    } else if constexpr (is_gated(kKernel.gemm) && kPairs) {
       const u32 pair = ptx::transposed(ptx::pack<kKernel.gemm.output>(value[0], value[1]));
       const int column = warp * 8 + 2 * (lane % 4);
       ptx::store_shared(box + static_cast<u32>(lane / 4 * atom_row_bytes(kKernel) + column * 2),
@@ -486,12 +495,14 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   if constexpr (kKernel.late) ptx::griddepcontrol_wait();
   ptx::cta_sync();
   SwappedAccumulators<kKernel> accumulators;
+  fetch_output_scale<kKernel>(params, lane);
   if constexpr (kHasScales) fetch_scales<kKernel>(scales_of(pipeline, consumer), params, part);
   if constexpr (kKernel.promote != 0) {
     multiply_promoted<kKernel>(accumulators, pipeline, part, consumer, lane);
   } else {
     multiply_part<kKernel>(accumulators, pipeline, part, consumer, lane);
   }
+  await_output_scale<kKernel>();
   if constexpr (kHasScales) {
     scales_of(pipeline, consumer).multiply(warp % 4, lane, [&](int, int i) -> float& {
       return accumulators[i];

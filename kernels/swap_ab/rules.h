@@ -92,8 +92,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const SwapAbKernel& k,
   if (const char* reason = why_unsupported(p)) return reason;
   if (const char* reason = why_not_fetched(k.gemm, p, k.pack)) return reason;
   if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
-    return "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for 16-bit "
-           "types, of 4 for fp32), unless the store is staged";
+    return kUnalignedOutput;
   }
   return nullptr;
 }

@@ -73,7 +73,7 @@ __device__ __forceinline__ void load_addends(const KernelParams& params,
     }
   }
   if constexpr (kBias != Bias::kNone) {
-    constexpr int kBoxBytes = kBiasBoxElements * element_bytes(kKernel.gemm.output);
+    constexpr int kBoxBytes = kBiasBoxElements * element_bytes(addend_type(kKernel.gemm.output));
     const int first = kBias == Bias::kAlongM ? origin.m : origin.n;
     await_empty();
     const u32 full = pipeline.full(state.stage);
@@ -92,7 +92,7 @@ __device__ __forceinline__ void load_addends(const KernelParams& params,
 /// Adds the bias and C to the sums of one consumer warp.
 template <TiledKernel kKernel>
 struct Addends {
-  static constexpr DataType kType = kKernel.gemm.output;
+  static constexpr DataType kType = addend_type(kKernel.gemm.output);
   static constexpr int kBytes = element_bytes(kType);
   static constexpr bool kIsFp32 = kType == DataType::kFp32;
   static constexpr int kBlocks = mma_blocks(kKernel);

@@ -341,7 +341,7 @@ HGEMM_HOST_DEVICE constexpr int strip_row_bytes(const TiledKernel& k) {
   return box_cols(k) * element_bytes(k.gemm.input);
 }
 HGEMM_HOST_DEVICE constexpr int strip_cols(const TiledKernel& k) {
-  return strip_row_bytes(k) / element_bytes(k.gemm.output);
+  return strip_row_bytes(k) / element_bytes(addend_type(k.gemm.output));
 }
 HGEMM_HOST_DEVICE constexpr int strip_bytes(const TiledKernel& k) {
   return k.bm * strip_row_bytes(k);
@@ -423,9 +423,9 @@ HGEMM_HOST_DEVICE constexpr int origin_bytes(const TiledKernel& k) {
 /// (which may be in the stages); for each stage its full barrier, its empty barrier and the origin
 /// of its tile; if a cluster adds up, a barrier for each consumer, on which its peers' sums arrive;
 /// if a cluster takes tiles from the queue, the next tile with its full and empty barriers; the
-/// scales of each consumer's part of a tile, or of each stage.
+/// scales of each consumer's part of a tile, or of each stage; the scale of an 8-bit D.
 struct TiledSmem {
-  int b, staging, full, empty, origin, sums, next, scales, total_bytes;
+  int b, staging, full, empty, origin, sums, next, scales, output_scale, total_bytes;
 };
 HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   TiledSmem layout{};
@@ -448,7 +448,8 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   const ScaleRoom room = scale_room(k.gemm.scaling, end, k.stages, k.bm, k.bn, k.consumers,
                                     consumer_rows(k), consumer_cols(k));
   layout.scales = room.begin;
-  layout.total_bytes = room.end;
+  layout.output_scale = room.end;
+  layout.total_bytes = room.end + output_scale_bytes(k.gemm.output, threads_per_cta(k));
   return layout;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/cluster_sums.cuh"
+#include "common/output_8_bit.cuh"
 #include "common/ptx.cuh"
 #include "common/scales.cuh"
 #include "tiled/addends.cuh"
@@ -388,6 +389,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
   C consumer(params, pipeline, place, number);
   Accumulators<kKernel> accumulators;
   [[maybe_unused]] WaitingTile<kKernel> waiting;
+  if (consumer.list.count > 0) fetch_output_scale<kKernel>(params, consumer.lane);
   for (int index = C::kPingPong ? number : 0; index < consumer.list.count && !consumer.is_last_tile;
        index += is_dynamic(kKernel) ? 0 : C::kStride) {
     const Work work = consumer.list.at(index);
@@ -404,6 +406,7 @@ __device__ __forceinline__ void consume(const KernelParams& params,
         multiplied<kKernel>(consumer, work, accumulators, waiting, probe...);
     (probe.end_main_loop(work.tile), ...);
     settle<kKernel>(accumulators);
+    await_output_scale<kKernel>();
     if constexpr (C::kHasScales) consumer.scale_operands(work, accumulators);
     if constexpr (kKernel.gemm.epilogue.scaled && !scales_when_stored(kKernel)) {
       consumer.scale(accumulators);

@@ -103,16 +103,19 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
   return is_gated(k.gemm) || keeps_sums ? registers + 8 : registers;
 }
 /// Registers that a consumer of 8-bit operands needs beside, most of them if sums of other CTAs
-/// come through memory. Measured with ptxas 13.0 on the widest tiles of each manner: of those with
-/// scheduler stream or split many spill without it, up to 300 bytes; of the others one with scales
-/// and the staged store (184 accumulators, 8 bytes).
+/// come through memory, and some for a D of 8 bits, whose pairs lanes write one by one. Measured
+/// with ptxas 13.0 on the widest tiles of each manner: of those with scheduler stream or split many
+/// spill without it, up to 300 bytes; of the others one with scales and the staged store (184
+/// accumulators, 8 bytes).
 HGEMM_HOST_DEVICE constexpr int added_fp8_registers(const TiledKernel& k) {
   if (!is_8_bit(k.gemm.input)) return 0;
   const bool has_scales = k.gemm.scaling != Scaling::kNone;
   const bool is_staged = k.store == StorePath::kStaged && !shares_sums(k);
-  if (!adds_in_workspace(k)) return has_scales && is_staged ? 8 : 0;
-  return (k.promote != 0 ? 24 : 0) + (has_scales ? 16 : 0) + (has_epilogue(k.gemm) ? 24 : 0) +
-         (has_scales && is_staged ? 48 : 0);
+  const bool has_few = k.swap || k.store == StorePath::kDirect;
+  const int of_output = !is_8_bit(k.gemm.output) ? 0 : has_few ? 8 : 16;
+  if (!adds_in_workspace(k)) return (has_scales && is_staged ? 8 : 0) + of_output;
+  return of_output + (k.promote != 0 ? 24 : 0) + (has_scales ? 16 : 0) +
+         (has_epilogue(k.gemm) ? 24 : 0) + (has_scales && is_staged ? 48 : 0);
 }
 /// Registers that a consumer needs.
 HGEMM_HOST_DEVICE constexpr int needed_registers(const TiledKernel& k) {

@@ -30,6 +30,7 @@ enum class TiledRule : unsigned char {
   kOperandRegisters,
   kSharedMemory,
   kTypes,
+  kOutputBox,
   kOverlap,
   kSwap,
   kSplits,
@@ -104,7 +105,8 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
        "epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf 8, or 72 with a C; so do scales "
-       "of blocks (8), and 8-bit sums that are added in memory (16 to 112). Where threads load C "
+       "of blocks (8), 8-bit sums that are added in memory (16 to 112), and an 8-bit D (8 or 16). "
+       "Where threads load C "
        "and the bias (staged store, clusters along both sides) they must do with the registers at "
        "kernel entry"},
       {Rule::kFp32Sums, "fp32_sums",
@@ -124,6 +126,10 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
   using Rule = TiledRule;
   constexpr TiledRuleEntry kTexts[] = {
       {Rule::kTypes, kTypesRule.name, kTypesRule.reason},
+      {Rule::kOutputBox, "output_box",
+       "the copy engine stores rows of whole units of 16 bytes: with a D of 8 bits and the tma or "
+       "overlapped store, unless swapped, each consumer has multiples of 16 columns of a tile of "
+       "D"},
       {Rule::kOverlap, "overlap",
        "an overlapped store needs a next tile, and leaves no registers for sums of parts of K or "
        "for a second output: it goes with scheduler persist or dynamic, and without aux"},
@@ -185,16 +191,11 @@ HGEMM_HOST_DEVICE constexpr const char* why_unsupported(const TiledKernel& k,
   if (const char* reason = why_unsupported(p)) return reason;
   if (const char* reason = why_not_fetched(k.gemm, p, k.pack)) return reason;
   if (k.store != StorePath::kStaged && !output_is_aligned(p, k.gemm.output)) {
-    if (p.batch.by_pointers) {
-      return "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for "
-             "16-bit types, of 4 for fp32), unless the store is staged";
-    }
-    return p.batch.count > 1
+    return p.batch.count > 1 && !p.batch.by_pointers
                ? "N, D's leading dimension and the stride of the products' D must be whole units "
-                 "of 16 bytes (multiples of 8 for 16-bit types, of 4 for fp32), unless the store "
-                 "is staged"
-               : "N and D's leading dimension must be whole units of 16 bytes (multiples of 8 for "
-                 "16-bit types, of 4 for fp32), unless the store is staged";
+                 "of 16 bytes (multiples of 16 for 8-bit types, of 8 for 16-bit ones, of 4 for "
+                 "fp32), unless the store is staged"
+               : kUnalignedOutput;
   }
   return nullptr;
 }
@@ -275,6 +276,10 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
     return Rule::kGate;
   }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
+  if (stores_by_tma(k) && !k.swap &&
+      output_cols(k) * element_bytes(k.gemm.output) % kUnitBytes != 0) {
+    return Rule::kOutputBox;
+  }
   if (k.store == StorePath::kOverlapped &&
       ((k.scheduler != TileScheduler::kPersistent && !is_dynamic(k)) || k.gemm.epilogue.aux)) {
     return Rule::kOverlap;

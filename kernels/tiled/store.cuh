@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/epilogue.cuh"
+#include "common/output_8_bit.cuh"
 #include "common/params.h"
 #include "common/ptx.cuh"
 #include "common/store.cuh"
@@ -102,6 +103,36 @@ struct OutputPair<DataType::kFp32> {
   static __device__ __forceinline__ Element second(Bits pair) { return pair.y; }
 };
 
+/// 8-bit ones.
+template <DataType kType>
+struct BytePair {
+  using Bits = unsigned short;
+  using Element = unsigned char;
+  static __device__ __forceinline__ Bits of(float low, float high) {
+    return static_cast<Bits>(ptx::pack<kType>(low, high));
+  }
+  static __device__ __forceinline__ Element first(Bits pair) { return static_cast<Element>(pair); }
+  static __device__ __forceinline__ Element second(Bits pair) {
+    return static_cast<Element>(pair >> 8);
+  }
+};
+template <>
+struct OutputPair<DataType::kE4m3> : BytePair<DataType::kE4m3> {};
+template <>
+struct OutputPair<DataType::kE5m2> : BytePair<DataType::kE5m2> {};
+
+/// Two values in the output type, times the scale of an 8-bit D.
+template <TiledKernel kKernel>
+__device__ __forceinline__ auto output_pair(float low, float high) {
+  using Pair = OutputPair<kKernel.gemm.output>;
+  if constexpr (kStores8Bit<kKernel>) {
+    const float scale = output_scale<kKernel>();
+    return Pair::of(scale * low, scale * high);
+  } else {
+    return Pair::of(low, high);
+  }
+}
+
 /// Groups of 8 columns whose epilogue is computed at once, as registers allow.
 template <TiledKernel kKernel>
 inline constexpr int kFinishedAtOnce = groups_at_once<kKernel>(usable_registers(kKernel) -
@@ -179,10 +210,18 @@ __device__ __forceinline__ void store_group(const float (&values)[4], const Kern
       d[static_cast<u64>(r) * static_cast<u64>(leading_d<kKernel>(params)) + static_cast<u64>(c)] =
           values[i];
     }
+  } else if constexpr (kKernel.swap && kStores8Bit<kKernel>) {
+    const u32 bytes = transposed_group(packed_group<kKernel>(values, output_scale<kKernel>()));
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      store_pair<kKernel, kOutput>(
+          static_cast<typename Pair::Bits>(bytes >> (16 * half)), params,
+          begin.at(begin.m + lane / 4, begin.n + half * 8 + 2 * (lane % 4)));
+    }
   } else {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      auto pair = Pair::of(values[2 * half], values[2 * half + 1]);
+      auto pair = output_pair<kKernel>(values[2 * half], values[2 * half + 1]);
       if constexpr (kKernel.swap) pair = ptx::transposed(pair);
       const int along = half * 8;
       store_pair<kKernel, kOutput>(pair, params,
@@ -225,7 +264,7 @@ __device__ __forceinline__ void store_block(const float* sums, const KernelParam
       // N is even (why_unsupported): a pair is inside or outside as a whole.
       if (lane_column + group * 8 >= columns_of_d<kKernel>(params)) break;
       const float* const pair = &sums[group * 4 + half * 2];
-      d_row[(lane_column + group * 8) / 2] = Pair::of(pair[0], pair[1]);
+      d_row[(lane_column + group * 8) / 2] = output_pair<kKernel>(pair[0], pair[1]);
     }
   }
 }
@@ -277,13 +316,18 @@ HGEMM_HOST_DEVICE constexpr int output_words(int cols) {
   return cols / 2 * element_bytes(kKernel.gemm.output) / 4;
 }
 
-/// A thread's values of kCols columns in the output type. (fp32 values are copied; otherwise, if a
+/// A thread's values of kCols columns in the output type: 8-bit ones as packed_group() has them.
+/// (fp32 values are copied; otherwise, if a
 /// tile may be left to another CTA, ptxas 13.0 serialises the wgmmas, C7520.)
 template <TiledKernel kKernel, int kCols>
 __device__ __forceinline__ void convert_box(const float* d, u32* words) {
+  [[maybe_unused]] float scale = 1;
+  if constexpr (kStores8Bit<kKernel>) scale = output_scale<kKernel>();
 #pragma unroll
   for (int i = 0; i < output_words<kKernel>(kCols); ++i) {
-    if constexpr (kKernel.gemm.output == DataType::kFp32) {
+    if constexpr (kStores8Bit<kKernel>) {
+      words[i] = packed_group<kKernel>(d + 4 * i, scale);
+    } else if constexpr (kKernel.gemm.output == DataType::kFp32) {
       words[i] = ptx::copy_bits(d[i]);
     } else {
       words[i] = ptx::pack<kKernel.gemm.output>(d[2 * i], d[2 * i + 1]);
@@ -295,7 +339,7 @@ __device__ __forceinline__ void convert_box(const float* d, u32* words) {
 /// their tensor map; a narrower box has plain rows.
 ///
 /// 16-bit elements are written by stmatrix: lane l addresses row l % 16, 16-byte chunk l / 16 of
-/// each pair of groups of 8 columns. fp32 elements are written in pairs, as each lane holds them.
+/// each pair of groups of 8 columns. Others are written in pairs, as each lane holds them.
 template <TiledKernel kKernel, int kCols>
 __device__ __forceinline__ void stage_box(const u32* words, u32 target, int lane) {
   constexpr int kBytes = element_bytes(kKernel.gemm.output);
@@ -314,6 +358,19 @@ __device__ __forceinline__ void stage_box(const u32* words, u32 target, int lane
         ptx::store_shared_v2(row_address + static_cast<u32>(placed * 16 + lane % 2 * 8), pair[0],
                              pair[1]);
       }
+    }
+  } else if constexpr (kBytes == 1) {
+    // A lane has one address, from which the others follow by constants, without registers of their
+    // own. Rows 8 apart have the same swizzle.
+    const int row = lane / 4;
+    const u32 first = target + static_cast<u32>(row * kCols + lane % 4 * 2) +
+                      (kSwizzled ? static_cast<u32>(row * 16) : 0);
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      const u32 chunk = static_cast<u32>(group / 2 * 16);
+      const u32 address = (kSwizzled ? first ^ chunk : first + chunk) + group % 2 * 8;
+      ptx::store_shared_u16(address, words[group]);
+      ptx::store_shared_u16(address + 8 * kCols, words[group] >> 16);
     }
   } else {
     const int row = lane % 16;
@@ -338,13 +395,13 @@ __device__ __forceinline__ void stage_box(const u32* words, u32 target, int lane
 ///
 /// 16-bit elements are written by stmatrix: lane l addresses row l % 8 of the first (l < 16) or
 /// second group of 8 columns, and in it the first or second 8 elements. fp32 elements are written
-/// one by one, as each lane holds them.
+/// one by one, as each lane holds them, and 8-bit ones in pairs, transposed among the lanes.
 template <TiledKernel kKernel, int kCols>
 __device__ __forceinline__ void stage_box_transposed(const u32* words, u32 target, int lane) {
   constexpr int kBytes = element_bytes(kKernel.gemm.output);
   constexpr int kRowBytes = kStoreRows * kBytes;
 #pragma unroll
-  for (int group = 0; group < kCols / 8; group += kBytes == 4 ? 1 : 2) {
+  for (int group = 0; group < kCols / 8; group += kBytes == 2 ? 2 : 1) {
     if constexpr (kBytes == 4) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -352,6 +409,12 @@ __device__ __forceinline__ void stage_box_transposed(const u32* words, u32 targe
         ptx::store_shared(target + static_cast<u32>(row * kRowBytes + (i / 2 * 8 + lane / 4) * 4),
                           __uint_as_float(words[group * 4 + i]));
       }
+    } else if constexpr (kBytes == 1) {
+      const u32 bytes = transposed_group(words[group]);
+      const u32 address =
+          target + static_cast<u32>((group * 8 + lane / 4) * kRowBytes + lane % 4 * 2);
+      ptx::store_shared_u16(address, bytes);
+      ptx::store_shared_u16(address + 8, bytes >> 16);
     } else {
       const int row = (group + lane / 16) * 8 + lane % 8;
       const u32 address = target + static_cast<u32>(row * kRowBytes + lane / 8 % 2 * 16);

@@ -5,9 +5,9 @@
  * beta are 1 unless the problem is `scaled`. With a gate D[m x n / 2] = activation(gates) * ups
  * (SwiGLU, GeGLU): hgemm_tuned_gate. (A, and B, may also be contiguous in their other extent:
  * hgemm_tuned_layout.) bf16 or fp16 in, the same or fp32 out, sums in fp32; or 8-bit A and B
- * (e4m3 or e5m2, with scales: hgemm_tuned_scaling), and bf16, fp16 or fp32 out. One call may
- * compute many such products, with no epilogue but alpha: `batch`, and `by_pointers` wherever they
- * lie.
+ * (e4m3 or e5m2, with scales: hgemm_tuned_scaling), and bf16, fp16, fp32 or 8 bits out. One call
+ * may compute many such products, with no epilogue but alpha: `batch`, and `by_pointers` wherever
+ * they lie.
  *
  * A call only enqueues kernels. It allocates nothing, waits for nothing, and keeps no state except
  * facts about each CUDA context. It may be captured into a CUDA graph. It may be called from
@@ -67,12 +67,16 @@ typedef enum {
   HGEMM_TUNED_E5M2 = 3
 } hgemm_tuned_dtype;
 /* Type of D. SAME: that of A and B, or bf16 with 8-bit A and B. (There are kernels for fp16 beside
- * bf16, and the other way round, with 8-bit A and B only.) */
+ * bf16, the other way round, and for 8 bits with 8-bit A and B only.) A D of 8 bits is `scale_d` of
+ * the operands times what D would be otherwise, rounded to the nearest value, or beyond the largest
+ * one to that. C and the bias are then bf16, and there is no second output. */
 typedef enum {
   HGEMM_TUNED_OUTPUT_SAME = 0,
   HGEMM_TUNED_OUTPUT_FP32 = 1,
   HGEMM_TUNED_OUTPUT_BF16 = 2,
-  HGEMM_TUNED_OUTPUT_FP16 = 3
+  HGEMM_TUNED_OUTPUT_FP16 = 3,
+  HGEMM_TUNED_OUTPUT_E4M3 = 4,
+  HGEMM_TUNED_OUTPUT_E5M2 = 5
 } hgemm_tuned_output;
 
 /* Factors of 8-bit A and B, which multiply the sums before all of the epilogue: fp32 numbers in
@@ -104,7 +108,8 @@ typedef enum {
   HGEMM_TUNED_TT = 3
 } hgemm_tuned_layout;
 
-/* A vector that is added: an element for each column of D, or for each row. It has D's type. */
+/* A vector that is added: an element for each column of D, or for each row. It has D's type, or
+ * bf16 if D has 8 bits. */
 typedef enum {
   HGEMM_TUNED_NO_BIAS = 0,
   HGEMM_TUNED_BIAS_ALONG_N = 1,
@@ -143,8 +148,9 @@ typedef struct {
   /* The epilogue. A kernel computes the one that it was tuned for, and no other. */
   int32_t bias;       /* hgemm_tuned_bias */
   int32_t activation; /* hgemm_tuned_activation */
-  int32_t adds_c;     /* 1: C is added. It has D's type, rows and leading dimension. It may be D,
-                       * but must not overlap D otherwise */
+  int32_t adds_c;     /* 1: C is added. It has D's type (bf16 if D has 8 bits), rows and leading
+                       * dimension. It may be D if D has not 8 bits, but must not overlap D
+                       * otherwise */
   int32_t gate;       /* hgemm_tuned_gate */
   /* Independent products, each as above; 0 and 1: a single one, whose strides have no meaning.
    * There are no kernels for a batch with an epilogue other than alpha. A stride is the number of
@@ -176,7 +182,8 @@ typedef struct {
  * has them; alpha and beta count only if it is scaled, and beta only with a C, which is read even
  * if beta is 0. As the epilogue says, without rounding in between: D = activation(alpha A B^T +
  * beta C + bias). The scales are read only if the problem has them: the A B^T of 8-bit A and B is
- * then scale_a scale_b A B^T, or with scales of blocks the sum of that for each 128 of k. */
+ * then scale_a scale_b A B^T, or with scales of blocks the sum of that for each 128 of k. `scale_d`
+ * is read only if D has 8 bits: a number in device memory, as the other scales are. */
 typedef struct {
   const void* a;
   const void* b;
@@ -187,6 +194,7 @@ typedef struct {
   void* aux;
   const float* scale_a;
   const float* scale_b;
+  const float* scale_d;
 } hgemm_tuned_operands;
 
 /* How a kernel was chosen, in the order of the search. */
@@ -276,7 +284,9 @@ enum class Output {
   kSame = HGEMM_TUNED_OUTPUT_SAME,
   kFp32 = HGEMM_TUNED_OUTPUT_FP32,
   kBf16 = HGEMM_TUNED_OUTPUT_BF16,
-  kFp16 = HGEMM_TUNED_OUTPUT_FP16
+  kFp16 = HGEMM_TUNED_OUTPUT_FP16,
+  kE4m3 = HGEMM_TUNED_OUTPUT_E4M3,
+  kE5m2 = HGEMM_TUNED_OUTPUT_E5M2
 };
 enum class Scaling {
   kNone = HGEMM_TUNED_NO_SCALING,
@@ -320,9 +330,10 @@ struct Operands {
   void* aux = nullptr;
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
+  const float* scale_d = nullptr;
 
   operator hgemm_tuned_operands() const {
-    return {a, b, d, c, bias, alpha, beta, aux, scale_a, scale_b};
+    return {a, b, d, c, bias, alpha, beta, aux, scale_a, scale_b, scale_d};
   }
 };
 

@@ -43,6 +43,10 @@ inline DataType output_type_of(std::int32_t output, DataType input) {
       return DataType::kBf16;
     case HGEMM_TUNED_OUTPUT_FP16:
       return DataType::kFp16;
+    case HGEMM_TUNED_OUTPUT_E4M3:
+      return DataType::kE4m3;
+    case HGEMM_TUNED_OUTPUT_E5M2:
+      return DataType::kE5m2;
     default:
       return default_output(input);
   }
@@ -50,6 +54,8 @@ inline DataType output_type_of(std::int32_t output, DataType input) {
 inline std::int32_t output_of(DataType output, DataType input) {
   if (output == default_output(input)) return HGEMM_TUNED_OUTPUT_SAME;
   if (output == DataType::kFp32) return HGEMM_TUNED_OUTPUT_FP32;
+  if (output == DataType::kE4m3) return HGEMM_TUNED_OUTPUT_E4M3;
+  if (output == DataType::kE5m2) return HGEMM_TUNED_OUTPUT_E5M2;
   return output == DataType::kFp16 ? HGEMM_TUNED_OUTPUT_FP16 : HGEMM_TUNED_OUTPUT_BF16;
 }
 
@@ -59,7 +65,7 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
     return value >= 0 && value <= last;
   };
   if (!is_within(problem->dtype, HGEMM_TUNED_E5M2) ||
-      !is_within(problem->output, HGEMM_TUNED_OUTPUT_FP16)) {
+      !is_within(problem->output, HGEMM_TUNED_OUTPUT_E5M2)) {
     return HGEMM_TUNED_BAD_DTYPE;
   }
   if (!is_within(problem->b_is_other, 1) || !is_within(problem->fast_sums, 1) ||
@@ -206,7 +212,8 @@ inline bool has_all(const Operands& operands, const GemmKind& kind) {
          (operands.bias != nullptr || kind.epilogue.bias == Bias::kNone) &&
          (operands.aux != nullptr || !kind.epilogue.aux) &&
          (kind.scaling == Scaling::kNone ||
-          (operands.scale_a != nullptr && operands.scale_b != nullptr));
+          (operands.scale_a != nullptr && operands.scale_b != nullptr)) &&
+         (operands.scale_d != nullptr || !is_8_bit(kind.output));
 }
 /// With factors of 1 if the problem has none.
 inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind& kind) {
@@ -218,7 +225,8 @@ inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind
                .bias = operands->bias,
                .aux = operands->aux,
                .scale_a = operands->scale_a,
-               .scale_b = operands->scale_b};
+               .scale_b = operands->scale_b,
+               .scale_d = operands->scale_d};
   if (kind.epilogue.scaled) {
     all.alpha = operands->alpha;
     all.beta = operands->beta;

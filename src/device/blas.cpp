@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "device/device.h"
 #include "record/lt_algorithm.h"
@@ -226,12 +227,12 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one, Part part)
     if (problem.has_8_bit_operands()) describe_8_bit(operation_, problem, workspace_.data());
     create_layout(b_, problem.b_type, stored_b(extents), batch, batch.stride_b);
     create_layout(a_, problem.a_type, stored_a(extents), batch, batch.stride_a);
-    create_layout(d_, problem.d_type, stored_d(extents), batch, batch.stride_d);
     rest_ = problem;
     if (part == Part::kProduct) {
-      find_with(problem.product().epilogue, false);
+      find_product();
       return;
     }
+    lay_out(problem.has_8_bit_output() ? problem : problem.product());
     if (find_with(problem.epilogue, problem.c_type.has_value())) {
       rest_ = problem.product();
       return;
@@ -244,11 +245,35 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one, Part part)
       rest_.epilogue.bias = Bias::kNone;
       return;
     }
-    if (problem.exceeds_product()) find_with(problem.product().epilogue, false);
+    if (problem.exceeds_product()) find_product();
   } catch (...) {
     destroy();
     throw;
   }
+}
+
+void CublasLtPlan::find_product() {
+  results_.clear();
+  // Nothing rounds the products of a batch in a launch of its own.
+  if (rest_.has_8_bit_output() && rest_.batch > 1) return;
+  const GemmProblem product = rest_.product();
+  lay_out(product);
+  find_with(product.epilogue, false);
+}
+
+void CublasLtPlan::lay_out(const GemmProblem& problem) {
+  const ProblemExtents extents = problem.extents();
+  const auto create = [&](cublasLtMatrixLayout_t& layout, DataType type) {
+    cublasLtMatrixLayoutDestroy(std::exchange(layout, nullptr));
+    create_layout(layout, type, stored_d(extents), extents.batch, extents.batch.stride_d);
+  };
+  create(d_, problem.d_type);
+  create(c_, problem.added_type());
+  stores_8_bits_ = problem.has_8_bit_output();
+  if (!rest_.has_8_bit_output()) return;
+  // For the heuristic: any address in device memory, which launches replace by their own.
+  const void* const scale = stores_8_bits_ ? workspace_.data() : nullptr;
+  set_attribute(operation_, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER, scale);
 }
 
 bool CublasLtPlan::find_with(const Epilogue& part, bool adds_c) {
@@ -261,7 +286,7 @@ bool CublasLtPlan::find_with(const Epilogue& part, bool adds_c) {
   stores_aux_ = part.aux;
   set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, *epilogue);
   if (adds_bias_) {
-    set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(rest_.d_type));
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(rest_.added_type()));
   }
   if (stores_aux_) set_attribute(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, leading_d);
   find_algorithms();
@@ -281,7 +306,7 @@ void CublasLtPlan::find_algorithms() {
   results_.resize(kAlgorithmsAskedFor);
   int found = 0;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(handle_, operation_, b_, a_, d_, d_, preference.get(),
+      cublasLtMatmulAlgoGetHeuristic(handle_, operation_, b_, a_, c_, d_, preference.get(),
                                      kAlgorithmsAskedFor, results_.data(), &found);
   // The documentation has both for types and scale modes that go without one another.
   const bool has_none = status == CUBLAS_STATUS_NOT_SUPPORTED ||
@@ -300,6 +325,7 @@ CublasLtPlan::~CublasLtPlan() { destroy(); }
 
 void CublasLtPlan::destroy() {
   cublasLtMatrixLayoutDestroy(d_);
+  cublasLtMatrixLayoutDestroy(c_);
   cublasLtMatrixLayoutDestroy(a_);
   cublasLtMatrixLayoutDestroy(b_);
   cublasLtMatmulDescDestroy(operation_);
@@ -341,11 +367,16 @@ void CublasLtPlan::gemm(int algorithm, const Operands& operands, cudaStream_t st
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, operands.scale_b);
     set_attribute(operation_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.scale_a);
   }
-  check_blas(cublasLtMatmul(handle_, operation_, &alpha, operands.b, b_, operands.a, a_, &beta,
-                            adds_c_ ? operands.c : operands.d, d_, operands.d, d_,
-                            &results_.at(static_cast<std::size_t>(algorithm)).algo,
-                            workspace_.data(), workspace_.bytes(), stream),
-             "cublasLtMatmul");
+  if (stores_8_bits_) {
+    set_attribute(operation_, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER, operands.scale_d);
+  }
+  // Nothing is read of a C that is multiplied by 0. A D of 8 bits has another type than a C.
+  const void* const c = adds_c_ ? operands.c : stores_8_bits_ ? nullptr : operands.d;
+  check_blas(
+      cublasLtMatmul(handle_, operation_, &alpha, operands.b, b_, operands.a, a_, &beta, c, c_,
+                     operands.d, d_, &results_.at(static_cast<std::size_t>(algorithm)).algo,
+                     workspace_.data(), workspace_.bytes(), stream),
+      "cublasLtMatmul");
 }
 
 }  // namespace hgemm

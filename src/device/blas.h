@@ -56,7 +56,8 @@ class Cublas {
 /// 64 MiB of workspace; it returns 8 or fewer for the problems in results/.
 class CublasLtPlan {
  public:
-  /// With kProduct the library gets no part of the epilogue.
+  /// With kProduct the library gets no part of the epilogue, and a D of 8 bits is left to a launch
+  /// after it.
   enum class Part { kEpilogue, kProduct };
   /// The plan is empty if the heuristic returns none. Throws Error if cuBLASLt fails for another
   /// reason.
@@ -78,6 +79,10 @@ class CublasLtPlan {
 
  private:
   void find_algorithms();
+  /// Finds those of GemmProblem::product().
+  void find_product();
+  /// Describes D, and C, as this problem has them.
+  void lay_out(const GemmProblem& problem);
   /// Finds the algorithms that have a part of the epilogue. Returns whether there are any.
   bool find_with(const Epilogue& part, bool adds_c);
   void destroy();
@@ -86,9 +91,11 @@ class CublasLtPlan {
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr;
   cublasLtMatrixLayout_t b_ = nullptr;
+  cublasLtMatrixLayout_t c_ = nullptr;
   cublasLtMatrixLayout_t d_ = nullptr;
   GemmProblem rest_;
   bool adds_c_ = false, adds_bias_ = false, stores_aux_ = false;  ///< in gemm()
+  bool stores_8_bits_ = false;
   std::vector<cublasLtMatmulHeuristicResult_t> results_;
   DeviceMemory workspace_;
 };

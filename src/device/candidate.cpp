@@ -101,7 +101,12 @@ std::unique_ptr<Candidate> make_cublas_candidate(const ProblemData& data) {
   const GemmProblem& problem = data.problem();
   if (!problem.baselines().cublas) return nullptr;
   if (!problem.has_8_bit_operands()) return std::make_unique<CublasCandidate>(data);
-  auto plan = std::make_shared<const CublasLtPlan>(problem, CublasLtPlan::Part::kProduct);
+  // The library stores 8 bits where a product is all that is asked for.
+  GemmProblem wider = problem;
+  wider.d_type = problem.product().d_type;
+  const auto part =
+      !wider.exceeds_product() ? CublasLtPlan::Part::kEpilogue : CublasLtPlan::Part::kProduct;
+  auto plan = std::make_shared<const CublasLtPlan>(problem, part);
   if (plan->algorithms() == 0) return nullptr;
   return std::make_unique<FirstChoiceCandidate>(std::move(plan), data);
 }

@@ -4,6 +4,7 @@
 
 #include "device/cuda.h"
 #include "device/elements.cuh"
+#include "device/rounded_from.h"
 
 namespace hgemm {
 namespace {
@@ -290,9 +291,21 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// The distance of an output from what it should be; of 8-bit ones without that of the rounding.
+template <typename T>
+__device__ float distance(T value, float expected) {
+  return fabsf(widened(value) - expected);
+}
+__device__ float distance(__nv_fp8_e4m3 value, float expected) {
+  return distance_to_rounded_from(DataType::kE4m3, value.__x, expected);
+}
+__device__ float distance(__nv_fp8_e5m2 value, float expected) {
+  return distance_to_rounded_from(DataType::kE5m2, value.__x, expected);
+}
+
 template <typename T>
 __global__ void compare_kernel(OutputComparison* result, const T* d, const float* reference,
-                               ProblemExtents extents, float tolerance) {
+                               ProblemExtents extents, float scale, float tolerance) {
   float max_error = 0;
   unsigned long long bad = 0;
   unsigned long long first_bad = ~0ull;
@@ -302,7 +315,7 @@ __global__ void compare_kernel(OutputComparison* result, const T* d, const float
   for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
     const float expected = reference[i];
     const std::int64_t at = in_one_piece ? i : place_of(all, i);
-    const float error = fabsf(widened(d[at]) - expected) / (fabsf(expected) + 1.0f);
+    const float error = distance(d[at], expected) / (fabsf(expected) + scale);
     if (!is_within(error, tolerance)) {
       ++bad;
       first_bad = min(first_bad, static_cast<unsigned long long>(i));
@@ -459,16 +472,16 @@ void multiply_reference(float* reference, const GemmProblem& problem, const Oper
 }
 
 void compare(OutputComparison* result, const void* d, const float* reference,
-             const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,
-             cudaStream_t stream) {
+             const ProblemExtents& extents, std::int64_t guard, DataType output, float scale,
+             float tolerance, cudaStream_t stream) {
   const StoredMatrices all = all_of_d(extents);
   const OutputComparison nothing_yet{0, 0, 0, ~0ull};
   check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
         "preparing the comparison");
-  with_output_element(output, [&]<typename T>(T*) {
+  with_element(output, [&]<typename T>(T*) {
     static_assert(sizeof(T) == sizeof(WordOf<T>));
     compare_kernel<<<kBlocks, kThreads, 0, stream>>>(result, static_cast<const T*>(d), reference,
-                                                     extents, tolerance);
+                                                     extents, scale, tolerance);
     const auto* words = static_cast<const WordOf<T>*>(d);
     guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard,
                                                    words + spanned_elements(all), guard);

@@ -82,10 +82,11 @@ void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cu
 
 /// Compares D of all products with the reference, and counts writes in `guard` elements before its
 /// first row and after its last, in the padding between its rows, and between the products' D.
-/// `result` is device memory.
+/// `result` is device memory. Errors are relative to |reference| + `scale`
+/// (GemmProblem::tolerance).
 void compare(OutputComparison* result, const void* d, const float* reference,
-             const ProblemExtents& extents, std::int64_t guard, DataType output, float tolerance,
-             cudaStream_t stream);
+             const ProblemExtents& extents, std::int64_t guard, DataType output, float scale,
+             float tolerance, cudaStream_t stream);
 
 /// The byte that poison() fills with: every element is then a NaN, whatever its type.
 inline constexpr int kPoisonByte = 0xff;

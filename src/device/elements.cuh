@@ -59,14 +59,28 @@ void with_element(DataType type, const Run& run) {
   }
 }
 
-/// The same for a type of D, which is none of 8 bits (GemmProblem's why_unsupported()).
+/// The same for a type of C and the bias, which is none of 8 bits (addend_type()).
 template <typename Run>
-void with_output_element(DataType type, const Run& run) {
+void with_added_element(DataType type, const Run& run) {
   with_element(type, [&]<typename T>(T* null) {
     if constexpr (sizeof(T) == 1) {
-      throw std::invalid_argument("an output of 8 bits");
+      throw std::invalid_argument("an addend of 8 bits");
     } else {
       run(null);
+    }
+  });
+}
+
+/// The same for the types of D and of C and the bias that go together.
+template <typename Run>
+void with_output_elements(DataType output, const Run& run) {
+  with_element(output, [&]<typename Result>(Result* of_d) {
+    if constexpr (sizeof(Result) == 1) {
+      static_assert(addend_type(DataType::kE4m3) == DataType::kBf16 &&
+                    addend_type(DataType::kE5m2) == DataType::kBf16);
+      run(of_d, static_cast<__nv_bfloat16*>(nullptr));
+    } else {
+      run(of_d, of_d);
     }
   });
 }

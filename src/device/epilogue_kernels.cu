@@ -55,22 +55,27 @@ __device__ std::int64_t row_of(std::int64_t i, std::int64_t all, std::int64_t pe
 }
 
 /// What a launch reads and writes; the product may be either output. `aux`: null, or where the sums
-/// go that the activation is applied to.
-template <typename Result>
+/// go that the activation is applied to. `scale`: null, or the factor of D.
+template <typename Product, typename Result>
 struct Finished {
-  const Result* product;
+  const Product* product;
   Result* d;
-  Result* aux;
-  std::int64_t leading;  ///< elements from one row of them to the next
+  Product* aux;
+  /// Elements from one row to the next, of the product and of the outputs.
+  std::int64_t product_leading, leading;
+  const float* scale;
 };
 
 /// Rows of C lie ldc elements apart. Each thread computes kWidth neighbours of a row.
-template <typename Result, typename T, Activation kActivation, Functions kFunctions, int kWidth>
+template <typename Product, typename Result, typename T, Activation kActivation,
+          Functions kFunctions, int kWidth>
 __global__ void __launch_bounds__(kThreads)
-    finish_kernel(Finished<Result> data, Added<T> added, std::int64_t m, std::int64_t n,
+    finish_kernel(Finished<Product, Result> data, Added<T> added, std::int64_t m, std::int64_t n,
                   std::int64_t ldc) {
   using Vector = Neighbours<T, kWidth>;
+  using Products = Neighbours<Product, kWidth>;
   using Results = Neighbours<Result, kWidth>;
+  const float scale = data.scale ? *data.scale : 1.0f;
   const std::int64_t per_row = n / kWidth;
   const std::int64_t all = m * per_row;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
@@ -79,8 +84,9 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t row = row_of(i, all, per_row);
     const std::int64_t column = (i - row * per_row) * kWidth;
     const std::int64_t at = row * data.leading + column;
-    const Results product = *reinterpret_cast<const Results*>(data.product + at);
-    Results sums;
+    const Products product =
+        *reinterpret_cast<const Products*>(data.product + row * data.product_leading + column);
+    Products sums;
     Results results;
     Vector c{};
     Vector bias{};
@@ -92,10 +98,10 @@ __global__ void __launch_bounds__(kThreads)
       float sum = added.alpha * widened(product.values[j]);
       if (added.c) sum += added.beta * widened(c.values[j]);
       if (added.bias) sum += added.along_m ? of_row : widened(bias.values[j]);
-      sums.values[j] = rounded<Result>(sum);
-      results.values[j] = rounded<Result>(activated<kActivation, kFunctions>(sum));
+      sums.values[j] = rounded<Product>(sum);
+      results.values[j] = rounded<Result>(scale * activated<kActivation, kFunctions>(sum));
     }
-    if (data.aux) *reinterpret_cast<Results*>(data.aux + at) = sums;
+    if (data.aux) *reinterpret_cast<Products*>(data.aux + at) = sums;
     *reinterpret_cast<Results*>(data.d + at) = results;
   }
 }
@@ -107,17 +113,18 @@ struct Pairs {
 };
 
 /// For D with a gate, as many columns as D has; `product` has twice as many. Each thread computes
-/// kWidth neighbours of a row.
+/// kWidth neighbours of a row. `factor`: null, or that of D.
 template <typename Result, typename T, Activation kActivation, Functions kFunctions, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     gate_kernel(Result* d, const T* product, Pairs pairs, std::int64_t m, std::int64_t columns,
-                std::int64_t leading) {
+                std::int64_t leading, const float* factor) {
   using Vector = Neighbours<T, kWidth>;
   using Results = Neighbours<Result, kWidth>;
   const std::int64_t per_row = columns / kWidth;
   const std::int64_t all = m * per_row;
   const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * kThreads;
   const bool is_interleaved = pairs.step == 2;
+  const float scale = factor ? *factor : 1.0f;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < all;
        i += threads) {
     const std::int64_t row = row_of(i, all, per_row);
@@ -135,7 +142,7 @@ __global__ void __launch_bounds__(kThreads)
       };
       const float gate = widened(is_interleaved ? of_both(2 * j) : low.values[j]);
       const float up = widened(is_interleaved ? of_both(2 * j + 1) : high.values[j]);
-      results.values[j] = rounded<Result>(activated<kActivation, kFunctions>(gate) * up);
+      results.values[j] = rounded<Result>(scale * activated<kActivation, kFunctions>(gate) * up);
     }
     *reinterpret_cast<Results*>(d + row * leading + column) = results;
   }
@@ -189,21 +196,26 @@ void finish_product(const GemmProblem& problem, const void* product, const Opera
                     cudaStream_t stream) {
   if (!problem.exceeds_product()) return;
   const std::int64_t columns = problem.d_columns();
-  with_output_element(problem.d_type, [&]<typename T>(T*) {
+  const float* const scale = problem.has_8_bit_output() ? operands.scale_d : nullptr;
+  with_output_elements(problem.d_type, [&]<typename Result, typename T>(Result*, T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       const auto run = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
         const unsigned blocks = blocks_for(problem.m * columns, kWidth);
-        T* const d = static_cast<T*>(operands.d);
+        auto* const d = static_cast<Result*>(operands.d);
         if (problem.is_gated()) {
-          gate_kernel<T, T, kActivation, Functions::kFast, kWidth><<<blocks, kThreads, 0, stream>>>(
-              d, static_cast<const T*>(product), pairs_of(problem), problem.m, columns,
-              problem.leading_d());
+          gate_kernel<Result, T, kActivation, Functions::kFast, kWidth>
+              <<<blocks, kThreads, 0, stream>>>(d, static_cast<const T*>(product),
+                                                pairs_of(problem), problem.m, columns,
+                                                problem.leading_d(), scale);
         } else {
           const bool writes_aux = problem.epilogue.aux && reads_operands(problem.kind());
-          const Finished<T> data{static_cast<const T*>(product), d,
-                                 writes_aux ? static_cast<T*>(operands.aux) : nullptr,
-                                 problem.leading_d()};
-          finish_kernel<T, T, kActivation, Functions::kFast, kWidth>
+          const Finished<T, Result> data{static_cast<const T*>(product),
+                                         d,
+                                         writes_aux ? static_cast<T*>(operands.aux) : nullptr,
+                                         problem.product().leading_d(),
+                                         problem.leading_d(),
+                                         scale};
+          finish_kernel<T, Result, T, kActivation, Functions::kFast, kWidth>
               <<<blocks, kThreads, 0, stream>>>(data, added_to<T>(problem, operands, 1), problem.m,
                                                 columns, problem.leading_d());
         }
@@ -222,20 +234,21 @@ void finish_reference(float* reference, float* aux_reference, float* product,
                       const GemmProblem& problem, const Operands& operands, cudaStream_t stream) {
   scale_sums(product, problem.batch * problem.m, problem.n, problem.scaling, operands.scale_a,
              operands.scale_b, stream);
-  if (!has_epilogue(problem.kind())) return;
+  if (!has_epilogue(problem.kind()) && !problem.has_8_bit_output()) return;
   const std::int64_t columns = problem.d_columns();
   const std::int64_t rows = problem.batch * problem.m;  // without a C or a bias if there are many
   const unsigned blocks = blocks_for(rows * columns, 1);
-  with_output_element(problem.d_type, [&]<typename T>(T*) {
+  const float* const scale = problem.has_8_bit_output() ? operands.scale_d : nullptr;
+  with_added_element(problem.added_type(), [&]<typename T>(T*) {
     with_activation(problem.epilogue.activation, [&]<Activation kActivation>() {
       if (problem.is_gated()) {
         gate_kernel<float, float, kActivation, Functions::kPrecise, 1>
             <<<blocks, kThreads, 0, stream>>>(reference, product, pairs_of(problem), problem.m,
-                                              columns, columns);
+                                              columns, columns, scale);
       } else {
-        finish_kernel<float, T, kActivation, Functions::kPrecise, 1>
+        finish_kernel<float, float, T, kActivation, Functions::kPrecise, 1>
             <<<blocks, kThreads, 0, stream>>>(
-                Finished<float>{product, reference, aux_reference, columns},
+                Finished<float, float>{product, reference, aux_reference, columns, columns, scale},
                 added_to<T>(problem, operands, operands.alpha), rows, columns, problem.leading_d());
       }
     });

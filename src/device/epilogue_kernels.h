@@ -9,11 +9,11 @@
 namespace hgemm {
 
 /// D = activation(product + beta C + bias), in fp32 and rounded once: what a program runs after a
-/// library's GEMM that has no such epilogue. `product` is what GemmProblem::product() computes
-/// (with the scales and alpha): D or the second output, which are finished in place, or with a gate
-/// m x n elements without padding. With the kernels' own activations, and 16 bytes at a time where
-/// the rows of D are whole units of them, so that memory is the bound. Nothing if the product is
-/// all.
+/// library's GEMM that has no such epilogue. A D of 8 bits is scaled, too. `product` is what
+/// GemmProblem::product() computes (with the scales and alpha): D or the second output, which are
+/// finished in place, or with a gate or a D of 8 bits m x n elements without padding. With the
+/// kernels' own activations, and 16 bytes at a time where the rows of D are whole units of them, so
+/// that memory is the bound. Nothing if the product is all.
 void finish_product(const GemmProblem& problem, const void* product, const Operands& operands,
                     cudaStream_t stream);
 

@@ -38,7 +38,7 @@ std::size_t bytes_of(std::int64_t elements, DataType type) {
 /// The elements of a set, with everything between rows and between the matrices of a batch.
 struct SetElements {
   std::int64_t a, b, d, c, bias, aux;
-  std::int64_t scale_a, scale_b;
+  std::int64_t scale_a, scale_b, scale_d;
 };
 SetElements elements_of_set(const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
@@ -51,7 +51,8 @@ SetElements elements_of_set(const GemmProblem& problem) {
           .bias = problem.bias_length(),
           .aux = problem.epilogue.aux ? guarded : 0,
           .scale_a = problem.scales_of_a(),
-          .scale_b = problem.scales_of_b()};
+          .scale_b = problem.scales_of_b(),
+          .scale_d = problem.has_8_bit_output() ? 1 : 0};
 }
 std::size_t address_bytes(const GemmProblem& problem) {
   return problem.by_pointers ? 3 * sizeof(void*) * static_cast<std::size_t>(problem.batch) : 0;
@@ -59,12 +60,14 @@ std::size_t address_bytes(const GemmProblem& problem) {
 /// Without the overflow that a size of memory has at problems which do not fit in any.
 double bytes_of_set(const GemmProblem& problem) {
   const SetElements all = elements_of_set(problem);
-  const double of_output = static_cast<double>(all.d) + static_cast<double>(all.c) +
-                           static_cast<double>(all.bias) + static_cast<double>(all.aux);
+  const double of_output = static_cast<double>(all.d) + static_cast<double>(all.aux);
+  const double addends = static_cast<double>(all.c) + static_cast<double>(all.bias);
   return static_cast<double>(all.a) * element_bytes(problem.a_type) +
          static_cast<double>(all.b) * element_bytes(problem.b_type) +
          static_cast<double>(address_bytes(problem)) + of_output * element_bytes(problem.d_type) +
-         static_cast<double>(all.scale_a + all.scale_b) * element_bytes(DataType::kFp32);
+         addends * element_bytes(problem.added_type()) +
+         static_cast<double>(all.scale_a + all.scale_b + all.scale_d) *
+             element_bytes(DataType::kFp32);
 }
 
 /// The standard deviations of A and B, with which that of D is 1.
@@ -89,6 +92,11 @@ double largest_of(DataType type) {
     default:
       return std::numeric_limits<double>::infinity();
   }
+}
+
+/// Whether a library's product is written elsewhere than an output (GemmProblem::product()).
+bool product_has_memory(const GemmProblem& problem) {
+  return problem.is_gated() || problem.has_8_bit_output();
 }
 
 std::size_t fp32_bytes(std::int64_t rows, std::int64_t cols) {
@@ -191,10 +199,11 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
   // The sums; with a gate D and the product of a library, too; and a second output.
   const auto sums = static_cast<double>(problem.batch) * static_cast<double>(problem.m) *
                     static_cast<double>(problem.n);
-  const double reference_bytes =
-      sums * (problem.is_gated()     ? 4.0 + 2.0 + element_bytes(problem.d_type)
-              : problem.epilogue.aux ? 4.0 + 4.0
-                                     : 4.0);
+  const double of_product =
+      product_has_memory(problem) ? element_bytes(problem.product().d_type) : 0.0;
+  const double reference_bytes = sums * (of_product + (problem.is_gated()     ? 4.0 + 2.0
+                                                       : problem.epilogue.aux ? 4.0 + 4.0
+                                                                              : 4.0));
   const auto free_bytes = static_cast<std::int64_t>(free_device_bytes());
   const int wanted = rotation_sets(problem, device.l2_bytes, free_bytes);
   cold_ = wanted * problem.bytes() >= cold_bytes(device.l2_bytes);
@@ -212,13 +221,7 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
   try {
     allocate(wanted + check_sets);
     fill_inputs(stream);
-    const Operands checked = matrices(check_set());
-    const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
-    float* const sums = problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
-    multiply_reference(sums, problem_, checked, stream.get());
-    finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
-                     stream.get());
-    stream.synchronize();
+    compute_reference(stream);
   } catch (const CudaError& error) {
     if (error.code != cudaErrorMemoryAllocation)
       throw;  // memory is fragmented, or another process took it
@@ -227,21 +230,33 @@ ProblemData::ProblemData(const GemmProblem& problem, std::uint64_t seed, const G
   }
 }
 
+void ProblemData::compute_reference(const Stream& stream) {
+  const Operands checked = matrices(check_set());
+  const DeviceMemory own_sums(problem_.is_gated() ? fp32_bytes(problem_.m, problem_.n) : 0);
+  float* const sums = problem_.is_gated() ? own_sums.as<float>() : reference_.as<float>();
+  multiply_reference(sums, problem_, checked, stream.get());
+  finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
+                   stream.get());
+  stream.synchronize();
+}
+
 void ProblemData::allocate(int sets) {
   const SetElements all = elements_of_set(problem_);
   for (int i = 0; i < sets; ++i) {
     sets_.push_back({DeviceMemory(bytes_of(all.a, problem_.a_type)),
                      DeviceMemory(bytes_of(all.b, problem_.b_type)),
                      DeviceMemory(bytes_of(all.d, problem_.d_type)),
-                     DeviceMemory(bytes_of(all.c, problem_.d_type)),
-                     DeviceMemory(bytes_of(all.bias, problem_.d_type)),
+                     DeviceMemory(bytes_of(all.c, problem_.added_type())),
+                     DeviceMemory(bytes_of(all.bias, problem_.added_type())),
                      DeviceMemory(bytes_of(all.aux, problem_.d_type)),
                      DeviceMemory(bytes_of(all.scale_a, DataType::kFp32)),
                      DeviceMemory(bytes_of(all.scale_b, DataType::kFp32)),
+                     DeviceMemory(bytes_of(all.scale_d, DataType::kFp32)),
                      DeviceMemory(address_bytes(problem_))});
   }
-  if (problem_.is_gated()) {
-    product_ = DeviceMemory(matrix_bytes(problem_.m, problem_.n, problem_.d_type));
+  if (product_has_memory(problem_)) {
+    product_ = DeviceMemory(
+        matrix_bytes(problem_.batch * problem_.m, problem_.n, problem_.product().d_type));
   }
   const std::size_t reference_bytes = fp32_bytes(problem_.batch * problem_.m, problem_.d_columns());
   reference_ = DeviceMemory(reference_bytes);
@@ -300,9 +315,9 @@ void ProblemData::fill_inputs(const Stream& stream) {
     fill_one({set.b.data(), all_of_b(extents), problem_.b_type, sigmas.b}, b_values_, b_source);
     if (problem_.c_type) {
       const StoredMatrices c = all_of_d(extents);  // C lies as D does
-      fill_normal(set.c.data(), spanned_elements(c), problem_.d_type, 1, seed_, stream_id++,
+      fill_normal(set.c.data(), spanned_elements(c), problem_.added_type(), 1, seed_, stream_id++,
                   stream.get());
-      poison_padding(set.c.data(), c, problem_.d_type, stream.get());
+      poison_padding(set.c.data(), c, problem_.added_type(), stream.get());
     }
     if (problem_.by_pointers) {
       const std::vector<const void*> addresses = product_addresses(problem_, matrices(i));
@@ -319,15 +334,19 @@ void ProblemData::fill_inputs(const Stream& stream) {
 /// The vectors of an epilogue: the bias and the scales.
 void ProblemData::fill_factors(const Set& set, std::uint32_t& stream_id, const Stream& stream) {
   if (problem_.bias_length() > 0) {
-    fill_normal(set.bias.data(), problem_.bias_length(), problem_.d_type, 1, seed_, stream_id++,
-                stream.get());
+    fill_normal(set.bias.data(), problem_.bias_length(), problem_.added_type(), 1, seed_,
+                stream_id++, stream.get());
   }
+  const auto copy_scale = [&](const DeviceMemory& scale, const float& number) {
+    check(
+        cudaMemcpyAsync(scale.data(), &number, sizeof number, cudaMemcpyHostToDevice, stream.get()),
+        "copying a scale");
+  };
+  if (problem_.has_8_bit_output()) copy_scale(set.scale_d, kScaleD);
   if (problem_.scaling == Scaling::kNone) return;
   const auto fill_scale = [&](const DeviceMemory& scale, const float& of_tensor) {
     if (problem_.scaling == Scaling::kTensor) {
-      check(cudaMemcpyAsync(scale.data(), &of_tensor, sizeof of_tensor, cudaMemcpyHostToDevice,
-                            stream.get()),
-            "copying a scale");
+      copy_scale(scale, of_tensor);
       return;
     }
     fill_scales(scale.as<float>(), static_cast<std::int64_t>(scale.bytes() / sizeof(float)), seed_,
@@ -349,8 +368,8 @@ std::uint64_t ProblemData::fingerprint(const Stream& stream) const {
   const DeviceMemory sum(sizeof(std::uint64_t));
   check(cudaMemsetAsync(sum.data(), 0, sum.bytes(), stream.get()), "clearing a sum");
   for (const Set& set : sets_) {
-    for (const DeviceMemory* input :
-         {&set.a, &set.b, &set.c, &set.bias, &set.scale_a, &set.scale_b, &set.addresses}) {
+    for (const DeviceMemory* input : {&set.a, &set.b, &set.c, &set.bias, &set.scale_a, &set.scale_b,
+                                      &set.scale_d, &set.addresses}) {
       if (input->bytes() == 0) continue;
       add_fingerprint(sum.as<std::uint64_t>(), input->data(), input->bytes(), stream.get());
     }
@@ -395,12 +414,13 @@ Operands ProblemData::matrices(int set) const {
           .beta = is_scaled ? kBeta : 1,
           .aux = behind_guard(chosen.aux),
           .scale_a = chosen.scale_a.as<float>(),
-          .scale_b = chosen.scale_b.as<float>()};
+          .scale_b = chosen.scale_b.as<float>(),
+          .scale_d = chosen.scale_d.as<float>()};
 }
 
 Operands ProblemData::product_operands(int set) const {
   Operands product = operands(set);
-  if (problem_.is_gated()) product.d = product_.data();
+  if (product_has_memory(problem_)) product.d = product_.data();
   if (problem_.epilogue.aux) product.d = product.aux;
   return product;
 }
@@ -442,6 +462,7 @@ Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmPro
                      const Stream& stream) {
   compare(comparison.as<OutputComparison>(), d, reference.as<float>(), problem.extents(),
           guard_rows * problem.leading_d(), problem.d_type,
+          problem.has_8_bit_output() ? kScaleD : 1.0F,
           static_cast<float>(problem.tolerance(roundings)), stream.get());
   OutputComparison found{};
   check(cudaMemcpyAsync(&found, comparison.data(), sizeof found, cudaMemcpyDeviceToHost,

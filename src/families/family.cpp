@@ -347,7 +347,9 @@ std::string epilogue_initialisers(const GemmKind& kind) {
 
 std::string_view params_type(const Kernel& kernel) {
   if (is_of_blocks(kind_of(kernel).scaling)) return "BlockScaledParams";
-  if (kind_of(kernel).scaling != Scaling::kNone) return "ScaledParams";
+  if (kind_of(kernel).scaling != Scaling::kNone || is_8_bit(kind_of(kernel).output)) {
+    return "ScaledParams";
+  }
   if (kind_of(kernel).by_pointers) return "PointersParams";
   if (kind_of(kernel).batched) return "BatchedParams";
   if (kind_of(kernel).epilogue.aux) return "AuxParams";

@@ -65,10 +65,18 @@ inline Misaligned find_misaligned_scale(Scaling scaling, const Operands& operand
   }
   return {};
 }
+inline Misaligned find_misaligned_output_scale(const Operands& operands) {
+  constexpr int kBytes = static_cast<int>(sizeof(float));
+  if (is_multiple_of(operands.scale_d, kBytes)) return {};
+  return {"the scale of D", operands.scale_d, kBytes, ""};
+}
 inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
                                   const Operands& operands) {
   if (kind.scaling != Scaling::kNone) {
     if (const auto scale = find_misaligned_scale(kind.scaling, operands); scale.name) return scale;
+  }
+  if (is_8_bit(kind.output)) {
+    if (const auto scale = find_misaligned_output_scale(operands); scale.name) return scale;
   }
   if (kind.by_pointers) return find_misaligned_array(operands);
   const auto look = [](const char* name, const void* address, bool anywhere, DataType type,
@@ -81,19 +89,20 @@ inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
   const char* const packed = is_8_bit(kind.input) ? "" : kPacked;
   if (const auto a = look("A", operands.a, any.a, input_a(kind), packed); a.name) return a;
   if (const auto b = look("B", operands.b, any.b, input_b(kind), packed); b.name) return b;
-  const auto output = [&](const char* name, const void* address) -> Misaligned {
-    return look(name, address, any.output, kind.output,
-                "that takes a config whose store is staged");
+  const auto output = [&](const char* name, const void* address, DataType type) -> Misaligned {
+    return look(name, address, any.output, type, "that takes a config whose store is staged");
   };
-  if (const auto c = output("C", operands.c); kind.adds_c && c.name) return c;
-  if (const auto bias = output("the bias", operands.bias);
+  const DataType addend = addend_type(kind.output);
+  if (const auto c = output("C", operands.c, addend); kind.adds_c && c.name) return c;
+  if (const auto bias = output("the bias", operands.bias, addend);
       kind.epilogue.bias != Bias::kNone && bias.name) {
     return bias;
   }
-  if (const auto aux = output("the second output", operands.aux); kind.epilogue.aux && aux.name) {
+  if (const auto aux = output("the second output", operands.aux, kind.output);
+      kind.epilogue.aux && aux.name) {
     return aux;
   }
-  return output("D", operands.d);
+  return output("D", operands.d, kind.output);
 }
 
 // ---- Workspace ----
@@ -234,9 +243,9 @@ inline OperandMatrices matrices_of(const GemmKind& kind, const ProblemExtents& p
   };
   return {matrix("A", operands.a, input_a(kind), all_of_a(p)),
           matrix("B", operands.b, input_b(kind), all_of_b(p)),
-          matrix("C", operands.c, kind.output, all_of_d(p)),
+          matrix("C", operands.c, addend_type(kind.output), all_of_d(p)),
           matrix("D", operands.d, kind.output, all_of_d(p)),
-          matrix("the bias", operands.bias, kind.output, bias),
+          matrix("the bias", operands.bias, addend_type(kind.output), bias),
           matrix("the second output", operands.aux, kind.output, all_of_d(p))};
 }
 
@@ -295,6 +304,7 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
   params.aux_pointer = matrices.aux.data;
   params.scale_a = operands.scale_a;
   params.scale_b = operands.scale_b;
+  params.scale_d = operands.scale_d;
   params.partials = static_cast<float*>(workspace.partials);
   params.flags = static_cast<unsigned*>(workspace.flags);
   params.m = static_cast<int>(p.m);

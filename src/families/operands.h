@@ -18,6 +18,7 @@ struct Operands {
   /// is_of_blocks() describes (kernels/common/types.h), which begin at multiples of 16 bytes.
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
+  const float* scale_d = nullptr;  ///< one number in device memory, if D has 8 bits
 };
 
 }  // namespace hgemm

@@ -401,12 +401,13 @@ double promotion_clk(int promote, int bk, int values, int pieces) {
 TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages) {
   double clk = activation_clk(kind.epilogue.activation);
   if (kind.epilogue.scaled) clk += kScaleClk;
+  if (is_8_bit(kind.output)) clk += kScaleClk;
   if (kind.scaling == Scaling::kTensor) clk += kScaleClk;
   if (kind.scaling == Scaling::kRows) clk += kAddClk;
   if (kind.epilogue.bias != Bias::kNone) clk += kAddClk;
   if (kind.adds_c) {
     const double rate = ring_stages > 0 ? kSmemReadBytesPerClk : kDirectBytesPerClk;
-    clk += kAddClk + element_bytes(kind.output) / rate;
+    clk += kAddClk + element_bytes(addend_type(kind.output)) / rate;
   }
   const double wait_clk = ring_stages > 0        ? ring_stages * kAddendStageClk
                           : reads_operands(kind) ? kEpilogueLoadClk

@@ -69,7 +69,11 @@ GemmProblem GemmProblem::product() const {
   GemmProblem plain = *this;
   plain.epilogue = {.scaled = epilogue.scaled};
   plain.c_type = std::nullopt;
-  if (is_gated()) plain.ldd = 0;
+  if (is_gated() || has_8_bit_output()) plain.ldd = 0;
+  if (has_8_bit_output()) {
+    plain.d_type = added_type();
+    plain.stride_d = std::nullopt;
+  }
   return plain;
 }
 
@@ -101,8 +105,9 @@ std::int64_t GemmProblem::bias_length() const {
   return epilogue.bias == Bias::kAlongN ? n : epilogue.bias == Bias::kAlongM ? m : 0;
 }
 double GemmProblem::epilogue_bytes() const {
-  const int like_d = (c_type ? 1 : 0) + (epilogue.aux ? 1 : 0);
-  return like_d * d_bytes() + element_bytes(d_type) * static_cast<double>(bias_length()) +
+  const double addends =
+      (c_type ? d_bytes() / element_bytes(d_type) : 0) + static_cast<double>(bias_length());
+  return (epilogue.aux ? d_bytes() : 0) + addends * element_bytes(added_type()) +
          static_cast<double>(scales_of_a() + scales_of_b()) * element_bytes(DataType::kFp32);
 }
 namespace {
@@ -182,6 +187,7 @@ double GemmProblem::tolerance(int roundings) const {
   // Those before the last one are of gates and ups, whose errors count likewise: a gate and an up
   // with 3.1 roundings each (parts of K added in the type of D) gave up to 7.3, simulated.
   const int all = is_gated() && roundings > 1 ? 2 * roundings : roundings;
+  if (has_8_bit_output()) return (all - 1) * unit_roundoff(added_type()) + accumulation;
   return all * unit_roundoff(d_type) + accumulation;
 }
 
@@ -238,14 +244,20 @@ const char* why_unsupported_8_bit(const GemmProblem& p) {
 }  // namespace
 
 const char* why_unsupported(const GemmProblem& problem) {
-  if (is_8_bit(problem.d_type)) {
-    return "D of 8 bits is not supported yet: it is bf16, fp16 or fp32";
+  if (problem.has_8_bit_output() && !problem.has_8_bit_operands()) {
+    return "a D of 8 bits goes with 8-bit A and B";
+  }
+  if (problem.has_8_bit_output() && problem.epilogue.aux) {
+    return "a second output (aux) has no 8-bit type yet: D is bf16, fp16 or fp32";
   }
   if (const char* reason = why_unsupported_8_bit(problem)) return reason;
   if (problem.a_type != problem.b_type && !problem.has_8_bit_operands()) {
     return "A and B must have the same type";
   }
-  if (problem.c_type && *problem.c_type != problem.d_type) return "C must have the type of D";
+  if (problem.c_type && *problem.c_type != problem.added_type()) {
+    return problem.has_8_bit_output() ? "C is bf16 where D has 8 bits"
+                                      : "C must have the type of D";
+  }
   if (const char* reason = why_no_epilogue(problem.kind())) return reason;
   return why_unsupported(problem.extents());
 }

@@ -41,8 +41,10 @@ enum class Accumulator : std::uint8_t {
 /// D = activation(alpha * A * B^T + beta * C + bias): m x n sums of k products, computed for
 /// `batch` independent products. alpha and beta are 1, or with Epilogue::scaled numbers that a
 /// launch is given, which no time depends on. With a gate (Epilogue::gate) D = activation(gates) *
-/// ups, which has n / 2 columns. With a second output (Epilogue::aux) what the activation is
-/// applied to is written, too, as D lies in memory.
+/// ups, which has n / 2 columns. A D of 8 bits is scale_d times that, a number in device memory
+/// that a launch is given, rounded to the nearest value, or the largest one beyond it. With a
+/// second output (Epilogue::aux) what the activation is applied to is written, too, as D lies in
+/// memory.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -50,7 +52,7 @@ struct GemmProblem {
   DataType a_type = DataType::kBf16;
   DataType b_type = DataType::kBf16;
   DataType d_type = DataType::kBf16;
-  /// nullopt: there is no C. C lies in memory as D does, and may be D itself.
+  /// nullopt: there is no C. C lies in memory as D does, and may be D itself, unless D has 8 bits.
   std::optional<DataType> c_type = {};
   Accumulator accumulator = Accumulator::kFp32;
   Layout layout = Layout::kTN;
@@ -93,8 +95,9 @@ struct GemmProblem {
   bool is_gated() const { return epilogue.gate != Gate::kNone; }
   std::int64_t d_columns() const { return is_gated() ? n / 2 : n; }
   /// What a library computes where it has no such epilogue: the sums, all n columns of them, times
-  /// alpha. It is written to D, or to the second output if there is one, or with a gate, which D
-  /// has no room for, to rows without padding elsewhere.
+  /// alpha. It is written to D, or to the second output if there is one. With a gate or a D of 8
+  /// bits, which D has no room for, it is written to rows without padding elsewhere, in bf16 if D
+  /// has 8 bits.
   GemmProblem product() const;
   /// Whether D is more than that.
   bool exceeds_product() const { return kind() != product().kind(); }
@@ -108,6 +111,9 @@ struct GemmProblem {
     d_type = default_output(type);
   }
   bool has_8_bit_operands() const { return is_8_bit(a_type); }
+  bool has_8_bit_output() const { return is_8_bit(d_type); }
+  /// The type of C and the bias.
+  DataType added_type() const { return addend_type(d_type); }
   /// The properties that are compiled into a kernel for this problem. Meaningful only if
   /// why_unsupported() returns nullptr.
   GemmKind kind() const {
@@ -146,6 +152,11 @@ struct GemmProblem {
   /// ascending. `roundings` is the number of times that an output is rounded to its type (more than
   /// once if parts of K are summed in that type); each adds one unit roundoff. problem.cpp derives
   /// the bounds.
+  ///
+  /// A D of 8 bits has a coarser rounding than its sums have errors. So `out` stands for all
+  /// numbers that round to it (device/rounded_from.h), and the error is that of the nearest of
+  /// them: the last rounding is allowed nothing. Those before it are to bf16. The scale is that of
+  /// D (scale_d).
   double tolerance(int roundings = 1) const;
 
   /// The library calls that compute the problem.
@@ -165,7 +176,8 @@ struct GemmProblem {
 const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
-/// ".fp16" (A, B and D), ".e4m3" (A and B; D is bf16), ".be5m2" (B alone), ".dfp32" (D alone),
+/// ".fp16" (A, B and D), ".e4m3" (A and B; D is bf16), ".be5m2" (B alone), ".dfp32" or ".de4m3" (D
+/// alone),
 /// ".cbf16" (C is added), ".accfast" (fast sums), ".scaling-rows", ".layoutNT",
 /// ".lda4104.ldb4104.ldd4104", ".batch32.sa128.sb0.sd128" (products and their strides),
 /// ".batch32.pointers", ".bias-gelu" (the epilogue), ".zeros" (the data). The table in gemm/codec.h

@@ -15,7 +15,8 @@ HGEMM_HOST_DEVICE constexpr bool is_within(float error, float tolerance) {
 
 /// Counts of a comparison with the reference on the GPU.
 struct OutputComparison {
-  float max_error;         ///< largest |out - ref| / (|ref| + 1) over the elements that are numbers
+  /// Largest error over the elements that are numbers, as GemmProblem::tolerance() defines it.
+  float max_error;
   unsigned guard_writes;   ///< elements outside of D where the poison was overwritten
   unsigned long long bad;  ///< elements for which is_within() is false
   /// The lowest index of a bad element among those of all products, row by row; all ones if there

@@ -14,6 +14,7 @@
 #include "studies/listing.h"
 #include "studies/micro/module.h"
 #include "studies/probe/module.h"
+#include "studies/quantise/module.h"
 
 namespace hgemm {
 
@@ -24,6 +25,7 @@ std::vector<std::unique_ptr<StudyModule>> study_modules() {
   modules.push_back(counters_module());
   modules.push_back(ladder_module());
   modules.push_back(chain_module());
+  modules.push_back(quantise_module());
   return modules;
 }
 

@@ -61,6 +61,17 @@ TEST(Fp8Kernels, CompileWithEveryWayToShareWorkAndToStore) {
   EXPECT_GT(promoted.size(), 12U);
 }
 
+TEST(Fp8Kernels, CompileWithEveryWayToStoreEightBits) {
+  std::set<std::string> compiled;
+  for (const char* key :
+       {"e4m3.de4m3.accfast", "e4m3.be5m2.de5m2.accfast.cbf16.scaling-rows.scaled-bias-gelu"}) {
+    expect_compile(key, 0, compiled);
+  }
+  expect_compile("e4m3.de4m3.scaling-tensor.swiglu", 256, compiled);
+  expect_compile("e4m3.de4m3.scaling-tensor.batch3", 128, compiled);
+  EXPECT_GT(compiled.size(), 12U);
+}
+
 /// Whatever the rules allow compiles without a spill: random points of the whole space.
 TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
   constexpr std::size_t kOfEach = 4;
@@ -68,14 +79,15 @@ TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
   for (const char* key :
        {"1024x1024x1024.e4m3", "200x1000x512.e4m3.be5m2.scaling-rows", "16x4096x4096.e4m3.accfast",
         "1024x1024x1024.e5m2.dfp32.accfast.scaling-tensor.silu",
-        "1000x1032x1040.e4m3.scaling-blocks",
+        "1000x1032x1040.e4m3.scaling-blocks", "1008x1040x1040.e4m3.de4m3.scaling-tensor.bias-silu",
+        "16x4096x4096.e4m3.de4m3.accfast",
         "16x4096x4096.e4m3.be5m2.dfp32.scaling-row_blocks.bias"}) {
     const GemmProblem problem = parse_problem(key);
     for (const Proposal& drawn : draw({problem}, kOfEach, 8)) {
       kernels.push_back(kernel_for(drawn.config, problem));
     }
   }
-  EXPECT_EQ(kernels.size(), 6 * kOfEach);
+  EXPECT_EQ(kernels.size(), 8 * kOfEach);
   expect_all_compile(kernels);
 }
 

@@ -218,7 +218,8 @@ TEST(ProblemKey, OfEightBitOperandsHasBf16Outputs) {
        {"64x48x32.e4m3", "64x48x32.e5m2", "64x48x32.e4m3.be5m2", "64x48x32.e4m3.dfp16",
         "64x48x32.e5m2.be4m3.dfp32.cfp32.accfast.scaling-rows.bias-gelu",
         "64x48x32.e4m3.batch4.scaling-tensor", "64x48x32.e4m3.scaling-rows.swiglu",
-        "64x48x32.e4m3.scaling-blocks.bias", "64x48x32.e4m3.be5m2.scaling-row_blocks"}) {
+        "64x48x32.e4m3.scaling-blocks.bias", "64x48x32.e4m3.be5m2.scaling-row_blocks",
+        "64x48x32.e4m3.de4m3", "64x48x32.e5m2.be4m3.de5m2.cbf16.scaling-rows.bias-gelu"}) {
     EXPECT_EQ(to_string(parse_problem(key)), key);
     EXPECT_EQ(why_unsupported(parse_problem(key)), nullptr) << key;
   }

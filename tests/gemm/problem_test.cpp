@@ -291,8 +291,16 @@ TEST(Problem, EightBitOperandsHaveReasonsOfTheirOwn) {
   EXPECT_EQ(why("64x32x16.e4m3"), "");
   EXPECT_EQ(why("1x1x16.e5m2.be4m3"), "");
   EXPECT_EQ(why("63x31x48.e4m3.lda64.ldd33"), "");
-  for (const char* key : {"64x32x16.e4m3.de4m3", "64x32x16.de5m2", "64x32x16.e4m3.de5m2.ce5m2"}) {
-    EXPECT_THAT(why(key), HasSubstr("D of 8 bits is not supported yet")) << key;
+  for (const char* key : {"64x32x16.e4m3.de4m3", "63x31x48.e5m2.be4m3.de5m2.scaling-rows.bias-gelu",
+                          "64x32x16.e4m3.de4m3.cbf16.scaling-blocks", "64x32x16.e4m3.de4m3.swiglu",
+                          "64x32x16.e4m3.de4m3.batch3.scaling-tensor"}) {
+    EXPECT_EQ(why(key), "") << key;
+    EXPECT_EQ(why_no_kernel(parse_problem(key)), nullptr) << key;
+  }
+  EXPECT_THAT(why("64x32x16.de5m2"), HasSubstr("D of 8 bits goes with 8-bit A and B"));
+  EXPECT_THAT(why("64x32x16.e4m3.de4m3.gelu-aux"), HasSubstr("no 8-bit type yet"));
+  for (const char* key : {"64x32x16.e4m3.de4m3.ce4m3", "64x32x16.e4m3.de5m2.cfp32"}) {
+    EXPECT_THAT(why(key), HasSubstr("C is bf16 where D has 8 bits")) << key;
   }
   for (const char* key :
        {"64x32x16.e4m3.layoutNN", "64x32x16.e4m3.layoutNT", "64x32x16.e5m2.layoutTT"}) {
@@ -340,6 +348,23 @@ TEST(Problem, EightBitOperandsHaveBytesKindsAndBaselinesOfTheirOwn) {
   // What a library computes has the scales, and nothing else of the epilogue.
   EXPECT_TRUE(parse_problem("64x32x16.e4m3.scaling-rows.bias").exceeds_product());
   EXPECT_FALSE(parse_problem("64x32x16.e4m3.scaling-rows").exceeds_product());
+}
+
+// C and the bias of an 8-bit D are bf16, and so is the product of a library that cannot store it.
+TEST(Problem, AnEightBitOutputHasBytesAProductAndATolerance) {
+  const GemmProblem plain = parse_problem("64x32x16.e4m3.de4m3");
+  EXPECT_DOUBLE_EQ(plain.d_bytes(), 64.0 * 32);
+  EXPECT_DOUBLE_EQ(parse_problem("64x32x16.e4m3.de4m3.cbf16.bias").epilogue_bytes(),
+                   2 * 64.0 * 32 + 2 * 32.0);
+  EXPECT_EQ(plain.kind(), (GemmKind{.input = DataType::kE4m3, .output = DataType::kE4m3}));
+  EXPECT_TRUE(plain.exceeds_product());
+  const GemmProblem product = parse_problem("64x32x16.e4m3.de4m3.ldd48.bias").product();
+  EXPECT_EQ(to_string(product), "64x32x16.e4m3");
+  EXPECT_TRUE(plain.baselines().cublas);
+  // The last rounding is no error: the verdict takes an output for what rounds to it.
+  const GemmProblem wide = parse_problem("64x32x16.e4m3");
+  EXPECT_NEAR(plain.tolerance(), wide.tolerance() - 0x1p-8, 1e-9);
+  EXPECT_NEAR(plain.tolerance(2) - plain.tolerance(), 0x1p-8, 1e-9);
 }
 
 // Rows of scales are whole units of 16 bytes.

@@ -184,12 +184,151 @@ TEST_F(Fp8Test, BatchesAreCorrect) {
   }
 }
 
+/// The extents above, rows of D of whole units of 16 bytes and others, and a K of many steps.
+TEST_F(Fp8Test, EveryAxisIsCorrectWithOutputsOfEightBits) {
+  for (const char* kind :
+       {".e4m3.de4m3", ".e4m3.be5m2.de5m2.accfast", ".e4m3.de4m3.scaling-rows"}) {
+    SCOPED_TRACE(kind);
+    std::vector<GemmProblem> problems = problems_of(kExtents, kind);
+    problems.push_back(parse_problem("208x144x80" + std::string(kind)));
+    problems.push_back(parse_problem("130x264x112.lda128.ldb144.ldd272" + std::string(kind)));
+    problems.push_back(parse_problem("130x272x112.ldd288" + std::string(kind)));
+    const auto computed =
+        expect_correct(compile(fp8_kernels(problems)), problems, without_rotation());
+    expect_parts(computed, {"swap_ab", ".swap.", "direct", "staged", ".split", "csplit2", "stream",
+                            "dynamic", "pdl", "fixed"});
+    // Few promoted tiles leave registers for one that waits.
+    if (problems.front().accumulator == Accumulator::kFast) expect_parts(computed, {"overlap"});
+  }
+}
+
+/// C and the bias are bf16. The scale of D comes after all of the epilogue.
+TEST_F(Fp8Test, EpiloguesAreCorrectWithOutputsOfEightBits) {
+  for (const char* kind :
+       {".e4m3.de4m3.bias-gelu", ".e4m3.de4m3.cbf16.scaling-rows.scaled-bias-silu",
+        ".e5m2.be4m3.de5m2.scaling-tensor.cbf16.accfast", ".e4m3.de4m3.biasm-relu",
+        ".e4m3.de4m3.scaling-blocks.bias-gelu", ".e4m3.de4m3.cbf16.scaling-row_blocks"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems =
+        problems_of({"1x256x512", "208x144x80", "200x136x144", "301x203x1040"}, kind);
+    expect_parts(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()),
+                 {"swap_ab", "direct", "staged"});
+  }
+  for (const char* kind : {".e4m3.de4m3.scaling-tensor.swiglu",
+                           ".e4m3.de4m3.scaling-rows.geglu-interleaved.accfast"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems =
+        problems_of({"1x512x512", "16x1120x144", "301x406x528", "16x1104x144"}, kind);
+    EXPECT_GT(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()).size(),
+              5U);
+  }
+}
+
+TEST_F(Fp8Test, BatchesAreCorrectWithOutputsOfEightBits) {
+  for (const char* kind : {".e4m3.de4m3", ".e4m3.de4m3.scaling-tensor.accfast"}) {
+    SCOPED_TRACE(kind);
+    const std::vector<GemmProblem> problems =
+        problems_of({"64x64x64.batch7", "200x136x80.batch3", "208x144x80.batch3",
+                     "1x256x512.batch5", "136x80x208.batch3.sb0"},
+                    kind);
+    EXPECT_GT(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()).size(),
+              10U);
+    const std::vector<GemmProblem> by_pointers =
+        problems_of({"64x64x64.batch7.pointers", "208x144x80.batch3.pointers"}, kind);
+    EXPECT_GT(
+        expect_correct(compile(fp8_kernels(by_pointers)), by_pointers, without_rotation()).size(),
+        5U);
+  }
+}
+
+/// The bytes of D of set 0.
+std::vector<unsigned char> bytes_of_output(const ProblemData& data) {
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(data.problem().d_bytes()));
+  check(cudaMemcpy(bytes.data(), data.operands(0).d, bytes.size(), cudaMemcpyDeviceToHost),
+        "reading D");
+  return bytes;
+}
+void write_output(const ProblemData& data, const std::vector<unsigned char>& bytes) {
+  check(cudaMemcpy(data.operands(0).d, bytes.data(), bytes.size(), cudaMemcpyHostToDevice),
+        "writing D");
+  check(cudaStreamSynchronize(cudaStreamLegacy), "writing D");
+}
+
+/// What is beyond the largest value becomes that; and the verdict sees D off by two steps, NaN, and
+/// another scale.
+TEST_F(Fp8Test, OutputsOfEightBitsSaturateAndAreJudgedToTheStep) {
+  constexpr unsigned kLargest = 0x7e;
+  constexpr unsigned kMagnitude = 0x7f;
+  const GemmProblem problem = parse_problem("128x256x512.e4m3.de4m3.scaling-tensor");
+  const ProblemData data(problem, 7, without_rotation(), stream());
+  int launched = 0;
+  for (const Build& build : compile(fp8_kernels({problem}))) {
+    if (build.status != Status::kOk || !computes(build.kernel, problem)) continue;
+    data.poison(stream());
+    make_kernel_candidate(build.kernel, build.cubin, data)->launch(0, stream().get());
+    ASSERT_TRUE(data.verify(stream()).correct) << build.facts.name;
+    const std::vector<unsigned char> bytes = bytes_of_output(data);
+    const auto of_magnitude = [&](unsigned magnitude) {
+      return std::ranges::count_if(
+          bytes, [&](unsigned char byte) { return (byte & kMagnitude) == magnitude; });
+    };
+    EXPECT_GT(of_magnitude(kLargest), 0);
+    EXPECT_LT(of_magnitude(kLargest), static_cast<std::ptrdiff_t>(bytes.size() / 2));
+    EXPECT_EQ(of_magnitude(kMagnitude), 0) << "NaN";
+
+    const auto is_wrong_with = [&](unsigned char byte, std::size_t at) {
+      std::vector<unsigned char> changed = bytes;
+      changed[at] = byte;
+      write_output(data, changed);
+      return !data.verify(stream()).correct;
+    };
+    // 64 to 80: a step is far above the errors of the sums.
+    const auto normal = static_cast<std::size_t>(
+        std::ranges::find_if(bytes,
+                             [](unsigned char byte) {
+                               return (byte & kMagnitude) >= 0x68 && (byte & kMagnitude) <= 0x6a;
+                             }) -
+        bytes.begin());
+    ASSERT_LT(normal, bytes.size());
+    EXPECT_TRUE(is_wrong_with(static_cast<unsigned char>(bytes[normal] + 2), normal));
+    EXPECT_TRUE(is_wrong_with(static_cast<unsigned char>(bytes[normal] - 2), normal));
+    EXPECT_TRUE(is_wrong_with(0x7f, normal));
+    EXPECT_FALSE(is_wrong_with(bytes[normal], normal));
+    if (++launched == 2) break;
+  }
+  EXPECT_EQ(launched, 2);
+}
+
+TEST_F(Fp8Test, AnotherScaleOfAnEightBitOutputIsWrong) {
+  const GemmProblem problem = parse_problem("64x256x512.e4m3.de4m3");
+  const ProblemData data(problem, 7, without_rotation(), stream());
+  const float other = kScaleD * 0.75F;
+  const DeviceMemory scale(sizeof other);
+  check(cudaMemcpy(scale.data(), &other, sizeof other, cudaMemcpyHostToDevice), "writing a scale");
+  check(cudaStreamSynchronize(cudaStreamLegacy), "writing a scale");
+  int launched = 0;
+  for (const Build& build : compile(fp8_kernels({problem}))) {
+    if (build.status != Status::kOk || !computes(build.kernel, problem)) continue;
+    const LoadedKernel kernel(build.kernel, build.cubin);
+    const int ctas = kernel.grid_ctas(problem);
+    const Workspace workspace = kernel.make_workspace(problem, ctas);
+    Operands operands = data.operands(0);
+    operands.scale_d = scale.as<float>();
+    data.poison(stream());
+    kernel.launch(make_params(build.kernel, problem, operands, workspace), ctas, stream().get());
+    EXPECT_FALSE(data.verify(stream()).correct) << build.facts.name;
+    ++launched;
+  }
+  EXPECT_GT(launched, 10);
+}
+
 TEST_F(Fp8Test, PointsOfTheWholeSpaceAreCorrect) {
   constexpr std::size_t kDrawn = 24;
   for (const char* key :
        {"520x1032x1040.e4m3", "333x517x528.e5m2.be4m3.scaling-rows.dfp32",
         "40x2048x4096.e4m3.scaling-tensor.accfast", "333x520x1040.e4m3.scaling-blocks",
-        "40x2048x4096.e4m3.scaling-row_blocks.dfp32"}) {
+        "40x2048x4096.e4m3.scaling-row_blocks.dfp32", "528x1040x1040.e4m3.de4m3.scaling-tensor",
+        "333x517x528.e4m3.be5m2.de5m2.scaling-rows.accfast"}) {
     SCOPED_TRACE(key);
     const GemmProblem problem = parse_problem(key);
     std::vector<Kernel> kernels;
@@ -332,7 +471,17 @@ TEST_F(Fp8Test, BaselinesAreCorrect) {
                            "256x512x1024.e4m3.scaling-row_blocks",
                            "16x2112x7168.e4m3.scaling-blocks",
                            "256x512x1024.e4m3.scaling-blocks.dfp32",
-                           "256x512x1024.e4m3.scaling-blocks.bias-silu"}) {
+                           "256x512x1024.e4m3.scaling-blocks.bias-silu",
+                           "256x512x1024.e4m3.de4m3",
+                           "256x512x1024.e4m3.de4m3.scaling-tensor.accfast",
+                           "256x512x1024.e4m3.de4m3.scaling-tensor.ldd528",
+                           "256x512x1024.e4m3.be5m2.de5m2.scaling-tensor",
+                           "256x512x1024.e4m3.de4m3.scaling-rows",
+                           "256x512x1024.e4m3.de4m3.scaling-tensor.bias-gelu",
+                           "256x512x1024.e4m3.de4m3.scaling-tensor.cbf16",
+                           "256x512x1024.e4m3.de4m3.scaling-tensor.swiglu",
+                           "256x512x1024.e4m3.de4m3.scaling-blocks.bias-silu",
+                           "64x64x64.e4m3.de4m3.scaling-tensor.batch16"}) {
     SCOPED_TRACE(text);
     const ProblemData data(parse_problem(text), 7, without_rotation(), stream());
     const std::vector<Baseline> baselines = make_baselines(data);
@@ -373,6 +522,14 @@ TEST_F(Fp8Test, ScalesOfBlocksHaveNoBaselineAtOneRow) {
   const ProblemData data(parse_problem("1x256x512.e4m3.scaling-blocks"), 7, without_rotation(),
                          stream());
   EXPECT_TRUE(make_baselines(data).empty());
+}
+
+/// With scales of tensors cuBLASLt stores 8 bits itself; with others a launch after it does.
+TEST_F(Fp8Test, TheLibraryStoresEightBitsWhereItCan) {
+  EXPECT_TRUE(CublasLtPlan(parse_problem("256x512x1024.e4m3.de4m3.scaling-tensor")).has_epilogue());
+  const CublasLtPlan by_rows(parse_problem("256x512x1024.e4m3.de4m3.scaling-rows"));
+  EXPECT_GT(by_rows.algorithms(), 0);
+  EXPECT_FALSE(by_rows.has_epilogue());
 }
 
 TEST_F(Fp8Test, TwoOperandsOfE5m2HaveKernelsAndNoBaseline) {

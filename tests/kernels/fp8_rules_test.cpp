@@ -11,6 +11,8 @@ namespace {
 
 constexpr GemmKind kPromoted{.input = DataType::kE4m3};
 constexpr GemmKind kFast{.input = DataType::kE4m3, .fast_sums = true};
+constexpr GemmKind kFastTo8Bits{
+    .input = DataType::kE4m3, .output = DataType::kE4m3, .fast_sums = true};
 constexpr GemmKind kScaledRows{.input = DataType::kE4m3, .scaling = Scaling::kRows};
 
 struct TiledCase {
@@ -31,9 +33,31 @@ const TiledCase kTiled[] = {
      {.bk = 128},
      {.input = DataType::kE4m3, .output = DataType::kFp16, .fast_sums = true}},
     {TiledRule::kTileK, {.bk = 32, .promote = 128}},
+    {TiledRule::kValid, {.bk = 128}, kFastTo8Bits},
+    {TiledRule::kValid,
+     {.bk = 128},
+     {.input = DataType::kE4m3, .output = DataType::kE5m2, .adds_c = true, .fast_sums = true}},
     {TiledRule::kTypes,
      {.bk = 128},
-     {.input = DataType::kE4m3, .output = DataType::kE4m3, .fast_sums = true}},
+     {.input = DataType::kE4m3,
+      .output = DataType::kE4m3,
+      .epilogue = {.activation = Activation::kGelu, .aux = true},
+      .fast_sums = true}},
+    {TiledRule::kTypes, {}, {.output = DataType::kE4m3}},
+    // Rows of boxes of an 8-bit D are whole units of 16 bytes where the copy engine stores them.
+    {TiledRule::kOutputBox, {.bn = 120, .bk = 128}, kFastTo8Bits},
+    {TiledRule::kOutputBox, {.bn = 120, .bk = 128, .store = StorePath::kOverlapped}, kFastTo8Bits},
+    {TiledRule::kOutputBox, {.bn = 48, .bk = 128, .schedule = Schedule::kColumns}, kFastTo8Bits},
+    {TiledRule::kOutputBox,
+     {.bn = 48, .bk = 128},
+     {.input = DataType::kE4m3,
+      .output = DataType::kE4m3,
+      .epilogue = {.activation = Activation::kSilu, .gate = Gate::kHalves},
+      .fast_sums = true}},
+    {TiledRule::kValid, {.bn = 120, .bk = 128, .store = StorePath::kStaged}, kFastTo8Bits},
+    {TiledRule::kValid, {.bn = 120, .bk = 128, .store = StorePath::kDirect}, kFastTo8Bits},
+    {TiledRule::kValid, {.bm = 120, .bk = 128, .swap = true}, kFastTo8Bits},
+    {TiledRule::kValid, {.bn = 120, .bk = 128}, kFast},
     {TiledRule::kTypes,
      {.bk = 128, .promote = 256},
      {.input = DataType::kE4m3, .a_major = Major::kMn}},
@@ -110,6 +134,28 @@ TEST(Fp8Rules, AStageHasTheBytesOfASixteenBitOneWithHalfTheDepth) {
   EXPECT_GE(smem_layout(scaled).scales, smem_layout(bytes).total_bytes);
   EXPECT_EQ(smem_layout(scaled).total_bytes - smem_layout(scaled).scales,
             3 * 4 * (consumer_rows(scaled) + consumer_cols(scaled)));
+}
+
+// Each warp has a word for the scale of D.
+TEST(Fp8Rules, AnEightBitOutputHasRoomForItsScale) {
+  const TiledKernel wide{{.bk = 128}, kFast};
+  const TiledKernel narrow{{.bk = 128}, kFastTo8Bits};
+  EXPECT_EQ(smem_layout(narrow).total_bytes - smem_layout(wide).total_bytes,
+            threads_per_cta(narrow) / 32 * 4);
+  EXPECT_EQ(smem_layout(narrow).output_scale % 4, 0);
+}
+
+/// Rows of D begin at multiples of 16 bytes unless the store is staged.
+TEST(Fp8Rules, AnEightBitOutputIsAlignedUnlessItIsStaged) {
+  const auto why = [](StorePath store, const char* key) {
+    return why_not(TiledConfig{.bk = 128, .store = store}, parse_problem(key));
+  };
+  for (const StorePath store : {StorePath::kTma, StorePath::kDirect, StorePath::kOverlapped}) {
+    EXPECT_EQ(why(store, "64x48x32.e4m3.de4m3.accfast"), nullptr);
+    EXPECT_NE(why(store, "64x56x32.e4m3.de4m3.accfast"), nullptr);
+    EXPECT_NE(why(store, "64x48x32.e4m3.de4m3.accfast.ldd56"), nullptr);
+  }
+  EXPECT_EQ(why(StorePath::kStaged, "64x47x32.e4m3.de4m3.accfast"), nullptr);
 }
 
 TEST(Fp8Rules, AreThoseOfTheProblem) {

@@ -56,7 +56,7 @@ SharedBytes shared_bytes(std::span<const GemmProblem> links) {
     grow(bytes.reference, problem, problem.d_columns(), DataType::kFp32);
     if (!problem.is_gated()) continue;
     grow(bytes.sums, problem, problem.n, DataType::kFp32);
-    grow(bytes.product, problem, problem.n, problem.d_type);
+    grow(bytes.product, problem, problem.n, problem.product().d_type);
   }
   return bytes;
 }
@@ -268,8 +268,8 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
     Link link{{},
               DeviceMemory(matrix_bytes(problem.n, problem.k, problem.b_type)),
               DeviceMemory(output_bytes(problem)),
-              DeviceMemory(matrix_bytes(1, c_elements, problem.d_type)),
-              DeviceMemory(matrix_bytes(1, problem.bias_length(), problem.d_type))};
+              DeviceMemory(matrix_bytes(1, c_elements, problem.added_type())),
+              DeviceMemory(matrix_bytes(1, problem.bias_length(), problem.added_type()))};
     const auto stream_id = static_cast<std::uint32_t>(4 * i);
     if (!fed[i]) {
       a_rms = 1;
@@ -281,9 +281,10 @@ ChainData::ChainData(std::span<const GemmProblem> links, std::uint64_t seed, con
         static_cast<float>(1.0 / (a_rms * std::sqrt(static_cast<double>(problem.k))));
     fill_normal(link.b.data(), problem.n * problem.k, problem.b_type, sigma_b, seed, stream_id + 1,
                 stream.get());
-    fill_normal(link.c.data(), c_elements, problem.d_type, 1.0f, seed, stream_id + 2, stream.get());
-    fill_normal(link.bias.data(), problem.bias_length(), problem.d_type, 1.0f, seed, stream_id + 3,
+    fill_normal(link.c.data(), c_elements, problem.added_type(), 1.0f, seed, stream_id + 2,
                 stream.get());
+    fill_normal(link.bias.data(), problem.bias_length(), problem.added_type(), 1.0f, seed,
+                stream_id + 3, stream.get());
     links_.push_back(std::move(link));
     if (i + 1 < links.size() && fed[i + 1]) {
       a_rms = compute_output(static_cast<int>(i), links[i + 1].m * links[i + 1].k, stream);

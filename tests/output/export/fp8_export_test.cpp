@@ -72,6 +72,18 @@ TEST(Fp8Export, ARowHasItsScalesOfBlocks) {
   EXPECT_THAT(losses(plan, ExportFormat::kCpp), IsEmpty());
 }
 
+/// A package computes an 8-bit D with its kernels alone.
+TEST(Fp8Export, ARowWithAnEightBitOutputHasNoLibrary) {
+  const ExportPlan plan =
+      plan_export({race_at("256x512x640.e4m3.de4m3.bias", kPromoted, 12)}, {.with_cublaslt = true});
+  ASSERT_THAT(plan.rows, SizeIs(1));
+  EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/table.h"),
+              AllOf(HasSubstr("{.input = hgemm::DataType{3}, .output = hgemm::DataType{3},"),
+                    HasSubstr("ScaledParams")));
+  EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "README.md"), HasSubstr("| ours |"));
+  EXPECT_THAT(losses(plan, ExportFormat::kCpp), SizeIs(1));
+}
+
 /// cublas is cuBLASLt's first choice, which a package can ask for without a handle.
 TEST(Fp8Export, CublasIsTheFirstChoiceOfCublasLt) {
   const std::vector<RecordedRace> races = {race_at("256x512x640.e4m3", kPromoted, 12)};
