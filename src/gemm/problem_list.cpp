@@ -252,6 +252,32 @@ std::vector<GemmProblem> merge_problems(std::span<const GemmProblem> problems) {
   return merged;
 }
 
+std::optional<Sums> find_sums(std::string_view word) {
+  constexpr Word<Sums> kWords[] = {
+      {"promoted", Sums::kPromoted}, {"fast", Sums::kFast}, {"any", Sums::kAny}};
+  return find_word(kWords, word);
+}
+
+std::vector<GemmProblem> with_sums(std::span<const GemmProblem> problems, Sums sums) {
+  std::vector<GemmProblem> chosen;
+  for (GemmProblem problem : problems) {
+    if (!problem.has_8_bit_operands()) {
+      chosen.push_back(std::move(problem));
+      continue;
+    }
+    const bool has_both = sums == Sums::kAny && !is_of_blocks(problem.scaling);
+    if (sums != Sums::kFast) {
+      problem.accumulator = Accumulator::kFp32;
+      chosen.push_back(problem);
+    }
+    if (sums == Sums::kFast || has_both) {
+      problem.accumulator = Accumulator::kFast;
+      chosen.push_back(std::move(problem));
+    }
+  }
+  return merge_problems(chosen);
+}
+
 std::vector<GemmProblem> load_problems(const std::string& argument,
                                        const std::string& configs_dir) {
   if (looks_inline(argument)) return merge_problems(parse_inline(argument));

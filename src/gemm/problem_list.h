@@ -1,6 +1,7 @@
 // Lists of problems in user input: "MxNxK,..." and YAML files.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,5 +45,15 @@ std::vector<GemmProblem> parse_problems(std::string_view text, const std::string
 
 /// Merges equal problems into the first of them. Weights add up; distinct tags are joined with '+'.
 std::vector<GemmProblem> merge_problems(std::span<const GemmProblem> problems);
+
+/// The sums of problems with 8-bit operands, whatever the problems say.
+enum class Sums : unsigned char { kPromoted, kFast, kAny };
+/// The value of a word ("promoted", "fast" or "any"); none for other words.
+std::optional<Sums> find_sums(std::string_view word);
+
+/// The problems with these sums. Other problems stay as they are. With kAny a problem of 8-bit
+/// operands becomes two, of which the one with fast sums is second; it is left out where there can
+/// be none (scales of blocks). Merges problems that are equal then.
+std::vector<GemmProblem> with_sums(std::span<const GemmProblem> problems, Sums sums);
 
 }  // namespace hgemm

@@ -83,6 +83,7 @@ const std::vector<KnownValues>& known_values() {
       {"slurm", "ACTION", [] { return split("status resume cancel"); }},
       {"", "--dtype", [] { return split("bf16 fp16 fp32"); }},
       {"", "--data", [] { return split("normal uniform integers zeros sparse"); }},
+      {"", "--accumulate", [] { return split("promoted fast any"); }},
       {"ladder", "--steps", [] { return split("cuda_core tensor_core hopper"); }},
   };
   return kValues;

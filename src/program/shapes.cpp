@@ -32,6 +32,11 @@ void check_sizes(const std::vector<GemmProblem>& problems) {
   }
 }
 
+Sums sums_of(const std::string& word) {
+  if (const auto sums = find_sums(word)) return *sums;
+  throw InputError(fmt::format("--accumulate {}: use promoted, fast or any", word));
+}
+
 ModelRun run_of(const ShapeOptions& options) {
   ModelRun run{.tokens = {},
                .tensor_parallel = options.tensor_parallel,
@@ -69,15 +74,16 @@ std::vector<GemmProblem> problems_of_model(const ShapeOptions& options) {
 }  // namespace
 
 std::string ShapeOptions::arguments() const {
-  const std::string with_data = data ? fmt::format(" --data {}", *data) : "";
-  if (model.empty()) return fmt::format("--shapes {}{}", shapes, with_data);
+  std::string more = data ? fmt::format(" --data {}", *data) : "";
+  if (accumulate) more += fmt::format(" --accumulate {}", *accumulate);
+  if (model.empty()) return fmt::format("--shapes {}{}", shapes, more);
   std::string text = fmt::format("--model {}", model);
   if (tensor_parallel != 1) text += fmt::format(" --tp {}", tensor_parallel);
   if (!rows.empty()) text += fmt::format(" --m {}", fmt::join(rows, ","));
   if (unfused) text += " --unfused";
   if (gated) text += " --gated";
   if (dtype) text += fmt::format(" --dtype {}", *dtype);
-  return text + with_data;
+  return text + more;
 }
 
 void add_shapes(CLI::App& command, ShapeOptions& options) {
@@ -109,6 +115,8 @@ void add_shapes(CLI::App& command, ShapeOptions& options) {
       ->needs(model);
   command.add_option("--data", options.data, help_text("common", "--data"))
       ->type_name("KIND|FILE[:TENSOR][,FILE[:TENSOR]]");
+  command.add_option("--accumulate", options.accumulate, help_text("common", "--accumulate"))
+      ->type_name("promoted|fast|any");
 }
 
 std::vector<GemmProblem> chosen_problems(const ShapeOptions& options) {
@@ -120,6 +128,7 @@ std::vector<GemmProblem> chosen_problems(const ShapeOptions& options) {
   std::vector<GemmProblem> problems =
       options.model.empty() ? chosen_problems(options.shapes) : problems_of_model(options);
   check_sizes(problems);
+  if (options.accumulate) problems = with_sums(problems, sums_of(*options.accumulate));
   if (!options.data) return problems;
   const InputData data = read_input_data(*options.data);
   for (GemmProblem& problem : problems) problem.data = data;

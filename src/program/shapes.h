@@ -23,15 +23,17 @@ struct ShapeOptions {
   bool unfused = false;
   bool gated = false;
   std::optional<std::string> dtype;
-  std::optional<std::string> data;  ///< of all problems (gemm/input_data.h)
+  std::optional<std::string> data;        ///< of all problems (gemm/input_data.h)
+  std::optional<std::string> accumulate;  ///< of those with 8-bit operands (find_sums())
 
-  /// True if no problems are asked for. --data alone asks for some, without saying which.
-  bool empty() const { return shapes.empty() && model.empty() && !data; }
+  /// True if no problems are asked for. --data or --accumulate alone asks for some, without saying
+  /// which.
+  bool empty() const { return shapes.empty() && model.empty() && !data && !accumulate; }
   /// "--shapes llama7b.yaml", for messages and commands that users can copy.
   std::string arguments() const;
 };
 
-/// Adds --shapes, --model, --tp, --m, --unfused, --gated, --dtype and --data.
+/// Adds --shapes, --model, --tp, --m, --unfused, --gated, --dtype, --data and --accumulate.
 void add_shapes(CLI::App& command, ShapeOptions& options);
 
 /// The problems of the options. For a model, stderr says what was read and what was assumed. Throws

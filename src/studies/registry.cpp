@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "program/help.h"
+#include "studies/accuracy/module.h"
 #include "studies/chain/module.h"
 #include "studies/counters/module.h"
 #include "studies/ladder/module.h"
@@ -25,6 +26,7 @@ std::vector<std::unique_ptr<StudyModule>> study_modules() {
   modules.push_back(counters_module());
   modules.push_back(ladder_module());
   modules.push_back(chain_module());
+  modules.push_back(accuracy_module());
   modules.push_back(quantise_module());
   return modules;
 }

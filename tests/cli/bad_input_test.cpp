@@ -78,6 +78,9 @@ TEST_F(BadInput, DataOfUnknownKindsAndFiles) {
   expect_refused(plan + "two.safetensors:b", 2, {"\"I32\"", "F16, BF16, F32, F64, F8_E4M3"});
   expect_refused("plan --shapes 8x8x8.ones", 2, {"whose \"ones\" is not supported"});
   expect_refused("plan --data zeros", 2, {"--shapes"});
+  expect_refused("plan --accumulate fast", 2, {"--shapes"});
+  expect_refused("plan --shapes 512x512x512.e4m3 --accumulate fp32", 2,
+                 {"--accumulate fp32", "promoted, fast or any"});
   expect_refused("best --data zeros", 2, {"which shapes?"});
   expect_refused("--shapes 512x512x512.file-0123456789abcdef --budget all", 2,
                  {"its data is from a file", "--data"});

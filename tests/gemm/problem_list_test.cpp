@@ -286,6 +286,25 @@ TEST_F(ShapesFile, MergesTheSameProblem) {
 
 // ---- Models ----
 
+// Each kind of sums is a problem of its own; what has no 8-bit operands has no choice.
+TEST(SumsOfProblems, AreChosenForEightBitOperandsOnly) {
+  const auto with = [](const char* shapes, const char* word) {
+    return names(with_sums(load_problems(shapes, kConfigs), find_sums(word).value()));
+  };
+  const char* const shapes = "64x64x64,64x64x64.e4m3,64x64x128.e5m2.be4m3.accfast.scaling-rows";
+  EXPECT_THAT(with(shapes, "promoted"),
+              ElementsAre("64x64x64", "64x64x64.e4m3", "64x64x128.e5m2.be4m3.scaling-rows"));
+  EXPECT_THAT(with(shapes, "fast"), ElementsAre("64x64x64", "64x64x64.e4m3.accfast",
+                                                "64x64x128.e5m2.be4m3.accfast.scaling-rows"));
+  EXPECT_THAT(with("64x64x64,64x64x64.e4m3,64x64x64.e4m3.accfast", "any"),
+              ElementsAre("64x64x64", "64x64x64.e4m3", "64x64x64.e4m3.accfast"))
+      << "two that become equal are one";
+  EXPECT_THAT(with("64x64x128.e4m3.scaling-blocks", "any"),
+              ElementsAre("64x64x128.e4m3.scaling-blocks"))
+      << "which has no fast sums";
+  EXPECT_FALSE(find_sums("fp32"));
+}
+
 TEST_F(ShapesFile, ModelWithGroupedHeadsAndTensorParallelism) {
   const auto problems = load(
       "model: {name: some-70b, hidden: 8192, ffn: 28672, heads: 64, kv_heads: 8,\n"

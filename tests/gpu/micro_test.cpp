@@ -121,6 +121,20 @@ TEST_F(Micro, TheFillerReachesTheRateThatItIsAskedFor) {
   expect_between(label, "fill_bytes_per_clk", 15, 17);
 }
 
+/// Those of 16-bit operands are at least fp32's. What is known of others: 13 bits of fraction and
+/// the leading one (arXiv 2412.19437, 2511.10909), or 22 bits in all.
+TEST_F(Micro, TensorCoresKeepFewerBitsOfEightBitProducts) {
+  for (const char* label : {"accumulator.f32.bf16", "accumulator.f32.f16"}) {
+    expect_between(label, "bits_beside_products", 22, 28);
+    expect_between(label, "bits_beside_c", 22, 28);
+  }
+  for (const char* label : {"accumulator.f32.e4m3", "accumulator.f32.e5m2"}) {
+    expect_between(label, "bits_beside_products", 12, 23);
+    expect_between(label, "bits_of_c", 12, 24);
+    expect_between(label, "bits_of_sum", 12, 24);
+  }
+}
+
 /// A loop that is twice as long takes twice as long: the compiler has removed nothing of it.
 TEST_F(Micro, TwiceTheRoundsTakeTwiceTheTime) {
   const MicroPoint point = parse_micro("wgmma.m64n128k16.f32.bf16.ss.random.issue.wg1");

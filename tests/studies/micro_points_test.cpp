@@ -38,6 +38,7 @@ TEST(MicroLabel, NamesEveryAxis) {
   EXPECT_EQ(micro_label(MbarrierPoint{SmemOwner::kPeer}), "mbarrier.peer.test");
   EXPECT_EQ(micro_label(SmemPoint{}), "smem.peer.issue.t32");
   EXPECT_EQ(micro_label(StmatrixPoint{}), "stmatrix.x4.swizzled.w4");
+  EXPECT_EQ(micro_label(AccumulatorPoint{}), "accumulator.f32.e4m3");
   EXPECT_EQ(micro_label(ContentionPoint{}), "contention.m64n256k16.wg2.fill0.one");
 }
 
@@ -75,6 +76,9 @@ TEST(MicroLabel, SaysWhyAPointCannotBe) {
   EXPECT_THAT([] { parse_micro("tma.box64x64.sw64.mc1.l2.issue.q1"); }, because("span"));
   EXPECT_THAT([] { parse_micro("tma.box256x64.sw128.mc4.l2.issue.q4"); }, because("do not fit"));
   EXPECT_THAT([] { parse_micro("smem.own.latency.t64"); }, because("one warp"));
+  EXPECT_THAT([] { parse_micro("accumulator.f16.e4m3"); }, because("11 bits"));
+  EXPECT_THAT([] { parse_micro("wgmma.m64n64k32.f32.e5m2.ss.random.issue.wg1"); },
+              because("accumulator only"));
 }
 
 TEST(MicroPlan, CoversEveryNForTheTypesThatMatter) {

@@ -61,6 +61,8 @@ TEST(MicroSources, HoldTheInstructionsThatTheyTime) {
   EXPECT_EQ(count(ptx("stmatrix.x4.plain.w4"), "stmatrix.sync"), 8);
   EXPECT_EQ(count(ptx("read.l2.t512.u4"), "ld.global.cg.v4"), 1 + 2 + 4 + 8);
   EXPECT_EQ(count(ptx("contention.m64n256k16.wg2.fill48.one"), "wgmma.mma_async"), 8);
+  EXPECT_EQ(count(ptx("accumulator.f32.e5m2"), "wgmma.mma_async.sync.aligned.m64n8k32.f32.e5m2"),
+            1);
   EXPECT_EQ(count(ptx("smem.peer.issue.t256"), "ld.shared::cluster.v4"), 4);
 }
 

@@ -53,12 +53,17 @@ TEST(MicroTable, HasOneOfEachFamily) {
       recorded("mbarrier.peer.test", {{"", "round_trip", "clk", 900, 890, 910, 9}}),
       recorded("smem.peer.latency.t32", {{"", "latency", "clk", 200, 199, 201, 9}}),
       recorded("stmatrix.x4.plain.w4", {cycles(32)}),
+      recorded("accumulator.f32.e4m3", {{"", "bits_beside_products", "bits", 14, 14, 27, 30},
+                                        {"", "rest_of_product", "last bits", 0, 0, 0, 1},
+                                        {"", "rest_of_negative_product", "last bits", 0, 0, 0, 1},
+                                        {"", "rest_of_many_products", "last bits", 3, 3, 3, 1}}),
       recorded("contention.m64n256k16.wg2.fill48.one",
                {cycles(128), {"", "fill_bytes_per_clk", "B/clk/SM", 47.5, 47, 48, 9}})};
   for (const Format format : {Format::kTable, Format::kMarkdown}) {
     const std::string text = format_micro(studies, format);
-    for (const char* cell : {"1.60 (62.5 %)", "33.0", "36.0 (4.50)", "700", "50.0 (9.00)", "900",
-                             "200.0", "32.00", "128.0 @ 47.5"}) {
+    for (const char* cell :
+         {"1.60 (62.5 %)", "33.0", "36.0 (4.50)", "700", "50.0 (9.00)", "900", "14 to 27",
+          "cut off", "3 of 22.5 last bits", "200.0", "32.00", "128.0 @ 47.5"}) {
       EXPECT_THAT(text, HasSubstr(cell));
     }
   }

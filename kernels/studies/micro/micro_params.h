@@ -128,6 +128,20 @@ inline constexpr int kDsmemBytes = 64 * 1024;
 inline constexpr int kDsmemLoadsPerRound = 4;  ///< loads of 16 bytes per thread, all in flight
 inline constexpr int kChasesPerRound = 16;
 
+// ---- What a wgmma keeps of a sum ----
+
+/// One sum: the first rows of A and B (one step: 32 bytes), and the incoming accumulator.
+struct AccumulatorCase {
+  unsigned char a[32];
+  unsigned char b[32];
+  float c;
+};
+struct AccumulatorParams {
+  const AccumulatorCase* cases;
+  float* sums;  ///< one for each case
+  int count;
+};
+
 // ---- wgmma beside TMA ----
 
 /// Boxes are kFillBoxRows rows of 128 bytes; the tensor map is an argument of its own.

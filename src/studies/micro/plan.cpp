@@ -171,6 +171,13 @@ void add_within_the_sm(PlanBuilder& plan) {
   }
 }
 
+void add_accumulator(PlanBuilder& plan) {
+  for (const MmaTypes types :
+       {MmaTypes::kF32E4m3, MmaTypes::kF32E5m2, MmaTypes::kF32F16, MmaTypes::kF32Bf16}) {
+    plan.add(AccumulatorPoint{types});
+  }
+}
+
 void add_contention(PlanBuilder& plan, bool full) {
   const auto ns = full ? every_n() : std::vector{64, 128, 192, 256};
   for (const Extent extent : {Extent::kOneSm, Extent::kAllSms}) {
@@ -235,6 +242,7 @@ MicroPlan micro_plan(bool full) {
   add_tma(plan, full);
   add_memory(plan);
   add_within_the_sm(plan);
+  add_accumulator(plan);
   add_contention(plan, full);
   return plan.take();
 }

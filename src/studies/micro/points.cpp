@@ -18,8 +18,8 @@ struct Word {
 };
 constexpr std::array kTypes = {
     Word{MmaTypes::kF32Bf16, "f32.bf16"}, Word{MmaTypes::kF32F16, "f32.f16"},
-    Word{MmaTypes::kF16F16, "f16.f16"}, Word{MmaTypes::kF32E4m3, "f32.e4m3"},
-    Word{MmaTypes::kF16E4m3, "f16.e4m3"}};
+    Word{MmaTypes::kF16F16, "f16.f16"},   Word{MmaTypes::kF32E4m3, "f32.e4m3"},
+    Word{MmaTypes::kF16E4m3, "f16.e4m3"}, Word{MmaTypes::kF32E5m2, "f32.e5m2"}};
 constexpr std::array kSources = {Word{false, "ss"}, Word{true, "rs"}};
 constexpr std::array kData = {Word{MicroData::kRandom, "random"}, Word{MicroData::kZeros, "zeros"}};
 constexpr std::array kPaces = {Word{MicroPace::kIssue, "issue"},
@@ -156,6 +156,9 @@ void spell(Codec& codec, Point& p) {
     codec.literal("stmatrix.x4");
     codec.word(p.rows, kRows);
     codec.number("w", p.warps);
+  } else if constexpr (std::is_same_v<P, AccumulatorPoint>) {
+    codec.literal("accumulator");
+    codec.word(p.types, kTypes);
   } else {
     static_assert(std::is_same_v<P, ContentionPoint>);
     codec.literal("contention");
@@ -215,7 +218,13 @@ Reason bad_ring(int item_bytes, MicroPace pace, int in_flight, int cluster) {
   return std::nullopt;
 }
 
+Reason bad_timed_types(MmaTypes types) {
+  if (types != MmaTypes::kF32E5m2) return std::nullopt;
+  return "e5m2 takes the times of e4m3, and its values are for accumulator only";
+}
+
 Reason why(const WgmmaPoint& p) {
+  if (const Reason reason = bad_timed_types(p.types)) return reason;
   if (const Reason reason = bad_n(p.n)) return reason;
   if (p.pace == MicroPace::kLatency && p.warpgroups != 1) {
     return "latency is that of one warpgroup";
@@ -261,6 +270,12 @@ Reason why(const SmemPoint& p) {
   return bad_threads(p.threads);
 }
 Reason why(const StmatrixPoint& p) { return bad_warps(p.warps); }
+Reason why(const AccumulatorPoint& p) {
+  if (p.types == MmaTypes::kF16F16 || p.types == MmaTypes::kF16E4m3) {
+    return "a sum in fp16 has 11 bits, fewer than the tensor cores keep";
+  }
+  return std::nullopt;
+}
 Reason why(const ContentionPoint& p) {
   if (const Reason reason = bad_n(p.n)) return reason;
   if (p.warpgroups < 1 || p.warpgroups > 2) return "1 or 2 warpgroups";
@@ -271,7 +286,9 @@ Reason why(const ContentionPoint& p) {
 }  // namespace
 
 int mma_k(MmaTypes types) {
-  return types == MmaTypes::kF32E4m3 || types == MmaTypes::kF16E4m3 ? 32 : 16;
+  const bool has_8_bits =
+      types == MmaTypes::kF32E4m3 || types == MmaTypes::kF16E4m3 || types == MmaTypes::kF32E5m2;
+  return has_8_bits ? 32 : 16;
 }
 double wgmma_flops(const WgmmaPoint& point) { return 2.0 * 64 * point.n * mma_k(point.types); }
 double mma_flops() { return 2.0 * 16 * 8 * 16; }
@@ -296,6 +313,7 @@ std::optional<MicroPoint> read_micro(std::string_view label) {
   attempt(static_cast<MbarrierPoint*>(nullptr));
   attempt(static_cast<SmemPoint*>(nullptr));
   attempt(static_cast<StmatrixPoint*>(nullptr));
+  attempt(static_cast<AccumulatorPoint*>(nullptr));
   attempt(static_cast<ContentionPoint*>(nullptr));
   return point;
 }

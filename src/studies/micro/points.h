@@ -15,7 +15,14 @@ namespace hgemm {
 inline constexpr std::string_view kMicroStudy = "micro";
 
 /// Types of an instruction: accumulators, then operands.
-enum class MmaTypes : std::uint8_t { kF32Bf16, kF32F16, kF16F16, kF32E4m3, kF16E4m3 };
+enum class MmaTypes : std::uint8_t {
+  kF32Bf16,
+  kF32F16,
+  kF16F16,
+  kF32E4m3,
+  kF16E4m3,
+  kF32E5m2,  ///< only where values matter: it takes the times of e4m3
+};
 enum class MicroData : std::uint8_t { kRandom, kZeros };
 /// kIssue keeps the pipe full; kLatency waits for each operation before the next.
 enum class MicroPace : std::uint8_t { kIssue, kLatency };
@@ -92,6 +99,11 @@ struct StmatrixPoint {
   int warps = 4;
   bool operator==(const StmatrixPoint&) const = default;
 };
+/// accumulator.f32.e4m3: the bits that a wgmma keeps of a sum.
+struct AccumulatorPoint {
+  MmaTypes types = MmaTypes::kF32E4m3;
+  bool operator==(const AccumulatorPoint&) const = default;
+};
 /// contention.m64n256k16.wg2.fill48.one: wgmma (f32 <- bf16, ss, random) while TMA fills other
 /// stages, at this many bytes per cycle if possible.
 struct ContentionPoint {
@@ -103,7 +115,7 @@ struct ContentionPoint {
 };
 
 using MicroPoint = std::variant<WgmmaPoint, MmaPoint, TmaPoint, BulkPoint, ReadPoint, MbarrierPoint,
-                                SmemPoint, StmatrixPoint, ContentionPoint>;
+                                SmemPoint, StmatrixPoint, AccumulatorPoint, ContentionPoint>;
 
 /// K of one instruction, its FLOPs, and the peak of an SM's dense tensor cores in FLOP per cycle.
 int mma_k(MmaTypes types);

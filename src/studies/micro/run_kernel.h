@@ -94,6 +94,7 @@ struct MicroOutcome {
 MicroOutcome measure(const WgmmaPoint& point, const MicroTask& task);
 MicroOutcome measure(const MmaPoint& point, const MicroTask& task);
 MicroOutcome measure(const StmatrixPoint& point, const MicroTask& task);
+MicroOutcome measure(const AccumulatorPoint& point, const MicroTask& task);
 MicroOutcome measure(const ContentionPoint& point, const MicroTask& task);
 MicroOutcome measure(const TmaPoint& point, const MicroTask& task);
 MicroOutcome measure(const BulkPoint& point, const MicroTask& task);

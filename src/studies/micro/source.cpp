@@ -31,6 +31,8 @@ TypeNames names_of(MmaTypes types) {
       return {"f32", "e4m3", "float", "f", 1};
     case MmaTypes::kF16E4m3:
       return {"f16", "e4m3", "hgemm::u32", "r", 2};
+    case MmaTypes::kF32E5m2:
+      return {"f32", "e5m2", "float", "f", 1};
   }
   throw Error("an operand type outside its enumeration");
 }
@@ -198,6 +200,13 @@ std::string source_of(const StmatrixPoint&) {
   return include("stmatrix") + kernel("stmatrix", 512, "ComputeParams", "time_stmatrix");
 }
 std::string name_of(const StmatrixPoint&) { return "stmatrix"; }
+
+std::string source_of(const AccumulatorPoint& p) {
+  constexpr int kN = 8;  // the fewest columns, of which one is used
+  return include("accumulator") + wgmma_struct(kN, p.types, false, 1) +
+         kernel("accumulator", 128, "AccumulatorParams", "add_cases<Mma>");
+}
+std::string name_of(const AccumulatorPoint&) { return "accumulator"; }
 
 std::string source_of(const ContentionPoint& p) {
   return include("contention") + wgmma_struct(p.n, MmaTypes::kF32Bf16, false, 2) +

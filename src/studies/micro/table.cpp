@@ -12,6 +12,7 @@
 #include "output/json.h"
 #include "output/table.h"
 #include "output/text.h"
+#include "studies/micro/accumulator.h"
 #include "studies/micro/points.h"
 
 namespace hgemm {
@@ -229,6 +230,38 @@ void add(Pivots& tables, const StmatrixPoint&, const Study& study) {
   tables.add("stmatrix.x4, warps per SM: cycles per instruction and SM", "rows",
              middle_of(study.label, 2, 1), last_of(study.label),
              value_of(study, "cycles", "{:.2f}"));
+}
+/// "14", or "14 to 25" if it depends on where in K the small addend is.
+std::string bits_of(const Study& study, const char* metric) {
+  const Figure* bits = find(study, metric);
+  if (bits == nullptr) return "-";
+  const char* const more = bits->value >= kMostAccumulatorBits ? " or more" : "";
+  if (bits->low == bits->high) return fmt::format("{:g}{}", bits->value, more);
+  return fmt::format("{:g} to {:g}", bits->low, bits->high);
+}
+std::string rest_of(const Study& study, const char* metric, const char* negative_metric) {
+  const Figure* rest = find(study, metric);
+  const Figure* negative = find(study, negative_metric);
+  return rest == nullptr || negative == nullptr ? "-" : rounding_text(rest->value, negative->value);
+}
+void add(Pivots& tables, const AccumulatorPoint& p, const Study& study) {
+  namespace metric = accumulator_metric;
+  const std::string row = middle_of(study.label, 1, 0);
+  const auto put = [&](const char* column, const std::string& cell) {
+    tables.add(
+        "Bits that one wgmma (k16, fp8: k32) keeps from the leading one of its largest addend on; "
+        "C is the sum of those before",
+        "types", row, column, cell);
+  };
+  put("of products beside products", bits_of(study, metric::kBesideProducts));
+  put("of products beside C", bits_of(study, metric::kBesideC));
+  put("of C beside products", bits_of(study, metric::kOfC));
+  put("of the sum", bits_of(study, metric::kOfSum));
+  put("rest of products", rest_of(study, metric::kRest, metric::kNegativeRest));
+  put("rest of C", rest_of(study, metric::kRestOfC, metric::kNegativeRestOfC));
+  const int rests = mma_k(p.types) - 2;  // of 3/4 of the last bit
+  put("rests together",
+      fmt::format("{} of {:g} last bits", value_of(study, metric::kRests, "{:g}"), 0.75 * rests));
 }
 void add(Pivots& tables, const ContentionPoint& p, const Study& study) {
   tables.add(
