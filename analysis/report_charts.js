@@ -141,14 +141,19 @@ function drawRoofline() {
     .filter(row => row.tflops && isFinal(row)), {device, ceilings, read_tbps: read} = DATA;
   const narrow = byId("roof").clientWidth < NARROW_PX;
   const {width, height, svg} = canvas(byId("roof"), narrow ? 380 : 480, "Roofline");
-  const ceiling = ceilings.find(one => one.regime === state.regime);
+  // Data of older versions has 16-bit operands only, and does not say so.
+  const bitsOf = one => one.operand_bits || 16;
+  const ceilingOf = bits =>
+      ceilings.find(one => one.regime === state.regime && bitsOf(one) === bits);
+  const kinds = [16, 8].filter(bits => rows.some(row => bitsOf(row) === bits));
+  const ofBits = bits => kinds.includes(8) ? ` (${bits} bits)` : "";
   const tops = rows.map(row => row.tflops)
     .concat(rows.map(row => row.cublas_tflops).filter(Boolean));
   const x = d3.scaleLog()
     .domain([Math.min(0.5, d3.min(rows, row => row.intensity) || 0.5) * 0.8,
     Math.max(3000, d3.max(rows, row => row.intensity) || 0) * 1.2])
     .range([52, width - 12]);
-  const y = d3.scaleLog().domain([Math.min(1, d3.min(tops) || 1) * 0.7, 1600])
+  const y = d3.scaleLog().domain([Math.min(1, d3.min(tops) || 1) * 0.7, kinds.includes(8) ? 3200 : 1600])
     .range([height - 42, 12]);
   const plain = value => String(value);
   const ticks = scale =>
@@ -170,17 +175,20 @@ function drawRoofline() {
       .attr("d", "M" + points.map(([a, b]) => `${x(a)},${y(b)}`).join("L"));
   };
   const at = (tflops, above) => Math.max(14, y(tflops) + (above ? -6 : 16));
-  if (device) {
-    roof(device.memory_tbps, device.peak_tflops, "roof datasheet");
-    svg.append("text").attr("class", "quiet").attr("x", 122).attr("y", at(device.peak_tflops, true))
-      .text(narrow ? `${device.peak_tflops.toFixed(0)} TFLOP/s: datasheet` :
-          `${device.peak_tflops.toFixed(0)} TFLOP/s, ${device.memory_tbps} TB/s: datasheet`);
-  }
-  if (read && ceiling) {
+  for (const bits of kinds) {
+    const peak = device && (bits === 8 ? device.peak_fp8_tflops : device.peak_tflops);
+    if (peak) {
+      roof(device.memory_tbps, peak, "roof datasheet");
+      svg.append("text").attr("class", "quiet").attr("x", 122).attr("y", at(peak, true))
+        .text(narrow ? `${peak.toFixed(0)} TFLOP/s${ofBits(bits)}: datasheet` :
+            `${peak.toFixed(0)} TFLOP/s${ofBits(bits)}, ${device.memory_tbps} TB/s: datasheet`);
+    }
+    const ceiling = ceilingOf(bits);
+    if (!read || !ceiling) continue;
     roof(read, ceiling.tflops, "roof");
     svg.append("text").attr("x", 122).attr("y", at(ceiling.tflops, false))
-      .text(narrow ? `${ceiling.tflops.toFixed(0)} TFLOP/s, ${read} TB/s` :
-          `${ceiling.tflops.toFixed(0)} TFLOP/s at ${ceiling.sm_mhz.toFixed(0)} MHz, ${read} TB/s read: measured`);
+      .text(narrow ? `${ceiling.tflops.toFixed(0)} TFLOP/s${ofBits(bits)}, ${read} TB/s` :
+          `${ceiling.tflops.toFixed(0)} TFLOP/s${ofBits(bits)} at ${ceiling.sm_mhz.toFixed(0)} MHz, ${read} TB/s read: measured`);
   }
   rows.sort((a, b) => a.intensity - b.intensity);
   const mark = marks(svg.append("g").selectAll("g").data(rows).join("g"), "data-row", row => row.id,
@@ -199,8 +207,9 @@ function drawRoofline() {
   legend.append("text").attr("x", 10).text("ours");
   legend.append("circle").attr("class", "cublas").attr("r", 4).attr("cx", 64).attr("cy", -4);
   legend.append("text").attr("x", 74).text("cuBLAS");
-  const share = ceiling && read ? rows.filter(row => row.intensity > ceiling.tflops / read)
-    .map(row => row.tflops / ceiling.tflops) : [];
+  const share = read ? rows.filter(row => ceilingOf(bitsOf(row)) &&
+      row.intensity > ceilingOf(bitsOf(row)).tflops / read)
+    .map(row => row.tflops / ceilingOf(bitsOf(row)).tflops) : [];
   byId("roofline-title").textContent = share.length ?
     `Right of the ridge half of the shapes reach ${(d3.median(share) * 100).toFixed(0)}\u00a0% of what the tensor cores can do, ${state.regime}` :
     `${rows.length} shapes under the roof, ${state.regime}`;

@@ -62,11 +62,29 @@ def gap(canvas, axes, text):
 
 # ---- Roofline ----
 
+def bits_of(row_or_ceiling):
+    """Bits of an operand. Data of older versions has 16-bit operands only, and does not say so."""
+    return row_or_ceiling.get("operand_bits", 16)
+
+
+def ceiling_of(best, regime, bits):
+    """What the tensor cores do with such operands at the regime's clock; None if not recorded."""
+    return next((one for one in best["ceilings"]
+                 if one["regime"] == regime and bits_of(one) == bits), None)
+
+
+def peaks_of(device, bits):
+    """Datasheet peaks of a device for these numbers of bits of operands."""
+    return {n: device.get("peak_fp8_tflops" if n == 8 else "peak_tflops") for n in bits}
+
+
 def draw_roof(canvas, data, rows, regime, limits):
     best, device, c = data["best"], data["device"], canvas.colour
-    low_x, high_x, low_y = limits
+    low_x, high_x, low_y, high_y = limits
     read = best["read_tbps"]
-    ceiling = next((one for one in best["ceilings"] if one["regime"] == regime), None)
+    bits = sorted({bits_of(r) for r in rows if r["regime"] == regime}, reverse=True)
+    of_bits = {n: f" ({n} bits)" if bits != [16] else "" for n in bits}
+    ceilings = [(n, one) for n in bits if (one := ceiling_of(best, regime, n))]
     canvas.text(0, 2, regime, size=LARGE, weight="bold")
     canvas.text(PANEL - 118, 3, "●", "ours")
     canvas.text(PANEL - 103, 3, "ours", "ours", weight="bold")
@@ -81,23 +99,25 @@ def draw_roof(canvas, data, rows, regime, limits):
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(low_x, high_x)
-    axes.set_ylim(low_y, 2000)
+    axes.set_ylim(low_y, high_y)
 
     def roof(tbps, tflops, colour, **how):
         axes.plot([low_x, tflops / tbps, high_x], [tbps * low_x, tflops, tflops], color=colour,
             **how)
 
-    if device:
-        roof(device["memory_tbps"], device["peak_tflops"], c["base"], linewidth=1,
-             linestyle=(0, (4, 3)))
-        axes.text(low_x * 1.25, device["peak_tflops"] * 1.09,
-                  f"{device['peak_tflops']:.0f} TFLOP/s: datasheet", color=c["muted"], va="bottom")
-    if ceiling and read:
+    for n, peak in peaks_of(device, bits).items() if device else ():
+        if not peak:
+            continue
+        roof(device["memory_tbps"], peak, c["base"], linewidth=1, linestyle=(0, (4, 3)))
+        axes.text(low_x * 1.25, peak * 1.09, f"{peak:.0f} TFLOP/s{of_bits[n]}: datasheet",
+                  color=c["muted"], va="bottom")
+    for n, ceiling in ceilings if read else ():
         roof(read, ceiling["tflops"], c["ink"], linewidth=1.3)
         axes.text(low_x * 1.25, ceiling["tflops"] * 0.94,
-                  f"{ceiling['tflops']:.0f} at {ceiling['sm_mhz']:.0f} MHz", color=c["ink"], va="top")
+                  f"{ceiling['tflops']:.0f} at {ceiling['sm_mhz']:.0f} MHz{of_bits[n]}",
+                  color=c["ink"], va="top")
     if read:
-        if not ceiling:
+        if not ceilings:
             axes.plot([low_x, high_x], [read * low_x, read * high_x], color=c["ink"], linewidth=1.3)
         at = max(low_y / read, low_x) * 1.15
         axes.text(at * 1.8, read * at, f"{read:g} TB/s read", color=c["ink"], va="center")
@@ -111,7 +131,7 @@ def draw_roof(canvas, data, rows, regime, limits):
     axes.scatter([r["intensity"] for r in here], [r["tflops"] for r in here], s=15,
                  color=c["ours"], linewidth=0, zorder=5)
     axes.set_xlabel("FLOP per byte", labelpad=2)
-    ticks = [t for t in (0.1, 1, 10, 100, 1000) if low_y <= t <= 2000]
+    ticks = [t for t in (0.1, 1, 10, 100, 1000) if low_y <= t <= high_y]
     axes.set_yticks(ticks, [f"{t:g}" for t in ticks])
     xticks = [t for t in (1, 10, 100, 1000) if low_x <= t <= high_x]
     axes.set_xticks(xticks, [f"{t:g}" for t in xticks])
@@ -123,25 +143,32 @@ def roofline(data):
     rows = [r for r in best["rows"] if r["tflops"]]
     x = [r["intensity"] for r in rows]
     y = [r["tflops"] for r in rows] + [r["cublas_tflops"] for r in rows if r["cublas_tflops"]]
-    limits = 10 ** np.floor(np.log10(min(x)) - 0.05), max(max(x) * 2, 2000), min(y) / 2
+    high_y = 2000 if all(bits_of(r) == 16 for r in rows) else 4000
+    limits = 10 ** np.floor(np.log10(min(x)) - 0.05), max(max(x) * 2, 2000), min(y) / 2, high_y
     read = best["read_tbps"]
     stats = {"points": len(rows), "regimes": {}}
     for regime in REGIMES:
         here = [r for r in rows if r["regime"] == regime]
         if not here:
             continue
-        ceiling = next((one for one in best["ceilings"] if one["regime"] == regime), None)
         one = {"points": len(here),
             "with_cublas": sum(r["cublas_tflops"] is not None for r in here)}
-        if ceiling and read:
+        tensor, stream = [], []
+        for bits in (16, 8):
+            ceiling = ceiling_of(best, regime, bits)
+            if not ceiling or not read:
+                continue
             knee = ceiling["tflops"] / read
-            tensor = [r["tflops"] / ceiling["tflops"] for r in here if r["intensity"] > knee]
-            stream = [r["tflops"] / (r["intensity"] * read) for r in here if r["intensity"] <= knee]
-            one["ceiling_tflops"] = round(ceiling["tflops"], 1)
-            if tensor:
-                one["tensor_fraction"] = round(float(np.median(tensor)), 4)
-            if stream:
-                one["memory_fraction"] = round(float(np.median(stream)), 4)
+            same = [r for r in here if bits_of(r) == bits]
+            tensor += [r["tflops"] / ceiling["tflops"] for r in same if r["intensity"] > knee]
+            stream += [r["tflops"] / (r["intensity"] * read) for r in same
+                       if r["intensity"] <= knee]
+            key = "ceiling_tflops" if bits == 16 else "ceiling_8_bit_tflops"
+            one[key] = round(ceiling["tflops"], 1)
+        if tensor:
+            one["tensor_fraction"] = round(float(np.median(tensor)), 4)
+        if stream:
+            one["memory_fraction"] = round(float(np.median(stream)), 4)
         stats["regimes"][regime] = one
     known = [(regime, one) for regime, one in stats["regimes"].items() if "tensor_fraction" in one]
     title = f"{len(rows)} shapes under the roof"

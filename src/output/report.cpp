@@ -92,13 +92,16 @@ std::string now_utc() {
 
 Json device_json(const Device* device) {
   if (device == nullptr) return Json();
-  Json json{{"name", device->name}, {"ridge", device->ridge()}};
+  Json json{{"name", device->name},
+            {"ridge", device->ridge(MmaInput::kBf16)},
+            {"fp8_ridge", device->ridge(MmaInput::kFp8)}};
   const auto add = [&json](const char* name, const KnownFigure& figure) {
     json[name] = figure.value;
     json[fmt::format("{}_source", name)] = figure.source;
   };
   add("sms", device->sms);
   add("peak_tflops", device->peak_tflops);
+  add("peak_fp8_tflops", device->peak_fp8_tflops);
   add("memory_tbps", device->memory_tbps);
   if (device->read_tbps) add("read_tbps", *device->read_tbps);
   return json;

@@ -37,8 +37,9 @@ struct ReportInput {
 ///   schema        2; a reader refuses others
 ///   revision      of the program; command, created_utc, databases: the origin of the report
 ///   gpu           as the driver names it, null if the databases are empty; other_gpus: left out
-///   device        its figures in configs/devices.yaml: name peak_tflops memory_tbps read_tbps
-///                 ridge sms, each with <name>_source; null if it is not there
+///   device        its figures in configs/devices.yaml: name peak_tflops peak_fp8_tflops
+///                 memory_tbps read_tbps sms, each with <name>_source, and ridge fp8_ridge;
+///                 null if it is not there
 ///   best          rows, ceilings               the best config of each shape
 ///   configs       labels axes races            all configs of the races behind the rows
 ///   comparison    null, or what `compare --format json` says (output/emit.h) of the recordings
@@ -59,14 +60,14 @@ struct ReportInput {
 /// without repetition).
 ///
 /// best.rows: the objects of `best --format json` (output/emit.h), and group (the tag before '/'),
-/// intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage,
+/// operand_bits (16 or 8), intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage,
 /// kernel (short hash of its sources), started_utc, race (its place in configs.races; null if it is
 /// not there), levels. A shape and regime has a row for each PDL kind (`pdl`) with a measured
 /// config; the row is the best of that kind. `levels` lists each of off, safe and weights for which
 /// the row is the best when no kind beyond it is allowed. So the rows with `weights` are the
-/// answers of `best`. best.ceilings, for each regime that has rows: regime, sm_mhz (median of the
-/// rows that the tensor cores bound), tflops (rate of the tensor cores at that clock), shapes
-/// (number of these rows). best.read_tbps with read_source: the measured ceiling of the memory,
+/// answers of `best`. best.ceilings, for each regime and operand_bits that have rows: regime,
+/// operand_bits, sm_mhz (median of the rows that the tensor cores bound), tflops (rate of the
+/// tensor cores for such operands at that clock), shapes (number of these rows). best.read_tbps with read_source: the measured ceiling of the memory,
 /// null if there is none.
 ///
 /// configs.labels: every label that a race has, once. configs.axes: for each axis by name (the axes

@@ -119,6 +119,8 @@ std::vector<Answer> answers_of(std::span<const RecordedRace> races) {
 /// The index of the race of a row among the races whose configs are in the report.
 using RaceIndex = std::function<std::optional<std::size_t>(const BestRow&)>;
 
+int operand_bits(const GemmProblem& problem) { return 8 * element_bytes(problem.a_type); }
+
 /// Rows and their JSON are in the same order.
 Json rows_json(std::span<const Answer> answers, const RaceIndex& race_index) {
   std::vector<BestRow> rows;
@@ -129,6 +131,7 @@ Json rows_json(std::span<const Answer> answers, const RaceIndex& race_index) {
     const auto race = race_index(row);
     list[i].update(Json{{"shape", to_string(row.problem)},
                         {"group", group_of(row.problem)},
+                        {"operand_bits", operand_bits(row.problem)},
                         {"intensity", row.problem.intensity()},
                         {"cublas_tflops", tflops(row.problem, row.cublas_time_us)},
                         {"cublaslt_tflops", tflops(row.problem, row.cublaslt_time_us)},
@@ -143,24 +146,31 @@ Json rows_json(std::span<const Answer> answers, const RaceIndex& race_index) {
 
 /// Below the ridge, memory is the bound, and the clock says nothing about the tensor cores.
 bool bound_by_tensor_cores(const BestRow& row, const Device& device) {
-  return row.sm_mhz && row.label && row.problem.intensity() >= device.ridge();
+  return row.sm_mhz && row.label && row.problem.intensity() >= device.ridge(mma_input(row.problem));
 }
 
 Json ceilings(std::span<const BestRow> rows, const Device* device) {
   Json list = Json::array();
   if (device == nullptr) return list;
   for (const Regime regime : kRegimes) {
-    std::vector<double> mhz;
-    for (const BestRow& row : rows) {
-      if (row.regime == regime && bound_by_tensor_cores(row, *device)) mhz.push_back(*row.sm_mhz);
+    for (const MmaInput input : {MmaInput::kBf16, MmaInput::kFp8}) {
+      const int bits = input == MmaInput::kFp8 ? 8 : 16;
+      std::vector<double> mhz;
+      for (const BestRow& row : rows) {
+        if (row.regime == regime && operand_bits(row.problem) == bits &&
+            bound_by_tensor_cores(row, *device)) {
+          mhz.push_back(*row.sm_mhz);
+        }
+      }
+      if (mhz.empty()) continue;
+      const double clock = median(mhz);
+      const double flops_per_clk = device->sms.value * device->flops_per_sm_clk(input);
+      list.push_back({{"regime", to_string(regime)},
+                      {"operand_bits", bits},
+                      {"sm_mhz", clock},
+                      {"tflops", flops_per_clk * clock * 1e-6},
+                      {"shapes", mhz.size()}});
     }
-    if (mhz.empty()) continue;
-    const double clock = median(mhz);
-    const double flops_per_clk = device->sms.value * device->flops_per_sm_clk(MmaInput::kBf16);
-    list.push_back({{"regime", to_string(regime)},
-                    {"sm_mhz", clock},
-                    {"tflops", flops_per_clk * clock * 1e-6},
-                    {"shapes", mhz.size()}});
   }
   return list;
 }

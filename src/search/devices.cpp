@@ -139,6 +139,11 @@ class DevicesReader {
 
 }  // namespace
 
+MmaInput mma_input(const GemmProblem& problem) {
+  if (problem.has_8_bit_operands()) return MmaInput::kFp8;
+  return problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16;
+}
+
 bool Device::is(std::string_view gpu_name) const {
   return std::ranges::find(gpu_names, gpu_name) != gpu_names.end();
 }
@@ -170,7 +175,7 @@ double Device::model_mhz() const {
   return peak_flops(MmaInput::kBf16) / (sms.value * flops_per_sm_clk(MmaInput::kBf16)) * 1e-6;
 }
 
-double Device::ridge() const { return peak_tflops.value / memory_tbps.value; }
+double Device::ridge(MmaInput input) const { return peak_flops(input) * 1e-12 / memory_tbps.value; }
 
 std::vector<Device> load_devices(const std::string& path) {
   return DevicesReader(YamlFile::read(path, kFileHolds)).read();

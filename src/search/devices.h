@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "gemm/problem.h"
+
 namespace hgemm {
 
-/// Input type of the tensor cores. Both 16-bit types have the same rate.
+/// Input type of the tensor cores. Both 16-bit types have the same rate, and both 8-bit types.
 enum class MmaInput : unsigned char { kBf16, kFp16, kFp8 };
+MmaInput mma_input(const GemmProblem& problem);
 
 struct KnownFigure {
   double value = 0;
@@ -47,7 +50,7 @@ struct Device {
   /// The clock in MHz at which the rounded rate gives the stated peak; it converts cycles to time.
   double model_mhz() const;
   /// FLOP per byte above which the tensor cores, and not memory, are the limit.
-  double ridge() const;
+  double ridge(MmaInput input) const;
 };
 
 /// The devices of a file, in its order; at least one. Throws InputError with file:line:column for

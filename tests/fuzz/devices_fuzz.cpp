@@ -10,7 +10,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string path = scratch.write("input.yaml", fuzz::text_of(data, size));
   fuzz::accepts([&] {
     for (const Device& device : load_devices(path)) {
-      fuzz::require(std::isfinite(device.ridge()) && device.ridge() > 0, "a device has a ridge");
+      for (const MmaInput input : {MmaInput::kBf16, MmaInput::kFp8}) {
+        const double ridge = device.ridge(input);
+        fuzz::require(std::isfinite(ridge) && ridge > 0, "a device has a ridge");
+      }
       fuzz::require(device.model_mhz() > 0, "a device has a clock");
     }
   });

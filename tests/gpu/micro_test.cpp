@@ -70,6 +70,18 @@ TEST_F(Micro, OneWgmmaTakesLongerThanItsShareOfMany) {
   expect_between("wgmma.m64n128k16.f32.bf16.ss.random.latency.wg1", "cycles", 70, 300);
 }
 
+TEST_F(Micro, PromotionLeavesTheTensorCoresIdleUnlessAnotherWarpgroupMultiplies) {
+  const auto cycles = run({"promoted.m64n128k32.never.wg2", "promoted.m64n128k32.every128.wg1",
+                           "promoted.m64n128k32.every512.wg1", "promoted.m64n128k32.every128.wg2"});
+  const auto of = [&](const char* rest) {
+    return value(cycles.at(std::string("promoted.m64n128k32.") + rest), "cycles");
+  };
+  expect_between("promoted.m64n128k32.never.wg2", "cycles", 60, 70);
+  EXPECT_GT(of("every128.wg1"), 1.1 * of("never.wg2"));
+  EXPECT_GT(of("every128.wg1"), of("every512.wg1"));
+  EXPECT_GT(of("every128.wg1"), of("every128.wg2"));
+}
+
 TEST_F(Micro, EveryKernelOfTheDefaultPlanRuns) {
   const auto expect_ok = [this](const char* only) {
     std::vector<std::string> labels;
@@ -90,6 +102,7 @@ TEST_F(Micro, EveryKernelOfTheDefaultPlanRuns) {
   expect_ok("tma.box64x*,tma.box256*.l2.*,tma.box8x*,bulk.b8192.*,read.*.t512.*");
   expect_ok("contention.m64n256k16.*,contention.m64n64k16.wg1.*");
   expect_ok("wgmma.m64n8k*,wgmma.m64n256k*");
+  expect_ok("promoted.m64n128*,promoted.m64n224*");
 }
 
 TEST_F(Micro, MemoryIsAsFastAsItCanBe) {

@@ -54,10 +54,12 @@ TEST(ShippedDevices, TheH20HasAQuarterOfTheRatePerSm) {
 }
 
 TEST(ShippedDevices, RidgesAreWhereTheirFiguresMeet) {
-  EXPECT_NEAR(shipped("H20").ridge(), 37, 0.1);
-  EXPECT_NEAR(shipped("H100-PCIe").ridge(), 378, 0.1);
-  EXPECT_NEAR(shipped("H100-SXM").ridge(), 295.3, 0.1);
-  EXPECT_NEAR(shipped("H200").ridge(), 206.1, 0.1);
+  const auto ridge = [](const char* name) { return shipped(name).ridge(MmaInput::kBf16); };
+  EXPECT_NEAR(ridge("H20"), 37, 0.1);
+  EXPECT_NEAR(ridge("H100-PCIe"), 378, 0.1);
+  EXPECT_NEAR(ridge("H100-SXM"), 295.3, 0.1);
+  EXPECT_NEAR(ridge("H200"), 206.1, 0.1);
+  EXPECT_NEAR(shipped("H100-SXM").ridge(MmaInput::kFp8), 590.7, 0.1);
 }
 
 TEST(ShippedDevices, AreMatchedByTheDriversExactName) {

@@ -61,6 +61,27 @@ TEST(Roofline, EightBitOperandsHaveHalfTheBytesAndTwiceTheRate) {
   EXPECT_EQ(decode.kernel.kind, KernelKind::kThin) << "no GEMV kernel has 8-bit operands";
 }
 
+TEST(Roofline, EightBitOperandsHaveTwiceTheRidge) {
+  // 256 rows of 16-bit operands have 228 FLOP per byte, above the H200's ridge of 206. 192 rows of
+  // 8-bit ones have 337, which is above that, too, but below their own.
+  EXPECT_FALSE(roofline(device("H200"), problem(256, 4096, 4096)).memory_bound());
+  EXPECT_TRUE(roofline(device("H200"), parse_problem("192x4096x4096.e4m3")).memory_bound());
+  EXPECT_NEAR(roofline(device("H200"), parse_problem("192x4096x4096.e4m3")).ridge, 412.3, 0.1);
+}
+
+TEST(KernelAdvice, TilesOfEightBitOperandsTakeHalfTheTimeAndTheirSumsTakeRegisters) {
+  const auto kernel = [](const char* key) {
+    return advise(device("H200"), parse_problem(key)).kernel;
+  };
+  const KernelAdvice bf16 = kernel("8192x8192x8192"), fast = kernel("8192x8192x8192.e4m3.accfast"),
+                     promoted = kernel("8192x8192x8192.e4m3.scaling-blocks");
+  EXPECT_NEAR(fast.whole_us / bf16.whole_us, 0.5, 0.05);
+  EXPECT_NEAR(promoted.whole_us / bf16.whole_us, 0.5, 0.05);
+  // A second set of sums takes registers.
+  EXPECT_LT(promoted.whole.bm * promoted.whole.bn, bf16.whole.bm * bf16.whole.bn);
+  EXPECT_THAT(kernel("512x512x256.e4m3").why, HasSubstr("8 blocks of 128"));
+}
+
 TEST(Roofline, NoticesWhatNoMemoryHolds) {
   EXPECT_FALSE(roofline(device("H100-SXM"), problem(200'000, 200'000, 8192)).fits_memory);
   EXPECT_TRUE(roofline(device("H200"), problem(200'000, 200'000, 8192)).fits_memory);

@@ -112,6 +112,22 @@ TEST(AdviceForPeople, HasTheMeasuredAnswerBesideIt) {
               AllOf(StartsWith("## H20: "), HasSubstr("pays 1.70x"), HasSubstr("| - |")));
 }
 
+TEST(AdviceForPeople, NamesThePeakOfEachTypeOfOperandsThatIsThere) {
+  const Device h200 = device("H200");
+  const auto text_of = [&h200](std::initializer_list<const char*> keys) {
+    DeviceAdvice block{.device = h200, .problems = {}};
+    for (const char* key : keys) {
+      block.problems.push_back({.advice = advise(h200, parse_problem(key)), .measured = {}});
+    }
+    return format_advice(std::vector{block}, Format::kTable);
+  };
+  EXPECT_THAT(text_of({"4096x4096x4096.e4m3"}),
+              StartsWith("H200: 132 SMs, 1978.9 (8 bits) TFLOP/s, 4.8 TB/s: ridge 412 (8 bits)"));
+  EXPECT_THAT(text_of({"4096x4096x4096", "4096x4096x4096.e4m3"}),
+              StartsWith("H200: 132 SMs, 989.4 and 1978.9 (8 bits) TFLOP/s, 4.8 TB/s: ridge 206 "
+                         "and 412 (8 bits) FLOP/B\n"));
+}
+
 TEST(AdviceForPeople, SaysWhatAFusedEpilogueSaves) {
   const AdvisedShape gated{
       .advice = advise(device("H200"), parse_problem("2048x22016x4096.swiglu")), .measured = {}};
@@ -171,6 +187,7 @@ TEST(DevicesTable, ShowsWhatFollowsAndFromWhere) {
   const auto rows = json::parse(format_devices(all, Format::kJson));
   ASSERT_EQ(rows.size(), all.size());
   EXPECT_EQ(rows.at(0).at("flops_per_tc_clk"), 256);
+  EXPECT_NEAR(rows.at(0).at("fp8_ridge"), 74, 0.1);
   EXPECT_EQ(rows.at(0).at("compute_bound_from_n"), 16);
   EXPECT_TRUE(rows.at(0).at("tensor_mhz").is_null());
   EXPECT_THAT(rows.at(1).at("sources").at("sms"), "whitepaper, table 3");

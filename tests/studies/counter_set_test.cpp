@@ -26,7 +26,7 @@ double value_of(const std::vector<Figure>& figures, const std::string& metric) {
 }
 
 TEST(CounterSet, NamesAreUniqueAndHaveTitles) {
-  for (const DataType dtype : {DataType::kBf16, DataType::kFp16}) {
+  for (const DataType dtype : {DataType::kBf16, DataType::kFp16, DataType::kE4m3}) {
     std::set<std::string> names;
     std::set<std::string> sources;
     std::set<std::string> titles;
@@ -36,6 +36,15 @@ TEST(CounterSet, NamesAreUniqueAndHaveTitles) {
       EXPECT_TRUE(titles.insert(counter_title(metric.name)).second) << metric.name;
       EXPECT_NE(counter_title(metric.name), metric.name);
     }
+  }
+}
+
+TEST(CounterSet, CountsTheTensorOperationsOfEightBitOperands) {
+  for (const DataType dtype : {DataType::kE4m3, DataType::kE5m2}) {
+    const auto metrics = counter_metrics(dtype);
+    const auto ops = std::ranges::find(metrics, "tensor_flop", &CounterMetric::name);
+    ASSERT_NE(ops, metrics.end());
+    EXPECT_EQ(ops->source, "sm__ops_path_tensor_src_fp8.sum");
   }
 }
 

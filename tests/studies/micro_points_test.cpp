@@ -73,6 +73,12 @@ TEST(MicroLabel, SaysWhyAPointCannotBe) {
               because("N = 8, 16"));
   EXPECT_THAT([] { parse_micro("wgmma.m64n256k16.f32.bf16.ss.random.issue.wg4"); },
               because("128 registers"));
+  EXPECT_THAT([] { parse_micro("promoted.m64n256k32.every128.wg1"); }, because("255"));
+  EXPECT_THAT([] { parse_micro("promoted.m64n128k32.every128.wg3"); }, because("1 or 2"));
+  EXPECT_EQ(parse_micro("promoted.m64n256k32.never.wg1"),
+            MicroPoint(PromotedPoint{.n = 256, .every = 0, .warpgroups = 1}));
+  EXPECT_THAT([] { parse_micro("promoted.m64n128k32.every64.wg1"); },
+              because("is no microbenchmark"));
   EXPECT_THAT([] { parse_micro("tma.box64x64.sw64.mc1.l2.issue.q1"); }, because("span"));
   EXPECT_THAT([] { parse_micro("tma.box256x64.sw128.mc4.l2.issue.q4"); }, because("do not fit"));
   EXPECT_THAT([] { parse_micro("smem.own.latency.t64"); }, because("one warp"));

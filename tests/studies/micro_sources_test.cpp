@@ -24,7 +24,9 @@ TEST(MicroSources, CompileWithoutSpillsAndWithoutSerialisedWgmma) {
   // N beyond which fewer warpgroups fit: the rule of max_warpgroups() is right on both sides.
   for (const char* label : {"wgmma.m64n248k16.f32.f16.rs.random.issue.wg3",
                             "wgmma.m64n168k16.f32.f16.rs.random.issue.wg4",
-                            "wgmma.m64n256k16.f16.f16.rs.random.issue.wg4"}) {
+                            "wgmma.m64n256k16.f16.f16.rs.random.issue.wg4",
+                            // the widest N with two sums of each value
+                            "promoted.m64n224k32.every128.wg2"}) {
     sources.push_back({label, micro_source(parse_micro(label))});
   }
   const test::TemporaryFolder cache;
@@ -55,6 +57,12 @@ TEST(MicroSources, HoldTheInstructionsThatTheyTime) {
   EXPECT_THAT(wgmma, HasSubstr("%clock64"));
   const std::string fp8 = ptx("wgmma.m64n64k32.f16.e4m3.rs.random.issue.wg1");
   EXPECT_EQ(count(fp8, "wgmma.mma_async.sync.aligned.m64n64k32.f16.e4m3.e4m3"), 20);
+  // Once around the ring of 4 stages if sums are not promoted; 4, 8 and 16 from one promotion to
+  // the next, with 64 sums of each thread.
+  const std::string promoted = ptx("promoted.m64n128k32.every128.wg2");
+  EXPECT_EQ(count(promoted, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3"),
+            16 + 4 + 8 + 16);
+  EXPECT_GE(count(promoted, "add.f32") + count(promoted, "add.rn.f32"), 3 * 64);
   // 8 chains x 2 signs and one product for the checksum of each; then the same with one chain.
   EXPECT_EQ(count(ptx("mma.m16n8k16.f16.f16.random.issue.w4"), "mma.sync.aligned.m16n8k16"),
             24 + 3);

@@ -44,6 +44,8 @@ TEST(MicroTable, HasOneOfEachFamily) {
   const std::vector<RecordedStudy> studies = {
       recorded("mma.m16n8k16.f32.bf16.random.issue.w4", {cycles(1.6)}),
       recorded("mma.m16n8k16.f32.bf16.random.latency.w1", {cycles(33)}),
+      recorded("promoted.m64n128k32.never.wg1", {cycles(64)}),
+      recorded("promoted.m64n128k32.every128.wg1", {cycles(80)}),
       recorded("tma.box64x64.sw128.mc2.hbm.issue.q4",
                {{"", "bytes_per_clk", "B/clk/SM", 36, 35, 37, 9},
                 {"", "bandwidth", "TB/s", 4.5, 4, 5, 9}}),
@@ -61,9 +63,9 @@ TEST(MicroTable, HasOneOfEachFamily) {
                {cycles(128), {"", "fill_bytes_per_clk", "B/clk/SM", 47.5, 47, 48, 9}})};
   for (const Format format : {Format::kTable, Format::kMarkdown}) {
     const std::string text = format_micro(studies, format);
-    for (const char* cell :
-         {"1.60 (62.5 %)", "33.0", "36.0 (4.50)", "700", "50.0 (9.00)", "900", "14 to 27",
-          "cut off", "3 of 22.5 last bits", "200.0", "32.00", "128.0 @ 47.5"}) {
+    for (const char* cell : {"64.0 (100.0 %)", "80.0 (80.0 %)", "1.60 (62.5 %)", "33.0",
+                             "36.0 (4.50)", "700", "50.0 (9.00)", "900", "14 to 27", "cut off",
+                             "3 of 22.5 last bits", "200.0", "32.00", "128.0 @ 47.5"}) {
       EXPECT_THAT(text, HasSubstr(cell));
     }
   }

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "gemm/codec.h"
 #include "kernels/tiled/tile_scheduler.h"
 
 namespace hgemm {
@@ -175,20 +176,35 @@ TEST(ProbeLaunch, TimelineHoldsTheFirstSmsInOrder) {
 TEST(ProbedConfigs, AreTheConfigWithStampsOrSayWhyNot) {
   TiledConfig plain = config_of_test();
   plain.probe = false;
-  const ProbedConfig probed = with_probe(plain);
+  const GemmProblem problem = parse_problem("4096x4096x4096");
+  const ProbedConfig probed = with_probe(plain, problem);
   ASSERT_TRUE(probed.config);
   EXPECT_EQ(*probed.config, config_of_test());
-  EXPECT_EQ(with_probe(*probed.config).config, probed.config) << "they are there already";
+  EXPECT_EQ(with_probe(*probed.config, problem).config, probed.config) << "they are there already";
 
   TiledConfig in_turns = plain;
   in_turns.schedule = Schedule::kPingPong;
   for (const KernelConfig& config :
        {KernelConfig(in_turns), KernelConfig(SwapAbConfig{}), KernelConfig(GemvConfig{})}) {
     SCOPED_TRACE(label(config));
-    EXPECT_FALSE(with_probe(config).config);
-    EXPECT_EQ(with_probe(config).rejection.rule, "probe");
-    EXPECT_NE(with_probe(config).rejection.reason, "");
+    EXPECT_FALSE(with_probe(config, problem).config);
+    EXPECT_EQ(with_probe(config, problem).rejection.rule, "probe");
+    EXPECT_NE(with_probe(config, problem).rejection.reason, "");
   }
+}
+
+TEST(ProbedConfigs, OfEightBitOperandsHaveSumsThatAreNotPromoted) {
+  TiledConfig fast = config_of_test();
+  fast.bk = 128;
+  fast.stages = 3;
+  fast.promote = 0;
+  EXPECT_TRUE(with_probe(fast, parse_problem("4096x4096x4096.e4m3.accfast")).config);
+  TiledConfig promoted = fast;
+  promoted.promote = 256;
+  const ProbedConfig probed = with_probe(promoted, parse_problem("4096x4096x4096.e4m3"));
+  EXPECT_FALSE(probed.config);
+  EXPECT_EQ(probed.rejection.rule, "probe") << "and not what is wrong for 16-bit operands";
+  EXPECT_THAT(std::string(probed.rejection.reason), testing::HasSubstr("promoted"));
 }
 
 }  // namespace

@@ -66,6 +66,9 @@ HGEMM_MICRO_HOST_DEVICE constexpr int wgmma_per_round(int n, bool a_from_registe
   return wgmma_stages(n, a_from_registers, warpgroups) * kStepsPerStage;
 }
 
+/// wgmmas (k32) from one promotion of their sums to the next, every so many elements of K
+HGEMM_MICRO_HOST_DEVICE constexpr int promoted_per_round(int every) { return every / 32; }
+
 // ---- mma.sync ----
 
 inline constexpr int kMmaChains = 8;  ///< independent accumulators of a warp in the issue loop

@@ -113,11 +113,14 @@ struct WgmmaActor {
   }
 };
 
+template <class Mma>
+using ActorOf = WgmmaActor<Mma, wgmma_stages(Mma::kN, Mma::kAFromRegisters, Mma::kWarpgroups)>;
+
 /// Launched with up to Mma::kWarpgroups x 128 threads and wgmma_smem_bytes() of shared memory. An
-/// actor is a warpgroup.
-template <class Mma, bool kOneByOne>
-__device__ __forceinline__ void time_wgmma(const ComputeParams& params) {
-  constexpr int kStages = wgmma_stages(Mma::kN, Mma::kAFromRegisters, Mma::kWarpgroups);
+/// actor is a warpgroup. `work(actor, rounds)` is timed; `sum_of(actor)` is of its last round.
+template <class Mma, class Work, class SumOf>
+__device__ __forceinline__ void time_actor(const ComputeParams& params, const Work& work,
+                                           const SumOf& sum_of) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = ptx::smem_address(smem);
   if (smem_base % 1024 != 0) asm volatile("trap;");  // swizzle atoms would be split
@@ -128,22 +131,30 @@ __device__ __forceinline__ void time_wgmma(const ComputeParams& params) {
   // Broadcast from lane 0, so that descriptors are computed once per warp, in uniform registers.
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
   const int warpgroups = static_cast<int>(blockDim.x) / 128;
-  WgmmaActor<Mma, kStages> actor(smem_base, params.operands, warpgroup);
+  ActorOf<Mma> actor(smem_base, params.operands, warpgroup);
   SectionTime* times =
       threadIdx.x % 128 == 0
           ? params.times + (static_cast<int>(blockIdx.x) * warpgroups + warpgroup) * kSections
           : nullptr;
   timed_sections(
       params.lengths, times, [] { __syncthreads(); },
-      [&](int, int rounds) {
+      [&](int, int rounds) { work(actor, rounds); });
+  const float sum = sum_of(actor);
+  if (threadIdx.x == 0) params.checksums[blockIdx.x] = sum;
+}
+
+template <class Mma, bool kOneByOne>
+__device__ __forceinline__ void time_wgmma(const ComputeParams& params) {
+  time_actor<Mma>(
+      params,
+      [](ActorOf<Mma>& actor, int rounds) {
         if constexpr (kOneByOne) {
           actor.issue_one_by_one(rounds);
         } else {
           actor.issue(rounds);
         }
-      });
-  const float sum = actor.checksum();
-  if (threadIdx.x == 0) params.checksums[blockIdx.x] = sum;
+      },
+      [](ActorOf<Mma>& actor) { return actor.checksum(); });
 }
 
 }  // namespace hgemm::micro

@@ -21,7 +21,6 @@ constexpr std::int64_t kGemvRows = 8;
 constexpr std::int64_t kThinRows = 128;
 /// CUTLASS's stream-K gives each unit at least this many k tiles (tile_scheduler_params.h).
 constexpr double kLeastKBlocks = 8;
-constexpr std::int64_t kBlockK = 64;
 constexpr int kMaxTileRows = 384;  // TiledRule::kTileM
 /// A share waits for the other share's partial sums: these are written, announced, seen and read in
 /// four successive trips through L2. Assumed, because public microbenchmarks put a hit at 200 to
@@ -33,13 +32,29 @@ constexpr double kL2BytesPerClk = 8e6 / 1.3e3;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-/// Whether this project's kernel supports the tile with three stages and any number of consumers.
-bool can_build(int bm, int bn) {
+/// The depth of a k block: rows of 128 bytes.
+int block_k(const GemmProblem& problem) { return kSwizzleBytes / element_bytes(problem.a_type); }
+
+/// Whether this project's kernel supports the tile with three stages and any number of consumers,
+/// for operands and sums like the problem's. (Sums that are promoted take registers.)
+bool can_build(const GemmProblem& problem, int bm, int bn) {
+  GemmProblem plain;
+  plain.set_types(problem.a_type);
+  plain.accumulator = problem.accumulator;
+  plain.scaling = problem.scaling;
+  const int bk = block_k(problem);
+  const bool promotes = promotes_sums(plain.kind());
   for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
     for (const int consumers : {1, 2, 3}) {
-      const TiledConfig config{
-          .bm = bm, .bn = bn, .stages = 3, .schedule = schedule, .consumers = consumers};
-      if (!why_invalid(KernelConfig(config))) return true;
+      const TiledConfig config{.bm = bm,
+                               .bn = bn,
+                               .bk = bk,
+                               .stages = 3,
+                               .schedule = schedule,
+                               .consumers = consumers,
+                               .mma_depth = promotes ? 0 : 1,
+                               .promote = promotes ? bk : 0};
+      if (!why_invalid(kernel_for(config, plain))) return true;
     }
   }
   return false;
@@ -55,7 +70,7 @@ class Tiling {
     std::vector<TileFit> fits;
     for (int bm = kWgmmaRows; bm <= kMaxTileRows; bm += kWgmmaRows) {
       for (int bn = kWgmmaStepN; bn <= kWgmmaMaxN; bn += kWgmmaStepN) {
-        if (!can_build(bm, bn)) continue;
+        if (!can_build(problem_, bm, bn)) continue;
         fits.push_back(whole(bm, bn));
         if (const auto us = split_us(bm, bn); us && (best.split_us == 0 || *us < best.split_us))
           best.split_us = *us;
@@ -85,7 +100,7 @@ class Tiling {
   /// another SM; the fp32 partial sums of that tile are written and read through L2.
   std::optional<double> split_us(int bm, int bn) const {
     const double shares = static_cast<double>(tiles(bm, bn)) / sms_;
-    if (shares * static_cast<double>(rounded_up(problem_.k, kBlockK)) < kLeastKBlocks)
+    if (shares * static_cast<double>(rounded_up(problem_.k, block_k(problem_))) < kLeastKBlocks)
       return std::nullopt;
     const double partials = 2.0 * 4.0 * bm * bn / l2_bytes_per_clk(sms_);
     return time_us(shares * cycles(bm, bn) + partials + kSplitLatencyCycles);
@@ -99,13 +114,14 @@ class Tiling {
   /// clusters of two share the larger operand (DeepGEMM: not with a single wave).
   double cycles(int bm, int bn) const {
     const auto all = static_cast<double>(tiles(bm, bn));
-    const auto depth = static_cast<double>(rounded_up(problem_.k, kMmaK));
+    const WgmmaForm form{.input = mma_input(problem_)};
+    const auto depth = static_cast<double>(rounded_up(problem_.k, wgmma_depth(form.input)));
     const double mma =
-        depth * (static_cast<double>(bm) / kWgmmaRows) * wgmma_cycles(device_, {}, bn).cycles();
+        depth * (static_cast<double>(bm) / kWgmmaRows) * wgmma_cycles(device_, form, bn).cycles();
     const double shared = all > sms_ ? 0.5 : 1.0;
     const double rows = std::min(bm, bn) + shared * std::max(bm, bn);
-    const double bytes =
-        kInputBytes * (rows * depth * kMmaK + static_cast<double>(bm) * static_cast<double>(bn));
+    const double bytes = rows * depth * wgmma_depth(form.input) * element_bytes(problem_.a_type) +
+                         static_cast<double>(bm) * bn * element_bytes(problem_.d_type);
     return std::max(mma, bytes / l2_bytes_per_clk(std::min(all, sms_)));
   }
 
@@ -166,7 +182,7 @@ KernelAdvice advise_kernel(const Device& device, const GemmProblem& problem, con
     advice.why += advice.split_us > 0
                       ? fmt::format("; splitting K would take {}", us_text(advice.split_us))
                       : fmt::format("; K is too short to split (a unit needs {:g} blocks of {})",
-                                    kLeastKBlocks, kBlockK);
+                                    kLeastKBlocks, block_k(problem));
   }
   const std::int64_t blocks = rounded_up(wide, kWgmmaRows);
   if (advice.kind <= KernelKind::kThin && static_cast<double>(blocks) < device.sms.value) {
@@ -204,22 +220,12 @@ std::string_view to_string(KernelKind kind) {
   return "";
 }
 
-namespace {
-
-MmaInput mma_input(const GemmProblem& problem) {
-  if (problem.has_8_bit_operands()) return MmaInput::kFp8;
-  return problem.a_type == DataType::kFp16 ? MmaInput::kFp16 : MmaInput::kBf16;
-}
-
-}  // namespace
-
 Roofline roofline(const Device& device, const GemmProblem& problem) {
-  const double peak_tflops =
-      (problem.has_8_bit_operands() ? device.peak_fp8_tflops : device.peak_tflops).value;
+  const MmaInput input = mma_input(problem);
   return {.intensity = problem.flops() / problem.bytes(),
-          .ridge = peak_tflops / device.memory_tbps.value,
+          .ridge = device.ridge(input),
           .memory_us = problem.bytes() / (device.memory_tbps.value * 1e6),
-          .compute_us = problem.flops() / (peak_tflops * 1e6),
+          .compute_us = problem.flops() / device.peak_flops(input) * 1e6,
           .fits_l2 = problem.bytes() <= device.l2_mb.value * 1024 * 1024,
           .fits_memory = problem.bytes() <= device.memory_gb.value * 1e9};
 }

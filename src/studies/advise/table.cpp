@@ -29,10 +29,23 @@ std::string blocks_text(const std::vector<std::string>& blocks) {
   return fmt::format("{}", fmt::join(blocks, "\n"));
 }
 
-std::string device_text(const Device& device) {
-  return fmt::format("{}: {:g} SMs, {:g} TFLOP/s, {:g} TB/s: ridge {:.0f} FLOP/B", device.name,
-                     device.sms.value, device.peak_tflops.value, device.memory_tbps.value,
-                     device.ridge());
+/// The figures of the device for the types of operands that the problems have.
+std::string device_text(const DeviceAdvice& block) {
+  const Device& device = block.device;
+  std::vector<std::string> peaks, ridges;
+  const auto add = [&](MmaInput input, bool (*is_of_input)(const AdvisedShape&)) {
+    if (std::ranges::none_of(block.problems, is_of_input)) return;
+    const char* bits = input == MmaInput::kFp8 ? " (8 bits)" : "";
+    peaks.push_back(fmt::format("{:g}{}", device.peak_flops(input) * 1e-12, bits));
+    ridges.push_back(fmt::format("{:.0f}{}", device.ridge(input), bits));
+  };
+  add(MmaInput::kBf16,
+      [](const AdvisedShape& one) { return !one.advice.problem.has_8_bit_operands(); });
+  add(MmaInput::kFp8,
+      [](const AdvisedShape& one) { return one.advice.problem.has_8_bit_operands(); });
+  return fmt::format("{}: {:g} SMs, {} TFLOP/s, {:g} TB/s: ridge {} FLOP/B", device.name,
+                     device.sms.value, fmt::join(peaks, " and "), device.memory_tbps.value,
+                     fmt::join(ridges, " and "));
 }
 
 std::string threshold_text(const std::optional<int>& n) {
@@ -159,7 +172,7 @@ std::string advice_block(const DeviceAdvice& block, const Style& style) {
                                     measured_text(advised.swap)));
     if (advice.epilogue) sentences.push_back(epilogue_sentence(advice));
   }
-  std::vector<Piece> pieces = {heading(device_text(block.device), style), render(table, style),
+  std::vector<Piece> pieces = {heading(device_text(block), style), render(table, style),
                                list_text("Why:", sentences, style)};
   return joined(pieces, style);
 }
@@ -257,7 +270,8 @@ Json to_json(const Device& device, bool with_sources) {
   json["derived_flops_per_tc_clk"] =
       number(device.derived_flops_per_tensor_core_clk(MmaInput::kBf16));
   json["flops_per_tc_clk"] = number(device.flops_per_tensor_core_clk(MmaInput::kBf16));
-  json["ridge"] = number(device.ridge());
+  json["ridge"] = number(device.ridge(MmaInput::kBf16));
+  json["fp8_ridge"] = number(device.ridge(MmaInput::kFp8));
   json["compute_bound_from_n"] = n ? Json(*n) : Json();
   if (with_sources) json["sources"] = sources;
   return json;
@@ -320,9 +334,19 @@ std::string format_devices(std::span<const Device> devices, const Style& style) 
     return render_objects(objects, objects.empty() ? Json() : objects.front(), style);
   }
   Table table;
-  table.columns = {{"device", false}, {"SMs"},     {"TFLOP/s"},      {"fp8"},
-                   {"TB/s"},          {"GB"},      {"L2 MB"},        {"MHz"},
-                   {"FLOP/TC/clk"},   {"rounded"}, {"ridge FLOP/B"}, {"compute-bound from N"}};
+  table.columns = {{"device", false},
+                   {"SMs"},
+                   {"TFLOP/s"},
+                   {"fp8"},
+                   {"TB/s"},
+                   {"GB"},
+                   {"L2 MB"},
+                   {"MHz"},
+                   {"FLOP/TC/clk"},
+                   {"rounded"},
+                   {"ridge FLOP/B"},
+                   {"fp8 ridge"},
+                   {"compute-bound from N"}};
   std::vector<std::string> sources;
   for (const Device& device : devices) {
     const auto n = compute_bound_from(device, {});
@@ -335,7 +359,8 @@ std::string format_devices(std::span<const Device> devices, const Style& style) 
          fmt::format("{:g}", (device.tensor_mhz ? *device.tensor_mhz : device.boost_mhz).value),
          fmt::format("{:.1f}", device.derived_flops_per_tensor_core_clk(MmaInput::kBf16)),
          fmt::format("{:g}", device.flops_per_tensor_core_clk(MmaInput::kBf16)),
-         fmt::format("{:.0f}", device.ridge()), n ? std::to_string(*n) : "-"});
+         fmt::format("{:.0f}", device.ridge(MmaInput::kBf16)),
+         fmt::format("{:.0f}", device.ridge(MmaInput::kFp8)), n ? std::to_string(*n) : "-"});
     for (const auto& [name, figure] : figures_of(device)) {
       if (figure == nullptr) continue;
       sources.push_back(

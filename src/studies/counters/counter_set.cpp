@@ -56,10 +56,12 @@ constexpr auto kMeasured = std::to_array<Entry>({
 });
 
 constexpr std::string_view kTensorOps = "tensor_flop";
-/// None for types that do not use tensor cores. fp16 has one metric for either accumulator type.
+/// None for types that do not use tensor cores. fp16 and the 8-bit types have one metric for either
+/// accumulator type.
 std::optional<std::string_view> tensor_ops_source(DataType input) {
   if (input == DataType::kBf16) return "sm__ops_path_tensor_src_bf16_dst_fp32.sum";
   if (input == DataType::kFp16) return "sm__ops_path_tensor_src_fp16.sum";
+  if (is_8_bit(input)) return "sm__ops_path_tensor_src_fp8.sum";
   return std::nullopt;
 }
 

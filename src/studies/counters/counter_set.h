@@ -25,7 +25,8 @@ struct CounterMetric {
 std::vector<CounterMetric> counter_metrics(DataType input);
 
 /// Launches needed to read all metrics, because the hardware cannot count all at once. libcupti of
-/// CUDA 13.0 schedules them in this number for GH100, for either type.
+/// CUDA 13.0 schedules them in this number for GH100, for either 16-bit type, and in one fewer for
+/// 8-bit ones.
 inline constexpr int kCounterPasses = 8;
 
 /// A value as it is recorded: its point is the hardware's metric, or a formula.

@@ -97,6 +97,14 @@ void add_all_wgmma(PlanBuilder& plan) {
   }
 }
 
+void add_promoted(PlanBuilder& plan, bool full) {
+  for (const int n : full ? every_n() : std::vector{64, 128, 192, 224}) {
+    for (const int warpgroups : {1, kPromotedWarpgroups}) {
+      for (const int every : {0, 128, 256, 512}) plan.add(PromotedPoint{n, every, warpgroups});
+    }
+  }
+}
+
 void add_mma(PlanBuilder& plan, bool full) {
   for (const MmaTypes types : kHalfTypes) {
     for (const MicroData data : {MicroData::kRandom, MicroData::kZeros}) {
@@ -238,6 +246,7 @@ MicroPlan micro_plan(bool full) {
   } else {
     add_wgmma(plan);
   }
+  add_promoted(plan, full);
   add_mma(plan, full);
   add_tma(plan, full);
   add_memory(plan);

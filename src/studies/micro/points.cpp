@@ -35,6 +35,9 @@ constexpr std::array kOwners = {Word{SmemOwner::kOwn, "own"}, Word{SmemOwner::kP
 constexpr std::array kWaits = {Word{BarrierWait::kTest, "test"}, Word{BarrierWait::kTry, "try"}};
 constexpr std::array kExtents = {Word{Extent::kOneSm, "one"}, Word{Extent::kAllSms, "all"}};
 
+constexpr std::array kIntervals = {Word{0, "never"}, Word{128, "every128"}, Word{256, "every256"},
+                                   Word{512, "every512"}};
+
 // The parts of a label are written down once, in the spell() of each family; a Writer makes a label
 // from them, and a Reader parses one.
 
@@ -118,6 +121,11 @@ void spell(Codec& codec, Point& p) {
     codec.word(p.data, kData);
     codec.word(p.pace, kPaces);
     codec.number("wg", p.warpgroups);
+  } else if constexpr (std::is_same_v<P, PromotedPoint>) {
+    codec.literal("promoted");
+    codec.number("m64n", p.n, "k32");
+    codec.word(p.every, kIntervals);
+    codec.number("wg", p.warpgroups);
   } else if constexpr (std::is_same_v<P, MmaPoint>) {
     codec.literal("mma.m16n8k16");
     codec.word(p.types, kTypes);
@@ -194,6 +202,8 @@ int swizzle_span_bytes(MicroSwizzle swizzle) {
 
 using Reason = std::optional<std::string>;
 
+constexpr int kMostRegisters = 255;  // of a thread
+
 Reason bad_n(int n) {
   if (n >= 8 && n <= 256 && n % 8 == 0) return std::nullopt;
   return "wgmma has N = 8, 16, ... 256";
@@ -233,6 +243,17 @@ Reason why(const WgmmaPoint& p) {
   if (p.warpgroups > max_warpgroups(p)) {
     return fmt::format("{} warpgroups leave each thread {} registers, too few for its operands",
                        p.warpgroups, p.warpgroups == 4 ? 128 : 168);
+  }
+  return std::nullopt;
+}
+Reason why(const PromotedPoint& p) {
+  if (const Reason reason = bad_n(p.n)) return reason;
+  if (p.warpgroups < 1 || p.warpgroups > kPromotedWarpgroups) return "1 or 2 warpgroups";
+  // Both sums and about 26 more, as in max_warpgroups().
+  if (p.every != 0 && p.n + 26 > kMostRegisters) {
+    return fmt::format(
+        "two sums of each value and about 26 more registers are over the {} of a thread",
+        kMostRegisters);
   }
   return std::nullopt;
 }
@@ -306,6 +327,7 @@ std::optional<MicroPoint> read_micro(std::string_view label) {
     if (!point) point = read_as<Point>(label);
   };
   attempt(static_cast<WgmmaPoint*>(nullptr));
+  attempt(static_cast<PromotedPoint*>(nullptr));
   attempt(static_cast<MmaPoint*>(nullptr));
   attempt(static_cast<TmaPoint*>(nullptr));
   attempt(static_cast<BulkPoint*>(nullptr));

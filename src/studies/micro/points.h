@@ -44,6 +44,16 @@ struct WgmmaPoint {
   int warpgroups = 1;
   bool operator==(const WgmmaPoint&) const = default;
 };
+/// promoted.m64n128k32.every128.wg2: wgmma (f32 <- e4m3, ss, random) whose sums are added to fp32
+/// registers every so many elements of K, or with `never` (0) are not: cycles per instruction and
+/// SM. The kernels with `never` differ from wgmma's in the registers that they may have.
+struct PromotedPoint {
+  int n = 128;
+  int every = 128;
+  int warpgroups = 2;
+  bool operator==(const PromotedPoint&) const = default;
+};
+inline constexpr int kPromotedWarpgroups = 2;  ///< at most
 /// mma.m16n8k16.f32.bf16.random.issue.w4: cycles per instruction and SM, over all warps.
 struct MmaPoint {
   MmaTypes types = MmaTypes::kF32Bf16;
@@ -114,8 +124,9 @@ struct ContentionPoint {
   bool operator==(const ContentionPoint&) const = default;
 };
 
-using MicroPoint = std::variant<WgmmaPoint, MmaPoint, TmaPoint, BulkPoint, ReadPoint, MbarrierPoint,
-                                SmemPoint, StmatrixPoint, AccumulatorPoint, ContentionPoint>;
+using MicroPoint =
+    std::variant<WgmmaPoint, PromotedPoint, MmaPoint, TmaPoint, BulkPoint, ReadPoint, MbarrierPoint,
+                 SmemPoint, StmatrixPoint, AccumulatorPoint, ContentionPoint>;
 
 /// K of one instruction, its FLOPs, and the peak of an SM's dense tensor cores in FLOP per cycle.
 int mma_k(MmaTypes types);

@@ -91,6 +91,21 @@ MicroOutcome measure(const WgmmaPoint& point, const MicroTask& task) {
                      checksum_of(point.data));
 }
 
+MicroOutcome measure(const PromotedPoint& point, const MicroTask& task) {
+  const int per_round = point.every == 0
+                            ? micro::wgmma_per_round(point.n, false, kPromotedWarpgroups)
+                            : micro::promoted_per_round(point.every);
+  const DeviceMemory operands = make_operands(MmaTypes::kF32E4m3, MicroData::kRandom, task);
+  micro::ComputeParams params{};
+  params.operands = operands.data();
+  params.lengths =
+      lengths_for(400'000, std::max(18.0, point.n / 2.0) * per_round * point.warpgroups);
+  return run_compute(point, task,
+                     {.threads = point.warpgroups * 128,
+                      .smem_bytes = micro::wgmma_smem_bytes(point.n, false, kPromotedWarpgroups)},
+                     params, point.warpgroups, per_round * point.warpgroups, Checksum::kNotZero);
+}
+
 MicroOutcome measure(const MmaPoint& point, const MicroTask& task) {
   const int chains = point.pace == MicroPace::kIssue ? micro::kMmaChains : 1;
   const int per_round = chains * micro::kMmaPerRoundAndChain;

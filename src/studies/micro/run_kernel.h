@@ -92,6 +92,7 @@ struct MicroOutcome {
 };
 
 MicroOutcome measure(const WgmmaPoint& point, const MicroTask& task);
+MicroOutcome measure(const PromotedPoint& point, const MicroTask& task);
 MicroOutcome measure(const MmaPoint& point, const MicroTask& task);
 MicroOutcome measure(const StmatrixPoint& point, const MicroTask& task);
 MicroOutcome measure(const AccumulatorPoint& point, const MicroTask& task);

@@ -148,6 +148,18 @@ std::string source_of(const WgmmaPoint& p) {
 }
 std::string name_of(const WgmmaPoint& p) { return fmt::format("wgmma_{}", pace_name(p.pace)); }
 
+std::string source_of(const PromotedPoint& p) {
+  std::string text =
+      include("promoted") + wgmma_struct(p.n, MmaTypes::kF32E4m3, false, kPromotedWarpgroups);
+  for (const int every : {0, 128, 256, 512}) {
+    if (why_impossible(PromotedPoint{p.n, every, 1})) continue;
+    text += kernel(fmt::format("promoted_{}", every), kPromotedWarpgroups * 128, "ComputeParams",
+                   fmt::format("time_promoted<Mma, {}>", every));
+  }
+  return text;
+}
+std::string name_of(const PromotedPoint& p) { return fmt::format("promoted_{}", p.every); }
+
 std::string source_of(const MmaPoint& p) {
   return include("mma") + mma_struct(p.types) +
          kernel("mma_issue", 512, "ComputeParams", "time_mma<Mma, hgemm::micro::kMmaChains>") +

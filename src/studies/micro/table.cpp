@@ -37,6 +37,8 @@ std::optional<Rate> rate_of(const MicroPoint& point, const Figure& figure) {
   };
   if (const auto* wgmma = std::get_if<WgmmaPoint>(&point)) {
     if (wgmma->pace == MicroPace::kIssue) return rate(wgmma_flops(*wgmma), wgmma->types);
+  } else if (const auto* promoted = std::get_if<PromotedPoint>(&point)) {
+    return rate(wgmma_flops({.n = promoted->n, .types = MmaTypes::kF32E4m3}), MmaTypes::kF32E4m3);
   } else if (const auto* mma = std::get_if<MmaPoint>(&point)) {
     if (mma->pace == MicroPace::kIssue) return rate(mma_flops(), mma->types);
   } else if (const auto* beside = std::get_if<ContentionPoint>(&point)) {
@@ -169,6 +171,15 @@ void add(Pivots& tables, const WgmmaPoint& p, const Study& study) {
   if (!rate) return;
   tables.add(of + ": FLOP/clk/SM (of the peak of 4096, fp8 8192)", "N", row, column,
              fmt::format("{:.0f} ({:.1f} %)", rate->flops_per_clk, 100 * rate->peak_fraction));
+}
+void add(Pivots& tables, const PromotedPoint& p, const Study& study) {
+  const Figure* cycles = find(study, "cycles");
+  const auto rate = cycles == nullptr ? std::nullopt : rate_of(p, *cycles);
+  tables.add(
+      "wgmma m64nNk32 f32.e4m3.ss whose sums are added to fp32 registers every so many elements "
+      "of K: cycles per instruction and SM (of the peak of 8192 FLOP/clk/SM)",
+      "N, warpgroups", fmt::format("n{} wg{}", p.n, p.warpgroups), middle_of(study.label, 2, 1),
+      rate ? fmt::format("{:.1f} ({:.1f} %)", cycles->value, 100 * rate->peak_fraction) : "-");
 }
 void add(Pivots& tables, const MmaPoint& p, const Study& study) {
   if (p.pace == MicroPace::kLatency) {

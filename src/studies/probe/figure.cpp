@@ -36,11 +36,14 @@ Json cycles_section(const report::Known& known) {
     source.add(probes[i]);
     const auto config = std::get<TiledConfig>(parse_label(probes[i].study.label));
     const int mma_n = consumer_cols(config);
-    const int wgmmas = config.bm * config.bn / (kMmaM * mma_n) * (config.bk / kMmaK);
+    const WgmmaForm form{.input = mma_input(*probes[i].study.problem)};
+    const int wgmmas =
+        config.bm * config.bn / (kMmaM * mma_n) * (config.bk / wgmma_depth(form.input));
     list[i]["shape"] = to_string(*probes[i].study.problem);
     list[i]["mma_cycles_needed"] =
-        known.device == nullptr ? Json()
-                                : number(wgmmas * wgmma_cycles(*known.device, {}, mma_n).cycles());
+        known.device == nullptr
+            ? Json()
+            : number(wgmmas * wgmma_cycles(*known.device, form, mma_n).cycles());
   }
   return {{"source", source.json()}, {"probes", list}};
 }

@@ -119,7 +119,7 @@ std::string role_name(std::size_t role) {
 
 }  // namespace
 
-ProbedConfig with_probe(const KernelConfig& config) {
+ProbedConfig with_probe(const KernelConfig& config, const GemmProblem& problem) {
   const auto* tiled = std::get_if<TiledConfig>(&config);
   if (tiled == nullptr) {
     const RuleText rule = rule_text(TiledRule::kProbe);
@@ -127,7 +127,9 @@ ProbedConfig with_probe(const KernelConfig& config) {
   }
   TiledConfig probed = *tiled;
   probed.probe = true;
-  if (const auto rejection = why_invalid(KernelConfig(probed))) return {std::nullopt, *rejection};
+  if (const auto rejection = why_invalid(kernel_for(probed, problem))) {
+    return {std::nullopt, *rejection};
+  }
   return {probed, {}};
 }
 

@@ -13,12 +13,13 @@
 
 namespace hgemm {
 
-/// A config with cycle stamps, or why there is none: only some tiled kernels support stamps.
+/// A config with cycle stamps, or why there is none: only some tiled kernels support stamps, and
+/// not for every problem.
 struct ProbedConfig {
   std::optional<TiledConfig> config;
   Rejection rejection;
 };
-ProbedConfig with_probe(const KernelConfig& config);
+ProbedConfig with_probe(const KernelConfig& config, const GemmProblem& problem);
 
 /// The records of one launch of a probed kernel.
 struct ProbeLaunch {

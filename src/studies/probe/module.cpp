@@ -36,8 +36,9 @@ struct ProbeOptions {
 
 /// The config with cycle stamps; the label may have them or not. `origin` says in messages where
 /// the label is from.
-KernelConfig probed_config(const std::string& text, const std::string& origin) {
-  const ProbedConfig probed = with_probe(parse_label(text));
+KernelConfig probed_config(const std::string& text, const std::string& origin,
+                           const GemmProblem& problem) {
+  const ProbedConfig probed = with_probe(parse_label(text), problem);
   if (probed.config) return *probed.config;
   const Rejection& why = probed.rejection;
   const char* const next_step = why.rule == "probe"
@@ -58,7 +59,7 @@ std::optional<KernelConfig> probed_before(const std::vector<RecordedStudy>& reco
         parse_ladder_label(study.label)) {
       continue;
     }
-    const ProbedConfig probed = with_probe(parse_label(study.label));
+    const ProbedConfig probed = with_probe(parse_label(study.label), problem);
     if (probed.config && !why_not(*probed.config, problem)) newest = *probed.config;
   }
   return newest;
@@ -69,13 +70,15 @@ std::optional<KernelConfig> probed_before(const std::vector<RecordedStudy>& reco
 KernelConfig probed_winner(const cli::Tuned& tuned, const std::vector<RecordedStudy>& recorded,
                            const GemmProblem& problem) {
   const BestRow best = tuned.best(problem);
+  const auto broken_rule = [&] {
+    return with_probe(parse_label(*best.label), problem).rejection.rule;
+  };
   for (const Finalist& finalist : best.finalists) {
-    const ProbedConfig probed = with_probe(parse_label(finalist.label));
+    const ProbedConfig probed = with_probe(parse_label(finalist.label), problem);
     if (!probed.config) continue;
     if (finalist.label != best.label) {
       say("{}: stamps cannot follow the best known config, {} (rule {}); this looks into {}\n",
-          to_string(problem), *best.label, with_probe(parse_label(*best.label)).rejection.rule,
-          finalist.label);
+          to_string(problem), *best.label, broken_rule(), finalist.label);
     }
     return *probed.config;
   }
@@ -83,13 +86,12 @@ KernelConfig probed_winner(const cli::Tuned& tuned, const std::vector<RecordedSt
     if (best.label) {
       say("{}: stamps cannot follow the best known config, {} (rule {}), nor another of its race; "
           "this is {}, which was looked into before\n",
-          to_string(problem), *best.label, with_probe(parse_label(*best.label)).rejection.rule,
-          label(*before));
+          to_string(problem), *best.label, broken_rule(), label(*before));
     }
     return *before;
   }
   return probed_config(tuned.winner(problem),
-                       fmt::format("the best known config at {},", to_string(problem)));
+                       fmt::format("the best known config at {},", to_string(problem)), problem);
 }
 
 class Probe : public StudyModule {
@@ -107,13 +109,9 @@ class Probe : public StudyModule {
 
   std::vector<StudyRequest> plan(cli::StudyOptions& common) override {
     common.any_config = options_.configs.empty();
-    std::vector<KernelConfig> configs;
-    for (const std::string& text : options_.configs) {
-      configs.push_back(probed_config(text, "--config"));
-    }
     std::optional<cli::Tuned> tuned;
     std::vector<RecordedStudy> recorded;
-    if (configs.empty()) {
+    if (options_.configs.empty()) {
       tuned.emplace(common);
       cli::StudyOptions known = common;
       if (known.db && !std::filesystem::exists(*known.db)) known.db.reset();  // not written yet
@@ -124,8 +122,15 @@ class Probe : public StudyModule {
       if (const char* reason = why_no_kernel(problem)) {
         throw InputError(fmt::format("no kernel can compute {}: {}", to_string(problem), reason));
       }
+      if (promotes_sums(problem.kind())) {
+        throw InputError(fmt::format(
+            "{}: cycle stamps do not follow sums of 8-bit products that are promoted; probe a "
+            "problem with fast sums (.accfast), or look into this one with hgemm-tune counters",
+            to_string(problem)));
+      }
       if (tuned) requests.push_back(request_for(probed_winner(*tuned, recorded, problem), problem));
-      for (const KernelConfig& config : configs) {
+      for (const std::string& text : options_.configs) {
+        const KernelConfig config = probed_config(text, "--config", problem);
         if (const char* reason = why_not(config, problem)) {
           throw InputError(
               fmt::format("{} cannot compute {}: {}", label(config), to_string(problem), reason));
