@@ -228,7 +228,7 @@ void multiply_exactly(double* exact, const GemmProblem& problem, const Operands&
 void compare_exactly(ErrorSums* sums, const void* d, const double* exact,
                      const GemmProblem& problem, cudaStream_t stream) {
   check(cudaMemsetAsync(sums, 0, sizeof(ErrorSums), stream), "preparing the comparison");
-  with_output_element(problem.d_type, [&]<typename T>(T*) {
+  with_element(problem.d_type, [&]<typename T>(T*) {
     error_kernel<<<kBlocks, kThreads, 0, stream>>>(
         sums, static_cast<const T*>(d), problem.leading_d(), exact, problem.m, problem.n);
   });
