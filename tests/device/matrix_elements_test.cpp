@@ -1,4 +1,5 @@
-// Which places in memory the matrices of a batch have, against all of them in a list.
+// Which places in memory the matrices of a batch have, against all of them in a list; and how
+// operands of the accuracy study grow.
 #include "device/matrix_elements.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,8 @@
 #include <cstdint>
 #include <set>
 #include <vector>
+
+#include "device/exact_kernels.h"
 
 namespace hgemm {
 namespace {
@@ -122,6 +125,22 @@ TEST(MatrixElements, OfTheLargestBatchHavePlacesWithoutOverflow) {
   EXPECT_FALSE(is_in_matrix(all, arrangement_of(all), last)) << "padding of the last row";
   EXPECT_TRUE(is_in_matrix(all, arrangement_of(all), last - (1LL << 20) + (1LL << 15)));
   EXPECT_EQ(place_of(all, all.count * all.rows * all.cols - 1), last - (1LL << 20) + (1LL << 15));
+}
+
+// ---- Operands of the accuracy study ----
+
+TEST(OperandShape, GrowsFromTheFirstBlockToTheLast) {
+  const OperandShape growing{.block = 128, .lowest = -7, .rise = 10};
+  EXPECT_EQ(growing.exponent(0, 32), -7);
+  EXPECT_EQ(growing.exponent(31, 32), 3);
+  for (std::int64_t i = 1; i < 32; ++i) {
+    EXPECT_GE(growing.exponent(i, 32), growing.exponent(i - 1, 32)) << i;
+  }
+  EXPECT_EQ(growing.exponent(0, 1), -7) << "one block has nowhere to grow";
+  const OperandShape peaked{.block = 128, .lowest = -7, .rise = 10, .peak = 16};
+  EXPECT_EQ(peaked.exponent(15, 32), -7);
+  EXPECT_EQ(peaked.exponent(16, 32), 3);
+  EXPECT_EQ(OperandShape{}.exponent(0, 1), 0);
 }
 
 }  // namespace
