@@ -4,7 +4,7 @@
 # 8-bit operands.
 # Each database ($2 and so on: these alone) has both regimes, or with NAME:REGIME that one. Winners of
 # batches are raced once more at full effort, alone with the libraries. decode-fused.db has a chain of
-# its layers, too. On machines with several GPUs, name other databases or regimes on each:
+# its layers, too, and those of 8-bit operands what quantising A takes. On machines with several GPUs, name other databases or regimes on each:
 #   CUDA_VISIBLE_DEVICES=0 scripts/record_layers.sh results/h200 batched:burst gated
 # Takes 30 minutes. A database that exists is added to. Then scripts/write_results.py <folder> writes the
 # tables.
@@ -27,6 +27,8 @@ fp8+=,64x4096x7168.e4m3.scaling-tensor,4096x2112x7168.e4m3.scaling-tensor
 fp8+=,4096x7168x16384.e4m3.scaling-rows,1x7168x2048.e4m3.scaling-rows
 fp8+=,64x7168x16384.e4m3.scaling-rows,256x4096x7168.e4m3.scaling-rows
 fp8+=,2048x57344x8192.e4m3.scaling-rows.swiglu
+fp8+=,4096x4096x4096.e4m3.de4m3.scaling-tensor,4096x4608x7168.e4m3.de4m3.scaling-tensor.swiglu
+fp8+=,16x7168x2048.e4m3.de4m3.scaling-tensor
 # DeepGEMM's list of shapes, and few rows.
 fp8_blocks=4096x7168x16384.e4m3.scaling-blocks,4096x4096x7168.e4m3.scaling-blocks
 fp8_blocks+=,4096x24576x1536.e4m3.scaling-blocks,4096x2112x7168.e4m3.scaling-blocks
@@ -79,5 +81,9 @@ for name in "${names[@]}"; do
   done
   if [[ $name == decode-fused ]]; then
     "$program" chain --shapes llama7b-decode-fused.yaml --db "$output/decode-fused.db" >/dev/null
+  elif [[ $name == fp8 ]]; then
+    "$program" quantise --shapes "$fp8" --db "$output/fp8.db" --require-gpu >/dev/null
+  elif [[ $name == fp8-blocks ]]; then
+    "$program" quantise --shapes "$fp8_blocks" --db "$output/fp8-blocks.db" --require-gpu >/dev/null
   fi
 done

@@ -233,6 +233,28 @@ HGEMM_HOST_DEVICE constexpr bool columns_are_whole(const TiledKernel& k) {
   return !has_strips || consumer_cols(k) % strip_cols(k) == 0;
 }
 
+/// The first rule about its store that the kernel breaks, or kValid.
+HGEMM_HOST_DEVICE constexpr TiledRule why_not_stored(const TiledKernel& k) {
+  using Rule = TiledRule;
+  if (stores_by_tma(k) && !k.swap &&
+      output_cols(k) * element_bytes(k.gemm.output) % kUnitBytes != 0) {
+    return Rule::kOutputBox;
+  }
+  if (k.store == StorePath::kOverlapped &&
+      ((k.scheduler != TileScheduler::kPersistent && !is_dynamic(k)) || k.gemm.epilogue.aux)) {
+    return Rule::kOverlap;
+  }
+  if (adds_in_cluster(k) && (k.store == StorePath::kDirect || k.schedule == Schedule::kPingPong)) {
+    return Rule::kClusterSplit;
+  }
+  if (shares_sums(k)) {
+    if (k.store != StorePath::kDirect && k.store != StorePath::kStaged) return Rule::kSplitStore;
+  } else if (k.swap && k.store == StorePath::kDirect) {
+    return Rule::kSwap;
+  }
+  return Rule::kValid;
+}
+
 /// The first rule that the kernel breaks, or kValid. Every kernel that is valid must compile
 /// without a spill; tests check it. (With an epilogue some spill: epilogue_registers().)
 HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
@@ -276,22 +298,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
     return Rule::kGate;
   }
   if (has_bands(k.order) ? (k.group < 1 || k.group > 64) : k.group != 0) return Rule::kGroup;
-  if (stores_by_tma(k) && !k.swap &&
-      output_cols(k) * element_bytes(k.gemm.output) % kUnitBytes != 0) {
-    return Rule::kOutputBox;
-  }
-  if (k.store == StorePath::kOverlapped &&
-      ((k.scheduler != TileScheduler::kPersistent && !is_dynamic(k)) || k.gemm.epilogue.aux)) {
-    return Rule::kOverlap;
-  }
-  if (adds_in_cluster(k) && (k.store == StorePath::kDirect || k.schedule == Schedule::kPingPong)) {
-    return Rule::kClusterSplit;
-  }
-  if (shares_sums(k)) {
-    if (k.store != StorePath::kDirect && k.store != StorePath::kStaged) return Rule::kSplitStore;
-  } else if (k.swap && k.store == StorePath::kDirect) {
-    return Rule::kSwap;
-  }
+  if (const Rule rule = why_not_stored(k); rule != Rule::kValid) return rule;
   if (k.ctas_per_sm < 1 || k.ctas_per_sm > 2 || k.ctas_per_sm * k.consumers > 4) {
     return Rule::kCtasPerSm;
   }

@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 using QuantiseCommand = ProgramTest;
 
-const std::string kPromoted = "bm128.bn128.bk128.q4.c1x1.coop2.d1.linear.tma.persist.acc256";
+const std::string kPromoted = "bm128.bn128.bk128.q4.c1x1.coop2.d1.acc256.linear.tma.persist";
 
 TEST_F(QuantiseCommand, RefusesWhatHasNothingToQuantise) {
   const auto refused = [&](const std::string& shapes, const char* why) {

@@ -69,7 +69,7 @@ TEST(Fp8Kernels, CompileWithEveryWayToStoreEightBits) {
   }
   expect_compile("e4m3.de4m3.scaling-tensor.swiglu", 256, compiled);
   expect_compile("e4m3.de4m3.scaling-tensor.batch3", 128, compiled);
-  EXPECT_GT(compiled.size(), 12U);
+  EXPECT_GT(compiled.size(), 9U) << "some tiles have no whole units of 16 columns";
 }
 
 /// Whatever the rules allow compiles without a spill: random points of the whole space.

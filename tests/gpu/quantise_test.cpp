@@ -183,7 +183,7 @@ TEST_F(QuantiseTest, NanStaysNanAndBeyondTheLargestValueIsThat) {
 }
 
 TEST_F(QuantiseTest, TheStudyTimesAllFive) {
-  constexpr const char* kPromoted = "bm128.bn128.bk128.q4.c1x1.coop2.d0.linear.tma.persist.acc128";
+  constexpr const char* kPromoted = "bm128.bn128.bk128.q4.c1x1.coop2.d0.acc128.linear.tma.persist";
   for (const char* key :
        {"256x512x1024.e4m3", "256x512x1024.e4m3.scaling-tensor", "256x512x1024.e4m3.scaling-rows",
         "256x512x1024.e4m3.scaling-blocks", "256x512x1024.e4m3.de4m3.scaling-row_blocks.bias"}) {

@@ -194,6 +194,9 @@ const TiledCase kTiles[] = {
 };
 
 const TiledCase kWork[] = {
+    {TiledRule::kOutputBox,
+     {.bn = 120, .bk = 128},
+     {.input = DataType::kE4m3, .output = DataType::kE4m3, .fast_sums = true}},
     {TiledRule::kOverlap, {.store = StorePath::kOverlapped, .scheduler = TileScheduler::kSingle}},
     {TiledRule::kOverlap, {.store = StorePath::kOverlapped, .scheduler = TileScheduler::kStreamK}},
     {TiledRule::kOverlap, {.store = StorePath::kOverlapped}, kWithAux},

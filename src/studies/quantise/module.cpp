@@ -9,7 +9,6 @@
 #include "compile/source.h"
 #include "families/family.h"
 #include "gemm/codec.h"
-#include "program/configs.h"
 #include "program/devices.h"
 #include "program/help.h"
 #include "program/shapes.h"
@@ -55,7 +54,7 @@ class QuantiseModule : public StudyModule {
     if (config_.empty()) {
       tuned.emplace(common);
     } else {
-      named = cli::chosen_config(config_);
+      named = parse_label(config_);  // whether it is valid depends on the problem's types
     }
     std::vector<StudyRequest> requests;
     for (const GemmProblem& problem : cli::chosen_problems(problems_)) {
