@@ -60,15 +60,15 @@ struct ReportInput {
 /// without repetition).
 ///
 /// best.rows: the objects of `best --format json` (output/emit.h), and group (the tag before '/'),
-/// operand_bits (16 or 8), intensity (FLOP per byte of A, B and D, each once), cublas_tflops, cublaslt_tflops, stage,
-/// kernel (short hash of its sources), started_utc, race (its place in configs.races; null if it is
-/// not there), levels. A shape and regime has a row for each PDL kind (`pdl`) with a measured
-/// config; the row is the best of that kind. `levels` lists each of off, safe and weights for which
-/// the row is the best when no kind beyond it is allowed. So the rows with `weights` are the
-/// answers of `best`. best.ceilings, for each regime and operand_bits that have rows: regime,
-/// operand_bits, sm_mhz (median of the rows that the tensor cores bound), tflops (rate of the
-/// tensor cores for such operands at that clock), shapes (number of these rows). best.read_tbps with read_source: the measured ceiling of the memory,
-/// null if there is none.
+/// operand_bits (16 or 8), intensity (FLOP per byte of A, B and D, each once), cublas_tflops,
+/// cublaslt_tflops, stage, kernel (short hash of its sources), started_utc, race (its place in
+/// configs.races; null if it is not there), levels. A shape and regime has a row for each PDL kind
+/// (`pdl`) with a measured config; the row is the best of that kind. `levels` lists each of off,
+/// safe and weights for which the row is the best when no kind beyond it is allowed. So the rows
+/// with `weights` are the answers of `best`. best.ceilings, for each regime and operand_bits that
+/// have rows: regime, operand_bits, sm_mhz (median of the rows that the tensor cores bound), tflops
+/// (rate of the tensor cores for such operands at that clock), shapes (number of these rows).
+/// best.read_tbps with read_source: the measured ceiling of the memory, null if there is none.
 ///
 /// configs.labels: every label that a race has, once. configs.axes: for each axis by name (the axes
 /// of the families, where pdl is the PDL kind; family; tile, which is bm and bn) its values in

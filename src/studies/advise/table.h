@@ -49,8 +49,8 @@ std::string format_wgmma(std::span<const Device> devices, std::span<const Measur
 /// The figures of each device, the values derived from them, and their sources.
 /// json: a list of objects with device gpu_names sms tensor_cores_per_sm boost_mhz tensor_mhz
 /// peak_tflops peak_fp8_tflops memory_tbps read_tbps memory_gb l2_mb power_w smem_bytes_per_clk
-/// derived_flops_per_tc_clk flops_per_tc_clk ridge fp8_ridge compute_bound_from_n and sources (csv: without
-/// sources).
+/// derived_flops_per_tc_clk flops_per_tc_clk ridge fp8_ridge compute_bound_from_n and sources (csv:
+/// without sources).
 std::string format_devices(std::span<const Device> devices, const Style& style);
 
 }  // namespace hgemm

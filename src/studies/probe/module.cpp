@@ -130,7 +130,7 @@ class Probe : public StudyModule {
       }
       if (tuned) requests.push_back(request_for(probed_winner(*tuned, recorded, problem), problem));
       for (const std::string& text : options_.configs) {
-        const KernelConfig config = probed_config(text, "--config", problem);
+        const KernelConfig config = probed_config(text, to_string(problem) + ": --config", problem);
         if (const char* reason = why_not(config, problem)) {
           throw InputError(
               fmt::format("{} cannot compute {}: {}", label(config), to_string(problem), reason));
