@@ -157,6 +157,25 @@ TEST_F(Commands, AConfigIsForEveryTypeThatItsFamilyTakes) {
   }
 }
 
+TEST_F(Commands, AConfigMayBeForOperandsOf8BitsAlone) {
+  // It promotes sums, or its stages have no room for operands of 16 bits.
+  for (const auto& [shape, config] :
+       {std::pair{"512x512x512.e4m3",
+                  "bm128.bn128.bk128.q6.c2x1.coop2.d1.acc512.linear.tma.persist"},
+        std::pair{"512x512x512.e4m3.accfast",
+                  "bm128.bn256.bk128.q4.c2x1.coop2.d0.linear.tma.persist"}}) {
+    const Outcome plan =
+        run(std::string("plan --explain --shapes ") + shape + " --config " + config);
+    EXPECT_EQ(plan.exit_code, 0) << plan.err;
+    EXPECT_THAT(plan.out, HasSubstr(config));
+  }
+  const Outcome wrong =
+      run("plan --explain --shapes 512x512x512.e4m3 --config "
+          "bm128.bn128.bk128.q6.c2x1.coop2.d1.acc128.linear.tma.persist");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("rule promote"));
+}
+
 TEST_F(Commands, LabelsOfOldVersionsAreRead) {
   for (const auto& [old, modern] :
        {std::pair{"bm128.bn256.bk64.q4.c2x1.coop2.d1.hilbert.late.persist.bf16",
