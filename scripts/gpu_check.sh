@@ -30,9 +30,14 @@ run_gtest() {
   fi
 }
 
+sanitized=(kernel_test fp8_test)  # their smoke tests
+
 sanitize() {
-  run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool "$1" --error-exitcode 1 build/tests/kernel_test \
-    --gtest_filter='*Smoke*'
+  local binary
+  for binary in "${sanitized[@]}"; do
+    run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool "$1" --error-exitcode 1 \
+      "build/tests/$binary" --gtest_filter='*Smoke*' || return 1
+  done
 }
 
 # Hazards in the project's kernels. The tool also reports some in cuBLAS's kernels, which compute
@@ -41,25 +46,30 @@ sanitize() {
 # Each test is a process of its own, at the same time, on all GPUs in turn: one after the other they
 # take five minutes.
 racecheck() {
-  local tests test gpus outcome=0 count=0
+  local tests=() test gpus binary outcome=0 count=0
   mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
   [[ -n ${CUDA_VISIBLE_DEVICES:-} ]] && IFS=, read -ra gpus <<<"$CUDA_VISIBLE_DEVICES"
-  tests=$(build/tests/kernel_test --gtest_list_tests --gtest_filter='*Smoke*' | sed -n 's/^  //p')
-  [[ -n $tests ]] || return 1
-  for test in $tests; do
+  for binary in "${sanitized[@]}"; do
+    for test in $("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' |
+      sed -n 's/^  //p'); do
+      tests+=("$binary.$test")
+    done
+  done
+  ((${#tests[@]})) || return 1
+  for test in "${tests[@]}"; do
     (
       export CUDA_VISIBLE_DEVICES=${gpus[count % ${#gpus[@]}]}
       scratch=$scratch/race.$test && mkdir -p "$scratch" && racecheck_of "$test"
     ) &
     count=$((count + 1))
   done
-  for test in $tests; do wait -n || outcome=1; done
+  for test in "${tests[@]}"; do wait -n || outcome=1; done
   return $outcome
 }
 racecheck_of() {
   local log=$scratch/race.log
-  run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool racecheck --print-limit 100000 build/tests/kernel_test \
-    --gtest_filter="*.$1" >"$log" 2>&1 || { cat "$log"; return 1; }
+  run_gtest timeout -k 10 "$sanitizer_limit_s" "$sanitizer" --tool racecheck --print-limit 100000 \
+    "build/tests/${1%%.*}" --gtest_filter="*.${1#*.}" >"$log" 2>&1 || { cat "$log"; return 1; }
   grep 'RACECHECK SUMMARY' "$log" || return 1
   if grep 'access at .*hgemm' "$log"; then return 1; fi
 }

@@ -1,5 +1,7 @@
 // 8-bit operands: every axis with promoted and with fast sums, scales, epilogues, batches and
-// tails, points of the whole space, and the library's calls that a race compares with.
+// tails, points of the whole space, and the library's calls that a race compares with. The smoke
+// test also runs under compute-sanitizer (scripts/gpu_check.sh).
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "device/blas.h"
@@ -84,6 +86,33 @@ void expect_parts(const std::set<std::string>& computed, const std::vector<const
 const std::vector<const char*> kExtents = {"1x256x512",   "200x136x80",   "1000x1032x528",
                                            "67x71x48",    "301x203x1040", "64x64x16",
                                            "16x1024x2064"};
+
+/// Sums in the tensor cores and promoted ones, of one stage and of many, and where their scales
+/// lie: with each stage (of blocks), or read at the end.
+TEST_F(Fp8Test, SmokeKernelsAreCorrect) {
+  const auto expect_all_correct = [this](const std::string& sums, const std::string& kind) {
+    const GemmProblem problem = parse_problem("264x328x528.e4m3" + kind);
+    std::vector<Kernel> kernels;
+    for (const char* label : {"bm128.bn128.bk128.q4.c1x1.coop2{}.linear.tma.persist",
+                              "bm64.bn72.bk128.q4.c1x1.coop1{}.linear.direct.persist",
+                              "bm64.bn64.bk128.q4.c1x1.coop1{}.linear.staged.persist",
+                              "bm80.bn128.bk128.q4.c1x1.swap.coop2{}.linear.tma.persist.pdl",
+                              "bm64.bn64.bk128.q4.c1x2.pp2{}.linear.tma.persist",
+                              "bm128.bn128.bk128.q4.c2x1.coop2{}.linear.tma.stream",
+                              "bm64.bn64.bk128.q4.c1x1.coop1{}.linear.tma.csplit2",
+                              "swap_ab.bm16.bn64.bk128.q4{}.tma.csplit2.pdl.late"}) {
+      const KernelConfig config = parse_label(fmt::format(fmt::runtime(label), sums));
+      ASSERT_EQ(why_not(config, problem), nullptr) << label << kind;
+      kernels.push_back(kernel_for(config, problem));
+    }
+    expect_correct(compile(kernels), {problem}, without_rotation());
+  };
+  for (const char* kind : {".accfast", ".scaling-rows.accfast"}) expect_all_correct(".d1", kind);
+  for (const char* kind : {".de4m3", ".scaling-blocks", ".scaling-row_blocks"}) {
+    expect_all_correct(".d0.acc128", kind);
+  }
+  expect_all_correct(".d1.acc256", ".scaling-rows.bias-gelu");
+}
 
 TEST_F(Fp8Test, EveryAxisIsCorrect) {
   for (const char* kind : {".e4m3", ".e5m2.be4m3.dfp16", ".e4m3.dfp32", ".e4m3.be5m2.accfast",

@@ -500,68 +500,6 @@ TEST_F(KernelTest, SmokeBatchesAreCorrect) {
                      parse_problem("136x64x64.batch3.lda192.ldb192.ldd192.sa64.sb64.sd64"));
 }
 
-/// Sums in the tensor cores and promoted ones, of one wgmma's K and of many, and where their scales
-/// lie: with each stage (of blocks) or read at the end.
-TEST_F(KernelTest, SmokeOperandsOf8BitsAreCorrect) {
-  using enum TileScheduler;
-  for (const int promote : {0, 128, 256}) {
-    const int mma_depth = promote == 128 ? 0 : 1;
-    const std::vector<KernelConfig> configs = {
-        TiledConfig{.bm = 128, .bn = 128, .bk = 128, .mma_depth = mma_depth, .promote = promote},
-        TiledConfig{.bm = 64,
-                    .bn = 72,
-                    .bk = 128,
-                    .consumers = 1,
-                    .mma_depth = mma_depth,
-                    .promote = promote,
-                    .store = StorePath::kDirect},
-        TiledConfig{.bm = 72,
-                    .bn = 128,
-                    .bk = 128,
-                    .swap = true,
-                    .mma_depth = mma_depth,
-                    .promote = promote,
-                    .pdl = true},
-        TiledConfig{.bm = 64,
-                    .bn = 64,
-                    .bk = 128,
-                    .cluster_n = 2,
-                    .schedule = Schedule::kPingPong,
-                    .mma_depth = mma_depth,
-                    .promote = promote},
-        TiledConfig{.bm = 128,
-                    .bn = 128,
-                    .bk = 128,
-                    .cluster_m = 2,
-                    .mma_depth = mma_depth,
-                    .promote = promote,
-                    .scheduler = kStreamK},
-        TiledConfig{.bm = 64,
-                    .bn = 64,
-                    .bk = 128,
-                    .consumers = 1,
-                    .mma_depth = mma_depth,
-                    .promote = promote,
-                    .scheduler = kClusterSplitK,
-                    .splits = 2},
-        SwapAbConfig{.bm = 16,
-                     .bn = 64,
-                     .bk = 128,
-                     .mma_depth = mma_depth,
-                     .promote = promote,
-                     .splits = 2,
-                     .pdl = true,
-                     .late = true}};
-    const std::vector<const char*> kinds =
-        promote == 0     ? std::vector{".e4m3.accfast", ".e4m3.scaling-rows.accfast"}
-        : promote == 128 ? std::vector{".e4m3", ".e4m3.scaling-blocks", ".e4m3.scaling-row_blocks"}
-                         : std::vector{".e4m3.scaling-rows.bias-gelu"};
-    for (const std::string kind : kinds) {
-      expect_all_correct(configs, parse_problem("264x328x528" + kind));
-    }
-  }
-}
-
 // 64-bit paths: more than 2^31 outputs.
 TEST_F(KernelTest, OutputsBeyondTwoToThe31AreCorrect) {
   const std::vector<GemmProblem> problems{{.m = 70000, .n = 32768, .k = 64, .tag = ""}};
