@@ -76,6 +76,8 @@ struct BlockScales {
   static constexpr bool kBIsOfBlocks = kKernel.gemm.scaling == Scaling::kBlocks;
   static constexpr bool kRowsAreOfBlocks = kSwapped && kBIsOfBlocks;
   static constexpr bool kColsAreOfBlocks = !kSwapped && kBIsOfBlocks;
+  /// Whether load() reads all scales, so that the stage may be released before the sums are added.
+  static constexpr bool kAreInRegisters = kColsAreOfBlocks;
   static constexpr int kBn = kKernel.bn;
   /// Whether a tile's columns may begin anywhere within a block of B.
   static constexpr bool kAreShifted = kBn % kScaleBlock != 0 && kScaleBlock % kBn != 0;

@@ -84,7 +84,6 @@ struct Consumer {
   static constexpr bool kHasScales = scales_tiles(kKernel.gemm.scaling);
   static constexpr int kStride =
       kPingPong ? 2 : 1;  ///< pieces of work from one of this consumer's own to its next one
-  using State = typename TiledPipeline<kKernel>::State;
   using Rows = RowsTile<kKernel>;
   using Cols = ColsTile<kKernel>;
   static constexpr int kRowsStageUnits =
@@ -106,7 +105,7 @@ struct Consumer {
   const Turn<kPingPong> turn;
   Staging staging;
   const TileScales<kKernel> scales;
-  State state{};
+  typename TiledPipeline<kKernel>::State state{};
   bool is_last_tile = false;
 
   __device__ __forceinline__ Consumer(const KernelParams& kernel_params,
@@ -201,9 +200,7 @@ struct Consumer {
     return origin;
   }
 
-  /// As multiply(), with sums that are promoted (tiled/promotion.cuh). A look at a stage's barrier
-  /// takes 200 cycles, and scales come from shared memory after it: for the first stage of the next
-  /// interval both are done while the tensor cores multiply the last one of this interval.
+  /// As multiply(), with sums that are promoted (tiled/promotion.cuh).
   __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted(
       const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting) {
     using Pieces = PromotedPieces<kKernel>;
@@ -211,33 +208,25 @@ struct Consumer {
     TileOrigin<kKernel> origin{};
     typename Pieces::Sums sums;
     StageScales<kKernel> scales_of_stage;
-    const auto await_stage = [&](const State& next, StageScales<kKernel>& next_scales,
-                                 int k_block) {
-      ptx::mbarrier_wait(pipeline.full(next.stage), next.parity());
-      if (k_block == work.first) origin = begin(next.stage);
-      if constexpr (kHasBlockScales) {
-        next_scales.load(pipeline, next.stage, k_block,
-                         is_dynamic(kKernel) ? origin.n & ~1 : origin.n, part_row, part_col, warp,
-                         lane);
-      }
-    };
     forget<kKernel>(accumulators);
     turn.await();
-    if (work.first < work.end) await_stage(state, scales_of_stage, work.first);
     for (int first = work.first; first < work.end; first += kInterval) {
       const int end = min(first + kInterval, work.end);
       int previous_stage = 0;
-      StageScales<kKernel> next_scales;
       for (int k_block = first; k_block < end; ++k_block) {
         const bool is_last = k_block + 1 == work.end;
         const int stage = state.stage;
-        if (k_block > first) ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+        ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+        if (k_block == work.first) origin = begin(stage);
         if constexpr (is_dynamic(kKernel)) {
           if (is_last) is_last_tile = is_marked_last(stage);
           origin.n &= ~1;
         }
         const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
         const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
+        if constexpr (kHasBlockScales) {
+          scales_of_stage.load(pipeline, stage, k_block, origin.n, part_row, part_col, warp, lane);
+        }
 #pragma unroll
         for (int piece = 0; piece < Pieces::kCount; ++piece) {
           ptx::wgmma_fence();
@@ -252,19 +241,22 @@ struct Consumer {
           turn.pass();
         }
         if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
-        state.advance();
-        if (k_block + 1 == end && !is_last) await_stage(state, next_scales, k_block + 1);
         ptx::wgmma_wait_group<kKernel.mma_depth>();
         if constexpr (kHasBlockScales) {
+          if constexpr (StageScales<kKernel>::kAreInRegisters) {
+            pipeline.release_read(stage, lane, sender, scales_of_stage.read);
+          }
           promote_piece<kKernel>(accumulators, sums, Pieces::kCount - 1, scales_of_stage);
-          pipeline.release_read(stage, lane, sender, scales_of_stage.read);
-          scales_of_stage = next_scales;
+          if constexpr (!StageScales<kKernel>::kAreInRegisters) {
+            pipeline.release_read(stage, lane, sender, scales_of_stage.read);
+          }
         } else if constexpr (kKernel.mma_depth == 0) {
           pipeline.release(stage, lane, sender);
         } else {
           if (k_block > first) pipeline.release(previous_stage, lane, sender);
           previous_stage = stage;
         }
+        state.advance();
       }
       if constexpr (kKernel.mma_depth > 0) {
         ptx::wgmma_wait_group<0>();
