@@ -1,13 +1,13 @@
 // Quantises activations: a matrix of bf16 or fp16 becomes the A of a problem with 8-bit operands,
 // with the scales that the problem has (GemmKind::scaling), in one pass over memory.
 //
-// A scale is the factor by which the GEMM multiplies. Of a tensor it is given. Of a row, or of 128
-// elements of a row, it is the largest magnitude among them over the largest value of the 8-bit
-// type, so that they fill its range. A value is divided by its scale and rounded to the nearest, or
-// beyond the largest value to that; NaN stays NaN.
+// A scale is the factor by which the GEMM multiplies. The scale of a tensor is given. That of a row,
+// or of 128 elements of a row, is the largest magnitude among them over the largest value of the
+// 8-bit type, so that they fill its range. A value is multiplied by the rounded reciprocal of its
+// scale and rounded to the nearest, or beyond the largest value to that. NaN stays NaN. An infinity
+// among activations makes its scale infinite and itself NaN, so it is not lost in the GEMM.
 //
-// A thread has units of 16 elements: 32 bytes that it reads, and 16 that it writes. Include
-// common/ptx.cuh alone, so that a project can take this file home.
+// A thread has units of 16 elements: 32 bytes that it reads, and 16 that it writes.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -38,7 +38,8 @@ inline constexpr int kThreadsOfBlock = kScaleBlock / kQuantiseUnit;
 HGEMM_HOST_DEVICE constexpr float largest_value(DataType type) {
   return type == DataType::kE4m3 ? 448.0f : 57344.0f;
 }
-/// Magnitudes below this count as this, so that zeros have a scale, and no factor is infinite.
+/// Magnitudes below this count as this, so that zeros have a scale, and no factor that is found is
+/// infinite.
 inline constexpr float kLeastMagnitude = 0x1p-96f;
 
 /// What values are multiplied by, and the scale that undoes it.

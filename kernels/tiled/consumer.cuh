@@ -381,8 +381,9 @@ __device__ __forceinline__ void consume(const KernelParams& params,
   C consumer(params, pipeline, place, number);
   Accumulators<kKernel> accumulators;
   [[maybe_unused]] WaitingTile<kKernel> waiting;
-  if (consumer.list.count > 0) fetch_output_scale<kKernel>(params, consumer.lane);
-  for (int index = C::kPingPong ? number : 0; index < consumer.list.count && !consumer.is_last_tile;
+  const int first = C::kPingPong ? number : 0;
+  if (first < consumer.list.count) fetch_output_scale<kKernel>(params, consumer.lane);
+  for (int index = first; index < consumer.list.count && !consumer.is_last_tile;
        index += is_dynamic(kKernel) ? 0 : C::kStride) {
     const Work work = consumer.list.at(index);
     if (!is_dynamic(kKernel)) consumer.is_last_tile = index + C::kStride >= consumer.list.count;

@@ -161,8 +161,10 @@ void LoadedPeer::fail(const char* function) const {
 }
 
 const char* LoadedPeer::why_not_asked(const GemmProblem& problem) const {
-  if (problem.layout != Layout::kTN || has_epilogue(problem.kind()) || problem.batch > 1) {
-    return "the interface of peers has single products of layout TN without an epilogue";
+  if (problem.layout != Layout::kTN || has_epilogue(problem.kind()) || problem.batch > 1 ||
+      problem.has_8_bit_output()) {
+    return "the interface of peers has single products of layout TN without an epilogue, and no D "
+           "of 8 bits";
   }
   const std::uint32_t unknown = needed_knowledge(problem) & ~table_->knows;
   if ((unknown & HGEMM_PEER_KNOWS_8_BIT) != 0) {

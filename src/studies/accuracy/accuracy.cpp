@@ -62,6 +62,9 @@ const char* why_no_accuracy(const GemmProblem& problem) {
   if (has_epilogue(problem.kind())) {
     return "it compares the sums themselves; leave the epilogue, C and the factors out";
   }
+  if (problem.has_8_bit_output()) {
+    return "rounding D to 8 bits hides the errors of sums; leave --keep-d or the 8-bit D out";
+  }
   if (!problem.data.is_normal()) return "it has its own kinds of data; leave --data out";
   return nullptr;
 }
