@@ -46,16 +46,14 @@ sanitize() {
 # Each test is a process of its own, at the same time, on all GPUs in turn: one after the other they
 # take five minutes.
 racecheck() {
-  local tests=() test gpus binary outcome=0 count=0
+  local tests=() test gpus binary listed outcome=0 count=0
   mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
   [[ -n ${CUDA_VISIBLE_DEVICES:-} ]] && IFS=, read -ra gpus <<<"$CUDA_VISIBLE_DEVICES"
   for binary in "${sanitized[@]}"; do
-    for test in $("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' |
-      sed -n 's/^  //p'); do
-      tests+=("$binary.$test")
-    done
+    listed=$("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' | sed -n 's/^  //p')
+    [[ -n $listed ]] || { echo "$binary has no smoke test"; return 1; }
+    for test in $listed; do tests+=("$binary.$test"); done
   done
-  ((${#tests[@]})) || return 1
   for test in "${tests[@]}"; do
     (
       export CUDA_VISIBLE_DEVICES=${gpus[count % ${#gpus[@]}]}

@@ -4,7 +4,8 @@
 # 8-bit operands.
 # Each database ($2 and so on: these alone) has both regimes, or with NAME:REGIME that one. Winners of
 # batches are raced once more at full effort, alone with the libraries. decode-fused.db has a chain of
-# its layers, too, and those of 8-bit operands what quantising A takes. On machines with several GPUs, name other databases or regimes on each:
+# its layers, too, and those of 8-bit operands what quantising A takes. On machines with several GPUs,
+# name other databases or regimes on each:
 #   CUDA_VISIBLE_DEVICES=0 scripts/record_layers.sh results/h200 batched:burst gated
 # Takes 30 minutes. A database that exists is added to. Then scripts/write_results.py <folder> writes the
 # tables.

@@ -1,6 +1,6 @@
 // torch.ops.hgemm_tuned: exported kernels as operators. linear() returns a forward pass, and
-// scaled_linear() one of 8-bit operands with their scales; gemm() computes any other problem of a
-// package into memory of the caller: other layouts, a gated activation, a matrix that is added.
+// scaled_linear() one of 8-bit operands with their scales; gemm() computes other problems of 16-bit
+// operands into memory of the caller: other layouts, a gated activation, a matrix that is added.
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAGuard.h>

@@ -104,8 +104,9 @@ HGEMM_HOST_DEVICE constexpr long long scale_blocks(long long elements) {
 /// The part of a GEMM problem that is compiled into its kernel.
 struct GemmKind {
   DataType input = DataType::kBf16;  ///< of A and B (but see `b_is_other`)
-  /// Of D; sums are always fp32. If it has 8 bits, D is a number in device memory (scale_d) times
-  /// what it would be otherwise, rounded to the nearest value, or the largest one beyond that.
+  /// The type of D; sums are always fp32. If it has 8 bits, D is a number in device memory
+  /// (scale_d) times what it would be otherwise, rounded to the nearest value, or the largest one
+  /// beyond that.
   DataType output = DataType::kBf16;
   /// Rows of A, rows of B and depth, if the config makes them constants (`fixed`); otherwise 0.
   int m = 0, n = 0, k = 0;

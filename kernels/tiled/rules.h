@@ -105,7 +105,9 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "one consumer), 88 with scheduler stream and swap; with scheduler split 40 to 88 of the "
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
        "epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf 8, or 72 with a C; so do scales "
-       "of blocks (8), 8-bit sums that are added in memory (16 to 112), and an 8-bit D (8 or 16). "
+       "of blocks (8), 8-bit sums that are added in memory (16 to 112), and an 8-bit D (8, 16, or "
+       "56 "
+       "with a C that threads load). "
        "Where threads load C "
        "and the bias (staged store, clusters along both sides) they must do with the registers at "
        "kernel entry"},

@@ -1,7 +1,7 @@
-// The findings of the study commands (micro, probe, counters, ladder, chain, accuracy) as value
-// types. A study is one finished measurement of one subject. Like a trial it ends in one status; it
-// is stored once. Every kind of study states its findings as rows of the same form; each kind
-// defines what they mean (src/studies/<kind>).
+// The findings of the study commands (micro, probe, counters, ladder, chain, accuracy, quantise) as
+// value types. A study is one finished measurement of one subject. Like a trial it ends in one
+// status; it is stored once. Every kind of study states its findings as rows of the same form; each
+// kind defines what they mean (src/studies/<kind>).
 #pragma once
 
 #include <cstdint>

@@ -26,6 +26,7 @@ TEST_F(QuantiseCommand, RefusesWhatHasNothingToQuantise) {
     EXPECT_THAT(outcome.err, HasSubstr(why));
   };
   refused("512x512x512", "has no 8-bit operands, and nothing to quantise; leave it out");
+  refused("512x512x512.e4m3", "no configuration is known to be the best");
   refused("64x64x64.e4m3.batch4", "is a batch");
   refused("64x64x64.e5m2", "has no library to compare with: cuBLASLt has no product of two e5m2");
 }

@@ -61,9 +61,10 @@ TEST(LoadedPeer, IsAskedOnlyAboutWhatItKnows) {
   for (const char* key : {"64x64x256.e4m3", "64x64x256.e5m2.be4m3", "64x64x256.e4m3.accfast"}) {
     EXPECT_EQ(both(key), std::pair(0, 1)) << key;
   }
-  for (const char* key : {"64x64x256.e4m3.scaling-tensor", "64x64x256.e4m3.scaling-rows",
-                          "64x64x256.e4m3.scaling-blocks", "64x64x256.e4m3.scaling-row_blocks",
-                          "64x64x256.relu", "64x64x256.layoutNN", "64x64x256.batch2"}) {
+  for (const char* key :
+       {"64x64x256.e4m3.scaling-tensor", "64x64x256.e4m3.scaling-rows",
+        "64x64x256.e4m3.scaling-blocks", "64x64x256.e4m3.scaling-row_blocks", "64x64x256.relu",
+        "64x64x256.layoutNN", "64x64x256.batch2", "64x64x256.e4m3.de4m3"}) {
     EXPECT_EQ(both(key), std::pair(0, 0)) << key;
   }
   const auto why = [&](const LoadedPeer& loaded, const char* key) {

@@ -139,7 +139,7 @@ void read_whole(const Store& store) {
   }
   store.builds();
   store.environments();
-  for (const char* kind : {"micro", "probe", "counters", "ladder", "chain"}) store.studies(kind);
+  for (const char* kind : {"micro", "probe", "counters", "ladder", "chain", "accuracy", "quantise"}) store.studies(kind);
 }
 
 }  // namespace

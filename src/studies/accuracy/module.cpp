@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <algorithm>
 #include <optional>
 
 #include "base/console.h"
@@ -107,7 +107,8 @@ class Accuracy : public StudyModule {
     std::optional<Chooser> chooser;  // reads all results that it knows
     const std::vector<RecordedStudy> recorded = recorded_before(common);
     std::vector<StudyRequest> requests;
-    for (const GemmProblem& given : given_problems(options_.problems)) {
+    const std::vector<GemmProblem> all = given_problems(options_.problems);
+    for (const GemmProblem& given : all) {
       const GemmProblem problem = options_.keep_d ? given : with_fp32_d(given);
       check_problem(problem);
       if (add_recorded(recorded, problem, requests)) continue;
@@ -121,7 +122,8 @@ class Accuracy : public StudyModule {
       add_library(problem, requests);
     }
     for (std::size_t i = 0; i < named.size(); ++i) {
-      if (!is_used[i]) refuse(named[i], requests);
+      if (is_used[i]) continue;
+      refuse(named[i], options_.keep_d ? all.front() : with_fp32_d(all.front()));
     }
     return requests;
   }
@@ -181,9 +183,7 @@ class Accuracy : public StudyModule {
     }
   }
 
-  [[noreturn]] static void refuse(const KernelConfig& config,
-                                  const std::vector<StudyRequest>& requests) {
-    const GemmProblem& problem = *requests.front().problem;
+  [[noreturn]] static void refuse(const KernelConfig& config, const GemmProblem& problem) {
     const char* const reason = why_not(config, problem);
     throw InputError(
         fmt::format("--config {} can compute none of the shapes, with no interval of "

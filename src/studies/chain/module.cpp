@@ -59,11 +59,10 @@ std::vector<GemmProblem> links_asked_for(const ChainOptions& options) {
                       to_string(problem)));
     }
     if (problem.has_8_bit_operands()) {
-      throw InputError(
-          fmt::format("{} has 8-bit operands, and the links of a chain have operands of 16 or 32 "
-                      "bits: leave it "
-                      "out",
-                      to_string(problem)));
+      throw InputError(fmt::format(
+          "{} has 8-bit operands, and the links of a chain have operands of 16 or 32 bits: "
+          "leave it out",
+          to_string(problem)));
     }
     if (!problem.is_packed()) {
       throw InputError(

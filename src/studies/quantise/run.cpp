@@ -23,7 +23,7 @@ namespace {
 /// protocol::kFull.own_samples.
 constexpr int kSharedRounds = 40;
 constexpr int kOwnRounds = 9;
-/// Of the sequences of random numbers, those of ProblemData come first.
+/// The sequences of random numbers below this are those of ProblemData.
 constexpr std::uint32_t kFirstStreamId = 1u << 20;
 
 /// A GEMM, after quantising its A or alone; or quantising alone.
