@@ -1,11 +1,12 @@
 // Quantises activations: a matrix of bf16 or fp16 becomes the A of a problem with 8-bit operands,
 // with the scales that the problem has (GemmKind::scaling), in one pass over memory.
 //
-// A scale is the factor by which the GEMM multiplies. The scale of a tensor is given. That of a row,
-// or of 128 elements of a row, is the largest magnitude among them over the largest value of the
-// 8-bit type, so that they fill its range. A value is multiplied by the rounded reciprocal of its
-// scale and rounded to the nearest, or beyond the largest value to that. NaN stays NaN. An infinity
-// among activations makes its scale infinite and itself NaN, so it is not lost in the GEMM.
+// A scale is the factor by which the GEMM multiplies. The scale of a tensor is given. That of a
+// row, or of 128 elements of a row, is the largest magnitude among them over the largest value of
+// the 8-bit type, so that they fill its range. A value is multiplied by the rounded reciprocal of
+// its scale and rounded to the nearest, or beyond the largest value to that. NaN stays NaN. An
+// infinity among activations makes its scale infinite and itself NaN, so it is not lost in the
+// GEMM.
 //
 // A thread has units of 16 elements: 32 bytes that it reads, and 16 that it writes.
 #pragma once

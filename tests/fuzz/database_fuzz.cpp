@@ -139,7 +139,8 @@ void read_whole(const Store& store) {
   }
   store.builds();
   store.environments();
-  for (const char* kind : {"micro", "probe", "counters", "ladder", "chain", "accuracy", "quantise"}) store.studies(kind);
+  for (const char* kind : {"micro", "probe", "counters", "ladder", "chain", "accuracy", "quantise"})
+    store.studies(kind);
 }
 
 }  // namespace
