@@ -80,8 +80,6 @@ TEST_F(AccuracyCommand, BadInputNamesWhatIsWrong) {
   refused("--shapes 64x64x64.bias", "the sums themselves");
   refused("--shapes 64x64x64.batch2", "a single product");
   refused("--shapes 64x64x64.e4m3.de4m3 --keep-d", "rounding D to 8 bits");
-  refused("--shapes 64x64x64.e5m2 --config bm128.bn128.bk64.q4.c1x1.coop2.d1.group8.tma.persist",
-          "can compute none of the shapes");
   refused("--shapes 64x64x64 --data zeros", "its own kinds of data");
   refused("--shapes 64x64x64.fp32", "fp32 is for the ladder");
   refused("--shapes 64x64x64.e4m3 --config nonsense", "nonsense");

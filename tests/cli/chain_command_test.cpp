@@ -130,7 +130,7 @@ TEST_F(ChainCommand, BadInputNamesWhatIsWrong) {
   refused("--shapes 1x4096x4096.dfp32 --config " + std::string(kNotForFp32),
           "cannot compute 1x4096x4096.dfp32, a link");
   refused("--shapes 1x4096x4096 --config swap_ab.bm8.bn64.bk128.q16.d1.tma.single",
-          "the kernel cannot run it");
+          "must fit one CTA's limit");
   refused("--shapes 1x4096x4099 --config " + kPlain, "cannot compute 1x4096x4099, a link");
   refused("--shapes 16x4099x4099 --config swap_ab.bm16.bn64.bk128.q5.d1.staged.csplit2.pack",
           "the one that packs B, is done; unless it is read late (rule pack)");
