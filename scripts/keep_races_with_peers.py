@@ -3,10 +3,14 @@
 
     scripts/keep_races_with_peers.py FROM TO
 
+In the recorded command lines the peers' libraries lose their folders, which say where they lay on one
+machine.
+
 The checksum of each race stays right, because it covers the rows of that race only. The copy has
 room for what was removed; `hgemm-tune merge` writes one without.
 """
 
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -31,3 +35,8 @@ with sqlite3.connect(target) as database:
     database.execute("DELETE FROM study")
     database.execute("DELETE FROM build WHERE kernel_id NOT IN "
                      "(SELECT kernel_id FROM trial WHERE kernel_id NOTNULL)")
+    for run, line in database.execute("SELECT id, command_line FROM run").fetchall():
+        portable = re.sub(
+            r"(?<=--peer )\S+", lambda peer: re.sub(r"(^|[=:])/[^:]*/", r"\1peers/", peer[0]), line
+        )
+        database.execute("UPDATE run SET command_line = ? WHERE id = ?", [portable, run])
