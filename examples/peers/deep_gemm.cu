@@ -92,7 +92,12 @@ int run(const hgemm_peer_problem& p, const hgemm_peer_operands& o, cudaStream_t 
       encode(d, kOut, sizeof(D), o.d, p.m, p.n, p.ldd, kM, kN, swizzle_of_output<D>()) != 0) {
     return 1;
   }
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes<D>(kTile));
+  const cudaError_t prepared = cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_bytes<D>(kTile));
+  if (prepared != cudaSuccess) {
+    failed = cudaGetErrorString(prepared);
+    return 1;
+  }
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {kCluster, 1, 1};

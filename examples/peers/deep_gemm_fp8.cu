@@ -185,7 +185,10 @@ int run_1d2d(const hgemm_peer_problem& p, const hgemm_peer_operands& o, cudaStre
       deep_gemm::epilogue::transform::EpilogueIdentity>;
   Maps maps;
   if (!encode(maps, Form::k1d2d, kTile, p, o)) return 1;
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmemBytes);
+  if (outcome(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   kSmemBytes)) != 0) {
+    return 1;
+  }
   cudaLaunchAttribute cluster{};
   const cudaLaunchConfig_t config = launch_config(Form::k1d2d, kTile, p.k, cluster, stream);
   return outcome(
@@ -210,7 +213,10 @@ int run_1d1d(const hgemm_peer_problem& p, const hgemm_peer_operands& o, cudaStre
                                 stream)) != 0) {
     return 1;
   }
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmemBytes);
+  if (outcome(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   kSmemBytes)) != 0) {
+    return 1;
+  }
   cudaLaunchAttribute cluster{};
   const cudaLaunchConfig_t config = launch_config(Form::k1d1d, kTile, p.k, cluster, stream);
   using Fp8 = __nv_fp8_e4m3;

@@ -317,8 +317,8 @@ HGEMM_HOST_DEVICE constexpr int output_words(int cols) {
 }
 
 /// A thread's values of kCols columns in the output type: 8-bit ones as packed_group() has them.
-/// (fp32 values are copied; otherwise, if a
-/// tile may be left to another CTA, ptxas 13.0 serialises the wgmmas, C7520.)
+/// (fp32 values are copied; otherwise, if a tile may be left to another CTA, ptxas 13.0 serialises
+/// the wgmmas, C7520.)
 template <TiledKernel kKernel, int kCols>
 __device__ __forceinline__ void convert_box(const float* d, u32* words) {
   [[maybe_unused]] float scale = 1;

@@ -97,7 +97,7 @@ __device__ void fetch(double (&tile)[kDepth][kTile + 1], const ExactOperand<T>& 
     double value = 0;
     if (row < operand.rows && depth < k) {
       const T stored = operand.data[row * operand.strides.row + depth * operand.strides.k];
-      // Times its scale it has at most 32 bits, so the product of two is off by 2^-53 at most.
+      // Times its scale it has at most 32 bits. The fma rounds sums only, each by 2^-53 at most.
       value = static_cast<double>(widened(stored)) * operand.factors.of(row, depth);
     }
     tile[depth - k_0][row - row_0] = value;

@@ -27,7 +27,7 @@ struct OperandShape {
   bool repeats = false, negated = false;
   std::int64_t unpaired = 0;
 
-  /// The exponent of two that elements of block `i` are multiplied by.
+  /// The exponent of two that elements of block `i` are multiplied by. `rise` is not negative.
   HGEMM_HOST_DEVICE constexpr int exponent(std::int64_t i, std::int64_t blocks) const {
     if (peak >= 0) return i == peak ? lowest + rise : lowest;
     return blocks < 2 ? lowest

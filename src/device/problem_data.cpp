@@ -9,6 +9,7 @@
 
 #include "device/data_kernels.h"
 #include "device/epilogue_kernels.h"
+#include "device/rounded_from.h"
 #include "gemm/input_data.h"
 #include "record/cold.h"
 
@@ -86,9 +87,8 @@ double largest_of(DataType type) {
     case DataType::kFp16:
       return 65504;
     case DataType::kE4m3:
-      return 448;
     case DataType::kE5m2:
-      return 57344;
+      return value_of_magnitude(type, largest_magnitude(type));
     default:
       return std::numeric_limits<double>::infinity();
   }

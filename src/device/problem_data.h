@@ -23,8 +23,8 @@ inline constexpr float kBeta = -0.75F;
 /// (fill_scales), for the same reason.
 inline constexpr float kScaleA = 1.5F;
 inline constexpr float kScaleB = 1.25F;
-/// The scale of a D of 8 bits. In each verification some outputs are beyond the largest e4m3
-/// number, 2.8 standard deviations of the sums.
+/// The scale of a D of 8 bits. Some of many outputs are then beyond the largest e4m3 number, which
+/// is 2.8 standard deviations of the sums.
 inline constexpr float kScaleD = 160.0F;
 
 std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, DataType type);

@@ -131,8 +131,7 @@ constexpr std::array kFields = {
                  .values = "none, bf16, fp16 or fp32",
                  .number = false,
                  .help = "type of C, which is added to the sums: that of D, or bf16 if D has 8 "
-                         "bits; none: there is "
-                         "no C",
+                         "bits; none: there is no C",
                  .print =
                      [](const GemmProblem& p) {
                        return std::string(p.c_type ? to_string(*p.c_type) : kNoType);

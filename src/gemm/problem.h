@@ -177,8 +177,7 @@ const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
 /// ".fp16" (A, B and D), ".e4m3" (A and B; D is bf16), ".be5m2" (B alone), ".dfp32" or ".de4m3" (D
-/// alone),
-/// ".cbf16" (C is added), ".accfast" (fast sums), ".scaling-rows", ".layoutNT",
+/// alone), ".cbf16" (C is added), ".accfast" (fast sums), ".scaling-rows", ".layoutNT",
 /// ".lda4104.ldb4104.ldd4104", ".batch32.sa128.sb0.sd128" (products and their strides),
 /// ".batch32.pointers", ".bias-gelu" (the epilogue), ".zeros" (the data). The table in gemm/codec.h
 /// defines the whole grammar.

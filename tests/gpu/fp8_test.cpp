@@ -196,21 +196,27 @@ TEST_F(Fp8Test, EpiloguesAreCorrectWithAndWithoutScales) {
   }
 }
 
+/// A problem of each kind with each of these extents, at strides and by pointers.
+void expect_batches_correct(const Gpu& device, const std::vector<const char*>& kinds,
+                            const std::vector<const char*>& at_strides,
+                            const std::vector<const char*>& by_pointers) {
+  for (const char* kind : kinds) {
+    SCOPED_TRACE(kind);
+    const auto expect_more = [&](std::size_t least, const std::vector<const char*>& extents) {
+      const std::vector<GemmProblem> problems = problems_of(extents, kind);
+      EXPECT_GT(expect_correct(compile(fp8_kernels(problems)), problems, device).size(), least);
+    };
+    expect_more(10, at_strides);
+    expect_more(5, by_pointers);
+  }
+}
+
 /// Each product has its own A and B, or all share one; the scales of tensors are those of all.
 TEST_F(Fp8Test, BatchesAreCorrect) {
-  for (const char* kind : {".e4m3", ".e4m3.be5m2.scaling-tensor.accfast"}) {
-    SCOPED_TRACE(kind);
-    const std::vector<GemmProblem> problems = problems_of(
-        {"64x64x64.batch7", "200x136x80.batch3", "1x256x512.batch5", "136x72x208.batch3.sb0"},
-        kind);
-    EXPECT_GT(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()).size(),
-              10U);
-    const std::vector<GemmProblem> by_pointers =
-        problems_of({"64x64x64.batch7.pointers", "200x136x80.batch3.pointers"}, kind);
-    EXPECT_GT(
-        expect_correct(compile(fp8_kernels(by_pointers)), by_pointers, without_rotation()).size(),
-        5U);
-  }
+  expect_batches_correct(
+      without_rotation(), {".e4m3", ".e4m3.be5m2.scaling-tensor.accfast"},
+      {"64x64x64.batch7", "200x136x80.batch3", "1x256x512.batch5", "136x72x208.batch3.sb0"},
+      {"64x64x64.batch7.pointers", "200x136x80.batch3.pointers"});
 }
 
 /// The extents above, rows of D of whole units of 16 bytes and others, and a K of many steps.
@@ -254,20 +260,10 @@ TEST_F(Fp8Test, EpiloguesAreCorrectWithOutputsOfEightBits) {
 }
 
 TEST_F(Fp8Test, BatchesAreCorrectWithOutputsOfEightBits) {
-  for (const char* kind : {".e4m3.de4m3", ".e4m3.de4m3.scaling-tensor.accfast"}) {
-    SCOPED_TRACE(kind);
-    const std::vector<GemmProblem> problems =
-        problems_of({"64x64x64.batch7", "200x136x80.batch3", "208x144x80.batch3",
-                     "1x256x512.batch5", "136x80x208.batch3.sb0"},
-                    kind);
-    EXPECT_GT(expect_correct(compile(fp8_kernels(problems)), problems, without_rotation()).size(),
-              10U);
-    const std::vector<GemmProblem> by_pointers =
-        problems_of({"64x64x64.batch7.pointers", "208x144x80.batch3.pointers"}, kind);
-    EXPECT_GT(
-        expect_correct(compile(fp8_kernels(by_pointers)), by_pointers, without_rotation()).size(),
-        5U);
-  }
+  expect_batches_correct(without_rotation(), {".e4m3.de4m3", ".e4m3.de4m3.scaling-tensor.accfast"},
+                         {"64x64x64.batch7", "200x136x80.batch3", "208x144x80.batch3",
+                          "1x256x512.batch5", "136x80x208.batch3.sb0"},
+                         {"64x64x64.batch7.pointers", "208x144x80.batch3.pointers"});
 }
 
 /// The bytes of D of set 0.

@@ -117,7 +117,8 @@ template <class Mma>
 using ActorOf = WgmmaActor<Mma, wgmma_stages(Mma::kN, Mma::kAFromRegisters, Mma::kWarpgroups)>;
 
 /// Launched with up to Mma::kWarpgroups x 128 threads and wgmma_smem_bytes() of shared memory. An
-/// actor is a warpgroup. `work(actor, rounds)` is timed; `sum_of(actor)` is of its last round.
+/// actor is a warpgroup. `work(actor, rounds)` is timed; `sum_of(actor)` keeps what it computes
+/// from being removed.
 template <class Mma, class Work, class SumOf>
 __device__ __forceinline__ void time_actor(const ComputeParams& params, const Work& work,
                                            const SumOf& sum_of) {
