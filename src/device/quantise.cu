@@ -6,7 +6,7 @@
 
 #include "device/cuda.h"
 #include "device/elements.cuh"
-#include "kernels/quantise/quantise.cuh"
+#include "device/quantise.cuh"
 
 namespace hgemm {
 namespace {

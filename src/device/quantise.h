@@ -1,4 +1,4 @@
-// Quantising the activations of a problem with 8-bit operands (kernels/quantise).
+// Quantising the activations of a problem with 8-bit operands (the kernels: quantise.cuh).
 #pragma once
 
 #include <cuda_runtime_api.h>

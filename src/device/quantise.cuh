@@ -11,8 +11,8 @@
 // A thread has units of 16 elements: 32 bytes that it reads, and 16 that it writes.
 #pragma once
 
-#include "common/ptx.cuh"
-#include "common/types.h"
+#include "kernels/common/ptx.cuh"
+#include "kernels/common/types.h"
 
 namespace hgemm {
 
