@@ -16,6 +16,9 @@ import unittest
 import zipfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs"))
+import markdown  # noqa: E402
+
 CMAKE, BUILD, PROGRAM, PYTHON = sys.argv[1:5]
 del sys.argv[1:5]
 SOURCE = Path(__file__).resolve().parents[2]
@@ -221,6 +224,15 @@ class Wheel(unittest.TestCase):
         version = re.match(r"hgemm-tune (\S+)", self.program("--version").stdout)[1]
         self.assertEqual(self.values("print(json.dumps(hgemm_tune.__version__))"), version)
         self.assertTrue(self.wheel.name.startswith(f"hgemm_tune-{version}-"))
+
+    def test_examples_of_the_manual_run(self):
+        blocks = [block for path in (SOURCE / "docs").glob("*.md")
+                  for block in markdown.Page(path.read_text()).blocks if block.language == "python"]
+        self.assertTrue(blocks)
+        for block in blocks:
+            done = self.python(block.text)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout)
 
     def test_best_gives_the_rows_of_the_command(self):
         rows = self.values(
