@@ -61,6 +61,8 @@ class Wheel(unittest.TestCase):
         [cls.wheel] = (cls.folder / "wheels").iterdir()
         cls.venv = cls.new_venv("a venv")
         cls.install(cls.venv)
+        cls.changed = cls.new_venv("a changed venv")  # each test undoes what it changes
+        cls.install(cls.changed)
         cls.work = cls.folder / "work"
         cls.work.mkdir()
 
@@ -170,10 +172,11 @@ class Wheel(unittest.TestCase):
         self.assertEqual(best.returncode, 0, best.stderr)
 
     def test_command_draws_with_the_python_that_it_is_installed_for(self):
-        venv = self.new_venv("drawing")
-        self.install(venv)
+        venv = self.changed
         for module in ("matplotlib", "numpy"):  # here only found, not loaded
-            (self.installed(venv).parent / f"{module}.py").touch()
+            path = self.installed(venv).parent / f"{module}.py"
+            path.touch()
+            self.addCleanup(path.unlink)
         code = ("from hgemm_tune.command import environment\n"
                 "print(json.dumps(environment().get('HGEMM_TUNE_PYTHON')))")
         self.assertEqual(self.values(code, venv=venv), str(venv / "bin/python"))
@@ -183,16 +186,16 @@ class Wheel(unittest.TestCase):
     # ---- The libraries of CUDA ----
 
     def test_wheels_of_nvidia_come_before_the_system(self):
-        venv = self.new_venv("with nvidia")
-        self.install(venv)
-        program = self.installed(venv) / "bin/hgemm-tune"
+        program = self.installed(self.changed) / "bin/hgemm-tune"
         listed = {**environment(), "LD_TRACE_LOADED_OBJECTS": "1"}
         listed.pop("LD_LIBRARY_PATH", None)
         system = dict(re.findall(r"(lib(?:cublas|cublasLt|nvrtc)\.so\S+) => (/\S+)",
                                  succeed(program, env=listed).stdout))
         self.assertEqual(len(system), 3)
-        folder = self.installed(venv).parent / "nvidia/cu13/lib"
+        nvidia = self.installed(self.changed).parent / "nvidia"
+        folder = nvidia / "cu13/lib"
         folder.mkdir(parents=True)
+        self.addCleanup(shutil.rmtree, nvidia)
         for name, path in system.items():
             (folder / name).symlink_to(path)
         found = succeed(program, env=listed).stdout
@@ -201,11 +204,14 @@ class Wheel(unittest.TestCase):
             self.assertEqual(Path(os.path.normpath(path)), folder / name)
 
     def test_without_libraries_the_next_step_is_said(self):
-        venv = self.new_venv("without cuda")
-        self.install(venv)
+        venv = self.changed
         program = self.installed(venv) / "bin/hgemm-tune"
+        kept = shutil.move(program, self.folder / "kept")
+        self.addCleanup(shutil.move, kept, program)
         # A library of this name is on no machine.
-        program.write_bytes(program.read_bytes().replace(b"libnvrtc.so.13\0", b"libnvrtc.so.00\0"))
+        code = Path(kept).read_bytes()
+        program.write_bytes(code.replace(b"libnvrtc.so.13\0", b"libnvrtc.so.00\0"))
+        program.chmod(0o755)
         command = self.command("--version", venv=venv)
         self.assertEqual(command.returncode, 1)
         self.assertRegex(command.stderr,
