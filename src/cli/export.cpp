@@ -221,7 +221,7 @@ void add_export(CLI::App& program, Command& chosen) {
       ->type_name("FORMAT")
       ->required();
   command->add_option("-o,--output", options->output, help_text("export", "-o"))
-      ->type_name("PATH")
+      ->type_name("DIR|FILE")
       ->required();
   CLI::Option* db = command->add_option("--db", options->db, help_text("common", "--db"))
                         ->type_name("FILE")
