@@ -241,8 +241,9 @@ TEST(FileRules, TypesOfSeveralHeadersAreFound) {
 }
 
 TEST(FileRules, NoTwoHeadersDefineATypeOfOneName) {
-  EXPECT_THAT(types_of_several_headers(sources_in({"src", "kernels", "package", "runtime", "include"})),
-              IsEmpty());
+  EXPECT_THAT(
+      types_of_several_headers(sources_in({"src", "kernels", "package", "runtime", "include"})),
+      IsEmpty());
 }
 
 TEST(FileRules, NoFileIsTooLong) {
@@ -250,7 +251,8 @@ TEST(FileRules, NoFileIsTooLong) {
 }
 
 TEST(FileRules, NoFunctionIsTooLong) {
-  EXPECT_THAT(long_functions(sources_in({"src", "kernels", "package", "runtime", "tests"})), IsEmpty());
+  EXPECT_THAT(long_functions(sources_in({"src", "kernels", "package", "runtime", "tests"})),
+              IsEmpty());
 }
 
 TEST(FileRules, CodeForAnyFamilyNamesNone) {

@@ -103,7 +103,8 @@ std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
       ratio(&Interval::low), ratio(&Interval::high));
 }
 
-std::string table_text(const ExportPlan& plan, const Validity& validity, const ExportedKernels& all) {
+std::string table_text(const ExportPlan& plan, const Validity& validity,
+                       const ExportedKernels& all) {
   std::set<std::string> headers;
   std::string definitions, entries, rows;
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
