@@ -7,6 +7,9 @@ install(DIRECTORY configs results DESTINATION ${CMAKE_INSTALL_DATADIR}/hgemm-tun
         PATTERN "recording.db*" EXCLUDE)
 install(FILES ${drawing} DESTINATION ${CMAKE_INSTALL_DATADIR}/hgemm-tune/analysis)
 install(FILES include/hgemm_peer.h TYPE INCLUDE)
+# What loads bundles: the library and its headers.
+install(TARGETS hgemm_runtime LIBRARY)
+install(FILES runtime/include/hgemm_bundle.h package/include/hgemm_tuned_types.h TYPE INCLUDE)
 install(FILES LICENSE CHANGELOG.md README.md packaging/copyright
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -14,7 +14,7 @@ check_format() {
     echo "Format: not checked, there is no clang-format 14 here"
     return
   fi
-  find src tests kernels package examples -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' |
+  find src tests kernels package runtime examples -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' |
     xargs clang-format --dry-run --Werror || {
     echo "Format: run clang-format -i on the files above" >&2
     exit 1

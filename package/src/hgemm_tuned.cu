@@ -5,8 +5,6 @@
 #include <cuda.h>
 
 #include <atomic>
-#include <cstring>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -18,21 +16,18 @@
 #include "library.h"
 #include "library_table.h"
 #endif
-#include "output/export/fallback.h"
 #include "problems.h"
+#include "selection.h"
+#include "status_text.h"
 #include "table.h"
 #include "tensor_map_types.h"
+#include "workspace_layout.h"
 
 namespace {
 
 using namespace hgemm;
 using namespace hgemm_tuned_table;
 using namespace hgemm_tuned_problems;
-
-constexpr std::uintptr_t kWorkspaceUnit = 256;
-/// Flags come first in a workspace, in a region of one size for all kernels. A kernel leaves its
-/// flags zero, and the next kernel relies on that. Partial sums are never stored in this region.
-constexpr std::size_t kFlagBytes = 64 << 10;
 
 thread_local cudaError_t last_cuda_error = cudaSuccess;
 
@@ -44,64 +39,11 @@ hgemm_tuned_status cuda_failed(cudaError_t code) {
 
 // ---- Selection ----
 
-/// The reason why a kernel cannot compute the problem: OK, MISALIGNED or NO_KERNEL.
-hgemm_tuned_status why_not(const Kernel& kernel, const ProblemExtents& p, const GemmKind& kind,
-                           const Operands& operands) {
-  if (!compute_alike(hgemm::kind_of(kernel), kind) || why_unsupported(kernel, p) != nullptr ||
-      grid_tiles(kernel, p) > kMaxTiles) {
-    return HGEMM_TUNED_NO_KERNEL;
-  }
-  if (flags_grow_with_problem(kernel) && workspace_bytes(kernel, p, 0).flags > kFlagBytes) {
-    return HGEMM_TUNED_NO_KERNEL;
-  }
-  return find_misaligned(kernel, p, operands).name != nullptr ? HGEMM_TUNED_MISALIGNED
-                                                              : HGEMM_TUNED_OK;
-}
-
-struct Choice {
-  hgemm_tuned_status status = HGEMM_TUNED_NO_KERNEL;
-  hgemm_tuned_source source = HGEMM_TUNED_NONE;
-  int kernel = -1;           ///< index in kKernels
-  const Row* row = nullptr;  ///< the problem that it was tuned for
-};
-
-FallbackShape shape_of(const ProblemExtents& p) { return {p.m, p.n, p.k, p.batch.count}; }
-
-/// Looks for the tuned problem itself, then for its N and K with another M, then for the nearest
-/// problem whose kernel can compute it. The kernel of a batch computes any number of products, but
-/// no single one.
+using hgemm_tuned_selection_rules::Choice;
 Choice choose(const ProblemExtents& p, const GemmKind& kind, const Operands& operands) {
-  Choice choice;
-  double least = std::numeric_limits<double>::infinity();
-  const auto consider = [&](const Row& row, int kernel, hgemm_tuned_source source,
-                            double distance) {
-    if (kernel < 0) return;
-    const hgemm_tuned_status status = why_not(kKernels[kernel].kernel, p, kind, operands);
-    if (status == HGEMM_TUNED_MISALIGNED && choice.source == HGEMM_TUNED_NONE) {
-      choice.status = HGEMM_TUNED_MISALIGNED;
-    }
-    if (status != HGEMM_TUNED_OK || distance >= least) return;
-    least = distance;
-    choice = {HGEMM_TUNED_OK, source, kernel, &row};
-  };
-  for (const Row& row : kRows) {
-    if (!compute_alike(kind, row.kind) || row.problem != p) continue;
-    consider(row, row.kernel, HGEMM_TUNED_EXACT, 0);
-  }
-  if (choice.row != nullptr) return choice;
-  for (const Row& row : kRows) {
-    if (!compute_alike(kind, row.kind)) continue;
-    if (row.problem.n != p.n || row.problem.k != p.k) continue;
-    consider(row, row.general_kernel, HGEMM_TUNED_BUCKET,
-             bucket_distance(shape_of(row.problem), shape_of(p)));
-  }
-  if (choice.row != nullptr) return choice;
-  for (const Row& row : kRows) {
-    if (!compute_alike(kind, row.kind)) continue;
-    consider(row, row.general_kernel, HGEMM_TUNED_NEAREST,
-             shape_distance(shape_of(row.problem), shape_of(p)));
-  }
-  return choice;
+  return hgemm_tuned_selection_rules::choose(
+      kRows, kRowCount, [](int i) -> const Kernel& { return kKernels[i].kernel; }, p, kind,
+      operands);
 }
 
 constexpr bool kHasCublas =
@@ -276,50 +218,6 @@ hgemm_tuned_status load(const TunedKernel& tuned, const Context& context, Loaded
   return HGEMM_TUNED_OK;
 }
 
-// ---- Workspace ----
-
-struct Layout {
-  std::size_t partials = 0, packed_a = 0, packed_b = 0;  ///< offsets
-  std::size_t total = 0;
-};
-std::size_t rounded(std::size_t bytes) {
-  return (bytes + kWorkspaceUnit - 1) / kWorkspaceUnit * kWorkspaceUnit;
-}
-Layout layout_of(const WorkspaceBytes& bytes) {
-  Layout layout;
-  if (bytes.flags + bytes.packed_b == 0) return layout;
-  layout.partials = kFlagBytes;
-  layout.packed_a = layout.partials + rounded(bytes.partials);
-  layout.packed_b = layout.packed_a + rounded(bytes.packed_a);
-  layout.total = layout.packed_b + rounded(bytes.packed_b);
-  return layout;
-}
-
-// ---- Tensor maps ----
-
-TensorMap encode(const Driver& cuda, const MatrixMap& map, bool* ok) {
-  cuuint64_t extents[4] = {static_cast<cuuint64_t>(map.cols), static_cast<cuuint64_t>(map.rows)};
-  cuuint64_t strides[3] = {static_cast<cuuint64_t>(map.stride_bytes)};
-  cuuint32_t box[4] = {static_cast<cuuint32_t>(map.box_cols),
-                       static_cast<cuuint32_t>(map.box_rows)};
-  const cuuint32_t element_strides[] = {1, 1, 1, 1};
-  cuuint32_t dimensions = 2;
-  for (int i = 0; i < map.outer_dimensions; ++i, ++dimensions) {
-    extents[dimensions] = static_cast<cuuint64_t>(map.outer[i].extent);
-    strides[dimensions - 1] = static_cast<cuuint64_t>(map.outer[i].stride_bytes);
-    box[dimensions] = static_cast<cuuint32_t>(map.outer[i].box);
-  }
-  CUtensorMap encoded{};
-  *ok &= cuda.encode_tensor_map(&encoded, tensor_type_of(map.type), dimensions, map.data, extents,
-                                strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                swizzle_of(map.swizzle_bytes), promotion_of(map.promotion_bytes),
-                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
-  TensorMap result;
-  static_assert(sizeof result == sizeof encoded);
-  std::memcpy(&result, &encoded, sizeof result);
-  return result;
-}
-
 // ---- Launches ----
 
 hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& p,
@@ -331,7 +229,7 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
   Loaded& loaded = context->kernels[index];
   if (const auto status = load(tuned, *context, &loaded); status != HGEMM_TUNED_OK) return status;
   const int ctas = grid_ctas(kernel, p, loaded.resident.load(std::memory_order_relaxed));
-  const Layout layout = layout_of(workspace_bytes(kernel, p, ctas));
+  const WorkspaceLayout layout = layout_of(workspace_bytes(kernel, p, ctas));
   if (layout.total > 0) {
     if (workspace == nullptr || bytes < layout.total) return HGEMM_TUNED_SMALL_WORKSPACE;
     if (!is_multiple_of(workspace, kWorkspaceUnit)) return HGEMM_TUNED_MISALIGNED_WORKSPACE;
@@ -346,8 +244,9 @@ hgemm_tuned_status launch(cudaStream_t stream, int index, const ProblemExtents& 
   }
   at.numbers = context->numbers.of(kernel, ctas);
   bool ok = true;
-  LaunchParams params = make_launch_params(
-      kernel, p, operands, at, [&](const MatrixMap& map) { return encode(*driver(), map, &ok); });
+  LaunchParams params = make_launch_params(kernel, p, operands, at, [&](const MatrixMap& map) {
+    return encode(driver()->encode_tensor_map, map, &ok);
+  });
   if (!ok) return cuda_failed(cudaErrorInvalidValue);
 
   if (params.pack.matrices[0].rows > 0 || params.pack.matrices[1].rows > 0) {
@@ -404,39 +303,7 @@ bool launch_library(cudaStream_t, const Choice&, const ProblemExtents&, const Ge
 
 // ---- The interface ----
 
-const char* hgemm_tuned_status_string(int status) {
-  switch (status) {
-    case HGEMM_TUNED_OK:
-      return "ok";
-    case HGEMM_TUNED_NULL_POINTER:
-      return "a pointer that is needed is null";
-    case HGEMM_TUNED_BAD_PROBLEM:
-      return "M, N, K, a leading dimension, the layout, the epilogue or the batch is out of range";
-    case HGEMM_TUNED_BAD_DTYPE:
-      return "the type or the output is unknown, or fast sums, scales or two types of A and B are "
-             "asked for without 8-bit ones";
-    case HGEMM_TUNED_MISALIGNED:
-      return "no kernel of this package takes an operand at this address: all must be at multiples "
-             "of 16 bytes, and arrays of addresses at multiples of 8";
-    case HGEMM_TUNED_NO_KERNEL:
-      return "no kernel of this package computes this problem, and cuBLAS was not given or has no "
-             "such epilogue";
-    case HGEMM_TUNED_SMALL_WORKSPACE:
-      return "the workspace has fewer bytes than hgemm_tuned_workspace_bytes() says";
-    case HGEMM_TUNED_MISALIGNED_WORKSPACE:
-      return "the workspace is not at a multiple of 256 bytes";
-    case HGEMM_TUNED_NO_HOPPER_GPU:
-      return "there is no driver or no GPU, or the current device is not a Hopper GPU (sm_90)";
-    case HGEMM_TUNED_CUDA_ERROR:
-      return "CUDA refused a call: see hgemm_tuned_last_cuda_error()";
-    case HGEMM_TUNED_WORKSPACE_NOT_INITIALISED:
-      return "the workspace did not go through hgemm_tuned_init_workspace(), or not since its "
-             "device was reset";
-    case HGEMM_TUNED_CUBLAS_ERROR:
-      return "cuBLAS refused the call, or its handle has another stream";
-  }
-  return "an unknown status";
-}
+const char* hgemm_tuned_status_string(int status) { return hgemm_tuned_problems::text_of(status); }
 
 cudaError_t hgemm_tuned_last_cuda_error(void) { return last_cuda_error; }
 
@@ -448,11 +315,7 @@ hgemm_tuned_problem hgemm_tuned_shape(int index) {
 }
 
 hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  hgemm_tuned_selection selection{};
-  selection.source = HGEMM_TUNED_NONE;
-  selection.tuned_us = kUnknown;
-  selection.ratio_cublas = selection.ratio_cublas_low = selection.ratio_cublas_high = kUnknown;
+  hgemm_tuned_selection selection = hgemm_tuned_selection_rules::no_selection();
   selection.status = check(problem);
   if (selection.status != HGEMM_TUNED_OK) return selection;
   const ProblemExtents p = extents_of(*problem);
@@ -468,18 +331,7 @@ hgemm_tuned_selection hgemm_tuned_select(const hgemm_tuned_problem* problem) {
     selection.status = has_cublas(kind) ? HGEMM_TUNED_OK : choice.status;
     return selection;
   }
-  const Row& row = *choice.row;
-  selection.source = choice.source;
-  selection.label = kKernels[choice.kernel].label;
-  selection.gain = row.gain ? 1 : 0;
-  selection.tuned_m = row.problem.m;
-  selection.tuned_n = row.problem.n;
-  selection.tuned_k = row.problem.k;
-  selection.tuned_batch = row.problem.batch.count;
-  selection.tuned_us = row.time_us;
-  selection.ratio_cublas = row.ratio;
-  selection.ratio_cublas_low = row.ratio_low;
-  selection.ratio_cublas_high = row.ratio_high;
+  hgemm_tuned_selection_rules::describe(choice, kKernels[choice.kernel].label, &selection);
   selection.uses_cublaslt = library_of(choice, {}) >= 0 ? 1 : 0;
   return selection;
 }

@@ -5,7 +5,7 @@
 
 #include "families/kernel.h"
 #include "families/operands.h"
-#include "hgemm_tuned.h"
+#include "hgemm_tuned_types.h"
 
 namespace hgemm_tuned_problems {
 

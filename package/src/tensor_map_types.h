@@ -1,9 +1,11 @@
-// CUDA's names for the properties of a tensor map.
+// Tensor maps as the driver encodes them.
 #pragma once
 
 #include <cuda.h>
 
-#include "families/kernel.h"
+#include <cstring>
+
+#include "families/launch_parts.h"
 
 namespace hgemm_tuned_table {
 
@@ -37,6 +39,32 @@ inline CUtensorMapDataType tensor_type_of(hgemm::DataType type) {
     default:
       return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   }
+}
+
+/// `encode_tiled`: the driver's function, which is not linked. Sets `ok` to false if the driver
+/// refuses the map.
+inline hgemm::TensorMap encode(decltype(&cuTensorMapEncodeTiled) encode_tiled,
+                               const hgemm::MatrixMap& map, bool* ok) {
+  cuuint64_t extents[4] = {static_cast<cuuint64_t>(map.cols), static_cast<cuuint64_t>(map.rows)};
+  cuuint64_t strides[3] = {static_cast<cuuint64_t>(map.stride_bytes)};
+  cuuint32_t box[4] = {static_cast<cuuint32_t>(map.box_cols),
+                       static_cast<cuuint32_t>(map.box_rows)};
+  const cuuint32_t element_strides[] = {1, 1, 1, 1};
+  cuuint32_t dimensions = 2;
+  for (int i = 0; i < map.outer_dimensions; ++i, ++dimensions) {
+    extents[dimensions] = static_cast<cuuint64_t>(map.outer[i].extent);
+    strides[dimensions - 1] = static_cast<cuuint64_t>(map.outer[i].stride_bytes);
+    box[dimensions] = static_cast<cuuint32_t>(map.outer[i].box);
+  }
+  CUtensorMap encoded{};
+  *ok &= encode_tiled(&encoded, tensor_type_of(map.type), dimensions, map.data, extents, strides,
+                      box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                      swizzle_of(map.swizzle_bytes), promotion_of(map.promotion_bytes),
+                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+  hgemm::TensorMap result;
+  static_assert(sizeof result == sizeof encoded);
+  std::memcpy(&result, &encoded, sizeof result);
+  return result;
 }
 
 }  // namespace hgemm_tuned_table

@@ -30,6 +30,8 @@ void add_verify(CLI::App& program, Command& chosen, const std::string& command_l
 void add_advise(CLI::App& program, Command& chosen);
 void add_replay(CLI::App& program, Command& chosen);
 void add_export(CLI::App& program, Command& chosen);
+/// Adds `bundle`, which shows what `export --format bundle` wrote.
+void add_bundle(CLI::App& program, Command& chosen);
 void add_report(CLI::App& program, Command& chosen, const std::string& command_line);
 void add_doctor(CLI::App& program, Command& chosen);
 /// Adds `help` and `complete`. Completion scripts of shells run `complete`; --help does not list

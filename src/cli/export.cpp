@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/console.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/revision.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -18,8 +21,10 @@
 #include "gemm/codec.h"
 #include "output/export/export.h"
 #include "program/aim.h"
+#include "program/cache.h"
 #include "program/current.h"
 #include "program/help.h"
+#include "program/progress.h"
 #include "program/recorded.h"
 #include "program/shapes.h"
 
@@ -36,6 +41,7 @@ struct ExportOptions {
   std::string pdl = std::string(to_string(kDefaultPdl));
   int max_kernels = 0;
   bool with_cublaslt = false;
+  CacheOptions cache;
 };
 
 /// The races of whole spaces, with those of `shipped` of the same problems. As in `best`, few
@@ -91,6 +97,68 @@ ExportPlan plan_of(const ExportOptions& options, const ExportAim& aim) {
   return plan_export(store.races(), aim, current_among(store.builds()));
 }
 
+/// The kernels as people use them: unlike those of tunes, they wait as long as they must.
+std::vector<std::string> flags_of_bundles() {
+  std::vector<std::string> flags = default_compile_flags();
+  std::erase_if(flags,
+                [](const std::string& flag) { return flag.starts_with("-DHGEMM_WAIT_LIMIT_NS"); });
+  return flags;
+}
+
+/// The cubins of the kernels, in their order.
+std::vector<std::string> compiled(std::span<const Kernel> kernels, const CacheOptions& cache) {
+  CompileOptions options;
+  use_cache(cache, options);
+  options.toolchain.flags = flags_of_bundles();
+  std::map<std::string, std::string> cubins;
+  Progress progress(stderr, 1, false);
+  TuneListener::Compiling counts{.total = static_cast<int>(kernels.size())};
+  compile_all(kernels, options, [&](const Build& build) {
+    const std::string name = build_name(build.kernel);
+    if (build.status != Status::kOk) {
+      throw Error(
+          fmt::format("{} cannot be compiled: {}; leave its shapes out, or tune them again "
+                      "with this version",
+                      name, build.message));
+    }
+    ++counts.done;
+    if (build.from_cache) ++counts.from_cache;
+    progress.compiling(counts);
+    cubins[name] = read_cubin(build.cubin);
+  });
+  std::vector<std::string> in_order;
+  for (const Kernel& kernel : kernels) in_order.push_back(cubins.at(build_name(kernel)));
+  return in_order;
+}
+
+/// Throws InputError before anything is compiled if the file cannot be written.
+void check_bundle_path(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return;
+  throw InputError(
+      fmt::format("{} is a folder, and a bundle is one file: name the file with -o, "
+                  "as in -o {}/tuned.hgb",
+                  path, path));
+}
+
+/// Writes the export; returns the paths of its files.
+std::vector<std::string> write_files(const ExportPlan& plan, const Validity& validity,
+                                     ExportFormat format, const ExportOptions& options) {
+  if (format == ExportFormat::kBundle) {
+    const std::vector<std::string> cubins = compiled(bundle_kernels(plan), options.cache);
+    const std::string bytes = bundle_file(plan, validity, nvrtc_version(), cubins);
+    replace_file(options.output, bytes);
+    say("{} kernels, {:.1f} MB\n", cubins.size(), static_cast<double>(bytes.size()) / 1e6);
+    return {options.output};
+  }
+  const auto files = export_files(plan, validity, format);
+  write_export(options.output, files);
+  std::vector<std::string> paths;
+  for (const ExportFile& file : files) {
+    paths.push_back((std::filesystem::path(options.output) / file.path).string());
+  }
+  return paths;
+}
+
 /// Flushes the list now and not at exit, so that the message of a failure can say that the files
 /// are there. A closed pipe (`| head`) is not a failure.
 void print_list(std::string_view list, const std::string& folder) {
@@ -105,6 +173,8 @@ void print_list(std::string_view list, const std::string& folder) {
 int run_export(const ExportOptions& options) {
   const ExportFormat format = parse_export_format(options.format);
   if (options.with_cublaslt) check_has_libraries(format);
+  check_cache(options.cache);
+  if (format == ExportFormat::kBundle) check_bundle_path(options.output);
   ExportAim aim{.problems = {},
                 .regime = parse_regime(options.regime),
                 .pdl = parse_pdl(options.pdl),
@@ -115,13 +185,8 @@ int run_export(const ExportOptions& options) {
   const ExportPlan plan = plan_of(options, aim);
   const std::string kernel_hash = kernel_source_hash();
   const Validity validity = validity_of(plan, kernel_hash, std::string(git_revision()));
-  const auto files = export_files(plan, validity, format);
-  write_export(options.output, files);
-
   std::string list;
-  for (const ExportFile& file : files) {
-    list += (std::filesystem::path(options.output) / file.path).string() + '\n';
-  }
+  for (const std::string& path : write_files(plan, validity, format, options)) list += path + '\n';
   print_list(list, options.output);
   const auto gains = std::ranges::count(plan.rows, true, &ExportRow::gain);
   say("{} shapes, {} of them faster than cuBLAS beyond doubt; {}\n", plan.rows.size(), gains,
@@ -156,7 +221,7 @@ void add_export(CLI::App& program, Command& chosen) {
       ->type_name("FORMAT")
       ->required();
   command->add_option("-o,--output", options->output, help_text("export", "-o"))
-      ->type_name("DIR")
+      ->type_name("DIR|FILE")
       ->required();
   CLI::Option* db = command->add_option("--db", options->db, help_text("common", "--db"))
                         ->type_name("FILE")
@@ -175,6 +240,7 @@ void add_export(CLI::App& program, Command& chosen) {
   command->add_option("--pdl", options->pdl, help_text("common", "--pdl"))
       ->type_name("KIND")
       ->capture_default_str();
+  add_cache(*command, options->cache);
   command->callback([&chosen, options] { chosen = [options] { return run_export(*options); }; });
 }
 

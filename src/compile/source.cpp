@@ -7,6 +7,7 @@
 
 #include "base/cpp_text.h"
 #include "base/hash.h"
+#include "base/source_hash.h"
 #include "compile/compiler.h"
 
 namespace hgemm {
@@ -81,15 +82,7 @@ std::vector<std::string> default_compile_flags() {
 }
 
 std::string kernel_source_hash(std::span<const EmbeddedFile> kernel_files) {
-  std::vector<EmbeddedFile> files(kernel_files.begin(), kernel_files.end());
-  std::ranges::sort(files, {}, &EmbeddedFile::path);
-  std::vector<std::string> stripped;
-  for (const EmbeddedFile& file : files) {
-    stripped.emplace_back(file.path);
-    stripped.push_back(without_comments(file.text));
-  }
-  const std::vector<std::string_view> texts(stripped.begin(), stripped.end());
-  return content_hash(texts);
+  return source_hash(kernel_files);
 }
 
 }  // namespace hgemm

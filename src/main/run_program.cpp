@@ -131,6 +131,7 @@ int parse_and_run(int argc, char** argv, const std::string& command_line, const 
   add_advise(program, command);
   add_replay(program, command);
   add_export(program, command);
+  add_bundle(program, command);
   add_report(program, command, command_line);
   add_doctor(program, command);
   add_help(program, command);

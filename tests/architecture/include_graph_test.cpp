@@ -30,17 +30,17 @@ using Strings = std::vector<std::string>;
 /// below it, but for those that have their own rows in layer_of(). `search` is pure logic on
 /// trials. `compile` to `worker` are the CUDA half, `store` to `output` the half that runs without
 /// CUDA; `tune` drives both through interfaces that are free of it.
-const Strings kOrder = {"kernels",        "base",       "gemm",          "families",   "record",
-                        "search",         "compile",    "launch",        "device",     "worker",
-                        "store",          "results",    "tune",          "sweep",      "output",
-                        "package",        "studies",    "study figures", "study runs", "program",
-                        "study commands", "study list", "cli",           "main"};
+const Strings kOrder = {
+    "kernels", "base",           "gemm",       "families", "bundle",  "record",        "search",
+    "compile", "launch",         "device",     "worker",   "store",   "results",       "tune",
+    "sweep",   "output",         "package",    "runtime",  "studies", "study figures", "study runs",
+    "program", "study commands", "study list", "cli",      "main"};
 
 /// Layers that must build and run where there is no CUDA, and what else they may see: interfaces
 /// that are free of it.
-const std::set<std::string> kCoreLayers = {"base",   "gemm",   "families", "record",
-                                           "search", "store",  "results",  "tune",
-                                           "sweep",  "output", "studies",  "study figures"};
+const std::set<std::string> kCoreLayers = {"base",   "gemm",    "families",     "bundle", "record",
+                                           "search", "store",   "results",      "tune",   "sweep",
+                                           "output", "studies", "study figures"};
 const std::set<std::string> kInterfacesForCore = {"compile/compiler.h", "device/measurer.h",
                                                   "worker/lab.h", "device/protocol.h"};
 const std::set<std::string> kCudaHalf = {"compile", "launch", "device", "worker", "study runs"};
@@ -57,7 +57,7 @@ const std::vector<Reserved> kReserved = {
     {"argv", std::regex("CLI/.*"), {"program", "study commands", "study list", "cli", "main"}},
     {"CUDA",
      std::regex("(cuda|cublas|nvrtc|nvml|cupti).*"),
-     {"compile", "launch", "device", "study runs", "package"}},
+     {"compile", "launch", "device", "study runs", "package", "runtime"}},
 };
 
 /// The layer of a file in src/studies or src/studies/<kind>: what a kind is about, how its findings
@@ -214,7 +214,7 @@ Strings core_files_that_reach_cuda(const Sources& sources) {
 }
 
 const Sources& project_sources() {
-  static const char* const kFolders[] = {"src", "kernels", "package"};
+  static const char* const kFolders[] = {"src", "kernels", "package", "runtime"};
   static const Sources sources = test::sources_in(kFolders);
   return sources;
 }

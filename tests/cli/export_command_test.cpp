@@ -127,6 +127,40 @@ TEST_F(ExportCommand, OnAFullDiskThePreviousExportStays) {
   }
 }
 
+TEST_F(ExportCommand, WritesABundleThatBundleShows) {
+  record(folder() / "mine.db", {race(problem(512, 512, 512))});
+  const Outcome done = run("export --format bundle -o tuned.hgb --db mine.db");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(done.out, "tuned.hgb\n");
+  EXPECT_THAT(done.err, HasSubstr("1 kernels, "));
+  const std::string bytes = read_file(folder() / "tuned.hgb");
+  const Outcome again = run("export --format bundle -o again.hgb --db mine.db");
+  EXPECT_EQ(read_file(folder() / "again.hgb"), bytes) << "the kernels are from the cache";
+
+  const Outcome shown = run("bundle tuned.hgb");
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("512x512x512"), HasSubstr(kLabel)));
+  const json manifest = json::parse(run("bundle tuned.hgb --format json").out);
+  EXPECT_EQ(manifest.at("rows").at(0).at("label"), kLabel);
+  EXPECT_EQ(manifest.at("kernels").at(0).at("label"), kLabel);
+
+  std::string changed = bytes;
+  changed[bytes.size() - 100] ^= 1;
+  write_file(folder() / "tuned.hgb", changed);
+  const Outcome damaged = run("bundle tuned.hgb");
+  EXPECT_EQ(damaged.exit_code, 2);
+  EXPECT_THAT(damaged.err, AllOf(HasSubstr("tuned.hgb is damaged: bytes "), HasSubstr(kLabel)));
+  EXPECT_EQ(run("bundle missing.hgb").exit_code, 2);
+}
+
+TEST_F(ExportCommand, ABundleIsAFile) {
+  record(folder() / "mine.db", {race(problem(512, 512, 512))});
+  const Outcome folder_named = run("export --format bundle -o . --db mine.db");
+  EXPECT_EQ(folder_named.exit_code, 2);
+  EXPECT_THAT(folder_named.err, HasSubstr("a bundle is one file"));
+  EXPECT_EQ(run("export --format bundle -o a.hgb --db mine.db --with-cublaslt").exit_code, 2);
+}
+
 TEST_F(ExportCommand, AFullStdoutIsSaidAndTheExportComplete) {
   record(folder() / "mine.db", {race(problem(512, 512, 512))});
   run("export --format json -o out --db mine.db >/dev/full 2>err.txt; echo $? "

@@ -250,6 +250,8 @@ TEST_F(Completion, KnowsEveryCommandAndOption) {
 TEST_F(Completion, CompletesValues) {
   EXPECT_THAT(completed("best --regime b"), ElementsAre("burst", "both"));
   EXPECT_THAT(completed("export --recorded --format c"), ElementsAre("cpp", "csv", "cutlass"));
+  EXPECT_THAT(completed("export --recorded --format b"), ElementsAre("bundle"));
+  EXPECT_THAT(completed("bundle --format m"), ElementsAre("md"));
   EXPECT_THAT(completed("--space dec"), ElementsAre("decode", "decode-pdl", "@files"));
   EXPECT_THAT(completed("--space w"), ElementsAre("whole", "@files"));
   EXPECT_THAT(completed("plan --shapes llama7b-p"), ElementsAre("llama7b-prefill", "@files"));

@@ -52,7 +52,7 @@ NO_GPU = re.compile(r"no Hopper GPU|on a Hopper GPU|no NVIDIA driver|NVIDIA driv
 NO_SLURM = re.compile(r"there is no run.json in it|there is no \w+ on PATH; run this where jobs are submitted")
 
 TOP_FOLDERS = ("analysis|cmake|configs|docs|examples|kernels|package|packaging|python|results|"
-               "scripts|src|tests")
+               "runtime|scripts|src|tests")
 PATH = re.compile(rf"(?<![\w./-])(?:{TOP_FOLDERS})/[\w./*<>+-]*[\w/*>]")
 TEST_FILE = re.compile(r"^[a-z]+/(?:[a-z]+/)*\w+_(?:test|fuzz)\.(?:cpp|py)$")
 OTHER_TOOLS = {"apt-get", "cpack", "docker", "dpkg", "export", "man", "pip", "podman", "source", "sudo"}
@@ -563,13 +563,14 @@ add_library(your_target STATIC target.cpp)
     def test_cpp_compiles(self):
         snippets = [block.text for block in self.blocks if block.language == "cpp"]
         self.assertTrue(snippets)
-        text = "#include <hgemm_tuned.h>\n#include <cstddef>\n"
+        text = "#include <hgemm_tuned.h>\n#include <hgemm_bundle.h>\n#include <cstddef>\n"
         for number, snippet in enumerate(snippets):
             text += (f"void example{number}(cudaStream_t stream, int m, int n, int k, const void* a, "
                      "const void* b, void* d, void* workspace) {\n"
                      f"{re.sub('^#include.*$', '', snippet, flags=re.M)}}}\n")
         (self.folder / "snippets.cpp").write_text(text)
-        self.run_tool(NVCC, "-std=c++20", "-Ihgemm_tuned/include", "-c", "snippets.cpp", "-o", "snippets.o")
+        self.run_tool(NVCC, "-std=c++20", "-Ihgemm_tuned/include", f"-I{SOURCE}/runtime/include",
+                      "-c", "snippets.cpp", "-o", "snippets.o")
 
 
 if __name__ == "__main__":

@@ -18,42 +18,9 @@
 namespace hgemm {
 namespace {
 
-/// The kernels of a package; for each row the kernel that computes it and the kernel for similar
-/// problems.
-struct Kernels {
-  static constexpr int kNone = -1;
-  std::vector<Kernel> kernels;
-  std::vector<int> of_row, general_of_row;
-
-  int find(const Kernel& kernel) const {
-    const auto found = std::ranges::find(kernels, build_name(kernel), build_name);
-    return found == kernels.end() ? kNone : static_cast<int>(found - kernels.begin());
-  }
-  int add(const Kernel& kernel) {
-    if (find(kernel) == kNone) kernels.push_back(kernel);
-    return find(kernel);
-  }
-};
-
-/// A kernel that is specialised for one problem computes no other. Its general twin is added too,
-/// unless the number of kernels is limited.
-Kernels kernels_of(const ExportPlan& plan) {
-  Kernels all;
-  for (const ExportRow& row : plan.rows) {
-    all.of_row.push_back(all.add(kernel_for(parse_label(*row.best.label), row.best.problem)));
-  }
-  for (const ExportRow& row : plan.rows) {
-    const KernelConfig config = without_fixed(parse_label(*row.best.label));
-    const Kernel general = kernel_for(config, row.best.problem);
-    const bool may_add = !row.fraction && !why_invalid(general);
-    all.general_of_row.push_back(may_add ? all.add(general) : all.find(general));
-  }
-  return all;
-}
-
 /// The files that the definitions of these kernels and the sources of the package need, with
 /// everything that these include.
-std::vector<ExportFile> kernel_files(const Kernels& all, const PackageSources& sources) {
+std::vector<ExportFile> kernel_files(const ExportedKernels& all, const PackageSources& sources) {
   constexpr std::string_view kFolder = "kernels/";
   std::vector<std::string> wanted;
   for (const EmbeddedFile& file : sources.package) {
@@ -136,7 +103,8 @@ std::string row_text(const ExportRow& row, int kernel, int general_kernel) {
       ratio(&Interval::low), ratio(&Interval::high));
 }
 
-std::string table_text(const ExportPlan& plan, const Validity& validity, const Kernels& all) {
+std::string table_text(const ExportPlan& plan, const Validity& validity,
+                       const ExportedKernels& all) {
   std::set<std::string> headers;
   std::string definitions, entries, rows;
   for (std::size_t i = 0; i < all.kernels.size(); ++i) {
@@ -213,7 +181,7 @@ ExportFile library_table(const ExportPlan& plan) {
 
 std::vector<ExportFile> cpp_package(const ExportPlan& plan, const Validity& validity,
                                     const PackageSources& sources) {
-  const Kernels kernels = kernels_of(plan);
+  const ExportedKernels kernels = exported_kernels(plan);
   std::vector<ExportFile> files = kernel_files(kernels, sources);
   for (const EmbeddedFile& file : sources.package) {
     constexpr std::string_view kPackage = "package/";

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/embedded.h"
+#include "bundle/validity.h"
 #include "families/family.h"
 #include "record/lt_algorithm.h"
 #include "results/best.h"
@@ -86,18 +87,9 @@ ExportPlan plan_export(std::vector<RecordedRace> races, const ExportAim& aim,
                        const IsCurrent& is_current = {});
 
 /// The conditions that an export is valid for.
-struct Validity {
-  std::string gpu_name;
-  int compute_major = 0, compute_minor = 0, sm_count = 0;
-  /// Range of the versions that the rows were measured with.
-  std::string driver_min, driver_max, cuda_min, cuda_max;
-  std::vector<std::string> measured_kernels;  ///< hashes of the kernel sources of the rows
-  std::string kernel_hash;                    ///< hash of the kernel sources of this program
-  std::string revision;                       ///< of this program
-};
 Validity validity_of(const ExportPlan& plan, std::string kernel_hash, std::string revision);
 
-enum class ExportFormat { kCpp, kJson, kCsv, kMarkdown, kTriton, kCutlass };
+enum class ExportFormat { kCpp, kJson, kCsv, kMarkdown, kTriton, kCutlass, kBundle };
 ExportFormat parse_export_format(std::string_view text);  ///< throws InputError
 /// Whether the format's kernels, or its entries, may have an epilogue (ExportAim::plain_only).
 bool has_epilogues(ExportFormat format);
@@ -114,8 +106,16 @@ struct PackageSources {
   std::span<const EmbeddedFile> kernels = embedded_kernels();
   std::span<const EmbeddedFile> package = embedded_package();
 };
+/// The files of a format, except those of kBundle, which has one file (bundle_file()).
 std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& validity,
                                      ExportFormat format, const PackageSources& sources = {});
+
+/// The kernels of a bundle, which it has compiled.
+std::vector<Kernel> bundle_kernels(const ExportPlan& plan);
+/// A bundle (bundle/bundle.h), with the cubins of bundle_kernels() in their order. `compiler`:
+/// version of what compiled them, "13.0".
+std::string bundle_file(const ExportPlan& plan, const Validity& validity,
+                        const std::string& compiler, std::span<const std::string> cubins);
 
 /// Lists what the files of that format lack compared with the tuned table: kernels that stand in
 /// for faster ones, and shapes without a row. One line for each, with counts and the option that

@@ -8,13 +8,14 @@
 namespace hgemm {
 
 ExportFormat parse_export_format(std::string_view text) {
-  static const std::vector<std::string> kNames = {"cpp", "json", "csv", "md", "triton", "cutlass"};
+  static const std::vector<std::string> kNames = {"cpp",    "json",    "csv",   "md",
+                                                  "triton", "cutlass", "bundle"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (text == kNames[i]) return static_cast<ExportFormat>(i);
   }
   throw InputError(
-      fmt::format("unknown export format '{}': {}use cpp, json, csv, md, triton or cutlass", text,
-                  did_you_mean(text, kNames)));
+      fmt::format("unknown export format '{}': {}use cpp, json, csv, md, triton, cutlass or bundle",
+                  text, did_you_mean(text, kNames)));
 }
 
 bool has_epilogues(ExportFormat format) {
@@ -44,8 +45,10 @@ std::vector<ExportFile> export_files(const ExportPlan& plan, const Validity& val
       return triton_files(plan, validity);
     case ExportFormat::kCutlass:
       return cutlass_files(plan, validity);
+    case ExportFormat::kBundle:
+      break;
   }
-  throw Error("an export format outside its enumeration");
+  throw Error("an export format without files of text");
 }
 
 void write_export(const std::filesystem::path& folder, std::span<const ExportFile> files) {

@@ -116,6 +116,20 @@ std::vector<std::string> losses(const ExportPlan& plan, ExportFormat format) {
                     "library for an epilogue other than alpha, and no cuBLASLt by pointers",
                     named(std::move(behind), all)));
   }
+  std::vector<std::string> not_numbered;
+  for (const ExportRow& row : plan.rows) {
+    const Kernel kernel = kernel_for(parse_label(*row.best.label), row.best.problem);
+    if (format == ExportFormat::kBundle && is_numbered(kernel)) {
+      not_numbered.push_back(to_string(row.best.problem));
+    }
+  }
+  if (!not_numbered.empty()) {
+    lines.push_back(
+        fmt::format("some percent slower than measured at {}: nobody tells a bundle's kernels on "
+                    "which GPC their "
+                    "clusters run (gpc in the label), as a cpp package does",
+                    named(std::move(not_numbered), all)));
+  }
   add_unknown("the database does not have all attributes of the algorithm",
               [](const FasterLibrary& library) { return !library.algorithm; });
   add_unknown(

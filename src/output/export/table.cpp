@@ -85,9 +85,8 @@ Json row_json(const ExportRow& row, bool with_cublaslt) {
   return json;
 }
 
-ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
-  std::vector<Json> rows, left_out, replaced;
-  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row, plan.with_cublaslt));
+void add_plan(const ExportPlan& plan, Json& json) {
+  std::vector<Json> left_out, replaced;
   for (const auto& [problem, reason] : plan.left_out) {
     left_out.push_back({{"shape", to_string(problem)}, {"reason", reason}});
   }
@@ -97,13 +96,20 @@ ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
                         {"reason", one.reason},
                         {"fraction_of_winner", number(one.fraction)}});
   }
-  return {"hgemm_tuned.json", dump({{"schema", "hgemm-tune export 1"},
-                                    {"valid_for", validity_json(validity)},
-                                    {"regime", to_string(plan.regime)},
-                                    {"pdl", to_string(plan.pdl)},
-                                    {"rows", rows},
-                                    {"replaced", replaced},
-                                    {"left_out", left_out}})};
+  json["replaced"] = replaced;
+  json["left_out"] = left_out;
+}
+
+ExportFile table_json(const ExportPlan& plan, const Validity& validity) {
+  std::vector<Json> rows;
+  for (const ExportRow& row : plan.rows) rows.push_back(row_json(row, plan.with_cublaslt));
+  Json json = {{"schema", "hgemm-tune export 1"},
+               {"valid_for", validity_json(validity)},
+               {"regime", to_string(plan.regime)},
+               {"pdl", to_string(plan.pdl)},
+               {"rows", rows}};
+  add_plan(plan, json);
+  return {"hgemm_tuned.json", dump(json)};
 }
 
 /// Starts with comment lines, which CSV readers can be told to skip.

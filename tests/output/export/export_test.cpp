@@ -432,6 +432,14 @@ TEST(ExportPackage, HasWhatItsKernelsNeedAndNoMore) {
   }
 }
 
+TEST(ExportBundle, SaysWhichKernelsAreSlowerThere) {
+  EXPECT_THAT(losses(planned(), ExportFormat::kBundle),
+              testing::Contains(AllOf(HasSubstr("slower than measured at 1 of 5 shapes"),
+                                      HasSubstr("384x256x4096"))));
+  EXPECT_THAT(losses(planned(), ExportFormat::kCpp),
+              Not(testing::Contains(HasSubstr("slower than measured"))));
+}
+
 TEST(ExportPackage, HasAKernelForEachTypeOfAConfig) {
   const ExportPlan plan = planned();
   for (const ExportFile& file : export_files(plan, valid_for(plan), ExportFormat::kCpp)) {

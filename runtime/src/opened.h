@@ -1,0 +1,53 @@
+// An open bundle: what `hgemm_bundle` is behind the C interface.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bundle/bundle.h"
+#include "loaded.h"
+#include "misses.h"
+#include "outcome.h"
+#include "selection.h"
+
+namespace hgemm_runtime {
+
+using hgemm_tuned_selection_rules::Choice;
+
+class OpenedBundle {
+ public:
+  OpenedBundle(hgemm::Bundle bundle, std::string path);
+
+  const hgemm::Bundle& content() const { return content_; }
+  const std::vector<hgemm_tuned_table::Row>& rows() const { return rows_; }
+  const hgemm::BundleKernel& kernel(int index) const {
+    return content_.kernels[static_cast<std::size_t>(index)];
+  }
+
+  Choice choose(const hgemm::ProblemExtents& p, const hgemm::GemmKind& kind,
+                const hgemm::Operands& operands) const;
+  hgemm_tuned_selection select(const hgemm_tuned_problem& problem) const;
+
+  /// Whether the bundle is valid for a device; `flags` are those of hgemm_bundle_check().
+  Outcome check(const hgemm::DeviceFacts& device, unsigned flags) const;
+  Outcome prepare(int device, unsigned flags);
+  /// Null if it is not prepared.
+  LoadedDevice* device(int device) const;
+
+  Misses& misses() { return misses_; }
+  std::string misses_text() const { return misses_.yaml(path_); }
+
+ private:
+  hgemm::Bundle content_;
+  std::string path_;
+  std::vector<hgemm_tuned_table::Row> rows_;
+  Misses misses_;
+  mutable std::mutex mutex_;              ///< of what follows
+  std::unique_ptr<Libraries> libraries_;  ///< freed after the devices
+  std::map<int, std::unique_ptr<LoadedDevice>> devices_;
+};
+
+}  // namespace hgemm_runtime

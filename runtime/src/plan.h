@@ -1,0 +1,54 @@
+// A weight's plan: for each M the kernel, its grid and B's tensor map, found once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "opened.h"
+#include "workspace_layout.h"
+
+namespace hgemm_runtime {
+
+class Plan {
+ public:
+  /// `problem` has passed check() of problems.h with any m.
+  Plan(OpenedBundle& bundle, LoadedDevice& device, const hgemm_tuned_problem& problem,
+       const void* b, bool only_gains)
+      : bundle_(bundle), device_(device), problem_(problem), b_(b), only_gains_(only_gains) {}
+
+  Outcome workspace_bytes(std::int64_t m, std::size_t* bytes);
+  Outcome launch(CUstream stream, std::int64_t m, const hgemm_tuned_operands& operands,
+                 void* workspace, std::size_t workspace_bytes);
+
+ private:
+  /// What does not change between launches with the same m.
+  struct Entry {
+    Choice choice;
+    hgemm::ProblemExtents extents;
+    int ctas = 0;
+    hgemm_tuned_table::WorkspaceLayout layout;
+    Misses::Counter* misses = nullptr;  ///< if no kernel computes it
+    bool has_b = false;                 ///< B's map is below
+    hgemm::TensorMap b;
+  };
+  /// The entry of an m for operands whose addresses any kernel takes. If it is not kept, it lies in
+  /// `own`.
+  const Entry& entry_of(std::int64_t m, std::unique_ptr<Entry>& own);
+  std::unique_ptr<Entry> make_entry(std::int64_t m, const hgemm::Operands& operands) const;
+  hgemm::TensorMap encode(const Entry& entry, const hgemm::MatrixMap& map, bool* ok) const;
+  Outcome enqueue(const Entry& entry, CUstream stream, const hgemm::Operands& operands,
+                  void* workspace) const;
+
+  OpenedBundle& bundle_;
+  LoadedDevice& device_;
+  hgemm_tuned_problem problem_;
+  const void* b_;
+  bool only_gains_;
+  std::shared_mutex mutex_;
+  std::unordered_map<std::int64_t, std::unique_ptr<Entry>> entries_;  ///< by m; none is removed
+};
+
+}  // namespace hgemm_runtime

@@ -1,0 +1,215 @@
+// Plans and launches of a bundle with a driver that only notes what it is asked for
+// (fake_driver.h): what is launched, what is done once, and what is refused. tests/gpu shows that
+// it computes.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "gemm/problem_list.h"
+#include "tests/runtime/fake_driver.h"
+#include "tests/runtime/support.h"
+
+namespace hgemm {
+namespace {
+
+using namespace test;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+alignas(256) unsigned char memory[8][256];
+void* const kWeight = memory[0];
+void* const kStream = memory[1];
+
+class BundleLaunch : public testing::Test {
+ protected:
+  void SetUp() override {
+    fake_driver() = {};
+    ASSERT_EQ(prepare(), 0) << hgemm_bundle_error();
+  }
+  /// NVML, which would tell the driver's version, has no fake.
+  int prepare() { return hgemm_bundle_prepare(opened.bundle, 0, HGEMM_BUNDLE_ANY_DRIVER); }
+
+  hgemm_bundle_plan* plan_of(const hgemm_tuned_problem& problem, unsigned flags = 0,
+                             const void* b = kWeight) {
+    hgemm_bundle_plan* plan = nullptr;
+    EXPECT_EQ(hgemm_bundle_plan_create(opened.bundle, 0, &problem, b, flags, &plan), 0)
+        << hgemm_bundle_error();
+    plans_.emplace_back(plan, hgemm_bundle_plan_destroy);
+    return plan;
+  }
+  static int launch(hgemm_bundle_plan* plan, std::int64_t m, void* a = memory[2],
+                    void* d = memory[3], void* workspace = nullptr, std::size_t bytes = 0) {
+    hgemm_tuned_operands operands{};
+    operands.a = a;
+    operands.d = d;
+    return hgemm_bundle_plan_launch(plan, kStream, m, &operands, workspace, bytes);
+  }
+
+  Opened opened;
+
+ private:
+  std::vector<std::unique_ptr<hgemm_bundle_plan, void (*)(hgemm_bundle_plan*)>> plans_;
+};
+
+TEST_F(BundleLaunch, PrepareLoadsEveryKernelOnce) {
+  const auto kernels = bundle_kernels(plan_of_package());
+  EXPECT_THAT(fake_driver().loaded, SizeIs(kernels.size()));
+  for (const Kernel& kernel : kernels) {
+    EXPECT_THAT(fake_driver().loaded, Contains(kernel_name(kernel)));
+  }
+  EXPECT_EQ(prepare(), 0);
+  EXPECT_THAT(fake_driver().loaded, SizeIs(kernels.size()));
+  EXPECT_EQ(hgemm_bundle_prepare(opened.bundle, 1, HGEMM_BUNDLE_ANY_DRIVER), 0) << "another GPU";
+  EXPECT_THAT(fake_driver().loaded, SizeIs(2 * kernels.size()));
+  EXPECT_EQ(fake_driver().libraries, static_cast<int>(kernels.size())) << "are for all GPUs";
+  EXPECT_EQ(hgemm_bundle_prepare(opened.bundle, 2, 0), HGEMM_BUNDLE_DRIVER_ERROR);
+}
+
+TEST_F(BundleLaunch, LaunchesTheSelectedKernel) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
+  ASSERT_EQ(launch(plan, 256), 0) << hgemm_bundle_error();
+  ASSERT_EQ(launch(plan, 16), 0) << hgemm_bundle_error();
+  ASSERT_THAT(fake_driver().launches, SizeIs(2));
+  const auto expect = [](const FakeLaunch& launch, const hgemm_tuned_problem& problem,
+                         const KernelConfig& config) {
+    const Kernel kernel = kernel_for(config, export_shape(problem.m, problem.n, problem.k));
+    EXPECT_EQ(launch.function, kernel_name(kernel));
+    EXPECT_EQ(launch.threads, static_cast<unsigned>(threads_per_cta(kernel)));
+    EXPECT_EQ(launch.smem_bytes, static_cast<unsigned>(smem_bytes(kernel)));
+    EXPECT_EQ(launch.cluster, static_cast<unsigned>(cluster_size(kernel)));
+    EXPECT_EQ(launch.pdl, uses_pdl(kernel));
+    EXPECT_EQ(launch.m, problem.m);
+    EXPECT_EQ(launch.a_map, memory[2]);
+    EXPECT_EQ(launch.b_map, kWeight);
+    EXPECT_EQ(launch.d, memory[3]);
+    EXPECT_EQ(launch.stream, kStream);
+  };
+  SwapAbConfig pdl = kSwapAb;
+  pdl.pdl = true;
+  expect(fake_driver().launches[0], c_problem(256, 512, 640), kWide);
+  expect(fake_driver().launches[1], c_problem(16, 512, 640), pdl);
+  EXPECT_EQ(fake_driver().pushed, 0) << "the caller's context is current again";
+}
+
+TEST_F(BundleLaunch, EncodesTheWeightOnce) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
+  ASSERT_EQ(launch(plan, 256), 0);
+  EXPECT_EQ(std::ranges::count(fake_driver().encoded, kWeight), 1);
+  fake_driver().encoded.clear();
+  ASSERT_EQ(launch(plan, 256, memory[4], memory[5]), 0);
+  EXPECT_THAT(fake_driver().encoded, Not(Contains(kWeight)));
+  EXPECT_THAT(fake_driver().encoded, Contains(memory[4]));
+  EXPECT_EQ(fake_driver().launches.back().a_map, memory[4]);
+  EXPECT_EQ(fake_driver().launches.back().b_map, kWeight);
+}
+
+TEST_F(BundleLaunch, MissesAreCountedForTheNextTune) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 511, 640));
+  EXPECT_EQ(launch(plan, 64), HGEMM_TUNED_NO_KERNEL);
+  EXPECT_EQ(launch(plan, 64), HGEMM_TUNED_NO_KERNEL);
+  hgemm_tuned_problem padded = c_problem(0, 511, 640);
+  padded.dtype = HGEMM_TUNED_FP16;
+  padded.ldb = 648;
+  EXPECT_EQ(launch(plan_of(padded), 8), HGEMM_TUNED_NO_KERNEL);
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640)), 256), 0);
+  EXPECT_THAT(fake_driver().launches, SizeIs(1));
+  const std::vector<GemmProblem> missed = parse_problems(opened.misses(), "misses.yaml");
+  ASSERT_THAT(missed, SizeIs(2)) << opened.misses();
+  const auto& plain = missed[0].m == 64 ? missed[0] : missed[1];
+  const auto& other = missed[0].m == 64 ? missed[1] : missed[0];
+  EXPECT_TRUE(plain.same_problem(export_shape(64, 511, 640)));
+  EXPECT_EQ(plain.weight, 2);
+  EXPECT_EQ(other.a_type, DataType::kFp16);
+  EXPECT_EQ(other.ldb, 648);
+  EXPECT_EQ(other.weight, 1);
+}
+
+TEST_F(BundleLaunch, OnlyGainsIfAsked) {
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640)), 1), 0);
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), 1),
+            HGEMM_BUNDLE_NO_GAIN);
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), 256), 0);
+}
+
+TEST_F(BundleLaunch, RefusesWhatItCannotUse) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
+  EXPECT_EQ(launch(plan, 256, memory[2] + 2), HGEMM_TUNED_MISALIGNED);
+  EXPECT_EQ(launch(plan, 256, nullptr), HGEMM_TUNED_NULL_POINTER);
+  EXPECT_EQ(launch(plan, 0), HGEMM_TUNED_BAD_PROBLEM);
+  EXPECT_EQ(launch(plan, -1), HGEMM_TUNED_BAD_PROBLEM);
+  EXPECT_EQ(launch(plan, std::int64_t{1} << 40), HGEMM_TUNED_BAD_PROBLEM);
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640), 0, memory[0] + 2), 256), HGEMM_TUNED_MISALIGNED);
+  EXPECT_THAT(fake_driver().launches, SizeIs(0));
+  fake_driver().context_id = 8;  // the device was reset
+  EXPECT_EQ(launch(plan, 256), HGEMM_BUNDLE_NOT_PREPARED);
+  EXPECT_EQ(prepare(), HGEMM_BUNDLE_NOT_PREPARED);
+  EXPECT_THAT(hgemm_bundle_error(), HasSubstr("open it again"));
+}
+
+TEST_F(BundleLaunch, WorkspacesAreInitialisedFirst) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 256, 4096));
+  std::size_t bytes = 0;
+  ASSERT_EQ(hgemm_bundle_plan_workspace_bytes(plan, 384, &bytes), 0);
+  ASSERT_GT(bytes, 0u);
+  void* const workspace = memory[6];  // the fake driver writes nothing there
+  EXPECT_EQ(launch(plan, 384), HGEMM_TUNED_SMALL_WORKSPACE);
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes - 1),
+            HGEMM_TUNED_SMALL_WORKSPACE);
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], memory[6] + 16, bytes),
+            HGEMM_TUNED_MISALIGNED_WORKSPACE);
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes),
+            HGEMM_TUNED_WORKSPACE_NOT_INITIALISED);
+  ASSERT_EQ(hgemm_bundle_init_workspace(opened.bundle, 0, kStream, workspace, bytes), 0);
+  EXPECT_THAT(fake_driver().lowered, Contains(workspace));
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes), 0);
+  ASSERT_THAT(fake_driver().launches, SizeIs(1));
+  EXPECT_TRUE(fake_driver().launches[0].cooperative);
+}
+
+TEST_F(BundleLaunch, ThreadsShareAPlan) {
+  constexpr int kThreads = 8, kCalls = 400;
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      for (int call = 0; call < kCalls; ++call) {
+        if (launch(plan, 1 + (i + call) % 1500) != 0) ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_THAT(fake_driver().launches, SizeIs(kThreads * kCalls));
+}
+
+TEST(BundleDevices, AnotherGpuOrAnOldDriverIsRefused) {
+  fake_driver() = {};
+  Opened opened;
+  fake_driver().gpu_name = "NVIDIA H100 80GB HBM3";
+  const unsigned any_driver = HGEMM_BUNDLE_ANY_DRIVER;
+  EXPECT_EQ(hgemm_bundle_prepare(opened.bundle, 0, any_driver), HGEMM_BUNDLE_OTHER_GPU);
+  fake_driver().driver_cuda = 12080;
+  EXPECT_EQ(hgemm_bundle_prepare(opened.bundle, 0, any_driver), HGEMM_BUNDLE_OLD_DRIVER);
+  EXPECT_EQ(fake_driver().libraries, 0) << "nothing was loaded";
+  fake_driver().driver_cuda = 13010;
+  EXPECT_EQ(hgemm_bundle_prepare(opened.bundle, 0, any_driver | HGEMM_BUNDLE_ANY_GPU), 0);
+}
+
+TEST(BundleDevices, ClosingGivesEverythingBack) {
+  fake_driver() = {};
+  {
+    Opened opened;
+    ASSERT_EQ(hgemm_bundle_prepare(opened.bundle, 0, HGEMM_BUNDLE_ANY_DRIVER), 0);
+    EXPECT_GT(fake_driver().libraries, 0);
+    EXPECT_EQ(fake_driver().contexts, 1);
+  }
+  EXPECT_EQ(fake_driver().libraries, 0);
+  EXPECT_EQ(fake_driver().contexts, 0);
+}
+
+}  // namespace
+}  // namespace hgemm

@@ -1,0 +1,66 @@
+// A bundle of the made-up recording of the export tests, with bytes that stand for its cubins.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "hgemm_bundle.h"
+#include "tests/output/export/fixture.h"
+#include "tests/support/temporary_folder.h"
+
+namespace hgemm::test {
+
+/// The plan that write_package exports.
+inline ExportPlan plan_of_package() {
+  return plan_export(recordings_of_every_kind(), {.pdl = PdlKind::kWeights});
+}
+
+inline std::string bundle_bytes(const ExportPlan& plan) {
+  std::vector<std::string> cubins;
+  for (const Kernel& kernel : bundle_kernels(plan)) {
+    cubins.push_back(
+        "\x7f"
+        "ELF " +
+        kernel_name(kernel));
+  }
+  return bundle_file(plan, valid_for(plan), "13.0", cubins);
+}
+
+/// An open bundle, in a folder of its own.
+struct Opened {
+  TemporaryFolder folder;
+  std::string path = (folder.path() / "tuned.hgb").string();
+  hgemm_bundle* bundle = nullptr;
+
+  explicit Opened(const std::string& bytes = bundle_bytes(plan_of_package())) {
+    replace_file(path, bytes);
+    EXPECT_EQ(hgemm_bundle_open(path.c_str(), &bundle), 0) << hgemm_bundle_error();
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  ~Opened() { hgemm_bundle_close(bundle); }
+
+  std::string misses() const {
+    std::size_t bytes = 0;
+    EXPECT_EQ(hgemm_bundle_misses(bundle, nullptr, 0, &bytes), HGEMM_BUNDLE_SMALL_BUFFER);
+    std::string text(bytes, '\0');
+    EXPECT_EQ(hgemm_bundle_misses(bundle, text.data(), bytes, &bytes), 0);
+    text.resize(bytes - 1);
+    return text;
+  }
+};
+
+/// A problem of the C interface with every field at its default.
+inline hgemm_tuned_problem c_problem(std::int64_t m, std::int64_t n, std::int64_t k) {
+  hgemm_tuned_problem problem{};
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  return problem;
+}
+
+}  // namespace hgemm::test
