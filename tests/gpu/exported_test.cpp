@@ -73,8 +73,8 @@ struct Call {
   }
   hgemm_tuned_status launch() {
     const Operands o = data.operands(0);
-    const hgemm_tuned_operands operands{o.a,    o.b,   o.d,       o.c,       o.bias,   o.alpha,
-                                        o.beta, o.aux, o.scale_a, o.scale_b, o.scale_d};
+    const hgemm_tuned_operands operands{o.a,    o.b,   o.d,       o.c,       o.bias,    o.alpha,
+                                        o.beta, o.aux, o.scale_a, o.scale_b, o.scale_d, o.scales_d};
     return hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace, workspace_bytes, nullptr);
   }
   /// Three times in a row: each leaves the workspace ready for the next.
