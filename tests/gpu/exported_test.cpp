@@ -22,13 +22,16 @@ GemmProblem problem_of(const hgemm_tuned_problem& p) {
   if (p.output == HGEMM_TUNED_OUTPUT_FP32) problem.d_type = DataType::kFp32;
   if (p.output == HGEMM_TUNED_OUTPUT_BF16) problem.d_type = DataType::kBf16;
   if (p.output == HGEMM_TUNED_OUTPUT_FP16) problem.d_type = DataType::kFp16;
+  if (p.output == HGEMM_TUNED_OUTPUT_E4M3) problem.d_type = DataType::kE4m3;
+  if (p.output == HGEMM_TUNED_OUTPUT_E5M2) problem.d_type = DataType::kE5m2;
+  problem.output_scaling = OutputScaling{static_cast<unsigned char>(p.output_scaling)};
   if (p.fast_sums) problem.accumulator = Accumulator::kFast;
   problem.scaling = Scaling{static_cast<unsigned char>(p.scaling)};
   problem.layout = Layout{static_cast<std::uint8_t>(p.layout)};
   problem.epilogue = {Bias{static_cast<unsigned char>(p.bias)},
                       Activation{static_cast<unsigned char>(p.activation)},
                       Gate{static_cast<unsigned char>(p.gate)}, p.scaled != 0, p.aux != 0};
-  if (p.adds_c) problem.c_type = problem.d_type;
+  if (p.adds_c) problem.c_type = problem.added_type();
   problem.lda = p.lda;
   problem.ldb = p.ldb;
   problem.ldd = p.ldd;
