@@ -187,17 +187,10 @@ TEST_F(ExportedTest, TakesMatricesFromAnyAllocation) {
   const DeviceMemory arrays(8 + addresses.size() * sizeof(void*));
   void** const first = arrays.as<void*>() + 1;
   copy(first, addresses.data(), addresses.size() * sizeof(void*));
-  const hgemm_tuned_operands operands{first,
-                                      first + kProducts,
-                                      first + 2 * kProducts,
-                                      nullptr,
-                                      nullptr,
-                                      1,
-                                      0,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr};
+  const hgemm_tuned_operands operands{first,   first + kProducts, first + 2 * kProducts,
+                                      nullptr, nullptr,           1,
+                                      0,       nullptr,           nullptr,
+                                      nullptr, nullptr,           nullptr};
   ASSERT_EQ(hgemm_tuned_gemm(call.stream.get(), &call.problem, &operands, call.workspace,
                              call.workspace_bytes, nullptr),
             HGEMM_TUNED_OK);
