@@ -31,7 +31,7 @@ std::vector<Kernel> kernels_for(const GemmProblem& problem, const std::string& s
                             "bm128.bn128.bk128.q4.c2x1.coop2{}.linear.tma.stream",
                             "bm128.bn128.bk128.q4.c1x1.coop2{}.linear.tma.dynamic",
                             "bm64.bn128.bk128.q4.c1x1.coop1{}.linear.tma.csplit2",
-                            "bm64.bn256.bk128.q3.c1x1.coop1{}.linear.staged.csplit2",
+                            "bm64.bn256.bk128.q3.c1x1.coop1{}.linear.direct.persist",
                             "bm128.bn256.bk128.q3.c1x1.coop2{}.linear.tma.persist",
                             "bm128.bn256.bk128.q3.c1x1.coop2{}.linear.direct.persist",
                             "bm128.bn256.bk128.q3.c1x1.coop2{}.linear.staged.single",
@@ -68,6 +68,7 @@ TEST_F(OutputScalesTest, EveryWayToStoreIsCorrect) {
   expect(".e4m3.de4m3.scaling-rows.cbf16.accfast.dscaling-blocks.scaled-bias-gelu", ".d1", 6);
   expect(".e5m2.de4m3.accfast.dscaling-blocks.biasm-relu", ".d1", 8);
   expect(".e4m3.de4m3.scaling-tensor.accfast.dscaling-blocks.swiglu", ".d1", 3);
+  expect(".e4m3.de4m3.scaling-rows.dscaling-blocks.swiglu", ".d0.acc128", 2);
 }
 
 TEST_F(OutputScalesTest, PaddedRowsOfDAreCorrect) {
