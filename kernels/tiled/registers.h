@@ -111,7 +111,7 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
 /// with ptxas 13.0 on the widest tiles of each manner: of those with scheduler stream or split many
 /// spill without it, up to 300 bytes; of the others one with scales and the staged store (184
 /// accumulators, 8 bytes). A kernel that finds the scales of D holds the values of 128 columns at
-/// once: with the 16 of a given scale 12 of the 200 tightest kernels spilled, by 4 to 32 bytes,
+/// once: with the 8 or 16 of a given scale 12 of the 200 tightest spilled, by 4 to 32 bytes,
 /// with 32 none of 60. The registers of promoted sums are free by then (none of 72 spilled).
 HGEMM_HOST_DEVICE constexpr int added_fp8_registers(const TiledKernel& k) {
   if (!is_8_bit(k.gemm.input)) return 0;
