@@ -231,6 +231,7 @@ HGEMM_HOST_DEVICE constexpr const char* why_no_epilogue(const GemmKind& kind) {
 /// a second output rounded to 8 bits.
 HGEMM_HOST_DEVICE constexpr bool types_are_supported(const GemmKind& kind) {
   const bool has_other = kind.b_is_other || kind.fast_sums || kind.scaling != Scaling::kNone;
+  if (finds_output_scales(kind) && (!is_8_bit(kind.output) || kind.batched)) return false;
   if (is_8_bit(kind.input)) {
     const bool can_scale =
         !is_of_blocks(kind.scaling) || (!kind.fast_sums && !kind.batched && !is_gated(kind));
@@ -316,7 +317,16 @@ inline constexpr RuleText kTypesRule = {
     "or e4m3 and e5m2, contiguous in K (PTX ISA: only 16-bit operands may be MN-major), and store "
     "bf16, fp16, fp32 or, without a second output, 8 bits, and are never packed. Fast sums and "
     "scales are for 8-bit operands, and scales of blocks for single products without a gate, whose "
-    "sums are not fast"};
+    "sums are not fast. Scales of D that a kernel finds are for single products with a D of 8 "
+    "bits"};
+/// How a warp finds the scale of a row.
+inline constexpr RuleText kOutputScalesRule = {
+    "output_scales",
+    "the scale of a row's 128 columns of D is found by a warp that has all of them in registers, "
+    "as "
+    "the layout of wgmma's sums gives them: consumers have multiples of 128 columns of a tile of D "
+    "(of 256 of B with a gate), tiles are not swapped, and no CTA stores a share of a tile "
+    "(scheduler split)"};
 /// Where sums of 8-bit operands are added up in fp32.
 inline constexpr RuleText kPromoteRule = {
     "promote",

@@ -92,7 +92,8 @@ struct PointersParams : BatchedParams {
 struct ScaledParams : PointersParams {
   /// kTensor: one number each, which all products of a batch share. kRows: m numbers and n.
   const float *scale_a, *scale_b;
-  const float* scale_d;  ///< one number, if D has 8 bits
+  const float* scale_d;  ///< one number, if D has 8 bits and its scale is given
+  float* scales_d;       ///< where the scales of D go, if the kernel finds them
 };
 /// With a scale for each block of K (is_of_blocks()), which are copied into the stages with their
 /// block: boxes of a row of A's numbers for the rows of a tile, and of B likewise, or of

@@ -45,9 +45,9 @@ HGEMM_HOST_DEVICE constexpr int stage_scale_bytes(Scaling scaling, int a_rows, i
          scale_box_end(arriving_scales_of_b(scaling, b_rows));
 }
 
-/// Bytes for the scale of an 8-bit D (common/output_8_bit.cuh): a word of each warp.
-HGEMM_HOST_DEVICE constexpr int output_scale_bytes(DataType output, int threads) {
-  return is_8_bit(output) ? threads / 32 * 4 : 0;
+/// Bytes for the given scale of an 8-bit D (common/output_8_bit.cuh): a word of each warp.
+HGEMM_HOST_DEVICE constexpr int output_scale_bytes(const GemmKind& kind, int threads) {
+  return has_given_output_scale(kind) ? threads / 32 * 4 : 0;
 }
 
 /// Where scales lie in shared memory, and where they end. `from`: the first free byte.

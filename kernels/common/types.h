@@ -101,12 +101,21 @@ HGEMM_HOST_DEVICE constexpr long long scale_blocks(long long elements) {
   return (elements + kScaleBlock - 1) / kScaleBlock;
 }
 
+/// Where the scale of an 8-bit D is from, an fp32 number in device memory.
+enum class OutputScaling : unsigned char {
+  kGiven,  ///< one number that a launch is given, by which D is multiplied
+  /// The kernel finds one for each row and each kScaleBlock columns of D, and writes it: the
+  /// largest magnitude among them over the largest value of the type. D is divided by it. Scales
+  /// lie as those of the rows of an A with scales of blocks do, so the next layer can read both.
+  kBlocks,
+};
+
 /// The part of a GEMM problem that is compiled into its kernel.
 struct GemmKind {
   DataType input = DataType::kBf16;  ///< of A and B (but see `b_is_other`)
   /// The type of D; sums are always fp32. If it has 8 bits, D is a number in device memory
   /// (scale_d) times what it would be otherwise, rounded to the nearest value, or the largest one
-  /// beyond that.
+  /// beyond that (but see `output_scaling`).
   DataType output = DataType::kBf16;
   /// Rows of A, rows of B and depth, if the config makes them constants (`fixed`); otherwise 0.
   int m = 0, n = 0, k = 0;
@@ -124,9 +133,17 @@ struct GemmKind {
   /// them. Otherwise they are added up in fp32 registers now and then (TiledConfig::promote).
   bool fast_sums = false;
   Scaling scaling = Scaling::kNone;
+  OutputScaling output_scaling = OutputScaling::kGiven;  ///< of a D of 8 bits
 
   constexpr bool operator==(const GemmKind&) const = default;
 };
+
+HGEMM_HOST_DEVICE constexpr bool finds_output_scales(const GemmKind& kind) {
+  return kind.output_scaling == OutputScaling::kBlocks;
+}
+HGEMM_HOST_DEVICE constexpr bool has_given_output_scale(const GemmKind& kind) {
+  return is_8_bit(kind.output) && !finds_output_scales(kind);
+}
 
 HGEMM_HOST_DEVICE constexpr DataType input_a(const GemmKind& kind) { return kind.input; }
 HGEMM_HOST_DEVICE constexpr DataType input_b(const GemmKind& kind) {

@@ -194,7 +194,7 @@ HGEMM_HOST_DEVICE constexpr SwapAbSmem smem_layout(const SwapAbKernel& k) {
       scale_room(k.gemm.scaling, end, k.stages, k.bm, k.bn, consumer_count(k), kMmaM, k.bm);
   layout.scales = room.begin;
   layout.output_scale = room.end;
-  layout.total_bytes = room.end + output_scale_bytes(k.gemm.output, threads_per_cta(k));
+  layout.total_bytes = room.end + output_scale_bytes(k.gemm, threads_per_cta(k));
   return layout;
 }
 

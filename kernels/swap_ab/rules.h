@@ -29,6 +29,7 @@ enum class SwapAbRule : unsigned char {
   kPack,
   kGate,
   kBatch,
+  kOutputScales,
   kExtents,
 };
 
@@ -72,6 +73,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(SwapAbRule rule) {
        "would be the one that packs B, is done; unless it is read late"},
       {Rule::kGate, "gate", "with a gate there is no C, bias, alpha or beta"},
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
+      {Rule::kOutputScales, kOutputScalesRule.name, kOutputScalesRule.reason},
       {Rule::kExtents, "extents",
        "a kernel that is made for one problem needs an M, an N and a K that it supports, without "
        "padding: at least 1, at most 2^30, and whole units of 16 bytes where its store or its lack "
@@ -109,6 +111,7 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
   using Rule = SwapAbRule;
   if (!types_are_supported(k.gemm) || (is_8_bit(k.gemm.input) && k.pack)) return Rule::kTypes;
   if (k.gemm.batched) return Rule::kBatch;
+  if (finds_output_scales(k.gemm)) return Rule::kOutputScales;
   if (why_no_epilogue(k.gemm)) return Rule::kGate;
   if (k.bm < kGroupRows || k.bm > 256 || k.bm % kGroupRows != 0) return Rule::kTileM;
   if (k.bn != kMmaM && k.bn != 2 * kMmaM && k.bn != 3 * kMmaM) return Rule::kTileN;

@@ -449,7 +449,7 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
                                     consumer_rows(k), consumer_cols(k));
   layout.scales = room.begin;
   layout.output_scale = room.end;
-  layout.total_bytes = room.end + output_scale_bytes(k.gemm.output, threads_per_cta(k));
+  layout.total_bytes = room.end + output_scale_bytes(k.gemm, threads_per_cta(k));
   return layout;
 }
 

@@ -44,6 +44,7 @@ enum class TiledRule : unsigned char {
   kGpc,
   kGate,
   kBatch,
+  kOutputScales,
   kProbe,
   kExtents,
 };
@@ -106,7 +107,7 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
        "epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf 8, or 72 with a C; so do scales "
        "of blocks (8), 8-bit sums that are added in memory (16 to 112), and an 8-bit D (8, 16, or "
-       "56 "
+       "or where its scales are found 32 unless sums are promoted, and 56 more "
        "with a C that threads load). "
        "Where threads load C "
        "and the bias (staged store, clusters along both sides) they must do with the registers at "
@@ -171,6 +172,7 @@ HGEMM_HOST_DEVICE constexpr RuleText rule_text(TiledRule rule) {
        "share of a tile that begins anywhere: not with scheduler split; with a gate there is no C, "
        "bias, alpha, beta or second output; and a second output is that of an activation"},
       {Rule::kBatch, kBatchRule.name, kBatchRule.reason},
+      {Rule::kOutputScales, kOutputScalesRule.name, kOutputScalesRule.reason},
       {Rule::kProbe, "probe",
        "cycle stamps follow consumers that share each tile, not ping-pong ones, nor tiles cut "
        "along K or taken from a queue or packed or numbered by GPCs, nor many products, nor sums "
@@ -248,6 +250,10 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_not_stored(const TiledKernel& k) {
   }
   if (adds_in_cluster(k) && (k.store == StorePath::kDirect || k.schedule == Schedule::kPingPong)) {
     return Rule::kClusterSplit;
+  }
+  if (finds_output_scales(k.gemm) &&
+      (k.swap || shares_sums(k) || output_cols(k) % kScaleBlock != 0)) {
+    return Rule::kOutputScales;
   }
   if (shares_sums(k)) {
     if (k.store != StorePath::kDirect && k.store != StorePath::kStaged) return Rule::kSplitStore;

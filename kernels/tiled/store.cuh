@@ -9,6 +9,7 @@
 #include "common/ptx.cuh"
 #include "common/store.cuh"
 #include "common/tma.cuh"
+#include "tiled/output_scales.cuh"
 #include "tiled/pipeline.cuh"
 #include "tiled/probe.cuh"
 #include "tiled/registers.h"
@@ -61,7 +62,7 @@ __device__ __forceinline__ auto matrix_of(TileOrigin<kKernel> at) {
 /// ptxas 13.0 spill up to 3.8 KB.)
 template <TiledKernel kKernel, int kGroups>
 __device__ __forceinline__ void gate_columns(const Accumulators<kKernel>& sums, int block,
-                                             int first, float (&outputs)[kGroups * 4]) {
+                                             int first, float* outputs) {
   constexpr Activation kActivation = kKernel.gemm.epilogue.activation;
   // A constant: computed in the loop, it left the accumulators in a stack frame.
   constexpr int kRun = gate_run(kKernel) / gate_unit(kKernel);
@@ -121,11 +122,11 @@ struct OutputPair<DataType::kE4m3> : BytePair<DataType::kE4m3> {};
 template <>
 struct OutputPair<DataType::kE5m2> : BytePair<DataType::kE5m2> {};
 
-/// Two values in the output type, times the scale of an 8-bit D.
+/// Two values in the output type, times the given scale of an 8-bit D.
 template <TiledKernel kKernel>
 __device__ __forceinline__ auto output_pair(float low, float high) {
   using Pair = OutputPair<kKernel.gemm.output>;
-  if constexpr (kStores8Bit<kKernel>) {
+  if constexpr (kHasOutputScale<kKernel>) {
     const float scale = output_scale<kKernel>();
     return Pair::of(scale * low, scale * high);
   } else {
@@ -195,7 +196,7 @@ __device__ __forceinline__ void store_pair(typename OutputPair<kKernel.gemm.outp
 /// Stores a group, 16 rows by 8 columns of the tile as wgmma computes it, from a warp's registers.
 /// `begin`: of the group in D.
 template <TiledKernel kKernel, Output kOutput = Output::kD>
-__device__ __forceinline__ void store_group(const float (&values)[4], const KernelParams& params,
+__device__ __forceinline__ void store_group(const float* values, const KernelParams& params,
                                             TileOrigin<kKernel> begin, int lane) {
   constexpr DataType kType = kKernel.gemm.output;
   using Pair = OutputPair<kType>;
@@ -236,11 +237,18 @@ template <TiledKernel kKernel>
 __device__ __forceinline__ void store_gated(const Accumulators<kKernel>& accumulators,
                                             const KernelParams& params, int block,
                                             TileOrigin<kKernel> begin, int lane) {
+  // Groups of which all outputs are needed at once.
+  constexpr int kNow = finds_output_scales(kKernel.gemm) ? kScaleBlock / 8 : 1;
 #pragma unroll
-  for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
-    float outputs[4];
-    gate_columns<kKernel, 1>(accumulators, block, group, outputs);
-    store_group<kKernel>(outputs, params, begin.at(begin.m, begin.n + group * 8), lane);
+  for (int group = 0; group < output_cols(kKernel) / 8; group += kNow) {
+    float outputs[kNow * 4];
+    gate_columns<kKernel, kNow>(accumulators, block, group, outputs);
+    scale_columns<kKernel, kNow * 8>(outputs, params, begin, 0, group * 8, lane);
+#pragma unroll
+    for (int i = 0; i < kNow; ++i) {
+      store_group<kKernel>(outputs + i * 4, params, begin.at(begin.m, begin.n + (group + i) * 8),
+                           lane);
+    }
   }
 }
 
@@ -289,6 +297,7 @@ __device__ __forceinline__ void store_direct(Accumulators<kKernel>& accumulators
       store_block<kKernel, Output::kAux>(accumulators[block], params, block, begin, lane);
       activate_stored<kKernel, kGroups>(accumulators[block], params);
     }
+    scale_columns<kKernel, kGroups * 8>(accumulators[block], params, begin, block * kMmaM, 0, lane);
     store_block<kKernel, Output::kD>(accumulators[block], params, block, begin, lane);
   }
 }
@@ -322,7 +331,7 @@ HGEMM_HOST_DEVICE constexpr int output_words(int cols) {
 template <TiledKernel kKernel, int kCols>
 __device__ __forceinline__ void convert_box(const float* d, u32* words) {
   [[maybe_unused]] float scale = 1;
-  if constexpr (kStores8Bit<kKernel>) scale = output_scale<kKernel>();
+  if constexpr (kHasOutputScale<kKernel>) scale = output_scale<kKernel>();
 #pragma unroll
   for (int i = 0; i < output_words<kKernel>(kCols); ++i) {
     if constexpr (kStores8Bit<kKernel>) {
@@ -498,6 +507,8 @@ __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators
         float outputs[kCols / 2];
         gate_columns<kKernel, kCols / 8>(accumulators, Boxes::block(kBox), Boxes::column(kBox) / 8,
                                          outputs);
+        scale_columns<kKernel, kCols>(outputs, params, begin, Boxes::block(kBox) * kMmaM,
+                                      Boxes::column(kBox), lane);
         convert_box<kKernel, kCols>(outputs, words);
       } else {
         float* const sums = &accumulators[Boxes::block(kBox)][Boxes::column(kBox) / 2];
@@ -510,6 +521,8 @@ __device__ __forceinline__ void store_staged(Accumulators<kKernel>& accumulators
           store_box<kKernel, kBox, Output::kAux>(words, params, staging, begin, lane);
           activate_stored<kKernel, kCols / 8>(sums, params);
         }
+        scale_columns<kKernel, kCols>(sums, params, begin, Boxes::block(kBox) * kMmaM,
+                                      Boxes::column(kBox), lane);
         convert_box<kKernel, kCols>(sums, words);
       }
       store_box<kKernel, kBox>(words, params, staging, begin, lane, probe...);
@@ -533,23 +546,29 @@ struct WaitingTile {
 #pragma unroll
     for (int block = 0; block < output_blocks(kKernel); ++block) {
       if constexpr (is_gated(kKernel.gemm)) {
-        take_gated(accumulators, block);
+        take_gated(accumulators, params, block, tile, lane);
         continue;
       } else if constexpr (has_epilogue(kKernel.gemm)) {
         finish_columns<kKernel, output_cols(kKernel) / 8>(accumulators[block], params, tile,
                                                           block * kMmaM, 0, lane);
       }
+      scale_columns<kKernel, output_cols(kKernel)>(accumulators[block], params, tile, block * kMmaM,
+                                                   0, lane);
       convert_box<kKernel, output_cols(kKernel)>(accumulators[block], words[block]);
     }
     begin = tile;
     next = 0;
   }
-  __device__ __forceinline__ void take_gated(const Accumulators<kKernel>& accumulators, int block) {
+  __device__ __forceinline__ void take_gated(const Accumulators<kKernel>& accumulators,
+                                             const KernelParams& params, int block,
+                                             TileOrigin<kKernel> tile, int lane) {
+    constexpr int kNow = finds_output_scales(kKernel.gemm) ? kScaleBlock / 8 : 1;
 #pragma unroll
-    for (int group = 0; group < output_cols(kKernel) / 8; ++group) {
-      float outputs[4];
-      gate_columns<kKernel, 1>(accumulators, block, group, outputs);
-      convert_box<kKernel, 8>(outputs, &words[block][output_words<kKernel>(group * 8)]);
+    for (int group = 0; group < output_cols(kKernel) / 8; group += kNow) {
+      float outputs[kNow * 4];
+      gate_columns<kKernel, kNow>(accumulators, block, group, outputs);
+      scale_columns<kKernel, kNow * 8>(outputs, params, tile, block * kMmaM, group * 8, lane);
+      convert_box<kKernel, kNow * 8>(outputs, &words[block][output_words<kKernel>(group * 8)]);
     }
   }
   /// Stores the next box, if one is left, or all remaining ones. (kBox: the registers must be known

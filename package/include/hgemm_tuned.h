@@ -108,6 +108,10 @@ enum class Scaling {
   kBlocks = HGEMM_TUNED_SCALING_BLOCKS,
   kRowBlocks = HGEMM_TUNED_SCALING_ROW_BLOCKS
 };
+enum class OutputScaling {
+  kGiven = HGEMM_TUNED_OUTPUT_SCALE_GIVEN,
+  kBlocks = HGEMM_TUNED_OUTPUT_SCALES_BLOCKS
+};
 enum class Layout {
   kTN = HGEMM_TUNED_TN,
   kNN = HGEMM_TUNED_NN,
@@ -144,9 +148,10 @@ struct Operands {
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
+  float* scales_d = nullptr;
 
   operator hgemm_tuned_operands() const {
-    return {a, b, d, c, bias, alpha, beta, aux, scale_a, scale_b, scale_d};
+    return {a, b, d, c, bias, alpha, beta, aux, scale_a, scale_b, scale_d, scales_d};
   }
 };
 
@@ -168,6 +173,7 @@ struct Problem {
   bool b_is_other = false;
   bool fast_sums = false;
   Scaling scaling = Scaling::kNone;
+  OutputScaling output_scaling = OutputScaling::kGiven;
 
   operator hgemm_tuned_problem() const {
     return {m,
@@ -192,7 +198,8 @@ struct Problem {
             by_pointers ? 1 : 0,
             b_is_other ? 1 : 0,
             fast_sums ? 1 : 0,
-            static_cast<int32_t>(scaling)};
+            static_cast<int32_t>(scaling),
+            static_cast<int32_t>(output_scaling)};
   }
 };
 

@@ -20,7 +20,8 @@ typedef enum {
                                    above 2^36, products that share elements of D, or pointers
                                    with a stride or for a single product */
   HGEMM_TUNED_BAD_DTYPE = 3,    /* an unknown type, or output; fast sums, scales or two types of
-                                   A and B without 8 bits */
+                                   A and B without 8 bits, or scales of D that are found, without
+                                   a D of 8 bits */
   HGEMM_TUNED_MISALIGNED = 4,   /* no kernel here accepts the address of an operand */
   HGEMM_TUNED_NO_KERNEL = 5,    /* no kernel here computes the problem, and cuBLAS is not there or
                                    has no such epilogue */
@@ -45,7 +46,8 @@ typedef enum {
 /* Type of D. SAME: that of A and B, or bf16 with 8-bit A and B. (There are kernels for fp16 beside
  * bf16, the other way round, and for 8 bits with 8-bit A and B only.) A D of 8 bits is `scale_d` of
  * the operands times what D would be otherwise, rounded to the nearest value, or beyond the largest
- * one to that. C and the bias are then bf16, and there is no second output. */
+ * one to that (but see hgemm_tuned_output_scaling). C and the bias are then bf16, and there is no
+ * second output. */
 typedef enum {
   HGEMM_TUNED_OUTPUT_SAME = 0,
   HGEMM_TUNED_OUTPUT_FP32 = 1,
@@ -72,6 +74,18 @@ typedef enum {
   HGEMM_TUNED_SCALING_BLOCKS = 3,    /* for each 128 of k: of each row of A, and of 128 rows of B */
   HGEMM_TUNED_SCALING_ROW_BLOCKS = 4 /* for each 128 of k: of each row of A, and of B */
 } hgemm_tuned_scaling;
+
+/* Where the scale of a D of 8 bits is from. With BLOCKS the kernel finds one for each row and each
+ * 128 columns of D, and the rest of its columns at the end, and writes it to `scales_d` of the
+ * operands: the largest magnitude among them over the largest value of the type (448 or 57344), and
+ * not below 2^-96 over that. D is divided by it. With up4(x) for x rounded up to a multiple of 4,
+ * the scale of row i and block j of columns is scales_d[j * up4(m) + i], of up4(m) * ceil(columns /
+ * 128) numbers, which begin at a multiple of 16 bytes; those that rounding up adds are not written.
+ * So D and its scales are the A and the scale_a of a problem with scales of blocks. */
+typedef enum {
+  HGEMM_TUNED_OUTPUT_SCALE_GIVEN = 0,  /* `scale_d` of the operands */
+  HGEMM_TUNED_OUTPUT_SCALES_BLOCKS = 1 /* of single products */
+} hgemm_tuned_output_scaling;
 
 /* How A and B are stored. The first letter is A's: T is m rows of k elements, N is k rows of m. The
  * second is B's: N is n rows of k elements, T is k rows of n. D always has m rows of n, or of
@@ -152,6 +166,7 @@ typedef struct {
                       * them. 0: they are added up in fp32. A kernel that was tuned for one computes
                       * no problem of the other */
   int32_t scaling;   /* hgemm_tuned_scaling */
+  int32_t output_scaling; /* hgemm_tuned_output_scaling, of a D of 8 bits */
 } hgemm_tuned_problem;
 
 /* Device addresses, and factors. `c` and `bias` are read, and `aux` is written, only if the problem
@@ -159,7 +174,8 @@ typedef struct {
  * if beta is 0. As the epilogue says, without rounding in between: D = activation(alpha A B^T +
  * beta C + bias). The scales are read only if the problem has them: the A B^T of 8-bit A and B is
  * then scale_a scale_b A B^T, or with scales of blocks the sum of that for each 128 of k. `scale_d`
- * is read only if D has 8 bits: a number in device memory, as the other scales are. */
+ * is read only if D has 8 bits and is given its scale: a number in device memory, as the other
+ * scales are. `scales_d` is written only if D's scales are found. */
 typedef struct {
   const void* a;
   const void* b;
@@ -171,6 +187,7 @@ typedef struct {
   const float* scale_a;
   const float* scale_b;
   const float* scale_d;
+  float* scales_d;
 } hgemm_tuned_operands;
 
 /* How a kernel was chosen, in the order of the search. */

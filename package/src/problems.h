@@ -69,14 +69,18 @@ inline hgemm_tuned_status check(const hgemm_tuned_problem* problem) {
     return HGEMM_TUNED_BAD_DTYPE;
   }
   if (!is_within(problem->b_is_other, 1) || !is_within(problem->fast_sums, 1) ||
-      !is_within(problem->scaling, HGEMM_TUNED_SCALING_ROW_BLOCKS)) {
+      !is_within(problem->scaling, HGEMM_TUNED_SCALING_ROW_BLOCKS) ||
+      !is_within(problem->output_scaling, HGEMM_TUNED_OUTPUT_SCALES_BLOCKS)) {
     return HGEMM_TUNED_BAD_PROBLEM;
   }
   const bool needs_8_bits = problem->b_is_other != 0 || problem->fast_sums != 0 ||
                             problem->scaling != HGEMM_TUNED_NO_SCALING;
   const DataType input = type_of(problem->dtype);
+  const DataType output = output_type_of(problem->output, input);
+  if (problem->output_scaling != HGEMM_TUNED_OUTPUT_SCALE_GIVEN && !is_8_bit(output)) {
+    return HGEMM_TUNED_BAD_DTYPE;
+  }
   if (!is_8_bit(input)) {
-    const DataType output = output_type_of(problem->output, input);
     if (needs_8_bits || (output != input && output != DataType::kFp32)) {
       return HGEMM_TUNED_BAD_DTYPE;
     }
@@ -145,6 +149,7 @@ static_assert(static_cast<int>(Scaling::kTensor) == HGEMM_TUNED_SCALING_TENSOR);
 static_assert(static_cast<int>(Scaling::kRows) == HGEMM_TUNED_SCALING_ROWS);
 static_assert(static_cast<int>(Scaling::kBlocks) == HGEMM_TUNED_SCALING_BLOCKS);
 static_assert(static_cast<int>(Scaling::kRowBlocks) == HGEMM_TUNED_SCALING_ROW_BLOCKS);
+static_assert(static_cast<int>(OutputScaling::kBlocks) == HGEMM_TUNED_OUTPUT_SCALES_BLOCKS);
 inline Bias bias_of(std::int32_t number) { return static_cast<Bias>(number); }
 inline Activation activation_of(std::int32_t number) { return static_cast<Activation>(number); }
 inline Gate gate_of(std::int32_t number) { return static_cast<Gate>(number); }
@@ -163,7 +168,8 @@ inline GemmKind kind_of(const hgemm_tuned_problem& p) {
           .by_pointers = p.batch > 1 && p.by_pointers != 0,
           .b_is_other = p.b_is_other != 0,
           .fast_sums = p.fast_sums != 0,
-          .scaling = static_cast<Scaling>(p.scaling)};
+          .scaling = static_cast<Scaling>(p.scaling),
+          .output_scaling = static_cast<OutputScaling>(p.output_scaling)};
 }
 
 /// The inverse of both, with every stride and leading dimension in full.
@@ -195,7 +201,8 @@ inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& k
           kind.by_pointers ? 1 : 0,
           kind.b_is_other ? 1 : 0,
           kind.fast_sums ? 1 : 0,
-          static_cast<std::int32_t>(kind.scaling)};
+          static_cast<std::int32_t>(kind.scaling),
+          static_cast<std::int32_t>(kind.output_scaling)};
 }
 
 /// Whether they have the same types, sums, scales and epilogue, and are both for batches, found in
@@ -203,7 +210,8 @@ inline hgemm_tuned_problem problem_of(const ProblemExtents& p, const GemmKind& k
 inline bool compute_alike(const GemmKind& a, const GemmKind& b) {
   return a.input == b.input && a.output == b.output && a.epilogue == b.epilogue &&
          a.adds_c == b.adds_c && a.batched == b.batched && a.by_pointers == b.by_pointers &&
-         a.b_is_other == b.b_is_other && a.fast_sums == b.fast_sums && a.scaling == b.scaling;
+         a.b_is_other == b.b_is_other && a.fast_sums == b.fast_sums && a.scaling == b.scaling &&
+         a.output_scaling == b.output_scaling;
 }
 
 inline bool has_all(const Operands& operands, const GemmKind& kind) {
@@ -213,7 +221,8 @@ inline bool has_all(const Operands& operands, const GemmKind& kind) {
          (operands.aux != nullptr || !kind.epilogue.aux) &&
          (kind.scaling == Scaling::kNone ||
           (operands.scale_a != nullptr && operands.scale_b != nullptr)) &&
-         (operands.scale_d != nullptr || !is_8_bit(kind.output));
+         (operands.scale_d != nullptr || !has_given_output_scale(kind)) &&
+         (operands.scales_d != nullptr || !finds_output_scales(kind));
 }
 /// With factors of 1 if the problem has none.
 inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind& kind) {
@@ -226,7 +235,8 @@ inline Operands operands_of(const hgemm_tuned_operands* operands, const GemmKind
                .aux = operands->aux,
                .scale_a = operands->scale_a,
                .scale_b = operands->scale_b,
-               .scale_d = operands->scale_d};
+               .scale_d = operands->scale_d,
+               .scales_d = operands->scales_d};
   if (kind.epilogue.scaled) {
     all.alpha = operands->alpha;
     all.beta = operands->beta;

@@ -22,6 +22,7 @@ GemmProblem gemm_problem(const ProblemExtents& p, const GemmKind& kind) {
                       .batch = p.batch.count,
                       .by_pointers = kind.by_pointers,
                       .scaling = kind.scaling,
+                      .output_scaling = kind.output_scaling,
                       .epilogue = kind.epilogue,
                       .tag = ""};
   if (kind.adds_c) problem.c_type = addend_type(kind.output);

@@ -228,7 +228,9 @@ CublasLtPlan::CublasLtPlan(const GemmProblem& batch_or_one, Part part)
     create_layout(b_, problem.b_type, stored_b(extents), batch, batch.stride_b);
     create_layout(a_, problem.a_type, stored_a(extents), batch, batch.stride_a);
     rest_ = problem;
-    if (part == Part::kProduct) {
+    // The library finds no scales for the GPUs that this program is for (cuBLAS docs, "Block
+    // scaling": D's scales of 32 or 16 elements, on others).
+    if (part == Part::kProduct || problem.finds_scales_of_d()) {
       find_product();
       return;
     }

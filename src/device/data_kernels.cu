@@ -305,7 +305,8 @@ __device__ float distance(__nv_fp8_e5m2 value, float expected) {
 
 template <typename T>
 __global__ void compare_kernel(OutputComparison* result, const T* d, const float* reference,
-                               ProblemExtents extents, float scale, float tolerance) {
+                               ProblemExtents extents, float scale, float tolerance,
+                               FoundScales found) {
   float max_error = 0;
   unsigned long long bad = 0;
   unsigned long long first_bad = ~0ull;
@@ -313,9 +314,16 @@ __global__ void compare_kernel(OutputComparison* result, const T* d, const float
   const std::int64_t count = all.count * all.rows * all.cols;
   const bool in_one_piece = are_one_piece(all);
   for (std::int64_t i = global_thread(); i < count; i += all_threads()) {
-    const float expected = reference[i];
+    float expected = reference[i];
+    float unit = scale;
+    if (found.numbers) {  // of a single product
+      const float of_block =
+          found.numbers[i % all.cols / kScaleBlock * found.leading + i / all.cols];
+      expected /= of_block;
+      unit /= of_block;
+    }
     const std::int64_t at = in_one_piece ? i : place_of(all, i);
-    const float error = distance(d[at], expected) / (fabsf(expected) + scale);
+    const float error = distance(d[at], expected) / (fabsf(expected) + unit);
     if (!is_within(error, tolerance)) {
       ++bad;
       first_bad = min(first_bad, static_cast<unsigned long long>(i));
@@ -473,7 +481,7 @@ void multiply_reference(float* reference, const GemmProblem& problem, const Oper
 
 void compare(OutputComparison* result, const void* d, const float* reference,
              const ProblemExtents& extents, std::int64_t guard, DataType output, float scale,
-             float tolerance, cudaStream_t stream) {
+             float tolerance, const FoundScales& found, cudaStream_t stream) {
   const StoredMatrices all = all_of_d(extents);
   const OutputComparison nothing_yet{0, 0, 0, ~0ull};
   check(cudaMemcpyAsync(result, &nothing_yet, sizeof nothing_yet, cudaMemcpyHostToDevice, stream),
@@ -481,7 +489,7 @@ void compare(OutputComparison* result, const void* d, const float* reference,
   with_element(output, [&]<typename T>(T*) {
     static_assert(sizeof(T) == sizeof(WordOf<T>));
     compare_kernel<<<kBlocks, kThreads, 0, stream>>>(result, static_cast<const T*>(d), reference,
-                                                     extents, scale, tolerance);
+                                                     extents, scale, tolerance, found);
     const auto* words = static_cast<const WordOf<T>*>(d);
     guard_kernel<<<kBlocks, kThreads, 0, stream>>>(result, words - guard,
                                                    words + spanned_elements(all), guard);

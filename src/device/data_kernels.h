@@ -80,13 +80,19 @@ HGEMM_HOST_DEVICE constexpr Places places_of(const Batch& batch, std::int64_t i)
 /// a multiple). `sum` is device memory.
 void add_fingerprint(std::uint64_t* sum, const void* data, std::size_t bytes, cudaStream_t stream);
 
+/// Scales of a D of 8 bits that a launch has found, as they lie in memory; null: none.
+struct FoundScales {
+  const float* numbers = nullptr;
+  std::int64_t leading = 0;  ///< from one block of columns to the next (scale_leading())
+};
+
 /// Compares D of all products with the reference, and counts writes in `guard` elements before its
 /// first row and after its last, in the padding between its rows, and between the products' D.
 /// `result` is device memory. Errors are relative to |reference| + `scale`
-/// (GemmProblem::tolerance).
+/// (GemmProblem::tolerance). With `found` scales an element of D stands for itself times its scale.
 void compare(OutputComparison* result, const void* d, const float* reference,
              const ProblemExtents& extents, std::int64_t guard, DataType output, float scale,
-             float tolerance, cudaStream_t stream);
+             float tolerance, const FoundScales& found, cudaStream_t stream);
 
 /// The byte that poison() fills with: every element is then a NaN, whatever its type.
 inline constexpr int kPoisonByte = 0xff;

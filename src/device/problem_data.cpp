@@ -19,6 +19,13 @@ namespace {
 /// Rows of poison before and after D. A kernel that does not clip at the edges writes first to the
 /// rows next to D.
 constexpr std::int64_t kGuardRows = 64;
+/// Numbers of poison before and after scales that a launch finds: what a tile outside of D would
+/// write.
+std::int64_t guard_scales(const GemmProblem& problem) {
+  constexpr std::int64_t kLeast = 1024;
+  constexpr std::int64_t kBlocks = 4;
+  return std::max<std::int64_t>(kLeast, kBlocks * scale_leading(problem.m));
+}
 /// Problems below 0.4 MB would need more sets to exceed L2; they are measured with partly warm
 /// inputs.
 constexpr int kMaxSets = 512;
@@ -39,7 +46,7 @@ std::size_t bytes_of(std::int64_t elements, DataType type) {
 /// The elements of a set, with everything between rows and between the matrices of a batch.
 struct SetElements {
   std::int64_t a, b, d, c, bias, aux;
-  std::int64_t scale_a, scale_b, scale_d;
+  std::int64_t scale_a, scale_b, scale_d, scales_d;
 };
 SetElements elements_of_set(const GemmProblem& problem) {
   const ProblemExtents extents = problem.extents();
@@ -53,7 +60,9 @@ SetElements elements_of_set(const GemmProblem& problem) {
           .aux = problem.epilogue.aux ? guarded : 0,
           .scale_a = problem.scales_of_a(),
           .scale_b = problem.scales_of_b(),
-          .scale_d = problem.has_8_bit_output() ? 1 : 0};
+          .scale_d = has_given_output_scale(problem.kind()) ? 1 : 0,
+          .scales_d =
+              problem.finds_scales_of_d() ? problem.scales_of_d() + 2 * guard_scales(problem) : 0};
 }
 std::size_t address_bytes(const GemmProblem& problem) {
   return problem.by_pointers ? 3 * sizeof(void*) * static_cast<std::size_t>(problem.batch) : 0;
@@ -67,7 +76,7 @@ double bytes_of_set(const GemmProblem& problem) {
          static_cast<double>(all.b) * element_bytes(problem.b_type) +
          static_cast<double>(address_bytes(problem)) + of_output * element_bytes(problem.d_type) +
          addends * element_bytes(problem.added_type()) +
-         static_cast<double>(all.scale_a + all.scale_b + all.scale_d) *
+         static_cast<double>(all.scale_a + all.scale_b + all.scale_d + all.scales_d) *
              element_bytes(DataType::kFp32);
 }
 
@@ -237,6 +246,9 @@ void ProblemData::compute_reference(const Stream& stream) {
   multiply_reference(sums, problem_, checked, stream.get());
   finish_reference(reference_.as<float>(), aux_reference_.as<float>(), sums, problem_, checked,
                    stream.get());
+  if (problem_.finds_scales_of_d()) {
+    find_scales(scales_reference_.as<float>(), reference_.as<float>(), problem_, stream.get());
+  }
   stream.synchronize();
 }
 
@@ -252,6 +264,7 @@ void ProblemData::allocate(int sets) {
                      DeviceMemory(bytes_of(all.scale_a, DataType::kFp32)),
                      DeviceMemory(bytes_of(all.scale_b, DataType::kFp32)),
                      DeviceMemory(bytes_of(all.scale_d, DataType::kFp32)),
+                     DeviceMemory(bytes_of(all.scales_d, DataType::kFp32)),
                      DeviceMemory(address_bytes(problem_))});
   }
   if (product_has_memory(problem_)) {
@@ -261,6 +274,9 @@ void ProblemData::allocate(int sets) {
   const std::size_t reference_bytes = fp32_bytes(problem_.batch * problem_.m, problem_.d_columns());
   reference_ = DeviceMemory(reference_bytes);
   if (problem_.epilogue.aux) aux_reference_ = DeviceMemory(reference_bytes);
+  if (problem_.finds_scales_of_d()) {
+    scales_reference_ = DeviceMemory(fp32_bytes(scale_blocks(problem_.d_columns()), problem_.m));
+  }
 }
 
 /// Keeps the values that A and B have room for, with their scales.
@@ -342,7 +358,7 @@ void ProblemData::fill_factors(const Set& set, std::uint32_t& stream_id, const S
         cudaMemcpyAsync(scale.data(), &number, sizeof number, cudaMemcpyHostToDevice, stream.get()),
         "copying a scale");
   };
-  if (problem_.has_8_bit_output()) copy_scale(set.scale_d, kScaleD);
+  if (has_given_output_scale(problem_.kind())) copy_scale(set.scale_d, kScaleD);
   if (problem_.scaling == Scaling::kNone) return;
   const auto fill_scale = [&](const DeviceMemory& scale, const float& of_tensor) {
     if (problem_.scaling == Scaling::kTensor) {
@@ -415,7 +431,10 @@ Operands ProblemData::matrices(int set) const {
           .aux = behind_guard(chosen.aux),
           .scale_a = chosen.scale_a.as<float>(),
           .scale_b = chosen.scale_b.as<float>(),
-          .scale_d = chosen.scale_d.as<float>()};
+          .scale_d = chosen.scale_d.as<float>(),
+          .scales_d = chosen.scales_d.bytes() == 0
+                          ? nullptr
+                          : chosen.scales_d.as<float>() + guard_scales(problem_)};
 }
 
 Operands ProblemData::product_operands(int set) const {
@@ -437,7 +456,7 @@ void ProblemData::touch_output(int set, cudaStream_t stream) const {
 
 void ProblemData::poison(const Stream& stream) const {
   const Set& set = sets_.at(static_cast<std::size_t>(check_set()));
-  for (const DeviceMemory* output : {&set.d, &set.aux}) {
+  for (const DeviceMemory* output : {&set.d, &set.aux, &set.scales_d}) {
     if (output->bytes() == 0) continue;
     check(cudaMemsetAsync(output->data(), kPoisonByte, output->bytes(), stream.get()),
           "poisoning the output");
@@ -446,6 +465,10 @@ void ProblemData::poison(const Stream& stream) const {
 
 Verdict ProblemData::verify(const Stream& stream, int roundings) const {
   const Operands checked = matrices(check_set());
+  if (problem_.finds_scales_of_d()) {
+    return judge_scaled_output(checked.d, reference_, checked.scales_d, scales_reference_, problem_,
+                               kGuardRows, guard_scales(problem_), roundings, comparison_, stream);
+  }
   Verdict verdict =
       judge_output(checked.d, reference_, problem_, kGuardRows, roundings, comparison_, stream);
   if (!verdict.correct || !problem_.epilogue.aux) return verdict;
@@ -457,19 +480,57 @@ Verdict ProblemData::verify(const Stream& stream, int roundings) const {
   return of_aux.correct ? verdict : of_aux;
 }
 
-Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
-                     std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
+namespace {
+
+Verdict verdict_from(const DeviceMemory& comparison, const GemmProblem& problem, int roundings,
                      const Stream& stream) {
-  compare(comparison.as<OutputComparison>(), d, reference.as<float>(), problem.extents(),
-          guard_rows * problem.leading_d(), problem.d_type,
-          problem.has_8_bit_output() ? kScaleD : 1.0F,
-          static_cast<float>(problem.tolerance(roundings)), stream.get());
   OutputComparison found{};
   check(cudaMemcpyAsync(&found, comparison.data(), sizeof found, cudaMemcpyDeviceToHost,
                         stream.get()),
         "reading the comparison");
   stream.synchronize();
   return judge(found, problem, roundings);
+}
+
+}  // namespace
+
+Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
+                     std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
+                     const Stream& stream) {
+  compare(comparison.as<OutputComparison>(), d, reference.as<float>(), problem.extents(),
+          guard_rows * problem.leading_d(), problem.d_type,
+          problem.has_8_bit_output() ? kScaleD : 1.0F,
+          static_cast<float>(problem.tolerance(roundings)), {}, stream.get());
+  return verdict_from(comparison, problem, roundings, stream);
+}
+
+Verdict judge_scaled_output(const void* d, const DeviceMemory& reference, const float* scales,
+                            const DeviceMemory& scales_reference, const GemmProblem& problem,
+                            std::int64_t guard_rows, std::int64_t guard, int roundings,
+                            const DeviceMemory& comparison, const Stream& stream) {
+  const auto tolerance = static_cast<float>(problem.tolerance(roundings));
+  // A row for each block of columns of D. With a gate judge() halves N.
+  GemmProblem all_scales = problem;
+  all_scales.m = scale_blocks(problem.d_columns());
+  all_scales.n = problem.is_gated() ? 2 * problem.m : problem.m;
+  ProblemExtents extents = all_scales.extents();
+  extents.ldd = scale_leading(problem.m);
+  // A scale is a magnitude over the largest value of the type.
+  compare(comparison.as<OutputComparison>(), scales, scales_reference.as<float>(), extents, guard,
+          DataType::kFp32, 1.0F / static_cast<float>(largest_of(problem.d_type)), tolerance, {},
+          stream.get());
+  Verdict verdict = verdict_from(comparison, all_scales, roundings, stream);
+  if (!verdict.correct) {
+    verdict.message =
+        "the scales of D (a row for each 128 columns, a column for each row): " + verdict.message;
+    return verdict;
+  }
+  compare(comparison.as<OutputComparison>(), d, reference.as<float>(), problem.extents(),
+          guard_rows * problem.leading_d(), problem.d_type, 1, tolerance,
+          {scales, scale_leading(problem.m)}, stream.get());
+  Verdict of_d = verdict_from(comparison, problem, roundings, stream);
+  if (of_d.correct) of_d.error = std::max(of_d.error, verdict.error);
+  return of_d;
 }
 
 }  // namespace hgemm

@@ -45,6 +45,12 @@ int rotation_sets(const GemmProblem& problem, std::int64_t l2_bytes, std::int64_
 Verdict judge_output(const void* d, const DeviceMemory& reference, const GemmProblem& problem,
                      std::int64_t guard_rows, int roundings, const DeviceMemory& comparison,
                      const Stream& stream);
+/// The same for a D whose scales (as the problem has them in memory) the launch has found, and for
+/// these: their reference has no padding, and there are `guard` numbers around them.
+Verdict judge_scaled_output(const void* d, const DeviceMemory& reference, const float* scales,
+                            const DeviceMemory& scales_reference, const GemmProblem& problem,
+                            std::int64_t guard_rows, std::int64_t guard, int roundings,
+                            const DeviceMemory& comparison, const Stream& stream);
 
 /// For a batch by pointers: the addresses of all A, then of all B, then of all D, each in the order
 /// of places_of() (data_kernels.h). `matrices`: where they lie.
@@ -85,11 +91,12 @@ class ProblemData {
   /// or a D of 8 bits scratch memory, which all sets share as the activations of a program do.
   Operands product_operands(int set) const;
 
-  /// Fills D and the second output of the check set, all that lies between their rows and products,
-  /// and the guard rows before and after them with NaN.
+  /// Fills D, the second output and the scales of D that a launch finds, of the check set, all that
+  /// lies between their rows and products, and what guards them before and after with NaN.
   void poison(const Stream& stream) const;
 
-  /// judge_output() for D of the check set, and if it is correct for the second output.
+  /// judge_output() for D of the check set with its scales, and if it is correct for the second
+  /// output.
   Verdict verify(const Stream& stream, int roundings = 1) const;
 
   /// Computes the reference of the check set anew, after a launch has written other inputs (as one
@@ -111,6 +118,7 @@ class ProblemData {
     DeviceMemory c, bias;  ///< of an epilogue that reads them
     DeviceMemory aux;      ///< of one with a second output
     DeviceMemory scale_a, scale_b, scale_d;
+    DeviceMemory scales_d;   ///< that a launch finds, between guards
     DeviceMemory addresses;  ///< product_addresses()
   };
   void allocate(int sets);
@@ -131,7 +139,7 @@ class ProblemData {
   };
   FileValues a_values_, b_values_;
   DeviceMemory product_;  ///< of a library, before a gate or the rounding to 8 bits
-  DeviceMemory reference_, aux_reference_;
+  DeviceMemory reference_, aux_reference_, scales_reference_;
   DeviceMemory comparison_;
   std::optional<std::uint64_t> fingerprint_;  ///< of the inputs; none: it was not needed yet
 };

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "kernels/common/ptx.cuh"
+#include "kernels/common/quantise_factor.cuh"
 #include "kernels/common/types.h"
 
 namespace hgemm {
@@ -34,25 +35,6 @@ inline constexpr int kQuantiseThreads = 256;
 inline constexpr int kQuantiseKept = 4;
 /// Threads that share a scale of a block.
 inline constexpr int kThreadsOfBlock = kScaleBlock / kQuantiseUnit;
-
-/// The largest value of an 8-bit type.
-HGEMM_HOST_DEVICE constexpr float largest_value(DataType type) {
-  return type == DataType::kE4m3 ? 448.0f : 57344.0f;
-}
-/// Magnitudes below this count as this, so that zeros have a scale, and no factor that is found is
-/// infinite.
-inline constexpr float kLeastMagnitude = 0x1p-96f;
-
-/// What values are multiplied by, and the scale that undoes it.
-struct QuantiseFactor {
-  float factor, scale;
-};
-template <DataType kTarget>
-__device__ __forceinline__ QuantiseFactor factor_for(float largest) {
-  constexpr float kLargest = largest_value(kTarget);
-  largest = fmaxf(largest, kLeastMagnitude);
-  return {__fdiv_rn(kLargest, largest), __fdiv_rn(largest, kLargest)};
-}
 
 /// 16 neighbouring elements.
 template <DataType kSource, DataType kTarget>

@@ -342,6 +342,10 @@ std::string epilogue_initialisers(const GemmKind& kind) {
   if (kind.scaling != Scaling::kNone) {
     text += fmt::format("    .scaling = hgemm::Scaling{{{}}},\n", static_cast<int>(kind.scaling));
   }
+  if (finds_output_scales(kind)) {
+    text += fmt::format("    .output_scaling = hgemm::OutputScaling{{{}}},\n",
+                        static_cast<int>(kind.output_scaling));
+  }
   return text;
 }
 

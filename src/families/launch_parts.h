@@ -65,8 +65,12 @@ inline Misaligned find_misaligned_scale(Scaling scaling, const Operands& operand
   }
   return {};
 }
-inline Misaligned find_misaligned_output_scale(const Operands& operands) {
+inline Misaligned find_misaligned_output_scale(const GemmKind& kind, const Operands& operands) {
   constexpr int kBytes = static_cast<int>(sizeof(float));
+  if (finds_output_scales(kind)) {
+    if (is_multiple_of(operands.scales_d, kUnitBytes)) return {};
+    return {"the scales of D", operands.scales_d, kUnitBytes, ""};
+  }
   if (is_multiple_of(operands.scale_d, kBytes)) return {};
   return {"the scale of D", operands.scale_d, kBytes, ""};
 }
@@ -76,7 +80,7 @@ inline Misaligned find_misaligned(const GemmKind& kind, const AnyAddress& any,
     if (const auto scale = find_misaligned_scale(kind.scaling, operands); scale.name) return scale;
   }
   if (is_8_bit(kind.output)) {
-    if (const auto scale = find_misaligned_output_scale(operands); scale.name) return scale;
+    if (const auto scale = find_misaligned_output_scale(kind, operands); scale.name) return scale;
   }
   if (kind.by_pointers) return find_misaligned_array(operands);
   const auto look = [](const char* name, const void* address, bool anywhere, DataType type,
@@ -305,6 +309,7 @@ inline LaunchParams params_without_maps(bool packs, const ProblemExtents& p,
   params.scale_a = operands.scale_a;
   params.scale_b = operands.scale_b;
   params.scale_d = operands.scale_d;
+  params.scales_d = operands.scales_d;
   params.partials = static_cast<float*>(workspace.partials);
   params.flags = static_cast<unsigned*>(workspace.flags);
   params.m = static_cast<int>(p.m);

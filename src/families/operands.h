@@ -18,7 +18,9 @@ struct Operands {
   /// is_of_blocks() describes (kernels/common/types.h), which begin at multiples of 16 bytes.
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
-  const float* scale_d = nullptr;  ///< one number in device memory, if D has 8 bits
+  const float* scale_d = nullptr;  ///< one number in device memory, if D has 8 bits and is given it
+  /// Where the scales of D go, if they are found (OutputScaling::kBlocks); a multiple of 16 bytes.
+  float* scales_d = nullptr;
 };
 
 }  // namespace hgemm

@@ -402,6 +402,8 @@ TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages) {
   double clk = activation_clk(kind.epilogue.activation);
   if (kind.epilogue.scaled) clk += kScaleClk;
   if (is_8_bit(kind.output)) clk += kScaleClk;
+  // A comparison for each value; not measured, so as an addition.
+  if (finds_output_scales(kind)) clk += kAddClk;
   if (kind.scaling == Scaling::kTensor) clk += kScaleClk;
   if (kind.scaling == Scaling::kRows) clk += kAddClk;
   if (kind.epilogue.bias != Bias::kNone) clk += kAddClk;

@@ -234,6 +234,25 @@ constexpr std::array kFields = {
               return found.has_value();
             },
         .is_default = [](const GemmProblem& p) { return p.scaling == Scaling::kNone; }},
+    ProblemField{
+        .name = "d_scaling",
+        .prefix = "dscaling-",
+        .values = "given or blocks",
+        .number = false,
+        .help = "scale of a D of 8 bits, in device memory: one fp32 number that multiplies D "
+                "(given); or one for each row and each 128 columns of D, which the kernel finds "
+                "and writes, as A's with scaling-blocks: the largest magnitude over the largest "
+                "value of the type (blocks)",
+        .column = false,
+        .print = [](const GemmProblem& p) { return std::string(to_string(p.output_scaling)); },
+        .parse =
+            [](GemmProblem& p, std::string_view word) {
+              const auto found = find_output_scaling(word);
+              if (found) p.output_scaling = *found;
+              return found.has_value();
+            },
+        .is_default =
+            [](const GemmProblem& p) { return p.output_scaling == OutputScaling::kGiven; }},
     ProblemField{.name = "epilogue",
                  .prefix = "",
                  .values =

@@ -49,8 +49,8 @@ double elements(std::int64_t rows, std::int64_t cols) {
 bool GemmProblem::same_problem(const GemmProblem& other) const {
   return extents() == other.extents() && a_type == other.a_type && b_type == other.b_type &&
          d_type == other.d_type && c_type == other.c_type && accumulator == other.accumulator &&
-         layout == other.layout && scaling == other.scaling && epilogue == other.epilogue &&
-         data == other.data;
+         layout == other.layout && scaling == other.scaling &&
+         output_scaling == other.output_scaling && epilogue == other.epilogue && data == other.data;
 }
 
 ProblemExtents GemmProblem::extents() const {
@@ -72,6 +72,7 @@ GemmProblem GemmProblem::product() const {
   if (is_gated() || has_8_bit_output()) plain.ldd = 0;
   if (has_8_bit_output()) {
     plain.d_type = added_type();
+    plain.output_scaling = OutputScaling::kGiven;
     plain.stride_d = std::nullopt;
   }
   return plain;
@@ -108,7 +109,8 @@ double GemmProblem::epilogue_bytes() const {
   const double addends =
       (c_type ? d_bytes() / element_bytes(d_type) : 0) + static_cast<double>(bias_length());
   return (epilogue.aux ? d_bytes() : 0) + addends * element_bytes(added_type()) +
-         static_cast<double>(scales_of_a() + scales_of_b()) * element_bytes(DataType::kFp32);
+         static_cast<double>(scales_of_a() + scales_of_b() + scales_of_d()) *
+             element_bytes(DataType::kFp32);
 }
 namespace {
 
@@ -134,6 +136,9 @@ std::int64_t scale_numbers(Scaling scaling, std::int64_t rows, std::int64_t k, b
 
 std::int64_t GemmProblem::scales_of_a() const { return scale_numbers(scaling, m, k, false); }
 std::int64_t GemmProblem::scales_of_b() const { return scale_numbers(scaling, n, k, true); }
+std::int64_t GemmProblem::scales_of_d() const {
+  return finds_scales_of_d() ? scale_numbers(Scaling::kBlocks, m, d_columns(), false) : 0;
+}
 
 namespace {
 
@@ -247,6 +252,13 @@ const char* why_unsupported(const GemmProblem& problem) {
   if (problem.has_8_bit_output() && !problem.has_8_bit_operands()) {
     return "a D of 8 bits goes with 8-bit A and B";
   }
+  if (problem.finds_scales_of_d() && !problem.has_8_bit_output()) {
+    return "dscaling-blocks finds the scales of a D of 8 bits: add de4m3 or de5m2";
+  }
+  if (problem.finds_scales_of_d() && problem.batch > 1) {
+    return "the products of a batch have no scales of D of their own yet: without dscaling-blocks "
+           "one number that is given scales all of them";
+  }
   if (problem.has_8_bit_output() && problem.epilogue.aux) {
     return "a second output (aux) has no 8-bit type yet: D is bf16, fp16 or fp32";
   }
@@ -310,14 +322,20 @@ constexpr Word<Scaling> kScalings[] = {{"none", Scaling::kNone},
                                        {"rows", Scaling::kRows},
                                        {"blocks", Scaling::kBlocks},
                                        {"row_blocks", Scaling::kRowBlocks}};
+constexpr Word<OutputScaling> kOutputScalings[] = {{"given", OutputScaling::kGiven},
+                                                   {"blocks", OutputScaling::kBlocks}};
 constexpr Word<Accumulator> kAccumulators[] = {{"fp32", Accumulator::kFp32},
                                                {"fast", Accumulator::kFast}};
 
 }  // namespace
 
 std::string_view to_string(Scaling scaling) { return word_of(kScalings, scaling); }
+std::string_view to_string(OutputScaling scaling) { return word_of(kOutputScalings, scaling); }
 std::string_view to_string(Accumulator accumulator) { return word_of(kAccumulators, accumulator); }
 std::optional<Scaling> find_scaling(std::string_view word) { return find_word(kScalings, word); }
+std::optional<OutputScaling> find_output_scaling(std::string_view word) {
+  return find_word(kOutputScalings, word);
+}
 std::optional<Accumulator> find_accumulator(std::string_view word) {
   return find_word(kAccumulators, word);
 }

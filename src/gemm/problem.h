@@ -42,9 +42,9 @@ enum class Accumulator : std::uint8_t {
 /// `batch` independent products. alpha and beta are 1, or with Epilogue::scaled numbers that a
 /// launch is given, which no time depends on. With a gate (Epilogue::gate) D = activation(gates) *
 /// ups, which has n / 2 columns. A D of 8 bits is scale_d times that, a number in device memory
-/// that a launch is given, rounded to the nearest value, or the largest one beyond it. With a
-/// second output (Epilogue::aux) what the activation is applied to is written, too, as D lies in
-/// memory.
+/// that a launch is given, rounded to the nearest value, or the largest one beyond it; or it has
+/// scales that the kernel finds (OutputScaling). With a second output (Epilogue::aux) what the
+/// activation is applied to is written, too, as D lies in memory.
 struct GemmProblem {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -69,6 +69,7 @@ struct GemmProblem {
   /// D. They lie anywhere, so there are no strides.
   bool by_pointers = false;
   Scaling scaling = Scaling::kNone;  ///< D = activation(alpha * scale_a * scale_b * A * B^T + ...)
+  OutputScaling output_scaling = OutputScaling::kGiven;  ///< of a D of 8 bits
   Epilogue epilogue = {};
   InputData data = {};  ///< what A and B hold where the problem is timed
   double weight = 1.0;  ///< how often the problem occurs in one pass; not part of identity
@@ -112,6 +113,7 @@ struct GemmProblem {
   }
   bool has_8_bit_operands() const { return is_8_bit(a_type); }
   bool has_8_bit_output() const { return is_8_bit(d_type); }
+  bool finds_scales_of_d() const { return finds_output_scales(kind()); }
   /// The type of C and the bias.
   DataType added_type() const { return addend_type(d_type); }
   /// The properties that are compiled into a kernel for this problem. Meaningful only if
@@ -127,7 +129,8 @@ struct GemmProblem {
             .by_pointers = batch > 1 && by_pointers,
             .b_is_other = is_8_bit(a_type) && is_8_bit(b_type) && a_type != b_type,
             .fast_sums = accumulator == Accumulator::kFast,
-            .scaling = scaling};
+            .scaling = scaling,
+            .output_scaling = output_scaling};
   }
 
   // ---- Work and memory traffic ----
@@ -141,6 +144,7 @@ struct GemmProblem {
   /// fp32 numbers in memory, padding among them (is_of_blocks()); 0 without scales
   std::int64_t scales_of_a() const;
   std::int64_t scales_of_b() const;
+  std::int64_t scales_of_d() const;  ///< that a kernel finds; 0 if it is given one
   /// A, B, C, the bias, the scales, D and the second output, each once.
   double bytes() const { return a_bytes() + b_bytes() + epilogue_bytes() + d_bytes(); }
   double intensity() const { return flops() / bytes(); }  ///< FLOP per byte
@@ -156,7 +160,8 @@ struct GemmProblem {
   /// A D of 8 bits has a coarser rounding than its sums have errors. So `out` stands for all
   /// numbers that round to it (device/rounded_from.h), and the error is that of the nearest of
   /// them: the last rounding is allowed nothing. Those before it are to bf16. The scale is that of
-  /// D (scale_d).
+  /// D (scale_d). Where a kernel finds the scales of D, `out` and `ref` are without them, and their
+  /// largest magnitudes, of which scales are made, have the same bound.
   double tolerance(int roundings = 1) const;
 
   /// The library calls that compute the problem.
@@ -177,15 +182,16 @@ const char* why_unsupported(const GemmProblem& problem);
 
 /// The problem's key: "2048x4096x4096", followed by the attributes that differ from the default:
 /// ".fp16" (A, B and D), ".e4m3" (A and B; D is bf16), ".be5m2" (B alone), ".dfp32" or ".de4m3" (D
-/// alone), ".cbf16" (C is added), ".accfast" (fast sums), ".scaling-rows", ".layoutNT",
-/// ".lda4104.ldb4104.ldd4104", ".batch32.sa128.sb0.sd128" (products and their strides),
-/// ".batch32.pointers", ".bias-gelu" (the epilogue), ".zeros" (the data). The table in gemm/codec.h
-/// defines the whole grammar.
+/// alone), ".cbf16" (C is added), ".accfast" (fast sums), ".scaling-rows", ".dscaling-blocks" (D's
+/// scales are found), ".layoutNT", ".lda4104.ldb4104.ldd4104", ".batch32.sa128.sb0.sd128" (products
+/// and their strides), ".batch32.pointers", ".bias-gelu" (the epilogue), ".zeros" (the data). The
+/// table in gemm/codec.h defines the whole grammar.
 std::string to_string(const GemmProblem& problem);
 
 std::string_view to_string(DataType type);    ///< "bf16", "fp16", "fp32", "e4m3" or "e5m2"
 std::string_view to_string(Layout layout);    ///< "TN", "NN", "NT" or "TT"
 std::string_view to_string(Scaling scaling);  ///< "none", "tensor", "rows", "blocks", "row_blocks"
+std::string_view to_string(OutputScaling scaling);    ///< "given" or "blocks"
 std::string_view to_string(Accumulator accumulator);  ///< "fp32" or "fast"
 /// "plain", or what is done to the sums: "scaled", "bias", "biasm" (along M), "relu", "gelu" (with
 /// tanh), "gelu_erf", "silu", "scaled-bias-gelu", or with a second output "bias-gelu-aux". With a
@@ -197,6 +203,7 @@ std::optional<Epilogue> find_epilogue(std::string_view word);
 std::optional<DataType> find_data_type(std::string_view word);
 std::optional<Layout> find_layout(std::string_view word);
 std::optional<Scaling> find_scaling(std::string_view word);
+std::optional<OutputScaling> find_output_scaling(std::string_view word);
 std::optional<Accumulator> find_accumulator(std::string_view word);
 
 /// The types in short: "bf16", "bf16.dfp32" if D has another type, or "e4m3.accfast".

@@ -504,6 +504,10 @@ std::vector<F> fields_of_batches() {
             "how sums are kept: fp32, or fast, in the tensor cores to the end", "",
             [](const BestRow& row) { return Json(to_string(row.problem.accumulator)); })
           .for_problem(),
+      F::of("d_scaling", "text", "",
+            "scale of a D of 8 bits: given, or blocks, which the kernel finds", "",
+            [](const BestRow& row) { return Json(to_string(row.problem.output_scaling)); })
+          .for_problem(),
   };
 }
 

@@ -14,10 +14,7 @@ class BrokenKernels : public ::testing::TestWithParam<BrokenKernel> {};
 TEST_P(BrokenKernels, Compile) {
   const BrokenKernel& broken = GetParam();
   GemmProblem problem;
-  problem.d_type = broken.output;
-  problem.epilogue = broken.epilogue;
-  problem.batch = broken.batch;
-  problem.by_pointers = broken.by_pointers;
+  broken.describe(problem);
   const EditedKernels kernels(broken.file, broken.text, broken.replacement);
   const TemporaryFolder cache;
   CompileOptions options;

@@ -1,4 +1,5 @@
 // Kernels with 8-bit operands, compiled for sm_90a. Needs no GPU.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -72,6 +73,50 @@ TEST(Fp8Kernels, CompileWithEveryWayToStoreEightBits) {
   EXPECT_GT(compiled.size(), 9U) << "some tiles have no whole units of 16 columns";
 }
 
+/// A grid of all ways to store with tiles whose consumers have whole blocks of columns.
+TEST(Fp8Kernels, CompileWithEveryWayToStoreTheScalesThatTheyFind) {
+  std::set<std::string> compiled;
+  for (const char* key : {"e4m3.de4m3.accfast.dscaling-blocks.bias-silu",
+                          "e4m3.be5m2.de5m2.scaling-rows.cbf16.dscaling-blocks",
+                          "e4m3.de4m3.scaling-blocks.dscaling-blocks",
+                          "e4m3.de4m3.scaling-tensor.accfast.dscaling-blocks.swiglu"}) {
+    const GemmProblem problem = parse_problem(std::string("504x1008x528.") + key);
+    const bool is_promoted = problem.accumulator == Accumulator::kFp32;
+    std::vector<Kernel> kernels;
+    for (const StorePath store :
+         {StorePath::kDirect, StorePath::kTma, StorePath::kStaged, StorePath::kOverlapped}) {
+      for (const TileScheduler scheduler :
+           {TileScheduler::kPersistent, TileScheduler::kStreamK, TileScheduler::kClusterSplitK}) {
+        for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
+          for (const int bn : {128, 256}) {
+            const TiledConfig config{.bm = 128,
+                                     .bn = bn,
+                                     .bk = 128,
+                                     .stages = 3,
+                                     .schedule = schedule,
+                                     .mma_depth = is_promoted ? 0 : 1,
+                                     .promote = is_promoted ? 128 : 0,
+                                     .store = store,
+                                     .scheduler = scheduler,
+                                     .splits = scheduler == TileScheduler::kClusterSplitK ? 2 : 1};
+            if (why_not(config, problem)) continue;
+            kernels.push_back(kernel_for(config, problem));
+            compiled.insert(label(config));
+          }
+        }
+      }
+    }
+    EXPECT_GT(kernels.size(), 2U) << key;
+    SCOPED_TRACE(key);
+    expect_all_compile(kernels);
+  }
+  for (const char* part : {"direct", "staged", "overlap", "csplit2", "stream", ".pp2", ".cols2"}) {
+    EXPECT_TRUE(std::ranges::any_of(compiled, [&](const std::string& name) {
+      return name.find(part) != std::string::npos;
+    })) << part;
+  }
+}
+
 /// Whatever the rules allow compiles without a spill: random points of the whole space.
 TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
   constexpr std::size_t kOfEach = 4;
@@ -80,14 +125,15 @@ TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
        {"1024x1024x1024.e4m3", "200x1000x512.e4m3.be5m2.scaling-rows", "16x4096x4096.e4m3.accfast",
         "1024x1024x1024.e5m2.dfp32.accfast.scaling-tensor.silu",
         "1000x1032x1040.e4m3.scaling-blocks", "1008x1040x1040.e4m3.de4m3.scaling-tensor.bias-silu",
-        "16x4096x4096.e4m3.de4m3.accfast",
-        "16x4096x4096.e4m3.be5m2.dfp32.scaling-row_blocks.bias"}) {
+        "16x4096x4096.e4m3.de4m3.accfast", "16x4096x4096.e4m3.be5m2.dfp32.scaling-row_blocks.bias",
+        "1000x1040x1040.e4m3.de4m3.scaling-blocks.dscaling-blocks.silu",
+        "64x4096x4096.e4m3.de5m2.accfast.dscaling-blocks.swiglu"}) {
     const GemmProblem problem = parse_problem(key);
     for (const Proposal& drawn : draw({problem}, kOfEach, 8)) {
       kernels.push_back(kernel_for(drawn.config, problem));
     }
   }
-  EXPECT_EQ(kernels.size(), 8 * kOfEach);
+  EXPECT_EQ(kernels.size(), 10 * kOfEach);
   expect_all_compile(kernels);
 }
 

@@ -51,6 +51,7 @@ GemmProblem random_problem(std::mt19937& random) {
   if (coin()) problem.c_type = type();
   if (coin()) problem.accumulator = Accumulator::kFast;
   if (coin()) problem.scaling = static_cast<Scaling>(up_to(5) - 1);
+  if (coin()) problem.output_scaling = OutputScaling::kBlocks;
   if (coin()) problem.layout = static_cast<Layout>(up_to(4) - 1);
   if (coin())
     problem.lda = std::min<std::int64_t>(problem.contiguous_a() + up_to(20) - 1, kMaxExtent);
@@ -91,9 +92,9 @@ std::string complaint(const std::string& text) {
 /// All attributes but tag and weight; a member that is added to GemmProblem must be added here.
 auto attributes(GemmProblem& problem) {
   auto& [m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, stride_a, stride_b,
-         stride_d, by_pointers, scaling, epilogue, data, weight, tag] = problem;
+         stride_d, by_pointers, scaling, output_scaling, epilogue, data, weight, tag] = problem;
   return std::tie(m, n, k, a, b, d, c, accumulator, layout, lda, ldb, ldd, batch, stride_a,
-                  stride_b, stride_d, by_pointers, scaling, epilogue, data);
+                  stride_b, stride_d, by_pointers, scaling, output_scaling, epilogue, data);
 }
 void change(std::int64_t& number) { number += 8; }
 void change(std::optional<std::int64_t>& number) { number = number.value() + 8; }
@@ -101,6 +102,7 @@ void change(DataType& type) { type = type == DataType::kFp16 ? DataType::kBf16 :
 void change(std::optional<DataType>& type) { type = DataType::kFp16; }
 void change(Layout& layout) { layout = Layout::kNT; }
 void change(Scaling& scaling) { scaling = Scaling::kRows; }
+void change(OutputScaling& scaling) { scaling = OutputScaling::kBlocks; }
 void change(Accumulator& accumulator) { accumulator = Accumulator::kFast; }
 void change(bool& flag) { flag = !flag; }
 void change(Epilogue& epilogue) { epilogue.activation = Activation::kSilu; }
@@ -219,12 +221,15 @@ TEST(ProblemKey, OfEightBitOperandsHasBf16Outputs) {
         "64x48x32.e5m2.be4m3.dfp32.cfp32.accfast.scaling-rows.bias-gelu",
         "64x48x32.e4m3.batch4.scaling-tensor", "64x48x32.e4m3.scaling-rows.swiglu",
         "64x48x32.e4m3.scaling-blocks.bias", "64x48x32.e4m3.be5m2.scaling-row_blocks",
-        "64x48x32.e4m3.de4m3", "64x48x32.e5m2.be4m3.de5m2.cbf16.scaling-rows.bias-gelu"}) {
+        "64x48x32.e4m3.de4m3", "64x48x32.e5m2.be4m3.de5m2.cbf16.scaling-rows.bias-gelu",
+        "64x48x32.e4m3.de4m3.dscaling-blocks",
+        "64x48x32.e4m3.be5m2.de5m2.scaling-rows.dscaling-blocks.swiglu"}) {
     EXPECT_EQ(to_string(parse_problem(key)), key);
     EXPECT_EQ(why_unsupported(parse_problem(key)), nullptr) << key;
   }
-  EXPECT_EQ(to_string(parse_problem("64x48x32.e4m3.dbf16.be4m3.accfp32.scaling-none")),
-            "64x48x32.e4m3");
+  EXPECT_EQ(
+      to_string(parse_problem("64x48x32.e4m3.dbf16.be4m3.accfp32.scaling-none.dscaling-given")),
+      "64x48x32.e4m3");
 }
 
 // As databases, lists and command lines of all versions have them.
@@ -374,6 +379,7 @@ TEST(ProblemKey, ComplainsWithThePlaceAndWhatWasFound) {
                           "8x8x8.layoutTC",
                           "8x8x8.scaling-row-blocks",
                           "8x8x8.scaling-1x128",
+                          "8x8x8.dscaling-rows",
                           "8x8x8.accfp16",
                           "8x8x8.bias-",
                           "8x8x8.gelu-bias",
@@ -414,7 +420,7 @@ TEST(ProblemJson, NamesEveryAttributeInFull) {
     "m": 64, "n": 48, "k": 40, "a_dtype": "fp16", "b_dtype": "fp16", "d_dtype": "fp32",
     "c_dtype": "none", "accumulator": "fp32", "layout": "TN", "lda": 48, "ldb": 40, "ldd": 48,
     "batch": 1, "stride_a": 0, "stride_b": 0, "stride_d": 0, "products": "strided",
-    "scaling": "none",
+    "scaling": "none", "d_scaling": "given",
     "epilogue": "plain", "data": "normal"})"));
   const nlohmann::json batch = parse_problem("64x48x40.lda48.batch3.sb0");
   EXPECT_EQ(batch.at("batch"), 3);

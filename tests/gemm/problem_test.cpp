@@ -293,11 +293,18 @@ TEST(Problem, EightBitOperandsHaveReasonsOfTheirOwn) {
   EXPECT_EQ(why("63x31x48.e4m3.lda64.ldd33"), "");
   for (const char* key : {"64x32x16.e4m3.de4m3", "63x31x48.e5m2.be4m3.de5m2.scaling-rows.bias-gelu",
                           "64x32x16.e4m3.de4m3.cbf16.scaling-blocks", "64x32x16.e4m3.de4m3.swiglu",
-                          "64x32x16.e4m3.de4m3.batch3.scaling-tensor"}) {
+                          "64x32x16.e4m3.de4m3.batch3.scaling-tensor",
+                          "63x31x48.e4m3.de4m3.scaling-blocks.dscaling-blocks.bias-silu",
+                          "64x32x16.e5m2.de5m2.dscaling-blocks.swiglu"}) {
     EXPECT_EQ(why(key), "") << key;
     EXPECT_EQ(why_no_kernel(parse_problem(key)), nullptr) << key;
   }
   EXPECT_THAT(why("64x32x16.de5m2"), HasSubstr("D of 8 bits goes with 8-bit A and B"));
+  for (const char* key :
+       {"64x32x16.dscaling-blocks", "64x32x16.e4m3.scaling-rows.dscaling-blocks"}) {
+    EXPECT_THAT(why(key), HasSubstr("add de4m3 or de5m2")) << key;
+  }
+  EXPECT_THAT(why("64x32x16.e4m3.de4m3.batch3.dscaling-blocks"), HasSubstr("no scales of D"));
   EXPECT_THAT(why("64x32x16.e4m3.de4m3.gelu-aux"), HasSubstr("no 8-bit type yet"));
   for (const char* key : {"64x32x16.e4m3.de4m3.ce4m3", "64x32x16.e4m3.de5m2.cfp32"}) {
     EXPECT_THAT(why(key), HasSubstr("C is bf16 where D has 8 bits")) << key;
@@ -381,6 +388,21 @@ TEST(Problem, ScalesOfBlocksArePadded) {
   EXPECT_DOUBLE_EQ(problem.bytes() - parse_problem("6x200x384.e4m3").bytes(), 4.0 * (24 + 8));
 }
 
+// D and its scales are the A and the scales of the next layer's problem.
+TEST(Problem, FoundScalesOfDAreThoseOfAnA) {
+  const GemmProblem given = parse_problem("6x200x384.e4m3.de4m3");
+  const GemmProblem found = parse_problem("6x200x384.e4m3.de4m3.dscaling-blocks");
+  const GemmProblem next = parse_problem("6x64x200.e4m3.scaling-blocks");
+  EXPECT_EQ(given.scales_of_d(), 0);
+  EXPECT_EQ(found.scales_of_d(), next.scales_of_a());
+  EXPECT_EQ(found.scales_of_d(), 2L * 8);
+  EXPECT_DOUBLE_EQ(found.bytes() - given.bytes(), 4.0 * 2 * 8);
+  EXPECT_EQ(parse_problem("6x512x384.e4m3.de4m3.dscaling-blocks.swiglu").scales_of_d(), 2L * 8);
+  EXPECT_TRUE(found.exceeds_product());
+  EXPECT_EQ(to_string(found.product()), "6x200x384.e4m3");
+  EXPECT_FALSE(found.same_problem(given));
+}
+
 // Fast sums lose more, and ever more with K; promoted ones lose the same at any K.
 TEST(Problem, ToleratesWhatTensorCoresLoseOfEightBitSums) {
   const auto accumulation = [](const char* key) {
@@ -403,6 +425,9 @@ TEST(ProblemWords, RoundTrip) {
   for (const Scaling scaling :
        {Scaling::kNone, Scaling::kTensor, Scaling::kRows, Scaling::kBlocks, Scaling::kRowBlocks}) {
     EXPECT_EQ(find_scaling(to_string(scaling)), scaling);
+  }
+  for (const OutputScaling scaling : {OutputScaling::kGiven, OutputScaling::kBlocks}) {
+    EXPECT_EQ(find_output_scaling(to_string(scaling)), scaling);
   }
   for (const Accumulator accumulator : {Accumulator::kFp32, Accumulator::kFast}) {
     EXPECT_EQ(find_accumulator(to_string(accumulator)), accumulator);

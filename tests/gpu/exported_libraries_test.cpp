@@ -109,8 +109,8 @@ TEST_F(ExportedLibrariesTest, ThePackageComputesItsShapes) {
     data.poison(stream);
     const Operands o = data.operands(0);
     // Factors count only in a scaled problem.
-    const hgemm_tuned_operands operands{o.a, o.b,     o.d,       o.c,       o.bias,   0,
-                                        0,   nullptr, o.scale_a, o.scale_b, o.scale_d};
+    const hgemm_tuned_operands operands{o.a, o.b,     o.d,       o.c,       o.bias,    0,
+                                        0,   nullptr, o.scale_a, o.scale_b, o.scale_d, o.scales_d};
     ASSERT_EQ(hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace.data(), bytes, nullptr),
               HGEMM_TUNED_OK);
     const Verdict verdict = data.verify(stream);

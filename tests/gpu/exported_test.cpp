@@ -22,13 +22,16 @@ GemmProblem problem_of(const hgemm_tuned_problem& p) {
   if (p.output == HGEMM_TUNED_OUTPUT_FP32) problem.d_type = DataType::kFp32;
   if (p.output == HGEMM_TUNED_OUTPUT_BF16) problem.d_type = DataType::kBf16;
   if (p.output == HGEMM_TUNED_OUTPUT_FP16) problem.d_type = DataType::kFp16;
+  if (p.output == HGEMM_TUNED_OUTPUT_E4M3) problem.d_type = DataType::kE4m3;
+  if (p.output == HGEMM_TUNED_OUTPUT_E5M2) problem.d_type = DataType::kE5m2;
+  problem.output_scaling = OutputScaling{static_cast<unsigned char>(p.output_scaling)};
   if (p.fast_sums) problem.accumulator = Accumulator::kFast;
   problem.scaling = Scaling{static_cast<unsigned char>(p.scaling)};
   problem.layout = Layout{static_cast<std::uint8_t>(p.layout)};
   problem.epilogue = {Bias{static_cast<unsigned char>(p.bias)},
                       Activation{static_cast<unsigned char>(p.activation)},
                       Gate{static_cast<unsigned char>(p.gate)}, p.scaled != 0, p.aux != 0};
-  if (p.adds_c) problem.c_type = problem.d_type;
+  if (p.adds_c) problem.c_type = problem.added_type();
   problem.lda = p.lda;
   problem.ldb = p.ldb;
   problem.ldd = p.ldd;
@@ -73,8 +76,8 @@ struct Call {
   }
   hgemm_tuned_status launch() {
     const Operands o = data.operands(0);
-    const hgemm_tuned_operands operands{o.a,    o.b,   o.d,       o.c,       o.bias,   o.alpha,
-                                        o.beta, o.aux, o.scale_a, o.scale_b, o.scale_d};
+    const hgemm_tuned_operands operands{o.a,    o.b,   o.d,       o.c,       o.bias,    o.alpha,
+                                        o.beta, o.aux, o.scale_a, o.scale_b, o.scale_d, o.scales_d};
     return hgemm_tuned_gemm(stream.get(), &problem, &operands, workspace, workspace_bytes, nullptr);
   }
   /// Three times in a row: each leaves the workspace ready for the next.
@@ -184,17 +187,10 @@ TEST_F(ExportedTest, TakesMatricesFromAnyAllocation) {
   const DeviceMemory arrays(8 + addresses.size() * sizeof(void*));
   void** const first = arrays.as<void*>() + 1;
   copy(first, addresses.data(), addresses.size() * sizeof(void*));
-  const hgemm_tuned_operands operands{first,
-                                      first + kProducts,
-                                      first + 2 * kProducts,
-                                      nullptr,
-                                      nullptr,
-                                      1,
-                                      0,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr,
-                                      nullptr};
+  const hgemm_tuned_operands operands{first,   first + kProducts, first + 2 * kProducts,
+                                      nullptr, nullptr,           1,
+                                      0,       nullptr,           nullptr,
+                                      nullptr, nullptr,           nullptr};
   ASSERT_EQ(hgemm_tuned_gemm(call.stream.get(), &call.problem, &operands, call.workspace,
                              call.workspace_bytes, nullptr),
             HGEMM_TUNED_OK);

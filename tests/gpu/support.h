@@ -66,8 +66,8 @@ inline bool computes(const Kernel& kernel, const GemmProblem& problem) {
   return kind.input == problem.a_type && kind.output == problem.d_type &&
          kind.b_is_other == problem.kind().b_is_other &&
          kind.fast_sums == problem.kind().fast_sums && kind.scaling == problem.scaling &&
-         kind.epilogue == problem.epilogue && kind.adds_c == problem.c_type.has_value() &&
-         !why_unsupported(kernel, problem.extents());
+         kind.output_scaling == problem.output_scaling && kind.epilogue == problem.epilogue &&
+         kind.adds_c == problem.c_type.has_value() && !why_unsupported(kernel, problem.extents());
 }
 
 /// The smoke space's kernels for the types of these problems, each once; where extents are

@@ -134,10 +134,7 @@ TEST_P(BrokenKernels, AreCaught) {
   const bool is_gemv = std::holds_alternative<GemvConfig>(broken.config);
   GemmProblem problem{.m = 2304, .n = 2304, .k = 512, .tag = ""};
   if (is_gemv) problem = {.m = 3, .n = 2304, .k = 1021, .tag = ""};
-  problem.d_type = broken.output;
-  problem.epilogue = broken.epilogue;
-  problem.batch = broken.batch;
-  problem.by_pointers = broken.by_pointers;
+  broken.describe(problem);
   if (is_gemv && problem.is_gated()) problem.k = 1024;  // rows of whole units
   ASSERT_EQ(why_not(broken.config, problem), nullptr);
   const Kernel kernel = kernel_for(broken.config, problem);

@@ -145,6 +145,21 @@ TEST(Fp8Rules, AnEightBitOutputHasRoomForItsScale) {
   EXPECT_EQ(smem_layout(narrow).output_scale % 4, 0);
 }
 
+// Scales that are found go to memory.
+TEST(Fp8Rules, FoundScalesOfAnOutputHaveNoRoomInSharedMemory) {
+  const TiledKernel wide{{.bk = 128}, kFast};
+  TiledKernel found{{.bk = 128}, kFastTo8Bits};
+  found.gemm.output_scaling = OutputScaling::kBlocks;
+  EXPECT_EQ(why_invalid(found), TiledRule::kValid);
+  EXPECT_EQ(smem_layout(found).total_bytes, smem_layout(wide).total_bytes);
+  TiledKernel batched = found;
+  batched.gemm.batched = true;
+  EXPECT_EQ(why_invalid(batched), TiledRule::kTypes);
+  TiledKernel of_bf16 = found;
+  of_bf16.gemm.output = DataType::kBf16;
+  EXPECT_EQ(why_invalid(of_bf16), TiledRule::kTypes);
+}
+
 /// Rows of D begin at multiples of 16 bytes unless the store is staged.
 TEST(Fp8Rules, AnEightBitOutputIsAlignedUnlessItIsStaged) {
   const auto why = [](StorePath store, const char* key) {

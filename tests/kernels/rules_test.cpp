@@ -23,6 +23,16 @@ constexpr GemmKind kBatchedWithRelu{.epilogue = {.activation = Activation::kRelu
 constexpr GemmKind kWithAux{.epilogue = {.activation = Activation::kGelu, .aux = true}};
 constexpr GemmKind kBatchedScaled{.epilogue = {.scaled = true}, .batched = true};
 
+constexpr GemmKind kFoundScales{.input = DataType::kE4m3,
+                                .output = DataType::kE4m3,
+                                .fast_sums = true,
+                                .output_scaling = OutputScaling::kBlocks};
+constexpr GemmKind kGatedFoundScales{.input = DataType::kE4m3,
+                                     .output = DataType::kE4m3,
+                                     .epilogue = {.gate = Gate::kHalves},
+                                     .fast_sums = true,
+                                     .output_scaling = OutputScaling::kBlocks};
+
 constexpr GemmKind extents_of(int m, int n, int k, GemmKind kind = kBf16) {
   kind.m = m;
   kind.n = n;
@@ -361,6 +371,21 @@ const TiledCase kProbedAndFixed[] = {
     {TiledRule::kProbe, {.pack = true, .probe = true}},
     {TiledRule::kProbe, {.gpc = true, .probe = true}},
     {TiledRule::kValid, {.bn = 256, .store = StorePath::kOverlapped, .probe = true}},
+    {TiledRule::kValid, {.bk = 128}, kFoundScales},
+    {TiledRule::kOutputScales, {.bn = 192, .bk = 128}, kFoundScales},
+    {TiledRule::kOutputScales, {.bk = 128, .schedule = Schedule::kColumns}, kFoundScales},
+    {TiledRule::kValid,
+     {.bn = 256, .bk = 128, .stages = 3, .schedule = Schedule::kColumns},
+     kFoundScales},
+    {TiledRule::kOutputScales, {.bk = 128, .swap = true}, kFoundScales},
+    {TiledRule::kOutputScales,
+     {.bk = 128, .store = StorePath::kDirect, .scheduler = TileScheduler::kSplitK, .splits = 2},
+     kFoundScales},
+    {TiledRule::kValid,
+     {.bk = 128, .scheduler = TileScheduler::kClusterSplitK, .splits = 2},
+     kFoundScales},
+    {TiledRule::kOutputScales, {.bk = 128}, kGatedFoundScales},
+    {TiledRule::kValid, {.bn = 256, .bk = 128, .stages = 3}, kGatedFoundScales},
     {TiledRule::kValid, {.schedule = Schedule::kColumns, .probe = true}},
     {TiledRule::kValid, {.fixed = true}},  // for whichever problem
     {TiledRule::kValid, {.fixed = true}, extents_of(1, 8, 1 << 30)},
@@ -426,6 +451,7 @@ const SwapAbCase kSwapAb[] = {
     {SwapAbRule::kValid, {.d_hint = CacheHint::kEvictLast}},
     {SwapAbRule::kGate, {}, {.b_major = Major::kMn, .epilogue = {.gate = Gate::kHalves}}},
     {SwapAbRule::kBatch, {}, kBatched},
+    {SwapAbRule::kOutputScales, {.bk = 128}, kFoundScales},
     {SwapAbRule::kPack, {.pdl = true, .pack = true}},
     {SwapAbRule::kValid, {.pdl = true, .late = true, .pack = true}},
     {SwapAbRule::kPdl, {.late = true}},

@@ -39,6 +39,8 @@ class EditedKernels {
 };
 
 inline const TiledConfig kTile{.bm = 128, .bn = 128, .bk = 64, .stages = 4};
+inline const TiledConfig kTileOf8Bits{
+    .bm = 128, .bn = 128, .bk = 128, .stages = 4, .mma_depth = 0, .promote = 128};
 inline const SwapAbConfig kSwapped{.bm = 128, .bn = 128, .bk = 128, .stages = 3, .splits = 2};
 inline const GemvConfig kGemv{
     .vectors = 4, .rows = 16, .step = 512, .depth = 2, .warps = 8, .splits = 2};
@@ -72,6 +74,17 @@ struct BrokenKernel {
   Epilogue epilogue = {};
   std::int64_t batch = 1;
   bool by_pointers = false;
+  OutputScaling output_scaling = OutputScaling::kGiven;
+
+  /// With 8-bit operands if D's scales are found.
+  void describe(GemmProblem& problem) const {
+    if (output_scaling != OutputScaling::kGiven) problem.set_types(output);
+    problem.d_type = output;
+    problem.output_scaling = output_scaling;
+    problem.epilogue = epilogue;
+    problem.batch = batch;
+    problem.by_pointers = by_pointers;
+  }
 };
 inline constexpr std::int64_t kBatch = 3;
 inline constexpr std::int64_t kTwo = 2;
@@ -220,6 +233,37 @@ inline const BrokenKernel kBrokenKernels[] = {
      DataType::kBf16,
      {},
      kBatch},
+    // Scales that a kernel finds.
+    {"the scale of a part of a row",
+     "common/output_8_bit.cuh",
+     "mask < 4; mask *= 2",
+     "mask < 2; mask *= 2",
+     kTileOf8Bits,
+     DataType::kE4m3,
+     {},
+     1,
+     false,
+     OutputScaling::kBlocks},
+    {"the factor of the other row",
+     "common/output_8_bit.cuh",
+     "values[group * 4 + half * 2 + 1] *= both.factor;",
+     "values[group * 4 + (half ^ 1) * 2 + 1] *= both.factor;",
+     kTileOf8Bits,
+     DataType::kE4m3,
+     {},
+     1,
+     false,
+     OutputScaling::kBlocks},
+    {"scales of the block before",
+     "common/output_8_bit.cuh",
+     "column / kScaleBlock);",
+     "(column == 0 ? 0 : column - kScaleBlock) / kScaleBlock);",
+     kTileOf8Bits,
+     DataType::kE4m3,
+     {},
+     1,
+     false,
+     OutputScaling::kBlocks},
 };
 
 }  // namespace hgemm::test

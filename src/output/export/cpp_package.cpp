@@ -86,6 +86,10 @@ std::string kind_text(const GemmKind& kind) {
   if (kind.scaling != Scaling::kNone) {
     text += fmt::format(", .scaling = hgemm::Scaling{{{}}}", static_cast<int>(kind.scaling));
   }
+  if (finds_output_scales(kind)) {
+    text += fmt::format(", .output_scaling = hgemm::OutputScaling{{{}}}",
+                        static_cast<int>(kind.output_scaling));
+  }
   return text;
 }
 

@@ -84,6 +84,17 @@ TEST(Fp8Export, ARowWithAnEightBitOutputHasNoLibrary) {
   EXPECT_THAT(losses(plan, ExportFormat::kCpp), SizeIs(1));
 }
 
+TEST(Fp8Export, ARowFindsTheScalesOfItsOutput) {
+  const TiledConfig whole{.bm = 128, .bn = 128, .bk = 128, .mma_depth = 0, .promote = 128};
+  const ExportPlan plan = plan_export(
+      {race_at("256x512x640.e4m3.de4m3.scaling-blocks.dscaling-blocks.silu", whole, 12)}, {});
+  ASSERT_THAT(plan.rows, SizeIs(1));
+  EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/table.h"),
+              HasSubstr(".output_scaling = hgemm::OutputScaling{1}}"));
+  EXPECT_THAT(text_of(plan, ExportFormat::kCpp, "src/kernels/common/quantise_factor.cuh"),
+              HasSubstr("factor_for"));
+}
+
 /// cublas is cuBLASLt's first choice, which a package can ask for without a handle.
 TEST(Fp8Export, CublasIsTheFirstChoiceOfCublasLt) {
   const std::vector<RecordedRace> races = {race_at("256x512x640.e4m3", kPromoted, 12)};

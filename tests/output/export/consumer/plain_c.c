@@ -21,6 +21,11 @@ int selects_in_c(void) {
                                        .scaling = HGEMM_TUNED_SCALING_ROW_BLOCKS};
   hgemm_tuned_problem no_scaling = scaled_blocks;
   no_scaling.scaling = HGEMM_TUNED_SCALING_ROW_BLOCKS + 1;
+  hgemm_tuned_problem found_scales = scaled_blocks;
+  found_scales.output = HGEMM_TUNED_OUTPUT_E4M3;
+  found_scales.output_scaling = HGEMM_TUNED_OUTPUT_SCALES_BLOCKS;
+  hgemm_tuned_problem found_bf16 = found_scales;
+  found_bf16.output = HGEMM_TUNED_OUTPUT_BF16;
   batch.stride_b = HGEMM_TUNED_SHARED;
   return problem.output == HGEMM_TUNED_OUTPUT_SAME &&
          hgemm_tuned_select(&problem).source == HGEMM_TUNED_EXACT &&
@@ -30,6 +35,8 @@ int selects_in_c(void) {
          hgemm_tuned_select(&eight_bits).status != HGEMM_TUNED_BAD_DTYPE &&
          hgemm_tuned_select(&scaled_bf16).status == HGEMM_TUNED_BAD_DTYPE &&
          hgemm_tuned_select(&scaled_blocks).status != HGEMM_TUNED_BAD_PROBLEM &&
+         hgemm_tuned_select(&found_scales).status != HGEMM_TUNED_BAD_DTYPE &&
+         hgemm_tuned_select(&found_bf16).status == HGEMM_TUNED_BAD_DTYPE &&
          hgemm_tuned_select(&no_scaling).status == HGEMM_TUNED_BAD_PROBLEM &&
          hgemm_tuned_select(NULL).status == HGEMM_TUNED_NULL_POINTER;
 }
