@@ -205,3 +205,5 @@ class Best:
     products: str
     #: how sums are kept: fp32, or fast, in the tensor cores to the end
     accumulator: str
+    #: scale of a D of 8 bits: given, or blocks, which the kernel finds
+    d_scaling: str
