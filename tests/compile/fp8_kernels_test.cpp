@@ -88,8 +88,8 @@ TEST(Fp8Kernels, CompileWithEveryWayToStoreTheScalesThatTheyFind) {
       for (const TileScheduler scheduler :
            {TileScheduler::kPersistent, TileScheduler::kStreamK, TileScheduler::kClusterSplitK}) {
         for (const Schedule schedule : {Schedule::kRows, Schedule::kColumns, Schedule::kPingPong}) {
-          for (const int bn : {128, 256}) {
-            const TiledConfig config{.bm = 128,
+          for (const auto& [bm, bn] : {std::pair{128, 128}, {128, 256}, {64, 256}}) {
+            const TiledConfig config{.bm = bm,
                                      .bn = bn,
                                      .bk = 128,
                                      .stages = 3,
@@ -129,11 +129,11 @@ TEST(Fp8Kernels, ASampleOfTheSpaceCompiles) {
         "1000x1040x1040.e4m3.de4m3.scaling-blocks.dscaling-blocks.silu",
         "64x4096x4096.e4m3.de5m2.accfast.dscaling-blocks.swiglu"}) {
     const GemmProblem problem = parse_problem(key);
-    for (const Proposal& drawn : draw({problem}, kOfEach, 8)) {
-      kernels.push_back(kernel_for(drawn.config, problem));
-    }
+    const std::vector<Proposal> drawn = draw({problem}, kOfEach, 8);
+    // Few points of the space find scales of D.
+    EXPECT_GE(drawn.size(), finds_output_scales(problem.kind()) ? 1 : kOfEach) << key;
+    for (const Proposal& proposal : drawn) kernels.push_back(kernel_for(proposal.config, problem));
   }
-  EXPECT_EQ(kernels.size(), 10 * kOfEach);
   expect_all_compile(kernels);
 }
 

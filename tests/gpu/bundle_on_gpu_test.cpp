@@ -79,8 +79,9 @@ class Call {
 
   int launch() {
     const Operands o = data.operands(0);
-    const hgemm_tuned_operands operands{o.a,    nullptr, o.d,       o.c,       o.bias,   o.alpha,
-                                        o.beta, o.aux,   o.scale_a, o.scale_b, o.scale_d};
+    const hgemm_tuned_operands operands{o.a,       nullptr,   o.d,       o.c,
+                                        o.bias,    o.alpha,   o.beta,    o.aux,
+                                        o.scale_a, o.scale_b, o.scale_d, o.scales_d};
     return hgemm_bundle_plan_launch(plan_, stream.get(), m_, &operands, workspace_.data(), bytes_);
   }
   void expect_right() {
