@@ -16,7 +16,7 @@ namespace hgemm::test {
 
 /// The plan that write_package exports.
 inline ExportPlan plan_of_package() {
-  return plan_export(recordings_of_every_kind(), {.pdl = PdlKind::kWeights});
+  return plan_export(recordings_of_package(), {.pdl = PdlKind::kWeights});
 }
 
 inline std::string bundle_bytes(const ExportPlan& plan) {

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "families/family.h"
+#include "gemm/codec.h"
 #include "output/export/export.h"
 
 namespace hgemm::test {
@@ -124,6 +125,16 @@ inline std::vector<RecordedRace> recordings_of_every_kind() {
   GemmProblem by_pointers = export_batch();
   by_pointers.by_pointers = true;
   add(by_pointers);
+  return races;
+}
+
+/// What write_package exports: also the scales of D that a kernel finds, which only a GPU shows.
+inline std::vector<RecordedRace> recordings_of_package() {
+  std::vector<RecordedRace> races = recordings_of_every_kind();
+  const TiledConfig config{.bm = 128, .bn = 128, .bk = 128, .mma_depth = 0, .promote = 128};
+  races.push_back(
+      recorded(parse_problem("256x512x640.e4m3.de4m3.scaling-blocks.dscaling-blocks.bias-silu"),
+               {timed(std::string(kCublasLabel), 15), timed(label(config), 12)}));
   return races;
 }
 
