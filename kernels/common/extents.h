@@ -323,9 +323,8 @@ inline constexpr RuleText kTypesRule = {
 inline constexpr RuleText kOutputScalesRule = {
     "output_scales",
     "the scale of a row's 128 columns of D is found by a warp that has all of them in registers, "
-    "as "
-    "the layout of wgmma's sums gives them: consumers have multiples of 128 columns of a tile of D "
-    "(of 256 of B with a gate), tiles are not swapped, and no CTA stores a share of a tile "
+    "as the layout of wgmma's sums gives them: consumers have multiples of 128 columns of a tile "
+    "of D (of 256 of B with a gate), tiles are not swapped, and no CTA stores a share of a tile "
     "(scheduler split)"};
 /// Where sums of 8-bit operands are added up in fp32.
 inline constexpr RuleText kPromoteRule = {

@@ -50,8 +50,8 @@ hgemm_tuned_problem hgemm_tuned_shape(int index);
  * it before the first capture or timed call, while the GPU does nothing else. */
 hgemm_tuned_status hgemm_tuned_prepare(void);
 
-/* Bytes of workspace that gemm() needs for the problem on the current device; often 0. Of the
- * operands only the alignment matters; null counts as aligned, for one of them or for all. */
+/* Bytes of workspace that gemm() needs for the problem on the current device; often 0. Only
+ * the alignment of operands matters; null counts as aligned, for one of them or for all. */
 hgemm_tuned_status hgemm_tuned_workspace_bytes(const hgemm_tuned_problem* problem,
                                                const hgemm_tuned_operands* operands, size_t* bytes);
 

@@ -106,7 +106,7 @@ HGEMM_BUNDLE_API int hgemm_bundle_check(const hgemm_bundle* bundle,
 HGEMM_BUNDLE_API int hgemm_bundle_prepare(hgemm_bundle* bundle, int device, unsigned flags);
 
 /* A weight's plan, for a device that is prepared: B's tensor maps are encoded when a kernel is
- * first needed, and only A's, D's and the grid change from call to call. Of the problem `m` is not
+ * first needed, and only A's, D's and the grid change from call to call. The problem's `m` is not
  * read. `b` must stay where it is until the plan is destroyed. */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_create(hgemm_bundle* bundle, int device,
                                               const hgemm_tuned_problem* problem, const void* b,
@@ -121,7 +121,7 @@ HGEMM_BUNDLE_API int hgemm_bundle_plan_workspace_bytes(hgemm_bundle_plan* plan, 
  * of the bundle; launches that can overlap need workspaces of their own. */
 HGEMM_BUNDLE_API int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream,
                                                  void* workspace, size_t bytes);
-/* Enqueues the GEMM. Of the operands `b` is not read: it is the plan's. Allocates no device memory,
+/* Enqueues the GEMM. The operands' `b` is not read: it is the plan's. Allocates no device memory,
  * waits for nothing, and may be captured into a CUDA graph. */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_launch(hgemm_bundle_plan* plan, void* stream, int64_t m,
                                               const hgemm_tuned_operands* operands, void* workspace,

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <stdexcept>
 
 namespace hgemm_runtime {
 
@@ -30,7 +31,7 @@ class DriverLaunch {
 
  private:
   void add(const cudaLaunchAttribute& from) {
-    CUlaunchAttribute& to = attributes_[config_.numAttrs++];
+    CUlaunchAttribute& to = attributes_.at(config_.numAttrs++);
     switch (from.id) {
       case cudaLaunchAttributeClusterDimension:
         to.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -48,7 +49,7 @@ class DriverLaunch {
         to.value.cooperative = from.val.cooperative;
         break;
       default:
-        --config_.numAttrs;  // families/launch.h has no others
+        throw std::logic_error("a launch has an attribute that the library of bundles lacks");
     }
   }
 
