@@ -4,7 +4,7 @@
 # at all). ctest's summary of the CPU tests comes last.
 set -euo pipefail
 # chromium opens the report's page; the others are a cluster on this machine, for tests/slurm.
-test_packages=(chromium slurmctld slurmd slurm-client munge)
+test_packages=(chromium slurmctld slurmd slurm-client munge python3-venv)
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh" -DBUILD_TESTING=ON \
   -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 
@@ -51,6 +51,14 @@ check_recorded_gpu_checks() {
     "Run scripts/gpu_check.sh on a Hopper GPU and commit what it writes."
 }
 
+# What pip builds a wheel with is no Debian package, so it has an environment of its own.
+install_wheel_builder() {
+  local builder
+  builder=$(sed -n 's/^requires = \["\(.*\)"\]$/\1/p' pyproject.toml)
+  [[ -x build/python/bin/python3 ]] || python3 -m venv build/python
+  build/python/bin/python3 -m pip install --quiet "$builder"
+}
+
 run_gpu_tests() {
   if build/hgemm-tune doctor --environment >/dev/null 2>&1; then
     ctest --preset gpu
@@ -64,6 +72,7 @@ run_gpu_tests() {
 }
 
 check_format
+install_wheel_builder
 cmake --build --preset release
 check_recorded_gpu_checks
 outcome=0

@@ -51,11 +51,11 @@ NO_GPU = re.compile(r"no Hopper GPU|on a Hopper GPU|no NVIDIA driver|NVIDIA driv
 # How a command says that it needs a cluster, or the run folder of a sweep on one.
 NO_SLURM = re.compile(r"there is no run.json in it|there is no \w+ on PATH; run this where jobs are submitted")
 
-TOP_FOLDERS = ("analysis|cmake|configs|docs|examples|kernels|package|packaging|results|runtime|scripts|src|"
-               "tests")
+TOP_FOLDERS = ("analysis|cmake|configs|docs|examples|kernels|package|packaging|python|results|"
+               "runtime|scripts|src|tests")
 PATH = re.compile(rf"(?<![\w./-])(?:{TOP_FOLDERS})/[\w./*<>+-]*[\w/*>]")
 TEST_FILE = re.compile(r"^[a-z]+/(?:[a-z]+/)*\w+_(?:test|fuzz)\.(?:cpp|py)$")
-OTHER_TOOLS = {"apt-get", "cpack", "docker", "dpkg", "export", "man", "podman", "source", "sudo"}
+OTHER_TOOLS = {"apt-get", "cpack", "docker", "dpkg", "export", "man", "pip", "podman", "source", "sudo"}
 
 
 # ---- Without running anything ----
@@ -304,6 +304,7 @@ def runner_of(block):
         ("cmake",): nothing,  # CodeOfPages builds these two
         ("cpp",): nothing,
         ("mermaid",): nothing,
+        ("python",): nothing,  # tests/packaging/wheel_test.py runs these
         ("text",): nothing,
     }
     words = [word for word in block.words if not word.startswith("file=")]
