@@ -20,9 +20,12 @@ constexpr std::array kAdvisories = {
     Advisory{"C7508", "setmaxnreg is ignored"},
     Advisory{"C7511", "wgmma is serialised"},
     Advisory{"C7512", "wgmma is serialised"},
+    Advisory{"C7514", "wgmma is serialised"},
     Advisory{"C7515", "wgmma is serialised"},
     Advisory{"C7520", "wgmma is serialised"},
     Advisory{"C7602", "the operands of one wgmma do not fit the registers at entry"},
+    // Codes that nobody has met yet.
+    Advisory{"instructions are serialized", "wgmma is serialised"},
 };
 
 std::vector<std::string_view> split_lines(std::string_view text) {

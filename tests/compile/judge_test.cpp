@@ -43,7 +43,7 @@ ptxas info    : Used 168 registers, used 1 barriers, 1328 bytes cumulative stack
 }
 
 TEST(Judge, RejectsEveryAdvisoryThatMakesAKernelNotWhatItSays) {
-  for (const char* code : {"C7504", "C7508", "C7511", "C7512", "C7515", "C7520"}) {
+  for (const char* code : {"C7504", "C7508", "C7511", "C7512", "C7514", "C7515", "C7520"}) {
     const Judgement judgement = judge(
         true, fmt::format("ptxas info    : ({}) Potential Performance Loss: of some kind\n"
                           "ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes "
@@ -51,6 +51,12 @@ TEST(Judge, RejectsEveryAdvisoryThatMakesAKernelNotWhatItSays) {
                           code));
     EXPECT_THAT(judgement.objection, HasSubstr(code));
   }
+  EXPECT_THAT(judge(true,
+                    "ptxas info    : (C7599) Potential Performance Loss: wgmma.mma_async "
+                    "instructions are serialized due to the weather\n"
+                    "ptxas info    : Used 90 registers, used 1 barriers\n")
+                  .objection,
+              HasSubstr("C7599"));
   // Informational: a wait was inserted where one was needed.
   EXPECT_EQ(judge(true,
                   "ptxas info    : (C7519) warpgroup.arrive is injected in around line 7\n"
