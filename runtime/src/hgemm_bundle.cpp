@@ -112,6 +112,8 @@ const char* hgemm_bundle_status_string(int status) {
       return "an argument is out of its range";
     case HGEMM_BUNDLE_NO_MEMORY:
       return "there is not enough memory";
+    case HGEMM_BUNDLE_NOT_TUNED:
+      return "no problem near this one was tuned";
     default:
       return hgemm_tuned_problems::text_of(status);
   }
@@ -194,6 +196,14 @@ int hgemm_bundle_plan_workspace_bytes(hgemm_bundle_plan* plan, int64_t m, size_t
   if (plan == nullptr || bytes == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
   *bytes = 0;
   return guarded([&] { return plan->plan.workspace_bytes(m, bytes); });
+}
+
+int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64_t m) {
+  if (plan == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  return guarded([&] {
+    plan->plan.count_miss(m);
+    return Outcome{};
+  });
 }
 
 int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream, void* workspace,

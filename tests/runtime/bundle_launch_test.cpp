@@ -134,6 +134,23 @@ TEST_F(BundleLaunch, OnlyGainsIfAsked) {
   EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), 256), 0);
 }
 
+TEST_F(BundleLaunch, OnlyGainsAreNearATunedProblem) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS);
+  EXPECT_EQ(launch(plan, 64), 0) << "a quarter of the tuned 256 rows";
+  EXPECT_EQ(launch(plan, 63), HGEMM_BUNDLE_NOT_TUNED);
+  EXPECT_EQ(launch(plan, 100000), HGEMM_BUNDLE_NOT_TUNED);
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 648), HGEMM_BUNDLE_ONLY_GAINS), 256),
+            HGEMM_BUNDLE_NOT_TUNED)
+      << "the kernel of another K";
+  const std::vector<GemmProblem> missed = parse_problems(opened.misses(), "misses.yaml");
+  EXPECT_THAT(missed, SizeIs(3)) << opened.misses();
+  EXPECT_EQ(hgemm_bundle_plan_count_miss(plan, 63), 0);
+  EXPECT_EQ(hgemm_bundle_plan_count_miss(plan, 64), 0) << "none, so nothing is counted";
+  EXPECT_THAT(opened.misses(), HasSubstr("m: 63, n: 512, k: 640, weight: 2}"));
+  EXPECT_THAT(opened.misses(), Not(HasSubstr("m: 64,")));
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 648)), 256), 0) << "any kernel, if any will do";
+}
+
 TEST_F(BundleLaunch, RefusesWhatItCannotUse) {
   hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
   EXPECT_EQ(launch(plan, 256, memory[2] + 2), HGEMM_TUNED_MISALIGNED);
