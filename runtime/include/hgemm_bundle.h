@@ -127,6 +127,11 @@ HGEMM_BUNDLE_API int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64
  * of the bundle; launches that can overlap need workspaces of their own. */
 HGEMM_BUNDLE_API int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream,
                                                  void* workspace, size_t bytes);
+/* Allocates a workspace with the driver and makes it one, as the call above. Not to be called for a
+ * stream that is being captured. Freeing it waits for the device. */
+HGEMM_BUNDLE_API int hgemm_bundle_new_workspace(hgemm_bundle* bundle, int device, void* stream,
+                                                size_t bytes, void** workspace);
+HGEMM_BUNDLE_API int hgemm_bundle_free_workspace(hgemm_bundle* bundle, int device, void* workspace);
 /* Enqueues the GEMM. Of the operands `b` is not read: it is the plan's. Allocates no device memory,
  * waits for nothing, and may be captured into a CUDA graph. */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_launch(hgemm_bundle_plan* plan, void* stream, int64_t m,

@@ -217,6 +217,29 @@ int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream, 
   });
 }
 
+int hgemm_bundle_new_workspace(hgemm_bundle* bundle, int device, void* stream, size_t bytes,
+                               void** workspace) {
+  if (bundle == nullptr || workspace == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  *workspace = nullptr;
+  if (bytes == 0) return HGEMM_TUNED_OK;
+  return guarded([&]() -> Outcome {
+    LoadedDevice* const loaded = bundle->opened.device(device);
+    if (loaded == nullptr || !loaded->is_alive()) return {HGEMM_BUNDLE_NOT_PREPARED};
+    return loaded->new_workspace(static_cast<CUstream>(stream), bytes, workspace);
+  });
+}
+
+int hgemm_bundle_free_workspace(hgemm_bundle* bundle, int device, void* workspace) {
+  if (workspace == nullptr) return HGEMM_TUNED_OK;
+  if (bundle == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  return guarded([&]() -> Outcome {
+    LoadedDevice* const loaded = bundle->opened.device(device);
+    // A reset has freed it.
+    if (loaded == nullptr || !loaded->is_alive()) return {HGEMM_BUNDLE_NOT_PREPARED};
+    return loaded->free_workspace(workspace);
+  });
+}
+
 int hgemm_bundle_plan_launch(hgemm_bundle_plan* plan, void* stream, int64_t m,
                              const hgemm_tuned_operands* operands, void* workspace,
                              size_t workspace_bytes) {

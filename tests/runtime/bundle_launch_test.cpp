@@ -186,6 +186,22 @@ TEST_F(BundleLaunch, WorkspacesAreInitialisedFirst) {
   EXPECT_TRUE(fake_driver().launches[0].cooperative);
 }
 
+TEST_F(BundleLaunch, AllocatesWorkspaces) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 256, 4096));
+  std::size_t bytes = 0;
+  ASSERT_EQ(hgemm_bundle_plan_workspace_bytes(plan, 384, &bytes), 0);
+  void* workspace = nullptr;
+  ASSERT_EQ(hgemm_bundle_new_workspace(opened.bundle, 0, kStream, bytes, &workspace), 0);
+  EXPECT_THAT(fake_driver().lowered, Contains(workspace));
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes), 0);
+  ASSERT_EQ(hgemm_bundle_free_workspace(opened.bundle, 0, workspace), 0);
+  EXPECT_THAT(fake_driver().allocated, SizeIs(0));
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes),
+            HGEMM_TUNED_WORKSPACE_NOT_INITIALISED);
+  EXPECT_EQ(hgemm_bundle_new_workspace(opened.bundle, 1, kStream, bytes, &workspace),
+            HGEMM_BUNDLE_NOT_PREPARED);
+}
+
 TEST_F(BundleLaunch, ThreadsShareAPlan) {
   constexpr int kThreads = 8, kCalls = 400;
   hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
