@@ -190,7 +190,8 @@ def _gains(bundle: Bundle, layer: torch.nn.Linear) -> tuple[Gain, ...]:
               "epilogue": "plain" if layer.bias is None else "bias", "c_dtype": None,
               "lda": layer.in_features, "ldb": layer.in_features, "ldd": layer.out_features}
     rows = (row for row in bundle.rows if all(row[name] == wanted[name] for name in wanted))
-    return tuple(sorted(Gain(row["m"], row["ratio_cublas"], row["gain"]) for row in rows))
+    gains = (Gain(row["m"], row["ratio_cublas"], row["gain"]) for row in rows)
+    return tuple(sorted(gains, key=lambda gain: gain.m))
 
 
 def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) -> str:

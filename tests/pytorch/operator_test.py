@@ -15,6 +15,9 @@ from pathlib import Path
 
 import support
 
+sys.path.insert(0, str(support.SOURCE / "tests/docs"))
+import markdown  # noqa: E402
+
 BUILD, PROGRAM = support.arguments()
 if __name__ == "__main__":
     support.require_torch()
@@ -301,6 +304,21 @@ class Import(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", code, FOLDER / "tuned.hgb"], text=True,
                               capture_output=True, env={**os.environ, "PYTHONPATH": str(FOLDER)})
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Manual(unittest.TestCase):
+    def test_examples_run(self):
+        blocks = [block for path in (support.SOURCE / "docs").glob("*.md")
+                  for block in markdown.Page(path.read_text()).blocks
+                  if (block.language, block.words) == ("python", ["torch"])]
+        self.assertTrue(blocks)
+        for block in blocks:
+            done = subprocess.run([sys.executable, "-c", block.text], text=True, cwd=FOLDER,
+                                  capture_output=True,
+                                  env={**os.environ, "PYTHONPATH": str(FOLDER)})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout)
+            self.assertNotIn("False", done.stdout)
 
 
 if __name__ == "__main__":
