@@ -199,6 +199,8 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
         return f"it is a {type(layer).__name__}, which may compute something else"
     if "forward" in vars(layer):
         return "something else has replaced its forward()"
+    if type(layer.weight) is not torch.nn.Parameter:  # distributed, or quantised
+        return f"its weight is a {type(layer.weight).__name__}"
     if layer.weight.dtype not in _DTYPES:
         return f"its weight is {str(layer.weight.dtype).removeprefix('torch.')}, not bf16 or fp16"
     if not gains:

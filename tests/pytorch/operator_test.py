@@ -166,6 +166,10 @@ class Special(torch.nn.Linear):
     pass
 
 
+class SpecialTensor(torch.Tensor):
+    pass
+
+
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -176,6 +180,8 @@ class Model(torch.nn.Module):
         self.other = layer(K, 8)
         self.fp32 = layer(8, 8, dtype=torch.float32)
         self.special = Special(8, 8, dtype=torch.bfloat16)
+        self.quantised = layer(8, 8)
+        self.quantised.weight = torch.nn.Parameter(normal(8, 8).as_subclass(SpecialTensor))
         self.hooked = layer(8, 8)
         self.hooked.forward = self.hooked.forward
 
@@ -200,9 +206,10 @@ class Models(unittest.TestCase):
         reasons = {layer.name: layer.reason for layer in report.layers}
         for name, reason in (("with_bias", "nothing was tuned"), ("other", "nothing was tuned"),
                              ("fp32", "float32, not bf16 or fp16"), ("special", "it is a Special"),
+                             ("quantised", "its weight is a SpecialTensor"),
                              ("hooked", "replaced its forward")):
             self.assertIn(reason, reasons[name])
-        self.assertRegex(str(report), r"^1 of 6 linear layers replaced\nup  12288x4096  "
+        self.assertRegex(str(report), r"^1 of 7 linear layers replaced\nup  12288x4096  "
                                       r"replaced: m=16 1\.\d+x, m=2048 1\.\d+x\nwith_bias ")
 
     def test_without_a_proven_gain_a_layer_is_left_alone(self):
