@@ -55,7 +55,7 @@ hgemm::test::FakeTorch& hgemm::test::fake_torch() {
 #define FAKE(...) extern "C" __attribute__((visibility("default"))) __VA_ARGS__
 
 FAKE(std::uint64_t aoti_torch_abi_version()) {
-  return (std::uint64_t{2} << 56) | (std::uint64_t{11} << 48);
+  return (std::uint64_t{2} << 56) | (fake_torch().minor_version << 48);
 }
 FAKE(std::int32_t aoti_torch_dtype_bfloat16()) { return kFakeBf16; }
 FAKE(std::int32_t aoti_torch_dtype_float16()) { return 5; }

@@ -25,6 +25,7 @@ struct FakeTensor {
 using FakeKernel = void (*)(std::uint64_t* stack, std::uint64_t inputs, std::uint64_t outputs);
 
 struct FakeTorch {
+  std::uint64_t minor_version = 11;            ///< of torch 2
   std::map<std::string, std::string> schemas;  ///< of operators, by name
   std::map<std::string, FakeKernel> kernels;   ///< by name and dispatch key: "linear CUDA"
   bool grad_mode = false;

@@ -42,7 +42,14 @@ std::uint64_t argument(const FakeTensor& content) {
 
 class TorchOperator : public testing::Test {
  protected:
-  static void SetUpTestSuite() { ASSERT_EQ(hgemm_torch_register(), 0) << hgemm_torch_error(); }
+  static void SetUpTestSuite() {
+    fake_torch().minor_version = 10;
+    EXPECT_NE(hgemm_torch_register(), 0);
+    EXPECT_STREQ(hgemm_torch_error(), "this is torch 2.10: install torch 2.11 or newer");
+    EXPECT_THAT(fake_torch().schemas, IsEmpty());
+    fake_torch().minor_version = 15;
+    ASSERT_EQ(hgemm_torch_register(), 0) << hgemm_torch_error();
+  }
 
   void SetUp() override {
     fake_driver() = {};
