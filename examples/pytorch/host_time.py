@@ -1,9 +1,9 @@
 """What a call of a linear layer takes of the host: torch.ops.hgemm_tune.linear and a patched layer
 beside torch.nn.functional.linear, for each product of a bundle.
 
-python host_time.py BUNDLE: a file of `hgemm-tune export --format bundle`. Needs a Hopper GPU for which
-the bundle is valid. Calls are enqueued in short rows, so that nobody waits for the GPU, and the three
-take turns.
+python host_time.py BUNDLE: a file of `hgemm-tune export --format bundle`. Needs a Hopper GPU for
+which the bundle is valid. Calls are enqueued in short rows, so that nobody waits for the GPU, and
+what is compared takes turns.
 """
 
 import random
@@ -54,9 +54,9 @@ def measure(row: dict) -> str:
     })
     ran = "kernel" if hgemm_tune.calls().tuned > before else "torch"
     more, more_patched = us["operator"] - us["torch"], us["patched"] - us["nn.Linear"]
-    return (f"| {row['problem']} | {ran} | {us['torch']:.2f} | {us['operator']:.2f} | {more:+.2f} | "
-            f"{us['operator'] / us['torch']:.2f} | {us['nn.Linear']:.2f} | {us['patched']:.2f} | "
-            f"{more_patched:+.2f} |")
+    numbers = (us["torch"], us["operator"], more, us["operator"] / us["torch"], us["nn.Linear"],
+               us["patched"], more_patched)
+    return f"| {row['problem']} | {ran} | " + " | ".join(f"{one:.2f}" for one in numbers) + " |"
 
 
 def main() -> int:
@@ -68,10 +68,11 @@ def main() -> int:
         return 1
     bundle = hgemm_tune.load(sys.argv[1])
     hgemm_tune.use(bundle, only_gains=False)
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}: "
-          "microseconds of the host for a call\n")
-    print("| problem | computed by | F.linear | operator | more | ratio | nn.Linear | patched | more |")
-    print("|---|---|" + "---:|" * 7)
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}:"
+          " microseconds of the host for a call\n")
+    columns = ("problem", "computed by", "F.linear", "operator", "more", "ratio", "nn.Linear",
+               "patched", "more")
+    print(f"| {' | '.join(columns)} |\n|---|---|" + "---:|" * 7)
     rows = [row for row in bundle.rows if row["layout"] == "TN" and row["batch"] == 1
             and row["dtype"] in DTYPES and row["epilogue"] in ("plain", "bias")]
     with torch.inference_mode():

@@ -98,8 +98,8 @@ class Bundle:
         """Loads all kernels on a CUDA device. To be called before a graph is captured there.
 
         Raises HgemmTuneError if the bundle was made for another GPU or driver. With `any_gpu` or
-        `any_driver` it is taken nevertheless: results are right, but which kernel is the fastest was
-        measured elsewhere.
+        `any_driver` it is taken nevertheless: results are right, but which kernel is the fastest
+        was measured elsewhere.
         """
         flags = (_ANY_GPU if any_gpu else 0) | (_ANY_DRIVER if any_driver else 0)
         if _Runtime.get().hgemm_bundle_prepare(self.handle, device, flags) != 0:

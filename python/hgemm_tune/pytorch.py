@@ -1,7 +1,7 @@
 """PyTorch's side: torch.ops.hgemm_tune.linear, and models whose linear layers call it.
 
-Importing this module imports torch and defines the operator. hgemm_tune.use() and hgemm_tune.patch()
-import it.
+Importing this module imports torch and defines the operator. hgemm_tune.use() and
+hgemm_tune.patch() import it.
 """
 
 from __future__ import annotations
@@ -237,7 +237,8 @@ def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
         reason = _why_not(module, gains, only_gains)
         if type(module) in (torch.nn.Linear, TunedLinear):
             module.__class__ = torch.nn.Linear if reason else TunedLinear
-        layers.append(Layer(name, module.out_features, module.in_features, not reason, reason, gains))
+        layers.append(Layer(name, module.out_features, module.in_features, replaced=not reason,
+                            reason=reason, gains=gains))
     return Report(tuple(layers))
 
 

@@ -95,7 +95,7 @@ class Operator(unittest.TestCase):
     def test_gradients_are_right(self):
         double = {"dtype": torch.float64, "requires_grad": True}
         for shape in ((64,), (5, 8), (2, 3, 8)):
-            x, weight, bias = normal(*shape, **double), normal(4, shape[-1], **double), normal(4, **double)
+            x, weight, bias = (normal(*sizes, **double) for sizes in (shape, (4, shape[-1]), (4,)))
             for activation in (None, "gelu", "silu"):
                 self.assertTrue(torch.autograd.gradcheck(
                     lambda *given: linear(*given, activation), (x, weight, bias)))
@@ -152,7 +152,8 @@ class Operator(unittest.TestCase):
         torch.testing.assert_close(ours, theirs)
 
     def test_autocast_asks_for_the_type(self):
-        x, weight, bias = (normal(*shape, dtype=torch.float32) for shape in ((5, 64), (32, 64), (32,)))
+        x, weight, bias = (normal(*sizes, dtype=torch.float32)
+                           for sizes in ((5, 64), (32, 64), (32,)))
         for grad in (False, True):
             with torch.set_grad_enabled(grad), torch.autocast("cpu", torch.bfloat16):
                 self.assertEqual(self.check(x, weight, bias).dtype, torch.bfloat16)
@@ -225,7 +226,10 @@ class Models(unittest.TestCase):
 
     def test_layers_stay_what_they_were(self):
         x = normal(3, K)
-        state = {name: value.data_ptr() for name, value in self.model.state_dict().items()}
+        def addresses():
+            return {name: value.data_ptr() for name, value in self.model.state_dict().items()}
+
+        state = addresses()
         with torch.no_grad():
             expected = self.model.up(x)
             hgemm_tune.patch(self.model, self.bundle)
@@ -235,8 +239,7 @@ class Models(unittest.TestCase):
                 torch.testing.assert_close(up(x), expected, rtol=0, atol=0)
             moved = copy.deepcopy(self.model.up).to(torch.float32)
             torch.testing.assert_close(moved(x.float()), F.linear(x.float(), moved.weight))
-        self.assertEqual({name: value.data_ptr() for name, value in self.model.state_dict().items()},
-                         state)
+        self.assertEqual(addresses(), state)
         self.model.up(x).sum().backward()
         self.assertIsNotNone(self.model.up.weight.grad)
         self.model.up.weight.grad = None

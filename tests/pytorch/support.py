@@ -1,5 +1,5 @@
-"""For tests of python/hgemm_tune with torch: the package as a wheel of the build folder holds it, and
-bundles. They run in the Python that HGEMM_TORCH_PYTHON names, or else in this one."""
+"""For tests of python/hgemm_tune with torch: the package as a wheel of the build folder holds it,
+and bundles. They run in the Python that HGEMM_TORCH_PYTHON names, or else in this one."""
 
 import importlib.util
 import os
@@ -38,7 +38,7 @@ def require_torch():
 
 
 def make_package(folder, build):
-    """The package in a folder that is made importable. It has no program: that is wheel_test.py's."""
+    """The package in a folder that is made importable; without the program, as tests know it."""
     package = folder / "hgemm_tune"
     shutil.copytree(SOURCE / "python/hgemm_tune", package,
                     ignore=shutil.ignore_patterns("__pycache__"))
