@@ -64,7 +64,8 @@ def _in_autocast(operator, device_type: str):
 
     def call(x, weight, bias=None, *more):
         dtype = torch.get_autocast_dtype(device_type)
-        operands = [tensor if tensor is None else tensor.to(dtype) for tensor in (x, weight, bias)]
+        operands = [tensor if tensor is None or tensor.dtype is torch.float64 else tensor.to(dtype)
+                    for tensor in (x, weight, bias)]
         with torch.autocast(device_type, enabled=False):
             return operator(*operands, *more)
 

@@ -157,6 +157,9 @@ class Operator(unittest.TestCase):
         for grad in (False, True):
             with torch.set_grad_enabled(grad), torch.autocast("cpu", torch.bfloat16):
                 self.assertEqual(self.check(x, weight, bias).dtype, torch.bfloat16)
+                self.assertEqual(self.check(x.double(), weight.double()).dtype, torch.float64)
+                compiled, _ = self.compiled(lambda x: linear(x, weight, bias, "relu"))
+                torch.testing.assert_close(compiled(x), linear(x, weight, bias, "relu"))
 
     def test_inference_mode(self):
         with torch.inference_mode():
