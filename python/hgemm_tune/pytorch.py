@@ -158,6 +158,8 @@ class Layer:
     reason: str
     #: what the table has for it, by the number of rows
     gains: tuple[Gain, ...]
+    #: whether torch computes it by way of the operator, which counts its calls as misses
+    counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,12 +177,14 @@ class Report:
         for layer in self.layers:
             gains = ", ".join(f"m={gain.m} {gain.ratio:.3f}x" for gain in layer.gains
                               if gain.is_proven and gain.ratio is not None)
-            lines.append(f"{layer.name}  {layer.n}x{layer.k}  " +
-                         (f"replaced: {gains or 'no proven gain'}" if layer.replaced
-                          else f"left alone: {layer.reason}"))
+            done = f"replaced: {gains or 'no proven gain'}"
+            if not layer.replaced:
+                done = f"{'misses counted' if layer.counted else 'left alone'}: {layer.reason}"
+            lines.append(f"{layer.name}  {layer.n}x{layer.k}  {done}")
         return "\n".join(lines)
 
 
+_NOT_TUNED = "nothing was tuned for it"
 _DTYPES = {torch.bfloat16: "bf16", torch.float16: "fp16"}
 
 
@@ -205,7 +209,7 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
     if layer.weight.dtype not in _DTYPES:
         return f"its weight is {str(layer.weight.dtype).removeprefix('torch.')}, not bf16 or fp16"
     if not gains:
-        return "nothing was tuned for it"
+        return _NOT_TUNED
     if only_gains and not any(gain.is_proven for gain in gains):
         rows = ", ".join(str(gain.m) for gain in gains)
         return f"cuBLAS is as fast at all tuned numbers of rows ({rows})"
@@ -213,13 +217,14 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
 
 
 def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
-          only_gains: bool = True) -> Report:
+          only_gains: bool = True, count_misses: bool = False) -> Report:
     """Makes the operator compute the linear layers of a model for which the bundle has kernels.
 
     Layers stay torch.nn.Linear with the same parameters, and the names of the state do not change.
     With `only_gains` a layer is replaced if a kernel was measured to be faster than cuBLAS at some
-    number of rows; at others torch computes it. Without `bundle` the one in use is taken. `unpatch`
-    undoes it.
+    number of rows; at others torch computes it. With `count_misses` layers for which nothing was
+    tuned call the operator, too: torch computes them, and `bundle.misses()` lists what they were
+    asked for. Without `bundle` the one in use is taken. `unpatch` undoes it.
     """
     if bundle is None:
         if _in_use is None:
@@ -236,10 +241,11 @@ def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
             continue
         gains = _gains(bundle, module)
         reason = _why_not(module, gains, only_gains)
+        counted = count_misses and reason == _NOT_TUNED
         if type(module) in (torch.nn.Linear, TunedLinear):
-            module.__class__ = torch.nn.Linear if reason else TunedLinear
+            module.__class__ = TunedLinear if counted or not reason else torch.nn.Linear
         layers.append(Layer(name, module.out_features, module.in_features, replaced=not reason,
-                            reason=reason, gains=gains))
+                            reason=reason, gains=gains, counted=counted))
     return Report(tuple(layers))
 
 

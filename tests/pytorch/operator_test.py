@@ -216,6 +216,18 @@ class Models(unittest.TestCase):
         self.assertRegex(str(report), r"^1 of 7 linear layers replaced\nup  12288x4096  "
                                       r"replaced: m=16 1\.\d+x, m=2048 1\.\d+x\nwith_bias ")
 
+    def test_layers_that_were_not_tuned_can_be_counted(self):
+        report = hgemm_tune.patch(self.model, self.bundle, count_misses=True)
+        self.assertEqual([layer.name for layer in report.replaced], ["up"])
+        self.assertEqual([layer.name for layer in report.layers if layer.counted],
+                         ["with_bias", "other"])
+        self.assertIn("\nother  8x4096  misses counted: nothing was tuned for it\n", str(report))
+        x = normal(3, K)
+        with torch.no_grad():
+            torch.testing.assert_close(self.model.other(x), F.linear(x, self.model.other.weight),
+                                       rtol=0, atol=0)
+        self.assertEqual(hgemm_tune.unpatch(self.model), 3)
+
     def test_without_a_proven_gain_a_layer_is_left_alone(self):
         for row in self.bundle.rows:
             row["gain"] = False
