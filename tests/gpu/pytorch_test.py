@@ -243,10 +243,10 @@ class OnGpu(unittest.TestCase):
         for x in (normal(64, 3 * K), normal(2, 32, 3 * K)):
             torch.testing.assert_close(linear(x, weight), F.linear(x, weight), rtol=0, atol=0)
         self.assertEqual(hgemm_tune.calls(), (0, 2))
-        layer = torch.nn.Linear(K, 8, bias=False, dtype=torch.bfloat16, device="cuda")
+        layer = torch.nn.Linear(K, 64, bias=False, dtype=torch.bfloat16, device="cuda")
         hgemm_tune.patch(layer, count_misses=True)
         layer(normal(5, K))
-        self.assertIn(f"m: 5, n: 8, k: {K}, weight: 1", self.bundle.misses())
+        self.assertIn(f"m: 5, n: 64, k: {K}, weight: 1", self.bundle.misses())
         misses = FOLDER / "misses.yaml"
         misses.write_text(self.bundle.misses())
         self.assertIn(f"m: 64, n: {K}, k: {3 * K}, weight: 2", misses.read_text())
@@ -259,7 +259,7 @@ class OnGpu(unittest.TestCase):
         hgemm_tune.use(None)
         with hgemm_tune.load(FOLDER / "missed.hgb") as bundle:
             self.assertEqual({row["problem"] for row in bundle.rows},
-                             {f"64x{K}x{3 * K}", f"5x8x{K}"})
+                             {f"64x{K}x{3 * K}", f"5x64x{K}"})
             hgemm_tune.use(bundle, only_gains=False)
             self.check(linear(x, weight), x, weight)
             self.expect_tuned(1)
