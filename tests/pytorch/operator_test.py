@@ -337,6 +337,7 @@ class Manual(unittest.TestCase):
                   for block in markdown.Page(path.read_text()).blocks
                   if (block.language, block.words) == ("python", ["torch"])]
         self.assertTrue(blocks)
+        (FOLDER / "llama.hgb").symlink_to(FOLDER / "tuned.hgb")
         for block in blocks:
             done = subprocess.run([sys.executable, "-c", block.text], text=True, cwd=FOLDER,
                                   capture_output=True,
