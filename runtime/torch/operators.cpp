@@ -7,6 +7,7 @@
 #include "operators.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -20,7 +21,7 @@ namespace {
 std::mutex serving_mutex;
 thread_local std::string last_error;
 
-/// It is never freed: at the end of a process torch, whose tensors it holds, may be gone before it.
+/// It is never freed: at the end of a process the driver may be gone before it.
 std::shared_ptr<Serving>& serving_slot() {
   static auto* const slot = new std::shared_ptr<Serving>;
   return *slot;

@@ -43,8 +43,7 @@ class Serving {
   Serving& operator=(const Serving&) = delete;
   ~Serving();
 
-  /// The result in a new tensor, without its bias or activation left out; none if torch is to
-  /// compute it.
+  /// The whole result, in a new tensor; none if torch is to compute it. `bias` may be null.
   std::optional<Tensor> run(const Weight& weight, std::int64_t m, const Description& x,
                             const void* bias);
   void count_other() { others_.fetch_add(1, std::memory_order_relaxed); }
