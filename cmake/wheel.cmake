@@ -1,5 +1,6 @@
-# What a Python wheel holds beside python/hgemm_tune: the program, and of the shipped files those that
-# it opens itself. (All recorded results are several times as large as an index takes.)
+# What a Python wheel holds beside python/hgemm_tune: the program, of the shipped files those that it
+# opens itself, and the libraries of bundles and of torch's operators. (All recorded results are
+# several times as large as an index takes.)
 #
 # The program once more, since a run path is of the link: the wheels of NVIDIA lie beside
 # hgemm_tune/bin in site-packages. Where they are not installed, the system's libraries are taken.
@@ -8,9 +9,11 @@ target_link_libraries(wheel_program PRIVATE warnings hgemm_program)
 set_target_properties(wheel_program PROPERTIES
   OUTPUT_NAME hgemm-tune RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/wheel/bin
   INSTALL_RPATH "$ORIGIN/../../nvidia/cu13/lib;${CMAKE_INSTALL_RPATH}")
+add_dependencies(wheel_program hgemm_torch)  # all that pip builds
 
 set(wheel_share share/hgemm-tune)
 install(TARGETS wheel_program RUNTIME DESTINATION bin COMPONENT wheel EXCLUDE_FROM_ALL)
+install(TARGETS hgemm_runtime hgemm_torch LIBRARY DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL)
 install(DIRECTORY configs DESTINATION ${wheel_share} COMPONENT wheel EXCLUDE_FROM_ALL)
 install(DIRECTORY results DESTINATION ${wheel_share} COMPONENT wheel EXCLUDE_FROM_ALL
         FILES_MATCHING REGEX "/results/[^/]+/(tune|truth|study)\\.db$")

@@ -47,15 +47,18 @@ typedef enum {
   HGEMM_BUNDLE_DRIVER_ERROR = 43,  /* hgemm_bundle_error() has the driver's words */
   HGEMM_BUNDLE_SMALL_BUFFER = 44,  /* the text needs more bytes, which were written to *bytes */
   HGEMM_BUNDLE_BAD_ARGUMENT = 45,
-  HGEMM_BUNDLE_NO_MEMORY = 46
+  HGEMM_BUNDLE_NO_MEMORY = 46,
+  HGEMM_BUNDLE_NOT_TUNED = 47 /* a kernel computes it, but no problem near it was tuned */
 } hgemm_bundle_status;
 
 /* Flags of hgemm_bundle_check() and hgemm_bundle_prepare(): run the kernels nevertheless. Results
  * are right then, too, but which kernel is the fastest was measured elsewhere. */
 enum { HGEMM_BUNDLE_ANY_GPU = 1, HGEMM_BUNDLE_ANY_DRIVER = 2 };
 
-/* Flags of hgemm_bundle_plan_create(): launches of kernels that were not measured to be faster than
- * cuBLAS return HGEMM_BUNDLE_NO_GAIN. */
+/* Flags of hgemm_bundle_plan_create(): only what was measured to be faster than cuBLAS is launched.
+ * Where the kernel of this N and K, and of this M or the next larger one within a factor of four,
+ * was not, a launch returns HGEMM_BUNDLE_NO_GAIN. Where none was tuned it returns
+ * HGEMM_BUNDLE_NOT_TUNED, and is a miss. */
 enum { HGEMM_BUNDLE_ONLY_GAINS = 1 };
 
 typedef struct hgemm_bundle hgemm_bundle;
@@ -112,24 +115,33 @@ HGEMM_BUNDLE_API int hgemm_bundle_plan_create(hgemm_bundle* bundle, int device,
                                               const hgemm_tuned_problem* problem, const void* b,
                                               unsigned flags, hgemm_bundle_plan** plan);
 HGEMM_BUNDLE_API void hgemm_bundle_plan_destroy(hgemm_bundle_plan* plan);
-/* Bytes of workspace that a launch with `m` rows needs; often 0. A workspace may be larger. */
+/* Bytes of workspace that a launch with `m` rows needs; often 0. A workspace may be larger. Returns
+ * why nothing would be launched at operands that lie at multiples of 16 bytes. */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_workspace_bytes(hgemm_bundle_plan* plan, int64_t m,
                                                        size_t* bytes);
+/* Counts a miss as a launch does: for callers that have asked before, and do not launch. */
+HGEMM_BUNDLE_API int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64_t m);
 /* Makes `bytes` of device memory a workspace, with one memset on the stream (a CUstream or
  * cudaStream_t of the device). It begins at a multiple of 256 bytes. To be called once for each
  * allocation, before its first use. A launch leaves a workspace ready for the next one, of any plan
  * of the bundle; launches that can overlap need workspaces of their own. */
 HGEMM_BUNDLE_API int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream,
                                                  void* workspace, size_t bytes);
+/* Allocates a workspace with the driver and makes it one, as the call above. Not to be called for a
+ * stream that is being captured. Freeing it waits for the device. */
+HGEMM_BUNDLE_API int hgemm_bundle_new_workspace(hgemm_bundle* bundle, int device, void* stream,
+                                                size_t bytes, void** workspace);
+HGEMM_BUNDLE_API int hgemm_bundle_free_workspace(hgemm_bundle* bundle, int device, void* workspace);
 /* Enqueues the GEMM. The operands' `b` is not read: it is the plan's. Allocates no device memory,
  * waits for nothing, and may be captured into a CUDA graph. */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_launch(hgemm_bundle_plan* plan, void* stream, int64_t m,
                                               const hgemm_tuned_operands* operands, void* workspace,
                                               size_t workspace_bytes);
 
-/* The problems that no kernel took, with the number of their launches, as a YAML file that
- * `hgemm-tune --shapes` reads. *bytes is the number of bytes of the text with the zero at its end;
- * it is written to `text` if `capacity` is that or more. */
+/* The misses: problems that no kernel computes, or that were not tuned where only gains are wanted,
+ * with the number of their launches, as a YAML file that `hgemm-tune --shapes` reads. *bytes is the
+ * number of bytes of the text with the zero at its end; it is written to `text` if `capacity` is
+ * that or more. */
 HGEMM_BUNDLE_API int hgemm_bundle_misses(const hgemm_bundle* bundle, char* text, size_t capacity,
                                          size_t* bytes);
 

@@ -58,6 +58,9 @@ Found load_driver() {
   cuda.find("cuOccupancyMaxActiveBlocksPerMultiprocessor", d.most_ctas_per_sm);
   cuda.find("cuTensorMapEncodeTiled", d.encode_tensor_map);
   cuda.find("cuMemsetD8Async", d.fill);
+  cuda.find("cuMemAlloc_v2", d.allocate);
+  cuda.find("cuMemFree_v2", d.free);
+  cuda.find("cuThreadExchangeStreamCaptureMode", d.exchange_capture_mode);
   cuda.find("cuLaunchKernelEx", d.launch);
   cuda.find("cuGetErrorString", d.error_string);
   if (cuda.missing != nullptr) {

@@ -32,6 +32,9 @@ struct Driver {
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) most_ctas_per_sm = nullptr;
   decltype(&cuTensorMapEncodeTiled) encode_tensor_map = nullptr;
   decltype(&cuMemsetD8Async) fill = nullptr;
+  decltype(&cuMemAlloc) allocate = nullptr;
+  decltype(&cuMemFree) free = nullptr;
+  decltype(&cuThreadExchangeStreamCaptureMode) exchange_capture_mode = nullptr;
   decltype(&cuLaunchKernelEx) launch = nullptr;
   decltype(&cuGetErrorString) error_string = nullptr;
 
@@ -68,6 +71,22 @@ class CurrentContext {
   const Driver& driver_;
   CUresult code_ = CUDA_SUCCESS;
   bool pushed_ = false;
+};
+
+/// As long as it lives, a capture of another thread does not forbid this one to allocate and to
+/// load.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver) : driver_(driver) {
+    driver_.exchange_capture_mode(&mode_);
+  }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+  ~RelaxedCapture() { driver_.exchange_capture_mode(&mode_); }
+
+ private:
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
 }  // namespace hgemm_runtime

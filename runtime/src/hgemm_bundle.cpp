@@ -112,6 +112,8 @@ const char* hgemm_bundle_status_string(int status) {
       return "an argument is out of its range";
     case HGEMM_BUNDLE_NO_MEMORY:
       return "there is not enough memory";
+    case HGEMM_BUNDLE_NOT_TUNED:
+      return "no problem near this one was tuned";
     default:
       return hgemm_tuned_problems::text_of(status);
   }
@@ -196,6 +198,14 @@ int hgemm_bundle_plan_workspace_bytes(hgemm_bundle_plan* plan, int64_t m, size_t
   return guarded([&] { return plan->plan.workspace_bytes(m, bytes); });
 }
 
+int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64_t m) {
+  if (plan == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  return guarded([&] {
+    plan->plan.count_miss(m);
+    return Outcome{};
+  });
+}
+
 int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream, void* workspace,
                                 size_t bytes) {
   if (bytes == 0) return HGEMM_TUNED_OK;
@@ -204,6 +214,29 @@ int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream, 
     LoadedDevice* const loaded = bundle->opened.device(device);
     if (loaded == nullptr || !loaded->is_alive()) return {HGEMM_BUNDLE_NOT_PREPARED};
     return loaded->init_workspace(static_cast<CUstream>(stream), workspace, bytes);
+  });
+}
+
+int hgemm_bundle_new_workspace(hgemm_bundle* bundle, int device, void* stream, size_t bytes,
+                               void** workspace) {
+  if (bundle == nullptr || workspace == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  *workspace = nullptr;
+  if (bytes == 0) return HGEMM_TUNED_OK;
+  return guarded([&]() -> Outcome {
+    LoadedDevice* const loaded = bundle->opened.device(device);
+    if (loaded == nullptr || !loaded->is_alive()) return {HGEMM_BUNDLE_NOT_PREPARED};
+    return loaded->new_workspace(static_cast<CUstream>(stream), bytes, workspace);
+  });
+}
+
+int hgemm_bundle_free_workspace(hgemm_bundle* bundle, int device, void* workspace) {
+  if (workspace == nullptr) return HGEMM_TUNED_OK;
+  if (bundle == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  return guarded([&]() -> Outcome {
+    LoadedDevice* const loaded = bundle->opened.device(device);
+    // A reset has freed it.
+    if (loaded == nullptr || !loaded->is_alive()) return {HGEMM_BUNDLE_NOT_PREPARED};
+    return loaded->free_workspace(workspace);
   });
 }
 

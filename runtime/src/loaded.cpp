@@ -110,6 +110,37 @@ Outcome LoadedDevice::init_workspace(CUstream stream, void* workspace, std::size
   return {};
 }
 
+Outcome LoadedDevice::new_workspace(CUstream stream, std::size_t bytes, void** workspace) {
+  CUdeviceptr allocated = 0;
+  {
+    const CurrentContext current(driver, context_);
+    const RelaxedCapture relaxed(driver);
+    CUresult code = current.code();
+    if (code == CUDA_SUCCESS) code = driver.allocate(&allocated, bytes);
+    if (code != CUDA_SUCCESS) return driver_failed(driver, code, "allocating a workspace");
+  }
+  void* const address = reinterpret_cast<void*>(allocated);
+  if (Outcome made = init_workspace(stream, address, bytes); !made.is_ok()) {
+    free_workspace(address);
+    return made;
+  }
+  *workspace = address;
+  return {};
+}
+
+Outcome LoadedDevice::free_workspace(void* workspace) {
+  {
+    const std::unique_lock lock(mutex_);
+    workspaces_.erase(workspace);
+  }
+  const CurrentContext current(driver, context_);
+  const RelaxedCapture relaxed(driver);
+  CUresult code = current.code();
+  if (code == CUDA_SUCCESS) code = driver.free(reinterpret_cast<CUdeviceptr>(workspace));
+  if (code != CUDA_SUCCESS) return driver_failed(driver, code, "freeing a workspace");
+  return {};
+}
+
 bool LoadedDevice::has_workspace(const void* address, std::size_t bytes) const {
   const std::shared_lock lock(mutex_);
   const auto found = workspaces_.find(address);

@@ -60,7 +60,7 @@ std::string Misses::yaml(const std::string& bundle) const {
     shapes += fmt::format("  - {{{}weight: {}}}\n", fields, count);
   }
   return fmt::format(
-      "# Problems that no kernel of {} computed; a weight is the number of calls.\n"
+      "# Misses of {}: problems for which it has no kernel; a weight is the number of calls.\n"
       "shapes:{}",
       bundle, shapes.empty() ? " []\n" : "\n" + shapes);
 }

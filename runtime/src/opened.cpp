@@ -83,6 +83,7 @@ Outcome OpenedBundle::prepare(int ordinal, unsigned flags) {
     if (found->second->is_alive()) return {};
     return {HGEMM_BUNDLE_NOT_PREPARED, "the device was reset: close the bundle and open it again"};
   }
+  const RelaxedCapture relaxed(*driver);
   DeviceFacts facts;
   if (const CUresult code = facts_of(*driver, device, &facts); code != CUDA_SUCCESS) {
     return driver_failed(*driver, code, "asking what the device is");

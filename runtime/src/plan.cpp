@@ -20,6 +20,9 @@ namespace {
 /// that prompts of every length do not fill the memory.
 constexpr std::size_t kMostEntries = 1024;
 
+/// A kernel is for this many times fewer rows, too (bucket_distance() in fallback.h).
+constexpr std::int64_t kLargestBucket = 4;
+
 bool is_b(const MatrixMap& map) { return std::strcmp(map.name, "B") == 0; }
 
 }  // namespace
@@ -30,21 +33,32 @@ TensorMap Plan::encode(const Entry& entry, const MatrixMap& map, bool* ok) const
   return hgemm_tuned_table::encode(device_.driver.encode_tensor_map, map, ok);
 }
 
+int Plan::status_of(const Choice& choice, std::int64_t m) const {
+  if (choice.row == nullptr || !only_gains_) return choice.status;
+  // A kernel of a smaller M, or of another N and K, was never timed on such a problem.
+  const bool is_near = choice.source == HGEMM_TUNED_EXACT ||
+                       (choice.source == HGEMM_TUNED_BUCKET && choice.row->problem.m >= m &&
+                        choice.row->problem.m <= kLargestBucket * m);
+  if (!is_near) return HGEMM_BUNDLE_NOT_TUNED;
+  return choice.row->gain ? int{HGEMM_TUNED_OK} : int{HGEMM_BUNDLE_NO_GAIN};
+}
+
 std::unique_ptr<Plan::Entry> Plan::make_entry(std::int64_t m, const Operands& operands) const {
   auto entry = std::make_unique<Entry>();
   hgemm_tuned_problem problem = problem_;
   problem.m = m;
   entry->extents = hgemm_tuned_problems::extents_of(problem);
   if (why_unsupported(entry->extents) != nullptr) {
-    entry->choice.status = HGEMM_TUNED_BAD_PROBLEM;
+    entry->status = HGEMM_TUNED_BAD_PROBLEM;
     return entry;
   }
   const GemmKind kind = hgemm_tuned_problems::kind_of(problem);
   entry->choice = bundle_.choose(entry->extents, kind, operands);
-  if (entry->choice.status == HGEMM_TUNED_NO_KERNEL) {
+  entry->status = status_of(entry->choice, m);
+  if (entry->status == HGEMM_TUNED_NO_KERNEL || entry->status == HGEMM_BUNDLE_NOT_TUNED) {
     entry->misses = &bundle_.misses().counter_of(gemm_problem(entry->extents, kind));
   }
-  if (entry->choice.row == nullptr) return entry;
+  if (entry->status != HGEMM_TUNED_OK) return entry;
   const Kernel& kernel = bundle_.kernel(entry->choice.kernel).kernel;
   entry->ctas = grid_ctas(kernel, entry->extents, device_.kernel(entry->choice.kernel).resident);
   entry->layout =
@@ -84,7 +98,13 @@ Outcome Plan::workspace_bytes(std::int64_t m, std::size_t* bytes) {
   std::unique_ptr<Entry> own;
   const Entry& entry = entry_of(m, own);
   *bytes = entry.layout.total;
-  return {entry.choice.status};
+  return {entry.status};
+}
+
+void Plan::count_miss(std::int64_t m) {
+  std::unique_ptr<Entry> own;
+  const Entry& entry = entry_of(m, own);
+  if (entry.misses != nullptr) entry.misses->fetch_add(1, std::memory_order_relaxed);
 }
 
 Outcome Plan::launch(CUstream stream, std::int64_t m, const hgemm_tuned_operands& addresses,
@@ -95,15 +115,14 @@ Outcome Plan::launch(CUstream stream, std::int64_t m, const hgemm_tuned_operands
   if (!hgemm_tuned_problems::has_all(operands, kind)) return {HGEMM_TUNED_NULL_POINTER};
   std::unique_ptr<Entry> own;
   const Entry* entry = &entry_of(m, own);
-  if (entry->choice.row != nullptr &&
+  if (entry->status == HGEMM_TUNED_OK &&
       find_misaligned(bundle_.kernel(entry->choice.kernel).kernel, entry->extents, operands).name !=
           nullptr) {
     own = make_entry(m, operands);  // a kernel that takes these addresses, if there is one
     entry = own.get();
   }
   if (entry->misses != nullptr) entry->misses->fetch_add(1, std::memory_order_relaxed);
-  if (entry->choice.row == nullptr) return {entry->choice.status};
-  if (only_gains_ && !entry->choice.row->gain) return {HGEMM_BUNDLE_NO_GAIN};
+  if (entry->status != HGEMM_TUNED_OK) return {entry->status};
   if (!device_.is_alive()) return {HGEMM_BUNDLE_NOT_PREPARED};
   if (entry->layout.total > 0) {
     if (workspace == nullptr || bytes < entry->layout.total) return {HGEMM_TUNED_SMALL_WORKSPACE};

@@ -20,17 +20,19 @@ class Plan {
       : bundle_(bundle), device_(device), problem_(problem), b_(b), only_gains_(only_gains) {}
 
   Outcome workspace_bytes(std::int64_t m, std::size_t* bytes);
+  void count_miss(std::int64_t m);
   Outcome launch(CUstream stream, std::int64_t m, const hgemm_tuned_operands& operands,
                  void* workspace, std::size_t workspace_bytes);
 
  private:
   /// What does not change between launches with the same m.
   struct Entry {
+    int status = HGEMM_TUNED_OK;  ///< why nothing is launched
     Choice choice;
     hgemm::ProblemExtents extents;
     int ctas = 0;
     hgemm_tuned_table::WorkspaceLayout layout;
-    Misses::Counter* misses = nullptr;  ///< if no kernel computes it
+    Misses::Counter* misses = nullptr;  ///< if it is a miss
     bool has_b = false;                 ///< B's map is below
     hgemm::TensorMap b;
   };
@@ -38,6 +40,7 @@ class Plan {
   /// `own`.
   const Entry& entry_of(std::int64_t m, std::unique_ptr<Entry>& own);
   std::unique_ptr<Entry> make_entry(std::int64_t m, const hgemm::Operands& operands) const;
+  int status_of(const Choice& choice, std::int64_t m) const;
   hgemm::TensorMap encode(const Entry& entry, const hgemm::MatrixMap& map, bool* ok) const;
   Outcome enqueue(const Entry& entry, CUstream stream, const hgemm::Operands& operands,
                   void* workspace) const;

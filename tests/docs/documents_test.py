@@ -305,6 +305,7 @@ def runner_of(block):
         ("cpp",): nothing,
         ("mermaid",): nothing,
         ("python",): nothing,  # tests/packaging/wheel_test.py runs these
+        ("python", "torch"): nothing,  # tests/pytorch/operator_test.py runs these
         ("text",): nothing,
     }
     words = [word for word in block.words if not word.startswith("file=")]

@@ -226,6 +226,18 @@ class Wheel(unittest.TestCase):
 
     # ---- The module ----
 
+    def test_libraries_of_bundles_and_of_torch_load(self):
+        registered, why_not, failed = self.values(
+            "import ctypes\n"
+            "from hgemm_tune.bundles import library\n"
+            "torch = library('libhgemm_tune_torch.so')\n"
+            "torch.hgemm_torch_error.restype = ctypes.c_char_p\n"
+            "print(json.dumps([torch.hgemm_torch_register(), torch.hgemm_torch_error().decode(),"
+            " failure(lambda: hgemm_tune.load('none.hgb'))]))")
+        self.assertEqual((registered, why_not), (1, "import torch first"))
+        self.assertEqual(failed[0], "HgemmTuneError")
+        self.assertIn("none.hgb", failed[1])
+
     def test_versions_agree(self):
         version = re.match(r"hgemm-tune (\S+)", self.program("--version").stdout)[1]
         self.assertEqual(self.values("print(json.dumps(hgemm_tune.__version__))"), version)
@@ -233,7 +245,7 @@ class Wheel(unittest.TestCase):
 
     def test_examples_of_the_manual_run(self):
         blocks = [block for path in (SOURCE / "docs").glob("*.md")
-                  for block in markdown.Page(path.read_text()).blocks if block.language == "python"]
+                  for block in markdown.Page(path.read_text()).blocks if (block.language, block.words) == ("python", [])]
         self.assertTrue(blocks)
         for block in blocks:
             done = self.python(block.text)

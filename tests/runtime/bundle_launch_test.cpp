@@ -134,6 +134,23 @@ TEST_F(BundleLaunch, OnlyGainsIfAsked) {
   EXPECT_EQ(launch(plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS), 256), 0);
 }
 
+TEST_F(BundleLaunch, OnlyGainsAreNearATunedProblem) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS);
+  EXPECT_EQ(launch(plan, 64), 0) << "a quarter of the tuned 256 rows";
+  EXPECT_EQ(launch(plan, 63), HGEMM_BUNDLE_NOT_TUNED);
+  EXPECT_EQ(launch(plan, 100000), HGEMM_BUNDLE_NOT_TUNED);
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 648), HGEMM_BUNDLE_ONLY_GAINS), 256),
+            HGEMM_BUNDLE_NOT_TUNED)
+      << "the kernel of another K";
+  const std::vector<GemmProblem> missed = parse_problems(opened.misses(), "misses.yaml");
+  EXPECT_THAT(missed, SizeIs(3)) << opened.misses();
+  EXPECT_EQ(hgemm_bundle_plan_count_miss(plan, 63), 0);
+  EXPECT_EQ(hgemm_bundle_plan_count_miss(plan, 64), 0) << "none, so nothing is counted";
+  EXPECT_THAT(opened.misses(), HasSubstr("m: 63, n: 512, k: 640, weight: 2}"));
+  EXPECT_THAT(opened.misses(), Not(HasSubstr("m: 64,")));
+  EXPECT_EQ(launch(plan_of(c_problem(0, 512, 648)), 256), 0) << "any kernel, if any will do";
+}
+
 TEST_F(BundleLaunch, RefusesWhatItCannotUse) {
   hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
   EXPECT_EQ(launch(plan, 256, memory[2] + 2), HGEMM_TUNED_MISALIGNED);
@@ -167,6 +184,22 @@ TEST_F(BundleLaunch, WorkspacesAreInitialisedFirst) {
   EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes), 0);
   ASSERT_THAT(fake_driver().launches, SizeIs(1));
   EXPECT_TRUE(fake_driver().launches[0].cooperative);
+}
+
+TEST_F(BundleLaunch, AllocatesWorkspaces) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 256, 4096));
+  std::size_t bytes = 0;
+  ASSERT_EQ(hgemm_bundle_plan_workspace_bytes(plan, 384, &bytes), 0);
+  void* workspace = nullptr;
+  ASSERT_EQ(hgemm_bundle_new_workspace(opened.bundle, 0, kStream, bytes, &workspace), 0);
+  EXPECT_THAT(fake_driver().lowered, Contains(workspace));
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes), 0);
+  ASSERT_EQ(hgemm_bundle_free_workspace(opened.bundle, 0, workspace), 0);
+  EXPECT_THAT(fake_driver().allocated, SizeIs(0));
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes),
+            HGEMM_TUNED_WORKSPACE_NOT_INITIALISED);
+  EXPECT_EQ(hgemm_bundle_new_workspace(opened.bundle, 1, kStream, bytes, &workspace),
+            HGEMM_BUNDLE_NOT_PREPARED);
 }
 
 TEST_F(BundleLaunch, ThreadsShareAPlan) {

@@ -3,6 +3,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -150,6 +151,26 @@ FAKE(cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, v
 }
 FAKE(cuMemsetD8Async(CUdeviceptr address, unsigned char, std::size_t, CUstream)) {
   fake_driver().lowered.push_back(reinterpret_cast<const void*>(address));
+  return CUDA_SUCCESS;
+}
+FAKE(cuMemAlloc(CUdeviceptr* address, std::size_t bytes)) {
+  void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *address = reinterpret_cast<CUdeviceptr>(memory);
+  const std::lock_guard lock(mutex);
+  fake_driver().allocated.insert(memory);
+  return CUDA_SUCCESS;
+}
+FAKE(cuMemFree(CUdeviceptr address)) {
+  void* const memory = reinterpret_cast<void*>(address);
+  const std::lock_guard lock(mutex);
+  if (fake_driver().allocated.erase(memory) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+FAKE(cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*)) { return CUDA_SUCCESS; }
+FAKE(cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status)) {
+  *status = fake_driver().capturing == stream ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                              : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
 FAKE(cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,

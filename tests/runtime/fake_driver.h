@@ -1,6 +1,7 @@
 // A libcuda.so.1 without a GPU: it notes what it is asked to launch.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct FakeDriver {
   std::vector<std::string> loaded;   ///< functions that cuFuncLoad() has loaded
   std::vector<const void*> encoded;  ///< addresses of the tensor maps that were encoded
   std::vector<const void*> lowered;  ///< addresses that were set to zero
+  std::set<void*> allocated;         ///< and not freed
+  const void* capturing = nullptr;   ///< the stream that is being captured
   std::vector<FakeLaunch> launches;
 };
 

@@ -1,0 +1,145 @@
+"""Bundles: compiled kernels and their table in one file (`hgemm-tune export --format bundle`)."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .command import HgemmTuneError
+
+LIBRARIES = Path(__file__).resolve().parent / "lib"
+
+_ABI = 1  # HGEMM_BUNDLE_ABI of hgemm_bundle.h, and below its flags and a status
+_ANY_GPU, _ANY_DRIVER = 1, 2
+_SMALL_BUFFER = 44
+
+
+def library(name: str) -> ctypes.CDLL:
+    """A shared library of this package."""
+    try:
+        return ctypes.CDLL(str(LIBRARIES / name))
+    except OSError as error:
+        raise HgemmTuneError(f"{error}; install the package again: "
+                             "pip install --force-reinstall hgemm-tune") from error
+
+
+class _Runtime:
+    """libhgemm_tune.so, loaded at first use."""
+
+    _loaded: ctypes.CDLL | None = None
+
+    @classmethod
+    def get(cls) -> ctypes.CDLL:
+        if cls._loaded is None:
+            loaded = library("libhgemm_tune.so")
+            pointer, size = ctypes.c_void_p, ctypes.c_size_t
+            for name, arguments, result in (
+                    ("abi", [], ctypes.c_int),
+                    ("error", [], ctypes.c_char_p),
+                    ("open", [ctypes.c_char_p, ctypes.POINTER(pointer)], ctypes.c_int),
+                    ("close", [pointer], None),
+                    ("manifest", [pointer], ctypes.c_char_p),
+                    ("prepare", [pointer, ctypes.c_int, ctypes.c_uint], ctypes.c_int),
+                    ("misses", [pointer, ctypes.c_char_p, size, ctypes.POINTER(size)],
+                     ctypes.c_int)):
+                function = getattr(loaded, f"hgemm_bundle_{name}")
+                function.argtypes, function.restype = arguments, result
+            if loaded.hgemm_bundle_abi() != _ABI:
+                raise HgemmTuneError("libhgemm_tune.so is of another version than this package; "
+                                     "install the package again")
+            cls._loaded = loaded
+        return cls._loaded
+
+
+def _failed() -> HgemmTuneError:
+    return HgemmTuneError(os.fsdecode(_Runtime.get().hgemm_bundle_error()))
+
+
+class Bundle:
+    """An open bundle; `load` opens one.
+
+    It stays open until `close`, even if nothing refers to it any more: CUDA graphs may have been
+    captured with its kernels.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._handle: int | None = None
+        self._is_in_use = False  # by torch.ops.hgemm_tune
+        #: where it was read from
+        self.path = Path(path)
+        handle = ctypes.c_void_p()
+        if _Runtime.get().hgemm_bundle_open(os.fsencode(path), ctypes.byref(handle)) != 0:
+            raise _failed()
+        self._handle = handle.value
+        #: everything that the file says of itself; docs/exporting.md has the fields
+        self.manifest: dict[str, Any] = json.loads(
+            _Runtime.get().hgemm_bundle_manifest(self._handle))
+
+    @property
+    def valid_for(self) -> dict[str, Any]:
+        """GPU, drivers and CUDA for which its kernels were chosen."""
+        return self.manifest["valid_for"]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The tuned problems: of each its kernel, time, ratio to cuBLAS and `gain`."""
+        return self.manifest["rows"]
+
+    @property
+    def handle(self) -> int:
+        if self._handle is None:
+            raise HgemmTuneError(f"{self.path}: the bundle is closed")
+        return self._handle
+
+    def prepare(self, device: int = 0, *, any_gpu: bool = False, any_driver: bool = False) -> None:
+        """Loads all kernels on a CUDA device. To be called before a graph is captured there.
+
+        Raises HgemmTuneError if the bundle was made for another GPU or driver. With `any_gpu` or
+        `any_driver` it is taken nevertheless: results are right, but which kernel is the fastest
+        was measured elsewhere.
+        """
+        flags = (_ANY_GPU if any_gpu else 0) | (_ANY_DRIVER if any_driver else 0)
+        if _Runtime.get().hgemm_bundle_prepare(self.handle, device, flags) != 0:
+            raise _failed()
+
+    def misses(self) -> str:
+        """The products that were asked for and had no kernel, with counts, as YAML.
+
+        As a file it is what `hgemm-tune --shapes` reads.
+        """
+        needed = ctypes.c_size_t()
+        text = ctypes.create_string_buffer(1 << 16)
+        while True:
+            status = _Runtime.get().hgemm_bundle_misses(self.handle, text, len(text),
+                                                        ctypes.byref(needed))
+            if status == 0:
+                return os.fsdecode(text.value)
+            if status != _SMALL_BUFFER:
+                raise _failed()
+            text = ctypes.create_string_buffer(2 * needed.value)  # more may be missed meanwhile
+
+    def close(self) -> None:
+        """Unloads its kernels. Graphs that were captured with them must not run any more."""
+        if self._is_in_use:
+            raise HgemmTuneError(f"{self.path}: torch.ops.hgemm_tune takes kernels from it; call "
+                                 "hgemm_tune.use(None) first")
+        if self._handle is not None:
+            _Runtime.get().hgemm_bundle_close(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> Bundle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<hgemm_tune.Bundle {self.path}: {len(self.rows)} problems>"
+
+
+def load(path: str | os.PathLike[str]) -> Bundle:
+    """Opens a bundle and checks every byte of it. Needs neither a GPU nor torch."""
+    return Bundle(path)

@@ -1,0 +1,257 @@
+"""PyTorch's side: torch.ops.hgemm_tune.linear, and models whose linear layers call it.
+
+Importing this module imports torch and defines the operator. hgemm_tune.use() and
+hgemm_tune.patch() import it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from .bundles import Bundle, library
+from .command import HgemmTuneError
+
+# ---- The operator ----
+
+
+def _define() -> ctypes.CDLL:
+    glue = library("libhgemm_tune_torch.so")
+    glue.hgemm_torch_error.restype = ctypes.c_char_p
+    glue.hgemm_torch_use.argtypes = [ctypes.c_void_p, ctypes.c_int]
+    glue.hgemm_torch_use.restype = None
+    number = ctypes.POINTER(ctypes.c_int64)
+    glue.hgemm_torch_counts.argtypes = [number, number]
+    glue.hgemm_torch_counts.restype = None
+    if glue.hgemm_torch_register() != 0:
+        raise HgemmTuneError(f"torch {torch.__version__}: {glue.hgemm_torch_error().decode()}")
+    return glue
+
+
+_glue = _define()
+_ops = torch.ops.hgemm_tune
+_library = torch.library.Library("hgemm_tune", "FRAGMENT")  # what is registered lives as long as it
+
+
+def _result_of(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None,
+               activation: str | None = None) -> torch.Tensor:
+    """What torch.compile needs to know of a call."""
+    torch._check(weight.dim() == 2 and x.shape[-1] == weight.shape[1],
+                 lambda: "hgemm_tune.linear: x must have as many columns as the weight")
+    return x.new_empty((*x.shape[:-1], weight.shape[0]))
+
+
+def _save(ctx, inputs, output) -> None:
+    x, weight, _ = inputs
+    ctx.save_for_backward(x, weight)
+
+
+def _gradients(ctx, dy: torch.Tensor):
+    """Those of x, the weight and the bias. Kernels take them where layouts TT and NT were tuned."""
+    x, weight = ctx.saved_tensors
+    needs_x, needs_weight, needs_bias = ctx.needs_input_grad
+    rows = dy.reshape(-1, dy.shape[-1])
+    dx = _ops.linear(dy, weight.t()) if needs_x else None
+    dw = _ops.linear(rows.t(), x.reshape(-1, x.shape[-1]).t()) if needs_weight else None
+    return dx, dw, rows.sum(0) if needs_bias else None
+
+
+def _in_autocast(operator, device_type: str):
+    """In autocast torch computes a linear layer in the type that is asked for."""
+
+    def call(x, weight, bias=None, *more):
+        dtype = torch.get_autocast_dtype(device_type)
+        operands = [tensor if tensor is None or tensor.dtype is torch.float64 else tensor.to(dtype)
+                    for tensor in (x, weight, bias)]
+        with torch.autocast(device_type, enabled=False):
+            return operator(*operands, *more)
+
+    return call
+
+
+for _name in ("_linear", "_linear_with_grad"):
+    torch.library.register_fake(f"hgemm_tune::{_name}", _result_of, lib=_library)
+    for _type in ("cpu", "cuda"):
+        _library.impl(_name, _in_autocast(getattr(_ops, _name).default, _type),
+                      f"Autocast{_type.upper()}")
+torch.library.register_autograd("hgemm_tune::_linear_with_grad", _gradients, setup_context=_save,
+                                lib=_library)
+
+# ---- The bundle ----
+
+
+class Calls(NamedTuple):
+    """Calls on CUDA devices since the bundle is in use."""
+
+    #: computed by its kernels
+    tuned: int
+    #: computed by torch
+    torch: int
+
+
+_in_use: tuple[Bundle, bool] | None = None
+
+
+def use(bundle: Bundle | None, *, only_gains: bool = True) -> None:
+    """torch.ops.hgemm_tune takes kernels from this bundle from now on; None: from none.
+
+    With `only_gains` torch computes what no kernel was measured to be faster at than cuBLAS. Loads
+    the kernels on the current CUDA device, if there is one; other devices load them at their first
+    call. Raises HgemmTuneError if the bundle is not for that device; after
+    `bundle.prepare(device, any_gpu=True)` it is taken.
+    """
+    global _in_use
+    if bundle is not None and torch.cuda.is_available():
+        bundle.prepare(torch.cuda.current_device())
+    _glue.hgemm_torch_use(None if bundle is None else bundle.handle, only_gains)
+    if _in_use is not None:
+        _in_use[0]._is_in_use = False
+    _in_use = None
+    if bundle is not None:
+        bundle._is_in_use = True
+        _in_use = (bundle, only_gains)
+
+
+def calls() -> Calls:
+    """How often the operator was called, and who computed it."""
+    tuned, others = ctypes.c_int64(), ctypes.c_int64()
+    _glue.hgemm_torch_counts(ctypes.byref(tuned), ctypes.byref(others))
+    return Calls(tuned.value, others.value)
+
+
+# ---- Models ----
+
+
+class TunedLinear(torch.nn.Linear):
+    """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        # What linear() chooses by the same question; one look-up less for each call.
+        if torch.is_grad_enabled():
+            return _ops.linear.default(input, self.weight, self.bias)
+        return _ops._linear.default(input, self.weight, self.bias)
+
+
+class Gain(NamedTuple):
+    """A tuned number of rows of x."""
+
+    m: int
+    #: how many times as fast as cuBLAS, as the table has it
+    ratio: float | None
+    #: whether that was measured beyond doubt
+    is_proven: bool
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What patch() did with a linear layer."""
+
+    name: str
+    #: outputs and inputs
+    n: int
+    k: int
+    replaced: bool
+    #: why not; empty if it was replaced
+    reason: str
+    #: what the table has for it, by the number of rows
+    gains: tuple[Gain, ...]
+    #: whether torch computes it by way of the operator, which counts its calls as misses
+    counted: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What patch() did with a model."""
+
+    layers: tuple[Layer, ...]
+
+    @property
+    def replaced(self) -> tuple[Layer, ...]:
+        return tuple(layer for layer in self.layers if layer.replaced)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.replaced)} of {len(self.layers)} linear layers replaced"]
+        for layer in self.layers:
+            gains = ", ".join(f"m={gain.m} {gain.ratio:.3f}x" for gain in layer.gains
+                              if gain.is_proven and gain.ratio is not None)
+            done = f"replaced: {gains or 'no proven gain'}"
+            if not layer.replaced:
+                done = f"{'misses counted' if layer.counted else 'left alone'}: {layer.reason}"
+            lines.append(f"{layer.name}  {layer.n}x{layer.k}  {done}")
+        return "\n".join(lines)
+
+
+_NOT_TUNED = "nothing was tuned for it"
+_DTYPES = {torch.bfloat16: "bf16", torch.float16: "fp16"}
+
+
+def _gains(bundle: Bundle, layer: torch.nn.Linear) -> tuple[Gain, ...]:
+    """The rows of the table that are the layer's product, by the number of its rows."""
+    wanted = {"n": layer.out_features, "k": layer.in_features, "layout": "TN", "batch": 1,
+              "dtype": _DTYPES.get(layer.weight.dtype), "d_dtype": _DTYPES.get(layer.weight.dtype),
+              "epilogue": "plain" if layer.bias is None else "bias", "c_dtype": None,
+              "lda": layer.in_features, "ldb": layer.in_features, "ldd": layer.out_features}
+    rows = (row for row in bundle.rows if all(row[name] == wanted[name] for name in wanted))
+    gains = (Gain(row["m"], row["ratio_cublas"], row["gain"]) for row in rows)
+    return tuple(sorted(gains, key=lambda gain: gain.m))
+
+
+def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) -> str:
+    if type(layer) not in (torch.nn.Linear, TunedLinear):
+        return f"it is a {type(layer).__name__}, which may compute something else"
+    if "forward" in vars(layer):
+        return "something else has replaced its forward()"
+    if type(layer.weight) is not torch.nn.Parameter:  # distributed, or quantised
+        return f"its weight is a {type(layer.weight).__name__}"
+    if layer.weight.dtype not in _DTYPES:
+        return f"its weight is {str(layer.weight.dtype).removeprefix('torch.')}, not bf16 or fp16"
+    if not gains:
+        return _NOT_TUNED
+    if only_gains and not any(gain.is_proven for gain in gains):
+        rows = ", ".join(str(gain.m) for gain in gains)
+        return f"cuBLAS is as fast at all tuned numbers of rows ({rows})"
+    return ""
+
+
+def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
+          only_gains: bool = True, count_misses: bool = False) -> Report:
+    """Makes the operator compute the linear layers of a model for which the bundle has kernels.
+
+    Layers stay torch.nn.Linear with the same parameters, and the names of the state do not change.
+    With `only_gains` a layer is replaced if a kernel was measured to be faster than cuBLAS at some
+    number of rows; at others torch computes it. With `count_misses` layers for which nothing was
+    tuned call the operator, too: torch computes them, and `bundle.misses()` lists what they were
+    asked for. Without `bundle` the one in use is taken. `unpatch` undoes it.
+    """
+    if bundle is None:
+        if _in_use is None:
+            raise HgemmTuneError("no bundle is in use: name one, as hgemm_tune.load(path) opens it")
+        bundle = _in_use[0]
+    if _in_use is not None and _in_use[0] is not bundle:
+        raise HgemmTuneError(f"{_in_use[0].path} is in use already: export one bundle for all "
+                             "models, or call hgemm_tune.use(None) first")
+    if _in_use != (bundle, only_gains):
+        use(bundle, only_gains=only_gains)
+    layers = []
+    for name, module in model.named_modules():
+        if not isinstance(module, torch.nn.Linear):
+            continue
+        gains = _gains(bundle, module)
+        reason = _why_not(module, gains, only_gains)
+        counted = count_misses and reason == _NOT_TUNED
+        if type(module) in (torch.nn.Linear, TunedLinear):
+            module.__class__ = TunedLinear if counted or not reason else torch.nn.Linear
+        layers.append(Layer(name, module.out_features, module.in_features, replaced=not reason,
+                            reason=reason, gains=gains, counted=counted))
+    return Report(tuple(layers))
+
+
+def unpatch(model: torch.nn.Module) -> int:
+    """Gives the model's layers back to torch; returns how many. The bundle stays in use."""
+    layers = [module for module in model.modules() if type(module) is TunedLinear]
+    for layer in layers:
+        layer.__class__ = torch.nn.Linear
+    return len(layers)

@@ -1,0 +1,265 @@
+// torch.ops.hgemm_tune: linear(x, weight, bias, activation) for tensors of any device. Where a
+// bundle has no kernel for a product, torch computes it.
+//
+// linear() is what people call. It has no kernel of its own for torch.compile or autograd to see:
+// by the mode of gradients it becomes one of two operators that do the same. _linear has no formula
+// of gradients, whose lookup would cost more than the launch; _linear_with_grad has one, in Python.
+#include "operators.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "serving.h"
+
+namespace hgemm_torch {
+
+namespace {
+
+std::mutex serving_mutex;
+thread_local std::string last_error;
+
+/// It is never freed: at the end of a process the driver may be gone before it.
+std::shared_ptr<Serving>& serving_slot() {
+  static auto* const slot = new std::shared_ptr<Serving>;
+  return *slot;
+}
+std::shared_ptr<Serving> serving() {
+  const std::lock_guard lock(serving_mutex);
+  return serving_slot();
+}
+
+[[noreturn]] void refuse(const std::string& why) {
+  last_error = "hgemm_tune.linear: " + why;
+  throw std::runtime_error(last_error);
+}
+
+/// As torch names them, which has two kinds of GELU.
+std::int32_t activation_of(const std::string& name) {
+  if (name == "relu") return HGEMM_TUNED_RELU;
+  if (name == "gelu") return HGEMM_TUNED_GELU_ERF;
+  if (name == "gelu_tanh") return HGEMM_TUNED_GELU;
+  if (name == "silu") return HGEMM_TUNED_SILU;
+  refuse("there is no activation \"" + name + "\": name relu, gelu, gelu_tanh or silu, or none");
+}
+
+/// Takes an optional argument off the stack.
+std::optional<StableValue> take_optional(StableValue argument) {
+  const std::unique_ptr<StableValue> value(reinterpret_cast<StableValue*>(argument));
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+StableValue optional_argument(std::optional<Tensor> tensor) {
+  if (!tensor) return 0;
+  return reinterpret_cast<StableValue>(new StableValue(tensor->release()));
+}
+
+std::int32_t take_activation(StableValue argument) {
+  const std::optional<StableValue> value = take_optional(argument);
+  if (!value) return HGEMM_TUNED_NO_ACTIVATION;
+  const auto handle = reinterpret_cast<StringHandle>(*value);
+  const char* text = nullptr;
+  std::size_t length = 0;
+  ErrorCode code = torch().string_text(handle, &text);
+  if (code == 0) code = torch().string_length(handle, &length);
+  const std::string name = code == 0 ? std::string(text, length) : "";
+  torch().delete_string(handle);
+  require(code, "reading the activation");
+  return activation_of(name);
+}
+
+void call(const char* name, StableValue* stack) {
+  last_error.clear();
+  if (torch().call(name, "", stack, kAbiVersion) == 0) return;
+  // torch keeps the text of an exception to itself, and logs it. What this library threw is here.
+  throw std::runtime_error(last_error.empty() ? std::string("hgemm_tune.linear: torch failed in ") +
+                                                    name + ", see stderr for why"
+                                              : last_error);
+}
+
+Tensor activated(Tensor y, std::int32_t activation) {
+  StableValue stack[2] = {0, 0};
+  switch (activation) {
+    case HGEMM_TUNED_RELU:
+      stack[0] = y.release();
+      call("aten::relu", stack);
+      break;
+    case HGEMM_TUNED_SILU:
+      stack[0] = y.release();
+      call("aten::silu", stack);
+      break;
+    case HGEMM_TUNED_GELU:
+    case HGEMM_TUNED_GELU_ERF: {
+      const std::string approximate = activation == HGEMM_TUNED_GELU ? "tanh" : "none";
+      StringHandle text = nullptr;
+      require(torch().new_string(approximate.data(), approximate.size(), &text), "making a text");
+      stack[0] = y.release();
+      stack[1] = reinterpret_cast<StableValue>(text);
+      call("aten::gelu", stack);
+      break;
+    }
+    default:
+      return y;
+  }
+  return Tensor(stack[0]);
+}
+
+struct Arguments {
+  Tensor x, weight;
+  std::optional<Tensor> bias;
+  std::int32_t activation = HGEMM_TUNED_NO_ACTIVATION;
+};
+
+/// Takes all off the stack before anything can fail: who throws has freed them.
+Arguments take(StableValue* stack, std::uint64_t inputs) {
+  Arguments taken{Tensor(stack[0]), Tensor(stack[1]), std::nullopt};
+  if (const auto bias = take_optional(stack[2])) taken.bias.emplace(*bias);
+  if (inputs > 3) taken.activation = take_activation(stack[3]);
+  return taken;
+}
+
+struct Described {
+  Description x, weight;
+  std::optional<Description> bias;
+};
+
+/// Descriptions of what fits together; otherwise it throws as torch's own function does.
+Described checked(const Arguments& arguments) {
+  Described d{describe(arguments.x), describe(arguments.weight), std::nullopt};
+  if (d.x.dim < 1 || d.weight.dim != 2 || d.x.last_size() != d.weight.last_size()) {
+    refuse("x must have as many columns as the weight, a matrix of outputs x inputs");
+  }
+  if (!d.x.is_alike(d.weight)) refuse("x and the weight must have one dtype and device");
+  if (arguments.bias) {
+    d.bias = describe(*arguments.bias);
+    if (d.bias->dim != 1 || d.bias->sizes[0] != d.weight.sizes[0]) {
+      refuse("the bias must be a vector of the weight's outputs");
+    }
+    if (!d.bias->is_alike(d.x)) refuse("x and the bias must have one dtype and device");
+  }
+  return d;
+}
+
+/// The result of a tuned kernel, if there is a bundle with one.
+std::optional<Tensor> tuned(const Described& d, std::int32_t activation) {
+  if (d.x.device_type != torch().device_type_cuda()) return std::nullopt;
+  const std::shared_ptr<Serving> active = serving();
+  if (active == nullptr) return std::nullopt;
+  std::optional<Tensor> result;
+  const bool is_bf16 = d.x.dtype == torch().dtype_bfloat16();
+  const std::optional<Matrix> a = matrix_of(d.x), b = matrix_of(d.weight);
+  if ((is_bf16 || d.x.dtype == torch().dtype_float16()) && a && b && d.x.dim < kMostDims &&
+      (!d.bias || d.bias->strides[0] == 1) && torch().current_cuda_stream != nullptr) {
+    Weight weight{.data = d.weight.data,
+                  .device = d.x.device_index,
+                  .n = b->rows,
+                  .k = b->columns,
+                  .lda = a->leading,
+                  .ldb = b->leading,
+                  .dtype = is_bf16 ? HGEMM_TUNED_BF16 : HGEMM_TUNED_FP16,
+                  .bias = d.bias ? HGEMM_TUNED_BIAS_ALONG_N : HGEMM_TUNED_NO_BIAS,
+                  .activation = activation};
+    if (a->is_row_major) {
+      weight.layout = b->is_row_major ? HGEMM_TUNED_TN : HGEMM_TUNED_TT;
+    } else {
+      weight.layout = b->is_row_major ? HGEMM_TUNED_NN : HGEMM_TUNED_NT;
+    }
+    result = active->run(weight, a->rows, d.x, d.bias ? d.bias->data : nullptr);
+  }
+  if (!result) active->count_other();
+  return result;
+}
+
+Tensor by_torch(Arguments arguments) {
+  StableValue stack[3] = {arguments.x.release(), arguments.weight.release(),
+                          optional_argument(std::move(arguments.bias))};
+  call("aten::linear", stack);
+  Tensor y = activated(Tensor(stack[0]), arguments.activation);
+  bool is_contiguous = true;  // as the fake kernel promises
+  require(torch().is_contiguous(y.get(), &is_contiguous), "reading a tensor's strides");
+  if (is_contiguous) return y;
+  StableValue copied[2] = {y.release(), static_cast<StableValue>(torch().format_contiguous())};
+  call("aten::contiguous", copied);
+  return Tensor(copied[0]);
+}
+
+/// _linear and _linear_with_grad, which has no activation.
+void compute(StableValue* stack, std::uint64_t inputs, std::uint64_t) {
+  try {
+    Arguments arguments = take(stack, inputs);
+    std::optional<Tensor> result = tuned(checked(arguments), arguments.activation);
+    if (!result) result = by_torch(std::move(arguments));
+    stack[0] = result->release();
+  } catch (const std::exception& error) {
+    last_error = error.what();  // torch drops it where another kernel has called this one
+    throw;
+  }
+}
+
+/// linear
+void choose(StableValue* stack, std::uint64_t, std::uint64_t) {
+  if (!torch().grad_mode_is_enabled()) return call("hgemm_tune::_linear", stack);
+  // torch's own activation has a gradient, which needs the sums before it.
+  Arguments arguments = take(stack, 4);
+  stack[0] = arguments.x.release();
+  stack[1] = arguments.weight.release();
+  stack[2] = optional_argument(std::move(arguments.bias));
+  call("hgemm_tune::_linear_with_grad", stack);
+  stack[0] = activated(Tensor(stack[0]), arguments.activation).release();
+}
+
+void define_operators() {
+  const TorchAbi& t = torch();
+  constexpr int kLine = 0;
+  LibraryHandle library = nullptr;
+  require(t.library_fragment("hgemm_tune", __FILE__, kLine, &library), "making a library");
+  for (const char* schema :
+       {"linear(Tensor x, Tensor weight, Tensor? bias=None, str? activation=None) -> Tensor",
+        "_linear(Tensor x, Tensor weight, Tensor? bias=None, str? activation=None) -> Tensor",
+        "_linear_with_grad(Tensor x, Tensor weight, Tensor? bias) -> Tensor"}) {
+    require(t.define(library, schema), "defining an operator");
+  }
+  const auto implement = [&](const char* key, const char* name, BoxedKernel kernel) {
+    LibraryHandle implementations = nullptr;
+    require(t.library_implementations("hgemm_tune", key, __FILE__, kLine, &implementations),
+            "making a library");
+    require(t.implement(implementations, name, kernel, kAbiVersion), "implementing an operator");
+  };
+  implement("CompositeImplicitAutograd", "linear", choose);
+  for (const char* key : {"CPU", "CUDA"}) {
+    implement(key, "_linear", compute);
+    implement(key, "_linear_with_grad", compute);
+  }
+}
+
+}  // namespace
+
+}  // namespace hgemm_torch
+
+using namespace hgemm_torch;
+
+int hgemm_torch_register(void) {
+  try {
+    last_error = find_torch();
+    if (last_error.empty()) define_operators();
+  } catch (const std::exception& error) {
+    last_error = error.what();
+  }
+  return last_error.empty() ? 0 : 1;
+}
+
+const char* hgemm_torch_error(void) { return last_error.c_str(); }
+
+void hgemm_torch_use(hgemm_bundle* bundle, int only_gains) {
+  std::shared_ptr<Serving> made;
+  if (bundle != nullptr) made = std::make_shared<Serving>(bundle, only_gains != 0);
+  const std::lock_guard lock(serving_mutex);
+  serving_slot().swap(made);
+}
+
+void hgemm_torch_counts(std::int64_t* tuned_calls, std::int64_t* other_calls) {
+  const std::shared_ptr<Serving> active = serving();
+  *tuned_calls = active != nullptr ? active->tuned_calls() : 0;
+  *other_calls = active != nullptr ? active->other_calls() : 0;
+}

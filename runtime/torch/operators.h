@@ -1,0 +1,19 @@
+/* What Python calls of libhgemm_tune_torch.so, which makes torch.ops.hgemm_tune. */
+#pragma once
+
+#include <stdint.h>
+
+#include "hgemm_bundle.h"
+
+extern "C" {
+
+/* Defines the operators, once in a process. Not 0: hgemm_torch_error() says why not. */
+HGEMM_BUNDLE_API int hgemm_torch_register(void);
+HGEMM_BUNDLE_API const char* hgemm_torch_error(void);
+
+/* The operators take kernels from this bundle from now on; null: from none. It must stay open until
+ * another one is taken. Counts begin at 0. */
+HGEMM_BUNDLE_API void hgemm_torch_use(hgemm_bundle* bundle, int only_gains);
+/* Calls on CUDA devices since then: computed by the bundle's kernels, and by torch. */
+HGEMM_BUNDLE_API void hgemm_torch_counts(int64_t* tuned, int64_t* others);
+}

@@ -1,0 +1,159 @@
+#include "serving.h"
+
+#include <dlfcn.h>
+
+#include <bit>
+#include <functional>
+
+namespace hgemm_torch {
+
+namespace {
+
+/// A model has some hundred weights. Beyond this many, as where tensors that live for one step are
+/// taken for weights, all plans are made anew.
+constexpr std::size_t kMostPlans = 8192;
+
+void add_to(std::size_t& hash, std::uint64_t value) {
+  hash ^= std::hash<std::uint64_t>()(value) + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+}
+
+void* data_of(const Tensor& tensor) {
+  void* data = nullptr;
+  require(torch().get_data_ptr(tensor.get(), &data), "reading a tensor's address");
+  return data;
+}
+
+}  // namespace
+
+std::size_t WeightHash::operator()(const Weight& w) const {
+  std::size_t hash = 0;
+  add_to(hash, reinterpret_cast<std::uintptr_t>(w.data));
+  for (const std::int64_t value : {w.n, w.k, w.lda, w.ldb}) {
+    add_to(hash, static_cast<std::uint64_t>(value));
+  }
+  for (const std::int32_t value : {w.device, w.dtype, w.layout, w.bias, w.activation}) {
+    add_to(hash, static_cast<std::uint64_t>(value));
+  }
+  return hash;
+}
+
+bool is_capturing(void* stream) {
+  // Of the driver, whose header is not needed for two numbers: CUstreamCaptureStatus 0 is none, and
+  // CUresult 0 success. torch with CUDA has loaded it.
+  using IsCapturing = int (*)(void*, int*);
+  static const auto ask = [] {
+    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void* const symbol = driver != nullptr ? dlsym(driver, "cuStreamIsCapturing") : nullptr;
+    return reinterpret_cast<IsCapturing>(symbol);
+  }();
+  if (stream == nullptr) return false;  // the default stream cannot be captured
+  int status = 0;
+  return ask == nullptr || ask(stream, &status) != 0 || status != 0;
+}
+
+bool Serving::can_prepare(std::int32_t device, void* stream) {
+  if (is_capturing(stream)) return false;
+  const std::lock_guard lock(devices_mutex_);
+  if (!tried_devices_.insert(device).second) return false;
+  return hgemm_bundle_prepare(bundle_, device, 0) == HGEMM_TUNED_OK;
+}
+
+Serving::Plan Serving::plan_of(const Weight& w, void* stream) {
+  {
+    const std::shared_lock lock(plans_mutex_);
+    if (const auto found = plans_.find(w); found != plans_.end()) return found->second;
+  }
+  hgemm_tuned_problem problem{};
+  problem.n = w.n;
+  problem.k = w.k;
+  problem.dtype = w.dtype;
+  problem.lda = w.lda;
+  problem.ldb = w.ldb;
+  problem.layout = w.layout;
+  problem.bias = w.bias;
+  problem.activation = w.activation;
+  hgemm_bundle_plan* created = nullptr;
+  const auto create = [&] {
+    return hgemm_bundle_plan_create(bundle_, w.device, &problem, w.data, flags_, &created);
+  };
+  int status = create();
+  if (status == HGEMM_BUNDLE_NOT_PREPARED && can_prepare(w.device, stream)) status = create();
+  if (status != HGEMM_TUNED_OK) return nullptr;
+  Plan plan(created, hgemm_bundle_plan_destroy);
+  const std::unique_lock lock(plans_mutex_);
+  if (plans_.size() >= kMostPlans) plans_.clear();  // calls that use one hold it
+  return plans_.try_emplace(w, std::move(plan)).first->second;
+}
+
+Serving::~Serving() {
+  for (auto& [key, workspace] : workspaces_) {
+    hgemm_bundle_free_workspace(bundle_, key.first, workspace->memory);
+    for (void* memory : workspace->outgrown) {
+      hgemm_bundle_free_workspace(bundle_, key.first, memory);
+    }
+  }
+}
+
+Serving::Workspace& Serving::workspace_of(std::int32_t device, void* stream) {
+  const std::lock_guard lock(workspaces_mutex_);
+  std::unique_ptr<Workspace>& workspace = workspaces_[{device, stream}];
+  if (workspace == nullptr) workspace = std::make_unique<Workspace>();
+  return *workspace;
+}
+
+bool Serving::launch_in_graph(hgemm_bundle_plan* plan, void* stream, std::int64_t m,
+                              const hgemm_tuned_operands& operands, std::size_t bytes,
+                              const Description& x) {
+  // Graphs that were captured on one stream may run at the same time, so they share no workspace.
+  const Tensor memory = empty_bytes(static_cast<std::int64_t>(bytes), x);
+  void* const workspace = data_of(memory);
+  return hgemm_bundle_init_workspace(bundle_, x.device_index, stream, workspace, bytes) == 0 &&
+         hgemm_bundle_plan_launch(plan, stream, m, &operands, workspace, bytes) == 0;
+}
+
+bool Serving::launch_with_workspace(hgemm_bundle_plan* plan, void* stream, std::int64_t m,
+                                    const hgemm_tuned_operands& operands, std::size_t bytes,
+                                    const Description& x) {
+  if (is_capturing(stream)) return launch_in_graph(plan, stream, m, operands, bytes, x);
+  Workspace& workspace = workspace_of(x.device_index, stream);
+  const std::lock_guard lock(workspace.mutex);
+  if (workspace.bytes < bytes) {
+    const std::size_t larger = std::bit_ceil(bytes);  // it grows a few times only
+    void* memory = nullptr;
+    if (hgemm_bundle_new_workspace(bundle_, x.device_index, stream, larger, &memory) != 0) {
+      return false;
+    }
+    if (workspace.memory != nullptr) workspace.outgrown.push_back(workspace.memory);
+    workspace.memory = memory;
+    workspace.bytes = larger;
+  }
+  return hgemm_bundle_plan_launch(plan, stream, m, &operands, workspace.memory, workspace.bytes) ==
+         HGEMM_TUNED_OK;
+}
+
+std::optional<Tensor> Serving::run(const Weight& weight, std::int64_t m, const Description& x,
+                                   const void* bias) {
+  void* stream = nullptr;
+  require(torch().current_cuda_stream(x.device_index, &stream), "asking for the stream");
+  const Plan plan = plan_of(weight, stream);
+  if (plan == nullptr) return std::nullopt;
+  std::size_t bytes = 0;
+  if (hgemm_bundle_plan_workspace_bytes(plan.get(), m, &bytes) != HGEMM_TUNED_OK) {
+    hgemm_bundle_plan_count_miss(plan.get(), m);
+    return std::nullopt;
+  }
+  Tensor d = empty_with_last_size(x, weight.n);
+  hgemm_tuned_operands operands{};
+  operands.a = x.data;
+  operands.b = weight.data;
+  operands.d = data_of(d);
+  operands.bias = bias;
+  const bool launched =
+      bytes == 0 ? hgemm_bundle_plan_launch(plan.get(), stream, m, &operands, nullptr, 0) == 0
+                 : launch_with_workspace(plan.get(), stream, m, operands, bytes, x);
+  if (!launched) return std::nullopt;
+  tuned_.fetch_add(1, std::memory_order_relaxed);
+  return d;
+}
+
+}  // namespace hgemm_torch

@@ -1,0 +1,85 @@
+#include "torch_abi.h"
+
+#include <dlfcn.h>
+
+#include <stdexcept>
+
+namespace hgemm_torch {
+
+namespace {
+
+TorchAbi& found() {
+  static TorchAbi abi;
+  return abi;
+}
+
+/// A library that the process has loaded already; it stays loaded as long as the process runs.
+class Loaded {
+ public:
+  explicit Loaded(const char* name) : handle_(dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) {}
+  explicit operator bool() const { return handle_ != nullptr; }
+  /// The first name that is not there is in `missing`.
+  template <class Function>
+  void find(const char* name, Function& function) {
+    void* const symbol = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
+    if (symbol == nullptr && missing == nullptr) missing = name;
+    function = reinterpret_cast<Function>(symbol);
+  }
+
+  const char* missing = nullptr;
+
+ private:
+  void* handle_;
+};
+
+}  // namespace
+
+std::string find_torch() {
+  Loaded library("libtorch_cpu.so");
+  if (!library) return "import torch first";
+  TorchAbi& t = found();
+  library.find("aoti_torch_abi_version", t.abi_version);
+  library.find("aoti_torch_dtype_bfloat16", t.dtype_bfloat16);
+  library.find("aoti_torch_dtype_float16", t.dtype_float16);
+  library.find("aoti_torch_dtype_uint8", t.dtype_uint8);
+  library.find("aoti_torch_device_type_cuda", t.device_type_cuda);
+  library.find("aoti_torch_memory_format_contiguous_format", t.format_contiguous);
+  library.find("aoti_torch_grad_mode_is_enabled", t.grad_mode_is_enabled);
+  library.find("aoti_torch_get_data_ptr", t.get_data_ptr);
+  library.find("aoti_torch_get_dim", t.get_dim);
+  library.find("aoti_torch_get_sizes", t.get_sizes);
+  library.find("aoti_torch_get_strides", t.get_strides);
+  library.find("aoti_torch_get_dtype", t.get_dtype);
+  library.find("aoti_torch_get_device_type", t.get_device_type);
+  library.find("aoti_torch_get_device_index", t.get_device_index);
+  library.find("aoti_torch_is_contiguous", t.is_contiguous);
+  library.find("aoti_torch_empty_strided", t.empty_strided);
+  library.find("aoti_torch_delete_tensor_object", t.delete_tensor);
+  library.find("aoti_torch_library_init_fragment", t.library_fragment);
+  library.find("aoti_torch_library_init_impl", t.library_implementations);
+  library.find("aoti_torch_library_def", t.define);
+  library.find("torch_library_impl", t.implement);
+  library.find("torch_call_dispatcher", t.call);
+  library.find("torch_new_string_handle", t.new_string);
+  library.find("torch_string_length", t.string_length);
+  library.find("torch_string_c_str", t.string_text);
+  library.find("torch_delete_string", t.delete_string);
+  if (library.missing != nullptr) {
+    return std::string("this torch has no ") + library.missing + ": install torch 2.11 or newer";
+  }
+  if (t.abi_version() < kAbiVersion) {
+    const std::uint64_t version = t.abi_version();
+    return "this is torch " + std::to_string(version >> 56) + "." +
+           std::to_string((version >> 48) & 0xff) + ": install torch 2.11 or newer";
+  }
+  Loaded("libtorch_cuda.so").find("aoti_torch_get_current_cuda_stream", t.current_cuda_stream);
+  return "";
+}
+
+const TorchAbi& torch() { return found(); }
+
+void require(ErrorCode code, const char* doing) {
+  if (code != 0) throw std::runtime_error(std::string("hgemm_tune: torch failed in ") + doing);
+}
+
+}  // namespace hgemm_torch

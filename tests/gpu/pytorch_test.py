@@ -1,0 +1,296 @@
+"""torch.ops.hgemm_tune and patched models on a Hopper GPU: that kernels compute what they should,
+in graphs, on several streams, compiled, in training, and in a model. Kernels of several kinds are
+tuned for it, one config each, so the bundle is of this GPU and need not be faster than cuBLAS.
+
+pytorch_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 or a Hopper GPU is missing
+(tests/pytorch/support.py).
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pytorch"))
+import support  # noqa: E402
+
+BUILD, PROGRAM = support.arguments()
+if __name__ == "__main__":
+    support.require_torch()
+
+import torch  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
+    support.skip("no Hopper GPU")
+
+_folder = support.temporary_folder()
+FOLDER = Path(_folder.name)
+support.make_package(FOLDER, BUILD)
+import hgemm_tune  # noqa: E402
+import hgemm_tune.pytorch  # noqa: E402
+
+linear = torch.ops.hgemm_tune.linear
+K = 1024
+TILED = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma."
+TUNED = {  # configs, and the shapes that each is tuned for; stream-K kernels need a workspace
+    TILED + "persist": (f"256x{K}x{K},256x{K}x{K}.bias,256x{K}x{K}.bias-gelu_erf,256x{K}x{K}.fp16,"
+                        f"256x{K}x{K}.layoutTT,{K}x{K}x256.layoutNT"),
+    TILED + "stream": f"384x{K}x{2 * K}",
+    "swap_ab.bm16.bn64.bk128.q3.d0.tma.csplit2.p128": f"16x{K}x{K}",
+}
+ACTIVATIONS = {None: lambda y: y, "gelu": F.gelu}
+
+
+def program(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def setUpModule():
+    torch.manual_seed(1)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    database = FOLDER / "tuned.db"
+    for config, shapes in TUNED.items():
+        program("--db", database, "--shapes", shapes, "--config", config, "--regime", "burst",
+                "--require-gpu")
+    program("export", "--format", "bundle", "-o", FOLDER / "tuned.hgb", "--db", database,
+            "--regime", "burst")
+    unittest.addModuleCleanup(_folder.cleanup)
+
+
+def normal(*shape, dtype=torch.bfloat16, **options):
+    return torch.randn(*shape, dtype=dtype, device="cuda", **options)
+
+
+def weight_of(n, k, dtype=torch.bfloat16):
+    return normal(n, k, dtype=dtype).mul_(k**-0.5)
+
+
+def error(y, expected):
+    return ((y.float() - expected).abs() / (expected.abs() + expected.std())).max().item()
+
+
+class OnGpu(unittest.TestCase):
+    def setUp(self):
+        self.bundle = hgemm_tune.load(FOLDER / "tuned.hgb")
+        self.addCleanup(self.bundle.close)
+        self.addCleanup(torch.cuda.synchronize)
+        self.addCleanup(hgemm_tune.use, None)
+        hgemm_tune.use(self.bundle, only_gains=False)
+
+    def check(self, y, x, weight, bias=None, activation=None):
+        """Whether a result is as good as torch's own."""
+        def of(cast):
+            given = [None if t is None else cast(t) for t in (x, weight, bias)]
+            return ACTIVATIONS[activation](F.linear(*given))
+
+        expected = of(lambda t: t.float())
+        self.assertEqual((y.shape, y.dtype), (expected.shape, x.dtype))
+        self.assertLessEqual(error(y, expected), 1.5 * error(of(lambda t: t), expected) + 2e-3)
+
+    def expect_tuned(self, calls):
+        torch.cuda.synchronize()
+        self.assertEqual(hgemm_tune.calls().tuned, calls)
+
+    @torch.no_grad()
+    def test_every_kind_of_kernel_computes_a_linear_layer(self):
+        cases = [(dtype, shape, K, bias, activation)
+                 for dtype, bias, activation in ((torch.bfloat16, False, None),
+                                                 (torch.bfloat16, True, None),
+                                                 (torch.bfloat16, True, "gelu"),
+                                                 (torch.float16, False, None))
+                 for shape in ((256,), (2, 128), (1, 4, 64), (200,))]
+        cases += [(torch.bfloat16, shape, K, False, None) for shape in ((16,), (), (1,), (3, 5))]
+        cases += [(torch.bfloat16, shape, 2 * K, False, None) for shape in ((384,), (3, 100))]
+        for count, (dtype, shape, k, has_bias, activation) in enumerate(cases):
+            with self.subTest(dtype=dtype, shape=shape, k=k, bias=has_bias, activation=activation):
+                x, weight = normal(*shape, k, dtype=dtype), weight_of(K, k, dtype)
+                bias = normal(K, dtype=dtype) if has_bias else None
+                y = linear(x, weight, bias, activation)
+                self.check(y, x, weight, bias, activation)
+                self.expect_tuned(count + 1)
+
+    @torch.no_grad()
+    def test_rows_with_padding_and_views(self):
+        weight = weight_of(K, K)
+        for x in (normal(256, 2 * K)[:, :K], normal(4, 64, K + 8)[..., 8:],
+                  normal(64, 4, K).transpose(0, 1), normal(256, K + 1)[:, 1:]):
+            self.check(linear(x, weight), x, weight)
+        padded = weight_of(K, 2 * K)[:, K:]
+        x = normal(256, K)
+        self.check(linear(x, padded), x, padded)
+        self.assertGreaterEqual(hgemm_tune.calls().tuned, 3)
+
+    def test_a_training_step_takes_kernels_of_all_three_layouts(self):
+        x, weight = normal(256, K, requires_grad=True), weight_of(K, K).requires_grad_()
+        dy = normal(256, K)
+        ours = torch.autograd.grad(linear(x, weight), (x, weight), dy)
+        self.expect_tuned(3)
+        self.check(ours[0].detach(), dy, weight.detach().t())
+        self.check(ours[1].detach(), dy.t(), x.detach().t())
+
+    @torch.no_grad()
+    def test_another_weight_at_the_same_address(self):
+        weight, x = weight_of(K, K), normal(256, K)
+        self.check(linear(x, weight), x, weight)
+        weight.copy_(weight_of(K, K))
+        self.check(linear(x, weight), x, weight)
+        memory = torch.empty(2 * K * K, dtype=torch.bfloat16, device="cuda")
+        for n, k in ((K, K), (K, 2 * K), (K, K)):  # one address, as after a weight was freed
+            weight, x = memory[:n * k].view(n, k), normal(256, k)
+            weight.copy_(weight_of(n, k))
+            self.check(linear(x, weight), x, weight)
+        self.expect_tuned(5)
+
+    @torch.no_grad()
+    def test_graphs_are_captured_and_run_at_once_on_two_streams(self):
+        stream = torch.cuda.Stream()
+        layers = [(normal(256, K), weight_of(K, K)), (normal(384, 2 * K), weight_of(K, 2 * K))]
+        graphs = []
+        for x, weight in 2 * layers:  # without a call before: nothing has to be warmed up
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=stream):
+                ys = [linear(x, weight) for _ in range(4)]
+            graphs.append((graph, x, weight, ys))
+        self.expect_tuned(16)
+        for x, _ in layers:
+            x.copy_(torch.randn_like(x))
+        torch.cuda.synchronize()
+        streams = [torch.cuda.Stream() for _ in graphs]
+        for _ in range(50):
+            for (graph, *_), on in zip(graphs, streams):
+                with torch.cuda.stream(on):
+                    graph.replay()
+        torch.cuda.synchronize()
+        for _, x, weight, ys in graphs:
+            for y in ys:
+                self.check(y, x, weight)
+
+    @torch.no_grad()
+    def test_threads_with_streams_of_their_own(self):
+        x, weight = normal(384, 2 * K), weight_of(K, 2 * K)
+        expected = linear(x, weight)
+        self.check(expected, x, weight)
+        torch.cuda.synchronize()
+        wrong = []
+
+        def run():
+            with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):
+                for m in (384, 100, 384, 257):
+                    for _ in range(50):
+                        y = linear(x[:m], weight)
+                    torch.cuda.current_stream().synchronize()
+                    limit = 0.05 * expected.float().std()
+                    if (y.float() - expected[:m].float()).abs().max() > limit:
+                        wrong.append(m)
+
+        threads = [threading.Thread(target=run) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+        self.expect_tuned(1 + 4 * 4 * 50)
+
+    def test_every_device_loads_the_kernels_at_its_first_call(self):
+        if torch.cuda.device_count() < 2:
+            self.skipTest("one GPU")
+        with torch.no_grad():
+            x, weight = (t.to("cuda:1") for t in (normal(384, 2 * K), weight_of(K, 2 * K)))
+            self.check(linear(x, weight), x, weight)
+        self.expect_tuned(1)
+
+    def check_compiled(self, **options):
+        weights = [weight_of(K, 2 * K), weight_of(2 * K, K)]  # the second has another's kernel
+
+        def block(x):
+            return x + linear(F.silu(linear(x, weights[1])), weights[0])
+
+        torch._dynamo.reset()
+        compiled = torch.compile(block, fullgraph=True, **options)
+        before = hgemm_tune.calls()
+        with torch.no_grad(), self.subTest(**options):
+            for m in (384, 300):
+                x = normal(m, K)
+                for _ in range(3):  # a graph is captured at the second
+                    y = compiled(x).clone()
+                self.assertLess(error(y, block(x).float()), 0.05)
+            self.assertGreater(hgemm_tune.calls().tuned, before.tuned)
+            self.assertEqual(hgemm_tune.calls().torch, before.torch)
+
+    def test_compiled_code_calls_the_kernels(self):
+        self.check_compiled(backend="aot_eager")
+        self.check_compiled(backend="aot_eager", dynamic=True)
+
+    def test_inductor_calls_the_kernels_also_in_its_graphs(self):
+        header = Path(sysconfig.get_paths()["include"], "Python.h")
+        if not (importlib.util.find_spec("triton") and shutil.which("gcc") and header.exists()):
+            self.skipTest("no triton, gcc or Python.h")
+        for options in ({}, {"dynamic": True}, {"mode": "reduce-overhead"}):
+            self.check_compiled(**options)
+
+    @torch.no_grad()
+    def test_only_gains_leaves_the_rest_to_torch_and_lists_what_was_missed(self):
+        hgemm_tune.use(self.bundle)
+        weight = weight_of(K, 3 * K)
+        for x in (normal(64, 3 * K), normal(2, 32, 3 * K)):
+            torch.testing.assert_close(linear(x, weight), F.linear(x, weight), rtol=0, atol=0)
+        self.assertEqual(hgemm_tune.calls(), (0, 2))
+        layer = torch.nn.Linear(K, 64, bias=False, dtype=torch.bfloat16, device="cuda")
+        hgemm_tune.patch(layer, count_misses=True)
+        layer(normal(5, K))
+        self.assertIn(f"m: 5, n: 64, k: {K}, weight: 1", self.bundle.misses())
+        misses = FOLDER / "misses.yaml"
+        misses.write_text(self.bundle.misses())
+        self.assertIn(f"m: 64, n: {K}, k: {3 * K}, weight: 2", misses.read_text())
+        # The next tune takes just this, and the next bundle has a kernel for it.
+        database = FOLDER / "missed.db"
+        program("--db", database, "--shapes", misses, "--budget", "20configs", "--regime", "burst",
+                "--require-gpu")
+        program("export", "--format", "bundle", "-o", FOLDER / "missed.hgb", "--db", database,
+                "--regime", "burst")
+        hgemm_tune.use(None)
+        with hgemm_tune.load(FOLDER / "missed.hgb") as bundle:
+            self.assertEqual({row["problem"] for row in bundle.rows},
+                             {f"64x{K}x{3 * K}", f"5x64x{K}"})
+            hgemm_tune.use(bundle, only_gains=False)
+            self.check(linear(x, weight), x, weight)
+            self.expect_tuned(1)
+            hgemm_tune.use(None)
+
+    def test_a_llama_is_patched_and_given_back(self):
+        if importlib.util.find_spec("transformers") is None:
+            self.skipTest("no transformers")
+        from transformers import LlamaConfig, LlamaForCausalLM
+
+        config = LlamaConfig(vocab_size=512, hidden_size=K, intermediate_size=2 * K,
+                             num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=8)
+        model = LlamaForCausalLM(config).to("cuda", torch.bfloat16).eval()
+        exact = LlamaForCausalLM(config).to("cuda").eval()
+        exact.load_state_dict({name: value.float() for name, value in model.state_dict().items()})
+        tokens = torch.randint(512, (3, 128), device="cuda")
+        with torch.no_grad():
+            reference = exact(tokens).logits
+            before = model(tokens).logits
+            report = hgemm_tune.patch(model, self.bundle, only_gains=False)
+            print(report)
+            self.assertEqual({layer.name.rsplit(".")[-1] for layer in report.replaced},
+                             {"q_proj", "k_proj", "v_proj", "o_proj", "down_proj"})
+            patched = model(tokens).logits
+            self.assertGreaterEqual(hgemm_tune.calls().tuned, 5 * 4)
+            self.assertLessEqual(error(patched, reference), 1.5 * error(before, reference) + 2e-3)
+            expected = model.generate(tokens[:, :16], max_new_tokens=8, do_sample=False)
+            self.assertEqual(expected.shape, (3, 24))
+            self.assertEqual(hgemm_tune.unpatch(model), 5 * 4)
+            torch.testing.assert_close(model(tokens).logits, before, rtol=0, atol=0)
+
+
+if __name__ == "__main__":
+    unittest.main()

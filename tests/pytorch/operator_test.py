@@ -1,0 +1,351 @@
+"""torch.ops.hgemm_tune and patched models without a GPU, where torch computes what the operator is
+asked for: results, gradients, torch.compile, reports. tests/gpu/pytorch_test.py runs the kernels.
+
+operator_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 is missing (support.py).
+"""
+
+import copy
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import support
+
+sys.path.insert(0, str(support.SOURCE / "tests/docs"))
+import markdown  # noqa: E402
+
+BUILD, PROGRAM = support.arguments()
+if __name__ == "__main__":
+    support.require_torch()
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU that is there is hidden
+
+import torch  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+_folder = support.temporary_folder()
+FOLDER = Path(_folder.name)
+support.make_package(FOLDER, BUILD)
+import hgemm_tune  # noqa: E402
+import hgemm_tune.pytorch  # noqa: E402
+
+linear = torch.ops.hgemm_tune.linear
+N, K = 12288, 4096
+SHAPES = f"16x{N}x{K},2048x{N}x{K}"  # recorded, each with a gain
+ACTIVATIONS = {None: lambda y: y, "relu": F.relu, "silu": F.silu, "gelu": F.gelu,
+               "gelu_tanh": lambda y: F.gelu(y, approximate="tanh")}
+
+
+def setUpModule():
+    torch.manual_seed(1)
+    support.export(PROGRAM, FOLDER / "tuned.hgb", SHAPES)
+    unittest.addModuleCleanup(_folder.cleanup)
+
+
+def normal(*shape, dtype=torch.bfloat16, **options):
+    return torch.randn(*shape, dtype=dtype, **options)
+
+
+class Operator(unittest.TestCase):
+    def check(self, x, weight, bias=None, activation=None):
+        ours = linear(x, weight, bias, activation)
+        theirs = ACTIVATIONS[activation](F.linear(x, weight, bias))
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+        self.assertTrue(ours.is_contiguous())
+        return ours
+
+    def test_it_is_torchs_linear_layer(self):
+        weight, bias = normal(32, 64), normal(32)
+        for grad in (False, True):
+            with torch.set_grad_enabled(grad):
+                for shape in ((64,), (5, 64), (2, 3, 64), (2, 1, 3, 64), (0, 64)):
+                    self.check(normal(*shape), weight)
+                    self.check(normal(*shape), weight, bias)
+                for activation in ACTIVATIONS:
+                    self.check(normal(5, 64), weight, bias, activation)
+                    self.check(normal(5, 64), weight, None, activation)
+
+    @torch.no_grad()
+    def test_operands_may_lie_in_other_orders(self):
+        weight = normal(32, 64)
+        self.check(normal(64, 5).t(), weight)
+        self.check(normal(5, 64), normal(64, 32).t())
+        self.check(normal(64, 5).t(), normal(64, 32).t())
+        self.check(normal(3, 5, 64).transpose(0, 1), weight)
+        self.check(normal(5, 128)[:, ::2], weight)
+        self.check(normal(1, 64).expand(5, 64), weight)
+        self.check(normal(5, 80)[:, 8:72], normal(40, 96)[8:, 32:])
+
+    def test_what_does_not_fit_is_refused_with_a_reason(self):
+        x, weight = normal(5, 64), normal(32, 64)
+        for grad in (False, True):
+            for arguments, reason in (((x, normal(32, 63)), "as many columns as the weight"),
+                                      ((x, normal(64)), "as many columns as the weight"),
+                                      ((x, weight.float()), "one dtype and device"),
+                                      ((x, weight, normal(31)), "vector of the weight's outputs"),
+                                      ((x, weight, normal(32).half()), "one dtype and device"),
+                                      ((x, weight, None, "tanh"), "name relu, gelu, gelu_tanh")):
+                with torch.set_grad_enabled(grad), self.subTest(grad=grad, reason=reason):
+                    with self.assertRaisesRegex(RuntimeError, reason):
+                        linear(*arguments)
+
+    def test_gradients_are_right(self):
+        double = {"dtype": torch.float64, "requires_grad": True}
+        for shape in ((64,), (5, 8), (2, 3, 8)):
+            x, weight, bias = (normal(*sizes, **double) for sizes in (shape, (4, shape[-1]), (4,)))
+            for activation in (None, "gelu", "silu"):
+                self.assertTrue(torch.autograd.gradcheck(
+                    lambda *given: linear(*given, activation), (x, weight, bias)))
+            self.assertTrue(torch.autograd.gradgradcheck(linear, (x, weight)))
+        x.grad = None
+        linear(x.detach(), weight).sum().backward()
+        self.assertIsNone(x.grad)
+        self.assertIsNotNone(weight.grad)
+
+    def test_torch_has_nothing_against_its_registration(self):
+        for requires_grad in (False, True):
+            operands = [normal(*shape, dtype=torch.float32, requires_grad=requires_grad)
+                        for shape in ((2, 3, 64), (32, 64), (32,))]
+            torch.library.opcheck(torch.ops.hgemm_tune._linear_with_grad.default, operands)
+            if not requires_grad:
+                for activation in ("relu", None):
+                    torch.library.opcheck(torch.ops.hgemm_tune._linear.default,
+                                          (*operands, activation))
+
+    def compiled(self, function, **options):
+        """The function, compiled into one graph, and the names of what the graph calls."""
+        from torch._dynamo.backends.common import aot_autograd
+
+        names = []
+
+        def note(graph, _):
+            names.extend(str(node.target) for node in graph.graph.nodes
+                         if node.op == "call_function")
+            return graph.forward
+
+        torch._dynamo.reset()
+        backend = aot_autograd(fw_compiler=note)
+        return torch.compile(function, fullgraph=True, backend=backend, **options), names
+
+    def test_compiles_into_one_graph_in_which_it_stays_whole(self):
+        weight, bias = normal(32, 64, requires_grad=True), normal(32)
+
+        def layers(x):
+            return linear(x, weight, bias, "silu") * 2
+
+        for dynamic in (False, True):
+            for grad in (False, True):
+                with torch.set_grad_enabled(grad), self.subTest(dynamic=dynamic, grad=grad):
+                    compiled, names = self.compiled(layers, dynamic=dynamic)
+                    for m in (5, 7):
+                        x = normal(2, m, 64)
+                        torch.testing.assert_close(compiled(x), layers(x), rtol=0, atol=0)
+                    name = "_linear_with_grad" if grad else "_linear"
+                    self.assertIn(f"hgemm_tune.{name}.default", names)
+        compiled, _ = self.compiled(layers)
+        x = normal(5, 64)
+        ours, theirs = (torch.autograd.grad(f(x).float().sum(), weight)[0]
+                        for f in (compiled, layers))
+        torch.testing.assert_close(ours, theirs)
+
+    def test_autocast_asks_for_the_type(self):
+        x, weight, bias = (normal(*sizes, dtype=torch.float32)
+                           for sizes in ((5, 64), (32, 64), (32,)))
+        for grad in (False, True):
+            with torch.set_grad_enabled(grad), torch.autocast("cpu", torch.bfloat16):
+                self.assertEqual(self.check(x, weight, bias).dtype, torch.bfloat16)
+                self.assertEqual(self.check(x.double(), weight.double()).dtype, torch.float64)
+                compiled, _ = self.compiled(lambda x: linear(x, weight, bias, "relu"))
+                torch.testing.assert_close(compiled(x), linear(x, weight, bias, "relu"))
+
+    def test_inference_mode(self):
+        with torch.inference_mode():
+            self.check(normal(5, 64), normal(32, 64), normal(32), "gelu")
+
+
+class Special(torch.nn.Linear):
+    pass
+
+
+class SpecialTensor(torch.Tensor):
+    pass
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = lambda k, n, **options: torch.nn.Linear(
+            k, n, bias=options.pop("bias", False), dtype=options.pop("dtype", torch.bfloat16))
+        self.up = layer(K, N)
+        self.with_bias = layer(K, N, bias=True)
+        self.other = layer(K, 8)
+        self.fp32 = layer(8, 8, dtype=torch.float32)
+        self.special = Special(8, 8, dtype=torch.bfloat16)
+        self.quantised = layer(8, 8)
+        self.quantised.weight = torch.nn.Parameter(normal(8, 8).as_subclass(SpecialTensor))
+        self.hooked = layer(8, 8)
+        self.hooked.forward = self.hooked.forward
+
+
+class Models(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = Model()
+
+    def setUp(self):
+        self.bundle = hgemm_tune.load(FOLDER / "tuned.hgb")
+        self.addCleanup(self.bundle.close)
+        self.addCleanup(hgemm_tune.use, None)
+        self.addCleanup(hgemm_tune.unpatch, self.model)
+
+    def test_report_says_what_was_replaced_and_why_not(self):
+        report = hgemm_tune.patch(self.model, self.bundle)
+        [up] = report.replaced
+        self.assertEqual((up.name, up.n, up.k, up.reason), ("up", N, K, ""))
+        self.assertEqual([gain.m for gain in up.gains], [16, 2048])
+        self.assertTrue(all(gain.is_proven and gain.ratio > 1 for gain in up.gains))
+        reasons = {layer.name: layer.reason for layer in report.layers}
+        for name, reason in (("with_bias", "nothing was tuned"), ("other", "nothing was tuned"),
+                             ("fp32", "float32, not bf16 or fp16"), ("special", "it is a Special"),
+                             ("quantised", "its weight is a SpecialTensor"),
+                             ("hooked", "replaced its forward")):
+            self.assertIn(reason, reasons[name])
+        self.assertRegex(str(report), r"^1 of 7 linear layers replaced\nup  12288x4096  "
+                                      r"replaced: m=16 1\.\d+x, m=2048 1\.\d+x\nwith_bias ")
+
+    def test_layers_that_were_not_tuned_can_be_counted(self):
+        report = hgemm_tune.patch(self.model, self.bundle, count_misses=True)
+        self.assertEqual([layer.name for layer in report.replaced], ["up"])
+        self.assertEqual([layer.name for layer in report.layers if layer.counted],
+                         ["with_bias", "other"])
+        self.assertIn("\nother  8x4096  misses counted: nothing was tuned for it\n", str(report))
+        x = normal(3, K)
+        with torch.no_grad():
+            torch.testing.assert_close(self.model.other(x), F.linear(x, self.model.other.weight),
+                                       rtol=0, atol=0)
+        self.assertEqual(hgemm_tune.unpatch(self.model), 3)
+
+    def test_without_a_proven_gain_a_layer_is_left_alone(self):
+        for row in self.bundle.rows:
+            row["gain"] = False
+        report = hgemm_tune.patch(self.model, self.bundle)
+        self.assertEqual(report.replaced, ())
+        self.assertIn("cuBLAS is as fast at all tuned numbers of rows (16, 2048)",
+                      report.layers[0].reason)
+        self.assertEqual(len(hgemm_tune.patch(self.model, only_gains=False).replaced), 1)
+        self.assertEqual(hgemm_tune.patch(self.model).replaced, (), "and is given back")
+        self.assertIs(type(self.model.up), torch.nn.Linear)
+
+    def test_layers_stay_what_they_were(self):
+        x = normal(3, K)
+        def addresses():
+            return {name: value.data_ptr() for name, value in self.model.state_dict().items()}
+
+        state = addresses()
+        with torch.no_grad():
+            expected = self.model.up(x)
+            hgemm_tune.patch(self.model, self.bundle)
+            self.assertIsInstance(self.model.up, torch.nn.Linear)
+            for up in (self.model.up, copy.deepcopy(self.model.up)):
+                self.assertIs(type(up), hgemm_tune.pytorch.TunedLinear)
+                torch.testing.assert_close(up(x), expected, rtol=0, atol=0)
+            moved = copy.deepcopy(self.model.up).to(torch.float32)
+            torch.testing.assert_close(moved(x.float()), F.linear(x.float(), moved.weight))
+        self.assertEqual(addresses(), state)
+        self.model.up(x).sum().backward()
+        self.assertIsNotNone(self.model.up.weight.grad)
+        self.model.up.weight.grad = None
+        stored = io.BytesIO()
+        torch.save(self.model.up.state_dict(), stored)
+
+    def test_unpatch_gives_every_layer_back(self):
+        hgemm_tune.patch(self.model, self.bundle)
+        self.assertEqual(hgemm_tune.unpatch(self.model), 1)
+        self.assertEqual(hgemm_tune.unpatch(self.model), 0)
+        self.assertIs(type(self.model.up), torch.nn.Linear)
+        self.assertIs(type(self.model.special), Special)
+
+    def test_a_patched_layer_compiles_into_one_graph(self):
+        hgemm_tune.patch(self.model, self.bundle)
+        torch._dynamo.reset()
+        with torch.no_grad():
+            compiled = torch.compile(self.model.up, fullgraph=True, backend="aot_eager")
+            x = normal(3, K)
+            torch.testing.assert_close(compiled(x), self.model.up(x), rtol=0, atol=0)
+
+    def test_one_bundle_is_in_use(self):
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "no bundle is in use"):
+            hgemm_tune.patch(self.model)
+        hgemm_tune.use(self.bundle)
+        self.assertEqual(hgemm_tune.calls(), (0, 0))
+        self.assertEqual(len(hgemm_tune.patch(self.model).replaced), 1)
+        with hgemm_tune.load(FOLDER / "tuned.hgb") as other:
+            with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "is in use already"):
+                hgemm_tune.patch(self.model, other)
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, r"use\(None\) first"):
+            self.bundle.close()
+
+    def test_bundles_say_what_they_hold(self):
+        self.assertEqual([(row["m"], row["n"], row["k"]) for row in self.bundle.rows],
+                         [(16, N, K), (2048, N, K)])
+        self.assertEqual(self.bundle.valid_for["gpu"], "NVIDIA H200")
+        self.assertIn("shapes: []", self.bundle.misses())
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "no.such.hgb"):
+            hgemm_tune.load("no.such.hgb")
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "driver"):
+            self.bundle.prepare()
+        self.bundle.close()
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "the bundle is closed"):
+            self.bundle.misses()
+
+    def test_a_llama_computes_the_same(self):
+        if importlib.util.find_spec("transformers") is None:
+            self.skipTest("no transformers")
+        from transformers import LlamaConfig, LlamaForCausalLM
+
+        config = LlamaConfig(vocab_size=64, hidden_size=K, intermediate_size=N, num_hidden_layers=1,
+                             num_attention_heads=32, num_key_value_heads=2)
+        model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
+        tokens = torch.arange(6)[None]
+        with torch.no_grad():
+            expected = model(tokens).logits
+            report = hgemm_tune.patch(model, self.bundle)
+            self.assertEqual({layer.name.rsplit(".")[-1] for layer in report.replaced},
+                             {"gate_proj", "up_proj"})
+            torch.testing.assert_close(model(tokens).logits, expected, rtol=0, atol=0)
+        self.assertEqual(hgemm_tune.unpatch(model), 2)
+
+
+class Import(unittest.TestCase):
+    def test_the_package_alone_does_not_import_torch(self):
+        code = ("import sys, hgemm_tune\n"
+                "hgemm_tune.load(sys.argv[1]).close()\n"
+                "assert 'torch' not in sys.modules\n"
+                "hgemm_tune.patch\n"
+                "assert 'torch' in sys.modules")
+        done = subprocess.run([sys.executable, "-c", code, FOLDER / "tuned.hgb"], text=True,
+                              capture_output=True, env={**os.environ, "PYTHONPATH": str(FOLDER)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Manual(unittest.TestCase):
+    def test_examples_run(self):
+        blocks = [block for path in (support.SOURCE / "docs").glob("*.md")
+                  for block in markdown.Page(path.read_text()).blocks
+                  if (block.language, block.words) == ("python", ["torch"])]
+        self.assertTrue(blocks)
+        (FOLDER / "llama.hgb").symlink_to(FOLDER / "tuned.hgb")
+        for block in blocks:
+            done = subprocess.run([sys.executable, "-c", block.text], text=True, cwd=FOLDER,
+                                  capture_output=True,
+                                  env={**os.environ, "PYTHONPATH": str(FOLDER)})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout)
+            self.assertNotIn("False", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

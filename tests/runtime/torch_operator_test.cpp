@@ -1,0 +1,233 @@
+// The operator of PyTorch with a torch and a driver that only note what they are asked for
+// (fake_torch.h, fake_driver.h): what is launched with which operands, what is kept between calls,
+// and when torch computes. tests/pytorch has a real torch, tests/gpu/pytorch_test.py a GPU, too.
+#include <gmock/gmock.h>
+
+#include "operators.h"
+#include "tests/runtime/fake_driver.h"
+#include "tests/runtime/fake_torch.h"
+#include "tests/runtime/support.h"
+
+namespace hgemm {
+namespace {
+
+using namespace test;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using Extents = std::vector<std::int64_t>;
+
+alignas(256) unsigned char memory[4][256];
+unsigned char* const kX = memory[0];
+unsigned char* const kWeight = memory[1];
+unsigned char* const kBias = memory[2];
+int streams[2];
+
+Extents strides_of(const Extents& sizes) {
+  Extents strides(sizes.size(), 1);
+  for (std::size_t i = sizes.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+FakeTensor tensor(void* data, const Extents& sizes) {
+  return {.data = data, .sizes = sizes, .strides = strides_of(sizes)};
+}
+std::uint64_t argument(const FakeTensor& content) {
+  auto* const made = new FakeTensor(content);
+  fake_torch().tensors.insert(made);
+  return reinterpret_cast<std::uint64_t>(made);
+}
+
+class TorchOperator : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fake_torch().minor_version = 10;
+    EXPECT_NE(hgemm_torch_register(), 0);
+    EXPECT_STREQ(hgemm_torch_error(), "this is torch 2.10: install torch 2.11 or newer");
+    EXPECT_THAT(fake_torch().schemas, IsEmpty());
+    fake_torch().minor_version = 15;
+    ASSERT_EQ(hgemm_torch_register(), 0) << hgemm_torch_error();
+  }
+
+  void SetUp() override {
+    fake_driver() = {};
+    auto& torch = fake_torch();
+    torch.called.clear();
+    torch.allocated.clear();
+    torch.grad_mode = false;
+    fake_current_stream() = &streams[0];
+    ASSERT_EQ(hgemm_bundle_prepare(opened.bundle, 0, HGEMM_BUNDLE_ANY_DRIVER), 0);
+    hgemm_torch_use(opened.bundle, 0);
+  }
+  void TearDown() override {
+    hgemm_torch_use(nullptr, 0);
+    EXPECT_THAT(fake_driver().allocated, IsEmpty());
+    EXPECT_THAT(fake_torch().tensors, IsEmpty());
+    EXPECT_EQ(fake_torch().strings, 0);
+  }
+
+  /// The result's sizes. Nothing is computed, so only what it is counts.
+  Extents linear(const FakeTensor& x, const FakeTensor& weight, const FakeTensor* bias = nullptr,
+                 const char* activation = nullptr, const char* kernel = "_linear CUDA") {
+    std::uint64_t stack[4] = {argument(x), argument(weight), 0, 0};
+    if (bias != nullptr) {
+      stack[2] = reinterpret_cast<std::uint64_t>(new std::uint64_t(argument(*bias)));
+    }
+    if (activation != nullptr) {
+      auto* const text = new std::string(activation);
+      ++fake_torch().strings;
+      stack[3] =
+          reinterpret_cast<std::uint64_t>(new std::uint64_t(reinterpret_cast<std::uint64_t>(text)));
+    }
+    fake_torch().kernels.at(kernel)(stack, 4, 1);
+    const auto* const result = reinterpret_cast<FakeTensor*>(stack[0]);
+    last_data_ = result->data;
+    Extents sizes = result->sizes;
+    EXPECT_EQ(result->strides, strides_of(sizes));
+    fake_torch().tensors.erase(reinterpret_cast<FakeTensor*>(stack[0]));
+    delete result;
+    return sizes;
+  }
+  static std::pair<std::int64_t, std::int64_t> counts() {
+    std::int64_t tuned = 0, others = 0;
+    hgemm_torch_counts(&tuned, &others);
+    return {tuned, others};
+  }
+
+  Opened opened;
+  const FakeTensor x = tensor(kX, {2, 128, 640});
+  const FakeTensor weight = tensor(kWeight, {512, 640});
+  void* last_data_ = nullptr;
+};
+
+TEST_F(TorchOperator, LaunchesWithTheOperandsOnTheCurrentStream) {
+  EXPECT_EQ(linear(x, weight), (Extents{2, 128, 512}));
+  ASSERT_THAT(fake_driver().launches, SizeIs(1));
+  const FakeLaunch& launch = fake_driver().launches[0];
+  EXPECT_EQ(launch.m, 256);
+  EXPECT_EQ(launch.a_map, kX);
+  EXPECT_EQ(launch.b_map, kWeight);
+  EXPECT_EQ(launch.stream, &streams[0]);
+  EXPECT_THAT(fake_torch().called, IsEmpty());
+  EXPECT_EQ(linear(tensor(kX, {640}), weight), (Extents{512}));
+  EXPECT_EQ(fake_driver().launches.back().m, 1);
+  EXPECT_EQ(counts(), std::pair(std::int64_t{2}, std::int64_t{0}));
+}
+
+TEST_F(TorchOperator, KeepsAPlanForEachWeight) {
+  linear(x, weight);
+  EXPECT_THAT(fake_driver().encoded, Contains(kWeight));
+  fake_driver().encoded.clear();
+  linear(x, weight);
+  EXPECT_THAT(fake_driver().encoded, Not(Contains(kWeight)));
+  // Another shape at the address of a tensor that is gone.
+  linear(tensor(kX, {384, 4096}), tensor(kWeight, {256, 4096}));
+  EXPECT_THAT(fake_driver().encoded, Contains(kWeight));
+}
+
+TEST_F(TorchOperator, StridesSayTheLayout) {
+  FakeTensor columns = tensor(kX, {256, 640}), transposed = weight;
+  columns.strides = {1, 256};
+  transposed.strides = {1, 512};
+  linear(columns, transposed);
+  EXPECT_EQ(counts().first, 1) << "NT is in the table";
+  linear(columns, weight);
+  EXPECT_EQ(counts().second, 1) << "NN is not";
+  EXPECT_THAT(opened.misses(), HasSubstr("layout: NN"));
+  FakeTensor padded = tensor(kX, {4, 64, 640});
+  padded.strides = {64 * 648, 648, 1};
+  linear(padded, weight);
+  EXPECT_EQ(counts().first, 2);
+  padded.strides = {648, 4 * 648, 1};  // no stride leads through all rows
+  linear(padded, weight);
+  FakeTensor expanded = tensor(kX, {256, 640});
+  expanded.strides = {0, 1};
+  linear(expanded, weight);
+  EXPECT_EQ(counts(), std::pair(std::int64_t{2}, std::int64_t{3}));
+}
+
+TEST_F(TorchOperator, EpiloguesAreThoseOfTorch) {
+  const FakeTensor bias = tensor(kBias, {512});
+  linear(x, weight, &bias, "gelu_tanh");
+  EXPECT_THAT(fake_torch().called, IsEmpty());
+  EXPECT_EQ(counts().first, 1);
+  linear(x, weight, &bias, "gelu");  // with erf, for which there is no kernel
+  EXPECT_THAT(fake_torch().called, ElementsAre("aten::linear", "aten::gelu"));
+  EXPECT_THAT(opened.misses(), HasSubstr("epilogue: bias-gelu_erf"));
+}
+
+TEST_F(TorchOperator, TorchComputesWhatTheBundleIsNotFor) {
+  FakeTensor fp32_x = x, fp32_weight = weight, other_x = x, other_weight = weight;
+  fp32_x.dtype = fp32_weight.dtype = kFakeFp32;
+  EXPECT_EQ(linear(fp32_x, fp32_weight), (Extents{2, 128, 512}));
+  other_x.device_index = other_weight.device_index = 1;
+  linear(other_x, other_weight);  // its driver is not one of the bundle's, so it is not prepared
+  FakeTensor misaligned = x;
+  misaligned.data = kX + 2;
+  linear(misaligned, weight);
+  linear(tensor(kX, {0, 640}), weight);
+  EXPECT_EQ(counts(), std::pair(std::int64_t{0}, std::int64_t{4}));
+  other_x.device_type = other_weight.device_type = kFakeCpu;
+  linear(other_x, other_weight, nullptr, nullptr, "_linear CPU");
+  EXPECT_EQ(counts().second, 4) << "calls on CUDA devices are counted";
+  hgemm_torch_use(nullptr, 0);
+  linear(x, weight);
+  EXPECT_THAT(fake_torch().called, SizeIs(6));
+  EXPECT_THAT(fake_driver().launches, IsEmpty());
+}
+
+TEST_F(TorchOperator, OnlyGainsAndTheRestIsMissed) {
+  hgemm_torch_use(opened.bundle, 1);
+  linear(x, weight);
+  EXPECT_EQ(counts().first, 1);
+  fake_torch().allocated.clear();
+  linear(tensor(kX, {1, 640}), weight);   // no gain
+  linear(tensor(kX, {63, 640}), weight);  // not tuned
+  EXPECT_EQ(counts().second, 2);
+  EXPECT_THAT(fake_torch().allocated, IsEmpty()) << "no result that torch then has to make again";
+  EXPECT_THAT(opened.misses(), HasSubstr("m: 63, n: 512, k: 640, weight: 1}"));
+  EXPECT_THAT(opened.misses(), Not(HasSubstr("m: 1,")));
+}
+
+TEST_F(TorchOperator, StreamsHaveWorkspacesAndGraphsTheirOwn) {
+  const FakeTensor rows = tensor(kX, {384, 4096}), deep = tensor(kWeight, {256, 4096});
+  linear(rows, deep);
+  linear(rows, deep);
+  EXPECT_THAT(fake_driver().allocated, SizeIs(1));
+  EXPECT_THAT(fake_driver().lowered, SizeIs(1));
+  fake_current_stream() = &streams[1];
+  linear(rows, deep);
+  EXPECT_THAT(fake_driver().allocated, SizeIs(2));
+  fake_torch().allocated.clear();
+  fake_driver().capturing = &streams[1];
+  for (int launch = 0; launch < 2; ++launch) linear(rows, deep);
+  EXPECT_THAT(fake_driver().allocated, SizeIs(2)) << "the driver allocates nothing in a capture";
+  EXPECT_THAT(fake_driver().lowered, SizeIs(4)) << "each launch in a graph lowers its flags";
+  EXPECT_THAT(fake_torch().allocated, SizeIs(4)) << "results and workspaces";
+  EXPECT_EQ(counts().first, 5);
+}
+
+TEST_F(TorchOperator, ModeOfGradientsChooses) {
+  linear(x, weight, nullptr, "gelu", "linear CompositeImplicitAutograd");
+  EXPECT_EQ(fake_torch().called[0], "hgemm_tune::_linear");
+  fake_torch().called.clear();
+  fake_torch().grad_mode = true;
+  linear(x, weight, nullptr, "gelu", "linear CompositeImplicitAutograd");
+  EXPECT_THAT(fake_torch().called, ElementsAre("hgemm_tune::_linear_with_grad", "aten::gelu"));
+  EXPECT_EQ(counts().first, 1) << "the product without its activation is in the table";
+}
+
+TEST_F(TorchOperator, RefusalsFreeTheirArguments) {
+  const FakeTensor wide = tensor(kWeight, {512, 641}), bias = tensor(kBias, {512});
+  EXPECT_THROW(linear(x, wide, &bias, "relu"), std::runtime_error);
+  EXPECT_THROW(linear(x, weight, &bias, "tanh"), std::runtime_error);
+  EXPECT_THROW(linear(x, weight, &x), std::runtime_error);
+  fake_torch().grad_mode = true;
+  EXPECT_THROW(linear(x, weight, &bias, "tanh", "linear CompositeImplicitAutograd"),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace hgemm
