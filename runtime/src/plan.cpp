@@ -63,6 +63,7 @@ std::unique_ptr<Plan::Entry> Plan::make_entry(std::int64_t m, const Operands& op
   entry->ctas = grid_ctas(kernel, entry->extents, device_.kernel(entry->choice.kernel).resident);
   entry->layout =
       hgemm_tuned_table::layout_of(hgemm::workspace_bytes(kernel, entry->extents, entry->ctas));
+  const CurrentContext current(device_.driver, device_.context());
   // Of these parameters only B's map is kept.
   Operands only_b;
   only_b.b = b_;
@@ -145,15 +146,16 @@ Outcome Plan::enqueue(const Entry& entry, CUstream stream, const Operands& opera
     at = {base + entry.layout.partials, base, base + entry.layout.packed_a,
           base + entry.layout.packed_b};
   }
+  // Tensor maps need it too: a thread without a context cannot encode them.
+  const CurrentContext current(driver, device_.context());
+  if (current.code() != CUDA_SUCCESS) {
+    return driver_failed(driver, current.code(), "making the device's context current");
+  }
   bool ok = true;
   LaunchParams params =
       make_launch_params(kernel, entry.extents, operands, at,
                          [&](const MatrixMap& map) { return encode(entry, map, &ok); });
   if (!ok) return {HGEMM_BUNDLE_DRIVER_ERROR, "the driver refused a tensor map"};
-  const CurrentContext current(driver, device_.context());
-  if (current.code() != CUDA_SUCCESS) {
-    return driver_failed(driver, current.code(), "making the device's context current");
-  }
   if (params.pack.matrices[0].rows > 0 || params.pack.matrices[1].rows > 0) {
     LaunchAttributes attributes;
     const DriverLaunch launch(pack_launch_config(kernel, loaded.pack_ctas, stream, &attributes));

@@ -83,12 +83,15 @@ FAKE(cuCtxGetCurrent(CUcontext* out)) {
   *out = nullptr;
   return CUDA_SUCCESS;
 }
+thread_local int pushed_here = 0;  // contexts of this thread
 FAKE(cuCtxPushCurrent_v2(CUcontext)) {
+  ++pushed_here;
   const std::lock_guard lock(mutex);
   ++fake_driver().pushed;
   return CUDA_SUCCESS;
 }
 FAKE(cuCtxPopCurrent_v2(CUcontext*)) {
+  --pushed_here;
   const std::lock_guard lock(mutex);
   --fake_driver().pushed;
   return CUDA_SUCCESS;
@@ -143,6 +146,8 @@ FAKE(cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, v
                             const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
                             const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
                             CUtensorMapL2promotion, CUtensorMapFloatOOBfill)) {
+  // As the driver does (580.159.04), in a thread without a context.
+  if (pushed_here == 0) return CUDA_ERROR_INVALID_CONTEXT;
   if (reinterpret_cast<std::uintptr_t>(address) % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(map, &address, sizeof address);
   const std::lock_guard lock(mutex);
