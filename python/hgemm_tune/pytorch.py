@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+from torch.autograd import forward_ad
 
 from .bundles import Bundle, library
 from .command import HgemmTuneError
@@ -59,12 +60,17 @@ def _gradients(ctx, dy: torch.Tensor):
     return dx, dw, rows.sum(0) if needs_bias else None
 
 
+def _is_cast(tensor: torch.Tensor | None) -> bool:
+    """Whether autocast casts an operand of a linear layer."""
+    return tensor is not None and tensor.is_floating_point() and tensor.dtype is not torch.float64
+
+
 def _in_autocast(operator, device_type: str):
     """In autocast torch computes a linear layer in the type that is asked for."""
 
     def call(x, weight, bias=None, *more):
         dtype = torch.get_autocast_dtype(device_type)
-        operands = [tensor if tensor is None or tensor.dtype is torch.float64 else tensor.to(dtype)
+        operands = [tensor.to(dtype) if _is_cast(tensor) else tensor
                     for tensor in (x, weight, bias)]
         with torch.autocast(device_type, enabled=False):
             return operator(*operands, *more)
@@ -125,10 +131,18 @@ def calls() -> Calls:
 # ---- Models ----
 
 
+def _is_transformed() -> bool:
+    """Whether torch.func or forward-mode differentiation is at work: the operator has formulas for
+    gradients in reverse only, and would lose the others without a word."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
 class TunedLinear(torch.nn.Linear):
     """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
+        if not torch.compiler.is_compiling() and _is_transformed():
+            return super().forward(input)
         # What linear() chooses by the same question; one look-up less for each call.
         if torch.is_grad_enabled():
             return _ops.linear.default(input, self.weight, self.bias)
@@ -206,6 +220,8 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
         return "something else has replaced its forward()"
     if type(layer.weight) is not torch.nn.Parameter:  # distributed, or quantised
         return f"its weight is a {type(layer.weight).__name__}"
+    if not layer.weight.is_contiguous():  # another layout, or rows with padding
+        return "its weight is not contiguous"
     if layer.weight.dtype not in _DTYPES:
         return f"its weight is {str(layer.weight.dtype).removeprefix('torch.')}, not bf16 or fp16"
     if not gains:
@@ -217,14 +233,15 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
 
 
 def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
-          only_gains: bool = True, count_misses: bool = False) -> Report:
+          only_gains: bool | None = None, count_misses: bool = False) -> Report:
     """Makes the operator compute the linear layers of a model for which the bundle has kernels.
 
     Layers stay torch.nn.Linear with the same parameters, and the names of the state do not change.
-    With `only_gains` a layer is replaced if a kernel was measured to be faster than cuBLAS at some
-    number of rows; at others torch computes it. With `count_misses` layers for which nothing was
-    tuned call the operator, too: torch computes them, and `bundle.misses()` lists what they were
-    asked for. Without `bundle` the one in use is taken. `unpatch` undoes it.
+    With `only_gains`, which is the default and one for all models, a layer is replaced if a kernel
+    was measured to be faster than cuBLAS at some number of rows; at others torch computes it. With
+    `count_misses` layers for which nothing was tuned call the operator, too: torch computes them,
+    and `bundle.misses()` lists what they were asked for. Without `bundle` the one in use is taken.
+    `unpatch` undoes it.
     """
     if bundle is None:
         if _in_use is None:
@@ -233,7 +250,12 @@ def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
     if _in_use is not None and _in_use[0] is not bundle:
         raise HgemmTuneError(f"{_in_use[0].path} is in use already: export one bundle for all "
                              "models, or call hgemm_tune.use(None) first")
-    if _in_use != (bundle, only_gains):
+    if only_gains is None:
+        only_gains = _in_use is None or _in_use[1]
+    if _in_use is not None and _in_use[1] != only_gains:
+        raise HgemmTuneError(f"a bundle is in use with only_gains={_in_use[1]}, which is one for "
+                             "all models: call hgemm_tune.use(None) first")
+    if _in_use is None:
         use(bundle, only_gains=only_gains)
     layers = []
     for name, module in model.named_modules():

@@ -1,16 +1,18 @@
-// torch.ops.hgemm_tune: linear(x, weight, bias, activation) for tensors of any device. Where a
-// bundle has no kernel for a product, torch computes it.
+// torch.ops.hgemm_tune: linear(x, weight, bias, activation) for tensors of CPUs and of CUDA. Where
+// a bundle has no kernel for a product, torch computes it.
 //
 // linear() is what people call. It has no kernel of its own for torch.compile or autograd to see:
 // by the mode of gradients it becomes one of two operators that do the same. _linear has no formula
 // of gradients, whose lookup would cost more than the launch; _linear_with_grad has one, in Python.
 #include "operators.h"
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "serving.h"
 
@@ -240,9 +242,12 @@ void define_operators() {
 using namespace hgemm_torch;
 
 int hgemm_torch_register(void) {
+  static bool is_done = false;  // Python loads a module again after a failed import, or if asked to
+  if (is_done) return 0;
   try {
     last_error = find_torch();
     if (last_error.empty()) define_operators();
+    is_done = last_error.empty();
   } catch (const std::exception& error) {
     last_error = error.what();
   }
@@ -254,8 +259,12 @@ const char* hgemm_torch_error(void) { return last_error.c_str(); }
 void hgemm_torch_use(hgemm_bundle* bundle, int only_gains) {
   std::shared_ptr<Serving> made;
   if (bundle != nullptr) made = std::make_shared<Serving>(bundle, only_gains != 0);
-  const std::lock_guard lock(serving_mutex);
-  serving_slot().swap(made);
+  {
+    const std::lock_guard lock(serving_mutex);
+    serving_slot().swap(made);
+  }
+  // The caller may close the old bundle next, which calls of other threads may still use.
+  while (made.use_count() > 1) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 void hgemm_torch_counts(std::int64_t* tuned_calls, std::int64_t* other_calls) {

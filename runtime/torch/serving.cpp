@@ -118,10 +118,14 @@ bool Serving::launch_with_workspace(hgemm_bundle_plan* plan, void* stream, std::
   Workspace& workspace = workspace_of(x.device_index, stream);
   const std::lock_guard lock(workspace.mutex);
   if (workspace.bytes < bytes) {
-    const std::size_t larger = std::bit_ceil(bytes);  // it grows a few times only
+    const auto make = [&](std::size_t size, void** memory) {
+      return hgemm_bundle_new_workspace(bundle_, x.device_index, stream, size, memory) == 0;
+    };
+    std::size_t larger = std::bit_ceil(bytes);  // it grows a few times only
     void* memory = nullptr;
-    if (hgemm_bundle_new_workspace(bundle_, x.device_index, stream, larger, &memory) != 0) {
-      return false;
+    if (!make(larger, &memory)) {
+      larger = bytes;
+      if (!make(larger, &memory)) return false;
     }
     if (workspace.memory != nullptr) workspace.outgrown.push_back(workspace.memory);
     workspace.memory = memory;

@@ -160,6 +160,8 @@ class Operator(unittest.TestCase):
                 self.assertEqual(self.check(x.double(), weight.double()).dtype, torch.float64)
                 compiled, _ = self.compiled(lambda x: linear(x, weight, bias, "relu"))
                 torch.testing.assert_close(compiled(x), linear(x, weight, bias, "relu"))
+                with self.assertRaises(RuntimeError):
+                    linear(x.int(), weight, bias)
 
     def test_inference_mode(self):
         with torch.inference_mode():
@@ -235,9 +237,37 @@ class Models(unittest.TestCase):
         self.assertEqual(report.replaced, ())
         self.assertIn("cuBLAS is as fast at all tuned numbers of rows (16, 2048)",
                       report.layers[0].reason)
-        self.assertEqual(len(hgemm_tune.patch(self.model, only_gains=False).replaced), 1)
-        self.assertEqual(hgemm_tune.patch(self.model).replaced, (), "and is given back")
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "only_gains=True, which is one for"):
+            hgemm_tune.patch(self.model, only_gains=False)
+        hgemm_tune.use(None)
+        report = hgemm_tune.patch(self.model, self.bundle, only_gains=False)
+        self.assertEqual(len(report.replaced), 1)
+        self.assertEqual(len(hgemm_tune.patch(self.model).replaced), 1, "as the one in use")
+        hgemm_tune.use(None)
+        report = hgemm_tune.patch(self.model, self.bundle)
+        self.assertEqual(report.replaced, (), "and is given back")
         self.assertIs(type(self.model.up), torch.nn.Linear)
+
+    def test_a_transposed_weight_is_left_alone(self):
+        layer = torch.nn.Linear(8, 16, bias=False, dtype=torch.bfloat16)
+        layer.weight = torch.nn.Parameter(normal(8, 16).t())
+        [reported] = hgemm_tune.patch(layer, self.bundle).layers
+        self.assertEqual(reported.reason, "its weight is not contiguous")
+        self.assertIs(type(layer), torch.nn.Linear)
+
+    def test_other_ways_to_differentiate_are_torchs(self):
+        hgemm_tune.patch(self.model, self.bundle)
+        x, tangent, weight = normal(3, K), normal(3, K), self.model.up.weight.detach()
+        self.assertIs(type(self.model.up), hgemm_tune.pytorch.TunedLinear)
+        of_x = lambda x: torch.func.functional_call(self.model.up, {"weight": weight}, (x,))
+        _, ours = torch.func.jvp(of_x, (x,), (tangent,))
+        torch.testing.assert_close(ours, F.linear(tangent, weight), rtol=0, atol=0)
+        gradient = torch.func.grad(lambda x: of_x(x).float().sum())(x)
+        torch.testing.assert_close(gradient, torch.ones(3, N, dtype=x.dtype) @ weight)
+        with torch.autograd.forward_ad.dual_level(), torch.no_grad():
+            dual = torch.autograd.forward_ad.make_dual(x, tangent)
+            _, ours = torch.autograd.forward_ad.unpack_dual(self.model.up(dual))
+        torch.testing.assert_close(ours, F.linear(tangent, weight), rtol=0, atol=0)
 
     def test_layers_stay_what_they_were(self):
         x = normal(3, K)
