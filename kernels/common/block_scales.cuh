@@ -64,6 +64,9 @@ __device__ __forceinline__ void load_block_scales(const KernelParams& params,
 
 /// No scales of blocks: sums are added as they are.
 struct NoBlockScales {
+  static constexpr bool kAreInRegisters = true;
+  static constexpr u32 read = 0;
+
   __device__ __forceinline__ void factors(float (&by)[4], int /*block*/, int /*group*/) const {
     by[0] = by[1] = by[2] = by[3] = 1;
   }
@@ -89,32 +92,24 @@ struct BlockScales {
 
   float rows[kBlocks][2];
   float cols[kColBlocks];
+  u32 rows_address;  ///< of this lane's first row, or of the blocks of B
   u32 cols_address;  ///< of this lane's first pair of columns
+  int first_row;     ///< of this lane, or of this consumer within its block of B
   int shift;         ///< where the first column lies within its block of B
   u32 read = 0;      ///< the words read of the stage, XORed (Pipeline::release_read)
 
-  /// When the stage is full. `k_block`: its block of K. `b_row`: the tile's first row of B.
-  /// (part_row, part_col): the first of this consumer's part within a tile, as wgmma has it.
-  __device__ __forceinline__ void load(const Pipeline<kKernel>& pipeline, int stage, int k_block,
-                                       int b_row, int part_row, int part_col, int warp, int lane) {
+  /// When the stage is full; load_rows() must follow. `k_block`: its block of K. `b_row`: the
+  /// tile's first row of B. (part_row, part_col): the first of this consumer's part within a tile,
+  /// as wgmma has it.
+  __device__ __forceinline__ void load_cols(const Pipeline<kKernel>& pipeline, int stage,
+                                            int k_block, int b_row, int part_row, int part_col,
+                                            int warp, int lane) {
     const u32 of_a = stage_scales_of_a(pipeline, stage);
     const u32 of_b = stage_scales_of_b(pipeline, stage) +
                      (kBIsOfBlocks ? bytes(k_block % kScaleBoxBlocks * 4) : 0u);
-    const u32 of_rows = kSwapped ? of_b : of_a;
     read = 0;
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      const int first = part_row + block * kMmaM;
-      if constexpr (kRowsAreOfBlocks) {  // tiles have whole 64 rows, which lie in one block of B
-        rows[block][0] =
-            number(of_rows + bytes((b_row % kScaleBlock + first) / kScaleBlock * kBlockBytes));
-        rows[block][1] = rows[block][0];
-      } else {
-        const u32 row = of_rows + bytes((first + warp * 16 + lane / 4) * 4);
-        rows[block][0] = number(row);
-        rows[block][1] = number(row + 8 * 4);
-      }
-    }
+    first_row = part_row + (kRowsAreOfBlocks ? b_row % kScaleBlock : warp * 16 + lane / 4);
+    rows_address = (kSwapped ? of_b : of_a) + (kRowsAreOfBlocks ? 0u : bytes(first_row * 4));
     if constexpr (kColsAreOfBlocks) {
       const int first = (kAreShifted ? b_row % kScaleBlock : 0) + part_col;
       shift = first % kScaleBlock;
@@ -126,6 +121,17 @@ struct BlockScales {
       }
     } else {
       cols_address = (kSwapped ? of_a : of_b) + bytes((part_col + 2 * (lane % 4)) * 4);
+    }
+  }
+  /// The scales of the rows of a 64-row block.
+  __device__ __forceinline__ void load_rows(int block) {
+    if constexpr (kRowsAreOfBlocks) {  // tiles have whole 64 rows, which lie in one block of B
+      const int of_rows = (first_row + block * kMmaM) / kScaleBlock;
+      rows[block][0] = number(rows_address + bytes(of_rows * kBlockBytes));
+      rows[block][1] = rows[block][0];
+    } else {
+      rows[block][0] = number(rows_address + bytes(block * kMmaM * 4));
+      rows[block][1] = number(rows_address + bytes((block * kMmaM + 8) * 4));
     }
   }
 
@@ -176,30 +182,5 @@ struct PromotionScalesOf<true, kKernel, kBlocks, kCols, kSwapped> {
 template <auto kKernel, int kBlocks, int kCols, bool kSwapped>
 using PromotionScales = typename PromotionScalesOf<is_of_blocks(kKernel.gemm.scaling), kKernel,
                                                    kBlocks, kCols, kSwapped>::Type;
-
-/// Makes the tensor cores' sums readable: the compiler does not know that wgmma.wait_group does.
-template <int kSums>
-__device__ __forceinline__ void settle_sums(float* sums) {
-#pragma unroll
-  for (int i = 0; i < kSums; ++i) asm volatile("" : "+f"(sums[i]));
-}
-
-/// Promotes kGroups groups of 8 columns of a 64-row block: adds the tensor cores' sums, times their
-/// scales, to a thread's own. `first_group`: the number of the first one within the block.
-template <int kGroups, class Scales>
-__device__ __forceinline__ void add_promoted(float* own, const float* sums, Scales& scales,
-                                             int block, int first_group) {
-#pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
-    float by[4];
-    scales.factors(by, block, first_group + group);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      float& sum = own[group * 4 + i];
-      sum = __fmaf_rn(sums[group * 4 + i], by[i], sum);
-      asm volatile("" : "+f"(sum));  // added before the next wgmma writes to `sums`
-    }
-  }
-}
 
 }  // namespace hgemm

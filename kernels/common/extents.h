@@ -330,20 +330,18 @@ inline constexpr RuleText kOutputScalesRule = {
 inline constexpr RuleText kPromoteRule = {
     "promote",
     "8-bit operands, unless their sums are fast, are promoted every 128, 256 or 512 elements of K, "
-    "in whole stages (acc128 and so on), and others never; if each stage is promoted, no wgmma "
-    "stays in flight (d0), because the sums are read at once. With scales of blocks each stage is "
-    "one block of 128"};
+    "in whole stages (acc128 and so on), and others never. With scales of blocks each stage is one "
+    "block of 128"};
 
 HGEMM_HOST_DEVICE constexpr bool promotes_sums(const GemmKind& kind) {
   return is_8_bit(kind.input) && !kind.fast_sums;
 }
 /// The legal numbers of elements of K from one promotion to the next, for a stage of `bk`.
-HGEMM_HOST_DEVICE constexpr bool promotion_is_valid(const GemmKind& kind, int promote, int bk,
-                                                    int mma_depth) {
+HGEMM_HOST_DEVICE constexpr bool promotion_is_valid(const GemmKind& kind, int promote, int bk) {
   if (!promotes_sums(kind)) return promote == 0;
   if (promote != 128 && promote != 256 && promote != 512) return false;
   if (is_of_blocks(kind.scaling) && (promote != kScaleBlock || bk != kScaleBlock)) return false;
-  return promote % bk == 0 && (promote != bk || mma_depth == 0);
+  return promote % bk == 0;
 }
 
 inline constexpr RuleText kBatchRule = {

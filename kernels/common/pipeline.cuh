@@ -89,22 +89,16 @@ struct Pipeline {
   ///
   /// A remote arrival without a release at cluster scope may overtake a load (kernel-notes.md, "A
   /// read that a remote arrival overtook"). But that release also waits for stores of D, which cost
-  /// 1 % of a layer. So the arrival is made to depend on the words: a warp issues in order, and the
-  /// choice between the two arrivals, which are both right, needs every one of them.
+  /// 1 % of a layer. So the address at which a lane arrives is made to depend on its words: a warp
+  /// issues in order, and a load of a warp is done when it is done for all lanes.
   __device__ __forceinline__ void release_read(int stage, int lane, u32 sender, u32 read) const {
     if constexpr (kSenders == 1) {
       __syncwarp();  // the arrival of one lane stands for the reads of all
-      if (lane == 0) ptx::mbarrier_arrive(empty(stage));
+      ptx::mbarrier_arrive_if(lane == 0, empty(stage));
     } else {
-      constexpr u32 kUnlikely = 0x5a3cc3a5;
-      const bool is_unlikely = __any_sync(~0u, read == kUnlikely);
       __syncwarp();
-      if (lane >= kSenders) return;
-      if (is_unlikely) {
-        ptx::mbarrier_arrive_cluster_release(empty(stage), sender);
-      } else {
-        ptx::mbarrier_arrive_cluster(empty(stage), sender);
-      }
+      ptx::mbarrier_arrive_cluster_if(lane < kSenders, empty(stage) + (read & ptx::unknown_zero()),
+                                      sender);
     }
   }
 };

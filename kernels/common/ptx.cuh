@@ -93,8 +93,33 @@ __device__ __forceinline__ void mbarrier_arrive_cluster_release(u32 barrier, u32
       "r"(rank)
       : "memory");
 }
+/// mbarrier_arrive_cluster(), if `arrives`. There is no branch, so that other instructions may lie
+/// around it.
+__device__ __forceinline__ void mbarrier_arrive_cluster_if(bool arrives, u32 barrier, u32 rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      ".reg .pred arrives;\n"
+      "setp.ne.s32 arrives, %2, 0;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "@arrives mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(barrier),
+      "r"(rank), "r"(static_cast<int>(arrives))
+      : "memory");
+}
 __device__ __forceinline__ void mbarrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/// If `arrives`, without a branch.
+__device__ __forceinline__ void mbarrier_arrive_if(bool arrives, u32 barrier) {
+  asm volatile(
+      "{\n"
+      ".reg .pred arrives;\n"
+      "setp.ne.s32 arrives, %1, 0;\n"
+      "@arrives mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+      "}" ::"r"(barrier),
+      "r"(static_cast<int>(arrives))
+      : "memory");
 }
 __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
   u32 done;
@@ -114,6 +139,13 @@ __device__ __forceinline__ void mbarrier_wait(u32 barrier, u32 parity) {
   if (mbarrier_try_wait(barrier, parity)) return;
   const u32 start_ns = wait_start_ns();
   while (!mbarrier_try_wait(barrier, parity)) check_wait(start_ns);
+}
+
+/// A zero that the compiler does not know: grids are one-dimensional.
+__device__ __forceinline__ u32 unknown_zero() {
+  u32 zero;
+  asm("mov.u32 %0, %%ctaid.z;" : "=r"(zero));
+  return zero;
 }
 
 // ---- Clusters ("barrier.cluster", special register %cluster_ctarank) ----

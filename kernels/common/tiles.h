@@ -64,4 +64,14 @@ HGEMM_HOST_DEVICE constexpr int staged_extent(int extent, Major major) {
   return major == Major::kK ? extent : chunks_of(extent) * kChunkMn;
 }
 
+/// Whether the tensor cores' sums of a stage are added while those of the next one are multiplied,
+/// so that both have registers of their own: each stage is promoted, and a wgmma group stays in
+/// flight.
+HGEMM_HOST_DEVICE constexpr bool promotes_in_flight(int promote, int bk, int mma_depth) {
+  return promote != 0 && promote == bk && mma_depth > 0;
+}
+/// Promoted stages in straight code, of which the sums of the last one are added with none in
+/// flight (common/promotion.cuh).
+inline constexpr int kPromotedGroup = 4;
+
 }  // namespace hgemm

@@ -88,7 +88,8 @@ HGEMM_HOST_DEVICE constexpr int accumulators_per_thread(const SwapAbConfig& c) {
 }
 /// Registers for the tensor cores' sums beside those in which they are added up.
 HGEMM_HOST_DEVICE constexpr int promoted_registers(const SwapAbConfig& c) {
-  return c.promote == 0 ? 0 : accumulators_per_thread(c);
+  if (c.promote == 0) return 0;
+  return accumulators_per_thread(c) * (promotes_in_flight(c.promote, c.bk, c.mma_depth) ? 2 : 1);
 }
 /// Whether B is read before the kernels before this one have completed.
 HGEMM_HOST_DEVICE constexpr bool reads_b_early(const SwapAbConfig& c) { return c.pdl && !c.late; }

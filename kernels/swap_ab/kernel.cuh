@@ -12,7 +12,6 @@
 // Read top to bottom: producer, consumer, store, kernel. common/cluster_sums.cuh adds up.
 #pragma once
 
-#include "common/block_scales.cuh"
 #include "common/cluster_sums.cuh"
 #include "common/epilogue.cuh"
 #include "common/mma.cuh"
@@ -20,6 +19,7 @@
 #include "common/output_8_bit.cuh"
 #include "common/params.h"
 #include "common/pipeline.cuh"
+#include "common/promotion.cuh"
 #include "common/ptx.cuh"
 #include "common/scales.cuh"
 #include "common/store.cuh"
@@ -165,7 +165,56 @@ __device__ __forceinline__ void promote(SwappedAccumulators<kKernel>& accumulato
 }
 
 /// As multiply_part(), with sums of 8-bit products that are promoted (tiled/promotion.cuh says what
-/// that is): every `promote` elements of K they are added to `accumulators`.
+/// that is) after each stage.
+template <SwapAbKernel kKernel>
+__device__ __forceinline__ void multiply_promoted_stages(SwappedAccumulators<kKernel>& accumulators,
+                                                         const Pipeline<kKernel>& pipeline,
+                                                         const SwapAbPart& part, int consumer,
+                                                         int lane) {
+  using A = SwapAbATile<kKernel>;
+  using B = SwapAbBTile<kKernel>;
+  using Scales = SwapAbStageScales<kKernel>;
+  constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
+  typename Pipeline<kKernel>::State state;
+  PromotedStage<SwappedAccumulators<kKernel>, Scales> stages[kKernel.mma_depth + 1];
+  bool is_full = false;  // the next stage, seen ahead of time
+  const auto issue = [&](int k_block, int i) {
+    auto& [sums, scales, stage] = stages[i];
+    stage = state.stage;
+    if (!is_full) ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+    is_full = false;
+    const u64 b =
+        B::descriptor(pipeline.b_stage(stage)) + static_cast<u32>(B::mn_units(consumer * kMmaM));
+    const u64 a = A::descriptor(pipeline.a_stage(stage));
+    if constexpr (kHasBlockScales) {
+      scales.load_cols(pipeline, stage, k_block, part.b_row, consumer * kMmaM, 0,
+                       static_cast<int>(threadIdx.x) / 32 % 4, lane);
+      scales.load_rows(0);
+    }
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < kKernel.bk; k += mma_k(kKernel.gemm.input)) {
+      SwapAbMma<kKernel>::mma(sums, b + static_cast<u32>(B::k_units(k)),
+                              a + static_cast<u32>(A::k_units(k)), k > 0 ? 1 : 0);
+    }
+    ptx::wgmma_commit_group();
+    state.advance();
+  };
+  const auto add = [&](int i, bool has_next) {
+    auto& [sums, scales, stage] = stages[i];
+    if constexpr (!kHasBlockScales) pipeline.release(stage, lane, 0);
+    is_full = has_next && ptx::mbarrier_try_wait(pipeline.full(state.stage), state.parity());
+    promote<kKernel>(accumulators, sums, scales);
+    if constexpr (kHasBlockScales) pipeline.release_read(stage, lane, 0, scales.read);
+  };
+#pragma unroll
+  for (int i = 0; i < accumulators_per_thread(kKernel); ++i) accumulators[i] = 0;
+  // (Stages in straight code would make the widest kernels without depth spill.)
+  constexpr int kGroup = kKernel.mma_depth == 0 ? 1 : kPromotedGroup;
+  promote_each_stage<kKernel.mma_depth, kGroup>(part.first, part.end, issue, add);
+}
+
+/// As multiply_part(), with sums that are promoted after several stages.
 template <SwapAbKernel kKernel>
 __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& accumulators,
                                                   const Pipeline<kKernel>& pipeline,
@@ -173,10 +222,9 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
   using A = SwapAbATile<kKernel>;
   using B = SwapAbBTile<kKernel>;
   constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
-  constexpr bool kHasBlockScales = is_of_blocks(kKernel.gemm.scaling);
   typename Pipeline<kKernel>::State state;
   SwappedAccumulators<kKernel> sums;
-  SwapAbStageScales<kKernel> scales;
+  SwapAbStageScales<kKernel> no_scales;
 #pragma unroll
   for (int i = 0; i < accumulators_per_thread(kKernel); ++i) accumulators[i] = 0;
 #pragma unroll 1
@@ -190,10 +238,6 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
       const u64 b =
           B::descriptor(pipeline.b_stage(stage)) + static_cast<u32>(B::mn_units(consumer * kMmaM));
       const u64 a = A::descriptor(pipeline.a_stage(stage));
-      if constexpr (kHasBlockScales) {
-        scales.load(pipeline, stage, k_block, part.b_row, consumer * kMmaM, 0,
-                    static_cast<int>(threadIdx.x) / 32 % 4, lane);
-      }
       ptx::wgmma_fence();
 #pragma unroll
       for (int k = 0; k < kKernel.bk; k += mma_k(kKernel.gemm.input)) {
@@ -203,10 +247,7 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
       }
       ptx::wgmma_commit_group();
       ptx::wgmma_wait_group<kKernel.mma_depth>();
-      if constexpr (kHasBlockScales) {
-        promote<kKernel>(accumulators, sums, scales);
-        pipeline.release_read(stage, lane, 0, scales.read);
-      } else if constexpr (kKernel.mma_depth == 0) {
+      if constexpr (kKernel.mma_depth == 0) {
         pipeline.release(stage, lane, 0);
       } else {
         if (k_block > first) pipeline.release(previous_stage, lane, 0);
@@ -218,7 +259,7 @@ __device__ __forceinline__ void multiply_promoted(SwappedAccumulators<kKernel>& 
       ptx::wgmma_wait_group<0>();
       pipeline.release(previous_stage, lane, 0);
     }
-    if constexpr (!kHasBlockScales) promote<kKernel>(accumulators, sums, scales);
+    promote<kKernel>(accumulators, sums, no_scales);
   }
 }
 
@@ -497,7 +538,9 @@ __device__ __forceinline__ void swap_ab_gemm(const KernelParams& params) {
   SwappedAccumulators<kKernel> accumulators;
   fetch_output_scale<kKernel>(params, lane);
   if constexpr (kHasScales) fetch_scales<kKernel>(scales_of(pipeline, consumer), params, part);
-  if constexpr (kKernel.promote != 0) {
+  if constexpr (kKernel.promote == kKernel.bk) {
+    multiply_promoted_stages<kKernel>(accumulators, pipeline, part, consumer, lane);
+  } else if constexpr (kKernel.promote != 0) {
     multiply_promoted<kKernel>(accumulators, pipeline, part, consumer, lane);
   } else {
     multiply_part<kKernel>(accumulators, pipeline, part, consumer, lane);

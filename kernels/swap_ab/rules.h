@@ -117,7 +117,7 @@ HGEMM_HOST_DEVICE constexpr SwapAbRule why_invalid(const SwapAbKernel& k,
   if (k.bn != kMmaM && k.bn != 2 * kMmaM && k.bn != 3 * kMmaM) return Rule::kTileN;
   if (!depth_is_valid(k, k.gemm)) return Rule::kTileK;
   if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
-  if (!promotion_is_valid(k.gemm, k.promote, k.bk, k.mma_depth)) return Rule::kPromote;
+  if (!promotion_is_valid(k.gemm, k.promote, k.bk)) return Rule::kPromote;
   if (k.stages < 2 + k.mma_depth || k.stages > kMaxStages) return Rule::kStages;
   if (k.store != StorePath::kTma && k.store != StorePath::kStaged) return Rule::kStore;
   if (k.splits < 1 || k.splits > kMaxClusterSplits) return Rule::kSplits;

@@ -200,14 +200,80 @@ struct Consumer {
     return origin;
   }
 
-  /// As multiply(), with sums that are promoted (tiled/promotion.cuh).
-  __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted(
+  /// As multiply(), with sums that are promoted (tiled/promotion.cuh) after each stage.
+  __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted_stages(
       const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting) {
     using Pieces = PromotedPieces<kKernel>;
+    using Scales = StageScales<kKernel>;
+    constexpr int kLast = Pieces::kCount - 1;
+    TileOrigin<kKernel> origin{};
+    PromotedStage<typename Pieces::Sums, Scales> stages[kKernel.mma_depth + 1];
+    bool is_full = false;  // the next stage, seen ahead of time
+    const auto issue = [&](int k_block, int i) {
+      auto& [sums, scales_of_stage, stage] = stages[i];
+      const bool is_last = k_block + 1 == work.end;
+      stage = state.stage;
+      if (!is_full) ptx::mbarrier_wait(pipeline.full(stage), state.parity());
+      is_full = false;
+      if constexpr (is_dynamic(kKernel)) {
+        if (is_last) is_last_tile = is_marked_last(stage);
+      }
+      const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
+      const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
+      if constexpr (kHasBlockScales) {
+        scales_of_stage.load_cols(pipeline, stage, k_block, origin.n, part_row, part_col, warp,
+                                  lane);
+      }
+#pragma unroll
+      for (int piece = 0; piece <= kLast; ++piece) {
+        load_rows_of_piece<kKernel>(scales_of_stage, piece);
+        ptx::wgmma_fence();
+        multiply_piece<kKernel>(sums, piece, rows, cols, 0);
+        ptx::wgmma_commit_group();
+        if (piece < kLast) {
+          ptx::wgmma_wait_group<0>();
+          promote_piece<kKernel>(accumulators, sums, piece, scales_of_stage);
+        }
+      }
+      state.advance();
+      if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
+        turn.pass();
+      }
+      if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
+    };
+    const auto add = [&](int i, bool has_next) {
+      auto& [sums, scales_of_stage, stage] = stages[i];
+      if constexpr (!kHasBlockScales) {
+        pipeline.release(stage, lane, sender);
+      } else if constexpr (Scales::kAreInRegisters) {
+        pipeline.release_read(stage, lane, sender, scales_of_stage.read);
+      }
+      is_full = has_next && ptx::mbarrier_try_wait(pipeline.full(state.stage), state.parity());
+      promote_piece<kKernel>(accumulators, sums, kLast, scales_of_stage);
+      if constexpr (!Scales::kAreInRegisters) {
+        pipeline.release_read(stage, lane, sender, scales_of_stage.read);
+      }
+    };
+    forget<kKernel>(accumulators);
+    turn.await();
+    if (work.first < work.end) {
+      ptx::mbarrier_wait(pipeline.full(state.stage), state.parity());
+      is_full = true;
+      origin = begin(state.stage);
+      if constexpr (is_dynamic(kKernel)) origin.n &= ~1;
+    }
+    promote_each_stage<kKernel.mma_depth, promoted_group<kKernel>()>(work.first, work.end, issue,
+                                                                     add);
+    return origin;
+  }
+
+  /// As multiply(), with sums that are promoted after several stages.
+  __device__ __forceinline__ TileOrigin<kKernel> multiply_promoted(
+      const Work& work, Accumulators<kKernel>& accumulators, WaitingTile<kKernel>& waiting) {
     constexpr int kInterval = kKernel.promote / kKernel.bk;  // in stages
     TileOrigin<kKernel> origin{};
-    typename Pieces::Sums sums;
-    StageScales<kKernel> scales_of_stage;
+    typename PromotedPieces<kKernel>::Sums sums;
+    StageScales<kKernel> no_scales;
     forget<kKernel>(accumulators);
     turn.await();
     for (int first = work.first; first < work.end; first += kInterval) {
@@ -224,33 +290,15 @@ struct Consumer {
         }
         const u64 rows = rows_base + static_cast<u32>(stage * kRowsStageUnits);
         const u64 cols = cols_base + static_cast<u32>(stage * kColsStageUnits);
-        if constexpr (kHasBlockScales) {
-          scales_of_stage.load(pipeline, stage, k_block, origin.n, part_row, part_col, warp, lane);
-        }
-#pragma unroll
-        for (int piece = 0; piece < Pieces::kCount; ++piece) {
-          ptx::wgmma_fence();
-          multiply_piece<kKernel>(sums, piece, rows, cols, k_block > first);
-          ptx::wgmma_commit_group();
-          if (piece + 1 < Pieces::kCount) {
-            ptx::wgmma_wait_group<0>();
-            promote_piece<kKernel>(accumulators, sums, piece, scales_of_stage);
-          }
-        }
+        ptx::wgmma_fence();
+        multiply_piece<kKernel>(sums, 0, rows, cols, k_block > first);
+        ptx::wgmma_commit_group();
         if (kPingPong && is_last && !adds_addends<kKernel>(work.first, work.end, list.k_blocks)) {
           turn.pass();
         }
         if constexpr (kOverlapped) waiting.store(params, staging, is_last, lane);
         ptx::wgmma_wait_group<kKernel.mma_depth>();
-        if constexpr (kHasBlockScales) {
-          if constexpr (StageScales<kKernel>::kAreInRegisters) {
-            pipeline.release_read(stage, lane, sender, scales_of_stage.read);
-          }
-          promote_piece<kKernel>(accumulators, sums, Pieces::kCount - 1, scales_of_stage);
-          if constexpr (!StageScales<kKernel>::kAreInRegisters) {
-            pipeline.release_read(stage, lane, sender, scales_of_stage.read);
-          }
-        } else if constexpr (kKernel.mma_depth == 0) {
+        if constexpr (kKernel.mma_depth == 0) {
           pipeline.release(stage, lane, sender);
         } else {
           if (k_block > first) pipeline.release(previous_stage, lane, sender);
@@ -262,9 +310,7 @@ struct Consumer {
         ptx::wgmma_wait_group<0>();
         pipeline.release(previous_stage, lane, sender);
       }
-      if constexpr (!kHasBlockScales) {
-        promote_piece<kKernel>(accumulators, sums, Pieces::kCount - 1, scales_of_stage);
-      }
+      promote_piece<kKernel>(accumulators, sums, 0, no_scales);
     }
     return origin;
   }
@@ -364,7 +410,9 @@ __device__ __forceinline__ TileOrigin<kKernel> multiplied(Consumer<kKernel>& con
                                                           Accumulators<kKernel>& accumulators,
                                                           WaitingTile<kKernel>& waiting,
                                                           Probe&... probe) {
-  if constexpr (kKernel.promote != 0) {
+  if constexpr (kKernel.promote == kKernel.bk) {
+    return consumer.multiply_promoted_stages(work, accumulators, waiting);
+  } else if constexpr (kKernel.promote != 0) {
     return consumer.multiply_promoted(work, accumulators, waiting);
   } else {
     return consumer.multiply(work, accumulators, waiting, probe...);

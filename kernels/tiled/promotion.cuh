@@ -3,11 +3,12 @@
 //
 // While a consumer adds, the tensor cores multiply for another one, if there is one. Both sums take
 // registers. Where an interval is one stage, the stage is multiplied and added in pieces
-// (promoted_pieces()), whose partial sums share registers.
+// (promoted_pieces()), whose partial sums share registers; or the next stage is multiplied
+// meanwhile, into sums of its own (promotes_in_flight()).
 #pragma once
 
-#include "common/block_scales.cuh"
 #include "common/mma.cuh"
+#include "common/promotion.cuh"
 #include "common/ptx.cuh"
 #include "tiled/store.cuh"
 
@@ -67,6 +68,32 @@ __device__ __forceinline__ void multiply_piece(typename PromotedPieces<kKernel>:
 template <TiledKernel kKernel>
 using StageScales =
     PromotionScales<kKernel, mma_blocks(kKernel), consumer_cols(kKernel), kKernel.swap>;
+
+/// Stages in straight code. With several pieces and no cluster ptxas 13.0 then computes addresses
+/// in the registers of each thread rather than in those of the warp, and 4096x4096x7168 takes 3 %
+/// longer (128x256, scaling-blocks); in a cluster it takes 1 % less (256x128 in 1x2). With a scale
+/// for each column kernels of several pieces spill, and those that a cluster adds up.
+template <TiledKernel kKernel>
+HGEMM_HOST_DEVICE constexpr int promoted_group() {
+  if (kKernel.mma_depth > 0) return kPromotedGroup;
+  const bool has_pieces = promoted_pieces(kKernel) > 1;
+  if (has_pieces && cluster_size(kKernel) == 1) return 1;
+  const bool has_many_scales = kKernel.gemm.scaling == Scaling::kRowBlocks;
+  return has_many_scales && (has_pieces || adds_in_cluster(kKernel)) ? 1 : kPromotedGroup;
+}
+
+/// Loads the scales of the rows of a piece that no earlier piece of the stage has.
+template <TiledKernel kKernel>
+__device__ __forceinline__ void load_rows_of_piece(StageScales<kKernel>& scales, int piece) {
+  using Pieces = PromotedPieces<kKernel>;
+  if constexpr (is_of_blocks(kKernel.gemm.scaling)) {
+    if (piece > 0 && Pieces::first_block(piece) == 0) return;
+#pragma unroll
+    for (int block = 0; block < Pieces::kBlocks; ++block) {
+      scales.load_rows(Pieces::first_block(piece) + block);
+    }
+  }
+}
 
 /// Adds the sums of a piece, whose wgmmas are complete, to the consumer's own.
 template <TiledKernel kKernel>

@@ -63,9 +63,9 @@ HGEMM_HOST_DEVICE constexpr int block_scale_registers(const TiledKernel& k) {
 /// Pieces in which the sums of a stage are promoted, one after the other, so that they share
 /// registers: the 64-row blocks of a consumer, or the two halves of its columns where the sums of
 /// all of them do not fit. More than one need an interval of one stage: otherwise each piece would
-/// need the stages of the whole interval at once.
+/// need the stages of the whole interval at once. Two stages in flight are whole.
 HGEMM_HOST_DEVICE constexpr int promoted_pieces(const TiledKernel& k) {
-  if (k.promote == 0 || k.promote != k.bk) return 1;
+  if (k.promote == 0 || k.promote != k.bk || k.mma_depth > 0) return 1;
   if (mma_blocks(k) > 1) return mma_blocks(k);
   const bool fits = 2 * accumulators_per_thread(k) + waiting_registers(k) + accumulator_reserve(k) +
                         block_scale_registers(k) <=
@@ -74,7 +74,9 @@ HGEMM_HOST_DEVICE constexpr int promoted_pieces(const TiledKernel& k) {
 }
 /// Registers for the tensor cores' sums beside those in which they are added up.
 HGEMM_HOST_DEVICE constexpr int promoted_registers(const TiledKernel& k) {
-  return k.promote == 0 ? 0 : accumulators_per_thread(k) / promoted_pieces(k);
+  if (k.promote == 0) return 0;
+  const int stages = promotes_in_flight(k.promote, k.bk, k.mma_depth) ? 2 : 1;
+  return accumulators_per_thread(k) * stages / promoted_pieces(k);
 }
 /// Registers that a consumer with the direct store needs to add C and the bias. ptxas 13.0 loads
 /// more of a 16-bit C at once than with another store path (measured on 122 kernels of 112 to 184
@@ -112,18 +114,22 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
 /// spill without it, up to 300 bytes; of the others one with scales and the staged store (184
 /// accumulators, 8 bytes). A kernel that finds the scales of D holds the values of 128 columns at
 /// once: with the 8 or 16 of a given scale 12 of the 200 tightest spilled, by 4 to 32 bytes,
-/// with 32 none of 60. The registers of promoted sums are free by then (none of 72 spilled).
+/// with 32 none of 60, and one with a gate, by 8. The registers of promoted sums are free by then
+/// (none of 72 spilled).
 HGEMM_HOST_DEVICE constexpr int added_fp8_registers(const TiledKernel& k) {
   if (!is_8_bit(k.gemm.input)) return 0;
   const bool has_scales = k.gemm.scaling != Scaling::kNone;
   const bool is_staged = k.store == StorePath::kStaged && !shares_sums(k);
   const bool has_few = k.swap || k.store == StorePath::kDirect;
+  const int of_found_scales = k.promote != 0 ? 0 : is_gated(k.gemm) ? 40 : 32;
   const int of_output = !is_8_bit(k.gemm.output)      ? 0
-                        : finds_output_scales(k.gemm) ? (k.promote != 0 ? 0 : 32)
+                        : finds_output_scales(k.gemm) ? of_found_scales
                         : has_few                     ? 8
                                                       : 16;
   if (!adds_in_workspace(k)) return (has_scales && is_staged ? 8 : 0) + of_output;
-  return of_output + (k.promote != 0 ? 24 : 0) + (has_scales ? 16 : 0) +
+  // One of 24 points at random spilled without these 24 (128 sums, bias-gelu; 20 bytes).
+  const bool finds_staged = finds_output_scales(k.gemm) && has_epilogue(k.gemm) && is_staged;
+  return of_output + (finds_staged ? 24 : 0) + (k.promote != 0 ? 24 : 0) + (has_scales ? 16 : 0) +
          (has_epilogue(k.gemm) ? 24 : 0) + (has_scales && is_staged ? 48 : 0);
 }
 /// Registers that a consumer needs.

@@ -274,7 +274,7 @@ HGEMM_HOST_DEVICE constexpr TiledRule why_invalid(const TiledKernel& k,
   if (mma_cols(k) < 8 || mma_cols(k) > 256 || mma_cols(k) % 8 != 0) return Rule::kTileN;
   if (!depth_is_valid(k, k.gemm)) return Rule::kTileK;
   if (k.mma_depth != 0 && k.mma_depth != 1) return Rule::kMmaDepth;
-  if (!promotion_is_valid(k.gemm, k.promote, k.bk, k.mma_depth)) return Rule::kPromote;
+  if (!promotion_is_valid(k.gemm, k.promote, k.bk)) return Rule::kPromote;
   if (k.stages < 2 + k.mma_depth || k.stages > kMaxStages) return Rule::kStages;
   if (k.consumers < 1 || k.consumers > 3) return Rule::kConsumers;
   if (k.schedule == Schedule::kRows && mma_rows(k) % (kMmaM * k.consumers) != 0) {

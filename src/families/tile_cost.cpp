@@ -393,9 +393,11 @@ TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_
   return {.latency = part_clk * parts, .transfer = bytes * (1 - 1.0 / parts) / bytes_per_clk};
 }
 
-double promotion_clk(int promote, int bk, int values, int pieces) {
+double promotion_clk(int promote, int bk, int mma_depth, int values, int pieces) {
   if (promote == 0) return 0;
-  return (values + kPromotionWaitClk * pieces) * bk / promote;
+  const double intervals =
+      promotes_in_flight(promote, bk, mma_depth) ? kPromotedGroup : promote / bk;
+  return (values + kPromotionWaitClk * pieces) / intervals;
 }
 
 TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages) {

@@ -72,10 +72,10 @@ inline int output_count(const GemmKind& kind) { return kind.epilogue.aux ? 2 : 1
 /// and a rate.
 TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk);
 
-/// Cycles of a k block in which a consumer adds the tensor cores' sums to its own, in so many
-/// pieces: an addition of each warp for each value of a thread, every `promote` elements of K; none
-/// if that is 0.
-double promotion_clk(int promote, int bk, int values, int pieces = 1);
+/// Cycles of a k block for which the tensor cores wait while a consumer adds their sums to its own,
+/// in so many pieces: an addition of each warp for each value of a thread, every `promote` elements
+/// of K; none if that is 0.
+double promotion_clk(int promote, int bk, int mma_depth, int values, int pieces = 1);
 
 /// Cycles of the epilogue of so many elements of a tile; none for a plain kernel. `ring_stages`: in
 /// which C and the bias arrive; 0 if threads load them.

@@ -171,7 +171,7 @@ TEST_F(Commands, AConfigMayBeForOperandsOf8BitsAlone) {
   }
   const Outcome wrong =
       run("plan --explain --shapes 512x512x512.e4m3 --config "
-          "bm128.bn128.bk128.q6.c2x1.coop2.d1.acc128.linear.tma.persist");
+          "bm128.bn128.bk128.q6.c2x1.coop2.d1.acc64.linear.tma.persist");
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("rule promote"));
 }

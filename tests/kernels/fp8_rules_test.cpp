@@ -74,11 +74,14 @@ const TiledCase kTiled[] = {
     {TiledRule::kPromote, {.bk = 128, .promote = 64}},
     {TiledRule::kPromote, {.bk = 128, .promote = 1024}},
     {TiledRule::kPromote, {.bk = 256, .stages = 3, .promote = 128}},
-    {TiledRule::kPromote, {.bk = 128, .promote = 128}},  // d1
     // Both sums have registers. With each stage they are promoted in pieces.
     {TiledRule::kAccumulators, {.bm = 256, .bn = 128, .bk = 128, .stages = 3, .promote = 256}},
     {TiledRule::kValid,
      {.bm = 256, .bn = 120, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}},
+    // With a stage in flight, the sums of two beside those of the tile.
+    {TiledRule::kValid, {.bm = 128, .bn = 128, .bk = 128, .stages = 4, .promote = 128}},
+    {TiledRule::kAccumulators, {.bm = 128, .bn = 144, .bk = 128, .stages = 4, .promote = 128}},
+    {TiledRule::kAccumulators, {.bm = 256, .bn = 72, .bk = 128, .stages = 3, .promote = 128}},
     {TiledRule::kValid,
      {.bm = 128, .bn = 240, .bk = 128, .stages = 3, .mma_depth = 0, .promote = 128}},
     {TiledRule::kAccumulators, {.bm = 128, .bn = 208, .bk = 128, .stages = 3, .promote = 256}},
@@ -103,6 +106,9 @@ TEST(Fp8Rules, OfSwapAbKernelsRejectWhatTheyName) {
   EXPECT_EQ(rule({.bk = 128, .promote = 256}), SwapAbRule::kValid);
   EXPECT_EQ(rule({.bk = 256, .promote = 512}), SwapAbRule::kValid);
   EXPECT_EQ(rule({.bk = 128, .mma_depth = 0, .promote = 128}), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bm = 64, .bk = 128, .promote = 128}), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bm = 152, .bk = 128, .mma_depth = 0, .promote = 128}), SwapAbRule::kValid);
+  EXPECT_EQ(rule({.bm = 152, .bk = 128, .promote = 128}), SwapAbRule::kAccumulators);
   EXPECT_EQ(rule({.bk = 128}, kFast), SwapAbRule::kValid);
   EXPECT_EQ(rule({.bk = 128, .promote = 256}, kScaledRows), SwapAbRule::kValid);
   EXPECT_EQ(rule({.bk = 64, .promote = 128}), SwapAbRule::kTileK);

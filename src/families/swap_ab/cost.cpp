@@ -40,7 +40,7 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
       .cta_per_tile = true,
       .lone_consumer = consumer_count(k) == 1,
       .drains = k.mma_depth == 0,
-      .promotion_clk = promotion_clk(k.promote, k.bk, accumulators_per_thread(k)),
+      .promotion_clk = promotion_clk(k.promote, k.bk, k.mma_depth, accumulators_per_thread(k)),
       .read_hints = read_hints(k.a_hint, k.b_hint),
       .store = {.transfer = output_count(k.gemm) * outputs * element_bytes(k.gemm.output) /
                             kCopiedBytesPerClk},

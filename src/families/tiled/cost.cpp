@@ -194,8 +194,8 @@ Cost Family<TiledConfig>::predict_cost(const CostFigures& figures, const TiledKe
       .cta_per_tile = !is_persistent(k),
       .lone_consumer = readers(k) == 1,
       .drains = k.mma_depth == 0,
-      .promotion_clk =
-          promotion_clk(k.promote, k.bk, accumulators_per_thread(k), promoted_pieces(k)),
+      .promotion_clk = promotion_clk(k.promote, k.bk, k.mma_depth, accumulators_per_thread(k),
+                                     promoted_pieces(k)),
       .read_hints = read_hints(k.a_hint, k.b_hint),
       .store = store_of(k),
       .overlapped_store = k.schedule == Schedule::kPingPong || k.store == StorePath::kOverlapped

@@ -84,7 +84,7 @@ std::vector<KernelConfig> with_each_interval(const KernelConfig& config,
   std::vector<KernelConfig> found;
   for (const int interval : kIntervals) {
     KernelConfig other = config;
-    // Where each stage is promoted, no wgmma stays in flight.
+    // Where each stage is promoted, a wgmma in flight takes registers.
     for (const bool in_flight : {true, false}) {
       const bool has_axes = std::visit(
           [&](auto& c) {
