@@ -1,30 +1,13 @@
 #include "driver.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
 
+#include "dynamic_library.h"
+
 namespace hgemm_runtime {
 namespace {
-
-/// Remembers the first function that is missing.
-class Library {
- public:
-  explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
-  explicit operator bool() const { return handle_ != nullptr; }
-
-  template <class Function>
-  void find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(handle_, name));
-    if (function == nullptr && missing == nullptr) missing = name;
-  }
-
-  const char* missing = nullptr;
-
- private:
-  void* handle_;  // never closed: what it has given out is used until the process ends
-};
 
 struct Found {
   Driver driver;
@@ -33,7 +16,7 @@ struct Found {
 
 /// _v2 are the names under which cuda.h declares these functions.
 Found load_driver() {
-  Library cuda("libcuda.so.1");
+  DynamicLibrary cuda("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!cuda) return {{}, "there is no NVIDIA driver here: libcuda.so.1 cannot be loaded"};
   Found found;
   Driver& d = found.driver;
@@ -73,7 +56,7 @@ Found load_driver() {
 
 /// The ABI of NVML, whose header is not part of every toolkit; 0 is success.
 std::string driver_version() {
-  Library nvml("libnvidia-ml.so.1");
+  DynamicLibrary nvml("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!nvml) return "";
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;

@@ -1,9 +1,9 @@
 #include "serving.h"
 
-#include <dlfcn.h>
-
 #include <bit>
 #include <functional>
+
+#include "dynamic_library.h"
 
 namespace hgemm_torch {
 
@@ -38,13 +38,14 @@ std::size_t WeightHash::operator()(const Weight& w) const {
 }
 
 bool is_capturing(void* stream) {
-  // Of the driver, whose header is not needed for two numbers: CUstreamCaptureStatus 0 is none, and
-  // CUresult 0 success. torch with CUDA has loaded it.
+  // The driver's header is not needed for two numbers. CUstreamCaptureStatus 0 is none, and
+  // CUresult 0 is success. torch with CUDA has loaded the driver.
   using IsCapturing = int (*)(void*, int*);
   static const auto ask = [] {
-    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void* const symbol = driver != nullptr ? dlsym(driver, "cuStreamIsCapturing") : nullptr;
-    return reinterpret_cast<IsCapturing>(symbol);
+    IsCapturing found = nullptr;
+    hgemm_runtime::DynamicLibrary driver("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    driver.find("cuStreamIsCapturing", found);
+    return found;
   }();
   if (stream == nullptr) return false;  // the default stream cannot be captured
   int status = 0;

@@ -1,8 +1,8 @@
 #include "torch_abi.h"
 
-#include <dlfcn.h>
-
 #include <stdexcept>
+
+#include "dynamic_library.h"
 
 namespace hgemm_torch {
 
@@ -13,29 +13,13 @@ TorchAbi& found() {
   return abi;
 }
 
-/// A library that the process has loaded already; it stays loaded as long as the process runs.
-class Loaded {
- public:
-  explicit Loaded(const char* name) : handle_(dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) {}
-  explicit operator bool() const { return handle_ != nullptr; }
-  /// The first name that is not there is in `missing`.
-  template <class Function>
-  void find(const char* name, Function& function) {
-    void* const symbol = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
-    if (symbol == nullptr && missing == nullptr) missing = name;
-    function = reinterpret_cast<Function>(symbol);
-  }
-
-  const char* missing = nullptr;
-
- private:
-  void* handle_;
-};
+/// Of libraries that torch has loaded.
+constexpr int kLoaded = RTLD_LAZY | RTLD_NOLOAD;
 
 }  // namespace
 
 std::string find_torch() {
-  Loaded library("libtorch_cpu.so");
+  hgemm_runtime::DynamicLibrary library("libtorch_cpu.so", kLoaded);
   if (!library) return "import torch first";
   TorchAbi& t = found();
   library.find("aoti_torch_abi_version", t.abi_version);
@@ -72,7 +56,8 @@ std::string find_torch() {
     return "this is torch " + std::to_string(version >> 56) + "." +
            std::to_string((version >> 48) & 0xff) + ": install torch 2.11 or newer";
   }
-  Loaded("libtorch_cuda.so").find("aoti_torch_get_current_cuda_stream", t.current_cuda_stream);
+  hgemm_runtime::DynamicLibrary cuda("libtorch_cuda.so", kLoaded);
+  cuda.find("aoti_torch_get_current_cuda_stream", t.current_cuda_stream);
   return "";
 }
 
