@@ -83,7 +83,8 @@ struct BlockScales {
   static constexpr bool kAreInRegisters = kColsAreOfBlocks;
   static constexpr int kBn = kKernel.bn;
   /// Whether a tile's columns may begin anywhere within a block of B.
-  static constexpr bool kAreShifted = kBn % kScaleBlock != 0 && kScaleBlock % kBn != 0;
+  static constexpr bool kAreShifted = !is_within_blocks(kBn);
+  static constexpr int kRun = run_of_columns(kBn, kCols);  ///< whose sums share a factor
   /// Blocks of B of which the columns may have a part.
   static constexpr int kColBlocks = !kColsAreOfBlocks ? 1
                                     : kAreShifted     ? (kCols - 8) / kScaleBlock + 2
@@ -156,14 +157,14 @@ struct BlockScales {
     return __uint_as_float(word);
   }
   __device__ __forceinline__ float of_group(int group) const {
-    const int column = group * 8;
     if constexpr (!kAreShifted) {
-      return cols[column / kScaleBlock];
+      return cols[group * 8 / kScaleBlock];
     } else {
+      const int run = group * 8 / kRun * kRun;
       float factor = cols[0];
 #pragma unroll
       for (int i = 1; i < kColBlocks; ++i) {
-        if (shift + column >= i * kScaleBlock) factor = cols[i];
+        if (shift + run >= i * kScaleBlock) factor = cols[i];
       }
       return factor;
     }

@@ -43,11 +43,11 @@ struct PromotedStage {
 ///
 /// `issue(k_block, i)` issues the wgmmas of the next stage, whose sums are the i-th ones, as one
 /// group. `add(i, has_next)` adds these sums to the consumer's own; has_next: another stage is
-/// issued then. kDepth 0: one stage after the other, kGroup of them in straight code, so that the
-/// addresses of one are computed between the additions of the one before. 1: while the sums of one
-/// are added, those of the next one are multiplied, but for the last one of each kGroup stages:
-/// ptxas 13.0 follows groups in flight through straight code only. If one is in flight when the
-/// loop begins anew, it waits after each wgmma (C7514).
+/// issued after those that were. kDepth 0: one stage after the other, kGroup of them in straight
+/// code, so that the addresses of one are computed between the additions of the one before. 1:
+/// while the sums of one are added, those of the next one are multiplied, but for the last one of
+/// each kGroup stages: ptxas 13.0 follows groups in flight through straight code only. If one is in
+/// flight when the loop begins anew, it waits after each wgmma (C7514).
 template <int kDepth, int kGroup, class Issue, class Add>
 __device__ __forceinline__ void promote_each_stage(int first, int end, const Issue& issue,
                                                    const Add& add) {
@@ -62,7 +62,7 @@ __device__ __forceinline__ void promote_each_stage(int first, int end, const Iss
         issue(k_block + i, i % (kDepth + 1));
         if (kDepth > 0 && i > 0) {
           ptx::wgmma_wait_group<1>();
-          add((i - 1) % 2, true);
+          add((i - 1) % 2, has_next);
         }
         if (kDepth == 0 || is_last) {
           ptx::wgmma_wait_group<0>();

@@ -29,6 +29,15 @@ HGEMM_HOST_DEVICE constexpr int row_blocks_of_tile(int rows) {
   if (rows % kScaleBlock == 0) return rows / kScaleBlock;
   return (rows - 8) / kScaleBlock + 2;
 }
+/// Columns of a consumer's part of a tile, from a multiple of so many on, that lie in one block of
+/// B: the part has `cols`, and tiles begin at multiples of `bn`.
+HGEMM_HOST_DEVICE constexpr bool is_within_blocks(int bn) {
+  return bn % kScaleBlock == 0 || kScaleBlock % bn == 0;
+}
+HGEMM_HOST_DEVICE constexpr int run_of_columns(int bn, int cols) {
+  const int run = is_within_blocks(bn) ? kScaleBlock : cols & -cols;
+  return run < kScaleBlock ? run : kScaleBlock;
+}
 /// Bytes of scales that arrive in a stage for so many rows of A, or of B.
 HGEMM_HOST_DEVICE constexpr int arriving_scales_of_a(Scaling scaling, int rows) {
   return is_of_blocks(scaling) ? rows * 4 : 0;

@@ -193,6 +193,10 @@ struct DeviceLimits {
   int max_registers_per_thread = 255;  ///< PTX ISA, sm_90
 };
 
+/// Shared memory of an SM, and what each of its CTAs takes of it for the system (cuda.h, H200).
+inline constexpr int kSmemBytesPerSm = 233472;
+inline constexpr int kReservedSmemBytes = 1024;
+
 /// The unit in which the copy engine addresses memory: addresses and strides are multiples of 16
 /// bytes (cuTensorMapEncodeTiled).
 inline constexpr int kUnitBytes = 16;

@@ -128,10 +128,10 @@ inline constexpr int kMaxClusterCtas = 8;
 inline constexpr int kMinStreamBlocks = 4;
 
 /// Output is staged per warp in boxes of 16 rows, one 128-byte swizzle atom wide, so that no warp
-/// waits for another one. Each warp has two boxes: one is filled while the other is stored. With
-/// `swap` a box is transposed: it has 16 columns of D.
+/// waits for another one. Each warp has buffers for two boxes at least: one is filled while the
+/// other is stored. With `swap` a box is transposed: it has 16 columns of D.
 inline constexpr int kStoreRows = 16;
-inline constexpr int kStoreBuffers = 2;
+inline constexpr int kFewestStoreBuffers = 2;
 
 // ---- Properties of the scheduler ----
 
@@ -365,10 +365,12 @@ HGEMM_HOST_DEVICE constexpr int store_cols(const TiledKernel& k) {
   return kSwizzleBytes / element_bytes(k.gemm.output);
 }
 inline constexpr int kStoreBufferBytes = kStoreRows * kSwizzleBytes;
-HGEMM_HOST_DEVICE constexpr int store_staging_bytes(const TiledConfig& c) {
-  return c.store == StorePath::kDirect || shares_sums(c)
-             ? 0
-             : c.consumers * 4 * kStoreBuffers * kStoreBufferBytes;
+HGEMM_HOST_DEVICE constexpr bool stages_output(const TiledConfig& c) {
+  return c.store != StorePath::kDirect && !shares_sums(c);
+}
+/// For one buffer of each warp.
+HGEMM_HOST_DEVICE constexpr int store_buffers_bytes(const TiledConfig& c) {
+  return stages_output(c) ? c.consumers * 4 * kStoreBufferBytes : 0;
 }
 /// Whether output is staged in the ring, which a CTA with one tile has read by then: that leaves
 /// room for one more stage.
@@ -427,7 +429,7 @@ HGEMM_HOST_DEVICE constexpr int origin_bytes(const TiledKernel& k) {
 struct TiledSmem {
   int b, staging, full, empty, origin, sums, next, scales, output_scale, total_bytes;
 };
-HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
+HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout_with(const TiledKernel& k, int store_buffers) {
   TiledSmem layout{};
   layout.b = k.stages * a_stage_bytes(k);
   // Atoms of 128-byte swizzle begin at multiples of 1024; A stages of bk = 32 end on 512.
@@ -438,7 +440,7 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   const int read = stages_output_in_ring(k) || ring < received ? received : ring;
   // A 128-byte swizzle atom repeats every 1024 bytes; B stages of bk = 32 end on 512.
   layout.staging = (read + 1023) / 1024 * 1024;
-  layout.full = layout.staging + store_staging_bytes(k);
+  layout.full = layout.staging + store_buffers * store_buffers_bytes(k);
   if (layout.full < ring) layout.full = ring;
   layout.empty = layout.full + k.stages * 8;
   layout.origin = layout.empty + k.stages * 8;
@@ -451,6 +453,26 @@ HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
   layout.output_scale = room.end;
   layout.total_bytes = room.end + output_scale_bytes(k.gemm, threads_per_cta(k));
   return layout;
+}
+
+/// Buffers of each warp's output staging: as many as its part of a tile has boxes, if there is room
+/// for them beside as many CTAs on an SM. A box waits until the copy engine has read what was in
+/// its buffer, and that comes behind the loads which the producer has issued.
+HGEMM_HOST_DEVICE constexpr int store_buffers(const TiledKernel& k) {
+  if (!stages_output(k)) return kFewestStoreBuffers;
+  const TiledSmem least = smem_layout_with(k, kFewestStoreBuffers);
+  const int ctas = kSmemBytesPerSm / (least.total_bytes + kReservedSmemBytes);
+  if (ctas == 0) return kFewestStoreBuffers;
+  const int unused = kSmemBytesPerSm / ctas - kReservedSmemBytes - least.total_bytes;
+  const int of_each = store_buffers_bytes(k);
+  const int in_ring = least.full - least.staging - kFewestStoreBuffers * of_each;
+  const int with_room = kFewestStoreBuffers + (in_ring + unused) / of_each;
+  const int useful = store_boxes(k) * (k.gemm.epilogue.aux ? 2 : 1);
+  return with_room < useful ? with_room
+                            : (useful > kFewestStoreBuffers ? useful : kFewestStoreBuffers);
+}
+HGEMM_HOST_DEVICE constexpr TiledSmem smem_layout(const TiledKernel& k) {
+  return smem_layout_with(k, store_buffers(k));
 }
 
 }  // namespace hgemm

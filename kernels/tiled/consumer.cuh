@@ -69,8 +69,7 @@ inline constexpr int kRingReadBarrier = 3;
 /// (Where a cluster adds up, it has waited.)
 template <TiledKernel kKernel>
 inline constexpr bool waits_for_ring = stages_output_in_ring(kKernel) &&
-                                       !adds_in_cluster(kKernel) &&
-                                       store_staging_bytes(kKernel) > 0;
+                                       !adds_in_cluster(kKernel) && stages_output(kKernel);
 
 template <TiledKernel kKernel>
 using TileScales = Scales<kKernel, consumer_rows(kKernel), consumer_cols(kKernel), kKernel.swap>;

@@ -67,8 +67,8 @@ struct TiledPipeline : Pipeline<kKernel> {
 
   /// Address of a consumer warp's output staging.
   __device__ __forceinline__ u32 staging(int consumer_warp) const {
-    return smem_base +
-           static_cast<u32>(kLayout.staging + consumer_warp * kStoreBuffers * kStoreBufferBytes);
+    constexpr int kWarpBytes = store_buffers(kKernel) * kStoreBufferBytes;
+    return smem_base + static_cast<u32>(kLayout.staging + consumer_warp * kWarpBytes);
   }
   __device__ __forceinline__ TileOrigin<kKernel>& origin(int stage) const {
     static_assert(sizeof(TileOrigin<kKernel>) == origin_bytes(kKernel));

@@ -114,14 +114,14 @@ HGEMM_HOST_DEVICE constexpr int epilogue_registers(const TiledKernel& k) {
 /// spill without it, up to 300 bytes; of the others one with scales and the staged store (184
 /// accumulators, 8 bytes). A kernel that finds the scales of D holds the values of 128 columns at
 /// once: with the 8 or 16 of a given scale 12 of the 200 tightest spilled, by 4 to 32 bytes,
-/// with 32 none of 60, and one with a gate, by 8. The registers of promoted sums are free by then
-/// (none of 72 spilled).
+/// with 32 none of 60, and one with a gate, by 8; with a gate and 40, one of the staged store by 8.
+/// The registers of promoted sums are free by then (none of 72 spilled).
 HGEMM_HOST_DEVICE constexpr int added_fp8_registers(const TiledKernel& k) {
   if (!is_8_bit(k.gemm.input)) return 0;
   const bool has_scales = k.gemm.scaling != Scaling::kNone;
   const bool is_staged = k.store == StorePath::kStaged && !shares_sums(k);
   const bool has_few = k.swap || k.store == StorePath::kDirect;
-  const int of_found_scales = k.promote != 0 ? 0 : is_gated(k.gemm) ? 40 : 32;
+  const int of_found_scales = k.promote != 0 ? 0 : is_gated(k.gemm) ? (is_staged ? 48 : 40) : 32;
   const int of_output = !is_8_bit(k.gemm.output)      ? 0
                         : finds_output_scales(k.gemm) ? of_found_scales
                         : has_few                     ? 8

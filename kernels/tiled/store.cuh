@@ -437,12 +437,17 @@ __device__ __forceinline__ void stage_box_transposed(const u32* words, u32 targe
   }
 }
 
-/// The staging of one warp: kStoreBuffers buffers, used in turn. One is filled while the copy
-/// engine stores the other.
+/// The staging of one warp: store_buffers(kKernel) buffers, used in turn. One is filled while the
+/// copy engine stores the others.
 struct Staging {
   u32 base;
   int buffer = 0;  ///< the next to fill
 };
+template <TiledKernel kKernel>
+__device__ __forceinline__ void take_next_buffer(Staging& staging) {
+  constexpr int kLast = store_buffers(kKernel) - 1;
+  staging.buffer = staging.buffer == kLast ? 0 : staging.buffer + 1;
+}
 
 /// Stores box kBox of a warp's part, which begins at `begin` in D. With `swap` the rows of the box
 /// are columns of D.
@@ -459,7 +464,9 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
   const u32 target = staging.base + static_cast<u32>(staging.buffer * kStoreBufferBytes);
   // The copy that last read this buffer must be complete. Only the thread that issued it can wait
   // for it; the others wait for that thread.
-  if (stores_by_tma(kKernel) && ptx::elect_one()) ptx::bulk_wait_group_read<kStoreBuffers - 1>();
+  if (stores_by_tma(kKernel) && ptx::elect_one()) {
+    ptx::bulk_wait_group_read<store_buffers(kKernel) - 1>();
+  }
   __syncwarp();
   (probe.begin_staging(), ...);
   if constexpr (kKernel.swap) {
@@ -475,7 +482,7 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
     const auto output = [&] { return output_of<kKernel, kOutput>(params, box); };
     store_rows_of_box<kKernel, kBoxRows, kBoxCols>(params, output, target, box.m, box.n, lane,
                                                    begin_of_product<kKernel>(params, box));
-    staging.buffer = (staging.buffer + 1) % kStoreBuffers;
+    take_next_buffer<kKernel>(staging);
     return;
   }
   ptx::fence_proxy_async();
@@ -488,7 +495,7 @@ __device__ __forceinline__ void store_box(const u32* words, const KernelParams& 
     }
     ptx::bulk_commit_group();
   }
-  staging.buffer = (staging.buffer + 1) % kStoreBuffers;
+  take_next_buffer<kKernel>(staging);
 }
 
 /// Stores a warp's part through shared memory, box after box from kBox on. For a tile that a

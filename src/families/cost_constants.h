@@ -13,8 +13,6 @@
 namespace hgemm::cost_constants {
 
 // ---- Resources of an SM (CUDA programming guide, compute capability 9.0) ----
-inline constexpr double kSmemBytesPerSm = 228 * 1024;
-inline constexpr double kReservedSmemBytes = 1024;  ///< for each CTA
 inline constexpr double kThreadsPerSm = 2048;
 inline constexpr double kRegistersPerSm = 65536;
 /// Registers that a thread has beside its accumulators: the lower quartile of 8,311 recorded builds

@@ -102,7 +102,7 @@ double resident_ctas(const TileLaunch& launch) {
   if (!launch.cta_per_tile) return launch.ctas_per_sm;
   const double registers = 8 * ceil_ratio(launch.registers, 8) * launch.threads;
   const double most =
-      std::floor(std::min({kSmemBytesPerSm / (launch.smem_bytes + kReservedSmemBytes),
+      std::floor(std::min({1.0 * kSmemBytesPerSm / (launch.smem_bytes + kReservedSmemBytes),
                            kThreadsPerSm / launch.threads, kRegistersPerSm / registers}));
   return std::clamp(most, 1.0, kMostResident);
 }

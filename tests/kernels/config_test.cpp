@@ -159,10 +159,32 @@ TEST(TiledConfigs, SharedMemoryPartsDoNotOverlapAndAreAligned) {
         EXPECT_EQ(layout.b, 3 * 128 * bk * 2);
         EXPECT_GE(layout.staging, layout.b + 3 * bn * bk * 2);
         EXPECT_EQ(layout.staging % 1024, 0);
-        EXPECT_EQ(layout.full - layout.staging, 2 * 4 * 2 * 2048);  // consumers, warps, buffers
+        // Consumers, warps, and buffers.
+        EXPECT_EQ(layout.full - layout.staging, 2 * 4 * store_buffers(k) * 2048);
         EXPECT_EQ(layout.full % 8, 0);
         EXPECT_EQ(layout.total_bytes, layout.full + 3 * 3 * 8);
       }
+    }
+  }
+}
+
+TEST(TiledConfigs, OutputHasABufferForEachBoxWhereThereIsRoom) {
+  const auto tile = [](int stages) {
+    return TiledKernel{{.bm = 128, .bn = 256, .bk = 64, .stages = stages}, {}};
+  };
+  EXPECT_EQ(store_buffers(tile(4)), 2) << "the ring has taken the room";
+  EXPECT_EQ(store_buffers(tile(3)), 4) << "all boxes of a warp: 256 columns of 16 bits";
+  TiledKernel both = tile(3);
+  both.gemm.epilogue.aux = true;
+  EXPECT_GT(store_buffers(both), 4) << "of two outputs";
+  const auto ctas = [](int bytes) { return kSmemBytesPerSm / (bytes + kReservedSmemBytes); };
+  for (int bn = 8; bn <= 256; bn += 8) {
+    for (int stages = 2; stages <= 12; ++stages) {
+      const TiledKernel k{{.bm = 64, .bn = bn, .bk = 64, .stages = stages, .consumers = 1}, {}};
+      const int least = smem_layout_with(k, kFewestStoreBuffers).total_bytes;
+      if (least > DeviceLimits{}.smem_bytes_per_cta) continue;
+      EXPECT_LE(smem_layout(k).total_bytes, DeviceLimits{}.smem_bytes_per_cta) << bn;
+      EXPECT_EQ(ctas(smem_layout(k).total_bytes), ctas(least)) << bn << ", " << stages;
     }
   }
 }
@@ -187,7 +209,8 @@ TEST(TiledConfigs, ACtaWithOneTileStagesItInTheRingButNotOverReceivedSums) {
   for (int splits = 2; splits <= 8; ++splits) {
     const TiledKernel cut = with(TileScheduler::kClusterSplitK, splits, Schedule::kRows);
     EXPECT_GE(smem_layout(cut).staging, received_bytes(cut));
-    EXPECT_GE(smem_layout(cut).full, smem_layout(cut).staging + store_staging_bytes(cut));
+    EXPECT_GE(smem_layout(cut).full,
+              smem_layout(cut).staging + store_buffers(cut) * store_buffers_bytes(cut));
     EXPECT_GE(smem_layout(cut).full, kRing);
   }
   // What a small ring cannot hold extends it.
@@ -195,7 +218,7 @@ TEST(TiledConfigs, ACtaWithOneTileStagesItInTheRingButNotOverReceivedSums) {
   small.bm = small.bn = 64;
   small.stages = 2;
   small.bk = 32;
-  EXPECT_EQ(smem_layout(small).full, store_staging_bytes(small));
+  EXPECT_EQ(smem_layout(small).full, store_buffers(small) * store_buffers_bytes(small));
 }
 
 TEST(TiledConfigs, OnlyClustersTellOneAnotherOfTheQueue) {
