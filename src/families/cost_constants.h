@@ -139,12 +139,18 @@ HGEMM_FITTED kLoneClusterClk = 219;
 HGEMM_FITTED kEmptyRowClk = 6.45;
 /// A wait at each k block of 32.
 HGEMM_FITTED kNarrowBlockClk = 55.7;
-/// The part of the promotion of sums that counts where another consumer multiplies meanwhile. It is
-/// a quarter of the tensor cores' time at most. By hand: expected, not measured.
-inline constexpr double kSharedPromotion = 0.1;
-/// Cycles from the end of a wgmma until its sums are added, and the next one runs. By hand, as
-/// kLoneDrainClk: expected, not measured.
-inline constexpr double kPromotionWaitClk = 110;
+/// Cycles of an operation by which a consumer adds the tensor cores' sums to its own: while they
+/// multiply for another one, whose sums take the same registers' ports, and alone. (64 additions
+/// take 195 and 79 cycles: analysis/kernel-notes.md, "Scales of blocks".)
+HGEMM_FITTED kPromotionClk = 3.16;
+inline constexpr double kLonePromotionClk = 1.25;
+/// Cycles of a consumer beside, from the end of its wgmmas to the next ones.
+HGEMM_FITTED kPromotionWaitClk = 209;
+/// Cycles for which the tensor cores wait at each addition of the sums of several k blocks.
+HGEMM_FITTED kLongPromotionClk = 176;
+/// Operations for the scales of blocks: of a run of columns in one block of B, in 16 rows of a warp
+/// (find its block, choose two factors and multiply them), and of 8 columns that have a scale each.
+inline constexpr double kRunOperations = 4, kGroupOperations = 5;
 /// The GPCs of a GPU, whose SMs share a port to L2.
 inline constexpr int kGpcs = 8;
 /// The part of a GPC's reads of a panel that become one with no other one, although clusters are

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "families/cost_constants.h"
+#include "kernels/common/scales.h"
 
 namespace hgemm {
 namespace {
@@ -88,13 +89,31 @@ BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
                       launch.input_bytes / kSwizzleBytes};
 }
 
-/// Cycles for which the tensor cores wait at each k block, of which they work `tensor_clk`.
-double block_wait_clk(const TileLaunch& launch, double tensor_clk) {
+/// Cycles for which the tensor cores wait at each k block, because each consumer multiplies its
+/// part and then adds the sums. While one adds, they multiply for another one; then they wait only
+/// if both take longer than all that the block keeps `busy`.
+double promotion_wait_clk(const TileLaunch& launch, const BlockCycles& block) {
+  const PromotedSums& sums = launch.promoted;
+  if (sums.blocks == 0) return 0;
+  const double add = (launch.lone_consumer ? kLonePromotionClk : kPromotionClk) * sums.operations;
+  if (sums.blocks > 1) {
+    return (kLongPromotionClk + (launch.lone_consumer ? add : 0)) / sums.blocks;
+  }
+  const double multiply = block.tensor / launch.readers;
+  const double chain =
+      sums.in_flight
+          ? std::max(multiply, add) + (std::min(multiply, add) + kPromotionWaitClk) / kPromotedGroup
+          : multiply + add + kPromotionWaitClk;
+  return std::max(0.0, chain - block.most());
+}
+
+/// Cycles for which the tensor cores wait at each k block.
+double block_wait_clk(const TileLaunch& launch, const BlockCycles& block) {
   const bool shares_copies = launch.cluster_m * launch.cluster_n > 1;
   return (launch.lone_consumer && launch.drains ? kLoneDrainClk : 0) +
-         (launch.lone_consumer && shares_copies ? std::max(0.0, kLoneClusterClk - tensor_clk) : 0) +
-         (is_shallow(launch) ? kNarrowBlockClk : 0) +
-         launch.promotion_clk * (launch.lone_consumer ? 1 : kSharedPromotion);
+         (launch.lone_consumer && shares_copies ? std::max(0.0, kLoneClusterClk - block.tensor)
+                                                : 0) +
+         (is_shallow(launch) ? kNarrowBlockClk : 0) + promotion_wait_clk(launch, block);
 }
 
 /// Resident CTAs of an SM. Launches with a CTA for each tile fill it up; others set the number.
@@ -315,7 +334,7 @@ Work work_at(double mhz, const CostFigures& figures, const TileLaunch& c,
   Work work;
   work.block = block_cycles(figures, c, problem, active_sms(c, d), fabric);
   const double busy = work.block.most();
-  const double wait = block_wait_clk(c, work.block.tensor);
+  const double wait = block_wait_clk(c, work.block);
   const double stage_clk =
       figures.stage_latency_clk * fabric + work.block.fill + kStageBlocks * busy;
   const double alone = std::max(busy + wait, stage_clk / (c.stages - 1 + kStageBlocks));
@@ -393,11 +412,21 @@ TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_
   return {.latency = part_clk * parts, .transfer = bytes * (1 - 1.0 / parts) / bytes_per_clk};
 }
 
-double promotion_clk(int promote, int bk, int mma_depth, int values, int pieces) {
-  if (promote == 0) return 0;
-  const double intervals =
-      promotes_in_flight(promote, bk, mma_depth) ? kPromotedGroup : promote / bk;
-  return (values + kPromotionWaitClk * pieces) / intervals;
+PromotedSums promoted_sums(Scaling scaling, bool swapped, int promote, int bk, int mma_depth,
+                           int values, int bn, int cols) {
+  if (promote == 0) return {};
+  // A thread has two values of each of two rows in 8 columns.
+  double of_scales = 0;
+  if (scaling == Scaling::kBlocks && !swapped) {
+    const double run = std::min(run_of_columns(bn, cols), cols);
+    const double runs = 2.0 * values / cols * std::ceil(cols / run);  // of 64 rows
+    of_scales = (is_within_blocks(bn) ? kRunOperations - 2 : kRunOperations) * runs;
+  } else if (is_of_blocks(scaling)) {
+    of_scales = kGroupOperations * values / 4;
+  }
+  return {.blocks = promote / bk,
+          .in_flight = promotes_in_flight(promote, bk, mma_depth),
+          .operations = values + of_scales};
 }
 
 TailClk epilogue_of(const GemmKind& kind, double elements, int ring_stages) {

@@ -19,6 +19,13 @@ struct TailClk {
   double of(double ctas) const { return latency + transfer * ctas; }
 };
 
+/// How a consumer of 8-bit operands adds the tensor cores' sums to its own.
+struct PromotedSums {
+  int blocks = 0;          ///< k blocks of an interval; 0: never
+  bool in_flight = false;  ///< while the next block is multiplied
+  double operations = 0;   ///< of a thread, for an interval
+};
+
 /// A launch of CTAs that multiply tiles.
 struct TileLaunch {
   int bm = 0, bn = 0, bk = 0;  ///< a CTA's tile, and the depth of a stage
@@ -33,17 +40,18 @@ struct TileLaunch {
   int sms = 0;                      ///< that the launch may use; 0: all
   bool streams = false;             ///< all SMs share the k blocks of all tiles evenly
   bool cta_per_tile = false;        ///< a CTA for each tile, or part of one: CTAs come and go
+  int readers = 1;                  ///< consumers that share a tile
   bool lone_consumer = false;       ///< no other consumer multiplies while one waits for a k block
   bool drains = false;              ///< consumers leave no wgmma in flight while they wait for one
-  double promotion_clk = 0;         ///< of a k block, in which a consumer promotes its sums
-  int read_hints = 0;               ///< operands of whose data L2 is told something
-  TailClk store;                    ///< from a tile's last k block until it is stored
-  double overlapped_store = 1;      ///< part of the store that counts if another tile follows
-  TailClk epilogue;                 ///< before the store
-  double overlapped_epilogue = 1;   ///< likewise
-  TailClk sums;                     ///< to add up the parts of a tile
-  bool sums_each_tile = false;      ///< a CTA adds up for each of its tiles, not only for one
-  double start_gain_us = 0;         ///< by which its CTAs start sooner than others
+  PromotedSums promoted;
+  int read_hints = 0;              ///< operands of whose data L2 is told something
+  TailClk store;                   ///< from a tile's last k block until it is stored
+  double overlapped_store = 1;     ///< part of the store that counts if another tile follows
+  TailClk epilogue;                ///< before the store
+  double overlapped_epilogue = 1;  ///< likewise
+  TailClk sums;                    ///< to add up the parts of a tile
+  bool sums_each_tile = false;     ///< a CTA adds up for each of its tiles, not only for one
+  double start_gain_us = 0;        ///< by which its CTAs start sooner than others
   bool pdl = false, packs = false, fixed = false;
   bool holds_next = false;   ///< with PDL: back until its own last copies are issued
   double scheduling_us = 0;  ///< until a CTA knows its tiles
@@ -72,10 +80,10 @@ inline int output_count(const GemmKind& kind) { return kind.epilogue.aux ? 2 : 1
 /// and a rate.
 TailClk cluster_sums(int parts, double bytes, double part_clk, double bytes_per_clk);
 
-/// Cycles of a k block for which the tensor cores wait while a consumer adds their sums to its own,
-/// in so many pieces: an addition of each warp for each value of a thread, every `promote` elements
-/// of K; none if that is 0.
-double promotion_clk(int promote, int bk, int mma_depth, int values, int pieces = 1);
+/// Sums of 64-row blocks by `cols` columns of a consumer, of which a thread has `values`, promoted
+/// every `promote` elements of K. `swapped`: the rows are those of B.
+PromotedSums promoted_sums(Scaling scaling, bool swapped, int promote, int bk, int mma_depth,
+                           int values, int bn, int cols);
 
 /// Cycles of the epilogue of so many elements of a tile; none for a plain kernel. `ring_stages`: in
 /// which C and the bias arrive; 0 if threads load them.

@@ -38,9 +38,11 @@ Cost Family<SwapAbConfig>::predict_cost(const CostFigures& figures, const SwapAb
                             accumulators_per_thread(k) + promoted_registers(k) + kOtherRegisters),
       .ctas_per_sm = k.ctas_per_sm,
       .cta_per_tile = true,
+      .readers = consumer_count(k),
       .lone_consumer = consumer_count(k) == 1,
       .drains = k.mma_depth == 0,
-      .promotion_clk = promotion_clk(k.promote, k.bk, k.mma_depth, accumulators_per_thread(k)),
+      .promoted = promoted_sums(k.gemm.scaling, true, k.promote, k.bk, k.mma_depth,
+                                accumulators_per_thread(k), k.bn, k.bm),
       .read_hints = read_hints(k.a_hint, k.b_hint),
       .store = {.transfer = output_count(k.gemm) * outputs * element_bytes(k.gemm.output) /
                             kCopiedBytesPerClk},
