@@ -25,8 +25,8 @@ constexpr std::size_t kFewProblems = 16;
 
 /// The least and the most problems to return to, as parts of all.
 constexpr std::size_t kLeastPart = 8, kMostPart = 2;
-/// A race of a problem that is behind may have so many times the configs that are enough for others
-/// (time_plan.h): those were not enough.
+/// A race of a problem that has a winner may have so many times the configs that are enough for
+/// others (time_plan.h): those were not enough.
 constexpr std::size_t kMoreConfigs = 4;
 
 /// Ratio of the fastest baseline's time to the winner's.
@@ -136,6 +136,7 @@ class Known {
       if (!speeds.contains(name) && raced.insert(name).second) race.configs.push_back(config);
     };
     if (place.row != nullptr) {
+      race.space *= kMoreConfigs;
       race.configs = close_configs(*place.row, races_);
       race.again = race.configs.size();
       for (const KernelConfig& config : race.configs) raced.insert(label(config));
@@ -192,6 +193,16 @@ std::vector<GemmProblem> without_winner(const TunePlan& plan, const Store& store
   return without;
 }
 
+std::vector<GemmProblem> where_behind(const TunePlan& plan, const Store& store,
+                                      const Environment& environment, CurrentKernels& kernels) {
+  std::vector<GemmProblem> found;
+  for (const BestRow& row : finished_rows(plan, races_of(plan, store, environment), kernels)) {
+    const auto is_same = [&](const GemmProblem& one) { return one.same_problem(row.problem); };
+    if (ratio_of(row) < 1 && std::ranges::none_of(found, is_same)) found.push_back(row.problem);
+  }
+  return found;
+}
+
 std::vector<Missing> find_informed(const TunePlan& plan, std::span<const GemmProblem> problems,
                                    const CandidatesAhead& candidates, const Store& store,
                                    const Environment& environment, CurrentKernels& kernels) {
@@ -217,11 +228,7 @@ std::vector<Missing> find_behind(const TunePlan& plan, const CandidatesAhead& ca
   }
   const std::vector<BestRow> rows = behind(known.rows(), gpus);
   for (const BestRow& row : rows) places.push_back({row.problem, row.regime, &row});
-  std::vector<Missing> races = known.races_at(places);
-  for (Missing& race : races) {
-    if (race.has_winner()) race.space *= kMoreConfigs;
-  }
-  return races;
+  return known.races_at(places);
 }
 
 }  // namespace hgemm

@@ -23,6 +23,10 @@ Waves waves_of(std::span<const GemmProblem> problems, std::size_t gpus);
 std::vector<GemmProblem> without_winner(const TunePlan& plan, const Store& store,
                                         const Environment& environment, CurrentKernels& kernels);
 
+/// The plan's problems where the winner is behind a baseline in one of its regimes.
+std::vector<GemmProblem> where_behind(const TunePlan& plan, const Store& store,
+                                      const Environment& environment, CurrentKernels& kernels);
+
 /// Races of these problems, all in one regime, then in the next, with the configs that the search
 /// proposes after it has learned from what the store has of each problem and of its nearest
 /// problems. It learns from brief races too: the model errs more about kinds of kernels than brief

@@ -147,8 +147,8 @@ std::optional<Clock::time_point> weighing_begins(Gpus& gpus,
   return without_last(*deadline, std::min(share, kMostWeighingShare));
 }
 
-/// Candidates of the pilots, then of the others, then of all.
-CandidatesAhead candidates_of(Gpus& gpus, const Waves& waves) {
+/// Candidates of these problems, made in this order.
+CandidatesAhead candidates_of(Gpus& gpus, std::vector<GemmProblem> problems) {
   const TunePlan& plan = gpus.plan;
   // The same database holds the results of `micro` on this GPU.
   const auto studies =
@@ -158,13 +158,18 @@ CandidatesAhead candidates_of(Gpus& gpus, const Waves& waves) {
     figures[regime] = calibrated_figures(
         plan.search->devices, gpus.contexts.front().machine.environment, regime, studies);
   }
+  return {plan, std::move(figures), std::move(problems)};
+}
+
+/// The problems of the pilots, then of the others, then all that remain.
+std::vector<GemmProblem> in_order(const Waves& waves, std::span<const GemmProblem> all) {
   std::vector<GemmProblem> problems = waves.pilots;
   problems.insert(problems.end(), waves.others.begin(), waves.others.end());
-  for (const GemmProblem& problem : plan.problems) {
+  for (const GemmProblem& problem : all) {
     const auto is_same = [&](const GemmProblem& other) { return other.same_problem(problem); };
     if (std::ranges::none_of(problems, is_same)) problems.push_back(problem);
   }
-  return {plan, std::move(figures), std::move(problems)};
+  return problems;
 }
 
 /// Returns to the problems where a baseline is ahead or near, and to those without a winner.
@@ -197,7 +202,7 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
     return without_winner(plan, tune.store, environment, tune.kernels);
   });
   const Waves waves = waves_of(first, gpus.contexts.size());
-  const CandidatesAhead candidates = candidates_of(gpus, waves);
+  const CandidatesAhead candidates = candidates_of(gpus, in_order(waves, plan.problems));
   const auto informed = [&](std::span<const GemmProblem> problems) {
     return gpus.shared.use([&](SharedTune& tune) {
       return find_informed(plan, problems, candidates, tune.store, environment, tune.kernels);
@@ -235,6 +240,25 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   go_on(races_behind(gpus, candidates), end, kBehindShare);
 }
 
+/// Returns to the problems where a baseline is ahead, if there is time left for more than a race in
+/// brief. It is left where the compiler held the first stage up: after races in brief there is no
+/// second stage.
+void use_rest(Gpus& gpus, const Compiler& compiler, Clock::time_point end, Numbering numbering) {
+  constexpr std::chrono::seconds kLeast{4};
+  if (end - Clock::now() < kLeast) return;
+  const Environment& environment = gpus.contexts.front().machine.environment;
+  TunePlan rest = gpus.plan;
+  rest.problems = gpus.shared.use([&](SharedTune& tune) {
+    return where_behind(gpus.plan, tune.store, environment, tune.kernels);
+  });
+  if (rest.problems.empty()) return;
+  const CandidatesAhead candidates = candidates_of(gpus, rest.problems);
+  std::vector<Missing> races = gpus.shared.use([&](SharedTune& tune) {
+    return find_informed(rest, rest.problems, candidates, tune.store, environment, tune.kernels);
+  });
+  run_stage(gpus, std::move(races), numbering, compiler, end);
+}
+
 /// The races of all other searches.
 void run_in_stages(Gpus& gpus, const Compiler& compiler, std::optional<Clock::time_point> end,
                    bool has_second) {
@@ -258,10 +282,17 @@ void run_in_stages(Gpus& gpus, const Compiler& compiler, std::optional<Clock::ti
   }
   run_stage(gpus, std::move(first), numbering, compiler,
             has_second && end ? without_last(*end, 1 - kFirstStageShare) : end);
-  if (has_second) {
-    // Nothing was compiled during the first stage's races, because these run at full effort.
-    run_stage(gpus, missing_in(SearchStage::kSecond), {.before = races, .before_s = first_s},
-              compiler, end);
+  if (!has_second) return;
+  // Nothing was compiled during the first stage's races, because these run at full effort.
+  std::vector<Missing> second = missing_in(SearchStage::kSecond);
+  Numbering after{.before = races, .before_s = first_s};
+  const auto count = static_cast<int>(second.size());
+  const double second_s = seconds_of(second);
+  run_stage(gpus, std::move(second), after, compiler, end);
+  after.before += count;
+  after.before_s += second_s;
+  if (end && plan.search->strategy == StrategyKind::kAdaptive) {
+    use_rest(gpus, compiler, *end, after);
   }
 }
 

@@ -199,6 +199,42 @@ TEST_F(InWaves, ReturnsToThoseThatAreBehindWithTheirWinners) {
   EXPECT_LE(returns, 8) << "half at most";
 }
 
+/// At one problem the baselines are ahead of all configs.
+class BehindAt : public FakeMeasurer {
+ public:
+  explicit BehindAt(std::int64_t rows) : rows_(rows) {}
+
+ protected:
+  double time_us(const GemmProblem& problem, const std::string& label, Pace pace) const override {
+    const double us = FakeMeasurer::time_us(problem, label, pace);
+    return problem.m == rows_ && !is_baseline(label) ? 1.5 * us : us;
+  }
+
+ private:
+  std::int64_t rows_;
+};
+
+TEST_F(InWaves, WhatTwoStagesLeaveOfTheTimeIsForTheProblemsThatAreBehind) {
+  const GemmProblem even = of_rows(64), behind = of_rows(80);
+  BehindAt gpu(behind.m);
+  TunePlan two_stages = within_a_minute({even, behind});
+  two_stages.search->deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+  two_stages.policy = {};
+  two_stages.policy.min_rounds = two_stages.policy.max_rounds = 3;
+  two_stages.compile.jobs = 16;
+  run(two_stages, gpu);
+  std::map<std::int64_t, std::vector<Race>> races;
+  for (const RecordedRace& one : open().races()) races[one.race.problem.m].push_back(one.race);
+  EXPECT_THAT(races[even.m], SizeIs(2));
+  ASSERT_THAT(races[behind.m], SizeIs(3));
+  const Race& last = races[behind.m].back();
+  const auto is_new = [&](const Trial& trial) {
+    return !is_baseline(trial.label) && !has(races[behind.m][0], trial.label) &&
+           !has(races[behind.m][1], trial.label);
+  };
+  EXPECT_GT(std::ranges::count_if(last.trials, is_new), 10);
+}
+
 TEST_F(InWaves, ATuneThatGoesOnBeginsWithTheProblemsThatHaveNoWinner) {
   TunePlan some = plan({of_rows(16), of_rows(32), of_rows(48)}, configs(4));
   some.problems.pop_back();
