@@ -30,6 +30,33 @@ run_gtest() {
   fi
 }
 
+# Compiling takes most of the time of these, and each of their tests stands alone: eight processes at
+# the same time, on all GPUs in turn, share the tests. (Not so tests that judge times, or that have
+# other processes on their GPU.)
+in_shards=" accuracy_test batch_test epilogue_test fp32_output_test fp8_test kernel_test "
+in_shards+="odd_sizes_test output_scales_test quantise_test verify_test "
+run_shards() {
+  local shards=8 shard gpus pids=() passed=() failed=()
+  mapfile -t gpus < <(visible_gpus)
+  for ((shard = 0; shard < shards; ++shard)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard \
+      CUDA_VISIBLE_DEVICES=${gpus[shard % ${#gpus[@]}]} "$@" >"$scratch/shard.$shard" 2>&1 &
+    pids+=($!)
+  done
+  for shard in "${!pids[@]}"; do
+    if wait "${pids[shard]}"; then passed+=("$shard"); else failed+=("$shard"); fi
+  done
+  for shard in "${passed[@]}" "${failed[@]}"; do cat "$scratch/shard.$shard"; done
+  ((${#failed[@]} == 0))
+}
+visible_gpus() {
+  if [[ -n ${CUDA_VISIBLE_DEVICES:-} ]]; then
+    tr , '\n' <<<"$CUDA_VISIBLE_DEVICES"
+  else
+    nvidia-smi --query-gpu=index --format=csv,noheader
+  fi
+}
+
 sanitized=(kernel_test fp8_test)  # their smoke tests
 
 sanitize() {
@@ -47,10 +74,10 @@ sanitize() {
 # take five minutes.
 racecheck() {
   local tests=() test gpus binary listed outcome=0 count=0
-  mapfile -t gpus < <(nvidia-smi --query-gpu=index --format=csv,noheader)
-  [[ -n ${CUDA_VISIBLE_DEVICES:-} ]] && IFS=, read -ra gpus <<<"$CUDA_VISIBLE_DEVICES"
+  mapfile -t gpus < <(visible_gpus)
   for binary in "${sanitized[@]}"; do
-    listed=$("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' | sed -n 's/^  //p')
+    listed=$("build/tests/$binary" --gtest_list_tests --gtest_filter='*Smoke*' |
+      sed -n 's/^  \([^ ]*\).*/\1/p')
     [[ -n $listed ]] || { echo "$binary has no smoke test"; return 1; }
     for test in $listed; do tests+=("$binary.$test"); done
   done
@@ -240,7 +267,9 @@ check() {
 check "doctor" "$program" doctor --cache-dir "$scratch/cache" --db "$scratch/fresh.db"
 for source in tests/gpu/*_test.cpp; do
   name=$(basename "$source" .cpp)
-  check "$name" run_gtest "build/tests/$name"
+  shards=()
+  [[ $in_shards == *" $name "* ]] && shards=(run_shards)
+  check "$name" run_gtest "${shards[@]}" "build/tests/$name"
 done
 check "compute-sanitizer finds planted faults" sanitizer_finds_planted_faults
 check "compute-sanitizer memcheck" sanitize memcheck
