@@ -19,18 +19,18 @@ set -- "${@:2:1}"
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 cd "$output"
 
-shapes=()
-for m in 4096 128 64; do
-  for layer in 7168x16384 4096x7168 24576x1536 2112x7168 7168x2048 32768x512; do
-    shapes+=("${m}x$layer.e4m3.scaling-blocks")
-  done
-done
-# DeepGEMM's kernel for scales of every row stores fp32.
-shapes+=(4096x4096x7168.e4m3.dfp32.scaling-row_blocks 4096x4096x7168.e4m3.scaling-row_blocks)
-shapes+=(4096x4096x4096.e4m3 8192x8192x8192.e4m3 4096x4096x4096.e4m3.accfast)
-shapes+=(8192x8192x8192.e4m3.accfast 64x4096x7168.e4m3.scaling-tensor)
-shapes+=(4096x2112x7168.e4m3.scaling-tensor 4096x7168x16384.e4m3.scaling-rows)
-shapes+=(64x7168x16384.e4m3.scaling-rows)
+# Tuned and raced one group after the other: an interruption leaves whole groups.
+layers="7168x16384 4096x7168 24576x1536 2112x7168 7168x2048 32768x512"
+groups=(
+  "$(printf '4096x%s.e4m3.scaling-blocks ' $layers)"
+  "4096x4096x4096.e4m3 8192x8192x8192.e4m3"
+  "$(printf '64x%s.e4m3.scaling-blocks ' $layers)"
+  "$(printf '128x%s.e4m3.scaling-blocks ' $layers)"
+  # DeepGEMM's kernel for scales of every row stores fp32.
+  "4096x4096x7168.e4m3.dfp32.scaling-row_blocks 4096x4096x7168.e4m3.scaling-row_blocks"
+  "4096x4096x4096.e4m3.accfast 8192x8192x8192.e4m3.accfast 64x4096x7168.e4m3.scaling-tensor"
+  "4096x2112x7168.e4m3.scaling-tensor 4096x7168x16384.e4m3.scaling-rows 64x7168x16384.e4m3.scaling-rows"
+)
 
 db=recording-fp8.db
 known=()
@@ -64,16 +64,26 @@ race() {
     --config "$config" "${named[@]}" >/dev/null
 }
 
+# Races of many rows take longer.
+seconds_to_tune() {
+  if [[ $1 == 4096x* || $1 == 8192x* ]]; then echo 24; else echo 12; fi
+}
+
 for regime in "${regimes[@]}"; do
-  new=()
-  for shape in "${shapes[@]}"; do
-    [[ -n $(winner "$shape") ]] || new+=("$shape")
+  for group in "${groups[@]}"; do
+    new=()
+    budget_s=0
+    for shape in $group; do
+      [[ -n $(winner "$shape") ]] && continue
+      new+=("$shape")
+      budget_s=$((budget_s + $(seconds_to_tune "$shape")))
+    done
+    if ((${#new[@]})); then
+      "$program" tune --require-gpu --devices 0 --db $db --regime "$regime" \
+        --shapes "$(IFS=,; echo "${new[*]}")" --budget ${budget_s}s >/dev/null
+    fi
+    for shape in $group; do race "$shape"; done
   done
-  if ((${#new[@]})); then
-    "$program" tune --require-gpu --devices 0 --db $db --regime "$regime" \
-      --shapes "$(IFS=,; echo "${new[*]}")" --budget $((10 * ${#new[@]}))s >/dev/null
-  fi
-  for shape in "${shapes[@]}"; do race "$shape"; done
 done
 
 # Races without a peer give no verdict.
