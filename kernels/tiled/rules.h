@@ -107,7 +107,8 @@ HGEMM_HOST_DEVICE constexpr RuleText tile_rule_text(TiledRule rule, RuleText oth
        "registers at kernel entry (measured with ptxas 13.0: one step of bn more spills). An "
        "epilogue takes more: a C 8 to 48, a gate 8, and gelu_erf 8, or 72 with a C; so do scales "
        "of blocks (8), 8-bit sums that are added in memory (16 to 136), and an 8-bit D (8 or 16, "
-       "or where its scales are found 32, with a gate 40, unless sums are promoted, and 56 more "
+       "or where its scales are found 32, with a gate 40, 48 staged, unless sums are promoted, and "
+       "56 more "
        "with a C that threads load). Where threads load C and the bias (staged store, clusters "
        "along both sides) they must do with the registers at kernel entry"},
       {Rule::kFp32Sums, "fp32_sums",

@@ -168,19 +168,23 @@ TEST(TiledConfigs, SharedMemoryPartsDoNotOverlapAndAreAligned) {
   }
 }
 
-TEST(TiledConfigs, OutputHasABufferForEachBoxWhereThereIsRoom) {
-  const auto tile = [](int stages) {
-    return TiledKernel{{.bm = 128, .bn = 256, .bk = 64, .stages = stages}, {}};
+TEST(TiledConfigs, PromotedOutputHasABufferForEachBoxWhereThereIsRoom) {
+  const auto tile = [](int bm, int bn, int stages, int consumers) {
+    TiledKernel k{{.bm = bm, .bn = bn, .bk = 128, .stages = stages, .consumers = consumers}, {}};
+    k.mma_depth = 0;
+    k.promote = 128;
+    k.gemm.input = DataType::kE4m3;
+    return k;
   };
-  EXPECT_EQ(store_buffers(tile(4)), 2) << "the ring has taken the room";
-  EXPECT_EQ(store_buffers(tile(3)), 4) << "all boxes of a warp: 256 columns of 16 bits";
-  TiledKernel both = tile(3);
-  both.gemm.epilogue.aux = true;
-  EXPECT_GT(store_buffers(both), 4) << "of two outputs";
+  EXPECT_EQ(store_buffers(tile(128, 256, 4, 2)), 2) << "the ring has taken the room";
+  EXPECT_EQ(store_buffers(tile(128, 256, 3, 2)), 4) << "all boxes: 256 columns of 16 bits";
+  TiledKernel plain = tile(128, 256, 3, 2);
+  plain.promote = 0;
+  EXPECT_EQ(store_buffers(plain), 2);
   const auto ctas = [](int bytes) { return kSmemBytesPerSm / (bytes + kReservedSmemBytes); };
   for (int bn = 8; bn <= 256; bn += 8) {
     for (int stages = 2; stages <= 12; ++stages) {
-      const TiledKernel k{{.bm = 64, .bn = bn, .bk = 64, .stages = stages, .consumers = 1}, {}};
+      const TiledKernel k = tile(64, bn, stages, 1);
       const int least = smem_layout_with(k, kFewestStoreBuffers).total_bytes;
       if (least > DeviceLimits{}.smem_bytes_per_cta) continue;
       EXPECT_LE(smem_layout(k).total_bytes, DeviceLimits{}.smem_bytes_per_cta) << bn;
