@@ -20,9 +20,6 @@ namespace {
 /// that prompts of every length do not fill the memory.
 constexpr std::size_t kMostEntries = 1024;
 
-/// A kernel is for this many times fewer rows, too (bucket_distance() in fallback.h).
-constexpr std::int64_t kLargestBucket = 4;
-
 bool is_b(const MatrixMap& map) { return std::strcmp(map.name, "B") == 0; }
 
 }  // namespace
@@ -36,9 +33,9 @@ TensorMap Plan::encode(const Entry& entry, const MatrixMap& map, bool* ok) const
 int Plan::status_of(const Choice& choice, std::int64_t m) const {
   if (choice.row == nullptr || !only_gains_) return choice.status;
   // A kernel of a smaller M, or of another N and K, was never timed on such a problem.
-  const bool is_near = choice.source == HGEMM_TUNED_EXACT ||
-                       (choice.source == HGEMM_TUNED_BUCKET && choice.row->problem.m >= m &&
-                        choice.row->problem.m <= kLargestBucket * m);
+  const bool is_near =
+      choice.source == HGEMM_TUNED_EXACT ||
+      (choice.source == HGEMM_TUNED_BUCKET && is_in_bucket(choice.row->problem.m, m));
   if (!is_near) return HGEMM_BUNDLE_NOT_TUNED;
   return choice.row->gain ? int{HGEMM_TUNED_OK} : int{HGEMM_BUNDLE_NO_GAIN};
 }

@@ -30,6 +30,11 @@ TEST(Fallback, LargerOnesComeFirstUpToAFactorOfFour) {
   EXPECT_EQ(stands_in({1023, 4097}, 1024), 1023);
 }
 
+TEST(Fallback, ABucketHasAsManyRowsOrFewerWithinThatFactor) {
+  for (const long long m : {16, 17, 63, 64}) EXPECT_TRUE(is_in_bucket(64, m)) << m;
+  for (const long long m : {1, 15, 65}) EXPECT_FALSE(is_in_bucket(64, m)) << m;
+}
+
 TEST(Fallback, BeyondThatTheNearestByRatio) {
   EXPECT_EQ(stands_in({2, 80}, 16), 80) << "5 times as many, or an eighth";
   EXPECT_EQ(stands_in({4, 160}, 16), 4) << "10 times as many, or a quarter";
