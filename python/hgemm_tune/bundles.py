@@ -17,13 +17,23 @@ _ANY_GPU, _ANY_DRIVER = 1, 2
 _SMALL_BUFFER = 44
 
 
-def library(name: str) -> ctypes.CDLL:
-    """A shared library of this package."""
+_REINSTALL = "install the package again: pip install --force-reinstall hgemm-tune"
+
+
+def library(name: str, abi_function: str, abi: int) -> ctypes.CDLL:
+    """A shared library of this package, whose function must return this number."""
     try:
-        return ctypes.CDLL(str(LIBRARIES / name))
+        loaded = ctypes.CDLL(str(LIBRARIES / name))
     except OSError as error:
-        raise HgemmTuneError(f"{error}; install the package again: "
-                             "pip install --force-reinstall hgemm-tune") from error
+        raise HgemmTuneError(f"{error}; {_REINSTALL}") from error
+    try:
+        is_same = getattr(loaded, abi_function)() == abi
+    except AttributeError:
+        is_same = False
+    if not is_same:
+        raise HgemmTuneError(f"{LIBRARIES / name} is of another version than this package; "
+                             f"{_REINSTALL}")
+    return loaded
 
 
 class _Runtime:
@@ -34,10 +44,9 @@ class _Runtime:
     @classmethod
     def get(cls) -> ctypes.CDLL:
         if cls._loaded is None:
-            loaded = library("libhgemm_tune.so")
+            loaded = library("libhgemm_tune.so", "hgemm_bundle_abi", _ABI)
             pointer, size = ctypes.c_void_p, ctypes.c_size_t
             for name, arguments, result in (
-                    ("abi", [], ctypes.c_int),
                     ("error", [], ctypes.c_char_p),
                     ("open", [ctypes.c_char_p, ctypes.POINTER(pointer)], ctypes.c_int),
                     ("close", [pointer], None),
@@ -47,11 +56,24 @@ class _Runtime:
                      ctypes.c_int)):
                 function = getattr(loaded, f"hgemm_bundle_{name}")
                 function.argtypes, function.restype = arguments, result
-            if loaded.hgemm_bundle_abi() != _ABI:
-                raise HgemmTuneError("libhgemm_tune.so is of another version than this package; "
-                                     "install the package again")
             cls._loaded = loaded
         return cls._loaded
+
+
+def library_beside_runtime(name: str, abi_function: str, abi: int) -> ctypes.CDLL:
+    """A library of this package that is linked with libhgemm_tune.so, and shares bundles with it.
+
+    The runtime comes first: what is loaded already is taken before what LD_LIBRARY_PATH has.
+    """
+    runtime = _Runtime.get()
+    loaded = library(name, abi_function, abi)
+    own, linked = (ctypes.cast(of.hgemm_bundle_open, ctypes.c_void_p).value
+                   for of in (runtime, loaded))
+    if own != linked:
+        raise HgemmTuneError("this process has loaded another libhgemm_tune.so than "
+                             f"{LIBRARIES / 'libhgemm_tune.so'}: import hgemm_tune.pytorch before "
+                             "what loads it, or let that use this one")
+    return loaded
 
 
 def _failed() -> HgemmTuneError:

@@ -13,14 +13,16 @@ from typing import NamedTuple
 import torch
 from torch.autograd import forward_ad
 
-from .bundles import Bundle, library
+from .bundles import Bundle, library_beside_runtime
 from .command import HgemmTuneError
 
 # ---- The operator ----
 
+_ABI = 1  # HGEMM_TORCH_ABI of operators.h
+
 
 def _define() -> ctypes.CDLL:
-    glue = library("libhgemm_tune_torch.so")
+    glue = library_beside_runtime("libhgemm_tune_torch.so", "hgemm_torch_abi", _ABI)
     glue.hgemm_torch_error.restype = ctypes.c_char_p
     glue.hgemm_torch_use.argtypes = [ctypes.c_void_p, ctypes.c_int]
     glue.hgemm_torch_use.restype = None

@@ -241,6 +241,8 @@ void define_operators() {
 
 using namespace hgemm_torch;
 
+int hgemm_torch_abi(void) { return HGEMM_TORCH_ABI; }
+
 int hgemm_torch_register(void) {
   static bool is_done = false;  // Python loads a module again after a failed import, or if asked to
   if (is_done) return 0;

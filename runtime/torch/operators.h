@@ -7,6 +7,10 @@
 
 extern "C" {
 
+/* Rises when a function changes so that pytorch.py must, too. */
+enum { HGEMM_TORCH_ABI = 1 };
+HGEMM_BUNDLE_API int hgemm_torch_abi(void);
+
 /* Defines the operators, once in a process. Not 0: hgemm_torch_error() says why not. */
 HGEMM_BUNDLE_API int hgemm_torch_register(void);
 HGEMM_BUNDLE_API const char* hgemm_torch_error(void);

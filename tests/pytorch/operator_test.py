@@ -8,6 +8,7 @@ import copy
 import importlib.util
 import io
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -359,6 +360,54 @@ class Import(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", code, FOLDER / "tuned.hgb"], text=True,
                               capture_output=True, env={**os.environ, "PYTHONPATH": str(FOLDER)})
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Libraries(unittest.TestCase):
+    """The package's two libraries, one of which is linked with the other."""
+
+    def setUp(self):
+        folder = support.temporary_folder()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.lib = self.folder / "hgemm_tune/lib"
+        for part in ("hgemm_tune", "hgemm_tune-0.dist-info"):
+            shutil.copytree(FOLDER / part, self.folder / part)
+        # One of the same name elsewhere, as another installation has it.
+        self.others = self.folder / "others"
+        self.others.mkdir()
+        shutil.copy(self.lib / "libhgemm_tune.so", self.others)
+
+    def run_python(self, code):
+        return subprocess.run([sys.executable, "-c", code], text=True, capture_output=True,
+                              env={**os.environ, "PYTHONPATH": str(self.folder),
+                                   "LD_LIBRARY_PATH": str(self.others)})
+
+    def expect_refused(self, reason, before=""):
+        done = self.run_python(before + "import hgemm_tune.pytorch")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr.splitlines()[-1], f"HgemmTuneError: .*{reason}")
+
+    def test_they_are_those_of_the_package_wherever_others_are(self):
+        done = self.run_python("import hgemm_tune.pytorch\nprint(open('/proc/self/maps').read())")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        loaded = {line.split()[-1] for line in done.stdout.splitlines() if "libhgemm" in line}
+        self.assertEqual(loaded, {str(path) for path in self.lib.iterdir()})
+
+    def test_a_missing_one_is_named(self):
+        for name in ("libhgemm_tune_torch.so", "libhgemm_tune.so"):
+            (self.lib / name).unlink()
+            self.expect_refused(f"lib/{name}: cannot open shared object .*; install the package")
+
+    def test_one_of_another_version_is_named(self):
+        shutil.copy(self.lib / "libhgemm_tune.so", self.lib / "libhgemm_tune_torch.so")
+        self.expect_refused("lib/libhgemm_tune_torch.so is of another version than this package; "
+                            "install the package")
+        self.expect_refused("lib/libhgemm_tune.so is of another version than this package; "
+                            "install the package", "import hgemm_tune.bundles as b; b._ABI = 0; ")
+
+    def test_bundles_are_not_shared_with_another_that_is_loaded_already(self):
+        before = f"import ctypes; ctypes.CDLL({str(self.others / 'libhgemm_tune.so')!r}); "
+        self.expect_refused("has loaded another libhgemm_tune.so than", before)
 
 
 class Manual(unittest.TestCase):
