@@ -7,11 +7,13 @@ hgemm_tune.patch() import it.
 from __future__ import annotations
 
 import ctypes
+import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch.autograd import forward_ad
+from torch.nn import functional as F
 
 from .bundles import Bundle, library_beside_runtime
 from .command import HgemmTuneError
@@ -36,6 +38,42 @@ def _define() -> ctypes.CDLL:
 
 _glue = _define()
 _ops = torch.ops.hgemm_tune
+_TORCH_FAILED = "hgemm_tune: torch failed in "  # how torch_failed() of torch_abi.cpp begins
+_ACTIVATIONS = {None: lambda y: y, "relu": F.relu, "silu": F.silu, "gelu": F.gelu,
+                "gelu_tanh": lambda y: F.gelu(y, approximate="tanh")}
+
+
+def _by_torch(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None,
+              activation: str | None = None) -> torch.Tensor:
+    return _ACTIVATIONS[activation](F.linear(x, weight, bias)).contiguous()
+
+
+def _keep_torchs_errors(operator) -> None:
+    """Makes an operator of torch.ops raise what torch raises.
+
+    An exception that torch throws in a call of its stable interface ends there, with its type. So
+    where torch has failed, it is asked once more, from here: out of memory is then
+    torch.OutOfMemoryError, unless by now there is enough.
+    """
+    inner = operator._op  # what Python calls, also compiled code; dispatch and tracing are below
+    if hasattr(inner, "__wrapped__"):
+        return  # this module was loaded before
+
+    @functools.wraps(inner)
+    def call(*args, **kwargs):
+        try:
+            return inner(*args, **kwargs)
+        except RuntimeError as error:
+            if not str(error).startswith(_TORCH_FAILED):
+                raise
+        return _by_torch(*args, **kwargs)
+
+    operator._op = call
+
+
+for _name in ("linear", "_linear", "_linear_with_grad"):
+    _keep_torchs_errors(getattr(_ops, _name))
+    _keep_torchs_errors(getattr(_ops, _name).default)
 _library = torch.library.Library("hgemm_tune", "FRAGMENT")  # what is registered lives as long as it
 
 

@@ -74,10 +74,8 @@ std::int32_t take_activation(StableValue argument) {
 void call(const char* name, StableValue* stack) {
   last_error.clear();
   if (torch().call(name, "", stack, kAbiVersion) == 0) return;
-  // torch keeps the text of an exception to itself, and logs it. What this library threw is here.
-  throw std::runtime_error(last_error.empty() ? std::string("hgemm_tune.linear: torch failed in ") +
-                                                    name + ", see stderr for why"
-                                              : last_error);
+  if (last_error.empty()) torch_failed(name);
+  throw std::runtime_error(last_error);  // what this library threw, which torch may keep to itself
 }
 
 Tensor activated(Tensor y, std::int32_t activation) {

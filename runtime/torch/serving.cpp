@@ -106,8 +106,9 @@ bool Serving::launch_in_graph(hgemm_bundle_plan* plan, void* stream, std::int64_
                               const hgemm_tuned_operands& operands, std::size_t bytes,
                               const Description& x) {
   // Graphs that were captured on one stream may run at the same time, so they share no workspace.
-  const Tensor memory = empty_bytes(static_cast<std::int64_t>(bytes), x);
-  void* const workspace = data_of(memory);
+  const std::optional<Tensor> memory = empty_bytes(static_cast<std::int64_t>(bytes), x);
+  if (!memory) return false;
+  void* const workspace = data_of(*memory);
   return hgemm_bundle_init_workspace(bundle_, x.device_index, stream, workspace, bytes) == 0 &&
          hgemm_bundle_plan_launch(plan, stream, m, &operands, workspace, bytes) == 0;
 }
@@ -147,11 +148,12 @@ std::optional<Tensor> Serving::run(const Weight& weight, std::int64_t m, const D
     hgemm_bundle_plan_count_miss(plan.get(), m);
     return std::nullopt;
   }
-  Tensor d = empty_with_last_size(x, weight.n);
+  std::optional<Tensor> d = empty_with_last_size(x, weight.n);
+  if (!d) return std::nullopt;  // torch, which then needs the same memory, has the error to raise
   hgemm_tuned_operands operands{};
   operands.a = x.data;
   operands.b = weight.data;
-  operands.d = data_of(d);
+  operands.d = data_of(*d);
   operands.bias = bias;
   const bool launched =
       bytes == 0 ? hgemm_bundle_plan_launch(plan.get(), stream, m, &operands, nullptr, 0) == 0

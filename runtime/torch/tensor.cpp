@@ -60,7 +60,7 @@ std::optional<Matrix> matrix_of(const Description& t) {
   return has_rows ? row_major(t) : column_major(t);
 }
 
-Tensor empty_with_last_size(const Description& like, std::int64_t size) {
+std::optional<Tensor> empty_with_last_size(const Description& like, std::int64_t size) {
   std::array<std::int64_t, kMostDims> sizes, strides;
   std::int64_t stride = 1;
   for (std::int64_t i = like.dim - 1; i >= 0; --i) {
@@ -70,19 +70,18 @@ Tensor empty_with_last_size(const Description& like, std::int64_t size) {
     stride *= sizes[at];
   }
   TensorHandle made = nullptr;
-  require(torch().empty_strided(like.dim, sizes.data(), strides.data(), like.dtype,
-                                like.device_type, like.device_index, &made),
-          "allocating the result");
-  return Tensor(made);
+  const ErrorCode code = torch().empty_strided(like.dim, sizes.data(), strides.data(), like.dtype,
+                                               like.device_type, like.device_index, &made);
+  return code == 0 ? std::optional<Tensor>(made) : std::nullopt;
 }
 
-Tensor empty_bytes(std::int64_t bytes, const Description& on_device_of) {
+std::optional<Tensor> empty_bytes(std::int64_t bytes, const Description& on_device_of) {
   const std::int64_t stride = 1;
   TensorHandle made = nullptr;
-  require(torch().empty_strided(1, &bytes, &stride, torch().dtype_uint8(), on_device_of.device_type,
-                                on_device_of.device_index, &made),
-          "allocating a workspace");
-  return Tensor(made);
+  const ErrorCode code =
+      torch().empty_strided(1, &bytes, &stride, torch().dtype_uint8(), on_device_of.device_type,
+                            on_device_of.device_index, &made);
+  return code == 0 ? std::optional<Tensor>(made) : std::nullopt;
 }
 
 }  // namespace hgemm_torch

@@ -61,8 +61,8 @@ std::optional<Matrix> matrix_of(const Description& tensor);
 
 /// Operators take tensors of fewer dimensions than this.
 inline constexpr std::int64_t kMostDims = 16;
-/// A new tensor of `like` but for the last size, without gaps.
-Tensor empty_with_last_size(const Description& like, std::int64_t size);
-Tensor empty_bytes(std::int64_t bytes, const Description& on_device_of);
+/// A new tensor of `like` but for the last size, without gaps; none if there is no memory for it.
+std::optional<Tensor> empty_with_last_size(const Description& like, std::int64_t size);
+std::optional<Tensor> empty_bytes(std::int64_t bytes, const Description& on_device_of);
 
 }  // namespace hgemm_torch

@@ -56,6 +56,8 @@ std::string find_torch() {
     return "this is torch " + std::to_string(version >> 56) + "." +
            std::to_string((version >> 48) & 0xff) + ": install torch 2.11 or newer";
   }
+  hgemm_runtime::DynamicLibrary newer("libtorch_cpu.so", kLoaded);
+  newer.find("torch_exception_get_what_without_backtrace", t.exception_text);
   hgemm_runtime::DynamicLibrary cuda("libtorch_cuda.so", kLoaded);
   cuda.find("aoti_torch_get_current_cuda_stream", t.current_cuda_stream);
   return "";
@@ -63,8 +65,14 @@ std::string find_torch() {
 
 const TorchAbi& torch() { return found(); }
 
+void torch_failed(const char* doing) {
+  const char* const why = torch().exception_text != nullptr ? torch().exception_text() : nullptr;
+  throw std::runtime_error(std::string("hgemm_tune: torch failed in ") + doing + ": " +
+                           (why != nullptr ? why : "see stderr for why"));
+}
+
 void require(ErrorCode code, const char* doing) {
-  if (code != 0) throw std::runtime_error(std::string("hgemm_tune: torch failed in ") + doing);
+  if (code != 0) torch_failed(doing);
 }
 
 }  // namespace hgemm_torch

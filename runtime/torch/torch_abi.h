@@ -59,6 +59,8 @@ struct TorchAbi {
   ErrorCode (*string_text)(StringHandle, const char**) = nullptr;
   ErrorCode (*delete_string)(StringHandle) = nullptr;
 
+  /// The text of the last exception of this thread; null before torch 2.13, which logs it instead.
+  const char* (*exception_text)() = nullptr;
   /// Null in a torch without CUDA.
   ErrorCode (*current_cuda_stream)(std::int32_t device_index, void** stream) = nullptr;
 };
@@ -68,7 +70,10 @@ std::string find_torch();
 /// Those that find_torch() has found.
 const TorchAbi& torch();
 
-/// Throws std::runtime_error if torch has refused something.
+/// Throws std::runtime_error: torch has failed in this. Type and often text of its own exception
+/// are lost, so pytorch.py, which knows the words by which the text begins, asks torch once more.
+[[noreturn]] void torch_failed(const char* doing);
+/// Throws it if torch has refused something.
 void require(ErrorCode code, const char* doing);
 
 }  // namespace hgemm_torch

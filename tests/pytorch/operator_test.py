@@ -4,6 +4,7 @@ asked for: results, gradients, torch.compile, reports. tests/gpu/pytorch_test.py
 operator_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 is missing (support.py).
 """
 
+import contextlib
 import copy
 import importlib.util
 import io
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import warnings
 from pathlib import Path
 
 import support
@@ -163,6 +165,61 @@ class Operator(unittest.TestCase):
                 torch.testing.assert_close(compiled(x), linear(x, weight, bias, "relu"))
                 with self.assertRaises(RuntimeError):
                     linear(x.int(), weight, bias)
+
+    @contextlib.contextmanager
+    def product_raises(self, error, times=1000):
+        """torch's own product of matrices on a CPU raises the error, so many times."""
+        raised = []
+
+        def mm(a, b):
+            if len(raised) < times:
+                raised.append(error)
+                raise error
+            return torch.einsum("mk,kn->mn", a.float(), b.float()).to(a.dtype)
+
+        library = torch.library.Library("aten", "IMPL")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it replaces torch's
+            library.impl("mm", mm, "CPU")
+        try:
+            yield raised
+        finally:
+            library._destroy()
+
+    def test_errors_of_torch_are_what_they_are(self):
+        x, weight = normal(5, 64), normal(32, 64)
+        huge = normal(1, 64).expand(2**42, 64)
+        layer = torch.nn.Linear(64, 32, bias=False, dtype=torch.bfloat16)
+        layer.__class__ = hgemm_tune.pytorch.TunedLinear
+        compiled, _ = self.compiled(lambda x, weight: linear(x, weight, None, "relu"))
+        compiled(x, weight)
+        compiled(huge[:5], weight)
+        calls = [linear, linear.default, compiled, lambda x, _: layer(x)]
+        error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate")
+        for grad in (False, True):
+            for index, call in enumerate(calls):
+                with torch.set_grad_enabled(grad), self.subTest(grad=grad, call=index):
+                    with self.assertRaisesRegex(RuntimeError, "t allocate memory: you tried to"):
+                        call(huge, weight)
+                    with self.product_raises(error):
+                        with self.assertRaisesRegex(torch.OutOfMemoryError, "^CUDA out of memory"):
+                            call(x, weight)
+            with torch.set_grad_enabled(grad):
+                with self.assertRaisesRegex(NotImplementedError, "not implemented for 'Bool'"):
+                    linear(x.bool(), weight.bool())
+                with torch.autocast("cpu", torch.bfloat16), self.product_raises(error):
+                    with self.assertRaises(torch.OutOfMemoryError):
+                        linear(x.float(), weight.float())
+
+    def test_what_torch_can_compute_by_now_is_computed(self):
+        x, weight, bias = normal(5, 64), normal(32, 64), normal(32)
+        expected = F.gelu(F.linear(x, weight))
+        for grad in (False, True):
+            with torch.set_grad_enabled(grad):
+                with self.product_raises(torch.OutOfMemoryError("once"), 1) as raised:
+                    ours = linear(x, weight, activation="gelu")
+            torch.testing.assert_close(ours, expected)
+            self.assertEqual(len(raised), 1)
 
     def test_inference_mode(self):
         with torch.inference_mode():

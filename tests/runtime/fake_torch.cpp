@@ -100,6 +100,8 @@ FAKE(int aoti_torch_empty_strided(std::int64_t dim, const std::int64_t* sizes,
                                   const std::int64_t* strides, std::int32_t dtype,
                                   std::int32_t device_type, std::int32_t device_index,
                                   FakeTensor** result)) {
+  if (fake_torch().has_memory_for == 0) return 1;
+  --fake_torch().has_memory_for;
   FakeTensor* const made = new_tensor({.sizes = {sizes, sizes + dim},
                                        .strides = {strides, strides + dim},
                                        .dtype = dtype,
@@ -145,6 +147,10 @@ FAKE(int torch_call_dispatcher(const char* name, const char*, std::uint64_t* sta
   fake_torch().called.push_back(called);
   if (called == "aten::linear") {
     stack[0] = linear(stack);
+    if (fake_torch().failing.contains(called)) {
+      release(tensor_of(stack[0]));
+      return 1;
+    }
   } else if (called == "aten::gelu") {
     delete reinterpret_cast<std::string*>(stack[1]);
     --fake_torch().strings;
@@ -155,6 +161,8 @@ FAKE(int torch_call_dispatcher(const char* name, const char*, std::uint64_t* sta
   }
   return 0;
 }
+
+FAKE(const char* torch_exception_get_what_without_backtrace()) { return "it is a fake"; }
 
 FAKE(int torch_new_string_handle(const char* text, std::size_t length, std::string** made)) {
   *made = new std::string(text, length);

@@ -33,6 +33,8 @@ struct FakeTorch {
   std::set<FakeTensor*> tensors;       ///< that are alive
   std::vector<FakeTensor*> allocated;  ///< by empty_strided()
   int strings = 0;                     ///< that are alive
+  int has_memory_for = 1000;           ///< tensors more, by empty_strided()
+  std::set<std::string> failing;       ///< operators that throw, for a reason of torch's
 };
 __attribute__((visibility("default"))) FakeTorch& fake_torch();
 

@@ -57,6 +57,8 @@ class TorchOperator : public testing::Test {
     torch.called.clear();
     torch.allocated.clear();
     torch.grad_mode = false;
+    torch.has_memory_for = 1000;
+    torch.failing.clear();
     fake_current_stream() = &streams[0];
     ASSERT_EQ(hgemm_bundle_prepare(opened.bundle, 0, HGEMM_BUNDLE_ANY_DRIVER), 0);
     hgemm_torch_use(opened.bundle, 0);
@@ -207,6 +209,31 @@ TEST_F(TorchOperator, StreamsHaveWorkspacesAndGraphsTheirOwn) {
   EXPECT_THAT(fake_driver().lowered, SizeIs(4)) << "each launch in a graph lowers its flags";
   EXPECT_THAT(fake_torch().allocated, SizeIs(4)) << "results and workspaces";
   EXPECT_EQ(counts().first, 5);
+}
+
+TEST_F(TorchOperator, WithoutMemoryTorchHasTheErrorToRaise) {
+  fake_torch().has_memory_for = 0;
+  linear(x, weight);
+  EXPECT_THAT(fake_torch().called, ElementsAre("aten::linear"));
+  EXPECT_EQ(counts(), std::pair(std::int64_t{0}, std::int64_t{1}));
+  EXPECT_THAT(fake_driver().launches, IsEmpty());
+  fake_torch().failing.insert("aten::linear");
+  for (const char* kernel : {"_linear CUDA", "linear CompositeImplicitAutograd"}) {
+    try {
+      linear(x, weight, nullptr, nullptr, kernel);
+      FAIL() << "no error";
+    } catch (const std::runtime_error& error) {  // pytorch.py knows it by these words
+      EXPECT_STREQ(error.what(), "hgemm_tune: torch failed in aten::linear: it is a fake");
+    }
+  }
+}
+
+TEST_F(TorchOperator, AGraphWithoutMemoryForAWorkspaceIsTorchs) {
+  fake_driver().capturing = &streams[0];
+  fake_torch().has_memory_for = 1;  // the result
+  linear(tensor(kX, {384, 4096}), tensor(kWeight, {256, 4096}));
+  EXPECT_THAT(fake_torch().called, ElementsAre("aten::linear"));
+  EXPECT_THAT(fake_torch().allocated, SizeIs(1));
 }
 
 TEST_F(TorchOperator, ModeOfGradientsChooses) {
