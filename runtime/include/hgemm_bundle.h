@@ -127,6 +127,10 @@ HGEMM_BUNDLE_API int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64
  * of the bundle; launches that can overlap need workspaces of their own. */
 HGEMM_BUNDLE_API int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream,
                                                  void* workspace, size_t bytes);
+/* The memory is no workspace any more: to be called before the caller frees or gives away what the
+ * call above was given. What was enqueued with it, or captured, may still run. */
+HGEMM_BUNDLE_API int hgemm_bundle_forget_workspace(hgemm_bundle* bundle, int device,
+                                                   const void* workspace);
 /* Allocates a workspace with the driver and makes it one, as the call above. Not to be called for a
  * stream that is being captured. Freeing it waits for the device. */
 HGEMM_BUNDLE_API int hgemm_bundle_new_workspace(hgemm_bundle* bundle, int device, void* stream,

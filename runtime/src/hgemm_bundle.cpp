@@ -217,6 +217,16 @@ int hgemm_bundle_init_workspace(hgemm_bundle* bundle, int device, void* stream, 
   });
 }
 
+int hgemm_bundle_forget_workspace(hgemm_bundle* bundle, int device, const void* workspace) {
+  if (bundle == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
+  return guarded([&]() -> Outcome {
+    LoadedDevice* const loaded = bundle->opened.device(device);
+    if (loaded == nullptr) return {HGEMM_BUNDLE_NOT_PREPARED};
+    loaded->forget_workspace(workspace);
+    return {};
+  });
+}
+
 int hgemm_bundle_new_workspace(hgemm_bundle* bundle, int device, void* stream, size_t bytes,
                                void** workspace) {
   if (bundle == nullptr || workspace == nullptr) return report({HGEMM_TUNED_NULL_POINTER});

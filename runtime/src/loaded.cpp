@@ -128,11 +128,13 @@ Outcome LoadedDevice::new_workspace(CUstream stream, std::size_t bytes, void** w
   return {};
 }
 
+void LoadedDevice::forget_workspace(const void* workspace) {
+  const std::unique_lock lock(mutex_);
+  workspaces_.erase(workspace);
+}
+
 Outcome LoadedDevice::free_workspace(void* workspace) {
-  {
-    const std::unique_lock lock(mutex_);
-    workspaces_.erase(workspace);
-  }
+  forget_workspace(workspace);
   const CurrentContext current(driver, context_);
   const RelaxedCapture relaxed(driver);
   CUresult code = current.code();

@@ -54,6 +54,7 @@ class LoadedDevice {
 
   /// Lowers the flags of a workspace, which is known from then on.
   Outcome init_workspace(CUstream stream, void* workspace, std::size_t bytes);
+  void forget_workspace(const void* workspace);
   Outcome new_workspace(CUstream stream, std::size_t bytes, void** workspace);
   Outcome free_workspace(void* workspace);
   bool has_workspace(const void* address, std::size_t bytes) const;

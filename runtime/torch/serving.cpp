@@ -109,8 +109,12 @@ bool Serving::launch_in_graph(hgemm_bundle_plan* plan, void* stream, std::int64_
   const std::optional<Tensor> memory = empty_bytes(static_cast<std::int64_t>(bytes), x);
   if (!memory) return false;
   void* const workspace = data_of(*memory);
-  return hgemm_bundle_init_workspace(bundle_, x.device_index, stream, workspace, bytes) == 0 &&
-         hgemm_bundle_plan_launch(plan, stream, m, &operands, workspace, bytes) == 0;
+  const bool launched =
+      hgemm_bundle_init_workspace(bundle_, x.device_index, stream, workspace, bytes) == 0 &&
+      hgemm_bundle_plan_launch(plan, stream, m, &operands, workspace, bytes) == 0;
+  // The graph has the memory from now on. torch may give it to other tensors.
+  hgemm_bundle_forget_workspace(bundle_, x.device_index, workspace);
+  return launched;
 }
 
 bool Serving::launch_with_workspace(hgemm_bundle_plan* plan, void* stream, std::int64_t m,

@@ -184,6 +184,10 @@ TEST_F(BundleLaunch, WorkspacesAreInitialisedFirst) {
   EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes), 0);
   ASSERT_THAT(fake_driver().launches, SizeIs(1));
   EXPECT_TRUE(fake_driver().launches[0].cooperative);
+  ASSERT_EQ(hgemm_bundle_forget_workspace(opened.bundle, 0, workspace), 0);
+  EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes),
+            HGEMM_TUNED_WORKSPACE_NOT_INITIALISED)
+      << "what lies there now may be anything";
 }
 
 TEST_F(BundleLaunch, AllocatesWorkspaces) {

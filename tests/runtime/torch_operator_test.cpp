@@ -209,6 +209,17 @@ TEST_F(TorchOperator, StreamsHaveWorkspacesAndGraphsTheirOwn) {
   EXPECT_THAT(fake_driver().lowered, SizeIs(4)) << "each launch in a graph lowers its flags";
   EXPECT_THAT(fake_torch().allocated, SizeIs(4)) << "results and workspaces";
   EXPECT_EQ(counts().first, 5);
+  // torch may give the memory to others, so it is not known as a workspace any more.
+  hgemm_tuned_problem problem = c_problem(0, 256, 4096);
+  hgemm_bundle_plan* plan = nullptr;
+  ASSERT_EQ(hgemm_bundle_plan_create(opened.bundle, 0, &problem, kWeight, 0, &plan), 0);
+  hgemm_tuned_operands operands{};
+  operands.a = kX;
+  operands.d = kBias;
+  void* const of_graph = const_cast<void*>(fake_driver().lowered.back());
+  EXPECT_EQ(hgemm_bundle_plan_launch(plan, &streams[0], 384, &operands, of_graph, 1 << 30),
+            HGEMM_TUNED_WORKSPACE_NOT_INITIALISED);
+  hgemm_bundle_plan_destroy(plan);
 }
 
 TEST_F(TorchOperator, WithoutMemoryTorchHasTheErrorToRaise) {
