@@ -3,7 +3,7 @@
 #include <bit>
 #include <functional>
 
-#include "dynamic_library.h"
+#include "stream.h"
 
 namespace hgemm_torch {
 
@@ -35,21 +35,6 @@ std::size_t WeightHash::operator()(const Weight& w) const {
     add_to(hash, static_cast<std::uint64_t>(value));
   }
   return hash;
-}
-
-bool is_capturing(void* stream) {
-  // The driver's header is not needed for two numbers. CUstreamCaptureStatus 0 is none, and
-  // CUresult 0 is success. torch with CUDA has loaded the driver.
-  using IsCapturing = int (*)(void*, int*);
-  static const auto ask = [] {
-    IsCapturing found = nullptr;
-    hgemm_runtime::DynamicLibrary driver("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    driver.find("cuStreamIsCapturing", found);
-    return found;
-  }();
-  if (stream == nullptr) return false;  // the default stream cannot be captured
-  int status = 0;
-  return ask == nullptr || ask(stream, &status) != 0 || status != 0;
 }
 
 bool Serving::can_prepare(std::int32_t device, void* stream) {
@@ -87,19 +72,36 @@ Serving::Plan Serving::plan_of(const Weight& w, void* stream) {
 }
 
 Serving::~Serving() {
-  for (auto& [key, workspace] : workspaces_) {
-    hgemm_bundle_free_workspace(bundle_, key.first, workspace->memory);
-    for (void* memory : workspace->outgrown) {
-      hgemm_bundle_free_workspace(bundle_, key.first, memory);
-    }
-  }
+  for (const auto& [key, workspace] : workspaces_) free_memory_of(*workspace, key.first);
 }
 
-Serving::Workspace& Serving::workspace_of(std::int32_t device, void* stream) {
-  const std::lock_guard lock(workspaces_mutex_);
-  std::unique_ptr<Workspace>& workspace = workspaces_[{device, stream}];
-  if (workspace == nullptr) workspace = std::make_unique<Workspace>();
-  return *workspace;
+void Serving::free_memory_of(const Workspace& workspace, std::int32_t device) {
+  hgemm_bundle_free_workspace(bundle_, device, workspace.memory);
+  for (void* memory : workspace.outgrown) hgemm_bundle_free_workspace(bundle_, device, memory);
+}
+
+std::shared_ptr<Serving::Workspace> Serving::workspace_of(std::int32_t device, void* stream) {
+  const std::optional<std::uint64_t> id = id_of(stream);
+  if (!id) return nullptr;
+  const StreamKey key(device, *id);
+  std::shared_ptr<Workspace> found, gone;
+  StreamKey gone_key;
+  {
+    const std::lock_guard lock(workspaces_mutex_);
+    if (is_handle_of_one(stream)) {
+      StreamKey& last = streams_.try_emplace(stream, key).first->second;
+      gone_key = std::exchange(last, key);
+      if (gone_key != key) {  // a stream was destroyed, and this one has got its handle
+        if (auto node = workspaces_.extract(gone_key)) gone = std::move(node.mapped());
+      }
+    }
+    std::shared_ptr<Workspace>& kept = workspaces_[key];
+    if (kept == nullptr) kept = std::make_shared<Workspace>();
+    found = kept;
+  }
+  // Its launches may still run: freeing waits for them.
+  if (gone != nullptr) free_memory_of(*gone, gone_key.first);
+  return found;
 }
 
 bool Serving::launch_in_graph(hgemm_bundle_plan* plan, void* stream, std::int64_t m,
@@ -121,7 +123,9 @@ bool Serving::launch_with_workspace(hgemm_bundle_plan* plan, void* stream, std::
                                     const hgemm_tuned_operands& operands, std::size_t bytes,
                                     const Description& x) {
   if (is_capturing(stream)) return launch_in_graph(plan, stream, m, operands, bytes, x);
-  Workspace& workspace = workspace_of(x.device_index, stream);
+  const std::shared_ptr<Workspace> own = workspace_of(x.device_index, stream);
+  if (own == nullptr) return false;
+  Workspace& workspace = *own;
   const std::lock_guard lock(workspace.mutex);
   if (workspace.bytes < bytes) {
     const auto make = [&](std::size_t size, void** memory) {

@@ -59,12 +59,15 @@ class Serving {
     std::size_t bytes = 0;
     std::vector<void*> outgrown;  ///< which launches may still use
   };
+  using StreamKey = std::pair<std::int32_t, std::uint64_t>;  ///< a device, and a stream's id
   Plan plan_of(const Weight& weight, void* stream);
   bool can_prepare(std::int32_t device, void* stream);
   bool launch_in_graph(hgemm_bundle_plan* plan, void* stream, std::int64_t m,
                        const hgemm_tuned_operands& operands, std::size_t bytes,
                        const Description& x);
-  Workspace& workspace_of(std::int32_t device, void* stream);
+  /// Null if it is not known which stream it is.
+  std::shared_ptr<Workspace> workspace_of(std::int32_t device, void* stream);
+  void free_memory_of(const Workspace& workspace, std::int32_t device);
   bool launch_with_workspace(hgemm_bundle_plan* plan, void* stream, std::int64_t m,
                              const hgemm_tuned_operands& operands, std::size_t bytes,
                              const Description& x);
@@ -77,10 +80,8 @@ class Serving {
   std::mutex devices_mutex_;
   std::set<std::int32_t> tried_devices_;  ///< those that were prepared, or cannot be
   std::mutex workspaces_mutex_;
-  std::map<std::pair<std::int32_t, void*>, std::unique_ptr<Workspace>> workspaces_;
+  std::map<StreamKey, std::shared_ptr<Workspace>> workspaces_;
+  std::map<void*, StreamKey> streams_;  ///< the last stream with a handle
 };
-
-/// Whether work on the stream is being captured into a graph.
-bool is_capturing(void* stream);
 
 }  // namespace hgemm_torch

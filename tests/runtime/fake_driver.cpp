@@ -178,6 +178,12 @@ FAKE(cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status)) {
                                               : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
+FAKE(cuStreamGetId(CUstream stream, unsigned long long* id)) {
+  const auto& ids = fake_driver().stream_ids;
+  const auto found = ids.find(stream);
+  *id = found != ids.end() ? found->second : reinterpret_cast<std::uintptr_t>(stream);
+  return *id != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
 FAKE(cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
                       void**)) {
   const auto& params = *static_cast<const hgemm::BlockScaledParams*>(arguments[0]);

@@ -1,6 +1,7 @@
 // A libcuda.so.1 without a GPU: it notes what it is asked to launch.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct FakeDriver {
   std::vector<const void*> lowered;  ///< addresses that were set to zero
   std::set<void*> allocated;         ///< and not freed
   const void* capturing = nullptr;   ///< the stream that is being captured
+  /// Those of streams, by their handles; 0: it is not told. Others have their handle.
+  std::map<const void*, unsigned long long> stream_ids;
   std::vector<FakeLaunch> launches;
 };
 

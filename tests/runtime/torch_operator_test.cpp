@@ -222,6 +222,30 @@ TEST_F(TorchOperator, StreamsHaveWorkspacesAndGraphsTheirOwn) {
   hgemm_bundle_plan_destroy(plan);
 }
 
+TEST_F(TorchOperator, AStreamIsKnownByItsIdNotByItsHandle) {
+  const FakeTensor rows = tensor(kX, {384, 4096}), deep = tensor(kWeight, {256, 4096});
+  auto& driver = fake_driver();
+  const auto call_on = [&](void* stream, unsigned long long id) {
+    fake_current_stream() = stream;
+    driver.stream_ids[stream] = id;
+    linear(rows, deep);
+  };
+  call_on(&streams[0], 5);
+  call_on(&streams[0], 6);  // the first was destroyed, and its launches may still run
+  EXPECT_THAT(driver.lowered, SizeIs(2)) << "another stream has a workspace of its own";
+  EXPECT_THAT(driver.allocated, SizeIs(1)) << "that of the stream which is gone was freed";
+  void* const of_each_thread = reinterpret_cast<void*>(2);
+  for (const unsigned long long id : {7u, 8u, 7u}) call_on(of_each_thread, id);
+  EXPECT_THAT(driver.lowered, SizeIs(4));
+  EXPECT_THAT(driver.allocated, SizeIs(3)) << "one handle, two streams that are there";
+  EXPECT_EQ(counts().second, 0);
+  call_on(&streams[1], 0);
+  EXPECT_EQ(counts(), std::pair(std::int64_t{5}, std::int64_t{1})) << "if none is known, torch";
+  fake_current_stream() = nullptr;  // whose number is not asked for
+  linear(rows, deep);
+  EXPECT_EQ(counts().first, 6);
+}
+
 TEST_F(TorchOperator, WithoutMemoryTorchHasTheErrorToRaise) {
   fake_torch().has_memory_for = 0;
   linear(x, weight);
