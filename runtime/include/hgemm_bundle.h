@@ -58,7 +58,8 @@ enum { HGEMM_BUNDLE_ANY_GPU = 1, HGEMM_BUNDLE_ANY_DRIVER = 2 };
 /* Flags of hgemm_bundle_plan_create(): only what was measured to be faster than cuBLAS is launched.
  * Where the kernel of this N and K, and of this M or the next larger one within a factor of four,
  * was not, a launch returns HGEMM_BUNDLE_NO_GAIN. Where none was tuned it returns
- * HGEMM_BUNDLE_NOT_TUNED, and is a miss. */
+ * HGEMM_BUNDLE_NOT_TUNED, and is a miss. Where one was tuned that does not take the operands'
+ * addresses, it returns HGEMM_TUNED_MISALIGNED. */
 enum { HGEMM_BUNDLE_ONLY_GAINS = 1 };
 
 typedef struct hgemm_bundle hgemm_bundle;
@@ -119,6 +120,12 @@ HGEMM_BUNDLE_API void hgemm_bundle_plan_destroy(hgemm_bundle_plan* plan);
  * why nothing would be launched at operands that lie at multiples of 16 bytes. */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_workspace_bytes(hgemm_bundle_plan* plan, int64_t m,
                                                        size_t* bytes);
+/* The same for operands wherever they lie: between two multiples of 16 bytes another kernel may
+ * take them, which packs them in its workspace first. Those that are null lie at multiples. `b` is
+ * not read. */
+HGEMM_BUNDLE_API int hgemm_bundle_plan_workspace_bytes_at(hgemm_bundle_plan* plan, int64_t m,
+                                                          const hgemm_tuned_operands* operands,
+                                                          size_t* bytes);
 /* Counts a miss as a launch does: for callers that have asked before, and do not launch. */
 HGEMM_BUNDLE_API int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64_t m);
 /* Makes `bytes` of device memory a workspace, with one memset on the stream (a CUstream or

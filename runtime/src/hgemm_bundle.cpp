@@ -195,7 +195,16 @@ void hgemm_bundle_plan_destroy(hgemm_bundle_plan* plan) { delete plan; }
 int hgemm_bundle_plan_workspace_bytes(hgemm_bundle_plan* plan, int64_t m, size_t* bytes) {
   if (plan == nullptr || bytes == nullptr) return report({HGEMM_TUNED_NULL_POINTER});
   *bytes = 0;
-  return guarded([&] { return plan->plan.workspace_bytes(m, bytes); });
+  return guarded([&] { return plan->plan.workspace_bytes(m, {}, bytes); });
+}
+
+int hgemm_bundle_plan_workspace_bytes_at(hgemm_bundle_plan* plan, int64_t m,
+                                         const hgemm_tuned_operands* operands, size_t* bytes) {
+  if (plan == nullptr || operands == nullptr || bytes == nullptr) {
+    return report({HGEMM_TUNED_NULL_POINTER});
+  }
+  *bytes = 0;
+  return guarded([&] { return plan->plan.workspace_bytes(m, *operands, bytes); });
 }
 
 int hgemm_bundle_plan_count_miss(hgemm_bundle_plan* plan, int64_t m) {

@@ -22,7 +22,27 @@ constexpr std::size_t kMostEntries = 1024;
 
 bool is_b(const MatrixMap& map) { return std::strcmp(map.name, "B") == 0; }
 
+bool is_miss(int status) {
+  return status == HGEMM_TUNED_NO_KERNEL || status == HGEMM_BUNDLE_NOT_TUNED;
+}
+
+/// All that the choice of a kernel depends on of addresses. B's are the plan's.
+std::uint64_t offsets_of(const Operands& operands) {
+  std::uint64_t offsets = 0;
+  for (const void* address : std::initializer_list<const void*>{
+           operands.a, operands.d, operands.c, operands.bias, operands.aux, operands.scale_a,
+           operands.scale_b, operands.scale_d, operands.scales_d}) {
+    static_assert(kUnitBytes == 16);
+    offsets = offsets << 4 | (reinterpret_cast<std::uintptr_t>(address) % kUnitBytes);
+  }
+  return offsets;
+}
+
 }  // namespace
+
+std::size_t Plan::KeyHash::operator()(const Key& key) const {
+  return std::hash<std::uint64_t>()(static_cast<std::uint64_t>(key.m) ^ key.offsets << 28);
+}
 
 TensorMap Plan::encode(const Entry& entry, const MatrixMap& map, bool* ok) const {
   // A packed B is another matrix, in the workspace.
@@ -52,8 +72,12 @@ std::unique_ptr<Plan::Entry> Plan::make_entry(std::int64_t m, const Operands& op
   const GemmKind kind = hgemm_tuned_problems::kind_of(problem);
   entry->choice = bundle_.choose(entry->extents, kind, operands);
   entry->status = status_of(entry->choice, m);
-  if (entry->status == HGEMM_TUNED_NO_KERNEL || entry->status == HGEMM_BUNDLE_NOT_TUNED) {
-    entry->misses = &bundle_.misses().counter_of(gemm_problem(entry->extents, kind));
+  if (is_miss(entry->status)) {
+    if (is_miss(status_of(bundle_.choose(entry->extents, kind, {}), m))) {
+      entry->misses = &bundle_.misses().counter_of(gemm_problem(entry->extents, kind));
+    } else {  // a tune, whose operands are aligned, would find what is there
+      entry->status = HGEMM_TUNED_MISALIGNED;
+    }
   }
   if (entry->status != HGEMM_TUNED_OK) return entry;
   const Kernel& kernel = bundle_.kernel(entry->choice.kernel).kernel;
@@ -75,61 +99,62 @@ std::unique_ptr<Plan::Entry> Plan::make_entry(std::int64_t m, const Operands& op
   return entry;
 }
 
-const Plan::Entry& Plan::entry_of(std::int64_t m, std::unique_ptr<Entry>& own) {
+Operands Plan::with_b(const hgemm_tuned_operands& operands) const {
+  Operands all =
+      hgemm_tuned_problems::operands_of(&operands, hgemm_tuned_problems::kind_of(problem_));
+  all.b = b_;
+  return all;
+}
+
+const Plan::Entry& Plan::entry_of(std::int64_t m, const Operands& operands,
+                                  std::unique_ptr<Entry>& own) {
+  const Key key{m, offsets_of(operands)};
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = entries_.find(m); found != entries_.end()) return *found->second;
+    if (const auto found = entries_.find(key); found != entries_.end()) return *found->second;
   }
-  // B is the plan's, so a weight between two units has entries of its own.
-  Operands operands;
-  operands.b = b_;
   std::unique_ptr<Entry> made = make_entry(m, operands);
   const std::unique_lock lock(mutex_);
-  if (entries_.size() >= kMostEntries && !entries_.contains(m)) {
+  if (entries_.size() >= kMostEntries && !entries_.contains(key)) {
     own = std::move(made);
     return *own;
   }
-  return *entries_.try_emplace(m, std::move(made)).first->second;
+  return *entries_.try_emplace(key, std::move(made)).first->second;
 }
 
-Outcome Plan::workspace_bytes(std::int64_t m, std::size_t* bytes) {
+Outcome Plan::workspace_bytes(std::int64_t m, const hgemm_tuned_operands& operands,
+                              std::size_t* bytes) {
   std::unique_ptr<Entry> own;
-  const Entry& entry = entry_of(m, own);
+  const Entry& entry = entry_of(m, with_b(operands), own);
   *bytes = entry.layout.total;
   return {entry.status};
 }
 
 void Plan::count_miss(std::int64_t m) {
   std::unique_ptr<Entry> own;
-  const Entry& entry = entry_of(m, own);
+  const Entry& entry = entry_of(m, with_b({}), own);
   if (entry.misses != nullptr) entry.misses->fetch_add(1, std::memory_order_relaxed);
 }
 
 Outcome Plan::launch(CUstream stream, std::int64_t m, const hgemm_tuned_operands& addresses,
                      void* workspace, std::size_t bytes) {
-  const GemmKind kind = hgemm_tuned_problems::kind_of(problem_);
-  Operands operands = hgemm_tuned_problems::operands_of(&addresses, kind);
-  operands.b = b_;
-  if (!hgemm_tuned_problems::has_all(operands, kind)) return {HGEMM_TUNED_NULL_POINTER};
-  std::unique_ptr<Entry> own;
-  const Entry* entry = &entry_of(m, own);
-  if (entry->status == HGEMM_TUNED_OK &&
-      find_misaligned(bundle_.kernel(entry->choice.kernel).kernel, entry->extents, operands).name !=
-          nullptr) {
-    own = make_entry(m, operands);  // a kernel that takes these addresses, if there is one
-    entry = own.get();
+  const Operands operands = with_b(addresses);
+  if (!hgemm_tuned_problems::has_all(operands, hgemm_tuned_problems::kind_of(problem_))) {
+    return {HGEMM_TUNED_NULL_POINTER};
   }
-  if (entry->misses != nullptr) entry->misses->fetch_add(1, std::memory_order_relaxed);
-  if (entry->status != HGEMM_TUNED_OK) return {entry->status};
+  std::unique_ptr<Entry> own;
+  const Entry& entry = entry_of(m, operands, own);
+  if (entry.misses != nullptr) entry.misses->fetch_add(1, std::memory_order_relaxed);
+  if (entry.status != HGEMM_TUNED_OK) return {entry.status};
   if (!device_.is_alive()) return {HGEMM_BUNDLE_NOT_PREPARED};
-  if (entry->layout.total > 0) {
-    if (workspace == nullptr || bytes < entry->layout.total) return {HGEMM_TUNED_SMALL_WORKSPACE};
+  if (entry.layout.total > 0) {
+    if (workspace == nullptr || bytes < entry.layout.total) return {HGEMM_TUNED_SMALL_WORKSPACE};
     if (!is_multiple_of(workspace, kWorkspaceUnit)) return {HGEMM_TUNED_MISALIGNED_WORKSPACE};
     if (!device_.has_workspace(workspace, kFlagBytes)) {
       return {HGEMM_TUNED_WORKSPACE_NOT_INITIALISED};
     }
   }
-  return enqueue(*entry, stream, operands, workspace);
+  return enqueue(entry, stream, operands, workspace);
 }
 
 Outcome Plan::enqueue(const Entry& entry, CUstream stream, const Operands& operands,

@@ -151,18 +151,17 @@ std::optional<Tensor> Serving::run(const Weight& weight, std::int64_t m, const D
   require(torch().current_cuda_stream(x.device_index, &stream), "asking for the stream");
   const Plan plan = plan_of(weight, stream);
   if (plan == nullptr) return std::nullopt;
-  std::size_t bytes = 0;
-  if (hgemm_bundle_plan_workspace_bytes(plan.get(), m, &bytes) != HGEMM_TUNED_OK) {
+  hgemm_tuned_operands operands{};
+  operands.a = x.data;
+  operands.bias = bias;
+  std::size_t bytes = 0;  // of any D of torch's, which are aligned
+  if (hgemm_bundle_plan_workspace_bytes_at(plan.get(), m, &operands, &bytes) != HGEMM_TUNED_OK) {
     hgemm_bundle_plan_count_miss(plan.get(), m);
     return std::nullopt;
   }
   std::optional<Tensor> d = empty_with_last_size(x, weight.n);
   if (!d) return std::nullopt;  // torch, which then needs the same memory, has the error to raise
-  hgemm_tuned_operands operands{};
-  operands.a = x.data;
-  operands.b = weight.data;
   operands.d = data_of(*d);
-  operands.bias = bias;
   const bool launched =
       bytes == 0 ? hgemm_bundle_plan_launch(plan.get(), stream, m, &operands, nullptr, 0) == 0
                  : launch_with_workspace(plan.get(), stream, m, operands, bytes, x);

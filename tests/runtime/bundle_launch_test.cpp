@@ -48,10 +48,15 @@ class BundleLaunch : public testing::Test {
     return hgemm_bundle_plan_launch(plan, kStream, m, &operands, workspace, bytes);
   }
 
+  explicit BundleLaunch(const ExportPlan& plan = plan_of_package()) : opened(bundle_bytes(plan)) {}
   Opened opened;
 
  private:
   std::vector<std::unique_ptr<hgemm_bundle_plan, void (*)(hgemm_bundle_plan*)>> plans_;
+};
+class BundleThatPacks : public BundleLaunch {
+ protected:
+  BundleThatPacks() : BundleLaunch(plan_with_packing()) {}
 };
 
 TEST_F(BundleLaunch, PrepareLoadsEveryKernelOnce) {
@@ -188,6 +193,41 @@ TEST_F(BundleLaunch, WorkspacesAreInitialisedFirst) {
   EXPECT_EQ(launch(plan, 384, memory[2], memory[3], workspace, bytes),
             HGEMM_TUNED_WORKSPACE_NOT_INITIALISED)
       << "what lies there now may be anything";
+}
+
+TEST_F(BundleThatPacks, OperandsBetweenUnitsHaveAWorkspace) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640));
+  unsigned char* const a = memory[2] + 2;
+  hgemm_tuned_operands operands{};
+  std::size_t bytes = 1;
+  ASSERT_EQ(hgemm_bundle_plan_workspace_bytes_at(plan, 256, &operands, &bytes), 0);
+  EXPECT_EQ(bytes, 0u);
+  operands.a = a;
+  ASSERT_EQ(hgemm_bundle_plan_workspace_bytes_at(plan, 256, &operands, &bytes), 0);
+  EXPECT_GT(bytes, 256u * 640 * 2);
+  EXPECT_EQ(launch(plan, 256, a), HGEMM_TUNED_SMALL_WORKSPACE);
+  void* workspace = nullptr;
+  ASSERT_EQ(hgemm_bundle_new_workspace(opened.bundle, 0, kStream, bytes, &workspace), 0);
+  ASSERT_EQ(launch(plan, 256, a, memory[3], workspace, bytes), 0) << hgemm_bundle_error();
+  ASSERT_THAT(fake_driver().launches, SizeIs(2));
+  EXPECT_EQ(fake_driver().launches[0].packed, a);
+  const FakeLaunch& product = fake_driver().launches[1];
+  EXPECT_GT(product.a_map, workspace);
+  EXPECT_LT(product.a_map, static_cast<unsigned char*>(workspace) + bytes);
+  EXPECT_EQ(product.b_map, kWeight);
+  EXPECT_EQ(launch(plan, 256), 0) << "aligned ones have the other kernel";
+  EXPECT_EQ(fake_driver().launches.back().a_map, memory[2]);
+  EXPECT_EQ(hgemm_bundle_free_workspace(opened.bundle, 0, workspace), 0);
+  EXPECT_EQ(hgemm_bundle_plan_workspace_bytes_at(plan, 256, nullptr, &bytes),
+            HGEMM_TUNED_NULL_POINTER);
+}
+
+TEST_F(BundleThatPacks, AMissIsWhatATuneCanMend) {
+  hgemm_bundle_plan* const plan = plan_of(c_problem(0, 512, 640), HGEMM_BUNDLE_ONLY_GAINS);
+  EXPECT_EQ(launch(plan, 256, memory[2] + 2), HGEMM_TUNED_MISALIGNED);
+  EXPECT_THAT(opened.misses(), HasSubstr("shapes: []"));
+  EXPECT_EQ(launch(plan, 63, memory[2] + 2), HGEMM_BUNDLE_NOT_TUNED);
+  EXPECT_THAT(opened.misses(), HasSubstr("m: 63, n: 512, k: 640, weight: 1}"));
 }
 
 TEST_F(BundleLaunch, AllocatesWorkspaces) {

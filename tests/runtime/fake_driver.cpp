@@ -117,7 +117,8 @@ FAKE(cuLibraryUnload(CUlibrary)) {
   return CUDA_SUCCESS;
 }
 FAKE(cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name)) {
-  if (name_of(library) != name) return CUDA_ERROR_NOT_FOUND;
+  const std::string of_library = name_of(library);
+  if (of_library != name && of_library + "_rows" != name) return CUDA_ERROR_NOT_FOUND;
   *kernel = handle_of<CUkernel>(name);
   return CUDA_SUCCESS;
 }
@@ -186,16 +187,20 @@ FAKE(cuStreamGetId(CUstream stream, unsigned long long* id)) {
 }
 FAKE(cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
                       void**)) {
-  const auto& params = *static_cast<const hgemm::BlockScaledParams*>(arguments[0]);
   FakeLaunch launch{.function = name_of(function),
                     .grid = config->gridDimX,
                     .threads = config->blockDimX,
                     .smem_bytes = config->sharedMemBytes,
-                    .stream = config->hStream,
-                    .a_map = address_in(params.a),
-                    .b_map = address_in(params.b),
-                    .d = params.d_pointer,
-                    .m = params.m};
+                    .stream = config->hStream};
+  if (launch.function.ends_with("_rows")) {
+    launch.packed = static_cast<const hgemm::PackParams*>(arguments[0])->matrices[0].source;
+  } else {
+    const auto& params = *static_cast<const hgemm::BlockScaledParams*>(arguments[0]);
+    launch.a_map = address_in(params.a);
+    launch.b_map = address_in(params.b);
+    launch.d = params.d_pointer;
+    launch.m = params.m;
+  }
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config->attrs[i];
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {

@@ -17,6 +17,7 @@ struct FakeLaunch {
   const void* a_map = nullptr;
   const void* b_map = nullptr;
   const void* d = nullptr;
+  const void* packed = nullptr;  ///< A, of a launch that packs, which has nothing of the above
   int m = 0;
 };
 

@@ -19,6 +19,15 @@ inline ExportPlan plan_of_package() {
   return plan_export(recordings_of_package(), {.pdl = PdlKind::kWeights});
 }
 
+/// It and a kernel that packs rows which begin anywhere.
+inline ExportPlan plan_with_packing() {
+  std::vector<RecordedRace> races = recordings_of_package();
+  races.push_back(recorded(
+      export_shape(256, 512, 641),
+      {timed(std::string(kCublasLabel), 15), timed(label(TiledConfig{.pack = true}), 12)}));
+  return plan_export(races, {.pdl = PdlKind::kWeights});
+}
+
 inline std::string bundle_bytes(const ExportPlan& plan) {
   std::vector<std::string> cubins;
   for (const Kernel& kernel : bundle_kernels(plan)) {

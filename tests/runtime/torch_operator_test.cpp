@@ -193,6 +193,25 @@ TEST_F(TorchOperator, OnlyGainsAndTheRestIsMissed) {
   EXPECT_THAT(opened.misses(), Not(HasSubstr("m: 1,")));
 }
 
+TEST_F(TorchOperator, AnXBetweenUnitsIsPackedInAWorkspace) {
+  Opened packing(bundle_bytes(plan_with_packing()));
+  ASSERT_EQ(hgemm_bundle_prepare(packing.bundle, 0, HGEMM_BUNDLE_ANY_DRIVER), 0);
+  hgemm_torch_use(packing.bundle, 0);
+  FakeTensor between = x;
+  between.data = kX + 2;
+  for (int call = 0; call < 2; ++call) linear(between, weight);
+  EXPECT_EQ(counts(), std::pair(std::int64_t{2}, std::int64_t{0}));
+  EXPECT_THAT(fake_driver().allocated, SizeIs(1));
+  ASSERT_THAT(fake_driver().launches, SizeIs(4));
+  EXPECT_EQ(fake_driver().launches[2].packed, kX + 2);
+  EXPECT_EQ(fake_driver().launches[3].d, last_data_);
+  hgemm_torch_use(packing.bundle, 1);
+  linear(between, weight);
+  EXPECT_EQ(counts().second, 1) << "that kernel's gain was measured at another K";
+  EXPECT_THAT(packing.misses(), HasSubstr("shapes: []")) << "no tune would mend it";
+  hgemm_torch_use(nullptr, 0);
+}
+
 TEST_F(TorchOperator, StreamsHaveWorkspacesAndGraphsTheirOwn) {
   const FakeTensor rows = tensor(kX, {384, 4096}), deep = tensor(kWeight, {256, 4096});
   linear(rows, deep);
