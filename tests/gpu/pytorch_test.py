@@ -6,6 +6,8 @@ pytorch_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 or a Hopper GPU is
 (tests/pytorch/support.py).
 """
 
+import ctypes
+import gc
 import importlib.util
 import shutil
 import subprocess
@@ -37,9 +39,12 @@ import hgemm_tune.pytorch  # noqa: E402
 linear = torch.ops.hgemm_tune.linear
 K = 1024
 TILED = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma."
-TUNED = {  # configs, and the shapes that each is tuned for; stream-K kernels need a workspace
+# Configs, and the shapes that each is tuned for. Kernels that add up in memory, or pack, need a
+# workspace, which of the latter grows with M.
+TUNED = {
     TILED + "persist": (f"256x{K}x{K},256x{K}x{K}.bias,256x{K}x{K}.bias-gelu_erf,256x{K}x{K}.fp16,"
                         f"256x{K}x{K}.layoutTT,{K}x{K}x256.layoutNT"),
+    TILED + "persist.pack": f"256x{K}x{K + 1}",
     TILED + "stream": f"384x{K}x{2 * K}",
     "swap_ab.bm16.bn64.bk128.q3.d0.tma.csplit2.p128": f"16x{K}x{K}",
 }
@@ -120,13 +125,22 @@ class OnGpu(unittest.TestCase):
     @torch.no_grad()
     def test_rows_with_padding_and_views(self):
         weight = weight_of(K, K)
-        for x in (normal(256, 2 * K)[:, :K], normal(4, 64, K + 8)[..., 8:],
+        between = normal(256 * K + 1)[1:].view(256, K)  # begins between two units of 16 bytes
+        for x in (normal(256, 2 * K)[:, :K], normal(4, 64, K + 8)[..., 8:], between,
                   normal(64, 4, K).transpose(0, 1), normal(256, K + 1)[:, 1:]):
             self.check(linear(x, weight), x, weight)
         padded = weight_of(K, 2 * K)[:, K:]
         x = normal(256, K)
         self.check(linear(x, padded), x, padded)
-        self.assertGreaterEqual(hgemm_tune.calls().tuned, 3)
+        # No matrix is transposed(0, 1). The rows that begin anywhere are packed.
+        self.assertEqual(hgemm_tune.calls(), (5, 1))
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = linear(between, weight)
+        between.neg_()
+        graph.replay()
+        self.check(y, between, weight)
+        self.expect_tuned(6)
 
     def test_a_training_step_takes_kernels_of_all_three_layouts(self):
         x, weight = normal(256, K, requires_grad=True), weight_of(K, K).requires_grad_()
@@ -174,30 +188,121 @@ class OnGpu(unittest.TestCase):
                 self.check(y, x, weight)
 
     @torch.no_grad()
-    def test_threads_with_streams_of_their_own(self):
-        x, weight = normal(384, 2 * K), weight_of(K, 2 * K)
-        expected = linear(x, weight)
-        self.check(expected, x, weight)
+    def test_autocast_asks_kernels_for_its_type(self):
+        x, weight, bias = (normal(*sizes, dtype=torch.float32)
+                           for sizes in ((256, K), (K, K), (K,)))
+        weight *= K**-0.5
+        cases = ((torch.bfloat16, None), (torch.bfloat16, bias), (torch.float16, None))
+        for count, (dtype, bias) in enumerate(cases):
+            with self.subTest(dtype=dtype, bias=bias is not None):
+                with torch.autocast("cuda", dtype):
+                    y = linear(x, weight, bias)
+                cast = [None if t is None else t.to(dtype) for t in (x, weight, bias)]
+                self.check(y, *cast)
+                self.expect_tuned(count + 1)
+        with torch.enable_grad(), torch.autocast("cuda", torch.bfloat16):
+            y = linear(x.requires_grad_(), weight.requires_grad_())
+        dy = normal(256, K)
+        dx, dw = torch.autograd.grad(y, (x, weight), dy)
+        self.assertEqual((dx.dtype, dw.dtype), (torch.float32, torch.float32))
+        x, weight = x.detach().bfloat16(), weight.detach().bfloat16()
+        self.check(dx.bfloat16(), dy, weight.t())
+        self.check(dw.bfloat16(), dy.t(), x.t())
+        self.expect_tuned(len(cases) + 3)
+
+    @torch.no_grad()
+    def test_a_workspace_grows_while_launches_use_it(self):
+        sums, packed = ((normal(384, 2 * K), weight_of(K, 2 * K)),
+                        (normal(2**14, K + 1), weight_of(K, K + 1)))
         torch.cuda.synchronize()
+        ys = []
+        with torch.cuda.stream(torch.cuda.Stream()):  # one that has no workspace yet
+            for m in (16, 1000, 4096, 2**14, 300):  # 4 MiB are enough for 16, 2**14 need 64
+                for (x, weight), rows in ((packed, m), (sums, min(m, 384))):
+                    ys.append((linear(x[:rows], weight), x[:rows], weight))
+        self.expect_tuned(5 * 2)
+        for y, x, weight in ys:
+            self.check(y, x, weight)
+
+    def check_threads(self, streams):
+        """Threads on these streams launch kernels that need a workspace, which grows."""
+        layers = []
+        with torch.no_grad():
+            for k in (2 * K, K + 1):
+                x, weight = normal(2**14, k), weight_of(K, k)
+                layers.append((x, weight, F.linear(x.float(), weight.float())))
+        torch.cuda.synchronize()
+        rows = (384, 100, 2**14, 257)
         wrong = []
 
-        def run():
-            with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):
-                for m in (384, 100, 384, 257):
-                    for _ in range(50):
-                        y = linear(x[:m], weight)
-                    torch.cuda.current_stream().synchronize()
-                    limit = 0.05 * expected.float().std()
-                    if (y.float() - expected[:m].float()).abs().max() > limit:
-                        wrong.append(m)
+        def run(index, stream):
+            with torch.no_grad(), torch.cuda.stream(stream):
+                for m in rows[index:] + rows[:index]:
+                    for x, weight, expected in layers:
+                        for _ in range(25):
+                            y = linear(x[:m], weight)
+                        stream.synchronize()
+                        if (y.float() - expected[:m]).abs().max() > 0.05 * expected.std():
+                            wrong.append((m, x.shape[1]))
 
-        threads = [threading.Thread(target=run) for _ in range(4)]
+        threads = [threading.Thread(target=run, args=(index % len(rows), stream))
+                   for index, stream in enumerate(streams)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
-        self.expect_tuned(1 + 4 * 4 * 50)
+        self.expect_tuned(len(streams) * len(rows) * len(layers) * 25)
+
+    def test_threads_with_streams_of_their_own(self):
+        self.check_threads([torch.cuda.Stream() for _ in range(4)])
+
+    def test_threads_share_a_stream(self):
+        self.check_threads(4 * [torch.cuda.Stream()])
+
+    @torch.no_grad()
+    def test_streams_that_come_and_go(self):
+        # The driver may give the handle of one that was destroyed to the next, while launches run.
+        driver = ctypes.CDLL("libcuda.so.1")
+        x, weight = normal(384, 2 * K), weight_of(K, 2 * K)
+        torch.cuda.synchronize()
+        ys = []
+        for _ in range(30):
+            handle = ctypes.c_void_p()
+            self.assertEqual(driver.cuStreamCreate(ctypes.byref(handle), 1), 0)  # non-blocking
+            with torch.cuda.stream(torch.cuda.ExternalStream(handle.value)):
+                ys.extend(linear(x, weight) for _ in range(10))
+            self.assertEqual(driver.cuStreamDestroy_v2(handle), 0)
+        self.expect_tuned(300)
+        for y in ys:
+            self.check(y, x, weight)
+
+    @torch.no_grad()
+    def test_out_of_memory_is_torchs_own_error(self):
+        def give_back():
+            gc.collect()
+            torch.cuda.empty_cache()
+
+        give_back()  # so that there is no gap beside x
+        x = normal(2**16, K)
+        layer = torch.nn.Linear(K, K, bias=False, dtype=torch.bfloat16, device="cuda")
+        hgemm_tune.patch(layer, only_gains=False)
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda x: linear(x, layer.weight), backend="aot_eager")
+        calls = (layer, compiled, lambda x: linear(x, layer.weight))
+        for call in calls:
+            self.check(call(x), x, layer.weight)
+        self.expect_tuned(len(calls))
+        give_back()
+        self.addCleanup(torch.cuda.set_per_process_memory_fraction, 1.0)
+        total = torch.cuda.get_device_properties("cuda").total_memory
+        torch.cuda.set_per_process_memory_fraction(torch.cuda.memory_reserved() / total)
+        for call in calls:  # each has 128 MiB to allocate
+            with self.assertRaisesRegex(torch.OutOfMemoryError, "out of memory"):
+                call(x)
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        self.check(layer(x), x, layer.weight)
+        self.assertEqual(hgemm_tune.calls(), (len(calls) + 1, len(calls)))
 
     def test_every_device_loads_the_kernels_at_its_first_call(self):
         if torch.cuda.device_count() < 2:
