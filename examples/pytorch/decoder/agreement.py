@@ -1,0 +1,79 @@
+"""How far logits and greedy tokens of a patched model are from those of the plain one, beside how
+far cuBLAS is from itself when it is asked to compute otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from .models import Decoder
+from .ways import Phase
+
+
+@contextlib.contextmanager
+def _partial_sums_in_fp32():
+    """Where cuBLAS splits K, it then does not round partial sums to bf16."""
+    settings = torch.backends.cuda.matmul
+    before = settings.allow_bf16_reduced_precision_reduction
+    settings.allow_bf16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        settings.allow_bf16_reduced_precision_reduction = before
+
+
+@contextlib.contextmanager
+def _the_other_library():
+    before = torch.backends.cuda.preferred_blas_library()
+    is_lt = before.name.lower() == "cublaslt"
+    torch.backends.cuda.preferred_blas_library("cublas" if is_lt else "cublaslt")
+    try:
+        yield
+    finally:
+        torch.backends.cuda.preferred_blas_library(before)
+
+
+OTHERS = {"cuBLAS, partial sums in fp32": _partial_sums_in_fp32,
+          "cuBLAS by torch's other library": _the_other_library}
+
+
+def inputs_of(decoder: Decoder, phase: Phase, steps: int) -> list[tuple[torch.Tensor, int]]:
+    """Tokens and their positions: in decode those that the plain model finds greedily after a
+    prompt, which all ways are given, so that they do not drift apart; or as many prompts."""
+    if phase.name == "prefill":
+        return [(decoder.tokens(decoder.context), 0) for _ in range(steps)]
+    first = decoder.context - steps
+    ids = decoder.run(decoder.tokens(first), 0).argmax(-1, keepdim=True)
+    inputs = []
+    for position in range(first, decoder.context):
+        inputs.append((ids, position))
+        ids = decoder.run(ids, position).argmax(-1, keepdim=True)
+    return inputs
+
+
+def difference(decoder: Decoder, inputs: list, expected: list[torch.Tensor]) -> dict:
+    """Of the logits: the largest and the root mean square. And how many tokens are equal."""
+    largest = torch.zeros((), device=decoder.device)
+    squares, equal = torch.zeros_like(largest), torch.zeros_like(largest, dtype=torch.long)
+    for (ids, position), theirs in zip(inputs, expected):
+        ours = decoder.run(ids, position)
+        off = ours.float() - theirs.float()
+        largest = torch.maximum(largest, off.abs().max())
+        squares += off.square().mean()
+        equal += (ours.argmax(-1) == theirs.argmax(-1)).sum()
+    return {"max": largest.item(), "rms": (squares / len(inputs)).sqrt().item(),
+            "equal_tokens": equal.item(), "tokens": len(inputs) * decoder.batch}
+
+
+def agreement(plain: Decoder, patched: Decoder, phase: Phase, steps: int) -> dict:
+    """The differences of each from the plain model, and the size of its logits."""
+    inputs = inputs_of(plain, phase, steps)
+    expected = [plain.run(ids, position) for ids, position in inputs]
+    found = {"logits_rms": torch.stack([one.float().square().mean() for one in expected]).mean()
+             .sqrt().item(), "patched": difference(patched, inputs, expected)}
+    if torch.version.cuda is not None:
+        for name, otherwise in OTHERS.items():
+            with otherwise():
+                found[name] = difference(plain, inputs, expected)
+    return found

@@ -1,0 +1,184 @@
+"""What was measured: as a file of JSON, as lines, and as a page of Markdown."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from .choices import WAYS, Failed
+
+# ---- The file ----
+
+KEY = ("model", "layers", "scale", "phase", "batch", "context", "attention")
+
+
+class Results:
+    """A file of JSON, written whenever something was added. What it had stays, unless it is
+    measured anew; but only from the same machine and software."""
+
+    def __init__(self, path: Path | None, environment: dict):
+        self.path, self.content = path, {"environment": environment, "measured": [], "starts": []}
+        if path is None or not path.exists():
+            return
+        before = read(path)
+        for name, now in environment.items():
+            if before["environment"].get(name) != now:
+                raise Failed(f"{path} was measured with {name} {before['environment'].get(name)}"
+                             f", and this is {now}: name another file by --json")
+        self.content.update(measured=before["measured"], starts=before["starts"])
+
+    def add(self, kind: str, key: tuple[str, ...], entry: dict) -> None:
+        same = [entry[name] for name in key]
+        kept = [one for one in self.content[kind] if [one[name] for name in key] != same]
+        self.content[kind] = [*kept, entry]
+        if self.path is not None:
+            written = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+            written.write_text(json.dumps(self.content, indent=1) + "\n")
+            written.replace(self.path)
+
+
+def read(path: Path) -> dict:
+    try:
+        content = json.loads(path.read_text())
+        if isinstance(content, dict) and {"environment", "measured", "starts"} <= content.keys():
+            return content
+        why = "no results of tokens.py"
+    except (OSError, ValueError) as error:
+        why = str(error)
+    raise Failed(f"{path}: {why}; --json of a measurement writes such a file")
+
+
+# ---- Lines ----
+
+
+def ratio(of: dict) -> str:
+    return f"{of['median']:.3f} [{of['low']:.3f}, {of['high']:.3f}]"
+
+
+def lines(entry: dict) -> list[str]:
+    """What is printed as soon as it is measured."""
+    found = [f"{entry['model']}, {entry['layers']} layers, {entry['phase']}, batch "
+             f"{entry['batch']}, {entry['context']} tokens of context:"]
+    for name, way in entry["ways"].items():
+        if "failed" in way:
+            found.append(f"  {name}: not measured: {way['failed']}")
+        else:
+            found.append(f"  {name}: {way['ms']:.3f} ms, {way['tokens_per_s']:.0f} tokens/s, "
+                         f"{ratio(way['x_plain'])} x plain")
+    linears = entry["linears"]
+    text = f"  linear layers: {ratio(linears['share'])} of the plain step"
+    if "gain" in linears:
+        text += (f"; {linears['tuned_calls']} of {linears['calls']} computed by kernels, gain of "
+                 f"all {ratio(linears['gain'])}; so expected {linears['expected_x_plain']:.3f} x "
+                 "plain")
+    found.append(text)
+    for name, off in entry.get("agreement", {}).items():
+        if name != "logits_rms":
+            found.append(f"  {name}: logits differ from plain by {off['rms']:.4f} rms, at most "
+                         f"{off['max']:.4f} (of {entry['agreement']['logits_rms']:.3f} rms); "
+                         f"{off['equal_tokens']} of {off['tokens']} tokens equal")
+    return found
+
+
+def start_line(entry: dict) -> str:
+    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in entry["seconds"].items())
+    return f"{entry['model']}, {entry['layers']} layers, {entry['way']}, cold start, s: {parts}"
+
+
+# ---- Tables ----
+
+
+def table(header: list[str], rows: list[list[str]], texts: int) -> str:
+    """The first `texts` columns are on the left."""
+    rule = "|---" * texts + "|---:" * (len(header) - texts) + "|"
+    header, *rows = (f"| {' | '.join(row)} |" for row in (header, *rows))
+    return "\n".join([header, rule, *rows]) + "\n"
+
+
+def times(measured: list[dict]) -> str:
+    """A row for each step, with the ways that any of them has."""
+    names = [name for name in WAYS if any(name in entry["ways"] for entry in measured)]
+    header = ["model", "phase", "batch", "plain ms"]
+    for name in names:
+        header += [f"{name} tokens/s"] + ([] if name == "plain" else [f"{name} x plain"])
+    rows = []
+    for entry in measured:
+        row = [entry["model"], entry["phase"], str(entry["batch"]),
+               f"{entry['ways']['plain']['ms']:.3f}"]
+        for name in names:
+            way = entry["ways"].get(name, {})
+            row.append(f"{way['tokens_per_s']:.0f}" if "ms" in way else "")
+            if name != "plain":
+                row.append(ratio(way["x_plain"]) if "ms" in way else "")
+        rows.append(row)
+    return table(header, rows, 2)
+
+
+def shares(measured: list[dict]) -> str:
+    rows = []
+    for entry in measured:
+        linears, patched = entry["linears"], entry["ways"].get("patched", {})
+        rows.append([entry["model"], entry["phase"], str(entry["batch"]), str(entry["context"]),
+                     ratio(linears["share"]),
+                     f"{linears['tuned_calls']} of {linears['calls']}",
+                     ratio(linears["gain"]) if "gain" in linears else "",
+                     f"{linears['expected_x_plain']:.3f}" if "gain" in linears else "",
+                     ratio(patched["x_plain"]) if "ms" in patched else ""])
+    return table(["model", "phase", "batch", "context", "share of linear layers", "by kernels",
+                  "their gain", "expected", "measured"], rows, 2)
+
+
+def differences(measured: list[dict]) -> str:
+    rows = []
+    for entry in measured:
+        found = entry.get("agreement", {})
+        for name, off in found.items():
+            if name != "logits_rms":
+                rows.append([entry["model"], entry["phase"], name, str(entry["batch"]),
+                             f"{off['rms']:.4f}", f"{off['max']:.4f}", f"{found['logits_rms']:.3f}",
+                             f"{off['equal_tokens']} of {off['tokens']}"])
+    return table(["model", "phase", "instead of plain", "batch", "rms", "max", "logits' rms",
+                  "equal tokens"], rows, 3)
+
+
+def cold_starts(entries: list[dict]) -> str:
+    parts = max((list(entry["seconds"]) for entry in entries), key=len, default=["total"])
+    rows = [[entry["model"], entry["way"], *(f"{entry['seconds'][part]:.2f}"
+             if part in entry["seconds"] else "" for part in parts)] for entry in entries]
+    return table(["model", "way", *(f"{part} s" for part in parts)], rows, 2)
+
+
+def page(path: Path) -> str:
+    """The Markdown of a file of results."""
+    content = read(path)
+    of, measured = content["environment"], content["measured"]
+    if not measured:
+        raise Failed(f"{path} has no measurement yet: run tokens.py with --json {path}")
+
+    def all_of(name: str) -> list[str]:
+        return list(dict.fromkeys(str(one[name]) for one in measured))
+
+    dates = sorted(all_of("date"))
+    layers = ", ".join(dict.fromkeys(f"{one['model']} {one['layers']}" for one in measured))
+    provenance = [
+        ("measurements", f"[{path.name}]({path.name})"), ("GPU", of["gpu"]),
+        ("software", f"driver {of['driver']}, torch {of['torch']}, CUDA {of['cuda']}, "
+                     f"Transformers {of['transformers']}"),
+        ("measured", " to ".join(dict.fromkeys((dates[0], dates[-1])))),
+        ("models", f"random weights in bf16; layers: {layers}; attention: "
+                   f"{', '.join(all_of('attention'))}"),
+        ("kernels", of["bundle"]),
+        ("recorded by", "<br>".join(f"`{command}`" for command in all_of("command")))]
+    return "\n".join([
+        "# Tokens per second of three models\n", "| provenance | |\n|---|---|",
+        *(f"| {name} | {text} |" for name, text in provenance), "",
+        "Times are medians. Ratios are of the plain way's time to the other's in the same round, "
+        "with 95 % intervals: above 1 the other is faster.\n",
+        times(measured), "## What the linear layers are of it\n",
+        "Share and gain are of the linear layers in a row, in a graph without the rest of the "
+        "step, so that a kernel may begin while the one before it ends. Expected is what this "
+        "gain alone makes of the whole step.\n",
+        shares(measured), "## Logits and tokens beside those of the plain way\n",
+        "All are given the same tokens.\n", differences(measured),
+        "## From the imports to the first token\n", cold_starts(content["starts"])])

@@ -1,0 +1,126 @@
+"""Measures one model after another; what is measured is printed and kept at once."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+import hgemm_tune
+import torch
+import transformers
+
+from . import report, shapes
+from .agreement import agreement
+from .choices import ATTENTION, Failed
+from .models import Decoder, build, twin
+from .ways import Phase, measure, record
+
+
+def environment(device: str, bundle: hgemm_tune.Bundle) -> dict:
+    driver = "none"
+    if device == "cuda" and shutil.which("nvidia-smi"):
+        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        asked = subprocess.run(command, capture_output=True, text=True, check=False)
+        driver = asked.stdout.split("\n")[0].strip() or "unknown"
+    manifest, digest = bundle.manifest, hashlib.sha256(bundle.path.read_bytes()).hexdigest()
+    return {
+        "gpu": torch.cuda.get_device_name() if device == "cuda" else "none (CPU)",
+        "driver": driver, "torch": torch.__version__, "cuda": str(torch.version.cuda),
+        "transformers": transformers.__version__,
+        "bundle": f"{len(bundle.rows)} shapes tuned on {bundle.valid_for['gpu']}, "
+                  f"{manifest['regime']}, PDL {manifest['pdl']}, by hgemm-tune "
+                  f"{bundle.valid_for['hgemm_tune']}; SHA-256 {digest[:12]}",
+    }
+
+
+def free_memory() -> None:
+    """Graphs, caches and models that are done with. What torch.compile made of them would also
+    count against its limit."""
+    torch._dynamo.reset()
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+
+
+def cold_starts(name: str, sizes: shapes.Sizes, options: Namespace, bundle: Path) -> list[dict]:
+    """Each way in processes of its own, in turns."""
+    script = str(Path(__file__).with_name("start.py"))
+    command = [sys.executable, script, name, str(sizes.num_hidden_layers), str(options.scale),
+               options.device]
+    ways = {"plain": command, "patched": [*command, str(bundle)]}
+    samples = {way: [] for way in ways}
+    for _ in range(options.starts):
+        for way, words in ways.items():
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise Failed(f"cold start, {way}: {done.stderr.strip()[-600:]}")
+            samples[way].append(json.loads(done.stdout))
+    return [{"way": way, "samples_s": starts,
+             "seconds": {part: statistics.median(start[part] for start in starts)
+                         for part in starts[0]}}
+            for way, starts in samples.items() if starts]
+
+
+def measure_model(name: str, sizes: shapes.Sizes, options: Namespace, bundle: hgemm_tune.Bundle,
+                  results: report.Results) -> None:
+    key = {"model": name, "layers": sizes.num_hidden_layers, "scale": options.scale,
+           "date": time.strftime("%Y-%m-%d", time.gmtime()),
+           "command": " ".join(["tokens.py", *map(os.path.basename, options.words)])}
+    for start in cold_starts(name, sizes, options, bundle.path):
+        entry = {**key, **start}
+        results.add("starts", ("model", "layers", "scale", "way"), entry)
+        print(report.start_line(entry), flush=True)
+    began = time.monotonic()
+    model = build(sizes, max(options.context, options.prefill), options.device)
+    patched = twin(model)
+    print(f"{name}: {str(hgemm_tune.patch(patched, bundle)).splitlines()[0]}; ready after "
+          f"{time.monotonic() - began:.0f} s", flush=True)
+    phases = [("decode", batch, options.context, options.rounds) for batch in options.batches]
+    if options.prefill:  # long steps, of which fewer do
+        phases.append(("prefill", 1, options.prefill, max(5, options.rounds // 4)))
+    for phase_name, batch, context, rounds in phases:
+        decoder = Decoder(model, batch, context)
+        decoders = decoder, decoder.with_model(patched)
+        phase = Phase.of(phase_name, decoder)
+        for one in (model, patched):
+            one.set_attn_implementation(ATTENTION["masked"])
+        steps = min(options.steps, context - 1)
+        agreed = agreement(*decoders, phase, steps) if steps else {}
+        for one in (model, patched):  # a step of a full cache needs no mask, those before it do
+            one.set_attn_implementation(ATTENTION[options.attention])
+        measured = measure(*decoders, phase, options.ways, rounds)
+        entry = {**key, "context": context, "attention": options.attention,
+                 **record(phase, batch, measured)}
+        if agreed:
+            entry["agreement"] = agreed
+        results.add("measured", report.KEY, entry)
+        print("\n".join(report.lines(entry)), flush=True)
+        del decoder, decoders, phase, measured
+        free_memory()
+
+
+@torch.no_grad()
+def measure_all(models: dict[str, shapes.Sizes], options: Namespace, bundle: hgemm_tune.Bundle,
+                path: Path | None) -> None:
+    random.seed(1)
+    torch.manual_seed(1)
+    if options.device == "cuda":
+        bundle.prepare(torch.cuda.current_device(), any_driver=options.any_driver)
+    results = report.Results(path, environment(options.device, bundle))
+    print(", ".join(f"{name} {value}" for name, value in results.content["environment"].items()),
+          flush=True)
+    for name, sizes in models.items():
+        measure_model(name, sizes, options, bundle, results)
+        free_memory()
+    measured = results.content["measured"]
+    print("", report.times(measured), report.shares(measured), sep="\n")

@@ -1,0 +1,349 @@
+"""examples/pytorch/tokens.py without a GPU, with small models: what it measures, keeps and prints.
+The bundle says of itself that it was tuned for them, and torch computes what its kernels would.
+
+tokens_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 (support.py) or transformers is
+missing.
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import types
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import support
+
+BUILD, PROGRAM = support.arguments()
+if __name__ == "__main__":
+    support.require_torch()
+    if importlib.util.find_spec("transformers") is None:
+        support.skip(f"no transformers in {sys.executable}")
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU that is there is hidden
+
+_folder = support.temporary_folder()
+FOLDER = Path(_folder.name)
+support.make_package(FOLDER, BUILD)
+EXAMPLES = support.SOURCE / "examples/pytorch"
+sys.path.insert(0, str(EXAMPLES))
+import hgemm_tune  # noqa: E402
+import tokens  # noqa: E402
+import torch  # noqa: E402
+from decoder import agreement, models, run, shapes, ways  # noqa: E402
+
+SCALE, BATCHES, CONTEXT, PREFILL, STEPS = 16, [1, 3], 8, 12, 4
+SMALL = {name: shapes.scaled(sizes, SCALE, 1) for name, sizes in shapes.MODELS.items()}
+OPTIONS = ["--device", "cpu", "--scale", str(SCALE), "--layers", "1", "--context", str(CONTEXT),
+           "--rounds", "3", "--steps", str(STEPS), "--ways", "patched",
+           "--bundle", str(FOLDER / "tuned.hgb")]
+
+
+def setUpModule():
+    support.export(PROGRAM, FOLDER / "tuned.hgb", "16x12288x4096")
+    unittest.addModuleCleanup(_folder.cleanup)
+
+
+def setUp(test):
+    torch.manual_seed(1)
+    test.addCleanup(hgemm_tune.use, None)
+
+
+def as_if_tuned(path, names=tuple(SMALL), load=hgemm_tune.load):
+    """The bundle, with a row for each product of these small models."""
+    bundle = load(path)
+    products = shapes.rows_of({name: SMALL[name] for name in names}, BATCHES, PREFILL)
+    bundle.rows[:] = [{**bundle.rows[0], "m": m, "n": n, "k": k, "lda": k, "ldb": k, "ldd": n,
+                       "epilogue": "bias" if bias else "plain"}
+                      for (n, k, bias), (_, rows) in products.items() for m in rows]
+    return bundle
+
+
+def said(*words):
+    """Exit code, stdout and stderr of a call in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = tokens.main([str(word) for word in words])
+    return code, out.getvalue(), err.getvalue()
+
+
+def small(name, batch=3, context=CONTEXT):
+    return models.Decoder(models.build(SMALL[name], PREFILL, "cpu"), batch, context)
+
+
+class Shapes(unittest.TestCase):
+    def listed(self, *words):
+        code, out, err = said("--shapes", *words)
+        self.assertEqual((code, err), (0, ""))
+        found = {}
+        for line in out.splitlines():
+            if match := re.fullmatch(r"  - \{m: \[(.*)\], n: (\d+), k: (\d+), (epilogue: bias, )?"
+                                     r"tag: (\S+)\}", line):
+                rows, n, k, bias, tag = match.groups()
+                found[int(n), int(k), bool(bias)] = ([int(m) for m in rows.split(", ")], tag)
+        return out, found
+
+    def test_they_are_those_of_the_models_of_transformers(self):
+        _, found = self.listed()
+        expected = set()
+        for sizes in shapes.MODELS.values():
+            model = models.build(sizes, 64, "meta")
+            layers = {(layer.out_features, layer.in_features, layer.bias is not None)
+                      for layer in model.modules() if isinstance(layer, torch.nn.Linear)}
+            self.assertEqual(layers, set(shapes.linears(sizes).values()))
+            self.assertEqual(len(model.model.layers), sizes.num_hidden_layers)
+            expected |= layers
+        self.assertEqual(set(found), expected)
+        self.assertEqual(len(found), 12)
+        for (n, _, _), (rows, tag) in found.items():
+            self.assertEqual(rows, [1, 8, 32, 128] + ([] if n > 30000 else [2048]), tag)
+        self.assertEqual(found[3584, 3584, True][1], "qwen2.5-7b/q_proj")
+        self.assertEqual(found[1024, 4096, False][1], "llama-3-8b+mistral-7b/k_proj+v_proj")
+
+    def test_options_choose_them(self):
+        _, found = self.listed("--models", "Mistral-7B", "--batches", "4,2", "--prefill", "100")
+        self.assertEqual(len(found), 5)
+        self.assertEqual(found[32768, 4096, False], ([1, 2, 4], "mistral-7b/lm_head"))
+        self.assertEqual(found[4096, 14336, False][0], [2, 4, 100])
+        _, found = self.listed("--models", "Mistral-7B", "--batches", "4", "--prefill", "0")
+        self.assertEqual({tuple(rows) for rows, _ in found.values()}, {(4,)})
+
+    def test_the_program_reads_the_list_which_needs_no_torch(self):
+        code = ("import runpy, sys; sys.modules['torch'] = None; sys.argv[1:] = ['--shapes'];"
+                f"runpy.run_path({str(EXAMPLES / 'tokens.py')!r}, run_name='__main__')")
+        done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        shipped = support.SOURCE / "configs/shapes/tokens.yaml"
+        self.assertEqual(done.stdout, shipped.read_text(), "tokens.py --shapes writes this file")
+        best = subprocess.run([PROGRAM, "best", "--recorded", "--shapes", shipped,
+                               "--format", "json"], text=True, capture_output=True)
+        self.assertEqual(best.returncode, 0, best.stderr)
+        for problem in ("1x4096x4096", "8x128256x4096", "2048x512x3584.bias"):
+            self.assertIn(problem, best.stdout + best.stderr)
+
+
+class Steps(unittest.TestCase):
+    setUp = setUp
+
+    @torch.no_grad()
+    def test_a_step_is_the_models_own_and_can_be_repeated(self):
+        for name in SMALL:
+            with self.subTest(name):
+                decoder = small(name)
+                ids = decoder.tokens(CONTEXT)
+                expected = decoder.model(ids, use_cache=False).logits[:, -1]
+                for attention in tokens.ATTENTION.values():
+                    decoder.run(ids[:, :-1], 0)
+                    decoder.model.set_attn_implementation(attention)
+                    for _ in range(2):
+                        logits = decoder.run(ids[:, -1:], CONTEXT - 1)
+                        torch.testing.assert_close(logits, expected, rtol=0, atol=0.03)
+                    whole = decoder.run(ids, 0)
+                    torch.testing.assert_close(whole, expected, rtol=0, atol=0.03)
+                    decoder.model.set_attn_implementation(tokens.ATTENTION["masked"])
+
+    @torch.no_grad()
+    def test_no_step_waits_for_a_value(self):
+        model = models.build(SMALL["Qwen2.5-7B"], PREFILL, "meta")  # where nothing has a value
+        decoder = models.Decoder(model, 3, CONTEXT)
+        for phase in ("decode", "prefill"):
+            step = ways.Phase.of(phase, decoder).function(decoder)
+            self.assertEqual(step().shape, (3, SMALL["Qwen2.5-7B"].vocab_size))
+
+    @torch.no_grad()
+    def test_twins_have_the_same_tensors_and_differences_are_found(self):
+        decoder = small("Qwen2.5-7B")
+        other = models.twin(decoder.model)
+        for one, same in zip(decoder.model.parameters(), other.parameters()):
+            self.assertIs(one, same)
+        bundle = as_if_tuned(FOLDER / "tuned.hgb")
+        self.addCleanup(bundle.close)
+        self.addCleanup(hgemm_tune.use, None)
+        self.assertEqual(len(hgemm_tune.patch(other, bundle).replaced), 8)
+        self.assertIs(type(decoder.model.lm_head), torch.nn.Linear)
+        for name in ("decode", "prefill"):
+            with self.subTest(name):
+                phase = ways.Phase.of(name, decoder)
+                found = agreement.agreement(decoder, decoder.with_model(other), phase, STEPS)
+                self.assertEqual(found["patched"], {"max": 0, "rms": 0, "equal_tokens": 3 * STEPS,
+                                                    "tokens": 3 * STEPS})
+                wrong = models.twin(decoder.model)
+                wrong.lm_head.weight = torch.nn.Parameter(-wrong.lm_head.weight)
+                off = agreement.agreement(decoder, decoder.with_model(wrong), phase, STEPS)
+                self.assertEqual(off["patched"]["equal_tokens"], 0)
+                self.assertAlmostEqual(off["patched"]["rms"], 2 * off["logits_rms"], delta=1e-2)
+                self.assertGreater(off["patched"]["max"], off["patched"]["rms"])
+
+    def test_what_is_compared_takes_turns(self):
+        events = []
+        candidates = [ways.Candidate(lambda i=i: events.append(i), lambda: events.append("reset"))
+                      for i in range(3)]
+        ways.time_in_turns(candidates, 5, "cpu")
+        self.assertEqual([len(one.ms) for one in candidates], [5] * 3)
+        self.assertEqual(set(events[::2]), {"reset"})
+        for first in range(12, 42, 6):  # after two runs of each
+            self.assertEqual(sorted(events[first + 1:first + 6:2]), [0, 1, 2])
+
+    @torch.no_grad()
+    def test_a_compiler_that_fails_leaves_the_other_ways(self):
+        decoder = small("Mistral-7B")
+        phase = ways.Phase.of("decode", decoder)
+
+        def broken(step, **_):
+            def run():
+                raise RuntimeError("none\nand more")
+            return run
+
+        with mock.patch.object(torch, "compile", broken):
+            measured = ways.measure(decoder, decoder, phase, ["plain", "compiled", "patched"], 2)
+        self.assertEqual(measured.failed, {"compiled": "RuntimeError: none"})
+        self.assertEqual({name: len(ms) for name, ms in measured.ms.items()},
+                         {"plain": 2, "patched": 2})
+        self.assertEqual(list(measured.linears), ["plain", "patched"])
+        self.assertEqual(measured.calls, 8)
+
+    def test_amdahls_law(self):
+        phase = types.SimpleNamespace(name="decode", ids=torch.zeros(8, 1))
+        entry = ways.record(phase, 8, ways.Measurement(
+            ms={"plain": [4.0, 8.0, 4.0], "patched": [2.0, 4.0, 4.0]},
+            linears={"plain": [2.0, 4.0, 2.0], "patched": [1.0, 2.0, 1.0]},
+            failed={"compiled": "no compiler"}, calls=15, tuned_calls=14))
+        self.assertEqual(entry["ways"]["plain"]["tokens_per_s"], 2000)
+        self.assertEqual(entry["ways"]["patched"]["x_plain"], {"median": 2, "low": 1, "high": 2})
+        self.assertEqual(entry["ways"]["compiled"], {"failed": "no compiler"})
+        self.assertEqual(entry["linears"]["share"]["median"], 0.5)
+        self.assertEqual(entry["linears"]["gain"]["median"], 2)
+        self.assertAlmostEqual(entry["linears"]["expected_x_plain"], 4 / 3)
+
+
+class Measured(unittest.TestCase):
+    setUp = setUp
+
+    def measure(self, *words):
+        with (mock.patch.object(hgemm_tune, "load", as_if_tuned),
+              mock.patch.dict(os.environ, PYTHONPATH=str(FOLDER))):
+            return said(*OPTIONS, "--json", FOLDER / "tokens.json", *words)
+
+    def test_results_are_printed_kept_and_added_to(self):
+        code, out, err = self.measure("--models", "Qwen2.5-7B,Mistral-7B", "--batches", "1",
+                                      "--prefill", PREFILL, "--starts", "1")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out.count(": 8 of 8 linear layers replaced"), 2)
+        self.assertIn("Qwen2.5-7B, 1 layers, patched, cold start, s: imports ", out)
+        self.assertIn("Mistral-7B, 1 layers, prefill, batch 1, 12 tokens of context:", out)
+        content = json.loads((FOLDER / "tokens.json").read_text())
+        self.assertEqual(content["environment"]["torch"], torch.__version__)
+        self.assertEqual([(one["model"], one["phase"], one["tokens"])
+                          for one in content["measured"]],
+                         [(name, *step) for name in ("Qwen2.5-7B", "Mistral-7B")
+                          for step in (("decode", 1), ("prefill", PREFILL))])
+        for entry in content["measured"]:
+            self.assertEqual(list(entry["ways"]), ["plain", "patched"])
+            for way in entry["ways"].values():
+                self.assertAlmostEqual(way["tokens_per_s"] * way["ms"] / 1e3, entry["tokens"])
+                self.assertEqual(len(way["samples_ms"]), 3 if entry["phase"] == "decode" else 5)
+            self.assertEqual(entry["linears"]["calls"], 8)
+            agreed = entry["agreement"]
+            self.assertEqual((agreed["patched"]["max"], agreed["patched"]["equal_tokens"]),
+                             (0, STEPS))
+        for start in content["starts"]:
+            parts = dict(start["seconds"])
+            self.assertEqual("load and patch" in parts, start["way"] == "patched")
+            self.assertAlmostEqual(parts.pop("total"), sum(parts.values()))
+
+        hgemm_tune.use(None)  # the next process begins without a bundle
+        code, _, err = self.measure("--models", "Qwen2.5-7B", "--batches", "3,1", "--prefill", "0",
+                                    "--starts", "0", "--attention", "unmasked")
+        self.assertEqual((code, err), (0, ""))
+        added = json.loads((FOLDER / "tokens.json").read_text())["measured"]
+        self.assertEqual(len(added), 6, "those without a mask are others")
+        self.assertEqual(added[:4], content["measured"])
+        self.check_page()
+        self.check_other_software()
+
+    def check_page(self):
+        code, page, err = said("--table", FOLDER / "tokens.json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("| provenance | |\n|---|---|\n| measurements | [tokens.json](tokens.json) |",
+                      page)
+        self.assertRegex(page, r"\n\| Mistral-7B \| prefill \| 1 \| \d+\.\d{3} \| \d+ \| \d+ \| "
+                               r"\d+\.\d{3} \[\d+\.\d{3}, \d+\.\d{3}\] \|\n")
+        self.assertIn("\n| model | way | imports s | weights s | load and patch s |", page)
+        tables = [block for block in page.split("\n\n") if block.startswith("|")]
+        self.assertEqual(len(tables), 5)
+        for table in tables:
+            self.assertEqual(len({line.count("|") for line in table.splitlines()}), 1, table)
+
+    def check_other_software(self):
+        path = FOLDER / "tokens.json"
+        path.write_text(path.read_text().replace('"transformers": "', '"transformers": "0.'))
+        code, _, err = self.measure("--models", "Qwen2.5-7B", "--batches", "1", "--starts", "0")
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"was measured with transformers 0\..*: name another file by --json")
+
+
+class Errors(unittest.TestCase):
+    setUp = setUp
+
+    def fails(self, *words):
+        code, _, err = said(*words)
+        self.assertEqual(code, 1)
+        self.assertTrue(err.startswith("tokens.py: "), err)
+        self.assertNotIn("Traceback", err)
+        return err
+
+    def test_what_is_missing_is_named_with_the_next_step(self):
+        self.assertIn("run this on a Hopper GPU, or with --device cpu", self.fails())
+        with mock.patch.dict(sys.modules, transformers=None):
+            self.assertRegex(self.fails(), "no transformers in .*: pip install transformers, 5.0")
+        self.assertIn("none.hgb", self.fails("--device", "cpu", "--bundle", FOLDER / "none.hgb"))
+        self.assertIn("--json of a measurement writes such a file",
+                      self.fails("--table", FOLDER / "tuned.hgb"))
+        with (contextlib.redirect_stderr(io.StringIO()) as err,
+              self.assertRaises(SystemExit) as left):
+            tokens.main(["--models", "Llama-3-8B,GPT-2"])
+        self.assertEqual(left.exception.code, 2)
+        self.assertIn("GPT-2 is none of Llama-3-8B, Qwen2.5-7B, Mistral-7B", err.getvalue())
+
+    def test_a_bundle_for_other_shapes_is_refused_with_the_recipe(self):
+        err = self.fails(*OPTIONS, "--models", "Llama-3-8B", "--batches", "1,3", "--prefill", "0")
+        self.assertIn("was tuned for none of the 10 shapes of Llama-3-8B: tune them on this GPU",
+                      err)
+        self.assertIn("\n  tokens.py --shapes --models Llama-3-8B --batches 1,3 --prefill 0 > "
+                      "tokens.yaml\n  hgemm-tune tune --shapes tokens.yaml --regime sustained\n",
+                      err)
+
+    def test_without_a_bundle_the_recorded_results_are_asked(self):
+        at = OPTIONS.index("--bundle")
+        words = [*OPTIONS[:at], *OPTIONS[at + 2:], "--models", "Llama-3-8B", "--prefill", "0"]
+        with mock.patch.dict(os.environ, PATH=f"{PROGRAM.parent}:{os.environ['PATH']}"):
+            err = self.fails(*words)
+        self.assertIn("never recorded", err)
+        self.assertIn("No kernels are recorded for these shapes: tune them on this GPU", err)
+        with mock.patch.dict(os.environ, PATH=""):
+            self.assertIn("name one by --bundle", self.fails(*words))
+
+    def test_shapes_that_were_not_tuned_are_listed(self):
+        bundle = as_if_tuned(FOLDER / "tuned.hgb", ["Llama-3-8B"])
+        self.addCleanup(bundle.close)
+        options = tokens.parsed([*OPTIONS, "--batches", "1,3,9", "--prefill", str(PREFILL)])
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            tokens.check(bundle, {"Llama-3-8B": SMALL["Llama-3-8B"]}, options)
+        self.assertRegex(err.getvalue(), r"was not tuned for 5 of the \d+ shapes of Llama-3-8B "
+                                         r"\(9x256x256, 9x128x256, ")
+
+    def test_a_cold_start_that_fails_says_why(self):
+        options = tokens.parsed([*OPTIONS, "--starts", "1"])
+        with (mock.patch.dict(os.environ, PYTHONPATH=str(FOLDER)),
+              self.assertRaisesRegex(tokens.Failed, "(?s)cold start, patched: .*none.hgb")):
+            run.cold_starts("Mistral-7B", SMALL["Mistral-7B"], options, FOLDER / "none.hgb")
+
+
+if __name__ == "__main__":
+    unittest.main()
