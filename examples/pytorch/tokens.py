@@ -79,7 +79,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
         help="greedy steps, or prompts of a prefill, whose logits are compared (32)")
     add("--starts", type=number(0), default=2, help="cold starts of each way (2)")
     add("--bundle", type=Path, help="the kernels (default: what the program has recorded of them)")
-    add("--any-driver", action="store_true", help="take a bundle of another driver")
+    add("--any-machine", action="store_true",
+        help="take a bundle that was measured with another GPU or driver")
     add("--json", type=Path, help="the file that results are added to")
     add("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try this script (cuda)")
     add("--shapes", action="store_true", help="only print the list of shapes that a tune reads")
@@ -133,6 +134,17 @@ def export(folder: Path, models: dict[str, shapes.Sizes], options: argparse.Name
     return path
 
 
+def prepare(bundle, device: int, options: argparse.Namespace) -> None:
+    """Loads the kernels, if they were measured on such a machine or any will do."""
+    from hgemm_tune import HgemmTuneError
+
+    try:
+        bundle.prepare(device, any_gpu=options.any_machine, any_driver=options.any_machine)
+    except HgemmTuneError as error:
+        raise Failed(f"{error}\nTake the kernels nevertheless by --any-machine, or "
+                     f"{recipe(options)}") from error
+
+
 def check(bundle, models: dict[str, shapes.Sizes], options: argparse.Namespace) -> None:
     """Says for which shapes the bundle has nothing; a model without any is an error."""
     for name, sizes in models.items():
@@ -162,6 +174,7 @@ def measure(options: argparse.Namespace, models: dict[str, shapes.Sizes]) -> Non
             if options.device == "cpu":
                 run.measure_all(models, options, bundle, options.json)
                 return
+            prepare(bundle, torch.cuda.current_device(), options)
             # One stream, for the reason that linear.py gives.
             with torch.cuda.stream(torch.cuda.Stream()):
                 run.measure_all(models, options, bundle, options.json)

@@ -36,6 +36,7 @@ import hgemm_tune  # noqa: E402
 import tokens  # noqa: E402
 import torch  # noqa: E402
 from decoder import agreement, models, run, shapes, ways  # noqa: E402
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode  # noqa: E402
 
 SCALE, BATCHES, CONTEXT, PREFILL, STEPS = 16, [1, 3], 8, 12, 4
 SMALL = {name: shapes.scaled(sizes, SCALE, 1) for name, sizes in shapes.MODELS.items()}
@@ -149,11 +150,14 @@ class Steps(unittest.TestCase):
 
     @torch.no_grad()
     def test_no_step_waits_for_a_value(self):
-        model = models.build(SMALL["Qwen2.5-7B"], PREFILL, "meta")  # where nothing has a value
-        decoder = models.Decoder(model, 3, CONTEXT)
-        for phase in ("decode", "prefill"):
-            step = ways.Phase.of(phase, decoder).function(decoder)
-            self.assertEqual(step().shape, (3, SMALL["Qwen2.5-7B"].vocab_size))
+        sizes = SMALL["Qwen2.5-7B"]
+        with FakeTensorMode():  # in which asking for a value fails
+            decoder = models.Decoder(models.build(sizes, PREFILL, "cpu"), 3, CONTEXT)
+            for phase in ("decode", "prefill"):
+                logits = ways.Phase.of(phase, decoder).function(decoder)()
+                self.assertEqual(logits.shape, (3, sizes.vocab_size))
+            with self.assertRaises(DataDependentOutputException):
+                logits.max().item()
 
     @torch.no_grad()
     def test_twins_have_the_same_tensors_and_differences_are_found(self):
@@ -271,9 +275,10 @@ class Measured(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertIn("| provenance | |\n|---|---|\n| measurements | [tokens.json](tokens.json) |",
                       page)
-        self.assertRegex(page, r"\n\| Mistral-7B \| prefill \| 1 \| \d+\.\d{3} \| \d+ \| \d+ \| "
-                               r"\d+\.\d{3} \[\d+\.\d{3}, \d+\.\d{3}\] \|\n")
-        self.assertIn("\n| model | way | imports s | weights s | load and patch s |", page)
+        self.assertRegex(page, r"\n\| Mistral-7B \| 1 \| prefill \| 1 \| 12 \| \d+\.\d{3} \| \d+ "
+                               r"\| \d+ \| \d+\.\d{3} \[\d+\.\d{3}, \d+\.\d{3}\] \|\n")
+        self.assertIn("\n| Qwen2.5-7B | 1 | decode, unmasked | 3 | 8 | ", page)
+        self.assertIn("\n| model | layers | way | imports s | weights s | load and patch s |", page)
         tables = [block for block in page.split("\n\n") if block.startswith("|")]
         self.assertEqual(len(tables), 5)
         for table in tables:
@@ -337,6 +342,12 @@ class Errors(unittest.TestCase):
             tokens.check(bundle, {"Llama-3-8B": SMALL["Llama-3-8B"]}, options)
         self.assertRegex(err.getvalue(), r"was not tuned for 5 of the \d+ shapes of Llama-3-8B "
                                          r"\(9x256x256, 9x128x256, ")
+
+    def test_a_bundle_for_another_machine_is_refused(self):
+        with hgemm_tune.load(FOLDER / "tuned.hgb") as bundle:
+            with self.assertRaisesRegex(tokens.Failed, "driver.*\nTake the kernels nevertheless by "
+                                                       "--any-machine, or tune them on this GPU"):
+                tokens.prepare(bundle, 0, tokens.parsed(OPTIONS))
 
     def test_a_cold_start_that_fails_says_why(self):
         options = tokens.parsed([*OPTIONS, "--starts", "1"])

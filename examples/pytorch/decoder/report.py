@@ -89,64 +89,71 @@ def start_line(entry: dict) -> str:
 # ---- Tables ----
 
 
-def table(header: list[str], rows: list[list[str]], texts: int) -> str:
-    """The first `texts` columns are on the left."""
-    rule = "|---" * texts + "|---:" * (len(header) - texts) + "|"
+TEXTS = ("model", "step", "way", "instead of plain")
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    rule = "".join("|---" if name in TEXTS else "|---:" for name in header) + "|"
     header, *rows = (f"| {' | '.join(row)} |" for row in (header, *rows))
     return "\n".join([header, rule, *rows]) + "\n"
+
+
+STEP = ["model", "layers", "step", "batch", "context"]
+
+
+def step_of(entry: dict) -> list[str]:
+    mask = "" if entry["attention"] == "masked" else ", unmasked"
+    return [entry["model"], str(entry["layers"]), entry["phase"] + mask, str(entry["batch"]),
+            str(entry["context"])]
 
 
 def times(measured: list[dict]) -> str:
     """A row for each step, with the ways that any of them has."""
     names = [name for name in WAYS if any(name in entry["ways"] for entry in measured)]
-    header = ["model", "phase", "batch", "plain ms"]
+    header = [*STEP, "plain ms"]
     for name in names:
         header += [f"{name} tokens/s"] + ([] if name == "plain" else [f"{name} x plain"])
     rows = []
     for entry in measured:
-        row = [entry["model"], entry["phase"], str(entry["batch"]),
-               f"{entry['ways']['plain']['ms']:.3f}"]
+        row = [*step_of(entry), f"{entry['ways']['plain']['ms']:.3f}"]
         for name in names:
             way = entry["ways"].get(name, {})
             row.append(f"{way['tokens_per_s']:.0f}" if "ms" in way else "")
             if name != "plain":
                 row.append(ratio(way["x_plain"]) if "ms" in way else "")
         rows.append(row)
-    return table(header, rows, 2)
+    return table(header, rows)
 
 
 def shares(measured: list[dict]) -> str:
     rows = []
     for entry in measured:
         linears, patched = entry["linears"], entry["ways"].get("patched", {})
-        rows.append([entry["model"], entry["phase"], str(entry["batch"]), str(entry["context"]),
-                     ratio(linears["share"]),
+        rows.append([*step_of(entry), ratio(linears["share"]),
                      f"{linears['tuned_calls']} of {linears['calls']}",
                      ratio(linears["gain"]) if "gain" in linears else "",
                      f"{linears['expected_x_plain']:.3f}" if "gain" in linears else "",
                      ratio(patched["x_plain"]) if "ms" in patched else ""])
-    return table(["model", "phase", "batch", "context", "share of linear layers", "by kernels",
-                  "their gain", "expected", "measured"], rows, 2)
+    return table([*STEP, "share of linear layers", "by kernels", "their gain", "expected",
+                  "measured"], rows)
 
 
 def differences(measured: list[dict]) -> str:
     rows = []
     for entry in measured:
         found = entry.get("agreement", {})
-        for name, off in found.items():
-            if name != "logits_rms":
-                rows.append([entry["model"], entry["phase"], name, str(entry["batch"]),
-                             f"{off['rms']:.4f}", f"{off['max']:.4f}", f"{found['logits_rms']:.3f}",
-                             f"{off['equal_tokens']} of {off['tokens']}"])
-    return table(["model", "phase", "instead of plain", "batch", "rms", "max", "logits' rms",
-                  "equal tokens"], rows, 3)
+        rows += [[*step_of(entry), name, f"{off['rms']:.4f}", f"{off['max']:.4f}",
+                  f"{found['logits_rms']:.3f}", f"{off['equal_tokens']} of {off['tokens']}"]
+                 for name, off in found.items() if name != "logits_rms"]
+    return table([*STEP, "instead of plain", "rms", "max", "logits' rms", "equal tokens"], rows)
 
 
 def cold_starts(entries: list[dict]) -> str:
     parts = max((list(entry["seconds"]) for entry in entries), key=len, default=["total"])
-    rows = [[entry["model"], entry["way"], *(f"{entry['seconds'][part]:.2f}"
-             if part in entry["seconds"] else "" for part in parts)] for entry in entries]
-    return table(["model", "way", *(f"{part} s" for part in parts)], rows, 2)
+    rows = [[entry["model"], str(entry["layers"]), entry["way"],
+             *(f"{entry['seconds'][part]:.2f}" if part in entry["seconds"] else ""
+               for part in parts)] for entry in entries]
+    return table(["model", "layers", "way", *(f"{part} s" for part in parts)], rows)
 
 
 def page(path: Path) -> str:
@@ -160,22 +167,22 @@ def page(path: Path) -> str:
         return list(dict.fromkeys(str(one[name]) for one in measured))
 
     dates = sorted(all_of("date"))
-    layers = ", ".join(dict.fromkeys(f"{one['model']} {one['layers']}" for one in measured))
     provenance = [
         ("measurements", f"[{path.name}]({path.name})"), ("GPU", of["gpu"]),
         ("software", f"driver {of['driver']}, torch {of['torch']}, CUDA {of['cuda']}, "
                      f"Transformers {of['transformers']}"),
         ("measured", " to ".join(dict.fromkeys((dates[0], dates[-1])))),
-        ("models", f"random weights in bf16; layers: {layers}; attention: "
-                   f"{', '.join(all_of('attention'))}"),
+        ("models", "with random weights, in bf16"),
         ("kernels", of["bundle"]),
         ("recorded by", "<br>".join(f"`{command}`" for command in all_of("command")))]
     return "\n".join([
         "# Tokens per second of three models\n", "| provenance | |\n|---|---|",
         *(f"| {name} | {text} |" for name, text in provenance), "",
         "Times are medians. Ratios are of the plain way's time to the other's in the same round, "
-        "with 95 % intervals: above 1 the other is faster.\n",
-        times(measured), "## What the linear layers are of it\n",
+        "with 95 % intervals: above 1 the other is faster. Decode is a CUDA graph in each way, and "
+        "prefill runs without one. Compiled is torch.compile with max-autotune; there Transformers "
+        "gives attention a mask in prefill, too.\n",
+        times(measured), "## Where the time goes\n",
         "Share and gain are of the linear layers in a row, in a graph without the rest of the "
         "step, so that a kernel may begin while the one before it ends. Expected is what this "
         "gain alone makes of the whole step.\n",

@@ -83,8 +83,11 @@ def measure_model(name: str, sizes: shapes.Sizes, options: Namespace, bundle: hg
     began = time.monotonic()
     model = build(sizes, max(options.context, options.prefill), options.device)
     patched = twin(model)
-    print(f"{name}: {str(hgemm_tune.patch(patched, bundle)).splitlines()[0]}; ready after "
-          f"{time.monotonic() - began:.0f} s", flush=True)
+    patching = hgemm_tune.patch(patched, bundle)
+    print(f"{name}: {str(patching).splitlines()[0]}; ready after {time.monotonic() - began:.0f} s")
+    for left in dict.fromkeys(f"  {layer.name.rpartition('.')[2]} left alone: {layer.reason}"
+                              for layer in patching.layers if not layer.replaced):
+        print(left, flush=True)
     phases = [("decode", batch, options.context, options.rounds) for batch in options.batches]
     if options.prefill:  # long steps, of which fewer do
         phases.append(("prefill", 1, options.prefill, max(5, options.rounds // 4)))
@@ -114,8 +117,6 @@ def measure_all(models: dict[str, shapes.Sizes], options: Namespace, bundle: hge
                 path: Path | None) -> None:
     random.seed(1)
     torch.manual_seed(1)
-    if options.device == "cuda":
-        bundle.prepare(torch.cuda.current_device(), any_driver=options.any_driver)
     results = report.Results(path, environment(options.device, bundle))
     print(", ".join(f"{name} {value}" for name, value in results.content["environment"].items()),
           flush=True)

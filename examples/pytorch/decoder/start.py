@@ -36,8 +36,8 @@ def main() -> int:
             import hgemm_tune
 
             bundle = hgemm_tune.load(path)
-            if device == "cuda":  # how this machine's driver is taken, tokens.py has decided
-                bundle.prepare(torch.cuda.current_device(), any_driver=True)
+            if device == "cuda":  # whether this machine will do, tokens.py has decided
+                bundle.prepare(torch.cuda.current_device(), any_gpu=True, any_driver=True)
             hgemm_tune.patch(model, bundle)
             done("load and patch")
         decoder = models.Decoder(model, 1, PROMPT_TOKENS)
