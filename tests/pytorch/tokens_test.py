@@ -38,6 +38,7 @@ import torch  # noqa: E402
 from decoder import agreement, models, run, shapes, ways  # noqa: E402
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode  # noqa: E402
 
+PYTHONPATH = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])
 SCALE, BATCHES, CONTEXT, PREFILL, STEPS = 16, [1, 3], 8, 12, 4
 SMALL = {name: shapes.scaled(sizes, SCALE, 1) for name, sizes in shapes.MODELS.items()}
 OPTIONS = ["--device", "cpu", "--scale", str(SCALE), "--layers", "1", "--context", str(CONTEXT),
@@ -230,7 +231,7 @@ class Measured(unittest.TestCase):
 
     def measure(self, *words):
         with (mock.patch.object(hgemm_tune, "load", as_if_tuned),
-              mock.patch.dict(os.environ, PYTHONPATH=str(FOLDER))):
+              mock.patch.dict(os.environ, PYTHONPATH=PYTHONPATH)):
             return said(*OPTIONS, "--json", FOLDER / "tokens.json", *words)
 
     def test_results_are_printed_kept_and_added_to(self):
@@ -351,7 +352,7 @@ class Errors(unittest.TestCase):
 
     def test_a_cold_start_that_fails_says_why(self):
         options = tokens.parsed([*OPTIONS, "--starts", "1"])
-        with (mock.patch.dict(os.environ, PYTHONPATH=str(FOLDER)),
+        with (mock.patch.dict(os.environ, PYTHONPATH=PYTHONPATH),
               self.assertRaisesRegex(tokens.Failed, "(?s)cold start, patched: .*none.hgb")):
             run.cold_starts("Mistral-7B", SMALL["Mistral-7B"], options, FOLDER / "none.hgb")
 
