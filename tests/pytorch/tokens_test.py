@@ -212,12 +212,23 @@ class Steps(unittest.TestCase):
         self.assertEqual(list(measured.linears), ["plain", "patched"])
         self.assertEqual(measured.calls, 8)
 
+    @torch.no_grad()
+    def test_a_way_that_computes_something_else_is_seen(self):
+        decoder = small("Mistral-7B")
+        phase = ways.Phase.of("decode", decoder)
+        with mock.patch.object(torch, "compile", lambda step, **_: lambda: -step()):
+            off = ways.measure(decoder, decoder, phase, ["plain", "compiled"], 2).off
+        self.assertEqual(off["plain"], {"max": 0, "rms": 0, "equal_tokens": 3, "tokens": 3})
+        self.assertEqual(off["compiled"]["equal_tokens"], 0)
+        self.assertGreater(off["compiled"]["rms"], 0.1)
+
     def test_amdahls_law(self):
         phase = types.SimpleNamespace(name="decode", ids=torch.zeros(8, 1))
         entry = ways.record(phase, 8, ways.Measurement(
             ms={"plain": [4.0, 8.0, 4.0], "patched": [2.0, 4.0, 4.0]},
             linears={"plain": [2.0, 4.0, 2.0], "patched": [1.0, 2.0, 1.0]},
-            failed={"compiled": "no compiler"}, calls=15, tuned_calls=14))
+            off={"plain": {"max": 0}, "patched": {"max": 1}}, failed={"compiled": "no compiler"},
+            calls=15, tuned_calls=14))
         self.assertEqual(entry["ways"]["plain"]["tokens_per_s"], 2000)
         self.assertEqual(entry["ways"]["patched"]["x_plain"], {"median": 2, "low": 1, "high": 2})
         self.assertEqual(entry["ways"]["compiled"], {"failed": "no compiler"})
@@ -250,6 +261,7 @@ class Measured(unittest.TestCase):
         for entry in content["measured"]:
             self.assertEqual(list(entry["ways"]), ["plain", "patched"])
             for way in entry["ways"].values():
+                self.assertEqual((way["off"]["max"], way["off"]["equal_tokens"]), (0, 1))
                 self.assertAlmostEqual(way["tokens_per_s"] * way["ms"] / 1e3, entry["tokens"])
                 self.assertEqual(len(way["samples_ms"]), 3 if entry["phase"] == "decode" else 5)
             self.assertEqual(entry["linears"]["calls"], 8)

@@ -8,7 +8,7 @@ import contextlib
 import torch
 
 from .models import Decoder
-from .ways import Phase
+from .ways import Phase, difference
 
 
 @contextlib.contextmanager
@@ -52,18 +52,15 @@ def inputs_of(decoder: Decoder, phase: Phase, steps: int) -> list[tuple[torch.Te
     return inputs
 
 
-def difference(decoder: Decoder, inputs: list, expected: list[torch.Tensor]) -> dict:
-    """Of the logits: the largest and the root mean square. And how many tokens are equal."""
-    largest = torch.zeros((), device=decoder.device)
-    squares, equal = torch.zeros_like(largest), torch.zeros_like(largest, dtype=torch.long)
-    for (ids, position), theirs in zip(inputs, expected):
-        ours = decoder.run(ids, position)
-        off = ours.float() - theirs.float()
-        largest = torch.maximum(largest, off.abs().max())
-        squares += off.square().mean()
-        equal += (ours.argmax(-1) == theirs.argmax(-1)).sum()
-    return {"max": largest.item(), "rms": (squares / len(inputs)).sqrt().item(),
-            "equal_tokens": equal.item(), "tokens": len(inputs) * decoder.batch}
+def differences(decoder: Decoder, inputs: list, expected: list[torch.Tensor]) -> dict:
+    """Of all steps together."""
+    found = [difference(decoder.run(ids, position), theirs)
+             for (ids, position), theirs in zip(inputs, expected)]
+    squares = [one["rms"] ** 2 for one in found]
+    return {"max": max(one["max"] for one in found),
+            "rms": (sum(squares) / len(squares)) ** 0.5,
+            "equal_tokens": sum(one["equal_tokens"] for one in found),
+            "tokens": sum(one["tokens"] for one in found)}
 
 
 def agreement(plain: Decoder, patched: Decoder, phase: Phase, steps: int) -> dict:
@@ -71,9 +68,9 @@ def agreement(plain: Decoder, patched: Decoder, phase: Phase, steps: int) -> dic
     inputs = inputs_of(plain, phase, steps)
     expected = [plain.run(ids, position) for ids, position in inputs]
     found = {"logits_rms": torch.stack([one.float().square().mean() for one in expected]).mean()
-             .sqrt().item(), "patched": difference(patched, inputs, expected)}
+             .sqrt().item(), "patched": differences(patched, inputs, expected)}
     if torch.version.cuda is not None:
         for name, otherwise in OTHERS.items():
             with otherwise():
-                found[name] = difference(plain, inputs, expected)
+                found[name] = differences(plain, inputs, expected)
     return found

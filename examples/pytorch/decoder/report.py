@@ -73,12 +73,20 @@ def lines(entry: dict) -> list[str]:
                  f"all {ratio(linears['gain'])}; so expected {linears['expected_x_plain']:.3f} x "
                  "plain")
     found.append(text)
-    for name, off in entry.get("agreement", {}).items():
-        if name != "logits_rms":
-            found.append(f"  {name}: logits differ from plain by {off['rms']:.4f} rms, at most "
-                         f"{off['max']:.4f} (of {entry['agreement']['logits_rms']:.3f} rms); "
-                         f"{off['equal_tokens']} of {off['tokens']} tokens equal")
+    for name, off in all_differences(entry).items():
+        found.append(f"  {name}: logits differ from plain by {off['rms']:.4f} rms, at most "
+                     f"{off['max']:.4f}; {off['equal_tokens']} of {off['tokens']} tokens equal")
+    if "agreement" in entry:
+        found.append(f"  logits of plain: {entry['agreement']['logits_rms']:.3f} rms")
     return found
+
+
+def all_differences(entry: dict) -> dict[str, dict]:
+    """From the plain step: of what was timed, and of the steps that were only compared."""
+    return {**{f"{name}, as timed": way["off"] for name, way in entry["ways"].items()
+               if "off" in way},
+            **{name: off for name, off in entry.get("agreement", {}).items()
+               if name != "logits_rms"}}
 
 
 def start_line(entry: dict) -> str:
@@ -141,10 +149,11 @@ def shares(measured: list[dict]) -> str:
 def differences(measured: list[dict]) -> str:
     rows = []
     for entry in measured:
-        found = entry.get("agreement", {})
+        size = entry.get("agreement", {}).get("logits_rms")
         rows += [[*step_of(entry), name, f"{off['rms']:.4f}", f"{off['max']:.4f}",
-                  f"{found['logits_rms']:.3f}", f"{off['equal_tokens']} of {off['tokens']}"]
-                 for name, off in found.items() if name != "logits_rms"]
+                  "" if size is None else f"{size:.3f}",
+                  f"{off['equal_tokens']} of {off['tokens']}"]
+                 for name, off in all_differences(entry).items()]
     return table([*STEP, "instead of plain", "rms", "max", "logits' rms", "equal tokens"], rows)
 
 
@@ -187,5 +196,6 @@ def page(path: Path) -> str:
         "step, so that a kernel may begin while the one before it ends. Expected is what this "
         "gain alone makes of the whole step.\n",
         shares(measured), "## Logits and tokens beside those of the plain way\n",
-        "All are given the same tokens.\n", differences(measured),
+        "All are given the same tokens. As timed: the step whose time is above, against the plain "
+        "one without a graph.\n", differences(measured),
         "## From the imports to the first token\n", cold_starts(content["starts"])])

@@ -74,7 +74,7 @@ def time_in_turns(candidates: list[Candidate], rounds: int, device: str) -> None
 
 
 def in_graph(run, reset):
-    """The same as a CUDA graph."""
+    """The same as a CUDA graph, whose result is where it was captured."""
     for _ in range(WARM_UPS):
         reset()
         run()
@@ -82,8 +82,13 @@ def in_graph(run, reset):
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
-        run()
-    return graph.replay
+        result = run()
+
+    def replay():
+        graph.replay()
+        return result
+
+    return replay
 
 
 def without_graph(run, reset):
@@ -132,9 +137,19 @@ def linears_alone(decoder: Decoder, step):
     return run, len(calls)
 
 
+def difference(ours: torch.Tensor, theirs: torch.Tensor) -> dict:
+    """Of logits: the largest and the root mean square. And how many tokens are equal."""
+    off = ours.float() - theirs.float()
+    equal = (ours.argmax(-1) == theirs.argmax(-1)).sum()
+    return {"max": off.abs().max().item(), "rms": off.square().mean().sqrt().item(),
+            "equal_tokens": equal.item(), "tokens": len(ours)}
+
+
 class Measurement(NamedTuple):
     ms: dict[str, list[float]]
     linears: dict[str, list[float]]
+    #: by way, how far what was timed is from the plain step without a graph
+    off: dict[str, dict]
     #: by way, what kept it from being measured
     failed: dict[str, str]
     #: calls of linear layers in a step; and how many of them kernels of the bundle compute
@@ -153,6 +168,8 @@ def measure(plain: Decoder, patched: Decoder, phase: Phase, ways: list[str],
         plain.set_length(phase.position)  # the cache is that of both
 
     steps, linears, failed, calls, tuned = {}, {}, {}, 0, 0
+    reset()
+    expected = phase.function(plain)()
     for name in ways:
         decoder = patched if WAYS[name].patched else plain
         step = phase.function(decoder)
@@ -173,8 +190,12 @@ def measure(plain: Decoder, patched: Decoder, phase: Phase, ways: list[str],
             # A compiler that fails leaves the other ways to be measured.
             failed[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
     time_in_turns([*steps.values(), *linears.values()], rounds, device)
+    off = {}
+    for name, one in steps.items():
+        one.reset()
+        off[name] = difference(one.run(), expected)
     return Measurement({name: one.ms for name, one in steps.items()},
-                       {name: one.ms for name, one in linears.items()}, failed, calls, tuned)
+                       {name: one.ms for name, one in linears.items()}, off, failed, calls, tuned)
 
 
 # ---- What the times say ----
@@ -195,7 +216,8 @@ def record(phase: Phase, batch: int, measured: Measurement) -> dict:
     for name, times in measured.ms.items():
         ms = statistics.median(times)
         ways[name] = {"ms": ms, "tokens_per_s": tokens / ms * 1e3,
-                      "x_plain": median_ratio(measured.ms["plain"], times), "samples_ms": times}
+                      "x_plain": median_ratio(measured.ms["plain"], times),
+                      "off": measured.off[name], "samples_ms": times}
     linears = {"calls": measured.calls, "tuned_calls": measured.tuned_calls,
                "ms": {name: statistics.median(ms) for name, ms in measured.linears.items()},
                "samples_ms": measured.linears}
