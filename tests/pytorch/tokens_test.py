@@ -316,7 +316,7 @@ class Errors(unittest.TestCase):
         return err
 
     def test_what_is_missing_is_named_with_the_next_step(self):
-        self.assertIn("run this on a Hopper GPU, or with --device cpu", self.fails())
+        self.assertIn("no Hopper GPU: run this on a Hopper GPU", self.fails())
         with mock.patch.dict(sys.modules, transformers=None):
             self.assertRegex(self.fails(), "no transformers in .*: pip install transformers, 5.0")
         self.assertIn("none.hgb", self.fails("--device", "cpu", "--bundle", FOLDER / "none.hgb"))
@@ -329,7 +329,11 @@ class Errors(unittest.TestCase):
         self.assertIn("GPT-2 is none of Llama-3-8B, Qwen2.5-7B, Mistral-7B", err.getvalue())
 
     def test_a_bundle_for_other_shapes_is_refused_with_the_recipe(self):
-        err = self.fails(*OPTIONS, "--models", "Llama-3-8B", "--batches", "1,3", "--prefill", "0")
+        options = tokens.parsed(["--models", "Llama-3-8B", "--batches", "1,3", "--prefill", "0"])
+        with (hgemm_tune.load(FOLDER / "tuned.hgb") as bundle,
+              self.assertRaises(tokens.Failed) as failed):
+            tokens.check(bundle, {"Llama-3-8B": SMALL["Llama-3-8B"]}, options)
+        err = str(failed.exception)
         self.assertIn("was tuned for none of the 10 shapes of Llama-3-8B: tune them on this GPU",
                       err)
         self.assertIn("\n  tokens.py --shapes --models Llama-3-8B --batches 1,3 --prefill 0 > "
