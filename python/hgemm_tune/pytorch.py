@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd import forward_ad
@@ -239,17 +239,34 @@ class Report:
 
 
 _NOT_TUNED = "nothing was tuned for it"
-_DTYPES = {torch.bfloat16: "bf16", torch.float16: "fp16"}
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+#: What a linear layer computes, for any number of rows of x: outputs, inputs, type, whether it has a
+#: bias. It is a plain tuple, since torch.compile cannot look up another one in every version.
+Product = tuple[int, int, torch.dtype, bool]
+
+
+def _product(row: dict[str, Any]) -> Product | None:
+    """That of a row of the table, if dense linear layers compute it."""
+    n, k = row["n"], row["k"]
+    if (row["dtype"] not in _DTYPES or row["d_dtype"] != row["dtype"] or row["layout"] != "TN"
+            or row["batch"] != 1 or row["epilogue"] not in ("plain", "bias")
+            or row["c_dtype"] is not None
+            or (row["lda"], row["ldb"], row["ldd"]) != (k, k, n)):
+        return None
+    return n, k, _DTYPES[row["dtype"]], row["epilogue"] == "bias"
+
+
+def proven_products(bundle: Bundle) -> frozenset[Product]:
+    """The linear layers for which the bundle has a proven gain at some number of rows."""
+    products = (_product(row) for row in bundle.rows if row["gain"])
+    return frozenset(product for product in products if product is not None)
 
 
 def _gains(bundle: Bundle, layer: torch.nn.Linear) -> tuple[Gain, ...]:
     """The rows of the table that are the layer's product, by the number of its rows."""
-    wanted = {"n": layer.out_features, "k": layer.in_features, "layout": "TN", "batch": 1,
-              "dtype": _DTYPES.get(layer.weight.dtype), "d_dtype": _DTYPES.get(layer.weight.dtype),
-              "epilogue": "plain" if layer.bias is None else "bias", "c_dtype": None,
-              "lda": layer.in_features, "ldb": layer.in_features, "ldd": layer.out_features}
-    rows = (row for row in bundle.rows if all(row[name] == wanted[name] for name in wanted))
-    gains = (Gain(row["m"], row["ratio_cublas"], row["gain"]) for row in rows)
+    wanted = (layer.out_features, layer.in_features, layer.weight.dtype, layer.bias is not None)
+    gains = (Gain(row["m"], row["ratio_cublas"], row["gain"]) for row in bundle.rows
+             if _product(row) == wanted)
     return tuple(sorted(gains, key=lambda gain: gain.m))
 
 
@@ -262,7 +279,7 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
         return f"its weight is a {type(layer.weight).__name__}"
     if not layer.weight.is_contiguous():  # another layout, or rows with padding
         return "its weight is not contiguous"
-    if layer.weight.dtype not in _DTYPES:
+    if layer.weight.dtype not in _DTYPES.values():
         return f"its weight is {str(layer.weight.dtype).removeprefix('torch.')}, not bf16 or fp16"
     if not gains:
         return _NOT_TUNED

@@ -1,0 +1,1 @@
+GENERAL_PLUGINS_GROUP = "sglang.srt.plugins"

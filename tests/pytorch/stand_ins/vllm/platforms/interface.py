@@ -1,0 +1,3 @@
+class Platform:
+    def is_cuda(self) -> bool:
+        return False
