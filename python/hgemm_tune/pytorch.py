@@ -240,7 +240,7 @@ class Report:
 
 _NOT_TUNED = "nothing was tuned for it"
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-#: What a linear layer computes, for any number of rows of x: outputs, inputs, type, whether it has a
+#: What a linear layer computes for any number of rows of x: outputs, inputs, type, whether it has a
 #: bias. It is a plain tuple, since torch.compile cannot look up another one in every version.
 Product = tuple[int, int, torch.dtype, bool]
 

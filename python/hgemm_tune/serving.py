@@ -1,4 +1,4 @@
-"""What the plug-ins of vLLM and SGLang share: the bundle that the user named, and who computes what.
+"""What the plug-ins of vLLM and SGLang share: the bundle that the user named, and who computes.
 
 An engine loads plug-ins in every process that it starts, also in those that must not touch the GPU.
 So the bundle is opened later, by start(), where a model is built.
