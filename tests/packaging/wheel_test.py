@@ -238,6 +238,14 @@ class Wheel(unittest.TestCase):
         self.assertEqual(failed[0], "HgemmTuneError")
         self.assertIn("none.hgb", failed[1])
 
+    def test_plug_ins_are_found_and_need_a_variable(self):
+        for group in ("vllm.general_plugins", "sglang.srt.plugins"):
+            loaded = self.values("import importlib.metadata, sys\n"
+                                 f"[found] = importlib.metadata.entry_points(group='{group}')\n"
+                                 "found.load()()\n"
+                                 "print(json.dumps([found.name, 'torch' in sys.modules]))")
+            self.assertEqual(loaded, ["hgemm_tune", False])
+
     def test_versions_agree(self):
         version = re.match(r"hgemm-tune (\S+)", self.program("--version").stdout)[1]
         self.assertEqual(self.values("print(json.dumps(hgemm_tune.__version__))"), version)
