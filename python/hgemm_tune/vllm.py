@@ -17,6 +17,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from .command import HgemmTuneError
+
 _LAYERS = "vllm.model_executor.layers"
 # They have its name by `from .utils`, so each is to be told.
 _ASKING = (f"{_LAYERS}.linear", f"{_LAYERS}.vocab_parallel_embedding")
@@ -48,11 +50,14 @@ def register() -> None:
         _log.warning("hgemm-tune: vLLM computes all linear layers: vLLM %s chooses how in another "
                      "way than 0.33, for which this plug-in was written", __version__)
         return
+    try:
+        serving = importlib.import_module(".serving", __package__)  # defines the operator
+    except (HgemmTuneError, ImportError) as error:
+        _log.warning("hgemm-tune: vLLM computes all linear layers: %s", error)
+        return
     for module in asking:
         _replaced[module.__name__] = getattr(module, _NAME)
         setattr(module, _NAME, _dispatcher(_replaced[module.__name__], utils))
-    from . import serving
-
     # vLLM keeps compiled graphs on disk, by the values of all variables that it knows. With a
     # bundle they call the operator. Its Ray workers get these variables, too.
     for variable in (serving.VARIABLE, serving.ANY_GPU, serving.ANY_DRIVER):

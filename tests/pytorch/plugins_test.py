@@ -8,6 +8,7 @@ plugins_test.py BUILD PROGRAM. Exits with 77 where torch 2.11 is missing (suppor
 import contextlib
 import importlib
 import importlib.machinery
+import logging
 import os
 import re
 import subprocess
@@ -204,6 +205,45 @@ class Engine:
         self.assertNotIn("hgemm_tune", names[1])
 
 
+@unittest.skipIf(REAL, f"{REAL} is tested")
+class Serving(unittest.TestCase):
+    """As if there were GPUs, of which the process has chosen number 3."""
+
+    LOG = logging.getLogger("hgemm_tune.test")
+
+    def setUp(self):
+        self.addCleanup(serving.stop)
+        for name, value in (("is_available", True), ("current_device", 3)):
+            patched = mock.patch.object(torch.cuda, name, lambda value=value: value)
+            patched.start()
+            self.addCleanup(patched.stop)
+
+    def test_kernels_are_loaded_on_the_gpu_of_the_process(self):
+        for variables, flags in (({}, (False, False)),
+                                 ({"HGEMM_TUNE_ANY_GPU": "1"}, (True, False)),
+                                 ({"HGEMM_TUNE_ANY_DRIVER": "1"}, (False, True))):
+            serving.stop()
+            with mock.patch.object(hgemm_tune.Bundle, "prepare") as prepare, \
+                    mock.patch.dict(os.environ, HGEMM_TUNE_BUNDLE=str(BUNDLE), **variables):
+                self.assertTrue(serving.start("it", self.LOG))
+            self.assertEqual(prepare.mock_calls[0],
+                             mock.call(3, any_gpu=flags[0], any_driver=flags[1]))
+
+    def test_a_bundle_for_another_gpu_is_refused_and_closed(self):
+        refused = hgemm_tune.HgemmTuneError("it is for another GPU")
+        opened = hgemm_tune.load(BUNDLE)
+        with mock.patch.object(hgemm_tune.Bundle, "prepare", side_effect=refused), \
+                mock.patch.object(serving, "load", return_value=opened), \
+                self.assertLogs(self.LOG, "WARNING") as logged:
+            self.assertFalse(serving.start("it", self.LOG))
+            self.assertFalse(serving.start("it", self.LOG))
+        self.assertEqual(len(logged.output), 1, "once in a process")
+        self.assertIn("another GPU", logged.output[0])
+        self.assertEqual(serving.digest(), "")
+        with self.assertRaisesRegex(hgemm_tune.HgemmTuneError, "the bundle is closed"):
+            opened.misses()
+
+
 @unittest.skipIf(REAL == "sglang", "SGLang is tested")
 class Vllm(Engine, unittest.TestCase):
     PACKAGE, GROUP, LOG = "vllm", "vllm.general_plugins", "vllm.hgemm_tune"
@@ -283,6 +323,14 @@ class Vllm(Engine, unittest.TestCase):
                 self.assertIs(method._gemm_impl, theirs)
             self.plugin.unregister()
 
+    def test_without_the_operator_it_starts_all_the_same(self):
+        before = self.names()
+        with self.named(), mock.patch.dict(sys.modules, {"hgemm_tune.serving": None}), \
+                self.assertLogs(self.LOG, "WARNING") as logged:
+            self.plugin.register()
+        self.assertEqual(self.names(), before)
+        self.assertIn("vLLM computes all linear layers", logged.output[0])
+
     def test_another_vllm_is_left_alone(self):
         del self.embedding.dispatch_unquantized_gemm
         utils = importlib.import_module("vllm.model_executor.layers.utils")
@@ -310,7 +358,7 @@ class Sglang(Engine, unittest.TestCase):
             self.addCleanup(setattr, methods, name, vars(methods)[name])
         for collection in (self.registry._hooks, self.registry._patched):
             self.addCleanup(collection.clear)
-        self.addCleanup(vars(self.plugin).update, _is_registered=False, _serving=None)
+        self.addCleanup(vars(self.plugin).update, _unquant=None, _serving=None)
 
     @contextlib.contextmanager
     def active(self):
@@ -330,6 +378,12 @@ class Sglang(Engine, unittest.TestCase):
     def test_without_the_variable_nothing_is_registered(self):
         with self.active() as method:
             self.check(method, is_tuned=False)
+        self.assertFalse(self.registry._hooks)
+
+    def test_without_the_operator_nothing_is_registered(self):
+        with self.named(), mock.patch.dict(sys.modules, {"hgemm_tune.serving": None}):
+            with self.assertRaises(ImportError):
+                self.plugin.register()
         self.assertFalse(self.registry._hooks)
 
     def test_weights_are_made_as_before(self):
