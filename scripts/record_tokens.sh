@@ -7,12 +7,14 @@
 # Further arguments are given to examples/pytorch/tokens.py, so that a part is measured alone, since
 # torch.compile alone takes minutes for each model and batch:
 #   scripts/record_tokens.sh results/h200 300s --models Mistral-7B --batches 1,8 --prefill 0
-# Each result is added to tokens.json at once. While recording-tokens.hgb is there, the next call
-# takes the kernels from it and tunes nothing; remove it to begin anew.
+# Each result is added to tokens.json at once, in place of an older one of the same step. While
+# recording-tokens.hgb is there, the next call takes the kernels from it and tunes nothing. Remove it
+# and tokens.json to begin anew.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/gpu_output.sh"
 budget=${2:-300s}
-python=${HGEMM_TORCH_PYTHON:-python3}
+python=$(command -v "${HGEMM_TORCH_PYTHON:-python3}")
+[[ $python == /* ]] || python=$PWD/$python
 
 # The package as a wheel of the build folder holds it, without the program, which is here.
 package=$(mktemp -d)
@@ -36,6 +38,10 @@ tune() {
 }
 
 if [[ ! -e recording-tokens.hgb ]]; then
+  if [[ -e tokens.json ]]; then
+    echo "$output/tokens.json is of kernels that are no longer here: remove it, too" >&2
+    exit 1
+  fi
   tune
   "$program" export --format bundle -o recording-tokens.hgb --db tokens.db --shapes tokens.yaml
 fi

@@ -11,6 +11,7 @@ for VLLM_BATCH_INVARIANT. The linear classes' register_oot() takes one plug-in f
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 import os
 from collections.abc import Callable
@@ -35,21 +36,20 @@ def register() -> None:
     from vllm import envs
     from vllm.platforms import current_platform
 
-    if envs.VLLM_BATCH_INVARIANT:
+    if getattr(envs, "VLLM_BATCH_INVARIANT", False):
         _log.info("hgemm-tune: vLLM computes all linear layers, since VLLM_BATCH_INVARIANT is set")
         return
     if not current_platform.is_cuda():
         _log.info("hgemm-tune: vLLM computes all linear layers, since this is no NVIDIA GPU")
         return
-    utils = importlib.import_module(f"{_LAYERS}.utils")
-    asking = [importlib.import_module(name) for name in _ASKING]
-    if not hasattr(utils, "default_unquantized_gemm") or not all(hasattr(module, _NAME)
-                                                                 for module in asking):
+    modules = _modules()
+    if modules is None:
         from vllm import __version__
 
         _log.warning("hgemm-tune: vLLM computes all linear layers: vLLM %s chooses how in another "
                      "way than 0.33, for which this plug-in was written", __version__)
         return
+    utils, asking = modules
     try:
         serving = importlib.import_module(".serving", __package__)  # defines the operator
     except (HgemmTuneError, ImportError) as error:
@@ -62,6 +62,20 @@ def register() -> None:
     # bundle they call the operator. Its Ray workers get these variables, too.
     for variable in (serving.VARIABLE, serving.ANY_GPU, serving.ANY_DRIVER):
         envs.environment_variables[variable] = serving.digest
+
+
+def _modules() -> tuple[ModuleType, list[ModuleType]] | None:
+    """Where the function is, and those that ask it; none in a vLLM that has another one."""
+    try:
+        utils = importlib.import_module(f"{_LAYERS}.utils")
+        asking = [importlib.import_module(name) for name in _ASKING]
+    except ImportError:
+        return None
+    is_known = hasattr(utils, "default_unquantized_gemm") and all(
+        hasattr(module, _NAME)
+        and list(inspect.signature(getattr(module, _NAME)).parameters) == ["linear_backend"]
+        for module in asking)
+    return (utils, asking) if is_known else None
 
 
 def unregister() -> None:

@@ -91,7 +91,7 @@ BlockCycles block_cycles(const CostFigures& figures, const TileLaunch& launch,
 
 /// Cycles for which the tensor cores wait at each k block, because each consumer multiplies its
 /// part and then adds the sums. While one adds, they multiply for another one; then they wait only
-/// if both take longer than all that the block keeps `busy`.
+/// if both take longer than the busiest resource of the block. (Two blocks in flight: not fitted.)
 double promotion_wait_clk(const TileLaunch& launch, const BlockCycles& block) {
   const PromotedSums& sums = launch.promoted;
   if (sums.blocks == 0) return 0;

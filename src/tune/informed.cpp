@@ -26,7 +26,7 @@ constexpr std::size_t kFewProblems = 16;
 /// The least and the most problems to return to, as parts of all.
 constexpr std::size_t kLeastPart = 8, kMostPart = 2;
 /// A race of a problem that has a winner may have so many times the configs that are enough for
-/// others (time_plan.h): those were not enough.
+/// others (time_plan.h): those may not have been enough.
 constexpr std::size_t kMoreConfigs = 4;
 
 /// Ratio of the fastest baseline's time to the winner's.

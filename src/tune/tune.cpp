@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -172,21 +173,25 @@ std::vector<GemmProblem> in_order(const Waves& waves, std::span<const GemmProble
   return problems;
 }
 
+/// Removes races of problems that were set aside, or do not fit in memory.
+void leave_out_given_up(std::vector<Missing>& races, const TuneOutcome& outcome) {
+  std::erase_if(races, [&](const Missing& race) {
+    const std::string problem = to_string(race.problem);
+    const auto is_in = [&](const std::vector<std::string>& names) {
+      return std::ranges::find(names, problem) != names.end();
+    };
+    return is_in(outcome.skipped_problems) || is_in(outcome.set_aside_problems);
+  });
+}
+
 /// Returns to the problems where a baseline is ahead or near, and to those without a winner.
 std::vector<Missing> races_behind(Gpus& gpus, const CandidatesAhead& candidates) {
   return gpus.shared.use([&](SharedTune& tune) {
     std::vector<Missing> races =
         find_behind(gpus.plan, candidates, tune.store, gpus.contexts.front().machine.environment,
                     tune.kernels, gpus.contexts.size());
-    TuneOutcome& outcome = tune.outcome;
-    outcome.late_problems.clear();  // they are among these races
-    std::erase_if(races, [&](const Missing& race) {
-      const std::string problem = to_string(race.problem);
-      const auto is_in = [&](const std::vector<std::string>& names) {
-        return std::ranges::find(names, problem) != names.end();
-      };
-      return is_in(outcome.skipped_problems) || is_in(outcome.set_aside_problems);
-    });
+    tune.outcome.late_problems.clear();  // they are among these races
+    leave_out_given_up(races, tune.outcome);
     return races;
   });
 }
@@ -240,21 +245,27 @@ void run_in_waves(Gpus& gpus, const Compiler& compiler, Clock::time_point end) {
   go_on(races_behind(gpus, candidates), end, kBehindShare);
 }
 
-/// Returns to the problems where a baseline is ahead, if there is time left for more than a race in
-/// brief. It is left where the compiler held the first stage up: after races in brief there is no
-/// second stage.
+/// Returns to the problems where a baseline is ahead, if there is time left for more than choosing
+/// configs and races in brief. Time is left, for example, where the compiler was slow: a first race
+/// in brief has no second stage.
 void use_rest(Gpus& gpus, const Compiler& compiler, Clock::time_point end, Numbering numbering) {
-  constexpr std::chrono::seconds kLeast{4};
-  if (end - Clock::now() < kLeast) return;
+  constexpr double kLeastS = 4;
+  constexpr double kChoosingS = 0.5;  // core seconds of each race (candidates_ahead.h)
   const Environment& environment = gpus.contexts.front().machine.environment;
   TunePlan rest = gpus.plan;
   rest.problems = gpus.shared.use([&](SharedTune& tune) {
     return where_behind(gpus.plan, tune.store, environment, tune.kernels);
   });
-  if (rest.problems.empty()) return;
+  const auto races_to_choose = static_cast<double>(rest.problems.size() * rest.regimes.size());
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::chrono::duration<double> left = end - Clock::now();
+  if (races_to_choose == 0 || left.count() < kLeastS + kChoosingS * races_to_choose / cores) return;
   const CandidatesAhead candidates = candidates_of(gpus, rest.problems);
   std::vector<Missing> races = gpus.shared.use([&](SharedTune& tune) {
-    return find_informed(rest, rest.problems, candidates, tune.store, environment, tune.kernels);
+    std::vector<Missing> found =
+        find_informed(rest, rest.problems, candidates, tune.store, environment, tune.kernels);
+    leave_out_given_up(found, tune.outcome);
+    return found;
   });
   run_stage(gpus, std::move(races), numbering, compiler, end);
 }

@@ -182,14 +182,24 @@ TEST(TiledConfigs, PromotedOutputHasABufferForEachBoxWhereThereIsRoom) {
   plain.promote = 0;
   EXPECT_EQ(store_buffers(plain), 2);
   const auto ctas = [](int bytes) { return kSmemBytesPerSm / (bytes + kReservedSmemBytes); };
-  for (int bn = 8; bn <= 256; bn += 8) {
-    for (int stages = 2; stages <= 12; ++stages) {
-      const TiledKernel k = tile(64, bn, stages, 1);
-      const int least = smem_layout_with(k, kFewestStoreBuffers).total_bytes;
-      if (least > DeviceLimits{}.smem_bytes_per_cta) continue;
-      EXPECT_LE(smem_layout(k).total_bytes, DeviceLimits{}.smem_bytes_per_cta) << bn;
-      EXPECT_EQ(ctas(smem_layout(k).total_bytes), ctas(least)) << bn << ", " << stages;
+  using enum TileScheduler;
+  for (const TileScheduler scheduler : {kPersistent, kSingle, kClusterSplitK}) {
+    int most = 0;
+    for (int bn = 8; bn <= 256; bn += 8) {
+      for (int stages = 2; stages <= 12; ++stages) {
+        TiledKernel k = tile(64, bn, stages, 1);
+        k.scheduler = scheduler;
+        k.splits = scheduler == kClusterSplitK ? 2 : 1;
+        const int least = smem_layout_with(k, kFewestStoreBuffers).total_bytes;
+        if (least > DeviceLimits{}.smem_bytes_per_cta) continue;
+        const TiledSmem layout = smem_layout(k);
+        EXPECT_LE(layout.total_bytes, DeviceLimits{}.smem_bytes_per_cta) << bn;
+        EXPECT_EQ(ctas(layout.total_bytes), ctas(least)) << bn << ", " << stages;
+        EXPECT_LE(layout.staging + store_buffers(k) * 4 * 2048, layout.full) << bn;
+        most = std::max(most, store_buffers(k));
+      }
     }
+    EXPECT_EQ(most, 4) << "boxes of 256 columns, with scheduler " << static_cast<int>(scheduler);
   }
 }
 

@@ -318,7 +318,10 @@ class Vllm(Engine, unittest.TestCase):
         def theirs(layer, x, weight, bias=None):
             return torch.nn.functional.linear(x, weight, bias)
 
-        with mock.patch.object(self.linear, "dispatch_unquantized_gemm", lambda *_: theirs):
+        def dispatch(linear_backend="auto"):
+            return theirs
+
+        with mock.patch.object(self.linear, "dispatch_unquantized_gemm", dispatch):
             with self.named(), self.active() as method:
                 self.assertIs(method._gemm_impl, theirs)
             self.plugin.unregister()
@@ -339,6 +342,16 @@ class Vllm(Engine, unittest.TestCase):
         with self.named(), self.assertLogs(self.LOG, "WARNING") as logged:
             self.plugin.register()
         self.assertIs(self.linear.dispatch_unquantized_gemm, utils.dispatch_unquantized_gemm)
+        self.assertIn("in another way than 0.33", logged.output[0])
+
+    def test_a_vllm_whose_function_is_asked_otherwise_is_left_alone(self):
+        def dispatch():
+            return None
+
+        with mock.patch.object(self.linear, "dispatch_unquantized_gemm", dispatch), \
+                self.named(), self.assertLogs(self.LOG, "WARNING") as logged:
+            self.plugin.register()
+            self.assertIs(self.linear.dispatch_unquantized_gemm, dispatch)
         self.assertIn("in another way than 0.33", logged.output[0])
 
 

@@ -188,7 +188,8 @@ def measure(plain: Decoder, patched: Decoder, phase: Phase, ways: list[str],
             if not WAYS[name].compiled:
                 raise
             # A compiler that fails leaves the other ways to be measured.
-            failed[name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+            first_line = str(error).strip().partition("\n")[0]
+            failed[name] = f"{type(error).__name__}: {first_line}"
     time_in_turns([*steps.values(), *linears.values()], rounds, device)
     off = {}
     for name, one in steps.items():
