@@ -14,18 +14,12 @@ from unittest import mock
 
 import support
 
-BUILD, PROGRAM = support.arguments()
-if __name__ == "__main__":
-    support.require_torch()
-os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU that is there is hidden
-
-import torch  # noqa: E402
-
-_folder = support.temporary_folder()
+BUILD, PROGRAM, _folder = support.begin_without_gpu()
 FOLDER = Path(_folder.name)
 os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(FOLDER / "cache")
-support.make_package(FOLDER, BUILD)
+
 import hgemm_tune  # noqa: E402
+import torch  # noqa: E402
 from hgemm_tune import inductor  # noqa: E402
 from torch._inductor import choices, config, select_algorithm  # noqa: E402
 from torch._inductor.utils import run_and_get_code  # noqa: E402

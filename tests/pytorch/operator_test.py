@@ -21,19 +21,13 @@ import support
 sys.path.insert(0, str(support.SOURCE / "tests/docs"))
 import markdown  # noqa: E402
 
-BUILD, PROGRAM = support.arguments()
-if __name__ == "__main__":
-    support.require_torch()
-os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU that is there is hidden
-
-import torch  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
-
-_folder = support.temporary_folder()
+BUILD, PROGRAM, _folder = support.begin_without_gpu()
 FOLDER = Path(_folder.name)
-support.make_package(FOLDER, BUILD)
+
 import hgemm_tune  # noqa: E402
 import hgemm_tune.pytorch  # noqa: E402
+import torch  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
 
 linear = torch.ops.hgemm_tune.linear
 N, K = 12288, 4096

@@ -20,26 +20,20 @@ from unittest import mock
 import contract
 import support
 
-BUILD, PROGRAM = support.arguments()
+BUILD, PROGRAM, _folder = support.begin_without_gpu()
+FOLDER = Path(_folder.name)
 STAND_INS = Path(__file__).resolve().parent / "stand_ins"
 # Names the package to be tested as it is installed, without a stand-in for either.
 REAL = os.environ.get("HGEMM_TEST_REAL_ENGINE")
-if __name__ == "__main__":
-    support.require_torch()
-os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU that is there is hidden
 for variable in ("HGEMM_TUNE_BUNDLE", "VLLM_BATCH_INVARIANT"):
     os.environ.pop(variable, None)
 
-import torch  # noqa: E402
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
-
-_folder = support.temporary_folder()
-FOLDER = Path(_folder.name)
-support.make_package(FOLDER, BUILD)
 if not REAL:
     sys.path.insert(0, str(STAND_INS))
 import hgemm_tune  # noqa: E402
+import torch  # noqa: E402
 from hgemm_tune import serving  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 N, K = 12288, 4096
 BUNDLE = FOLDER / "tuned.hgb"

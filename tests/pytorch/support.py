@@ -51,6 +51,21 @@ def make_package(folder, build):
     sys.path.insert(0, str(folder))
 
 
+def begin_without_gpu(needs=()):
+    """For a test that a GPU must not change: BUILD, PROGRAM, and a folder that is removed when the
+    caller lets it go. The package is importable from there. Skips where torch or one of the modules
+    `needs` is missing."""
+    build, program = arguments()
+    require_torch()
+    for module in needs:
+        if importlib.util.find_spec(module) is None:
+            skip(f"no {module} in {sys.executable}")
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU that is there is hidden
+    folder = temporary_folder()
+    make_package(Path(folder.name), build)
+    return build, program, folder
+
+
 def export(program, path, shapes):
     done = subprocess.run([program, "export", "--format", "bundle", "-o", path, "--recorded",
                            "--shapes", shapes], capture_output=True, text=True,

@@ -6,7 +6,6 @@ missing.
 """
 
 import contextlib
-import importlib.util
 import io
 import json
 import os
@@ -20,16 +19,8 @@ from unittest import mock
 
 import support
 
-BUILD, PROGRAM = support.arguments()
-if __name__ == "__main__":
-    support.require_torch()
-    if importlib.util.find_spec("transformers") is None:
-        support.skip(f"no transformers in {sys.executable}")
-os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU that is there is hidden
-
-_folder = support.temporary_folder()
+BUILD, PROGRAM, _folder = support.begin_without_gpu(needs=["transformers"])
 FOLDER = Path(_folder.name)
-support.make_package(FOLDER, BUILD)
 EXAMPLES = support.SOURCE / "examples/pytorch"
 sys.path.insert(0, str(EXAMPLES))
 import hgemm_tune  # noqa: E402
