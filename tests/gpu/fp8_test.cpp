@@ -97,6 +97,7 @@ struct SmokeCase {
   /// Of the first tile. With 256 columns and promoted sums a warp has four buffers for D.
   int first_cols = cols;
 };
+void PrintTo(const SmokeCase& of, std::ostream* out) { *out << of.kind << of.sums; }
 class Fp8Smoke : public Fp8Test, public ::testing::WithParamInterface<SmokeCase> {};
 
 TEST_P(Fp8Smoke, SmokeKernelsAreCorrect) {
