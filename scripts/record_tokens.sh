@@ -2,7 +2,7 @@
 # Records results/<GPU>/tokens.json and tokens.md ($1: another folder) on a machine with a Hopper
 # GPU, from a finished build folder: tokens per second of three models in Transformers, plain, by
 # torch.compile and patched. Their layers (configs/shapes/tokens.yaml) are tuned first within $2
-# (300s), into tokens.db there. Runs in the python3, or in the Python that HGEMM_TORCH_PYTHON names,
+# (300s), on all GPUs, into tokens.db there. Runs in the python3, or in the Python that HGEMM_TORCH_PYTHON names,
 # that has torch and Transformers; nothing is downloaded.
 # Further arguments are given to examples/pytorch/tokens.py, so that a part is measured alone, since
 # torch.compile alone takes minutes for each model and batch:
@@ -31,7 +31,7 @@ cd "$output"
 tune() {
   local turn
   for turn in 1 2 3; do
-    "$program" --require-gpu --devices 0 --db tokens.db --shapes tokens.yaml --regime sustained \
+    "$program" --require-gpu --devices all --db tokens.db --shapes tokens.yaml --regime sustained \
       --budget "$budget" >/dev/null && return
   done
   return 1

@@ -72,6 +72,9 @@ def parsed(words: list[str]) -> argparse.Namespace:
         help="masked: as Transformers calls it with a static cache; unmasked: without the mask, "
              "which hides nothing in the steps that are measured, so that torch takes its flash "
              "kernels (masked)")
+    add("--unfused", action="store_true",
+        help="patch each layer for itself: neither queries, keys and values in one product, nor "
+             "gate and up (what torch.compile sees of a patched model anyway)")
     add("--layers", type=number(1), help="so many layers instead of the model's, for a quick look")
     add("--scale", type=number(1), default=1, help="divide all sizes, to try this script (1)")
     add("--rounds", type=number(2), default=40, help="times of each way in decode (40)")
@@ -95,6 +98,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
 def recipe(options: argparse.Namespace) -> str:
     chosen = f" --models {','.join(options.models)}"
     chosen += f" --batches {','.join(map(str, options.batches))} --prefill {options.prefill}"
+    chosen += " --unfused" if options.unfused else ""
     return ("tune them on this GPU, which takes minutes:\n"
             f"  tokens.py --shapes{chosen} > tokens.yaml\n"
             "  hgemm-tune tune --shapes tokens.yaml --regime sustained\n"
@@ -124,7 +128,8 @@ def export(folder: Path, models: dict[str, shapes.Sizes], options: argparse.Name
     if program is None:
         raise Failed("no hgemm-tune is installed to export a bundle: name one by --bundle")
     listed, path = folder / "tokens.yaml", folder / "recorded.hgb"
-    listed.write_text(shapes.shape_list(models, options.batches, options.prefill))
+    listed.write_text(shapes.shape_list(models, options.batches, options.prefill,
+                                        options.unfused))
     done = subprocess.run([program, "export", "--format", "bundle", "-o", path, "--recorded",
                            "--shapes", listed], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, check=False)
@@ -148,8 +153,8 @@ def prepare(bundle, device: int, options: argparse.Namespace) -> None:
 def check(bundle, models: dict[str, shapes.Sizes], options: argparse.Namespace) -> None:
     """Says for which shapes the bundle has nothing; a model without any is an error on a GPU."""
     for name, sizes in models.items():
-        wanted = shapes.untuned(sizes, options.batches, options.prefill, [])
-        missing = shapes.untuned(sizes, options.batches, options.prefill, bundle.rows)
+        wanted, missing = (shapes.untuned(sizes, options.batches, options.prefill, rows,
+                                          options.unfused) for rows in ([], bundle.rows))
         if len(missing) == len(wanted) and options.device == "cuda":
             raise Failed(f"{bundle.path} was tuned for none of the {len(wanted)} shapes of {name}: "
                          f"{recipe(options)}")
@@ -191,7 +196,8 @@ def main(words: list[str]) -> int:
               for name in options.models}
     try:
         if options.shapes:
-            print(shapes.shape_list(models, options.batches, options.prefill), end="")
+            print(shapes.shape_list(models, options.batches, options.prefill, options.unfused),
+                  end="")
         elif options.table:
             print(report.page(options.table), end="")
         else:

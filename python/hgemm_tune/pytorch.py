@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
-from torch.autograd import forward_ad
 from torch.nn import functional as F
 
 from .bundles import Bundle, library_beside_runtime
 from .command import HgemmTuneError
+from .layers import ACTIVATIONS, Group, TunedLinear, groups, separate
 
 # ---- The operator ----
 
@@ -39,16 +39,20 @@ def _define() -> ctypes.CDLL:
 _glue = _define()
 _ops = torch.ops.hgemm_tune
 _TORCH_FAILED = "hgemm_tune: torch failed in "  # how torch_failed() of torch_abi.cpp begins
-_ACTIVATIONS = {None: lambda y: y, "relu": F.relu, "silu": F.silu, "gelu": F.gelu,
-                "gelu_tanh": lambda y: F.gelu(y, approximate="tanh")}
 
 
 def _by_torch(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None,
               activation: str | None = None) -> torch.Tensor:
-    return _ACTIVATIONS[activation](F.linear(x, weight, bias)).contiguous()
+    return ACTIVATIONS[activation](F.linear(x, weight, bias)).contiguous()
 
 
-def _keep_torchs_errors(operator) -> None:
+def _gated_by_torch(x: torch.Tensor, weight: torch.Tensor,
+                    activation: str | None = None) -> torch.Tensor:
+    gates, ups = F.linear(x, weight).chunk(2, -1)
+    return ACTIVATIONS[activation](gates) * ups
+
+
+def _keep_torchs_errors(operator, by_torch) -> None:
     """Makes an operator of torch.ops raise what torch raises.
 
     An exception that torch throws in a call of its stable interface ends there, with its type. So
@@ -66,14 +70,16 @@ def _keep_torchs_errors(operator) -> None:
         except RuntimeError as error:
             if not str(error).startswith(_TORCH_FAILED):
                 raise
-        return _by_torch(*args, **kwargs)
+        return by_torch(*args, **kwargs)
 
     operator._op = call
 
 
-for _name in ("linear", "_linear", "_linear_with_grad"):
-    _keep_torchs_errors(getattr(_ops, _name))
-    _keep_torchs_errors(getattr(_ops, _name).default)
+for _name, _function in (("linear", _by_torch), ("_linear", _by_torch),
+                         ("_linear_with_grad", _by_torch), ("gated_linear", _gated_by_torch),
+                         ("_gated_linear", _gated_by_torch)):
+    _keep_torchs_errors(getattr(_ops, _name), _function)
+    _keep_torchs_errors(getattr(_ops, _name).default, _function)
 _library = torch.library.Library("hgemm_tune", "FRAGMENT")  # what is registered lives as long as it
 
 
@@ -83,6 +89,13 @@ def _result_of(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None 
     torch._check(weight.dim() == 2 and x.shape[-1] == weight.shape[1],
                  lambda: "hgemm_tune.linear: x must have as many columns as the weight")
     return x.new_empty((*x.shape[:-1], weight.shape[0]))
+
+
+def _gated_result_of(x: torch.Tensor, weight: torch.Tensor,
+                     activation: str | None = None) -> torch.Tensor:
+    torch._check(weight.dim() == 2 and x.shape[-1] == weight.shape[1],
+                 lambda: "hgemm_tune.gated_linear: x must have as many columns as the weight")
+    return x.new_empty((*x.shape[:-1], weight.shape[0] // 2))
 
 
 def _save(ctx, inputs, output) -> None:
@@ -100,26 +113,27 @@ def _gradients(ctx, dy: torch.Tensor):
     return dx, dw, rows.sum(0) if needs_bias else None
 
 
-def _is_cast(tensor: torch.Tensor | None) -> bool:
-    """Whether autocast casts an operand of a linear layer."""
-    return tensor is not None and tensor.is_floating_point() and tensor.dtype is not torch.float64
+def _is_cast(argument: torch.Tensor | str | None) -> bool:
+    """Whether autocast casts an argument of a linear layer."""
+    return (isinstance(argument, torch.Tensor) and argument.is_floating_point()
+            and argument.dtype is not torch.float64)
 
 
 def _in_autocast(operator, device_type: str):
     """In autocast torch computes a linear layer in the type that is asked for."""
 
-    def call(x, weight, bias=None, *more):
+    def call(*arguments):
         dtype = torch.get_autocast_dtype(device_type)
-        operands = [tensor.to(dtype) if _is_cast(tensor) else tensor
-                    for tensor in (x, weight, bias)]
+        cast = [argument.to(dtype) if _is_cast(argument) else argument for argument in arguments]
         with torch.autocast(device_type, enabled=False):
-            return operator(*operands, *more)
+            return operator(*cast)
 
     return call
 
 
-for _name in ("_linear", "_linear_with_grad"):
-    torch.library.register_fake(f"hgemm_tune::{_name}", _result_of, lib=_library)
+for _name, _function in (("_linear", _result_of), ("_linear_with_grad", _result_of),
+                         ("_gated_linear", _gated_result_of)):
+    torch.library.register_fake(f"hgemm_tune::{_name}", _function, lib=_library)
     for _type in ("cpu", "cuda"):
         _library.impl(_name, _in_autocast(getattr(_ops, _name).default, _type),
                       f"Autocast{_type.upper()}")
@@ -171,24 +185,6 @@ def calls() -> Calls:
 # ---- Models ----
 
 
-def _is_transformed() -> bool:
-    """Whether torch.func or forward-mode differentiation is at work: the operator has formulas for
-    gradients in reverse only, and would lose the others without a word."""
-    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-
-
-class TunedLinear(torch.nn.Linear):
-    """torch.nn.Linear, computed by the operator. patch() makes layers to this, unpatch() back."""
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        if not torch.compiler.is_compiling() and _is_transformed():
-            return super().forward(input)
-        # What linear() chooses by the same question; one look-up less for each call.
-        if torch.is_grad_enabled():
-            return _ops.linear.default(input, self.weight, self.bias)
-        return _ops._linear.default(input, self.weight, self.bias)
-
-
 class Gain(NamedTuple):
     """A tuned number of rows of x."""
 
@@ -210,10 +206,12 @@ class Layer:
     replaced: bool
     #: why not; empty if it was replaced
     reason: str
-    #: what the table has for it, by the number of rows
+    #: what the table has for it, or for the one product, by the number of rows
     gains: tuple[Gain, ...]
     #: whether torch computes it by way of the operator, which counts its calls as misses
     counted: bool = False
+    #: the one product that computes it with other layers, such as "gate_proj+up_proj, swiglu"
+    one_product: str = ""
 
 
 @dataclass(frozen=True)
@@ -234,6 +232,8 @@ class Report:
             done = f"replaced: {gains or 'no proven gain'}"
             if not layer.replaced:
                 done = f"{'misses counted' if layer.counted else 'left alone'}: {layer.reason}"
+            if layer.one_product:
+                done = f"{layer.one_product} in one product, {done}"
             lines.append(f"{layer.name}  {layer.n}x{layer.k}  {done}")
         return "\n".join(lines)
 
@@ -245,15 +245,25 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 Product = tuple[int, int, torch.dtype, bool]
 
 
-def _product(row: dict[str, Any]) -> Product | None:
-    """That of a row of the table, if dense linear layers compute it."""
+#: The words of the table for a weight that is gates and then ups, by the activation of the gates.
+_GATES = {"silu": "swiglu", "gelu_tanh": "geglu", "gelu": "geglu_erf", "relu": "reglu",
+          None: "bilinear"}
+
+
+def _is_dense(row: dict[str, Any]) -> bool:
+    """Whether layers in a model compute such a row of the table, with what epilogue it has."""
     n, k = row["n"], row["k"]
-    if (row["dtype"] not in _DTYPES or row["d_dtype"] != row["dtype"] or row["layout"] != "TN"
-            or row["batch"] != 1 or row["epilogue"] not in ("plain", "bias")
-            or row["c_dtype"] is not None
-            or (row["lda"], row["ldb"], row["ldd"]) != (k, k, n)):
+    columns = n // 2 if row["epilogue"] in _GATES.values() else n
+    return (row["dtype"] in _DTYPES and row["d_dtype"] == row["dtype"] and row["layout"] == "TN"
+            and row["batch"] == 1 and row["c_dtype"] is None
+            and (row["lda"], row["ldb"], row["ldd"]) == (k, k, columns))
+
+
+def _product(row: dict[str, Any]) -> Product | None:
+    """That of a row of the table, if linear layers compute it."""
+    if not _is_dense(row) or row["epilogue"] not in ("plain", "bias"):
         return None
-    return n, k, _DTYPES[row["dtype"]], row["epilogue"] == "bias"
+    return row["n"], row["k"], _DTYPES[row["dtype"]], row["epilogue"] == "bias"
 
 
 def proven_products(bundle: Bundle) -> frozenset[Product]:
@@ -262,12 +272,21 @@ def proven_products(bundle: Bundle) -> frozenset[Product]:
     return frozenset(product for product in products if product is not None)
 
 
-def _gains(bundle: Bundle, layer: torch.nn.Linear) -> tuple[Gain, ...]:
-    """The rows of the table that are the layer's product, by the number of its rows."""
-    wanted = (layer.out_features, layer.in_features, layer.weight.dtype, layer.bias is not None)
+def _gains(bundle: Bundle, n: int, k: int, dtype: torch.dtype,
+           epilogue: str) -> tuple[Gain, ...]:
+    """The rows of the table that are this product, by the number of its rows."""
     gains = (Gain(row["m"], row["ratio_cublas"], row["gain"]) for row in bundle.rows
-             if _product(row) == wanted)
+             if (row["n"], row["k"], row["epilogue"]) == (n, k, epilogue) and _is_dense(row)
+             and _DTYPES[row["dtype"]] is dtype)
     return tuple(sorted(gains, key=lambda gain: gain.m))
+
+
+def _epilogue_of(layer: torch.nn.Linear) -> str:
+    return "plain" if layer.bias is None else "bias"
+
+
+def _has_use(gains: tuple[Gain, ...], only_gains: bool) -> bool:
+    return any(gain.is_proven for gain in gains) if only_gains else bool(gains)
 
 
 def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) -> str:
@@ -283,23 +302,14 @@ def _why_not(layer: torch.nn.Linear, gains: tuple[Gain, ...], only_gains: bool) 
         return f"its weight is {str(layer.weight.dtype).removeprefix('torch.')}, not bf16 or fp16"
     if not gains:
         return _NOT_TUNED
-    if only_gains and not any(gain.is_proven for gain in gains):
+    if not _has_use(gains, only_gains):
         rows = ", ".join(str(gain.m) for gain in gains)
         return f"cuBLAS is as fast at all tuned numbers of rows ({rows})"
     return ""
 
 
-def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
-          only_gains: bool | None = None, count_misses: bool = False) -> Report:
-    """Makes the operator compute the linear layers of a model for which the bundle has kernels.
-
-    Layers stay torch.nn.Linear with the same parameters, and the names of the state do not change.
-    With `only_gains`, which is the default and one for all models, a layer is replaced if a kernel
-    was measured to be faster than cuBLAS at some number of rows; at others torch computes it. With
-    `count_misses` layers for which nothing was tuned call the operator, too: torch computes them,
-    and `bundle.misses()` lists what they were asked for. Without `bundle` the one in use is taken.
-    `unpatch` undoes it.
-    """
+def _to_use(bundle: Bundle | None, only_gains: bool | None) -> tuple[Bundle, bool]:
+    """The bundle that patch() takes, which is in use then, and its `only_gains`."""
     if bundle is None:
         if _in_use is None:
             raise HgemmTuneError("no bundle is in use: name one, as hgemm_tune.load(path) opens it")
@@ -314,23 +324,70 @@ def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
                              "all models: call hgemm_tune.use(None) first")
     if _in_use is None:
         use(bundle, only_gains=only_gains)
-    layers = []
+    return bundle, only_gains
+
+
+def _layers_alone(model: torch.nn.Module, bundle: Bundle, only_gains: bool,
+                  count_misses: bool) -> dict[torch.nn.Linear, Layer]:
+    """Replaces each layer that has a use of it."""
+    layers = {}
     for name, module in model.named_modules():
         if not isinstance(module, torch.nn.Linear):
             continue
-        gains = _gains(bundle, module)
+        gains = _gains(bundle, module.out_features, module.in_features, module.weight.dtype,
+                       _epilogue_of(module))
         reason = _why_not(module, gains, only_gains)
         counted = count_misses and reason == _NOT_TUNED
-        if type(module) in (torch.nn.Linear, TunedLinear):
-            module.__class__ = TunedLinear if counted or not reason else torch.nn.Linear
-        layers.append(Layer(name, module.out_features, module.in_features, replaced=not reason,
-                            reason=reason, gains=gains, counted=counted))
-    return Report(tuple(layers))
+        if counted or not reason:
+            module.__class__ = TunedLinear
+        layers[module] = Layer(name, module.out_features, module.in_features,
+                               replaced=not reason, reason=reason, gains=gains, counted=counted)
+    return layers
+
+
+def _make_one(group: Group, layers: dict[torch.nn.Linear, Layer], bundle: Bundle,
+              only_gains: bool) -> None:
+    """Makes layers one product if the table has it; or if its misses are to be counted, since
+    nothing was tuned for these layers in any way."""
+    members = list(group.layers.values())
+    dtype = members[0].weight.dtype
+    if dtype not in _DTYPES.values():
+        return
+    epilogue = _GATES[group.activation] if group.is_gated else _epilogue_of(members[0])
+    gains = _gains(bundle, group.n, group.k, dtype, epilogue)
+    counted = not gains and all(layers[layer].counted for layer in members)
+    if not counted and not _has_use(gains, only_gains):
+        return
+    group.make_one()
+    text = "+".join(group.layers) + (f", {epilogue}" if group.is_gated else "")
+    for layer in members:
+        layers[layer] = replace(layers[layer], replaced=not counted, gains=gains, counted=counted,
+                                reason=_NOT_TUNED if counted else "", one_product=text)
+
+
+def patch(model: torch.nn.Module, bundle: Bundle | None = None, *,
+          only_gains: bool | None = None, count_misses: bool = False,
+          fuse: bool = True) -> Report:
+    """Makes the operator compute the linear layers of a model for which the bundle has kernels.
+
+    Layers stay torch.nn.Linear with the same parameters, and the names of the state do not change.
+    With `only_gains`, which is the default and one for all models, a layer is replaced if a kernel
+    was measured to be faster than cuBLAS at some number of rows; at others torch computes it. With
+    `fuse` the projections of queries, keys and values are computed as one product, and so are gate
+    and up with what is between them, if the bundle has that product (layers.py). With
+    `count_misses` layers for which nothing was tuned call the operator, too: torch computes them,
+    and `bundle.misses()` lists what they were asked for. Without `bundle` the one in use is taken.
+    `unpatch` undoes it.
+    """
+    bundle, only_gains = _to_use(bundle, only_gains)
+    separate(model)
+    candidates = list(groups(model)) if fuse else []
+    layers = _layers_alone(model, bundle, only_gains, count_misses)
+    for group in candidates:
+        _make_one(group, layers, bundle, only_gains)
+    return Report(tuple(layers.values()))
 
 
 def unpatch(model: torch.nn.Module) -> int:
     """Gives the model's layers back to torch; returns how many. The bundle stays in use."""
-    layers = [module for module in model.modules() if type(module) is TunedLinear]
-    for layer in layers:
-        layer.__class__ = torch.nn.Linear
-    return len(layers)
+    return len(separate(model))

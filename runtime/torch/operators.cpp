@@ -1,9 +1,10 @@
-// torch.ops.hgemm_tune: linear(x, weight, bias, activation) for tensors of CPUs and of CUDA. Where
-// a bundle has no kernel for a product, torch computes it.
+// torch.ops.hgemm_tune: linear(x, weight, bias, activation) and gated_linear(x, weight, activation)
+// for tensors of CPUs and of CUDA. Where a bundle has no kernel for a product, torch computes it.
 //
-// linear() is what people call. It has no kernel of its own for torch.compile or autograd to see:
-// by the mode of gradients it becomes one of two operators that do the same. _linear has no formula
-// of gradients, whose lookup would cost more than the launch; _linear_with_grad has one, in Python.
+// These two are what people call. They have no kernel of their own for torch.compile or autograd to
+// see: by the mode of gradients each becomes others that do the same. _linear and _gated_linear
+// have no formula of gradients, whose lookup would cost more than the launch; _linear_with_grad has
+// one, in Python, and with gradients the gate is torch's.
 #include "operators.h"
 
 #include <chrono>
@@ -71,12 +72,13 @@ std::int32_t take_activation(StableValue argument) {
   return activation_of(name);
 }
 
-void call(const char* name, StableValue* stack) {
+void call(const char* name, const char* overload, StableValue* stack) {
   last_error.clear();
-  if (torch().call(name, "", stack, kAbiVersion) == 0) return;
+  if (torch().call(name, overload, stack, kAbiVersion) == 0) return;
   if (last_error.empty()) torch_failed(name);
   throw std::runtime_error(last_error);  // what this library threw, which torch may keep to itself
 }
+void call(const char* name, StableValue* stack) { call(name, "", stack); }
 
 Tensor activated(Tensor y, std::int32_t activation) {
   StableValue stack[2] = {0, 0};
@@ -109,13 +111,22 @@ struct Arguments {
   Tensor x, weight;
   std::optional<Tensor> bias;
   std::int32_t activation = HGEMM_TUNED_NO_ACTIVATION;
+  std::int32_t gate = HGEMM_TUNED_NO_GATE;
 };
 
-/// Takes all off the stack before anything can fail: who throws has freed them.
+/// Those of a linear layer. Takes all off the stack before anything can fail: who throws has freed
+/// them.
 Arguments take(StableValue* stack, std::uint64_t inputs) {
   Arguments taken{Tensor(stack[0]), Tensor(stack[1]), std::nullopt};
   if (const auto bias = take_optional(stack[2])) taken.bias.emplace(*bias);
   if (inputs > 3) taken.activation = take_activation(stack[3]);
+  return taken;
+}
+/// Those of a gated one.
+Arguments take_gated(StableValue* stack) {
+  Arguments taken{Tensor(stack[0]), Tensor(stack[1]), std::nullopt};
+  taken.activation = take_activation(stack[2]);
+  taken.gate = HGEMM_TUNED_GATE_HALVES;
   return taken;
 }
 
@@ -131,6 +142,9 @@ Described checked(const Arguments& arguments) {
     refuse("x must have as many columns as the weight, a matrix of outputs x inputs");
   }
   if (!d.x.is_alike(d.weight)) refuse("x and the weight must have one dtype and device");
+  if (arguments.gate != HGEMM_TUNED_NO_GATE && d.weight.sizes[0] % 2 != 0) {
+    refuse("a gated weight must have as many gates as ups, the gates first");
+  }
   if (arguments.bias) {
     d.bias = describe(*arguments.bias);
     if (d.bias->dim != 1 || d.bias->sizes[0] != d.weight.sizes[0]) {
@@ -142,7 +156,7 @@ Described checked(const Arguments& arguments) {
 }
 
 /// The result of a tuned kernel, if there is a bundle with one.
-std::optional<Tensor> tuned(const Described& d, std::int32_t activation) {
+std::optional<Tensor> tuned(const Described& d, std::int32_t activation, std::int32_t gate) {
   if (d.x.device_type != torch().device_type_cuda()) return std::nullopt;
   const std::shared_ptr<Serving> active = serving();
   if (active == nullptr) return std::nullopt;
@@ -159,7 +173,8 @@ std::optional<Tensor> tuned(const Described& d, std::int32_t activation) {
                   .ldb = b->leading,
                   .dtype = is_bf16 ? HGEMM_TUNED_BF16 : HGEMM_TUNED_FP16,
                   .bias = d.bias ? HGEMM_TUNED_BIAS_ALONG_N : HGEMM_TUNED_NO_BIAS,
-                  .activation = activation};
+                  .activation = activation,
+                  .gate = gate};
     if (a->is_row_major) {
       weight.layout = b->is_row_major ? HGEMM_TUNED_TN : HGEMM_TUNED_TT;
     } else {
@@ -171,11 +186,29 @@ std::optional<Tensor> tuned(const Described& d, std::int32_t activation) {
   return result;
 }
 
-Tensor by_torch(Arguments arguments) {
+/// The columns of y from `first` on.
+Tensor half(const Tensor& y, std::int64_t first, std::int64_t count) {
+  StableValue stack[4] = {y.shared(), static_cast<StableValue>(std::int64_t{-1}),
+                          static_cast<StableValue>(first), static_cast<StableValue>(count)};
+  call("aten::narrow", stack);
+  return Tensor(stack[0]);
+}
+
+/// activation(gates) * ups, of the `n` columns of y.
+Tensor gated(const Tensor& y, std::int64_t n, std::int32_t activation) {
+  Tensor ups = half(y, n / 2, n / 2);
+  StableValue stack[2] = {activated(half(y, 0, n / 2), activation).release(), ups.release()};
+  call("aten::mul", "Tensor", stack);
+  return Tensor(stack[0]);
+}
+
+Tensor by_torch(Arguments arguments, std::int64_t n) {
   StableValue stack[3] = {arguments.x.release(), arguments.weight.release(),
                           optional_argument(std::move(arguments.bias))};
   call("aten::linear", stack);
-  Tensor y = activated(Tensor(stack[0]), arguments.activation);
+  Tensor y(stack[0]);
+  y = arguments.gate == HGEMM_TUNED_NO_GATE ? activated(std::move(y), arguments.activation)
+                                            : gated(y, n, arguments.activation);
   bool is_contiguous = true;  // as the fake kernel promises
   require(torch().is_contiguous(y.get(), &is_contiguous), "reading a tensor's strides");
   if (is_contiguous) return y;
@@ -184,17 +217,26 @@ Tensor by_torch(Arguments arguments) {
   return Tensor(copied[0]);
 }
 
-/// _linear and _linear_with_grad, which has no activation.
-void compute(StableValue* stack, std::uint64_t inputs, std::uint64_t) {
+void compute(Arguments arguments, StableValue* stack) {
   try {
-    Arguments arguments = take(stack, inputs);
-    std::optional<Tensor> result = tuned(checked(arguments), arguments.activation);
-    if (!result) result = by_torch(std::move(arguments));
+    const Described d = checked(arguments);
+    const std::int64_t n = d.weight.sizes[0];
+    std::optional<Tensor> result = tuned(d, arguments.activation, arguments.gate);
+    if (!result) result = by_torch(std::move(arguments), n);
     stack[0] = result->release();
   } catch (const std::exception& error) {
     last_error = error.what();  // torch drops it where another kernel has called this one
     throw;
   }
+}
+
+/// _linear and _linear_with_grad, which has no activation.
+void compute_linear(StableValue* stack, std::uint64_t inputs, std::uint64_t) {
+  compute(take(stack, inputs), stack);
+}
+/// _gated_linear
+void compute_gated(StableValue* stack, std::uint64_t, std::uint64_t) {
+  compute(take_gated(stack), stack);
 }
 
 /// linear
@@ -209,6 +251,16 @@ void choose(StableValue* stack, std::uint64_t, std::uint64_t) {
   stack[0] = activated(Tensor(stack[0]), arguments.activation).release();
 }
 
+/// gated_linear
+void choose_gated(StableValue* stack, std::uint64_t, std::uint64_t) {
+  if (!torch().grad_mode_is_enabled()) return call("hgemm_tune::_gated_linear", stack);
+  Arguments arguments = take_gated(stack);
+  const std::int64_t n = checked(arguments).weight.sizes[0];
+  StableValue inner[3] = {arguments.x.release(), arguments.weight.release(), 0};
+  call("hgemm_tune::_linear_with_grad", inner);
+  stack[0] = gated(Tensor(inner[0]), n, arguments.activation).release();
+}
+
 void define_operators() {
   const TorchAbi& t = torch();
   constexpr int kLine = 0;
@@ -217,7 +269,9 @@ void define_operators() {
   for (const char* schema :
        {"linear(Tensor x, Tensor weight, Tensor? bias=None, str? activation=None) -> Tensor",
         "_linear(Tensor x, Tensor weight, Tensor? bias=None, str? activation=None) -> Tensor",
-        "_linear_with_grad(Tensor x, Tensor weight, Tensor? bias) -> Tensor"}) {
+        "_linear_with_grad(Tensor x, Tensor weight, Tensor? bias) -> Tensor",
+        "gated_linear(Tensor x, Tensor weight, str? activation=None) -> Tensor",
+        "_gated_linear(Tensor x, Tensor weight, str? activation=None) -> Tensor"}) {
     require(t.define(library, schema), "defining an operator");
   }
   const auto implement = [&](const char* key, const char* name, BoxedKernel kernel) {
@@ -227,9 +281,11 @@ void define_operators() {
     require(t.implement(implementations, name, kernel, kAbiVersion), "implementing an operator");
   };
   implement("CompositeImplicitAutograd", "linear", choose);
+  implement("CompositeImplicitAutograd", "gated_linear", choose_gated);
   for (const char* key : {"CPU", "CUDA"}) {
-    implement(key, "_linear", compute);
-    implement(key, "_linear_with_grad", compute);
+    implement(key, "_linear", compute_linear);
+    implement(key, "_linear_with_grad", compute_linear);
+    implement(key, "_gated_linear", compute_gated);
   }
 }
 

@@ -31,7 +31,7 @@ std::size_t WeightHash::operator()(const Weight& w) const {
   for (const std::int64_t value : {w.n, w.k, w.lda, w.ldb}) {
     add_to(hash, static_cast<std::uint64_t>(value));
   }
-  for (const std::int32_t value : {w.device, w.dtype, w.layout, w.bias, w.activation}) {
+  for (const std::int32_t value : {w.device, w.dtype, w.layout, w.bias, w.activation, w.gate}) {
     add_to(hash, static_cast<std::uint64_t>(value));
   }
   return hash;
@@ -58,6 +58,7 @@ Serving::Plan Serving::plan_of(const Weight& w, void* stream) {
   problem.layout = w.layout;
   problem.bias = w.bias;
   problem.activation = w.activation;
+  problem.gate = w.gate;
   hgemm_bundle_plan* created = nullptr;
   const auto create = [&] {
     return hgemm_bundle_plan_create(bundle_, w.device, &problem, w.data, flags_, &created);
@@ -159,7 +160,8 @@ std::optional<Tensor> Serving::run(const Weight& weight, std::int64_t m, const D
     hgemm_bundle_plan_count_miss(plan.get(), m);
     return std::nullopt;
   }
-  std::optional<Tensor> d = empty_with_last_size(x, weight.n);
+  const std::int64_t columns = weight.gate == HGEMM_TUNED_NO_GATE ? weight.n : weight.n / 2;
+  std::optional<Tensor> d = empty_with_last_size(x, columns);
   if (!d) return std::nullopt;  // torch, which then needs the same memory, has the error to raise
   operands.d = data_of(*d);
   const bool launched =

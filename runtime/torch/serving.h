@@ -26,7 +26,8 @@ struct Weight {
   const void* data = nullptr;
   std::int32_t device = 0;
   std::int64_t n = 0, k = 0, lda = 0, ldb = 0;
-  std::int32_t dtype = 0, layout = 0, bias = 0, activation = 0;  ///< of hgemm_tuned_problem
+  /// As hgemm_tuned_problem has them.
+  std::int32_t dtype = 0, layout = 0, bias = 0, activation = 0, gate = 0;
 
   bool operator==(const Weight&) const = default;
 };

@@ -26,6 +26,12 @@ class Tensor {
   TensorHandle get() const { return handle_; }
   /// The handle as an argument or a result, which whoever gets it owns.
   StableValue release() { return reinterpret_cast<StableValue>(std::exchange(handle_, nullptr)); }
+  /// Another handle of the same tensor, as such an argument.
+  StableValue shared() const {
+    TensorHandle other = nullptr;
+    require(torch().new_handle(handle_, &other), "sharing a tensor");
+    return reinterpret_cast<StableValue>(other);
+  }
 
  private:
   TensorHandle handle_;

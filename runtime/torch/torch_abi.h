@@ -42,6 +42,7 @@ struct TorchAbi {
                              const std::int64_t* strides, std::int32_t dtype,
                              std::int32_t device_type, std::int32_t device_index,
                              TensorHandle*) = nullptr;
+  ErrorCode (*new_handle)(TensorHandle, TensorHandle*) = nullptr;
   ErrorCode (*delete_tensor)(TensorHandle) = nullptr;
 
   ErrorCode (*library_fragment)(const char* name, const char* file, std::uint32_t line,

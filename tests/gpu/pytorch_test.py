@@ -43,7 +43,8 @@ TILED = "bm128.bn128.bk64.q4.c1x1.coop2.d1.linear.tma."
 # workspace, which of the latter grows with M.
 TUNED = {
     TILED + "persist": (f"256x{K}x{K},256x{K}x{K}.bias,256x{K}x{K}.bias-gelu_erf,256x{K}x{K}.fp16,"
-                        f"256x{K}x{K}.layoutTT,{K}x{K}x256.layoutNT"),
+                        f"256x{K}x{K}.layoutTT,{K}x{K}x256.layoutNT,"
+                        f"256x{3 * K}x{K},256x{4 * K}x{K}.swiglu"),
     TILED + "persist.pack": f"256x{K}x{K + 1}",
     TILED + "stream": f"384x{K}x{2 * K}",
     "swap_ab.bm16.bn64.bk128.q3.d0.tma.csplit2.p128": f"16x{K}x{K}",
@@ -121,6 +122,23 @@ class OnGpu(unittest.TestCase):
                 y = linear(x, weight, bias, activation)
                 self.check(y, x, weight, bias, activation)
                 self.expect_tuned(count + 1)
+
+    @torch.no_grad()
+    def test_a_gated_layer(self):
+        x, weight = normal(2, 128, K), weight_of(4 * K, K)
+        gates, ups = F.linear(x.float(), weight.float()).chunk(2, -1)
+        expected = F.silu(gates) * ups
+        gated = torch.ops.hgemm_tune.gated_linear
+        y = gated(x, weight, "silu")
+        self.expect_tuned(1)
+        self.assertEqual(y.shape, (2, 128, 2 * K))
+        self.assertLess(error(y, expected), 0.02)
+        with torch.enable_grad():  # the product is a kernel's, without its gate
+            weight.requires_grad_()
+            y = gated(x, weight, "silu")
+            y.sum().backward()
+        self.assertLess(error(y, expected), 0.02)
+        self.assertEqual(weight.grad.shape, weight.shape)
 
     @torch.no_grad()
     def test_rows_with_padding_and_views(self):
@@ -387,13 +405,13 @@ class OnGpu(unittest.TestCase):
             report = hgemm_tune.patch(model, self.bundle, only_gains=False)
             print(report)
             self.assertEqual({layer.name.rsplit(".")[-1] for layer in report.replaced},
-                             {"q_proj", "k_proj", "v_proj", "o_proj", "down_proj"})
+                             {f"{name}_proj" for name in ("q", "k", "v", "o", "gate", "up", "down")})
             patched = model(tokens).logits
-            self.assertGreaterEqual(hgemm_tune.calls().tuned, 5 * 4)
+            self.assertEqual(hgemm_tune.calls().tuned, 4 * 4, "four products in each layer")
             self.assertLessEqual(error(patched, reference), 1.5 * error(before, reference) + 2e-3)
             expected = model.generate(tokens[:, :16], max_new_tokens=8, do_sample=False)
             self.assertEqual(expected.shape, (3, 24))
-            self.assertEqual(hgemm_tune.unpatch(model), 5 * 4)
+            self.assertEqual(hgemm_tune.unpatch(model), 7 * 4)
             torch.testing.assert_close(model(tokens).logits, before, rtol=0, atol=0)
 
 

@@ -112,6 +112,41 @@ class Operator(unittest.TestCase):
                     torch.library.opcheck(torch.ops.hgemm_tune._linear.default,
                                           (*operands, activation))
 
+    def test_a_gated_layer_is_torchs_gates_times_ups(self):
+        gated = torch.ops.hgemm_tune.gated_linear
+        weight = normal(32, 64)
+        for name, activation in ACTIVATIONS.items():
+            for shape in ((64,), (5, 64), (2, 3, 64), (0, 64)):
+                x = normal(*shape)
+                gates, ups = F.linear(x, weight).chunk(2, -1)
+                for grad in (False, True):
+                    with torch.set_grad_enabled(grad):
+                        y = gated(x, weight, name)
+                    torch.testing.assert_close(y, activation(gates) * ups, rtol=0, atol=0)
+                    self.assertTrue(y.is_contiguous())
+        for grad in (False, True):
+            with torch.set_grad_enabled(grad):
+                with self.assertRaisesRegex(RuntimeError, "as many gates as ups"):
+                    gated(normal(5, 64), normal(31, 64), "silu")
+                with self.assertRaisesRegex(RuntimeError, "as many columns as the weight"):
+                    gated(normal(5, 63), weight, "silu")
+                with torch.autocast("cpu", torch.bfloat16):
+                    y = gated(normal(5, 64).float(), weight.float(), "silu")
+                self.assertEqual(y.dtype, torch.bfloat16)
+        double = {"dtype": torch.float64, "requires_grad": True}
+        self.assertTrue(torch.autograd.gradcheck(
+            lambda *given: gated(*given, "silu"), (normal(5, 8, **double), normal(4, 8, **double))))
+        torch.library.opcheck(torch.ops.hgemm_tune._gated_linear.default,
+                              (normal(2, 3, 64), weight, "silu"))
+        compiled, names = self.compiled(lambda x: gated(x, weight, "silu"))
+        with torch.no_grad():
+            x = normal(5, 64)
+            torch.testing.assert_close(compiled(x), gated(x, weight, "silu"), rtol=0, atol=0)
+        self.assertEqual(names, ["hgemm_tune._gated_linear.default"])
+        with self.product_raises(torch.OutOfMemoryError("CUDA out of memory")), torch.no_grad():
+            with self.assertRaisesRegex(torch.OutOfMemoryError, "^CUDA out of memory"):
+                gated(normal(5, 64), weight, "silu")
+
     def compiled(self, function, **options):
         """The function, compiled into one graph, and the names of what the graph calls."""
         from torch._dynamo.backends.common import aot_autograd
@@ -399,6 +434,208 @@ class Models(unittest.TestCase):
                              {"gate_proj", "up_proj"})
             torch.testing.assert_close(model(tokens).logits, expected, rtol=0, atol=0)
         self.assertEqual(hgemm_tune.unpatch(model), 2)
+
+
+class Attention(torch.nn.Module):
+    def __init__(self, bias=False):
+        super().__init__()
+        for name, outputs in (("q_proj", 64), ("k_proj", 16), ("v_proj", 16)):
+            setattr(self, name, torch.nn.Linear(32, outputs, bias=bias, dtype=torch.bfloat16))
+
+    def forward(self, x, other=None):
+        other = x if other is None else other
+        return torch.cat([self.q_proj(x), self.k_proj(other), self.v_proj(other)], -1)
+
+
+class Feedforward(torch.nn.Module):
+    def __init__(self, activation=torch.nn.SiLU, bias=False):
+        super().__init__()
+        self.gate_proj = torch.nn.Linear(32, 48, bias=bias, dtype=torch.bfloat16)
+        self.up_proj = torch.nn.Linear(32, 48, bias=bias, dtype=torch.bfloat16)
+        self.down_proj = torch.nn.Linear(48, 32, bias=False, dtype=torch.bfloat16)
+        self.act_fn = activation()
+
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
+
+
+class UpsFirst(Feedforward):
+    def forward(self, x):
+        return self.down_proj(self.gate_proj(x) * self.act_fn(self.up_proj(x)))
+
+
+class OneProduct(unittest.TestCase):
+    """Layers of one input as one product, which torch computes here."""
+
+    def setUp(self):
+        self.bundle = hgemm_tune.load(FOLDER / "tuned.hgb")
+        self.addCleanup(self.bundle.close)
+        self.addCleanup(hgemm_tune.use, None)
+        self.products = []
+
+    def tuned_for(self, *products, gain=True):
+        """The bundle says so."""
+        self.bundle.rows[:] = [
+            {**self.bundle.rows[0], "m": 4, "n": n, "k": k, "lda": k, "ldb": k, "gain": gain,
+             "ldd": n if epilogue in ("plain", "bias") else n // 2, "epilogue": epilogue}
+            for n, k, epilogue in products]
+
+    def computed(self, module, *inputs):
+        """The result, and the outputs of each product that it took."""
+        outputs = []
+
+        class Noted(torch.utils._python_dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+                result = function(*args, **(kwargs or {}))
+                if "linear" in str(function) or "mm" in str(function):
+                    outputs.append(result.shape[-1])
+                return result
+
+        with Noted():
+            return module(*inputs), outputs
+
+    def check(self, module, expected_outputs, *inputs):
+        """That a patched module computes what it did, by products of so many outputs."""
+        inputs = inputs or (normal(2, 3, 32),)
+        with torch.no_grad():
+            hgemm_tune.unpatch(module)
+            expected = module(*inputs)
+            report = hgemm_tune.patch(module, self.bundle)
+            for _ in range(2):
+                result, outputs = self.computed(module, *inputs)
+                torch.testing.assert_close(result, expected, rtol=0.02, atol=0.02)
+            self.assertEqual(outputs, expected_outputs)
+        return report
+
+    def test_queries_keys_and_values(self):
+        for bias in (False, True):
+            module = Attention(bias)
+            names = list(module.state_dict())
+            self.tuned_for((96, 32, "bias" if bias else "plain"))
+            report = self.check(module, [96])
+            self.assertEqual(len(report.replaced), 3)
+            self.assertIn("k_proj  16x32  q_proj+k_proj+v_proj in one product, replaced: m=4 1.",
+                          str(report))
+            self.assertEqual(list(module.state_dict()), names)
+            with torch.inference_mode():
+                self.assertEqual(self.computed(module, normal(5, 32))[1], [96])
+            self.assertEqual(hgemm_tune.unpatch(module), 3)
+            self.assertIs(type(module.k_proj), torch.nn.Linear)
+            self.assertNotIn("_siblings", vars(module.k_proj))
+
+    def test_gate_and_up(self):
+        activations = {"swiglu": torch.nn.SiLU, "geglu_erf": torch.nn.GELU, "reglu": torch.nn.ReLU,
+                       "geglu": lambda: torch.nn.GELU(approximate="tanh"),
+                       "bilinear": torch.nn.Identity}
+        for word, activation in activations.items():
+            with self.subTest(word):
+                module = Feedforward(activation)
+                self.tuned_for((96, 32, word))
+                report = self.check(module, [48, 32])
+                self.assertEqual([layer.name for layer in report.replaced],
+                                 ["gate_proj", "up_proj"])
+                self.assertIn(f"gate_proj+up_proj, {word} in one product", str(report))
+                self.assertIsInstance(module, Feedforward)
+                self.assertEqual(hgemm_tune.unpatch(module), 2)
+                self.assertIs(type(module), Feedforward)
+
+    def test_what_is_no_such_block_is_left(self):
+        self.tuned_for((96, 32, "swiglu"))
+        for module in (UpsFirst(), Feedforward(bias=True), Feedforward(torch.nn.Tanh)):
+            self.assertEqual(self.check(module, [48, 48, 32]).replaced, ())
+        module = Feedforward()
+        module.forward = module.forward
+        self.assertEqual(self.check(module, [48, 48, 32]).replaced, ())
+        calls = []
+        module = Feedforward()
+        module.register_forward_hook(lambda *_: calls.append(1))
+        self.check(module, [48, 32])
+        self.assertEqual(len(calls), 3, "nobody is called with what finds out what a block is")
+
+    def test_only_where_the_table_has_a_gain(self):
+        self.tuned_for((96, 32, "plain"), (96, 32, "swiglu"), gain=False)
+        self.assertEqual(self.check(Attention(), [64, 16, 16]).replaced, ())
+        self.assertEqual(self.check(Feedforward(), [48, 48, 32]).replaced, ())
+        self.tuned_for((64, 32, "plain"))
+        self.assertEqual([layer.name for layer in self.check(Attention(), [64, 16, 16]).replaced],
+                         ["q_proj"])
+        module = Attention()
+        self.tuned_for((96, 32, "plain"))
+        hgemm_tune.patch(module, self.bundle, fuse=False)
+        self.assertEqual(self.computed(module, normal(5, 32))[1], [64, 16, 16])
+
+    def test_misses_are_those_of_the_one_product(self):
+        module = torch.nn.ModuleList([Attention(), Feedforward()])
+        self.tuned_for((64, 8, "plain"))
+        report = hgemm_tune.patch(module, self.bundle, count_misses=True)
+        self.assertEqual([layer.counted for layer in report.layers], [True] * 6)
+        self.assertIn("0.k_proj  16x32  q_proj+k_proj+v_proj in one product, misses counted: "
+                      "nothing was tuned for it", str(report))
+        with torch.no_grad():
+            self.assertEqual(self.computed(module[0], normal(5, 32))[1], [96])
+            self.assertEqual(self.computed(module[1], normal(5, 32))[1], [48, 32])
+        self.tuned_for((64, 32, "plain"))
+        report = hgemm_tune.patch(module[0], self.bundle, count_misses=True)
+        self.assertEqual([layer.replaced for layer in report.layers], [True, False, False])
+
+    def test_gradients_and_compilers_see_each_layer(self):
+        module = torch.nn.Sequential(Feedforward(), Attention())
+        self.tuned_for((96, 32, "plain"), (96, 32, "swiglu"))
+        x = normal(3, 32)
+        expected = module(x)
+        expected.sum().backward()
+        gradients = [parameter.grad.clone() for parameter in module.parameters()]
+        module.zero_grad()
+        hgemm_tune.patch(module, self.bundle)
+        y = module(x)
+        torch.testing.assert_close(y, expected)
+        y.sum().backward()
+        for parameter, gradient in zip(module.parameters(), gradients):
+            torch.testing.assert_close(parameter.grad, gradient)
+        with torch.no_grad():
+            torch._dynamo.reset()
+            compiled = torch.compile(module, fullgraph=True, backend="aot_eager")
+            torch.testing.assert_close(compiled(x), expected.detach(), rtol=0.02, atol=0.02)
+            for parameter in module.parameters():  # a step of training reaches the whole
+                parameter.mul_(0.5)
+            halved, outputs = self.computed(module, x)
+            self.assertEqual(outputs, [48, 32, 96])
+            hgemm_tune.unpatch(module)
+            torch.testing.assert_close(halved, module(x), rtol=0.02, atol=0.02)
+
+    def test_other_inputs_and_weights_that_were_moved(self):
+        module, x = Attention(), normal(5, 32)
+        self.tuned_for((96, 32, "plain"))
+        self.check(module, [64, 16, 16], x, normal(5, 32))  # cross-attention, at the second call
+        hgemm_tune.patch(module, self.bundle)
+        with torch.no_grad():
+            expected = F.linear(x + 1, module.k_proj.weight)
+            module.q_proj(x)
+            x += 1  # the same tensor, with other values
+            torch.testing.assert_close(module.k_proj(x), expected, rtol=0, atol=0)
+        for move in (copy.deepcopy, lambda moved: moved.to(torch.float32).to(torch.bfloat16),
+                     lambda moved: moved.load_state_dict(
+                         {name: value.clone() for name, value in moved.state_dict().items()},
+                         assign=True) and moved):
+            module = Attention()
+            hgemm_tune.patch(module, self.bundle)
+            moved = move(module)
+            with torch.no_grad():
+                result, outputs = self.computed(moved, x)
+                self.assertEqual(outputs, [64, 16, 16])
+                hgemm_tune.unpatch(moved)
+                torch.testing.assert_close(result, moved(x), rtol=0, atol=0)
+
+    def test_a_hook_sees_its_layer(self):
+        module, seen = Feedforward(), []
+        self.tuned_for((96, 32, "swiglu"))
+        hgemm_tune.patch(module, self.bundle)
+        handle = module.up_proj.register_forward_hook(lambda *_: seen.append(1))
+        with torch.no_grad():
+            self.assertEqual(self.computed(module, normal(5, 32))[1], [48, 48, 32])
+            handle.remove()
+            self.assertEqual(self.computed(module, normal(5, 32))[1], [48, 32])
+        self.assertEqual(len(seen), 1)
 
 
 class Import(unittest.TestCase):

@@ -51,9 +51,9 @@ def as_if_tuned(path, names=tuple(SMALL), load=hgemm_tune.load):
     """The bundle, with a row for each product of these small models."""
     bundle = load(path)
     products = shapes.rows_of({name: SMALL[name] for name in names}, BATCHES, PREFILL)
-    bundle.rows[:] = [{**bundle.rows[0], "m": m, "n": n, "k": k, "lda": k, "ldb": k, "ldd": n,
-                       "epilogue": "bias" if bias else "plain"}
-                      for (n, k, bias), (_, rows) in products.items() for m in rows]
+    bundle.rows[:] = [{**bundle.rows[0], "m": m, "n": n, "k": k, "lda": k, "ldb": k,
+                       "ldd": n // 2 if epilogue == "swiglu" else n, "epilogue": epilogue}
+                      for (n, k, epilogue), (_, rows) in products.items() for m in rows]
     return bundle
 
 
@@ -75,34 +75,60 @@ class Shapes(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         found = {}
         for line in out.splitlines():
-            if match := re.fullmatch(r"  - \{m: \[(.*)\], n: (\d+), k: (\d+), (epilogue: bias, )?"
-                                     r"tag: (\S+)\}", line):
-                rows, n, k, bias, tag = match.groups()
-                found[int(n), int(k), bool(bias)] = ([int(m) for m in rows.split(", ")], tag)
+            if match := re.fullmatch(r"  - \{m: \[(.*)\], n: (\d+), k: (\d+), "
+                                     r"(?:epilogue: (\w+), )?tag: (\S+)\}", line):
+                rows, n, k, epilogue, tag = match.groups()
+                found[int(n), int(k), epilogue or "plain"] = (
+                    [int(m) for m in rows.split(", ")], tag)
         return out, found
 
-    def test_they_are_those_of_the_models_of_transformers(self):
-        _, found = self.listed()
+    def test_unfused_they_are_those_of_the_models_of_transformers(self):
+        _, found = self.listed("--unfused")
         expected = set()
         for sizes in shapes.MODELS.values():
             model = models.build(sizes, 64, "meta")
-            layers = {(layer.out_features, layer.in_features, layer.bias is not None)
+            layers = {(layer.out_features, layer.in_features,
+                       "plain" if layer.bias is None else "bias")
                       for layer in model.modules() if isinstance(layer, torch.nn.Linear)}
-            self.assertEqual(layers, set(shapes.linears(sizes).values()))
+            self.assertEqual(layers, set(shapes.linears(sizes, unfused=True).values()))
             self.assertEqual(len(model.model.layers), sizes.num_hidden_layers)
             expected |= layers
         self.assertEqual(set(found), expected)
         self.assertEqual(len(found), 12)
         for (n, _, _), (rows, tag) in found.items():
             self.assertEqual(rows, [1, 8, 32, 128] + ([] if n > 30000 else [2048]), tag)
-        self.assertEqual(found[3584, 3584, True][1], "qwen2.5-7b/q_proj")
-        self.assertEqual(found[1024, 4096, False][1], "llama-3-8b+mistral-7b/k_proj+v_proj")
+        self.assertEqual(found[3584, 3584, "bias"][1], "qwen2.5-7b/q_proj")
+        self.assertEqual(found[1024, 4096, "plain"][1], "llama-3-8b+mistral-7b/k_proj+v_proj")
+
+    @torch.no_grad()
+    def test_they_are_what_a_patched_model_asks_for(self):
+        listed = {(n, k, epilogue) for n, k, epilogue in self.listed()[1]}
+        asked = set()
+        for sizes in shapes.MODELS.values():
+            asked |= set(shapes.linears(sizes).values())
+        self.assertEqual(listed, asked)
+        for name, sizes in SMALL.items():
+            decoder = small(name)
+            bundle = as_if_tuned(FOLDER / "tuned.hgb")
+            hgemm_tune.patch(decoder.model, bundle)
+            with ways._Products() as products:
+                decoder.run(decoder.tokens(1), 0)
+            called = set()
+            for function, args, _ in products.calls:
+                gated = function is torch.ops.hgemm_tune._gated_linear.default
+                bias = len(args) > 2 and args[2] is not None
+                epilogue = "swiglu" if gated else "bias" if bias else "plain"
+                called.add((*args[1].shape, epilogue))
+            self.assertEqual(called, set(shapes.linears(sizes).values()), name)
+            hgemm_tune.use(None)
+            bundle.close()
 
     def test_options_choose_them(self):
         _, found = self.listed("--models", "Mistral-7B", "--batches", "4,2", "--prefill", "100")
         self.assertEqual(len(found), 5)
-        self.assertEqual(found[32768, 4096, False], ([1, 2, 4], "mistral-7b/lm_head"))
-        self.assertEqual(found[4096, 14336, False][0], [2, 4, 100])
+        self.assertEqual(found[32768, 4096, "plain"], ([1, 2, 4], "mistral-7b/lm_head"))
+        self.assertEqual(found[4096, 14336, "plain"][0], [2, 4, 100])
+        self.assertEqual(found[28672, 4096, "swiglu"][1], "mistral-7b/gate_proj+up_proj")
         _, found = self.listed("--models", "Mistral-7B", "--batches", "4", "--prefill", "0")
         self.assertEqual({tuple(rows) for rows, _ in found.values()}, {(4,)})
 
@@ -116,7 +142,8 @@ class Shapes(unittest.TestCase):
         best = subprocess.run([PROGRAM, "best", "--recorded", "--shapes", shipped,
                                "--format", "json"], text=True, capture_output=True)
         self.assertEqual(best.returncode, 0, best.stderr)
-        for problem in ("1x4096x4096", "8x128256x4096", "2048x512x3584.bias"):
+        for problem in ("1x4096x4096", "8x128256x4096", "2048x4608x3584.bias",
+                        "32x28672x4096.swiglu"):
             self.assertIn(problem, best.stdout + best.stderr)
 
 
@@ -255,7 +282,7 @@ class Measured(unittest.TestCase):
                 self.assertEqual((way["off"]["max"], way["off"]["equal_tokens"]), (0, 1))
                 self.assertAlmostEqual(way["tokens_per_s"] * way["ms"] / 1e3, entry["tokens"])
                 self.assertEqual(len(way["samples_ms"]), 3 if entry["phase"] == "decode" else 5)
-            self.assertEqual(entry["linears"]["calls"], 8)
+            self.assertEqual(entry["linears"]["calls"], 5)
             agreed = entry["agreement"]
             self.assertEqual((agreed["patched"]["max"], agreed["patched"]["equal_tokens"]),
                              (0, STEPS))
@@ -349,7 +376,7 @@ class Errors(unittest.TestCase):
         with contextlib.redirect_stderr(err):
             tokens.check(bundle, {"Llama-3-8B": SMALL["Llama-3-8B"]}, options)
         self.assertRegex(err.getvalue(), r"was not tuned for 5 of the \d+ shapes of Llama-3-8B "
-                                         r"\(9x256x256, 9x128x256, ")
+                                         r"\(9x512x256, 9x1792x256.swiglu, ")
 
     def test_a_bundle_for_another_machine_is_refused(self):
         with hgemm_tune.load(FOLDER / "tuned.hgb") as bundle:

@@ -45,6 +45,28 @@ std::uint64_t linear(std::uint64_t* stack) {
   return reinterpret_cast<std::uint64_t>(new_tensor(result));
 }
 
+std::uint64_t narrow(std::uint64_t* stack) {
+  FakeTensor* const y = tensor_of(stack[0]);
+  FakeTensor result = *y;
+  result.sizes.back() = static_cast<std::int64_t>(stack[3]);
+  release(y);
+  return reinterpret_cast<std::uint64_t>(new_tensor(result));
+}
+
+/// Of two tensors of one size; the result has no gaps.
+std::uint64_t product(std::uint64_t* stack) {
+  FakeTensor* const y = tensor_of(stack[0]);
+  FakeTensor result = *y;
+  std::int64_t stride = 1;
+  for (std::size_t i = result.sizes.size(); i-- > 0;) {
+    result.strides[i] = stride;
+    stride *= result.sizes[i];
+  }
+  release(y);
+  release(tensor_of(stack[1]));
+  return reinterpret_cast<std::uint64_t>(new_tensor(result));
+}
+
 }  // namespace
 
 hgemm::test::FakeTorch& hgemm::test::fake_torch() {
@@ -115,6 +137,10 @@ FAKE(int aoti_torch_empty_strided(std::int64_t dim, const std::int64_t* sizes,
   *result = made;
   return 0;
 }
+FAKE(int aoti_torch_new_tensor_handle(FakeTensor* tensor, FakeTensor** other)) {
+  *other = new_tensor(*tensor);
+  return 0;
+}
 FAKE(int aoti_torch_delete_tensor_object(FakeTensor* tensor)) {
   release(tensor);
   return 0;
@@ -154,9 +180,13 @@ FAKE(int torch_call_dispatcher(const char* name, const char*, std::uint64_t* sta
   } else if (called == "aten::gelu") {
     delete reinterpret_cast<std::string*>(stack[1]);
     --fake_torch().strings;
+  } else if (called == "aten::narrow") {
+    stack[0] = narrow(stack);
+  } else if (called == "aten::mul") {
+    stack[0] = product(stack);
   } else if (called.starts_with("hgemm_tune::")) {
     const std::string own = called.substr(std::strlen("hgemm_tune::"));
-    const std::uint64_t inputs = own == "_linear_with_grad" ? 3 : 4;
+    const std::uint64_t inputs = own == "_linear" ? 4 : 3;
     fake_torch().kernels.at(own + " CUDA")(stack, inputs, 1);
   }
   return 0;

@@ -28,6 +28,16 @@ inline ExportPlan plan_with_packing() {
   return plan_export(races, {.pdl = PdlKind::kWeights});
 }
 
+/// It and a kernel whose weight is gates and then ups.
+inline ExportPlan plan_with_gates() {
+  std::vector<RecordedRace> races = recordings_of_package();
+  GemmProblem gated = export_shape(256, 512, 640);
+  gated.epilogue = {Bias::kNone, Activation::kSilu, Gate::kHalves};
+  races.push_back(
+      recorded(gated, {timed(std::string(kCublasLabel), 15), timed(label(TiledConfig{}), 12)}));
+  return plan_export(races, {.pdl = PdlKind::kWeights});
+}
+
 inline std::string bundle_bytes(const ExportPlan& plan) {
   std::vector<std::string> cubins;
   for (const Kernel& kernel : bundle_kernels(plan)) {

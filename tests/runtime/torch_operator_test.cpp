@@ -77,13 +77,24 @@ class TorchOperator : public testing::Test {
     if (bias != nullptr) {
       stack[2] = reinterpret_cast<std::uint64_t>(new std::uint64_t(argument(*bias)));
     }
-    if (activation != nullptr) {
-      auto* const text = new std::string(activation);
-      ++fake_torch().strings;
-      stack[3] =
-          reinterpret_cast<std::uint64_t>(new std::uint64_t(reinterpret_cast<std::uint64_t>(text)));
-    }
+    stack[3] = optional_text(activation);
     fake_torch().kernels.at(kernel)(stack, 4, 1);
+    return taken(stack);
+  }
+  Extents gated_linear(const FakeTensor& x, const FakeTensor& weight, const char* activation,
+                       const char* kernel = "_gated_linear CUDA") {
+    std::uint64_t stack[3] = {argument(x), argument(weight), optional_text(activation)};
+    fake_torch().kernels.at(kernel)(stack, 3, 1);
+    return taken(stack);
+  }
+  static std::uint64_t optional_text(const char* content) {
+    if (content == nullptr) return 0;
+    auto* const text = new std::string(content);
+    ++fake_torch().strings;
+    return reinterpret_cast<std::uint64_t>(
+        new std::uint64_t(reinterpret_cast<std::uint64_t>(text)));
+  }
+  Extents taken(const std::uint64_t* stack) {
     const auto* const result = reinterpret_cast<FakeTensor*>(stack[0]);
     last_data_ = result->data;
     Extents sizes = result->sizes;
@@ -298,6 +309,30 @@ TEST_F(TorchOperator, ModeOfGradientsChooses) {
   linear(x, weight, nullptr, "gelu", "linear CompositeImplicitAutograd");
   EXPECT_THAT(fake_torch().called, ElementsAre("hgemm_tune::_linear_with_grad", "aten::gelu"));
   EXPECT_EQ(counts().first, 1) << "the product without its activation is in the table";
+}
+
+TEST_F(TorchOperator, AGatedWeightIsGatesAndThenUps) {
+  Opened gates(bundle_bytes(plan_with_gates()));
+  ASSERT_EQ(hgemm_bundle_prepare(gates.bundle, 0, HGEMM_BUNDLE_ANY_DRIVER), 0);
+  hgemm_torch_use(gates.bundle, 1);
+  EXPECT_EQ(gated_linear(x, weight, "silu"), (Extents{2, 128, 256}));
+  ASSERT_THAT(fake_driver().launches, SizeIs(1));
+  EXPECT_EQ(fake_driver().launches[0].m, 256);
+  EXPECT_THAT(fake_torch().called, IsEmpty());
+  linear(x, weight);  // the same weight without a gate has a plan of its own
+  EXPECT_EQ(counts().first, 2);
+  EXPECT_EQ(gated_linear(x, weight, "gelu"), (Extents{2, 128, 256}));
+  EXPECT_THAT(fake_torch().called, ElementsAre("aten::linear", "aten::narrow", "aten::narrow",
+                                               "aten::gelu", "aten::mul"));
+  EXPECT_THAT(gates.misses(), HasSubstr("epilogue: geglu_erf"));
+  fake_torch().called.clear();
+  fake_torch().grad_mode = true;
+  EXPECT_EQ(gated_linear(x, weight, nullptr, "gated_linear CompositeImplicitAutograd"),
+            (Extents{2, 128, 256}));
+  EXPECT_THAT(fake_torch().called, ElementsAre("hgemm_tune::_linear_with_grad", "aten::narrow",
+                                               "aten::narrow", "aten::mul"));
+  EXPECT_THROW(gated_linear(x, tensor(kWeight, {511, 640}), "silu"), std::runtime_error);
+  hgemm_torch_use(nullptr, 0);
 }
 
 TEST_F(TorchOperator, RefusalsFreeTheirArguments) {

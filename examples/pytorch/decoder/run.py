@@ -57,7 +57,8 @@ def cold_starts(name: str, sizes: shapes.Sizes, options: Namespace, bundle: Path
     script = str(Path(__file__).with_name("start.py"))
     command = [sys.executable, script, name, str(sizes.num_hidden_layers), str(options.scale),
                options.device]
-    ways = {"plain": command, "patched": [*command, str(bundle)]}
+    fusion = "unfused" if options.unfused else "fused"
+    ways = {"plain": command, "patched": [*command, str(bundle), fusion]}
     samples = {way: [] for way in ways}
     for _ in range(options.starts):
         for way, words in ways.items():
@@ -83,7 +84,7 @@ def measure_model(name: str, sizes: shapes.Sizes, options: Namespace, bundle: hg
     began = time.monotonic()
     model = build(sizes, max(options.context, options.prefill), options.device)
     patched = twin(model)
-    patching = hgemm_tune.patch(patched, bundle)
+    patching = hgemm_tune.patch(patched, bundle, fuse=not options.unfused)
     print(f"{name}: {str(patching).splitlines()[0]}; ready after {time.monotonic() - began:.0f} s")
     for left in dict.fromkeys(f"  {layer.name.rpartition('.')[2]} left alone: {layer.reason}"
                               for layer in patching.layers if not layer.replaced):

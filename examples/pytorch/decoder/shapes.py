@@ -52,40 +52,46 @@ class Product(NamedTuple):
 
     n: int
     k: int
-    bias: bool
-
-    @property
-    def epilogue(self) -> str:
-        return "bias" if self.bias else "plain"
+    epilogue: str = "plain"
 
 
 HEAD = "lm_head"
 
 
-def linears(sizes: Sizes) -> dict[str, Product]:
-    """The products of a layer, and that of the logits; Transformers fuses none of them."""
+def linears(sizes: Sizes, unfused: bool = False) -> dict[str, Product]:
+    """The products of a layer, and that of the logits. patch() makes one of the projections of
+    queries, keys and values, and one of gate and up; Transformers fuses none."""
     hidden, inner = sizes.hidden_size, sizes.intermediate_size
     queries = sizes.num_attention_heads * sizes.head_size
     keys = sizes.num_key_value_heads * sizes.head_size
+    bias = "bias" if sizes.qkv_bias else "plain"
+    alone = {
+        "q_proj": Product(queries, hidden, bias),
+        "k_proj": Product(keys, hidden, bias),
+        "v_proj": Product(keys, hidden, bias),
+        "gate_proj": Product(inner, hidden),
+        "up_proj": Product(inner, hidden),
+    }
+    fused = {
+        "q_proj+k_proj+v_proj": Product(queries + 2 * keys, hidden, bias),
+        "gate_proj+up_proj": Product(2 * inner, hidden, "swiglu"),
+    }
     return {
-        "q_proj": Product(queries, hidden, sizes.qkv_bias),
-        "k_proj": Product(keys, hidden, sizes.qkv_bias),
-        "v_proj": Product(keys, hidden, sizes.qkv_bias),
-        "o_proj": Product(hidden, queries, False),
-        "gate_proj": Product(inner, hidden, False),
-        "up_proj": Product(inner, hidden, False),
-        "down_proj": Product(hidden, inner, False),
-        HEAD: Product(sizes.vocab_size, hidden, False),
+        **(alone if unfused else fused),
+        "o_proj": Product(hidden, queries),
+        "down_proj": Product(hidden, inner),
+        HEAD: Product(sizes.vocab_size, hidden),
     }
 
 
-def rows_of(models: dict[str, Sizes], batches: list[int], prefill: int) -> dict:
+def rows_of(models: dict[str, Sizes], batches: list[int], prefill: int,
+            unfused: bool = False) -> dict:
     """The distinct products of decode and of a prefill of so many tokens (0: none): of each the
     names of its layers by model, and the numbers of rows. Only the last token of a prefill gets
     logits, which is one row."""
     found: dict[Product, tuple[dict, set]] = {}
     for model, sizes in models.items():
-        for name, product in linears(sizes).items():
+        for name, product in linears(sizes, unfused).items():
             names, rows = found.setdefault(product, ({}, set()))
             names.setdefault(model, []).append(name)
             rows.update(batches)
@@ -94,26 +100,31 @@ def rows_of(models: dict[str, Sizes], batches: list[int], prefill: int) -> dict:
     return {product: (names, sorted(rows)) for product, (names, rows) in found.items()}
 
 
-def shape_list(models: dict[str, Sizes], batches: list[int], prefill: int) -> str:
+def shape_list(models: dict[str, Sizes], batches: list[int], prefill: int,
+               unfused: bool = False) -> str:
     """The file that `hgemm-tune tune --shapes` reads."""
     passes = f"decode of {', '.join(map(str, batches))} sequences"
     if prefill:
         passes += f", prefill of {prefill} tokens"
-    lines = [f"# The linear layers of {', '.join(models)}, as Transformers runs them:",
+    runner = "Transformers runs them" if unfused else "they run in Transformers when patched"
+    lines = [f"# The linear layers of {', '.join(models)}, as {runner}:",
              f"# {passes}.", "shapes:"]
-    for product, (names, rows) in rows_of(models, batches, prefill).items():
+    for product, (names, rows) in rows_of(models, batches, prefill, unfused).items():
         layers = sorted({name for of_model in names.values() for name in of_model})
-        epilogue = "epilogue: bias, " if product.bias else ""
+        epilogue = f"epilogue: {product.epilogue}, " if product.epilogue != "plain" else ""
         tag = "+".join(model.lower() for model in names) + "/" + "+".join(layers)
         lines.append(f"  - {{m: {rows}, n: {product.n}, k: {product.k}, {epilogue}tag: {tag}}}")
     return "\n".join(lines) + "\n"
 
 
-def untuned(sizes: Sizes, batches: list[int], prefill: int, rows: list[dict]) -> list[str]:
+def untuned(sizes: Sizes, batches: list[int], prefill: int, rows: list[dict],
+            unfused: bool = False) -> list[str]:
     """The products of a model, as MxNxK, that a bundle with these rows was not tuned for."""
     tuned = {(row["m"], row["n"], row["k"], row["epilogue"]) for row in rows
              if (row["layout"], row["batch"], row["dtype"], row["d_dtype"], row["c_dtype"])
              == ("TN", 1, "bf16", "bf16", None)}
-    return [f"{m}x{product.n}x{product.k}{'.bias' if product.bias else ''}"
-            for product, (_, ms) in rows_of({"": sizes}, batches, prefill).items() for m in ms
+    wanted = rows_of({"": sizes}, batches, prefill, unfused)
+    return [f"{m}x{product.n}x{product.k}"
+            + (f".{product.epilogue}" if product.epilogue != "plain" else "")
+            for product, (_, ms) in wanted.items() for m in ms
             if (m, product.n, product.k, product.epilogue) not in tuned]

@@ -1,5 +1,5 @@
-"""The cold start of a process: python start.py MODEL LAYERS SCALE DEVICE [BUNDLE], with a bundle
-patched. Prints seconds from the imports to the first token, and of the parts, as JSON."""
+"""The cold start of a process: python start.py MODEL LAYERS SCALE DEVICE [BUNDLE fused|unfused],
+with a bundle patched. Prints seconds from the imports to the first token, and of the parts, as JSON."""
 
 import json
 import sys
@@ -32,13 +32,14 @@ def main() -> int:
         if device == "cuda":
             torch.cuda.synchronize()
         done("weights")
-        for path in sys.argv[5:]:
+        if sys.argv[5:]:
             import hgemm_tune
 
+            path, fusion = sys.argv[5:]
             bundle = hgemm_tune.load(path)
             if device == "cuda":  # whether this machine will do, tokens.py has decided
                 bundle.prepare(torch.cuda.current_device(), any_gpu=True, any_driver=True)
-            hgemm_tune.patch(model, bundle)
+            hgemm_tune.patch(model, bundle, fuse=fusion == "fused")
             done("load and patch")
         decoder = models.Decoder(model, 1, PROMPT_TOKENS)
         decoder.run(decoder.tokens(PROMPT_TOKENS), 0).argmax(-1).item()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import hgemm_tune
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .choices import WAYS
 from .models import Decoder
@@ -74,7 +75,8 @@ def time_in_turns(candidates: list[Candidate], rounds: int, device: str) -> None
 
 
 def in_graph(run, reset):
-    """The same as a CUDA graph, whose result is where it was captured."""
+    """The same as a CUDA graph, whose result is where it was captured. A replay reads what `run`
+    holds, so it holds `run`: memory that is freed is unmapped where the next graph is captured."""
     for _ in range(WARM_UPS):
         reset()
         run()
@@ -88,6 +90,7 @@ def in_graph(run, reset):
         graph.replay()
         return result
 
+    replay.reads_from = run
     return replay
 
 
@@ -117,24 +120,34 @@ class Phase(NamedTuple):
         return lambda: decoder.forward(self.ids, positions)
 
 
-def linears_alone(decoder: Decoder, step):
+class _Products(TorchDispatchMode):
+    """Notes the products of matrices that linear layers become."""
+
+    def __init__(self):
+        super().__init__()
+        ops = torch.ops.hgemm_tune
+        self.known = {torch.ops.aten.mm.default, torch.ops.aten.addmm.default,
+                      ops._linear.default, ops._gated_linear.default}
+        self.calls = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function in self.known:
+            self.calls.append((function, args, kwargs or {}))
+        return function(*args, **(kwargs or {}))
+
+
+def linears_alone(step):
     """A function of a step's linear layers, one after another, without what is between them; and
-    how many these are."""
-    calls = []
-    hooks = [module.register_forward_pre_hook(
-        lambda layer, inputs: calls.append((layer, tuple(inputs[0].shape))))
-        for module in decoder.model.modules() if isinstance(module, torch.nn.Linear)]
-    step()
-    for hook in hooks:
-        hook.remove()
-    inputs = {shape: torch.randn(shape, dtype=torch.bfloat16, device=decoder.device)
-              for _, shape in calls}
+    how many products these are. A gate between two layers that is one product with them is a part
+    of it."""
+    with _Products() as products:
+        step()
 
     def run() -> None:
-        for layer, shape in calls:
-            layer(inputs[shape])
+        for function, args, kwargs in products.calls:
+            function(*args, **kwargs)
 
-    return run, len(calls)
+    return run, len(products.calls)
 
 
 def difference(ours: torch.Tensor, theirs: torch.Tensor) -> dict:
@@ -152,7 +165,8 @@ class Measurement(NamedTuple):
     off: dict[str, dict]
     #: by way, what kept it from being measured
     failed: dict[str, str]
-    #: calls of linear layers in a step; and how many of them kernels of the bundle compute
+    #: products of the linear layers in a step of the last way; and how many of them kernels of the
+    #: bundle compute
     calls: int
     tuned_calls: int
 
@@ -175,7 +189,7 @@ def measure(plain: Decoder, patched: Decoder, phase: Phase, ways: list[str],
         step = phase.function(decoder)
         if not WAYS[name].compiled:
             reset()
-            alone, calls = linears_alone(decoder, step)
+            alone, calls = linears_alone(step)
             before = hgemm_tune.calls().tuned
             alone()
             tuned = hgemm_tune.calls().tuned - before
